@@ -1,0 +1,235 @@
+//! Couplings J_ij, eq. (1), and their sums C_i, eq. (4).
+
+use std::array;
+
+use firebox_backends::cpu::{BLOCK, Block, Blocks, Isa, Level, Loop, Real, sum_lanes};
+use rayon::prelude::*;
+
+/// Points in the form the loops read: blocks of 64, padded with points of multiplicity 0.
+///
+/// E_ij = exp2(−|u_i − u_j|²), counted as 0 below the smallest normal number;
+/// J_ij = m_j·E_ij for i ≠ j, J_ii = m_i − 1 + s, where s = 1 with self-coupling and 0 without.
+#[derive(Debug, Clone)]
+pub struct Network<E> {
+    coordinates: Blocks<E>,
+    multiplicity: Blocks<E>,
+    self_coupling: bool,
+}
+
+impl<E: Real> Network<E> {
+    /// `points` is d × n, one row a dimension, already scaled: u = r·sqrt(log₂e / 2a²). `multiplicity` has length n:
+    /// how many points of the table stand at each, at least 1.
+    ///
+    /// # Panics
+    /// If `points` is not a whole number of rows of n.
+    pub fn new(points: &[E], multiplicity: &[E], self_coupling: bool) -> Self {
+        let n = multiplicity.len();
+        let dimensions = points.len().checked_div(n).unwrap_or(0);
+        assert_eq!(points.len(), dimensions * n, "{n} coordinates for each dimension");
+        Self {
+            coordinates: Blocks::pack(points, dimensions, n),
+            multiplicity: Blocks::pack(multiplicity, 1, n),
+            self_coupling,
+        }
+    }
+
+    /// Neurons: points that differ.
+    pub fn neurons(&self) -> usize {
+        self.multiplicity.columns()
+    }
+
+    /// Dimensions of a point.
+    pub fn dimensions(&self) -> usize {
+        self.coordinates.rows()
+    }
+
+    /// J_ii.
+    pub fn diagonal(&self, i: usize) -> E {
+        let m = self.multiplicity.of(i)[0][i % BLOCK];
+        // m − 1 is exact for whole m.
+        if self.self_coupling { m } else { m - E::ONE }
+    }
+
+    /// Writes Σ_j J_ij·v_j into `out[i]` for all i: the sum that C_i and the step have in common.
+    pub(super) fn apply(&self, level: Level, v: impl Fn(usize) -> E + Sync, out: &mut [E]) {
+        let n = self.neurons();
+        assert_eq!(out.len(), n, "one number a neuron");
+        let mut w: Vec<Block<E>> = (0..self.multiplicity.count()).map(|b| self.multiplicity.block(b)[0]).collect();
+        for (j, w) in w.iter_mut().flat_map(|block| &mut block.0).take(n).enumerate() {
+            *w = *w * v(j);
+        }
+        // E is symmetric: a task computes the tiles right of the diagonal in its block rows, and adds each to the rows
+        // and to the columns of sums of its own. The number of tasks depends on n alone, so that the bits do not
+        // depend on the number of threads.
+        let blocks = w.len();
+        let tasks = blocks.div_ceil(2).min(MOST_TASKS);
+        let parts = (0..tasks).into_par_iter().with_max_len(1).map(|task| {
+            let mut sums = vec![Block::default(); blocks];
+            level.run(Triangle { coordinates: &self.coordinates, w: &w, task, tasks, sums: &mut sums });
+            sums
+        });
+        let parts: Vec<Vec<Block<E>>> = parts.collect();
+        out.par_chunks_mut(BLOCK).with_min_len(16).enumerate().for_each(|(b, out)| {
+            let mut total = Block::<E>::default();
+            for sums in &parts {
+                for (total, &sum) in total.iter_mut().zip(&sums[b].0) {
+                    *total = *total + sum;
+                }
+            }
+            for (l, out) in out.iter_mut().enumerate() {
+                let i = b * BLOCK + l;
+                *out = total[l] + self.diagonal(i) * v(i);
+            }
+        });
+    }
+}
+
+/// Tasks that a symmetric sum is cut into, at most: each holds n sums of its own.
+const MOST_TASKS: usize = 64;
+
+/// Σ_{j≠i} E_ij·w_j, the part of one task.
+struct Triangle<'a, E> {
+    coordinates: &'a Blocks<E>,
+    w: &'a [Block<E>],
+    task: usize,
+    tasks: usize,
+    sums: &'a mut [Block<E>],
+}
+
+impl<E: Real> Loop for Triangle<'_, E> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        // Known at compile time, the number of dimensions costs nothing in the innermost loop.
+        match self.coordinates.rows() {
+            0 => {}
+            1 => self.run_in::<I, 1>(),
+            2 => self.run_in::<I, 2>(),
+            3 => self.run_in::<I, 3>(),
+            _ => self.run_in::<I, 4>(),
+        }
+    }
+}
+
+impl<E: Real> Triangle<'_, E> {
+    #[inline(always)]
+    fn run_in<I: Isa, const D: usize>(self) {
+        let Self { coordinates, w, task, tasks, sums } = self;
+        let mut rows = [Block::default(); BLOCK];
+        // Forth and back, so that long and short block rows come in equal number.
+        let forth = (task..w.len()).step_by(2 * tasks);
+        let back = (2 * tasks - 1 - task..w.len()).step_by(2 * tasks);
+        for b in forth.chain(back) {
+            let own = coordinates.block(b);
+            rows.fill(Block::default());
+            for (r, row) in rows.iter_mut().enumerate() {
+                // E_ii = 1 is left out, not subtracted from the total later: it may be all there is.
+                let mut others = w[b];
+                others[r] = E::ZERO;
+                couple::<E, I, D>(own, r, own, E::ZERO, &others, &mut Block::default(), row);
+            }
+            for c in b + 1..w.len() {
+                let columns = coordinates.block(c);
+                for (r, row) in rows.iter_mut().enumerate() {
+                    couple::<E, I, D>(own, r, columns, w[b][r], &w[c], &mut sums[c], row);
+                }
+            }
+            for (r, row) in rows.iter_mut().enumerate() {
+                sums[b][r] = sums[b][r] + sum_lanes(row);
+            }
+        }
+    }
+}
+
+/// For point i, lane `lane` of `own`, and each j of `columns`: `row[j] += E_ij·w[j]` and `column[j] += E_ij·w_i`.
+/// D = 4 stands for 4 and more dimensions.
+#[inline(always)]
+fn couple<E: Real, I: Isa, const D: usize>(
+    own: &[Block<E>],
+    lane: usize,
+    columns: &[Block<E>],
+    w_i: E,
+    w: &Block<E>,
+    column: &mut Block<E>,
+    row: &mut Block<E>,
+) {
+    // −|u_i − u_j|², but for the first D dimensions.
+    let mut rest = Block::default();
+    for (own, columns) in own[D..].iter().zip(&columns[D..]) {
+        for l in 0..BLOCK {
+            let t = own[lane] - columns[l];
+            rest[l] = E::fma::<I>(-t, t, rest[l]);
+        }
+    }
+    let u: [E; D] = array::from_fn(|k| own[k][lane]);
+    let columns = &columns[..D];
+    for l in 0..BLOCK {
+        let mut y = rest[l];
+        for k in 0..D {
+            let t = u[k] - columns[k][l];
+            y = E::fma::<I>(-t, t, y);
+        }
+        let e = E::exp2_negative::<I>(y);
+        row[l] = E::fma::<I>(e, w[l], row[l]);
+        column[l] = E::fma::<I>(e, w_i, column[l]);
+    }
+}
+
+/// Writes C_i = Σ_j J_ij, eq. (4), into `out_c`, length n.
+///
+/// # Panics
+/// If `out_c` has another length.
+pub fn strengths<E: Real>(level: Level, network: &Network<E>, out_c: &mut [E]) {
+    network.apply(level, |_| E::ONE, out_c);
+}
+
+/// Writes J_ij, eq. (1), into `out_j`, n × n row-major.
+///
+/// # Panics
+/// If `out_j` has another length.
+pub fn store<E: Real>(level: Level, network: &Network<E>, out_j: &mut [E]) {
+    let n = network.neurons();
+    assert_eq!(out_j.len(), n * n, "n × n couplings");
+    if n > 0 {
+        out_j.par_chunks_mut(n).enumerate().for_each(|(i, row)| level.run(Row { network, i, row }));
+    }
+}
+
+/// One row of J.
+struct Row<'a, E> {
+    network: &'a Network<E>,
+    i: usize,
+    row: &'a mut [E],
+}
+
+impl<E: Real> Loop for Row<'_, E> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        match self.network.dimensions() {
+            0 => {}
+            1 => self.run_in::<I, 1>(),
+            2 => self.run_in::<I, 2>(),
+            3 => self.run_in::<I, 3>(),
+            _ => self.run_in::<I, 4>(),
+        }
+    }
+}
+
+impl<E: Real> Row<'_, E> {
+    #[inline(always)]
+    fn run_in<I: Isa, const D: usize>(self) {
+        let Self { network, i, row } = self;
+        let own = network.coordinates.of(i);
+        for (b, out) in row.chunks_mut(BLOCK).enumerate() {
+            let columns = network.coordinates.block(b);
+            let mut j = Block::default();
+            let m = &network.multiplicity.block(b)[0];
+            couple::<E, I, D>(own, i % BLOCK, columns, E::ZERO, m, &mut Block::default(), &mut j);
+            out.copy_from_slice(&j[..out.len()]);
+        }
+        row[i] = network.diagonal(i);
+    }
+}

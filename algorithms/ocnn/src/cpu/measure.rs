@@ -1,0 +1,136 @@
+//! When two neurons are out of step: the innermost loop that synchronisation counts and links share.
+//!
+//! Misses are counted, not matches: a pair is linked if it has few, and once it has too many nothing can link it.
+
+use std::array;
+
+use firebox_backends::cpu::{BLOCK, Block, Blocks, Real};
+
+/// A way to compare two neurons, over values that stand time-major.
+pub(super) trait Measure: Sync {
+    /// What one row holds of one neuron.
+    type Item: Copy + Default + Send + Sync;
+
+    /// All values.
+    fn values(&self) -> &Blocks<Self::Item>;
+
+    /// Steps that the values cover.
+    fn steps(&self) -> u32;
+
+    /// Steps in one row at which the two are out of step.
+    fn misses(&self, a: Self::Item, b: Self::Item) -> u32;
+}
+
+/// In step: both increase or both do not. A row holds 32 steps as bits; unused bits are equal, so they never miss.
+pub(super) struct Phase {
+    values: Blocks<u32>,
+    steps: u32,
+}
+
+impl Phase {
+    /// `words` is W × n with W = ⌈steps/32⌉.
+    pub(super) fn new(words: &[u32], neurons: usize, steps: u32) -> Self {
+        let rows = steps.div_ceil(32) as usize;
+        assert_eq!(words.len(), rows * neurons, "a word for each 32 steps of each neuron");
+        Self { values: Blocks::pack(words, rows, neurons), steps }
+    }
+}
+
+impl Measure for Phase {
+    type Item = u32;
+
+    fn values(&self) -> &Blocks<u32> {
+        &self.values
+    }
+
+    fn steps(&self) -> u32 {
+        self.steps
+    }
+
+    #[inline(always)]
+    fn misses(&self, a: u32, b: u32) -> u32 {
+        (a ^ b).count_ones()
+    }
+}
+
+/// In step: outputs differ by less than ε. A row holds one step.
+pub(super) struct Fragmentary<E> {
+    values: Blocks<E>,
+    eps: E,
+}
+
+impl<E: Real> Fragmentary<E> {
+    /// `outputs` is P × n.
+    pub(super) fn new(outputs: &[E], neurons: usize, eps: E) -> Self {
+        let rows = outputs.len().checked_div(neurons).unwrap_or(0);
+        assert_eq!(outputs.len(), rows * neurons, "an output of each neuron for each step");
+        Self { values: Blocks::pack(outputs, rows, neurons), eps }
+    }
+}
+
+impl<E: Real> Measure for Fragmentary<E> {
+    type Item = E;
+
+    fn values(&self) -> &Blocks<E> {
+        &self.values
+    }
+
+    fn steps(&self) -> u32 {
+        self.values.rows() as u32
+    }
+
+    #[inline(always)]
+    fn misses(&self, a: E, b: E) -> u32 {
+        // A NaN is in step with nothing.
+        let near = (a - b).abs() < self.eps;
+        u32::from(!near)
+    }
+}
+
+/// Adds to lane l of `misses` those of neuron `lane` of `own` against neuron l of `others`, and stops early once every
+/// lane has reached `enough`.
+#[inline(always)]
+pub(super) fn count<M: Measure>(
+    measure: &M,
+    own: &[Block<M::Item>],
+    lane: usize,
+    others: &[Block<M::Item>],
+    enough: u32,
+    misses: &mut Block<u32>,
+) {
+    let (own, own_rest) = own.as_chunks::<8>();
+    let (others, others_rest) = others.as_chunks::<8>();
+    for (own, others) in own.iter().zip(others) {
+        if count_rows(measure, own, lane, others, misses) >= enough {
+            return;
+        }
+    }
+    let (own, own_last) = own_rest.as_chunks::<2>();
+    let (others, others_last) = others_rest.as_chunks::<2>();
+    for (own, others) in own.iter().zip(others) {
+        count_rows(measure, own, lane, others, misses);
+    }
+    if let ([own], [others]) = (own_last, others_last) {
+        count_rows(measure, &[*own], lane, &[*others], misses);
+    }
+}
+
+/// [`count`] for some rows at once, so that the lanes are loaded and stored once for all; the least lane.
+#[inline(always)]
+fn count_rows<M: Measure, const R: usize>(
+    measure: &M,
+    own: &[Block<M::Item>; R],
+    lane: usize,
+    others: &[Block<M::Item>; R],
+    misses: &mut Block<u32>,
+) -> u32 {
+    let a: [M::Item; R] = array::from_fn(|k| own[k][lane]);
+    let mut least = u32::MAX;
+    for l in 0..BLOCK {
+        for k in 0..R {
+            misses[l] += measure.misses(a[k], others[k][l]);
+        }
+        least = least.min(misses[l]);
+    }
+    least
+}

@@ -1,0 +1,47 @@
+//! Links of some neurons as rows of bits.
+
+use firebox_backends::cpu::{BLOCK, Level, Real};
+use rayon::prelude::*;
+
+use super::{
+    link::Measured,
+    measure::{Fragmentary, Measure, Phase},
+};
+
+/// For each of `rows` a row of ⌈n/32⌉ words: bit j says whether it is linked with neuron j, by phase at more than
+/// `limit` of `steps` steps. `words` is ⌈steps/32⌉ × n. No neuron is linked with itself.
+pub fn phase_link_rows(level: Level, words: &[u32], steps: u32, n: usize, limit: u32, rows: &[u32]) -> Vec<u32> {
+    link_rows(&Measured { level, measure: Phase::new(words, n, steps), limit }, rows)
+}
+
+/// [`phase_link_rows`] by closeness: |x_i − x_j| < ε at more than `limit` steps of `outputs`, P × n.
+pub fn fragmentary_link_rows<E: Real>(
+    level: Level,
+    outputs: &[E],
+    n: usize,
+    eps: E,
+    limit: u32,
+    rows: &[u32],
+) -> Vec<u32> {
+    link_rows(&Measured { level, measure: Fragmentary::new(outputs, n, eps), limit }, rows)
+}
+
+fn link_rows<M: Measure>(measured: &Measured<M>, rows: &[u32]) -> Vec<u32> {
+    let n = measured.neurons();
+    let width = n.div_ceil(32);
+    let mut words = vec![0; rows.len() * width];
+    if width == 0 {
+        return words;
+    }
+    words.par_chunks_mut(width).zip(rows).for_each(|(words, &i)| {
+        for (b, words) in words.chunks_mut(BLOCK / 32).enumerate() {
+            let present = u64::MAX >> (BLOCK - (n - b * BLOCK).min(BLOCK));
+            let own = if i as usize / BLOCK == b { 1 << (i as usize % BLOCK) } else { 0 };
+            let links = measured.links(i, b, present & !own);
+            for (half, word) in words.iter_mut().enumerate() {
+                *word = (links >> (32 * half)) as u32;
+            }
+        }
+    });
+    words
+}

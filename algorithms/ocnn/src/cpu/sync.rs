@@ -1,0 +1,134 @@
+//! Synchronisation counts S_ij: how many steps the neurons i and j are in step.
+
+use firebox_backends::cpu::{BLOCK, Block, Isa, Level, Loop, Real, Tile, for_each_tile};
+use rayon::prelude::*;
+
+use super::measure::{Fragmentary, Measure, Phase, count};
+
+/// Packs signs of increase. `trajectory` is (P+1) × n, one row a step; `words_out` is ⌈P/32⌉ × n:
+/// bit t % 32 of word t / 32 says whether x_i(t+1) > x_i(t). Unused bits are 0.
+///
+/// # Panics
+/// If a length does not fit.
+pub fn pack_increase<E: Real>(level: Level, trajectory: &[E], n: usize, words_out: &mut [u32]) {
+    if n == 0 {
+        return;
+    }
+    let states = trajectory.len() / n;
+    let steps = states.saturating_sub(1);
+    assert_eq!(trajectory.len(), states * n, "whole states");
+    assert_eq!(words_out.len(), steps.div_ceil(32) * n, "a word for each 32 steps of each neuron");
+    words_out.par_chunks_mut(n).enumerate().for_each(|(w, words)| {
+        // The state before the first of these steps, and up to 32 after.
+        let states = &trajectory[w * 32 * n..trajectory.len().min((w * 32 + 33) * n)];
+        let parts = words.par_chunks_mut(PART).enumerate();
+        parts.for_each(|(part, words)| level.run(Increase { states, n, first: part * PART, words }));
+    });
+}
+
+/// Neurons that one task packs: their 33 states fit into the second cache.
+const PART: usize = 2048;
+
+struct Increase<'a, E> {
+    states: &'a [E],
+    n: usize,
+    first: usize,
+    words: &'a mut [u32],
+}
+
+impl<E: Real> Loop for Increase<'_, E> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let Self { states, n, first, words } = self;
+        words.fill(0);
+        let span = first..first + words.len();
+        for (t, pair) in states.windows(2 * n).step_by(n).enumerate() {
+            let (before, after) = (&pair[span.clone()], &pair[n..][span.clone()]);
+            for ((word, before), after) in words.iter_mut().zip(before).zip(after) {
+                *word |= u32::from(after > before) << t;
+            }
+        }
+    }
+}
+
+/// S_ij += number of the `steps` steps at which i and j both increase or both do not, for all i and j.
+/// `words` is ⌈steps/32⌉ × n as [`pack_increase`] writes them, `s_matrix` n × n.
+///
+/// # Panics
+/// If a length does not fit.
+pub fn phase_sync(level: Level, words: &[u32], steps: u32, n: usize, s_matrix: &mut [u32]) {
+    accumulate(level, &Phase::new(words, n, steps), s_matrix);
+}
+
+/// S_ij += number of steps with |x_i − x_j| < ε, for all i and j. `outputs` is P × n, one row a step, `s_matrix` n × n.
+///
+/// # Panics
+/// If a length does not fit.
+pub fn fragmentary_sync<E: Real>(level: Level, outputs: &[E], n: usize, eps: E, s_matrix: &mut [u32]) {
+    accumulate(level, &Fragmentary::new(outputs, n, eps), s_matrix);
+}
+
+fn accumulate<M: Measure>(level: Level, measure: &M, s_matrix: &mut [u32]) {
+    for_each_tile(s_matrix, measure.values().columns(), |i, j, tile, mirror| {
+        level.run(Counts { measure, i, j, tile, mirror });
+    });
+}
+
+/// Adds the counts of blocks i and j to a tile and its mirror.
+struct Counts<'a, M> {
+    measure: &'a M,
+    i: usize,
+    j: usize,
+    tile: Tile<'a, u32>,
+    mirror: Option<Tile<'a, u32>>,
+}
+
+impl<M: Measure> Loop for Counts<'_, M> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let Self { measure, i, j, tile, mirror } = self;
+        let (own, others) = (measure.values().block(i), measure.values().block(j));
+        let mut counts = [Block::default(); BLOCK];
+        add(measure, own, others, tile, &mut counts);
+        let Some(mut mirror) = mirror else { return };
+        if measure.values().rows() <= RECOUNT {
+            add(measure, others, own, mirror, &mut counts);
+            return;
+        }
+        for r in 0..mirror.rows().len() {
+            for (s, counts) in mirror.row(r).iter_mut().zip(&counts) {
+                *s += counts[r];
+            }
+        }
+    }
+}
+
+/// Rows of values up to which counting the mirror again is faster than transposing.
+const RECOUNT: usize = 4;
+
+/// Counts the pairs of two blocks, keeps the counts and adds them to the tile.
+#[inline(always)]
+fn add<M: Measure>(
+    measure: &M,
+    own: &[Block<M::Item>],
+    others: &[Block<M::Item>],
+    mut tile: Tile<'_, u32>,
+    counts: &mut [Block<u32>; BLOCK],
+) {
+    let steps = measure.steps();
+    for r in 0..tile.rows().len() {
+        let counts = &mut counts[r];
+        *counts = Block::default();
+        count(measure, own, r, others, u32::MAX, counts);
+        for l in 0..BLOCK {
+            counts[l] = steps - counts[l];
+        }
+        for (s, &c) in tile.row(r).iter_mut().zip(&counts.0) {
+            *s += c;
+        }
+    }
+}

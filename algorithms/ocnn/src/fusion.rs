@@ -1,0 +1,137 @@
+//! The hot loops on `Fusion<B>`: queued as custom operations, then run by `B`.
+
+use burn::tensor::{
+    DType, Shape, TensorMetadata,
+    ops::{FloatTensor, IntTensor},
+};
+use burn_fusion::{Fusion, FusionBackend};
+use firebox_backends::fusion::register;
+use firebox_core::Result;
+
+use crate::ops::{Matvec, Network, OcnnOps};
+
+impl<B: FusionBackend + OcnnOps> OcnnOps for Fusion<B> {
+    fn ocnn_strategy(device: &Self::Device, matvec: Matvec) -> Result<(Matvec, &'static str)> {
+        B::ocnn_strategy(device, matvec)
+    }
+
+    fn ocnn_strengths(
+        points: FloatTensor<Self>,
+        multiplicity: FloatTensor<Self>,
+        self_coupling: bool,
+    ) -> FloatTensor<Self> {
+        let (shape, dtype) = (multiplicity.shape(), points.dtype());
+        register::<B, _>("ocnn_strengths", vec![points, multiplicity], shape, dtype, move |ir, handles| {
+            let ([points, multiplicity], [out]) = ir.as_fixed();
+            let points = handles.get_float_tensor::<B>(points);
+            let multiplicity = handles.get_float_tensor::<B>(multiplicity);
+            handles.register_float_tensor::<B>(&out.id, B::ocnn_strengths(points, multiplicity, self_coupling));
+        })
+    }
+
+    fn ocnn_weights(
+        points: FloatTensor<Self>,
+        multiplicity: FloatTensor<Self>,
+        self_coupling: bool,
+    ) -> FloatTensor<Self> {
+        let n = multiplicity.shape()[0];
+        let dtype = points.dtype();
+        register::<B, _>("ocnn_weights", vec![points, multiplicity], Shape::new([n, n]), dtype, move |ir, handles| {
+            let ([points, multiplicity], [out]) = ir.as_fixed();
+            let points = handles.get_float_tensor::<B>(points);
+            let multiplicity = handles.get_float_tensor::<B>(multiplicity);
+            handles.register_float_tensor::<B>(&out.id, B::ocnn_weights(points, multiplicity, self_coupling));
+        })
+    }
+
+    fn ocnn_steps(
+        network: &Network<Self>,
+        state: FloatTensor<Self>,
+        steps: usize,
+        matvec: Matvec,
+    ) -> FloatTensor<Self> {
+        let n = state.shape()[0];
+        let dtype = state.dtype();
+        let self_coupling = network.self_coupling;
+        let mut inputs =
+            vec![state, network.points.clone(), network.multiplicity.clone(), network.inverse_strength.clone()];
+        inputs.extend(network.weights.clone());
+        register::<B, _>("ocnn_steps", inputs, Shape::new([steps + 1, n]), dtype, move |ir, handles| {
+            let mut inputs = ir.inputs.iter().map(|tensor| handles.get_float_tensor::<B>(tensor)).collect::<Vec<_>>();
+            let weights = if inputs.len() > 4 { inputs.pop() } else { None };
+            if let Ok([state, points, multiplicity, inverse_strength]) = <[_; 4]>::try_from(inputs) {
+                let network = Network { points, weights, multiplicity, inverse_strength, self_coupling };
+                let trajectory = B::ocnn_steps(&network, state, steps, matvec);
+                handles.register_float_tensor::<B>(&ir.outputs[0].id, trajectory);
+            }
+        })
+    }
+
+    fn ocnn_increase_bits(trajectory: FloatTensor<Self>) -> IntTensor<Self> {
+        let shape = trajectory.shape();
+        let words = Shape::new([(shape[0] - 1).div_ceil(32), shape[1]]);
+        register::<B, _>("ocnn_increase_bits", vec![trajectory], words, DType::I32, |ir, handles| {
+            let ([trajectory], [out]) = ir.as_fixed();
+            let trajectory = handles.get_float_tensor::<B>(trajectory);
+            handles.register_int_tensor::<B>(&out.id, B::ocnn_increase_bits(trajectory));
+        })
+    }
+
+    fn ocnn_phase_sync(bits: IntTensor<Self>, steps: usize, counts: IntTensor<Self>) -> IntTensor<Self> {
+        let shape = counts.shape();
+        register::<B, _>("ocnn_phase_sync", vec![bits, counts], shape, DType::I32, move |ir, handles| {
+            let ([bits, counts], [out]) = ir.as_fixed();
+            let bits = handles.get_int_tensor::<B>(bits);
+            let counts = handles.get_int_tensor::<B>(counts);
+            handles.register_int_tensor::<B>(&out.id, B::ocnn_phase_sync(bits, steps, counts));
+        })
+    }
+
+    fn ocnn_fragmentary_sync(outputs: FloatTensor<Self>, epsilon: f64, counts: IntTensor<Self>) -> IntTensor<Self> {
+        let shape = counts.shape();
+        register::<B, _>("ocnn_fragmentary_sync", vec![outputs, counts], shape, DType::I32, move |ir, handles| {
+            let ([outputs, counts], [out]) = ir.as_fixed();
+            let outputs = handles.get_float_tensor::<B>(outputs);
+            let counts = handles.get_int_tensor::<B>(counts);
+            handles.register_int_tensor::<B>(&out.id, B::ocnn_fragmentary_sync(outputs, epsilon, counts));
+        })
+    }
+
+    fn ocnn_phase_components(bits: IntTensor<Self>, steps: usize, limit: usize) -> IntTensor<Self> {
+        let n = Shape::new([bits.shape()[1]]);
+        register::<B, _>("ocnn_phase_components", vec![bits], n, DType::I32, move |ir, handles| {
+            let ([bits], [out]) = ir.as_fixed();
+            let bits = handles.get_int_tensor::<B>(bits);
+            handles.register_int_tensor::<B>(&out.id, B::ocnn_phase_components(bits, steps, limit));
+        })
+    }
+
+    fn ocnn_fragmentary_components(outputs: FloatTensor<Self>, epsilon: f64, limit: usize) -> IntTensor<Self> {
+        let n = Shape::new([outputs.shape()[1]]);
+        register::<B, _>("ocnn_fragmentary_components", vec![outputs], n, DType::I32, move |ir, handles| {
+            let ([outputs], [out]) = ir.as_fixed();
+            let outputs = handles.get_float_tensor::<B>(outputs);
+            handles.register_int_tensor::<B>(&out.id, B::ocnn_fragmentary_components(outputs, epsilon, limit));
+        })
+    }
+
+    fn ocnn_phase_links(bits: IntTensor<Self>, steps: usize, limit: usize, rows: &[u32]) -> IntTensor<Self> {
+        let rows = rows.to_vec();
+        let shape = Shape::new([rows.len(), bits.shape()[1].div_ceil(32)]);
+        register::<B, _>("ocnn_phase_links", vec![bits], shape, DType::I32, move |ir, handles| {
+            let ([bits], [out]) = ir.as_fixed();
+            let bits = handles.get_int_tensor::<B>(bits);
+            handles.register_int_tensor::<B>(&out.id, B::ocnn_phase_links(bits, steps, limit, &rows));
+        })
+    }
+
+    fn ocnn_fragmentary_links(outputs: FloatTensor<Self>, epsilon: f64, limit: usize, rows: &[u32]) -> IntTensor<Self> {
+        let rows = rows.to_vec();
+        let shape = Shape::new([rows.len(), outputs.shape()[1].div_ceil(32)]);
+        register::<B, _>("ocnn_fragmentary_links", vec![outputs], shape, DType::I32, move |ir, handles| {
+            let ([outputs], [out]) = ir.as_fixed();
+            let outputs = handles.get_float_tensor::<B>(outputs);
+            handles.register_int_tensor::<B>(&out.id, B::ocnn_fragmentary_links(outputs, epsilon, limit, &rows));
+        })
+    }
+}

@@ -1,0 +1,294 @@
+//! Hot loop 5: links above the threshold without storing S, and the components they make.
+//!
+//! Components by a forest in one array: every neuron points at one of its component with a smaller index, roots at
+//! themselves. A link joins two roots by an atomic minimum (after Playne and Hawick, "A new algorithm for parallel
+//! connected-component labelling on GPUs", 2018), so the result does not depend on the order in which links are found.
+
+use burn::tensor::DType;
+use burn_cubecl::{CubeElement, CubeRuntime, FloatElement, tensor::CubeTensor};
+use cubecl::prelude::*;
+use firebox_backends::kernel::{
+    launch,
+    tiles::{tile_column, tile_row, triangle},
+};
+
+use super::pairs::{
+    BLOCK, PairRule, SIDE, SignsDiffer, TILE, Within, count_pairs, in_step, tile_column_of, tile_row_of,
+};
+
+/// Neurons that a cube of the link-row kernel tests against one row.
+const SPAN: u32 = 256;
+
+/// The root above `start`, by plain loads. They may be stale, and then so is the root; but whatever a parent once was
+/// is still in the same component.
+#[cube]
+fn root(parents: &Array<u32>, start: u32) -> u32 {
+    let mut node = start;
+    while node != parents[node as usize] {
+        node = parents[node as usize];
+    }
+    node
+}
+
+/// Hangs the higher root below the lower. Gives what still must be joined with the lower one: the former parent of
+/// the higher, if that was no root any more; else the lower one itself.
+#[cube]
+fn hang(hooks: &Array<Atomic<u32>>, a: u32, b: u32) -> u32 {
+    let high = a.max(b);
+    let low = a.min(b);
+    let before = hooks[high as usize].fetch_min(low);
+    select(before == high, low, before)
+}
+
+/// Joins the components of a link, in at most two attempts; who loses both to others asks for another pass. (A loop
+/// until it is done would be shorter, but Mesa's software Vulkan loses units of a plane at atomics inside loops.)
+#[cube]
+fn join(parents: &Array<u32>, hooks: &Array<Atomic<u32>>, again: &mut Array<u32>, i: u32, j: u32) {
+    let a = root(parents, i);
+    let b = root(parents, j);
+    if a != b {
+        let low = a.min(b);
+        let rest = hang(hooks, a, b);
+        if rest != low {
+            let c = root(parents, rest);
+            let d = root(parents, low);
+            if c != d {
+                let left = hang(hooks, c, d);
+                if left != c.min(d) {
+                    again[0] = 1;
+                }
+            }
+        }
+    }
+}
+
+#[cube(launch_unchecked)]
+fn plant(parents: &mut Array<u32>, n: u32) {
+    let i = CUBE_POS_X * CUBE_DIM_X + UNIT_POS_X;
+    if i < n {
+        parents[i as usize] = i;
+    }
+}
+
+#[cube(launch_unchecked)]
+fn flatten(parents: &Array<u32>, roots: &mut Array<u32>, n: u32) {
+    let i = CUBE_POS_X * CUBE_DIM_X + UNIT_POS_X;
+    if i < n {
+        roots[i as usize] = root(parents, i);
+    }
+}
+
+#[cube(launch_unchecked, address_type = "dynamic")]
+fn join_kernel<E: Numeric + CubeElement, P: PairRule<E>>(
+    record: &Array<E>,
+    parents: &Array<u32>,
+    hooks: &Array<Atomic<u32>>,
+    again: &mut Array<u32>,
+    n: u32,
+    depth: u32,
+    steps: u32,
+    limit: u32,
+    tiles: u32,
+    epsilon: E,
+    #[comptime] differences: bool,
+) {
+    let row = tile_row(tiles);
+    let column = tile_column(tiles);
+    // The same for all units of a cube, as the barriers inside need.
+    if column < tiles {
+        let found = count_pairs::<E, P>(record, n, depth, row * TILE, column * TILE, epsilon);
+        #[unroll]
+        for p in 0..BLOCK {
+            #[unroll]
+            for q in 0..BLOCK {
+                let i = row * TILE + tile_row_of(p);
+                let j = column * TILE + tile_column_of(q);
+                if i < j && j < n {
+                    if in_step(found[comptime!((p * BLOCK + q) as usize)], steps, differences) > limit {
+                        join(parents, hooks, again, i, j);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cube(launch_unchecked, address_type = "dynamic")]
+fn link_rows_kernel<E: Numeric + CubeElement, P: PairRule<E>>(
+    record: &Array<E>,
+    rows: &Array<u32>,
+    words: &mut Array<u32>,
+    n: u32,
+    depth: u32,
+    steps: u32,
+    limit: u32,
+    width: u32,
+    epsilon: E,
+    #[comptime] differences: bool,
+) {
+    let mut linked = SharedMemory::<u32>::new(comptime!(SPAN as usize));
+    let i = rows[CUBE_POS_Y as usize];
+    let j = CUBE_POS_X * SPAN + UNIT_POS_X;
+    let column = j.min(n - 1) as usize;
+    let mut count = 0u32;
+    for t in 0..depth {
+        let row = t as usize * n as usize;
+        count += P::count(record[row + i as usize], record[row + column], epsilon);
+    }
+    let link = j < n && i != j && in_step(count, steps, differences) > limit;
+    linked[UNIT_POS_X as usize] = select(link, 1u32, 0u32);
+    sync_cube();
+    let word = CUBE_POS_X * comptime!(SPAN / 32) + UNIT_POS_X;
+    if UNIT_POS_X < comptime!(SPAN / 32) && word < width {
+        let mut packed = 0u32;
+        for bit in 0..32u32 {
+            packed |= linked[(UNIT_POS_X * 32 + bit) as usize] << bit;
+        }
+        words[CUBE_POS_Y as usize * width as usize + word as usize] = packed;
+    }
+}
+
+/// Smallest index of each neuron's component [n], links by phase.
+pub(super) fn phase_components<R: CubeRuntime>(bits: CubeTensor<R>, steps: usize, limit: usize) -> CubeTensor<R> {
+    components::<R, u32, SignsDiffer>(bits, steps, limit, 0, true)
+}
+
+/// Smallest index of each neuron's component [n], links by fragments.
+pub(super) fn fragmentary_components<R: CubeRuntime, F: FloatElement>(
+    outputs: CubeTensor<R>,
+    epsilon: f64,
+    limit: usize,
+) -> CubeTensor<R> {
+    let steps = outputs.meta.shape()[0];
+    components::<R, F, Within>(outputs, steps, limit, F::from_elem(epsilon), false)
+}
+
+fn components<R: CubeRuntime, E: CubeElement + Numeric, P: PairRule<E>>(
+    record: CubeTensor<R>,
+    steps: usize,
+    limit: usize,
+    epsilon: E,
+    differences: bool,
+) -> CubeTensor<R> {
+    let record = launch::dense(record);
+    let [depth, n] = record.meta.shape().dims();
+    let roots = launch::output(&record, [n], DType::I32);
+    if n == 0 {
+        return roots;
+    }
+    let parents = launch::output(&record, [n], DType::I32);
+    let client = record.client.clone();
+    let units = launch::units_within(&client, 256);
+    let each = || (CubeCount::Static((n as u32).div_ceil(units), 1, 1), CubeDim::new_1d(units));
+    let tiles = (n as u32).div_ceil(TILE);
+    let (x, y) = triangle(tiles);
+    // SAFETY: all three kernels guard their neurons against n; the record is read clamped to [depth, n]. The parents
+    // are bound twice, for plain loads and for atomics; stale loads are allowed for above.
+    unsafe {
+        let (count, dim) = each();
+        plant::launch_unchecked::<R>(&client, count, dim, parents.clone().into_array_arg(), n as u32);
+        loop {
+            let again = client.create_from_slice(bytemuck::bytes_of(&0u32));
+            join_kernel::launch_unchecked::<E, P, R>(
+                &client,
+                CubeCount::Static(x, y, 1),
+                CubeDim::new_2d(SIDE, SIDE),
+                launch::address(&[&record]),
+                record.clone().into_array_arg(),
+                parents.clone().into_array_arg(),
+                parents.clone().into_array_arg(),
+                ArrayArg::from_raw_parts(again.clone(), 1),
+                n as u32,
+                depth as u32,
+                steps as u32,
+                limit as u32,
+                tiles,
+                epsilon,
+                differences,
+            );
+            match client.read_one(again) {
+                Ok(flag) if flag.iter().any(|&byte| byte != 0) => {}
+                Ok(_) => break,
+                // The error is told once, to whoever reads first. What no component can be says it to the caller.
+                Err(_) => return poisoned(&roots, n),
+            }
+        }
+        let (count, dim) = each();
+        flatten::launch_unchecked::<R>(
+            &client,
+            count,
+            dim,
+            parents.into_array_arg(),
+            roots.clone().into_array_arg(),
+            n as u32,
+        );
+    }
+    roots
+}
+
+/// Roots that no forest has: above all neurons.
+fn poisoned<R: CubeRuntime>(like: &CubeTensor<R>, n: usize) -> CubeTensor<R> {
+    let handle = like.client.create_from_slice(bytemuck::cast_slice(&vec![u32::MAX; n]));
+    CubeTensor::new_contiguous(like.client.clone(), like.device.clone(), [n].into(), handle, DType::I32)
+}
+
+/// Bit rows of the links of some neurons, by phase.
+pub(super) fn phase_links<R: CubeRuntime>(
+    bits: CubeTensor<R>,
+    steps: usize,
+    limit: usize,
+    rows: &[u32],
+) -> CubeTensor<R> {
+    link_rows::<R, u32, SignsDiffer>(bits, steps, limit, 0, rows, true)
+}
+
+/// Bit rows of the links of some neurons, by fragments.
+pub(super) fn fragmentary_links<R: CubeRuntime, F: FloatElement>(
+    outputs: CubeTensor<R>,
+    epsilon: f64,
+    limit: usize,
+    rows: &[u32],
+) -> CubeTensor<R> {
+    let steps = outputs.meta.shape()[0];
+    link_rows::<R, F, Within>(outputs, steps, limit, F::from_elem(epsilon), rows, false)
+}
+
+fn link_rows<R: CubeRuntime, E: CubeElement + Numeric, P: PairRule<E>>(
+    record: CubeTensor<R>,
+    steps: usize,
+    limit: usize,
+    epsilon: E,
+    rows: &[u32],
+    differences: bool,
+) -> CubeTensor<R> {
+    let record = launch::dense(record);
+    let [depth, n] = record.meta.shape().dims();
+    let asked = rows.len();
+    let width = n.div_ceil(32);
+    let words = launch::output(&record, [asked, width], DType::I32);
+    if n == 0 || asked == 0 {
+        return words;
+    }
+    let client = record.client.clone();
+    let list = client.create_from_slice(bytemuck::cast_slice(rows));
+    // SAFETY: columns are clamped to n, words guarded against the width; rows are neurons, checked by the caller.
+    unsafe {
+        link_rows_kernel::launch_unchecked::<E, P, R>(
+            &client,
+            CubeCount::Static((n as u32).div_ceil(SPAN), asked as u32, 1),
+            CubeDim::new_1d(SPAN),
+            launch::address(&[&record]),
+            record.into_array_arg(),
+            ArrayArg::from_raw_parts(list, asked),
+            words.clone().into_array_arg(),
+            n as u32,
+            depth as u32,
+            steps as u32,
+            limit as u32,
+            width as u32,
+            epsilon,
+            differences,
+        );
+    }
+    words
+}

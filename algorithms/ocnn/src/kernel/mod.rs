@@ -1,0 +1,103 @@
+//! CubeCL kernels for the hot loops, a file each with its launch. They run on CUDA, Vulkan, Metal and ROCm.
+
+mod bits;
+mod couple;
+mod link;
+mod pairs;
+mod step;
+mod sync;
+
+use burn::tensor::ops::{FloatTensor, IntTensor};
+use burn_cubecl::{BoolElement, CubeBackend, CubeRuntime, FloatElement, IntElement};
+
+use firebox_backends::{Limited, kernel::adds_atomically};
+use firebox_core::{Error, Result};
+
+use crate::ops::{Matvec, Network, OcnnOps};
+
+impl<R, F, I, BT> OcnnOps for CubeBackend<R, F, I, BT>
+where
+    R: CubeRuntime,
+    F: FloatElement,
+    I: IntElement,
+    BT: BoolElement,
+{
+    fn ocnn_strategy(device: &Self::Device, matvec: Matvec) -> Result<(Matvec, &'static str)> {
+        let chosen = step::resolve(matvec, Self::limits(device).plane);
+        if chosen == Matvec::YThreads && !adds_atomically::<R, F>(device) {
+            return Err(Error::Config {
+                field: "matvec",
+                value: matvec.to_string(),
+                reason: format!("{} adds no floats atomically, which y-threads need", Self::limits(device).device),
+            });
+        }
+        let name = match chosen {
+            Matvec::XThreads => "x-threads",
+            Matvec::YThreads => "y-threads",
+            Matvec::ThreadPerNeuron | Matvec::Auto => "thread-per-neuron",
+        };
+        Ok((chosen, name))
+    }
+
+    fn ocnn_strengths(
+        points: FloatTensor<Self>,
+        multiplicity: FloatTensor<Self>,
+        self_coupling: bool,
+    ) -> FloatTensor<Self> {
+        step::strengths::<R, F>(points, multiplicity, self_coupling)
+    }
+
+    fn ocnn_weights(
+        points: FloatTensor<Self>,
+        multiplicity: FloatTensor<Self>,
+        self_coupling: bool,
+    ) -> FloatTensor<Self> {
+        couple::weights::<R, F>(points, multiplicity, self_coupling)
+    }
+
+    fn ocnn_steps(
+        network: &Network<Self>,
+        state: FloatTensor<Self>,
+        steps: usize,
+        matvec: Matvec,
+    ) -> FloatTensor<Self> {
+        step::steps::<R, F>(
+            network.points.clone(),
+            network.weights.clone(),
+            network.multiplicity.clone(),
+            network.inverse_strength.clone(),
+            network.self_coupling,
+            state,
+            steps,
+            matvec,
+        )
+    }
+
+    fn ocnn_increase_bits(trajectory: FloatTensor<Self>) -> IntTensor<Self> {
+        bits::increase_bits::<R, F>(trajectory)
+    }
+
+    fn ocnn_phase_sync(bits: IntTensor<Self>, steps: usize, counts: IntTensor<Self>) -> IntTensor<Self> {
+        sync::phase(bits, steps, counts)
+    }
+
+    fn ocnn_fragmentary_sync(outputs: FloatTensor<Self>, epsilon: f64, counts: IntTensor<Self>) -> IntTensor<Self> {
+        sync::fragmentary::<R, F>(outputs, epsilon, counts)
+    }
+
+    fn ocnn_phase_components(bits: IntTensor<Self>, steps: usize, limit: usize) -> IntTensor<Self> {
+        link::phase_components(bits, steps, limit)
+    }
+
+    fn ocnn_fragmentary_components(outputs: FloatTensor<Self>, epsilon: f64, limit: usize) -> IntTensor<Self> {
+        link::fragmentary_components::<R, F>(outputs, epsilon, limit)
+    }
+
+    fn ocnn_phase_links(bits: IntTensor<Self>, steps: usize, limit: usize, rows: &[u32]) -> IntTensor<Self> {
+        link::phase_links(bits, steps, limit, rows)
+    }
+
+    fn ocnn_fragmentary_links(outputs: FloatTensor<Self>, epsilon: f64, limit: usize, rows: &[u32]) -> IntTensor<Self> {
+        link::fragmentary_links::<R, F>(outputs, epsilon, limit, rows)
+    }
+}

@@ -1,0 +1,442 @@
+//! Hot loop 2: one step of all neurons, and the strengths C, by the paper's three ways to share the work.
+//!
+//! - `ThreadPerNeuron`: a unit a neuron; f(x), and coordinates where they are few, staged through shared memory.
+//! - `YThreads`: units of different rows of a cube share a neuron and add through shared-memory atomics. The order
+//!   of these additions varies, so the result does in its last bits.
+//! - `XThreads`: the 32 units of a row (a plane, where planes reduce by themselves) share `ROWS` neurons and reduce
+//!   in log steps, without atomics.
+//!
+//! Exponentials are fast ones (`FastMath`): on CUDA `__expf`, within 2 + 1.16·|x| units in the last place, which
+//! against e^−|x| stays below 4e-7 of the largest weight.
+
+use burn_cubecl::{CubeRuntime, FloatElement, tensor::CubeTensor};
+use cubecl::prelude::*;
+use firebox_backends::kernel::{launch, reduce::row_sum};
+
+use super::couple::weight;
+use crate::ops::Matvec;
+
+/// Units of a row in `XThreads` and `YThreads`.
+const WIDTH: u32 = 32;
+/// Rows of a cube in `XThreads` and `YThreads`.
+const HEIGHT: u32 = 8;
+/// Up to this dimension coordinates are kept in registers and in shared memory.
+const NEAR: u32 = 8;
+
+/// What a launch computes; known when the kernel is compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Plan {
+    /// Dimension of the points; 0 when the weights are stored.
+    d: u32,
+    /// Strengths instead of a step.
+    strengths: bool,
+    /// Neurons a row of units works on at once (`XThreads`).
+    rows: u32,
+    /// Whether a row of units is a plane that reduces by itself.
+    planes: bool,
+    /// Units of a cube (`ThreadPerNeuron`).
+    units: u32,
+}
+
+/// What a weight A_ij = A_ji is multiplied by: f(x) = 1 − 2x² times how many points neuron j stands for; that number
+/// alone for strengths.
+#[cube]
+fn drive<F: Float>(x: F, multiplicity: F, #[comptime] strengths: bool) -> F {
+    if comptime!(strengths) { multiplicity } else { multiplicity * (F::new(1.0) - F::new(2.0) * x * x) }
+}
+
+#[cube]
+fn diagonal<F: Float>(multiplicity: F, self_term: F) -> F {
+    (multiplicity - F::new(1.0) + self_term) / multiplicity
+}
+
+/// The sum as it would be had J been read along its row, where it was stored and read along its column.
+#[cube]
+fn own_share<F: Float>(sum: F, multiplicity: F, #[comptime] d: u32) -> F {
+    if comptime!(d == 0) { sum / multiplicity } else { sum }
+}
+
+/// The neuron's next output. One that nothing reaches (1/C = 0) follows its own map.
+#[cube]
+fn finish<F: Float>(sum: F, x: F, inverse: F, #[comptime] strengths: bool) -> F {
+    if comptime!(strengths) {
+        sum
+    } else {
+        select(inverse == F::new(0.0), F::new(1.0) - F::new(2.0) * x * x, sum * inverse)
+    }
+}
+
+/// Σ over k of (v_k,i − v_k,j)², coordinates from memory: for dimensions past `NEAR`.
+#[cube]
+fn far_distance<F: Float>(points: &Array<F>, i: u32, j: u32, n: u32, #[comptime] d: u32) -> F {
+    let mut square = F::new(0.0);
+    for k in 0..d {
+        let delta = points[(k * n + i) as usize] - points[(k * n + j) as usize];
+        square += delta * delta;
+    }
+    square
+}
+
+#[cube(launch_unchecked, address_type = "dynamic", fast_math = FastMath::all())]
+fn x_threads<F: Float + CubeElement>(
+    source: &Array<F>,
+    multiplicity: &Array<F>,
+    inverse: &Array<F>,
+    trajectory: &mut Array<F>,
+    n: u32,
+    step: u32,
+    self_term: F,
+    #[comptime] plan: Plan,
+) {
+    let d = comptime!(plan.d);
+    let rows = comptime!(plan.rows);
+    let near = comptime!(if d <= NEAR { d } else { 0 });
+    let scratch_len = comptime!(if plan.planes { 1 } else { WIDTH * HEIGHT });
+    let mut scratch = SharedMemory::<F>::new(comptime!(scratch_len as usize));
+
+    let now = step as usize * n as usize;
+    let first = (CUBE_POS_X * HEIGHT + UNIT_POS_Y) * rows;
+
+    let mut sums = Array::<F>::new(comptime!(rows as usize));
+    let mut diagonals = Array::<F>::new(comptime!(rows as usize));
+    let mut own = Array::<F>::new(comptime!((rows * near).max(1) as usize));
+    #[unroll]
+    for r in 0..rows {
+        let i = (first + r).min(n - 1);
+        sums[r as usize] = F::new(0.0);
+        diagonals[r as usize] = diagonal::<F>(multiplicity[i as usize], self_term);
+        #[unroll]
+        for k in 0..near {
+            own[(r * near + k) as usize] = source[(k * n + i) as usize];
+        }
+    }
+
+    for j in range_stepped(UNIT_POS_X, n, WIDTH) {
+        let x = trajectory[now + j as usize];
+        // Along its row a stored J_ij has the factor m_j already.
+        let factor = if comptime!(d == 0) { F::new(1.0) } else { multiplicity[j as usize] };
+        let g = drive::<F>(x, factor, plan.strengths);
+        let mut other = Array::<F>::new(comptime!(near.max(1) as usize));
+        #[unroll]
+        for k in 0..near {
+            other[k as usize] = source[(k * n + j) as usize];
+        }
+        #[unroll]
+        for r in 0..rows {
+            let i = first + r;
+            let a = if comptime!(d == 0) {
+                source[i.min(n - 1) as usize * n as usize + j as usize]
+            } else if comptime!(near > 0) {
+                let mut square = F::new(0.0);
+                #[unroll]
+                for k in 0..near {
+                    let delta = own[(r * near + k) as usize] - other[k as usize];
+                    square += delta * delta;
+                }
+                weight::<F>(square, diagonals[r as usize], i == j, plan.strengths)
+            } else {
+                let square = far_distance::<F>(source, i.min(n - 1), j, n, d);
+                weight::<F>(square, diagonals[r as usize], i == j, plan.strengths)
+            };
+            sums[r as usize] += a * g;
+        }
+    }
+
+    #[unroll]
+    for r in 0..rows {
+        let sum = row_sum::<F>(sums[r as usize], &mut scratch, WIDTH, plan.planes);
+        let i = first + r;
+        if UNIT_POS_X == 0 && i < n {
+            let next = finish::<F>(sum, trajectory[now + i as usize], inverse[i as usize], plan.strengths);
+            trajectory[now + n as usize + i as usize] = next;
+        }
+    }
+}
+
+#[cube(launch_unchecked, address_type = "dynamic", fast_math = FastMath::all())]
+fn y_threads<F: Float + CubeElement>(
+    source: &Array<F>,
+    multiplicity: &Array<F>,
+    inverse: &Array<F>,
+    trajectory: &mut Array<F>,
+    n: u32,
+    step: u32,
+    self_term: F,
+    #[comptime] plan: Plan,
+) {
+    let d = comptime!(plan.d);
+    let near = comptime!(if d <= NEAR { d } else { 0 });
+    let sums = SharedMemory::<Atomic<F>>::new(comptime!(WIDTH as usize));
+
+    let now = step as usize * n as usize;
+    let neuron = CUBE_POS_X * WIDTH + UNIT_POS_X;
+    let i = neuron.min(n - 1);
+    let own_diagonal = diagonal::<F>(multiplicity[i as usize], self_term);
+    let mut own = Array::<F>::new(comptime!(near.max(1) as usize));
+    #[unroll]
+    for k in 0..near {
+        own[k as usize] = source[(k * n + i) as usize];
+    }
+    if UNIT_POS_Y == 0 {
+        sums[UNIT_POS_X as usize].store(F::new(0.0));
+    }
+    sync_cube();
+
+    let mut sum = F::new(0.0);
+    for j in range_stepped(UNIT_POS_Y, n, HEIGHT) {
+        let g = drive::<F>(trajectory[now + j as usize], multiplicity[j as usize], plan.strengths);
+        let a = if comptime!(d == 0) {
+            // Column i is read along row j, where neighbours lie together: J_ji·m_j = J_ij·m_i, divided out at the end.
+            source[j as usize * n as usize + i as usize]
+        } else if comptime!(near > 0) {
+            let mut square = F::new(0.0);
+            #[unroll]
+            for k in 0..near {
+                let delta = own[k as usize] - source[(k * n + j) as usize];
+                square += delta * delta;
+            }
+            weight::<F>(square, own_diagonal, i == j, plan.strengths)
+        } else {
+            weight::<F>(far_distance::<F>(source, i, j, n, d), own_diagonal, i == j, plan.strengths)
+        };
+        sum += a * g;
+    }
+    sums[UNIT_POS_X as usize].fetch_add(sum);
+    sync_cube();
+
+    if UNIT_POS_Y == 0 && neuron < n {
+        let total = own_share::<F>(sums[UNIT_POS_X as usize].load(), multiplicity[i as usize], d);
+        let next = finish::<F>(total, trajectory[now + i as usize], inverse[i as usize], plan.strengths);
+        trajectory[now + n as usize + i as usize] = next;
+    }
+}
+
+#[cube(launch_unchecked, address_type = "dynamic", fast_math = FastMath::all())]
+fn thread_per_neuron<F: Float + CubeElement>(
+    source: &Array<F>,
+    multiplicity: &Array<F>,
+    inverse: &Array<F>,
+    trajectory: &mut Array<F>,
+    n: u32,
+    step: u32,
+    self_term: F,
+    #[comptime] plan: Plan,
+) {
+    let d = comptime!(plan.d);
+    let units = comptime!(plan.units);
+    let near = comptime!(if d <= NEAR { d } else { 0 });
+    let mut drives = SharedMemory::<F>::new(comptime!(units as usize));
+    let mut others = SharedMemory::<F>::new(comptime!((units * near).max(1) as usize));
+
+    let now = step as usize * n as usize;
+    let neuron = CUBE_POS_X * units + UNIT_POS_X;
+    let i = neuron.min(n - 1);
+    let own_diagonal = diagonal::<F>(multiplicity[i as usize], self_term);
+    let mut own = Array::<F>::new(comptime!(near.max(1) as usize));
+    #[unroll]
+    for k in 0..near {
+        own[k as usize] = source[(k * n + i) as usize];
+    }
+
+    let mut sum = F::new(0.0);
+    for tile in range_stepped(0u32, n, units) {
+        let staged = (tile + UNIT_POS_X).min(n - 1);
+        drives[UNIT_POS_X as usize] =
+            drive::<F>(trajectory[now + staged as usize], multiplicity[staged as usize], plan.strengths);
+        #[unroll]
+        for k in 0..near {
+            others[(k * units + UNIT_POS_X) as usize] = source[(k * n + staged) as usize];
+        }
+        sync_cube();
+        let here = (n - tile).min(units);
+        for t in 0..here {
+            let j = tile + t;
+            let a = if comptime!(d == 0) {
+                source[j as usize * n as usize + i as usize]
+            } else if comptime!(near > 0) {
+                let mut square = F::new(0.0);
+                #[unroll]
+                for k in 0..near {
+                    let delta = own[k as usize] - others[(k * units + t) as usize];
+                    square += delta * delta;
+                }
+                weight::<F>(square, own_diagonal, i == j, plan.strengths)
+            } else {
+                weight::<F>(far_distance::<F>(source, i, j, n, d), own_diagonal, i == j, plan.strengths)
+            };
+            sum += a * drives[t as usize];
+        }
+        // The tile is overwritten next, so all must be done with it.
+        sync_cube();
+    }
+
+    if neuron < n {
+        let sum = own_share::<F>(sum, multiplicity[i as usize], d);
+        let next = finish::<F>(sum, trajectory[now + i as usize], inverse[i as usize], plan.strengths);
+        trajectory[now + n as usize + i as usize] = next;
+    }
+}
+
+#[cube(launch_unchecked)]
+fn set_state<F: Float + CubeElement>(state: &Array<F>, trajectory: &mut Array<F>, n: u32) {
+    let i = CUBE_POS_X * CUBE_DIM_X + UNIT_POS_X;
+    if i < n {
+        trajectory[i as usize] = state[i as usize];
+    }
+}
+
+/// Which way `Auto` takes on this device: units of a row reduce fastest where planes do it by themselves (at every
+/// size measured on an H200); a device without plane arithmetic is better off with one unit a neuron.
+pub(crate) fn resolve(matvec: Matvec, plane: Option<u32>) -> Matvec {
+    match matvec {
+        Matvec::Auto if plane == Some(WIDTH) => Matvec::XThreads,
+        Matvec::Auto => Matvec::ThreadPerNeuron,
+        chosen => chosen,
+    }
+}
+
+struct Launch<R: CubeRuntime, F> {
+    source: CubeTensor<R>,
+    multiplicity: CubeTensor<R>,
+    inverse: CubeTensor<R>,
+    trajectory: CubeTensor<R>,
+    n: u32,
+    d: u32,
+    self_term: F,
+}
+
+impl<R: CubeRuntime, F: FloatElement> Launch<R, F> {
+    /// Computes row `step` + 1 of the trajectory from row `step`.
+    fn run(&self, step: u32, matvec: Matvec, strengths: bool) {
+        let client = &self.trajectory.client;
+        let hardware = &client.properties().hardware;
+        let plane = plane_of(client);
+        let units = launch::units_within(client, 256);
+        let matvec = resolve(matvec, plane);
+        // Four neurons a row share every coordinate read; below that many in flight, more rows of units matter more.
+        let in_flight = hardware.num_streaming_multiprocessors.map_or(1 << 12, |sm| sm * 16);
+        let rows = if self.n >= 4 * in_flight {
+            4
+        } else if self.n >= 2 * in_flight {
+            2
+        } else {
+            1
+        };
+        let plan = Plan {
+            d: self.d,
+            strengths,
+            rows: if matvec == Matvec::XThreads { rows } else { 1 },
+            planes: plane == Some(WIDTH) && matvec == Matvec::XThreads,
+            units: if matvec == Matvec::ThreadPerNeuron { units } else { WIDTH * HEIGHT },
+        };
+        let address = launch::address(&[&self.source, &self.trajectory]);
+        macro_rules! launch {
+            ($kernel:ident, $neurons:expr, $dim:expr) => {
+                // SAFETY: kernels clamp or guard every neuron index against n; the source holds d·n coordinates or
+                // n² weights, the trajectory at least step + 2 rows of n.
+                unsafe {
+                    $kernel::launch_unchecked::<F, R>(
+                        client,
+                        CubeCount::Static(self.n.div_ceil($neurons), 1, 1),
+                        $dim,
+                        address,
+                        self.source.clone().into_array_arg(),
+                        self.multiplicity.clone().into_array_arg(),
+                        self.inverse.clone().into_array_arg(),
+                        self.trajectory.clone().into_array_arg(),
+                        self.n,
+                        step,
+                        self.self_term,
+                        plan,
+                    )
+                }
+            };
+        }
+        match matvec {
+            Matvec::XThreads => launch!(x_threads, plan.rows * HEIGHT, CubeDim::new_2d(WIDTH, HEIGHT)),
+            Matvec::YThreads => launch!(y_threads, WIDTH, CubeDim::new_2d(WIDTH, HEIGHT)),
+            Matvec::ThreadPerNeuron | Matvec::Auto => launch!(thread_per_neuron, units, CubeDim::new_1d(units)),
+        }
+    }
+}
+
+fn plane_of<R: Runtime>(client: &ComputeClient<R>) -> Option<u32> {
+    let properties = client.properties();
+    let hardware = &properties.hardware;
+    let fixed = hardware.plane_size_min == hardware.plane_size_max;
+    (properties.features.plane.contains(cubecl::features::Plane::Ops) && fixed).then_some(hardware.plane_size_min)
+}
+
+/// C [n] of [`crate::OcnnOps::ocnn_strengths`].
+pub(super) fn strengths<R: CubeRuntime, F: FloatElement>(
+    points: CubeTensor<R>,
+    multiplicity: CubeTensor<R>,
+    self_coupling: bool,
+) -> CubeTensor<R> {
+    let (points, multiplicity) = (launch::dense(points), launch::dense(multiplicity));
+    let [d, n] = points.meta.shape().dims();
+    if n == 0 {
+        return launch::output(&points, [0], points.dtype);
+    }
+    // Row 0 is read and not used, so the second half of two rows holds the sums; the multiplicities stand in for 1/C.
+    let rows = launch::output(&points, [2, n], points.dtype);
+    let launch = Launch::<R, F> {
+        inverse: multiplicity.clone(),
+        source: points,
+        multiplicity,
+        trajectory: rows.clone(),
+        n: n as u32,
+        d: d as u32,
+        self_term: F::new(if self_coupling { 1.0 } else { 0.0 }),
+    };
+    launch.run(0, Matvec::Auto, true);
+    let row = burn_cubecl::kernel::slice(rows, &[1..2, 0..n]);
+    burn_cubecl::ops::reshape(launch::dense(row), [n].into())
+}
+
+/// The trajectory [steps + 1, n] of [`crate::OcnnOps::ocnn_steps`].
+#[allow(clippy::too_many_arguments)]
+pub(super) fn steps<R: CubeRuntime, F: FloatElement>(
+    points: CubeTensor<R>,
+    weights: Option<CubeTensor<R>>,
+    multiplicity: CubeTensor<R>,
+    inverse: CubeTensor<R>,
+    self_coupling: bool,
+    state: CubeTensor<R>,
+    steps: usize,
+    matvec: Matvec,
+) -> CubeTensor<R> {
+    let state = launch::dense(state);
+    let [d, n] = points.meta.shape().dims();
+    let trajectory = launch::output(&state, [steps + 1, n], state.dtype);
+    if n == 0 {
+        return trajectory;
+    }
+    let client = state.client.clone();
+    let units = launch::units_within(&client, 256);
+    // SAFETY: the kernel guards i against n; both arrays hold at least n values.
+    unsafe {
+        set_state::launch_unchecked::<F, R>(
+            &client,
+            CubeCount::Static((n as u32).div_ceil(units), 1, 1),
+            CubeDim::new_1d(units),
+            state.into_array_arg(),
+            trajectory.clone().into_array_arg(),
+            n as u32,
+        );
+    }
+    let stored = weights.is_some();
+    let launch = Launch::<R, F> {
+        source: launch::dense(weights.unwrap_or(points)),
+        multiplicity: launch::dense(multiplicity),
+        inverse: launch::dense(inverse),
+        trajectory: trajectory.clone(),
+        n: n as u32,
+        d: if stored { 0 } else { d as u32 },
+        self_term: F::new(if self_coupling { 1.0 } else { 0.0 }),
+    };
+    for step in 0..steps {
+        launch.run(step as u32, matvec, false);
+    }
+    trajectory
+}

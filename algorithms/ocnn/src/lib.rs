@@ -1,0 +1,23 @@
+#![doc = include_str!("../README.md")]
+
+mod bench;
+mod components;
+pub mod config;
+mod cpu;
+mod fusion;
+mod kernel;
+mod ndarray;
+pub mod ops;
+mod paper;
+pub mod plugin;
+pub mod reference;
+pub mod scale;
+mod solver;
+#[doc(hidden)]
+pub mod tensor_ops;
+
+pub use config::{Linking, OcnnConfig, Sync, Weights};
+pub use ops::{Matvec, Network, OcnnOps};
+pub use plugin::OcnnPlugin;
+pub use scale::Scale;
+pub use solver::{Clusters, Ocnn};

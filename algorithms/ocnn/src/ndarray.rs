@@ -1,0 +1,228 @@
+//! The hot loops on Burn's NdArray: slices out of its tensors, and [`crate::cpu`] over them.
+
+use burn::tensor::{
+    DType, Shape, TensorMetadata,
+    ops::{FloatTensor, IntTensor},
+};
+use burn_ndarray::{FloatNdArrayElement, IntNdArrayElement, NdArray, NdArrayTensor, QuantElement, SharedArray};
+use firebox_backends::cpu::{Level, Real};
+use firebox_core::Result;
+use ndarray::IxDyn;
+
+use crate::{
+    cpu,
+    ops::{Matvec, Network, OcnnOps, no_units},
+};
+
+/// √(log₂ e): the CPU's weights are powers of two, exp(−|v|²) = 2^(−|√(log₂ e)·v|²).
+const TO_BASE_2: f64 = 1.201_122_408_786_449_8;
+
+/// A float that NdArray computes with.
+trait Float: Real {
+    /// The tensor's numbers in row-major order, converted if it holds others.
+    fn dense(tensor: NdArrayTensor) -> SharedArray<Self>;
+    /// A tensor of these numbers.
+    fn tensor(values: Vec<Self>, shape: &[usize]) -> NdArrayTensor;
+}
+
+macro_rules! float {
+    ($float:ident, $variant:ident, $other:ident) => {
+        impl Float for $float {
+            fn dense(tensor: NdArrayTensor) -> SharedArray<Self> {
+                match tensor {
+                    NdArrayTensor::$variant(array) => dense(array.into_shared()),
+                    NdArrayTensor::$other(array) => dense(array.into_shared().mapv(|x| x as $float).into_shared()),
+                    // Floats have these two types on NdArray.
+                    _ => SharedArray::default(IxDyn(&[0])),
+                }
+            }
+
+            fn tensor(values: Vec<Self>, shape: &[usize]) -> NdArrayTensor {
+                shaped(values, shape).into()
+            }
+        }
+    };
+}
+
+float!(f32, F32, F64);
+float!(f64, F64, F32);
+
+/// Runs `$body` with `$E` the float of the tensor `$of`.
+macro_rules! by_float {
+    ($of:expr, $E:ident => $body:expr) => {
+        match $of.dtype() {
+            DType::F64 => {
+                type $E = f64;
+                $body
+            }
+            _ => {
+                type $E = f32;
+                $body
+            }
+        }
+    };
+}
+
+/// Copied only where the numbers lie in another order.
+fn dense<E: Clone>(array: SharedArray<E>) -> SharedArray<E> {
+    if array.is_standard_layout() { array } else { array.as_standard_layout().into_owned().into_shared() }
+}
+
+fn slice<E>(array: &SharedArray<E>) -> &[E] {
+    // A dense array always is one.
+    array.as_slice().unwrap_or_default()
+}
+
+fn shaped<E: Clone + Default>(values: Vec<E>, shape: &[usize]) -> SharedArray<E> {
+    // Every caller fills its shape.
+    SharedArray::from_shape_vec(IxDyn(shape), values).unwrap_or_else(|_| SharedArray::default(IxDyn(shape)))
+}
+
+/// Integers as the bits they are, without a copy if nobody else holds them.
+fn words(tensor: NdArrayTensor) -> Vec<u32> {
+    match tensor {
+        NdArrayTensor::I32(array) => {
+            let (values, start) = dense(array.into_shared()).into_owned().into_raw_vec_and_offset();
+            let mut words: Vec<u32> = values.into_iter().map(|word| word as u32).collect();
+            words.drain(..start.unwrap_or(0));
+            words
+        }
+        NdArrayTensor::I64(array) => slice(&dense(array.into_shared())).iter().map(|&word| word as u32).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn integers(words: Vec<u32>, shape: &[usize]) -> NdArrayTensor {
+    shaped(words.into_iter().map(|word| word as i32).collect(), shape).into()
+}
+
+fn dims<const D: usize>(tensor: &NdArrayTensor) -> [usize; D] {
+    let shape: Shape = tensor.shape();
+    shape.dims()
+}
+
+fn network<E: Float>(points: NdArrayTensor, multiplicity: NdArrayTensor, self_coupling: bool) -> cpu::Network<E> {
+    let scale = E::from_f64(TO_BASE_2);
+    let scaled: Vec<E> = slice(&E::dense(points)).iter().map(|&v| v * scale).collect();
+    cpu::Network::new(&scaled, slice(&E::dense(multiplicity)), self_coupling)
+}
+
+fn steps<E: Float, B>(network_of: &Network<B>, state: NdArrayTensor, steps: usize) -> NdArrayTensor
+where
+    B: firebox_backends::Limited<FloatTensorPrimitive = NdArrayTensor>,
+{
+    let level = Level::best();
+    let [n] = dims(&state);
+    let inverse = E::dense(network_of.inverse_strength.clone());
+    let stored = network_of.weights.clone().map(E::dense);
+    let network = network::<E>(network_of.points.clone(), network_of.multiplicity.clone(), network_of.self_coupling);
+    let mut trajectory = vec![E::ZERO; (steps + 1) * n];
+    trajectory[..n].copy_from_slice(slice(&E::dense(state)));
+    // From inside the pool a step need not wake it up.
+    rayon::scope(|_| {
+        for step in 0..steps {
+            let (past, future) = trajectory.split_at_mut((step + 1) * n);
+            let (x, out) = (&past[step * n..], &mut future[..n]);
+            match &stored {
+                Some(weights) => cpu::step_stored(level, slice(weights), x, slice(&inverse), out),
+                None => cpu::step_on_the_fly(level, &network, x, slice(&inverse), out),
+            }
+        }
+    });
+    E::tensor(trajectory, &[steps + 1, n])
+}
+
+impl<E, I, Q> OcnnOps for NdArray<E, I, Q>
+where
+    E: FloatNdArrayElement,
+    I: IntNdArrayElement,
+    Q: QuantElement,
+    NdArrayTensor: From<SharedArray<E>> + From<SharedArray<I>>,
+{
+    fn ocnn_strategy(_device: &Self::Device, matvec: Matvec) -> Result<(Matvec, &'static str)> {
+        if matvec == Matvec::Auto { Ok((matvec, "rows by thread")) } else { Err(no_units(matvec)) }
+    }
+
+    fn ocnn_strengths(
+        points: FloatTensor<Self>,
+        multiplicity: FloatTensor<Self>,
+        self_coupling: bool,
+    ) -> FloatTensor<Self> {
+        let [n] = dims(&multiplicity);
+        by_float!(points, F => {
+            let mut strengths = vec![0.0; n];
+            cpu::strengths(Level::best(), &network::<F>(points, multiplicity, self_coupling), &mut strengths);
+            F::tensor(strengths, &[n])
+        })
+    }
+
+    fn ocnn_weights(
+        points: FloatTensor<Self>,
+        multiplicity: FloatTensor<Self>,
+        self_coupling: bool,
+    ) -> FloatTensor<Self> {
+        let [n] = dims(&multiplicity);
+        by_float!(points, F => {
+            let mut weights = vec![0.0; n * n];
+            cpu::store(Level::best(), &network::<F>(points, multiplicity, self_coupling), &mut weights);
+            F::tensor(weights, &[n, n])
+        })
+    }
+
+    fn ocnn_steps(of: &Network<Self>, state: FloatTensor<Self>, count: usize, _matvec: Matvec) -> FloatTensor<Self> {
+        by_float!(state, F => steps::<F, Self>(of, state, count))
+    }
+
+    fn ocnn_increase_bits(trajectory: FloatTensor<Self>) -> IntTensor<Self> {
+        let [rows, n] = dims(&trajectory);
+        let height = rows.saturating_sub(1).div_ceil(32);
+        let mut bits = vec![0; height * n];
+        by_float!(trajectory, F => {
+            cpu::pack_increase(Level::best(), slice(&F::dense(trajectory)), n, &mut bits);
+        });
+        integers(bits, &[height, n])
+    }
+
+    fn ocnn_phase_sync(bits: IntTensor<Self>, steps: usize, counts: IntTensor<Self>) -> IntTensor<Self> {
+        let [n, _] = dims(&counts);
+        let mut counts = words(counts);
+        cpu::phase_sync(Level::best(), &words(bits), steps as u32, n, &mut counts);
+        integers(counts, &[n, n])
+    }
+
+    fn ocnn_fragmentary_sync(outputs: FloatTensor<Self>, epsilon: f64, counts: IntTensor<Self>) -> IntTensor<Self> {
+        let [_, n] = dims(&outputs);
+        let mut counts = words(counts);
+        by_float!(outputs, F => {
+            cpu::fragmentary_sync(Level::best(), slice(&F::dense(outputs)), n, epsilon as F, &mut counts);
+        });
+        integers(counts, &[n, n])
+    }
+
+    fn ocnn_phase_components(bits: IntTensor<Self>, steps: usize, limit: usize) -> IntTensor<Self> {
+        let [_, n] = dims(&bits);
+        integers(cpu::link_phase(Level::best(), &words(bits), steps as u32, n, limit as u32), &[n])
+    }
+
+    fn ocnn_fragmentary_components(outputs: FloatTensor<Self>, epsilon: f64, limit: usize) -> IntTensor<Self> {
+        let [_, n] = dims(&outputs);
+        let roots = by_float!(outputs, F => {
+            cpu::link_fragmentary(Level::best(), slice(&F::dense(outputs)), n, epsilon as F, limit as u32)
+        });
+        integers(roots, &[n])
+    }
+
+    fn ocnn_phase_links(bits: IntTensor<Self>, steps: usize, limit: usize, rows: &[u32]) -> IntTensor<Self> {
+        let [_, n] = dims(&bits);
+        let links = cpu::phase_link_rows(Level::best(), &words(bits), steps as u32, n, limit as u32, rows);
+        integers(links, &[rows.len(), n.div_ceil(32)])
+    }
+
+    fn ocnn_fragmentary_links(outputs: FloatTensor<Self>, epsilon: f64, limit: usize, rows: &[u32]) -> IntTensor<Self> {
+        let [_, n] = dims(&outputs);
+        let links = by_float!(outputs, F => {
+            cpu::fragmentary_link_rows(Level::best(), slice(&F::dense(outputs)), n, epsilon as F, limit as u32, rows)
+        });
+        integers(links, &[rows.len(), n.div_ceil(32)])
+    }
+}

@@ -1,0 +1,150 @@
+//! The hot loops as operations on a backend: signatures here, one implementation per kind of backend.
+//!
+//! | backend | implementation |
+//! |---|---|
+//! | `NdArray` | `cpu`: rayon and SIMD over slices |
+//! | `CubeBackend` (CUDA, wgpu, ROCm) | `kernel`: CubeCL |
+//! | `Fusion<B>` | `fusion`: queued, then `B`'s |
+//! | any other | the default bodies: tensor operations, block by block |
+//!
+//! Shapes: n neurons, d dimensions, T steps. All integer tensors are 32 bits wide. Points are *scaled*
+//! (v = (r − mean r)/(a√2), so that a weight is exp(−|v_i − v_j|²)) and *dimension-major* [d, n]. A neuron may stand
+//! for several equal points: m_j of them.
+
+use burn::tensor::ops::{FloatTensor, IntTensor};
+use firebox_backends::Limited;
+use firebox_core::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::tensor_ops;
+
+/// How units share the work of a step on a GPU: the paper's three ways.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Matvec {
+    /// X-threads where planes reduce by themselves, thread-per-neuron elsewhere.
+    #[default]
+    Auto,
+    /// A unit computes a neuron; f(x) goes through shared memory.
+    ThreadPerNeuron,
+    /// Units of different planes share a neuron and add through shared-memory atomics. Not deterministic: the order
+    /// of the additions varies.
+    YThreads,
+    /// The units of a plane share neurons and reduce in log steps.
+    XThreads,
+}
+
+impl std::fmt::Display for Matvec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Auto => "auto",
+            Self::ThreadPerNeuron => "thread-per-neuron",
+            Self::YThreads => "y-threads",
+            Self::XThreads => "x-threads",
+        })
+    }
+}
+
+/// A network on its device: what a step needs besides the state.
+#[derive(Debug, Clone)]
+pub struct Network<B: Limited> {
+    /// Scaled points [d, n].
+    pub points: FloatTensor<B>,
+    /// The matrix J [n, n] of [`OcnnOps::ocnn_weights`] if it is stored; recomputed from the points if not.
+    pub weights: Option<FloatTensor<B>>,
+    /// How many points each neuron stands for [n].
+    pub multiplicity: FloatTensor<B>,
+    /// 1/C_i [n]; 0 for a neuron that nothing reaches, which follows its own map.
+    pub inverse_strength: FloatTensor<B>,
+    /// Whether J_ii = 1 (else 0).
+    pub self_coupling: bool,
+}
+
+/// The hot loops of the OCNN on a backend. Every default body is in plain tensor operations with memory for a block
+/// of rows; backends with kernels override all of them.
+pub trait OcnnOps: Limited {
+    /// Checks a way to share the work against the device, and resolves `Auto`; the name of what will run.
+    fn ocnn_strategy(device: &Self::Device, matvec: Matvec) -> Result<(Matvec, &'static str)> {
+        let _ = device;
+        if matvec == Matvec::Auto { Ok((matvec, "tensor operations")) } else { Err(no_units(matvec)) }
+    }
+
+    /// Strengths C_i = Σ_{j≠i} m_j·exp(−|v_i − v_j|²) + (m_i − 1 + s) [n], s = 1 with self-coupling and else 0;
+    /// weights below the smallest normal f32 count as 0.
+    fn ocnn_strengths(
+        points: FloatTensor<Self>,
+        multiplicity: FloatTensor<Self>,
+        self_coupling: bool,
+    ) -> FloatTensor<Self> {
+        tensor_ops::strengths::<Self>(points, multiplicity, self_coupling)
+    }
+
+    /// The weights J [n, n]: J_ij = m_j·exp(−|v_i − v_j|²) for i ≠ j, J_ii = m_i − 1 + s.
+    fn ocnn_weights(
+        points: FloatTensor<Self>,
+        multiplicity: FloatTensor<Self>,
+        self_coupling: bool,
+    ) -> FloatTensor<Self> {
+        tensor_ops::weights::<Self>(points, multiplicity, self_coupling)
+    }
+
+    /// `steps` steps x_i ← (1/C_i) Σ_j J_ij·f(x_j), f(x) = 1 − 2x², from `state` [n]: the trajectory
+    /// [steps + 1, n], row 0 the state itself.
+    fn ocnn_steps(
+        network: &Network<Self>,
+        state: FloatTensor<Self>,
+        steps: usize,
+        matvec: Matvec,
+    ) -> FloatTensor<Self> {
+        let _ = matvec;
+        tensor_ops::steps::<Self>(network, state, steps)
+    }
+
+    /// From a trajectory [P + 1, n] the words [⌈P/32⌉, n]: bit t mod 32 of word t div 32 says whether
+    /// x(t + 1) > x(t); bits past P are 0.
+    fn ocnn_increase_bits(trajectory: FloatTensor<Self>) -> IntTensor<Self> {
+        tensor_ops::increase_bits::<Self>(trajectory)
+    }
+
+    /// S [n, n] + the number of the `steps` at which both neurons rose or both did not, from words [w, n].
+    fn ocnn_phase_sync(bits: IntTensor<Self>, steps: usize, counts: IntTensor<Self>) -> IntTensor<Self> {
+        tensor_ops::phase_sync::<Self>(bits, steps, counts)
+    }
+
+    /// S [n, n] + the number of steps at which |x_i − x_j| < ε, from outputs [P, n].
+    fn ocnn_fragmentary_sync(outputs: FloatTensor<Self>, epsilon: f64, counts: IntTensor<Self>) -> IntTensor<Self> {
+        tensor_ops::fragmentary_sync::<Self>(outputs, epsilon, counts)
+    }
+
+    /// The smallest index in each neuron's component [n]; neurons are linked if in phase at more than `limit` steps.
+    fn ocnn_phase_components(bits: IntTensor<Self>, steps: usize, limit: usize) -> IntTensor<Self> {
+        tensor_ops::phase_components::<Self>(bits, steps, limit)
+    }
+
+    /// The smallest index in each neuron's component [n]; neurons are linked if within ε at more than `limit` steps.
+    fn ocnn_fragmentary_components(outputs: FloatTensor<Self>, epsilon: f64, limit: usize) -> IntTensor<Self> {
+        tensor_ops::fragmentary_components::<Self>(outputs, epsilon, limit)
+    }
+
+    /// Links of the neurons `rows` by phase, a bit per neuron [r, ⌈n/32⌉]; none of a neuron with itself.
+    fn ocnn_phase_links(bits: IntTensor<Self>, steps: usize, limit: usize, rows: &[u32]) -> IntTensor<Self> {
+        tensor_ops::phase_links::<Self>(bits, steps, limit, rows)
+    }
+
+    /// Links of the neurons `rows` by closeness, a bit per neuron [r, ⌈n/32⌉]; none of a neuron with itself.
+    fn ocnn_fragmentary_links(outputs: FloatTensor<Self>, epsilon: f64, limit: usize, rows: &[u32]) -> IntTensor<Self> {
+        tensor_ops::fragmentary_links::<Self>(outputs, epsilon, limit, rows)
+    }
+}
+
+/// The error of a backend whose steps are not shared among units.
+pub(crate) fn no_units(matvec: Matvec) -> Error {
+    Error::Config {
+        field: "matvec",
+        value: matvec.to_string(),
+        reason: "this backend has no GPU units to share the work of a neuron; leave it at auto".into(),
+    }
+}
+
+#[cfg(feature = "flex")]
+impl OcnnOps for burn_flex::Flex {}

@@ -1,0 +1,294 @@
+//! The hot loops in plain tensor operations, for any Burn backend: what the default bodies of [`OcnnOps`] call.
+//!
+//! Nothing larger than a block of rows of an N × N matrix is made, but for the matrices that are the result.
+//!
+//! [`OcnnOps`]: crate::OcnnOps
+
+use burn::tensor::{
+    DType, ElementConversion, Int, Tensor, TensorData, TensorPrimitive,
+    backend::Backend,
+    ops::{FloatTensor, IntTensor},
+};
+
+use crate::{
+    components::{Forest, set_bits},
+    ops::Network,
+};
+use firebox_backends::Limited;
+
+/// Elements of a block: 64 MiB of f32.
+const BLOCK: usize = 1 << 24;
+
+fn float<B: Backend, const D: usize>(tensor: FloatTensor<B>) -> Tensor<B, D> {
+    Tensor::from_primitive(TensorPrimitive::Float(tensor))
+}
+
+fn primitive<B: Backend, const D: usize>(tensor: Tensor<B, D>) -> FloatTensor<B> {
+    tensor.into_primitive().tensor()
+}
+
+fn int<B: Backend, const D: usize>(tensor: IntTensor<B>) -> Tensor<B, D, Int> {
+    Tensor::from_primitive(tensor)
+}
+
+/// Ranges of rows whose block of `width` columns stays within [`BLOCK`].
+fn blocks(rows: usize, width: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
+    let height = (BLOCK / width.max(1)).max(1);
+    (0..rows).step_by(height).map(move |start| start..(start + height).min(rows))
+}
+
+/// Rows `range` of J.
+fn weight_rows<B: Backend>(
+    points: &Tensor<B, 2>,
+    multiplicity: &Tensor<B, 1>,
+    self_coupling: bool,
+    range: std::ops::Range<usize>,
+) -> Tensor<B, 2> {
+    let [d, n] = points.dims();
+    let device = points.device();
+    let height = range.len();
+    let mut square = Tensor::<B, 2>::zeros([height, n], (&device, points.dtype()));
+    for k in 0..d {
+        let row = points.clone().slice([k..k + 1, 0..n]);
+        let own = row.clone().slice([0..1, range.clone()]).reshape([height, 1]);
+        let delta = own - row;
+        square = square + delta.clone() * delta;
+    }
+    let weights = square.neg().exp();
+    let tiny = weights.clone().lower_elem(f32::MIN_POSITIVE);
+    let weights = weights.mask_fill(tiny, 0.0);
+    let weights = weights * multiplicity.clone().reshape([1, n]);
+    let own_count = multiplicity.clone().slice([range.clone()]).reshape([height, 1]);
+    let diagonal = own_count - if self_coupling { 0.0 } else { 1.0 };
+    let own = Tensor::<B, 1, Int>::arange(range.start as i64..range.end as i64, &device).reshape([height, 1]);
+    let all = Tensor::<B, 1, Int>::arange(0..n as i64, &device).reshape([1, n]);
+    let same = own.expand([height, n]).equal(all.expand([height, n]));
+    weights.mask_where(same, diagonal.expand([height, n]))
+}
+
+pub fn strengths<B: Backend>(
+    points: FloatTensor<B>,
+    multiplicity: FloatTensor<B>,
+    self_coupling: bool,
+) -> FloatTensor<B> {
+    let (points, multiplicity) = (float::<B, 2>(points), float::<B, 1>(multiplicity));
+    let n = points.dims()[1];
+    if n == 0 {
+        return primitive(multiplicity);
+    }
+    let rows = blocks(n, n)
+        .map(|range| {
+            let height = range.len();
+            weight_rows(&points, &multiplicity, self_coupling, range).sum_dim(1).reshape([height])
+        })
+        .collect();
+    primitive(Tensor::cat(rows, 0))
+}
+
+pub fn weights<B: Backend>(
+    points: FloatTensor<B>,
+    multiplicity: FloatTensor<B>,
+    self_coupling: bool,
+) -> FloatTensor<B> {
+    let (points, multiplicity) = (float::<B, 2>(points), float::<B, 1>(multiplicity));
+    let n = points.dims()[1];
+    if n == 0 {
+        return primitive(points.reshape([0, 0]));
+    }
+    let rows = blocks(n, n).map(|range| weight_rows(&points, &multiplicity, self_coupling, range)).collect();
+    primitive(Tensor::cat(rows, 0))
+}
+
+pub fn steps<B: Limited>(network: &Network<B>, state: FloatTensor<B>, steps: usize) -> FloatTensor<B> {
+    let points = float::<B, 2>(network.points.clone());
+    let multiplicity = float::<B, 1>(network.multiplicity.clone());
+    let inverse = float::<B, 1>(network.inverse_strength.clone());
+    let stored = network.weights.clone().map(float::<B, 2>);
+    let isolated = inverse.clone().equal_elem(0.0);
+    let mut state = float::<B, 1>(state);
+    let n = state.dims()[0];
+    let mut rows = vec![state.clone().reshape([1, n])];
+    for _ in 0..steps {
+        let own = (state.clone() * state).mul_scalar(-2.0).add_scalar(1.0);
+        let drive = own.clone().reshape([1, n]);
+        let sums = blocks(n, n)
+            .map(|range| {
+                let height = range.len();
+                let block = match &stored {
+                    Some(weights) => weights.clone().slice([range, 0..n]),
+                    None => weight_rows(&points, &multiplicity, network.self_coupling, range),
+                };
+                (block * drive.clone()).sum_dim(1).reshape([height])
+            })
+            .collect::<Vec<_>>();
+        state = if n == 0 { own } else { (Tensor::cat(sums, 0) * inverse.clone()).mask_where(isolated.clone(), own) };
+        rows.push(state.clone().reshape([1, n]));
+    }
+    primitive(Tensor::cat(rows, 0))
+}
+
+/// Packs rows of 0 and 1 [r, 32·w] (bits of a word side by side) into words [r, w].
+fn pack<B: Backend>(bits: Tensor<B, 2, Int>) -> Tensor<B, 2, Int> {
+    let [rows, columns] = bits.dims();
+    let device = bits.device();
+    // Bit 31 is the sign of a 32-bit word.
+    let values: Vec<i32> = (0..32).map(|bit| 1i32 << bit).collect();
+    let values = Tensor::<B, 1, Int>::from_data(TensorData::new(values, [32]), (&device, DType::I32));
+    (bits.cast(DType::I32).reshape([rows, columns / 32, 32]) * values.reshape([1, 1, 32]))
+        .sum_dim(2)
+        .reshape([rows, columns / 32])
+}
+
+/// Adds columns of 0 until their number is a multiple of 32.
+fn pad<B: Backend>(bits: Tensor<B, 2, Int>) -> Tensor<B, 2, Int> {
+    let [rows, columns] = bits.dims();
+    let missing = columns.next_multiple_of(32) - columns;
+    if missing == 0 {
+        return bits;
+    }
+    let zeros = Tensor::zeros([rows, missing], (&bits.device(), bits.dtype()));
+    Tensor::cat(vec![bits, zeros], 1)
+}
+
+pub fn increase_bits<B: Backend>(trajectory: FloatTensor<B>) -> IntTensor<B> {
+    let trajectory = float::<B, 2>(trajectory);
+    let [rows, n] = trajectory.dims();
+    if rows < 2 || n == 0 {
+        let shape = [rows.saturating_sub(1).div_ceil(32), n];
+        return Tensor::<B, 2, Int>::zeros(shape, (&trajectory.device(), DType::I32)).into_primitive();
+    }
+    let next = trajectory.clone().slice([1..rows, 0..n]);
+    let rose = next.greater(trajectory.slice([0..rows - 1, 0..n])).int();
+    pack(pad(rose.transpose())).transpose().into_primitive()
+}
+
+/// Words [w, n] as +1 and −1 [steps, n].
+fn signs<B: Backend>(bits: &Tensor<B, 2, Int>, steps: usize) -> Tensor<B, 2> {
+    let [words, n] = bits.dims();
+    let planes = (0..32)
+        .map(|bit| {
+            bits.clone().bitwise_right_shift_scalar(bit.elem()).bitwise_and_scalar(1.elem()).reshape([words, 1, n])
+        })
+        .collect();
+    let ones: Tensor<B, 3, Int> = Tensor::cat(planes, 1);
+    ones.reshape([words * 32, n]).slice([0..steps, 0..n]).float().mul_scalar(2.0).sub_scalar(1.0)
+}
+
+fn chosen<B: Backend>(rows: &[u32], device: &B::Device) -> Tensor<B, 1, Int> {
+    let rows: Vec<i64> = rows.iter().map(|&row| i64::from(row)).collect();
+    let count = rows.len();
+    Tensor::from_data(TensorData::new(rows, [count]), device)
+}
+
+/// In how many steps each of `rows` was in phase with each neuron [r, n]: (T + b·bᵀ)/2 with signs b, exact in f32 up
+/// to T = 2²⁴.
+fn phase_counts<B: Backend>(signs: &Tensor<B, 2>, rows: &[u32]) -> Tensor<B, 2, Int> {
+    let steps = signs.dims()[0] as f64;
+    let own = signs.clone().select(1, chosen::<B>(rows, &signs.device())).transpose();
+    own.matmul(signs.clone()).add_scalar(steps).mul_scalar(0.5).int().cast(DType::I32)
+}
+
+/// At how many steps each of `rows` was within ε of each neuron [r, n].
+fn fragmentary_counts<B: Backend>(outputs: &Tensor<B, 2>, epsilon: f64, rows: &[u32]) -> Tensor<B, 2, Int> {
+    let [steps, n] = outputs.dims();
+    let device = outputs.device();
+    let height = rows.len();
+    let own = outputs.clone().select(1, chosen::<B>(rows, &device));
+    let mut counts = Tensor::<B, 2, Int>::zeros([height, n], (&device, DType::I32));
+    for t in 0..steps {
+        let a = own.clone().slice([t..t + 1, 0..height]).reshape([height, 1]);
+        let b = outputs.clone().slice([t..t + 1, 0..n]);
+        counts = counts + (a - b).abs().lower_elem(epsilon).int().cast(DType::I32);
+    }
+    counts
+}
+
+/// S + counts, a block of rows at a time.
+fn accumulate<B: Backend>(counts: IntTensor<B>, rows: impl Fn(&[u32]) -> Tensor<B, 2, Int>) -> IntTensor<B> {
+    let counts = int::<B, 2>(counts);
+    let n = counts.dims()[0];
+    if n == 0 {
+        return counts.into_primitive();
+    }
+    let parts = blocks(n, n)
+        .map(|range| {
+            let chosen: Vec<u32> = range.clone().map(|i| i as u32).collect();
+            counts.clone().slice([range, 0..n]) + rows(&chosen)
+        })
+        .collect();
+    Tensor::cat(parts, 0).into_primitive()
+}
+
+pub fn phase_sync<B: Backend>(bits: IntTensor<B>, steps: usize, counts: IntTensor<B>) -> IntTensor<B> {
+    if steps == 0 {
+        return counts;
+    }
+    let signs = signs(&int::<B, 2>(bits), steps);
+    accumulate::<B>(counts, |rows| phase_counts(&signs, rows))
+}
+
+pub fn fragmentary_sync<B: Backend>(outputs: FloatTensor<B>, epsilon: f64, counts: IntTensor<B>) -> IntTensor<B> {
+    let outputs = float::<B, 2>(outputs);
+    accumulate::<B>(counts, |rows| fragmentary_counts(&outputs, epsilon, rows))
+}
+
+/// Bit rows of the links among counts above `limit`.
+fn link_rows<B: Backend>(counts: Tensor<B, 2, Int>, limit: usize, rows: &[u32]) -> Tensor<B, 2, Int> {
+    let [height, n] = counts.dims();
+    let device = counts.device();
+    let own = chosen::<B>(rows, &device).reshape([height, 1]).expand([height, n]);
+    let all = Tensor::<B, 1, Int>::arange(0..n as i64, &device).reshape([1, n]).expand([height, n]);
+    let linked = counts.greater_elem(limit as i32).int();
+    let linked = linked.mask_fill(own.equal(all), 0);
+    pack(pad(linked))
+}
+
+pub fn phase_links<B: Backend>(bits: IntTensor<B>, steps: usize, limit: usize, rows: &[u32]) -> IntTensor<B> {
+    let bits = int::<B, 2>(bits);
+    if rows.is_empty() {
+        return Tensor::<B, 2, Int>::zeros([0, bits.dims()[1].div_ceil(32)], (&bits.device(), DType::I32))
+            .into_primitive();
+    }
+    link_rows(phase_counts(&signs(&bits, steps), rows), limit, rows).into_primitive()
+}
+
+pub fn fragmentary_links<B: Backend>(
+    outputs: FloatTensor<B>,
+    epsilon: f64,
+    limit: usize,
+    rows: &[u32],
+) -> IntTensor<B> {
+    let outputs = float::<B, 2>(outputs);
+    if rows.is_empty() {
+        let shape = [0, outputs.dims()[1].div_ceil(32)];
+        return Tensor::<B, 2, Int>::zeros(shape, (&outputs.device(), DType::I32)).into_primitive();
+    }
+    link_rows(fragmentary_counts(&outputs, epsilon, rows), limit, rows).into_primitive()
+}
+
+/// Components of the links that `links` gives for blocks of rows, joined on the host.
+fn components<B: Backend>(n: usize, device: &B::Device, links: impl Fn(&[u32]) -> Tensor<B, 2, Int>) -> IntTensor<B> {
+    let mut forest = Forest::new(n);
+    for range in blocks(n, n) {
+        let rows: Vec<u32> = range.map(|i| i as u32).collect();
+        let width = n.div_ceil(32);
+        let words: Vec<i32> = links(&rows).into_data().iter::<i32>().collect();
+        for (&row, words) in rows.iter().zip(words.chunks(width)) {
+            set_bits(words).for_each(|j| forest.join(row as usize, j));
+        }
+    }
+    let roots: Vec<i32> = forest.roots().into_iter().map(|root| root as i32).collect();
+    Tensor::<B, 1, Int>::from_data(TensorData::new(roots, [n]), (device, DType::I32)).into_primitive()
+}
+
+pub fn phase_components<B: Backend>(bits: IntTensor<B>, steps: usize, limit: usize) -> IntTensor<B> {
+    let bits = int::<B, 2>(bits);
+    let signs = signs(&bits, steps);
+    components::<B>(bits.dims()[1], &bits.device(), |rows| link_rows(phase_counts(&signs, rows), limit, rows))
+}
+
+pub fn fragmentary_components<B: Backend>(outputs: FloatTensor<B>, epsilon: f64, limit: usize) -> IntTensor<B> {
+    let outputs = float::<B, 2>(outputs);
+    let (n, device) = (outputs.dims()[1], outputs.device());
+    components::<B>(n, &device, |rows| link_rows(fragmentary_counts(&outputs, epsilon, rows), limit, rows))
+}

@@ -1,0 +1,121 @@
+//! Matrices cut into blocks of 64 columns, padded and aligned, so that inner loops have a constant length.
+
+use std::ops::{Deref, DerefMut};
+
+use rayon::prelude::*;
+
+/// Columns in a [`Block`].
+pub const BLOCK: usize = 64;
+
+/// 64 numbers on cache line boundaries: loads of a whole register never cross one.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(64))]
+pub struct Block<T>(pub [T; BLOCK]);
+
+impl<T: Copy + Default> Default for Block<T> {
+    #[inline(always)]
+    fn default() -> Self {
+        Self([T::default(); BLOCK])
+    }
+}
+
+impl<T> Deref for Block<T> {
+    type Target = [T; BLOCK];
+    #[inline(always)]
+    fn deref(&self) -> &[T; BLOCK] {
+        &self.0
+    }
+}
+
+impl<T> DerefMut for Block<T> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [T; BLOCK] {
+        &mut self.0
+    }
+}
+
+/// A matrix of `rows` × `columns`, stored 64 columns at a time: all rows of the first 64 columns, then of the next.
+/// Columns past the last are `T::default()`.
+#[derive(Debug, Clone)]
+pub struct Blocks<T> {
+    data: Vec<Block<T>>,
+    rows: usize,
+    columns: usize,
+}
+
+impl<T: Copy + Default + Send + Sync> Blocks<T> {
+    /// Packs a row-major matrix. Rows past the end of `matrix` are `T::default()`.
+    pub fn pack(matrix: &[T], rows: usize, columns: usize) -> Self {
+        Self::fill(rows, columns, |first, data| {
+            let end = columns.min(first + BLOCK);
+            for (block, row) in data.iter_mut().zip(matrix.chunks(columns)) {
+                block[..end - first].copy_from_slice(&row[first..end]);
+            }
+        })
+    }
+
+    /// Fills the blocks of every 64 columns, in parallel, knowing the first of those columns.
+    fn fill(rows: usize, columns: usize, fill: impl Fn(usize, &mut [Block<T>]) + Sync) -> Self {
+        let mut data = vec![Block::default(); rows * columns.div_ceil(BLOCK)];
+        if rows > 0 {
+            data.par_chunks_mut(rows).enumerate().for_each(|(b, data)| fill(b * BLOCK, data));
+        }
+        Self { data, rows, columns }
+    }
+}
+
+impl<T> Blocks<T> {
+    /// Rows of the matrix.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Columns of the matrix, without the padding.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// How many times 64 columns there are, the last perhaps in part.
+    pub fn count(&self) -> usize {
+        self.columns.div_ceil(BLOCK)
+    }
+
+    /// All rows of columns 64·`index` and on.
+    #[inline(always)]
+    pub fn block(&self, index: usize) -> &[Block<T>] {
+        &self.data[index * self.rows..(index + 1) * self.rows]
+    }
+
+    /// The block that holds `column`, in lane `column % 64`.
+    #[inline(always)]
+    pub fn of(&self, column: usize) -> &[Block<T>] {
+        self.block(column / BLOCK)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shape_packs_and_gathers() {
+        for rows in [0, 1, 3] {
+            for columns in [0, 1, 63, 64, 65, 200] {
+                let matrix: Vec<u32> = (1..=(rows * columns) as u32).collect();
+                let packed = Blocks::pack(&matrix, rows, columns);
+                assert_eq!((packed.rows(), packed.columns()), (rows, columns));
+                let chosen: Vec<u32> = (0..columns as u32).rev().step_by(2).collect();
+                let gathered = packed.gather(&chosen);
+                for k in 0..rows {
+                    for j in 0..columns.next_multiple_of(BLOCK) {
+                        let wanted = if j < columns { matrix[k * columns + j] } else { 0 };
+                        assert_eq!(packed.of(j)[k][j % BLOCK], wanted, "{rows}x{columns} at {k},{j}");
+                    }
+                    for (j, &from) in chosen.iter().enumerate() {
+                        assert_eq!(gathered.of(j)[k][j % BLOCK], matrix[k * columns + from as usize]);
+                    }
+                }
+            }
+        }
+    }
+}

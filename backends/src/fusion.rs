@@ -1,0 +1,58 @@
+//! Custom operations on Burn's `Fusion` backends, so that `burn::backend::{Cuda, Wgpu}` work as they come.
+
+use std::fmt;
+
+use burn::tensor::{DType, Shape};
+use burn_fusion::{
+    FusionBackend, FusionRuntime, FusionTensor,
+    stream::{Operation, OperationStreams},
+};
+use burn_ir::{CustomOpIr, HandleContainer, OperationIr, OperationOutput, TensorIr};
+
+/// The handles of a fusion backend's tensors.
+pub type Handles<B> = HandleContainer<<<B as FusionBackend>::FusionRuntime as FusionRuntime>::FusionHandle>;
+
+struct Custom<F> {
+    ir: CustomOpIr,
+    execute: F,
+}
+
+impl<F> fmt::Debug for Custom<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.ir.fmt(f)
+    }
+}
+
+impl<R, F> Operation<R> for Custom<F>
+where
+    R: FusionRuntime,
+    F: Fn(&CustomOpIr, &mut HandleContainer<R::FusionHandle>) + Send + Sync,
+{
+    fn execute(&self, handles: &mut HandleContainer<R::FusionHandle>) {
+        (self.execute)(&self.ir, handles);
+    }
+}
+
+/// Queues an operation named `name` that turns `inputs` into one tensor of `shape` and `dtype`.
+///
+/// `execute` runs later, on the fusion server's thread, and cannot fail: validate before calling this. It takes its
+/// inputs from the handles by the description's inputs, in order, and registers its output under the description's
+/// one output.
+pub fn register<B, F>(
+    name: &'static str,
+    inputs: Vec<FusionTensor<B::FusionRuntime>>,
+    shape: Shape,
+    dtype: DType,
+    execute: F,
+) -> FusionTensor<B::FusionRuntime>
+where
+    B: FusionBackend,
+    F: Fn(&CustomOpIr, &mut Handles<B>) + Send + Sync + 'static,
+{
+    let client = inputs[0].client.clone();
+    let streams = OperationStreams::with_inputs(&inputs);
+    let output = TensorIr::uninit(client.create_empty_handle(), shape, dtype);
+    let inputs: Vec<TensorIr> = inputs.into_iter().map(FusionTensor::into_ir).collect();
+    let ir = CustomOpIr::new(name, &inputs, &[output]);
+    client.register(streams, OperationIr::Custom(ir.clone()), Custom { ir, execute }).output()
+}

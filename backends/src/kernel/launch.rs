@@ -1,0 +1,50 @@
+//! Shapes of launches within a device's limits, contiguous inputs and fresh outputs.
+
+use burn::tensor::{DType, Shape};
+use burn_cubecl::{CubeElement, CubeRuntime, kernel::into_contiguous, tensor::CubeTensor};
+use cubecl::{
+    features::AtomicUsage,
+    ir::{AddressType, StorageType, Type},
+    prelude::*,
+};
+
+/// Whether the device adds numbers of type `E` atomically in one instruction.
+pub fn adds_atomically<R: Runtime, E: CubeElement>(device: &R::Device) -> bool {
+    let atomic = Type::new(StorageType::Atomic(E::as_type_native_unchecked().elem_type()));
+    R::client(device).properties().atomic_type_usage(atomic).contains(AtomicUsage::Add)
+}
+
+/// Cubes of `units` that cover `count` items, spread over x and y so that no axis passes the device's limit.
+/// Kernels find their cube by `CUBE_POS` and guard the last ones.
+pub fn cubes_for<R: Runtime>(client: &ComputeClient<R>, count: usize, units: u32) -> CubeCount {
+    let cubes = count.div_ceil(units as usize).max(1);
+    let limit = client.properties().hardware.max_cube_count.0 as usize;
+    let x = cubes.min(limit);
+    CubeCount::Static(x as u32, cubes.div_ceil(x) as u32, 1)
+}
+
+/// The largest power of two of units, at most `wanted`, that a cube of this device may have.
+pub fn units_within<R: Runtime>(client: &ComputeClient<R>, wanted: u32) -> u32 {
+    let hardware = &client.properties().hardware;
+    let limit = hardware.max_units_per_cube.min(hardware.max_cube_dim.0).min(wanted).max(1);
+    1 << limit.ilog2()
+}
+
+/// The address width that the largest of these buffers needs.
+pub fn address<R: CubeRuntime>(tensors: &[&CubeTensor<R>]) -> AddressType {
+    tensors.iter().map(|t| t.required_address_type()).max().unwrap_or_default()
+}
+
+/// The tensor as one dense array in row-major order. CUDA tensors come with padded rows.
+pub fn dense<R: CubeRuntime>(tensor: CubeTensor<R>) -> CubeTensor<R> {
+    into_contiguous(tensor)
+}
+
+/// A tensor for a kernel to write: its contents are whatever was there before.
+pub fn output<R: CubeRuntime>(like: &CubeTensor<R>, shape: impl Into<Shape>, dtype: DType) -> CubeTensor<R> {
+    let shape: Shape = shape.into();
+    // An empty buffer cannot be bound, so there is always at least one element behind the handle.
+    let bytes = shape.num_elements().max(1) * dtype.size();
+    let handle = like.client.empty(bytes);
+    CubeTensor::new_contiguous(like.client.clone(), like.device.clone(), shape, handle, dtype)
+}

@@ -1,0 +1,219 @@
+//! What a device can hold and do, so that work is planned before anything is allocated.
+
+use std::any::Any;
+
+use burn::tensor::backend::Backend;
+use burn_cubecl::{BoolElement, CubeBackend, CubeRuntime, FloatElement, IntElement};
+use burn_fusion::{Fusion, FusionBackend};
+use burn_ndarray::{FloatNdArrayElement, IntNdArrayElement, NdArray, NdArrayTensor, QuantElement, SharedArray};
+use cubecl::features::Plane;
+use firebox_core::{Error, Result, algorithm::Context};
+
+/// What a device can hold and do. `None` is "not known", never "no limit".
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct Limits {
+    /// The device in the driver's words.
+    pub device: String,
+    /// Bytes free now.
+    pub free: Option<u64>,
+    /// Bytes of the largest single buffer. Beyond it CubeCL fails in its server thread and the caller reads wrong
+    /// numbers, so nothing larger may ever be asked for.
+    pub largest_buffer: Option<u64>,
+    /// Units that work in lock step and can reduce among themselves; `None` without plane arithmetic.
+    pub plane: Option<u32>,
+    /// How many units the device runs at once, if it tells.
+    pub units: Option<u32>,
+}
+
+/// One buffer of a memory plan.
+#[derive(Debug, Clone)]
+pub struct Buffer {
+    /// What it holds, for messages.
+    pub purpose: String,
+    /// Its size.
+    pub bytes: u64,
+}
+
+impl Buffer {
+    /// A buffer of `count` elements of `size` bytes; sizes past u64 saturate, so that they fit nowhere.
+    pub fn new(purpose: impl Into<String>, count: u128, size: usize) -> Self {
+        let bytes = u64::try_from(count.saturating_mul(size as u128)).unwrap_or(u64::MAX);
+        Self { purpose: purpose.into(), bytes }
+    }
+}
+
+impl Limits {
+    /// Checks a plan of buffers that live together; gives their sum, or the error that names what is too large.
+    /// `help` says which option needs less.
+    pub fn admit(&self, plan: &[Buffer], memory_limit: Option<u64>, help: &str) -> Result<u64> {
+        let refuse = |purpose: String, needed, available, limit| {
+            Err(Error::Memory { device: self.device.clone(), purpose, needed, available, limit, help: help.into() })
+        };
+        if let Some(largest) = self.largest_buffer
+            && let Some(buffer) = plan.iter().find(|b| b.bytes > largest)
+        {
+            return refuse(buffer.purpose.clone(), buffer.bytes, largest, "is the largest buffer it has");
+        }
+        let total = plan.iter().fold(0u64, |sum, b| sum.saturating_add(b.bytes));
+        let purposes = || plan.iter().map(|b| b.purpose.as_str()).collect::<Vec<_>>().join(" + ");
+        if let Some(limit) = memory_limit
+            && total > limit
+        {
+            return refuse(purposes(), total, limit, "is the --memory-limit");
+        }
+        if let Some(free) = self.free
+            && total > free
+        {
+            return refuse(purposes(), total, free, "are free");
+        }
+        Ok(total)
+    }
+}
+
+/// A backend whose devices tell what they can hold.
+///
+/// For a Burn backend that Firebox does not know, `impl Limited for TheirBackend {}` will do: nothing is known then,
+/// and nothing is checked.
+pub trait Limited: Backend {
+    /// The limits of `device`, free memory as of now.
+    fn limits(device: &Self::Device) -> Limits {
+        Limits { device: Self::name(device), ..Limits::default() }
+    }
+
+    /// Waits for everything submitted so far; launch and compile errors of kernels come out here, once.
+    fn finish(device: &Self::Device, phase: &str) -> Result<()> {
+        Self::sync(device).map_err(|error| Error::Run {
+            device: Self::limits(device).device,
+            phase: phase.into(),
+            what: first_line(&error.to_string()),
+        })
+    }
+}
+
+/// [`Limits::admit`] for the context's device and `--memory-limit`.
+pub fn admit<B: Limited>(context: &Context<B>, plan: &[Buffer], help: &str) -> Result<u64> {
+    B::limits(&context.device).admit(plan, context.memory_limit, help)
+}
+
+/// Errors of the stack carry backtraces; a person needs the first line that says something.
+fn first_line(text: &str) -> String {
+    text.lines()
+        .map(str::trim)
+        .filter(|l| !l.is_empty() && !l.starts_with("An error happened"))
+        .take(3)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+impl<E, I, Q> Limited for NdArray<E, I, Q>
+where
+    E: FloatNdArrayElement,
+    I: IntNdArrayElement,
+    Q: QuantElement,
+    NdArrayTensor: From<SharedArray<E>> + From<SharedArray<I>>,
+{
+    fn limits(_device: &Self::Device) -> Limits {
+        cpu_limits()
+    }
+}
+
+#[cfg(feature = "flex")]
+impl Limited for burn_flex::Flex {
+    fn limits(_device: &Self::Device) -> Limits {
+        cpu_limits()
+    }
+}
+
+impl<R, F, I, BT> Limited for CubeBackend<R, F, I, BT>
+where
+    R: CubeRuntime,
+    F: FloatElement,
+    I: IntElement,
+    BT: BoolElement,
+{
+    fn limits(device: &R::Device) -> Limits {
+        let client = R::client(device);
+        let properties = client.properties();
+        let hardware = &properties.hardware;
+        let fixed = hardware.plane_size_min == hardware.plane_size_max;
+        let device_any = device as &dyn Any;
+        Limits {
+            device: device_name(device_any).unwrap_or_else(|| R::name(&client).to_string()),
+            free: free_memory(device_any),
+            largest_buffer: Some(properties.memory.max_page_size),
+            plane: (properties.features.plane.contains(Plane::Ops) && fixed).then_some(hardware.plane_size_min),
+            // 2048 resident threads a multiprocessor, on every NVIDIA architecture but consumer ones (1024 to 1536).
+            units: hardware.num_streaming_multiprocessors.map(|sm| sm * 2048),
+        }
+    }
+}
+
+impl<B: FusionBackend + Limited> Limited for Fusion<B> {
+    fn limits(device: &Self::Device) -> Limits {
+        B::limits(device)
+    }
+}
+
+/// The CPU's name, threads and available memory, the smaller of the machine's and the control group's.
+pub(crate) fn cpu_limits() -> Limits {
+    let free = sysinfo::System::new().ok().map(|mut system| {
+        system.refresh_memory();
+        let group = system.cgroup_limits().map(|group| group.free_memory).filter(|&free| free > 0);
+        system.available_memory().min(group.unwrap_or(u64::MAX))
+    });
+    Limits {
+        device: format!("CPU, {} threads", rayon::current_num_threads()),
+        free: free.filter(|&bytes| bytes > 0),
+        largest_buffer: None,
+        plane: None,
+        units: None,
+    }
+}
+
+fn device_name(device: &dyn Any) -> Option<String> {
+    #[cfg(feature = "cuda")]
+    if let Some(cuda) = device.downcast_ref::<burn_cuda::CudaDevice>() {
+        return crate::device::cuda::name(cuda.index);
+    }
+    #[cfg(feature = "wgpu")]
+    if let Some(wgpu) = device.downcast_ref::<burn_wgpu::WgpuDevice>() {
+        return crate::device::wgpu::name(wgpu);
+    }
+    let _ = device;
+    None
+}
+
+/// Known on CUDA only; wgpu has no query for it.
+fn free_memory(device: &dyn Any) -> Option<u64> {
+    #[cfg(feature = "cuda")]
+    if let Some(cuda) = device.downcast_ref::<burn_cuda::CudaDevice>() {
+        return crate::device::cuda::free_memory(cuda.index);
+    }
+    let _ = device;
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_is_held_against_each_limit() {
+        let limits = Limits { device: "toy".into(), free: Some(100), largest_buffer: Some(60), ..Limits::default() };
+        let buffers = |sizes: &[u64]| -> Vec<Buffer> {
+            sizes.iter().map(|&bytes| Buffer { purpose: "S".into(), bytes }).collect()
+        };
+        assert_eq!(limits.admit(&buffers(&[60, 40]), None, "").unwrap(), 100);
+        for (plan, limit, says) in [
+            (vec![61], None, "the largest buffer"),
+            (vec![60, 41], None, "are free"),
+            (vec![50], Some(49), "--memory-limit"),
+            (vec![u64::MAX, u64::MAX], None, "the largest buffer"),
+        ] {
+            let error = limits.admit(&buffers(&plan), limit, "less").unwrap_err();
+            assert!(error.to_string().contains(says), "{error}");
+            assert_eq!(error.exit_code(), 2);
+        }
+        assert_eq!(Buffer::new("S", u128::MAX, 4).bytes, u64::MAX);
+    }
+}

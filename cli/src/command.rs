@@ -1,0 +1,46 @@
+//! The command line: a command for each algorithm, and those of the program itself.
+
+use clap::{Args, Command};
+
+use crate::{
+    Listing, Program,
+    args::{Compute, Output, Voice},
+    backends, bench, docs, generate,
+};
+
+const STREAMS: &str = "\
+The result is a table. It goes to OUT if -o names one, else to standard output as CSV. A summary for a person goes to \
+standard error, so that standard output stays a clean table. With --format json the report is printed on standard \
+output instead, and the table only goes to OUT.
+
+Outputs are checked before the run, and appear together after it or not at all.
+
+Exit codes: 0 done, 1 the run failed, 2 usage or bad input (nothing was computed), 130 stopped with Ctrl-C.";
+
+/// The whole command line of `program`.
+pub(crate) fn root(program: &dyn Program) -> Command {
+    let plugins = program.plugins();
+    let algorithms = plugins.iter().map(|plugin| algorithm(plugin.command()));
+    Command::new(program.name())
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("Neurocomputing algorithms on CPUs and GPUs, on tables of numbers")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommands(algorithms)
+        .subcommand(backends::command())
+        .subcommand(generate::command())
+        .subcommands(bench::command(&plugins))
+        .subcommand(docs::completions_command())
+        .subcommand(docs::man_command())
+}
+
+/// An algorithm's command with the arguments that every algorithm has.
+fn algorithm(command: Command) -> Command {
+    let command = Voice::augment_args(Output::augment_args(Compute::augment_args(command)));
+    // What a plugin says there stays, and comes first.
+    let after = command.get_after_long_help().map(|own| format!("{own}\n\n"));
+    command.after_long_help(after.unwrap_or_default() + STREAMS)
+}
+
+/// The plugins of a program, as they are listed.
+pub(crate) type Plugins = Vec<Box<dyn firebox_core::Plugin<Listing>>>;

@@ -1,0 +1,93 @@
+//! How a failure is shown, and what the shell gets to know of it.
+
+use std::{
+    fmt::Display,
+    io::{self, IsTerminal, Write},
+    process::ExitCode,
+};
+
+use firebox_core::Error;
+use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
+
+/// Why the program did not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// The command line is wrong, or `--help` or `--version` was asked for.
+    #[error(transparent)]
+    Usage(#[from] clap::Error),
+    #[error(transparent)]
+    Known(#[from] Error),
+    /// A mistake in the program: something panicked.
+    #[error("internal error: {0}")]
+    Internal(String),
+}
+
+impl Diagnostic for Failure {
+    fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
+        match self {
+            Self::Usage(_) => None,
+            Self::Known(error) => error.help().map(|help| Box::new(help) as _),
+            Self::Internal(_) => Some(Box::new(
+                "this is a mistake in the program, not yours; please report it with the command and what -v logs. \
+                 Another --backend may work meanwhile",
+            )),
+        }
+    }
+}
+
+impl Failure {
+    /// Whether it is only that whoever read our output has read enough.
+    fn is_broken_pipe(&self) -> bool {
+        matches!(self, Self::Known(Error::Io { source, .. }) if source.kind() == io::ErrorKind::BrokenPipe)
+    }
+
+    /// Tells the person, and gives the exit code.
+    pub(crate) fn show(self) -> ExitCode {
+        match &self {
+            Self::Usage(error) => {
+                let _ = error.print(); // To standard output if it is help.
+                return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+            }
+            broken if broken.is_broken_pipe() => return ExitCode::SUCCESS,
+            _ => {}
+        }
+        let _ = io::stderr().write_all(self.render(io::stderr().is_terminal()).as_bytes());
+        ExitCode::from(match self {
+            Self::Known(error) => error.exit_code(),
+            _ => 1,
+        })
+    }
+
+    fn render(&self, terminal: bool) -> String {
+        let handler = if terminal {
+            let colours = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+            let theme = if colours { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
+            GraphicalReportHandler::new_themed(theme).with_width(width())
+        } else {
+            GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor()).with_wrap_lines(false)
+        };
+        let mut text = String::new();
+        match handler.without_cause_chain().render_report(&mut text, self) {
+            Ok(()) => text,
+            Err(_) => format!("error: {self}\n"),
+        }
+    }
+}
+
+/// The terminal's width, within reason for reading.
+fn width() -> usize {
+    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    columns.unwrap_or(100).clamp(40, 120)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn message_and_help_are_plain_without_a_terminal() {
+        let text = Failure::Known(Error::input("nothing there", "give something")).render(false);
+        assert!(text.contains("nothing there") && text.contains("help: give something"), "{text}");
+        assert!(!text.contains('\u{1b}'), "{text:?}");
+    }
+}

@@ -1,0 +1,53 @@
+//! A piece of work for one plugin, on its way to the backend that does it.
+
+use std::sync::Arc;
+
+use burn::tensor::backend::Backend;
+use clap::ArgMatches;
+use firebox_core::{Context, Error, Observer, Outcome, Plugin, Precision, Result, plugin::BenchRow};
+
+use crate::{Registry, args::Compute};
+
+/// A piece of work for one plugin: a run or a benchmark. [`Program::dispatch`](crate::Program::dispatch) takes it to
+/// the device's backend.
+pub struct Job<'a> {
+    pub(crate) plugin: &'a str,
+    pub(crate) args: &'a ArgMatches,
+    pub(crate) compute: &'a Compute,
+    pub(crate) observer: Arc<dyn Observer>,
+    pub(crate) work: Work<'a>,
+}
+
+/// What is to be done.
+pub(crate) enum Work<'a> {
+    Run,
+    /// Each row is handed on as soon as it is measured.
+    Bench(&'a mut dyn FnMut(BenchRow)),
+}
+
+impl Job<'_> {
+    /// The precision that was asked for.
+    pub fn precision(&self) -> Precision {
+        self.compute.precision
+    }
+
+    /// Does it on `B`; a run has an outcome, a benchmark has none.
+    pub fn run<B: Backend>(self, registry: &impl Registry<B>, device: &B::Device) -> Result<Option<Outcome>> {
+        let mut context = Context::<B>::new(device.clone()).seed(self.compute.seed).observer(self.observer);
+        context.memory_limit = self.compute.memory_limit;
+        let plugin = find(registry.plugins(), self.plugin)?;
+        match self.work {
+            Work::Run => plugin.run(self.args, &context).map(Some),
+            Work::Bench(row) => match plugin.bench() {
+                Some(bench) => bench.run(self.args, &context, row).map(|()| None),
+                None => Err(Error::input(format!("{} has no benchmark", self.plugin), "")),
+            },
+        }
+    }
+}
+
+/// The plugin whose command is called `name`.
+pub(crate) fn find<B: Backend>(plugins: Vec<Box<dyn Plugin<B>>>, name: &str) -> Result<Box<dyn Plugin<B>>> {
+    let found = plugins.into_iter().find(|plugin| plugin.command().get_name() == name);
+    found.ok_or_else(|| Error::input(format!("there is no algorithm '{name}'"), "--help lists them"))
+}

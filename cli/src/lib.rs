@@ -1,0 +1,81 @@
+//! The `firebox` program as a library: give it algorithms, get a program.
+//!
+//! A program is one line per algorithm:
+//!
+//! ```ignore
+//! firebox_cli::firebox! {
+//!     firebox_ocnn::OcnnPlugin,
+//!     my_crate::MyPlugin,
+//! }
+//! ```
+//!
+//! Each is a type that implements [`Plugin`] for every backend that is compiled in, and `Default`. The program has
+//! a command for each of them, and `backends`, `bench`, `completions`, `generate` and `man`.
+//!
+//! # Streams and exit codes
+//!
+//! The result is a table. It goes to standard output as CSV unless `-o` names a file; everything for a person
+//! (summary, notices, progress, errors, logs) goes to standard error. With `--format json` the report takes the
+//! table's place on standard output. Outputs are checked before the run and appear together after it, or not at all.
+//! Exit codes: 0 done (a reader that closed the pipe included), 1 the run failed, 2 usage or bad input, 130 stopped.
+
+mod args;
+mod backends;
+mod bench;
+mod cache;
+mod command;
+mod docs;
+mod failure;
+mod generate;
+mod interrupt;
+mod job;
+mod output;
+mod panics;
+mod progress;
+mod registry;
+mod run;
+
+use std::{panic::AssertUnwindSafe, process::ExitCode};
+
+use clap::ArgMatches;
+
+pub use firebox_core::Plugin;
+pub use job::Job;
+pub use registry::{Listing, Program, Registry};
+
+use failure::Failure;
+
+/// What the macros need of other crates.
+#[doc(hidden)]
+pub mod __private {
+    pub use burn::tensor::backend::Backend;
+    pub use firebox_backends::{Device, with_backend};
+    pub use firebox_core::{Outcome, Result};
+}
+
+/// Runs the program on the command line's arguments, from the first line of `main` to its exit code.
+pub fn run(program: &dyn Program) -> ExitCode {
+    panics::silence();
+    std::panic::catch_unwind(AssertUnwindSafe(|| start(program)))
+        .unwrap_or_else(|payload| Err(panics::failure(&payload)))
+        .map_or_else(|failure| failure.show(), |()| ExitCode::SUCCESS)
+}
+
+fn start(program: &dyn Program) -> Result<(), Failure> {
+    let matches = command::root(program).try_get_matches()?;
+    match matches.subcommand() {
+        Some((name, args)) => dispatch(program, name, args),
+        None => Ok(()), // Clap asks for one.
+    }
+}
+
+fn dispatch(program: &dyn Program, name: &str, args: &ArgMatches) -> Result<(), Failure> {
+    match name {
+        "backends" => backends::run(args),
+        "bench" => bench::run(program, args),
+        "completions" => docs::completions(program, args),
+        "generate" => generate::run(args),
+        "man" => docs::man(program, args),
+        algorithm => run::run(program, algorithm, args),
+    }
+}

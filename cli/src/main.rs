@@ -1,0 +1,5 @@
+//! The `firebox` program: one line per algorithm.
+
+firebox_cli::firebox! {
+    firebox_ocnn::OcnnPlugin,
+}

@@ -1,0 +1,98 @@
+//! Where results go: checked before the run, written together after it.
+
+use std::{
+    io::{self, BufWriter, Write},
+    path::{Path, PathBuf},
+};
+
+use firebox_core::{
+    Error, Outcome, Result,
+    data::{self, Table, atomic::Staged},
+    plot::Image,
+    report::Report,
+};
+
+use crate::args::{Format, Output};
+
+/// Fails if an output cannot be written, whatever the run may find; leaves nothing behind.
+pub(crate) fn check(output: &Output, extra: &[PathBuf]) -> Result<()> {
+    let table = output.output.as_deref();
+    if table.is_some_and(is_stdout) && output.format == Format::Json {
+        let what = "the table (-o -) and the report (--format json) cannot both go to standard output";
+        return Err(Error::input(what, "name a file for one of them: -o OUT, or --report R with --format human"));
+    }
+    let table = table.filter(|path| !is_stdout(path));
+    for path in table.into_iter().chain(extra.iter().map(PathBuf::as_path)) {
+        data::Format::of(path)?;
+    }
+    if let Some(path) = &output.plot {
+        Image::of(path)?;
+    }
+    let others = output.plot.iter().chain(&output.report).chain(extra).map(PathBuf::as_path);
+    let mut staged = Staged::default();
+    for path in table.into_iter().chain(others) {
+        if is_stdout(path) {
+            return Err(Error::input(
+                "only -o can be -, for standard output",
+                "name a file; for the report there is --format json",
+            ));
+        }
+        // Opening a pipe to try it out would be its reader's end.
+        if !path.metadata().is_ok_and(|it| !it.is_file() && !it.is_dir()) {
+            staged.add(path, |_| Ok(()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes all files, then what goes to standard output.
+pub(crate) fn write(output: &Output, outcome: &Outcome, report: &Report) -> Result<()> {
+    let file = output.output.as_deref().filter(|path| !is_stdout(path));
+    let mut staged = Staged::default();
+    if let Some(path) = file {
+        stage(&mut staged, path, &outcome.table)?;
+    }
+    for (path, table) in &outcome.extra {
+        stage(&mut staged, path, table)?;
+    }
+    if let (Some(path), Some(picture)) = (&output.plot, &outcome.picture) {
+        let bytes = picture.render(Image::of(path)?)?;
+        staged.add(path, |out| out.write_all(&bytes))?;
+    }
+    if let Some(path) = &output.report {
+        staged.add(path, |out| json(report, out))?;
+    }
+    staged.commit()?;
+    match output.format {
+        Format::Json => stdout(|out| json(report, out)),
+        Format::Human if file.is_none() => stdout(|out| outcome.table.write_csv(out)),
+        Format::Human => Ok(()),
+    }
+}
+
+/// Stages a table in the format of its path's extension.
+pub(crate) fn stage(staged: &mut Staged, path: &Path, table: &Table) -> Result<()> {
+    let format = table.format_for(path)?;
+    staged.add(path, |out| table.write_as(format, out))
+}
+
+/// Writes to standard output.
+pub(crate) fn stdout(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    fill(&mut out).and_then(|()| out.flush()).map_err(|source| Error::Io {
+        action: "write",
+        path: "standard output".into(),
+        source,
+    })
+}
+
+/// Writes `value` as indented JSON.
+pub(crate) fn json(value: &impl serde::Serialize, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, value)?;
+    writeln!(out)
+}
+
+/// Whether `path` stands for standard output.
+pub(crate) fn is_stdout(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}

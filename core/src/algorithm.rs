@@ -1,0 +1,81 @@
+//! What an algorithm is, and what it runs in.
+
+use std::sync::Arc;
+
+use burn::tensor::backend::Backend;
+
+use crate::{Observer, Result, Silent};
+
+/// Width of the floating-point numbers a run computes with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Precision {
+    /// 32 bits, on every backend.
+    #[default]
+    F32,
+    /// 64 bits, where the device computes them rightly.
+    F64,
+}
+
+impl std::fmt::Display for Precision {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+        })
+    }
+}
+
+/// What a run is given besides its input: where to compute, from which seed, and who watches.
+#[derive(Clone)]
+pub struct Context<B: Backend> {
+    /// The device that computes.
+    pub device: B::Device,
+    /// Seeds everything random ([`crate::random::Random`]).
+    pub seed: u64,
+    /// The precision of `B`'s floats, for reports and messages.
+    pub precision: Precision,
+    /// At most so many bytes on the device, if set.
+    pub memory_limit: Option<u64>,
+    /// Progress, notices and cancellation.
+    pub observer: Arc<dyn Observer>,
+}
+
+impl<B: Backend> Context<B> {
+    /// A context on `device` with seed 0, nobody watching and no limit but the device's own.
+    pub fn new(device: B::Device) -> Self {
+        let wide = size_of::<B::FloatElem>() == 8;
+        Self {
+            device,
+            seed: 0,
+            precision: if wide { Precision::F64 } else { Precision::F32 },
+            memory_limit: None,
+            observer: Arc::new(Silent),
+        }
+    }
+
+    /// The same context with another seed.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// The same context, watched by `observer`.
+    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observer = observer;
+        self
+    }
+}
+
+/// An algorithm on backend `B`: checked parameters that turn an input into an output.
+///
+/// A configuration struct makes one in Burn's manner (`Config::new().with_…().init()`).
+pub trait Algorithm<B: Backend> {
+    /// What it reads, typically tensors on `B`.
+    type Input;
+    /// What it finds.
+    type Output;
+
+    /// Runs to the end, or to the observer's wish.
+    fn run(&self, input: Self::Input, context: &Context<B>) -> Result<Self::Output>;
+}

@@ -1,0 +1,26 @@
+//! Tables in and out: CSV, NPY, and the `.lrn`/`.cls` files of Ultsch's ESOM tools; synthetic sets.
+//!
+//! A run reads [`Points`] ([`read`], or [`InputArgs`] on a command line) and writes a [`Table`]. The format is the
+//! path's extension in both directions ([`Format`]). Files are written whole or not at all ([`atomic`]).
+
+mod args;
+pub mod atomic;
+mod cls;
+mod csv;
+mod format;
+pub mod generate;
+mod labels;
+mod lrn;
+mod npy;
+mod number;
+pub mod points;
+mod read;
+mod records;
+mod table;
+
+pub use args::InputArgs;
+pub use format::Format;
+pub use generate::{Shape, generate};
+pub use points::{Distinct, Points, collapse_duplicates};
+pub use read::{ReadOptions, read};
+pub use table::{Cell, Cells, Column, Table};

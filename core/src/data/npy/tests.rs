@@ -1,0 +1,124 @@
+use super::*;
+use ndarray::{Array1, Array2, ShapeBuilder};
+use ndarray_npy::ReadNpyExt;
+use proptest::prelude::*;
+
+fn saved(array: &impl WriteNpyExt) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    array.write_npy(&mut bytes).unwrap();
+    bytes
+}
+
+/// A file as NumPy writes it.
+fn file(header: &str, data: &[u8]) -> Vec<u8> {
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.as_bytes());
+    bytes.extend(data);
+    bytes
+}
+
+#[test]
+fn every_kind_of_number_is_read() {
+    macro_rules! check {
+        ($($kind:ty),*) => {$(
+            let numbers = [1u8, 2, 3, 4, 5, 127].map(|number| number as $kind).to_vec();
+            let array = Array2::from_shape_vec((2, 3), numbers).unwrap();
+            let points = read(&saved(&array), None).unwrap();
+            assert_eq!((points.rows, points.columns), (2, 3));
+            assert_eq!(points.values, [1.0, 2.0, 3.0, 4.0, 5.0, 127.0], stringify!($kind));
+        )*};
+    }
+    check!(f64, f32, i64, i32, i16, i8, u64, u32, u16, u8);
+    let points = read(&saved(&Array1::from(vec![-1i16, -300, 2])), None).unwrap();
+    assert_eq!((points.columns, points.values), (1, vec![-1.0, -300.0, 2.0]));
+    let header = "{'descr': '>f4', 'fortran_order': False, 'shape': (2,), }\n";
+    let data: Vec<u8> = [1.5f32, -2.0].iter().flat_map(|v| v.to_be_bytes()).collect();
+    assert_eq!(read(&file(header, &data), None).unwrap().values, [1.5, -2.0]);
+}
+
+#[test]
+fn fortran_order_is_turned() {
+    let array = Array2::from_shape_vec((2, 3).f(), vec![1.0, 4.0, 2.0, 5.0, 3.0, 6.0]).unwrap();
+    let bytes = saved(&array);
+    assert!(String::from_utf8_lossy(&bytes[..80]).contains("'fortran_order': True"));
+    assert_eq!(read(&bytes, None).unwrap().values, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+}
+
+#[test]
+fn a_column_can_be_the_labels() {
+    let array = Array2::from_shape_vec((2, 2), vec![0.5, 7.0, 1.5, -1.0]).unwrap();
+    let points = read(&saved(&array), Some("2")).unwrap();
+    assert_eq!((points.values, points.labels.unwrap()), (vec![0.5, 1.5], vec![7, -1]));
+    let error = read(&saved(&array), Some("C1")).unwrap_err();
+    assert_eq!(error.to_string(), "line 1, column C1: the label 0.5 is not a whole number");
+    assert!(read(&saved(&array), Some("3")).unwrap_err().to_string().contains("no column \"3\""));
+}
+
+#[test]
+fn files_of_labels_are_counted() {
+    assert_eq!(read_labels(&saved(&Array1::from(vec![1i64, -1])), 2).unwrap(), [1, -1]);
+    let error = read_labels(&saved(&Array1::from(vec![1i64, -1])), 3).unwrap_err();
+    assert_eq!(error.to_string(), "there are 2 labels for 3 points");
+    let error = read_labels(&saved(&Array2::<i64>::zeros((2, 2))), 4).unwrap_err();
+    assert_eq!(error.to_string(), "the array of labels has shape (2, 2)");
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    let nan = Array2::from_shape_vec((2, 2), vec![1.0, 2.0, f64::NAN, 3.0]).unwrap();
+    let long = "{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000, 1000000000000), }";
+    let deep = "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 1, 1), }";
+    let complex = "{'descr': '<c16', 'fortran_order': False, 'shape': (1, 1), }";
+    let record = "{'descr': [('x', '<f8')], 'fortran_order': False, 'shape': (1,), }";
+    for (bytes, expected) in [
+        (saved(&nan), "line 2, column C1: NaN is not a finite number"),
+        (b"x,y\n1,2\n".to_vec(), "this is not an NPY file"),
+        (b"\x93NUMPY\x01\x00\xff".to_vec(), "the NPY header is cut short"),
+        (file("{}", &[]), "the NPY header has no fortran_order"),
+        (file(deep, &[0; 8]), "the array has 3 dimensions"),
+        (file(complex, &[0; 16]), "arrays of <c16 cannot be read"),
+        (file(record, &[0; 8]), "arrays of a structure cannot be read"),
+        (file(long, &[0; 8]), "an array of shape (1000000000000, 1000000000000) of <f8 does not have 8 bytes"),
+        (saved(&Array2::<f64>::zeros((0, 2))), "the array has shape (0, 2): there are no points"),
+    ] {
+        assert_eq!(read(&bytes, None).unwrap_err().to_string(), expected);
+    }
+}
+
+#[test]
+fn whole_tables_stay_whole() {
+    let matrix = Table::int_matrix(vec!["a".into(), "b".into()], vec![1, 2, 3, 4]).unwrap();
+    let table = Table::ints("x", vec![i64::MAX, i64::MIN]).beside(matrix).unwrap();
+    let mut bytes = Vec::new();
+    write(&table, &mut bytes).unwrap();
+    let back = Array2::<i64>::read_npy(bytes.as_slice()).unwrap();
+    assert_eq!(back, ndarray::array![[i64::MAX, 1, 2], [i64::MIN, 3, 4]]);
+    let mut bytes = Vec::new();
+    write(&table.beside(Table::floats("y", vec![0.5, 1.5])).unwrap(), &mut bytes).unwrap();
+    assert_eq!(Array2::<f64>::read_npy(bytes.as_slice()).unwrap()[[1, 3]], 1.5);
+    let mut bytes = Vec::new();
+    write(&Table::ints("x", vec![3]), &mut bytes).unwrap();
+    assert_eq!(Array1::<i64>::read_npy(bytes.as_slice()).unwrap(), ndarray::array![3]);
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_reads_back(values in prop::collection::vec(-1e300f64..1e300, 1..60), columns in 1usize..4) {
+        let rows = values.len() / columns;
+        prop_assume!(rows > 0);
+        let points = Points::new(values[..rows * columns].to_vec(), columns).unwrap();
+        let mut bytes = Vec::new();
+        write(&points.table().unwrap(), &mut bytes).unwrap();
+        prop_assert_eq!(read(&bytes, None).unwrap(), points);
+    }
+
+    #[test]
+    fn no_header_makes_it_panic(
+        header in "(\\{?'descr': ?'?[<>|=]?[fiub]?[1248]?'?,? ?'fortran_order': ?(True|False)?,? ?'shape': ?\\(?[0-9]{0,20},? ?[0-9]{0,20}\\)?.{0,4})",
+        data in prop::collection::vec(any::<u8>(), 0..40),
+    ) {
+        let _ = read(&file(&header, &data), None);
+        let _ = read_labels(&file(&header, &data), 3);
+    }
+}

@@ -1,0 +1,134 @@
+//! Numbers in text files.
+
+use crate::Error;
+use crate::data::points::FINITE;
+use crate::error::Place;
+
+/// What a field of a text file is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Field {
+    /// A number that can be computed with.
+    Finite(f64),
+    /// `nan` or `inf` in one of their spellings, or a number too large for 64 bits.
+    NotFinite,
+    /// Nothing but blanks.
+    Empty,
+    /// Anything else.
+    Text,
+}
+
+/// Looks at a field. Decimal point, optional sign and exponent, blanks around it.
+pub(crate) fn classify(field: &str) -> Field {
+    let field = field.trim();
+    match field.parse::<f64>() {
+        Ok(value) if value.is_finite() => Field::Finite(value),
+        Ok(_) => Field::NotFinite,
+        Err(_) if field.is_empty() => Field::Empty,
+        Err(_) => Field::Text,
+    }
+}
+
+/// A field that must be a coordinate.
+pub(crate) fn coordinate(field: &str, line: usize, column: &str) -> Result<f64, Error> {
+    let place = Place::default().line(line).column(column);
+    let (what, help) = match classify(field) {
+        Field::Finite(value) => return Ok(value),
+        Field::NotFinite => (format!("{} is not a finite number", shown(field)), FINITE.to_string()),
+        Field::Empty => ("the field is empty".into(), "fill in a number, or leave the row out".into()),
+        Field::Text if decimal_comma(field) => {
+            (format!("{} is not a number", shown(field)), "write decimals with a point instead of a comma".into())
+        }
+        Field::Text => (
+            format!("{} is not a number", shown(field)),
+            format!("correct it; if the column holds the classes, add --label {column}"),
+        ),
+    };
+    Err(Error::input_at(place, what, help))
+}
+
+fn decimal_comma(field: &str) -> bool {
+    field.matches(',').count() == 1 && matches!(classify(&field.replacen(',', ".", 1)), Field::Finite(_))
+}
+
+/// A whole number, also one written like 3.0.
+pub(crate) fn whole(field: &str) -> Option<i64> {
+    let field = field.trim();
+    field.parse().ok().or_else(|| match classify(field) {
+        Field::Finite(value) => whole_f64(value),
+        _ => None,
+    })
+}
+
+/// The whole number that `value` is, up to 2⁵³.
+pub(crate) fn whole_f64(value: f64) -> Option<i64> {
+    (value.fract() == 0.0 && value.abs() <= 9_007_199_254_740_992.0).then_some(value as i64)
+}
+
+/// A field as an error message shows it: quoted, without control characters, of bounded length.
+pub(crate) fn shown(field: &str) -> String {
+    let mut text: String = field.trim().chars().take(40).collect();
+    if field.trim().chars().nth(40).is_some() {
+        text.push('…');
+    }
+    format!("{text:?}")
+}
+
+/// The text of a file: UTF-8, a byte-order mark taken off; fails at the line that is not.
+pub(crate) fn text(bytes: &[u8]) -> Result<&str, Error> {
+    const HELP: &str = "save the file as plain text in UTF-8";
+    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+        return Err(Error::input_at(Place::default(), "the text is UTF-16", HELP));
+    }
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let line = bytes[..error.valid_up_to()].iter().filter(|&&byte| byte == b'\n').count() + 1;
+        Error::input_at(Place::default().line(line), "this is not UTF-8 text", HELP)
+    })?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if text.trim().is_empty() {
+        return Err(Error::input("the file is empty", "give at least one row of numbers"));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_told_apart() {
+        for (field, expected) in [
+            (" 1.5 ", Field::Finite(1.5)),
+            ("-1e-3", Field::Finite(-0.001)),
+            ("+.5", Field::Finite(0.5)),
+            ("NaN", Field::NotFinite),
+            ("-Inf", Field::NotFinite),
+            ("infinity", Field::NotFinite),
+            ("1e999", Field::NotFinite),
+            ("", Field::Empty),
+            ("  ", Field::Empty),
+            ("NA", Field::Text),
+            ("0x10", Field::Text),
+        ] {
+            assert_eq!(classify(field), expected, "{field:?}");
+        }
+        assert_eq!(whole("3.0"), Some(3));
+        assert_eq!(whole("-9223372036854775808"), Some(i64::MIN));
+        assert_eq!(whole("3.5"), None);
+        assert_eq!(whole("1e300"), None);
+    }
+
+    #[test]
+    fn a_decimal_comma_is_recognised() {
+        let error = coordinate("1,5", 3, "x").unwrap_err();
+        assert_eq!(error.to_string(), "line 3, column x: \"1,5\" is not a number");
+        assert_eq!(error.help().unwrap(), "write decimals with a point instead of a comma");
+    }
+
+    #[test]
+    fn text_that_is_none_is_refused() {
+        assert_eq!(text(b"a\nb\xff").unwrap_err().to_string(), "line 2: this is not UTF-8 text");
+        assert_eq!(text(b"\xff\xfea\0").unwrap_err().to_string(), "the text is UTF-16");
+        assert_eq!(text(b" \r\n").unwrap_err().to_string(), "the file is empty");
+        assert_eq!(text("\u{feff}1".as_bytes()).unwrap(), "1");
+    }
+}

@@ -1,0 +1,184 @@
+//! What a run reads: points, and their labels if they have any.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use crate::report::InputSize;
+use crate::{Error, Result, data::Table};
+
+/// Points in a space of `columns` dimensions, every coordinate finite, at least one point and one coordinate.
+///
+/// [`crate::data::read`] and [`Points::new`] see to that; whoever fills the fields in another way should too.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Points {
+    /// The coordinates, row-major: `rows` × `columns`.
+    pub values: Vec<f64>,
+    /// How many points.
+    pub rows: usize,
+    /// How many coordinates a point has.
+    pub columns: usize,
+    /// The coordinates' names; `C1`, `C2`, … if the file had none.
+    pub names: Vec<String>,
+    /// The class of each point, if the file had any or one was named.
+    pub labels: Option<Vec<i64>>,
+    /// The classes' names if they were text; label k (from 0, by first appearance) is called `label_names[k]`.
+    pub label_names: Option<Vec<String>>,
+}
+
+impl Points {
+    /// Points without labels, their coordinates named `C1`, `C2`, …
+    ///
+    /// Fails if there are none, if the numbers do not fill whole rows, or if one is not finite.
+    pub fn new(values: Vec<f64>, columns: usize) -> Result<Self> {
+        if values.is_empty() || columns == 0 {
+            return Err(Error::input("there are no points", "give at least one row of at least one number"));
+        }
+        if !values.len().is_multiple_of(columns) {
+            let what = format!("{} numbers do not fill rows of {columns} columns", values.len());
+            return Err(Error::input(what, "give every point the same number of coordinates"));
+        }
+        if let Some(at) = values.iter().position(|value| !value.is_finite()) {
+            let place = crate::error::Place::default().line(at / columns + 1).column(format!("C{}", at % columns + 1));
+            return Err(Error::input_at(place, format!("{} is not a finite number", values[at]), FINITE));
+        }
+        let rows = values.len() / columns;
+        Ok(Self { values, rows, columns, names: default_names(columns), labels: None, label_names: None })
+    }
+
+    /// The same points with labels; fails unless there is one for each.
+    pub fn with_labels(mut self, labels: Vec<i64>) -> Result<Self> {
+        if labels.len() != self.rows {
+            let what = format!("there are {} labels for {} points", labels.len(), self.rows);
+            return Err(Error::input(what, "give one label for each point"));
+        }
+        self.labels = Some(labels);
+        self.label_names = None;
+        Ok(self)
+    }
+
+    /// The coordinates of a point; empty beyond the last.
+    pub fn row(&self, row: usize) -> &[f64] {
+        self.values.get(row * self.columns..(row + 1) * self.columns).unwrap_or_default()
+    }
+
+    /// All points in order.
+    pub fn iter(&self) -> std::slice::ChunksExact<'_, f64> {
+        self.values.chunks_exact(self.columns.max(1))
+    }
+
+    /// The size, for the report.
+    pub fn size(&self) -> InputSize {
+        InputSize { rows: self.rows, columns: self.columns }
+    }
+
+    /// The points as a table to write: the coordinates, then a column `label` if there are labels.
+    pub fn table(&self) -> Result<Table> {
+        let table = Table::float_matrix(self.names.clone(), self.values.clone())?;
+        match &self.labels {
+            Some(labels) => table.beside(Table::ints("label", labels.clone())),
+            None => Ok(table),
+        }
+    }
+}
+
+/// What to do about a number that is not finite.
+pub(crate) const FINITE: &str = "replace it by a finite number, or leave the row out";
+
+/// `C1`, `C2`, …
+pub(crate) fn default_names(columns: usize) -> Vec<String> {
+    (1..=columns).map(|column| format!("C{column}")).collect()
+}
+
+/// The distinct rows of a table; see [`collapse_duplicates`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Distinct {
+    /// The distinct rows in order of first appearance, row-major, with −0 written as 0.
+    pub values: Vec<f64>,
+    /// How often each distinct row occurs.
+    pub counts: Vec<u32>,
+    /// For each row of the input, which distinct row it is.
+    pub index: Vec<u32>,
+}
+
+/// The distinct points in order of first appearance, how often each occurs, and which one each point is.
+///
+/// Points are the same if all their coordinates are the same bits once −0 is taken for 0.
+/// At most 2³² − 1 points can be counted; any beyond are not looked at.
+pub fn collapse_duplicates(points: &Points) -> Distinct {
+    let mut seen: HashMap<Vec<u64>, u32> = HashMap::new();
+    let mut distinct = Distinct { values: Vec::new(), counts: Vec::new(), index: Vec::with_capacity(points.rows) };
+    for row in points.iter().take(u32::MAX as usize) {
+        // Adding 0 turns −0 into 0 and leaves every other number as it is.
+        let key: Vec<u64> = row.iter().map(|value| (value + 0.0).to_bits()).collect();
+        let number = match seen.entry(key) {
+            Entry::Occupied(entry) => *entry.get(),
+            Entry::Vacant(entry) => {
+                let number = distinct.counts.len() as u32;
+                entry.insert(number);
+                distinct.values.extend(row.iter().map(|value| value + 0.0));
+                distinct.counts.push(0);
+                number
+            }
+        };
+        distinct.counts[number as usize] += 1;
+        distinct.index.push(number);
+    }
+    distinct
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn duplicates_collapse_in_order_of_appearance() {
+        let points = Points::new(vec![1.0, 0.0, 2.0, 2.0, 1.0, -0.0, 2.0, 2.0, 0.0, 1.0], 2).unwrap();
+        let distinct = collapse_duplicates(&points);
+        assert_eq!(distinct.values, [1.0, 0.0, 2.0, 2.0, 0.0, 1.0]);
+        assert!(distinct.values.iter().all(|value| value.is_sign_positive()));
+        assert_eq!(distinct.counts, [2, 2, 1]);
+        assert_eq!(distinct.index, [0, 1, 0, 1, 2]);
+    }
+
+    #[test]
+    fn what_is_not_a_table_of_finite_numbers_is_refused() {
+        assert!(Points::new(Vec::new(), 2).is_err());
+        assert!(Points::new(vec![1.0], 0).is_err());
+        assert!(Points::new(vec![1.0; 3], 2).is_err());
+        let error = Points::new(vec![1.0, 2.0, 3.0, f64::NAN], 2).unwrap_err();
+        assert_eq!(error.to_string(), "line 2, column C2: NaN is not a finite number");
+        let error = Points::new(vec![1.0; 4], 2).unwrap().with_labels(vec![1]).unwrap_err();
+        assert_eq!(error.to_string(), "there are 1 labels for 2 points");
+    }
+
+    #[test]
+    fn points_become_a_table() {
+        let points = Points::new(vec![1.0, 2.5, 3.0, 4.0], 2).unwrap().with_labels(vec![7, -1]).unwrap();
+        let mut text = Vec::new();
+        points.table().unwrap().write_csv(&mut text).unwrap();
+        assert_eq!(String::from_utf8(text).unwrap(), "C1,C2,label\n1,2.5,7\n3,4,-1\n");
+        assert_eq!(points.row(1), [3.0, 4.0]);
+        assert!(points.row(2).is_empty());
+        assert_eq!(points.size(), InputSize { rows: 2, columns: 2 });
+    }
+
+    proptest! {
+        #[test]
+        fn collapsing_loses_nothing(cells in prop::collection::vec(-2i8..3, 1..60), columns in 1usize..4) {
+            let rows = cells.len() / columns;
+            prop_assume!(rows > 0);
+            let values: Vec<f64> = cells[..rows * columns].iter().map(|v| f64::from(*v)).collect();
+            let points = Points::new(values.clone(), columns).unwrap();
+            let distinct = collapse_duplicates(&points);
+            let back: Vec<f64> = distinct
+                .index
+                .iter()
+                .flat_map(|&i| distinct.values[i as usize * columns..(i as usize + 1) * columns].to_vec())
+                .collect();
+            prop_assert_eq!(back, values);
+            prop_assert_eq!(distinct.counts.iter().sum::<u32>() as usize, rows);
+            prop_assert!(distinct.counts.iter().all(|&count| count > 0));
+        }
+    }
+}

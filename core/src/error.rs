@@ -1,0 +1,210 @@
+//! One error type for everything a person can meet: what was wrong, where, and what to do.
+
+use std::path::{Path, PathBuf};
+
+/// Shorthand for a result with Firebox's [`Error`].
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Where in an input something was found. Lines and columns count from 1, as editors do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The file, if it came from one.
+    pub file: Option<PathBuf>,
+    /// Line in the file, or row of the table.
+    pub line: Option<usize>,
+    /// Column by name if it has one, else by number.
+    pub column: Option<String>,
+}
+
+impl Place {
+    /// A place that is a whole file.
+    pub fn file(path: impl Into<PathBuf>) -> Self {
+        Self { file: Some(path.into()), ..Self::default() }
+    }
+
+    /// The same place, narrowed to a line.
+    pub fn line(mut self, line: usize) -> Self {
+        self.line = Some(line);
+        self
+    }
+
+    /// The same place, narrowed to a column.
+    pub fn column(mut self, column: impl Into<String>) -> Self {
+        self.column = Some(column.into());
+        self
+    }
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut parts = Vec::new();
+        if let Some(file) = &self.file {
+            parts.push(file.display().to_string());
+        }
+        if let Some(line) = self.line {
+            parts.push(format!("line {line}"));
+        }
+        if let Some(column) = &self.column {
+            parts.push(format!("column {column}"));
+        }
+        f.write_str(&parts.join(", "))
+    }
+}
+
+/// Everything that can go wrong, each with what to do about it ([`Error::help`]).
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The input data cannot be used.
+    #[error("{}{what}", prefix(place))]
+    Input {
+        /// What was wrong.
+        what: String,
+        /// Where it was found.
+        place: Place,
+        /// What to do.
+        help: String,
+    },
+    /// A parameter is out of its range. One per field: `field` is the parameter's name.
+    #[error("{field} = {value}: {reason}")]
+    Config {
+        /// The parameter's name, as in the configuration.
+        field: &'static str,
+        /// What was given.
+        value: String,
+        /// Why it cannot be used.
+        reason: String,
+    },
+    /// The chosen backend or device cannot be used.
+    #[error("{backend}: {what}")]
+    Device {
+        /// The backend as the person named it.
+        backend: String,
+        /// What is missing.
+        what: String,
+        /// What to do.
+        help: String,
+    },
+    /// The work does not fit; nothing was allocated.
+    #[error("{device} cannot hold this: {purpose} needs {} ({needed} bytes), and {} ({available} bytes) {limit}", human_bytes(*needed), human_bytes(*available))]
+    Memory {
+        /// Which device.
+        device: String,
+        /// What the memory is for.
+        purpose: String,
+        /// Bytes needed.
+        needed: u64,
+        /// Bytes there are.
+        available: u64,
+        /// Which limit that is: "are free", "is the largest buffer", "is the --memory-limit".
+        limit: &'static str,
+        /// What to do.
+        help: String,
+    },
+    /// A file could not be read or written.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// "read" or "write".
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The device failed while it worked.
+    #[error("{device} failed during {phase}: {what}")]
+    Run {
+        /// Which device.
+        device: String,
+        /// What it was doing.
+        phase: String,
+        /// What it said.
+        what: String,
+    },
+    /// The person stopped the run.
+    #[error("stopped on request")]
+    Cancelled,
+}
+
+fn prefix(place: &Place) -> String {
+    match place.to_string() {
+        text if text.is_empty() => text,
+        text => format!("{text}: "),
+    }
+}
+
+/// Bytes in the largest binary unit that keeps them above 1, to three digits.
+pub fn human_bytes(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    if unit == 0 { format!("{bytes} B") } else { format!("{value:.2} {}", UNITS[unit]) }
+}
+
+impl Error {
+    /// Bad input without a place.
+    pub fn input(what: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::input_at(Place::default(), what, help)
+    }
+
+    /// Bad input at a place.
+    pub fn input_at(place: Place, what: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::Input { what: what.into(), place, help: help.into() }
+    }
+
+    /// The same error, with the file filled in where the one who found it did not know it.
+    pub fn in_file(mut self, path: &Path) -> Self {
+        if let Self::Input { place, .. } = &mut self {
+            place.file.get_or_insert_with(|| path.to_path_buf());
+        }
+        self
+    }
+
+    /// The exit status: 2 for usage, bad input and work that does not fit (found before anything ran),
+    /// 130 for a stop on request (128 + SIGINT, as shells have it), 1 for a run that failed.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Input { .. } | Self::Config { .. } | Self::Device { .. } | Self::Memory { .. } | Self::Io { .. } => 2,
+            Self::Run { .. } => 1,
+            Self::Cancelled => 130,
+        }
+    }
+
+    /// What to do about it.
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Self::Input { help, .. } | Self::Device { help, .. } | Self::Memory { help, .. } => Some(help.clone()),
+            Self::Config { field, .. } => {
+                Some(format!("set --{} within its range; --help lists it", field.replace('_', "-")))
+            }
+            Self::Io { action, .. } => Some(format!("check that the path exists and that you may {action} it")),
+            Self::Run { .. } => Some("try --backend ndarray, or a smaller problem; -v logs more".into()),
+            Self::Cancelled => None,
+        }
+        .filter(|help| !help.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn place_reads_as_a_person_would_say_it() {
+        let place = Place::file("a.csv").line(3).column("x");
+        let error = Error::input_at(place, "not a number", "");
+        assert_eq!(error.to_string(), "a.csv, line 3, column x: not a number");
+        assert_eq!(error.help(), None);
+    }
+
+    #[test]
+    fn bytes_are_readable() {
+        assert_eq!(human_bytes(0), "0 B");
+        assert_eq!(human_bytes(1023), "1023 B");
+        assert_eq!(human_bytes(1536), "1.50 KiB");
+        assert_eq!(human_bytes(40_000_000_000), "37.25 GiB");
+    }
+}

@@ -1,0 +1,17 @@
+//! What every Firebox algorithm shares and no backend knows: the [`Algorithm`] trait and its erased form
+//! [`Plugin`], tables in and out, quality metrics, pictures, the report.
+
+pub mod algorithm;
+pub mod data;
+pub mod error;
+pub mod metrics;
+pub mod observe;
+pub mod plot;
+pub mod plugin;
+pub mod random;
+pub mod report;
+
+pub use algorithm::{Algorithm, Context, Precision};
+pub use error::{Error, Result};
+pub use observe::{Observer, Silent};
+pub use plugin::{Outcome, Plugin};

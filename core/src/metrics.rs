@@ -1,0 +1,334 @@
+//! How alike two clusterings are: adjusted Rand index, normalised and adjusted mutual information.
+//!
+//! All three compare partitions: what the labels are called does not matter, and noise (−1) is one label like any
+//! other. With $n_{ij}$ points in cluster $i$ of one and $j$ of the other, $a_i = \sum_j n_{ij}$,
+//! $b_j = \sum_i n_{ij}$ and $N = \sum_{ij} n_{ij}$ they follow, also where clusters degenerate, scikit-learn:
+//!
+//! - ARI, Hubert and Arabie, Journal of Classification 2 (1985) 193: the pairs of points that both clusterings put
+//!   together or both apart, less those expected by chance.
+//! - NMI: $I / \tfrac12 (H_a + H_b)$ with $I = \sum \frac{n_{ij}}{N} \ln \frac{N n_{ij}}{a_i b_j}$.
+//! - AMI, Vinh, Epps and Bailey, JMLR 11 (2010) 2837: $(I - E) / (\tfrac12 (H_a + H_b) - E)$ with $E$ the exact
+//!   expectation of $I$ over all clusterings of the same sizes.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::{Error, Result};
+
+/// How many points lie in each pair of clusters, one of either clustering.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contingency {
+    /// The labels of the first clustering, by first appearance.
+    pub row_labels: Vec<i64>,
+    /// The labels of the second clustering, by first appearance.
+    pub column_labels: Vec<i64>,
+    /// The pairs of clusters that share points: row, column and how many; sorted.
+    pub cells: Vec<(usize, usize, u64)>,
+    rows: Vec<u64>,
+    columns: Vec<u64>,
+    total: u64,
+}
+
+/// Numbers for labels by first appearance: the labels, how often each occurs, and each point's number.
+fn ranked(labels: &[i64]) -> (Vec<i64>, Vec<u64>, Vec<usize>) {
+    let mut ranks = HashMap::new();
+    let (mut names, mut sizes) = (Vec::new(), Vec::new());
+    let number = |label: &i64| {
+        let rank = *ranks.entry(*label).or_insert_with(|| {
+            names.push(*label);
+            sizes.push(0u64);
+            names.len() - 1
+        });
+        sizes[rank] += 1;
+        rank
+    };
+    let numbers = labels.iter().map(number).collect();
+    (names, sizes, numbers)
+}
+
+impl Contingency {
+    /// Counts; fails unless both label the same number of points.
+    pub fn new(first: &[i64], second: &[i64]) -> Result<Self> {
+        if first.len() != second.len() {
+            let what = format!("{} labels cannot be compared with {}", first.len(), second.len());
+            return Err(Error::input(what, "compare labels of the same points"));
+        }
+        let (row_labels, rows, row) = ranked(first);
+        let (column_labels, columns, column) = ranked(second);
+        let mut counts = BTreeMap::new();
+        for pair in row.into_iter().zip(column) {
+            *counts.entry(pair).or_insert(0u64) += 1;
+        }
+        let cells = counts.into_iter().map(|((row, column), count)| (row, column, count)).collect();
+        Ok(Self { row_labels, column_labels, cells, rows, columns, total: first.len() as u64 })
+    }
+
+    /// Whether both put the same points together.
+    pub fn same_partition(&self) -> bool {
+        self.cells.len() == self.rows.len() && self.cells.len() == self.columns.len()
+    }
+
+    /// The adjusted Rand index: 1 for the same partition, 0 expected by chance, at least −½.
+    pub fn adjusted_rand_index(&self) -> f64 {
+        if self.same_partition() {
+            return 1.0;
+        }
+        // Ordered pairs of distinct points; exact up to some 10⁹ points, 2 N⁴ < 2¹²⁷.
+        let squares = |sizes: &[u64]| -> i128 { sizes.iter().map(|&size| i128::from(size).pow(2)).sum() };
+        let together: i128 = self.cells.iter().map(|&(_, _, count)| i128::from(count).pow(2)).sum();
+        let n = i128::from(self.total);
+        let both = together - n;
+        let first = squares(&self.rows) - together;
+        let second = squares(&self.columns) - together;
+        let neither = n * n - first - second - together;
+        let above = 2 * (both * neither - first * second);
+        let below = (both + first) * (first + neither) + (both + second) * (second + neither);
+        above as f64 / below as f64
+    }
+
+    /// Mutual information in nats, from 0.
+    pub fn mutual_information(&self) -> f64 {
+        let n = self.total as f64;
+        let term = |&(row, column, count): &(usize, usize, u64)| {
+            let count = count as f64;
+            count / n * (n * count / (self.rows[row] as f64 * self.columns[column] as f64)).ln()
+        };
+        self.cells.iter().map(term).sum::<f64>().max(0.0)
+    }
+
+    /// The mean of both clusterings' entropies, in nats.
+    fn mean_entropy(&self) -> f64 {
+        let n = self.total as f64;
+        let entropy =
+            |sizes: &[u64]| -> f64 { sizes.iter().map(|&size| size as f64 / n).map(|share| -share * share.ln()).sum() };
+        0.5 * (entropy(&self.rows) + entropy(&self.columns))
+    }
+
+    /// Normalised mutual information: 1 for the same partition, 0 for independent ones.
+    pub fn normalized_mutual_information(&self) -> f64 {
+        if self.same_partition() {
+            return 1.0;
+        }
+        let information = self.mutual_information();
+        if information <= f64::EPSILON { 0.0 } else { information / self.mean_entropy() }
+    }
+
+    /// Adjusted mutual information: 1 for the same partition, 0 expected by chance; below 0 if less alike than that.
+    pub fn adjusted_mutual_information(&self) -> f64 {
+        if self.same_partition() {
+            return 1.0;
+        }
+        if self.rows.len() == 1 || self.columns.len() == 1 {
+            return 0.0;
+        }
+        let away_from_zero = |x: f64| {
+            if x < 0.0 { x.min(-f64::EPSILON) } else { x.max(f64::EPSILON) }
+        };
+        let expected = self.expected_information();
+        (self.mutual_information() - expected) / away_from_zero(self.mean_entropy() - expected)
+    }
+
+    /// The expectation of the mutual information over all pairs of clusterings with these sizes (Vinh et al. 2010,
+    /// eq. 24a): for each pair of sizes $a$, $b$ the overlap $n$ is hypergeometric, and contributes
+    /// $\frac{n}{N} \ln \frac{Nn}{ab}$.
+    ///
+    /// Its probabilities are found relative to the likeliest by their ratios and then normalised, which needs no
+    /// factorials; both tails are followed until they are below 10⁻²⁵ of it.
+    fn expected_information(&self) -> f64 {
+        let distinct = |sizes: &[u64]| {
+            let mut counts = BTreeMap::new();
+            for &size in sizes {
+                *counts.entry(size).or_insert(0u64) += 1;
+            }
+            counts
+        };
+        let (rows, columns) = (distinct(&self.rows), distinct(&self.columns));
+        let mut sum = 0.0;
+        for (&a, &a_times) in &rows {
+            for (&b, &b_times) in &columns {
+                sum += a_times as f64 * b_times as f64 * expected_term(a, b, self.total);
+            }
+        }
+        sum
+    }
+}
+
+/// What a pair of clusters with `a` and `b` of `total` points contributes to the expected information.
+fn expected_term(a: u64, b: u64, total: u64) -> f64 {
+    const NEGLIGIBLE: f64 = 1e-25;
+    let (lowest, highest) = ((a + b).saturating_sub(total), a.min(b));
+    let likeliest = (u128::from(a + 1) * u128::from(b + 1) / u128::from(total + 2)) as u64;
+    let likeliest = likeliest.clamp(lowest, highest);
+    let (af, bf, nf) = (a as f64, b as f64, total as f64);
+    let gain = |n: u64| {
+        if n == 0 { 0.0 } else { n as f64 / nf * (nf * n as f64 / (af * bf)).ln() }
+    };
+    // P(n + 1) / P(n)
+    let ratio = |n: u64| (a - n) as f64 * (b - n) as f64 / ((n + 1) as f64 * (total + n + 1 - a - b) as f64);
+    let (mut weights, mut sum) = (1.0, gain(likeliest));
+    let mut weight = 1.0;
+    for n in likeliest..highest {
+        weight *= ratio(n);
+        if weight < NEGLIGIBLE {
+            break;
+        }
+        weights += weight;
+        sum += weight * gain(n + 1);
+    }
+    weight = 1.0;
+    for n in (lowest..likeliest).rev() {
+        weight /= ratio(n);
+        if weight < NEGLIGIBLE {
+            break;
+        }
+        weights += weight;
+        sum += weight * gain(n);
+    }
+    sum / weights
+}
+
+/// The adjusted Rand index of two clusterings of the same points; see [`Contingency::adjusted_rand_index`].
+pub fn adjusted_rand_index(first: &[i64], second: &[i64]) -> Result<f64> {
+    Ok(Contingency::new(first, second)?.adjusted_rand_index())
+}
+
+/// Normalised mutual information, arithmetic mean; see [`Contingency::normalized_mutual_information`].
+pub fn normalized_mutual_information(first: &[i64], second: &[i64]) -> Result<f64> {
+    Ok(Contingency::new(first, second)?.normalized_mutual_information())
+}
+
+/// Adjusted mutual information, arithmetic mean; see [`Contingency::adjusted_mutual_information`].
+pub fn adjusted_mutual_information(first: &[i64], second: &[i64]) -> Result<f64> {
+    Ok(Contingency::new(first, second)?.adjusted_mutual_information())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Knuth's generator, so that Python could draw the same labels.
+    fn lcg(n: usize, k: u64, seed: u64) -> Vec<i64> {
+        let mut x = seed;
+        let step = |_| {
+            x = x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            ((x >> 33) % k) as i64
+        };
+        (0..n).map(step).collect()
+    }
+
+    /// ARI, NMI and AMI by scikit-learn 1.9.1: `adjusted_rand_score(a, b)`, `normalized_mutual_info_score(a, b)`,
+    /// `adjusted_mutual_info_score(a, b)`.
+    #[test]
+    fn values_are_those_of_scikit_learn() {
+        let mixed: Vec<i64> = lcg(1000, 10, 3)
+            .iter()
+            .enumerate()
+            .map(|(i, v)| if i % 5 == 0 { (i as i64 / 5) % 3 } else { v / 2 })
+            .collect();
+        for (a, b, ari, nmi, ami) in [
+            (vec![0, 0, 1, 1], vec![0, 0, 1, 2], 0.5714285714285714, 0.7999999999999999, 0.5714285714285715),
+            (vec![0, 0, 1, 1], vec![0, 1, 0, 1], -0.5, 0.0, -0.49999999999999944),
+            (
+                vec![-1, -1, 0, 0, 0, 1, 1, 2, 2, 2],
+                vec![5, 5, 5, 1, 1, 1, 2, 2, 2, -1],
+                0.2028985507246377,
+                0.5920135846617086,
+                0.2662693564010161,
+            ),
+            (vec![0, 0, 0, 0], vec![0, 1, 2, 3], 0.0, 0.0, 0.0),
+            (vec![0, 0, 0, 0], vec![0, 0, 1, 1], 0.0, 0.0, 0.0),
+            (vec![0, 1, 2, 3], vec![4, 5, 6, 7], 1.0, 1.0, 1.0),
+            (vec![0, 0, 0], vec![3, 3, 3], 1.0, 1.0, 1.0),
+            (vec![], vec![], 1.0, 1.0, 1.0),
+            (vec![1], vec![2], 1.0, 1.0, 1.0),
+            (vec![0, 1, 2, 3], vec![0, 0, 1, 1], 0.0, 0.6666666666666666, 0.0),
+            (lcg(200, 4, 1), lcg(200, 7, 2), -0.008623063147948348, 0.01643432728895206, -0.012255474608262023),
+            (lcg(1000, 10, 3), mixed, 0.39677677347190293, 0.5325634364875849, 0.5281442978054413),
+        ] {
+            let table = Contingency::new(&a, &b).unwrap();
+            assert!((table.adjusted_rand_index() - ari).abs() < 1e-12, "ARI of {a:?}, {b:?}");
+            assert!((table.normalized_mutual_information() - nmi).abs() < 1e-12, "NMI of {a:?}, {b:?}");
+            let found = table.adjusted_mutual_information();
+            assert!((found - ami).abs() < 1e-11, "AMI of {a:?}, {b:?}: {found}");
+        }
+    }
+
+    /// As above, for `[i // 40000 for i in range(10**6)]` and `[(i + 7000) // 50000 for i in range(10**6)]`.
+    #[test]
+    fn a_million_points_do_not_overflow() {
+        let a: Vec<i64> = (0..1_000_000).map(|i| i / 40_000).collect();
+        let b: Vec<i64> = (0..1_000_000).map(|i| (i + 7_000) / 50_000).collect();
+        let table = Contingency::new(&a, &b).unwrap();
+        assert!((table.adjusted_rand_index() - 0.636277816927871).abs() < 1e-12);
+        assert!((table.normalized_mutual_information() - 0.8364174010534133).abs() < 1e-12);
+        // scikit-learn's log-gamma sums are good to about 1e-9 here.
+        assert!((table.adjusted_mutual_information() - 0.8364048049362519).abs() < 1e-8);
+        let many: Vec<i64> = (0..1_000_000).map(|i| i * 7919 % 500_009).collect();
+        let ami = adjusted_mutual_information(&a, &many).unwrap();
+        assert!(ami.abs() < 0.05, "{ami}");
+    }
+
+    #[test]
+    fn different_lengths_are_refused() {
+        let error = adjusted_rand_index(&[1], &[1, 2]).unwrap_err();
+        assert_eq!(error.to_string(), "1 labels cannot be compared with 2");
+    }
+
+    #[test]
+    fn the_table_counts_pairs() {
+        let table = Contingency::new(&[3, 3, -1, 3], &[0, 0, 0, 5]).unwrap();
+        assert_eq!(table.row_labels, [3, -1]);
+        assert_eq!(table.column_labels, [0, 5]);
+        assert_eq!(table.cells, [(0, 0, 2), (0, 1, 1), (1, 0, 1)]);
+    }
+
+    /// The expectation over all permutations, counted one by one.
+    #[test]
+    fn the_expected_information_is_exact() {
+        let (a, b) = ([0i64, 0, 0, 1, 1, 2], [0i64, 0, 1, 1, 1, 1]);
+        fn permute(rest: &mut Vec<i64>, at: usize, visit: &mut dyn FnMut(&[i64])) {
+            if at == rest.len() {
+                return visit(rest);
+            }
+            for i in at..rest.len() {
+                rest.swap(at, i);
+                permute(rest, at + 1, visit);
+                rest.swap(at, i);
+            }
+        }
+        let (mut sum, mut times) = (0.0, 0.0);
+        permute(&mut b.to_vec(), 0, &mut |b| {
+            sum += Contingency::new(&a, b).unwrap().mutual_information();
+            times += 1.0;
+        });
+        let expected = Contingency::new(&a, &b).unwrap().expected_information();
+        assert!((expected - sum / times).abs() < 1e-13, "{expected} {}", sum / times);
+    }
+
+    proptest! {
+        #[test]
+        fn measures_are_symmetric_and_blind_to_names(
+            pairs in prop::collection::vec((-1i64..5, -1i64..5), 0..80), shift in 1i64..1000
+        ) {
+            let (a, b): (Vec<i64>, Vec<i64>) = pairs.into_iter().unzip();
+            let renamed: Vec<i64> = a.iter().map(|label| shift - 3 * label).collect();
+            let measures = |a: &[i64], b: &[i64]| {
+                let table = Contingency::new(a, b).unwrap();
+                let (ari, nmi) = (table.adjusted_rand_index(), table.normalized_mutual_information());
+                [ari, nmi, table.adjusted_mutual_information()]
+            };
+            let found = measures(&a, &b);
+            for other in [measures(&b, &a), measures(&renamed, &b)] {
+                for (x, y) in found.iter().zip(other) {
+                    prop_assert!((x - y).abs() < 1e-9, "{:?} {:?}", found, other);
+                }
+            }
+            prop_assert!(found[0] >= -0.5 && found[0] <= 1.0);
+            prop_assert!(found[1] >= 0.0 && found[1] <= 1.0 + 1e-12);
+            prop_assert!(found[2] <= 1.0 + 1e-9);
+            prop_assert_eq!(measures(&a, &renamed), [1.0; 3]);
+            let same = (0..a.len()).all(|i| (0..i).all(|j| (a[i] == a[j]) == (b[i] == b[j])));
+            prop_assert_eq!(found[0] == 1.0, same);
+        }
+    }
+}

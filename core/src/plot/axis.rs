@@ -1,0 +1,247 @@
+//! Axes: ranges, ticks at round numbers, and a frame with both.
+
+use plotters::style::text_anchor::{HPos, VPos};
+
+use super::canvas::{Anchor, Canvas, LABEL, SMALL, fitted, width};
+use super::palette::{FRAME, GRID, INK};
+use crate::Result;
+
+/// Numbers beyond this are drawn as if they were this.
+const LARGEST: f64 = 1e300;
+
+/// A range along x or y. On a logarithmic one the bounds are decimal logarithms.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Axis {
+    pub(super) low: f64,
+    pub(super) high: f64,
+    log: bool,
+}
+
+/// A tick: its share of the way along the axis, and its text.
+pub(super) type Tick = (f64, String);
+
+impl Axis {
+    /// The range of the values that can be shown, with a little room at both ends; never empty.
+    pub(super) fn around(values: impl IntoIterator<Item = f64>, log: bool) -> Self {
+        let empty = Self { low: f64::INFINITY, high: f64::NEG_INFINITY, log };
+        let shown = values.into_iter().filter_map(|value| empty.coordinate(value));
+        let (low, high) = shown.fold((empty.low, empty.high), |(low, high), x| (low.min(x), high.max(x)));
+        if low > high {
+            return Self { low: 0.0, high: 1.0, log };
+        }
+        let size = low.abs().max(high.abs());
+        let span = high - low;
+        let room = if span > size * 1e-9 { 0.04 * span } else { (0.05 * size).max(0.5) };
+        Self { low: low - room, high: high + room, log }
+    }
+
+    /// The value as the axis counts it, if it can be shown.
+    fn coordinate(&self, value: f64) -> Option<f64> {
+        match value {
+            value if !value.is_finite() || (self.log && value <= 0.0) => None,
+            value if self.log => Some(value.log10()),
+            value => Some(value.clamp(-LARGEST, LARGEST)),
+        }
+    }
+
+    /// How much the axis spans.
+    pub(super) fn span(&self) -> f64 {
+        self.high - self.low
+    }
+
+    /// The same axis about the same middle, spanning `span`.
+    pub(super) fn widened(self, span: f64) -> Self {
+        let middle = 0.5 * self.low + 0.5 * self.high;
+        Self { low: middle - 0.5 * span, high: middle + 0.5 * span, ..self }
+    }
+
+    /// How far along the axis a value is, from 0 to 1, if it can be shown.
+    pub(super) fn share(&self, value: f64) -> Option<f64> {
+        self.coordinate(value).map(|x| (x - self.low) / self.span())
+    }
+
+    /// At most about `most` ticks at round numbers.
+    fn ticks(&self, most: usize) -> Vec<Tick> {
+        if !self.log {
+            return self.even_ticks(most);
+        }
+        let share = |x: f64| (x - self.low) / self.span();
+        let (first, last) = (self.low.ceil() as i32, self.high.floor() as i32);
+        let decades = last - first + 1;
+        if decades >= 3 {
+            let step = (decades as usize).div_ceil(most.max(1));
+            return (first..=last).step_by(step).map(|power| (share(f64::from(power)), power_of_ten(power))).collect();
+        }
+        let minor = |power: i32| [1.0, 2.0, 5.0].map(|digit| digit * 10f64.powi(power));
+        let values = (first - 1..=last + 1).flat_map(minor).filter(|v| (0.0..=1.0).contains(&share(v.log10())));
+        let ticks: Vec<Tick> = values.map(|value| (share(value.log10()), plain(value))).collect();
+        if ticks.len() >= 2 {
+            return ticks;
+        }
+        let even = Self { low: 10f64.powf(self.low), high: 10f64.powf(self.high), log: false };
+        let moved = |(at, text): Tick| (share((even.low + at * even.span()).log10()), text);
+        even.even_ticks(most).into_iter().map(moved).collect()
+    }
+
+    fn even_ticks(&self, most: usize) -> Vec<Tick> {
+        let span = self.span();
+        let rough = span / most.max(1) as f64;
+        let power = rough.log10().floor();
+        let step = [1.0, 2.0, 5.0, 10.0].map(|digit| digit * 10f64.powf(power)).into_iter().find(|s| *s >= rough);
+        let step = step.unwrap_or(rough);
+        let first = (self.low / step).ceil();
+        let count = ((self.high / step).floor() - first).clamp(0.0, 50.0) as usize;
+        let values: Vec<f64> = (0..=count).map(|at| (first + at as f64) * step).collect();
+        let share = |value: f64| (value - self.low) / span;
+        let inside = values.into_iter().filter(|value| (-1e-9..=1.0 + 1e-9).contains(&share(*value)));
+        let size = self.low.abs().max(self.high.abs());
+        inside.map(|value| (share(value), decimal(value, step, size))).collect()
+    }
+}
+
+/// A tick's text: as many digits as the step needs, with an exponent for large and small sizes.
+fn decimal(value: f64, step: f64, size: f64) -> String {
+    let power = |x: f64| (x.log10() + 1e-9).floor();
+    let value = if value.abs() < 1e-9 * step { 0.0 } else { value };
+    let text = if value == 0.0 {
+        "0".into()
+    } else if (1e-4..1e6).contains(&size) {
+        format!("{value:.*}", (-power(step)).clamp(0.0, 12.0) as usize)
+    } else {
+        let digits = (power(value.abs()) - power(step)).clamp(0.0, 12.0) as usize;
+        format!("{value:.digits$e}")
+    };
+    text.replace('-', "−")
+}
+
+fn plain(value: f64) -> String {
+    let text = if (1e-4..1e5).contains(&value) { value.to_string() } else { format!("{value:e}") };
+    // 5 · 10⁻³ and its like may be off by a bit: show what is meant.
+    let text = if text.len() > 8 { format!("{value:.0e}") } else { text };
+    text.replace('-', "−")
+}
+
+fn power_of_ten(power: i32) -> String {
+    const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    let raise = |c: char| c.to_digit(10).and_then(|digit| DIGITS.get(digit as usize)).copied().unwrap_or('⁻');
+    format!("10{}", power.to_string().chars().map(raise).collect::<String>())
+}
+
+/// A rectangle with an axis below and one at its left.
+#[derive(Debug)]
+pub(super) struct Panel {
+    /// Left, top, width and height of the frame.
+    pub(super) frame: [f64; 4],
+    pub(super) x: Axis,
+    pub(super) y: Axis,
+    pub(super) x_label: String,
+    pub(super) y_label: String,
+    /// Whether y is only there to spread points, and gets no ticks.
+    pub(super) y_is_nothing: bool,
+}
+
+/// Below a frame: ticks and the axis' label.
+pub(super) const BELOW: f64 = 48.0;
+
+/// What stands left of a frame of this height: the ticks' texts and the axis' label.
+pub(super) fn left_of(y: &Axis, height: f64) -> Result<f64> {
+    let mut widest: f64 = 0.0;
+    for (_, text) in y_ticks(y, height) {
+        widest = widest.max(width(&text, SMALL)?);
+    }
+    Ok(widest + 40.0)
+}
+
+fn y_ticks(y: &Axis, height: f64) -> Vec<Tick> {
+    y.ticks(((height / 45.0) as usize).clamp(2, 8))
+}
+
+impl Panel {
+    /// Where a point lies, if it can be shown.
+    pub(super) fn at(&self, x: f64, y: f64) -> Option<(f64, f64)> {
+        let [left, top, width, height] = self.frame;
+        Some((left + self.x.share(x)? * width, top + (1.0 - self.y.share(y)?) * height))
+    }
+
+    /// Draws grid, frame, ticks and labels.
+    pub(super) fn draw(&self, canvas: &mut Canvas) -> Result<()> {
+        let [left, top, wide, high] = self.frame;
+        let (right, bottom) = (left + wide, top + high);
+        let mut ticks = Vec::new();
+        for most in (2..=8).rev() {
+            ticks = self.x.ticks(most);
+            let mut needed = 0.0;
+            for (_, text) in &ticks {
+                needed += width(text, SMALL)? + 14.0;
+            }
+            if needed <= wide {
+                break;
+            }
+        }
+        for (share, text) in ticks {
+            let x = left + share * wide;
+            canvas.line(vec![(x, top), (x, bottom)], GRID, 1.0);
+            canvas.line(vec![(x, bottom), (x, bottom + 4.0)], FRAME, 1.0);
+            canvas.text((x, bottom + 7.0), &text, SMALL, INK, Anchor(HPos::Center, VPos::Top));
+        }
+        let mut widest: f64 = 0.0;
+        if !self.y_is_nothing {
+            for (share, text) in y_ticks(&self.y, high) {
+                let y = bottom - share * high;
+                widest = widest.max(width(&text, SMALL)?);
+                canvas.line(vec![(left, y), (right, y)], GRID, 1.0);
+                canvas.line(vec![(left - 4.0, y), (left, y)], FRAME, 1.0);
+                canvas.text((left - 7.0, y), &text, SMALL, INK, Anchor(HPos::Right, VPos::Center));
+            }
+        }
+        let corners = [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)];
+        canvas.line(corners.to_vec(), FRAME, 1.0);
+        let label = fitted(&self.x_label, LABEL, wide + 20.0)?;
+        let below = Anchor(HPos::Center, VPos::Top);
+        canvas.text((left + 0.5 * wide, bottom + 27.0), &label, LABEL, INK, below);
+        let label = fitted(&self.y_label, LABEL, high + 20.0)?;
+        canvas.upward((left - widest - 22.0, top + 0.5 * high), &label, LABEL, INK);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(low: f64, high: f64, log: bool) -> Vec<String> {
+        Axis { low, high, log }.ticks(6).into_iter().map(|(_, text)| text).collect()
+    }
+
+    #[test]
+    fn ticks_stand_at_round_numbers() {
+        assert_eq!(texts(-1.1, 1.1, false), ["−1.0", "−0.5", "0", "0.5", "1.0"]);
+        assert_eq!(texts(0.0, 10.0, false), ["0", "2", "4", "6", "8", "10"]);
+        assert_eq!(texts(0.0, 4e7, false), ["0", "1e7", "2e7", "3e7", "4e7"]);
+        assert_eq!(texts(-3.2, 1.5, true), ["10⁻³", "10⁻²", "10⁻¹", "10⁰", "10¹"]);
+        assert_eq!(texts(0.0, 1.0, true), ["1", "2", "5", "10"]);
+    }
+
+    #[test]
+    fn any_numbers_make_an_axis() {
+        for values in [
+            vec![],
+            vec![f64::NAN],
+            vec![0.0],
+            vec![5.0, 5.0],
+            vec![1e300, 1e300],
+            vec![-f64::MAX, f64::MAX],
+            vec![5e-324, 1e-320],
+            vec![1e9, 1e9 + 1e-3],
+            vec![-1.0, f64::INFINITY],
+        ] {
+            for log in [false, true] {
+                let axis = Axis::around(values.iter().copied(), log);
+                assert!(axis.low < axis.high && axis.span().is_finite(), "{values:?} {axis:?}");
+                for most in 0..9 {
+                    assert!(axis.ticks(most).iter().all(|(share, _)| (-0.01..=1.01).contains(share)), "{values:?}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! A list of things to draw, in units of the layout, and the two ways to draw it.
+
+use std::sync::OnceLock;
+
+use plotters::backend::{BitMapBackend, DrawingBackend, SVGBackend};
+use plotters::coord::Shift;
+use plotters::drawing::{DrawingArea, IntoDrawingArea};
+use plotters::element::{Circle, PathElement, Polygon};
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::{
+    Color, FontDesc, FontStyle, FontTransform, IntoFont, RGBColor, ShapeStyle, TextStyle, WHITE, register_font,
+};
+
+use super::Image;
+use super::palette::Marker;
+use crate::{Error, Result};
+
+/// The font's family. SVG viewers set the text in a font of their own of this kind.
+const FAMILY: &str = "sans-serif";
+
+static FONT: &[u8] = include_bytes!("../../assets/DejaVuSans-subset.ttf");
+
+/// Text sizes, in units of the layout.
+pub(super) const TITLE: f64 = 21.0;
+pub(super) const LABEL: f64 = 16.0;
+pub(super) const SMALL: f64 = 14.0;
+
+/// The bitmap back end centres a text by its em square: lowered by so much of its size, it is centred to the eye.
+const DROP: f64 = 0.11;
+
+/// Where a text hangs on its position.
+#[derive(Clone, Copy)]
+pub(super) struct Anchor(pub(super) HPos, pub(super) VPos);
+
+enum Item {
+    Line { points: Vec<(f64, f64)>, colour: RGBColor, width: f64 },
+    Marker { at: (f64, f64), marker: Marker, radius: f64, colour: RGBColor, alpha: f64 },
+    Text { at: (f64, f64), text: String, size: f64, colour: RGBColor, anchor: Anchor, upward: bool },
+}
+
+/// A list of things to draw.
+#[derive(Default)]
+pub(super) struct Canvas {
+    items: Vec<Item>,
+}
+
+fn failed(what: impl std::fmt::Display) -> Error {
+    Error::Run { device: "the plotter".into(), phase: "drawing".into(), what: what.to_string() }
+}
+
+fn font(size: f64) -> Result<FontDesc<'static>> {
+    static REGISTERED: OnceLock<bool> = OnceLock::new();
+    let registered = REGISTERED.get_or_init(|| register_font(FAMILY, FontStyle::Normal, FONT).is_ok());
+    if *registered { Ok((FAMILY, size).into_font()) } else { Err(failed("the font aboard cannot be read")) }
+}
+
+/// The width of a text.
+pub(super) fn width(text: &str, size: f64) -> Result<f64> {
+    const FINE: f64 = 8.0;
+    let (width, _) = font(size * FINE)?.box_size(text).map_err(failed)?;
+    Ok(f64::from(width) / FINE)
+}
+
+/// The text without control characters, cut to fit `most`.
+pub(super) fn fitted(text: &str, size: f64, most: f64) -> Result<String> {
+    let clean: String = text.chars().take(400).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let mut fitted = clean.trim().to_string();
+    let mut kept = fitted.chars().count();
+    while kept > 1 && width(&fitted, size)? > most {
+        kept -= 1 + kept / 20;
+        fitted = clean.trim().chars().take(kept).collect::<String>().trim_end().to_string() + "…";
+    }
+    Ok(fitted)
+}
+
+impl Canvas {
+    pub(super) fn line(&mut self, points: Vec<(f64, f64)>, colour: RGBColor, width: f64) {
+        self.items.push(Item::Line { points, colour, width });
+    }
+
+    pub(super) fn marker(&mut self, at: (f64, f64), marker: Marker, radius: f64, colour: RGBColor, alpha: f64) {
+        self.items.push(Item::Marker { at, marker, radius, colour, alpha });
+    }
+
+    pub(super) fn text(&mut self, at: (f64, f64), text: &str, size: f64, colour: RGBColor, anchor: Anchor) {
+        self.items.push(Item::Text { at, text: text.into(), size, colour, anchor, upward: false });
+    }
+
+    /// A text that reads upward, its middle at `at`.
+    pub(super) fn upward(&mut self, at: (f64, f64), text: &str, size: f64, colour: RGBColor) {
+        let anchor = Anchor(HPos::Center, VPos::Center);
+        self.items.push(Item::Text { at, text: text.into(), size, colour, anchor, upward: true });
+    }
+
+    /// Draws everything on white.
+    pub(super) fn finish(self, (width, height): (f64, f64), image: Image) -> Result<Vec<u8>> {
+        // The back ends know whole pixels only: an SVG is drawn four times larger and then shown at its size.
+        let scale = match image {
+            Image::Svg => 4.0,
+            Image::Png => 2.0,
+        };
+        let size = ((width * scale).ceil() as u32, (height * scale).ceil() as u32);
+        match image {
+            Image::Svg => {
+                let mut svg = String::new();
+                self.play(&SVGBackend::with_string(&mut svg, size).into_drawing_area(), scale, 0.0)?;
+                let large = format!("width=\"{}\" height=\"{}\"", size.0, size.1);
+                let shown = format!("width=\"{}\" height=\"{}\"", f64::from(size.0) / scale, f64::from(size.1) / scale);
+                Ok(svg.replacen(&large, &shown, 1).into_bytes())
+            }
+            Image::Png => {
+                let mut pixels = vec![0; size.0 as usize * size.1 as usize * 3];
+                self.play(&BitMapBackend::with_buffer(&mut pixels, size).into_drawing_area(), scale, DROP)?;
+                let mut bytes = Vec::new();
+                let mut encoder = png::Encoder::new(&mut bytes, size.0, size.1);
+                encoder.set_color(png::ColorType::Rgb);
+                let mut writer = encoder.write_header().map_err(failed)?;
+                writer.write_image_data(&pixels).map_err(failed)?;
+                writer.finish().map_err(failed)?;
+                Ok(bytes)
+            }
+        }
+    }
+
+    fn play<DB: DrawingBackend>(&self, area: &DrawingArea<DB, Shift>, scale: f64, drop: f64) -> Result<()> {
+        area.fill(&WHITE).map_err(failed)?;
+        let at = |(x, y): (f64, f64)| ((x * scale).round() as i32, (y * scale).round() as i32);
+        for item in &self.items {
+            match item {
+                Item::Line { points, colour, width } => {
+                    let stroke = (width * scale).round().max(1.0) as u32;
+                    let path: Vec<(i32, i32)> = points.iter().copied().map(at).collect();
+                    area.draw(&PathElement::new(path, colour.stroke_width(stroke))).map_err(failed)?;
+                }
+                Item::Marker { at, marker, radius, colour, alpha } => {
+                    let at = (at.0 * scale, at.1 * scale);
+                    draw_marker(area, at, *marker, radius * scale, colour.mix(*alpha).filled())?;
+                }
+                Item::Text { at: position, text, size, colour, anchor, upward } => {
+                    let font = font(size * scale)?;
+                    let font = if *upward { font.transform(FontTransform::Rotate270) } else { font };
+                    let style = TextStyle::from(font).color(colour).pos(Pos::new(anchor.0, anchor.1));
+                    let drop = if matches!(anchor.1, VPos::Center) { drop * size } else { 0.0 };
+                    let lowered =
+                        if *upward { (position.0 + drop, position.1) } else { (position.0, position.1 + drop) };
+                    area.draw_text(text, &style, at(lowered)).map_err(failed)?;
+                }
+            }
+        }
+        area.present().map_err(failed)
+    }
+}
+
+/// Draws a marker about as large as a circle of `radius`.
+fn draw_marker<DB: DrawingBackend>(
+    area: &DrawingArea<DB, Shift>,
+    (x, y): (f64, f64),
+    marker: Marker,
+    radius: f64,
+    style: ShapeStyle,
+) -> Result<()> {
+    let corners = |corners: &[(f64, f64)]| -> Vec<(i32, i32)> {
+        let corner = |(dx, dy): &(f64, f64)| ((x + radius * dx).round() as i32, (y + radius * dy).round() as i32);
+        corners.iter().map(corner).collect()
+    };
+    let polygon = |shape: &[(f64, f64)]| area.draw(&Polygon::new(corners(shape), style)).map_err(failed);
+    let strokes = |ends: [[(f64, f64); 2]; 2], width: f64| {
+        let style = style.stroke_width((radius * width).round().max(1.0) as u32);
+        ends.iter().try_for_each(|ends| area.draw(&PathElement::new(corners(ends), style)).map_err(failed))
+    };
+    match marker {
+        Marker::Circle => {
+            let centre = (x.round() as i32, y.round() as i32);
+            area.draw(&Circle::new(centre, radius.round().max(1.0) as i32, style)).map_err(failed)
+        }
+        Marker::Square => polygon(&[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)]),
+        Marker::Triangle => polygon(&[(0.0, -1.3), (1.2, 0.8), (-1.2, 0.8)]),
+        Marker::Diamond => polygon(&[(0.0, -1.35), (1.15, 0.0), (0.0, 1.35), (-1.15, 0.0)]),
+        Marker::Inverted => polygon(&[(0.0, 1.3), (1.2, -0.8), (-1.2, -0.8)]),
+        Marker::Plus => strokes([[(-1.2, 0.0), (1.2, 0.0)], [(0.0, -1.2), (0.0, 1.2)]], 0.75),
+        Marker::Cross => strokes([[(-0.8, -0.8), (0.8, 0.8)], [(-0.8, 0.8), (0.8, -0.8)]], 0.3),
+    }
+}

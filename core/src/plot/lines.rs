@@ -1,0 +1,72 @@
+//! Curves over one pair of axes.
+
+use plotters::style::text_anchor::{HPos, VPos};
+
+use super::axis::{Axis, BELOW, Panel, left_of};
+use super::canvas::{Anchor, Canvas, SMALL, TITLE, fitted, width};
+use super::palette::{INK, style};
+use super::{Image, Lines, Series};
+use crate::Result;
+
+const FRAME: [f64; 2] = [600.0, 380.0];
+/// Curves with at most so many points show each of them.
+const MARKED: usize = 40;
+
+pub(super) fn render(lines: &Lines, image: Image) -> Result<Vec<u8>> {
+    let all = || lines.series.iter().flat_map(|series| &series.points);
+    let x = Axis::around(all().map(|point| point.0), lines.log_x);
+    let y = Axis::around(all().map(|point| point.1), lines.log_y);
+    let [wide, high] = FRAME;
+    let left = left_of(&y, high)?;
+    let top = 50.0;
+    let panel = Panel {
+        frame: [left, top, wide, high],
+        x,
+        y,
+        x_label: lines.x_label.clone(),
+        y_label: lines.y_label.clone(),
+        y_is_nothing: false,
+    };
+    let mut canvas = Canvas::default();
+    let title = fitted(&lines.title, TITLE, wide)?;
+    canvas.text((left + 0.5 * wide, 26.0), &title, TITLE, INK, Anchor(HPos::Center, VPos::Center));
+    panel.draw(&mut canvas)?;
+    for (rank, series) in lines.series.iter().enumerate() {
+        curve(&mut canvas, &panel, rank, series);
+    }
+    let mut right = left + wide + 24.0;
+    let mut bottom = top + high + BELOW + 8.0;
+    if lines.series.len() > 1 {
+        let mut widest: f64 = 0.0;
+        for (rank, series) in lines.series.iter().enumerate() {
+            let (colour, marker) = style(rank);
+            let y = top + 10.0 + 22.0 * rank as f64;
+            let from = left + wide + 16.0;
+            canvas.line(vec![(from, y), (from + 26.0, y)], colour, 2.0);
+            canvas.marker((from + 13.0, y), marker, 4.0, colour, 1.0);
+            let name = fitted(&series.name, SMALL, 180.0)?;
+            widest = widest.max(width(&name, SMALL)?);
+            canvas.text((from + 34.0, y), &name, SMALL, INK, Anchor(HPos::Left, VPos::Center));
+            bottom = bottom.max(y + 24.0);
+        }
+        right += 34.0 + widest + 16.0;
+    }
+    canvas.finish((right, bottom), image)
+}
+
+fn curve(canvas: &mut Canvas, panel: &Panel, rank: usize, series: &Series) {
+    let (colour, marker) = style(rank);
+    let shown: Vec<Option<(f64, f64)>> = series.points.iter().map(|&(x, y)| panel.at(x, y)).collect();
+    for piece in shown.split(Option::is_none) {
+        let piece: Vec<(f64, f64)> = piece.iter().copied().flatten().collect();
+        if piece.len() > 1 {
+            canvas.line(piece, colour, 2.0);
+        }
+    }
+    // Long curves carry a marker now and then, so that they can be told apart by shape too.
+    let every = if shown.len() <= MARKED { 1 } else { shown.len().div_ceil(8) };
+    let offset = if every > 1 { every / 2 + rank % every.min(4) * every / 8 } else { 0 };
+    for at in shown.iter().skip(offset).step_by(every).flatten() {
+        canvas.marker(*at, marker, 3.5, colour, 1.0);
+    }
+}

@@ -1,0 +1,211 @@
+//! Pictures: points in the plane and curves, as SVG or PNG.
+//!
+//! A [`Picture`] is data only; [`Picture::render`] draws it. Colours are those of Okabe and Ito (2008), which people
+//! with any colour vision can tell apart; from the ninth cluster on they come again lighter or darker and with other
+//! marker shapes. Text is set in a font that is aboard, so a picture is the same on every machine.
+
+use std::path::Path;
+
+use crate::data::{Points, atomic};
+use crate::error::Place;
+use crate::{Error, Result};
+
+mod axis;
+mod canvas;
+mod lines;
+mod palette;
+mod pca;
+mod scatter;
+
+/// A picture to be drawn.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Picture {
+    /// Points, coloured by their labels.
+    Scatter(Scatter),
+    /// Curves over one pair of axes.
+    Lines(Lines),
+}
+
+/// Points, coloured by their labels; label −1 is noise, small grey crosses under everything else.
+///
+/// Two columns fill one panel with the same scale on both axes (unless one range is over twenty times the other; the
+/// caption then says so). One column is spread at random over the height. Three give three projections side by side,
+/// more than three the projections on the first three principal components, whose axes say how much of the variance
+/// they hold. Up to twelve clusters get a legend with their sizes. An SVG of more than 20 000 points draws a random
+/// 20 000 of them and says so in its caption; a PNG draws all.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scatter {
+    /// What is shown.
+    pub title: String,
+    /// The points with their column names and labels. Any that are not finite are left out, and the caption says so.
+    pub points: Points,
+}
+
+/// Curves over one pair of axes.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Lines {
+    /// What is shown.
+    pub title: String,
+    /// What runs along x, with its unit.
+    pub x_label: String,
+    /// What runs along y, with its unit.
+    pub y_label: String,
+    /// Whether x is logarithmic; points at or below 0 are left out then.
+    pub log_x: bool,
+    /// Whether y is logarithmic; points at or below 0 are left out then.
+    pub log_y: bool,
+    /// The curves. More than one get a legend.
+    pub series: Vec<Series>,
+}
+
+/// One curve.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Series {
+    /// What the legend calls it.
+    pub name: String,
+    /// Its points in order. One that is not finite is a gap.
+    pub points: Vec<(f64, f64)>,
+}
+
+impl Series {
+    /// A curve through `points`.
+    pub fn new(name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        Self { name: name.into(), points: points.into_iter().collect() }
+    }
+}
+
+/// A format for pictures, known by the path's extension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Image {
+    /// `.svg`: scalable.
+    Svg,
+    /// `.png`: pixels, two to a unit of the layout.
+    Png,
+}
+
+impl Image {
+    /// The format of `path` by its extension, in any case.
+    pub fn of(path: &Path) -> Result<Self> {
+        let extension = path.extension().map(|it| it.to_string_lossy().to_ascii_lowercase());
+        match extension.as_deref() {
+            Some("svg") => Ok(Self::Svg),
+            Some("png") => Ok(Self::Png),
+            _ => Err(Error::input_at(
+                Place::file(path),
+                "the name does not tell the format of the picture",
+                "name the picture .svg or .png",
+            )),
+        }
+    }
+}
+
+impl Picture {
+    /// The points in the plane, coloured by their labels.
+    pub fn scatter(title: impl Into<String>, points: Points) -> Self {
+        Self::Scatter(Scatter { title: title.into(), points })
+    }
+
+    /// The picture as the bytes of a file.
+    pub fn render(&self, image: Image) -> Result<Vec<u8>> {
+        match self {
+            Self::Scatter(scatter) => scatter::render(scatter, image),
+            Self::Lines(lines) => lines::render(lines, image),
+        }
+    }
+
+    /// Draws the picture to `path` in the format of its extension, whole or not at all ([`atomic`]).
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let bytes = self.render(Image::of(path)?)?;
+        atomic::write(path, |out| out.write_all(&bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Shape, generate};
+
+    fn svg(picture: &Picture) -> String {
+        String::from_utf8(picture.render(Image::Svg).unwrap()).unwrap()
+    }
+
+    fn both(picture: &Picture) {
+        assert!(svg(picture).trim_end().ends_with("</svg>"));
+        let png = picture.render(Image::Png).unwrap();
+        let mut reader = png::Decoder::new(std::io::Cursor::new(png)).read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        reader.next_frame(&mut pixels).unwrap();
+        assert!(pixels.iter().any(|&pixel| pixel < 100), "there is ink");
+    }
+
+    #[test]
+    fn every_dimension_is_drawn() {
+        for (shape, dims) in
+            [(Shape::Uniform, Some(1)), (Shape::Lsun, None), (Shape::Hepta, None), (Shape::Blobs, Some(7))]
+        {
+            let points = generate(shape, None, dims, 1).unwrap();
+            both(&Picture::scatter(format!("{shape:?} <&> \u{1}"), points));
+        }
+    }
+
+    #[test]
+    fn the_legend_counts_clusters_and_noise() {
+        let points = Points::new((0..20).map(f64::from).collect(), 2).unwrap();
+        let points = points.with_labels(vec![4, 4, 4, -1, 4, -1, 9, 9, 9, 9]).unwrap();
+        let text = svg(&Picture::scatter("t", points.clone()));
+        for entry in ["4 (4)", "9 (4)", "noise (2)"] {
+            assert!(text.contains(entry), "{entry}");
+        }
+        let many = points.with_labels((0..10).map(|i| i * 5).collect()).unwrap();
+        assert!(!svg(&Picture::scatter("t", many)).contains("clusters"));
+        let many = generate(Shape::Uniform, Some(100), None, 1).unwrap().with_labels((0..100).collect()).unwrap();
+        assert!(svg(&Picture::scatter("t", many)).contains("100 clusters"));
+    }
+
+    #[test]
+    fn a_large_svg_draws_a_sample_and_says_so() {
+        let points = generate(Shape::Blobs, Some(30_000), None, 1).unwrap();
+        let text = svg(&Picture::scatter("large", points));
+        assert!(text.contains("20\u{a0}000 of 30\u{a0}000 points drawn, chosen at random"));
+        let dots = text.matches("<circle").count();
+        assert_eq!(dots, 20_000 + 5);
+    }
+
+    #[test]
+    fn odd_points_are_drawn_too() {
+        let mut points = Points::new(vec![1.0, 2.0, 3.0, 4.0], 2).unwrap();
+        points.values[1] = f64::NAN;
+        assert!(svg(&Picture::scatter("", points)).contains("1 points that are not finite are left out"));
+        for values in [vec![5.0; 6], vec![1e300, -1e300, 0.0, 1.0, 2.0, 3.0], vec![0.0, 1e9, 1.0, -1e9, 0.5, 0.0]] {
+            for columns in [1, 2, 3, 6] {
+                both(&Picture::scatter("", Points::new(values.clone(), columns).unwrap()));
+            }
+        }
+        let none = Points { values: vec![], rows: 0, columns: 2, names: vec![], labels: None, label_names: None };
+        both(&Picture::scatter("none", none));
+        let long = Points::new(vec![1.0, 2.0], 2).unwrap();
+        both(&Picture::scatter("a very long title ".repeat(50), long));
+    }
+
+    #[test]
+    fn curves_are_drawn() {
+        let series = vec![
+            Series::new("a", (1..=100).map(|i| (f64::from(i), 1.0 / f64::from(i)))),
+            Series::new("b", [(1.0, 0.5), (2.0, f64::NAN), (3.0, 0.0), (50.0, 1e-3)]),
+            Series::new("c", []),
+        ];
+        for (log_x, log_y) in [(false, false), (true, false), (false, true), (true, true)] {
+            let lines = Lines { title: "t".into(), log_x, log_y, series: series.clone(), ..Lines::default() };
+            both(&Picture::Lines(lines));
+        }
+        both(&Picture::Lines(Lines::default()));
+    }
+
+    #[test]
+    fn extensions_tell_formats() {
+        assert_eq!(Image::of(Path::new("a.SVG")).unwrap(), Image::Svg);
+        assert_eq!(Image::of(Path::new("a.png")).unwrap(), Image::Png);
+        let error = Image::of(Path::new("a.pdf")).unwrap_err();
+        assert_eq!(error.to_string(), "a.pdf: the name does not tell the format of the picture");
+    }
+}

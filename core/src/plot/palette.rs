@@ -1,0 +1,75 @@
+//! Colours and marker shapes that stay apart for any colour vision.
+//!
+//! The first eight clusters have the colours of Okabe and Ito, "Color Universal Design" (2008), as circles. After
+//! each eight the marker changes (square, triangle, diamond, inverted triangle, plus) and the colours come again,
+//! darker and lighter in turn, so that 48 clusters are all different; then they repeat.
+
+use plotters::style::RGBColor;
+
+/// A marker's shape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Marker {
+    Circle,
+    Square,
+    Triangle,
+    Diamond,
+    Inverted,
+    Plus,
+    Cross,
+}
+
+/// Okabe and Ito's colours, those that stand out on white first.
+const COLOURS: [RGBColor; 8] = [
+    RGBColor(0, 114, 178),   // blue
+    RGBColor(230, 159, 0),   // orange
+    RGBColor(0, 158, 115),   // bluish green
+    RGBColor(213, 94, 0),    // vermilion
+    RGBColor(86, 180, 233),  // sky blue
+    RGBColor(204, 121, 167), // reddish purple
+    RGBColor(0, 0, 0),       // black
+    RGBColor(240, 228, 66),  // yellow
+];
+
+const MARKERS: [Marker; 6] =
+    [Marker::Circle, Marker::Square, Marker::Triangle, Marker::Diamond, Marker::Inverted, Marker::Plus];
+
+/// The colour of noise.
+pub(super) const NOISE: RGBColor = RGBColor(150, 150, 150);
+
+/// Ink for text.
+pub(super) const INK: RGBColor = RGBColor(34, 34, 34);
+/// For captions.
+pub(super) const FAINT: RGBColor = RGBColor(110, 110, 110);
+/// For frames.
+pub(super) const FRAME: RGBColor = RGBColor(120, 120, 120);
+/// For grid lines.
+pub(super) const GRID: RGBColor = RGBColor(232, 232, 232);
+
+/// The colour and marker of the cluster of this rank, from 0.
+pub(super) fn style(rank: usize) -> (RGBColor, Marker) {
+    let round = rank / COLOURS.len() % MARKERS.len();
+    (shade(COLOURS[rank % COLOURS.len()], round), MARKERS[round])
+}
+
+/// The colour as it is in round 0, darker in odd rounds, lighter in even ones, ever more so.
+fn shade(RGBColor(r, g, b): RGBColor, round: usize) -> RGBColor {
+    const STRENGTH: [f64; 6] = [0.0, 0.35, 0.35, 0.55, 0.5, 0.2];
+    let toward = if round % 2 == 1 { 0.0 } else { 235.0 };
+    let mix = |part: u8| (f64::from(part) + STRENGTH[round % 6] * (toward - f64::from(part))).round() as u8;
+    RGBColor(mix(r), mix(g), mix(b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn forty_eight_clusters_look_different() {
+        let looks: HashSet<String> = (0..48).map(|rank| format!("{:?}", style(rank))).collect();
+        assert_eq!(looks.len(), 48);
+        assert_eq!(style(48).1, style(0).1);
+        let first: Vec<RGBColor> = (0..8).map(|rank| style(rank).0).collect();
+        assert_eq!(first, COLOURS);
+    }
+}

@@ -1,0 +1,103 @@
+//! The erased form of an algorithm, which a program lists and runs without knowing it.
+
+use std::path::PathBuf;
+
+use burn::tensor::backend::Backend;
+use clap::{ArgMatches, Command};
+use serde_json::{Map, Value};
+
+use crate::{
+    Context, Result,
+    data::Table,
+    plot::Picture,
+    report::{InputSize, Timings},
+};
+
+/// An algorithm as a command: its arguments, how it runs on `B`, and what a conformance test needs to know.
+///
+/// The program adds the arguments that every command has (`--backend`, `--precision`, `--seed`, `--memory-limit`,
+/// `-o`, `--plot`, `--report`, `--format`, `-q`, `-v`) and writes what comes back.
+pub trait Plugin<B: Backend>: Send + Sync {
+    /// The command: its name, what it does, and its own arguments.
+    fn command(&self) -> Command;
+
+    /// Reads the input named in `args`, runs, and returns everything there is to write. Writes no file itself.
+    fn run(&self, args: &ArgMatches, context: &Context<B>) -> Result<Outcome>;
+
+    /// The files that `args` asks for besides the program's own: where [`Outcome::extra`] will go. The program checks
+    /// before the run that they can be written.
+    fn files(&self, args: &ArgMatches) -> Vec<PathBuf> {
+        let _ = args;
+        Vec::new()
+    }
+
+    /// `firebox bench <name>`: the arguments and the run, if there is one.
+    fn bench(&self) -> Option<&dyn Bench<B>> {
+        None
+    }
+
+    /// Command lines that the conformance tests run.
+    fn conformance(&self) -> Conformance;
+}
+
+/// A plugin's benchmark: the paper's tables run again.
+pub trait Bench<B: Backend> {
+    /// The command under `firebox bench`, with its own arguments.
+    fn command(&self) -> Command;
+
+    /// Measures; each row is handed to `row` as soon as it is known.
+    fn run(&self, args: &ArgMatches, context: &Context<B>, row: &mut dyn FnMut(BenchRow)) -> Result<()>;
+}
+
+/// One measured figure, beside the paper's where it gives one.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct BenchRow {
+    /// Which table or figure.
+    pub table: String,
+    /// What was measured.
+    pub case: String,
+    /// The problem's size: points, then whatever else the case has.
+    pub size: Vec<usize>,
+    /// Milliseconds, the median of `repeats`.
+    pub ms: f64,
+    /// How often it was measured.
+    pub repeats: usize,
+    /// The paper's milliseconds for the same work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paper_ms: Option<f64>,
+    /// More about the run: strategy, clusters, bytes.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub details: Map<String, Value>,
+}
+
+/// What a run gives back: the result, and everything to be written.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Every parameter the run used.
+    pub config: Value,
+    /// The size of the data.
+    pub input: InputSize,
+    /// Where the time went.
+    pub timings: Timings,
+    /// The plan's largest sum of live buffers on the device.
+    pub peak_device_bytes: u64,
+    /// The report's `result`.
+    pub result: Map<String, Value>,
+    /// The main result, for stdout or `-o`.
+    pub table: Table,
+    /// The picture for `--plot`.
+    pub picture: Option<Picture>,
+    /// Further tables, each asked for by an argument of the plugin's own.
+    pub extra: Vec<(PathBuf, Table)>,
+    /// A sentence or two for a person.
+    pub summary: String,
+}
+
+/// What the conformance tests try on a plugin.
+#[derive(Debug, Clone, Default)]
+pub struct Conformance {
+    /// Arguments of a small run that succeeds. `{csv}` stands for a generated two-column table with labels.
+    pub good: Vec<String>,
+    /// Per parameter: the field's name and arguments that put it out of range, added to `good`.
+    pub bad: Vec<(&'static str, Vec<String>)>,
+}

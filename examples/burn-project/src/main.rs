@@ -1,0 +1,58 @@
+//! A Burn project that adds Firebox as a library: the same call on `burn::backend::{NdArray, Wgpu}` as they come,
+//! fusion on, in the middle of other tensor work.
+
+use std::process::ExitCode;
+
+use burn::{
+    backend::{NdArray, Wgpu},
+    tensor::{Tensor, TensorData},
+};
+use firebox_core::{
+    data::generate::{Shape, generate},
+    metrics::adjusted_rand_index,
+};
+use firebox_ocnn::{Clusters, OcnnConfig, OcnnOps};
+
+/// Clusters hepta's seven clouds after a rotation and a shift done with Burn, and gives the ARI against the truth.
+fn cluster<B: OcnnOps>(device: &B::Device) -> firebox_core::Result<(Clusters<B>, f64)> {
+    let hepta = generate(Shape::Hepta, None, None, 7)?;
+    let data = TensorData::new(hepta.values.clone(), [hepta.rows, hepta.columns]).convert::<B::FloatElem>();
+    let points = Tensor::<B, 2>::from_data(data, device);
+
+    let (s, c) = 0.5f32.sin_cos();
+    let turn = Tensor::<B, 2>::from_data([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]], device);
+    let moved = points.matmul(turn) * 3.0 + 100.0;
+
+    let clusters = OcnnConfig::new(0.85).init()?.fit(moved)?;
+    let ari = adjusted_rand_index(&hepta.labels.unwrap_or_default(), &clusters.labels)?;
+
+    // Labels are a tensor again for whatever comes next, here the size of the first cluster.
+    let labels = clusters.tensor(device);
+    let first = labels.equal_elem(0).int().sum().into_data();
+    assert_eq!(first.iter::<i64>().next(), Some(clusters.sizes[0] as i64));
+    Ok((clusters, ari))
+}
+
+fn report<B: OcnnOps>(name: &str, device: &B::Device) -> bool {
+    match cluster::<B>(device) {
+        Ok((clusters, ari)) => {
+            println!(
+                "{name}: {} clusters of {:?}, ARI {ari:.3} ({})",
+                clusters.count(),
+                clusters.sizes,
+                clusters.strategy
+            );
+            ari > 0.99
+        }
+        Err(error) => {
+            eprintln!("{name}: {error}");
+            false
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let ndarray = report::<NdArray>("ndarray", &Default::default());
+    let wgpu = report::<Wgpu>("wgpu, with fusion", &Default::default());
+    if ndarray && wgpu { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

@@ -25,6 +25,7 @@ mod bench;
 mod cache;
 mod command;
 mod docs;
+mod environment;
 mod failure;
 mod generate;
 mod interrupt;
@@ -55,6 +56,7 @@ pub mod __private {
 
 /// Runs the program on the command line's arguments, from the first line of `main` to its exit code.
 pub fn run(program: &dyn Program) -> ExitCode {
+    environment::settle();
     panics::silence();
     std::panic::catch_unwind(AssertUnwindSafe(|| start(program)))
         .unwrap_or_else(|payload| Err(panics::failure(&payload)))

@@ -67,7 +67,7 @@ macro_rules! algorithms {
 #[macro_export]
 macro_rules! firebox {
     ($($plugin:ty),+ $(,)?) => {
-        $crate::algorithms! { struct Algorithms: $($plugin),+ }
+        $crate::algorithms! { pub(crate) struct Algorithms: $($plugin),+ }
 
         fn main() -> ::std::process::ExitCode {
             $crate::run(&Algorithms)

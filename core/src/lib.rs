@@ -10,6 +10,7 @@ pub mod plot;
 pub mod plugin;
 pub mod random;
 pub mod report;
+pub mod tensor;
 
 pub use algorithm::{Algorithm, Context, Precision};
 pub use error::{Error, Result};

@@ -1,1 +1,5 @@
+//! Tests of the whole; see `tests/`.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+pub mod program;

@@ -2,12 +2,13 @@
 
 use std::time::Instant;
 
-use burn::tensor::{DType, Int, Tensor, TensorData, TensorPrimitive};
+use burn::tensor::{DType, Int, Tensor, TensorPrimitive};
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use firebox_core::{
     Algorithm, Context, Error, Result,
     plugin::{Bench, BenchRow},
     random::Random,
+    tensor::floats,
 };
 use serde_json::{Map, Value};
 
@@ -99,13 +100,11 @@ impl<B: OcnnOps> Measure<'_, B> {
     fn points(&self, n: usize) -> Tensor<B, 2> {
         let mut random = Random::new(self.context.seed, 1);
         let values: Vec<f64> = (0..2 * n).map(|_| random.uniform(-100.0, 100.0)).collect();
-        let data = TensorData::new(values, [n, 2]).convert::<B::FloatElem>();
-        Tensor::from_data(data, &self.context.device)
+        floats(values, [n, 2], &self.context.device)
     }
 
     fn float<const D: usize>(&self, values: Vec<f64>, shape: [usize; D]) -> burn::tensor::ops::FloatTensor<B> {
-        let data = TensorData::new(values, shape).convert::<B::FloatElem>();
-        Tensor::<B, D>::from_data(data, &self.context.device).into_primitive().tensor()
+        floats::<B, D>(values, shape, &self.context.device).into_primitive().tensor()
     }
 
     /// A network of uniform points with the spacing's scale, and a state.

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod bench;
+pub mod cases;
 mod components;
 pub mod config;
 mod cpu;
@@ -13,8 +14,7 @@ pub mod plugin;
 pub mod reference;
 pub mod scale;
 mod solver;
-#[doc(hidden)]
-pub mod tensor_ops;
+mod tensor_ops;
 
 pub use config::{Linking, OcnnConfig, Sync, Weights};
 pub use ops::{Matvec, Network, OcnnOps};

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::Tensor;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use firebox_core::{
     Algorithm, Context, Error, Outcome, Plugin, Result,
@@ -10,6 +10,7 @@ use firebox_core::{
     metrics,
     plot::Picture,
     plugin::{Bench, Conformance},
+    tensor::floats,
 };
 use serde_json::{Map, Value, json};
 
@@ -125,8 +126,7 @@ impl<B: OcnnOps> Plugin<B> for OcnnPlugin {
 
 /// Points as a tensor [N, d] in the backend's precision.
 pub(crate) fn tensor<B: OcnnOps>(points: &Points, device: &B::Device) -> Tensor<B, 2> {
-    let data = TensorData::new(points.values.clone(), [points.rows, points.columns]);
-    Tensor::from_data(data.convert::<B::FloatElem>(), device)
+    floats(points.values.clone(), [points.rows, points.columns], device)
 }
 
 fn outcome<B: OcnnOps>(args: OcnnArgs, config: &OcnnConfig, points: Points, clusters: Clusters<B>) -> Result<Outcome> {

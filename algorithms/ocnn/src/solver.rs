@@ -8,6 +8,7 @@ use firebox_core::{
     observe::checkpoint,
     random::Random,
     report::{Stopwatch, Timings},
+    tensor::floats,
 };
 
 use crate::{
@@ -258,8 +259,7 @@ impl Ocnn {
 }
 
 fn float<B: Backend, const D: usize>(values: Vec<f64>, shape: [usize; D], device: &B::Device) -> FloatTensor<B> {
-    let data = TensorData::new(values, shape).convert::<B::FloatElem>();
-    Tensor::<B, D>::from_data(data, device).into_primitive().tensor()
+    floats::<B, D>(values, shape, device).into_primitive().tensor()
 }
 
 fn ints<B: Backend>(tensor: burn::tensor::ops::IntTensor<B>) -> Vec<i32> {

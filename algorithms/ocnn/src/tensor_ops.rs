@@ -66,7 +66,7 @@ fn weight_rows<B: Backend>(
     weights.mask_where(same, diagonal.expand([height, n]))
 }
 
-pub fn strengths<B: Backend>(
+pub(crate) fn strengths<B: Backend>(
     points: FloatTensor<B>,
     multiplicity: FloatTensor<B>,
     self_coupling: bool,
@@ -85,7 +85,7 @@ pub fn strengths<B: Backend>(
     primitive(Tensor::cat(rows, 0))
 }
 
-pub fn weights<B: Backend>(
+pub(crate) fn weights<B: Backend>(
     points: FloatTensor<B>,
     multiplicity: FloatTensor<B>,
     self_coupling: bool,
@@ -93,13 +93,13 @@ pub fn weights<B: Backend>(
     let (points, multiplicity) = (float::<B, 2>(points), float::<B, 1>(multiplicity));
     let n = points.dims()[1];
     if n == 0 {
-        return primitive(points.reshape([0, 0]));
+        return primitive(Tensor::<B, 2>::zeros([0, 0], (&points.device(), points.dtype())));
     }
     let rows = blocks(n, n).map(|range| weight_rows(&points, &multiplicity, self_coupling, range)).collect();
     primitive(Tensor::cat(rows, 0))
 }
 
-pub fn steps<B: Limited>(network: &Network<B>, state: FloatTensor<B>, steps: usize) -> FloatTensor<B> {
+pub(crate) fn steps<B: Limited>(network: &Network<B>, state: FloatTensor<B>, steps: usize) -> FloatTensor<B> {
     let points = float::<B, 2>(network.points.clone());
     let multiplicity = float::<B, 1>(network.multiplicity.clone());
     let inverse = float::<B, 1>(network.inverse_strength.clone());
@@ -107,6 +107,9 @@ pub fn steps<B: Limited>(network: &Network<B>, state: FloatTensor<B>, steps: usi
     let isolated = inverse.clone().equal_elem(0.0);
     let mut state = float::<B, 1>(state);
     let n = state.dims()[0];
+    if n == 0 {
+        return primitive(Tensor::<B, 2>::zeros([steps + 1, 0], (&state.device(), state.dtype())));
+    }
     let mut rows = vec![state.clone().reshape([1, n])];
     for _ in 0..steps {
         let own = (state.clone() * state).mul_scalar(-2.0).add_scalar(1.0);
@@ -121,7 +124,7 @@ pub fn steps<B: Limited>(network: &Network<B>, state: FloatTensor<B>, steps: usi
                 (block * drive.clone()).sum_dim(1).reshape([height])
             })
             .collect::<Vec<_>>();
-        state = if n == 0 { own } else { (Tensor::cat(sums, 0) * inverse.clone()).mask_where(isolated.clone(), own) };
+        state = (Tensor::cat(sums, 0) * inverse.clone()).mask_where(isolated.clone(), own);
         rows.push(state.clone().reshape([1, n]));
     }
     primitive(Tensor::cat(rows, 0))
@@ -150,7 +153,7 @@ fn pad<B: Backend>(bits: Tensor<B, 2, Int>) -> Tensor<B, 2, Int> {
     Tensor::cat(vec![bits, zeros], 1)
 }
 
-pub fn increase_bits<B: Backend>(trajectory: FloatTensor<B>) -> IntTensor<B> {
+pub(crate) fn increase_bits<B: Backend>(trajectory: FloatTensor<B>) -> IntTensor<B> {
     let trajectory = float::<B, 2>(trajectory);
     let [rows, n] = trajectory.dims();
     if rows < 2 || n == 0 {
@@ -219,15 +222,20 @@ fn accumulate<B: Backend>(counts: IntTensor<B>, rows: impl Fn(&[u32]) -> Tensor<
     Tensor::cat(parts, 0).into_primitive()
 }
 
-pub fn phase_sync<B: Backend>(bits: IntTensor<B>, steps: usize, counts: IntTensor<B>) -> IntTensor<B> {
-    if steps == 0 {
+pub(crate) fn phase_sync<B: Backend>(bits: IntTensor<B>, steps: usize, counts: IntTensor<B>) -> IntTensor<B> {
+    let bits = int::<B, 2>(bits);
+    if steps == 0 || bits.dims()[1] == 0 {
         return counts;
     }
-    let signs = signs(&int::<B, 2>(bits), steps);
+    let signs = signs(&bits, steps);
     accumulate::<B>(counts, |rows| phase_counts(&signs, rows))
 }
 
-pub fn fragmentary_sync<B: Backend>(outputs: FloatTensor<B>, epsilon: f64, counts: IntTensor<B>) -> IntTensor<B> {
+pub(crate) fn fragmentary_sync<B: Backend>(
+    outputs: FloatTensor<B>,
+    epsilon: f64,
+    counts: IntTensor<B>,
+) -> IntTensor<B> {
     let outputs = float::<B, 2>(outputs);
     accumulate::<B>(counts, |rows| fragmentary_counts(&outputs, epsilon, rows))
 }
@@ -243,7 +251,7 @@ fn link_rows<B: Backend>(counts: Tensor<B, 2, Int>, limit: usize, rows: &[u32]) 
     pack(pad(linked))
 }
 
-pub fn phase_links<B: Backend>(bits: IntTensor<B>, steps: usize, limit: usize, rows: &[u32]) -> IntTensor<B> {
+pub(crate) fn phase_links<B: Backend>(bits: IntTensor<B>, steps: usize, limit: usize, rows: &[u32]) -> IntTensor<B> {
     let bits = int::<B, 2>(bits);
     if rows.is_empty() {
         return Tensor::<B, 2, Int>::zeros([0, bits.dims()[1].div_ceil(32)], (&bits.device(), DType::I32))
@@ -252,7 +260,7 @@ pub fn phase_links<B: Backend>(bits: IntTensor<B>, steps: usize, limit: usize, r
     link_rows(phase_counts(&signs(&bits, steps), rows), limit, rows).into_primitive()
 }
 
-pub fn fragmentary_links<B: Backend>(
+pub(crate) fn fragmentary_links<B: Backend>(
     outputs: FloatTensor<B>,
     epsilon: f64,
     limit: usize,
@@ -281,13 +289,16 @@ fn components<B: Backend>(n: usize, device: &B::Device, links: impl Fn(&[u32]) -
     Tensor::<B, 1, Int>::from_data(TensorData::new(roots, [n]), (device, DType::I32)).into_primitive()
 }
 
-pub fn phase_components<B: Backend>(bits: IntTensor<B>, steps: usize, limit: usize) -> IntTensor<B> {
+pub(crate) fn phase_components<B: Backend>(bits: IntTensor<B>, steps: usize, limit: usize) -> IntTensor<B> {
     let bits = int::<B, 2>(bits);
+    if bits.dims()[1] == 0 {
+        return Tensor::<B, 1, Int>::zeros([0], (&bits.device(), DType::I32)).into_primitive();
+    }
     let signs = signs(&bits, steps);
     components::<B>(bits.dims()[1], &bits.device(), |rows| link_rows(phase_counts(&signs, rows), limit, rows))
 }
 
-pub fn fragmentary_components<B: Backend>(outputs: FloatTensor<B>, epsilon: f64, limit: usize) -> IntTensor<B> {
+pub(crate) fn fragmentary_components<B: Backend>(outputs: FloatTensor<B>, epsilon: f64, limit: usize) -> IntTensor<B> {
     let outputs = float::<B, 2>(outputs);
     let (n, device) = (outputs.dims()[1], outputs.device());
     components::<B>(n, &device, |rows| link_rows(fragmentary_counts(&outputs, epsilon, rows), limit, rows))

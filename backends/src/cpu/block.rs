@@ -98,21 +98,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_shape_packs_and_gathers() {
+    fn every_shape_packs() {
         for rows in [0, 1, 3] {
             for columns in [0, 1, 63, 64, 65, 200] {
                 let matrix: Vec<u32> = (1..=(rows * columns) as u32).collect();
                 let packed = Blocks::pack(&matrix, rows, columns);
                 assert_eq!((packed.rows(), packed.columns()), (rows, columns));
-                let chosen: Vec<u32> = (0..columns as u32).rev().step_by(2).collect();
-                let gathered = packed.gather(&chosen);
                 for k in 0..rows {
                     for j in 0..columns.next_multiple_of(BLOCK) {
                         let wanted = if j < columns { matrix[k * columns + j] } else { 0 };
                         assert_eq!(packed.of(j)[k][j % BLOCK], wanted, "{rows}x{columns} at {k},{j}");
-                    }
-                    for (j, &from) in chosen.iter().enumerate() {
-                        assert_eq!(gathered.of(j)[k][j % BLOCK], matrix[k * columns + from as usize]);
                     }
                 }
             }

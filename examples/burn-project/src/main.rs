@@ -16,7 +16,7 @@ use firebox_ocnn::{Clusters, OcnnConfig, OcnnOps};
 /// Clusters hepta's seven clouds after a rotation and a shift done with Burn, and gives the ARI against the truth.
 fn cluster<B: OcnnOps>(device: &B::Device) -> firebox_core::Result<(Clusters<B>, f64)> {
     let hepta = generate(Shape::Hepta, None, None, 7)?;
-    let data = TensorData::new(hepta.values.clone(), [hepta.rows, hepta.columns]).convert::<B::FloatElem>();
+    let data = TensorData::new(hepta.values, [hepta.rows, hepta.columns]);
     let points = Tensor::<B, 2>::from_data(data, device);
 
     let (s, c) = 0.5f32.sin_cos();

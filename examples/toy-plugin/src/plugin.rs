@@ -1,6 +1,5 @@
 //! `… centroid`: arguments to [`CentroidConfig`], distances to a table, a picture and the report's result.
 
-use burn::tensor::{Tensor, TensorData};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use firebox_backends::Limited;
 use firebox_core::{
@@ -8,6 +7,7 @@ use firebox_core::{
     data::{InputArgs, Table},
     plot::Picture,
     plugin::Conformance,
+    tensor::floats,
 };
 use serde_json::{Map, Value, json};
 
@@ -41,8 +41,7 @@ impl<B: Limited> Plugin<B> for CentroidPlugin {
         let points = args.input.read()?;
         centroid.admit(points.rows, points.columns, context)?;
 
-        let data = TensorData::new(points.values.clone(), [points.rows, points.columns]);
-        let tensor = Tensor::<B, 2>::from_data(data.convert::<B::FloatElem>(), &context.device);
+        let tensor = floats::<B, 2>(points.values.clone(), [points.rows, points.columns], &context.device);
         let found = centroid.run(tensor, context)?;
 
         let centre: Vec<f64> = found.centre.into_data().iter::<f64>().collect();

@@ -31,6 +31,11 @@ where
                 reason: format!("{} adds no floats atomically, which y-threads need", Self::limits(device).device),
             });
         }
+        // CubeCL 0.10 writes an atomic store of a double that CUDA has no function for.
+        if chosen == Matvec::YThreads && size_of::<F>() == 8 {
+            let reason = "y-threads work with 32-bit floats only; use x-threads, or --precision f32".into();
+            return Err(Error::Config { field: "matvec", value: matvec.to_string(), reason });
+        }
         let name = match chosen {
             Matvec::XThreads => "x-threads",
             Matvec::YThreads => "y-threads",

@@ -1,0 +1,456 @@
+//! Problems for parity tests: every operation against [`crate::reference`], with derived tolerances.
+//!
+//! A new operation is one entry in [`cases`]. Inputs are exact in the backend's floats, so the reference computes
+//! from the same numbers; u is the backend's unit roundoff.
+
+use burn::tensor::{
+    DType, Int, Tensor, TensorData, TensorPrimitive,
+    backend::Backend,
+    ops::{FloatTensor, IntTensor},
+};
+use firebox_core::{random::Random, tensor::floats};
+
+use crate::{Matvec, Network, OcnnOps, reference, tensor_ops};
+
+/// A problem's size.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape {
+    /// Neurons.
+    pub n: usize,
+    /// Dimensions.
+    pub d: usize,
+    /// Steps recorded.
+    pub steps: usize,
+}
+
+/// Sizes round the kernels' tiles (16, 32, 64, 256), each one less and one more, with 0, 1 and what divides nothing.
+pub fn shapes() -> Vec<Shape> {
+    let n = [0, 1, 2, 3, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 301];
+    let d = [2, 3, 1, 5, 8, 9, 2, 3, 12];
+    let steps = [64, 1, 31, 32, 33, 65, 2, 70];
+    n.iter().enumerate().map(|(k, &n)| Shape { n, d: d[k % d.len()], steps: steps[k % steps.len()] }).collect()
+}
+
+/// The implementations under test on one backend.
+pub struct Suite<B: OcnnOps> {
+    /// For test names.
+    pub name: &'static str,
+    strengths: fn(FloatTensor<B>, FloatTensor<B>, bool) -> FloatTensor<B>,
+    weights: fn(FloatTensor<B>, FloatTensor<B>, bool) -> FloatTensor<B>,
+    steps: fn(&Network<B>, FloatTensor<B>, usize, Matvec) -> FloatTensor<B>,
+    increase_bits: fn(FloatTensor<B>) -> IntTensor<B>,
+    phase_sync: fn(IntTensor<B>, usize, IntTensor<B>) -> IntTensor<B>,
+    fragmentary_sync: fn(FloatTensor<B>, f64, IntTensor<B>) -> IntTensor<B>,
+    phase_components: fn(IntTensor<B>, usize, usize) -> IntTensor<B>,
+    fragmentary_components: fn(FloatTensor<B>, f64, usize) -> IntTensor<B>,
+    phase_links: fn(IntTensor<B>, usize, usize, &[u32]) -> IntTensor<B>,
+    fragmentary_links: fn(FloatTensor<B>, f64, usize, &[u32]) -> IntTensor<B>,
+}
+
+impl<B: OcnnOps> Suite<B> {
+    /// What the backend runs.
+    pub fn backend() -> Self {
+        Self {
+            name: "kernels",
+            strengths: B::ocnn_strengths,
+            weights: B::ocnn_weights,
+            steps: B::ocnn_steps,
+            increase_bits: B::ocnn_increase_bits,
+            phase_sync: B::ocnn_phase_sync,
+            fragmentary_sync: B::ocnn_fragmentary_sync,
+            phase_components: B::ocnn_phase_components,
+            fragmentary_components: B::ocnn_fragmentary_components,
+            phase_links: B::ocnn_phase_links,
+            fragmentary_links: B::ocnn_fragmentary_links,
+        }
+    }
+
+    /// The default bodies, on this backend.
+    pub fn tensor_operations() -> Self {
+        Self {
+            name: "tensor operations",
+            strengths: tensor_ops::strengths::<B>,
+            weights: tensor_ops::weights::<B>,
+            steps: |network, state, steps, _| tensor_ops::steps::<B>(network, state, steps),
+            increase_bits: tensor_ops::increase_bits::<B>,
+            phase_sync: tensor_ops::phase_sync::<B>,
+            fragmentary_sync: tensor_ops::fragmentary_sync::<B>,
+            phase_components: tensor_ops::phase_components::<B>,
+            fragmentary_components: tensor_ops::fragmentary_components::<B>,
+            phase_links: tensor_ops::phase_links::<B>,
+            fragmentary_links: tensor_ops::fragmentary_links::<B>,
+        }
+    }
+}
+
+/// A check of one operation.
+pub struct Case<B: OcnnOps> {
+    /// The operation, and how it is asked for.
+    pub name: String,
+    /// Fails with what differed, and where.
+    pub check: Box<dyn Fn(&Problem<B>) -> Result<(), String> + Send>,
+}
+
+/// All checks: one entry an operation.
+pub fn cases<B: OcnnOps>(device: &B::Device) -> Vec<Case<B>> {
+    let mut cases = Vec::new();
+    let mut add = |name: String, check: Box<dyn Fn(&Problem<B>) -> Result<(), String> + Send>| {
+        cases.push(Case { name, check });
+    };
+    add("strengths".into(), Box::new(Problem::check_strengths));
+    add("weights".into(), Box::new(Problem::check_weights));
+    let ways = [Matvec::Auto, Matvec::ThreadPerNeuron, Matvec::YThreads, Matvec::XThreads];
+    for matvec in ways.into_iter().filter(|&way| B::ocnn_strategy(device, way).is_ok()) {
+        for stored in [true, false] {
+            let weights = if stored { "stored" } else { "on the fly" };
+            add(format!("steps, {matvec}, {weights}"), Box::new(move |p| p.check_steps(matvec, stored)));
+        }
+    }
+    add("increase bits".into(), Box::new(Problem::check_bits));
+    add("phase sync".into(), Box::new(Problem::check_phase_sync));
+    add("fragmentary sync".into(), Box::new(Problem::check_fragmentary_sync));
+    add("phase components".into(), Box::new(Problem::check_phase_components));
+    add("fragmentary components".into(), Box::new(Problem::check_fragmentary_components));
+    add("phase links".into(), Box::new(Problem::check_phase_links));
+    add("fragmentary links".into(), Box::new(Problem::check_fragmentary_links));
+    cases
+}
+
+/// Random inputs of one size on one backend.
+pub struct Problem<B: OcnnOps> {
+    suite: Suite<B>,
+    device: B::Device,
+    shape: Shape,
+    self_coupling: bool,
+    /// [d, n]
+    points: Vec<f64>,
+    multiplicity: Vec<f64>,
+    state: Vec<f64>,
+    /// [steps + 1, n], multiples of 1/16: differences and ties are exact.
+    trajectory: Vec<f64>,
+    epsilon: f64,
+    counts: Vec<u32>,
+    limits: [usize; 3],
+}
+
+/// The value as the backend's float has it.
+fn exact<B: Backend>(value: f64) -> f64 {
+    if size_of::<B::FloatElem>() == 8 { value } else { f64::from(value as f32) }
+}
+
+impl<B: OcnnOps> Problem<B> {
+    /// The problem that `seed` names.
+    pub fn new(suite: Suite<B>, device: &B::Device, shape: Shape, seed: u64) -> Self {
+        let Shape { n, d, steps } = shape;
+        let mut random = Random::new(seed, 77);
+        // Some neurons lie so far out that nothing reaches them; distances cover weights from 1 down to 0.
+        let spread = 1.0 + 2.0 * random.unit();
+        let points = (0..n * d)
+            .map(|k| {
+                let far = if k % n.max(1) == 5 { 100.0 } else { 0.0 };
+                exact::<B>(random.uniform(-spread, spread) + far)
+            })
+            .collect();
+        let of = |eighths: usize| steps * eighths / 8;
+        Self {
+            suite,
+            device: device.clone(),
+            shape,
+            self_coupling: random.below(2) == 1,
+            points,
+            multiplicity: (0..n)
+                .map(|_| if random.below(4) == 0 { 1.0 + random.below(5) as f64 } else { 1.0 })
+                .collect(),
+            state: (0..n).map(|_| exact::<B>(random.uniform(-1.0, 1.0))).collect(),
+            trajectory: (0..n * (steps + 1)).map(|_| random.below(33) as f64 / 16.0 - 1.0).collect(),
+            epsilon: (1 + random.below(8)) as f64 / 16.0,
+            counts: (0..n * n).map(|_| random.below(1000) as u32).collect(),
+            limits: [of(4), of(5), of(3 + random.below(5))],
+        }
+    }
+
+    /// Leaves nonsense in freed memory, so that a kernel that does not write is found out.
+    fn poison(&self) {
+        let count = (self.shape.n * self.shape.n).max(self.shape.n * (self.shape.steps + 1)).max(1);
+        for _ in 0..2 {
+            let nonsense = TensorData::new(vec![-559_038_737_i32; count], [count]);
+            let _ = Tensor::<B, 1, Int>::from_data(nonsense, (&self.device, DType::I32)).into_data();
+        }
+    }
+
+    fn float1(&self, values: &[f64]) -> FloatTensor<B> {
+        floats::<B, 1>(values.to_vec(), [values.len()], &self.device).into_primitive().tensor()
+    }
+
+    /// A matrix as a view that does not lie in memory the way it reads.
+    fn float2(&self, values: &[f64], [rows, columns]: [usize; 2]) -> FloatTensor<B> {
+        floats::<B, 2>(turned(values, columns), [columns, rows], &self.device).transpose().into_primitive().tensor()
+    }
+
+    fn int2(&self, values: &[u32], [rows, columns]: [usize; 2]) -> IntTensor<B> {
+        let values: Vec<i32> = turned(values, columns).into_iter().map(|value| value as i32).collect();
+        let data = TensorData::new(values, [columns, rows]);
+        Tensor::<B, 2, Int>::from_data(data, (&self.device, DType::I32)).transpose().into_primitive()
+    }
+
+    fn floats<const D: usize>(&self, tensor: FloatTensor<B>, shape: [usize; D]) -> Result<Vec<f64>, String> {
+        let tensor = Tensor::<B, D>::from_primitive(TensorPrimitive::Float(tensor));
+        same_shape(tensor.dims(), shape)?;
+        Ok(tensor.into_data().iter::<f64>().collect())
+    }
+
+    fn ints<const D: usize>(&self, tensor: IntTensor<B>, shape: [usize; D]) -> Result<Vec<u32>, String> {
+        let tensor = Tensor::<B, D, Int>::from_primitive(tensor);
+        same_shape(tensor.dims(), shape)?;
+        if tensor.dtype() != DType::I32 {
+            return Err(format!("integers of type {:?}", tensor.dtype()));
+        }
+        Ok(tensor.into_data().iter::<i32>().map(|value| value as u32).collect())
+    }
+
+    fn unit(&self) -> f64 {
+        if size_of::<B::FloatElem>() == 8 { f64::EPSILON / 2.0 } else { f64::from(f32::EPSILON) / 2.0 }
+    }
+
+    /// J, and for each entry how far a right implementation may be off.
+    ///
+    /// s = Σ_k Δ_k² has a relative error of at most (d + 4)u from d differences, squares and sums. The CPU scales
+    /// coordinates first: 2u·V an operand, V the largest, so 8u·V·Σ|Δ_k| in s. An error in s is one in e^−s, relatively.
+    /// e^−s itself is off by at most 3 + 2s units in the last place (the bound Vulkan sets; CUDA's is 2 + 1.16s), 2u
+    /// each; the factor m and stores add 3u. Below the smallest normal f32 everything counts as 0 somewhere.
+    fn couplings(&self) -> (Vec<f64>, Vec<f64>) {
+        let Shape { n, d, .. } = self.shape;
+        let tiny = f64::from(f32::MIN_POSITIVE);
+        let scale = 1.0 / std::f64::consts::SQRT_2;
+        let couplings = reference::couplings(&self.points, &self.multiplicity, scale, self.self_coupling, tiny);
+        let largest = self.points.iter().fold(0.0f64, |most, v| most.max(v.abs()));
+        let u = self.unit();
+        let mut errors = vec![0.0; n * n];
+        for i in 0..n {
+            for j in 0..n {
+                let delta = |k: usize| (self.points[k * n + i] - self.points[k * n + j]).abs();
+                let s: f64 = (0..d).map(|k| delta(k) * delta(k)).sum();
+                let across: f64 = (0..d).map(delta).sum();
+                let in_s = u * ((d + 4) as f64 * s + 8.0 * largest * across);
+                let relative = in_s.exp_m1() + (3.0 + 2.0 * s) * 2.0 * u + 3.0 * u;
+                let floor = 2.0 * tiny * self.multiplicity[j];
+                errors[i * n + j] =
+                    if i == j { 4.0 * u * couplings[i * n + j] } else { couplings[i * n + j] * relative + floor };
+            }
+        }
+        (couplings, errors)
+    }
+
+    fn check_weights(&self) -> Result<(), String> {
+        let Shape { n, d, .. } = self.shape;
+        self.poison();
+        let (points, multiplicity) = (self.float2(&self.points, [d, n]), self.float1(&self.multiplicity));
+        let found = self.floats((self.suite.weights)(points, multiplicity, self.self_coupling), [n, n])?;
+        let (wanted, errors) = self.couplings();
+        near(&found, &wanted, |k| errors[k])
+    }
+
+    /// A sum of n terms in any order adds at most n·u of the terms' absolute sum.
+    fn check_strengths(&self) -> Result<(), String> {
+        let Shape { n, d, .. } = self.shape;
+        self.poison();
+        let (points, multiplicity) = (self.float2(&self.points, [d, n]), self.float1(&self.multiplicity));
+        let found = self.floats((self.suite.strengths)(points, multiplicity, self.self_coupling), [n])?;
+        let (couplings, errors) = self.couplings();
+        let wanted = reference::strengths(&couplings, n);
+        let u = self.unit();
+        near(&found, &wanted, |i| errors[i * n..(i + 1) * n].iter().sum::<f64>() + (n + 2) as f64 * u * wanted[i])
+    }
+
+    /// Chaos carries rounding away within some steps, so each step is compared with the reference's from the state
+    /// the backend had before it.
+    ///
+    /// In a step |f| ≤ 1 has an error of 4u; J as above; the sum n·u of Σ J|f|; 1/C and the rest 6u.
+    fn check_steps(&self, matvec: Matvec, stored: bool) -> Result<(), String> {
+        let Shape { n, d, .. } = self.shape;
+        let steps = self.shape.steps.min(5);
+        let (couplings, errors) = self.couplings();
+        let strengths = reference::strengths(&couplings, n);
+        let tiny = f64::from(f32::MIN_POSITIVE);
+        let inverse: Vec<f64> = strengths.iter().map(|&c| if c < tiny { 0.0 } else { exact::<B>(1.0 / c) }).collect();
+        let points = self.float2(&self.points, [d, n]);
+        let couplings_there: Vec<f64> = couplings.iter().map(|&j| exact::<B>(j)).collect();
+        let network = Network::<B> {
+            weights: stored.then(|| self.float2(&couplings_there, [n, n])),
+            points,
+            multiplicity: self.float1(&self.multiplicity),
+            inverse_strength: self.float1(&inverse),
+            self_coupling: self.self_coupling,
+        };
+        self.poison();
+        let trajectory = (self.suite.steps)(&network, self.float1(&self.state), steps, matvec);
+        let found = self.floats(trajectory, [steps + 1, n])?;
+        near(&found[..n], &self.state, |_| 0.0).map_err(|what| format!("row 0, the state: {what}"))?;
+        let u = self.unit();
+        for step in 0..steps {
+            let x = &found[step * n..(step + 1) * n];
+            let next = &found[(step + 1) * n..(step + 2) * n];
+            let wanted = reference::step(&couplings, &strengths, x, tiny);
+            let allowed = |i: usize| {
+                if inverse[i] == 0.0 {
+                    return 4.0 * u;
+                }
+                let row = i * n..(i + 1) * n;
+                let from_weights: f64 =
+                    errors[row.clone()].iter().zip(x).map(|(e, &x)| e * reference::map(x).abs()).sum();
+                let terms: f64 = couplings[row.clone()].iter().zip(x).map(|(j, &x)| j * reference::map(x).abs()).sum();
+                let all: f64 = couplings[row].iter().sum();
+                inverse[i] * (from_weights + (n + 2) as f64 * u * terms + 4.0 * u * all) + 6.0 * u
+            };
+            near(next, &wanted, allowed).map_err(|what| format!("step {step}: {what}"))?;
+        }
+        Ok(())
+    }
+
+    fn words(&self) -> (Vec<u32>, usize) {
+        (reference::increase_bits(&self.trajectory, self.shape.n), self.shape.steps.div_ceil(32))
+    }
+
+    fn outputs(&self) -> (&[f64], FloatTensor<B>) {
+        let Shape { n, steps, .. } = self.shape;
+        let outputs = &self.trajectory[n..];
+        (outputs, self.float2(outputs, [steps, n]))
+    }
+
+    fn check_bits(&self) -> Result<(), String> {
+        let Shape { n, steps, .. } = self.shape;
+        self.poison();
+        let trajectory = self.float2(&self.trajectory, [steps + 1, n]);
+        let (wanted, height) = self.words();
+        same(&self.ints((self.suite.increase_bits)(trajectory), [height, n])?, &wanted)
+    }
+
+    fn check_phase_sync(&self) -> Result<(), String> {
+        let Shape { n, steps, .. } = self.shape;
+        let (words, height) = self.words();
+        let before = self.int2(&self.counts, [n, n]);
+        let after = (self.suite.phase_sync)(self.int2(&words, [height, n]), steps, before);
+        let more = reference::phase_counts(&self.trajectory, n);
+        same(&self.ints(after, [n, n])?, &sum(&self.counts, &more))
+    }
+
+    fn check_fragmentary_sync(&self) -> Result<(), String> {
+        let n = self.shape.n;
+        let (outputs, tensor) = self.outputs();
+        let before = self.int2(&self.counts, [n, n]);
+        // Somebody else holds the old sum too: it must not change under their hands.
+        let held = before.clone();
+        let after = (self.suite.fragmentary_sync)(tensor, self.epsilon, before);
+        let more = reference::fragmentary_counts(outputs, n, self.epsilon);
+        same(&self.ints(after, [n, n])?, &sum(&self.counts, &more))?;
+        same(&self.ints(held, [n, n])?, &self.counts).map_err(|what| format!("the old S: {what}"))
+    }
+
+    fn check_phase_components(&self) -> Result<(), String> {
+        let Shape { n, steps, .. } = self.shape;
+        let (words, height) = self.words();
+        let counts = reference::phase_counts(&self.trajectory, n);
+        for limit in self.limits {
+            self.poison();
+            let found = (self.suite.phase_components)(self.int2(&words, [height, n]), steps, limit);
+            let wanted = reference::components(&counts, n, limit as u32);
+            same(&self.ints(found, [n])?, &wanted).map_err(|what| format!("limit {limit}: {what}"))?;
+        }
+        Ok(())
+    }
+
+    fn check_fragmentary_components(&self) -> Result<(), String> {
+        let n = self.shape.n;
+        let (outputs, _) = self.outputs();
+        let counts = reference::fragmentary_counts(outputs, n, self.epsilon);
+        for limit in self.limits {
+            self.poison();
+            let found = (self.suite.fragmentary_components)(self.outputs().1, self.epsilon, limit);
+            let wanted = reference::components(&counts, n, limit as u32);
+            same(&self.ints(found, [n])?, &wanted).map_err(|what| format!("limit {limit}: {what}"))?;
+        }
+        Ok(())
+    }
+
+    fn check_phase_links(&self) -> Result<(), String> {
+        let Shape { n, steps, .. } = self.shape;
+        let (words, height) = self.words();
+        let counts = reference::phase_counts(&self.trajectory, n);
+        let rows = some_rows(n);
+        for limit in self.limits {
+            self.poison();
+            let found = (self.suite.phase_links)(self.int2(&words, [height, n]), steps, limit, &rows);
+            let found = self.ints(found, [rows.len(), n.div_ceil(32)])?;
+            same(&found, &links(&counts, n, limit, &rows)).map_err(|what| format!("limit {limit}: {what}"))?;
+        }
+        Ok(())
+    }
+
+    fn check_fragmentary_links(&self) -> Result<(), String> {
+        let n = self.shape.n;
+        let (outputs, tensor) = self.outputs();
+        let counts = reference::fragmentary_counts(outputs, n, self.epsilon);
+        let rows = some_rows(n);
+        let limit = self.limits[0];
+        let found = (self.suite.fragmentary_links)(tensor, self.epsilon, limit, &rows);
+        same(&self.ints(found, [rows.len(), n.div_ceil(32)])?, &links(&counts, n, limit, &rows))
+    }
+}
+
+/// Every third neuron, from the last.
+fn some_rows(n: usize) -> Vec<u32> {
+    (0..n as u32).rev().step_by(3).collect()
+}
+
+/// Bit rows of the links, from counts.
+fn links(counts: &[u32], n: usize, limit: usize, rows: &[u32]) -> Vec<u32> {
+    let width = n.div_ceil(32);
+    let mut words = vec![0; rows.len() * width];
+    for (r, &i) in rows.iter().enumerate() {
+        for j in (0..n).filter(|&j| j != i as usize && counts[i as usize * n + j] as usize > limit) {
+            words[r * width + j / 32] |= 1 << (j % 32);
+        }
+    }
+    words
+}
+
+fn sum(a: &[u32], b: &[u32]) -> Vec<u32> {
+    a.iter().zip(b).map(|(a, b)| a + b).collect()
+}
+
+/// A row-major matrix with `columns` columns, turned over its diagonal.
+fn turned<T: Copy>(values: &[T], columns: usize) -> Vec<T> {
+    (0..columns).flat_map(|column| values.iter().skip(column).step_by(columns).copied()).collect()
+}
+
+fn same_shape<const D: usize>(found: [usize; D], wanted: [usize; D]) -> Result<(), String> {
+    if found == wanted { Ok(()) } else { Err(format!("shape {found:?}, not {wanted:?}")) }
+}
+
+fn same(found: &[u32], wanted: &[u32]) -> Result<(), String> {
+    let differ = found.iter().zip(wanted).filter(|(a, b)| a != b).count();
+    match found.iter().zip(wanted).position(|(a, b)| a != b) {
+        _ if found.len() != wanted.len() => Err(format!("{} values, not {}", found.len(), wanted.len())),
+        Some(k) => {
+            Err(format!("{differ} of {} differ, first [{k}]: {:#x}, not {:#x}", found.len(), found[k], wanted[k]))
+        }
+        None => Ok(()),
+    }
+}
+
+fn near(found: &[f64], wanted: &[f64], allowed: impl Fn(usize) -> f64) -> Result<(), String> {
+    if found.len() != wanted.len() {
+        return Err(format!("{} values, not {}", found.len(), wanted.len()));
+    }
+    for (k, (&a, &b)) in found.iter().zip(wanted).enumerate() {
+        // Not `>`: NaN is no pass.
+        if !((a - b).abs() <= allowed(k)) {
+            return Err(format!(
+                "[{k}]: {a:e}, not {b:e}, off by {:e} where {:e} is allowed",
+                (a - b).abs(),
+                allowed(k)
+            ));
+        }
+    }
+    Ok(())
+}

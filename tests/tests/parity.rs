@@ -1,0 +1,109 @@
+//! Every operation, on every backend that is here, over awkward shapes, against the f64 reference.
+//!
+//! Inputs are fresh in every run: the seed is printed, and `FIREBOX_SEED` brings a run back. A backend that finds no
+//! device is skipped, loudly; `FIREBOX_REQUIRE=ndarray,wgpu` turns that into a failure. A new operation is one entry
+//! in its algorithm's `cases`.
+
+use std::{collections::BTreeSet, env, time::SystemTime};
+
+use burn_fusion::Fusion;
+use firebox_backends::{
+    Choice, Device, Precision,
+    backend::{Cuda, NdArray, Wgpu},
+};
+use firebox_core::tensor::floats;
+use firebox_ocnn::{
+    OcnnOps,
+    cases::{Problem, Suite, cases, shapes},
+};
+use libtest_mimic::{Arguments, Failed, Trial};
+
+fn main() {
+    let mut arguments = Arguments::from_args();
+    // One device, one thread: a failure is then the failing test's own.
+    arguments.test_threads = Some(1);
+    let seed = env::var("FIREBOX_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(|| {
+        SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .map_or(0, |since| since.as_nanos() as u64 % 1_000_000_007)
+    });
+    eprintln!("FIREBOX_SEED={seed}");
+
+    let mut trials = Vec::new();
+    let mut absent = BTreeSet::new();
+    for (name, choice, precision) in [
+        ("ndarray", Choice::NdArray, Precision::F32),
+        ("ndarray f64", Choice::NdArray, Precision::F64),
+        ("wgpu", Choice::Wgpu(None), Precision::F32),
+        ("cuda", Choice::Cuda(None), Precision::F32),
+        ("cuda f64", Choice::Cuda(None), Precision::F64),
+    ] {
+        match (Device::find(choice, precision), precision) {
+            (Ok(Device::NdArray(device)), Precision::F32) => {
+                trials.extend(plan::<NdArray<f32>>(name, &device, seed, Suite::backend));
+                trials.extend(plan::<NdArray<f32>>(name, &device, seed, Suite::tensor_operations));
+            }
+            (Ok(Device::NdArray(device)), Precision::F64) => {
+                trials.extend(plan::<NdArray<f64>>(name, &device, seed, Suite::backend));
+            }
+            (Ok(Device::Wgpu(device)), _) => {
+                trials.extend(plan::<Wgpu<f32>>(name, &device, seed, Suite::backend));
+                // As Burn has it, fusion in front; the default bodies too, which run there as anywhere.
+                let name = "wgpu with fusion";
+                trials.extend(plan::<Fusion<Wgpu<f32>>>(name, &device, seed, Suite::backend));
+                trials.extend(plan::<Fusion<Wgpu<f32>>>(name, &device, seed, Suite::tensor_operations));
+            }
+            (Ok(Device::Cuda(device)), Precision::F32) => {
+                trials.extend(plan::<Cuda<f32>>(name, &device, seed, Suite::backend));
+                // As Burn has it, fusion in front; the default bodies too, which run there as anywhere.
+                let name = "cuda with fusion";
+                trials.extend(plan::<Fusion<Cuda<f32>>>(name, &device, seed, Suite::backend));
+                trials.extend(plan::<Fusion<Cuda<f32>>>(name, &device, seed, Suite::tensor_operations));
+            }
+            (Ok(Device::Cuda(device)), Precision::F64) => {
+                trials.extend(plan::<Cuda<f64>>(name, &device, seed, Suite::backend));
+            }
+            (Ok(_), _) => {}
+            (Err(error), _) => {
+                eprintln!("SKIPPED {name}: {error}");
+                absent.insert(choice.to_string());
+            }
+        }
+    }
+    let required = env::var("FIREBOX_REQUIRE").unwrap_or_default();
+    for backend in required.split(',').filter(|backend| absent.contains(*backend)) {
+        let what = format!("FIREBOX_REQUIRE names {backend}, which is not here");
+        trials.push(Trial::test(format!("{backend} is here"), move || Err(Failed::from(what))));
+    }
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// A test for every operation and shape on one backend.
+fn plan<B: OcnnOps>(backend: &'static str, device: &B::Device, seed: u64, suite: fn() -> Suite<B>) -> Vec<Trial> {
+    let mut trials = Vec::new();
+    let empty = holds_nothing::<B>(device);
+    if !empty {
+        eprintln!("SKIPPED n = 0 on {backend}: CubeCL cannot hold an empty tensor there");
+    }
+    for (k, shape) in shapes().into_iter().enumerate().filter(|(_, shape)| empty || shape.n > 0) {
+        for case in cases::<B>(device) {
+            let device = device.clone();
+            let suite = suite();
+            let name =
+                format!("ocnn/{backend}/{}/{}/n={} d={} T={}", suite.name, case.name, shape.n, shape.d, shape.steps);
+            trials.push(Trial::test(name, move || {
+                let problem = Problem::new(suite, &device, shape, seed.wrapping_add(k as u64));
+                (case.check)(&problem).map_err(|what| Failed::from(format!("{what} (FIREBOX_SEED={seed})")))
+            }));
+        }
+    }
+    trials
+}
+
+/// Whether the backend can so much as hold an empty tensor; CubeCL's CUDA cannot.
+fn holds_nothing<B: OcnnOps>(device: &B::Device) -> bool {
+    let nothing = floats::<B, 1>(Vec::new(), [0], device);
+    let well = B::sync(device).is_ok();
+    drop(nothing);
+    well
+}

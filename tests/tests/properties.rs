@@ -1,0 +1,347 @@
+//! What holds for every clustering, whatever the data.
+//!
+//! Chaos decides nothing here: either the trajectory is the same to the last bit, and with it the labels; or the data
+//! is well separated, and clusters are its classes. `FIREBOX_SEEDS=100` tries more seeds than the usual few.
+
+#![allow(clippy::unwrap_used)]
+
+use firebox_cli::Listing as B; // NdArray, 32 bits.
+use firebox_core::{
+    Algorithm, Context,
+    data::{Shape, generate},
+    metrics::Contingency,
+    random::Random,
+};
+use firebox_ocnn::{Clusters, Linking, OcnnConfig, Scale, Sync, Weights};
+
+/// Points and what they are, as a test needs them.
+#[derive(Clone)]
+struct Data {
+    values: Vec<f64>,
+    d: usize,
+    truth: Vec<i64>,
+}
+
+impl Data {
+    fn generate(shape: Shape, points: usize, seed: u64) -> Self {
+        let points = generate(shape, Some(points), None, seed).unwrap();
+        let truth = points.labels.unwrap_or_else(|| vec![0; points.rows]);
+        Self { values: points.values, d: points.columns, truth }
+    }
+
+    fn rows(&self) -> usize {
+        self.values.len() / self.d
+    }
+
+    /// These rows in this order.
+    fn select(&self, rows: &[usize]) -> Self {
+        let values = rows.iter().flat_map(|&row| self.values[row * self.d..][..self.d].iter().copied()).collect();
+        Self { values, d: self.d, truth: rows.iter().map(|&row| self.truth[row]).collect() }
+    }
+
+    /// Every row put through `map`.
+    fn map(&self, map: impl Fn(&[f64]) -> Vec<f64>) -> Self {
+        let values = self.values.chunks(self.d).flat_map(map).collect();
+        Self { values, ..self.clone() }
+    }
+
+    fn cluster(&self, config: &OcnnConfig, seed: u64) -> Clusters<B> {
+        let device = Default::default();
+        let data = burn::tensor::TensorData::new(self.values.clone(), [self.rows(), self.d]);
+        let points = burn::tensor::Tensor::<B, 2>::from_data(data.convert::<f32>(), &device);
+        config.init().unwrap().run(points, &Context::new(device).seed(seed)).unwrap()
+    }
+}
+
+/// The seeds to try; a failing test prints the one it was at.
+fn seeds(usual: u64) -> impl Iterator<Item = u64> {
+    let wanted = std::env::var("FIREBOX_SEEDS").ok().and_then(|count| count.parse().ok()).unwrap_or(usual);
+    (0..wanted).inspect(|seed| println!("seed {seed}"))
+}
+
+/// Seven balls, smaller than hepta's own: on those, other roundings make a mistake of one run in 300.
+fn hepta(seed: u64) -> Data {
+    let data = Data::generate(Shape::Hepta, 212, seed);
+    let nearest = |x: &f64| 3.0 * (x / 3.0).round();
+    data.map(|row| row.iter().map(|x| nearest(x) + 0.4 * (x - nearest(x))).collect())
+}
+
+/// Noise: labels are whatever the last bit of the trajectory makes them.
+fn noise(points: usize, seed: u64) -> Data {
+    Data::generate(Shape::Uniform, points, seed)
+}
+
+fn phase() -> OcnnConfig {
+    OcnnConfig::new(0.85)
+}
+
+/// Both ways to be in step, at thresholds where hepta is its classes.
+fn modes() -> [OcnnConfig; 2] {
+    [phase(), OcnnConfig::new(0.8).with_sync(Sync::Fragmentary).with_epsilon(Some(0.35))]
+}
+
+/// Any configuration, but for what a test sets itself.
+fn drawn(random: &mut Random) -> OcnnConfig {
+    let config = OcnnConfig::new(random.uniform(0.4, 0.95))
+        .with_steps(1 + (random.bits() % 150) as usize)
+        .with_transient((random.bits() % 70) as usize)
+        .with_period(1 + (random.bits() % 100) as usize)
+        .with_self_coupling(random.unit() < 0.5);
+    let config = if random.unit() < 0.5 { config.with_scale(Scale::Nearest { k: 6 }) } else { config };
+    if random.unit() < 0.5 {
+        config.with_sync(Sync::Fragmentary).with_epsilon(Some(random.uniform(0.05, 0.6)))
+    } else {
+        config
+    }
+}
+
+/// A shuffled 0 … n − 1.
+fn shuffled(n: usize, seed: u64) -> Vec<usize> {
+    let mut random = Random::new(seed, 9);
+    let mut order: Vec<usize> = (0..n).collect();
+    for last in (1..n).rev() {
+        order.swap(last, (random.bits() % (last as u64 + 1)) as usize);
+    }
+    order
+}
+
+fn assert_same_partition(found: &[i64], wanted: &[i64]) {
+    let table = Contingency::new(found, wanted).unwrap();
+    assert!(table.same_partition(), "ARI {}", table.adjusted_rand_index());
+}
+
+/// S as numbers, row-major.
+fn sync(clusters: &Clusters<B>) -> Vec<i64> {
+    clusters.sync.clone().unwrap().into_data().iter::<i64>().collect()
+}
+
+#[test]
+fn separated_clusters_are_found_whatever_the_order_of_the_points() {
+    for seed in seeds(6) {
+        let data = hepta(seed);
+        let order = shuffled(data.rows(), seed);
+        for config in modes() {
+            let found = data.cluster(&config, seed);
+            assert_same_partition(&found.labels, &data.truth);
+            let permuted = data.select(&order).cluster(&config, seed);
+            let expected: Vec<i64> = order.iter().map(|&row| found.labels[row]).collect();
+            assert_same_partition(&permuted.labels, &expected);
+        }
+    }
+}
+
+#[test]
+fn units_origin_and_quarter_turns_change_nothing() {
+    for seed in seeds(4) {
+        let data = hepta(seed);
+        for config in modes() {
+            for moved in [
+                data.map(|row| row.iter().map(|x| x * 1e-6).collect()),
+                data.map(|row| row.iter().map(|x| x * 3e7).collect()),
+                data.map(|row| row.iter().map(|x| x + 1000.0).collect()),
+                data.map(|row| vec![-row[1], row[0], row[2]]),
+                data.map(|row| vec![row[2], row[0], row[1]]),
+                data.map(|row| row.iter().map(|x| -x).collect()),
+            ] {
+                assert_same_partition(&moved.cluster(&config, seed).labels, &data.truth);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_unit_that_is_a_power_of_two_changes_no_bit() {
+    for seed in seeds(6) {
+        let data = noise(150, seed);
+        let config = drawn(&mut Random::new(seed, 1));
+        let wanted = data.cluster(&config, seed);
+        for factor in [2f64.powi(-20), 4.0, 2f64.powi(40)] {
+            let found = data.map(|row| row.iter().map(|x| x * factor).collect()).cluster(&config, seed);
+            assert_eq!((found.labels, found.scale), (wanted.labels.clone(), wanted.scale * factor), "{config}");
+        }
+    }
+}
+
+#[test]
+fn columns_that_do_not_vary_change_nothing() {
+    for seed in seeds(4) {
+        let data = hepta(seed);
+        let found = data.map(|row| [row, &[7.5]].concat());
+        let found = Data { d: data.d + 1, ..found }.cluster(&phase().with_scale(Scale::Fixed(0.8)), seed);
+        assert_same_partition(&found.labels, &data.truth);
+    }
+}
+
+#[test]
+fn every_point_twice_is_the_same_clustering() {
+    for seed in seeds(4) {
+        let data = hepta(seed);
+        let n = data.rows();
+        let twice: Vec<usize> = shuffled(2 * n, seed).into_iter().map(|at| at % n).collect();
+        let twice = [(0..n).collect(), twice].concat();
+        for config in modes() {
+            let found = data.select(&twice).cluster(&config, seed);
+            assert_same_partition(&found.labels[..n], &data.truth);
+            for (at, &row) in twice.iter().enumerate() {
+                assert_eq!(found.labels[at], found.labels[row], "point {at} equals point {row}");
+            }
+        }
+    }
+}
+
+#[test]
+fn labels_count_from_zero_by_first_appearance_and_lone_points_are_noise() {
+    for seed in seeds(20) {
+        let data = noise(120, seed);
+        let found = data.cluster(&drawn(&mut Random::new(seed, 2)), seed);
+        let mut sizes: Vec<usize> = Vec::new();
+        for &label in found.labels.iter().filter(|&&label| label != -1) {
+            assert!(label >= 0 && label as usize <= sizes.len(), "{:?}", found.labels);
+            sizes.resize(sizes.len().max(label as usize + 1), 0);
+            sizes[label as usize] += 1;
+        }
+        assert_eq!(found.sizes, sizes);
+        assert!(sizes.iter().all(|&size| size > 1), "a cluster of one: {sizes:?}");
+        assert_eq!(found.noise() + sizes.iter().sum::<usize>(), data.rows());
+        assert_eq!(found.count(), sizes.len());
+    }
+}
+
+#[test]
+fn union_find_and_breadth_first_give_the_same_labels() {
+    for seed in seeds(24) {
+        let data = noise(130, seed);
+        let config = drawn(&mut Random::new(seed, 3));
+        let labels = |linking| data.cluster(&config.clone().with_linking(linking), seed).labels;
+        assert_eq!(labels(Linking::UnionFind), labels(Linking::BreadthFirst), "{config}");
+    }
+}
+
+#[test]
+fn stored_and_recomputed_weights_give_the_same_clusters() {
+    for seed in seeds(6) {
+        let data = hepta(seed);
+        for config in modes() {
+            for weights in [Weights::Stored, Weights::OnTheFly, Weights::Auto] {
+                let found = data.cluster(&config.clone().with_weights(weights), seed);
+                assert_same_partition(&found.labels, &data.truth);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_period_changes_no_bit() {
+    for seed in seeds(8) {
+        let data = noise(100, seed);
+        let config = drawn(&mut Random::new(seed, 4)).with_steps(333);
+        for keep in [false, true] {
+            let config = config.clone().with_keep_sync(keep);
+            let run = |period| data.cluster(&config.clone().with_period(period), seed);
+            let wanted = run(64);
+            for period in [1, 7, 31, 32, 33, 333, 1000] {
+                let found = run(period);
+                assert_eq!(found.labels, wanted.labels, "{config}, period {period}");
+                if keep {
+                    assert_eq!(sync(&found), sync(&wanted), "{config}, period {period}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_synchronisation_matrix_is_one_and_gives_the_labels() {
+    for seed in seeds(16) {
+        let data = noise(90, seed);
+        // Equal points share a neuron, and S has a row for each of them.
+        let data = data.select(&(0..100).map(|row| row % 90).collect::<Vec<_>>());
+        let config = drawn(&mut Random::new(seed, 5));
+        let found = data.cluster(&config.clone().with_keep_sync(true), seed);
+        let (s, n, steps) = (sync(&found), data.rows(), config.steps as i64);
+        for i in 0..n {
+            assert_eq!(s[i * n + i], steps, "S of point {i} with itself");
+            for j in 0..n {
+                assert_eq!(s[i * n + j], s[j * n + i], "S is not symmetric at {i}, {j}");
+                assert!((0..=steps).contains(&s[i * n + j]));
+            }
+        }
+
+        // S > θ T, and whatever hangs together.
+        let linked = |i: usize, j: usize| s[i * n + j] as f64 > config.threshold * config.steps as f64;
+        let mut component: Vec<usize> = (0..n).collect();
+        for (i, j) in (0..n).flat_map(|i| (0..i).map(move |j| (i, j))).filter(|&(i, j)| linked(i, j)) {
+            let (from, to) = (component[i], component[j]);
+            component.iter_mut().filter(|it| **it == from).for_each(|it| *it = to);
+        }
+        let mut names = Vec::new();
+        let label = |it: &usize| {
+            if component.iter().filter(|other| *other == it).count() == 1 {
+                return -1;
+            }
+            let known = names.iter().position(|name| name == it);
+            known.unwrap_or_else(|| (names.push(*it), names.len() - 1).1) as i64
+        };
+        let expected: Vec<i64> = component.iter().map(label).collect();
+        assert_eq!(found.labels, expected, "{config}");
+        assert_eq!(data.cluster(&config, seed).labels, expected, "without S: {config}");
+    }
+}
+
+#[test]
+fn the_transient_is_what_its_steps_would_have_counted() {
+    for seed in seeds(12) {
+        let data = noise(60, seed);
+        let mut random = Random::new(seed, 6);
+        let config = drawn(&mut random).with_keep_sync(true);
+        let transient = 1 + (random.bits() % 90) as usize;
+        let run =
+            |transient, steps| sync(&data.cluster(&config.clone().with_transient(transient).with_steps(steps), seed));
+        let (all, first, rest) = (run(0, transient + 40), run(0, transient), run(transient, 40));
+        let sum: Vec<i64> = first.iter().zip(&rest).map(|(a, b)| a + b).collect();
+        assert_eq!(sum, all, "{config}, transient {transient}");
+    }
+}
+
+#[test]
+fn separated_clusters_need_no_transient_and_survive_one() {
+    for seed in seeds(4) {
+        let data = hepta(seed);
+        for transient in [1, 64, 200] {
+            for config in modes() {
+                let found = data.cluster(&config.with_transient(transient), seed);
+                assert_same_partition(&found.labels, &data.truth);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_higher_threshold_only_splits() {
+    for seed in seeds(10) {
+        let data = noise(100, seed);
+        let config = drawn(&mut Random::new(seed, 7));
+        let mut coarse = data.cluster(&OcnnConfig { threshold: 0.3, ..config.clone() }, seed).labels;
+        for threshold in [0.5, 0.6, 0.7, 0.8, 0.9] {
+            let fine = data.cluster(&OcnnConfig { threshold, ..config.clone() }, seed).labels;
+            for i in 0..data.rows() {
+                for j in 0..i {
+                    let together = |labels: &[i64]| labels[i] == labels[j] && labels[i] != -1;
+                    assert!(!together(&fine) || together(&coarse), "{i} and {j} join at {threshold}: {config}");
+                }
+            }
+            coarse = fine;
+        }
+    }
+}
+
+#[test]
+fn same_seed_same_labels_and_other_seeds_other_trajectories() {
+    for seed in seeds(8) {
+        let data = noise(80, seed);
+        let config = drawn(&mut Random::new(seed, 8)).with_steps(100).with_keep_sync(true);
+        let [one, same, other] = [seed, seed, seed + 1].map(|seed| data.cluster(&config, seed));
+        assert_eq!((sync(&one), &one.labels), (sync(&same), &same.labels));
+        assert_ne!(sync(&one), sync(&other));
+    }
+}

@@ -83,18 +83,21 @@ impl<B: OcnnOps> Suite<B> {
     }
 }
 
+/// What is run on a problem.
+pub type Check<B> = Box<dyn Fn(&Problem<B>) -> Result<(), String> + Send>;
+
 /// A check of one operation.
 pub struct Case<B: OcnnOps> {
     /// The operation, and how it is asked for.
     pub name: String,
     /// Fails with what differed, and where.
-    pub check: Box<dyn Fn(&Problem<B>) -> Result<(), String> + Send>,
+    pub check: Check<B>,
 }
 
 /// All checks: one entry an operation.
 pub fn cases<B: OcnnOps>(device: &B::Device) -> Vec<Case<B>> {
     let mut cases = Vec::new();
-    let mut add = |name: String, check: Box<dyn Fn(&Problem<B>) -> Result<(), String> + Send>| {
+    let mut add = |name: String, check: Check<B>| {
         cases.push(Case { name, check });
     };
     add("strengths".into(), Box::new(Problem::check_strengths));
@@ -443,8 +446,8 @@ fn near(found: &[f64], wanted: &[f64], allowed: impl Fn(usize) -> f64) -> Result
         return Err(format!("{} values, not {}", found.len(), wanted.len()));
     }
     for (k, (&a, &b)) in found.iter().zip(wanted).enumerate() {
-        // Not `>`: NaN is no pass.
-        if !((a - b).abs() <= allowed(k)) {
+        let off = (a - b).abs();
+        if off.is_nan() || off > allowed(k) {
             return Err(format!(
                 "[{k}]: {a:e}, not {b:e}, off by {:e} where {:e} is allowed",
                 (a - b).abs(),

@@ -72,7 +72,7 @@ impl OcnnArgs {
             .with_steps(self.steps)
             .with_transient(self.transient)
             .with_period(self.period)
-            .with_scale(self.scale.clone())
+            .with_scale(self.scale)
             .with_self_coupling(self.self_coupling)
             .with_weights(self.weights)
             .with_matvec(self.matvec)

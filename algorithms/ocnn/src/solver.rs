@@ -266,6 +266,9 @@ fn ints<B: Backend>(tensor: burn::tensor::ops::IntTensor<B>) -> Vec<i32> {
     Tensor::<B, 1, Int>::from_primitive(tensor).into_data().iter::<i32>().collect()
 }
 
+/// The smallest neuron of each neuron's component, and S if it was kept.
+type Components<B> = (Vec<usize>, Option<Tensor<B, 2, Int>>);
+
 /// All recorded steps, or their sum.
 enum Record<B: Backend> {
     Signs(Vec<Tensor<B, 2, Int>>),
@@ -306,7 +309,7 @@ impl<B: OcnnOps> Record<B> {
     }
 
     /// The smallest neuron of each neuron's component, and S if it was kept.
-    fn components(self, config: &OcnnConfig, n: usize) -> Result<(Vec<usize>, Option<Tensor<B, 2, Int>>)> {
+    fn components(self, config: &OcnnConfig, n: usize) -> Result<Components<B>> {
         let limit = config.limit();
         let on_device = |roots: Vec<i32>| roots.into_iter().map(|root| root as usize).collect::<Vec<_>>();
         let bfs = |links: &dyn Fn(&[u32]) -> burn::tensor::ops::IntTensor<B>| {

@@ -103,10 +103,9 @@ fn join_kernel<E: Numeric + CubeElement, P: PairRule<E>>(
             for q in 0..BLOCK {
                 let i = row * TILE + tile_row_of(p);
                 let j = column * TILE + tile_column_of(q);
-                if i < j && j < n {
-                    if in_step(found[comptime!((p * BLOCK + q) as usize)], steps, differences) > limit {
-                        join(parents, hooks, again, i, j);
-                    }
+                let count = in_step(found[comptime!((p * BLOCK + q) as usize)], steps, differences);
+                if i < j && j < n && count > limit {
+                    join(parents, hooks, again, i, j);
                 }
             }
         }

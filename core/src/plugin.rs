@@ -98,6 +98,6 @@ pub struct Outcome {
 pub struct Conformance {
     /// Arguments of a small run that succeeds. `{csv}` stands for a generated two-column table with labels.
     pub good: Vec<String>,
-    /// Per parameter: the field's name and arguments that put it out of range, added to `good`.
+    /// Per parameter: the field's name and arguments that put it out of range; they take the place of `good`'s of the same name.
     pub bad: Vec<(&'static str, Vec<String>)>,
 }

@@ -153,7 +153,7 @@ fn bad_files_are_refused_with_their_place() {
         ("inf.csv", "inf.csv, line 3, column C2: \"-inf\" is not a finite number"),
         ("one.csv", "no second one"),
         ("two.csv", "at least 3 different points, here are 2"),
-        ("equal.csv", "no second one"),
+        ("equal.csv", "points are equal"),
         ("short.lrn", "short.lrn, line 1: the header promises 3 rows, and there are 2"),
         ("nine.csv --labels keys.cls", "keys.cls: 1 of 9 points have no class; the first is the one with key 9"),
         ("nine.csv --labels few.cls", "few.cls: 7 of 9 points have no class"),

@@ -3,7 +3,7 @@
 use burn::tensor::{DType, Int, Tensor, TensorData, TensorPrimitive, backend::Backend, ops::FloatTensor};
 use firebox_backends::limits::{Buffer, admit};
 use firebox_core::{
-    Algorithm, Context, Error, Result,
+    Algorithm, Context, Error, Precision, Result,
     data::{Points, collapse_duplicates},
     observe::checkpoint,
     random::Random,
@@ -133,6 +133,10 @@ impl Ocnn {
         }
         let values: Vec<f64> = points.into_data().iter::<f64>().collect();
         let distinct = collapse_duplicates(&Points::new(values, d)?);
+        if rows > 1 && distinct.counts.len() == 1 {
+            let what = format!("all {rows} points are equal");
+            return Err(Error::input(what, "give points that differ; equal ones have nothing to be told apart by"));
+        }
         Ok(Neurons { values: distinct.values, d, counts: distinct.counts, of_point: distinct.index })
     }
 
@@ -370,7 +374,9 @@ impl<B: OcnnOps> Algorithm<B> for Ocnn {
         let n = neurons.len();
         let plan = self.plan(&neurons, context)?;
         checkpoint(&*context.observer, "scale", 0, 1)?;
-        let found = scale::find(&neurons.values, neurons.d, &self.config.scale)?;
+        // The tensor's floats are what there is: a line of f32 is a line.
+        let epsilon = if context.precision == Precision::F64 { f64::EPSILON } else { f64::from(f32::EPSILON) };
+        let found = scale::find_rounded(&neurons.values, neurons.d, &self.config.scale, epsilon)?;
         if let Some(notice) = &found.notice {
             context.observer.notice(notice);
         }

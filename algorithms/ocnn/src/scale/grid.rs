@@ -20,6 +20,8 @@ pub(super) struct Frame {
     shrink: f64,
     /// The largest magnitude of a coordinate, in units of the frame; its rounding in the input is rounding of every difference.
     reach: f64,
+    /// Relative rounding of the coordinates in the input.
+    rounding: f64,
 }
 
 impl Frame {
@@ -39,8 +41,14 @@ impl Frame {
         let extent = low.iter().zip(&high).map(|(low, high)| high * shrink - low * shrink).fold(0.0, f64::max);
         (extent > 0.0).then(|| {
             let exponent = extent.log2().floor() as i32;
-            Self { low, exponent, shrink, reach: scaled(reach * shrink, -exponent) }
+            Self { low, exponent, shrink, reach: scaled(reach * shrink, -exponent), rounding: f64::EPSILON }
         })
+    }
+
+    /// The same frame for coordinates that were rounded to a float with this ε.
+    pub(super) fn rounded(mut self, epsilon: f64) -> Self {
+        self.rounding = epsilon;
+        self
     }
 
     /// The points in units of the frame, each coordinate in [0, 2].
@@ -87,7 +95,7 @@ impl<const N: usize> Grid<N> {
         keyed.dedup_by(|(_, p), (_, q)| p == q);
         let merged = units.len() / (N - 1) - keyed.len();
         // Ten digits beyond the extent, and what the input itself cannot resolve beside its offset.
-        let thickness = STEPS * (1e-10 + 16.0 * f64::EPSILON * frame.reach);
+        let thickness = STEPS * (1e-10 + 16.0 * frame.rounding * frame.reach);
         Self { points: keyed.into_iter().map(|(_, point)| point).collect(), merged, thickness }
     }
 

@@ -115,6 +115,15 @@ pub enum ScaleError {
 /// See [`ScaleError`]. That points lie on a line or plane, or that their triangulation would need over 1 GiB, is no error:
 /// the notice says that the nearest neighbours were taken.
 pub fn find(points: &[f64], d: usize, scale: &Scale) -> Result<ScaleFound, ScaleError> {
+    find_rounded(points, d, scale, f64::EPSILON)
+}
+
+/// [`find`] for coordinates that were rounded to a float with this ε: what lies on a line but for that rounding counts
+/// as lying on it.
+///
+/// # Errors
+/// As [`find`].
+pub fn find_rounded(points: &[f64], d: usize, scale: &Scale, epsilon: f64) -> Result<ScaleFound, ScaleError> {
     if let Scale::Fixed(a) = *scale {
         return checked(a, "fixed", None);
     }
@@ -128,7 +137,7 @@ pub fn find(points: &[f64], d: usize, scale: &Scale) -> Result<ScaleFound, Scale
     if n < 2 {
         return Err(ScaleError::NoNeighbours { n });
     }
-    let frame = Frame::around(points, d).ok_or(ScaleError::AllEqual { n })?;
+    let frame = Frame::around(points, d).ok_or(ScaleError::AllEqual { n })?.rounded(epsilon);
     match *scale {
         Scale::Nearest { k: 0 } => Err(ScaleError::ZeroNeighbours),
         Scale::Nearest { k } => {

@@ -219,3 +219,15 @@ fn fixed() {
         assert!(matches!(find(&[], 0, &Scale::Fixed(a)), Err(ScaleError::OutOfRange { .. })), "{a}");
     }
 }
+
+#[test]
+fn a_line_rounded_to_f32_is_a_line() {
+    let points: Vec<f64> = (0..40)
+        .map(|i| f64::from(i) * 0.1 + if i < 20 { 0.0 } else { 50.0 })
+        .flat_map(|x| [x as f32, (2.0 * x + 1.0) as f32])
+        .map(f64::from)
+        .collect();
+    let found = find_rounded(&points, 2, &Scale::Delaunay, f64::from(f32::EPSILON)).unwrap();
+    assert_eq!(found.method, "nearest");
+    assert!(found.notice.unwrap().contains("line"));
+}

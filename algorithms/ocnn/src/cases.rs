@@ -125,11 +125,11 @@ pub struct Problem<B: OcnnOps> {
     device: B::Device,
     shape: Shape,
     self_coupling: bool,
-    /// [d, n]
+    /// `[d, n]`
     points: Vec<f64>,
     multiplicity: Vec<f64>,
     state: Vec<f64>,
-    /// [steps + 1, n], multiples of 1/16: differences and ties are exact.
+    /// `[steps + 1, n]`, multiples of 1/16: differences and ties are exact.
     trajectory: Vec<f64>,
     epsilon: f64,
     counts: Vec<u32>,

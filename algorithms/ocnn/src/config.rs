@@ -83,7 +83,7 @@ pub struct OcnnConfig {
     /// How components are found.
     #[config(default = "Linking::UnionFind")]
     pub linking: Linking,
-    /// Keep the synchronisation matrix S [N, N]; without it no memory of N² is used for synchronisation.
+    /// Keep the synchronisation matrix S `[N, N]`; without it no memory of N² is used for synchronisation.
     #[config(default = false)]
     pub keep_sync: bool,
 }

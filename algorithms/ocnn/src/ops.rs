@@ -8,7 +8,7 @@
 //! | any other | the default bodies: tensor operations, block by block |
 //!
 //! Shapes: n neurons, d dimensions, T steps. All integer tensors are 32 bits wide. Points are *scaled*
-//! (v = (r − mean r)/(a√2), so that a weight is exp(−|v_i − v_j|²)) and *dimension-major* [d, n]. A neuron may stand
+//! (v = (r − mean r)/(a√2), so that a weight is exp(−|v_i − v_j|²)) and *dimension-major* `[d, n]`. A neuron may stand
 //! for several equal points: m_j of them.
 
 use burn::tensor::ops::{FloatTensor, IntTensor};
@@ -48,13 +48,13 @@ impl std::fmt::Display for Matvec {
 /// A network on its device: what a step needs besides the state.
 #[derive(Debug, Clone)]
 pub struct Network<B: Limited> {
-    /// Scaled points [d, n].
+    /// Scaled points `[d, n]`.
     pub points: FloatTensor<B>,
-    /// The matrix J [n, n] of [`OcnnOps::ocnn_weights`] if it is stored; recomputed from the points if not.
+    /// The matrix J `[n, n]` of [`OcnnOps::ocnn_weights`] if it is stored; recomputed from the points if not.
     pub weights: Option<FloatTensor<B>>,
-    /// How many points each neuron stands for [n].
+    /// How many points each neuron stands for `[n]`.
     pub multiplicity: FloatTensor<B>,
-    /// 1/C_i [n]; 0 for a neuron that nothing reaches, which follows its own map.
+    /// 1/C_i `[n]`; 0 for a neuron that nothing reaches, which follows its own map.
     pub inverse_strength: FloatTensor<B>,
     /// Whether J_ii = 1 (else 0).
     pub self_coupling: bool,
@@ -69,7 +69,7 @@ pub trait OcnnOps: Limited {
         if matvec == Matvec::Auto { Ok((matvec, "tensor operations")) } else { Err(no_units(matvec)) }
     }
 
-    /// Strengths C_i = Σ_{j≠i} m_j·exp(−|v_i − v_j|²) + (m_i − 1 + s) [n], s = 1 with self-coupling and else 0;
+    /// Strengths C_i = Σ_{j≠i} m_j·exp(−|v_i − v_j|²) + (m_i − 1 + s) `[n]`, s = 1 with self-coupling and else 0;
     /// weights below the smallest normal f32 count as 0.
     fn ocnn_strengths(
         points: FloatTensor<Self>,
@@ -88,8 +88,8 @@ pub trait OcnnOps: Limited {
         tensor_ops::weights::<Self>(points, multiplicity, self_coupling)
     }
 
-    /// `steps` steps x_i ← (1/C_i) Σ_j J_ij·f(x_j), f(x) = 1 − 2x², from `state` [n]: the trajectory
-    /// [steps + 1, n], row 0 the state itself.
+    /// `steps` steps x_i ← (1/C_i) Σ_j J_ij·f(x_j), f(x) = 1 − 2x², from `state`, `[n]`: the trajectory
+    /// `[steps + 1, n]`, row 0 the state itself.
     fn ocnn_steps(
         network: &Network<Self>,
         state: FloatTensor<Self>,
@@ -100,38 +100,38 @@ pub trait OcnnOps: Limited {
         tensor_ops::steps::<Self>(network, state, steps)
     }
 
-    /// From a trajectory [P + 1, n] the words [⌈P/32⌉, n]: bit t mod 32 of word t div 32 says whether
+    /// From a trajectory `[P + 1, n]` the words [⌈P/32⌉, n]: bit t mod 32 of word t div 32 says whether
     /// x(t + 1) > x(t); bits past P are 0.
     fn ocnn_increase_bits(trajectory: FloatTensor<Self>) -> IntTensor<Self> {
         tensor_ops::increase_bits::<Self>(trajectory)
     }
 
-    /// S [n, n] + the number of the `steps` at which both neurons rose or both did not, from words [w, n].
+    /// S `[n, n]` + the number of the `steps` at which both neurons rose or both did not, from words `[w, n]`.
     fn ocnn_phase_sync(bits: IntTensor<Self>, steps: usize, counts: IntTensor<Self>) -> IntTensor<Self> {
         tensor_ops::phase_sync::<Self>(bits, steps, counts)
     }
 
-    /// S [n, n] + the number of steps at which |x_i − x_j| < ε, from outputs [P, n].
+    /// S `[n, n]` + the number of steps at which |x_i − x_j| < ε, from outputs `[P, n]`.
     fn ocnn_fragmentary_sync(outputs: FloatTensor<Self>, epsilon: f64, counts: IntTensor<Self>) -> IntTensor<Self> {
         tensor_ops::fragmentary_sync::<Self>(outputs, epsilon, counts)
     }
 
-    /// The smallest index in each neuron's component [n]; neurons are linked if in phase at more than `limit` steps.
+    /// The smallest index in each neuron's component `[n]`; neurons are linked if in phase at more than `limit` steps.
     fn ocnn_phase_components(bits: IntTensor<Self>, steps: usize, limit: usize) -> IntTensor<Self> {
         tensor_ops::phase_components::<Self>(bits, steps, limit)
     }
 
-    /// The smallest index in each neuron's component [n]; neurons are linked if within ε at more than `limit` steps.
+    /// The smallest index in each neuron's component `[n]`; neurons are linked if within ε at more than `limit` steps.
     fn ocnn_fragmentary_components(outputs: FloatTensor<Self>, epsilon: f64, limit: usize) -> IntTensor<Self> {
         tensor_ops::fragmentary_components::<Self>(outputs, epsilon, limit)
     }
 
-    /// Links of the neurons `rows` by phase, a bit per neuron [r, ⌈n/32⌉]; none of a neuron with itself.
+    /// Links of the neurons `rows` by phase, a bit per neuron `[r, ⌈n/32⌉]`; none of a neuron with itself.
     fn ocnn_phase_links(bits: IntTensor<Self>, steps: usize, limit: usize, rows: &[u32]) -> IntTensor<Self> {
         tensor_ops::phase_links::<Self>(bits, steps, limit, rows)
     }
 
-    /// Links of the neurons `rows` by closeness, a bit per neuron [r, ⌈n/32⌉]; none of a neuron with itself.
+    /// Links of the neurons `rows` by closeness, a bit per neuron `[r, ⌈n/32⌉]`; none of a neuron with itself.
     fn ocnn_fragmentary_links(outputs: FloatTensor<Self>, epsilon: f64, limit: usize, rows: &[u32]) -> IntTensor<Self> {
         tensor_ops::fragmentary_links::<Self>(outputs, epsilon, limit, rows)
     }

@@ -124,7 +124,7 @@ impl<B: OcnnOps> Plugin<B> for OcnnPlugin {
     }
 }
 
-/// Points as a tensor [N, d] in the backend's precision.
+/// Points as a tensor `[N, d]` in the backend's precision.
 pub(crate) fn tensor<B: OcnnOps>(points: &Points, device: &B::Device) -> Tensor<B, 2> {
     floats(points.values.clone(), [points.rows, points.columns], device)
 }

@@ -33,11 +33,11 @@ pub struct Ocnn {
 /// What the network found.
 #[derive(Debug, Clone)]
 pub struct Clusters<B: Backend> {
-    /// The cluster of each point, from 0 by first appearance; −1 is noise. [N]
+    /// The cluster of each point, from 0 by first appearance; −1 is noise. `[N]`
     pub labels: Vec<i64>,
     /// How many points each cluster has.
     pub sizes: Vec<usize>,
-    /// Steps each pair of points was in step, 32-bit [N, N], if asked for.
+    /// Steps each pair of points was in step, 32-bit `[N, N]`, if asked for.
     pub sync: Option<Tensor<B, 2, Int>>,
     /// The scale a, in the points' unit.
     pub scale: f64,
@@ -64,7 +64,7 @@ impl<B: Backend> Clusters<B> {
         self.labels.iter().filter(|&&label| label < 0).count()
     }
 
-    /// The labels as a tensor [N].
+    /// The labels as a tensor `[N]`.
     pub fn tensor(&self, device: &B::Device) -> Tensor<B, 1, Int> {
         Tensor::from_data(TensorData::new(self.labels.clone(), [self.labels.len()]), device)
     }
@@ -105,7 +105,7 @@ impl Ocnn {
         &self.config
     }
 
-    /// Clusters points [N, d], seed 0, on the device they are on.
+    /// Clusters points `[N, d]`, seed 0, on the device they are on.
     ///
     /// ```
     /// use burn_ndarray::NdArray;
@@ -229,7 +229,7 @@ impl Ocnn {
         (Network { points, weights, multiplicity, inverse_strength, self_coupling }, isolated)
     }
 
-    /// Runs the transient, then T steps a period at a time; `record` takes every period's trajectory [P + 1, n].
+    /// Runs the transient, then T steps a period at a time; `record` takes every period's trajectory `[P + 1, n]`.
     fn simulate<B: OcnnOps>(
         &self,
         network: &Network<B>,
@@ -289,7 +289,7 @@ impl<B: OcnnOps> Record<B> {
         }
     }
 
-    /// Takes in a period's trajectory [P + 1, n].
+    /// Takes in a period's trajectory `[P + 1, n]`.
     fn take(&mut self, trajectory: Tensor<B, 2>, config: &OcnnConfig) {
         let [rows, n] = trajectory.dims();
         let signs = |trajectory: Tensor<B, 2>| B::ocnn_increase_bits(trajectory.into_primitive().tensor());

@@ -130,7 +130,7 @@ pub(crate) fn steps<B: Limited>(network: &Network<B>, state: FloatTensor<B>, ste
     primitive(Tensor::cat(rows, 0))
 }
 
-/// Packs rows of 0 and 1 [r, 32·w] (bits of a word side by side) into words [r, w].
+/// Packs rows of 0 and 1 `[r, 32·w]` (bits of a word side by side) into words `[r, w]`.
 fn pack<B: Backend>(bits: Tensor<B, 2, Int>) -> Tensor<B, 2, Int> {
     let [rows, columns] = bits.dims();
     let device = bits.device();
@@ -165,7 +165,7 @@ pub(crate) fn increase_bits<B: Backend>(trajectory: FloatTensor<B>) -> IntTensor
     pack(pad(rose.transpose())).transpose().into_primitive()
 }
 
-/// Words [w, n] as +1 and −1 [steps, n].
+/// Words `[w, n]` as +1 and −1 `[steps, n]`.
 fn signs<B: Backend>(bits: &Tensor<B, 2, Int>, steps: usize) -> Tensor<B, 2> {
     let [words, n] = bits.dims();
     let planes = (0..32)
@@ -191,7 +191,7 @@ fn phase_counts<B: Backend>(signs: &Tensor<B, 2>, rows: &[u32]) -> Tensor<B, 2, 
     own.matmul(signs.clone()).add_scalar(steps).mul_scalar(0.5).int().cast(DType::I32)
 }
 
-/// At how many steps each of `rows` was within ε of each neuron [r, n].
+/// At how many steps each of `rows` was within ε of each neuron `[r, n]`.
 fn fragmentary_counts<B: Backend>(outputs: &Tensor<B, 2>, epsilon: f64, rows: &[u32]) -> Tensor<B, 2, Int> {
     let [steps, n] = outputs.dims();
     let device = outputs.device();

@@ -142,7 +142,7 @@ impl<E: Real> Triangle<'_, E> {
     }
 }
 
-/// For point i, lane `lane` of `own`, and each j of `columns`: `row[j] += E_ij·w[j]` and `column[j] += E_ij·w_i`.
+/// For point i, lane `lane` of `own`, and each j of `columns`: `row`[j]` += E_ij·w[j]` and `column`[j]` += E_ij·w_i`.
 /// D = 4 stands for 4 and more dimensions.
 #[inline(always)]
 fn couple<E: Real, I: Isa, const D: usize>(

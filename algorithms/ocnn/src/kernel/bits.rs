@@ -31,7 +31,7 @@ fn increase_bits_kernel<F: Float + CubeElement>(
     }
 }
 
-/// Words [⌈steps/32⌉, n] of a trajectory [steps + 1, n].
+/// Words `[⌈steps/32⌉, n]` of a trajectory `[steps + 1, n]`.
 pub(super) fn increase_bits<R: CubeRuntime, F: FloatElement>(trajectory: CubeTensor<R>) -> CubeTensor<R> {
     let trajectory = launch::dense(trajectory);
     let [rows, n] = trajectory.meta.shape().dims();

@@ -39,7 +39,7 @@ fn weights_kernel<F: Float + CubeElement>(
     }
 }
 
-/// The matrix J [n, n] of [`crate::OcnnOps::ocnn_weights`].
+/// The matrix J `[n, n]` of [`crate::OcnnOps::ocnn_weights`].
 pub(super) fn weights<R: CubeRuntime, F: FloatElement>(
     points: CubeTensor<R>,
     multiplicity: CubeTensor<R>,

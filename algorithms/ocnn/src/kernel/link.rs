@@ -147,12 +147,12 @@ fn link_rows_kernel<E: Numeric + CubeElement, P: PairRule<E>>(
     }
 }
 
-/// Smallest index of each neuron's component [n], links by phase.
+/// Smallest index of each neuron's component `[n]`, links by phase.
 pub(super) fn phase_components<R: CubeRuntime>(bits: CubeTensor<R>, steps: usize, limit: usize) -> CubeTensor<R> {
     components::<R, u32, SignsDiffer>(bits, steps, limit, 0, true)
 }
 
-/// Smallest index of each neuron's component [n], links by fragments.
+/// Smallest index of each neuron's component `[n]`, links by fragments.
 pub(super) fn fragmentary_components<R: CubeRuntime, F: FloatElement>(
     outputs: CubeTensor<R>,
     epsilon: f64,

@@ -50,7 +50,7 @@ pub(super) fn tile_column_of(#[comptime] q: u32) -> u32 {
     UNIT_POS_X + comptime!(q * SIDE)
 }
 
-/// Counts for the pairs (first + row, second + column) over a record [depth, n]; every unit of the cube takes part.
+/// Counts for the pairs (first + row, second + column) over a record `[depth, n]`; every unit of the cube takes part.
 #[cube]
 pub(super) fn count_pairs<E: Numeric, P: PairRule<E>>(
     record: &Array<E>,

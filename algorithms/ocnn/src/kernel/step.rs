@@ -367,7 +367,7 @@ fn plane_of<R: Runtime>(client: &ComputeClient<R>) -> Option<u32> {
     (properties.features.plane.contains(cubecl::features::Plane::Ops) && fixed).then_some(hardware.plane_size_min)
 }
 
-/// C [n] of [`crate::OcnnOps::ocnn_strengths`].
+/// C `[n]` of [`crate::OcnnOps::ocnn_strengths`].
 pub(super) fn strengths<R: CubeRuntime, F: FloatElement>(
     points: CubeTensor<R>,
     multiplicity: CubeTensor<R>,
@@ -394,7 +394,7 @@ pub(super) fn strengths<R: CubeRuntime, F: FloatElement>(
     burn_cubecl::ops::reshape(launch::dense(row), [n].into())
 }
 
-/// The trajectory [steps + 1, n] of [`crate::OcnnOps::ocnn_steps`].
+/// The trajectory `[steps + 1, n]` of [`crate::OcnnOps::ocnn_steps`].
 #[allow(clippy::too_many_arguments)]
 pub(super) fn steps<R: CubeRuntime, F: FloatElement>(
     points: CubeTensor<R>,

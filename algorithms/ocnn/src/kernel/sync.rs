@@ -47,12 +47,12 @@ fn sync_kernel<E: Numeric + CubeElement, P: PairRule<E>>(
     }
 }
 
-/// S + the phase synchronisation of bits [words, n] over `steps` steps.
+/// S + the phase synchronisation of bits `[words, n]` over `steps` steps.
 pub(super) fn phase<R: CubeRuntime>(bits: CubeTensor<R>, steps: usize, counts: CubeTensor<R>) -> CubeTensor<R> {
     accumulate::<R, u32, SignsDiffer>(bits, steps, 0, counts, true)
 }
 
-/// S + the fragmentary synchronisation of outputs [steps, n].
+/// S + the fragmentary synchronisation of outputs `[steps, n]`.
 pub(super) fn fragmentary<R: CubeRuntime, F: FloatElement>(
     outputs: CubeTensor<R>,
     epsilon: f64,

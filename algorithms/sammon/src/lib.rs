@@ -1,0 +1,6 @@
+//! Sammon mapping.
+
+pub mod ops;
+mod tensor_ops;
+
+pub use ops::{Metric, SammonOps, Source, Variant};

@@ -1,5 +1,7 @@
 //! Sammon mapping.
 
+mod fusion;
+mod kernel;
 pub mod ops;
 mod tensor_ops;
 

@@ -1,6 +1,9 @@
 //! Sammon mapping.
 
+pub mod cases;
+mod ndarray;
 pub mod ops;
+pub mod reference;
 mod tensor_ops;
 
 pub use ops::{Metric, SammonOps, Source, Variant};

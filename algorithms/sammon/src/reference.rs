@@ -16,14 +16,7 @@ fn euclidean(rows: &[f64], r: usize, i: usize, columns: &[f64], n: usize, j: usi
 
 /// δ between columns of `rows` `[d, r]` and of `points` `[d, n]`, `[r, n]`. With `first`, row i is the point
 /// `first` + i, and has no distance to itself.
-pub fn distances(
-    rows: &[f64],
-    r: usize,
-    points: &[f64],
-    n: usize,
-    first: Option<usize>,
-    metric: Metric,
-) -> Vec<f64> {
+pub fn distances(rows: &[f64], r: usize, points: &[f64], n: usize, first: Option<usize>, metric: Metric) -> Vec<f64> {
     let mut delta = vec![0.0; r * n];
     for i in 0..r {
         for j in (0..n).filter(|&j| first.is_none_or(|first| first + i != j)) {
@@ -176,7 +169,14 @@ pub fn gather(matrix: &[f64], n: usize, which: &[usize]) -> Vec<f64> {
 }
 
 /// Pairs of the points `own` with the points `met`.
-pub fn between(points: &[f64], metric: Metric, multiplicity: &[f64], power: f64, own: &[usize], met: &[usize]) -> Pairs {
+pub fn between(
+    points: &[f64],
+    metric: Metric,
+    multiplicity: &[f64],
+    power: f64,
+    own: &[usize],
+    met: &[usize],
+) -> Pairs {
     let n = multiplicity.len();
     let (rows, columns) = (gather(points, n, own), gather(points, n, met));
     let delta = distances(&rows, own.len(), &columns, met.len(), None, metric);

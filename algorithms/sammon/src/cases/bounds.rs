@@ -163,12 +163,8 @@ impl Known {
     fn sums(&self, i: usize, rows: &Places, columns: &Places) -> Sums {
         let (r, n, u) = (rows.off.len(), columns.off.len(), self.u);
         let m = rows.y.len() / r;
-        let mut sums = Sums {
-            force: vec![0.0; m],
-            force_error: vec![0.0; m],
-            force_size: vec![0.0; m],
-            ..Sums::default()
-        };
+        let mut sums =
+            Sums { force: vec![0.0; m], force_error: vec![0.0; m], force_size: vec![0.0; m], ..Sums::default() };
         for j in (0..n).filter(|j| self.pairs.delta[i * n + j] != 0.0) {
             let at = i * n + j;
             let delta = self.pairs.delta[at];
@@ -244,7 +240,8 @@ impl Known {
             for k in (0..sums.force.len()).filter(|&k| sums.force_size[k] > 0.0) {
                 let y = &mut to.y[k * r + i];
                 *y += rate * sums.force[k];
-                let error = rate * (sums.force_error[k] + sums.force[k].abs() * (rate_error + 2.0 * u)) + 2.0 * u * y.abs();
+                let error =
+                    rate * (sums.force_error[k] + sums.force[k].abs() * (rate_error + 2.0 * u)) + 2.0 * u * y.abs();
                 own += error * error;
             }
             let kept = (1.0 - rate * sums.weight).abs() * rows.off[i];

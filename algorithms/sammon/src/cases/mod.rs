@@ -10,9 +10,7 @@ mod tests;
 
 use std::fmt;
 
-use burn::tensor::{
-    DType, Element, Int, Tensor, TensorData, TensorPrimitive, backend::Backend, f16, ops::FloatTensor,
-};
+use burn::tensor::{DType, Element, Int, Tensor, TensorData, TensorPrimitive, backend::Backend, f16, ops::FloatTensor};
 use firebox_core::tensor::floats;
 
 use crate::{
@@ -157,13 +155,8 @@ pub fn cases<B: SammonOps>(device: &B::Device) -> Vec<Case<B>> {
     let mut add = |name: String, check: Check<B>| {
         cases.push(Case { name, check });
     };
-    let variants = [
-        Variant::Auto,
-        Variant::RowsFull,
-        Variant::RowsTriangle,
-        Variant::ColumnsFull,
-        Variant::ColumnsTriangle,
-    ];
+    let variants =
+        [Variant::Auto, Variant::RowsFull, Variant::RowsTriangle, Variant::ColumnsFull, Variant::ColumnsTriangle];
     let variants = variants.into_iter().filter(|&variant| B::sammon_strategy(device, variant).is_ok());
     for metric in METRICS {
         add(format!("inverse, {}", name(metric)), Box::new(move |p| p.check_inverse(metric)));

@@ -320,11 +320,11 @@ impl<B: SammonOps> Problem<B> {
         }
         self.poison();
         let again = run(embedding);
-        for (first, second, count) in [(found.force, again.force, [m, n]), (found.stress, again.stress, [1, n])] {
-            let shaped = |tensor| primitive(float::<B>(tensor).reshape(count));
-            if self.floats(shaped(first), count)? != self.floats(shaped(second), count)? {
-                return Err("not the same bits a second time".into());
-            }
+        let bits = |forces: Forces<B>| -> Result<_, String> {
+            Ok((self.floats(forces.force, [m, n])?, self.floats(forces.stress, [n])?))
+        };
+        if bits(found)? != bits(again)? {
+            return Err("not the same bits a second time".into());
         }
         Ok(())
     }
@@ -421,10 +421,6 @@ impl<B: SammonOps> Problem<B> {
         }
         Ok(())
     }
-}
-
-fn float<B: Backend>(tensor: FloatTensor<B>) -> Tensor<B, 1> {
-    Tensor::from_primitive(TensorPrimitive::Float(tensor))
 }
 
 fn primitive<B: Backend, const D: usize>(tensor: Tensor<B, D>) -> FloatTensor<B> {

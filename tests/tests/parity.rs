@@ -2,20 +2,17 @@
 //!
 //! Inputs are fresh in every run: the seed is printed, and `FIREBOX_SEED` brings a run back. A backend that finds no
 //! device is skipped, loudly; `FIREBOX_REQUIRE=ndarray,wgpu` turns that into a failure. A new operation is one entry
-//! in its algorithm's `cases`.
+//! in its algorithm's `cases`, a new algorithm one entry in [`algorithms`].
 
 use std::{collections::BTreeSet, env, time::SystemTime};
 
+use burn::tensor::backend::Backend;
 use burn_fusion::Fusion;
 use firebox_backends::{
     Choice, Device, Precision,
     backend::{Cuda, NdArray, Wgpu},
 };
 use firebox_core::tensor::floats;
-use firebox_ocnn::{
-    OcnnOps,
-    cases::{Problem, Suite, cases, shapes},
-};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() {
@@ -40,28 +37,28 @@ fn main() {
     ] {
         match (Device::find(choice, precision), precision) {
             (Ok(Device::NdArray(device)), Precision::F32) => {
-                trials.extend(plan::<NdArray<f32>>(name, &device, seed, Suite::backend));
-                trials.extend(plan::<NdArray<f32>>(name, &device, seed, Suite::tensor_operations));
+                trials.extend(plan::<NdArray<f32>>(name, &device, seed, Bodies::Backend));
+                trials.extend(plan::<NdArray<f32>>(name, &device, seed, Bodies::TensorOperations));
             }
             (Ok(Device::NdArray(device)), Precision::F64) => {
-                trials.extend(plan::<NdArray<f64>>(name, &device, seed, Suite::backend));
+                trials.extend(plan::<NdArray<f64>>(name, &device, seed, Bodies::Backend));
             }
             (Ok(Device::Wgpu(device)), _) => {
-                trials.extend(plan::<Wgpu<f32>>(name, &device, seed, Suite::backend));
+                trials.extend(plan::<Wgpu<f32>>(name, &device, seed, Bodies::Backend));
                 // As Burn has it, fusion in front; the default bodies too, which run there as anywhere.
                 let name = "wgpu with fusion";
-                trials.extend(plan::<Fusion<Wgpu<f32>>>(name, &device, seed, Suite::backend));
-                trials.extend(plan::<Fusion<Wgpu<f32>>>(name, &device, seed, Suite::tensor_operations));
+                trials.extend(plan::<Fusion<Wgpu<f32>>>(name, &device, seed, Bodies::Backend));
+                trials.extend(plan::<Fusion<Wgpu<f32>>>(name, &device, seed, Bodies::TensorOperations));
             }
             (Ok(Device::Cuda(device)), Precision::F32) => {
-                trials.extend(plan::<Cuda<f32>>(name, &device, seed, Suite::backend));
+                trials.extend(plan::<Cuda<f32>>(name, &device, seed, Bodies::Backend));
                 // As Burn has it, fusion in front; the default bodies too, which run there as anywhere.
                 let name = "cuda with fusion";
-                trials.extend(plan::<Fusion<Cuda<f32>>>(name, &device, seed, Suite::backend));
-                trials.extend(plan::<Fusion<Cuda<f32>>>(name, &device, seed, Suite::tensor_operations));
+                trials.extend(plan::<Fusion<Cuda<f32>>>(name, &device, seed, Bodies::Backend));
+                trials.extend(plan::<Fusion<Cuda<f32>>>(name, &device, seed, Bodies::TensorOperations));
             }
             (Ok(Device::Cuda(device)), Precision::F64) => {
-                trials.extend(plan::<Cuda<f64>>(name, &device, seed, Suite::backend));
+                trials.extend(plan::<Cuda<f64>>(name, &device, seed, Bodies::Backend));
             }
             (Ok(_), _) => {}
             (Err(error), _) => {
@@ -78,29 +75,58 @@ fn main() {
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-/// A test for every operation and shape on one backend.
-fn plan<B: OcnnOps>(backend: &'static str, device: &B::Device, seed: u64, suite: fn() -> Suite<B>) -> Vec<Trial> {
-    let mut trials = Vec::new();
-    let empty = reads_nothing::<B>(device);
-    if !empty {
-        eprintln!("SKIPPED n = 0 on {backend}: an empty tensor cannot be read back there");
-    }
-    for (k, shape) in shapes().into_iter().enumerate().filter(|(_, shape)| empty || shape.n > 0) {
-        for case in cases::<B>(device) {
-            let device = device.clone();
-            let suite = suite();
-            let name =
-                format!("ocnn/{backend}/{}/{}/n={} d={} T={}", suite.name, case.name, shape.n, shape.d, shape.steps);
-            trials.push(Trial::test(name, move || {
-                let problem = Problem::new(suite, &device, shape, seed.wrapping_add(k as u64));
-                (case.check)(&problem).map_err(|what| Failed::from(format!("{what} (FIREBOX_SEED={seed})")))
-            }));
+/// Which implementations are under test.
+#[derive(Clone, Copy)]
+enum Bodies {
+    Backend,
+    TensorOperations,
+}
+
+/// Makes `plan` from a name, a crate with `cases`, and a trait of operations for each algorithm.
+macro_rules! algorithms {
+    ($($algorithm:ident: $krate:ident::$ops:ident),+ $(,)?) => {
+        /// The operations of all algorithms.
+        trait Operations: $($krate::$ops +)+ {}
+
+        impl<B: $($krate::$ops +)+> Operations for B {}
+
+        /// A test for every operation and shape of every algorithm on one backend.
+        fn plan<B: Operations>(backend: &'static str, device: &B::Device, seed: u64, bodies: Bodies) -> Vec<Trial> {
+            let mut trials = Vec::new();
+            let empty = reads_nothing::<B>(device);
+            if !empty {
+                eprintln!("SKIPPED n = 0 on {backend}: an empty tensor cannot be read back there");
+            }
+            $({
+                use $krate::cases::{Problem, Suite, cases, shapes};
+                let suite = match bodies {
+                    Bodies::Backend => Suite::<B>::backend,
+                    Bodies::TensorOperations => Suite::<B>::tensor_operations,
+                };
+                for (k, shape) in shapes().into_iter().enumerate().filter(|(_, shape)| empty || shape.n > 0) {
+                    for case in cases::<B>(device) {
+                        let (device, suite) = (device.clone(), suite());
+                        let name =
+                            format!("{}/{backend}/{}/{}/{shape}", stringify!($algorithm), suite.name, case.name);
+                        trials.push(Trial::test(name, move || {
+                            let problem = Problem::new(suite, &device, shape, seed.wrapping_add(k as u64));
+                            (case.check)(&problem)
+                                .map_err(|what| Failed::from(format!("{what} (FIREBOX_SEED={seed})")))
+                        }));
+                    }
+                }
+            })+
+            trials
         }
-    }
-    trials
+    };
+}
+
+algorithms! {
+    ocnn: firebox_ocnn::OcnnOps,
+    sammon: firebox_sammon::SammonOps,
 }
 
 /// Whether an empty tensor can be read back; with CubeCL's CUDA it cannot.
-fn reads_nothing<B: OcnnOps>(device: &B::Device) -> bool {
+fn reads_nothing<B: Backend>(device: &B::Device) -> bool {
     floats::<B, 1>(Vec::new(), [0], device).try_into_data().is_ok()
 }

@@ -3,6 +3,8 @@
 //! A new operation is one entry in [`cases`]. Inputs are exact in the backend's floats, so the reference computes
 //! from the same numbers; u is the backend's unit roundoff.
 
+use std::fmt;
+
 use burn::tensor::{
     DType, Int, Tensor, TensorData, TensorPrimitive,
     backend::Backend,
@@ -21,6 +23,12 @@ pub struct Shape {
     pub d: usize,
     /// Steps recorded.
     pub steps: usize,
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "n={} d={} T={}", self.n, self.d, self.steps)
+    }
 }
 
 /// Sizes round the kernels' tiles (16, 32, 64, 256), each one less and one more, with 0, 1 and what divides nothing.

@@ -1,8 +1,11 @@
 //! Sammon mapping.
 
+pub mod cases;
 mod fusion;
 mod kernel;
+mod ndarray;
 pub mod ops;
+pub mod reference;
 mod tensor_ops;
 
 pub use ops::{Metric, SammonOps, Source, Variant};

@@ -26,6 +26,12 @@ fn zeros<B: Backend, const D: usize>(shape: [usize; D], like: &Tensor<B, 2>) -> 
     Tensor::zeros(shape, (&like.device(), like.dtype()))
 }
 
+/// 1/x, and 0 for 0. By a division: `recip` on NdArray is the processor's estimate, right to 12 bits.
+fn reciprocal<B: Backend, const D: usize>(x: Tensor<B, D>) -> Tensor<B, D> {
+    let none = x.clone().equal_elem(0.0);
+    (x.ones_like() / x).mask_fill(none, 0.0)
+}
+
 /// Ranges of rows whose block of `width` columns stays within [`BLOCK`].
 fn blocks(rows: Range<usize>, width: usize) -> impl Iterator<Item = Range<usize>> {
     let height = (BLOCK / width.max(1)).max(1);
@@ -38,8 +44,7 @@ fn distances<B: Backend>(rows: &Tensor<B, 2>, points: &Tensor<B, 2>, metric: Met
     let ([d, r], [_, n]) = (rows.dims(), points.dims());
     let mut sum = zeros([r, n], points);
     for k in 0..d {
-        let delta =
-            rows.clone().slice([k..k + 1, 0..r]).reshape([r, 1]) - points.clone().slice([k..k + 1, 0..n]);
+        let delta = rows.clone().slice([k..k + 1, 0..r]).reshape([r, 1]) - points.clone().slice([k..k + 1, 0..n]);
         sum = sum + if metric == Metric::Manhattan { delta.abs() } else { delta.clone() * delta };
     }
     match metric {
@@ -53,8 +58,7 @@ fn distances<B: Backend>(rows: &Tensor<B, 2>, points: &Tensor<B, 2>, metric: Met
 fn inverse_of<B: Backend>(distances: Tensor<B, 2>, first: Option<usize>) -> Tensor<B, 2> {
     let [r, n] = distances.dims();
     let device = distances.device();
-    let none = distances.clone().equal_elem(0.0);
-    let inverse = distances.recip().mask_fill(none, 0.0);
+    let inverse = reciprocal(distances);
     let Some(first) = first else { return inverse };
     let own = Tensor::<B, 1, Int>::arange(first as i64..(first + r) as i64, &device).reshape([r, 1]);
     let all = Tensor::<B, 1, Int>::arange(0..n as i64, &device).reshape([1, n]);
@@ -101,7 +105,8 @@ fn each_block<B: Limited>(problem: &Problem<B>, n: usize, mut work: impl FnMut(R
                 for range in blocks(0..height, n) {
                     let block = part.clone().slice([range.clone(), 0..n]);
                     let dtype = float::<B, 1>(problem.multiplicity.clone()).dtype();
-                    let block = if dtype == DType::F64 { block.cast(FloatDType::F64) } else { block.cast(FloatDType::F32) };
+                    let block =
+                        if dtype == DType::F64 { block.cast(FloatDType::F64) } else { block.cast(FloatDType::F32) };
                     work(first + range.start..first + range.end, block);
                 }
                 first += height;
@@ -137,7 +142,7 @@ impl<B: Backend> Pairs<B> {
         let m = rows.dims()[0];
         let none = inverse.clone().equal_elem(0.0);
         let there = inverse.clone().ones_like().mask_fill(none.clone(), 0.0);
-        let source = inverse.clone().recip().mask_fill(none.clone(), 0.0);
+        let source = reciprocal(inverse.clone());
         let weight = match power {
             0.0 => there.clone(),
             1.0 => inverse,
@@ -146,9 +151,7 @@ impl<B: Backend> Pairs<B> {
         };
         let weight = weight * multiplicity.clone().reshape([1, n]);
         let across: Vec<_> = (0..m)
-            .map(|k| {
-                rows.clone().slice([k..k + 1, 0..r]).reshape([r, 1]) - columns.clone().slice([k..k + 1, 0..n])
-            })
+            .map(|k| rows.clone().slice([k..k + 1, 0..r]).reshape([r, 1]) - columns.clone().slice([k..k + 1, 0..n]))
             .collect();
         let mut square = zeros([r, n], rows);
         for delta in &across {
@@ -162,18 +165,15 @@ impl<B: Backend> Pairs<B> {
         let r = self.target.dims()[0];
         let miss = self.source - self.target.clone();
         let stress = (self.weight.clone() * miss.clone() * miss.clone()).sum_dim(1).reshape([1, r]);
-        let together = self.target.clone().equal_elem(0.0);
-        let pull = self.weight * miss * self.target.recip().mask_fill(together, 0.0);
+        let pull = self.weight * miss * reciprocal(self.target);
         let rows = self.across.into_iter().map(|delta| (pull.clone() * delta).sum_dim(1).reshape([1, r])).collect();
         (Tensor::cat(rows, 0), stress)
     }
 }
 
+/// F `[m, n]` and e `[1, n]`, of one point or more.
 fn forces_of<B: Limited>(problem: &Problem<B>, embedding: &Tensor<B, 2>) -> (Tensor<B, 2>, Tensor<B, 2>) {
     let [m, n] = embedding.dims();
-    if n == 0 || m == 0 {
-        return (embedding.clone(), zeros([1, n], embedding));
-    }
     let multiplicity = float::<B, 1>(problem.multiplicity.clone());
     let (mut force, mut stress) = (Vec::new(), Vec::new());
     each_block(problem, n, |range, inverse| {
@@ -188,6 +188,9 @@ fn forces_of<B: Limited>(problem: &Problem<B>, embedding: &Tensor<B, 2>) -> (Ten
 pub(crate) fn forces<B: Limited>(problem: &Problem<B>, embedding: FloatTensor<B>) -> Forces<B> {
     let embedding = float::<B, 2>(embedding);
     let n = embedding.dims()[1];
+    if n == 0 {
+        return Forces { stress: primitive(zeros([0], &embedding)), force: primitive(embedding) };
+    }
     let (force, stress) = forces_of(problem, &embedding);
     Forces { force: primitive(force), stress: primitive(stress.reshape([n])) }
 }
@@ -200,18 +203,17 @@ pub(crate) fn steps<B: Limited>(
 ) -> Forces<B> {
     let (mut embedding, rates) = (float::<B, 2>(embedding), float::<B, 1>(rates));
     let n = embedding.dims()[1];
-    let mut history = vec![zeros([0, n], &embedding)];
+    if steps == 0 || n == 0 {
+        return Forces { stress: primitive(zeros([steps, n], &embedding)), force: primitive(embedding) };
+    }
+    let rates = rates.reshape([1, n]);
+    let mut history = Vec::with_capacity(steps);
     for _ in 0..steps {
         let (force, stress) = forces_of(problem, &embedding);
-        embedding = embedding + force * rates.clone().reshape([1, n]);
+        embedding = embedding + force * rates.clone();
         history.push(stress);
     }
-    Forces { force: primitive(embedding), stress: primitive(cat(history)) }
-}
-
-/// Rows put together; the first part is empty and gives the shape where there is no other.
-fn cat<B: Backend>(mut parts: Vec<Tensor<B, 2>>) -> Tensor<B, 2> {
-    if parts.len() == 1 { parts.remove(0) } else { Tensor::cat(parts.split_off(1), 0) }
+    Forces { force: primitive(embedding), stress: primitive(Tensor::cat(history, 0)) }
 }
 
 pub(crate) fn measure<B: Limited>(problem: &Problem<B>, embedding: FloatTensor<B>) -> FloatTensor<B> {
@@ -256,15 +258,13 @@ pub(crate) fn sampled<B: Limited>(
     let mut embedding = float::<B, 2>(embedding);
     let device = embedding.device();
     let ([d, n], m) = (points.dims(), embedding.dims()[0]);
-    if n == 0 || m == 0 {
+    if n == 0 {
         return primitive(embedding);
     }
     let blocks = n.div_ceil(block);
     let part = |k: usize| k * block..((k + 1) * block).min(n);
     for epoch in epochs {
-        let list = |order: Vec<i32>| {
-            Tensor::<B, 1, Int>::from_data(TensorData::new(order, [n]), (&device, DType::I32))
-        };
+        let list = |order: Vec<i32>| Tensor::<B, 1, Int>::from_data(TensorData::new(order, [n]), (&device, DType::I32));
         let mut back = vec![0; n];
         for (at, &point) in epoch.order.iter().enumerate() {
             back[point as usize] = at as i32;
@@ -282,10 +282,10 @@ pub(crate) fn sampled<B: Limited>(
                 moved.push(rows);
                 continue;
             }
-            let delta =
-                distances(&x.clone().slice([0..d, own.clone()]), &x.clone().slice([0..d, met.clone()]), metric);
+            let delta = distances(&x.clone().slice([0..d, own.clone()]), &x.clone().slice([0..d, met.clone()]), metric);
             let columns = y.clone().slice([0..m, met.clone()]);
-            moved.push(step_to(inverse_of(delta, None), &mu.clone().slice([met]), power, rows, &columns, epoch.alpha).0);
+            moved
+                .push(step_to(inverse_of(delta, None), &mu.clone().slice([met]), power, rows, &columns, epoch.alpha).0);
         }
         embedding = Tensor::cat(moved, 1).select(1, list(back));
     }
@@ -304,8 +304,7 @@ fn step_to<B: Backend>(
     let r = rows.dims()[1];
     let pairs = Pairs::new(inverse, multiplicity, power, &rows, columns);
     let weight = pairs.weight.clone().sum_dim(1).reshape([1, r]);
-    let none = weight.clone().equal_elem(0.0);
-    let rate = weight.recip().mul_scalar(alpha).mask_fill(none, 0.0);
+    let rate = reciprocal(weight).mul_scalar(alpha);
     let (force, stress) = pairs.forces();
     (rows + force * rate, stress)
 }
@@ -322,7 +321,7 @@ pub(crate) fn place<B: Limited>(
     let (fixed, embedding) = (float::<B, 2>(fixed), float::<B, 2>(embedding));
     let ([q, n], m) = (inverse.dims(), embedding.dims()[0]);
     let mut history = zeros([steps, q], &embedding);
-    if q == 0 || n == 0 || m == 0 {
+    if q == 0 || n == 0 {
         return Forces { force: primitive(embedding), stress: primitive(history) };
     }
     let mut placed = Vec::new();

@@ -1,0 +1,289 @@
+//! How far a right implementation may be off: forward error bounds, pair by pair.
+//!
+//! u is the unit roundoff. First-order terms in u are summed, and a tenth is added for the rest ([`SECOND_ORDER`]).
+//!
+//! - Sums and products: k roundings are k·u, relatively, where nothing cancels. n terms in any order, atomics
+//!   included, add n·u of the terms' absolute sum.
+//! - Functions: division, square root and its reciprocal within 5 units in the last place of 2u each
+//!   ([`APPROXIMATE`]). Vulkan allows 2.5 for a division, 2 for 1/√x, and for √x the two of them together; CUDA less.
+//! - A squared distance from d differences, squares and sums: (d + 4)u. From dot products: |a|², |b|² and 2·a·b are
+//!   sums of d products each, off by at most d·u·|a|², d·u·|b|² and d·u·(|a|² + |b|²), and adding them is 3 roundings of
+//!   at most 2(|a|² + |b|²); 2u more, should lengths of 1 not be computed. That is (2d + 8)u of |a|² + |b|², which where
+//!   it is not recomputed is at most 1/CLOSE of the squared distance.
+//! - A power: 2^(p·log₂ x), with log₂ within 3 units in the last place or 8u (Vulkan: 2⁻²¹), 2^x within 3 + 2|x| units.
+//!
+//! Steps carry earlier errors on: an embedding is known to D_i, the length of a displacement. With û the direction from
+//! j to i, y_i + rate·F_i = (1 − rate·Σw)·y_i + rate·Σ w·(y_j + δ·û), and û of points apart by d, displaced by
+//! D = D_i + D_j together, turns by at most D/(d − D), and never by more than 2.
+
+use crate::{
+    ops::{CLOSE, MEASURES, Metric},
+    reference::{self, Pairs, inverse},
+};
+
+/// What second-order terms may add: everything here is below 0.01.
+const SECOND_ORDER: f64 = 1.1;
+/// Errors of a division, a root or the reciprocal of one, in u.
+const APPROXIMATE: f64 = 10.0;
+
+/// Right values, and how far each may be missed.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Wanted {
+    pub values: Vec<f64>,
+    pub errors: Vec<f64>,
+}
+
+/// Pairs, and how well an implementation knows them.
+#[derive(Debug, Clone)]
+pub(super) struct Known {
+    pub pairs: Pairs,
+    /// Relative errors of δ and of 1/δ `[r, n]`.
+    relative: Vec<f64>,
+    u: f64,
+}
+
+/// Places `[m, n]`, and how far from them an implementation may have come `[n]`.
+#[derive(Debug, Clone)]
+pub(super) struct Places {
+    pub y: Vec<f64>,
+    pub off: Vec<f64>,
+}
+
+impl Places {
+    /// Places that are known exactly.
+    pub fn exact(y: &[f64], n: usize) -> Self {
+        Self { y: y.to_vec(), off: vec![0.0; n] }
+    }
+
+    /// As right values: a displacement bounds each of its coordinates.
+    pub fn wanted(&self) -> Wanted {
+        let n = self.off.len();
+        Wanted { values: self.y.clone(), errors: (0..self.y.len()).map(|k| self.off[k % n]).collect() }
+    }
+
+    /// The points `which`.
+    pub fn of(&self, which: &[usize]) -> Self {
+        let n = self.off.len();
+        Self { y: reference::gather(&self.y, n, which), off: which.iter().map(|&i| self.off[i]).collect() }
+    }
+}
+
+/// All that one point's pairs add up to.
+#[derive(Debug, Default)]
+struct Sums {
+    /// F, and its terms' errors and absolute values, by coordinate.
+    force: Vec<f64>,
+    force_error: Vec<f64>,
+    force_size: Vec<f64>,
+    stress: f64,
+    stress_error: f64,
+    /// Σ w·(D_j + δ·turn), μ in w.
+    carried: f64,
+    weight: f64,
+    weight_error: f64,
+}
+
+impl Known {
+    /// Distances computed from features, `[d, r]` against `[d, n]`.
+    pub fn features(
+        rows: &[f64],
+        columns: &[f64],
+        first: Option<usize>,
+        (metric, gram): (Metric, bool),
+        multiplicity: &[f64],
+        power: f64,
+        u: f64,
+    ) -> Self {
+        let n = multiplicity.len();
+        let r = if n == 0 { 0 } else { rows.len() * n / columns.len() };
+        let d = if n == 0 { 0 } else { columns.len() / n };
+        let delta = reference::distances(rows, r, columns, n, first, metric);
+        let square = |matrix: &[f64], n: usize, i: usize| matrix.iter().skip(i).step_by(n).map(|a| a * a).sum::<f64>();
+        let row_squares: Vec<f64> = (0..r).map(|i| square(rows, r, i)).collect();
+        let column_squares: Vec<f64> = (0..n).map(|j| square(columns, n, j)).collect();
+        let relative = (0..r * n)
+            .map(|at| {
+                let differences = (d + 4) as f64 * u;
+                let s = match metric {
+                    Metric::Euclidean => delta[at] * delta[at],
+                    Metric::Manhattan => return differences + APPROXIMATE * u,
+                    Metric::Cosine => 2.0 * delta[at],
+                };
+                let both = row_squares[at / n] + column_squares[at % n];
+                // What is just below the limit may be found just above it.
+                let in_square = if gram && s > 0.99 * f64::from(CLOSE) * both {
+                    ((2 * d + 8) as f64 * u * both / s).max(differences)
+                } else {
+                    differences
+                };
+                APPROXIMATE * u + if metric == Metric::Euclidean { in_square / 2.0 } else { in_square + u }
+            })
+            .collect();
+        Self { pairs: Pairs { delta, multiplicity: multiplicity.to_vec(), power }, relative, u }
+    }
+
+    /// Distances from their reciprocals `[r, n]`.
+    pub fn stored(inverses: &[f64], multiplicity: &[f64], power: f64, u: f64) -> Self {
+        let delta = inverses.iter().map(|&x| inverse(x)).collect();
+        let relative = vec![APPROXIMATE * u; inverses.len()];
+        Self { pairs: Pairs { delta, multiplicity: multiplicity.to_vec(), power }, relative, u }
+    }
+
+    /// 1/δ.
+    pub fn inverse(&self) -> Wanted {
+        let values: Vec<f64> = self.pairs.delta.iter().map(|&delta| inverse(delta)).collect();
+        let errors = values.iter().zip(&self.relative).map(|(value, e)| SECOND_ORDER * value * e).collect();
+        Wanted { values, errors }
+    }
+
+    /// The relative error of μ·w.
+    fn weight_error(&self, at: usize) -> f64 {
+        let (p, u, delta) = (self.pairs.power, self.u, self.pairs.delta[at]);
+        let own = if [0.0, 1.0, 2.0].contains(&p) {
+            p * u
+        } else {
+            let log = delta.log2().abs();
+            let in_log = (6.0 * u * log).max(8.0 * u);
+            std::f64::consts::LN_2 * p * (in_log + log * u) + (3.0 + 2.0 * p * log) * 2.0 * u
+        };
+        p * self.relative[at] + own + u
+    }
+
+    /// The relative error of d, from m differences, squares and sums.
+    fn target_error(&self, m: usize) -> f64 {
+        ((m + 4) as f64 / 2.0 + APPROXIMATE) * self.u
+    }
+
+    /// How far δ − d may be off, whether it is computed as it stands or as d·(δ/d − 1).
+    fn miss_error(&self, at: usize, d: f64, m: usize) -> f64 {
+        let delta = self.pairs.delta[at];
+        delta * self.relative[at] + (delta + d) * (self.target_error(m) + 2.0 * self.u)
+    }
+
+    fn sums(&self, i: usize, rows: &Places, columns: &Places) -> Sums {
+        let (r, n, u) = (rows.off.len(), columns.off.len(), self.u);
+        let m = rows.y.len() / r;
+        let mut sums =
+            Sums { force: vec![0.0; m], force_error: vec![0.0; m], force_size: vec![0.0; m], ..Sums::default() };
+        for j in (0..n).filter(|j| self.pairs.delta[i * n + j] != 0.0) {
+            let at = i * n + j;
+            let delta = self.pairs.delta[at];
+            let weight = self.pairs.multiplicity[j] * self.pairs.weight(i, j);
+            let weight_error = self.weight_error(at);
+            let across: Vec<f64> = (0..m).map(|k| rows.y[k * r + i] - columns.y[k * n + j]).collect();
+            let d = across.iter().map(|a| a * a).sum::<f64>().sqrt();
+            let (miss, displaced) = ((delta - d).abs(), rows.off[i] + columns.off[j]);
+
+            // Both terms of δ/d − 1 may be rounded by themselves.
+            let pull_error = weight * (delta + d) * (self.relative[at] + weight_error + self.target_error(m) + 8.0 * u);
+            for k in (0..m).filter(|_| d > 0.0) {
+                let share = across[k] / d;
+                sums.force[k] += weight * (delta - d) * share;
+                sums.force_size[k] += weight * miss * share.abs();
+                sums.force_error[k] += pull_error * share.abs();
+            }
+            let miss_error = self.miss_error(at, d, m) + displaced;
+            sums.stress += weight * miss * miss;
+            sums.stress_error +=
+                weight * (miss_error * (2.0 * miss + miss_error) + miss * miss * (weight_error + 4.0 * u));
+            let turn = match displaced {
+                0.0 => 0.0,
+                _ if d > displaced => (displaced / (d - displaced)).min(2.0),
+                _ => 2.0,
+            };
+            sums.carried += weight * (columns.off[j] + delta * turn);
+            sums.weight += weight;
+            sums.weight_error += weight * weight_error;
+        }
+        let terms = (n + 1) as f64 * u;
+        sums.stress_error = SECOND_ORDER * (sums.stress_error + terms * sums.stress);
+        sums.weight_error += terms * sums.weight;
+        for k in 0..m {
+            sums.force_error[k] = SECOND_ORDER * (sums.force_error[k] + terms * sums.force_size[k]);
+        }
+        sums
+    }
+
+    /// F `[m, r]` and e `[r]`.
+    pub fn forces(&self, rows: &Places, columns: &Places) -> (Wanted, Wanted) {
+        let r = rows.off.len();
+        let empty = |count| Wanted { values: vec![0.0; count], errors: vec![0.0; count] };
+        let (mut force, mut stress) = (empty(rows.y.len()), empty(r));
+        for i in 0..r {
+            let sums = self.sums(i, rows, columns);
+            for (k, (value, error)) in sums.force.iter().zip(&sums.force_error).enumerate() {
+                force.values[k * r + i] = *value;
+                force.errors[k * r + i] = *error;
+            }
+            stress.values[i] = sums.stress;
+            stress.errors[i] = sums.stress_error;
+        }
+        (force, stress)
+    }
+
+    /// A step of `rows` with given rates, or with α/Σw: where they come, and e before it.
+    pub fn step(&self, rows: &Places, columns: &Places, rate: Rate) -> (Places, Wanted) {
+        let (r, u) = (rows.off.len(), self.u);
+        let (mut to, mut stress) = (rows.clone(), Wanted::default());
+        for i in 0..r {
+            let sums = self.sums(i, rows, columns);
+            stress.values.push(sums.stress);
+            stress.errors.push(sums.stress_error);
+            let (rate, rate_error) = match rate {
+                Rate::Given(rates) => (rates[i], 0.0),
+                Rate::Share(alpha) => {
+                    let over = inverse(sums.weight);
+                    (alpha * over, sums.weight_error * over + (APPROXIMATE + 2.0) * u)
+                }
+            };
+            let mut own = 0.0;
+            for k in (0..sums.force.len()).filter(|&k| sums.force_size[k] > 0.0) {
+                let y = &mut to.y[k * r + i];
+                *y += rate * sums.force[k];
+                let error =
+                    rate * (sums.force_error[k] + sums.force[k].abs() * (rate_error + 2.0 * u)) + 2.0 * u * y.abs();
+                own += error * error;
+            }
+            let kept = (1.0 - rate * sums.weight).abs() * rows.off[i];
+            to.off[i] = SECOND_ORDER * (kept + rate * sums.carried + own.sqrt());
+        }
+        (to, stress)
+    }
+
+    /// The sums of a measure `[6, n]`.
+    pub fn measure(&self, places: &Places) -> Wanted {
+        let (n, u) = (places.off.len(), self.u);
+        let values = reference::measure(&self.pairs, &places.y);
+        let mut errors: Vec<f64> = values.iter().map(|sum| (n + 1) as f64 * u * sum).collect();
+        let m = places.y.len().checked_div(n).unwrap_or(0);
+        for at in (0..n * n).filter(|&at| self.pairs.delta[at] != 0.0) {
+            let (i, j) = (at / n, at % n);
+            let (mu, w, delta) = (self.pairs.multiplicity[j], self.pairs.weight(i, j), self.pairs.delta[at]);
+            let d = (0..m).map(|k| (places.y[k * n + i] - places.y[k * n + j]).powi(2)).sum::<f64>().sqrt();
+            let (in_w, in_delta, in_d) = (self.weight_error(at), self.relative[at], self.target_error(m));
+            let (miss, miss_error) = ((delta - d).abs(), self.miss_error(at, d, m));
+            let terms = [
+                w * in_w,
+                w * delta * delta * (in_w + 2.0 * in_delta + 2.0 * u),
+                w * delta * d * (in_w + in_delta + in_d + 2.0 * u),
+                w * d * d * (in_w + 2.0 * in_d + 2.0 * u),
+                miss_error * (2.0 * miss + miss_error) + 4.0 * u * miss * miss,
+                d * d * (2.0 * in_d + 2.0 * u),
+            ];
+            for row in 0..MEASURES {
+                errors[row * n + i] += mu * terms[row];
+            }
+        }
+        errors.iter_mut().for_each(|error| *error *= SECOND_ORDER);
+        Wanted { values, errors }
+    }
+}
+
+/// How far along its force a point goes.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Rate<'a> {
+    /// By a rate of its own.
+    Given(&'a [f64]),
+    /// By α/Σw.
+    Share(f64),
+}

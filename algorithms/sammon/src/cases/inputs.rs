@@ -1,0 +1,166 @@
+//! Random numbers of a problem, as awkward as they come.
+
+use burn::tensor::f16;
+use firebox_core::random::Random;
+
+use super::Shape;
+use crate::{
+    ops::{Epoch, Metric},
+    reference::inverse,
+};
+
+/// The numbers of a problem, exact in the float computed with.
+#[derive(Debug, Clone)]
+pub(super) struct Inputs {
+    pub shape: Shape,
+    double: bool,
+    /// `[d, n]`, before a metric's scale.
+    points: Vec<f64>,
+    /// 1/δ `[n, n]`, symmetric; 0 where there is no pair.
+    inverse: Vec<f64>,
+    pub multiplicity: Vec<f64>,
+    /// `[m, n]`
+    pub embedding: Vec<f64>,
+    /// A share of its Jacobi step for each point.
+    pub shares: Vec<f64>,
+    pub epochs: Vec<Epoch>,
+    /// Points of a block of an epoch.
+    pub block: usize,
+    /// Points to be placed.
+    pub q: usize,
+    /// Their 1/δ `[q, n]`.
+    pub inverse_to: Vec<f64>,
+    /// Where they start `[m, q]`.
+    pub starts: Vec<f64>,
+}
+
+impl Inputs {
+    /// The numbers that `seed` names.
+    pub fn new(shape: Shape, seed: u64, double: bool) -> Self {
+        let Shape { n, d, m, .. } = shape;
+        let mut random = Random::new(seed, 78);
+        let random = &mut random;
+        let q = if random.below(2) == 0 { n * 3 / 4 + 1 } else { n / 2 };
+        let embedding = places(random, n, m);
+        let mut inverse = vec![0.0; n * n];
+        for i in 0..n {
+            // One point may know nobody.
+            for j in (i + 1..n).filter(|_| i % 40 != 3) {
+                inverse[i * n + j] = stored(random);
+                inverse[j * n + i] = inverse[i * n + j];
+            }
+        }
+        let epochs = (0..3)
+            .map(|_| {
+                let mut order: Vec<u32> = (0..n as u32).collect();
+                random.shuffle(&mut order);
+                Epoch { order, alpha: random.uniform(0.1, 1.0) }
+            })
+            .collect();
+        let mut inputs = Self {
+            shape,
+            double,
+            points: points(random, n, d),
+            inverse,
+            multiplicity: (0..n)
+                .map(|_| if random.below(4) == 0 { 1.0 + random.below(5) as f64 } else { 1.0 })
+                .collect(),
+            shares: (0..n).map(|_| random.unit()).collect(),
+            epochs,
+            block: [16, 32, 64, 1, 5, n + 1, 1 + random.below(n.max(1)), n.div_ceil(2).max(1)][random.below(8)],
+            q,
+            inverse_to: (0..q * n).map(|_| stored(random)).collect(),
+            starts: starts(random, &embedding, [n, m, q]),
+            embedding,
+        };
+        for values in [&mut inputs.inverse_to, &mut inputs.embedding, &mut inputs.starts] {
+            values.iter_mut().for_each(|x| *x = round(*x, double));
+        }
+        inputs
+    }
+
+    /// The value as the float computed with has it.
+    pub fn exact(&self, value: f64) -> f64 {
+        round(value, self.double)
+    }
+
+    /// u, for an implementation and for the reference, which rounds as well.
+    pub fn unit(&self) -> f64 {
+        if self.double { f64::EPSILON } else { f64::from(f32::EPSILON) / 2.0 + f64::EPSILON }
+    }
+
+    /// Features `[d, n]` about 1 apart, or of length 1.
+    pub fn features(&self, metric: Metric) -> Vec<f64> {
+        let Shape { n, d, .. } = self.shape;
+        let scale = match metric {
+            Metric::Euclidean => vec![1.0 / (2.0 * d as f64).sqrt(); n],
+            Metric::Manhattan => vec![1.0 / (2.0 * d as f64); n],
+            Metric::Cosine => (0..n)
+                .map(|i| inverse(self.points.iter().skip(i).step_by(n).map(|x| x * x).sum::<f64>().sqrt()))
+                .collect(),
+        };
+        self.points.iter().enumerate().map(|(k, x)| self.exact(x * scale[k % n])).collect()
+    }
+
+    /// 1/δ `[n, n]`, exact in f16 too with `half`.
+    pub fn inverses(&self, half: bool) -> Vec<f64> {
+        self.inverse.iter().map(|&x| if half { f16::from_f64(x).to_f64() } else { self.exact(x) }).collect()
+    }
+}
+
+fn round(value: f64, double: bool) -> f64 {
+    if double { value } else { f64::from(value as f32) }
+}
+
+/// A stored 1/δ: one in ten is missing, one in thirty of a distance that is nearly 0.
+fn stored(random: &mut Random) -> f64 {
+    match random.below(30) {
+        0..3 => 0.0,
+        3 => random.uniform(10.0, 100.0),
+        _ => 1.0 / random.uniform(0.2, 3.0),
+    }
+}
+
+/// Points `[d, n]` of variance 1: far ones, some equal to the one before, and some near it, at distances from one where
+/// nothing of a difference of squares is left up to one where nothing is lost.
+fn points(random: &mut Random, n: usize, d: usize) -> Vec<f64> {
+    let mut points = vec![0.0; d * n];
+    for i in 0..n {
+        let twin = i > 0 && i % 16 == 5;
+        let near = (i > 0 && i % 4 == 3).then(|| 10f64.powf(random.uniform(-3.0, 0.0)));
+        let scale = if i % 32 == 7 { 5.0 } else { 1.0 };
+        for k in 0..d {
+            let own = scale * random.normal();
+            points[k * n + i] = match near {
+                _ if twin => points[k * n + i - 1],
+                Some(share) => points[k * n + i - 1] + share * own,
+                None => own,
+            };
+        }
+    }
+    points
+}
+
+/// Places `[m, n]` about 1 apart: some coincide with the one before, some nearly.
+fn places(random: &mut Random, n: usize, m: usize) -> Vec<f64> {
+    let scale = 1.0 / (2.0 * m as f64).sqrt();
+    let mut places = vec![0.0; m * n];
+    for i in 0..n {
+        for k in 0..m {
+            let own = scale * random.normal();
+            places[k * n + i] = match i % 16 {
+                4 => places[k * n + i - 1],
+                12 => places[k * n + i - 1] + own / 512.0,
+                _ => own,
+            };
+        }
+    }
+    places
+}
+
+/// Places `[m, q]` for new points: some on a fixed one.
+fn starts(random: &mut Random, fixed: &[f64], [n, m, q]: [usize; 3]) -> Vec<f64> {
+    let own = places(random, q, m);
+    let on = |at: usize| fixed[at / q * n + at % q];
+    (0..m * q).map(|at| if at % q % 8 == 1 && at % q < n { on(at) } else { own[at] }).collect()
+}

@@ -311,3 +311,7 @@ pub(crate) fn parse_scale(text: &str) -> std::result::Result<Scale, String> {
         _ => text.parse().map(Scale::Fixed).map_err(|_| unknown()),
     }
 }
+
+#[cfg(test)]
+#[path = "solver_tests.rs"]
+mod tests;

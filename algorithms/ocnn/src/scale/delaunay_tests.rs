@@ -2,6 +2,7 @@
 
 use super::super::tests::Random;
 use super::*;
+use firebox_core::Silent;
 use std::collections::BTreeSet;
 
 type Edges = BTreeSet<(u32, u32)>;
@@ -128,7 +129,7 @@ fn plane_agrees_with_spade() {
         let (edges, grid) = triangulate::<3>(&points, "plane");
         let frame = Frame::around(&points, 2).expect("points that differ");
         let ours = frame.length(Grid::<3>::units(mean_over(&grid.points, &edges)));
-        let spade = plane(&points, &frame).unwrap_or_else(|failure| panic!("seed {seed}: {failure}")).mean;
+        let spade = plane(&points, &frame, &Silent).unwrap_or_else(|failure| panic!("seed {seed}: {failure}")).mean;
         assert!((ours - spade).abs() < 1e-13 * spade, "seed {seed}: {ours}, spade {spade}");
     }
 }
@@ -207,7 +208,7 @@ fn a_parabola_takes_no_time() {
     let points = hard("moment curve", 100_000, 2, 0);
     let frame = Frame::around(&points, 2).expect("points that differ");
     let start = std::time::Instant::now();
-    let found = plane(&points, &frame).unwrap_or_else(|failure| panic!("{failure}"));
+    let found = plane(&points, &frame, &Silent).unwrap_or_else(|failure| panic!("{failure}"));
     assert!(found.mean > 0.0 && start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
 }
 

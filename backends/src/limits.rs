@@ -69,8 +69,8 @@ impl Limits {
 
 /// A backend whose devices tell what they can hold.
 ///
-/// For a Burn backend that Firebox does not know, `impl Limited for TheirBackend {}` will do: nothing is known then,
-/// and nothing is checked.
+/// For a Burn backend that Firebox does not know, `impl Limited for MyBackend {}` will do, in the crate that defines
+/// the backend: nothing is known then, and nothing is checked.
 pub trait Limited: Backend {
     /// The limits of `device`, free memory as of now.
     fn limits(device: &Self::Device) -> Limits {

@@ -49,10 +49,7 @@ fn what_cannot_be_measured_is_refused() {
         ("figure4 --points 2000 --memory-limit 1MB", "the synchronisation matrix S needs 15."),
         ("table1 --points 1000 --memory-limit 1KiB", "a network of 1000 points"),
         ("table2 --points 1000 --memory-limit 1KiB", "is the --memory-limit"),
-        // 40 PB are nowhere.
-        ("steps --points 100000000 --memory-limit 1TiB", "a network of 100000000 points"),
         ("steps --points 18446744073709551615", "cannot hold this"),
-        ("--repeats 0", "cannot be used multiple times"),
     ] {
         let (code, out, err) = bench(args);
         assert_eq!((code, out.as_str()), (2, ""), "{args}: {err}");
@@ -62,8 +59,9 @@ fn what_cannot_be_measured_is_refused() {
 
 #[test]
 fn what_does_not_fit_is_left_out_with_a_notice() {
-    let args = "steps --points 1000 --memory-limit 13MB --format json";
+    // Of 1000 points the weights take 4 MB, S does too, and the steps it is counted from 8 MB.
+    let args = "steps --points 1000 --memory-limit 9MB --format json";
     let (code, out, err) = bench(args);
     assert_eq!((code, out.lines().count()), (0, 4), "{err}");
-    assert!(err.contains("note: left out: ") && err.contains("the weights J"), "{err}");
+    assert!(err.contains("note: left out: ") && err.contains("the synchronisation matrix S"), "{err}");
 }

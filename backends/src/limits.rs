@@ -20,8 +20,6 @@ pub struct Limits {
     pub largest_buffer: Option<u64>,
     /// Units that work in lock step and can reduce among themselves; `None` without plane arithmetic.
     pub plane: Option<u32>,
-    /// How many units the device runs at once, if it tells.
-    pub units: Option<u32>,
 }
 
 /// One buffer of a memory plan.
@@ -71,8 +69,8 @@ impl Limits {
 
 /// A backend whose devices tell what they can hold.
 ///
-/// For a Burn backend that Firebox does not know, `impl Limited for TheirBackend {}` will do: nothing is known then,
-/// and nothing is checked.
+/// For a Burn backend that Firebox does not know, `impl Limited for MyBackend {}` will do, in the crate that defines
+/// the backend: nothing is known then, and nothing is checked.
 pub trait Limited: Backend {
     /// The limits of `device`, free memory as of now.
     fn limits(device: &Self::Device) -> Limits {
@@ -84,7 +82,7 @@ pub trait Limited: Backend {
         Self::sync(device).map_err(|error| Error::Run {
             device: Self::limits(device).device,
             phase: phase.into(),
-            what: first_line(&error.to_string()),
+            what: cause(&error.to_string()),
         })
     }
 }
@@ -94,14 +92,23 @@ pub fn admit<B: Limited>(context: &Context<B>, plan: &[Buffer], help: &str) -> R
     B::limits(&context.device).admit(plan, context.memory_limit, help)
 }
 
-/// Errors of the stack carry backtraces; a person needs the first line that says something.
-fn first_line(text: &str) -> String {
-    text.lines()
-        .map(str::trim)
-        .filter(|l| !l.is_empty() && !l.starts_with("An error happened"))
-        .take(3)
-        .collect::<Vec<_>>()
-        .join(" ")
+/// The innermost cause of the first error in `text`. The stack tells causes one inside the other, with backtraces,
+/// and those of a server that gave up as a list in Rust's debug format.
+fn cause(text: &str) -> String {
+    const LINES: usize = 4;
+    let text = text.replace("\\n", "\n").replace("\\\"", "\"");
+    let trace = ["Backtrace", "\", backtrace:", "No backtrace"].iter().filter_map(|word| text.find(word)).min();
+    let said = |cause: &str| {
+        // What debug format puts before a reason, and round an empty list.
+        let cause = cause.rsplit("reason: \"").next().unwrap_or(cause).trim();
+        let debug = ["[]", "[Io(", "[Launch(", "[Profile("];
+        let cause = debug.iter().find_map(|it| cause.strip_prefix(it)).unwrap_or(cause);
+        let frame = |line: &&str| !line.split_once(": ").is_some_and(|(number, _)| number.parse::<u32>().is_ok());
+        let lines = cause.lines().map(str::trim).filter(|line| !line.is_empty());
+        lines.take_while(frame).take(LINES).collect::<Vec<_>>().join(" ")
+    };
+    let mut causes = text[..trace.unwrap_or(text.len())].rsplit("Caused by:").map(said);
+    causes.find(|cause| !cause.is_empty()).unwrap_or_else(|| "it did not say why".into())
 }
 
 impl<E, I, Q> Limited for NdArray<E, I, Q>
@@ -133,15 +140,12 @@ where
     fn limits(device: &R::Device) -> Limits {
         let client = R::client(device);
         let properties = client.properties();
-        let hardware = &properties.hardware;
         let device_any = device as &dyn Any;
         Limits {
             device: device_name(device_any).unwrap_or_else(|| R::name(&client).to_string()),
             free: free_memory(device_any),
             largest_buffer: Some(properties.memory.max_page_size),
             plane: crate::kernel::launch::plane(&client),
-            // 2048 resident threads a multiprocessor, on every NVIDIA architecture but consumer ones (1024 to 1536).
-            units: hardware.num_streaming_multiprocessors.map(|sm| sm * 2048),
         }
     }
 }
@@ -164,7 +168,6 @@ pub(crate) fn cpu_limits() -> Limits {
         free: free.filter(|&bytes| bytes > 0),
         largest_buffer: None,
         plane: None,
-        units: None,
     }
 }
 
@@ -194,6 +197,33 @@ fn free_memory(device: &dyn Any) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_innermost_cause_is_told() {
+        let outer =
+            "An error happened during execution\nCaused by:\n  The server is in an invalid state\nCaused by:\n  ";
+        for (inner, told) in [
+            (
+                r#"[Generic { reason: "wgpu error: Out of Memory\n", backtrace: No backtrace available }]"#,
+                "wgpu error: Out of Memory",
+            ),
+            (
+                "[Launch(An error\nCaused by:\n  no \"f64\" here (33)\nBacktrace:\n   0: main), Io(late)]",
+                "no \"f64\" here (33)",
+            ),
+            ("[Io(can't allocate buffer of size: 9\n   0: main\n   1: start)]", "can't allocate buffer of size: 9"),
+            (
+                r#"[Generic { reason: "wgpu error: Validation Error\n\nCaused by:\n  In create\n    too \"big\"\n", backtrace: 0: x }]"#,
+                "In create too \"big\"",
+            ),
+            ("[]", "The server is in an invalid state"),
+            ("", "The server is in an invalid state"),
+        ] {
+            assert_eq!(cause(&format!("{outer}{inner}")), told);
+        }
+        assert_eq!(cause("nvrtc: error 6\n\nBacktrace:\n 0: main"), "nvrtc: error 6");
+        assert_eq!(cause("Backtrace:\n 0: main"), "it did not say why");
+    }
 
     #[test]
     fn a_plan_is_held_against_each_limit() {

@@ -26,6 +26,10 @@ enum Deed {
     Panic,
     PanicInThread,
     Fail,
+    /// Fail, once a thread of the device's has said why
+    FailLate,
+    /// Two seconds and a half in one call
+    Slow,
     /// Ten seconds of progress
     Sleep,
     /// Ten seconds without a look at the wish to stop
@@ -56,6 +60,14 @@ fn act<B: Backend>(deed: Deed, context: &Context<B>) -> Result<()> {
             Ok(())
         }
         Deed::Fail => Err(Error::Run { device: "toy".into(), phase: "start".into(), what: "smoke".into() }),
+        Deed::FailLate => {
+            let _ = thread::spawn(|| panic!("fire")).join();
+            act(Deed::Fail, context)
+        }
+        Deed::Slow => {
+            thread::sleep(Duration::from_millis(2500));
+            Ok(())
+        }
         Deed::Sleep => (0..1000).try_for_each(|done| {
             thread::sleep(Duration::from_millis(10));
             checkpoint(&*context.observer, if done < 500 { "first half" } else { "second half" }, done % 500, 500)

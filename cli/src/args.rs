@@ -18,7 +18,8 @@ pub(crate) struct Compute {
     /// The width of floating-point numbers; f64 is for ndarray and cuda
     #[arg(long, value_enum, default_value_t)]
     pub precision: Precision,
-    /// Seeds everything random: same seed, backend and device, same result
+    /// Seeds everything random: same seed, backend and device, same result, unless an option says that it is not
+    /// deterministic
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub seed: u64,
     /// Use at most so much memory on the device: bytes, or a number with a unit (512MiB, 2GB, 1G)

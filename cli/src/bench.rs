@@ -67,10 +67,8 @@ pub(crate) fn run(program: &dyn Program, args: &ArgMatches) -> Result<(), Failur
     interrupt::listen(voice.quiet);
     let progress = Arc::new(Progress::new(voice.quiet));
 
-    let mut printed = match format {
-        Format::Human => output::stdout(|out| head(&device, &limits.device, &compute, out)),
-        Format::Json => Ok(()),
-    };
+    // The head comes with the first row, so that a bench that is refused prints nothing.
+    let (mut printed, mut headless) = (Ok(()), true);
     let mut print = |row: BenchRow| {
         let line = Line {
             algorithm: name,
@@ -84,7 +82,12 @@ pub(crate) fn run(program: &dyn Program, args: &ArgMatches) -> Result<(), Failur
         if printed.is_ok() {
             printed = progress.aside(|| {
                 output::stdout(|out| match format {
-                    Format::Human => human(&row, out),
+                    Format::Human => {
+                        if std::mem::take(&mut headless) {
+                            head(&device, &limits.device, &compute, out)?;
+                        }
+                        human(&row, out)
+                    }
                     Format::Json => Ok(writeln!(out, "{}", serde_json::to_string(&line)?)?),
                 })
             });

@@ -4,14 +4,18 @@ use std::path::PathBuf;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueHint};
 use firebox_core::{
-    data::{Shape, atomic::Staged, generate},
+    data::{
+        Shape,
+        atomic::{Staged, is_stdout},
+        generate,
+    },
     plot::{Image, Picture},
 };
 
 use crate::{
-    args::{Format, Output},
+    args::{Format, Output, Voice},
     failure::Failure,
-    output::{self, is_stdout},
+    output,
 };
 
 #[derive(Debug, Args)]
@@ -34,6 +38,8 @@ struct GenerateArgs {
     /// Draw the points, coloured by their classes (.svg, .png)
     #[arg(long, value_name = "P", value_hint = ValueHint::FilePath)]
     plot: Option<PathBuf>,
+    #[command(flatten)]
+    voice: Voice,
 }
 
 pub(crate) fn command() -> Command {
@@ -42,7 +48,8 @@ pub(crate) fn command() -> Command {
 }
 
 pub(crate) fn run(args: &ArgMatches) -> Result<(), Failure> {
-    let GenerateArgs { shape, points, dims, seed, output, plot } = GenerateArgs::from_arg_matches(args)?;
+    let GenerateArgs { shape, points, dims, seed, output, plot, voice } = GenerateArgs::from_arg_matches(args)?;
+    voice.start();
     let outputs = Output { output, plot, report: None, format: Format::Human };
     output::check(&outputs, &[])?;
     let points = generate(shape, points, dims, seed)?;
@@ -58,9 +65,8 @@ pub(crate) fn run(args: &ArgMatches) -> Result<(), Failure> {
         let bytes = Picture::scatter(title, points).render(Image::of(path)?)?;
         staged.add(path, |out| out.write_all(&bytes))?;
     }
-    staged.commit()?;
     if file.is_none() {
-        output::stdout(|out| table.write_csv(out))?;
+        staged.print(|out| table.write_csv(out))?;
     }
-    Ok(())
+    Ok(staged.commit()?)
 }

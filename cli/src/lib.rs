@@ -60,7 +60,7 @@ pub fn run(program: &dyn Program) -> ExitCode {
     panics::silence();
     std::panic::catch_unwind(AssertUnwindSafe(|| start(program)))
         .unwrap_or_else(|payload| Err(panics::failure(&payload)))
-        .map_or_else(|failure| failure.show(), |()| ExitCode::SUCCESS)
+        .map_or_else(|failure| panics::explain(failure).show(), |()| ExitCode::SUCCESS)
 }
 
 fn start(program: &dyn Program) -> Result<(), Failure> {

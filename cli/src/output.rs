@@ -7,7 +7,10 @@ use std::{
 
 use firebox_core::{
     Error, Outcome, Result,
-    data::{self, Table, atomic::Staged},
+    data::{
+        self, Table,
+        atomic::{Staged, is_stdout},
+    },
     plot::Image,
     report::Report,
 };
@@ -18,7 +21,7 @@ use crate::args::{Format, Output};
 pub(crate) fn check(output: &Output, extra: &[PathBuf]) -> Result<()> {
     let table = output.output.as_deref();
     if table.is_some_and(is_stdout) && output.format == Format::Json {
-        let what = "the table (-o -) and the report (--format json) cannot both go to standard output";
+        let what = "the table (-o) and the report (--format json) cannot both go to standard output";
         return Err(Error::input(what, "name a file for one of them: -o OUT, or --report R with --format human"));
     }
     let table = table.filter(|path| !is_stdout(path));
@@ -33,7 +36,7 @@ pub(crate) fn check(output: &Output, extra: &[PathBuf]) -> Result<()> {
     for path in table.into_iter().chain(others) {
         if is_stdout(path) {
             return Err(Error::input(
-                "only -o can be -, for standard output",
+                "only -o can be standard output",
                 "name a file; for the report there is --format json",
             ));
         }
@@ -45,7 +48,7 @@ pub(crate) fn check(output: &Output, extra: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// Writes all files, then what goes to standard output.
+/// Writes what goes to standard output, then all files, or nothing.
 pub(crate) fn write(output: &Output, outcome: &Outcome, report: &Report) -> Result<()> {
     let file = output.output.as_deref().filter(|path| !is_stdout(path));
     let mut staged = Staged::default();
@@ -62,12 +65,12 @@ pub(crate) fn write(output: &Output, outcome: &Outcome, report: &Report) -> Resu
     if let Some(path) = &output.report {
         staged.add(path, |out| json(report, out))?;
     }
-    staged.commit()?;
     match output.format {
-        Format::Json => stdout(|out| json(report, out)),
-        Format::Human if file.is_none() => stdout(|out| outcome.table.write_csv(out)),
-        Format::Human => Ok(()),
+        Format::Json => staged.print(|out| json(report, out))?,
+        Format::Human if file.is_none() => staged.print(|out| outcome.table.write_csv(out))?,
+        Format::Human => {}
     }
+    staged.commit()
 }
 
 /// Stages a table in the format of its path's extension.
@@ -90,9 +93,4 @@ pub(crate) fn stdout(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Res
 pub(crate) fn json(value: &impl serde::Serialize, out: &mut dyn Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, value)?;
     writeln!(out)
-}
-
-/// Whether `path` stands for standard output.
-pub(crate) fn is_stdout(path: &Path) -> bool {
-    path.as_os_str() == "-"
 }

@@ -6,6 +6,8 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+use firebox_core::Error;
+
 use crate::failure::Failure;
 
 /// The first panic: when a device's thread panics, whoever waits for it panics next, with less to say.
@@ -21,10 +23,24 @@ pub(crate) fn silence() {
     }));
 }
 
+/// What a device's thread said as it went down, told with the failure it led to: the device itself may only know
+/// that it is in no state to go on.
+pub(crate) fn explain(failure: Failure) -> Failure {
+    match (failure, first()) {
+        (Failure::Known(Error::Run { device, phase, what }), Some(first)) if !first.contains(&what) => {
+            Failure::Known(Error::Run { device, phase, what: format!("{what}; before that, {first}") })
+        }
+        (failure, _) => failure,
+    }
+}
+
+fn first() -> Option<String> {
+    FIRST.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
 /// What to say after a panic was caught.
 pub(crate) fn failure(payload: &(dyn Any + Send)) -> Failure {
-    let first = FIRST.lock().unwrap_or_else(PoisonError::into_inner).take();
-    Failure::Internal(first.unwrap_or_else(|| message(payload)))
+    Failure::Internal(first().unwrap_or_else(|| message(payload)))
 }
 
 fn message(payload: &dyn Any) -> String {

@@ -4,7 +4,7 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader, Read},
+    io::{BufRead, BufReader, Read, Write},
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
     time::{Duration, Instant},
@@ -97,6 +97,9 @@ fn outputs_that_cannot_be_written_fail_before_the_run_and_leave_nothing() {
         "-o t.csv --extra e.xyz",
         "-o t.csv --report -",
         "--format json -o -",
+        "--format json -o /dev/stdout",
+        "-o /dev/stdout --report /dev/stdout",
+        "-o t.csv --report /dev/fd/1",
         "--report .",
     ] {
         // Had it run, it would have panicked.
@@ -117,6 +120,62 @@ fn outputs_appear_together_or_not_at_all() {
         assert_eq!(program.run(&format!("odd {deed} -o t.csv --extra e.npy --report r.json")).0, 1);
         assert_eq!(program.files(), Vec::<PathBuf>::new());
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn no_file_appears_if_a_stream_cannot_be_written() {
+    let program = Program::new();
+    for outputs in ["--report /dev/full", "--format json --report r.json"] {
+        let mut command = program.command(&format!("odd nothing -o t.csv --extra e.npy {outputs}"));
+        command.stdout(fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
+        let Output { status, stderr, .. } = command.output().unwrap();
+        let err = String::from_utf8(stderr).unwrap();
+        assert_eq!(status.code(), Some(2), "{outputs}: {err}");
+        assert!(err.contains("No space left") && !err.contains("done oddly"), "{outputs}: {err}");
+        assert_eq!(program.files(), Vec::<PathBuf>::new(), "{outputs}");
+    }
+    // One who has read enough is no failure, and no reason to write no files.
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = program.command("odd nothing --rows 100000 --report r.json");
+    assert_eq!(command.stdout(writer).output().unwrap().status.code(), Some(0));
+    assert_eq!(program.files(), ["r.json"].map(PathBuf::from));
+}
+
+/// A terminal is made by `script` of util-linux.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_long_call_shows_that_time_passes_on_a_terminal_only() {
+    let program = Program::new();
+    let odd = program.command("").get_program().to_owned();
+    let on_terminal = |args: &str| {
+        let mut script = Command::new("script");
+        script.args(["-qec", &format!("{} {args}", odd.to_str().unwrap()), "/dev/null"]);
+        script.env("XDG_CACHE_HOME", program.path().join(".cache")).env("XDG_RUNTIME_DIR", program.path());
+        script.current_dir(program.path()).stdin(Stdio::null()).output()
+    };
+    let Ok(shown) = on_terminal("odd slow") else {
+        let _ = writeln!(std::io::stderr(), "SKIPPED: there is no script to make a terminal");
+        return;
+    };
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    let shown = text(shown.stdout);
+    assert!(shown.contains("00:00:01") && shown.contains("done oddly"), "{shown:?}");
+    // It is wiped away before the summary.
+    assert!(!shown.rsplit("\u{1b}[2K").next().unwrap().contains("00:00"), "{shown:?}");
+    assert_eq!(text(on_terminal("odd slow -q").unwrap().stdout), "n\r\n0\r\n1\r\n2\r\n");
+    assert!(!text(on_terminal("odd nothing").unwrap().stdout).contains("00:00"));
+    assert_eq!(program.run("odd slow").2, "note: something to know\ndone oddly\n");
+}
+
+#[test]
+fn a_failure_is_told_with_what_went_before() {
+    let program = Program::new();
+    assert!(program.run("odd fail").2.contains("toy failed during start: smoke\n"));
+    let (code, _, err) = program.run("odd fail-late");
+    assert_eq!(code, 1);
+    assert!(err.contains("toy failed during start: smoke; before that, fire (cli/examples/odd.rs:"), "{err}");
 }
 
 #[test]
@@ -237,6 +296,7 @@ fn the_programs_own_commands_work() {
 
     let (code, out, _) = program.run("generate hepta --points 10");
     assert_eq!((code, out.lines().next(), out.lines().count()), (0, Some("C1,C2,C3,label"), 11));
+    assert_eq!(program.run("generate hepta --points 10 -q"), (0, out, String::new()));
     assert_eq!(program.run("generate blobs --dims 4 -o b.npy --plot b.svg"), (0, String::new(), String::new()));
     assert_eq!(program.files(), ["b.npy", "b.svg"].map(PathBuf::from));
 

@@ -84,11 +84,6 @@ impl Stopwatch {
         }
     }
 
-    /// Seconds spent in `phase` so far.
-    pub fn seconds(&self, phase: &str) -> f64 {
-        self.phases.iter().find(|(name, _)| *name == phase).map_or(0.0, |(_, s)| *s)
-    }
-
     /// What was measured.
     pub fn timings(&self) -> Timings {
         Timings {

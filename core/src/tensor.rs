@@ -1,6 +1,14 @@
-//! Tensors from numbers on the host.
+//! Tensors from numbers on the host, and back.
 
-use burn::tensor::{Element, Tensor, TensorData, backend::Backend, ops::FloatTensor};
+use std::fmt::Display;
+
+use burn::tensor::{
+    BasicOps, Element, Int, Tensor, TensorData, TensorKind,
+    backend::{Backend, ExecutionError},
+    ops::FloatTensor,
+};
+
+use crate::{Error, Result};
 
 /// A tensor of `B`'s own float type, whatever default the device has by now: Burn keeps one default float a device,
 /// and whoever uses the device first sets it.
@@ -22,4 +30,53 @@ pub fn primitive<B: Backend, const D: usize>(
     device: &B::Device,
 ) -> FloatTensor<B> {
     floats::<B, D>(values, shape, device).into_primitive().tensor()
+}
+
+/// A tensor's numbers on the host, row-major. [`Error::Run`] names `phase` if the device failed by then: Burn's
+/// `into_data` would panic.
+///
+/// ```
+/// use burn_ndarray::NdArray;
+/// use firebox_core::tensor::{floats, read_floats};
+/// let tensor = floats::<NdArray, 2>(vec![1.0, 2.0], [2, 1], &Default::default());
+/// assert_eq!(read_floats(tensor, "reading back")?, [1.0, 2.0]);
+/// # Ok::<(), firebox_core::Error>(())
+/// ```
+pub fn read_floats<B: Backend, const D: usize>(tensor: Tensor<B, D>, phase: &str) -> Result<Vec<f64>> {
+    Ok(read(tensor, phase)?.iter::<f64>().collect())
+}
+
+/// [`read_floats`] for whole numbers of 32 bits; the very memory of the data where it can be had.
+pub fn read_ints<B: Backend, const D: usize>(tensor: Tensor<B, D, Int>, phase: &str) -> Result<Vec<i32>> {
+    let device = B::name(&tensor.device());
+    let data = read(tensor, phase)?.convert::<i32>();
+    data.into_vec::<i32>().map_err(|error| failed(device, phase, format!("{error:?}")))
+}
+
+fn read<B: Backend, const D: usize, K: TensorKind<B> + BasicOps<B>>(
+    tensor: Tensor<B, D, K>,
+    phase: &str,
+) -> Result<TensorData> {
+    let device = B::name(&tensor.device());
+    tensor.try_into_data().map_err(|error: ExecutionError| failed(device, phase, error))
+}
+
+fn failed(device: String, phase: &str, error: impl Display) -> Error {
+    // Errors of the stack carry chains and backtraces; a person needs what is said first.
+    let text = error.to_string();
+    let said = text.lines().map(str::trim);
+    let what = said.filter(|line| !line.is_empty() && *line != "Caused by:" && !line.starts_with("An error happened"));
+    Error::Run { device, phase: phase.into(), what: what.take(1).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_names_the_device_the_phase_and_the_cause() {
+        let error = ExecutionError::WithContext { reason: "wgpu error: Out of Memory\n   0: backtrace".into() };
+        let error = failed("gpu".into(), "linking", error);
+        assert_eq!(error.to_string(), "gpu failed during linking: wgpu error: Out of Memory");
+    }
 }

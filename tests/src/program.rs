@@ -12,6 +12,12 @@ use std::{
 use serde_json::Value;
 use tempfile::TempDir;
 
+/// The backends that are tried, if they are here.
+pub const BACKENDS: [&str; 3] = ["ndarray", "wgpu", "cuda"];
+
+/// A table of three well-separated triples.
+pub const NINE: &str = "x,y\n0,0\n0,1\n1,0\n20,0\n20,1\n21,0\n0,20\n0,21\n1,20\n";
+
 /// The program in a folder of its own, which it starts in.
 #[derive(Debug)]
 pub struct Program {

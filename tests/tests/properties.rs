@@ -112,7 +112,7 @@ fn assert_same_partition(found: &[i64], wanted: &[i64]) {
 
 /// S as numbers, row-major.
 fn sync(clusters: &Clusters<B>) -> Vec<i64> {
-    clusters.sync.clone().unwrap().into_data().iter::<i64>().collect()
+    clusters.sync.clone().unwrap().into_values().unwrap().into_iter().map(i64::from).collect()
 }
 
 #[test]
@@ -311,6 +311,26 @@ fn separated_clusters_need_no_transient_and_survive_one() {
             for config in modes() {
                 let found = data.cluster(&config.with_transient(transient), seed);
                 assert_same_partition(&found.labels, &data.truth);
+            }
+        }
+    }
+}
+
+#[test]
+fn points_that_nothing_reaches_are_noise_at_any_threshold() {
+    for seed in seeds(6) {
+        let data = hepta(seed);
+        let n = data.rows();
+        let far = (0..20).flat_map(|k| [1e4 * f64::from(k + 1), 0.0, 0.0]);
+        let more = Data { values: data.values.iter().copied().chain(far).collect(), ..data };
+        for config in modes() {
+            for threshold in [0.3, 0.5, 0.8] {
+                for keep in [false, true] {
+                    let config = OcnnConfig { threshold, keep_sync: keep, scale: Scale::Fixed(0.8), ..config.clone() };
+                    let found = more.cluster(&config, seed);
+                    assert!(found.isolated >= 20, "{config}");
+                    assert!(found.labels[n..].iter().all(|&label| label == -1), "{config}: {:?}", found.labels);
+                }
             }
         }
     }

@@ -3,16 +3,22 @@
 //! A new operation is one entry in [`cases`]. Inputs are exact in the backend's floats, so the reference computes
 //! from the same numbers; u is the backend's unit roundoff.
 
-use std::fmt;
+mod compare;
+
+use std::{fmt, sync::atomic::Ordering};
 
 use burn::tensor::{
     DType, Int, Tensor, TensorData, TensorPrimitive,
     backend::Backend,
     ops::{FloatTensor, IntTensor},
 };
-use firebox_core::{random::Random, tensor::floats};
+use compare::{links, near, same, same_shape, some_rows, sum, turned};
+use firebox_core::{
+    random::Random,
+    tensor::{floats, read_floats, read_ints},
+};
 
-use crate::{Matvec, Network, OcnnOps, reference, tensor_ops};
+use crate::{Matvec, Network, OcnnOps, kernel::SHARED_ROWS, reference, tensor_ops};
 
 /// A problem's size.
 #[derive(Debug, Clone, Copy)]
@@ -115,6 +121,11 @@ pub fn cases<B: OcnnOps>(device: &B::Device) -> Vec<Case<B>> {
         for stored in [true, false] {
             let weights = if stored { "stored" } else { "on the fly" };
             add(format!("steps, {matvec}, {weights}"), Box::new(move |p| p.check_steps(matvec, stored)));
+            // Sizes up to which rows of units share neurons are beyond what the reference can follow.
+            for rows in [1, 2, 4].into_iter().filter(|_| matvec == Matvec::XThreads) {
+                let name = format!("steps, {matvec}, {weights}, {rows} neurons a row");
+                add(name, Box::new(move |p| p.check_shared(rows, stored)));
+            }
         }
     }
     add("increase bits".into(), Box::new(Problem::check_bits));
@@ -207,7 +218,7 @@ impl<B: OcnnOps> Problem<B> {
     fn floats<const D: usize>(&self, tensor: FloatTensor<B>, shape: [usize; D]) -> Result<Vec<f64>, String> {
         let tensor = Tensor::<B, D>::from_primitive(TensorPrimitive::Float(tensor));
         same_shape(tensor.dims(), shape)?;
-        Ok(tensor.into_data().iter::<f64>().collect())
+        read_floats(tensor, "parity").map_err(|error| error.to_string())
     }
 
     fn ints<const D: usize>(&self, tensor: IntTensor<B>, shape: [usize; D]) -> Result<Vec<u32>, String> {
@@ -216,7 +227,8 @@ impl<B: OcnnOps> Problem<B> {
         if tensor.dtype() != DType::I32 {
             return Err(format!("integers of type {:?}", tensor.dtype()));
         }
-        Ok(tensor.into_data().iter::<i32>().map(|value| value as u32).collect())
+        let values = read_ints(tensor, "parity").map_err(|error| error.to_string())?;
+        Ok(values.into_iter().map(|value| value as u32).collect())
     }
 
     fn unit(&self) -> f64 {
@@ -318,6 +330,14 @@ impl<B: OcnnOps> Problem<B> {
         Ok(())
     }
 
+    /// [`Problem::check_steps`] by X-threads whose rows of units share `rows` neurons.
+    fn check_shared(&self, rows: u32, stored: bool) -> Result<(), String> {
+        SHARED_ROWS.store(rows, Ordering::Relaxed);
+        let outcome = self.check_steps(Matvec::XThreads, stored);
+        SHARED_ROWS.store(0, Ordering::Relaxed);
+        outcome
+    }
+
     fn words(&self) -> (Vec<u32>, usize) {
         (reference::increase_bits(&self.trajectory, self.shape.n), self.shape.steps.div_ceil(32))
     }
@@ -406,62 +426,4 @@ impl<B: OcnnOps> Problem<B> {
         let found = (self.suite.fragmentary_links)(tensor, self.epsilon, limit, &rows);
         same(&self.ints(found, [rows.len(), n.div_ceil(32)])?, &links(&counts, n, limit, &rows))
     }
-}
-
-/// Every third neuron, from the last.
-fn some_rows(n: usize) -> Vec<u32> {
-    (0..n as u32).rev().step_by(3).collect()
-}
-
-/// Bit rows of the links, from counts.
-fn links(counts: &[u32], n: usize, limit: usize, rows: &[u32]) -> Vec<u32> {
-    let width = n.div_ceil(32);
-    let mut words = vec![0; rows.len() * width];
-    for (r, &i) in rows.iter().enumerate() {
-        for j in (0..n).filter(|&j| j != i as usize && counts[i as usize * n + j] as usize > limit) {
-            words[r * width + j / 32] |= 1 << (j % 32);
-        }
-    }
-    words
-}
-
-fn sum(a: &[u32], b: &[u32]) -> Vec<u32> {
-    a.iter().zip(b).map(|(a, b)| a + b).collect()
-}
-
-/// A row-major matrix with `columns` columns, turned over its diagonal.
-fn turned<T: Copy>(values: &[T], columns: usize) -> Vec<T> {
-    (0..columns).flat_map(|column| values.iter().skip(column).step_by(columns).copied()).collect()
-}
-
-fn same_shape<const D: usize>(found: [usize; D], wanted: [usize; D]) -> Result<(), String> {
-    if found == wanted { Ok(()) } else { Err(format!("shape {found:?}, not {wanted:?}")) }
-}
-
-fn same(found: &[u32], wanted: &[u32]) -> Result<(), String> {
-    let differ = found.iter().zip(wanted).filter(|(a, b)| a != b).count();
-    match found.iter().zip(wanted).position(|(a, b)| a != b) {
-        _ if found.len() != wanted.len() => Err(format!("{} values, not {}", found.len(), wanted.len())),
-        Some(k) => {
-            Err(format!("{differ} of {} differ, first [{k}]: {:#x}, not {:#x}", found.len(), found[k], wanted[k]))
-        }
-        None => Ok(()),
-    }
-}
-
-fn near(found: &[f64], wanted: &[f64], allowed: impl Fn(usize) -> f64) -> Result<(), String> {
-    if found.len() != wanted.len() {
-        return Err(format!("{} values, not {}", found.len(), wanted.len()));
-    }
-    for (k, (&a, &b)) in found.iter().zip(wanted).enumerate() {
-        let off = (a - b).abs();
-        if off.is_nan() || off > allowed(k) {
-            return Err(format!(
-                "[{k}]: {a:e}, not {b:e}, off by {:e} where {:e} is allowed",
-                (a - b).abs(),
-                allowed(k)
-            ));
-        }
-    }
-    Ok(())
 }

@@ -2,15 +2,13 @@
 
 use std::path::PathBuf;
 
-use burn::tensor::Tensor;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use firebox_core::{
-    Algorithm, Context, Error, Outcome, Plugin, Result,
-    data::{InputArgs, Points, Table},
+    Context, Error, Outcome, Plugin, Result,
+    data::{Cell, InputArgs, Points, Table},
     metrics,
     plot::Picture,
     plugin::{Bench, Conformance},
-    tensor::floats,
 };
 use serde_json::{Map, Value, json};
 
@@ -101,7 +99,7 @@ impl<B: OcnnOps> Plugin<B> for OcnnPlugin {
         let args = OcnnArgs::from_arg_matches(args).map_err(|error| Error::input(error.to_string(), "see --help"))?;
         let ocnn = args.config().init()?;
         let points = args.input.read()?;
-        let clusters = ocnn.run(tensor(&points, &context.device), context)?;
+        let clusters = ocnn.run_points(&points, context)?;
         outcome(args, ocnn.config(), points, clusters)
     }
 
@@ -117,16 +115,13 @@ impl<B: OcnnOps> Plugin<B> for OcnnPlugin {
                 ("threshold", args("--threshold 1")),
                 ("epsilon", args("--sync fragmentary")),
                 ("steps", args("--steps 0")),
+                ("transient", args("--transient 4294967296")),
                 ("period", args("--period 0")),
                 ("scale", args("--scale 0")),
+                ("matvec", args("--matvec x-threads")),
             ],
         }
     }
-}
-
-/// Points as a tensor `[N, d]` in the backend's precision.
-pub(crate) fn tensor<B: OcnnOps>(points: &Points, device: &B::Device) -> Tensor<B, 2> {
-    floats(points.values.clone(), [points.rows, points.columns], device)
 }
 
 fn outcome<B: OcnnOps>(args: OcnnArgs, config: &OcnnConfig, points: Points, clusters: Clusters<B>) -> Result<Outcome> {
@@ -139,11 +134,11 @@ fn outcome<B: OcnnOps>(args: OcnnArgs, config: &OcnnConfig, points: Points, clus
     result.insert("isolated".into(), clusters.isolated.into());
     result.insert("strategy".into(), clusters.strategy.clone().into());
     let mut summary = format!(
-        "{} clusters and {} noise points among {} (scale {:.6}, {})",
+        "{} clusters and {} noise points among {} (scale {}, {})",
         clusters.count(),
         clusters.noise(),
         points.rows,
-        clusters.scale,
+        six_digits(clusters.scale),
         clusters.strategy
     );
     if let Some(truth) = &points.labels {
@@ -155,9 +150,8 @@ fn outcome<B: OcnnOps>(args: OcnnArgs, config: &OcnnConfig, points: Points, clus
     }
     let mut extra = Vec::new();
     if let (Some(path), Some(sync)) = (args.sync_matrix, clusters.sync) {
-        let counts = sync.into_data().iter::<i64>().collect();
         let names = (1..=points.rows).map(|i| format!("S{i}")).collect();
-        extra.push((path, Table::int_matrix(names, counts)?));
+        extra.push((path, Table::count_matrix(names, sync.into_values()?)?));
     }
     let size = points.size();
     let table = Table::ints("cluster", clusters.labels.clone());
@@ -174,4 +168,21 @@ fn outcome<B: OcnnOps>(args: OcnnArgs, config: &OcnnConfig, points: Points, clus
         extra,
         summary,
     })
+}
+
+/// A number rounded to six significant digits, in the notation of tables.
+fn six_digits(value: f64) -> Cell {
+    Cell::Float(format!("{value:.5e}").parse().unwrap_or(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scales_of_any_size_are_read_at_a_glance() {
+        for (scale, text) in [(0.31415926, "0.314159"), (1.23456789e-7, "1.23457e-7"), (1.7e308, "1.7e308")] {
+            assert_eq!(six_digits(scale).to_string(), text);
+        }
+    }
 }

@@ -1,7 +1,15 @@
 //! What the steps leave behind, and the components read from it.
 
-use burn::tensor::{DType, Int, Tensor, TensorData, backend::Backend};
-use firebox_core::Result;
+use burn::tensor::{
+    DType, Int, Tensor, TensorData,
+    backend::Backend,
+    ops::{FloatTensor, IntTensor},
+};
+use firebox_core::{
+    Observer, Result,
+    observe::checkpoint,
+    tensor::{read_floats, read_ints},
+};
 
 use crate::{
     OcnnConfig, OcnnOps,
@@ -12,24 +20,24 @@ use crate::{
 /// Rows of links asked for at once in a breadth-first search.
 pub(crate) const BATCH: usize = 1024;
 
-fn ints<B: Backend>(tensor: burn::tensor::ops::IntTensor<B>) -> Vec<i32> {
-    Tensor::<B, 1, Int>::from_primitive(tensor).into_data().iter::<i32>().collect()
-}
+/// The phase in progress and messages.
+const LINKING: &str = "linking";
 
-/// The smallest neuron of each neuron's component, and S if it was kept.
+/// The smallest neuron of each neuron's component, and S `[n, n]` if it was kept.
 pub(crate) type Components<B> = (Vec<usize>, Option<Tensor<B, 2, Int>>);
 
 /// All recorded steps, or their sum.
 pub(crate) enum Record<B: Backend> {
     Signs(Vec<Tensor<B, 2, Int>>),
     Outputs(Vec<Tensor<B, 2>>),
-    Counts(Tensor<B, 2, Int>),
+    /// S `[n, n]`; taken out while it is added to, so that it can be in place.
+    Counts(Option<Tensor<B, 2, Int>>),
 }
 
 impl<B: OcnnOps> Record<B> {
     pub(crate) fn new(config: &OcnnConfig, n: usize, device: &B::Device) -> Self {
         match (config.keep_sync, config.sync) {
-            (true, _) => Self::Counts(Tensor::zeros([n, n], (device, DType::I32))),
+            (true, _) => Self::Counts(Some(Tensor::zeros([n, n], (device, DType::I32)))),
             (false, Sync::Phase) => Self::Signs(Vec::new()),
             (false, Sync::Fragmentary) => Self::Outputs(Vec::new()),
         }
@@ -44,65 +52,67 @@ impl<B: OcnnOps> Record<B> {
             Self::Signs(parts) => parts.push(Tensor::from_primitive(signs(trajectory))),
             Self::Outputs(parts) => parts.push(outputs(trajectory)),
             Self::Counts(counts) => {
-                // Taken out while it is added to, so that it can be in place.
-                let device = counts.device();
-                let before = std::mem::replace(counts, Tensor::zeros([0, 0], (&device, DType::I32))).into_primitive();
-                let after = match (config.sync, config.epsilon) {
-                    (Sync::Fragmentary, Some(epsilon)) => {
-                        B::ocnn_fragmentary_sync(outputs(trajectory).into_primitive().tensor(), epsilon, before)
-                    }
-                    _ => B::ocnn_phase_sync(signs(trajectory), rows - 1, before),
-                };
-                *counts = Tensor::from_primitive(after);
+                *counts = counts.take().map(|before| {
+                    let before = before.into_primitive();
+                    Tensor::from_primitive(match (config.sync, config.epsilon) {
+                        (Sync::Fragmentary, Some(epsilon)) => {
+                            B::ocnn_fragmentary_sync(outputs(trajectory).into_primitive().tensor(), epsilon, before)
+                        }
+                        _ => B::ocnn_phase_sync(signs(trajectory), rows - 1, before),
+                    })
+                });
             }
         }
     }
 
-    /// The smallest neuron of each neuron's component, and S if it was kept.
-    pub(crate) fn components(self, config: &OcnnConfig, n: usize) -> Result<Components<B>> {
+    /// The smallest neuron of each of the `n` neurons' components, and S if it was kept.
+    pub(crate) fn components(self, config: &OcnnConfig, n: usize, observer: &dyn Observer) -> Result<Components<B>> {
         let limit = config.limit();
-        let on_device = |roots: Vec<i32>| roots.into_iter().map(|root| root as usize).collect::<Vec<_>>();
-        let bfs = |links: &dyn Fn(&[u32]) -> burn::tensor::ops::IntTensor<B>| {
-            breadth_first(n, BATCH, |rows| -> Result<Vec<i32>> {
-                let words = Tensor::<B, 2, Int>::from_primitive(links(rows));
-                Ok(words.into_data().iter::<i32>().collect())
+        let union_find = |roots: IntTensor<B>| -> Result<Vec<usize>> {
+            let roots = read_ints(Tensor::<B, 1, Int>::from_primitive(roots), LINKING)?;
+            // What no forest has is what the caller looks for.
+            Ok(roots.into_iter().map(|root| usize::try_from(root).unwrap_or(usize::MAX)).collect())
+        };
+        let mut asked = 0;
+        let mut search = |links: &dyn Fn(&[u32]) -> Result<Vec<i32>>| {
+            breadth_first(n, BATCH, |rows| {
+                checkpoint(observer, LINKING, asked as u64, n as u64)?;
+                asked += rows.len();
+                links(rows)
             })
         };
+        let words = |links: IntTensor<B>| read_ints(Tensor::<B, 2, Int>::from_primitive(links), LINKING);
         match self {
             Self::Signs(parts) => {
                 let bits = Tensor::cat(parts, 0).into_primitive();
                 let roots = match config.linking {
-                    Linking::UnionFind => on_device(ints::<B>(B::ocnn_phase_components(bits, config.steps, limit))),
-                    Linking::BreadthFirst => bfs(&|rows| B::ocnn_phase_links(bits.clone(), config.steps, limit, rows))?,
+                    Linking::UnionFind => union_find(B::ocnn_phase_components(bits, config.steps, limit))?,
+                    Linking::BreadthFirst => {
+                        search(&|rows| words(B::ocnn_phase_links(bits.clone(), config.steps, limit, rows)))?
+                    }
                 };
                 Ok((roots, None))
             }
             Self::Outputs(parts) => {
-                let outputs = Tensor::cat(parts, 0).into_primitive().tensor();
+                let outputs: FloatTensor<B> = Tensor::cat(parts, 0).into_primitive().tensor();
                 let epsilon = config.epsilon.unwrap_or_default();
                 let roots = match config.linking {
-                    Linking::UnionFind => on_device(ints::<B>(B::ocnn_fragmentary_components(outputs, epsilon, limit))),
+                    Linking::UnionFind => union_find(B::ocnn_fragmentary_components(outputs, epsilon, limit))?,
                     Linking::BreadthFirst => {
-                        bfs(&|rows| B::ocnn_fragmentary_links(outputs.clone(), epsilon, limit, rows))?
+                        search(&|rows| words(B::ocnn_fragmentary_links(outputs.clone(), epsilon, limit, rows)))?
                     }
                 };
                 Ok((roots, None))
             }
-            Self::Counts(counts) => {
-                // The backend's integers are 32 bits wide here, so this copies nothing.
-                let data = counts.clone().into_data().convert::<i32>();
-                let values = data.as_slice::<i32>().unwrap_or_default();
-                let row = |i: u32| &values[i as usize * n..(i as usize + 1) * n];
-                let roots = breadth_first(n, BATCH, |rows| -> Result<Vec<i32>> {
-                    let mut words = vec![0i32; rows.len() * n.div_ceil(32)];
-                    for (words, &i) in words.chunks_mut(n.div_ceil(32)).zip(rows) {
-                        for (j, &count) in row(i).iter().enumerate() {
-                            if j != i as usize && count as usize > limit {
-                                words[j / 32] |= 1 << (j % 32);
-                            }
-                        }
-                    }
-                    Ok(words)
+            Self::Counts(None) => Ok(((0..n).collect(), None)),
+            Self::Counts(Some(counts)) => {
+                // Rows as they are asked for: a copy of all of S on the host would be as much memory again.
+                let roots = search(&|rows| {
+                    let index: Vec<i64> = rows.iter().map(|&row| i64::from(row)).collect();
+                    let index = TensorData::new(index, [rows.len()]);
+                    let index = Tensor::<B, 1, Int>::from_data(index, &counts.device());
+                    let above = read_ints(counts.clone().select(0, index), LINKING)?;
+                    Ok(above.chunks(n).zip(rows).flat_map(|(row, &i)| link_words(row, i as usize, limit)).collect())
                 })?;
                 Ok((roots, Some(counts)))
             }
@@ -110,13 +120,67 @@ impl<B: OcnnOps> Record<B> {
     }
 }
 
-/// S of the points from S of the neurons that stand for them.
-pub(crate) fn for_points<B: Backend>(counts: Tensor<B, 2, Int>, of_point: &[u32]) -> Tensor<B, 2, Int> {
-    if counts.dims()[0] == of_point.len() {
-        return counts;
+/// The links of neuron `i` from its row of S, a bit a neuron; none with itself.
+fn link_words(row: &[i32], i: usize, limit: usize) -> Vec<i32> {
+    let mut words = vec![0i32; row.len().div_ceil(32)];
+    for (j, &count) in row.iter().enumerate().filter(|&(j, _)| j != i) {
+        words[j / 32] |= i32::from(count as usize > limit) << (j % 32);
     }
-    let index: Vec<i64> = of_point.iter().map(|&neuron| i64::from(neuron)).collect();
-    let rows = index.len();
-    let index = Tensor::<B, 1, Int>::from_data(TensorData::new(index, [rows]), &counts.device());
-    counts.select(0, index.clone()).select(1, index)
+    words
+}
+
+/// How many neurons' outputs did not change in a trajectory `[P + 1, n]`.
+pub(crate) fn standing<B: Backend>(trajectory: Tensor<B, 2>) -> Result<usize> {
+    let range = trajectory.clone().max_dim(0) - trajectory.min_dim(0);
+    Ok(read_floats(range, "simulation")?.into_iter().filter(|&range| range == 0.0).count())
+}
+
+/// The synchronisation matrix S of points: at how many steps each pair was in step.
+///
+/// Kept for the neurons that ran. Equal points share one; a point that nothing reaches has none and is in step with
+/// itself alone.
+#[derive(Debug, Clone)]
+pub struct SyncMatrix<B: Backend> {
+    pub(crate) counts: Option<Tensor<B, 2, Int>>,
+    /// The row of `counts` that stands for each point.
+    pub(crate) row_of: Vec<Option<u32>>,
+    pub(crate) steps: usize,
+}
+
+impl<B: Backend> SyncMatrix<B> {
+    /// How many points there are.
+    pub fn points(&self) -> usize {
+        self.row_of.len()
+    }
+
+    /// S of the neurons that ran `[n, n]`, 32-bit, on the device; none if none ran.
+    pub fn neurons(&self) -> Option<&Tensor<B, 2, Int>> {
+        self.counts.as_ref()
+    }
+
+    /// The neuron of [`SyncMatrix::neurons`] that stands for a point; none for a point that nothing reaches.
+    pub fn neuron_of(&self, point: usize) -> Option<usize> {
+        self.row_of.get(point).copied().flatten().map(|row| row as usize)
+    }
+
+    /// S of the points, row-major `[N, N]`, on the host.
+    pub fn into_values(self) -> Result<Vec<i32>> {
+        let Self { counts, row_of, steps } = self;
+        let (width, counts) = match counts {
+            Some(counts) => (counts.dims()[0], read_ints(counts, "reading S")?),
+            None => (0, Vec::new()),
+        };
+        if width == row_of.len() {
+            return Ok(counts);
+        }
+        let mut values = Vec::with_capacity(row_of.len() * row_of.len());
+        for (i, row) in row_of.iter().enumerate() {
+            values.extend(row_of.iter().enumerate().map(|(j, column)| match (row, column) {
+                (Some(row), Some(column)) => counts[*row as usize * width + *column as usize],
+                _ if i == j => steps as i32,
+                _ => 0,
+            }));
+        }
+        Ok(values)
+    }
 }

@@ -1,6 +1,8 @@
 //! The hot loops in plain tensor operations, for any Burn backend: what the default bodies of [`OcnnOps`] call.
 //!
-//! Nothing larger than a block of rows of an N × N matrix is made, but for the matrices that are the result.
+//! Of an N × N matrix nothing larger than a block of rows is made, but for the matrices that are the result. Bits are
+//! unpacked before they are compared, which takes 4·N·T bytes that no plan counts: these bodies are for backends whose
+//! limits are not known.
 //!
 //! [`OcnnOps`]: crate::OcnnOps
 
@@ -15,6 +17,7 @@ use crate::{
     ops::Network,
 };
 use firebox_backends::Limited;
+use firebox_core::tensor::read_ints;
 
 /// Elements of a block: 64 MiB of f32.
 const BLOCK: usize = 1 << 24;
@@ -280,7 +283,10 @@ fn components<B: Backend>(n: usize, device: &B::Device, links: impl Fn(&[u32]) -
     for range in blocks(n, n) {
         let rows: Vec<u32> = range.map(|i| i as u32).collect();
         let width = n.div_ceil(32);
-        let words: Vec<i32> = links(&rows).into_data().iter::<i32>().collect();
+        let Ok(words) = read_ints(links(&rows), "linking") else {
+            // An operation cannot fail; what is no component tells whoever reads the result.
+            return Tensor::<B, 1, Int>::full([n], -1, (device, DType::I32)).into_primitive();
+        };
         for (&row, words) in rows.iter().zip(words.chunks(width)) {
             set_bits(words).for_each(|j| forest.join(row as usize, j));
         }

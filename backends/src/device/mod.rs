@@ -6,6 +6,8 @@ use firebox_core::{Error, Precision, Result};
 
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
+#[cfg(feature = "rocm")]
+mod rocm;
 #[cfg(feature = "wgpu")]
 pub(crate) mod wgpu;
 
@@ -205,7 +207,7 @@ fn cuda_device(index: Option<usize>) -> Result<Device> {
 #[cfg_attr(not(feature = "rocm"), allow(unused_variables))]
 fn rocm_device(index: Option<usize>) -> Result<Device> {
     #[cfg(feature = "rocm")]
-    return Ok(Device::Rocm(burn_rocm::RocmDevice::new(index.unwrap_or(0))));
+    return rocm::find(index).map(Device::Rocm);
     #[cfg(not(feature = "rocm"))]
     Err(not_compiled_in("rocm"))
 }

@@ -2,7 +2,8 @@
 //!
 //! What is written goes to a temporary file beside its target and is renamed over it at the end, so that whoever
 //! looks finds the old file or the new one. Targets that are no ordinary files (`/dev/null`, `/dev/stdout`, a pipe)
-//! are written to directly, at the end. A symbolic link is followed, not replaced.
+//! are written to directly, at the end, before any file is put in its place: a full disk behind one of them is told
+//! while nothing is there yet. A symbolic link is followed, not replaced.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Seek, Write};
@@ -41,6 +42,14 @@ pub struct Staged {
     outputs: Vec<Output>,
 }
 
+/// Whether `path` stands for standard output: `-`, `/dev/stdout` and its other names, or a link to one of them.
+pub fn is_stdout(path: &Path) -> bool {
+    let named = |path: &Path| STDOUT.iter().any(|name| path == Path::new(name));
+    path.as_os_str() == "-" || follow(path).is_ok_and(|target| named(&target))
+}
+
+const STDOUT: [&str; 3] = ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+
 #[derive(Debug)]
 struct Output {
     path: PathBuf,
@@ -66,6 +75,9 @@ impl Staged {
     /// Fails if the directory is missing, if `path` or an existing file there may not be written, if it is added
     /// for the second time, or as `fill` does.
     pub fn add(&mut self, path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+        if is_stdout(path) {
+            return self.print(fill);
+        }
         let target = follow(path).map_err(|error| unwritable(path, error))?;
         let stream = is_stream(&target);
         if !stream && self.outputs.iter().any(|output| output.target == target) {
@@ -77,9 +89,20 @@ impl Staged {
         Ok(())
     }
 
-    /// Puts everything in its place, in the order in which it was added.
+    /// Keeps what `fill` gives for standard output.
+    pub fn print(&mut self, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+        let path = PathBuf::from("standard output");
+        let content = spool(fill).map(|spool| Content::Copy(spool, Stream::Stdout));
+        let content = content.map_err(|error| unwritable(&path, error))?;
+        self.outputs.push(Output { target: path.clone(), path, content });
+        Ok(())
+    }
+
+    /// Puts everything in its place: streams first, for only they can still fail for want of room, then the files.
     pub fn commit(self) -> Result<()> {
-        for Output { path, target, content } in self.outputs {
+        let (streams, files): (Vec<_>, Vec<_>) =
+            self.outputs.into_iter().partition(|output| matches!(output.content, Content::Copy(..)));
+        for Output { path, target, content } in streams.into_iter().chain(files) {
             let done = match content {
                 Content::Rename(file) => file.persist(&target).map(drop).map_err(|error| error.error),
                 Content::Copy(spool, stream) => copy(spool, stream),
@@ -119,17 +142,9 @@ fn folder(path: &Path) -> &Path {
 }
 
 fn stage(target: &Path, stream: bool, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<Content> {
-    const SPOOL: usize = 1 << 24;
     if stream {
-        let names = ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
-        let stream = if names.iter().any(|name| target == Path::new(name)) {
-            Stream::Stdout
-        } else {
-            Stream::File(OpenOptions::new().append(true).open(target)?)
-        };
-        let mut out = BufWriter::new(SpooledTempFile::new(SPOOL));
-        fill(&mut out)?;
-        return Ok(Content::Copy(out.into_inner().map_err(|error| error.into_error())?, stream));
+        let stream = OpenOptions::new().append(true).open(target)?;
+        return Ok(Content::Copy(spool(fill)?, Stream::File(stream)));
     }
     let existing = target.metadata().ok();
     if existing.is_some() {
@@ -153,15 +168,27 @@ fn stage(target: &Path, stream: bool, fill: impl FnOnce(&mut dyn Write) -> io::R
     Ok(Content::Rename(file))
 }
 
+/// What `fill` gives, in memory, or on the disk if it is much.
+fn spool(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<SpooledTempFile> {
+    const MOST: usize = 1 << 24;
+    let mut out = BufWriter::new(SpooledTempFile::new(MOST));
+    fill(&mut out)?;
+    out.into_inner().map_err(|error| error.into_error())
+}
+
 fn copy(mut spool: SpooledTempFile, stream: Stream) -> io::Result<()> {
     spool.rewind()?;
-    match stream {
+    let copied = match stream {
         Stream::Stdout => {
             let mut out = io::stdout().lock();
-            io::copy(&mut spool, &mut out)?;
-            out.flush()
+            io::copy(&mut spool, &mut out).and_then(|_| out.flush())
         }
         Stream::File(mut out) => io::copy(&mut spool, &mut out).map(drop),
+    };
+    match copied {
+        // Whoever read it has read enough, which is no reason to keep the files from appearing.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
     }
 }
 
@@ -215,6 +242,28 @@ mod tests {
         write(null, |out| out.write_all(b"x")).unwrap();
         assert!(!fs::metadata(null).unwrap().is_file());
         assert!(write(Path::new("/dev/no-such-device"), |_| Ok(())).is_err());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn no_file_appears_if_a_stream_fails() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut staged = Staged::default();
+        staged.add(&folder.path().join("a.csv"), |out| out.write_all(b"a")).unwrap();
+        staged.add(Path::new("/dev/full"), |out| out.write_all(b"b")).unwrap();
+        assert!(matches!(staged.commit(), Err(Error::Io { action: "write", .. })));
+        assert!(names(folder.path()).is_empty());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn standard_output_has_several_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink("/dev/stdout", &link).unwrap();
+        assert!(["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().all(|it| is_stdout(Path::new(it))));
+        assert!(is_stdout(&link));
+        assert!(!["/dev/stderr", "/dev/null", "a.csv", "./-"].iter().any(|it| is_stdout(Path::new(it))));
     }
 
     #[cfg(unix)]

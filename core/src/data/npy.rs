@@ -170,6 +170,7 @@ pub(crate) fn write(table: &Table, out: &mut dyn Write) -> io::Result<()> {
         [column] => match column.cells() {
             Cells::Float(values) => write_array(values, rows, columns, out),
             Cells::Int(values) => write_array(values, rows, columns, out),
+            Cells::Count(values) => write_array(values, rows, columns, out),
         },
         all if all.iter().all(|column| matches!(column.cells(), Cells::Int(_))) => {
             let mut values: Vec<i64> = Vec::with_capacity(rows * columns);

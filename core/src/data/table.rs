@@ -11,8 +11,10 @@ use crate::{Error, Result};
 pub enum Cells {
     /// Real numbers.
     Float(Vec<f64>),
-    /// Whole numbers, such as cluster labels or counts.
+    /// Whole numbers, such as cluster labels.
     Int(Vec<i64>),
+    /// Whole numbers in half the memory, for matrices of counts.
+    Count(Vec<i32>),
 }
 
 impl Cells {
@@ -21,6 +23,7 @@ impl Cells {
         match self {
             Self::Float(values) => values.len(),
             Self::Int(values) => values.len(),
+            Self::Count(values) => values.len(),
         }
     }
 
@@ -34,6 +37,7 @@ impl Cells {
         match self {
             Self::Float(values) => values.get(index).copied().map(Cell::Float),
             Self::Int(values) => values.get(index).copied().map(Cell::Int),
+            Self::Count(values) => values.get(index).copied().map(|value| Cell::Int(value.into())),
         }
     }
 }
@@ -139,6 +143,11 @@ impl Table {
         Self::matrix(names, Cells::Int(values))
     }
 
+    /// [`Table::int_matrix`] of numbers of 32 bits.
+    pub fn count_matrix(names: Vec<String>, values: Vec<i32>) -> Result<Self> {
+        Self::matrix(names, Cells::Count(values))
+    }
+
     fn single(name: String, cells: Cells) -> Self {
         Self { rows: cells.len(), columns: vec![Column { names: vec![name], cells }] }
     }
@@ -192,7 +201,8 @@ impl Table {
     /// Writes the table to `path`, whole or not at all ([`atomic`]), in the format of the path's extension.
     ///
     /// CSV (`.csv`, `.txt`, `.dat`; `.tsv` with tabs) has one header line. NPY is an array of shape (rows) if there
-    /// is one column, else (rows, width), of `i64` if all numbers are whole, else of `f64`. `.cls` wants exactly one
+    /// is one column, else (rows, width), of `i64` if all numbers are whole (`i32` for a matrix of counts alone), else of
+    /// `f64`. `.cls` wants exactly one
     /// column, of whole numbers. `.lrn` takes a column of whole numbers named `label`, `class` or `cluster` for the
     /// class and all others for data. `/dev/stdout` and other paths without an extension that are no ordinary files
     /// get CSV.
@@ -241,6 +251,8 @@ mod tests {
         let row: Vec<Cell> = table.row(1).collect();
         assert_eq!(row, [Cell::Float(-0.25), Cell::Int(3), Cell::Int(4)]);
         assert_eq!(table.row(2).count(), 0);
+        let counts = Table::count_matrix(names.clone(), vec![1, 2, 3, 4]).unwrap();
+        assert_eq!(counts.row(1).collect::<Vec<_>>(), [Cell::Int(3), Cell::Int(4)]);
         assert!(Table::int_matrix(names, vec![1, 2, 3]).is_err());
         assert!(Table::float_matrix(Vec::new(), Vec::new()).is_err());
         assert!(table.beside(Table::ints("y", vec![1])).is_err());

@@ -7,6 +7,8 @@ mod pairs;
 mod step;
 mod sync;
 
+pub(crate) use step::SHARED_ROWS;
+
 use burn::tensor::ops::{FloatTensor, IntTensor};
 use burn_cubecl::{BoolElement, CubeBackend, CubeRuntime, FloatElement, IntElement};
 

@@ -13,6 +13,8 @@ mod thread_per_neuron;
 mod x_threads;
 mod y_threads;
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use burn_cubecl::{CubeRuntime, FloatElement, tensor::CubeTensor};
 use cubecl::prelude::*;
 use firebox_backends::kernel::{adds_atomically, launch};
@@ -90,13 +92,35 @@ fn set_state<F: Float + CubeElement>(state: &Array<F>, trajectory: &mut Array<F>
     }
 }
 
-/// Which way `Auto` takes on this device: units of a row reduce fastest where planes do it by themselves (at every
-/// size measured on an H200); a device without plane arithmetic is better off with one unit a neuron.
+/// Which way `Auto` takes on this device: units of a row reduce fastest where planes do it by themselves; a device
+/// without plane arithmetic is better off with one unit a neuron.
+///
+/// Neither N nor the number of units decides: on an H200 the units of a row were fastest at every size measured, few
+/// neurons (which leave most of the device idle with a unit each) and many. What does depend on N and the device is how
+/// many neurons a row of units shares, [`shared_rows`].
 pub(crate) fn resolve(matvec: Matvec, plane: Option<u32>) -> Matvec {
     match matvec {
         Matvec::Auto if plane == Some(WIDTH) => Matvec::XThreads,
         Matvec::Auto => Matvec::ThreadPerNeuron,
         chosen => chosen,
+    }
+}
+
+/// Parity tests set this to 1, 2 or 4 for what [`shared_rows`] would choose for sizes that no reference can follow; else 0.
+pub(crate) static SHARED_ROWS: AtomicU32 = AtomicU32::new(0);
+
+/// How many neurons a row of units shares in `XThreads`. Four share every coordinate read; below that many in flight,
+/// more rows of units matter more.
+fn shared_rows<R: CubeRuntime>(client: &ComputeClient<R>, n: u32) -> u32 {
+    match SHARED_ROWS.load(Ordering::Relaxed) {
+        0 => {}
+        forced => return forced,
+    }
+    let in_flight = client.properties().hardware.num_streaming_multiprocessors.map_or(1 << 12, |sm| sm * 16);
+    match n / in_flight {
+        0..=1 => 1,
+        2..=3 => 2,
+        _ => 4,
     }
 }
 
@@ -108,28 +132,20 @@ struct Launch<R: CubeRuntime, F> {
     n: u32,
     d: u32,
     self_term: F,
+    /// Neurons a row of units shares (`XThreads`): 1, 2 or 4.
+    rows: u32,
 }
 
 impl<R: CubeRuntime, F: FloatElement> Launch<R, F> {
     /// Computes row `step` + 1 of the trajectory from row `step`.
     fn run(&self, step: u32, matvec: Matvec, strengths: bool) {
         let client = &self.trajectory.client;
-        let hardware = &client.properties().hardware;
         let plane = launch::plane(client);
         let units = launch::units_within(client, 256);
-        // Four neurons a row share every coordinate read; below that many in flight, more rows of units matter more.
-        let in_flight = hardware.num_streaming_multiprocessors.map_or(1 << 12, |sm| sm * 16);
-        let rows = if self.n >= 4 * in_flight {
-            4
-        } else if self.n >= 2 * in_flight {
-            2
-        } else {
-            1
-        };
         let plan = Plan {
             d: self.d,
             strengths,
-            rows: if matvec == Matvec::XThreads { rows } else { 1 },
+            rows: if matvec == Matvec::XThreads { self.rows } else { 1 },
             planes: plane == Some(WIDTH) && matvec == Matvec::XThreads,
             units: if matvec == Matvec::ThreadPerNeuron { units } else { WIDTH * HEIGHT },
             // CubeCL 0.10 writes an atomic store of a double that CUDA has no function for.
@@ -189,6 +205,7 @@ pub(super) fn strengths<R: CubeRuntime, F: FloatElement>(
         n: n as u32,
         d: d as u32,
         self_term: F::new(if self_coupling { 1.0 } else { 0.0 }),
+        rows: shared_rows(&rows.client, n as u32),
     };
     launch.run(0, resolve(Matvec::Auto, launch::plane(&rows.client)), true);
     let row = burn_cubecl::kernel::slice(rows, &[1..2, 0..n]);
@@ -235,6 +252,7 @@ pub(super) fn steps<R: CubeRuntime, F: FloatElement>(
         n: n as u32,
         d: if stored { 0 } else { d as u32 },
         self_term: F::new(if self_coupling { 1.0 } else { 0.0 }),
+        rows: shared_rows(&client, n as u32),
     };
     let matvec = resolve(matvec, launch::plane(&client));
     for step in 0..steps {

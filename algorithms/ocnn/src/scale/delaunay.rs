@@ -1,15 +1,20 @@
 //! The mean distance to the Delaunay neighbours, in 1 to 5 dimensions.
 //!
-//! In the plane the triangulation is that of the crate `spade`; in 3 to 5 dimensions our own ([`Triangulation`]): the one maintained crate
-//! for them, `delaunay` 0.7.8, takes 20 s for 4 000 points in 3-D, 6 s for 212 in 4-D, and drops points of lattices.
+//! In the plane the triangulation is that of the crate `spade`; in 3 to 5 dimensions our own ([`Triangulation`]). The one maintained crate
+//! for them is `delaunay`: 0.8 needs Rust 1.97, newer than this workspace's 1.95, and 0.7.8, the last before it, takes 20 s for 4 000
+//! points in 3-D, 6 s for 212 in 4-D, and loses points of lattices.
 
 use super::grid::{Frame, Grid};
 use super::simplices::{Stopped, Triangulation};
+use firebox_core::{Observer, observe::checkpoint};
 use spade::{DelaunayTriangulation, Point2, Triangulation as _};
 
 /// Memory for simplices, in bytes; beyond it a triangulation stops. About 29 million in 3-D, 24 million in 4-D, 20 million in 5-D.
 /// Reading the neighbours off takes as much again.
 const MEMORY: usize = 1 << 30;
+
+/// Points inserted between two words to the observer: some tens of milliseconds in 5-D.
+const ROUND: usize = 256;
 
 /// The result, in the unit of the points.
 pub(super) struct Neighbours {
@@ -26,6 +31,8 @@ pub(super) enum Failure {
     Flat(usize),
     /// The triangulation needs more memory than [`MEMORY`].
     TooMany,
+    /// The observer wanted it stopped.
+    Cancelled,
     /// A point was left without neighbours, or the triangulation contradicts itself: a mistake in the software, not in the data.
     Unsound,
 }
@@ -38,21 +45,30 @@ impl std::fmt::Display for Failure {
             Self::Flat(2) => f.write_str("points lie on a plane, or too near one to tell"),
             Self::Flat(rank) => write!(f, "points lie on a flat of {rank} dimensions, or too near one to tell"),
             Self::TooMany => write!(f, "the Delaunay triangulation needs more than {} MiB", MEMORY >> 20),
+            Self::Cancelled => f.write_str("stopped on request"),
             Self::Unsound => f.write_str("the Delaunay triangulation failed its check"),
         }
     }
 }
 
 /// The mean of means for points of d = 1…5 columns, row by row, not all equal.
-pub(super) fn mean(points: &[f64], d: usize, frame: &Frame) -> Result<Neighbours, Failure> {
+pub(super) fn mean(points: &[f64], d: usize, frame: &Frame, observer: &dyn Observer) -> Result<Neighbours, Failure> {
     match d {
         1 => line(points, frame),
-        2 => plane(points, frame),
-        3 => solid::<4>(points, frame),
-        4 => solid::<5>(points, frame),
-        5 => solid::<6>(points, frame),
+        2 => plane(points, frame, observer),
+        3 => solid::<4>(points, frame, observer),
+        4 => solid::<5>(points, frame, observer),
+        5 => solid::<6>(points, frame, observer),
         _ => Err(Failure::Unsound),
     }
+}
+
+/// Tells the observer, every [`ROUND`] points, how many of `total` are in.
+fn tell(observer: &dyn Observer, inserted: usize, total: usize) -> Result<(), Failure> {
+    if !inserted.is_multiple_of(ROUND) {
+        return Ok(());
+    }
+    checkpoint(observer, "scale", inserted as u64, total as u64).map_err(|_| Failure::Cancelled)
 }
 
 /// On a line the neighbours are the next points on either side.
@@ -69,13 +85,14 @@ fn line(points: &[f64], frame: &Frame) -> Result<Neighbours, Failure> {
     Ok(Neighbours { mean, merged: points.len() - units.len() })
 }
 
-fn plane(points: &[f64], frame: &Frame) -> Result<Neighbours, Failure> {
+fn plane(points: &[f64], frame: &Frame, observer: &dyn Observer) -> Result<Neighbours, Failure> {
     let grid = Grid::<3>::new(points, frame);
     grid.corners().map_err(Failure::Flat)?;
     // Not `bulk_load`: its sweep takes n² steps on a convex curve. In the grid's order each point lies near the one before, the hint.
     let mut triangulation = DelaunayTriangulation::<Point2<f64>>::new();
     let mut last = None;
-    for &[x, y, _] in &grid.points {
+    for (index, &[x, y, _]) in grid.points.iter().enumerate() {
+        tell(observer, index, grid.points.len())?;
         let inserted = match last {
             Some(hint) => triangulation.insert_with_hint(Point2::new(x, y), hint),
             None => triangulation.insert(Point2::new(x, y)),
@@ -103,13 +120,16 @@ fn plane(points: &[f64], frame: &Frame) -> Result<Neighbours, Failure> {
     Ok(Neighbours { mean, merged: grid.merged })
 }
 
-fn solid<const N: usize>(points: &[f64], frame: &Frame) -> Result<Neighbours, Failure> {
+fn solid<const N: usize>(points: &[f64], frame: &Frame, observer: &dyn Observer) -> Result<Neighbours, Failure> {
     let grid = Grid::<N>::new(points, frame);
     let corners = grid.corners().map_err(Failure::Flat)?;
     let limit = MEMORY / (2 * N * size_of::<u32>() + size_of::<u32>());
-    let triangulation = Triangulation::build(&grid.points, corners, 0..grid.points.len() as u32, limit).map_err(
+    let total = grid.points.len();
+    let go_on = |inserted| tell(observer, inserted, total).is_ok();
+    let triangulation = Triangulation::build(&grid.points, corners, 0..total as u32, limit, go_on).map_err(
         |stopped| match stopped {
             Stopped::TooMany => Failure::TooMany,
+            Stopped::OnRequest => Failure::Cancelled,
             Stopped::Inconsistent => Failure::Unsound,
         },
     )?;

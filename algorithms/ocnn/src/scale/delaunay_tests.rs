@@ -2,6 +2,7 @@
 
 use super::super::tests::Random;
 use super::*;
+use firebox_core::Silent;
 use std::collections::BTreeSet;
 
 type Edges = BTreeSet<(u32, u32)>;
@@ -78,7 +79,7 @@ fn triangulate<const N: usize>(points: &[f64], what: &str) -> (Edges, Grid<N>) {
     let grid = Grid::<N>::new(points, &frame);
     let corners = grid.corners().unwrap_or_else(|rank| panic!("{what}: flat of {rank} dimensions"));
     let count = grid.points.len() as u32;
-    let triangulation = Triangulation::build(&grid.points, corners, 0..count, usize::MAX)
+    let triangulation = Triangulation::build(&grid.points, corners, 0..count, usize::MAX, |_| true)
         .unwrap_or_else(|stopped| panic!("{what}: {stopped:?}"));
     assert!(triangulation.is_delaunay(), "{what}");
     let mut edges = Edges::new();
@@ -107,7 +108,8 @@ fn neighbours_are_those_of_brute_force() {
                 let expected = brute_force(&scaled);
                 assert_eq!(edges, expected, "{what}");
                 let frame = Frame::around(&points, N - 1).expect("points that differ");
-                let found = mean(&points, N - 1, &frame).unwrap_or_else(|failure| panic!("{what}: {failure}")).mean;
+                let found =
+                    mean(&points, N - 1, &frame, &Silent).unwrap_or_else(|failure| panic!("{what}: {failure}")).mean;
                 let by_hand = frame.length(mean_over(&scaled, &expected));
                 assert!((found - by_hand).abs() < 1e-13, "{what}: {found}, by hand {by_hand}");
             }
@@ -127,7 +129,7 @@ fn plane_agrees_with_spade() {
         let (edges, grid) = triangulate::<3>(&points, "plane");
         let frame = Frame::around(&points, 2).expect("points that differ");
         let ours = frame.length(Grid::<3>::units(mean_over(&grid.points, &edges)));
-        let spade = plane(&points, &frame).unwrap_or_else(|failure| panic!("seed {seed}: {failure}")).mean;
+        let spade = plane(&points, &frame, &Silent).unwrap_or_else(|failure| panic!("seed {seed}: {failure}")).mean;
         assert!((ours - spade).abs() < 1e-13 * spade, "seed {seed}: {ours}, spade {spade}");
     }
 }
@@ -185,7 +187,7 @@ fn hard_points() {
                 let what = format!("{kind}, {n} points in {}-D, seed {seed}", N - 1);
                 let points = hard(kind, n, N - 1, seed);
                 let frame = Frame::around(&points, N - 1).unwrap_or_else(|| panic!("{what}"));
-                let found = mean(&points, N - 1, &frame).unwrap_or_else(|failure| panic!("{what}: {failure}"));
+                let found = mean(&points, N - 1, &frame, &Silent).unwrap_or_else(|failure| panic!("{what}: {failure}"));
                 let (edges, grid) = triangulate::<N>(&points, &what);
                 let ours = frame.length(Grid::<N>::units(mean_over(&grid.points, &edges)));
                 // In the plane `spade` may cut points of one circle another way than we do here.
@@ -206,7 +208,7 @@ fn a_parabola_takes_no_time() {
     let points = hard("moment curve", 100_000, 2, 0);
     let frame = Frame::around(&points, 2).expect("points that differ");
     let start = std::time::Instant::now();
-    let found = plane(&points, &frame).unwrap_or_else(|failure| panic!("{failure}"));
+    let found = plane(&points, &frame, &Silent).unwrap_or_else(|failure| panic!("{failure}"));
     assert!(found.mean > 0.0 && start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
 }
 
@@ -216,6 +218,6 @@ fn a_limit_stops_it() {
     let frame = Frame::around(&points, 3).expect("points that differ");
     let grid = Grid::<4>::new(&points, &frame);
     let corners = grid.corners().expect("a volume");
-    let stopped = Triangulation::build(&grid.points, corners, 0..400, 10_000).err();
+    let stopped = Triangulation::build(&grid.points, corners, 0..400, 10_000, |_| true).err();
     assert_eq!(stopped, Some(Stopped::TooMany));
 }

@@ -14,6 +14,7 @@ mod knn;
 mod predicates;
 mod simplices;
 
+use firebox_core::{Observer, Silent};
 use grid::Frame;
 use serde::{Deserialize, Serialize};
 
@@ -96,6 +97,9 @@ pub enum ScaleError {
     /// k = 0.
     #[error("the scale needs at least 1 nearest neighbour, not 0")]
     ZeroNeighbours,
+    /// The observer wanted it stopped.
+    #[error("stopped on request")]
+    Cancelled,
     /// The given or computed scale cannot be used.
     #[error("a scale of {a} is of no use: it must be finite and above 0")]
     OutOfRange {
@@ -124,6 +128,20 @@ pub fn find(points: &[f64], d: usize, scale: &Scale) -> Result<ScaleFound, Scale
 /// # Errors
 /// As [`find`].
 pub fn find_rounded(points: &[f64], d: usize, scale: &Scale, epsilon: f64) -> Result<ScaleFound, ScaleError> {
+    find_observed(points, d, scale, epsilon, &Silent)
+}
+
+/// [`find_rounded`], watched: triangulating takes its time.
+///
+/// # Errors
+/// As [`find`]; [`ScaleError::Cancelled`] if the observer wants it stopped.
+pub fn find_observed(
+    points: &[f64],
+    d: usize,
+    scale: &Scale,
+    epsilon: f64,
+    observer: &dyn Observer,
+) -> Result<ScaleFound, ScaleError> {
     if let Scale::Fixed(a) = *scale {
         return checked(a, "fixed", None);
     }
@@ -151,7 +169,7 @@ pub fn find_rounded(points: &[f64], d: usize, scale: &Scale, epsilon: f64) -> Re
             let reason = if d > MAX_DELAUNAY_DIMENSIONS {
                 format!("points have more than {MAX_DELAUNAY_DIMENSIONS} columns")
             } else {
-                match delaunay::mean(points, d, &frame) {
+                match delaunay::mean(points, d, &frame, observer) {
                     Ok(found) => {
                         let notice = (found.merged > 0).then(|| {
                             format!(
@@ -161,6 +179,7 @@ pub fn find_rounded(points: &[f64], d: usize, scale: &Scale, epsilon: f64) -> Re
                         });
                         return checked(found.mean, "delaunay", notice);
                     }
+                    Err(delaunay::Failure::Cancelled) => return Err(ScaleError::Cancelled),
                     Err(failure) => failure.to_string(),
                 }
             };

@@ -17,6 +17,8 @@ const INFINITY: u32 = u32::MAX;
 pub(super) enum Stopped {
     /// More simplices than allowed. Their number can grow with the power ⌈d/2⌉ of the number of points.
     TooMany,
+    /// Whoever is asked after each point did not want to go on.
+    OnRequest,
     /// The simplices contradict one another. Exact signs rule that out; checked so that a mistake here ends in a message, not in a panic.
     Inconsistent,
 }
@@ -45,12 +47,13 @@ pub(super) struct Triangulation<'a, const N: usize> {
 
 impl<'a, const N: usize> Triangulation<'a, N> {
     /// Triangulates distinct points. `corners` are N of them that span a volume; `order` lists the others in the order of insertion, which
-    /// decides the speed; `limit` is the largest number of simplices kept at once.
+    /// decides the speed; `limit` is the largest number of simplices kept at once; `go_on` is asked before each insertion, with their number.
     pub(super) fn build(
         points: &'a [[f64; N]],
         mut corners: [u32; N],
         order: impl Iterator<Item = u32>,
         limit: usize,
+        go_on: impl Fn(usize) -> bool,
     ) -> Result<Self, Stopped> {
         match orientation(&corners.map(|corner| points[corner as usize])) {
             Ordering::Equal => return Err(Stopped::Inconsistent),
@@ -83,6 +86,9 @@ impl<'a, const N: usize> Triangulation<'a, N> {
         this.marks = vec![1; N + 1];
         let mut stamp = 1;
         for point in order.filter(|point| !corners.contains(point)) {
+            if !go_on(stamp as usize) {
+                return Err(Stopped::OnRequest);
+            }
             stamp += 1;
             this.insert(point, stamp)?;
         }

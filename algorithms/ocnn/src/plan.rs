@@ -1,0 +1,85 @@
+//! What will run, and the memory it takes.
+
+use firebox_backends::limits::{Buffer, admit};
+use firebox_core::{Context, Result};
+
+use crate::{
+    OcnnConfig, OcnnOps,
+    config::{Linking, Sync, Weights},
+    neurons::Neurons,
+    ops::Matvec,
+    record::BATCH,
+};
+
+/// Up to this dimension a weight is recomputed faster than it is read.
+const NEAR: usize = 8;
+
+/// What will run, and the memory it takes.
+pub(crate) struct Plan {
+    /// Whether weights are stored.
+    pub(crate) stored: bool,
+    pub(crate) matvec: Matvec,
+    /// Steps recorded at once.
+    pub(crate) period: usize,
+    pub(crate) bytes: u64,
+    pub(crate) strategy: String,
+}
+
+impl Plan {
+    /// Chooses what runs on the context's device, or says what does not fit there.
+    pub(crate) fn new<B: OcnnOps>(config: &OcnnConfig, neurons: &Neurons, context: &Context<B>) -> Result<Self> {
+        let (n, d) = (neurons.len() as u128, neurons.d as u128);
+        let float = size_of::<B::FloatElem>();
+        let (matvec, shared) = B::ocnn_strategy(&context.device, config.matvec)?;
+        // A word holds 32 steps: without S, a period that does not fill its last word would waste bits in every one.
+        let whole_words = config.sync == Sync::Phase && !config.keep_sync;
+        let period = if whole_words { config.period.next_multiple_of(32) } else { config.period };
+        let period = period.min(config.steps.max(config.transient));
+        let records = (config.steps as u128).div_ceil(period as u128);
+
+        let mut plan = vec![
+            Buffer::new("points, strengths", (d + 3) * n, float),
+            Buffer::new("a period's outputs", (period as u128 + 2) * 2 * n, float),
+        ];
+        match (config.sync, config.keep_sync) {
+            (_, true) => plan.push(Buffer::new("the synchronisation matrix S", n * n, 4)),
+            // Joined at the end: for a moment the parts and the whole are there.
+            (Sync::Phase, false) => {
+                let words = records * period.div_ceil(32) as u128;
+                plan.extend([0, 1].map(|_| Buffer::new("signs of all steps", words * n, 4)));
+            }
+            (Sync::Fragmentary, false) => {
+                plan.extend([0, 1].map(|_| Buffer::new("outputs of all steps", records * period as u128 * n, float)));
+            }
+        }
+        plan.push(match config.linking {
+            _ if config.keep_sync => Buffer::new("rows of S", 2 * n.min(BATCH as u128) * n, 4),
+            Linking::UnionFind => Buffer::new("components", 2 * n, 4),
+            Linking::BreadthFirst => Buffer::new("rows of links", BATCH as u128 * n.div_ceil(32), 4),
+        });
+        let matrix = Buffer::new("the weights J", n * n, float);
+        let with_matrix: Vec<Buffer> = plan.iter().cloned().chain([matrix]).collect();
+
+        let help = if config.keep_sync {
+            "leave out S (no --sync-matrix), take fewer points, or a device with more memory"
+        } else {
+            "use --weights on-the-fly, fewer --steps, fewer points, or a device with more memory"
+        };
+        let (stored, bytes) = match config.weights {
+            Weights::OnTheFly => (false, admit(context, &plan, help)?),
+            Weights::Stored => (true, admit(context, &with_matrix, help)?),
+            Weights::Auto if neurons.d <= NEAR => (false, admit(context, &plan, help)?),
+            Weights::Auto => match admit(context, &with_matrix, help) {
+                Ok(bytes) => (true, bytes),
+                Err(_) => (false, admit(context, &plan, help)?),
+            },
+        };
+        let linking = match config.linking {
+            _ if config.keep_sync => "breadth-first over S",
+            Linking::UnionFind => "union-find",
+            Linking::BreadthFirst => "breadth-first",
+        };
+        let weights = if stored { "stored weights" } else { "weights on the fly" };
+        Ok(Self { stored, matvec, period, bytes, strategy: format!("{weights}, {shared}, {linking}") })
+    }
+}

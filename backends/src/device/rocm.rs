@@ -1,0 +1,31 @@
+//! ROCm devices. CubeCL panics when the HIP libraries or the device are missing, so they are probed first.
+
+use burn_rocm::RocmDevice;
+use cubecl_hip_sys::{HIP_SUCCESS, hipGetDeviceCount, is_available};
+use firebox_core::{Error, Result};
+
+fn missing(index: Option<usize>, what: impl Into<String>, help: &str) -> Error {
+    let backend = index.map_or("rocm".into(), |i| format!("rocm:{i}"));
+    Error::Device { backend, what: what.into(), help: help.into() }
+}
+
+/// The device, once the libraries were found and it is one of those they count.
+pub(crate) fn find(index: Option<usize>) -> Result<RocmDevice> {
+    if !is_available() {
+        return Err(missing(
+            index,
+            "the HIP libraries (libamdhip64, libhiprtc) were not found",
+            "install ROCm and set ROCM_PATH, or use --backend wgpu or ndarray",
+        ));
+    }
+    let mut count = 0;
+    // SAFETY: the library is there, and writes one number to where the pointer says.
+    let status = unsafe { hipGetDeviceCount(&mut count) };
+    let count = if status == HIP_SUCCESS { usize::try_from(count).unwrap_or(0) } else { 0 };
+    let wanted = index.unwrap_or(0);
+    if wanted >= count {
+        let what = format!("there is no ROCm device {wanted}; {count} found (HIP status {status})");
+        return Err(missing(index, what, "count from 0, and check that rocminfo lists the device"));
+    }
+    Ok(RocmDevice::new(wanted))
+}

@@ -1,0 +1,258 @@
+//! What the program refuses: files, arguments and devices that will not do, and 200 command lines of parts drawn at
+//! random.
+
+#![allow(clippy::unwrap_used)]
+
+use std::{fs, time::Instant};
+
+use firebox_core::random::Random;
+use firebox_tests::program::{BACKENDS, NINE, Program};
+
+fn program() -> Program {
+    Program::new(env!("CARGO_BIN_EXE_firebox-under-test"))
+}
+
+#[test]
+fn bad_files_are_refused_with_their_place() {
+    let program = program();
+    for (name, bytes) in [
+        ("empty.csv", ""),
+        ("header.csv", "x,y\n"),
+        ("ragged.csv", "x,y\n1,2\n3,4\n5\n"),
+        ("text.csv", "x,y\n1,2\n3,four\n5,6\n"),
+        ("gap.csv", "x,y\n1,2\n3,\n5,6\n"),
+        ("nan.csv", "x,y\n1,2\nnan,4\n5,6\n"),
+        ("inf.csv", "1 2\n3 4\n5 -inf\n"),
+        ("one.csv", "x,y\n1,2\n"),
+        ("two.csv", "x,y\n1,2\n3,4\n"),
+        ("equal.csv", "x,y\n1,2\n1,2\n1,2\n1,2\n"),
+        ("nine.csv", NINE),
+        ("short.lrn", "% 3\n% 3\n% 9\t1\t1\n1\t1\t2\n2\t3\t4\n"),
+        ("keys.cls", "% 9\n1\t1\n2\t1\n3\t1\n4\t1\n5\t1\n6\t1\n7\t1\n8\t1\n10\t1\n"),
+        ("few.cls", "% 2\n1\t1\n2\t1\n"),
+        ("bad.npy", "\u{93}NUMPY"),
+        ("points.xlsx", "PK"),
+        ("binary.csv", "\0\u{1}\u{2}\n"),
+    ] {
+        program.write(name, bytes);
+    }
+    program.write("latin.csv", [b"x,y\n1,2\n3,\xe9\n".as_slice()].concat());
+    fs::create_dir(program.path().join("folder.csv")).unwrap();
+    let before = program.files();
+    for (input, says) in [
+        ("missing.csv", "cannot read missing.csv: No such file"),
+        ("empty.csv", "empty.csv: the file is empty"),
+        ("header.csv", "header.csv: there are no rows"),
+        ("ragged.csv", "ragged.csv, line 4: 1 fields, but line 1 has 2"),
+        ("text.csv", "text.csv, line 3, column y: \"four\" is not a number"),
+        ("gap.csv", "gap.csv, line 3, column y: the field is empty"),
+        ("nan.csv", "nan.csv, line 3, column x: \"nan\" is not a finite number"),
+        ("inf.csv", "inf.csv, line 3, column C2: \"-inf\" is not a finite number"),
+        ("one.csv", "no second one"),
+        ("two.csv", "at least 3 different points, here are 2"),
+        ("equal.csv", "points are equal"),
+        ("short.lrn", "short.lrn, line 1: the header promises 3 rows, and there are 2"),
+        ("nine.csv --labels keys.cls", "keys.cls: 1 of 9 points have no class; the first is the one with key 9"),
+        ("nine.csv --labels few.cls", "few.cls: 7 of 9 points have no class"),
+        ("nine.csv --labels missing.cls", "cannot read missing.cls"),
+        ("nine.csv --label class", "nine.csv: there is no column \"class\""),
+        ("nine.csv --label x --labels keys.cls", "cannot be used with"),
+        ("keys.cls", "keys.cls: a .cls holds classes"),
+        ("bad.npy", "bad.npy"),
+        ("points.xlsx", "points.xlsx: unknown extension .xlsx"),
+        ("binary.csv", "binary.csv"),
+        ("latin.csv", "latin.csv"),
+        ("folder.csv", "cannot read folder.csv"),
+    ] {
+        let args = format!("ocnn {input} --threshold 0.5 --backend ndarray -o out.csv --plot p.svg --report r.json");
+        let done = program.run(&args).refuse(says);
+        let usage = done.err.contains("Usage:");
+        assert!(usage || done.err.contains("help: "), "{input}: no help in {}", done.err);
+        assert_eq!(program.files(), before, "{input}");
+    }
+}
+
+#[test]
+fn bad_arguments_are_refused() {
+    let program = program();
+    program.write("nine.csv", NINE);
+    fs::create_dir(program.path().join("folder.csv")).unwrap();
+    let before = program.files();
+    for (args, says) in [
+        ("--threshold 0", "threshold = 0: must lie between 0 and 1"),
+        ("--threshold 1", "threshold = 1: "),
+        ("--threshold -1", "threshold = -1: "),
+        ("--threshold 1.5", "threshold = 1.5: "),
+        ("--threshold nan", "threshold = NaN: "),
+        ("--threshold inf", "threshold = inf: "),
+        ("--threshold x", "invalid value 'x' for '--threshold <THETA>'"),
+        ("", "--threshold <THETA>"),
+        ("--threshold .5 --steps 0", "steps = 0: "),
+        ("--threshold .5 --steps -1", "-1"),
+        ("--threshold .5 --steps 16777217", "steps = 16777217: "),
+        ("--threshold .5 --steps 99999999999999999999", "'--steps <T>'"),
+        ("--threshold .5 --transient 4294967296", "transient = 4294967296: "),
+        ("--threshold .5 --period 0", "period = 0: "),
+        ("--threshold .5 --scale -2", "scale = -2: "),
+        ("--threshold .5 --scale nan", "scale = NaN: "),
+        ("--threshold .5 --scale nearest:0", "scale = nearest:0: "),
+        ("--threshold .5 --scale nearest:-1", "neither delaunay"),
+        ("--threshold .5 --scale far", "'far' is neither delaunay"),
+        ("--threshold .5 --sync fragmentary", "epsilon = not given: fragmentary synchronisation needs it"),
+        ("--threshold .5 --sync fragmentary --epsilon 0", "epsilon = 0: "),
+        ("--threshold .5 --sync fragmentary --epsilon nan", "epsilon = NaN: "),
+        ("--threshold .5 --epsilon 0.1", "epsilon = 0.1: has no meaning in phase"),
+        ("--threshold .5 --backend gpu", "unknown backend 'gpu'"),
+        ("--threshold .5 --backend wgpu:x", "'x' is no device index"),
+        ("--threshold .5 --backend wgpu:99", "wgpu:99"),
+        ("--threshold .5 --backend ndarray:0", "one device only"),
+        ("--threshold .5 --backend rocm", "not compiled in"),
+        ("--threshold .5 --precision f16", "'f16'"),
+        ("--threshold .5 --seed -1", "-1"),
+        ("--threshold .5 --memory-limit lots", "'lots' is no size"),
+        ("--threshold .5 --matvec z-threads", "'z-threads'"),
+        ("--threshold .5 --matvec x-threads", "matvec = x-threads: "),
+        ("--threshold .5 -q -v", "cannot be used with"),
+        ("--threshold .5 -o none/out.csv", "cannot write none/out.csv: No such file"),
+        ("--threshold .5 -o folder.csv", "cannot write folder.csv"),
+        ("--threshold .5 -o nine.csv/out.csv", "cannot write nine.csv/out.csv"),
+        ("--threshold .5 -o out.xyz", "out.xyz: unknown extension .xyz"),
+        ("--threshold .5 -o out", "out: the name has no extension"),
+        ("--threshold .5 --plot p.gif", "p.gif"),
+        ("--threshold .5 --sync-matrix s.xyz", "s.xyz: unknown extension .xyz"),
+        ("--threshold .5 -o s.npy --sync-matrix s.npy", "two outputs"),
+        ("--threshold .5 --report none/r.json", "cannot write none/r.json"),
+        ("--threshold .5 nine.csv", "unexpected argument 'nine.csv'"),
+        ("--threshold .5 --nonsense", "unexpected argument '--nonsense'"),
+    ] {
+        let backend = if args.contains("--backend") { "" } else { "--backend ndarray" };
+        program.run(&format!("ocnn nine.csv {backend} {args}")).refuse(says);
+        assert_eq!(program.files(), before, "{args}");
+    }
+}
+
+#[test]
+fn devices_that_cannot_are_refused() {
+    let program = program();
+    program.write("nine.csv", NINE);
+    let here = program.backends(&BACKENDS);
+    let run = |args: &str| program.run(&format!("ocnn nine.csv --threshold 0.5 -o out.csv {args}"));
+    if here.contains(&"wgpu") {
+        run("--backend wgpu --precision f64").refuse("wgpu does not compute 64-bit floats rightly");
+    }
+    if !here.contains(&"cuda") {
+        run("--backend cuda").refuse("help: install the driver");
+    }
+    for backend in here {
+        let done = run(&format!("--backend {backend} --memory-limit 1KiB --steps 100000"));
+        let err = done.refuse("(1024 bytes) is the --memory-limit").err;
+        let needed: u64 =
+            err.split("needs ").nth(1).and_then(|it| it.split(['(', ' ']).nth(3)).unwrap().parse().unwrap();
+        assert!(needed > 1024, "{err}");
+    }
+    assert_eq!(program.files(), ["nine.csv"]);
+}
+
+#[test]
+fn a_matrix_past_the_largest_buffer_is_refused() {
+    let program = program();
+    let list = program.run("backends --format json").succeed().json();
+    for backend in program.backends(&BACKENDS) {
+        let kind = |name: &str| name.split(':').next() == Some(backend);
+        let mut listed = list.as_array().unwrap().iter().filter(|it| it["name"].as_str().is_some_and(kind));
+        let Some(largest) = listed.find_map(|it| it["largest_buffer"].as_u64()) else { continue };
+        let points = (largest / 4).isqrt() + 1;
+        program.run(&format!("generate uniform --points {points} -o points.csv")).succeed();
+        let args = format!("ocnn points.csv --threshold 0.5 --weights stored --backend {backend} -o out.csv");
+        program.run(&args).refuse("is the largest buffer it has");
+        assert_eq!(program.files(), ["points.csv"]);
+        // 8000 points have 256 MB of counts.
+        if largest < 256_000_000 {
+            let args = format!("bench ocnn figure4 --points 8000 --backend {backend}");
+            program.run(&args).refuse("the synchronisation matrix S needs 244.14 MiB");
+        }
+    }
+}
+
+/// 200 command lines of parts drawn at random: whatever they mean, the program ends as it should.
+#[test]
+fn no_command_line_makes_the_program_panic() {
+    const INPUTS: [&str; 12] = [
+        "nine.csv",
+        "nine.csv",
+        "nine.csv",
+        "line.csv",
+        "wide.csv",
+        "equal.csv",
+        "huge.csv",
+        "tiny.csv",
+        "two.csv",
+        "one.csv",
+        "empty.csv",
+        "missing.csv",
+    ];
+    const PARTS: [(&str, &[&str]); 15] = [
+        ("--threshold", &["0.5", "0.8", "0.001", "0.999999999", "1e-300", "1", "-0.5", "nan", ""]),
+        ("--sync", &["phase", "fragmentary", "both"]),
+        ("--epsilon", &["0.1", "0.35", "1e-30", "1e300", "2", "0", "inf"]),
+        ("--steps", &["1", "2", "31", "32", "33", "64", "100", "0", "x"]),
+        ("--transient", &["0", "1", "40", "100", "-1"]),
+        ("--period", &["1", "2", "31", "33", "64", "65536", "65537"]),
+        ("--scale", &["delaunay", "nearest", "nearest:1", "nearest:1000", "1", "1e-300", "1e300", "0", "5e-324"]),
+        ("--weights", &["auto", "stored", "on-the-fly"]),
+        ("--matvec", &["auto", "thread-per-neuron", "x-threads", "y-threads"]),
+        ("--linking", &["union-find", "breadth-first"]),
+        ("--precision", &["f32", "f64"]),
+        ("--seed", &["0", "18446744073709551615", "18446744073709551616"]),
+        ("--memory-limit", &["0", "1KiB", "100KiB", "1GiB", "99999999T"]),
+        ("--label", &["x", "1", "2", "3", "none", ""]),
+        ("--sync-matrix", &["s.npy", "s.csv", "s.cls", "none/s.csv"]),
+    ];
+    const FLAGS: [&str; 10] = [
+        "--self-coupling",
+        "-q",
+        "-v",
+        "-oout.csv",
+        "-oout.cls",
+        "-oout.lrn",
+        "--plot=p.svg",
+        "--plot=p.png",
+        "--format=json",
+        "--report=r.json",
+    ];
+    let program = program();
+    program.write("nine.csv", NINE);
+    program.write("line.csv", "x,y\n0,0\n1,1\n2,2\n3,3\n50,50\n");
+    program.write("wide.csv", "1 2 3 4 5 6 7 8 9\n9 8 7 6 5 4 3 2 1\n1 1 1 1 1 1 1 1 1\n2 2 2 2 2 3 3 3 3\n");
+    program.write("equal.csv", "x,y\n1,1\n1,1\n1,1\n");
+    program.write("huge.csv", "x,y\n1e308,-1e308\n-1e308,1e308\n1e308,1e308\n0,0\n");
+    program.write("tiny.csv", "x,y\n0,5e-324\n5e-324,0\n0,0\n1e-310,1e-310\n");
+    program.write("two.csv", "x,y\n1,2\n3,4\n");
+    program.write("one.csv", "x,y\n1,2\n");
+    program.write("empty.csv", "");
+    let wgpu = program.backends(&["ndarray", "wgpu"]).contains(&"wgpu");
+
+    let seed = std::env::var("FIREBOX_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
+    println!("FIREBOX_SEED={seed}");
+    let mut random = Random::new(seed, 0);
+    let mut below = |n: usize| (random.bits() % n as u64) as usize;
+    let (start, mut codes) = (Instant::now(), [0; 3]);
+    for run in 0..200 {
+        let mut args = vec!["ocnn", INPUTS[below(INPUTS.len())], "--backend"];
+        args.push(if wgpu && run % 16 == 0 { "wgpu" } else { "ndarray" });
+        for (at, (name, values)) in PARTS.iter().enumerate() {
+            // A threshold nearly always, for else there is no run.
+            if below(8) < if at == 0 { 7 } else { 2 } {
+                // The first values are the good ones; they should be frequent enough for runs to succeed.
+                args.extend([name, values[if below(5) > 0 { below(2) } else { below(values.len()) }]]);
+            }
+        }
+        args.extend(FLAGS.iter().filter(|_| below(6) == 0));
+        let done = program.run_args(&args); // It checks for panics.
+        assert!((0..3).contains(&done.code), "{}: {args:?}\n{}", done.code, done.err);
+        assert_eq!(done.code == 0, !done.err.contains("help"), "{args:?}\n{}", done.err);
+        codes[done.code as usize] += 1;
+    }
+    println!("exit codes 0, 1, 2: {codes:?} in {:?}", start.elapsed());
+    assert!(codes[0] >= 10 && codes[1] == 0 && codes[2] >= 10, "not much of a test: {codes:?}");
+}

@@ -1,5 +1,7 @@
 //! Sammon mapping.
 
+mod cpu;
+mod ndarray;
 pub mod ops;
 mod tensor_ops;
 

@@ -64,6 +64,11 @@ impl<T: Copy + Default + Send + Sync> Blocks<T> {
         self.data.par_chunks_mut(self.rows.max(1))
     }
 
+    /// All blocks.
+    pub fn all_mut(&mut self) -> &mut [Block<T>] {
+        &mut self.data
+    }
+
     /// Fills the blocks of every 64 columns, in parallel, knowing the first of those columns.
     fn fill(rows: usize, columns: usize, fill: impl Fn(usize, &mut [Block<T>]) + Sync) -> Self {
         let mut blocks = Self::new(rows, columns);

@@ -4,10 +4,21 @@
 //! for the triangles of [`variants`] gives the same bits whatever the number of threads. Matrices are row-major, with
 //! points side by side, and inner loops run over them.
 
+mod inverse;
+mod place;
+mod sampled;
 mod source;
 mod steps;
 mod sweep;
 mod terms;
+mod variants;
 
+pub use inverse::inverse;
+pub use place::place;
+pub use sampled::sampled;
 pub use source::{Features, Source};
-pub use steps::{forces, inverse, measure, steps};
+pub use steps::{Problem, forces, measure, steps};
+pub use variants::Shared;
+
+#[cfg(test)]
+mod tests;

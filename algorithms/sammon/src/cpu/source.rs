@@ -62,6 +62,19 @@ impl<E: Real> Features<E> {
         self.points.columns()
     }
 
+    pub(super) fn dimensions(&self) -> usize {
+        self.points.rows() - 1
+    }
+
+    pub(super) fn metric(&self) -> Metric {
+        self.metric
+    }
+
+    /// Coordinate k of point i.
+    pub(super) fn coordinate(&self, k: usize, i: usize) -> E {
+        self.points.of(i)[k][i % BLOCK]
+    }
+
     /// 1/δ between block `a` of these points and block `b` of `others`; 0 where δ = 0. With `own` both are the same
     /// points, and the diagonal is 0 whatever the rounding.
     #[inline(always)]
@@ -129,11 +142,11 @@ fn again<E: Real, I: Isa>(rows: &[Block<E>], r: usize, columns: &[Block<E>], row
 }
 
 /// What a dimension adds to a sum over dimensions.
-trait Dimension {
+pub(super) trait Dimension {
     fn add<E: Real, I: Isa>(a: E, b: E, sum: E) -> E;
 }
 
-struct Square;
+pub(super) struct Square;
 impl Dimension for Square {
     #[inline(always)]
     fn add<E: Real, I: Isa>(a: E, b: E, sum: E) -> E {
@@ -141,7 +154,7 @@ impl Dimension for Square {
     }
 }
 
-struct Absolute;
+pub(super) struct Absolute;
 impl Dimension for Absolute {
     #[inline(always)]
     fn add<E: Real, I: Isa>(a: E, b: E, sum: E) -> E {

@@ -98,9 +98,20 @@ impl<E: Real> Power<E> {
         }
     }
 
+    /// A weight from 1/δ > 0.
+    #[inline(always)]
+    pub(super) fn weight(self, inverse: E) -> E {
+        match self {
+            Self::Zero => E::ONE,
+            Self::One => inverse,
+            Self::Two => inverse * inverse,
+            Self::Other(power) => inverse.powf(power),
+        }
+    }
+
     /// Weights from 1/δ; 0 where that is 0.
     #[inline(always)]
-    pub(super) fn weights(self, inverse: &Block<E>) -> Block<E> {
+    fn weights(self, inverse: &Block<E>) -> Block<E> {
         let mut weights = *inverse;
         match self {
             Self::One => {}
@@ -154,28 +165,6 @@ impl<E: Real, const M: usize, const ONE: bool> Pull<E, M, ONE> {
         Self { dimensions, power: Power::new(power), weight }
     }
 
-    /// Force without the difference of places, and stress, of a pair from |y_i − y_j|², 1/δ and w.
-    ///
-    /// The force is w·(δ/d − 1)·(y_i − y_j); for p = 1, where w·δ = 1, (1/d − 1/δ)·(y_i − y_j).
-    #[inline(always)]
-    fn pair<I: Isa>(square: E, r: E, weight: E) -> (E, E) {
-        // Coincident points pull each other by a large number times 0.
-        let square = if square > E::MIN_POSITIVE { square } else { E::MIN_POSITIVE };
-        let closeness = square.recip_sqrt::<I>();
-        let distance = square * closeness;
-        let there = r > E::ZERO;
-        let inverse = r.recip::<I>();
-        let source = if there { inverse } else { E::ZERO };
-        if ONE {
-            let miss = E::fma::<I>(-distance, r, E::ONE);
-            let pull = closeness - r;
-            (if there { pull } else { E::ZERO }, source * miss * miss)
-        } else {
-            let miss = source - distance;
-            (weight * E::fma::<I>(source, closeness, -E::ONE), weight * miss * miss)
-        }
-    }
-
     /// [`Terms::add`] of force and stress for m = `M` > 0.
     #[inline(always)]
     fn add_few<I: Isa, const BOTH: bool>(
@@ -198,7 +187,7 @@ impl<E: Real, const M: usize, const ONE: bool> Pull<E, M, ONE> {
             for l in 0..BLOCK {
                 let t: [E; M] = array::from_fn(|k| y[k] - others[k][l]);
                 let square = t.iter().fold(E::ZERO, |sum, &t| E::fma::<I>(t, t, sum));
-                let (pull, term) = Self::pair::<I>(square, inverse[l], E::ZERO);
+                let (pull, term) = pair::<E, I, ONE>(square, inverse[l], E::ZERO);
                 let by_row = pull * others[M][l];
                 for k in 0..M {
                     force[k][l] = E::fma::<I>(by_row, t[k], force[k][l]);
@@ -237,7 +226,7 @@ impl<E: Real, const M: usize, const ONE: bool> Pull<E, M, ONE> {
             let mut squares = squares::<E, I>(&own[..m], lane, others);
             let mut terms = Block::default();
             for l in 0..BLOCK {
-                (squares[l], terms[l]) = Self::pair::<I>(squares[l], inverse[l], weights[l]);
+                (squares[l], terms[l]) = pair::<E, I, ONE>(squares[l], inverse[l], weights[l]);
             }
             let pulls = squares;
             for k in 0..m {
@@ -255,6 +244,28 @@ impl<E: Real, const M: usize, const ONE: bool> Pull<E, M, ONE> {
                 add::<E, I>(&terms, &Block([mu; BLOCK]), &mut others[2 * m + 1]);
             }
         }
+    }
+}
+
+/// Force without the difference of places, and stress, of a pair from |y_i − y_j|², 1/δ and w.
+///
+/// The force is w·(δ/d − 1)·(y_i − y_j); for p = 1, where w·δ = 1, (1/d − 1/δ)·(y_i − y_j).
+#[inline(always)]
+pub(super) fn pair<E: Real, I: Isa, const ONE: bool>(square: E, r: E, weight: E) -> (E, E) {
+    // Coincident points pull each other by a large number times 0.
+    let square = if square > E::MIN_POSITIVE { square } else { E::MIN_POSITIVE };
+    let closeness = square.recip_sqrt::<I>();
+    let distance = square * closeness;
+    let there = r > E::ZERO;
+    let inverse = r.recip::<I>();
+    let source = if there { inverse } else { E::ZERO };
+    if ONE {
+        let miss = E::fma::<I>(-distance, r, E::ONE);
+        let pull = closeness - r;
+        (if there { pull } else { E::ZERO }, source * miss * miss)
+    } else {
+        let miss = source - distance;
+        (weight * E::fma::<I>(source, closeness, -E::ONE), weight * miss * miss)
     }
 }
 

@@ -33,11 +33,7 @@ where
     }
 }
 
-/// Queues an operation named `name` that turns `inputs` into one tensor of `shape` and `dtype`.
-///
-/// `execute` runs later, on the fusion server's thread, and cannot fail: validate before calling this. It takes its
-/// inputs from the handles by the description's inputs, in order, and registers its output under the description's
-/// one output.
+/// Queues an operation named `name` that turns `inputs` into one tensor of `shape` and `dtype`: [`register_all`] of one.
 pub fn register<B, F>(
     name: &'static str,
     inputs: Vec<FusionTensor<B::FusionRuntime>>,
@@ -49,10 +45,28 @@ where
     B: FusionBackend,
     F: Fn(&CustomOpIr, &mut Handles<B>) + Send + Sync + 'static,
 {
+    let [output] = register_all::<B, F, 1>(name, inputs, [(shape, dtype)], execute);
+    output
+}
+
+/// Queues an operation named `name` that turns `inputs` into tensors of the shapes and types in `outputs`.
+///
+/// `execute` runs later, on the fusion server's thread, and cannot fail: validate before calling this. It takes its
+/// inputs from the handles by the description's inputs, in order, and registers its outputs under the description's.
+pub fn register_all<B, F, const N: usize>(
+    name: &'static str,
+    inputs: Vec<FusionTensor<B::FusionRuntime>>,
+    outputs: [(Shape, DType); N],
+    execute: F,
+) -> [FusionTensor<B::FusionRuntime>; N]
+where
+    B: FusionBackend,
+    F: Fn(&CustomOpIr, &mut Handles<B>) + Send + Sync + 'static,
+{
     let client = inputs[0].client.clone();
     let streams = OperationStreams::with_inputs(&inputs);
-    let output = TensorIr::uninit(client.create_empty_handle(), shape, dtype);
+    let outputs = outputs.map(|(shape, dtype)| TensorIr::uninit(client.create_empty_handle(), shape, dtype));
     let inputs: Vec<TensorIr> = inputs.into_iter().map(FusionTensor::into_ir).collect();
-    let ir = CustomOpIr::new(name, &inputs, &[output]);
-    client.register(streams, OperationIr::Custom(ir.clone()), Custom { ir, execute }).output()
+    let ir = CustomOpIr::new(name, &inputs, &outputs);
+    client.register(streams, OperationIr::Custom(ir.clone()), Custom { ir, execute }).outputs()
 }

@@ -6,7 +6,6 @@ use burn::tensor::backend::Backend;
 use burn_cubecl::{BoolElement, CubeBackend, CubeRuntime, FloatElement, IntElement};
 use burn_fusion::{Fusion, FusionBackend};
 use burn_ndarray::{FloatNdArrayElement, IntNdArrayElement, NdArray, NdArrayTensor, QuantElement, SharedArray};
-use cubecl::features::Plane;
 use firebox_core::{Error, Result, algorithm::Context};
 
 /// What a device can hold and do. `None` is "not known", never "no limit".
@@ -135,13 +134,12 @@ where
         let client = R::client(device);
         let properties = client.properties();
         let hardware = &properties.hardware;
-        let fixed = hardware.plane_size_min == hardware.plane_size_max;
         let device_any = device as &dyn Any;
         Limits {
             device: device_name(device_any).unwrap_or_else(|| R::name(&client).to_string()),
             free: free_memory(device_any),
             largest_buffer: Some(properties.memory.max_page_size),
-            plane: (properties.features.plane.contains(Plane::Ops) && fixed).then_some(hardware.plane_size_min),
+            plane: crate::kernel::launch::plane(&client),
             // 2048 resident threads a multiprocessor, on every NVIDIA architecture but consumer ones (1024 to 1536).
             units: hardware.num_streaming_multiprocessors.map(|sm| sm * 2048),
         }

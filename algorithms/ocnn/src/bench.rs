@@ -8,7 +8,7 @@ use firebox_core::{
     Algorithm, Context, Error, Result,
     plugin::{Bench, BenchRow},
     random::Random,
-    tensor::floats,
+    tensor::{floats, primitive},
 };
 use serde_json::{Map, Value};
 
@@ -103,22 +103,19 @@ impl<B: OcnnOps> Measure<'_, B> {
         floats(values, [n, 2], &self.context.device)
     }
 
-    fn float<const D: usize>(&self, values: Vec<f64>, shape: [usize; D]) -> burn::tensor::ops::FloatTensor<B> {
-        floats::<B, D>(values, shape, &self.context.device).into_primitive().tensor()
-    }
-
     /// A network of uniform points with the spacing's scale, and a state.
     fn network(&self, n: usize, stored: bool) -> (Network<B>, burn::tensor::ops::FloatTensor<B>) {
         let mut random = Random::new(self.context.seed, 2);
         // Points of [−100, 100]² in units of a√2, with a = 200/√n, the mean spacing.
         let half = 100.0 / (200.0 / (n as f64).sqrt() * std::f64::consts::SQRT_2);
-        let points = self.float((0..2 * n).map(|_| random.uniform(-half, half)).collect(), [2, n]);
-        let multiplicity = self.float(vec![1.0; n], [n]);
+        let points =
+            primitive::<B, _>((0..2 * n).map(|_| random.uniform(-half, half)).collect(), [2, n], &self.context.device);
+        let multiplicity = primitive::<B, _>(vec![1.0; n], [n], &self.context.device);
         let strengths = B::ocnn_strengths(points.clone(), multiplicity.clone(), false);
         let strengths = Tensor::<B, 1>::from_primitive(TensorPrimitive::Float(strengths));
         let inverse_strength = strengths.recip().into_primitive().tensor();
         let weights = stored.then(|| B::ocnn_weights(points.clone(), multiplicity.clone(), false));
-        let state = self.float((0..n).map(|_| random.uniform(-1.0, 1.0)).collect(), [n]);
+        let state = primitive::<B, _>((0..n).map(|_| random.uniform(-1.0, 1.0)).collect(), [n], &self.context.device);
         (Network { points, weights, multiplicity, inverse_strength, self_coupling: false }, state)
     }
 

@@ -11,6 +11,7 @@ mod ndarray;
 pub mod ops;
 mod paper;
 pub mod plugin;
+mod record;
 pub mod reference;
 pub mod scale;
 mod solver;

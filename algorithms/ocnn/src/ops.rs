@@ -27,8 +27,8 @@ pub enum Matvec {
     Auto,
     /// A unit computes a neuron; f(x) goes through shared memory.
     ThreadPerNeuron,
-    /// Units of different planes share a neuron and add through shared-memory atomics. Not deterministic: the order
-    /// of the additions varies.
+    /// Units of different planes share a neuron and add through shared-memory atomics, which is not deterministic: the
+    /// order of the additions varies. Where the device adds no such floats atomically, they add row by row.
     YThreads,
     /// The units of a plane share neurons and reduce in log steps.
     XThreads,

@@ -1,6 +1,6 @@
 //! The algorithm: points to clusters, over tensors and the operations of [`OcnnOps`] only.
 
-use burn::tensor::{DType, Int, Tensor, TensorData, TensorPrimitive, backend::Backend, ops::FloatTensor};
+use burn::tensor::{Int, Tensor, TensorData, TensorPrimitive, backend::Backend};
 use firebox_backends::limits::{Buffer, admit};
 use firebox_core::{
     Algorithm, Context, Error, Precision, Result,
@@ -8,21 +8,20 @@ use firebox_core::{
     observe::checkpoint,
     random::Random,
     report::{Stopwatch, Timings},
-    tensor::floats,
+    tensor::primitive,
 };
 
 use crate::{
     OcnnConfig, OcnnOps,
-    components::{breadth_first, labels},
+    components::labels,
     config::{Linking, Sync, Weights},
     ops::{Matvec, Network},
+    record::{BATCH, Record, for_points},
     scale::{self, Scale},
 };
 
 /// Up to this dimension a weight is recomputed faster than it is read.
 const NEAR: usize = 8;
-/// Rows of links asked for at once in a breadth-first search.
-const BATCH: usize = 1024;
 
 /// An oscillatory chaotic neural network with checked parameters.
 #[derive(Debug, Clone)]
@@ -209,8 +208,8 @@ impl Ocnn {
                 *to = (from - mean) * unit;
             }
         }
-        let points = float::<B, 2>(scaled, [d, n], device);
-        let multiplicity = float::<B, 1>(neurons.counts.iter().map(|&m| f64::from(m)).collect(), [n], device);
+        let points = primitive::<B, 2>(scaled, [d, n], device);
+        let multiplicity = primitive::<B, 1>(neurons.counts.iter().map(|&m| f64::from(m)).collect(), [n], device);
         let self_coupling = self.config.self_coupling;
         let strengths = Tensor::<B, 1>::from_primitive(TensorPrimitive::Float(B::ocnn_strengths(
             points.clone(),
@@ -225,7 +224,7 @@ impl Ocnn {
             .collect();
         let isolated = inverse.iter().filter(|&&c| c == 0.0).count();
         let weights = plan.stored.then(|| B::ocnn_weights(points.clone(), multiplicity.clone(), self_coupling));
-        let inverse_strength = float::<B, 1>(inverse, [n], device);
+        let inverse_strength = primitive::<B, 1>(inverse, [n], device);
         (Network { points, weights, multiplicity, inverse_strength, self_coupling }, isolated)
     }
 
@@ -240,7 +239,7 @@ impl Ocnn {
     ) -> Result<()> {
         let mut random = Random::new(context.seed, 0);
         let state = (0..n).map(|_| random.uniform(-1.0, 1.0)).collect();
-        let mut state = float::<B, 1>(state, [n], &context.device);
+        let mut state = primitive::<B, 1>(state, [n], &context.device);
         let total = self.config.transient + self.config.steps;
         let mut done = 0;
         while done < total {
@@ -259,107 +258,6 @@ impl Ocnn {
             checkpoint(&*context.observer, "simulating", done as u64, total as u64)?;
         }
         Ok(())
-    }
-}
-
-fn float<B: Backend, const D: usize>(values: Vec<f64>, shape: [usize; D], device: &B::Device) -> FloatTensor<B> {
-    floats::<B, D>(values, shape, device).into_primitive().tensor()
-}
-
-fn ints<B: Backend>(tensor: burn::tensor::ops::IntTensor<B>) -> Vec<i32> {
-    Tensor::<B, 1, Int>::from_primitive(tensor).into_data().iter::<i32>().collect()
-}
-
-/// The smallest neuron of each neuron's component, and S if it was kept.
-type Components<B> = (Vec<usize>, Option<Tensor<B, 2, Int>>);
-
-/// All recorded steps, or their sum.
-enum Record<B: Backend> {
-    Signs(Vec<Tensor<B, 2, Int>>),
-    Outputs(Vec<Tensor<B, 2>>),
-    Counts(Tensor<B, 2, Int>),
-}
-
-impl<B: OcnnOps> Record<B> {
-    fn new(config: &OcnnConfig, n: usize, device: &B::Device) -> Self {
-        match (config.keep_sync, config.sync) {
-            (true, _) => Self::Counts(Tensor::zeros([n, n], (device, DType::I32))),
-            (false, Sync::Phase) => Self::Signs(Vec::new()),
-            (false, Sync::Fragmentary) => Self::Outputs(Vec::new()),
-        }
-    }
-
-    /// Takes in a period's trajectory `[P + 1, n]`.
-    fn take(&mut self, trajectory: Tensor<B, 2>, config: &OcnnConfig) {
-        let [rows, n] = trajectory.dims();
-        let signs = |trajectory: Tensor<B, 2>| B::ocnn_increase_bits(trajectory.into_primitive().tensor());
-        let outputs = |trajectory: Tensor<B, 2>| trajectory.slice([1..rows, 0..n]);
-        match self {
-            Self::Signs(parts) => parts.push(Tensor::from_primitive(signs(trajectory))),
-            Self::Outputs(parts) => parts.push(outputs(trajectory)),
-            Self::Counts(counts) => {
-                // Taken out while it is added to, so that it can be in place.
-                let device = counts.device();
-                let before = std::mem::replace(counts, Tensor::zeros([0, 0], (&device, DType::I32))).into_primitive();
-                let after = match (config.sync, config.epsilon) {
-                    (Sync::Fragmentary, Some(epsilon)) => {
-                        B::ocnn_fragmentary_sync(outputs(trajectory).into_primitive().tensor(), epsilon, before)
-                    }
-                    _ => B::ocnn_phase_sync(signs(trajectory), rows - 1, before),
-                };
-                *counts = Tensor::from_primitive(after);
-            }
-        }
-    }
-
-    /// The smallest neuron of each neuron's component, and S if it was kept.
-    fn components(self, config: &OcnnConfig, n: usize) -> Result<Components<B>> {
-        let limit = config.limit();
-        let on_device = |roots: Vec<i32>| roots.into_iter().map(|root| root as usize).collect::<Vec<_>>();
-        let bfs = |links: &dyn Fn(&[u32]) -> burn::tensor::ops::IntTensor<B>| {
-            breadth_first(n, BATCH, |rows| -> Result<Vec<i32>> {
-                let words = Tensor::<B, 2, Int>::from_primitive(links(rows));
-                Ok(words.into_data().iter::<i32>().collect())
-            })
-        };
-        match self {
-            Self::Signs(parts) => {
-                let bits = Tensor::cat(parts, 0).into_primitive();
-                let roots = match config.linking {
-                    Linking::UnionFind => on_device(ints::<B>(B::ocnn_phase_components(bits, config.steps, limit))),
-                    Linking::BreadthFirst => bfs(&|rows| B::ocnn_phase_links(bits.clone(), config.steps, limit, rows))?,
-                };
-                Ok((roots, None))
-            }
-            Self::Outputs(parts) => {
-                let outputs = Tensor::cat(parts, 0).into_primitive().tensor();
-                let epsilon = config.epsilon.unwrap_or_default();
-                let roots = match config.linking {
-                    Linking::UnionFind => on_device(ints::<B>(B::ocnn_fragmentary_components(outputs, epsilon, limit))),
-                    Linking::BreadthFirst => {
-                        bfs(&|rows| B::ocnn_fragmentary_links(outputs.clone(), epsilon, limit, rows))?
-                    }
-                };
-                Ok((roots, None))
-            }
-            Self::Counts(counts) => {
-                let data = counts.clone().into_data();
-                let values: Vec<i32> = data.iter::<i32>().collect();
-                let row = |i: u32| &values[i as usize * n..(i as usize + 1) * n];
-                let roots = breadth_first(n, BATCH, |rows| -> Result<Vec<i32>> {
-                    let mut words = vec![0i32; rows.len() * n.div_ceil(32)];
-                    for (words, &i) in words.chunks_mut(n.div_ceil(32)).zip(rows) {
-                        for (j, &count) in row(i).iter().enumerate() {
-                            if j != i as usize && count as usize > limit {
-                                words[j / 32] |= 1 << (j % 32);
-                            }
-                        }
-                    }
-                    Ok(words)
-                })?;
-                Ok((roots, Some(counts)))
-            }
-        }
     }
 }
 
@@ -404,7 +302,7 @@ impl<B: OcnnOps> Algorithm<B> for Ocnn {
         labels.iter().filter(|&&label| label >= 0).for_each(|&label| sizes[label as usize] += 1);
         watch.lap("linking_s");
 
-        let sync = sync.map(|counts| for_points(counts, &neurons));
+        let sync = sync.map(|counts| for_points(counts, &neurons.of_point));
         Ok(Clusters {
             labels,
             sizes,
@@ -417,17 +315,6 @@ impl<B: OcnnOps> Algorithm<B> for Ocnn {
             peak_device_bytes: plan.bytes,
         })
     }
-}
-
-/// S of the points from S of the neurons that stand for them.
-fn for_points<B: Backend>(counts: Tensor<B, 2, Int>, neurons: &Neurons) -> Tensor<B, 2, Int> {
-    if neurons.len() == neurons.of_point.len() {
-        return counts;
-    }
-    let index: Vec<i64> = neurons.of_point.iter().map(|&neuron| i64::from(neuron)).collect();
-    let rows = index.len();
-    let index = Tensor::<B, 1, Int>::from_data(TensorData::new(index, [rows]), &counts.device());
-    counts.select(0, index.clone()).select(1, index)
 }
 
 impl From<scale::ScaleError> for Error {

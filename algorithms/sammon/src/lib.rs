@@ -1,6 +1,8 @@
 //! Sammon mapping.
 
 mod cpu;
+mod fusion;
+mod kernel;
 mod ndarray;
 pub mod ops;
 mod tensor_ops;

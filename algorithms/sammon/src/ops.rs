@@ -100,7 +100,7 @@ pub enum Source<B: Limited> {
 }
 
 /// Below this share of |a|² + |b|² a squared distance from dot products has lost too many digits.
-pub const CLOSE: f32 = 1.0 / 64.0;
+pub const CLOSE: f32 = 1.0 / 256.0;
 
 /// A problem on its device: what an iteration needs besides the embedding.
 #[derive(Debug, Clone)]
@@ -111,6 +111,8 @@ pub struct Problem<B: Limited> {
     pub multiplicity: FloatTensor<B>,
     /// p ≥ 0 in the weights δ^(−p).
     pub power: f64,
+    /// Units of a cube in the paper's variants; the paper tries 16, 32 and 64.
+    pub units: u32,
 }
 
 /// What all pairs do to each point.
@@ -126,7 +128,7 @@ pub struct Forces<B: Limited> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Epoch {
     /// A permutation of 0..n. It is cut into blocks; block k meets block k + 1 if k is even, k − 1 if k is odd; the
-    /// last of an odd number of blocks meets the first, which does not meet it.
+    /// last of an odd number of blocks meets the first, which does not meet it. A single block meets nobody.
     pub order: Vec<u32>,
     /// α: y_i ← y_i + α·F_i/Σ_j μ_j·w_ij, j over the block met. A point that has no pair there stays.
     pub alpha: f64,

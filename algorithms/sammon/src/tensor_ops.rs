@@ -38,8 +38,7 @@ fn distances<B: Backend>(rows: &Tensor<B, 2>, points: &Tensor<B, 2>, metric: Met
     let ([d, r], [_, n]) = (rows.dims(), points.dims());
     let mut sum = zeros([r, n], points);
     for k in 0..d {
-        let delta =
-            rows.clone().slice([k..k + 1, 0..r]).reshape([r, 1]) - points.clone().slice([k..k + 1, 0..n]);
+        let delta = rows.clone().slice([k..k + 1, 0..r]).reshape([r, 1]) - points.clone().slice([k..k + 1, 0..n]);
         sum = sum + if metric == Metric::Manhattan { delta.abs() } else { delta.clone() * delta };
     }
     match metric {
@@ -101,7 +100,8 @@ fn each_block<B: Limited>(problem: &Problem<B>, n: usize, mut work: impl FnMut(R
                 for range in blocks(0..height, n) {
                     let block = part.clone().slice([range.clone(), 0..n]);
                     let dtype = float::<B, 1>(problem.multiplicity.clone()).dtype();
-                    let block = if dtype == DType::F64 { block.cast(FloatDType::F64) } else { block.cast(FloatDType::F32) };
+                    let block =
+                        if dtype == DType::F64 { block.cast(FloatDType::F64) } else { block.cast(FloatDType::F32) };
                     work(first + range.start..first + range.end, block);
                 }
                 first += height;
@@ -146,9 +146,7 @@ impl<B: Backend> Pairs<B> {
         };
         let weight = weight * multiplicity.clone().reshape([1, n]);
         let across: Vec<_> = (0..m)
-            .map(|k| {
-                rows.clone().slice([k..k + 1, 0..r]).reshape([r, 1]) - columns.clone().slice([k..k + 1, 0..n])
-            })
+            .map(|k| rows.clone().slice([k..k + 1, 0..r]).reshape([r, 1]) - columns.clone().slice([k..k + 1, 0..n]))
             .collect();
         let mut square = zeros([r, n], rows);
         for delta in &across {
@@ -262,9 +260,7 @@ pub(crate) fn sampled<B: Limited>(
     let blocks = n.div_ceil(block);
     let part = |k: usize| k * block..((k + 1) * block).min(n);
     for epoch in epochs {
-        let list = |order: Vec<i32>| {
-            Tensor::<B, 1, Int>::from_data(TensorData::new(order, [n]), (&device, DType::I32))
-        };
+        let list = |order: Vec<i32>| Tensor::<B, 1, Int>::from_data(TensorData::new(order, [n]), (&device, DType::I32));
         let mut back = vec![0; n];
         for (at, &point) in epoch.order.iter().enumerate() {
             back[point as usize] = at as i32;
@@ -282,10 +278,10 @@ pub(crate) fn sampled<B: Limited>(
                 moved.push(rows);
                 continue;
             }
-            let delta =
-                distances(&x.clone().slice([0..d, own.clone()]), &x.clone().slice([0..d, met.clone()]), metric);
+            let delta = distances(&x.clone().slice([0..d, own.clone()]), &x.clone().slice([0..d, met.clone()]), metric);
             let columns = y.clone().slice([0..m, met.clone()]);
-            moved.push(step_to(inverse_of(delta, None), &mu.clone().slice([met]), power, rows, &columns, epoch.alpha).0);
+            moved
+                .push(step_to(inverse_of(delta, None), &mu.clone().slice([met]), power, rows, &columns, epoch.alpha).0);
         }
         embedding = Tensor::cat(moved, 1).select(1, list(back));
     }
@@ -310,7 +306,7 @@ fn step_to<B: Backend>(
     (rows + force * rate, stress)
 }
 
-pub(crate) fn place<B: Backend>(
+pub(crate) fn place<B: Limited>(
     inverse: FloatTensor<B>,
     multiplicity: FloatTensor<B>,
     power: f64,

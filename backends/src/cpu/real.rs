@@ -157,7 +157,12 @@ fn recip_sqrt_f64<I: Isa>(x: f64) -> f64 {
     1.0 / x.sqrt()
 }
 
-real!(f32, recip_f32, recip_sqrt_f32, [0.000153458, 0.0013399931, 0.009618489, 0.055503286, 0.24022646, std::f32::consts::LN_2, 1.0,]);
+real!(
+    f32,
+    recip_f32,
+    recip_sqrt_f32,
+    [0.000153458, 0.0013399931, 0.009618489, 0.055503286, 0.24022646, std::f32::consts::LN_2, 1.0,]
+);
 real!(
     f64,
     recip_f64,
@@ -340,10 +345,12 @@ mod tests {
     fn inverses_are_within_two_ulp() {
         // Every mantissa at an even and an odd exponent: what the root depends on; then every exponent.
         let dense: Vec<f32> = (0x3F80_0000..0x4080_0000u32).map(f32::from_bits).collect();
-        let wide: Vec<f32> = (1..253u32).flat_map(|e| (0..999).map(move |k| f32::from_bits(e << 23 | k * 8397))).collect();
+        let wide: Vec<f32> =
+            (1..253u32).flat_map(|e| (0..999).map(move |k| f32::from_bits(e << 23 | k * 8397))).collect();
         let doubles: Vec<f64> = wide.iter().map(|&x| f64::from(x) * 1.1).collect();
         for level in Level::all() {
-            for worst in [worst_inverses(level, &dense), worst_inverses(level, &wide), worst_inverses(level, &doubles)] {
+            for worst in [worst_inverses(level, &dense), worst_inverses(level, &wide), worst_inverses(level, &doubles)]
+            {
                 println!("1/x, 1/√x {}: {worst:.3?} ε", level.name());
                 // A relative error of ε is between one ulp and two.
                 assert!(worst.into_iter().all(|worst| worst <= 1.0), "{}: {worst:?} ε", level.name());

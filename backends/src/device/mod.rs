@@ -155,9 +155,9 @@ fn best(precision: Precision) -> Result<Device> {
     }
     #[cfg(feature = "wgpu")]
     if precision == Precision::F32
-        && let Some(gpu) = wgpu::adapters().into_iter().find(|a| a.real_gpu)
+        && let Some(gpu) = wgpu::adapters().iter().find(|a| a.real_gpu)
     {
-        return Ok(Device::Wgpu(gpu.device));
+        return Ok(Device::Wgpu(gpu.device.clone()));
     }
     let _ = precision;
     ndarray().or_else(|_| wgpu_device(None)).or_else(|_| flex())

@@ -1,5 +1,7 @@
 //! wgpu adapters. CubeCL panics when there is none, so they are enumerated first, in the order `wgpu:i` counts.
 
+use std::sync::OnceLock;
+
 use burn_wgpu::{
     WgpuDevice,
     graphics::{AutoGraphicsApi, GraphicsApi},
@@ -16,8 +18,13 @@ pub(crate) struct Adapter {
     pub(crate) real_gpu: bool,
 }
 
-/// All adapters of the platform's graphics API, real GPUs first.
-pub(crate) fn adapters() -> Vec<Adapter> {
+/// All adapters of the platform's graphics API, real GPUs first. Asked for once: drivers take their time.
+pub(crate) fn adapters() -> &'static [Adapter] {
+    static ADAPTERS: OnceLock<Vec<Adapter>> = OnceLock::new();
+    ADAPTERS.get_or_init(enumerate)
+}
+
+fn enumerate() -> Vec<Adapter> {
     let backend = AutoGraphicsApi::backend();
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
         backends: backend.into(),
@@ -69,5 +76,6 @@ pub(crate) fn find(index: Option<usize>) -> Result<WgpuDevice> {
 
 /// The adapter's name in the driver's words.
 pub(crate) fn name(device: &WgpuDevice) -> Option<String> {
-    adapters().into_iter().find(|a| a.device == *device || *device == WgpuDevice::DefaultDevice).map(|a| a.name)
+    let same = |a: &&Adapter| a.device == *device || *device == WgpuDevice::DefaultDevice;
+    adapters().iter().find(same).map(|a| a.name.clone())
 }

@@ -3,7 +3,7 @@
 use burn::tensor::{DType, Shape};
 use burn_cubecl::{CubeElement, CubeRuntime, kernel::into_contiguous, tensor::CubeTensor};
 use cubecl::{
-    features::AtomicUsage,
+    features::{AtomicUsage, Plane},
     ir::{AddressType, StorageType, Type},
     prelude::*,
 };
@@ -12,6 +12,14 @@ use cubecl::{
 pub fn adds_atomically<R: Runtime, E: CubeElement>(device: &R::Device) -> bool {
     let atomic = Type::new(StorageType::Atomic(E::as_type_native_unchecked().elem_type()));
     R::client(device).properties().atomic_type_usage(atomic).contains(AtomicUsage::Add)
+}
+
+/// Units of a plane, if planes reduce by themselves and all have one size.
+pub fn plane<R: Runtime>(client: &ComputeClient<R>) -> Option<u32> {
+    let properties = client.properties();
+    let hardware = &properties.hardware;
+    let fixed = hardware.plane_size_min == hardware.plane_size_max;
+    (properties.features.plane.contains(Plane::Ops) && fixed).then_some(hardware.plane_size_min)
 }
 
 /// Cubes of `units` that cover `count` items, spread over x and y so that no axis passes the device's limit.

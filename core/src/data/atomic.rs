@@ -142,7 +142,9 @@ fn stage(target: &Path, stream: bool, fill: impl FnOnce(&mut dyn Write) -> io::R
     let ordinary = std::os::unix::fs::PermissionsExt::from_mode(0o666);
     #[cfg(unix)]
     builder.permissions(ordinary);
-    let mut out = BufWriter::new(builder.tempfile_in(folder(target))?);
+    // Told without the temporary file's name, which would only puzzle.
+    let temporary = builder.tempfile_in(folder(target)).map_err(|error| io::Error::from(error.kind()))?;
+    let mut out = BufWriter::new(temporary);
     fill(&mut out)?;
     let file = out.into_inner().map_err(|error| error.into_error())?;
     if let Some(existing) = existing {

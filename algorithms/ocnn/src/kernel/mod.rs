@@ -10,8 +10,8 @@ mod sync;
 use burn::tensor::ops::{FloatTensor, IntTensor};
 use burn_cubecl::{BoolElement, CubeBackend, CubeRuntime, FloatElement, IntElement};
 
-use firebox_backends::{Limited, kernel::adds_atomically};
-use firebox_core::{Error, Result};
+use firebox_backends::Limited;
+use firebox_core::Result;
 
 use crate::ops::{Matvec, Network, OcnnOps};
 
@@ -24,18 +24,6 @@ where
 {
     fn ocnn_strategy(device: &Self::Device, matvec: Matvec) -> Result<(Matvec, &'static str)> {
         let chosen = step::resolve(matvec, Self::limits(device).plane);
-        if chosen == Matvec::YThreads && !adds_atomically::<R, F>(device) {
-            return Err(Error::Config {
-                field: "matvec",
-                value: matvec.to_string(),
-                reason: format!("{} adds no floats atomically, which y-threads need", Self::limits(device).device),
-            });
-        }
-        // CubeCL 0.10 writes an atomic store of a double that CUDA has no function for.
-        if chosen == Matvec::YThreads && size_of::<F>() == 8 {
-            let reason = "y-threads work with 32-bit floats only; use x-threads, or --precision f32".into();
-            return Err(Error::Config { field: "matvec", value: matvec.to_string(), reason });
-        }
         let name = match chosen {
             Matvec::XThreads => "x-threads",
             Matvec::YThreads => "y-threads",

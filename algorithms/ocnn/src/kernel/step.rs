@@ -2,18 +2,21 @@
 //!
 //! - `ThreadPerNeuron`: a unit a neuron; f(x), and coordinates where they are few, staged through shared memory.
 //! - `YThreads`: units of different rows of a cube share a neuron and add through shared-memory atomics. The order
-//!   of these additions varies, so the result does in its last bits.
+//!   of these additions varies, so the result does in its last bits. Where there are no such atomics, row by row.
 //! - `XThreads`: the 32 units of a row (a plane, where planes reduce by themselves) share `ROWS` neurons and reduce
 //!   in log steps, without atomics.
 //!
 //! Exponentials are fast ones (`FastMath`): on CUDA `__expf`, within 2 + 1.16·|x| units in the last place, which
 //! against e^−|x| stays below 4e-7 of the largest weight.
 
+mod thread_per_neuron;
+mod x_threads;
+mod y_threads;
+
 use burn_cubecl::{CubeRuntime, FloatElement, tensor::CubeTensor};
 use cubecl::prelude::*;
-use firebox_backends::kernel::{launch, reduce::row_sum};
+use firebox_backends::kernel::{adds_atomically, launch};
 
-use super::couple::weight;
 use crate::ops::Matvec;
 
 /// Units of a row in `XThreads` and `YThreads`.
@@ -36,6 +39,8 @@ struct Plan {
     planes: bool,
     /// Units of a cube (`ThreadPerNeuron`).
     units: u32,
+    /// Whether the device adds these floats atomically (`YThreads`).
+    atomics: bool,
 }
 
 /// What a weight A_ij = A_ji is multiplied by: f(x) = 1 − 2x² times how many points neuron j stands for; that number
@@ -77,206 +82,6 @@ fn far_distance<F: Float>(points: &Array<F>, i: u32, j: u32, n: u32, #[comptime]
     square
 }
 
-#[cube(launch_unchecked, address_type = "dynamic", fast_math = FastMath::all())]
-fn x_threads<F: Float + CubeElement>(
-    source: &Array<F>,
-    multiplicity: &Array<F>,
-    inverse: &Array<F>,
-    trajectory: &mut Array<F>,
-    n: u32,
-    step: u32,
-    self_term: F,
-    #[comptime] plan: Plan,
-) {
-    let d = comptime!(plan.d);
-    let rows = comptime!(plan.rows);
-    let near = comptime!(if d <= NEAR { d } else { 0 });
-    let scratch_len = comptime!(if plan.planes { 1 } else { WIDTH * HEIGHT });
-    let mut scratch = SharedMemory::<F>::new(comptime!(scratch_len as usize));
-
-    let now = step as usize * n as usize;
-    let first = (CUBE_POS_X * HEIGHT + UNIT_POS_Y) * rows;
-
-    let mut sums = Array::<F>::new(comptime!(rows as usize));
-    let mut diagonals = Array::<F>::new(comptime!(rows as usize));
-    let mut own = Array::<F>::new(comptime!((rows * near).max(1) as usize));
-    #[unroll]
-    for r in 0..rows {
-        let i = (first + r).min(n - 1);
-        sums[r as usize] = F::new(0.0);
-        diagonals[r as usize] = diagonal::<F>(multiplicity[i as usize], self_term);
-        #[unroll]
-        for k in 0..near {
-            own[(r * near + k) as usize] = source[(k * n + i) as usize];
-        }
-    }
-
-    for j in range_stepped(UNIT_POS_X, n, WIDTH) {
-        let x = trajectory[now + j as usize];
-        // Along its row a stored J_ij has the factor m_j already.
-        let factor = if comptime!(d == 0) { F::new(1.0) } else { multiplicity[j as usize] };
-        let g = drive::<F>(x, factor, plan.strengths);
-        let mut other = Array::<F>::new(comptime!(near.max(1) as usize));
-        #[unroll]
-        for k in 0..near {
-            other[k as usize] = source[(k * n + j) as usize];
-        }
-        #[unroll]
-        for r in 0..rows {
-            let i = first + r;
-            let a = if comptime!(d == 0) {
-                source[i.min(n - 1) as usize * n as usize + j as usize]
-            } else if comptime!(near > 0) {
-                let mut square = F::new(0.0);
-                #[unroll]
-                for k in 0..near {
-                    let delta = own[(r * near + k) as usize] - other[k as usize];
-                    square += delta * delta;
-                }
-                weight::<F>(square, diagonals[r as usize], i == j, plan.strengths)
-            } else {
-                let square = far_distance::<F>(source, i.min(n - 1), j, n, d);
-                weight::<F>(square, diagonals[r as usize], i == j, plan.strengths)
-            };
-            sums[r as usize] += a * g;
-        }
-    }
-
-    #[unroll]
-    for r in 0..rows {
-        let sum = row_sum::<F>(sums[r as usize], &mut scratch, WIDTH, plan.planes);
-        let i = first + r;
-        if UNIT_POS_X == 0 && i < n {
-            let next = finish::<F>(sum, trajectory[now + i as usize], inverse[i as usize], plan.strengths);
-            trajectory[now + n as usize + i as usize] = next;
-        }
-    }
-}
-
-#[cube(launch_unchecked, address_type = "dynamic", fast_math = FastMath::all())]
-fn y_threads<F: Float + CubeElement>(
-    source: &Array<F>,
-    multiplicity: &Array<F>,
-    inverse: &Array<F>,
-    trajectory: &mut Array<F>,
-    n: u32,
-    step: u32,
-    self_term: F,
-    #[comptime] plan: Plan,
-) {
-    let d = comptime!(plan.d);
-    let near = comptime!(if d <= NEAR { d } else { 0 });
-    let sums = SharedMemory::<Atomic<F>>::new(comptime!(WIDTH as usize));
-
-    let now = step as usize * n as usize;
-    let neuron = CUBE_POS_X * WIDTH + UNIT_POS_X;
-    let i = neuron.min(n - 1);
-    let own_diagonal = diagonal::<F>(multiplicity[i as usize], self_term);
-    let mut own = Array::<F>::new(comptime!(near.max(1) as usize));
-    #[unroll]
-    for k in 0..near {
-        own[k as usize] = source[(k * n + i) as usize];
-    }
-    if UNIT_POS_Y == 0 {
-        sums[UNIT_POS_X as usize].store(F::new(0.0));
-    }
-    sync_cube();
-
-    let mut sum = F::new(0.0);
-    for j in range_stepped(UNIT_POS_Y, n, HEIGHT) {
-        let g = drive::<F>(trajectory[now + j as usize], multiplicity[j as usize], plan.strengths);
-        let a = if comptime!(d == 0) {
-            // Column i is read along row j, where neighbours lie together: J_ji·m_j = J_ij·m_i, divided out at the end.
-            source[j as usize * n as usize + i as usize]
-        } else if comptime!(near > 0) {
-            let mut square = F::new(0.0);
-            #[unroll]
-            for k in 0..near {
-                let delta = own[k as usize] - source[(k * n + j) as usize];
-                square += delta * delta;
-            }
-            weight::<F>(square, own_diagonal, i == j, plan.strengths)
-        } else {
-            weight::<F>(far_distance::<F>(source, i, j, n, d), own_diagonal, i == j, plan.strengths)
-        };
-        sum += a * g;
-    }
-    sums[UNIT_POS_X as usize].fetch_add(sum);
-    sync_cube();
-
-    if UNIT_POS_Y == 0 && neuron < n {
-        let total = own_share::<F>(sums[UNIT_POS_X as usize].load(), multiplicity[i as usize], d);
-        let next = finish::<F>(total, trajectory[now + i as usize], inverse[i as usize], plan.strengths);
-        trajectory[now + n as usize + i as usize] = next;
-    }
-}
-
-#[cube(launch_unchecked, address_type = "dynamic", fast_math = FastMath::all())]
-fn thread_per_neuron<F: Float + CubeElement>(
-    source: &Array<F>,
-    multiplicity: &Array<F>,
-    inverse: &Array<F>,
-    trajectory: &mut Array<F>,
-    n: u32,
-    step: u32,
-    self_term: F,
-    #[comptime] plan: Plan,
-) {
-    let d = comptime!(plan.d);
-    let units = comptime!(plan.units);
-    let near = comptime!(if d <= NEAR { d } else { 0 });
-    let mut drives = SharedMemory::<F>::new(comptime!(units as usize));
-    let mut others = SharedMemory::<F>::new(comptime!((units * near).max(1) as usize));
-
-    let now = step as usize * n as usize;
-    let neuron = CUBE_POS_X * units + UNIT_POS_X;
-    let i = neuron.min(n - 1);
-    let own_diagonal = diagonal::<F>(multiplicity[i as usize], self_term);
-    let mut own = Array::<F>::new(comptime!(near.max(1) as usize));
-    #[unroll]
-    for k in 0..near {
-        own[k as usize] = source[(k * n + i) as usize];
-    }
-
-    let mut sum = F::new(0.0);
-    for tile in range_stepped(0u32, n, units) {
-        let staged = (tile + UNIT_POS_X).min(n - 1);
-        drives[UNIT_POS_X as usize] =
-            drive::<F>(trajectory[now + staged as usize], multiplicity[staged as usize], plan.strengths);
-        #[unroll]
-        for k in 0..near {
-            others[(k * units + UNIT_POS_X) as usize] = source[(k * n + staged) as usize];
-        }
-        sync_cube();
-        let here = (n - tile).min(units);
-        for t in 0..here {
-            let j = tile + t;
-            let a = if comptime!(d == 0) {
-                source[j as usize * n as usize + i as usize]
-            } else if comptime!(near > 0) {
-                let mut square = F::new(0.0);
-                #[unroll]
-                for k in 0..near {
-                    let delta = own[k as usize] - others[(k * units + t) as usize];
-                    square += delta * delta;
-                }
-                weight::<F>(square, own_diagonal, i == j, plan.strengths)
-            } else {
-                weight::<F>(far_distance::<F>(source, i, j, n, d), own_diagonal, i == j, plan.strengths)
-            };
-            sum += a * drives[t as usize];
-        }
-        // The tile is overwritten next, so all must be done with it.
-        sync_cube();
-    }
-
-    if neuron < n {
-        let sum = own_share::<F>(sum, multiplicity[i as usize], d);
-        let next = finish::<F>(sum, trajectory[now + i as usize], inverse[i as usize], plan.strengths);
-        trajectory[now + n as usize + i as usize] = next;
-    }
-}
-
 #[cube(launch_unchecked)]
 fn set_state<F: Float + CubeElement>(state: &Array<F>, trajectory: &mut Array<F>, n: u32) {
     let i = CUBE_POS_X * CUBE_DIM_X + UNIT_POS_X;
@@ -310,9 +115,8 @@ impl<R: CubeRuntime, F: FloatElement> Launch<R, F> {
     fn run(&self, step: u32, matvec: Matvec, strengths: bool) {
         let client = &self.trajectory.client;
         let hardware = &client.properties().hardware;
-        let plane = plane_of(client);
+        let plane = launch::plane(client);
         let units = launch::units_within(client, 256);
-        let matvec = resolve(matvec, plane);
         // Four neurons a row share every coordinate read; below that many in flight, more rows of units matter more.
         let in_flight = hardware.num_streaming_multiprocessors.map_or(1 << 12, |sm| sm * 16);
         let rows = if self.n >= 4 * in_flight {
@@ -328,6 +132,10 @@ impl<R: CubeRuntime, F: FloatElement> Launch<R, F> {
             rows: if matvec == Matvec::XThreads { rows } else { 1 },
             planes: plane == Some(WIDTH) && matvec == Matvec::XThreads,
             units: if matvec == Matvec::ThreadPerNeuron { units } else { WIDTH * HEIGHT },
+            // CubeCL 0.10 writes an atomic store of a double that CUDA has no function for.
+            atomics: matvec == Matvec::YThreads
+                && size_of::<F>() == 4
+                && adds_atomically::<R, F>(&self.trajectory.device),
         };
         let address = launch::address(&[&self.source, &self.trajectory]);
         macro_rules! launch {
@@ -335,7 +143,7 @@ impl<R: CubeRuntime, F: FloatElement> Launch<R, F> {
                 // SAFETY: kernels clamp or guard every neuron index against n; the source holds d·n coordinates or
                 // n² weights, the trajectory at least step + 2 rows of n.
                 unsafe {
-                    $kernel::launch_unchecked::<F, R>(
+                    $kernel::$kernel::launch_unchecked::<F, R>(
                         client,
                         CubeCount::Static(self.n.div_ceil($neurons), 1, 1),
                         $dim,
@@ -360,13 +168,6 @@ impl<R: CubeRuntime, F: FloatElement> Launch<R, F> {
     }
 }
 
-fn plane_of<R: Runtime>(client: &ComputeClient<R>) -> Option<u32> {
-    let properties = client.properties();
-    let hardware = &properties.hardware;
-    let fixed = hardware.plane_size_min == hardware.plane_size_max;
-    (properties.features.plane.contains(cubecl::features::Plane::Ops) && fixed).then_some(hardware.plane_size_min)
-}
-
 /// C `[n]` of [`crate::OcnnOps::ocnn_strengths`].
 pub(super) fn strengths<R: CubeRuntime, F: FloatElement>(
     points: CubeTensor<R>,
@@ -389,7 +190,7 @@ pub(super) fn strengths<R: CubeRuntime, F: FloatElement>(
         d: d as u32,
         self_term: F::new(if self_coupling { 1.0 } else { 0.0 }),
     };
-    launch.run(0, Matvec::Auto, true);
+    launch.run(0, resolve(Matvec::Auto, launch::plane(&rows.client)), true);
     let row = burn_cubecl::kernel::slice(rows, &[1..2, 0..n]);
     burn_cubecl::ops::reshape(launch::dense(row), [n].into())
 }
@@ -435,6 +236,7 @@ pub(super) fn steps<R: CubeRuntime, F: FloatElement>(
         d: if stored { 0 } else { d as u32 },
         self_term: F::new(if self_coupling { 1.0 } else { 0.0 }),
     };
+    let matvec = resolve(matvec, launch::plane(&client));
     for step in 0..steps {
         launch.run(step as u32, matvec, false);
     }

@@ -10,13 +10,7 @@ use super::source::{Features, Tile};
 ///
 /// # Panics
 /// If a length differs.
-pub fn inverse<E: Real>(
-    level: Level,
-    rows: &Features<E>,
-    points: &Features<E>,
-    first: Option<usize>,
-    out: &mut [E],
-) {
+pub fn inverse<E: Real>(level: Level, rows: &Features<E>, points: &Features<E>, first: Option<usize>, out: &mut [E]) {
     let n = points.columns();
     assert_eq!(out.len(), rows.columns() * n, "a number for each pair");
     if n > 0 {

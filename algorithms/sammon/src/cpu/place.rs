@@ -23,7 +23,12 @@ pub fn place<E: Real>(
     stresses: &mut [E],
 ) {
     let n = multiplicity.len();
-    let q = inverse.len().checked_div(n).unwrap_or(0);
+    if n == 0 {
+        // No pairs: all stay.
+        stresses.fill(E::ZERO);
+        return;
+    }
+    let q = inverse.len() / n;
     let fixed = Places::new(fixed, multiplicity);
     let m = fixed.dimensions();
     assert_eq!((inverse.len(), embedding.len()), (q * n, q * m), "a row and a place for each point");
@@ -121,4 +126,3 @@ pub(super) fn advance<E: Real>(y: &mut [E], sums: &[f64], alpha: f64) {
         }
     }
 }
-

@@ -143,7 +143,8 @@ fn panel<E: Real, I: Isa, T: Terms<E>>(
     let height = BLOCK.min(places.points() - b * BLOCK);
     for first in others.clone().step_by(source.strip()) {
         source.prepare::<I>(b, first, tile);
-        let strip = (first - others.start) * stride..columns.len().min((first - others.start + source.strip()) * stride);
+        let strip =
+            (first - others.start) * stride..columns.len().min((first - others.start + source.strip()) * stride);
         for (r, row) in rows.chunks_exact_mut(width).take(height).enumerate() {
             let inverse = |c| source.row(b * BLOCK + r, first + c, tile);
             terms.add::<I, true>(own, r, &mut columns[strip.clone()], inverse, row);

@@ -39,9 +39,8 @@ struct Matrix<E> {
 impl<E: Real> Matrix<E> {
     /// `of(k, i)` is coordinate k of point i.
     fn new(dimensions: usize, points: usize, rows: bool, of: impl Fn(usize, usize) -> E) -> Self {
-        let values = (0..dimensions * points).map(|at| {
-            if rows { of(at % dimensions, at / dimensions) } else { of(at / points, at % points) }
-        });
+        let values = (0..dimensions * points)
+            .map(|at| if rows { of(at % dimensions, at / dimensions) } else { of(at / points, at % points) });
         Self { values: values.collect(), dimensions, points, rows }
     }
 

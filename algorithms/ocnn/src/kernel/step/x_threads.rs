@@ -1,0 +1,85 @@
+//! X-threads: the units of a row share neurons and reduce in log steps.
+
+#![allow(missing_docs)] // `#[cube]` writes companions that cannot be documented.
+
+use cubecl::prelude::*;
+use firebox_backends::kernel::reduce::row_sum;
+
+use super::{HEIGHT, NEAR, Plan, WIDTH, diagonal, drive, far_distance, finish};
+use crate::kernel::couple::weight;
+
+#[cube(launch_unchecked, address_type = "dynamic", fast_math = FastMath::all())]
+pub(crate) fn x_threads<F: Float + CubeElement>(
+    source: &Array<F>,
+    multiplicity: &Array<F>,
+    inverse: &Array<F>,
+    trajectory: &mut Array<F>,
+    n: u32,
+    step: u32,
+    self_term: F,
+    #[comptime] plan: Plan,
+) {
+    let d = comptime!(plan.d);
+    let rows = comptime!(plan.rows);
+    let near = comptime!(if d <= NEAR { d } else { 0 });
+    let scratch_len = comptime!(if plan.planes { 1 } else { WIDTH * HEIGHT });
+    let mut scratch = SharedMemory::<F>::new(comptime!(scratch_len as usize));
+
+    let now = step as usize * n as usize;
+    let first = (CUBE_POS_X * HEIGHT + UNIT_POS_Y) * rows;
+
+    let mut sums = Array::<F>::new(comptime!(rows as usize));
+    let mut diagonals = Array::<F>::new(comptime!(rows as usize));
+    let mut own = Array::<F>::new(comptime!((rows * near).max(1) as usize));
+    #[unroll]
+    for r in 0..rows {
+        let i = (first + r).min(n - 1);
+        sums[r as usize] = F::new(0.0);
+        diagonals[r as usize] = diagonal::<F>(multiplicity[i as usize], self_term);
+        #[unroll]
+        for k in 0..near {
+            own[(r * near + k) as usize] = source[(k * n + i) as usize];
+        }
+    }
+
+    for j in range_stepped(UNIT_POS_X, n, WIDTH) {
+        let x = trajectory[now + j as usize];
+        // Along its row a stored J_ij has the factor m_j already.
+        let factor = if comptime!(d == 0) { F::new(1.0) } else { multiplicity[j as usize] };
+        let g = drive::<F>(x, factor, plan.strengths);
+        let mut other = Array::<F>::new(comptime!(near.max(1) as usize));
+        #[unroll]
+        for k in 0..near {
+            other[k as usize] = source[(k * n + j) as usize];
+        }
+        #[unroll]
+        for r in 0..rows {
+            let i = first + r;
+            let a = if comptime!(d == 0) {
+                source[i.min(n - 1) as usize * n as usize + j as usize]
+            } else if comptime!(near > 0) {
+                let mut square = F::new(0.0);
+                #[unroll]
+                for k in 0..near {
+                    let delta = own[(r * near + k) as usize] - other[k as usize];
+                    square += delta * delta;
+                }
+                weight::<F>(square, diagonals[r as usize], i == j, plan.strengths)
+            } else {
+                let square = far_distance::<F>(source, i.min(n - 1), j, n, d);
+                weight::<F>(square, diagonals[r as usize], i == j, plan.strengths)
+            };
+            sums[r as usize] += a * g;
+        }
+    }
+
+    #[unroll]
+    for r in 0..rows {
+        let sum = row_sum::<F>(sums[r as usize], &mut scratch, WIDTH, plan.planes);
+        let i = first + r;
+        if UNIT_POS_X == 0 && i < n {
+            let next = finish::<F>(sum, trajectory[now + i as usize], inverse[i as usize], plan.strengths);
+            trajectory[now + n as usize + i as usize] = next;
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! 1/δ as a matrix.
+
+#![allow(missing_docs)] // `#[cube]` writes companions that cannot be documented.
+
+use burn_cubecl::{CubeRuntime, FloatElement, tensor::CubeTensor};
+use cubecl::prelude::*;
+use firebox_backends::kernel::launch;
+
+use super::tile::{Four, SHARE, SIDE, STAGE, TILE, Way, accumulate, inverse_of, place_of};
+use crate::ops::Metric;
+
+/// Tiles of 1/δ between `rows` `[d, r]` and `columns` `[d, n]`. Row i is column `first` + i, and no pair, if `same`.
+#[cube(launch_unchecked, address_type = "dynamic")]
+fn store_inverse<F: Float + CubeElement>(
+    rows: &Array<F>,
+    columns: &Array<F>,
+    inverse: &mut Array<F>,
+    d: u32,
+    r: u32,
+    n: u32,
+    first: u32,
+    #[comptime] same: bool,
+    #[comptime] way: Way,
+) {
+    let mut a = SharedMemory::<Four<F>>::new(comptime!(STAGE as usize));
+    let mut b = SharedMemory::<Four<F>>::new(comptime!(STAGE as usize));
+    let mut found = Array::<F>::new(comptime!((SHARE * SHARE) as usize));
+    let row = CUBE_POS_Y * TILE;
+    let column = CUBE_POS_X * TILE;
+    accumulate::<F>(rows, columns, &mut a, &mut b, &mut found, d, row, r, column, n, way);
+    #[unroll]
+    for p in 0..SHARE {
+        let i = row + place_of(UNIT_POS_Y, p);
+        #[unroll]
+        for q in 0..SHARE {
+            let j = column + place_of(UNIT_POS_X, q);
+            if i < r && j < n {
+                let mut value = inverse_of::<F>(found[comptime!((p * SHARE + q) as usize)], way.metric);
+                if comptime!(same) {
+                    value = select(first + i == j, F::new(0.0), value);
+                }
+                inverse[i as usize * n as usize + j as usize] = value;
+            }
+        }
+    }
+}
+
+/// 1/δ `[r, n]` of [`crate::SammonOps::sammon_inverse`].
+pub(super) fn inverse<R: CubeRuntime, F: FloatElement>(
+    rows: CubeTensor<R>,
+    points: CubeTensor<R>,
+    first: Option<usize>,
+    metric: Metric,
+) -> CubeTensor<R> {
+    let (rows, points) = (launch::dense(rows), launch::dense(points));
+    let ([d, r], [_, n]) = (rows.meta.shape().dims(), points.meta.shape().dims());
+    let inverse = launch::output(&points, [r, n], points.dtype);
+    if r == 0 || n == 0 {
+        return inverse;
+    }
+    // SAFETY: points are clamped to r and n where they are read and guarded where the matrix is written.
+    unsafe {
+        store_inverse::launch_unchecked::<F, R>(
+            &points.client,
+            CubeCount::Static((n as u32).div_ceil(TILE), (r as u32).div_ceil(TILE), 1),
+            CubeDim::new_2d(SIDE, SIDE),
+            launch::address(&[&rows, &points, &inverse]),
+            rows.clone().into_array_arg(),
+            points.clone().into_array_arg(),
+            inverse.clone().into_array_arg(),
+            d as u32,
+            r as u32,
+            n as u32,
+            first.unwrap_or(0) as u32,
+            first.is_some(),
+            Way { metric, gram: false },
+        );
+    }
+    inverse
+}

@@ -232,7 +232,7 @@ mod tests {
                 for power in [0.0, 1.0, 2.0, 0.7] {
                     let what = format!("{dtype:?}, p = {power}, {source:?}");
                     let what = &what[..what.len().min(100)];
-                    let problem = Problem { source: source.clone(), multiplicity: mu.clone(), power };
+                    let problem = Problem { source: source.clone(), multiplicity: mu.clone(), power, units: 32 };
                     let wanted = tensor_ops::forces::<B>(&problem, y.clone());
                     for variant in [Variant::Auto, Variant::RowsFull, Variant::ColumnsTriangle] {
                         let got = B::sammon_forces(&problem, y.clone(), variant);

@@ -18,7 +18,7 @@ pub use place::place;
 pub use sampled::sampled;
 pub use source::{Features, Source};
 pub use steps::{Problem, forces, measure, steps};
-pub use variants::Shared;
+use variants::Shared;
 
 #[cfg(test)]
 mod tests;

@@ -172,7 +172,7 @@ impl Dimension for Product {
 
 /// Dimensions, and rows of a tile, that the innermost loop takes at once: a column is loaded once for all rows, a sum
 /// once for all dimensions.
-const AT_ONCE: (usize, usize) = (8, 4);
+const AT_ONCE: (usize, usize) = (4, 4);
 
 /// Adds all dimensions to a tile.
 #[inline(always)]

@@ -148,11 +148,13 @@ fn recip_sqrt_f32<I: Isa>(x: f32) -> f32 {
 
 // In f64 as many digits take twice the multiplications on half the lanes: the instructions are as fast.
 #[inline(always)]
+#[allow(clippy::extra_unused_type_parameters)] // The macro calls both floats' alike.
 fn recip_f64<I: Isa>(x: f64) -> f64 {
     1.0 / x
 }
 
 #[inline(always)]
+#[allow(clippy::extra_unused_type_parameters)] // As above.
 fn recip_sqrt_f64<I: Isa>(x: f64) -> f64 {
     1.0 / x.sqrt()
 }
@@ -346,7 +348,7 @@ mod tests {
         // Every mantissa at an even and an odd exponent: what the root depends on; then every exponent.
         let dense: Vec<f32> = (0x3F80_0000..0x4080_0000u32).map(f32::from_bits).collect();
         let wide: Vec<f32> =
-            (1..253u32).flat_map(|e| (0..999).map(move |k| f32::from_bits(e << 23 | k * 8397))).collect();
+            (1..253u32).flat_map(|e| (0..999).map(move |k| f32::from_bits((e << 23) | (k * 8397)))).collect();
         let doubles: Vec<f64> = wide.iter().map(|&x| f64::from(x) * 1.1).collect();
         for level in Level::all() {
             for worst in [worst_inverses(level, &dense), worst_inverses(level, &wide), worst_inverses(level, &doubles)]

@@ -18,7 +18,6 @@ pub use place::place;
 pub use sampled::sampled;
 pub use source::{Features, Source};
 pub use steps::{Problem, forces, measure, steps};
-use variants::Shared;
 
 #[cfg(test)]
 mod tests;

@@ -135,8 +135,10 @@ fn again<E: Real, I: Isa>(rows: &[Block<E>], r: usize, columns: &[Block<E>], row
     let d = rows.len() - 1;
     for l in 0..BLOCK {
         if row[l] < E::from_f64(f64::from(CLOSE)) * (rows[d][r] + columns[d][l]) {
-            let pairs = rows[..d].iter().zip(columns);
-            row[l] = pairs.fold(E::ZERO, |sum, (a, b)| Square::add::<E, I>(a[r], b[l], sum));
+            row[l] = E::ZERO;
+            for (a, b) in rows[..d].iter().zip(columns) {
+                row[l] = Square::add::<E, I>(a[r], b[l], row[l]);
+            }
         }
     }
 }

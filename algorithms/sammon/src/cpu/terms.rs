@@ -186,7 +186,10 @@ impl<E: Real, const M: usize, const ONE: bool> Pull<E, M, ONE> {
             let others = &mut others[..if BOTH { 2 * M + 2 } else { M + 1 }];
             for l in 0..BLOCK {
                 let t: [E; M] = array::from_fn(|k| y[k] - others[k][l]);
-                let square = t.iter().fold(E::ZERO, |sum, &t| E::fma::<I>(t, t, sum));
+                let mut square = E::ZERO;
+                for t in t {
+                    square = E::fma::<I>(t, t, square);
+                }
                 let (pull, term) = pair::<E, I, ONE>(square, inverse[l], E::ZERO);
                 let by_row = pull * others[M][l];
                 for k in 0..M {

@@ -3,7 +3,7 @@
 use firebox_backends::cpu::{Level, Real};
 use firebox_core::random::Random;
 
-use super::*;
+use super::{variants::Shared, *};
 use crate::ops::{CLOSE, Epoch, MEASURES, Metric, Variant, partner};
 
 const SIZES: [usize; 10] = [0, 1, 2, 3, 63, 64, 65, 127, 129, 200];

@@ -28,43 +28,57 @@ pub struct Shares<'a, E> {
     variant: Variant,
 }
 
-/// Coordinates of n points: in rows n × d, else d × n.
+/// Lanes of a sum along a row.
+const LANES: usize = 32;
+
+/// Coordinates of n points: in rows n × `stride`, with zeros after d coordinates, or else d × n.
 struct Matrix<E> {
     values: Vec<E>,
     dimensions: usize,
     points: usize,
+    stride: usize,
     rows: bool,
 }
 
 impl<E: Real> Matrix<E> {
     /// `of(k, i)` is coordinate k of point i.
     fn new(dimensions: usize, points: usize, rows: bool, of: impl Fn(usize, usize) -> E) -> Self {
-        let values = (0..dimensions * points)
-            .map(|at| if rows { of(at % dimensions, at / dimensions) } else { of(at / points, at % points) });
-        Self { values: values.collect(), dimensions, points, rows }
+        // Some lanes more are faster than a rest; few dimensions are not summed in lanes.
+        let stride = if dimensions < LANES { dimensions } else { dimensions.next_multiple_of(LANES) };
+        let mut values = vec![E::ZERO; if rows { stride * points } else { dimensions * points }];
+        for i in 0..points {
+            for k in 0..dimensions {
+                values[if rows { i * stride + k } else { k * points + i }] = of(k, i);
+            }
+        }
+        Self { values, dimensions, points, stride, rows }
     }
 
     #[inline(always)]
     fn at(&self, k: usize, i: usize) -> E {
-        if self.rows { self.values[i * self.dimensions + k] } else { self.values[k * self.points + i] }
+        if self.rows { self.values[i * self.stride + k] } else { self.values[k * self.points + i] }
     }
 
     /// Sums `D` over the coordinates of two points.
     #[inline(always)]
     fn sum<I: Isa, D: Dimension>(&self, i: usize, j: usize) -> E {
-        const LANES: usize = 16;
         if !self.rows || self.dimensions < LANES {
-            return (0..self.dimensions).fold(E::ZERO, |sum, k| D::add::<E, I>(self.at(k, i), self.at(k, j), sum));
+            let mut total = E::ZERO;
+            for k in 0..self.dimensions {
+                total = D::add::<E, I>(self.at(k, i), self.at(k, j), total);
+            }
+            return total;
         }
-        let row = |i: usize| self.values[i * self.dimensions..(i + 1) * self.dimensions].as_chunks::<LANES>();
-        let ((a, last_a), (b, last_b)) = (row(i), row(j));
+        let (a, _) = self.values[i * self.stride..][..self.stride].as_chunks::<LANES>();
+        let (b, _) = self.values[j * self.stride..][..self.stride].as_chunks::<LANES>();
         let mut lanes = [E::ZERO; LANES];
         for (a, b) in a.iter().zip(b) {
             for l in 0..LANES {
                 lanes[l] = D::add::<E, I>(a[l], b[l], lanes[l]);
             }
         }
-        last_a.iter().zip(last_b).fold(sum_lanes(&mut { lanes }), |sum, (&a, &b)| D::add::<E, I>(a, b, sum))
+        // A copy, since the lanes would live in memory all along if their address were taken.
+        sum_lanes(&mut { lanes })
     }
 }
 

@@ -229,7 +229,8 @@ mod tests {
                 features(Metric::Cosine, true),
                 Source::Inverse(parts.to_vec()),
             ] {
-                for power in [0.0, 1.0, 2.0, 0.7] {
+                // The default bodies' exponent is f32 at times, so one that f32 holds.
+                for power in [0.0, 1.0, 2.0, 0.75] {
                     let what = format!("{dtype:?}, p = {power}, {source:?}");
                     let what = &what[..what.len().min(100)];
                     let problem = Problem { source: source.clone(), multiplicity: mu.clone(), power, units: 32 };

@@ -3,7 +3,7 @@
 //! - [`device`]: `"cuda:1"` becomes a device, or an error that says what is missing; [`with_backend!`] turns a device
 //!   into a type that implements Burn's `Backend`.
 //! - [`limits`]: what a device can hold.
-//! - [`kernel`]: building blocks for CubeCL kernels; [`cpu`]: their twins for NdArray.
+//! - [`kernel`]: building blocks for CubeCL kernels; [`cpu`]: their twins for NdArray, and [`ndarray`] its tensors as slices.
 //! - [`fusion`]: custom operations on Burn's `Fusion` backends.
 
 pub mod cpu;
@@ -12,6 +12,7 @@ mod dispatch;
 pub mod fusion;
 pub mod kernel;
 pub mod limits;
+pub mod ndarray;
 
 pub use device::{Choice, Device};
 pub use limits::{Limited, Limits};

@@ -1,13 +1,15 @@
 //! The hot loops on Burn's NdArray: slices out of its tensors, and [`crate::cpu`] over them.
 
 use burn::tensor::{
-    DType, Shape, TensorMetadata,
+    TensorMetadata,
     ops::{FloatTensor, IntTensor},
 };
 use burn_ndarray::{FloatNdArrayElement, IntNdArrayElement, NdArray, NdArrayTensor, QuantElement, SharedArray};
-use firebox_backends::cpu::{Level, Real};
+use firebox_backends::{
+    cpu::Level,
+    ndarray::{Float, by_float, dense, dims, shaped, slice},
+};
 use firebox_core::Result;
-use ndarray::IxDyn;
 
 use crate::{
     cpu,
@@ -16,67 +18,6 @@ use crate::{
 
 /// √(log₂ e): the CPU's weights are powers of two, exp(−|v|²) = 2^(−|√(log₂ e)·v|²).
 const TO_BASE_2: f64 = 1.201_122_408_786_449_8;
-
-/// A float that NdArray computes with.
-trait Float: Real {
-    /// The tensor's numbers in row-major order, converted if it holds others.
-    fn dense(tensor: NdArrayTensor) -> SharedArray<Self>;
-    /// A tensor of these numbers.
-    fn tensor(values: Vec<Self>, shape: &[usize]) -> NdArrayTensor;
-}
-
-macro_rules! float {
-    ($float:ident, $variant:ident, $other:ident) => {
-        impl Float for $float {
-            fn dense(tensor: NdArrayTensor) -> SharedArray<Self> {
-                match tensor {
-                    NdArrayTensor::$variant(array) => dense(array.into_shared()),
-                    NdArrayTensor::$other(array) => dense(array.into_shared().mapv(|x| x as $float).into_shared()),
-                    // Floats have these two types on NdArray.
-                    _ => SharedArray::default(IxDyn(&[0])),
-                }
-            }
-
-            fn tensor(values: Vec<Self>, shape: &[usize]) -> NdArrayTensor {
-                shaped(values, shape).into()
-            }
-        }
-    };
-}
-
-float!(f32, F32, F64);
-float!(f64, F64, F32);
-
-/// Runs `$body` with `$E` the float of the tensor `$of`.
-macro_rules! by_float {
-    ($of:expr, $E:ident => $body:expr) => {
-        match $of.dtype() {
-            DType::F64 => {
-                type $E = f64;
-                $body
-            }
-            _ => {
-                type $E = f32;
-                $body
-            }
-        }
-    };
-}
-
-/// Copied only where the numbers lie in another order.
-fn dense<E: Clone>(array: SharedArray<E>) -> SharedArray<E> {
-    if array.is_standard_layout() { array } else { array.as_standard_layout().into_owned().into_shared() }
-}
-
-fn slice<E>(array: &SharedArray<E>) -> &[E] {
-    // A dense array always is one.
-    array.as_slice().unwrap_or_default()
-}
-
-fn shaped<E: Clone + Default>(values: Vec<E>, shape: &[usize]) -> SharedArray<E> {
-    // Every caller fills its shape.
-    SharedArray::from_shape_vec(IxDyn(shape), values).unwrap_or_else(|_| SharedArray::default(IxDyn(shape)))
-}
 
 /// Integers as the bits they are, without a copy if nobody else holds them.
 fn words(tensor: NdArrayTensor) -> Vec<u32> {
@@ -94,11 +35,6 @@ fn words(tensor: NdArrayTensor) -> Vec<u32> {
 
 fn integers(words: Vec<u32>, shape: &[usize]) -> NdArrayTensor {
     shaped(words.into_iter().map(|word| word as i32).collect(), shape).into()
-}
-
-fn dims<const D: usize>(tensor: &NdArrayTensor) -> [usize; D] {
-    let shape: Shape = tensor.shape();
-    shape.dims()
 }
 
 fn network<E: Float>(points: NdArrayTensor, multiplicity: NdArrayTensor, self_coupling: bool) -> cpu::Network<E> {

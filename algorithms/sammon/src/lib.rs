@@ -1,6 +1,7 @@
 //! Sammon mapping.
 
 pub mod cases;
+mod cpu;
 mod fusion;
 mod kernel;
 mod ndarray;

@@ -54,13 +54,26 @@ impl<T: Copy + Default + Send + Sync> Blocks<T> {
         })
     }
 
+    /// `T::default()` everywhere.
+    pub fn new(rows: usize, columns: usize) -> Self {
+        Self { data: vec![Block::default(); rows * columns.div_ceil(BLOCK)], rows, columns }
+    }
+
+    /// The blocks of every 64 columns, as [`block`](Self::block) gives them, to change them in parallel.
+    pub fn blocks_mut(&mut self) -> impl IndexedParallelIterator<Item = &mut [Block<T>]> {
+        self.data.par_chunks_mut(self.rows.max(1))
+    }
+
+    /// All blocks.
+    pub fn all_mut(&mut self) -> &mut [Block<T>] {
+        &mut self.data
+    }
+
     /// Fills the blocks of every 64 columns, in parallel, knowing the first of those columns.
     fn fill(rows: usize, columns: usize, fill: impl Fn(usize, &mut [Block<T>]) + Sync) -> Self {
-        let mut data = vec![Block::default(); rows * columns.div_ceil(BLOCK)];
-        if rows > 0 {
-            data.par_chunks_mut(rows).enumerate().for_each(|(b, data)| fill(b * BLOCK, data));
-        }
-        Self { data, rows, columns }
+        let mut blocks = Self::new(rows, columns);
+        blocks.blocks_mut().enumerate().for_each(|(b, data)| fill(b * BLOCK, data));
+        blocks
     }
 }
 

@@ -89,7 +89,8 @@ fn sum_cached<F: Float + CubeElement, S: Float + CubeElement, N: Size>(
                 let mut across = Array::<F>::new(comptime!(m as usize));
                 #[unroll]
                 for k in 0..m {
-                    across[k as usize] = own[comptime!((p * m + k) as usize)] - far[comptime!((k * width + c) as usize)];
+                    across[k as usize] =
+                        own[comptime!((p * m + k) as usize)] - far[comptime!((k * width + c) as usize)];
                 }
                 let at = comptime!(p * count);
                 add_pair::<F>(&mut totals, at, kept, delta, mu[c as usize], &across, power, plan.terms);
@@ -167,7 +168,11 @@ pub(super) fn sums<R: CubeRuntime, F: FloatElement>(
                 }
             };
         }
-        if block.dtype == DType::F16 { launch!(f16) } else { launch!(F) }
+        if block.dtype == DType::F16 {
+            launch!(f16)
+        } else {
+            launch!(F)
+        }
         first += r;
     }
     sums

@@ -34,7 +34,15 @@ struct Plan {
 
 /// 1/δ of points i and j.
 #[cube]
-fn inverse_between<F: Float>(source: &Array<F>, i: u32, j: u32, first: u32, d: u32, n: u32, #[comptime] plan: Plan) -> F {
+fn inverse_between<F: Float>(
+    source: &Array<F>,
+    i: u32,
+    j: u32,
+    first: u32,
+    d: u32,
+    n: u32,
+    #[comptime] plan: Plan,
+) -> F {
     if comptime!(plan.stored) {
         source[(i - first) as usize * n as usize + j as usize]
     } else {

@@ -1,0 +1,169 @@
+//! All pairs of a set of points, each once, by threads.
+
+use firebox_backends::cpu::{BLOCK, Block, Isa, Level, Loop, Real, sum_lanes};
+use rayon::prelude::*;
+
+use super::{
+    source::{Source, Tile},
+    terms::{Places, Terms},
+};
+
+/// Tasks that a sweep is cut into, at most: each holds sums of its own. Their number depends on n alone, so that the
+/// bits do not depend on the number of threads.
+const MOST_TASKS: usize = 64;
+
+/// Tasks, and one more for each 1024 points: more of them for few points would spend their time on their sums.
+const FEW_TASKS: usize = 16;
+
+/// Blocks of columns whose sums are kept in E before they go to f64: 2048 points, or 32 numbers a lane.
+const PANEL: usize = 32;
+
+/// Sums over the pairs of each point, and the memory they are computed in.
+///
+/// A block row is all pairs of 64 points with those after them. Each task has some, and adds each pair to both of its
+/// points: in E within a block row and [`PANEL`] blocks, in f64 across.
+pub struct Sweep<E> {
+    tasks: usize,
+    /// Of each task: a tile, rows, columns. In one piece, which the allocator gives again for the next call.
+    memory: Vec<Block<E>>,
+    /// Of each task, by block, then by sum.
+    parts: Vec<Block<f64>>,
+    totals: Vec<Block<f64>>,
+    sums: usize,
+}
+
+/// The memory of a task.
+struct Task<'a, E> {
+    tile: &'a mut Tile<E>,
+    /// By point, then by sum.
+    rows: &'a mut [Block<E>],
+    /// By block: places, then sums.
+    columns: &'a mut [Block<E>],
+    /// By block, then by sum.
+    sums: &'a mut [Block<f64>],
+}
+
+impl<E: Real> Sweep<E> {
+    /// Room for the sums of all points of `places`.
+    pub(super) fn new<T: Terms<E>>(places: &Places<E>, terms: &T) -> Self {
+        let (blocks, rows, sums) = (places.0.count(), places.0.rows(), terms.sums());
+        let tasks = blocks.div_ceil(2).min(FEW_TASKS + blocks / 16).min(MOST_TASKS);
+        let memory = BLOCK + BLOCK * sums + blocks.min(PANEL) * (rows + sums);
+        Self {
+            tasks,
+            memory: vec![Block::default(); tasks * memory],
+            parts: vec![Block::default(); tasks * blocks * sums],
+            totals: vec![Block::default(); blocks * sums],
+            sums,
+        }
+    }
+
+    /// Sums `terms` over all pairs.
+    pub(super) fn run<T: Terms<E>>(&mut self, level: Level, source: &Source<'_, E>, places: &Places<E>, terms: &T) {
+        let (count, sums) = (self.tasks, self.sums);
+        assert_eq!((source.points(), terms.sums()), (places.points(), sums), "one problem");
+        if count == 0 {
+            return;
+        }
+        let (memory, part) = (self.memory.len() / count, self.parts.len() / count);
+        let memory = self.memory.par_chunks_exact_mut(memory).with_max_len(1);
+        memory.zip(self.parts.par_chunks_exact_mut(part)).enumerate().for_each(|(index, (memory, part))| {
+            let Some((tile, rest)) = memory.split_first_chunk_mut() else { return };
+            let (rows, columns) = rest.split_at_mut(BLOCK * sums);
+            part.fill(Block::default());
+            level.run(Share { source, places, terms, index, count, task: Task { tile, rows, columns, sums: part } });
+        });
+        let parts = &self.parts;
+        self.totals.par_chunks_exact_mut(sums).with_min_len(16).enumerate().for_each(|(b, totals)| {
+            totals.fill(Block::default());
+            // Those after have neither this block row nor one before.
+            for part in parts.chunks_exact(part).take(b + 1) {
+                for (total, sum) in totals.iter_mut().zip(&part[b * sums..]) {
+                    for l in 0..BLOCK {
+                        total[l] += sum[l];
+                    }
+                }
+            }
+        });
+    }
+
+    /// Sum `k` of all points.
+    pub fn sum(&self, k: usize) -> impl Iterator<Item = f64> {
+        self.totals.iter().skip(k).step_by(self.sums.max(1)).flat_map(|block| block.0)
+    }
+}
+
+/// The block rows of one task.
+struct Share<'a, E, T> {
+    source: &'a Source<'a, E>,
+    places: &'a Places<E>,
+    terms: &'a T,
+    index: usize,
+    count: usize,
+    task: Task<'a, E>,
+}
+
+impl<E: Real, T: Terms<E>> Loop for Share<'_, E, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let Self { source, places, terms, index, count, mut task } = self;
+        let blocks = places.0.count();
+        // Forth and back, so that long and short block rows come in equal number.
+        let forth = (index..blocks).step_by(2 * count);
+        let back = (2 * count - 1 - index..blocks).step_by(2 * count);
+        for b in forth.chain(back) {
+            for first in (b..blocks).step_by(PANEL) {
+                panel::<E, I, T>(source, places, terms, b, first..blocks.min(first + PANEL), &mut task);
+            }
+        }
+    }
+}
+
+/// Adds the pairs of block `b` with blocks `others`, which are not before it, to the sums of a task.
+#[inline(always)]
+fn panel<E: Real, I: Isa, T: Terms<E>>(
+    source: &Source<'_, E>,
+    places: &Places<E>,
+    terms: &T,
+    b: usize,
+    others: std::ops::Range<usize>,
+    task: &mut Task<'_, E>,
+) {
+    let Task { tile, rows, columns, sums } = task;
+    let (own, width) = (places.0.block(b), terms.sums());
+    let stride = own.len() + width;
+    let columns = &mut columns[..others.len() * stride];
+    for (column, c) in columns.chunks_exact_mut(stride).zip(others.clone()) {
+        column[..own.len()].copy_from_slice(places.0.block(c));
+        column[own.len()..].fill(Block::default());
+    }
+    rows.fill(Block::default());
+    let height = BLOCK.min(places.points() - b * BLOCK);
+    for first in others.clone().step_by(source.strip()) {
+        source.prepare::<I>(b, first, tile);
+        let strip =
+            (first - others.start) * stride..columns.len().min((first - others.start + source.strip()) * stride);
+        for (r, row) in rows.chunks_exact_mut(width).take(height).enumerate() {
+            let inverse = |c| source.row(b * BLOCK + r, first + c, tile);
+            terms.add::<I, true>(own, r, &mut columns[strip.clone()], inverse, row);
+        }
+    }
+    for (column, c) in columns.chunks_exact(stride).zip(others) {
+        // The pairs of block b with itself are in its rows, each from both sides.
+        if c != b {
+            for (sum, column) in sums[c * width..].iter_mut().zip(&column[own.len()..]) {
+                for l in 0..BLOCK {
+                    sum[l] += column[l].into();
+                }
+            }
+        }
+    }
+    let sums = &mut sums[b * width..][..width];
+    for (r, row) in rows.chunks_exact_mut(width).take(height).enumerate() {
+        for (sum, lanes) in sums.iter_mut().zip(row) {
+            sum[r] += sum_lanes(&mut lanes.0).into();
+        }
+    }
+}

@@ -1,0 +1,435 @@
+//! Every loop at every level of this machine against plain loops in f64.
+
+use firebox_backends::cpu::{Level, Real};
+use firebox_core::random::Random;
+
+use super::{variants::Shared, *};
+use crate::ops::{CLOSE, Epoch, MEASURES, Metric, Variant, partner};
+
+const SIZES: [usize; 10] = [0, 1, 2, 3, 63, 64, 65, 127, 129, 200];
+const SOURCE_DIMENSIONS: [usize; 6] = [1, 2, 3, 5, 64, 200];
+const DIMENSIONS: [usize; 4] = [1, 2, 3, 5];
+const POWERS: [f64; 4] = [0.0, 1.0, 2.0, 1.5];
+const VARIANTS: [Variant; 5] =
+    [Variant::Auto, Variant::RowsFull, Variant::RowsTriangle, Variant::ColumnsFull, Variant::ColumnsTriangle];
+
+fn wide<E: Real>(values: &[E]) -> Vec<f64> {
+    values.iter().map(|&value| value.into()).collect()
+}
+
+/// Asserts |got − wanted| ≤ bound, element by element. NaN fails.
+fn assert_close<E: Real>(got: &[E], wanted: &[(f64, f64)], what: &str) {
+    assert_eq!(got.len(), wanted.len(), "{what}");
+    for (i, (&got, &(wanted, bound))) in got.iter().zip(wanted).enumerate() {
+        let error = (got.into() - wanted).abs();
+        assert!(error <= bound, "{what}: [{i}] is {got:?}, not {wanted:e}: {error:e} > {bound:e}");
+    }
+}
+
+/// Points of which some are equal, about 1 apart, centred; of length 1 for cosines.
+fn random_points<E: Real>(random: &mut Random, d: usize, n: usize, metric: Metric) -> Vec<E> {
+    let scale = if metric == Metric::Manhattan { 1.0 / d as f64 } else { 1.0 / (d as f64).sqrt() };
+    let mut points: Vec<f64> = (0..d * n).map(|_| random.uniform(-scale, scale)).collect();
+    for i in 0..n {
+        let twin = random.below(n);
+        let length = match metric {
+            Metric::Cosine => (0..d).map(|k| points[k * n + i].powi(2)).sum::<f64>().sqrt(),
+            _ => 1.0,
+        };
+        let equal = random.below(8) == 0;
+        for k in 0..d {
+            points[k * n + i] = if equal && twin < i { points[k * n + twin] } else { points[k * n + i] / length };
+        }
+    }
+    points.into_iter().map(E::from_f64).collect()
+}
+
+/// Places of which some coincide.
+fn random_places<E: Real>(random: &mut Random, m: usize, n: usize) -> Vec<E> {
+    let mut places: Vec<E> = (0..m * n).map(|_| E::from_f64(random.uniform(-1.0, 1.0))).collect();
+    for i in 0..n {
+        let twin = random.below(n);
+        if random.below(8) == 0 {
+            for k in 0..m {
+                places[k * n + i] = places[k * n + twin];
+            }
+        }
+    }
+    places
+}
+
+fn random_multiplicity<E: Real>(random: &mut Random, n: usize) -> Vec<E> {
+    (0..n).map(|_| E::from_f64(1.0 + (random.below(5) / 3 * 2) as f64)).collect()
+}
+
+/// 1/δ between columns of `rows` and `points`; 0 where δ = 0.
+fn inverses(rows: &[f64], points: &[f64], d: usize, metric: Metric) -> Vec<f64> {
+    let (r, n) = (rows.len() / d, points.len() / d);
+    let pair = |i: usize, j: usize| {
+        let t = (0..d).map(|k| rows[k * r + i] - points[k * n + j]);
+        let distance = match metric {
+            Metric::Euclidean => t.map(|t| t * t).sum::<f64>().sqrt(),
+            Metric::Manhattan => t.map(f64::abs).sum(),
+            Metric::Cosine => t.map(|t| t * t).sum::<f64>() / 2.0,
+        };
+        if distance == 0.0 { 0.0 } else { 1.0 / distance }
+    };
+    (0..r * n).map(|at| pair(at / n, at % n)).collect()
+}
+
+/// What the loops should give for rows against columns, each number with the largest error it may have.
+///
+/// With ε the distance of floats at 1: 1/δ is off by `rho`, relatively. d of m dimensions is off by τ = (m/2 + 4)·ε: a
+/// square by half of (m + 4)·ε for differences, squares and their sum, and twice ε for the root and the product. A
+/// weight is off by p·ρ, and powf by 2 ε. So w·(δ/d − 1)·t is off by (p·ρ + ρ + τ + 8ε)·w·(δ/d + 1)·|t|; δ − d by
+/// Δ = (ρ + ε)·δ + (τ + ε)·d, its square by 2·|δ − d|·Δ + Δ². A sum of n terms adds (n + 8)·ε of their magnitude.
+/// Everything twice, for f64 against f64.
+struct Truth {
+    force: Vec<(f64, f64)>,
+    stress: Vec<(f64, f64)>,
+    measures: Vec<(f64, f64)>,
+}
+
+/// `inverse` is r × n, `rows` m × r, `columns` m × n.
+fn truth(inverse: &[f64], mu: &[f64], p: f64, rows: &[f64], columns: &[f64], rho: f64, eps: f64) -> Truth {
+    let n = mu.len();
+    let r = inverse.len().checked_div(n).unwrap_or(0);
+    let m = rows.len().checked_div(r).unwrap_or(0);
+    let tau = (m as f64 / 2.0 + 4.0) * eps;
+    let sum = (n as f64 + 8.0) * eps;
+    let mut truth =
+        Truth { force: vec![(0.0, 0.0); m * r], stress: vec![(0.0, 0.0); r], measures: vec![(0.0, 0.0); MEASURES * r] };
+    let add = |(total, bound): &mut (f64, f64), term: f64, error: f64| {
+        *total += term;
+        *bound += 2.0 * (error + sum * term.abs());
+    };
+    for i in 0..r {
+        for j in 0..n {
+            let near = inverse[i * n + j];
+            if near == 0.0 {
+                continue;
+            }
+            let t: Vec<f64> = (0..m).map(|k| rows[k * r + i] - columns[k * n + j]).collect();
+            let d = t.iter().map(|t| t * t).sum::<f64>().sqrt();
+            let (delta, w) = (1.0 / near, near.powf(p));
+            if d > 0.0 {
+                for (k, t) in t.iter().enumerate() {
+                    let magnitude = mu[j] * w * (delta / d + 1.0) * t.abs();
+                    let error = (p * rho + rho + tau + 8.0 * eps + sum) * magnitude;
+                    add(&mut truth.force[k * r + i], mu[j] * w * (delta / d - 1.0) * t, error);
+                }
+            }
+            let miss = (delta - d).abs();
+            let off = (rho + eps) * delta + (tau + eps) * d;
+            let square = 2.0 * miss * off + off * off;
+            let relative = p * rho + 6.0 * eps;
+            add(&mut truth.stress[i], mu[j] * w * miss * miss, mu[j] * w * (square + relative * miss * miss));
+            let products = (p + 2.0) * rho + 2.0 * tau + 8.0 * eps;
+            for (k, term) in [w, w * delta * delta, w * delta * d, w * d * d].into_iter().enumerate() {
+                add(&mut truth.measures[k * r + i], mu[j] * term, mu[j] * term * products);
+            }
+            add(&mut truth.measures[4 * r + i], mu[j] * miss * miss, mu[j] * (square + 6.0 * eps * miss * miss));
+            add(&mut truth.measures[5 * r + i], mu[j] * d * d, mu[j] * d * d * products);
+        }
+    }
+    truth
+}
+
+/// The largest relative error of 1/δ from d dimensions: (d + 4)·ε for differences, squares and their sum, ε for the
+/// inverse. Dot products lose up to 1/`CLOSE` times as much before they are computed again.
+fn rho<E: Real>(d: usize, gram: bool) -> f64 {
+    let eps: f64 = E::EPSILON.into();
+    (d as f64 + 5.0) * eps * if gram { 1.0 + 1.0 / f64::from(CLOSE) } else { 1.0 }
+}
+
+/// Forces by all variants, and measures.
+fn check<E: Real + Shared>(
+    source: &Source<'_, E>,
+    inverse: &[f64],
+    random: &mut Random,
+    rho: f64,
+    power: f64,
+    what: &str,
+) {
+    let n = source.points();
+    let m = DIMENSIONS[random.below(4)];
+    let what = format!("n = {n}, m = {m}, p = {power}, {what}");
+    let places = random_places::<E>(random, m, n);
+    let multiplicity = random_multiplicity::<E>(random, n);
+    let y = wide(&places);
+    let truth = truth(inverse, &wide(&multiplicity), power, &y, &y, rho, E::EPSILON.into());
+    let poison = E::from_f64(f64::NAN);
+    for level in Level::all() {
+        for variant in VARIANTS {
+            let what = format!("{} {variant:?} {what}", level.name());
+            let problem = Problem { source, multiplicity: &multiplicity, power, variant };
+            let (mut force, mut stress) = (vec![poison; m * n], vec![poison; n]);
+            forces(level, &problem, &places, &mut force, &mut stress);
+            assert_close(&force, &truth.force, &format!("force, {what}"));
+            assert_close(&stress, &truth.stress, &format!("stress, {what}"));
+            if variant == Variant::Auto {
+                let measures = measure(level, &problem, &places);
+                assert_close(&measures, &truth.measures, &format!("measures, {what}"));
+            }
+        }
+    }
+}
+
+fn forces_and_measures<E: Real + Shared>() {
+    let eps: f64 = E::EPSILON.into();
+    let mut case = 0;
+    for n in SIZES {
+        for power in POWERS {
+            for (metric, gram) in [
+                (Metric::Euclidean, false),
+                (Metric::Euclidean, true),
+                (Metric::Manhattan, false),
+                (Metric::Cosine, false),
+                (Metric::Cosine, true),
+            ] {
+                case += 1;
+                let mut random = Random::new(case, 0);
+                let d = SOURCE_DIMENSIONS[random.below(6)];
+                let what = format!("{metric:?} gram {gram} d = {d}, seed {case}");
+                let points = random_points::<E>(&mut random, d, n, metric);
+                let inverse = inverses(&wide(&points), &wide(&points), d, metric);
+                let source = Source::Features(Features::new(&points, d, n, metric, gram));
+                check(&source, &inverse, &mut random, rho::<E>(d, gram), power, &what);
+            }
+            // Stored, with a missing pair now and then, in blocks of rows.
+            case += 1;
+            let mut random = Random::new(case, 0);
+            let mut stored = vec![E::ZERO; n * n];
+            for i in 0..n {
+                for j in 0..i {
+                    let r = if random.below(6) == 0 { 0.0 } else { 1.0 / random.uniform(0.1, 3.0) };
+                    (stored[i * n + j], stored[j * n + i]) = (E::from_f64(r), E::from_f64(r));
+                }
+            }
+            let source = Source::stored(stored.chunks((7 * n).max(1)), n);
+            check(&source, &wide(&stored), &mut random, 2.0 * eps, power, &format!("stored, seed {case}"));
+        }
+    }
+}
+
+#[test]
+fn forces_and_measures_f32() {
+    forces_and_measures::<f32>();
+}
+
+#[test]
+fn forces_and_measures_f64() {
+    forces_and_measures::<f64>();
+}
+
+fn inverse_matrices<E: Real>() {
+    for (case, n) in SIZES.into_iter().enumerate() {
+        for (r, first) in [(n, Some(0)), (n / 2, Some(n - n / 2)), (n / 2, None), (70, None), (0, None)] {
+            for metric in [Metric::Euclidean, Metric::Manhattan, Metric::Cosine] {
+                let mut random = Random::new(case as u64, r as u64);
+                let d = SOURCE_DIMENSIONS[random.below(6)];
+                let points = random_points::<E>(&mut random, d, n, metric);
+                let mut rows = random_points::<E>(&mut random, d, r, metric);
+                if first.is_some() || r <= n {
+                    let from = first.unwrap_or(0);
+                    rows = points.chunks(n.max(1)).flat_map(|row| row[from..from + r].to_vec()).collect();
+                }
+                let mut wanted: Vec<(f64, f64)> = inverses(&wide(&rows), &wide(&points), d, metric)
+                    .into_iter()
+                    .map(|inverse| (inverse, 2.0 * inverse * rho::<E>(d, false)))
+                    .collect();
+                if let Some(first) = first {
+                    (0..r).for_each(|i| wanted[i * n + first + i] = (0.0, 0.0));
+                }
+                let (rows, points) =
+                    (Features::new(&rows, d, r, metric, false), Features::new(&points, d, n, metric, false));
+                for level in Level::all() {
+                    let mut out = vec![E::from_f64(f64::NAN); r * n];
+                    inverse(level, &rows, &points, first, &mut out);
+                    assert_close(&out, &wanted, &format!("{} {metric:?} n = {n}, r = {r}, d = {d}", level.name()));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn inverse_matrices_of_both_floats() {
+    inverse_matrices::<f32>();
+    inverse_matrices::<f64>();
+}
+
+/// y + α·F/Σ μ·w with its bound: the force's, what the weight's error does to the step, and ε for the sum.
+fn advanced(truth: &Truth, y: &[f64], m: usize, alpha: f64, eps: f64) -> Vec<(f64, f64)> {
+    let r = truth.stress.len();
+    (0..m * r)
+        .map(|at| {
+            let ((force, bound), (weight, slack)) = (truth.force[at], truth.measures[at % r]);
+            if weight == 0.0 {
+                return (y[at], 0.0);
+            }
+            let (step, relative) = (alpha * force / weight, slack / weight);
+            (
+                y[at] + step,
+                alpha * bound / weight + step.abs() * 2.0 * relative + 2.0 * eps * (y[at].abs() + step.abs()),
+            )
+        })
+        .collect()
+}
+
+fn placing<E: Real>() {
+    let eps: f64 = E::EPSILON.into();
+    for n in SIZES {
+        for (q, power) in [(0, 1.0), (1, 0.0), (3, 1.0), (5, 2.0), (70, 1.5)] {
+            let mut random = Random::new(n as u64, q as u64);
+            let m = DIMENSIONS[random.below(4)];
+            let fixed = random_places::<E>(&mut random, m, n);
+            let start = random_places::<E>(&mut random, m, q);
+            let multiplicity = random_multiplicity::<E>(&mut random, n);
+            // The first has no pair.
+            let inverse: Vec<E> = (0..q * n)
+                .map(|at| if at < n || random.below(6) == 0 { 0.0 } else { 1.0 / random.uniform(0.1, 3.0) })
+                .map(E::from_f64)
+                .collect();
+            let mu = wide(&multiplicity);
+            let truth = truth(&wide(&inverse), &mu, power, &wide(&start), &wide(&fixed), 2.0 * eps, eps);
+            for level in Level::all() {
+                let what = format!("{} n = {n}, q = {q}, m = {m}, p = {power}", level.name());
+                let go = |mut y: Vec<E>, steps: usize| {
+                    let mut stress = vec![E::from_f64(f64::NAN); steps * q];
+                    place(level, &inverse, &multiplicity, power, &fixed, &mut y, &mut stress);
+                    (y, stress)
+                };
+                let (once, stress) = go(start.clone(), 1);
+                if n > 0 {
+                    assert_close(&once, &advanced(&truth, &wide(&start), m, 1.0, eps), &what);
+                    assert_close(&stress, &truth.stress, &what);
+                }
+                let (twice, both) = go(start.clone(), 2);
+                let (again, second) = go(once, 1);
+                assert_eq!((twice, both), (again, [stress, second].concat()), "{what}");
+                let (_, history) = go(start.clone(), 20);
+                for (before, after) in history.iter().zip(&history[q.min(history.len())..]) {
+                    let (before, after): (f64, f64) = ((*before).into(), (*after).into());
+                    // One that could fit all ends with the rounding of each distance, squared.
+                    let rounding = 100.0 * eps * (before + 1000.0 * eps);
+                    assert!(after <= before + rounding, "{what}: {before} before {after}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn placing_of_both_floats() {
+    placing::<f32>();
+    placing::<f64>();
+}
+
+fn sampling<E: Real>() {
+    let eps: f64 = E::EPSILON.into();
+    for n in SIZES {
+        for block in [1, 3, 16, 64, 65, 100, 200] {
+            let mut random = Random::new(n as u64, block as u64);
+            let (d, m) = (SOURCE_DIMENSIONS[random.below(6)], DIMENSIONS[random.below(4)]);
+            let (power, metric) = (POWERS[random.below(4)], [Metric::Euclidean, Metric::Manhattan][random.below(2)]);
+            let what = format!("n = {n}, d = {d}, m = {m}, p = {power}, {metric:?}, blocks of {block}");
+            let points = random_points::<E>(&mut random, d, n, metric);
+            let start = random_places::<E>(&mut random, m, n);
+            let multiplicity = random_multiplicity::<E>(&mut random, n);
+            let mut epoch = || {
+                let mut order: Vec<u32> = (0..n as u32).collect();
+                (1..n).for_each(|i| order.swap(i, random.below(i + 1)));
+                Epoch { order, alpha: random.uniform(0.3, 0.9) }
+            };
+            let epochs = [epoch(), epoch()];
+            // Every point against the block that its block meets: the others are missing pairs.
+            let blocks = n.div_ceil(block);
+            let mut place = vec![0; n];
+            epochs[0].order.iter().enumerate().for_each(|(at, &i)| place[i as usize] = at / block);
+            let mut inverse = inverses(&wide(&points), &wide(&points), d, metric);
+            for (at, inverse) in inverse.iter_mut().enumerate() {
+                let (own, other) = (place[at / n], place[at % n]);
+                if own == other || partner(own, blocks) != other {
+                    *inverse = 0.0;
+                }
+            }
+            let y = wide(&start);
+            let truth = truth(&inverse, &wide(&multiplicity), power, &y, &y, rho::<E>(d, false), eps);
+            let wanted = advanced(&truth, &y, m, epochs[0].alpha, eps);
+            for level in Level::all() {
+                let go = |mut y: Vec<E>, epochs: &[Epoch]| {
+                    sampled(level, &points, metric, &multiplicity, power, &mut y, epochs, block);
+                    y
+                };
+                let once = go(start.clone(), &epochs[..1]);
+                assert_close(&once, &wanted, &format!("{} {what}", level.name()));
+                assert_eq!(go(start.clone(), &epochs), go(once, &epochs[1..]), "{} {what}", level.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn sampling_of_both_floats() {
+    sampling::<f32>();
+    sampling::<f64>();
+}
+
+/// A problem of some size, the same each time.
+fn sized<E: Real>(n: usize, d: usize, m: usize) -> (Vec<E>, Vec<E>, Vec<E>) {
+    let mut random = Random::new(n as u64, 7);
+    let points = random_points(&mut random, d, n, Metric::Euclidean);
+    (points, random_places(&mut random, m, n), random_multiplicity(&mut random, n))
+}
+
+#[test]
+fn steps_are_forces_and_bits_do_not_depend_on_threads() {
+    // More points than a panel holds, so that each kind of sum across is met.
+    let (n, d, m) = (2300, 7, 2);
+    let (points, places, multiplicity) = sized::<f32>(n, d, m);
+    let features = Features::new(&points, d, n, Metric::Euclidean, true);
+    let mut stored = vec![0.0; n * n];
+    inverse(Level::best(), &features, &features, Some(0), &mut stored);
+    let rates: Vec<f32> = (0..n).map(|i| 1e-5 * (1 + i % 3) as f32).collect();
+    for source in [Source::Features(features), Source::stored([&stored[..]], n)] {
+        let problem = Problem { source: &source, multiplicity: &multiplicity, power: 1.0, variant: Variant::Auto };
+        for level in Level::all() {
+            let run = |threads: usize| {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                let (mut y, mut stresses) = (places.clone(), vec![f32::NAN; 3 * n]);
+                pool.install(|| steps(level, &problem, &mut y, &rates, &mut stresses));
+                (y, stresses)
+            };
+            let (mut y, mut stresses) = (places.clone(), Vec::new());
+            for _ in 0..3 {
+                let (mut force, mut stress) = (vec![f32::NAN; m * n], vec![f32::NAN; n]);
+                forces(level, &problem, &y, &mut force, &mut stress);
+                (0..m * n).for_each(|at| y[at] += rates[at % n] * force[at]);
+                stresses.extend(stress);
+            }
+            assert_eq!(run(1), (y, stresses), "{}", level.name());
+            assert_eq!(run(1), run(2), "{}", level.name());
+        }
+    }
+}
+
+#[test]
+fn a_total_is_right_to_a_millionth() {
+    let (n, d, m) = (3000, 50, 3);
+    let total = |values: &[f64], mu: &[f64]| values.iter().zip(mu).map(|(e, mu)| e * mu).sum::<f64>();
+    let (points, places, multiplicity) = sized::<f32>(n, d, m);
+    let mut exact = vec![0.0; n];
+    let (x, y, mu) = (wide(&points), wide(&places), wide(&multiplicity));
+    let source = Source::Features(Features::new(&x, d, n, Metric::Euclidean, false));
+    let problem = Problem { source: &source, multiplicity: &mu, power: 1.0, variant: Variant::Auto };
+    forces(Level::best(), &problem, &y, &mut vec![0.0; m * n], &mut exact);
+    for gram in [false, true] {
+        let source = Source::Features(Features::new(&points, d, n, Metric::Euclidean, gram));
+        let problem = Problem { source: &source, multiplicity: &multiplicity, power: 1.0, variant: Variant::Auto };
+        let mut stress = vec![f32::NAN; n];
+        forces(Level::best(), &problem, &places, &mut vec![0.0; m * n], &mut stress);
+        let error = total(&wide(&stress), &mu) / total(&exact, &mu) - 1.0;
+        assert!(error.abs() < 1e-6, "gram {gram}: {error:e}");
+    }
+}

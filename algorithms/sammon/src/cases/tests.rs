@@ -218,6 +218,8 @@ fn nudged(found: FloatTensor<F32>) -> FloatTensor<F32> {
     primitive(floats::<F32, 2>(values, shape, &Default::default()))
 }
 
+type Run<'a> = &'a dyn Fn() -> Result<(), String>;
+
 /// Ten times the tolerance is too much, in any element.
 #[test]
 fn ten_tolerances_are_too_much() {
@@ -249,7 +251,7 @@ fn ten_tolerances_are_too_much() {
         let features = p.inputs.features(Metric::Euclidean);
         let to = Known::stored(&p.inputs.inverse_to, &p.inputs.multiplicity, shape.power, p.inputs.unit());
         let starts = Places::exact(&p.inputs.starts, p.inputs.q);
-        let checks: [(&str, &dyn Fn() -> Result<(), String>, Vec<f64>); 5] = [
+        let checks: [(&str, Run, Vec<f64>); 5] = [
             ("forces", &|| p.check_forces(Variant::Auto, origin), known.forces(&y, &y).0.errors),
             (
                 "steps",

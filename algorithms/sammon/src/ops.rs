@@ -8,7 +8,8 @@
 //! | any other | the default bodies: tensor operations, block by block |
 //!
 //! Shapes: n points, d source dimensions, m target dimensions. Features and embeddings are *dimension-major*, `[d, n]`
-//! and `[m, n]`. A point may stand for several equal ones: μ_j of them.
+//! and `[m, n]`, d and m at least 1. n may be 0, and steps too: results then have shapes with a 0 in them. A point may
+//! stand for several equal ones: μ_j ≥ 1 of them.
 //!
 //! With δ_ij the source distance, d_ij = |y_i − y_j| the target distance and w_ij = δ_ij^(−p) the weight of a pair
 //! (p = 1 is Sammon's; 0 for i = j, for δ_ij = 0 and for a missing pair):
@@ -91,16 +92,18 @@ pub enum Source<B: Limited> {
         /// The distance between them.
         metric: Metric,
         /// Through dot products, Σ(a − b)² = |a|² + |b|² − 2a·b: fewer operations. Pairs so close that digits would
-        /// cancel (less than [`CLOSE`] of |a|² + |b|²) are computed again from differences. For Euclidean and cosine.
+        /// cancel (less than [`CLOSE`] of |a|² + |b|²) are computed again from differences, so that equal points are
+        /// at 0. For Euclidean and cosine; Manhattan has no such form and takes no notice.
         gram: bool,
     },
-    /// 1/δ in blocks of consecutive rows, `[r, n]` each, n rows in all; 0 where there is no pair. Blocks are of the
-    /// backend's float or of f16.
+    /// 1/δ in blocks of consecutive rows, `[r, n]` each, r ≥ 1 unless n = 0, n rows in all: symmetric, 0 on the
+    /// diagonal and where there is no pair. Blocks are all of the backend's float or all of f16, which is for storage
+    /// only: what is computed is of the backend's float.
     Inverse(Vec<FloatTensor<B>>),
 }
 
 /// Below this share of |a|² + |b|² a squared distance from dot products has lost too many digits.
-pub const CLOSE: f32 = 1.0 / 256.0;
+pub const CLOSE: f32 = 1.0 / 64.0;
 
 /// A problem on its device: what an iteration needs besides the embedding.
 #[derive(Debug, Clone)]
@@ -111,8 +114,6 @@ pub struct Problem<B: Limited> {
     pub multiplicity: FloatTensor<B>,
     /// p ≥ 0 in the weights δ^(−p).
     pub power: f64,
-    /// Units of a cube in the paper's variants; the paper tries 16, 32 and 64.
-    pub units: u32,
 }
 
 /// What all pairs do to each point.
@@ -128,7 +129,7 @@ pub struct Forces<B: Limited> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Epoch {
     /// A permutation of 0..n. It is cut into blocks; block k meets block k + 1 if k is even, k − 1 if k is odd; the
-    /// last of an odd number of blocks meets the first, which does not meet it. A single block meets nobody.
+    /// last of an odd number of blocks meets the first, which does not meet it. A single block meets none.
     pub order: Vec<u32>,
     /// α: y_i ← y_i + α·F_i/Σ_j μ_j·w_ij, j over the block met. A point that has no pair there stays.
     pub alpha: f64,
@@ -188,13 +189,13 @@ pub trait SammonOps: Limited {
     }
 
     /// Sums over each point's pairs, `[6, n]`: Σ μ_j·w, Σ μ_j·w·δ², Σ μ_j·w·δ·d, Σ μ_j·w·d², Σ μ_j·(δ − d)²,
-    /// Σ μ_j·d², the last two over pairs that are not missing.
+    /// Σ μ_j·d², all over pairs that are there: i ≠ j, not missing, δ ≠ 0.
     fn sammon_measure(problem: &Problem<Self>, embedding: FloatTensor<Self>) -> FloatTensor<Self> {
         tensor_ops::measure::<Self>(problem, embedding)
     }
 
-    /// `epochs` of block sampling from an embedding `[m, n]`, over features `[d, n]` and blocks of `block` points; all
-    /// points move at once in an epoch. Gives the embedding after the last.
+    /// `epochs` of block sampling from an embedding `[m, n]`, over features `[d, n]` and blocks of `block` ≥ 1 points,
+    /// the last of what is left; all points move at once in an epoch. Gives the embedding after the last.
     fn sammon_sampled(
         points: FloatTensor<Self>,
         metric: Metric,
@@ -208,9 +209,9 @@ pub trait SammonOps: Limited {
     }
 
     /// New points among fixed ones, each by itself: `steps` steps y_q ← y_q + F_q/Σ_j μ_j·w_qj from `embedding`
-    /// `[m, q]`, with 1/δ to the fixed points `inverse` `[q, n]` and their places `fixed` `[m, n]`. Gives the places,
-    /// and the stress e before each step, `[steps, q]`. None makes a point's stress larger: each step is to the minimum
-    /// of a parabola above it.
+    /// `[m, q]`, with 1/δ to the fixed points `inverse` `[q, n]`, of the backend's float, and their places `fixed`
+    /// `[m, n]`. Gives the places, and the stress e before each step, `[steps, q]`. None makes a point's stress larger:
+    /// each step is to the minimum of a parabola above it. A point that has no pair stays.
     fn sammon_place(
         inverse: FloatTensor<Self>,
         multiplicity: FloatTensor<Self>,

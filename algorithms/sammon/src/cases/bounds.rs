@@ -95,8 +95,8 @@ impl Known {
         u: f64,
     ) -> Self {
         let n = multiplicity.len();
-        let r = if n == 0 { 0 } else { rows.len() * n / columns.len() };
-        let d = if n == 0 { 0 } else { columns.len() / n };
+        let d = columns.len().checked_div(n).unwrap_or(0);
+        let r = rows.len().checked_div(d).unwrap_or(0);
         let delta = reference::distances(rows, r, columns, n, first, metric);
         let square = |matrix: &[f64], n: usize, i: usize| matrix.iter().skip(i).step_by(n).map(|a| a * a).sum::<f64>();
         let row_squares: Vec<f64> = (0..r).map(|i| square(rows, r, i)).collect();

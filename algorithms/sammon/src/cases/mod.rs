@@ -54,6 +54,7 @@ pub fn shapes() -> Vec<Shape> {
 }
 
 /// The implementations under test on one backend.
+#[allow(clippy::type_complexity)] // The operations' own signatures.
 pub struct Suite<B: SammonOps> {
     /// For test names.
     pub name: &'static str,

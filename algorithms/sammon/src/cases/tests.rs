@@ -63,7 +63,7 @@ fn alike(multiplicity: &FloatTensor<F32>) -> FloatTensor<F32> {
     primitive(tensor::<1>(multiplicity.clone()).ones_like())
 }
 
-/// A fault of an operation: its cases, on these sizes, and the suite that has it.
+/// A fault of an operation: the cases that should find it, and the suite that has it.
 struct Fault {
     what: &'static str,
     prefix: &'static str,
@@ -196,13 +196,8 @@ fn a_pair_dropped_is_found() {
         ..Suite::<F32>::tensor_operations()
     };
     for prefix in ["forces, auto, one block", "forces, auto, blocks", "forces, auto, euclidean"] {
-        let results = run(suite, prefix, &[16, 33, 65, 128, 257, 301], 7);
-        for result in results {
-            if result.is_ok() {
-                eprintln!("{prefix}");
-            } else {
-                eprintln!("{:.150}", result.unwrap_err());
-            }
+        for result in run(suite, prefix, &[16, 33, 65, 128, 257, 301], 7) {
+            assert!(result.is_err(), "not found: {prefix}");
         }
     }
 }
@@ -223,7 +218,9 @@ fn nudged(found: FloatTensor<F32>) -> FloatTensor<F32> {
     primitive(floats::<F32, 2>(values, shape, &Default::default()))
 }
 
-/// Ten times the tolerance is too much, in any element; a tenth of it is not, wherever the rest is exact enough.
+type Run<'a> = &'a dyn Fn() -> Result<(), String>;
+
+/// Ten times the tolerance is too much, in any element.
 #[test]
 fn ten_tolerances_are_too_much() {
     let suite = || Suite::<F32> {
@@ -254,7 +251,7 @@ fn ten_tolerances_are_too_much() {
         let features = p.inputs.features(Metric::Euclidean);
         let to = Known::stored(&p.inputs.inverse_to, &p.inputs.multiplicity, shape.power, p.inputs.unit());
         let starts = Places::exact(&p.inputs.starts, p.inputs.q);
-        let checks: [(&str, &dyn Fn() -> Result<(), String>, Vec<f64>); 5] = [
+        let checks: [(&str, Run, Vec<f64>); 5] = [
             ("forces", &|| p.check_forces(Variant::Auto, origin), known.forces(&y, &y).0.errors),
             (
                 "steps",
@@ -277,21 +274,6 @@ fn ten_tolerances_are_too_much() {
             }
             NUDGE.set((0, 0.0));
             assert_eq!(check(), Ok(()), "{what}, {shape}");
-        }
-    }
-}
-
-#[test]
-fn recip_probe() {
-    for len in 1..200usize {
-        for pad in [0, 1, 3, 7] {
-            let v: Vec<f64> = (0..len + pad).map(|k| 0.3 + k as f64 * 0.01).collect();
-            let t = floats::<F32, 1>(v.clone(), [len + pad], &Default::default()).slice([pad..len + pad]);
-            let r: Vec<f64> = t.recip().into_data().iter::<f64>().collect();
-            let worst = r.iter().zip(&v[pad..]).map(|(r, v)| (r * v - 1.0).abs()).fold(0.0, f64::max);
-            if worst > 4e-4 || (len, pad) == (64, 0) {
-                eprintln!("recip {len} {pad} {worst:e}");
-            }
         }
     }
 }

@@ -310,7 +310,7 @@ fn step_to<B: Backend>(
     (rows + force * rate, stress)
 }
 
-pub(crate) fn place<B: Backend>(
+pub(crate) fn place<B: Limited>(
     inverse: FloatTensor<B>,
     multiplicity: FloatTensor<B>,
     power: f64,

@@ -172,6 +172,7 @@ fn outcome<B: OcnnOps>(args: OcnnArgs, config: &OcnnConfig, points: Points, clus
         table,
         picture: Some(picture),
         extra,
+        pictures: Vec::new(),
         summary,
     })
 }

@@ -1,5 +1,6 @@
 //! Sammon mapping.
 
+mod bench;
 mod bits;
 mod checkpoint;
 pub mod config;
@@ -9,7 +10,9 @@ mod input;
 mod lbfgs;
 mod ndarray;
 pub mod ops;
+mod paper;
 mod plan;
+pub mod plugin;
 mod quality;
 mod run;
 mod sampled;
@@ -24,6 +27,7 @@ pub use config::{Memory, SammonConfig, Solver, Start, Step};
 pub use distances::Distances;
 pub use input::{Data, SammonInput};
 pub use ops::{Metric, SammonOps, Source, Variant};
+pub use plugin::SammonPlugin;
 pub use quality::Neighbourhoods;
 pub use run::{Checkpoints, Stop};
 pub use solver::{Embedding, Sammon};

@@ -21,9 +21,9 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
         return Err(D::Error::custom("a number is cut short"));
     }
     let number = |digits: &[u8; 16]| {
-        digits.iter().try_fold(0u64, |bits, &digit| {
-            char::from(digit).to_digit(16).map(|digit| bits << 4 | u64::from(digit))
-        })
+        digits
+            .iter()
+            .try_fold(0u64, |bits, &digit| char::from(digit).to_digit(16).map(|digit| bits << 4 | u64::from(digit)))
     };
     let numbers = chunks.iter().map(|digits| number(digits).map(f64::from_bits)).collect::<Option<_>>();
     numbers.ok_or_else(|| D::Error::custom("a number has a digit that is none"))

@@ -3,7 +3,12 @@
 use firebox_core::Result;
 use serde::{Deserialize, Serialize};
 
-use crate::{SammonOps, bits, config::{Solver, Step}, lbfgs::Moved, work::Work};
+use crate::{
+    SammonOps, bits,
+    config::{Solver, Step},
+    lbfgs::Moved,
+    work::Work,
+};
 
 /// Steps of one call.
 const PERIOD: usize = 16;
@@ -35,7 +40,14 @@ pub(crate) struct Descent {
 impl Descent {
     /// From `x` by the configuration's solver and step; `unit` is the solver's length in the points' unit, `power` the
     /// weights'.
-    pub(crate) fn new<B: SammonOps>(solver: Solver, step: Step, x: Vec<f64>, work: &Work<B>, unit: f64, power: f64) -> Self {
+    pub(crate) fn new<B: SammonOps>(
+        solver: Solver,
+        step: Step,
+        x: Vec<f64>,
+        work: &Work<B>,
+        unit: f64,
+        power: f64,
+    ) -> Self {
         let rate = match (solver, step) {
             (Solver::Jacobi, Step::Alpha(alpha)) => Rate::Plain(alpha),
             (Solver::Jacobi, _) => Rate::Safe(1.0),
@@ -49,15 +61,16 @@ impl Descent {
     }
 
     /// The step in words.
-    pub(crate) fn describe(&self, unit: f64, power: f64) -> String {
+    pub(crate) fn describe(&self, asked: Step, unit: f64, power: f64) -> String {
         match self.rate {
-            Rate::Mu(mu) => format!("mu:{}", mu * unit.powf(power)),
+            Rate::Mu(_) if matches!(asked, Step::Mu(_)) => format!("gd, {asked}"),
+            Rate::Mu(mu) => format!("gd, {asked}, which is mu:{:.6e}", mu * unit.powf(power)),
             Rate::Safe(alpha) | Rate::Plain(alpha) => format!("jacobi, alpha:{alpha}"),
         }
     }
 
     /// The best place that was measured; [`Descent::finish`] has measured the last.
-    pub(crate) fn x(&self) -> &[f64] {
+    pub(crate) fn best(&self) -> &[f64] {
         &self.best
     }
 
@@ -74,8 +87,9 @@ impl Descent {
             self.evaluations += steps;
             // Rounding of the sums may show as a rise.
             let noise = if Work::<B>::wide() { 1e-12 } else { 1e-5 };
-            let rises = stresses.windows(2).any(|pair| !(pair[1] <= pair[0] * (1.0 + noise)))
-                || stresses.first().is_some_and(|first| !(*first <= self.least * (1.0 + noise)));
+            let rose = |before: f64, after: f64| after.is_nan() || after > before * (1.0 + noise);
+            let rises = stresses.windows(2).any(|pair| rose(pair[0], pair[1]))
+                || stresses.first().is_some_and(|first| rose(self.least, *first));
             if let Rate::Safe(alpha) = self.rate
                 && rises
                 && alpha > 0.5

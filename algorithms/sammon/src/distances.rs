@@ -20,7 +20,11 @@ fn at(row: usize, column: usize) -> Place {
 fn check(value: f64, place: impl FnOnce() -> Place) -> Result<()> {
     if value < 0.0 {
         let what = format!("the distance {value} is negative");
-        return Err(Error::input_at(place(), what, "distances are 0 or more; similarities must be turned around first"));
+        return Err(Error::input_at(
+            place(),
+            what,
+            "distances are 0 or more; similarities must be turned around first",
+        ));
     }
     if value.is_infinite() {
         let what = format!("the distance {value} is not finite");
@@ -37,7 +41,10 @@ impl Distances {
     /// (j, i) that differ by more than 1e-6 of the larger, and a point with no distance to any other.
     pub fn new(values: Vec<f64>, rows: usize, columns: usize) -> Result<Self> {
         if values.is_empty() || Some(values.len()) != rows.checked_mul(columns) {
-            return Err(Error::input("there are no distances", "give a square matrix, or all pairs in one row or column"));
+            return Err(Error::input(
+                "there are no distances",
+                "give a square matrix, or all pairs in one row or column",
+            ));
         }
         let single = values.len() == 1 && values.first() != Some(&0.0);
         let distances = if rows == columns && !single {
@@ -66,7 +73,8 @@ impl Distances {
                 let (a, b) = (values[i * n + j], values[j * n + i]);
                 let one_missing = a.is_nan() != b.is_nan();
                 if one_missing || (a - b).abs() > ASYMMETRY * a.max(b) {
-                    let what = format!("the distance is {a}, but {b} the other way round (line {}, column {})", j + 1, i + 1);
+                    let what =
+                        format!("the distance is {a}, but {b} the other way round (line {}, column {})", j + 1, i + 1);
                     return Err(Error::input_at(at(i, j), what, "make the matrix symmetric: (D + D.T) / 2"));
                 }
                 let mean = 0.5 * a + 0.5 * b;
@@ -77,7 +85,7 @@ impl Distances {
     }
 
     fn condensed(pairs: &[f64], row: bool) -> Result<Self> {
-        let n = (1 + (1 + 8 * pairs.len()).isqrt()) / 2;
+        let n = (1 + 8 * pairs.len()).isqrt().div_ceil(2);
         if n * (n - 1) / 2 != pairs.len() {
             let what = format!("{} distances are not all pairs of any number of points", pairs.len());
             return Err(Error::input(what, "give n(n − 1)/2 of them: (1, 2), (1, 3), …, (2, 3), …"));
@@ -100,7 +108,11 @@ impl Distances {
         match self.values.chunks(self.n).position(lonely).filter(|_| self.n > 1) {
             Some(row) => {
                 let what = format!("point {} has no distance to any other", row + 1);
-                Err(Error::input_at(Place::default().line(row + 1), what, "give it at least one, or leave the point out"))
+                Err(Error::input_at(
+                    Place::default().line(row + 1),
+                    what,
+                    "give it at least one, or leave the point out",
+                ))
             }
             None => Ok(()),
         }

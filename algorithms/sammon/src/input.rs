@@ -190,6 +190,10 @@ impl Prepared {
         values.par_iter_mut().for_each(|x| *x *= factor);
         // The cosine distance goes with the square of the vectors.
         ready.unit = if metric == Metric::Cosine { (largest / factor).powi(2) } else { largest / factor };
+        if !(ready.unit > 0.0 && ready.unit.is_finite()) {
+            let what = format!("distances of points with coordinates of {largest:e} are beyond all numbers");
+            return Err(Error::input(what, "scale the coordinates to ordinary sizes"));
+        }
         ready.host = Host::Features { values, d, metric, frame: Frame { metric, largest, mean, factor } };
         Ok(ready)
     }
@@ -309,9 +313,10 @@ mod tests {
 
     #[test]
     fn the_largest_numbers_overflow_nowhere() {
-        let ready = features(&[&[1e308, -1e308], &[-1e308, 1e308], &[0.0, 1.0]], Metric::Euclidean).unwrap();
+        let ready = features(&[&[1e307, -1e307], &[-1e307, 1e307], &[0.0, 1.0]], Metric::Euclidean).unwrap();
         let Host::Features { values, .. } = &ready.host else { panic!() };
         assert!(values.iter().all(|x| x.abs() < 10.0) && ready.unit.is_finite());
+        assert!(features(&[&[1.7e308], &[-1.7e308], &[0.0]], Metric::Euclidean).is_err());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Sammon mapping.
+#![doc = include_str!("../README.md")]
 
 mod bench;
 mod bits;
@@ -19,6 +19,8 @@ mod sampled;
 mod solver;
 mod start;
 mod tensor_ops;
+#[cfg(test)]
+mod tests;
 mod transform;
 mod vector;
 mod work;

@@ -71,7 +71,11 @@ impl Plan {
             }
             let help = "use --memory recomputed, which keeps no distances, or --memory sampled; or fewer points";
             let help = if matrix { "take fewer points, or a device with more memory" } else { help };
-            Ok(Self { mode: if size < float { Memory::CachedF16 } else { Memory::Cached }, rows, bytes: admit(context, &plan, help)? })
+            Ok(Self {
+                mode: if size < float { Memory::CachedF16 } else { Memory::Cached },
+                rows,
+                bytes: admit(context, &plan, help)?,
+            })
         };
         let without = |mode| -> Result<Self> {
             let bytes = admit(context, &base, "take fewer points, or a device with more memory")?;

@@ -240,7 +240,8 @@ impl<B: SammonOps> Plugin<B> for SammonPlugin {
         let new = args.transform.as_ref().map(|path| args.new_points(path).map(|new| (path, new))).transpose()?;
         if let Some((path, new)) = &new {
             let fits = args.metric != Kind::Precomputed && new.columns == points.columns;
-            let what = format!("these points have {} coordinates; those of the map have {}", new.columns, points.columns);
+            let what =
+                format!("these points have {} coordinates; those of the map have {}", new.columns, points.columns);
             let what = if args.metric == Kind::Precomputed { "distances cannot take new points".into() } else { what };
             if !fits {
                 return Err(Error::input(what, "give features, the same columns in the same order").in_file(path));

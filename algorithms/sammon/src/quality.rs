@@ -84,7 +84,11 @@ fn accumulate(columns: &[f32], d: usize, i: usize, absolute: bool, out: &mut [f3
 }
 
 /// Trustworthiness and continuity; `None` for fewer than three points.
-pub(crate) fn neighbourhoods(prepared: &Prepared, x: &[f64], observer: &dyn Observer) -> Result<Option<Neighbourhoods>> {
+pub(crate) fn neighbourhoods(
+    prepared: &Prepared,
+    x: &[f64],
+    observer: &dyn Observer,
+) -> Result<Option<Neighbourhoods>> {
     let n = prepared.len();
     if n < 3 {
         return Ok(None);
@@ -214,7 +218,8 @@ mod tests {
             let found = neighbourhoods(&prepared, &x, &Silent).unwrap().unwrap();
             assert_eq!((found.k, found.rows), (12.min((n - 1) / 2), None));
             let Host::Features { values, .. } = &prepared.host else { panic!() };
-            let source = |i: usize, j: usize| distance(&values[i * 5..i * 5 + 5], &values[j * 5..j * 5 + 5], Metric::Euclidean);
+            let source =
+                |i: usize, j: usize| distance(&values[i * 5..i * 5 + 5], &values[j * 5..j * 5 + 5], Metric::Euclidean);
             let target = |i: usize, j: usize| (x[i] - x[j]).hypot(x[n + i] - x[n + j]);
             assert!((found.trustworthiness - naive(&target, &source, n, found.k)).abs() < 1e-12, "{n}");
             assert!((found.continuity - naive(&source, &target, n, found.k)).abs() < 1e-12, "{n}");

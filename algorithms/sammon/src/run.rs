@@ -142,7 +142,7 @@ impl<B: SammonOps> Run<'_, B> {
             let stop = self.one(&mut state, began, &mut saved)?;
             let found = self.found(&mut state, stop)?;
             let best = match state.best.take() {
-                Some(best) if !(found.stress < best.stress) => best,
+                Some(best) if best.stress <= found.stress => best,
                 _ => found,
             };
             let next = state.run + 1;
@@ -285,8 +285,8 @@ impl<B: SammonOps> Run<'_, B> {
             Method::Descent(descent) => {
                 descent.finish(self.work)?;
                 state.history.push(descent.value());
-                let step = descent.describe(self.unit, self.config.power);
-                (descent.x().to_vec(), descent.value(), descent.evaluations, step)
+                let step = descent.describe(self.config.step, self.unit, self.config.power);
+                (descent.best().to_vec(), descent.value(), descent.evaluations, step)
             }
             Method::Sampled(sampled) => {
                 let last = state.history.last().copied().unwrap_or(f64::INFINITY);

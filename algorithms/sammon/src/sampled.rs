@@ -47,7 +47,15 @@ impl<'a, B: SammonOps> Blocks<'a, B> {
         let multiplicity = problem.multiplicity.clone();
         // At least eight blocks, so that points meet others each time.
         let block = block.min(n / 8).max(1);
-        Some(Self { points: points.clone(), multiplicity, metric: *metric, power: problem.power, epochs, block, context })
+        Some(Self {
+            points: points.clone(),
+            multiplicity,
+            metric: *metric,
+            power: problem.power,
+            epochs,
+            block,
+            context,
+        })
     }
 
     fn epoch(&self, epoch: usize, n: usize) -> Epoch {

@@ -9,7 +9,7 @@ use firebox_core::{
 };
 
 use crate::{
-    SammonConfig, SammonOps, SammonInput,
+    SammonConfig, SammonInput, SammonOps,
     checkpoint::{self, Header},
     config::{Memory, Start},
     input::{Host, Prepared},
@@ -160,7 +160,11 @@ impl Sammon {
             return Err(Error::Config { field: "start", value: "given".into(), reason });
         };
         if given.len() != rows * dims || given.iter().any(|x| !x.is_finite()) {
-            let what = format!("the start has {} numbers; {rows} points in {dims} dimensions have {}", given.len(), rows * dims);
+            let what = format!(
+                "the start has {} numbers; {rows} points in {dims} dimensions have {}",
+                given.len(),
+                rows * dims
+            );
             return Err(Error::input(what, "give one row a point, a finite coordinate a dimension"));
         }
         let first = prepared.first_rows();
@@ -168,7 +172,7 @@ impl Sammon {
     }
 
     /// At most two different points: their places are known.
-    fn exact<B: SammonOps>(&self, prepared: &Prepared) -> Found {
+    fn exact(&self, prepared: &Prepared) -> Found {
         let n = prepared.len();
         let m = self.config.dims.min(1);
         let mut x = vec![0.0; n * m];
@@ -238,14 +242,7 @@ impl Sammon {
         };
         watch.lap("start_s");
 
-        let run = Run {
-            config,
-            work: &work,
-            sampling,
-            unit: prepared.unit,
-            checkpoints: &self.checkpoints,
-            header,
-        };
+        let run = Run { config, work: &work, sampling, unit: prepared.unit, checkpoints: &self.checkpoints, header };
         let found = run.all(resumed, |run| match run {
             0 => Ok((first.clone(), Some(sums))),
             run => Ok((self.start(prepared, given, m, context.seed, run)?, None)),
@@ -316,7 +313,7 @@ impl<B: SammonOps> Algorithm<B> for Sammon {
 
         let (found, judgement, variant, plan) = if n <= 2 {
             let exact = Judgement { stress: 0.0, stress_1: 0.0, points: Some(vec![0.0; n]), sample: None };
-            (self.exact::<B>(&prepared), exact, "none", None)
+            (self.exact(&prepared), exact, "none", None)
         } else {
             let (found, judgement, variant, plan) = self.solve(&prepared, given.as_deref(), context, &mut watch)?;
             (found, judgement, variant, Some(plan))

@@ -9,8 +9,8 @@ use firebox_core::{Error, Result, random::Random};
 use rayon::prelude::*;
 
 use crate::{
-    input::{Host, Prepared},
     Metric,
+    input::{Host, Prepared},
 };
 
 /// The streams of [`Random`] that are drawn from.

@@ -79,7 +79,12 @@ impl Sammon {
     }
 
     /// The same on the host: row-major Q × m.
-    pub fn place<B: SammonOps>(&self, embedding: &Embedding<B>, points: &Points, context: &Context<B>) -> Result<Vec<f64>> {
+    pub fn place<B: SammonOps>(
+        &self,
+        embedding: &Embedding<B>,
+        points: &Points,
+        context: &Context<B>,
+    ) -> Result<Vec<f64>> {
         let Some(model) = &embedding.model else {
             let help = "give the points' features instead of their distances";
             return Err(Error::input("an embedding of precomputed distances cannot take new points", help));
@@ -114,14 +119,8 @@ impl Sammon {
             let near: Vec<f64> = tensor::<B, 2>(inverse.clone()).into_data().iter::<f64>().collect();
             let mut y = float::<B, 2>(beginnings(&near, &model.fixed, q, n, m), [m, q], &context.device);
             for _ in 0..CALLS {
-                let moved = B::sammon_place(
-                    inverse.clone(),
-                    multiplicity.clone(),
-                    model.power,
-                    fixed.clone(),
-                    y,
-                    STEPS,
-                );
+                let moved =
+                    B::sammon_place(inverse.clone(), multiplicity.clone(), model.power, fixed.clone(), y, STEPS);
                 B::finish(&context.device, "placing")?;
                 y = moved.force;
                 let stress: Vec<f64> = tensor::<B, 2>(moved.stress).into_data().iter::<f64>().collect();

@@ -133,20 +133,19 @@ impl<'a, B: SammonOps> Work<'a, B> {
         }
         let row = |k: usize| &rows[k * self.n..(k + 1) * self.n];
         let half = |k: usize| 0.5 * crate::vector::dot(row(k), &self.counts);
-        let sums = Sums {
-            source: half(1),
-            mixed: half(2),
-            target: half(3),
-            plain_miss: half(4),
-            plain_target: half(5),
-        };
+        let sums =
+            Sums { source: half(1), mixed: half(2), target: half(3), plain_miss: half(4), plain_target: half(5) };
         Ok((sums, row(0).to_vec()))
     }
 
     /// The diagonal of the inverse Hessian that makes a gradient step the Jacobi step with α = 1: with
     /// ∂E/∂y_i = −(2/c)·μ_i·F_i, y_i ← y_i + F_i/W_i is y − (c/(2·μ_i·W_i))·∂E/∂y.
     pub(crate) fn diagonal(&self) -> Vec<f64> {
-        let one = self.weights.iter().zip(&self.counts).map(|(w, mu)| if *w > 0.0 { 0.5 * self.scale / (mu * w) } else { 0.0 });
+        let one = self
+            .weights
+            .iter()
+            .zip(&self.counts)
+            .map(|(w, mu)| if *w > 0.0 { 0.5 * self.scale / (mu * w) } else { 0.0 });
         let one: Vec<f64> = one.collect();
         one.repeat(self.m)
     }

@@ -153,7 +153,7 @@ mod tests {
     fn try_all(bytes: &[u8]) {
         for label in [None, Some("1"), Some("C2"), Some("")] {
             for format in FORMATS {
-                if let Ok((points, _)) = parse(format, bytes, label) {
+                if let Ok((points, _)) = parse(format, bytes, label, false) {
                     assert_eq!(points.values.len(), points.rows * points.columns);
                     assert!(points.rows > 0 && points.columns > 0);
                     assert!(points.values.iter().all(|value| value.is_finite()));

@@ -102,6 +102,7 @@ impl<B: Backend> Plugin<B> for Odd {
             extra: args.extra.map(|path| (path, table.clone())).into_iter().collect(),
             table,
             picture: None,
+            pictures: Vec::new(),
             summary: "done oddly".into(),
         })
     }

@@ -2,4 +2,5 @@
 
 firebox_cli::firebox! {
     firebox_ocnn::OcnnPlugin,
+    firebox_sammon::SammonPlugin,
 }

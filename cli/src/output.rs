@@ -18,7 +18,7 @@ use firebox_core::{
 use crate::args::{Format, Output};
 
 /// Fails if an output cannot be written, whatever the run may find; leaves nothing behind.
-pub(crate) fn check(output: &Output, extra: &[PathBuf]) -> Result<()> {
+pub(crate) fn check(output: &Output, extra: &[PathBuf], pictures: &[PathBuf]) -> Result<()> {
     let table = output.output.as_deref();
     if table.is_some_and(is_stdout) && output.format == Format::Json {
         let what = "the table (-o) and the report (--format json) cannot both go to standard output";
@@ -28,10 +28,10 @@ pub(crate) fn check(output: &Output, extra: &[PathBuf]) -> Result<()> {
     for path in table.into_iter().chain(extra.iter().map(PathBuf::as_path)) {
         data::Format::of(path)?;
     }
-    if let Some(path) = &output.plot {
+    for path in output.plot.iter().chain(pictures) {
         Image::of(path)?;
     }
-    let others = output.plot.iter().chain(&output.report).chain(extra).map(PathBuf::as_path);
+    let others = output.plot.iter().chain(&output.report).chain(extra).chain(pictures).map(PathBuf::as_path);
     let mut staged = Staged::default();
     for path in table.into_iter().chain(others) {
         if is_stdout(path) {
@@ -58,7 +58,8 @@ pub(crate) fn write(output: &Output, outcome: &Outcome, report: &Report) -> Resu
     for (path, table) in &outcome.extra {
         stage(&mut staged, path, table)?;
     }
-    if let (Some(path), Some(picture)) = (&output.plot, &outcome.picture) {
+    let plot = output.plot.iter().zip(&outcome.picture);
+    for (path, picture) in plot.chain(outcome.pictures.iter().map(|(path, picture)| (path, picture))) {
         let bytes = picture.render(Image::of(path)?)?;
         staged.add(path, |out| out.write_all(&bytes))?;
     }

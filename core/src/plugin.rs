@@ -31,6 +31,12 @@ pub trait Plugin<B: Backend>: Send + Sync {
         Vec::new()
     }
 
+    /// The pictures that `args` asks for besides `--plot`: where [`Outcome::pictures`] will go. Checked likewise.
+    fn pictures(&self, args: &ArgMatches) -> Vec<PathBuf> {
+        let _ = args;
+        Vec::new()
+    }
+
     /// `firebox bench <name>`: the arguments and the run, if there is one.
     fn bench(&self) -> Option<&dyn Bench<B>> {
         None
@@ -89,6 +95,8 @@ pub struct Outcome {
     pub picture: Option<Picture>,
     /// Further tables, each asked for by an argument of the plugin's own.
     pub extra: Vec<(PathBuf, Table)>,
+    /// Further pictures, likewise.
+    pub pictures: Vec<(PathBuf, Picture)>,
     /// A sentence or two for a person.
     pub summary: String,
 }

@@ -166,6 +166,7 @@ fn outcome<B: OcnnOps>(args: OcnnArgs, config: &OcnnConfig, points: Points, clus
         table,
         picture: Some(picture),
         extra,
+        pictures: Vec::new(),
         summary,
     })
 }

@@ -1,12 +1,40 @@
-//! Sammon mapping.
+#![doc = include_str!("../README.md")]
 
+mod bench;
+mod bits;
 pub mod cases;
+mod checkpoint;
+pub mod config;
 mod cpu;
+mod descent;
+mod distances;
 mod fusion;
+mod input;
 mod kernel;
+mod lbfgs;
 mod ndarray;
 pub mod ops;
+mod paper;
+mod plan;
+pub mod plugin;
+mod quality;
 pub mod reference;
+mod run;
+mod sampled;
+mod solver;
+mod start;
 mod tensor_ops;
+#[cfg(test)]
+mod tests;
+mod transform;
+mod vector;
+mod work;
 
+pub use config::{Memory, SammonConfig, Solver, Start, Step};
+pub use distances::Distances;
+pub use input::{Data, SammonInput};
 pub use ops::{Metric, SammonOps, Source, Variant};
+pub use plugin::SammonPlugin;
+pub use quality::Neighbourhoods;
+pub use run::{Checkpoints, Stop};
+pub use solver::{Embedding, Sammon};

@@ -103,7 +103,7 @@ pub enum Source<B: Limited> {
 }
 
 /// Below this share of |a|² + |b|² a squared distance from dot products has lost too many digits.
-pub const CLOSE: f32 = 1.0 / 64.0;
+pub const CLOSE: f32 = 1.0 / 256.0;
 
 /// A problem on its device: what an iteration needs besides the embedding.
 #[derive(Debug, Clone)]
@@ -114,6 +114,8 @@ pub struct Problem<B: Limited> {
     pub multiplicity: FloatTensor<B>,
     /// p ≥ 0 in the weights δ^(−p).
     pub power: f64,
+    /// Units of a cube in the paper's variants; the paper tries 16, 32 and 64.
+    pub units: u32,
 }
 
 /// What all pairs do to each point.

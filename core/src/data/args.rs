@@ -22,7 +22,12 @@ pub struct InputArgs {
 impl InputArgs {
     /// Reads the points; fails as [`read`] does.
     pub fn read(&self) -> Result<Points> {
-        read(&self.input, &ReadOptions { label: self.label.clone(), labels: self.labels.clone() })
+        self.read_with(false)
+    }
+
+    /// The same, but with `missing` a number may be NaN.
+    pub fn read_with(&self, missing: bool) -> Result<Points> {
+        read(&self.input, &ReadOptions { label: self.label.clone(), labels: self.labels.clone(), missing })
     }
 }
 

@@ -55,8 +55,8 @@ fn names(header: &Record<'_>) -> Result<Vec<String>> {
     Ok(header.fields.iter().map(|name| name.trim().to_string()).collect())
 }
 
-/// Reads points; `label` is the column of the classes.
-pub(crate) fn read(text: &str, label: Option<&str>) -> Result<Points> {
+/// Reads points; `label` is the column of the classes, and with `missing` a number may be NaN.
+pub(crate) fn read(text: &str, label: Option<&str>, missing: bool) -> Result<Points> {
     let no_rows = || Error::input("there are no rows of numbers", "give at least one row below the header");
     let mut records = Records::new(text, sniff(text));
     let first = records.next().ok_or_else(no_rows)??;
@@ -92,7 +92,10 @@ pub(crate) fn read(text: &str, label: Option<&str>) -> Result<Points> {
                 classes.push(field);
                 lines.push(line);
             } else {
-                let value = number::coordinate(&field, line, &names[at]);
+                let value = match number::missing(&field).filter(|_| missing) {
+                    Some(nan) => Ok(nan),
+                    None => number::coordinate(&field, line, &names[at]),
+                };
                 points.values.push(value.map_err(|error| perhaps_header(error, line, first_line, header, &field))?);
             }
         }
@@ -149,6 +152,18 @@ pub(crate) fn write(table: &Table, delimiter: u8, out: &mut dyn Write) -> io::Re
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn read(text: &str, label: Option<&str>) -> Result<Points> {
+        super::read(text, label, false)
+    }
+
+    #[test]
+    fn nan_is_a_value_where_it_is_asked_for() {
+        let points = super::read("0,nan\nNaN,0\n", None, true).unwrap();
+        assert!(points.values[1].is_nan() && points.values[2].is_nan());
+        assert!(super::read("0,inf\n1,0\n", None, true).is_err());
+        assert!(read("0,nan\n1,0\n", None).is_err());
+    }
     use proptest::prelude::*;
 
     fn message(text: &str, label: Option<&str>) -> String {

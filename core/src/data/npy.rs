@@ -115,20 +115,21 @@ fn decode(descr: &str, data: &[u8], rows: usize, columns: usize) -> Result<Vec<f
     Ok(data.chunks_exact(width).map(number).collect())
 }
 
-/// Reads points; `label` is the column of the classes, by number from 1 or as `C1`, `C2`, ….
-pub(crate) fn read(bytes: &[u8], label: Option<&str>) -> Result<Points> {
+/// Reads points; `label` is the column of the classes, by number from 1 or as `C1`, `C2`, …. With `missing` a number
+/// may be NaN.
+pub(crate) fn read(bytes: &[u8], label: Option<&str>, missing: bool) -> Result<Points> {
     let Array { rows, columns, values } = array(bytes)?;
     if values.is_empty() {
         let what = format!("the array has shape ({rows}, {columns}): there are no points");
         return Err(Error::input(what, "save at least one row of one number"));
     }
     let names = default_names(columns);
-    if let Some(at) = values.iter().position(|value| !value.is_finite()) {
+    if let Some(at) = values.iter().position(|value| !(value.is_finite() || missing && value.is_nan())) {
         let place = Place::default().line(at / columns + 1).column(names[at % columns].as_str());
         return Err(Error::input_at(place, format!("{} is not a finite number", values[at]), FINITE));
     }
     let Some(label) = label else {
-        return Points::new(values, columns);
+        return Ok(Points { values, rows, columns, names, labels: None, label_names: None });
     };
     let label = labels::column(&names, label)?;
     if columns == 1 {
@@ -140,9 +141,9 @@ pub(crate) fn read(bytes: &[u8], label: Option<&str>) -> Result<Points> {
         coordinates.extend(cells.iter().enumerate().filter(|(at, _)| *at != label).map(|(_, value)| *value));
         classes.push(class(cells[label], row, &names[label])?);
     }
-    let mut points = Points::new(coordinates, columns - 1)?.with_labels(classes)?;
-    points.names = names.into_iter().enumerate().filter(|(at, _)| *at != label).map(|(_, name)| name).collect();
-    Ok(points)
+    let names = names.into_iter().enumerate().filter(|(at, _)| *at != label).map(|(_, name)| name).collect();
+    let values = coordinates;
+    Ok(Points { values, rows, columns: columns - 1, names, labels: Some(classes), label_names: None })
 }
 
 /// Reads one label for each of `points` points.

@@ -28,6 +28,11 @@ pub(crate) fn classify(field: &str) -> Field {
     }
 }
 
+/// NaN, if the field is one of its spellings.
+pub(crate) fn missing(field: &str) -> Option<f64> {
+    field.trim().parse::<f64>().ok().filter(|value| value.is_nan())
+}
+
 /// A field that must be a coordinate.
 pub(crate) fn coordinate(field: &str, line: usize, column: &str) -> Result<f64, Error> {
     let place = Place::default().line(line).column(column);

@@ -14,13 +14,15 @@ pub struct ReadOptions {
     pub label: Option<String>,
     /// A file of labels: `.cls` joined by key, or one label a row.
     pub labels: Option<PathBuf>,
+    /// Whether NaN is a value, such as a distance that is not known.
+    pub missing: bool,
 }
 
 /// Reads points from `path` in the format of its extension; `-` is CSV from standard input.
 ///
 /// CSV: the delimiter and whether there is a header are found out (never guessed where it might be either). NPY: an
 /// array of shape (points, coordinates) or (points). `.lrn`: a column of type 3 gives the labels unless the options
-/// name others. Every coordinate is a finite number.
+/// name others. Every coordinate is a finite number; in CSV and NPY it may be NaN if the options say so.
 ///
 /// # Errors
 ///
@@ -34,7 +36,7 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Points> {
     let bytes = bytes(path)?;
     let label = options.label.as_deref();
     let name = if is_stdin(path) { Path::new("<stdin>") } else { path };
-    let (mut points, keys) = parse(format, &bytes, label).map_err(|error| error.in_file(name))?;
+    let (mut points, keys) = parse(format, &bytes, label, options.missing).map_err(|error| error.in_file(name))?;
     if let Some(path) = &options.labels {
         let bytes = self::bytes(path)?;
         labels::attach(&mut points, keys.as_deref(), path, &bytes).map_err(|error| error.in_file(path))?;
@@ -42,13 +44,13 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Points> {
     Ok(points)
 }
 
-fn parse(format: Format, bytes: &[u8], label: Option<&str>) -> Result<(Points, Option<Vec<i64>>)> {
+fn parse(format: Format, bytes: &[u8], label: Option<&str>, missing: bool) -> Result<(Points, Option<Vec<i64>>)> {
     match format {
-        Format::Csv | Format::Tsv => Ok((csv::read(number::text(bytes)?, label)?, None)),
+        Format::Csv | Format::Tsv => Ok((csv::read(number::text(bytes)?, label, missing)?, None)),
         Format::Npy if bytes.is_empty() => {
             Err(Error::input_at(Place::default(), "the file is empty", "write it again with numpy.save"))
         }
-        Format::Npy => Ok((npy::read(bytes, label)?, None)),
+        Format::Npy => Ok((npy::read(bytes, label, missing)?, None)),
         Format::Lrn => lrn::read(number::text(bytes)?, label),
         Format::Cls => Err(Error::input("a .cls holds classes, no points", "give it with --labels beside its .lrn")),
     }
@@ -88,7 +90,7 @@ mod tests {
     }
 
     fn labels(path: PathBuf) -> ReadOptions {
-        ReadOptions { label: None, labels: Some(path) }
+        ReadOptions { labels: Some(path), ..ReadOptions::default() }
     }
 
     #[test]
@@ -142,7 +144,7 @@ mod tests {
         let cls = folder.file("a.cls", "1\t1\n");
         assert!(read(&cls, &none).unwrap_err().to_string().contains("a .cls holds classes, no points"));
         assert!(read(&folder.file("a.json", "{}"), &none).unwrap_err().to_string().contains("extension .json"));
-        let both = ReadOptions { label: Some("x".into()), labels: Some(cls) };
+        let both = ReadOptions { label: Some("x".into()), labels: Some(cls), missing: false };
         assert!(read(&csv, &both).unwrap_err().to_string().contains("given twice"));
     }
 
@@ -151,7 +153,7 @@ mod tests {
     fn try_all(bytes: &[u8]) {
         for label in [None, Some("1"), Some("C2"), Some("")] {
             for format in FORMATS {
-                if let Ok((points, _)) = parse(format, bytes, label) {
+                if let Ok((points, _)) = parse(format, bytes, label, false) {
                     assert_eq!(points.values.len(), points.rows * points.columns);
                     assert!(points.rows > 0 && points.columns > 0);
                     assert!(points.values.iter().all(|value| value.is_finite()));

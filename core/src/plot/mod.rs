@@ -39,6 +39,8 @@ pub struct Scatter {
     pub title: String,
     /// The points with their column names and labels. Any that are not finite are left out, and the caption says so.
     pub points: Points,
+    /// Whether the line on which two columns are equal is drawn.
+    pub diagonal: bool,
 }
 
 /// Curves over one pair of axes.
@@ -102,7 +104,15 @@ impl Image {
 impl Picture {
     /// The points in the plane, coloured by their labels.
     pub fn scatter(title: impl Into<String>, points: Points) -> Self {
-        Self::Scatter(Scatter { title: title.into(), points })
+        Self::Scatter(Scatter { title: title.into(), points, diagonal: false })
+    }
+
+    /// Pairs of numbers that should be equal, `names` along x and y, with the line on which they are.
+    pub fn diagonal(title: impl Into<String>, names: [&str; 2], pairs: Vec<f64>) -> Self {
+        let names = names.map(String::from).to_vec();
+        let points =
+            Points { rows: pairs.len() / 2, values: pairs, columns: 2, names, labels: None, label_names: None };
+        Self::Scatter(Scatter { title: title.into(), points, diagonal: true })
     }
 
     /// The picture as the bytes of a file.

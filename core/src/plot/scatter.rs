@@ -190,6 +190,15 @@ pub(super) fn render(scatter: &Scatter, image: Image) -> Result<Vec<u8>> {
     for panel in &panels {
         panel.draw(&mut canvas)?;
         let (first, second) = axes_of(&panels, panel);
+        if scatter.diagonal {
+            let (low, high) = (panel.x.low.max(panel.y.low), panel.x.high.min(panel.y.high));
+            let ends = [low, high].map(|at| panel.at(at, at));
+            if let [Some(from), Some(to)] = ends
+                && low < high
+            {
+                canvas.line(vec![from, to], FAINT, 1.5);
+            }
+        }
         let place = |index: usize| panel.at(cloud.at[index][first], cloud.at[index][second]);
         for index in (0..looks.len()).filter(|&index| looks[index].is_none()) {
             place(index).into_iter().for_each(|at| canvas.marker(at, Marker::Cross, radius, NOISE, 1.0));

@@ -58,6 +58,7 @@ impl<B: Limited> Plugin<B> for CentroidPlugin {
             table: Table::floats("distance", distances),
             picture: Some(Picture::scatter("the points", points)),
             extra: Vec::new(),
+            pictures: Vec::new(),
             summary,
         })
     }

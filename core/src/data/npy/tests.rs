@@ -3,6 +3,10 @@ use ndarray::{Array1, Array2, ShapeBuilder};
 use ndarray_npy::ReadNpyExt;
 use proptest::prelude::*;
 
+fn read(bytes: &[u8], label: Option<&str>) -> Result<Points> {
+    super::read(bytes, label, false)
+}
+
 fn saved(array: &impl WriteNpyExt) -> Vec<u8> {
     let mut bytes = Vec::new();
     array.write_npy(&mut bytes).unwrap();

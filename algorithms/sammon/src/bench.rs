@@ -1,0 +1,259 @@
+//! `firebox bench sammon`: the paper's tables run again, and single iterations.
+
+use std::time::Instant;
+
+use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
+use firebox_core::{
+    Algorithm, Context, Error, Result,
+    data::Points,
+    plugin::{Bench, BenchRow},
+    random::Random,
+};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    Embedding, Memory, Metric, Sammon, SammonConfig, SammonInput, SammonOps, Solver, Start, Step, Variant,
+    input::{Data, Prepared},
+    paper,
+    plan::{Plan, float},
+};
+
+/// The bench of Sammon mapping.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SammonBench;
+
+/// What to measure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// Table 1: 5 iterations, by how the work is shared
+    Table1,
+    /// Table 2: the same beside the paper's CPU
+    Table2,
+    /// Table 3: the error before and after
+    Table3,
+    /// One iteration, distances cached and recomputed
+    Steps,
+}
+
+#[derive(Debug, Args)]
+struct BenchArgs {
+    /// What to measure; everything by default
+    #[arg(value_enum)]
+    parts: Vec<Part>,
+    /// Only these numbers of points
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    points: Vec<usize>,
+    /// No more points than this
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    max_points: usize,
+    /// Source dimensions of single iterations
+    #[arg(long, value_name = "D", default_value_t = paper::SOURCE)]
+    source_dims: usize,
+    /// Target dimensions of single iterations
+    #[arg(long, value_name = "M", default_value_t = paper::TARGET)]
+    dims: usize,
+    /// How often each figure is measured; the median is given
+    #[arg(long, value_name = "R", default_value_t = 3)]
+    repeats: usize,
+}
+
+impl<B: SammonOps> Bench<B> for SammonBench {
+    fn command(&self) -> Command {
+        let about = "The Sammon mapping paper's tables 1 to 3, measured here, beside the paper's figures";
+        BenchArgs::augment_args(Command::new("sammon").about(about))
+    }
+
+    fn run(&self, args: &ArgMatches, context: &Context<B>, row: &mut dyn FnMut(BenchRow)) -> Result<()> {
+        let args = BenchArgs::from_arg_matches(args).map_err(|error| Error::input(error.to_string(), "see --help"))?;
+        let least = [("repeats", args.repeats), ("source_dims", args.source_dims), ("dims", args.dims)];
+        if let Some((field, _)) = least.into_iter().find(|(_, value)| *value == 0) {
+            return Err(Error::Config { field, value: "0".into(), reason: "must be at least 1".into() });
+        }
+        let parts = if args.parts.is_empty() { Part::value_variants() } else { &args.parts };
+        for part in parts {
+            let bench = Measure { context, args: &args };
+            match part {
+                Part::Table1 => bench.table_1(row)?,
+                Part::Table2 => bench.table_2(row)?,
+                Part::Table3 => bench.table_3(row)?,
+                Part::Steps => bench.steps(row)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Measure<'a, B: SammonOps> {
+    context: &'a Context<B>,
+    args: &'a BenchArgs,
+}
+
+/// The paper's points: uniform in [0, 255].
+fn points(n: usize, d: usize, seed: u64) -> Result<Points> {
+    let mut random = Random::new(seed, 1);
+    Points::new((0..n * d).map(|_| random.uniform(0.0, 255.0)).collect(), d)
+}
+
+/// The paper's run: 5 steps of its μ from the first three coordinates.
+fn papers_run(n: usize, variant: Variant, units: u32) -> Result<Sammon> {
+    SammonConfig::new(paper::TARGET)
+        .with_solver(Solver::Gd)
+        .with_step(Step::Mu(paper::mu(n)))
+        .with_start(Start::First)
+        .with_rescale(false)
+        .with_iterations(paper::ITERATIONS)
+        .with_tolerance(0.0)
+        .with_variant(variant)
+        .with_units(units)
+        .with_memory(if variant == Variant::Auto { Memory::Auto } else { Memory::Recomputed })
+        .with_quality(false)
+        .init()
+}
+
+impl<B: SammonOps> Measure<'_, B> {
+    fn wanted(&self, n: usize) -> bool {
+        n <= self.args.max_points && (self.args.points.is_empty() || self.args.points.contains(&n))
+    }
+
+    /// Median milliseconds of `work`, each time to the end of what it put on the device; one warm-up before.
+    fn time(&self, mut work: impl FnMut() -> Result<()>) -> Result<f64> {
+        let mut times = Vec::with_capacity(self.args.repeats);
+        for repeat in 0..=self.args.repeats {
+            if self.context.observer.cancelled() {
+                return Err(Error::Cancelled);
+            }
+            B::finish(&self.context.device, "bench")?;
+            let start = Instant::now();
+            work()?;
+            B::finish(&self.context.device, "bench")?;
+            if repeat > 0 {
+                times.push(start.elapsed().as_secs_f64() * 1e3);
+            }
+        }
+        times.sort_by(f64::total_cmp);
+        Ok(times[times.len() / 2])
+    }
+
+    fn row(&self, table: &str, case: &str, size: Vec<usize>, ms: f64, paper_ms: Option<f64>) -> BenchRow {
+        let (table, case) = (table.into(), case.into());
+        BenchRow { table, case, size, ms, repeats: self.args.repeats, paper_ms, details: Map::new() }
+    }
+
+    /// Milliseconds of 5 iterations and of what they need on the device: points, distances if they are cached, steps.
+    fn five(&self, n: usize, variant: Variant, units: u32) -> Result<(f64, &'static str, Memory)> {
+        let name = B::sammon_strategy(&self.context.device, variant)?;
+        let sammon = papers_run(n, variant, units)?;
+        let data = Data::Features(points(n, paper::SOURCE, self.context.seed)?);
+        let prepared = Prepared::new(data, Metric::Euclidean, false)?;
+        let plan = Plan::new(sammon.config(), sammon.config().memory, &prepared, paper::TARGET, self.context)?;
+        let start = crate::start::first(&prepared, paper::TARGET)?;
+        let ms = self.time(|| {
+            let problem = plan.problem(&prepared, 1.0, self.context)?;
+            let y = float::<B, 2>(start.clone(), [paper::TARGET, n], &self.context.device);
+            let rates = float::<B, 1>(vec![paper::mu(n) / prepared.unit; n], [n], &self.context.device);
+            let _ = B::sammon_steps(&problem, y, rates, paper::ITERATIONS, variant);
+            Ok(())
+        })?;
+        Ok((ms, name, plan.mode))
+    }
+
+    fn table_1(&self, row: &mut dyn FnMut(BenchRow)) -> Result<()> {
+        for of in paper::TABLE_1.iter().filter(|of| self.wanted(of.points)) {
+            for variant in Variant::value_variants() {
+                // A backend without units to share work among has one way only.
+                if B::sammon_strategy(&self.context.device, *variant).is_err() {
+                    continue;
+                }
+                // Ours has its own blocks; the CPU has none.
+                let gpu = B::limits(&self.context.device).largest_buffer.is_some();
+                let blocks = if *variant == Variant::Auto || !gpu { &paper::BLOCKS[..1] } else { &paper::BLOCKS };
+                for &block in blocks {
+                    let (ms, name, mode) = self.five(of.points, *variant, block)?;
+                    let own = *variant == Variant::Auto;
+                    let beside = (own || *variant == of.variant && block == of.block).then_some(of.gpu);
+                    let size = vec![of.points, paper::SOURCE, paper::TARGET];
+                    let mut measured = self.row("table 1", &format!("{variant}, {mode}"), size, ms, beside);
+                    measured.details.insert("shared".into(), name.into());
+                    if !own && gpu {
+                        measured.details.insert("block".into(), block.into());
+                    }
+                    measured.details.insert("paper_cpu_1_ms".into(), of.cpu_1.into());
+                    measured.details.insert("paper_cpu_16_ms".into(), of.cpu_16.into());
+                    measured.details.insert("paper_variant".into(), of.variant.to_string().into());
+                    measured.details.insert("paper_block".into(), of.block.into());
+                    row(measured);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn table_2(&self, row: &mut dyn FnMut(BenchRow)) -> Result<()> {
+        for of in paper::TABLE_1.iter().filter(|of| self.wanted(of.points)) {
+            let (ms, _, mode) = self.five(of.points, Variant::Auto, paper::BLOCKS[0])?;
+            let size = vec![of.points, paper::SOURCE, paper::TARGET];
+            let mut measured = self.row("table 2", &format!("beside one CPU thread, {mode}"), size, ms, Some(of.cpu_1));
+            measured.details.insert("paper_gpu_ms".into(), of.gpu.into());
+            measured.details.insert("paper_speedup".into(), (of.cpu_1 / of.gpu).into());
+            row(measured);
+        }
+        Ok(())
+    }
+
+    /// Whole runs, host work included; the error is the paper's at 100 000 points and close to it at fewer.
+    fn table_3(&self, row: &mut dyn FnMut(BenchRow)) -> Result<()> {
+        for of in paper::TABLE_1.iter().filter(|of| self.wanted(of.points)) {
+            let n = of.points;
+            let sammon = papers_run(n, Variant::Auto, paper::BLOCKS[0])?;
+            let input = SammonInput::from(points(n, paper::SOURCE, self.context.seed)?);
+            let start = Instant::now();
+            let map: Embedding<B> = sammon.run(input, self.context)?;
+            let ms = start.elapsed().as_secs_f64() * 1e3;
+            let case = format!("E {:.6} to {:.6}", map.stress_start, map.stress);
+            let mut measured = self.row("table 3", &case, vec![n, paper::SOURCE, paper::TARGET], ms, Some(of.gpu));
+            measured.repeats = 1;
+            measured.details.insert("stress_start".into(), map.stress_start.into());
+            measured.details.insert("stress".into(), map.stress.into());
+            if n == 100_000 {
+                measured.details.insert("paper_stress".into(), json!(paper::TABLE_3));
+            }
+            measured.details.insert("memory_mode".into(), map.memory_mode.into());
+            measured.details.insert("phases".into(), Value::Object(map.timings.phases));
+            row(measured);
+        }
+        Ok(())
+    }
+
+    fn steps(&self, row: &mut dyn FnMut(BenchRow)) -> Result<()> {
+        let sizes = if self.args.points.is_empty() { &[1000, 4000, 10_000][..] } else { &self.args.points };
+        let (d, m) = (self.args.source_dims, self.args.dims);
+        for &n in sizes.iter().filter(|&&n| n <= self.args.max_points && n > 2) {
+            let data = Data::Features(points(n, d, self.context.seed)?);
+            let prepared = Prepared::new(data, Metric::Euclidean, false)?;
+            let start = crate::start::random(prepared.len(), m, self.context.seed, 0);
+            let config = SammonConfig::new(m);
+            for (mode, case) in [
+                (Memory::Cached, "sammon iteration, cached"),
+                (Memory::CachedF16, "sammon iteration, cached in f16"),
+                (Memory::Recomputed, "sammon iteration, recomputed"),
+            ] {
+                // What does not fit, or has no f16, is left out.
+                let Ok(plan) = Plan::new(&config, mode, &prepared, m, self.context) else { continue };
+                let problem = plan.problem(&prepared, 1.0, self.context)?;
+                // Enough iterations that reading the clock does not show.
+                let count = (20_000_000 / (n * n)).clamp(1, 64);
+                let ms = self.time(|| {
+                    for _ in 0..count {
+                        let y = float::<B, 2>(start.clone(), [m, n], &self.context.device);
+                        let _ = B::sammon_forces(&problem, y, Variant::Auto);
+                    }
+                    Ok(())
+                })?;
+                let mut measured = self.row("steps", case, vec![n, d, m], ms / count as f64, None);
+                measured.details.insert("peak_device_bytes".into(), plan.bytes.into());
+                row(measured);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,271 @@
+//! Parameters, their defaults and their ranges.
+
+use std::{fmt, str::FromStr};
+
+use burn::config::Config;
+use clap::ValueEnum;
+use firebox_core::Error;
+use serde::{Deserialize, Serialize};
+
+use crate::{Metric, Sammon, Variant};
+
+/// The most target dimensions.
+pub const MOST_DIMS: usize = 64;
+
+/// How the embedding is improved.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Solver {
+    /// Limited-memory BFGS, 10 pairs, Armijo: 13 to 25 evaluations to within 0.1 % of the optimum
+    #[default]
+    Lbfgs,
+    /// Every point by α·F/Σw at once; with α = 1 unless a step is given, halved for good when the stress rises
+    Jacobi,
+    /// The paper's gradient descent, one step size for all points; auto is the Jacobi step with α = 1/2, which never
+    /// raises the stress
+    Gd,
+}
+
+/// The step of the solvers `gd` and `jacobi`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Step {
+    /// α/Σ_j μ_j·w_ij a point: α = 1 for [`Solver::Jacobi`], ½ for [`Solver::Gd`].
+    #[default]
+    Auto,
+    /// For [`Solver::Jacobi`] its α; for [`Solver::Gd`] the α of eq. (4), μ = 2α/Σ_{i≠j} δ_ij.
+    Alpha(f64),
+    /// μ of eq. (3), in the points' unit to the power p. With the paper's data about 1000/N; its printed 0.5 cannot be
+    /// this factor.
+    Mu(f64),
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Alpha(alpha) => write!(f, "alpha:{alpha}"),
+            Self::Mu(mu) => write!(f, "mu:{mu}"),
+        }
+    }
+}
+
+impl FromStr for Step {
+    type Err = String;
+
+    /// Reads `auto`, `alpha:V` or `mu:V`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let unknown = || format!("'{text}' is neither auto, alpha:V nor mu:V");
+        match text.split_once(':') {
+            None if text == "auto" => Ok(Self::Auto),
+            Some(("alpha", value)) => value.parse().map(Self::Alpha).map_err(|_| unknown()),
+            Some(("mu", value)) => value.parse().map(Self::Mu).map_err(|_| unknown()),
+            _ => Err(unknown()),
+        }
+    }
+}
+
+/// Where the embedding starts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Start {
+    /// On the first principal components; of distances, by classical scaling.
+    #[default]
+    Pca,
+    /// At random, from the seed.
+    Random,
+    /// On the first coordinates.
+    First,
+    /// Where the input says ([`SammonInput::start`](crate::SammonInput::start)).
+    Given,
+}
+
+/// Where source distances come from in every iteration.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Memory {
+    /// Up to 100 000 points cached if they fit, else recomputed; beyond, sampled
+    #[default]
+    Auto,
+    /// 1/δ kept, 4 bytes a pair of points (8 in f64)
+    Cached,
+    /// 1/δ kept in 2 bytes a pair, on GPUs: three digits of every distance
+    CachedF16,
+    /// Computed from the points each time: no memory of N²
+    Recomputed,
+    /// A block of points meets one other block an epoch: time and memory of N
+    Sampled,
+}
+
+impl fmt::Display for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Auto => "auto",
+            Self::Cached => "cached",
+            Self::CachedF16 => "cached-f16",
+            Self::Recomputed => "recomputed",
+            Self::Sampled => "sampled",
+        })
+    }
+}
+
+/// Configuration of a [`Sammon`] mapping.
+///
+/// ```
+/// use firebox_sammon::{SammonConfig, Solver};
+/// let sammon = SammonConfig::new(2).with_solver(Solver::Jacobi).with_iterations(50).init().unwrap();
+/// assert_eq!(sammon.config().power, 1.0);
+/// ```
+#[derive(Config, Debug, PartialEq)]
+pub struct SammonConfig {
+    /// m in 1..=64: dimensions to map to.
+    pub dims: usize,
+    /// The distance of points given by features.
+    #[config(default = "Metric::Euclidean")]
+    pub metric: Metric,
+    /// p in 0..=8 of the weights δ^(−p): 0 is metric scaling's raw stress, 1 Sammon's, 2 elastic scaling's.
+    #[config(default = 1.0)]
+    pub power: f64,
+    /// How the embedding is improved.
+    #[config(default = "Solver::Lbfgs")]
+    pub solver: Solver,
+    /// The step of `gd` and `jacobi`.
+    #[config(default = "Step::Auto")]
+    pub step: Step,
+    /// Where the embedding starts.
+    #[config(default = "Start::Pca")]
+    pub start: Start,
+    /// Scale the start by β* = Σ w·δ·d/Σ w·d², the best factor for all points, before the first step.
+    #[config(default = true)]
+    pub rescale: bool,
+    /// Further runs from random starts; the best of all is kept.
+    #[config(default = 0)]
+    pub restarts: usize,
+    /// At most so many iterations a run, from 1.
+    #[config(default = 1000)]
+    pub iterations: usize,
+    /// Stop when 10 iterations together lower the stress by less than this share; 0 never does.
+    #[config(default = 1e-4)]
+    pub tolerance: f64,
+    /// Stop after so many seconds.
+    #[config(default = "None")]
+    pub time_limit: Option<f64>,
+    /// Where source distances come from in every iteration.
+    #[config(default = "Memory::Auto")]
+    pub memory: Memory,
+    /// How the work of an iteration is shared.
+    #[config(default = "Variant::Auto")]
+    pub variant: Variant,
+    /// Units of a cube in the paper's variants, a power of two from 1 to 1024; the paper tries 16, 32 and 64.
+    #[config(default = 64)]
+    pub units: u32,
+    /// Epochs of block sampling, from 1.
+    #[config(default = 300)]
+    pub epochs: usize,
+    /// Points of a sampled block, from 1; never more than an eighth of all.
+    #[config(default = 1024)]
+    pub block: usize,
+    /// Equal points are an error, not one point with a weight.
+    #[config(default = false)]
+    pub strict: bool,
+    /// Find trustworthiness and continuity.
+    #[config(default = true)]
+    pub quality: bool,
+}
+
+impl SammonConfig {
+    /// A mapping with these parameters, or the error that names the first one out of its range.
+    pub fn init(&self) -> firebox_core::Result<Sammon> {
+        self.validate()?;
+        Ok(Sammon::new(self.clone()))
+    }
+
+    /// Checks every parameter; each has an error of its own.
+    pub fn validate(&self) -> firebox_core::Result<()> {
+        let wrong = |field, value: String, reason: &str| Err(Error::Config { field, value, reason: reason.into() });
+        if self.dims == 0 || self.dims > MOST_DIMS {
+            return wrong("dims", self.dims.to_string(), "must lie between 1 and 64");
+        }
+        if !(0.0..=8.0).contains(&self.power) {
+            return wrong("power", self.power.to_string(), "must lie between 0 and 8");
+        }
+        match (self.step, self.solver) {
+            (Step::Alpha(v) | Step::Mu(v), _) if !(v > 0.0 && v.is_finite()) => {
+                return wrong("step", self.step.to_string(), "must be a number above 0");
+            }
+            (Step::Mu(_), Solver::Jacobi) => {
+                return wrong("step", self.step.to_string(), "is for the solver gd; jacobi has alpha:V");
+            }
+            (Step::Alpha(_) | Step::Mu(_), Solver::Lbfgs) => {
+                return wrong("step", self.step.to_string(), "lbfgs finds its own; choose the solver gd or jacobi");
+            }
+            _ => {}
+        }
+        if self.restarts > 10_000 {
+            return wrong("restarts", self.restarts.to_string(), "must lie between 0 and 10000");
+        }
+        if self.iterations == 0 || self.iterations > 10_000_000 {
+            return wrong("iterations", self.iterations.to_string(), "must lie between 1 and 10000000");
+        }
+        if !(0.0..1.0).contains(&self.tolerance) {
+            return wrong("tolerance", self.tolerance.to_string(), "must lie between 0 and 1, 1 excluded");
+        }
+        if let Some(limit) = self.time_limit.filter(|&limit| !(limit > 0.0 && limit.is_finite())) {
+            return wrong("time_limit", limit.to_string(), "must be a number of seconds above 0");
+        }
+        if self.epochs == 0 || self.epochs > 1_000_000 {
+            return wrong("epochs", self.epochs.to_string(), "must lie between 1 and 1000000");
+        }
+        if self.block == 0 || self.block > 1 << 20 {
+            return wrong("block", self.block.to_string(), "must lie between 1 and 1048576");
+        }
+        if !self.units.is_power_of_two() || self.units > 1024 {
+            return wrong("units", self.units.to_string(), "must be a power of two from 1 to 1024");
+        }
+        if self.memory == Memory::Sampled && self.variant != Variant::Auto {
+            return wrong("variant", self.variant.to_string(), "block sampling has its own; leave it at auto");
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_configuration_survives_json() {
+        let config = SammonConfig::new(3).with_step(Step::Mu(0.01)).with_solver(Solver::Gd).with_time_limit(Some(2.5));
+        let text = serde_json::to_string(&config).unwrap();
+        assert_eq!(serde_json::from_str::<SammonConfig>(&text).unwrap(), config);
+    }
+
+    #[test]
+    fn steps_are_read_as_they_are_written() {
+        for step in [Step::Auto, Step::Alpha(0.5), Step::Mu(1e-3)] {
+            assert_eq!(step.to_string().parse::<Step>().unwrap(), step);
+        }
+        assert!("alpha".parse::<Step>().is_err() && "mu:x".parse::<Step>().is_err());
+    }
+
+    #[test]
+    fn every_field_out_of_its_range_is_named() {
+        let base = SammonConfig::new(2);
+        for (field, config) in [
+            ("dims", SammonConfig::new(0)),
+            ("power", base.clone().with_power(f64::NAN)),
+            ("step", base.clone().with_step(Step::Mu(1.0))),
+            ("step", base.clone().with_solver(Solver::Gd).with_step(Step::Alpha(-1.0))),
+            ("iterations", base.clone().with_iterations(0)),
+            ("tolerance", base.clone().with_tolerance(1.0)),
+            ("time_limit", base.clone().with_time_limit(Some(0.0))),
+            ("epochs", base.clone().with_epochs(0)),
+            ("block", base.clone().with_block(0)),
+            ("restarts", base.clone().with_restarts(1 << 20)),
+            ("variant", base.with_memory(Memory::Sampled).with_variant(Variant::RowsFull)),
+        ] {
+            let error = config.init().unwrap_err();
+            assert!(matches!(error, Error::Config { field: name, .. } if name == field), "{field}: {error}");
+        }
+    }
+}

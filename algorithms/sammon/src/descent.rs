@@ -1,0 +1,132 @@
+//! Gradient descent and the Jacobi step, a period of steps at a time.
+
+use firebox_core::Result;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    SammonOps, bits,
+    config::{Solver, Step},
+    lbfgs::Moved,
+    work::Work,
+};
+
+/// Steps of one call.
+const PERIOD: usize = 16;
+
+/// How far a force moves a point.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+enum Rate {
+    /// μ for all, in the solver's units.
+    Mu(f64),
+    /// α/Σ_j μ_j·w_ij; a step that raises the stress is taken back, and α is ½ from there on.
+    Safe(f64),
+    /// α/Σ_j μ_j·w_ij as it is.
+    Plain(f64),
+}
+
+/// A descent under way.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Descent {
+    rate: Rate,
+    #[serde(with = "bits")]
+    x: Vec<f64>,
+    #[serde(with = "bits")]
+    best: Vec<f64>,
+    #[serde(with = "bits::one")]
+    least: f64,
+    pub(crate) evaluations: usize,
+}
+
+impl Descent {
+    /// From `x` by the configuration's solver and step; `unit` is the solver's length in the points' unit, `power` the
+    /// weights'.
+    pub(crate) fn new<B: SammonOps>(
+        solver: Solver,
+        step: Step,
+        x: Vec<f64>,
+        work: &Work<B>,
+        unit: f64,
+        power: f64,
+    ) -> Self {
+        let rate = match (solver, step) {
+            (Solver::Jacobi, Step::Alpha(alpha)) => Rate::Plain(alpha),
+            (Solver::Jacobi, _) => Rate::Safe(1.0),
+            // F goes with length^(1 − p): μ, which turns it into a length, with length^p.
+            (_, Step::Mu(mu)) => Rate::Mu(mu / unit.powf(power)),
+            // Eq. (4), whose sum over i ≠ j is twice c for p = 1. The formula is meant in the points' unit.
+            (_, Step::Alpha(alpha)) => Rate::Mu(alpha / (work.scale * unit.powf(2.0 - power)) / unit.powf(power)),
+            (_, Step::Auto) => Rate::Safe(0.5),
+        };
+        Self { rate, best: x.clone(), x, least: f64::INFINITY, evaluations: 0 }
+    }
+
+    /// The step in words.
+    pub(crate) fn describe(&self, asked: Step, unit: f64, power: f64) -> String {
+        match self.rate {
+            Rate::Mu(_) if matches!(asked, Step::Mu(_)) => format!("gd, {asked}"),
+            Rate::Mu(mu) => format!("gd, {asked}, which is mu:{:.6e}", mu * unit.powf(power)),
+            Rate::Safe(alpha) | Rate::Plain(alpha) => format!("jacobi, alpha:{alpha}"),
+        }
+    }
+
+    /// The best place that was measured; [`Descent::finish`] has measured the last.
+    pub(crate) fn best(&self) -> &[f64] {
+        &self.best
+    }
+
+    /// The stress there.
+    pub(crate) fn value(&self) -> f64 {
+        self.least
+    }
+
+    /// At most `most` steps; the stress before each.
+    pub(crate) fn advance<B: SammonOps>(&mut self, work: &Work<B>, most: usize) -> Result<(Moved, Vec<f64>)> {
+        let steps = PERIOD.min(most);
+        loop {
+            let (x, stresses) = work.steps(&self.x, &self.rates(work), steps)?;
+            self.evaluations += steps;
+            // Rounding of the sums may show as a rise.
+            let noise = if Work::<B>::wide() { 1e-12 } else { 1e-5 };
+            let rose = |before: f64, after: f64| after.is_nan() || after > before * (1.0 + noise);
+            let rises = stresses.windows(2).any(|pair| rose(pair[0], pair[1]))
+                || stresses.first().is_some_and(|first| rose(self.least, *first));
+            if let Rate::Safe(alpha) = self.rate
+                && rises
+                && alpha > 0.5
+            {
+                (self.x, self.rate) = (self.best.clone(), Rate::Safe(0.5));
+                continue;
+            }
+            let first = stresses.first().copied().unwrap_or(f64::INFINITY);
+            if !(first.is_finite() && x.iter().all(|x| x.is_finite())) {
+                return Ok((Moved::Stuck, stresses));
+            }
+            if first < self.least {
+                self.least = first;
+                self.best = std::mem::replace(&mut self.x, x);
+            } else {
+                self.x = x;
+            }
+            return Ok((Moved::Down, stresses));
+        }
+    }
+
+    /// Measures where the last step led.
+    pub(crate) fn finish<B: SammonOps>(&mut self, work: &Work<B>) -> Result<()> {
+        let value = work.stress(&work.forces(&self.x)?.1);
+        self.evaluations += 1;
+        if value < self.least {
+            (self.least, self.best) = (value, self.x.clone());
+        }
+        Ok(())
+    }
+
+    fn rates<B: SammonOps>(&self, work: &Work<B>) -> Vec<f64> {
+        match self.rate {
+            Rate::Mu(mu) => vec![mu; work.n],
+            Rate::Safe(alpha) | Rate::Plain(alpha) => {
+                work.weights.iter().map(|w| if *w > 0.0 { alpha / w } else { 0.0 }).collect()
+            }
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! A precomputed matrix of distances: square or condensed, checked.
+
+use firebox_core::{Error, Result, error::Place};
+
+/// Entries (i, j) and (j, i) may differ by so much of the larger.
+const ASYMMETRY: f64 = 1e-6;
+
+/// Distances of N points, symmetric, 0 on the diagonal; NaN is a missing pair.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Distances {
+    values: Vec<f64>,
+    n: usize,
+}
+
+fn at(row: usize, column: usize) -> Place {
+    Place::default().line(row + 1).column((column + 1).to_string())
+}
+
+/// Fails on a negative number and on infinity.
+fn check(value: f64, place: impl FnOnce() -> Place) -> Result<()> {
+    if value < 0.0 {
+        let what = format!("the distance {value} is negative");
+        return Err(Error::input_at(
+            place(),
+            what,
+            "distances are 0 or more; similarities must be turned around first",
+        ));
+    }
+    if value.is_infinite() {
+        let what = format!("the distance {value} is not finite");
+        return Err(Error::input_at(place(), what, "write nan for a pair whose distance is not known"));
+    }
+    Ok(())
+}
+
+impl Distances {
+    /// From a row-major matrix of `rows` × `columns`: N × N, or all pairs in one row or one column in the order
+    /// (1, 2), (1, 3), …, (2, 3), … as SciPy's `pdist` has them.
+    ///
+    /// Fails on a shape that is neither, a negative or infinite distance, a diagonal that is not 0, entries (i, j) and
+    /// (j, i) that differ by more than 1e-6 of the larger, and a point with no distance to any other.
+    pub fn new(values: Vec<f64>, rows: usize, columns: usize) -> Result<Self> {
+        if values.is_empty() || Some(values.len()) != rows.checked_mul(columns) {
+            return Err(Error::input(
+                "there are no distances",
+                "give a square matrix, or all pairs in one row or column",
+            ));
+        }
+        let single = values.len() == 1 && values.first() != Some(&0.0);
+        let distances = if rows == columns && !single {
+            Self::square(values, rows)?
+        } else if rows == 1 || columns == 1 {
+            Self::condensed(&values, rows == 1)?
+        } else {
+            let what = format!("{rows} × {columns} numbers are no matrix of distances");
+            return Err(Error::input(what, "give a square matrix, or all pairs in one row or column"));
+        };
+        distances.no_lonely_point()?;
+        Ok(distances)
+    }
+
+    fn square(mut values: Vec<f64>, n: usize) -> Result<Self> {
+        for i in 0..n {
+            let own = values[i * n + i];
+            if own != 0.0 {
+                let what = format!("the diagonal has {own}: a point's distance to itself");
+                return Err(Error::input_at(at(i, i), what, "set the diagonal to 0"));
+            }
+            for j in 0..n {
+                check(values[i * n + j], || at(i, j))?;
+            }
+            for j in 0..i {
+                let (a, b) = (values[i * n + j], values[j * n + i]);
+                let one_missing = a.is_nan() != b.is_nan();
+                if one_missing || (a - b).abs() > ASYMMETRY * a.max(b) {
+                    let what =
+                        format!("the distance is {a}, but {b} the other way round (line {}, column {})", j + 1, i + 1);
+                    return Err(Error::input_at(at(i, j), what, "make the matrix symmetric: (D + D.T) / 2"));
+                }
+                let mean = 0.5 * a + 0.5 * b;
+                (values[i * n + j], values[j * n + i]) = (mean, mean);
+            }
+        }
+        Ok(Self { values, n })
+    }
+
+    fn condensed(pairs: &[f64], row: bool) -> Result<Self> {
+        let n = (1 + 8 * pairs.len()).isqrt().div_ceil(2);
+        if n * (n - 1) / 2 != pairs.len() {
+            let what = format!("{} distances are not all pairs of any number of points", pairs.len());
+            return Err(Error::input(what, "give n(n − 1)/2 of them: (1, 2), (1, 3), …, (2, 3), …"));
+        }
+        let mut values = vec![0.0; n * n];
+        let mut next = pairs.iter().enumerate();
+        for i in 0..n {
+            for j in i + 1..n {
+                if let Some((index, &value)) = next.next() {
+                    check(value, || if row { at(0, index) } else { at(index, 0) })?;
+                    (values[i * n + j], values[j * n + i]) = (value, value);
+                }
+            }
+        }
+        Ok(Self { values, n })
+    }
+
+    fn no_lonely_point(&self) -> Result<()> {
+        let lonely = |row: &[f64]| row.iter().filter(|value| !value.is_nan()).count() <= 1;
+        match self.values.chunks(self.n).position(lonely).filter(|_| self.n > 1) {
+            Some(row) => {
+                let what = format!("point {} has no distance to any other", row + 1);
+                Err(Error::input_at(
+                    Place::default().line(row + 1),
+                    what,
+                    "give it at least one, or leave the point out",
+                ))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// How many points.
+    pub fn points(&self) -> usize {
+        self.n
+    }
+
+    /// The distances, row-major N × N.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(values: &[f64], rows: usize, columns: usize) -> String {
+        Distances::new(values.to_vec(), rows, columns).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn square_and_condensed_are_the_same() {
+        let square = Distances::new(vec![0.0, 1.0, 2.0, 1.0, 0.0, f64::NAN, 2.0, f64::NAN, 0.0], 3, 3).unwrap();
+        for (rows, columns) in [(1, 3), (3, 1)] {
+            let condensed = Distances::new(vec![1.0, 2.0, f64::NAN], rows, columns).unwrap();
+            assert_eq!(condensed.points(), 3);
+            let same = |(a, b): (&f64, &f64)| a == b || (a.is_nan() && b.is_nan());
+            assert!(square.values().iter().zip(condensed.values()).all(same));
+        }
+        assert_eq!(Distances::new(vec![0.0], 1, 1).unwrap().points(), 1);
+        assert_eq!(Distances::new(vec![5.0], 1, 1).unwrap().points(), 2);
+    }
+
+    #[test]
+    fn what_is_no_matrix_of_distances_is_refused() {
+        let nan = f64::NAN;
+        assert!(error(&[0.0, 1.0, 2.0, 0.0], 2, 2).starts_with("line 2, column 1: the distance is 2, but 1"));
+        assert!(error(&[0.0, nan, 2.0, 0.0], 2, 2).contains("but NaN the other way round"));
+        assert!(error(&[1.0, 1.0, 1.0, 0.0], 2, 2).starts_with("line 1, column 1: the diagonal has 1"));
+        assert!(error(&[0.0, -1.0, -1.0, 0.0], 2, 2).starts_with("line 1, column 2: the distance -1 is negative"));
+        assert!(error(&[0.0, f64::INFINITY, 1.0, 0.0], 2, 2).contains("not finite"));
+        assert!(error(&[0.0, nan, nan, 0.0], 2, 2).starts_with("line 1: point 1 has no distance"));
+        assert!(error(&[1.0, 2.0], 1, 2).starts_with("2 distances are not all pairs"));
+        assert!(error(&[1.0; 6], 2, 3).starts_with("2 × 3 numbers"));
+        assert!(error(&[], 0, 0).starts_with("there are no distances"));
+        // 1e-6 of the larger is still rounding.
+        assert!(Distances::new(vec![0.0, 1.0, 1.0 + 9e-7, 0.0], 2, 2).is_ok());
+    }
+}

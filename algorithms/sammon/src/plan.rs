@@ -1,0 +1,172 @@
+//! Where source distances come from in every iteration, and the memory that takes.
+
+use burn::tensor::{DType, FloatDType, Tensor, TensorPrimitive, ops::FloatTensor};
+use firebox_backends::limits::{Buffer, admit};
+use firebox_core::{Context, Error, Result, tensor::floats};
+
+use crate::{
+    Metric, SammonOps,
+    config::{Memory, SammonConfig},
+    input::{Host, Prepared},
+    ops::{Problem, Source},
+};
+
+/// Beyond this many points `auto` samples.
+const MANY: usize = 100_000;
+/// Elements of a buffer that kernels index with 32 bits.
+const INDEXED: u64 = 1 << 31;
+/// From this many dimensions on dot products are faster than differences.
+const GRAM: usize = 17;
+
+/// What will run, and the memory it takes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Plan {
+    /// Never [`Memory::Auto`].
+    pub(crate) mode: Memory,
+    /// Rows of a cached block.
+    rows: usize,
+    /// Units of a cube in the paper's variants.
+    units: u32,
+    /// The largest sum of live buffers.
+    pub(crate) bytes: u64,
+}
+
+fn wrong(value: Memory, reason: &str) -> Error {
+    Error::Config { field: "memory", value: value.to_string(), reason: reason.into() }
+}
+
+impl Plan {
+    /// Chooses and checks; fails if what was asked for does not fit, or cannot be.
+    pub(crate) fn new<B: SammonOps>(
+        config: &SammonConfig,
+        wanted: Memory,
+        prepared: &Prepared,
+        m: usize,
+        context: &Context<B>,
+    ) -> Result<Self> {
+        let n = prepared.len();
+        let float = size_of::<B::FloatElem>();
+        let (d, matrix) = match &prepared.host {
+            Host::Features { d, .. } => (*d, false),
+            Host::Distances(_) => (0, true),
+        };
+        let wide = n as u128;
+        // Multiplicities, rates or shares, two embeddings, forces and a period's stresses.
+        let base = [
+            Buffer::new("points", d as u128 * wide, float),
+            Buffer::new("embeddings and forces", (3 * m as u128 + 20) * wide, float),
+        ];
+        let cached = |size: usize| -> Result<Self> {
+            let most = B::limits(&context.device).largest_buffer.map_or(INDEXED, |bytes| bytes / size as u64);
+            let rows = (most.min(INDEXED) / n as u64).min(n as u64) as usize;
+            if rows == 0 {
+                let help = "use --memory recomputed, or fewer points";
+                admit(context, &[Buffer::new("a row of 1/δ", wide, size)], help)?;
+            }
+            let mut plan = base.to_vec();
+            let rows = rows.max(1);
+            for first in (0..n).step_by(rows) {
+                plan.push(Buffer::new("1/δ", rows.min(n - first) as u128 * wide, size));
+            }
+            if size < float {
+                plan.push(Buffer::new("a block before it is halved", rows as u128 * wide, float));
+            }
+            let help = "use --memory recomputed, which keeps no distances, or --memory sampled; or fewer points";
+            let help = if matrix { "take fewer points, or a device with more memory" } else { help };
+            Ok(Self {
+                mode: if size < float { Memory::CachedF16 } else { Memory::Cached },
+                rows,
+                units: config.units,
+                bytes: admit(context, &plan, help)?,
+            })
+        };
+        let without = |mode| -> Result<Self> {
+            let bytes = admit(context, &base, "take fewer points, or a device with more memory")?;
+            Ok(Self { mode, rows: 0, units: config.units, bytes })
+        };
+        if matrix && matches!(wanted, Memory::Recomputed | Memory::Sampled) {
+            return Err(wrong(wanted, "precomputed distances have no points to compute them from; leave it at auto"));
+        }
+        match wanted {
+            Memory::Cached => cached(float),
+            Memory::CachedF16 => {
+                if !B::supports_dtype(&context.device, DType::F16) || float > 4 {
+                    return Err(wrong(wanted, "is for f32 on a GPU that has f16; use cached or recomputed"));
+                }
+                cached(2)
+            }
+            Memory::Recomputed => without(Memory::Recomputed),
+            Memory::Sampled => without(Memory::Sampled),
+            Memory::Auto if matrix => cached(float),
+            Memory::Auto if n > MANY && config.variant == crate::Variant::Auto => without(Memory::Sampled),
+            Memory::Auto => cached(float).or_else(|_| without(Memory::Recomputed)),
+        }
+    }
+
+    /// Puts the problem on the device.
+    pub(crate) fn problem<B: SammonOps>(
+        &self,
+        prepared: &Prepared,
+        power: f64,
+        context: &Context<B>,
+    ) -> Result<Problem<B>> {
+        let n = prepared.len();
+        let device = &context.device;
+        let counts = prepared.counts.iter().map(|&count| f64::from(count)).collect();
+        let multiplicity = float::<B, 1>(counts, [n], device);
+        let source = match &prepared.host {
+            Host::Features { values, d, metric, .. } => {
+                let points = columns::<B>(values, *d, device);
+                if matches!(self.mode, Memory::Cached | Memory::CachedF16) {
+                    let all = tensor::<B, 2>(points.clone());
+                    let block = |first: usize| {
+                        let rows = all.clone().slice([0..*d, first..(first + self.rows).min(n)]);
+                        let rows = rows.into_primitive().tensor();
+                        self.stored::<B>(B::sammon_inverse(rows, points.clone(), Some(first), *metric))
+                    };
+                    Source::Inverse((0..n).step_by(self.rows).map(block).collect())
+                } else {
+                    Source::Features { points, metric: *metric, gram: *d >= GRAM && *metric != Metric::Manhattan }
+                }
+            }
+            Host::Distances(values) => {
+                let inverse = |delta: &f64| if *delta > 0.0 { 1.0 / delta } else { 0.0 };
+                let block = |rows: &[f64]| {
+                    let height = rows.len() / n;
+                    self.stored::<B>(float::<B, 2>(rows.iter().map(inverse).collect(), [height, n], device))
+                };
+                Source::Inverse(values.chunks(self.rows * n).map(block).collect())
+            }
+        };
+        B::finish(device, "the source distances")?;
+        Ok(Problem { source, multiplicity, power, units: self.units })
+    }
+
+    /// A block in the precision in which it is kept.
+    fn stored<B: SammonOps>(&self, block: FloatTensor<B>) -> FloatTensor<B> {
+        match self.mode {
+            Memory::CachedF16 => tensor::<B, 2>(block).cast(FloatDType::F16).into_primitive().tensor(),
+            _ => block,
+        }
+    }
+}
+
+/// Row-major rows `[n, d]` as `[d, n]` on the device.
+pub(crate) fn columns<B: SammonOps>(values: &[f64], d: usize, device: &B::Device) -> FloatTensor<B> {
+    let n = values.len() / d.max(1);
+    let turned = (0..d).flat_map(|k| values.iter().skip(k).step_by(d).copied()).collect();
+    float::<B, 2>(turned, [d, n], device)
+}
+
+/// Numbers as a tensor of the backend's float.
+pub(crate) fn float<B: SammonOps, const D: usize>(
+    values: Vec<f64>,
+    shape: [usize; D],
+    device: &B::Device,
+) -> FloatTensor<B> {
+    floats::<B, D>(values, shape, device).into_primitive().tensor()
+}
+
+pub(crate) fn tensor<B: SammonOps, const D: usize>(primitive: FloatTensor<B>) -> Tensor<B, D> {
+    Tensor::from_primitive(TensorPrimitive::Float(primitive))
+}

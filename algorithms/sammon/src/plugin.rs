@@ -1,0 +1,411 @@
+//! `firebox sammon`: arguments to [`SammonConfig`], embeddings to tables, pictures and the report's result.
+
+use std::path::{Path, PathBuf};
+
+use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
+use firebox_core::{
+    Algorithm, Context, Error, Outcome, Plugin, Result,
+    data::{InputArgs, Points, ReadOptions, Table, atomic::Staged, read},
+    plot::{Lines, Picture, Series},
+    plugin::{Bench, Conformance},
+};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    Checkpoints, Distances, Embedding, Memory, Metric, SammonConfig, SammonInput, SammonOps, Solver, Start, Step,
+    Variant, bench::SammonBench,
+};
+
+/// The command `sammon`.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SammonPlugin;
+
+/// What the input holds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    /// Features; √Σ(a − b)²
+    #[default]
+    Euclidean,
+    /// Features; Σ|a − b|
+    Manhattan,
+    /// Features; 1 − cos(a, b)
+    Cosine,
+    /// Distances: a square matrix, or all pairs in one row or column; nan is a missing pair
+    Precomputed,
+}
+
+/// A start by name, or a file.
+#[derive(Debug, Clone, PartialEq)]
+enum From {
+    Named(Start),
+    File(PathBuf),
+}
+
+fn parse_start(text: &str) -> std::result::Result<From, String> {
+    match text {
+        "pca" => Ok(From::Named(Start::Pca)),
+        "random" => Ok(From::Named(Start::Random)),
+        "first" => Ok(From::Named(Start::First)),
+        file if file.contains('.') => Ok(From::File(file.into())),
+        other => Err(format!("'{other}' is neither pca, random, first nor a file with an extension")),
+    }
+}
+
+#[derive(Debug, Args)]
+struct SammonArgs {
+    #[command(flatten)]
+    input: InputArgs,
+    /// Dimensions to map to
+    #[arg(long, value_name = "M", default_value_t = 2)]
+    dims: usize,
+    /// The distance of two points, or precomputed for an input of distances
+    #[arg(long, value_enum, default_value_t)]
+    metric: Kind,
+    /// p of the weights δ^(-p): 0 is raw stress, 1 Sammon's, 2 elastic scaling's
+    #[arg(long, value_name = "P", default_value_t = 1.0, allow_negative_numbers = true)]
+    power: f64,
+    /// How the embedding is improved
+    #[arg(long, value_enum, default_value_t)]
+    solver: Solver,
+    /// The step of gd and jacobi: auto, alpha:V or mu:V. mu is the factor of the paper's eq. (3); with its data about
+    /// 1000/N, which its printed 0.5 cannot be
+    #[arg(long, value_name = "STEP", default_value = "auto")]
+    step: Step,
+    /// Where points start: pca, random, first (coordinates) or a file with a row a point
+    #[arg(long, value_name = "START", default_value = "pca", value_parser = parse_start)]
+    start: From,
+    /// Leave the start as it is: do not scale it to the least stress first
+    #[arg(long)]
+    no_rescale: bool,
+    /// Further runs from random starts; the best of all is kept
+    #[arg(long, value_name = "R", default_value_t = 0)]
+    restarts: usize,
+    /// At most so many iterations a run
+    #[arg(long, value_name = "I", default_value_t = 1000)]
+    iterations: usize,
+    /// Stop when 10 iterations together lower the stress by less than this share; 0 never does
+    #[arg(long, value_name = "T", default_value_t = 1e-4, allow_negative_numbers = true)]
+    tolerance: f64,
+    /// Stop after so many seconds
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
+    time_limit: Option<f64>,
+    /// Where source distances come from in every iteration
+    #[arg(long, value_enum, default_value_t)]
+    memory: Memory,
+    /// How GPU units share the work; the triangle variants add by atomics and are not deterministic
+    #[arg(long, value_enum, default_value_t)]
+    variant: Variant,
+    /// Units of a cube in the paper's variants
+    #[arg(long, value_name = "U", default_value_t = 64)]
+    units: u32,
+    /// Epochs of block sampling
+    #[arg(long, value_name = "E", default_value_t = 300)]
+    epochs: usize,
+    /// Points of a sampled block
+    #[arg(long, value_name = "N", default_value_t = 1024)]
+    block: usize,
+    /// Take equal points for an error
+    #[arg(long)]
+    strict: bool,
+    /// Do not find trustworthiness and continuity
+    #[arg(long)]
+    no_quality: bool,
+    /// Add each point's part of the stress to the table
+    #[arg(long)]
+    point_stress: bool,
+    /// Place these points into the map, which stays as it is; columns as in INPUT
+    #[arg(long, value_name = "NEW", requires = "transform_output")]
+    transform: Option<PathBuf>,
+    /// Where the places of the new points go
+    #[arg(long, value_name = "OUT", requires = "transform")]
+    transform_output: Option<PathBuf>,
+    /// Draw source distances against distances in the map (.svg, .png)
+    #[arg(long, value_name = "P")]
+    shepard: Option<PathBuf>,
+    /// Draw the stress by iteration (.svg, .png)
+    #[arg(long, value_name = "P")]
+    convergence: Option<PathBuf>,
+    /// Keep the run's state in a file, to go on from with --resume
+    #[arg(long, value_name = "FILE")]
+    checkpoint: Option<PathBuf>,
+    /// Seconds between two states
+    #[arg(long, value_name = "S", default_value_t = 60.0, allow_negative_numbers = true)]
+    checkpoint_every: f64,
+    /// Go on from a state, to the same bits as a run that was not interrupted
+    #[arg(long, value_name = "FILE")]
+    resume: Option<PathBuf>,
+}
+
+impl SammonArgs {
+    fn config(&self) -> SammonConfig {
+        let metric = match self.metric {
+            Kind::Euclidean | Kind::Precomputed => Metric::Euclidean,
+            Kind::Manhattan => Metric::Manhattan,
+            Kind::Cosine => Metric::Cosine,
+        };
+        let start = match self.start {
+            From::Named(start) => start,
+            From::File(_) => Start::Given,
+        };
+        SammonConfig::new(self.dims)
+            .with_metric(metric)
+            .with_power(self.power)
+            .with_solver(self.solver)
+            .with_step(self.step)
+            .with_start(start)
+            .with_rescale(!self.no_rescale)
+            .with_restarts(self.restarts)
+            .with_iterations(self.iterations)
+            .with_tolerance(self.tolerance)
+            .with_time_limit(self.time_limit)
+            .with_memory(self.memory)
+            .with_variant(self.variant)
+            .with_units(self.units)
+            .with_epochs(self.epochs)
+            .with_block(self.block)
+            .with_strict(self.strict)
+            .with_quality(!self.no_quality)
+    }
+
+    fn checkpoints(&self) -> Result<Checkpoints> {
+        let every = self.checkpoint_every;
+        if !(every > 0.0 && every.is_finite()) {
+            let reason = "must be a number of seconds above 0".into();
+            return Err(Error::Config { field: "checkpoint_every", value: every.to_string(), reason });
+        }
+        if let Some(path) = &self.checkpoint {
+            // It is written in the middle of the run: better known now whether it can be.
+            Staged::default().add(path, |_| Ok(()))?;
+        }
+        Ok(Checkpoints { file: self.checkpoint.clone(), every, resume: self.resume.clone() })
+    }
+
+    /// The input, and the points that the labels and the report's size are taken from.
+    fn read(&self) -> Result<(SammonInput, Points)> {
+        let precomputed = self.metric == Kind::Precomputed;
+        let points = self.input.read_with(precomputed)?;
+        let mut input = if precomputed {
+            let distances = Distances::new(points.values.clone(), points.rows, points.columns)
+                .map_err(|error| error.in_file(&self.input.input))?;
+            SammonInput::from(distances)
+        } else {
+            SammonInput::from(points.clone())
+        };
+        if let From::File(path) = &self.start {
+            let start = read(path, &ReadOptions::default())?;
+            if start.rows != input.points() || start.columns != self.dims {
+                let (rows, columns, wanted) = (start.rows, start.columns, input.points());
+                let what = format!("the start has {rows} rows of {columns} numbers, not {wanted} of {}", self.dims);
+                return Err(Error::input(what, "give a row a point and a column a dimension").in_file(path));
+            }
+            input = input.starting_at(start.values);
+        }
+        Ok((input, points))
+    }
+
+    /// The points to be placed; the labels' column, if they have it, is left out.
+    fn new_points(&self, path: &Path) -> Result<Points> {
+        let label = self.input.label.clone();
+        let with = label.map(|label| read(path, &ReadOptions { label: Some(label), ..ReadOptions::default() }));
+        match with {
+            Some(Ok(points)) => Ok(points),
+            _ => read(path, &ReadOptions::default()),
+        }
+    }
+}
+
+fn parse(args: &ArgMatches) -> Result<SammonArgs> {
+    SammonArgs::from_arg_matches(args).map_err(|error| Error::input(error.to_string(), "see --help"))
+}
+
+impl<B: SammonOps> Plugin<B> for SammonPlugin {
+    fn command(&self) -> Command {
+        SammonArgs::augment_args(Command::new("sammon"))
+            .about("Maps points to few dimensions, keeping their distances")
+            .long_about(
+                "Maps points to 2, 3 or more dimensions so that their distances stay as they are, small ones above all \
+                 (Sammon 1969). Writes each point's place in columns y1, y2, …, its class if it is known, and on \
+                 request its part of the stress.",
+            )
+    }
+
+    fn files(&self, args: &ArgMatches) -> Vec<PathBuf> {
+        args.get_one::<PathBuf>("transform_output").cloned().into_iter().collect()
+    }
+
+    fn pictures(&self, args: &ArgMatches) -> Vec<PathBuf> {
+        ["shepard", "convergence"].iter().filter_map(|name| args.get_one::<PathBuf>(name).cloned()).collect()
+    }
+
+    fn run(&self, args: &ArgMatches, context: &Context<B>) -> Result<Outcome> {
+        let args = parse(args)?;
+        let sammon = args.config().init()?.with_checkpoints(args.checkpoints()?);
+        let (input, points) = args.read()?;
+        let new = args.transform.as_ref().map(|path| args.new_points(path).map(|new| (path, new))).transpose()?;
+        if let Some((path, new)) = &new {
+            let fits = args.metric != Kind::Precomputed && new.columns == points.columns;
+            let what =
+                format!("these points have {} coordinates; those of the map have {}", new.columns, points.columns);
+            let what = if args.metric == Kind::Precomputed { "distances cannot take new points".into() } else { what };
+            if !fits {
+                return Err(Error::input(what, "give features, the same columns in the same order").in_file(path));
+            }
+        }
+        let file = &args.input.input;
+        let map: Embedding<B> = sammon.run(input, context).map_err(|error| error.in_file(file))?;
+        let placed = new.map(|(path, new)| sammon.place(&map, &new, context).map_err(|error| error.in_file(path)));
+        outcome(&args, sammon.config(), points, map, placed.transpose()?)
+    }
+
+    fn bench(&self) -> Option<&dyn Bench<B>> {
+        Some(&SammonBench)
+    }
+
+    fn conformance(&self) -> Conformance {
+        let args = |text: &str| text.split(' ').map(String::from).collect::<Vec<_>>();
+        Conformance {
+            good: args("{csv} --label label --dims 2 --iterations 50"),
+            bad: vec![
+                ("dims", args("--dims 0")),
+                ("power", args("--power -1")),
+                ("step", args("--step alpha:1")),
+                ("restarts", args("--restarts 20000")),
+                ("iterations", args("--iterations 0")),
+                ("tolerance", args("--tolerance -1")),
+                ("time_limit", args("--time-limit 0")),
+                ("memory", args("--memory cached-f16")),
+                ("variant", args("--variant rows-full --memory sampled")),
+                ("units", args("--units 48")),
+                ("epochs", args("--epochs 0")),
+                ("block", args("--block 0")),
+                ("checkpoint_every", args("--checkpoint-every 0")),
+            ],
+        }
+    }
+}
+
+/// `y1`, `y2`, …
+fn names(dims: usize) -> Vec<String> {
+    (1..=dims).map(|k| format!("y{k}")).collect()
+}
+
+fn outcome<B: SammonOps>(
+    args: &SammonArgs,
+    config: &SammonConfig,
+    points: Points,
+    map: Embedding<B>,
+    placed: Option<Vec<f64>>,
+) -> Result<Outcome> {
+    let dims = config.dims;
+    let result = result(&map);
+    let rows = map.coordinates.len() / dims;
+    // Pairs in one row or column are no points that a label belongs to.
+    let labels = points.labels.clone().filter(|labels| labels.len() == rows);
+    let mut table = Table::float_matrix(names(dims), map.coordinates.clone())?;
+    if let Some(labels) = &labels {
+        table = table.beside(Table::ints("label", labels.clone()))?;
+    }
+    if let Some(stress) = map.point_stress.clone().filter(|_| args.point_stress) {
+        table = table.beside(Table::floats("stress", stress))?;
+    }
+    let extra = args.transform_output.iter().zip(placed);
+    let extra = extra.map(|(path, placed)| Ok((path.clone(), Table::float_matrix(names(dims), placed)?)));
+    let extra = extra.collect::<Result<Vec<_>>>()?;
+    let size = points.size();
+    let mut drawn = Points::new(map.coordinates.clone(), dims)?;
+    drawn.names = names(dims);
+    let named = labels.is_some().then_some(points.label_names).flatten();
+    (drawn.labels, drawn.label_names) = (labels, named);
+    let mut settings = serde_json::to_value(config).unwrap_or(Value::Null);
+    if args.metric == Kind::Precomputed {
+        settings["metric"] = "precomputed".into();
+    }
+    if let From::File(path) = &args.start {
+        settings["start"] = path.display().to_string().into();
+    }
+    settings["checkpoint_every"] = args.checkpoint_every.into();
+    Ok(Outcome {
+        config: settings,
+        input: size,
+        timings: map.timings.clone(),
+        peak_device_bytes: map.peak_device_bytes,
+        summary: summary(&map, args.point_stress),
+        pictures: pictures(args, &map),
+        result,
+        table,
+        picture: Some(Picture::scatter(format!("Sammon mapping, E = {:.6}", map.stress), drawn)),
+        extra,
+    })
+}
+
+fn result<B: SammonOps>(map: &Embedding<B>) -> Map<String, Value> {
+    let mut result = Map::new();
+    let mut put = |key: &str, value: Value| result.insert(key.into(), value);
+    put("stress", map.stress.into());
+    put("stress_start", map.stress_start.into());
+    put("stress1", map.stress1.into());
+    put("trustworthiness", json!(map.neighbourhoods.map(|it| it.trustworthiness)));
+    put("continuity", json!(map.neighbourhoods.map(|it| it.continuity)));
+    put("iterations", map.iterations.into());
+    put("evaluations", map.evaluations.into());
+    put("stop", json!(map.stop));
+    put("variant", map.variant.into());
+    put("memory_mode", map.memory_mode.into());
+    put("duplicates", map.duplicates.into());
+    put("step", map.step.clone().into());
+    put("neighbours", json!(map.neighbourhoods.map(|it| it.k)));
+    if let Some(rows) = map.neighbourhoods.and_then(|it| it.rows) {
+        put("neighbourhood_sample", rows.into());
+    }
+    if let Some(points) = map.stress_sample {
+        put("stress_sample", points.into());
+    }
+    if let Some(stress) = &map.point_stress {
+        let worst = (0..stress.len()).max_by(|&a, &b| stress[a].total_cmp(&stress[b]).then(b.cmp(&a)));
+        put("worst_point", json!(worst.map(|point| json!({"row": point + 1, "stress": stress[point]}))));
+    }
+    result
+}
+
+fn summary<B: SammonOps>(map: &Embedding<B>, point_stress: bool) -> String {
+    let mut text = format!(
+        "stress E = {:.7} (start {:.7}), stress-1 {:.5}, after {} iterations (stop: {}; {}, {}, {})",
+        map.stress, map.stress_start, map.stress1, map.iterations, map.stop, map.step, map.variant, map.memory_mode
+    );
+    if let Some(points) = map.stress_sample {
+        text.push_str(&format!("\nthe stress is that of {points} points drawn at random"));
+        if point_stress {
+            text.push_str("; there is none of each point");
+        }
+    }
+    if let Some(it) = map.neighbourhoods {
+        let (t, c, k) = (it.trustworthiness, it.continuity, it.k);
+        text.push_str(&format!("\ntrustworthiness {t:.4}, continuity {c:.4} (k = {k}"));
+        text.push_str(&it.rows.map_or(")".into(), |rows| format!(", of {rows} points drawn at random)")));
+    }
+    text
+}
+
+fn pictures<B: SammonOps>(args: &SammonArgs, map: &Embedding<B>) -> Vec<(PathBuf, Picture)> {
+    let mut pictures = Vec::new();
+    if let Some(path) = &args.shepard {
+        let values = map.shepard.iter().flat_map(|&(source, target)| [source, target]).collect();
+        let title = format!("Shepard diagram, stress-1 = {:.4}", map.stress1);
+        let names = ["distance in the source", "distance in the map"];
+        pictures.push((path.clone(), Picture::diagonal(title, names, values)));
+    }
+    if let Some(path) = &args.convergence {
+        let every = if map.memory_mode == "sampled" { 10.0 } else { 1.0 };
+        let stress = map.history.iter().enumerate().map(|(at, &stress)| (every * at as f64, stress));
+        let lines = Lines {
+            title: format!("{}, E = {:.6}", map.step, map.stress),
+            x_label: if every > 1.0 { "epoch" } else { "iteration" }.into(),
+            y_label: "stress E".into(),
+            log_y: true,
+            series: vec![Series::new("stress", stress)],
+            ..Lines::default()
+        };
+        pictures.push((path.clone(), Picture::Lines(lines)));
+    }
+    pictures
+}

@@ -1,0 +1,239 @@
+//! How well neighbourhoods are kept, and the Shepard diagram's pairs.
+
+use firebox_core::{Observer, Result, observe, random::Random};
+use rayon::prelude::*;
+
+use crate::{
+    Metric,
+    input::{Host, Prepared, distance},
+    sampled::Sample,
+};
+
+/// The stream of [`Random`] that pairs are drawn from.
+const PAIRS: u64 = u64::from_be_bytes(*b"sam-shep");
+/// k of a neighbourhood, where there are points enough.
+const NEIGHBOURS: usize = 12;
+/// Multiply–adds that finding neighbourhoods may take: all rows up to here, beyond a sample of them.
+const BUDGET: usize = 3_000_000_000;
+/// The fewest rows of a sample.
+const FEWEST: usize = 256;
+/// Points of a Shepard diagram.
+const SHOWN: usize = 5000;
+
+/// How well neighbourhoods are kept (Venna and Kaski 2001), over distinct points.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Neighbourhoods {
+    /// 1 − penalty of points that are neighbours in the map only, by their ranks in the source.
+    pub trustworthiness: f64,
+    /// 1 − penalty of points that are neighbours in the source only, by their ranks in the map.
+    pub continuity: f64,
+    /// k, the neighbours of a point: 12, fewer for fewer than 25 points.
+    pub k: usize,
+    /// Of how many points the neighbourhoods were looked at, if not of all.
+    pub rows: Option<usize>,
+}
+
+/// Squared or plain distances in f32: only their order counts.
+struct Spaces<'a> {
+    prepared: &'a Prepared,
+    source: Vec<f32>,
+    target: Vec<f32>,
+    m: usize,
+}
+
+impl<'a> Spaces<'a> {
+    fn new(prepared: &'a Prepared, x: &[f64]) -> Self {
+        let n = prepared.len();
+        // Dimension-major, so that one point meets all others in a row.
+        let source = match &prepared.host {
+            Host::Features { values, d, .. } => {
+                (0..*d).flat_map(|k| values.iter().skip(k).step_by(*d).map(|&x| x as f32)).collect()
+            }
+            Host::Distances(_) => Vec::new(),
+        };
+        Self { prepared, source, target: x.iter().map(|&x| x as f32).collect(), m: x.len() / n.max(1) }
+    }
+
+    /// Of point `i` to all in the source; infinite where a pair is missing.
+    fn source(&self, i: usize, out: &mut [f32]) {
+        match &self.prepared.host {
+            Host::Features { d, metric, .. } => accumulate(&self.source, *d, i, *metric == Metric::Manhattan, out),
+            Host::Distances(values) => {
+                let row = &values[i * out.len()..(i + 1) * out.len()];
+                out.iter_mut().zip(row).for_each(|(o, v)| *o = if v.is_nan() { f32::INFINITY } else { *v as f32 });
+            }
+        }
+    }
+
+    fn target(&self, i: usize, out: &mut [f32]) {
+        accumulate(&self.target, self.m, i, false, out);
+    }
+}
+
+fn accumulate(columns: &[f32], d: usize, i: usize, absolute: bool, out: &mut [f32]) {
+    let n = out.len();
+    out.fill(0.0);
+    for column in columns.chunks(n).take(d) {
+        let own = column[i];
+        if absolute {
+            out.iter_mut().zip(column).for_each(|(o, x)| *o += (x - own).abs());
+        } else {
+            out.iter_mut().zip(column).for_each(|(o, x)| *o += (x - own) * (x - own));
+        }
+    }
+}
+
+/// Trustworthiness and continuity; `None` for fewer than three points.
+pub(crate) fn neighbourhoods(
+    prepared: &Prepared,
+    x: &[f64],
+    observer: &dyn Observer,
+) -> Result<Option<Neighbourhoods>> {
+    let n = prepared.len();
+    if n < 3 {
+        return Ok(None);
+    }
+    let k = NEIGHBOURS.min((n - 1) / 2).max(1);
+    let spaces = Spaces::new(prepared, x);
+    let width = match &prepared.host {
+        Host::Features { d, .. } => *d,
+        Host::Distances(_) => 1,
+    };
+    let rows = (BUDGET / (n * (width + spaces.m + 2 * k))).max(FEWEST);
+    let chosen = Sample::new(n, rows).chosen;
+    let (mut strangers, mut lost) = (0u64, 0u64);
+    for (done, part) in chosen.chunks(1024).enumerate() {
+        observe::checkpoint(observer, "neighbourhoods", (done * 1024) as u64, chosen.len() as u64)?;
+        let (s, l) = part
+            .par_iter()
+            .map_init(
+                || (vec![0.0f32; n], vec![0.0f32; n]),
+                |(source, target), &i| {
+                    spaces.source(i, source);
+                    spaces.target(i, target);
+                    // A point is nobody's neighbour of its own.
+                    (source[i], target[i]) = (-1.0, -1.0);
+                    (penalty(target, source, k), penalty(source, target, k))
+                },
+            )
+            .reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+        (strangers, lost) = (strangers + s, lost + l);
+    }
+    // The largest penalty is k·(2n − 3k − 1)/2 a row.
+    let share = |penalty: u64| 1.0 - 2.0 * penalty as f64 / (chosen.len() * k * (2 * n - 3 * k - 1)) as f64;
+    Ok(Some(Neighbourhoods {
+        trustworthiness: share(strangers),
+        continuity: share(lost),
+        k,
+        rows: (chosen.len() < n).then_some(chosen.len()),
+    }))
+}
+
+/// Σ (rank among `other` − k) of the k nearest by `near` that are not among the k nearest by `other`. Ties go by index;
+/// the point itself is the one below 0.
+fn penalty(near: &[f32], other: &[f32], k: usize) -> u64 {
+    let mut nearest: Vec<(f32, usize)> = Vec::with_capacity(k + 1);
+    let mut limit = f32::INFINITY;
+    for (j, &distance) in near.iter().enumerate() {
+        if distance >= 0.0 && (distance < limit || nearest.len() < k) {
+            let at = nearest.partition_point(|&(d, _)| d <= distance);
+            nearest.insert(at, (distance, j));
+            nearest.truncate(k);
+            if nearest.len() == k {
+                limit = nearest[k - 1].0;
+            }
+        }
+    }
+    nearest
+        .iter()
+        .map(|&(_, j)| {
+            let own = other[j];
+            // The rank from 1: the point itself, below 0, makes up for the one that is not counted.
+            let closer = other.iter().filter(|&&d| d < own).count();
+            let tied = other[..j].iter().filter(|&&d| d == own).count();
+            ((closer + tied) as u64).saturating_sub(k as u64)
+        })
+        .sum()
+}
+
+/// Pairs drawn at random: δ and d in the source's unit. Missing pairs are left out.
+pub(crate) fn shepard(prepared: &Prepared, x: &[f64]) -> Vec<(f64, f64)> {
+    let n = prepared.len();
+    let m = x.len() / n.max(1);
+    let pair = |i: usize, j: usize| {
+        let source = match &prepared.host {
+            Host::Features { values, d, metric, .. } => {
+                distance(&values[i * d..(i + 1) * d], &values[j * d..(j + 1) * d], *metric)
+            }
+            Host::Distances(values) => values[i * n + j],
+        };
+        let target = (0..m).map(|k| (x[k * n + i] - x[k * n + j]).powi(2)).sum::<f64>().sqrt();
+        (source * prepared.unit, target * prepared.unit)
+    };
+    let mut random = Random::new(0, PAIRS);
+    let pairs: Vec<(f64, f64)> = if n * n.saturating_sub(1) / 2 <= SHOWN {
+        (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j))).map(|(i, j)| pair(i, j)).collect()
+    } else {
+        let draw = |random: &mut Random| {
+            let (i, j) = (random.below(n), random.below(n - 1));
+            pair(i, if j < i { j } else { j + 1 })
+        };
+        (0..SHOWN).map(|_| draw(&mut random)).collect()
+    };
+    pairs.into_iter().filter(|(source, _)| !source.is_nan()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::Data;
+    use firebox_core::{Silent, data::Points};
+
+    /// By the definition, in f64.
+    fn naive(near: &dyn Fn(usize, usize) -> f64, other: &dyn Fn(usize, usize) -> f64, n: usize, k: usize) -> f64 {
+        let order = |distance: &dyn Fn(usize, usize) -> f64, i: usize| {
+            let mut all: Vec<usize> = (0..n).filter(|&j| j != i).collect();
+            all.sort_by(|&a, &b| distance(i, a).total_cmp(&distance(i, b)).then(a.cmp(&b)));
+            all
+        };
+        let mut sum = 0.0;
+        for i in 0..n {
+            let ranks = order(other, i);
+            for j in &order(near, i)[..k] {
+                let rank = ranks.iter().position(|other| other == j).unwrap() + 1;
+                sum += rank.saturating_sub(k) as f64;
+            }
+        }
+        1.0 - 2.0 * sum / (n as f64 * k as f64 * (2.0 * n as f64 - 3.0 * k as f64 - 1.0))
+    }
+
+    #[test]
+    fn the_definition_is_met() {
+        for n in [3, 4, 5, 24, 25, 90] {
+            let mut random = Random::new(n as u64, 0);
+            let values: Vec<f64> = (0..n * 5).map(|_| random.normal()).collect();
+            let points = Points::new(values, 5).unwrap();
+            let prepared = Prepared::new(Data::Features(points), Metric::Euclidean, false).unwrap();
+            let x: Vec<f64> = (0..2 * n).map(|_| random.normal()).collect();
+            let found = neighbourhoods(&prepared, &x, &Silent).unwrap().unwrap();
+            assert_eq!((found.k, found.rows), (12.min((n - 1) / 2), None));
+            let Host::Features { values, .. } = &prepared.host else { panic!() };
+            let source =
+                |i: usize, j: usize| distance(&values[i * 5..i * 5 + 5], &values[j * 5..j * 5 + 5], Metric::Euclidean);
+            let target = |i: usize, j: usize| (x[i] - x[j]).hypot(x[n + i] - x[n + j]);
+            assert!((found.trustworthiness - naive(&target, &source, n, found.k)).abs() < 1e-12, "{n}");
+            assert!((found.continuity - naive(&source, &target, n, found.k)).abs() < 1e-12, "{n}");
+        }
+    }
+
+    #[test]
+    fn a_faithful_map_is_trusted() {
+        let values: Vec<f64> = (0..60).map(|i| f64::from(i) * f64::from(i)).collect();
+        let prepared = Prepared::new(Data::Features(Points::new(values.clone(), 1).unwrap()), Metric::Euclidean, false);
+        let prepared = prepared.unwrap();
+        let x: Vec<f64> = values.iter().map(|v| v / prepared.unit).collect();
+        let found = neighbourhoods(&prepared, &x, &Silent).unwrap().unwrap();
+        assert_eq!((found.trustworthiness, found.continuity), (1.0, 1.0));
+        assert!(shepard(&prepared, &x).iter().all(|(a, b)| (a - b).abs() < 1e-9));
+    }
+}

@@ -4,6 +4,7 @@
 //! from the same numbers; u is the backend's unit roundoff.
 
 mod compare;
+mod suite;
 
 use std::{fmt, sync::atomic::Ordering};
 
@@ -12,13 +13,15 @@ use burn::tensor::{
     backend::Backend,
     ops::{FloatTensor, IntTensor},
 };
-use compare::{links, near, same, same_shape, some_rows, sum, turned};
 use firebox_core::{
     random::Random,
     tensor::{floats, read_floats, read_ints},
 };
 
-use crate::{Matvec, Network, OcnnOps, kernel::SHARED_ROWS, reference, tensor_ops};
+use compare::{links, near, same, same_shape, some_rows, sum, turned};
+pub use suite::Suite;
+
+use crate::{Matvec, Network, OcnnOps, kernel::SHARED_ROWS, reference};
 
 /// A problem's size.
 #[derive(Debug, Clone, Copy)]
@@ -43,58 +46,6 @@ pub fn shapes() -> Vec<Shape> {
     let d = [2, 3, 1, 5, 8, 9, 2, 3, 12];
     let steps = [64, 1, 31, 32, 33, 65, 2, 70];
     n.iter().enumerate().map(|(k, &n)| Shape { n, d: d[k % d.len()], steps: steps[k % steps.len()] }).collect()
-}
-
-/// The implementations under test on one backend.
-pub struct Suite<B: OcnnOps> {
-    /// For test names.
-    pub name: &'static str,
-    strengths: fn(FloatTensor<B>, FloatTensor<B>, bool) -> FloatTensor<B>,
-    weights: fn(FloatTensor<B>, FloatTensor<B>, bool) -> FloatTensor<B>,
-    steps: fn(&Network<B>, FloatTensor<B>, usize, Matvec) -> FloatTensor<B>,
-    increase_bits: fn(FloatTensor<B>) -> IntTensor<B>,
-    phase_sync: fn(IntTensor<B>, usize, IntTensor<B>) -> IntTensor<B>,
-    fragmentary_sync: fn(FloatTensor<B>, f64, IntTensor<B>) -> IntTensor<B>,
-    phase_components: fn(IntTensor<B>, usize, usize) -> IntTensor<B>,
-    fragmentary_components: fn(FloatTensor<B>, f64, usize) -> IntTensor<B>,
-    phase_links: fn(IntTensor<B>, usize, usize, &[u32]) -> IntTensor<B>,
-    fragmentary_links: fn(FloatTensor<B>, f64, usize, &[u32]) -> IntTensor<B>,
-}
-
-impl<B: OcnnOps> Suite<B> {
-    /// What the backend runs.
-    pub fn backend() -> Self {
-        Self {
-            name: "kernels",
-            strengths: B::ocnn_strengths,
-            weights: B::ocnn_weights,
-            steps: B::ocnn_steps,
-            increase_bits: B::ocnn_increase_bits,
-            phase_sync: B::ocnn_phase_sync,
-            fragmentary_sync: B::ocnn_fragmentary_sync,
-            phase_components: B::ocnn_phase_components,
-            fragmentary_components: B::ocnn_fragmentary_components,
-            phase_links: B::ocnn_phase_links,
-            fragmentary_links: B::ocnn_fragmentary_links,
-        }
-    }
-
-    /// The default bodies, on this backend.
-    pub fn tensor_operations() -> Self {
-        Self {
-            name: "tensor operations",
-            strengths: tensor_ops::strengths::<B>,
-            weights: tensor_ops::weights::<B>,
-            steps: |network, state, steps, _| tensor_ops::steps::<B>(network, state, steps),
-            increase_bits: tensor_ops::increase_bits::<B>,
-            phase_sync: tensor_ops::phase_sync::<B>,
-            fragmentary_sync: tensor_ops::fragmentary_sync::<B>,
-            phase_components: tensor_ops::phase_components::<B>,
-            fragmentary_components: tensor_ops::fragmentary_components::<B>,
-            phase_links: tensor_ops::phase_links::<B>,
-            fragmentary_links: tensor_ops::fragmentary_links::<B>,
-        }
-    }
 }
 
 /// What is run on a problem.

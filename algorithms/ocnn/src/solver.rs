@@ -205,7 +205,8 @@ impl Ocnn {
         if resting > 0 {
             let more = if context.precision == Precision::F32 { "--precision f64 or " } else { "" };
             context.observer.notice(&format!(
-                "{resting} of {n} neurons came to rest where rounding put them, and are in step with all that rest:                  try {more}fewer --steps"
+                "{resting} of {n} neurons came to rest where rounding put them, and are in step with all that rest: \
+                 try {more}fewer --steps"
             ));
         }
         Ok(())

@@ -62,7 +62,7 @@ fn isolated_neurons_are_noise_at_any_threshold() {
                     .with_keep_sync(keep_sync);
                 let found = run(&config, far_apart(40), 1, 0).unwrap();
                 assert_eq!((found.isolated, found.count(), found.noise()), (40, 0, 40), "{config}");
-                let identity = |k: usize| if k % 41 == 0 { 1000 } else { 0 };
+                let identity = |k: usize| if k.is_multiple_of(41) { 1000 } else { 0 };
                 if let Some(sync) = found.sync {
                     assert!(sync.neurons().is_none());
                     assert_eq!(sync.into_values().unwrap(), (0..1600).map(identity).collect::<Vec<_>>());

@@ -119,8 +119,11 @@ fn unwritable(path: &Path, source: io::Error) -> Error {
 
 /// Whether `target` is written to directly.
 fn is_stream(target: &Path) -> bool {
-    let device = target.starts_with("/dev") && !target.starts_with("/dev/shm");
-    device || target.starts_with("/proc") || target.metadata().is_ok_and(|it| !it.is_file() && !it.is_dir())
+    is_device(target) || target.metadata().is_ok_and(|it| !it.is_file() && !it.is_dir())
+}
+
+fn is_device(target: &Path) -> bool {
+    target.starts_with("/dev") && !target.starts_with("/dev/shm") || target.starts_with("/proc")
 }
 
 /// Where `path` leads: symbolic links followed one by one, except that `/dev/stdout` and its like stay what they are.
@@ -128,7 +131,7 @@ fn follow(path: &Path) -> io::Result<PathBuf> {
     const MOST: usize = 40;
     let mut target = path.to_path_buf();
     for _ in 0..MOST {
-        if is_stream(&target) || !target.symlink_metadata().is_ok_and(|it| it.is_symlink()) {
+        if is_device(&target) || !target.symlink_metadata().is_ok_and(|it| it.is_symlink()) {
             return Ok(target);
         }
         let link = target.read_link()?;

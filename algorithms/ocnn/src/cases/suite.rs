@@ -1,0 +1,57 @@
+//! What parity tests compare with the reference.
+
+use burn::tensor::ops::{FloatTensor, IntTensor};
+
+use crate::{Matvec, Network, OcnnOps, tensor_ops};
+
+/// The implementations under test on one backend.
+pub struct Suite<B: OcnnOps> {
+    /// For test names.
+    pub name: &'static str,
+    pub(super) strengths: fn(FloatTensor<B>, FloatTensor<B>, bool) -> FloatTensor<B>,
+    pub(super) weights: fn(FloatTensor<B>, FloatTensor<B>, bool) -> FloatTensor<B>,
+    pub(super) steps: fn(&Network<B>, FloatTensor<B>, usize, Matvec) -> FloatTensor<B>,
+    pub(super) increase_bits: fn(FloatTensor<B>) -> IntTensor<B>,
+    pub(super) phase_sync: fn(IntTensor<B>, usize, IntTensor<B>) -> IntTensor<B>,
+    pub(super) fragmentary_sync: fn(FloatTensor<B>, f64, IntTensor<B>) -> IntTensor<B>,
+    pub(super) phase_components: fn(IntTensor<B>, usize, usize) -> IntTensor<B>,
+    pub(super) fragmentary_components: fn(FloatTensor<B>, f64, usize) -> IntTensor<B>,
+    pub(super) phase_links: fn(IntTensor<B>, usize, usize, &[u32]) -> IntTensor<B>,
+    pub(super) fragmentary_links: fn(FloatTensor<B>, f64, usize, &[u32]) -> IntTensor<B>,
+}
+
+impl<B: OcnnOps> Suite<B> {
+    /// What the backend runs.
+    pub fn backend() -> Self {
+        Self {
+            name: "kernels",
+            strengths: B::ocnn_strengths,
+            weights: B::ocnn_weights,
+            steps: B::ocnn_steps,
+            increase_bits: B::ocnn_increase_bits,
+            phase_sync: B::ocnn_phase_sync,
+            fragmentary_sync: B::ocnn_fragmentary_sync,
+            phase_components: B::ocnn_phase_components,
+            fragmentary_components: B::ocnn_fragmentary_components,
+            phase_links: B::ocnn_phase_links,
+            fragmentary_links: B::ocnn_fragmentary_links,
+        }
+    }
+
+    /// The default bodies, on this backend.
+    pub fn tensor_operations() -> Self {
+        Self {
+            name: "tensor operations",
+            strengths: tensor_ops::strengths::<B>,
+            weights: tensor_ops::weights::<B>,
+            steps: |network, state, steps, _| tensor_ops::steps::<B>(network, state, steps),
+            increase_bits: tensor_ops::increase_bits::<B>,
+            phase_sync: tensor_ops::phase_sync::<B>,
+            fragmentary_sync: tensor_ops::fragmentary_sync::<B>,
+            phase_components: tensor_ops::phase_components::<B>,
+            fragmentary_components: tensor_ops::fragmentary_components::<B>,
+            phase_links: tensor_ops::phase_links::<B>,
+            fragmentary_links: tensor_ops::fragmentary_links::<B>,
+        }
+    }
+}

@@ -103,9 +103,9 @@ fn cause(text: &str) -> String {
         let cause = cause.rsplit("reason: \"").next().unwrap_or(cause).trim();
         let debug = ["[]", "[Io(", "[Launch(", "[Profile("];
         let cause = debug.iter().find_map(|it| cause.strip_prefix(it)).unwrap_or(cause);
-        let frame = |line: &&str| !line.split_once(": ").is_some_and(|(number, _)| number.parse::<u32>().is_ok());
+        let no_frame = |line: &&str| line.split_once(": ").is_none_or(|(number, _)| number.parse::<u32>().is_err());
         let lines = cause.lines().map(str::trim).filter(|line| !line.is_empty());
-        lines.take_while(frame).take(LINES).collect::<Vec<_>>().join(" ")
+        lines.take_while(no_frame).take(LINES).collect::<Vec<_>>().join(" ")
     };
     let mut causes = text[..trace.unwrap_or(text.len())].rsplit("Caused by:").map(said);
     causes.find(|cause| !cause.is_empty()).unwrap_or_else(|| "it did not say why".into())

@@ -21,7 +21,7 @@ impl<B: SammonOps> Problem<B> {
     pub(super) fn float1(&self, values: &[f64]) -> FloatTensor<B> {
         let padded = padded(values, values.len().max(1));
         let all = floats::<B, 1>(padded.clone(), [padded.len()], &self.device);
-        primitive(all.narrow(0, PAD, values.len()))
+        primitive(all.slice(PAD..PAD + values.len()))
     }
 
     /// A matrix as a view that does not lie in memory the way it reads: turned over, or cut out of a wider one.

@@ -29,9 +29,10 @@ pub(crate) struct Header {
 }
 
 impl Header {
+    /// Without `prepared` for a run that keeps no state.
     pub(crate) fn new<B: SammonOps>(
         config: &SammonConfig,
-        prepared: &Prepared,
+        prepared: Option<&Prepared>,
         start: Option<&[f64]>,
         memory: Memory,
         context: &Context<B>,
@@ -46,7 +47,7 @@ impl Header {
         };
         Self {
             format: FORMAT.into(),
-            input: fingerprint(prepared, start),
+            input: prepared.map_or_else(String::new, |prepared| fingerprint(prepared, start)),
             config,
             seed: context.seed,
             precision: context.precision,

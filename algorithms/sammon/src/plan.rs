@@ -9,6 +9,7 @@ use crate::{
     config::{Memory, SammonConfig},
     input::{Host, Prepared},
     ops::{Problem, Source},
+    vector::turned,
 };
 
 /// Beyond this many points `auto` samples.
@@ -154,8 +155,7 @@ impl Plan {
 /// Row-major rows `[n, d]` as `[d, n]` on the device.
 pub(crate) fn columns<B: SammonOps>(values: &[f64], d: usize, device: &B::Device) -> FloatTensor<B> {
     let n = values.len() / d.max(1);
-    let turned = (0..d).flat_map(|k| values.iter().skip(k).step_by(d).copied()).collect();
-    float::<B, 2>(turned, [d, n], device)
+    float::<B, 2>(turned(values, d), [d, n], device)
 }
 
 /// Numbers as a tensor of the backend's float.

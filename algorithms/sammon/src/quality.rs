@@ -7,6 +7,7 @@ use crate::{
     Metric,
     input::{Host, Prepared, distance},
     sampled::Sample,
+    vector::turned,
 };
 
 /// The stream of [`Random`] that pairs are drawn from.
@@ -46,9 +47,7 @@ impl<'a> Spaces<'a> {
         let n = prepared.len();
         // Dimension-major, so that one point meets all others in a row.
         let source = match &prepared.host {
-            Host::Features { values, d, .. } => {
-                (0..*d).flat_map(|k| values.iter().skip(k).step_by(*d).map(|&x| x as f32)).collect()
-            }
+            Host::Features { values, d, .. } => turned(values, *d).into_iter().map(|x| x as f32).collect(),
             Host::Distances(_) => Vec::new(),
         };
         Self { prepared, source, target: x.iter().map(|&x| x as f32).collect(), m: x.len() / n.max(1) }

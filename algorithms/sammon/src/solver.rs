@@ -212,7 +212,9 @@ impl Sammon {
         let resumed = resumed.transpose()?;
         let wanted = resumed.as_ref().map_or(config.memory, |(_, (header, _))| header.memory);
         let plan = Plan::new(config, wanted, prepared, m, context)?;
-        let header = Header::new(config, prepared, given, plan.mode, context);
+        // Looking at every number takes time: only where it is asked for.
+        let kept = self.checkpoints.file.is_some() || resumed.is_some();
+        let header = Header::new(config, kept.then_some(prepared), given, plan.mode, context);
         if let Some((path, (theirs, _))) = &resumed {
             checkpoint::check(path, theirs, &header)?;
         }

@@ -44,9 +44,34 @@ pub(crate) fn scale_by(a: &mut [f64], s: f64, b: &[f64]) {
     });
 }
 
+/// Row-major rows of `d` numbers, turned: row-major d × n. Eight columns at a time, a cache line of a row.
+pub(crate) fn turned(values: &[f64], d: usize) -> Vec<f64> {
+    const COLUMNS: usize = 8;
+    let n = values.len() / d.max(1);
+    let mut out = vec![0.0; n * d];
+    out.par_chunks_mut((COLUMNS * n).max(1)).enumerate().for_each(|(group, columns)| {
+        let first = group * COLUMNS;
+        for (i, row) in values.chunks_exact(d).enumerate() {
+            for (column, value) in columns.chunks_exact_mut(n).zip(&row[first..]) {
+                column[i] = *value;
+            }
+        }
+    });
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_shape_turns() {
+        for (n, d) in [(1, 1), (3, 8), (5, 9), (2, 17), (4, 3), (0, 2)] {
+            let values: Vec<f64> = (0..n * d).map(|at| at as f64).collect();
+            let found = turned(&values, d);
+            assert!((0..n * d).all(|at| found[at % d * n + at / d] == values[at]), "{n} × {d}");
+        }
+    }
 
     #[test]
     fn products_have_the_same_bits_on_any_number_of_threads() {

@@ -1,6 +1,6 @@
 //! The `firebox` program as a library: give it algorithms, get a program.
 //!
-//! A program is one line per algorithm:
+//! [`Algorithms`] are those of `firebox` itself. A program of others is one line per algorithm:
 //!
 //! ```ignore
 //! firebox_cli::firebox! {
@@ -19,6 +19,7 @@
 //! table's place on standard output. Outputs are checked before the run and appear together after it, or not at all.
 //! Exit codes: 0 done (a reader that closed the pipe included), 1 the run failed, 2 usage or bad input, 130 stopped.
 
+mod algorithms;
 mod args;
 mod backends;
 mod bench;
@@ -40,6 +41,7 @@ use std::{panic::AssertUnwindSafe, process::ExitCode};
 
 use clap::ArgMatches;
 
+pub use algorithms::Algorithms;
 pub use firebox_core::Plugin;
 pub use job::Job;
 pub use registry::{Listing, Program, Registry};

@@ -1,6 +1,5 @@
-//! The `firebox` program: one line per algorithm.
+//! The `firebox` program.
 
-firebox_cli::firebox! {
-    firebox_ocnn::OcnnPlugin,
-    firebox_sammon::SammonPlugin,
+fn main() -> std::process::ExitCode {
+    firebox_cli::run(&firebox_cli::Algorithms)
 }

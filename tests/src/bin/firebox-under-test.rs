@@ -1,20 +1,17 @@
-//! The program as its users have it: the same `main.rs`, built whenever the tests are.
+//! The program as its users have it: the same algorithms, built whenever the tests are.
 //!
 //! `firebox-under-test conformance` lists, as JSON, what the plugins want to be tried on.
 
 use std::process::ExitCode;
 
-use firebox_cli::{Listing, Registry};
+use firebox_cli::{Algorithms, Listing, Registry};
 use serde_json::json;
-
-#[path = "../../../cli/src/main.rs"]
-mod firebox;
 
 fn main() -> ExitCode {
     if std::env::args().nth(1).as_deref() != Some("conformance") {
-        return firebox_cli::run(&firebox::Algorithms);
+        return firebox_cli::run(&Algorithms);
     }
-    let plugins = Registry::<Listing>::plugins(&firebox::Algorithms);
+    let plugins = Registry::<Listing>::plugins(&Algorithms);
     let entries = plugins.iter().map(|plugin| {
         let wanted = plugin.conformance();
         json!({ "name": plugin.command().get_name(), "good": wanted.good, "bad": wanted.bad })

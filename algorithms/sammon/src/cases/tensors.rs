@@ -1,7 +1,7 @@
 //! Tensors of a problem's numbers, lying in memory as awkwardly as they may, and numbers of a result.
 
 use burn::tensor::{DType, Element, Int, Tensor, TensorData, TensorPrimitive, backend::Backend, f16, ops::FloatTensor};
-use firebox_core::tensor::floats;
+use firebox_core::tensor::{floats, read_floats};
 
 use super::{Problem, Shape, bounds::Wanted};
 use crate::ops::{MEASURES, SammonOps};
@@ -47,7 +47,11 @@ impl<B: SammonOps> Problem<B> {
         if tensor.dtype() != B::FloatElem::dtype() {
             return Err(format!("floats of type {:?}", tensor.dtype()));
         }
-        Ok(tensor.into_data().iter::<f64>().collect())
+        if shape.contains(&0) {
+            // CUDA has nothing to read it from.
+            return Ok(Vec::new());
+        }
+        read_floats(tensor, "parity").map_err(|error| error.to_string())
     }
 
     pub(super) fn compare<const D: usize>(

@@ -57,10 +57,7 @@ impl<R: CubeRuntime> Ready<R> {
             }
             // The paper's kernels read the backend's own floats.
             (Source::Inverse(blocks), _) => {
-                let own = |block: CubeTensor<R>| {
-                    let block = launch::dense(block);
-                    if block.dtype == F::dtype() { block } else { burn_cubecl::kernel::cast(block, F::dtype()) }
-                };
+                let own = |block: CubeTensor<R>| launch::dense(burn_cubecl::kernel::cast(block, F::dtype()));
                 Pairs::Variant(Origin::Stored(blocks.iter().cloned().map(own).collect()), style)
             }
         };

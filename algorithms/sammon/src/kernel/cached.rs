@@ -31,7 +31,7 @@ struct Plan {
 
 /// Sums for the rows of `inverse` `[r, n]`, which are the points from `first` on of `places` `[m, q]`, over the columns,
 /// which are at `columns` `[m, n]`; to `sums` `[terms, q]`.
-#[cube(launch_unchecked, address_type = "dynamic", fast_math = FastMath::all())]
+#[cube(launch_unchecked, address_type = "dynamic", fast_math = FastMath::all() - FastMath::NotNaN)]
 fn sum_cached<F: Float + CubeElement, S: Float + CubeElement, N: Size>(
     inverse: &Array<Vector<S, N>>,
     multiplicity: &Array<Vector<F, N>>,

@@ -24,7 +24,7 @@ pub(super) enum Cover {
 ///
 /// `span` columns a part for `Cover::All`; points of a block for `Cover::Blocks`, whose blocks are the parts of the
 /// launch but not of the result.
-#[cube(launch_unchecked, address_type = "dynamic", fast_math = FastMath::all())]
+#[cube(launch_unchecked, address_type = "dynamic", fast_math = FastMath::all() - FastMath::NotNaN)]
 fn sum_features<F: Float + CubeElement>(
     points: &Array<F>,
     norms: &Array<F>,

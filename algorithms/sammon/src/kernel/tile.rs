@@ -18,6 +18,8 @@ const WIDTH: u32 = 4;
 const CHUNK: u32 = 16;
 /// Vectors of a staged side.
 pub(super) const STAGE: u32 = CHUNK * TILE / WIDTH;
+/// Those of them that a unit brings.
+const ITEMS: u32 = STAGE / (SIDE * SIDE);
 
 /// Four numbers.
 pub(super) type Four<F> = Vector<F, Const<4>>;
@@ -36,12 +38,12 @@ pub(super) fn place_of(unit: u32, #[comptime] p: u32) -> u32 {
     (unit + comptime!(p / WIDTH * SIDE)) * WIDTH + comptime!(p % WIDTH)
 }
 
-/// Stages dimensions `start`.. of points `first`.. of `points` `[d, n]`; dimensions past d are 0.
+/// Reads the unit's share of dimensions `start`.. of points `first`.. of `points` `[d, n]`; dimensions past d are 0.
 #[cube]
-fn stage<F: Float>(points: &Array<F>, to: &mut SharedMemory<Four<F>>, start: u32, d: u32, first: u32, n: u32) {
+fn fetch<F: Float>(points: &Array<F>, to: &mut Array<Four<F>>, start: u32, d: u32, first: u32, n: u32) {
     let unit = UNIT_POS_Y * SIDE + UNIT_POS_X;
     #[unroll]
-    for item in 0..comptime!(STAGE / (SIDE * SIDE)) {
+    for item in 0..ITEMS {
         let at = unit + comptime!(item * SIDE * SIDE);
         let k = start + at / comptime!(TILE / WIDTH);
         let column = first + at % comptime!(TILE / WIDTH) * WIDTH;
@@ -52,7 +54,17 @@ fn stage<F: Float>(points: &Array<F>, to: &mut SharedMemory<Four<F>>, start: u32
             let value = points[row + (column + c).min(n - 1) as usize];
             four[c as usize] = select(k < d, value, F::new(0.0));
         }
-        to[at as usize] = four;
+        to[item as usize] = four;
+    }
+}
+
+/// Puts the unit's share where all of the cube can read it.
+#[cube]
+fn stage<F: Float>(from: &Array<Four<F>>, to: &mut SharedMemory<Four<F>>) {
+    let unit = UNIT_POS_Y * SIDE + UNIT_POS_X;
+    #[unroll]
+    for item in 0..ITEMS {
+        to[(unit + comptime!(item * SIDE * SIDE)) as usize] = from[item as usize];
     }
 }
 
@@ -76,10 +88,21 @@ pub(super) fn accumulate<F: Float>(
     for c in 0..comptime!(SHARE * SHARE) {
         into[c as usize] = F::new(0.0);
     }
+    // What comes next is read while what is staged is worked on, so that nobody waits for memory.
+    let mut next_rows = Array::<Four<F>>::new(comptime!(ITEMS as usize));
+    let mut next_columns = Array::<Four<F>>::new(comptime!(ITEMS as usize));
+    fetch::<F>(rows, &mut next_rows, 0u32, d, row, r);
+    fetch::<F>(columns, &mut next_columns, 0u32, d, column, n);
     for start in range_stepped(0u32, d, CHUNK) {
-        stage::<F>(rows, a, start, d, row, r);
-        stage::<F>(columns, b, start, d, column, n);
+        // What is staged is overwritten now, so all must be done with it.
         sync_cube();
+        stage::<F>(&next_rows, a);
+        stage::<F>(&next_columns, b);
+        sync_cube();
+        if start + CHUNK < d {
+            fetch::<F>(rows, &mut next_rows, start + CHUNK, d, row, r);
+            fetch::<F>(columns, &mut next_columns, start + CHUNK, d, column, n);
+        }
         let here = (d - start).min(CHUNK);
         for k in 0..here {
             let line = k * comptime!(TILE / WIDTH);
@@ -112,8 +135,6 @@ pub(super) fn accumulate<F: Float>(
                 }
             }
         }
-        // What is staged is overwritten next, so all must be done with it.
-        sync_cube();
     }
 }
 

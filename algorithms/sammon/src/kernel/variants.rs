@@ -97,7 +97,7 @@ fn add_to<F: Float>(
 }
 
 /// One unit a point, all its pairs. With stored distances, the points `first`..`first` + `r`.
-#[cube(launch_unchecked, address_type = "dynamic", fast_math = FastMath::all())]
+#[cube(launch_unchecked, address_type = "dynamic", fast_math = FastMath::all() - FastMath::NotNaN)]
 fn full<F: Float + CubeElement>(
     source: &Array<F>,
     multiplicity: &Array<F>,
@@ -165,7 +165,7 @@ fn add_by_swapping(sums: &Array<Atomic<u32>>, at: usize, value: f32) {
 
 /// One unit a pair: cell (`first_row` + y, x) of the folded triangle. With stored distances, pairs whose smaller point
 /// is among `first`..`first` + `r` only.
-#[cube(launch_unchecked, address_type = "dynamic", fast_math = FastMath::all())]
+#[cube(launch_unchecked, address_type = "dynamic", fast_math = FastMath::all() - FastMath::NotNaN)]
 fn triangle<F: Float + CubeElement>(
     source: &Array<F>,
     multiplicity: &Array<F>,

@@ -32,6 +32,12 @@ fn reciprocal<B: Backend, const D: usize>(x: Tensor<B, D>) -> Tensor<B, D> {
     (x.ones_like() / x).mask_fill(none, 0.0)
 }
 
+/// `[0, n]` from `[m, n]`: a view, for CUDA has no empty tensors to fill.
+fn no_rows<B: Backend>(like: &Tensor<B, 2>) -> Tensor<B, 2> {
+    let n = like.dims()[1];
+    like.clone().slice([0..0, 0..n])
+}
+
 /// Ranges of rows whose block of `width` columns stays within [`BLOCK`].
 fn blocks(rows: Range<usize>, width: usize) -> impl Iterator<Item = Range<usize>> {
     let height = (BLOCK / width.max(1)).max(1);
@@ -203,7 +209,10 @@ pub(crate) fn steps<B: Limited>(
 ) -> Forces<B> {
     let (mut embedding, rates) = (float::<B, 2>(embedding), float::<B, 1>(rates));
     let n = embedding.dims()[1];
-    if steps == 0 || n == 0 {
+    if steps == 0 {
+        return Forces { stress: primitive(no_rows(&embedding)), force: primitive(embedding) };
+    }
+    if n == 0 {
         return Forces { stress: primitive(zeros([steps, n], &embedding)), force: primitive(embedding) };
     }
     let rates = rates.reshape([1, n]);
@@ -320,7 +329,7 @@ pub(crate) fn place<B: Limited>(
     let (inverse, multiplicity) = (float::<B, 2>(inverse), float::<B, 1>(multiplicity));
     let (fixed, embedding) = (float::<B, 2>(fixed), float::<B, 2>(embedding));
     let ([q, n], m) = (inverse.dims(), embedding.dims()[0]);
-    let mut history = zeros([steps, q], &embedding);
+    let mut history = if steps == 0 { no_rows(&embedding) } else { zeros([steps, q], &embedding) };
     if q == 0 || n == 0 {
         return Forces { force: primitive(embedding), stress: primitive(history) };
     }

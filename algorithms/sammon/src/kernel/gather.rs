@@ -39,7 +39,7 @@ pub(super) fn gather<R: CubeRuntime, F: FloatElement>(
 ) {
     let shape = from.meta.shape();
     let n = shape[shape.num_dims() - 1];
-    let rows = if n == 0 { 0 } else { shape.num_elements() / n };
+    let rows = shape.num_elements().checked_div(n).unwrap_or(0);
     let client = &from.client;
     let units = launch::units_within(client, 256);
     // SAFETY: columns are guarded against n; `order` is a permutation of 0..n.

@@ -24,6 +24,7 @@ use self::{
 use crate::ops::{Epoch, Forces, MEASURES, Metric, Problem, SammonOps, Source, Variant};
 
 /// A problem as kernels read it.
+#[allow(clippy::large_enum_variant)] // There is one at a time.
 enum Pairs<R: CubeRuntime> {
     Features(Features<R>),
     Stored(Vec<CubeTensor<R>>),

@@ -225,6 +225,7 @@ fn clear<F: Float + CubeElement>(sums: &mut Array<F>, len: u32) {
 }
 
 /// Source distances as the variants read them.
+#[allow(clippy::large_enum_variant)] // There is one at a time.
 pub(super) enum Origin<R: CubeRuntime> {
     /// Features in the variant's layout, `[n, d]` or `[d, n]`.
     Features { points: CubeTensor<R>, d: usize, metric: Metric },

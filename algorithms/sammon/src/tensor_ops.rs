@@ -32,10 +32,12 @@ fn reciprocal<B: Backend, const D: usize>(x: Tensor<B, D>) -> Tensor<B, D> {
     (x.ones_like() / x).mask_fill(none, 0.0)
 }
 
-/// `[0, n]` from `[m, n]`: a view, for CUDA has no empty tensors to fill.
+/// `[0, n]` from `[m, n]`: a view, for CUDA has no empty tensors to fill. The cast is for NdArray, whose empty views are
+/// f32 whatever they are views of.
 fn no_rows<B: Backend>(like: &Tensor<B, 2>) -> Tensor<B, 2> {
     let n = like.dims()[1];
-    like.clone().slice([0..0, 0..n])
+    let float = if like.dtype() == DType::F64 { FloatDType::F64 } else { FloatDType::F32 };
+    like.clone().slice([0..0, 0..n]).cast(float)
 }
 
 /// Ranges of rows whose block of `width` columns stays within [`BLOCK`].

@@ -101,6 +101,15 @@ pub(crate) fn read(path: &Path) -> Result<(Header, State)> {
     Ok((incoming.header, incoming.state))
 }
 
+/// Fails if a state is not of the size and the method that its header tells of.
+pub(crate) fn fits(path: &Path, fits: bool) -> Result<()> {
+    if fits {
+        return Ok(());
+    }
+    let what = "its state does not belong to its header";
+    Err(Error::input_at(Place::file(path), what, "give the file as --checkpoint wrote it"))
+}
+
 /// Fails unless a state that belongs to `theirs` can go on as a run that belongs to `ours`.
 pub(crate) fn check(path: &Path, theirs: &Header, ours: &Header) -> Result<()> {
     let differs = [
@@ -109,6 +118,7 @@ pub(crate) fn check(path: &Path, theirs: &Header, ours: &Header) -> Result<()> {
         (theirs.config != ours.config, "its run had other parameters"),
         (theirs.seed != ours.seed, "its run had another seed"),
         (theirs.precision != ours.precision, "its run had another precision"),
+        (theirs.memory != ours.memory, "its run kept distances otherwise"),
     ];
     match differs.iter().find(|(differs, _)| *differs) {
         Some((_, what)) => {

@@ -60,6 +60,11 @@ impl Descent {
         Self { rate, best: x.clone(), x, least: f64::INFINITY, evaluations: 0 }
     }
 
+    /// Whether its places are of `size` numbers.
+    pub(crate) fn has_size(&self, size: usize) -> bool {
+        self.x.len() == size && self.best.len() == size
+    }
+
     /// The step in words.
     pub(crate) fn describe(&self, asked: Step, unit: f64, power: f64) -> String {
         match self.rate {

@@ -70,6 +70,12 @@ impl Lbfgs {
         Ok(Self { x, gradient, value, pairs: VecDeque::new(), evaluations: 1 })
     }
 
+    /// Whether all its vectors are of `size` numbers.
+    pub(crate) fn has_size(&self, size: usize) -> bool {
+        let pairs = self.pairs.iter().flat_map(|pair| [&pair.step, &pair.change]);
+        pairs.chain([&self.x, &self.gradient]).all(|vector| vector.len() == size)
+    }
+
     /// Where it is, which is the best it has seen.
     pub(crate) fn x(&self) -> &[f64] {
         &self.x

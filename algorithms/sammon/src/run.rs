@@ -106,6 +106,22 @@ pub(crate) struct State {
     stress_start: f64,
     iterations: usize,
     best: Option<Found>,
+    /// Set where the run ended for good: going on from there would move it.
+    #[serde(default)]
+    stop: Option<Stop>,
+}
+
+impl State {
+    /// Whether this is of `n` points in `m` dimensions and of the configuration's method.
+    pub(crate) fn fits(&self, config: &SammonConfig, sampled: bool, m: usize, n: usize) -> bool {
+        let size = |x: &[f64]| x.len() == m * n;
+        let method = match &self.method {
+            Method::Lbfgs(lbfgs) => !sampled && config.solver == Solver::Lbfgs && lbfgs.has_size(m * n),
+            Method::Descent(descent) => !sampled && config.solver != Solver::Lbfgs && descent.has_size(m * n),
+            Method::Sampled(sampling) => sampled && size(&sampling.x),
+        };
+        method && self.run <= config.restarts && self.best.as_ref().is_none_or(|best| size(&best.x))
+    }
 }
 
 /// What block sampling has instead of a look at all pairs.
@@ -183,7 +199,7 @@ impl<B: SammonOps> Run<'_, B> {
             let method = Descent::new(config.solver, config.step, x, self.work, self.unit, config.power);
             (Method::Descent(method), Vec::new())
         };
-        Ok(State { run, method, history, stress_start: sums.stress(), iterations: 0, best })
+        Ok(State { run, method, history, stress_start: sums.stress(), iterations: 0, best, stop: None })
     }
 
     fn failed(&self) -> Error {
@@ -198,6 +214,9 @@ impl<B: SammonOps> Run<'_, B> {
 
     /// Iterates to a stop.
     fn one(&self, state: &mut State, began: Instant, saved: &mut Instant) -> Result<Stop> {
+        if let Some(stop) = state.stop {
+            return Ok(stop);
+        }
         let config = self.config;
         let total = if self.sampling.is_some() { config.epochs } else { config.iterations };
         let diagonal = self.work.diagonal();
@@ -245,6 +264,7 @@ impl<B: SammonOps> Run<'_, B> {
                 },
             };
             if let Some(stop) = stop {
+                state.stop = Some(stop);
                 self.save(state)?;
                 return Ok(stop);
             }

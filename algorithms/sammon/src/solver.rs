@@ -215,8 +215,9 @@ impl Sammon {
         // Looking at every number takes time: only where it is asked for.
         let kept = self.checkpoints.file.is_some() || resumed.is_some();
         let header = Header::new(config, kept.then_some(prepared), given, plan.mode, context);
-        if let Some((path, (theirs, _))) = &resumed {
+        if let Some((path, (theirs, state))) = &resumed {
             checkpoint::check(path, theirs, &header)?;
+            checkpoint::fits(path, state.fits(config, plan.mode == Memory::Sampled, m, prepared.len()))?;
         }
         let resumed = resumed.map(|(_, (_, state))| state);
         checkpoint_observer(&*context.observer, "starting", 0, 1)?;
@@ -314,6 +315,12 @@ impl<B: SammonOps> Algorithm<B> for Sammon {
         watch.lap("input_s");
 
         let (found, judgement, variant, plan) = if n <= 2 {
+            // So few points leave no checkpoint: one that is given is of others, or none.
+            if let Some(path) = &self.checkpoints.resume {
+                let (theirs, _) = checkpoint::read(path)?;
+                let ours = Header::new(config, Some(&prepared), given.as_deref(), theirs.memory, context);
+                checkpoint::check(path, &theirs, &ours)?;
+            }
             let exact = Judgement { stress: 0.0, stress_1: 0.0, points: Some(vec![0.0; n]), sample: None };
             (self.exact(&prepared), exact, "none", None)
         } else {

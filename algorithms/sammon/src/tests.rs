@@ -322,6 +322,43 @@ fn a_run_goes_on_to_the_same_bits() {
 }
 
 #[test]
+fn a_stuck_run_stays_where_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("state.json");
+    let points = cloud(30, 4, 3);
+    let sammon = SammonConfig::new(2).with_tolerance(0.0).with_iterations(5000).init().unwrap();
+    let keep = Checkpoints { file: Some(file.clone()), ..Checkpoints::default() };
+    let whole = sammon.clone().with_checkpoints(keep).run(points.clone().into(), &context()).unwrap();
+    let resume = Checkpoints { resume: Some(file.clone()), ..Checkpoints::default() };
+    let sammon = sammon.with_checkpoints(resume);
+    let again = sammon.run(points.clone().into(), &context()).unwrap();
+    assert_eq!((whole.stop, again.stop), (Stop::Precision, Stop::Precision));
+    assert_eq!((again.iterations, again.evaluations), (whole.iterations, whole.evaluations));
+    assert_eq!(again.coordinates, whole.coordinates);
+
+    // A state that was tampered with is refused, and so is one for points that need none.
+    let text = std::fs::read_to_string(&file).unwrap();
+    let mut short: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let x = &mut short["state"]["method"]["Lbfgs"]["x"];
+    *x = x.as_str().unwrap()[16..].into();
+    let mut sampled: serde_json::Value = serde_json::from_str(&text).unwrap();
+    sampled["header"]["memory"] = "sampled".into();
+    for wrong in [short, sampled] {
+        std::fs::write(&file, wrong.to_string()).unwrap();
+        let refused = sammon.run(points.clone().into(), &context()).map(|_: Embedding<Wide>| ()).unwrap_err();
+        assert!(refused.to_string().contains("does not belong"), "{refused}");
+    }
+    std::fs::write(&file, &text).unwrap();
+    let refused = sammon.run(cloud(2, 4, 3).into(), &context()).map(|_: Embedding<Wide>| ()).unwrap_err();
+    assert!(refused.to_string().contains("other points"), "{refused}");
+    std::fs::remove_file(&file).unwrap();
+    assert!(matches!(
+        sammon.run(cloud(2, 4, 3).into(), &context()).map(|_: Embedding<Wide>| ()),
+        Err(Error::Io { .. })
+    ));
+}
+
+#[test]
 fn a_start_can_be_given() {
     let points = cloud(20, 3, 5);
     let first = map(&SammonConfig::new(2), points.clone()).unwrap();

@@ -160,8 +160,7 @@ fn stage(target: &Path, stream: bool, fill: impl FnOnce(&mut dyn Write) -> io::R
     let ordinary = std::os::unix::fs::PermissionsExt::from_mode(0o666);
     #[cfg(unix)]
     builder.permissions(ordinary);
-    // Told without the temporary file's name, which would only puzzle.
-    let temporary = builder.tempfile_in(folder(target)).map_err(|error| io::Error::from(error.kind()))?;
+    let temporary = builder.tempfile_in(folder(target)).map_err(without_path)?;
     let mut out = BufWriter::new(temporary);
     fill(&mut out)?;
     let file = out.into_inner().map_err(|error| error.into_error())?;
@@ -177,6 +176,15 @@ fn spool(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<Spoo
     let mut out = BufWriter::new(SpooledTempFile::new(MOST));
     fill(&mut out)?;
     out.into_inner().map_err(|error| error.into_error())
+}
+
+/// What the system said, without the temporary file's name, which would only puzzle.
+fn without_path(error: io::Error) -> io::Error {
+    let inner = error.get_ref().and_then(|wrapped| wrapped.source()?.downcast_ref::<io::Error>());
+    match inner.and_then(io::Error::raw_os_error) {
+        Some(code) => io::Error::from_raw_os_error(code),
+        None => error.kind().into(),
+    }
 }
 
 fn copy(mut spool: SpooledTempFile, stream: Stream) -> io::Result<()> {

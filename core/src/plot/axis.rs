@@ -17,6 +17,9 @@ pub(super) struct Axis {
     log: bool,
 }
 
+/// Spans below this count as none: their reciprocals, and quotients of two of them, overflow.
+const SMALLEST: f64 = 1e-150;
+
 /// A tick: its share of the way along the axis, and its text.
 pub(super) type Tick = (f64, String);
 
@@ -31,7 +34,7 @@ impl Axis {
         }
         let size = low.abs().max(high.abs());
         let span = high - low;
-        let room = if span > size * 1e-9 { 0.04 * span } else { (0.05 * size).max(0.5) };
+        let room = if span > (size * 1e-9).max(SMALLEST) { 0.04 * span } else { (0.05 * size).max(0.5) };
         Self { low: low - room, high: high + room, log }
     }
 
@@ -230,6 +233,7 @@ mod tests {
             vec![0.0],
             vec![5.0, 5.0],
             vec![1e300, 1e300],
+            vec![0.0, 5e-324, 1e-310],
             vec![-f64::MAX, f64::MAX],
             vec![5e-324, 1e-320],
             vec![1e9, 1e9 + 1e-3],

@@ -15,6 +15,7 @@ mod lbfgs;
 mod ndarray;
 pub mod ops;
 mod paper;
+mod place;
 mod plan;
 pub mod plugin;
 mod quality;

@@ -180,6 +180,11 @@ impl SammonConfig {
         Ok(Sammon::new(self.clone()))
     }
 
+    /// Whether solver and step are the defaults, which block sampling may take the place of.
+    pub(crate) fn plain(&self) -> bool {
+        self.solver == Solver::Lbfgs && self.step == Step::Auto
+    }
+
     /// Checks every parameter; each has an error of its own.
     pub fn validate(&self) -> firebox_core::Result<()> {
         let wrong = |field, value: String, reason: &str| Err(Error::Config { field, value, reason: reason.into() });
@@ -225,6 +230,13 @@ impl SammonConfig {
         if self.memory == Memory::Sampled && self.variant != Variant::Auto {
             return wrong("variant", self.variant.to_string(), "block sampling has its own; leave it at auto");
         }
+        if self.memory == Memory::CachedF16 && self.variant != Variant::Auto {
+            return wrong("variant", self.variant.to_string(), "the paper's kernels read no f16; leave it at auto");
+        }
+        if self.memory == Memory::Sampled && !self.plain() {
+            let given = format!("{:?} with step {}", self.solver, self.step).to_lowercase();
+            return wrong("solver", given, "block sampling has steps of its own; leave solver and step as they are");
+        }
         Ok(())
     }
 }
@@ -263,6 +275,9 @@ mod tests {
             ("block", base.clone().with_block(0)),
             ("restarts", base.clone().with_restarts(1 << 20)),
             ("variant", base.with_memory(Memory::Sampled).with_variant(Variant::RowsFull)),
+            ("variant", base.with_memory(Memory::CachedF16).with_variant(Variant::RowsFull)),
+            ("solver", base.with_memory(Memory::Sampled).with_solver(Solver::Gd)),
+            ("units", base.with_units(48)),
         ] {
             let error = config.init().unwrap_err();
             assert!(matches!(error, Error::Config { field: name, .. } if name == field), "{field}: {error}");

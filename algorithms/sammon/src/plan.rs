@@ -53,18 +53,22 @@ impl Plan {
         };
         let wide = n as u128;
         // Multiplicities, rates or shares, two embeddings, forces and a period's stresses.
-        let base = [
+        let mut base = vec![
             Buffer::new("points", d as u128 * wide, float),
             Buffer::new("embeddings and forces", (3 * m as u128 + 20) * wide, float),
         ];
+        if config.variant.rows() {
+            base.push(Buffer::new("points in rows", d as u128 * wide, float));
+        }
         let cached = |size: usize| -> Result<Self> {
-            let most = B::limits(&context.device).largest_buffer.map_or(INDEXED, |bytes| bytes / size as u64);
+            let most =
+                B::limits(&context.device).largest_buffer.map_or(INDEXED, |bytes| bytes / size.max(float) as u64);
             let rows = (most.min(INDEXED) / n as u64).min(n as u64) as usize;
             if rows == 0 {
                 let help = "use --memory recomputed, or fewer points";
                 admit(context, &[Buffer::new("a row of 1/δ", wide, size)], help)?;
             }
-            let mut plan = base.to_vec();
+            let mut plan = base.clone();
             let rows = rows.max(1);
             for first in (0..n).step_by(rows) {
                 plan.push(Buffer::new("1/δ", rows.min(n - first) as u128 * wide, size));
@@ -82,7 +86,11 @@ impl Plan {
             })
         };
         let without = |mode| -> Result<Self> {
-            let bytes = admit(context, &base, "take fewer points, or a device with more memory")?;
+            let mut plan = base.clone();
+            if mode == Memory::Sampled {
+                plan.push(Buffer::new("points in an epoch's order", d as u128 * wide, float));
+            }
+            let bytes = admit(context, &plan, "take fewer points, or a device with more memory")?;
             Ok(Self { mode, rows: 0, units: config.units, bytes })
         };
         if matrix && matches!(wanted, Memory::Recomputed | Memory::Sampled) {
@@ -99,7 +107,12 @@ impl Plan {
             Memory::Recomputed => without(Memory::Recomputed),
             Memory::Sampled => without(Memory::Sampled),
             Memory::Auto if matrix => cached(float),
-            Memory::Auto if n > MANY && config.variant == crate::Variant::Auto => without(Memory::Sampled),
+            Memory::Auto if n > MANY && config.variant == crate::Variant::Auto && config.plain() => {
+                let text =
+                    format!("{n} points are many: their blocks are sampled (--memory recomputed takes all pairs)");
+                context.observer.notice(&text);
+                without(Memory::Sampled)
+            }
             Memory::Auto => cached(float).or_else(|_| without(Memory::Recomputed)),
         }
     }

@@ -276,6 +276,7 @@ impl<B: SammonOps> Plugin<B> for SammonPlugin {
                 ("memory", args("--memory cached-f16")),
                 ("variant", args("--variant rows-full --memory sampled")),
                 ("units", args("--units 48")),
+                ("solver", args("--memory sampled --solver gd")),
                 ("epochs", args("--epochs 0")),
                 ("block", args("--block 0")),
                 ("checkpoint_every", args("--checkpoint-every 0")),

@@ -45,8 +45,8 @@ impl<'a, B: SammonOps> Blocks<'a, B> {
         let Source::Features { points, metric, .. } = &problem.source else { return None };
         let n = tensor::<B, 2>(points.clone()).dims()[1];
         let multiplicity = problem.multiplicity.clone();
-        // At least eight blocks, so that points meet others each time.
-        let block = block.min(n / 8).max(1);
+        // At least eight blocks, so that points meet others each time; no more than a launch has cubes along an axis.
+        let block = block.min(n / 8).max(n.div_ceil(usize::from(u16::MAX))).max(1);
         Some(Self {
             points: points.clone(),
             multiplicity,

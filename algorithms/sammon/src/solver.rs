@@ -253,7 +253,8 @@ impl Sammon {
         watch.lap("mapping_s");
 
         let judgement = if plan.mode == Memory::Sampled {
-            let gpu = B::limits(&context.device).largest_buffer.is_some();
+            // A software driver has no planes that reduce by themselves.
+            let gpu = B::limits(&context.device).plane.is_some();
             let size = match &problem.source {
                 Source::Features { points, .. } => crate::plan::tensor::<B, 2>(points.clone()).dims()[0],
                 Source::Inverse(_) => 1,

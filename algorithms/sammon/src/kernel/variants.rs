@@ -163,7 +163,7 @@ fn add_by_swapping(sums: &Array<Atomic<u32>>, at: usize, value: f32) {
     }
 }
 
-/// One unit a pair: cell (`first_row` + y, x) of the folded triangle. With stored distances, pairs whose smaller point
+/// One unit a pair: cell (`first_row` + y, `first_column` + x) of the folded triangle. With stored distances, pairs whose smaller point
 /// is among `first`..`first` + `r` only.
 #[cube(launch_unchecked, address_type = "dynamic", fast_math = FastMath::all() - FastMath::NotNaN)]
 fn triangle<F: Float + CubeElement>(
@@ -173,6 +173,7 @@ fn triangle<F: Float + CubeElement>(
     sums: &Array<Atomic<F>>,
     bits: &Array<Atomic<u32>>,
     first_row: u32,
+    first_column: u32,
     first: u32,
     r: u32,
     d: u32,
@@ -181,7 +182,7 @@ fn triangle<F: Float + CubeElement>(
     #[comptime] plan: Plan,
 ) {
     let m = comptime!(plan.terms.m);
-    let column = CUBE_POS_X * comptime!(plan.units) + UNIT_POS_X;
+    let column = first_column + CUBE_POS_X * comptime!(plan.units) + UNIT_POS_X;
     let row = first_row + CUBE_POS_Y;
     let side = n - 1;
     let even = side + side % 2;
@@ -310,11 +311,15 @@ pub(super) fn sums<R: CubeRuntime, F: FloatElement>(
                 return;
             }
             let even = (n as u32 - 1).next_multiple_of(2);
-            let most = client.properties().hardware.max_cube_count.1.min(u32::from(u16::MAX));
-            for row in (0..even / 2).step_by(most as usize) {
+            // No device has fewer cubes along an axis.
+            let most = u32::from(u16::MAX);
+            let columns = (even + 1).div_ceil(units);
+            let parts = (0..even / 2).step_by(most as usize);
+            let parts = parts.flat_map(|row| (0..columns).step_by(most as usize).map(move |cube| (row, cube)));
+            for (row, cube) in parts {
                 triangle::launch_unchecked::<F, R>(
                     &client,
-                    CubeCount::Static((even + 1).div_ceil(units), most.min(even / 2 - row), 1),
+                    CubeCount::Static(most.min(columns - cube), most.min(even / 2 - row), 1),
                     CubeDim::new_1d(units),
                     address,
                     source.clone().into_array_arg(),
@@ -323,6 +328,7 @@ pub(super) fn sums<R: CubeRuntime, F: FloatElement>(
                     sums.clone().into_array_arg(),
                     sums.clone().into_array_arg(),
                     row,
+                    cube * units,
                     first as u32,
                     r as u32,
                     d as u32,

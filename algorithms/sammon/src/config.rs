@@ -274,9 +274,9 @@ mod tests {
             ("epochs", base.clone().with_epochs(0)),
             ("block", base.clone().with_block(0)),
             ("restarts", base.clone().with_restarts(1 << 20)),
-            ("variant", base.with_memory(Memory::Sampled).with_variant(Variant::RowsFull)),
-            ("variant", base.with_memory(Memory::CachedF16).with_variant(Variant::RowsFull)),
-            ("solver", base.with_memory(Memory::Sampled).with_solver(Solver::Gd)),
+            ("variant", base.clone().with_memory(Memory::Sampled).with_variant(Variant::RowsFull)),
+            ("variant", base.clone().with_memory(Memory::CachedF16).with_variant(Variant::RowsFull)),
+            ("solver", base.clone().with_memory(Memory::Sampled).with_solver(Solver::Gd)),
             ("units", base.with_units(48)),
         ] {
             let error = config.init().unwrap_err();

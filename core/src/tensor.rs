@@ -34,14 +34,6 @@ pub fn primitive<B: Backend, const D: usize>(
 
 /// A tensor's numbers on the host, row-major. [`Error::Run`] names `phase` if the device failed by then: Burn's
 /// `into_data` would panic.
-///
-/// ```
-/// use burn_ndarray::NdArray;
-/// use firebox_core::tensor::{floats, read_floats};
-/// let tensor = floats::<NdArray, 2>(vec![1.0, 2.0], [2, 1], &Default::default());
-/// assert_eq!(read_floats(tensor, "reading back")?, [1.0, 2.0]);
-/// # Ok::<(), firebox_core::Error>(())
-/// ```
 pub fn read_floats<B: Backend, const D: usize>(tensor: Tensor<B, D>, phase: &str) -> Result<Vec<f64>> {
     Ok(read(tensor, phase)?.iter::<f64>().collect())
 }

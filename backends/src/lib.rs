@@ -6,6 +6,7 @@
 //! - [`kernel`]: building blocks for CubeCL kernels; [`cpu`]: their twins for NdArray, and [`ndarray`] its tensors as slices.
 //! - [`fusion`]: custom operations on Burn's `Fusion` backends.
 
+pub mod bench;
 pub mod cpu;
 pub mod device;
 mod dispatch;

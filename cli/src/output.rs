@@ -18,7 +18,7 @@ use firebox_core::{
 use crate::args::{Format, Output};
 
 /// Fails if an output cannot be written, whatever the run may find; leaves nothing behind.
-pub(crate) fn check(output: &Output, extra: &[PathBuf], pictures: &[PathBuf]) -> Result<()> {
+pub(crate) fn check(output: &Output, extra: &[PathBuf], pictures: &[PathBuf], checkpoints: &[PathBuf]) -> Result<()> {
     let table = output.output.as_deref();
     if table.is_some_and(is_stdout) && output.format == Format::Json {
         let what = "the table (-o) and the report (--format json) cannot both go to standard output";
@@ -31,7 +31,8 @@ pub(crate) fn check(output: &Output, extra: &[PathBuf], pictures: &[PathBuf]) ->
     for path in output.plot.iter().chain(pictures) {
         Image::of(path)?;
     }
-    let others = output.plot.iter().chain(&output.report).chain(extra).chain(pictures).map(PathBuf::as_path);
+    let others =
+        output.plot.iter().chain(&output.report).chain(extra).chain(pictures).chain(checkpoints).map(PathBuf::as_path);
     let mut staged = Staged::default();
     for path in table.into_iter().chain(others) {
         if is_stdout(path) {

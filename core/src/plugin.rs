@@ -21,12 +21,18 @@ pub trait Plugin<B: Backend>: Send + Sync {
     /// The command: its name, what it does, and its own arguments.
     fn command(&self) -> Command;
 
-    /// Reads the input named in `args`, runs, and returns everything there is to write. Writes no file itself.
+    /// Reads the input named in `args`, runs, and returns everything there is to write. Writes no file itself but its checkpoints.
     fn run(&self, args: &ArgMatches, context: &Context<B>) -> Result<Outcome>;
 
     /// The files that `args` asks for besides the program's own: where [`Outcome::extra`] will go. The program checks
     /// before the run that they can be written.
     fn files(&self, args: &ArgMatches) -> Vec<PathBuf> {
+        let _ = args;
+        Vec::new()
+    }
+
+    /// The files that the run itself writes on its way, whole or not at all: checkpoints. Checked likewise.
+    fn checkpoints(&self, args: &ArgMatches) -> Vec<PathBuf> {
         let _ = args;
         Vec::new()
     }

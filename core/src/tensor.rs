@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use burn::tensor::{
-    BasicOps, Element, Int, Tensor, TensorData, TensorKind,
+    BasicOps, Element, Int, Tensor, TensorData, TensorKind, TensorPrimitive,
     backend::{Backend, ExecutionError},
     ops::FloatTensor,
 };
@@ -32,6 +32,11 @@ pub fn primitive<B: Backend, const D: usize>(
     floats::<B, D>(values, shape, device).into_primitive().tensor()
 }
 
+/// A primitive as a tensor.
+pub fn tensor<B: Backend, const D: usize>(primitive: FloatTensor<B>) -> Tensor<B, D> {
+    Tensor::from_primitive(TensorPrimitive::Float(primitive))
+}
+
 /// A tensor's numbers on the host, row-major. [`Error::Run`] names `phase` if the device failed by then: Burn's
 /// `into_data` would panic.
 pub fn read_floats<B: Backend, const D: usize>(tensor: Tensor<B, D>, phase: &str) -> Result<Vec<f64>> {
@@ -53,7 +58,8 @@ fn read<B: Backend, const D: usize, K: TensorKind<B> + BasicOps<B>>(
     tensor.try_into_data().map_err(|error: ExecutionError| failed(device, phase, error))
 }
 
-fn failed(device: String, phase: &str, error: impl Display) -> Error {
+/// [`Error::Run`] of what the stack says failed on a device.
+pub fn failed(device: String, phase: &str, error: impl Display) -> Error {
     // Errors of the stack carry chains and backtraces; a person needs what is said first.
     let text = error.to_string();
     let said = text.lines().map(str::trim);

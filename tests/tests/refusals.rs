@@ -113,7 +113,7 @@ fn bad_arguments_are_refused() {
         ("--threshold .5 --matvec z-threads", "'z-threads'"),
         ("--threshold .5 --matvec x-threads", "matvec = x-threads: "),
         ("--threshold .5 -q -v", "cannot be used with"),
-        ("--threshold .5 -o none/out.csv", "cannot write none/out.csv: entity not found"),
+        ("--threshold .5 -o none/out.csv", "cannot write none/out.csv: No such file"),
         ("--threshold .5 -o folder.csv", "cannot write folder.csv"),
         ("--threshold .5 -o nine.csv/out.csv", "cannot write nine.csv/out.csv"),
         ("--threshold .5 -o out.xyz", "out.xyz: unknown extension .xyz"),

@@ -1,15 +1,16 @@
 //! `firebox bench ocnn`: tables 1 and 2 and figure 4 of the paper, run again, and single steps.
 
-use std::time::Instant;
-
 use burn::tensor::{
     DType, Int, Tensor, TensorPrimitive,
     ops::{FloatTensor, IntTensor},
 };
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
-use firebox_backends::limits::{Buffer, admit};
+use firebox_backends::{
+    bench::{Rows, at_least_one, median},
+    limits::{Buffer, admit},
+};
 use firebox_core::{
-    Algorithm, Context, Error, Observer, Result,
+    Algorithm, Context, Error, Result,
     plugin::{Bench, BenchRow},
     random::Random,
     tensor::{floats, primitive},
@@ -56,17 +57,14 @@ impl<B: OcnnOps> Bench<B> for OcnnBench {
 
     fn run(&self, args: &ArgMatches, context: &Context<B>, row: &mut dyn FnMut(BenchRow)) -> Result<()> {
         let args = BenchArgs::from_arg_matches(args).map_err(|error| Error::input(error.to_string(), "see --help"))?;
-        if args.repeats == 0 {
-            let reason = "must be at least 1".into();
-            return Err(Error::Config { field: "repeats", value: "0".into(), reason });
-        }
+        at_least_one(&[("repeats", args.repeats)])?;
         if let Some(few) = args.points.iter().find(|&&n| n < 3) {
             let reason = "a network needs at least 3 points".into();
             return Err(Error::Config { field: "points", value: few.to_string(), reason });
         }
         let wanted = |n: usize| args.points.is_empty() || args.points.contains(&n);
         let parts = if args.parts.is_empty() { Part::value_variants() } else { &args.parts };
-        let mut rows = Rows { observer: &*context.observer, row, any: false, refusal: None };
+        let mut rows = Rows::new(&*context.observer, row);
         for part in parts {
             let bench = Measure { context, repeats: args.repeats };
             match part {
@@ -76,41 +74,7 @@ impl<B: OcnnOps> Bench<B> for OcnnBench {
                 Part::Steps => bench.steps(&args.points, &mut rows)?,
             }
         }
-        match rows.refusal {
-            _ if rows.any => Ok(()),
-            Some(refusal) => Err(refusal),
-            None => {
-                let value = args.points.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
-                let reason = "none of the chosen tables has such a row; leave the option out to see those there are";
-                Err(Error::Config { field: "points", value, reason: reason.into() })
-            }
-        }
-    }
-}
-
-/// Where rows go. What the device cannot hold is left out with a notice, since a table's smaller sizes are still of
-/// use; that nothing at all could be measured is an error.
-struct Rows<'a> {
-    observer: &'a dyn Observer,
-    row: &'a mut dyn FnMut(BenchRow),
-    any: bool,
-    refusal: Option<Error>,
-}
-
-impl Rows<'_> {
-    fn add(&mut self, measured: Result<BenchRow>) -> Result<()> {
-        match measured {
-            Ok(row) => {
-                self.any = true;
-                (self.row)(row);
-            }
-            Err(error @ Error::Memory { .. }) => {
-                self.observer.notice(&format!("left out: {error}"));
-                self.refusal.get_or_insert(error);
-            }
-            Err(error) => return Err(error),
-        }
-        Ok(())
+        rows.end(&args.points)
     }
 }
 
@@ -120,23 +84,8 @@ struct Measure<'a, B: OcnnOps> {
 }
 
 impl<B: OcnnOps> Measure<'_, B> {
-    /// Median milliseconds of `work`, each time to the end of what it put on the device; one warm-up before.
-    fn time(&self, mut work: impl FnMut() -> Result<()>) -> Result<f64> {
-        let mut times = Vec::with_capacity(self.repeats);
-        for repeat in 0..=self.repeats {
-            if self.context.observer.cancelled() {
-                return Err(Error::Cancelled);
-            }
-            B::finish(&self.context.device, "bench")?;
-            let start = Instant::now();
-            work()?;
-            B::finish(&self.context.device, "bench")?;
-            if repeat > 0 {
-                times.push(start.elapsed().as_secs_f64() * 1e3);
-            }
-        }
-        times.sort_by(f64::total_cmp);
-        Ok(times[times.len() / 2])
+    fn time(&self, work: impl FnMut() -> Result<()>) -> Result<f64> {
+        median(self.context, self.repeats, work)
     }
 
     /// The paper's points: uniform in [−100, 100]².

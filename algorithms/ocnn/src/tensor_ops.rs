@@ -7,7 +7,7 @@
 //! [`OcnnOps`]: crate::OcnnOps
 
 use burn::tensor::{
-    DType, ElementConversion, Int, Tensor, TensorData, TensorPrimitive,
+    DType, ElementConversion, Int, Tensor, TensorData,
     backend::Backend,
     ops::{FloatTensor, IntTensor},
 };
@@ -17,14 +17,10 @@ use crate::{
     ops::Network,
 };
 use firebox_backends::Limited;
-use firebox_core::tensor::read_ints;
+use firebox_core::tensor::{read_ints, tensor as float};
 
 /// Elements of a block: 64 MiB of f32.
 const BLOCK: usize = 1 << 24;
-
-fn float<B: Backend, const D: usize>(tensor: FloatTensor<B>) -> Tensor<B, D> {
-    Tensor::from_primitive(TensorPrimitive::Float(tensor))
-}
 
 fn primitive<B: Backend, const D: usize>(tensor: Tensor<B, D>) -> FloatTensor<B> {
     tensor.into_primitive().tensor()

@@ -3,11 +3,13 @@
 use std::time::Instant;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
+use firebox_backends::bench::{Rows, at_least_one, median};
 use firebox_core::{
     Algorithm, Context, Error, Result,
     data::Points,
     plugin::{Bench, BenchRow},
     random::Random,
+    tensor::primitive,
 };
 use serde_json::{Map, Value, json};
 
@@ -15,7 +17,7 @@ use crate::{
     Embedding, Memory, Metric, Sammon, SammonConfig, SammonInput, SammonOps, Solver, Start, Step, Variant,
     input::{Data, Prepared},
     paper,
-    plan::{Plan, float},
+    plan::Plan,
 };
 
 /// The bench of Sammon mapping.
@@ -65,21 +67,23 @@ impl<B: SammonOps> Bench<B> for SammonBench {
 
     fn run(&self, args: &ArgMatches, context: &Context<B>, row: &mut dyn FnMut(BenchRow)) -> Result<()> {
         let args = BenchArgs::from_arg_matches(args).map_err(|error| Error::input(error.to_string(), "see --help"))?;
-        let least = [("repeats", args.repeats), ("source_dims", args.source_dims), ("dims", args.dims)];
-        if let Some((field, _)) = least.into_iter().find(|(_, value)| *value == 0) {
-            return Err(Error::Config { field, value: "0".into(), reason: "must be at least 1".into() });
+        at_least_one(&[("repeats", args.repeats), ("source_dims", args.source_dims), ("dims", args.dims)])?;
+        if let Some(few) = args.points.iter().find(|&&n| n < 3) {
+            let reason = "a mapping needs at least 3 points".into();
+            return Err(Error::Config { field: "points", value: few.to_string(), reason });
         }
         let parts = if args.parts.is_empty() { Part::value_variants() } else { &args.parts };
+        let mut rows = Rows::new(&*context.observer, row);
         for part in parts {
             let bench = Measure { context, args: &args };
             match part {
-                Part::Table1 => bench.table_1(row)?,
-                Part::Table2 => bench.table_2(row)?,
-                Part::Table3 => bench.table_3(row)?,
-                Part::Steps => bench.steps(row)?,
+                Part::Table1 => bench.table_1(&mut rows)?,
+                Part::Table2 => bench.table_2(&mut rows)?,
+                Part::Table3 => bench.table_3(&mut rows)?,
+                Part::Steps => bench.steps(&mut rows)?,
             }
         }
-        Ok(())
+        rows.end(&args.points)
     }
 }
 
@@ -115,23 +119,8 @@ impl<B: SammonOps> Measure<'_, B> {
         n <= self.args.max_points && (self.args.points.is_empty() || self.args.points.contains(&n))
     }
 
-    /// Median milliseconds of `work`, each time to the end of what it put on the device; one warm-up before.
-    fn time(&self, mut work: impl FnMut() -> Result<()>) -> Result<f64> {
-        let mut times = Vec::with_capacity(self.args.repeats);
-        for repeat in 0..=self.args.repeats {
-            if self.context.observer.cancelled() {
-                return Err(Error::Cancelled);
-            }
-            B::finish(&self.context.device, "bench")?;
-            let start = Instant::now();
-            work()?;
-            B::finish(&self.context.device, "bench")?;
-            if repeat > 0 {
-                times.push(start.elapsed().as_secs_f64() * 1e3);
-            }
-        }
-        times.sort_by(f64::total_cmp);
-        Ok(times[times.len() / 2])
+    fn time(&self, work: impl FnMut() -> Result<()>) -> Result<f64> {
+        median(self.context, self.args.repeats, work)
     }
 
     fn row(&self, table: &str, case: &str, size: Vec<usize>, ms: f64, paper_ms: Option<f64>) -> BenchRow {
@@ -149,15 +138,15 @@ impl<B: SammonOps> Measure<'_, B> {
         let start = crate::start::first(&prepared, paper::TARGET)?;
         let ms = self.time(|| {
             let problem = plan.problem(&prepared, 1.0, self.context)?;
-            let y = float::<B, 2>(start.clone(), [paper::TARGET, n], &self.context.device);
-            let rates = float::<B, 1>(vec![paper::mu(n) / prepared.unit; n], [n], &self.context.device);
+            let y = primitive::<B, 2>(start.clone(), [paper::TARGET, n], &self.context.device);
+            let rates = primitive::<B, 1>(vec![paper::mu(n) / prepared.unit; n], [n], &self.context.device);
             let _ = B::sammon_steps(&problem, y, rates, paper::ITERATIONS, variant);
             Ok(())
         })?;
         Ok((ms, name, plan.mode))
     }
 
-    fn table_1(&self, row: &mut dyn FnMut(BenchRow)) -> Result<()> {
+    fn table_1(&self, rows: &mut Rows<'_>) -> Result<()> {
         for of in paper::TABLE_1.iter().filter(|of| self.wanted(of.points)) {
             for variant in Variant::value_variants() {
                 // A backend without units to share work among has one way only.
@@ -168,92 +157,109 @@ impl<B: SammonOps> Measure<'_, B> {
                 let gpu = B::limits(&self.context.device).largest_buffer.is_some();
                 let blocks = if *variant == Variant::Auto || !gpu { &paper::BLOCKS[..1] } else { &paper::BLOCKS };
                 for &block in blocks {
-                    let (ms, name, mode) = self.five(of.points, *variant, block)?;
-                    let own = *variant == Variant::Auto;
-                    let beside = (own || *variant == of.variant && block == of.block).then_some(of.gpu);
-                    let size = vec![of.points, paper::SOURCE, paper::TARGET];
-                    let mut measured = self.row("table 1", &format!("{variant}, {mode}"), size, ms, beside);
-                    measured.details.insert("shared".into(), name.into());
-                    if !own && gpu {
-                        measured.details.insert("block".into(), block.into());
-                    }
-                    measured.details.insert("paper_cpu_1_ms".into(), of.cpu_1.into());
-                    measured.details.insert("paper_cpu_16_ms".into(), of.cpu_16.into());
-                    measured.details.insert("paper_variant".into(), of.variant.to_string().into());
-                    measured.details.insert("paper_block".into(), of.block.into());
-                    row(measured);
+                    rows.add(self.way(of, *variant, block, gpu))?;
                 }
             }
         }
         Ok(())
     }
 
-    fn table_2(&self, row: &mut dyn FnMut(BenchRow)) -> Result<()> {
+    fn way(&self, of: &paper::Row, variant: Variant, block: u32, gpu: bool) -> Result<BenchRow> {
+        let (ms, name, mode) = self.five(of.points, variant, block)?;
+        let own = variant == Variant::Auto;
+        let beside = (own || variant == of.variant && block == of.block).then_some(of.gpu);
+        let size = vec![of.points, paper::SOURCE, paper::TARGET];
+        let mut measured = self.row("table 1", &format!("{variant}, {mode}"), size, ms, beside);
+        measured.details.insert("shared".into(), name.into());
+        if !own && gpu {
+            measured.details.insert("block".into(), block.into());
+        }
+        measured.details.insert("paper_cpu_1_ms".into(), of.cpu_1.into());
+        measured.details.insert("paper_cpu_16_ms".into(), of.cpu_16.into());
+        measured.details.insert("paper_variant".into(), of.variant.to_string().into());
+        measured.details.insert("paper_block".into(), of.block.into());
+        Ok(measured)
+    }
+
+    fn table_2(&self, rows: &mut Rows<'_>) -> Result<()> {
         for of in paper::TABLE_1.iter().filter(|of| self.wanted(of.points)) {
-            let (ms, _, mode) = self.five(of.points, Variant::Auto, paper::BLOCKS[0])?;
-            let size = vec![of.points, paper::SOURCE, paper::TARGET];
-            let mut measured = self.row("table 2", &format!("beside one CPU thread, {mode}"), size, ms, Some(of.cpu_1));
-            measured.details.insert("paper_gpu_ms".into(), of.gpu.into());
-            measured.details.insert("paper_speedup".into(), (of.cpu_1 / of.gpu).into());
-            row(measured);
+            rows.add(self.five(of.points, Variant::Auto, paper::BLOCKS[0]).map(|(ms, _, mode)| {
+                let size = vec![of.points, paper::SOURCE, paper::TARGET];
+                let case = format!("beside one CPU thread, {mode}");
+                let mut measured = self.row("table 2", &case, size, ms, Some(of.cpu_1));
+                measured.details.insert("paper_gpu_ms".into(), of.gpu.into());
+                measured.details.insert("paper_speedup".into(), (of.cpu_1 / of.gpu).into());
+                measured
+            }))?;
         }
         Ok(())
     }
 
-    /// Whole runs, host work included; the error is the paper's at 100 000 points and close to it at fewer.
-    fn table_3(&self, row: &mut dyn FnMut(BenchRow)) -> Result<()> {
+    fn table_3(&self, rows: &mut Rows<'_>) -> Result<()> {
         for of in paper::TABLE_1.iter().filter(|of| self.wanted(of.points)) {
-            let n = of.points;
-            let sammon = papers_run(n, Variant::Auto, paper::BLOCKS[0])?;
-            let input = SammonInput::from(points(n, paper::SOURCE, self.context.seed)?);
-            let start = Instant::now();
-            let map: Embedding<B> = sammon.run(input, self.context)?;
-            let ms = start.elapsed().as_secs_f64() * 1e3;
-            let case = format!("E {:.6} to {:.6}", map.stress_start, map.stress);
-            let mut measured = self.row("table 3", &case, vec![n, paper::SOURCE, paper::TARGET], ms, Some(of.gpu));
-            measured.repeats = 1;
-            measured.details.insert("stress_start".into(), map.stress_start.into());
-            measured.details.insert("stress".into(), map.stress.into());
-            if n == 100_000 {
-                measured.details.insert("paper_stress".into(), json!(paper::TABLE_3));
-            }
-            measured.details.insert("memory_mode".into(), map.memory_mode.into());
-            measured.details.insert("phases".into(), Value::Object(map.timings.phases));
-            row(measured);
+            rows.add(self.whole_run(of))?;
         }
         Ok(())
     }
 
-    fn steps(&self, row: &mut dyn FnMut(BenchRow)) -> Result<()> {
+    /// A whole run, host work included; the error is the paper's at 100 000 points and close to it at fewer.
+    fn whole_run(&self, of: &paper::Row) -> Result<BenchRow> {
+        let n = of.points;
+        let sammon = papers_run(n, Variant::Auto, paper::BLOCKS[0])?;
+        let input = SammonInput::from(points(n, paper::SOURCE, self.context.seed)?);
+        let start = Instant::now();
+        let map: Embedding<B> = sammon.run(input, self.context)?;
+        let ms = start.elapsed().as_secs_f64() * 1e3;
+        let case = format!("E {:.6} to {:.6}", map.stress_start, map.stress);
+        let mut measured = self.row("table 3", &case, vec![n, paper::SOURCE, paper::TARGET], ms, Some(of.gpu));
+        measured.repeats = 1;
+        measured.details.insert("stress_start".into(), map.stress_start.into());
+        measured.details.insert("stress".into(), map.stress.into());
+        if n == 100_000 {
+            measured.details.insert("paper_stress".into(), json!(paper::TABLE_3));
+        }
+        measured.details.insert("memory_mode".into(), map.memory_mode.into());
+        measured.details.insert("phases".into(), Value::Object(map.timings.phases));
+        Ok(measured)
+    }
+
+    fn steps(&self, rows: &mut Rows<'_>) -> Result<()> {
         let sizes = if self.args.points.is_empty() { &[1000, 4000, 10_000][..] } else { &self.args.points };
         let (d, m) = (self.args.source_dims, self.args.dims);
-        for &n in sizes.iter().filter(|&&n| n <= self.args.max_points && n > 2) {
+        for &n in sizes.iter().filter(|&&n| n <= self.args.max_points) {
             let data = Data::Features(points(n, d, self.context.seed)?);
             let prepared = Prepared::new(data, Metric::Euclidean, false)?;
-            let start = crate::start::random(prepared.len(), m, self.context.seed, 0);
-            let config = SammonConfig::new(m);
             for (mode, case) in [
                 (Memory::Cached, "sammon iteration, cached"),
                 (Memory::CachedF16, "sammon iteration, cached in f16"),
                 (Memory::Recomputed, "sammon iteration, recomputed"),
             ] {
-                // What does not fit, or has no f16, is left out.
-                let Ok(plan) = Plan::new(&config, mode, &prepared, m, self.context) else { continue };
-                let problem = plan.problem(&prepared, 1.0, self.context)?;
-                // Enough iterations that reading the clock does not show.
-                let count = (20_000_000 / (n * n)).clamp(1, 64);
-                let ms = self.time(|| {
-                    for _ in 0..count {
-                        let y = float::<B, 2>(start.clone(), [m, n], &self.context.device);
-                        let _ = B::sammon_forces(&problem, y, Variant::Auto);
-                    }
-                    Ok(())
-                })?;
-                let mut measured = self.row("steps", case, vec![n, d, m], ms / count as f64, None);
-                measured.details.insert("peak_device_bytes".into(), plan.bytes.into());
-                row(measured);
+                match self.one_step(&prepared, mode, case, vec![n, d, m]) {
+                    // Nothing of this kind is kept in f16 here.
+                    Err(Error::Config { field: "memory", .. }) if mode == Memory::CachedF16 => {}
+                    measured => rows.add(measured)?,
+                }
             }
         }
         Ok(())
+    }
+
+    fn one_step(&self, prepared: &Prepared, mode: Memory, case: &str, size: Vec<usize>) -> Result<BenchRow> {
+        let (n, m) = (prepared.len(), self.args.dims);
+        let plan = Plan::new(&SammonConfig::new(m), mode, prepared, m, self.context)?;
+        let problem = plan.problem(prepared, 1.0, self.context)?;
+        let start = crate::start::random(n, m, self.context.seed, 0);
+        // Enough iterations that reading the clock does not show.
+        let count = (20_000_000 / (n * n)).clamp(1, 64);
+        let ms = self.time(|| {
+            for _ in 0..count {
+                let y = primitive::<B, 2>(start.clone(), [m, n], &self.context.device);
+                let _ = B::sammon_forces(&problem, y, Variant::Auto);
+            }
+            Ok(())
+        })?;
+        let mut measured = self.row("steps", case, size, ms / count as f64, None);
+        measured.details.insert("peak_device_bytes".into(), plan.bytes.into());
+        Ok(measured)
     }
 }

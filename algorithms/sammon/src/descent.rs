@@ -10,15 +10,16 @@ use crate::{
     work::Work,
 };
 
-/// Steps of one call.
+/// Steps of one call, fewer if they are of more pairs together.
 const PERIOD: usize = 16;
+const MOST: usize = 1_000_000_000;
 
 /// How far a force moves a point.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 enum Rate {
     /// μ for all, in the solver's units.
     Mu(f64),
-    /// α/Σ_j μ_j·w_ij; a step that raises the stress is taken back, and α is ½ from there on.
+    /// α/Σ_j μ_j·w_ij; a period of steps that raises the stress is taken back, and α is ½ from there on.
     Safe(f64),
     /// α/Σ_j μ_j·w_ij as it is.
     Plain(f64),
@@ -34,6 +35,9 @@ pub(crate) struct Descent {
     best: Vec<f64>,
     #[serde(with = "bits::one")]
     least: f64,
+    /// Before the last step.
+    #[serde(with = "bits::one")]
+    last: f64,
     pub(crate) evaluations: usize,
 }
 
@@ -57,7 +61,7 @@ impl Descent {
             (_, Step::Alpha(alpha)) => Rate::Mu(alpha / (work.scale * unit.powf(2.0 - power)) / unit.powf(power)),
             (_, Step::Auto) => Rate::Safe(0.5),
         };
-        Self { rate, best: x.clone(), x, least: f64::INFINITY, evaluations: 0 }
+        Self { rate, best: x.clone(), x, least: f64::INFINITY, last: f64::INFINITY, evaluations: 0 }
     }
 
     /// Whether its places are of `size` numbers.
@@ -84,28 +88,27 @@ impl Descent {
         self.least
     }
 
-    /// At most `most` steps; the stress before each.
+    /// At most `most` steps; the stress before each. Stuck where a number is none any more.
     pub(crate) fn advance<B: SammonOps>(&mut self, work: &Work<B>, most: usize) -> Result<(Moved, Vec<f64>)> {
-        let steps = PERIOD.min(most);
+        let steps = (MOST / work.n.pow(2).max(1)).clamp(1, PERIOD).min(most);
         loop {
             let (x, stresses) = work.steps(&self.x, &self.rates(work), steps)?;
             self.evaluations += steps;
-            // Rounding of the sums may show as a rise.
-            let noise = if Work::<B>::wide() { 1e-12 } else { 1e-5 };
-            let rose = |before: f64, after: f64| after.is_nan() || after > before * (1.0 + noise);
+            let rose = |before: f64, after: f64| after.is_nan() || after > before * (1.0 + Work::<B>::noise());
             let rises = stresses.windows(2).any(|pair| rose(pair[0], pair[1]))
-                || stresses.first().is_some_and(|first| rose(self.least, *first));
+                || stresses.first().is_some_and(|first| rose(self.last, *first));
             if let Rate::Safe(alpha) = self.rate
                 && rises
                 && alpha > 0.5
             {
-                (self.x, self.rate) = (self.best.clone(), Rate::Safe(0.5));
+                self.rate = Rate::Safe(0.5);
                 continue;
             }
             let first = stresses.first().copied().unwrap_or(f64::INFINITY);
             if !(first.is_finite() && x.iter().all(|x| x.is_finite())) {
                 return Ok((Moved::Stuck, stresses));
             }
+            self.last = stresses.last().copied().unwrap_or(self.last);
             if first < self.least {
                 self.least = first;
                 self.best = std::mem::replace(&mut self.x, x);

@@ -8,6 +8,7 @@ use firebox_core::{
     data::{Points, collapse_duplicates},
     error::Place,
     random::Random,
+    tensor::read_floats,
 };
 use rayon::prelude::*;
 
@@ -42,7 +43,7 @@ impl SammonInput {
     /// Points `[N, d]` on any backend; fails if there are none, or if a number is not finite.
     pub fn features<B: Backend>(points: Tensor<B, 2>) -> Result<Self> {
         let [_, d] = points.dims();
-        Points::new(points.into_data().iter::<f64>().collect(), d).map(Self::from)
+        Points::new(read_floats(points, "reading")?, d).map(Self::from)
     }
 
     /// The same, starting at `start`, row-major N × m.

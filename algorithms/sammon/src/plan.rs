@@ -1,8 +1,11 @@
 //! Where source distances come from in every iteration, and the memory that takes.
 
-use burn::tensor::{DType, FloatDType, Tensor, TensorPrimitive, ops::FloatTensor};
+use burn::tensor::{DType, FloatDType, ops::FloatTensor};
 use firebox_backends::limits::{Buffer, admit};
-use firebox_core::{Context, Error, Result, tensor::floats};
+use firebox_core::{
+    Context, Error, Result,
+    tensor::{primitive, tensor},
+};
 
 use crate::{
     Metric, SammonOps,
@@ -127,7 +130,7 @@ impl Plan {
         let n = prepared.len();
         let device = &context.device;
         let counts = prepared.counts.iter().map(|&count| f64::from(count)).collect();
-        let multiplicity = float::<B, 1>(counts, [n], device);
+        let multiplicity = primitive::<B, 1>(counts, [n], device);
         let source = match &prepared.host {
             Host::Features { values, d, metric, .. } => {
                 let points = columns::<B>(values, *d, device);
@@ -147,7 +150,7 @@ impl Plan {
                 let inverse = |delta: &f64| if *delta > 0.0 { 1.0 / delta } else { 0.0 };
                 let block = |rows: &[f64]| {
                     let height = rows.len() / n;
-                    self.stored::<B>(float::<B, 2>(rows.iter().map(inverse).collect(), [height, n], device))
+                    self.stored::<B>(primitive::<B, 2>(rows.iter().map(inverse).collect(), [height, n], device))
                 };
                 Source::Inverse(values.chunks(self.rows * n).map(block).collect())
             }
@@ -168,18 +171,5 @@ impl Plan {
 /// Row-major rows `[n, d]` as `[d, n]` on the device.
 pub(crate) fn columns<B: SammonOps>(values: &[f64], d: usize, device: &B::Device) -> FloatTensor<B> {
     let n = values.len() / d.max(1);
-    float::<B, 2>(turned(values, d), [d, n], device)
-}
-
-/// Numbers as a tensor of the backend's float.
-pub(crate) fn float<B: SammonOps, const D: usize>(
-    values: Vec<f64>,
-    shape: [usize; D],
-    device: &B::Device,
-) -> FloatTensor<B> {
-    floats::<B, D>(values, shape, device).into_primitive().tensor()
-}
-
-pub(crate) fn tensor<B: SammonOps, const D: usize>(primitive: FloatTensor<B>) -> Tensor<B, D> {
-    Tensor::from_primitive(TensorPrimitive::Float(primitive))
+    primitive::<B, 2>(turned(values, d), [d, n], device)
 }

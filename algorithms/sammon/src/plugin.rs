@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use firebox_core::{
     Algorithm, Context, Error, Outcome, Plugin, Result,
-    data::{InputArgs, Points, ReadOptions, Table, atomic::Staged, read},
+    data::{InputArgs, Points, ReadOptions, Table, read},
     plot::{Lines, Picture, Series},
     plugin::{Bench, Conformance},
 };
@@ -173,10 +173,6 @@ impl SammonArgs {
             let reason = "must be a number of seconds above 0".into();
             return Err(Error::Config { field: "checkpoint_every", value: every.to_string(), reason });
         }
-        if let Some(path) = &self.checkpoint {
-            // It is written in the middle of the run: better known now whether it can be.
-            Staged::default().add(path, |_| Ok(()))?;
-        }
         Ok(Checkpoints { file: self.checkpoint.clone(), every, resume: self.resume.clone() })
     }
 
@@ -231,6 +227,10 @@ impl<B: SammonOps> Plugin<B> for SammonPlugin {
 
     fn files(&self, args: &ArgMatches) -> Vec<PathBuf> {
         args.get_one::<PathBuf>("transform_output").cloned().into_iter().collect()
+    }
+
+    fn checkpoints(&self, args: &ArgMatches) -> Vec<PathBuf> {
+        args.get_one::<PathBuf>("checkpoint").cloned().into_iter().collect()
     }
 
     fn pictures(&self, args: &ArgMatches) -> Vec<PathBuf> {

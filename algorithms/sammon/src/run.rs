@@ -28,6 +28,8 @@ pub enum Stop {
     Tolerance,
     /// No step lowers the stress in the precision there is.
     Precision,
+    /// The stress rose: the step is too large.
+    Diverged,
     /// The iterations were used up.
     Iterations,
     /// The time was used up.
@@ -43,6 +45,7 @@ impl std::fmt::Display for Stop {
         f.write_str(match self {
             Self::Tolerance => "tolerance",
             Self::Precision => "precision",
+            Self::Diverged => "diverged",
             Self::Iterations => "iterations",
             Self::Time => "time",
             Self::Epochs => "epochs",
@@ -156,6 +159,11 @@ impl<B: SammonOps> Run<'_, B> {
         };
         loop {
             let stop = self.one(&mut state, began, &mut saved)?;
+            if stop == Stop::Diverged {
+                let text =
+                    "the stress rose: the step is too large, and the best place on the way is kept; try --step auto";
+                self.work.context.observer.notice(text);
+            }
             let found = self.found(&mut state, stop)?;
             let best = match state.best.take() {
                 Some(best) if best.stress <= found.stress => best,
@@ -248,9 +256,10 @@ impl<B: SammonOps> Run<'_, B> {
                 }
                 Method::Descent(descent) => {
                     let (moved, stresses) = descent.advance(self.work, left)?;
-                    state.iterations += stresses.len();
+                    let stresses = stresses.into_iter().take_while(|stress| stress.is_finite());
                     state.history.extend(stresses);
-                    (moved == Moved::Stuck).then_some(Stop::Precision)
+                    state.iterations = state.history.len();
+                    (moved == Moved::Stuck).then_some(Stop::Diverged)
                 }
                 Method::Sampled(sampled) => match &self.sampling {
                     Some(sampling) => {
@@ -282,9 +291,10 @@ impl<B: SammonOps> Run<'_, B> {
         }
         if let [.., last] = state.history[..]
             && let Some(before) = state.history.len().checked_sub(WINDOW + 1).map(|at| state.history[at])
-            && before - last < config.tolerance * last
+            && (before - last < config.tolerance * last || last.is_nan())
         {
-            return Some(Stop::Tolerance);
+            let stands = last <= before * (1.0 + Work::<B>::noise());
+            return Some(if stands { Stop::Tolerance } else { Stop::Diverged });
         }
         (state.iterations >= config.iterations).then_some(Stop::Iterations)
     }
@@ -311,7 +321,7 @@ impl<B: SammonOps> Run<'_, B> {
             Method::Sampled(sampled) => {
                 let last = state.history.last().copied().unwrap_or(f64::INFINITY);
                 let step = format!("block-sampled, alpha:1 to 0.02 over {} epochs", self.config.epochs);
-                (sampled.x.clone(), last, 0, step)
+                (sampled.x.clone(), last, state.iterations, step)
             }
         };
         if !stress.is_finite() {

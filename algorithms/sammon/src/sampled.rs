@@ -1,7 +1,11 @@
 //! Block sampling: each epoch every block of points meets one other, and time and memory go with N.
 
 use burn::tensor::ops::FloatTensor;
-use firebox_core::{Context, Result, random::Random};
+use firebox_core::{
+    Context, Result,
+    random::Random,
+    tensor::{primitive, read_floats, tensor},
+};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -9,14 +13,14 @@ use crate::{
     Metric, SammonOps, bits,
     input::{Frame, Host, Prepared},
     ops::{Epoch, Problem, Source},
-    plan::{float, tensor},
 };
 
 /// The streams of [`Random`] that epochs and samples are drawn from.
 const EPOCHS: u64 = u64::from_be_bytes(*b"sam-epoc");
 const SAMPLE: u64 = u64::from_be_bytes(*b"sam-samp");
-/// Epochs of one call.
+/// Epochs of one call, fewer if all of them have more than so many points.
 const PERIOD: usize = 10;
+const MOST: usize = 10_000_000;
 /// α of the first epoch and of the last.
 const ALPHA: [f64; 2] = [1.0, 0.02];
 
@@ -74,7 +78,9 @@ impl Sampled {
     /// Some epochs; how many are done, and whether those are all.
     pub(crate) fn advance<B: SammonOps>(&mut self, blocks: &Blocks<B>, m: usize) -> Result<(usize, bool)> {
         let n = self.x.len() / m.max(1);
-        let until = (self.epoch + PERIOD).min(blocks.epochs);
+        // Short enough that a wish to stop is heard within a second or two.
+        let period = (MOST / n.max(1)).clamp(1, PERIOD);
+        let until = (self.epoch + period).min(blocks.epochs);
         let epochs: Vec<Epoch> = (self.epoch..until).into_par_iter().map(|epoch| blocks.epoch(epoch, n)).collect();
         let device = &blocks.context.device;
         let moved = B::sammon_sampled(
@@ -82,12 +88,12 @@ impl Sampled {
             blocks.metric,
             blocks.multiplicity.clone(),
             blocks.power,
-            float::<B, 2>(self.x.clone(), [m, n], device),
+            primitive::<B, 2>(self.x.clone(), [m, n], device),
             &epochs,
             blocks.block,
         );
         B::finish(device, "sampling")?;
-        self.x = tensor::<B, 2>(moved).into_data().iter::<f64>().collect();
+        self.x = read_floats(tensor::<B, 2>(moved), "sampling")?;
         self.epoch = until;
         Ok((epochs.len(), until == blocks.epochs))
     }

@@ -5,7 +5,7 @@ use firebox_core::{
     Algorithm, Context, Error, Result,
     observe::checkpoint as checkpoint_observer,
     report::{Stopwatch, Timings},
-    tensor::floats,
+    tensor::{floats, tensor},
 };
 
 use crate::{
@@ -256,7 +256,7 @@ impl Sammon {
             // A software driver has no planes that reduce by themselves.
             let gpu = B::limits(&context.device).plane.is_some();
             let size = match &problem.source {
-                Source::Features { points, .. } => crate::plan::tensor::<B, 2>(points.clone()).dims()[0],
+                Source::Features { points, .. } => tensor::<B, 2>(points.clone()).dims()[0],
                 Source::Inverse(_) => 1,
             };
             let pairs = (prepared.len() as f64).powi(2) * size as f64;

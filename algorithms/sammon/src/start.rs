@@ -22,6 +22,8 @@ const SUBSPACE: u64 = u64::from_be_bytes(*b"sam-subs");
 const WHOLE: usize = 512;
 /// Rows of features multiplied at a time.
 const ROWS: usize = 2048;
+/// Their products that are kept at a time.
+const PARTS: usize = 16;
 
 /// Standard normal coordinates; `run` counts the random starts.
 pub(crate) fn random(n: usize, m: usize, seed: u64, run: usize) -> Vec<f64> {
@@ -139,16 +141,19 @@ fn components(values: &[f64], d: usize, counts: &[u32], m: usize) -> Result<Vec<
         Mat::from_fn(rows, d, |i, k| values[(first + i) * d + k] * f64::from(counts[first + i]).sqrt())
     };
     let loadings = if d <= n {
-        let parts: Vec<Mat<f64>> = (0..n.div_ceil(ROWS))
-            .into_par_iter()
-            .map(|part| {
-                let x = weighted(part * ROWS, ROWS.min(n - part * ROWS));
-                let mut square = Mat::zeros(d, d);
-                matmul(square.as_mut(), Accum::Replace, x.transpose(), &x, 1.0, Par::Seq);
-                square
-            })
-            .collect();
-        let covariance = parts.into_iter().reduce(|sum, part| sum + part).unwrap_or_else(|| Mat::zeros(d, d));
+        let part = |part: usize| {
+            let x = weighted(part * ROWS, ROWS.min(n - part * ROWS));
+            let mut square = Mat::zeros(d, d);
+            matmul(square.as_mut(), Accum::Replace, x.transpose(), &x, 1.0, Par::Seq);
+            square
+        };
+        // Some at a time, each d × d, and added in their order: the same bits on any number of threads.
+        let mut covariance = Mat::zeros(d, d);
+        let all: Vec<usize> = (0..n.div_ceil(ROWS)).collect();
+        for some in all.chunks(PARTS) {
+            let squares: Vec<Mat<f64>> = some.par_iter().map(|&at| part(at)).collect();
+            squares.iter().for_each(|square| covariance += square);
+        }
         largest(covariance.as_ref(), m)?.1
     } else {
         let x = weighted(0, n);

@@ -6,17 +6,14 @@
 
 use std::ops::Range;
 
-use burn::tensor::{DType, FloatDType, Int, Tensor, TensorData, TensorPrimitive, backend::Backend, ops::FloatTensor};
+use burn::tensor::{DType, FloatDType, Int, Tensor, TensorData, backend::Backend, ops::FloatTensor};
 use firebox_backends::Limited;
+use firebox_core::tensor::tensor as float;
 
 use crate::ops::{Epoch, Forces, Metric, Problem, Source, partner};
 
 /// Elements of a block: 16 MiB of f32, and a few of these are alive at a time.
 const BLOCK: usize = 1 << 22;
-
-fn float<B: Backend, const D: usize>(tensor: FloatTensor<B>) -> Tensor<B, D> {
-    Tensor::from_primitive(TensorPrimitive::Float(tensor))
-}
 
 fn primitive<B: Backend, const D: usize>(tensor: Tensor<B, D>) -> FloatTensor<B> {
     tensor.into_primitive().tensor()

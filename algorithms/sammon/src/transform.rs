@@ -4,14 +4,19 @@ use std::collections::HashMap;
 
 use burn::tensor::Tensor;
 use firebox_backends::limits::{Buffer, admit};
-use firebox_core::{Context, Error, Result, data::Points, observe, tensor::floats};
+use firebox_core::{
+    Context, Error, Result,
+    data::Points,
+    observe,
+    tensor::{floats, primitive, read_floats, tensor},
+};
 use rayon::prelude::*;
 
 use crate::{
     Embedding, Metric, Sammon, SammonConfig, SammonOps,
     input::{Frame, Host, Prepared, distance},
     place::{Map, STARTS},
-    plan::{columns, float, tensor},
+    plan::columns,
 };
 
 /// Numbers of a block of 1/δ between new points and fixed ones.
@@ -85,7 +90,7 @@ impl Sammon {
     pub fn transform<B: SammonOps>(&self, embedding: &Embedding<B>, points: Tensor<B, 2>) -> Result<Tensor<B, 2>> {
         let context = Context::new(points.device());
         let [rows, d] = points.dims();
-        let points = Points::new(points.into_data().iter::<f64>().collect(), d)?;
+        let points = Points::new(read_floats(points, "reading")?, d)?;
         let places = self.place(embedding, &points, &context)?;
         Ok(floats(places, [rows, self.config().dims], &context.device))
     }
@@ -119,9 +124,9 @@ impl Sammon {
         ];
         admit(context, &plan, "take fewer points, or a device with more memory")?;
         let counts = model.counts.iter().map(|&count| f64::from(count)).collect();
-        let multiplicity = float::<B, 1>(counts, [n], &context.device);
+        let multiplicity = primitive::<B, 1>(counts, [n], &context.device);
         let fixed: Vec<f64> = (0..m * n).map(|at| map.at(at % n)[at / n]).collect();
-        let fixed = float::<B, 2>(fixed, [m, n], &context.device);
+        let fixed = primitive::<B, 2>(fixed, [m, n], &context.device);
         let all = columns::<B>(&model.values, model.d, &context.device);
 
         let mut places = vec![0.0; points.rows * model.dims];
@@ -131,7 +136,7 @@ impl Sammon {
             let q = rows.len() / model.d;
             let new = columns::<B>(rows, model.d, &context.device);
             let inverse = B::sammon_inverse(new, all.clone(), None, model.metric);
-            let deltas = model.deltas(tensor::<B, 2>(inverse.clone()).into_data().iter::<f64>().collect(), rows);
+            let deltas = model.deltas(read_floats(tensor::<B, 2>(inverse.clone()), "placing")?, rows);
             // q × STARTS × m
             let mut begin: Vec<f64> = Vec::new();
             if m > 1 {
@@ -139,11 +144,11 @@ impl Sammon {
                 for start in 0..STARTS {
                     let at = |k: usize, i: usize| (i * STARTS + start) * m + k;
                     let y = (0..m * q).map(|x| begin[at(x / q, x % q)]).collect();
-                    let y = float::<B, 2>(y, [m, q], &context.device);
+                    let y = primitive::<B, 2>(y, [m, q], &context.device);
                     let (inverse, fixed) = (inverse.clone(), fixed.clone());
                     let moved = B::sammon_place(inverse, multiplicity.clone(), model.power, fixed, y, STEPS);
                     B::finish(&context.device, "placing")?;
-                    for (x, y) in tensor::<B, 2>(moved.force).into_data().iter::<f64>().enumerate() {
+                    for (x, y) in read_floats(tensor::<B, 2>(moved.force), "placing")?.into_iter().enumerate() {
                         // What is beyond the backend's float stays where it began.
                         if y.is_finite() {
                             begin[at(x / q, x % q)] = y;

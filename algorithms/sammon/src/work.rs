@@ -1,14 +1,16 @@
 //! A problem on its device, asked from the host: stress, gradient, sums over pairs.
 
 use burn::tensor::{Transaction, ops::FloatTensor};
-use firebox_core::{Context, Error, Result};
+use firebox_core::{
+    Context, Error, Result,
+    tensor::{failed, primitive, read_floats, tensor},
+};
 use rayon::prelude::*;
 
 use crate::{
     SammonOps,
     lbfgs::Function,
     ops::{Forces, MEASURES, Problem, Variant},
-    plan::{float, tensor},
 };
 
 /// A problem and what does not change while it is solved.
@@ -81,11 +83,11 @@ impl<'a, B: SammonOps> Work<'a, B> {
     }
 
     fn embedding(&self, x: &[f64]) -> FloatTensor<B> {
-        float::<B, 2>(x.to_vec(), [self.m, self.n], &self.context.device)
+        primitive::<B, 2>(x.to_vec(), [self.m, self.n], &self.context.device)
     }
 
-    fn failed(&self, what: &str) -> Error {
-        Error::Run { device: B::limits(&self.context.device).device, phase: "mapping".into(), what: what.into() }
+    fn failed(&self, error: impl std::fmt::Display) -> Error {
+        failed(B::limits(&self.context.device).device, "mapping", error)
     }
 
     /// Force-like results on the host: rows of `[k, n]`, and rows of stresses.
@@ -97,7 +99,7 @@ impl<'a, B: SammonOps> Work<'a, B> {
         } else {
             transaction.register(tensor::<B, 2>(forces.stress))
         };
-        let read = transaction.try_execute().map_err(|error| self.failed(&error.to_string()))?;
+        let read = transaction.try_execute().map_err(|error| self.failed(error))?;
         let mut read = read.iter().map(|data| data.iter::<f64>().collect::<Vec<f64>>());
         match (read.next(), read.next()) {
             (Some(force), Some(stress)) => Ok((force, stress)),
@@ -117,7 +119,7 @@ impl<'a, B: SammonOps> Work<'a, B> {
 
     /// The embedding after `steps` steps, and E before each.
     pub(crate) fn steps(&self, x: &[f64], rates: &[f64], steps: usize) -> Result<(Vec<f64>, Vec<f64>)> {
-        let rates = float::<B, 1>(rates.to_vec(), [self.n], &self.context.device);
+        let rates = primitive::<B, 1>(rates.to_vec(), [self.n], &self.context.device);
         let moved = B::sammon_steps(&self.problem, self.embedding(x), rates, steps, self.variant);
         let (x, stresses) = self.fetch(moved, steps)?;
         Ok((x, stresses.chunks(self.n).map(|points| self.stress(points)).collect()))
@@ -127,7 +129,7 @@ impl<'a, B: SammonOps> Work<'a, B> {
     pub(crate) fn measure(&self, x: &[f64]) -> Result<(Sums, Vec<f64>)> {
         let rows = tensor::<B, 2>(B::sammon_measure(&self.problem, self.embedding(x)));
         B::finish(&self.context.device, "measuring")?;
-        let rows: Vec<f64> = rows.into_data().iter::<f64>().collect();
+        let rows = read_floats(rows, "measuring")?;
         if rows.len() != MEASURES * self.n {
             return Err(self.failed("less came back than was asked for"));
         }
@@ -148,6 +150,11 @@ impl<'a, B: SammonOps> Work<'a, B> {
             .map(|(w, mu)| if *w > 0.0 { 0.5 * self.scale / (mu * w) } else { 0.0 });
         let one: Vec<f64> = one.collect();
         one.repeat(self.m)
+    }
+
+    /// By how much rounding of the sums may raise a stress, relatively.
+    pub(crate) fn noise() -> f64 {
+        if Self::wide() { 1e-12 } else { 1e-5 }
     }
 
     /// Whether numbers on the device have 64 bits.

@@ -48,6 +48,9 @@ pub trait Real:
     /// others. Multiplications in f32, as above.
     fn recip_sqrt<I: Isa>(self) -> Self;
 
+    /// [`recip_sqrt`](Self::recip_sqrt) of 16 numbers, as precise.
+    fn recip_sqrts<I: Isa>(x: [Self; 16]) -> [Self; 16];
+
     /// a·b + c, rounded once where the instruction set can, twice where it cannot.
     fn fma<I: Isa>(a: Self, b: Self, c: Self) -> Self;
 
@@ -60,7 +63,7 @@ pub trait Real:
 }
 
 macro_rules! real {
-    ($float:ident, $recip:ident, $recip_sqrt:ident, $polynomial:expr) => {
+    ($float:ident, $recip:ident, $recip_sqrt:ident, $recip_sqrts:ident, $polynomial:expr) => {
         impl Real for $float {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
@@ -95,6 +98,11 @@ macro_rules! real {
             #[inline(always)]
             fn recip_sqrt<I: Isa>(self) -> Self {
                 $recip_sqrt::<I>(self)
+            }
+
+            #[inline(always)]
+            fn recip_sqrts<I: Isa>(x: [Self; 16]) -> [Self; 16] {
+                $recip_sqrts::<I>(x)
             }
 
             #[inline(always)]
@@ -142,8 +150,21 @@ fn recip_f32<I: Isa>(x: f32) -> f32 {
 fn recip_sqrt_f32<I: Isa>(x: f32) -> f32 {
     let y = f32::from_bits(0x5F1F_FFF9u32.wrapping_sub(x.to_bits() >> 1));
     let y = 0.703_952_25 * y * f32::fma::<I>(-(x * y), y, 2.389_244_6);
+    refine_recip_sqrt::<I>(x, y)
+}
+
+#[inline(always)]
+fn refine_recip_sqrt<I: Isa>(x: f32, y: f32) -> f32 {
     let e = f32::fma::<I>(-(x * y), y, 1.0);
     f32::fma::<I>(y * e, f32::fma::<I>(e, 0.375, 0.5), y)
+}
+
+#[inline(always)]
+fn recip_sqrts_f32<I: Isa>(x: [f32; 16]) -> [f32; 16] {
+    match I::estimate_recip_sqrt(x) {
+        Some(y) => std::array::from_fn(|l| refine_recip_sqrt::<I>(x[l], y[l])),
+        None => x.map(recip_sqrt_f32::<I>),
+    }
 }
 
 // In f64 as many digits take twice the multiplications on half the lanes: the instructions are as fast.
@@ -159,16 +180,23 @@ fn recip_sqrt_f64<I: Isa>(x: f64) -> f64 {
     1.0 / x.sqrt()
 }
 
+#[inline(always)]
+fn recip_sqrts_f64<I: Isa>(x: [f64; 16]) -> [f64; 16] {
+    x.map(recip_sqrt_f64::<I>)
+}
+
 real!(
     f32,
     recip_f32,
     recip_sqrt_f32,
+    recip_sqrts_f32,
     [0.000153458, 0.0013399931, 0.009618489, 0.055503286, 0.24022646, std::f32::consts::LN_2, 1.0,]
 );
 real!(
     f64,
     recip_f64,
     recip_sqrt_f64,
+    recip_sqrts_f64,
     [
         4.43528065055777e-10,
         7.074105657504111e-09,

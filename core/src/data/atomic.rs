@@ -154,13 +154,9 @@ fn stage(target: &Path, stream: bool, fill: impl FnOnce(&mut dyn Write) -> io::R
         // What may not be written must not be replaced either; a directory fails here too.
         OpenOptions::new().write(true).open(target)?;
     }
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".firebox-");
-    #[cfg(unix)]
-    let ordinary = std::os::unix::fs::PermissionsExt::from_mode(0o666);
-    #[cfg(unix)]
-    builder.permissions(ordinary);
-    let temporary = builder.tempfile_in(folder(target)).map_err(without_path)?;
+    // Made by hand, so that it has an ordinary file's permissions and an error is the system's own.
+    let create = |path: &Path| OpenOptions::new().write(true).create_new(true).open(path);
+    let temporary = tempfile::Builder::new().prefix(".firebox-").make_in(folder(target), create)?;
     let mut out = BufWriter::new(temporary);
     fill(&mut out)?;
     let file = out.into_inner().map_err(|error| error.into_error())?;
@@ -176,15 +172,6 @@ fn spool(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<Spoo
     let mut out = BufWriter::new(SpooledTempFile::new(MOST));
     fill(&mut out)?;
     out.into_inner().map_err(|error| error.into_error())
-}
-
-/// What the system said, without the temporary file's name, which would only puzzle.
-fn without_path(error: io::Error) -> io::Error {
-    let inner = error.get_ref().and_then(|wrapped| wrapped.source()?.downcast_ref::<io::Error>());
-    match inner.and_then(io::Error::raw_os_error) {
-        Some(code) => io::Error::from_raw_os_error(code),
-        None => error.kind().into(),
-    }
 }
 
 fn copy(mut spool: SpooledTempFile, stream: Stream) -> io::Result<()> {

@@ -6,6 +6,7 @@
 
 mod inverse;
 mod place;
+mod pull;
 mod sampled;
 mod source;
 mod steps;

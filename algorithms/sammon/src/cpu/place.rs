@@ -1,11 +1,11 @@
 //! New points among fixed ones.
 
-use firebox_backends::cpu::{Block, Isa, Level, Loop, Real, sum_lanes};
+use firebox_backends::cpu::{BLOCK, Block, Isa, Level, Loop, Real, sum_lanes};
 use rayon::prelude::*;
 
 use super::{
-    source::columns,
-    terms::{Places, Terms, with_pull},
+    pull::with_pull,
+    terms::{Places, Terms},
 };
 
 /// Steps y ← y + F/Σ μ·w of new points `embedding`, m × q, in place, with 1/δ to the fixed points `inverse`, q × n; e
@@ -86,7 +86,7 @@ impl<E: Real, T: Terms<E>> Loop for Point<'_, E, T> {
                 own[0] = y;
             }
             sums.fill(0.0);
-            all_others::<E, I, T>(terms, &own, 0, fixed, |b| columns(inverse, b), &mut row, &mut sums);
+            all_others::<E, I, T>(terms, &own, 0, fixed, inverse, &mut row, &mut sums);
             *stress = E::from_f64(sums[m]);
             advance(y, &sums, 1.0);
         }
@@ -104,13 +104,13 @@ pub(super) fn all_others<E: Real, I: Isa, T: Terms<E>>(
     own: &[Block<E>],
     lane: usize,
     others: &mut [Block<E>],
-    inverse: impl Fn(usize) -> Block<E>,
+    inverse: &[E],
     row: &mut [Block<E>],
     sums: &mut [f64],
 ) {
     for (p, panel) in others.chunks_mut(PANEL * own.len()).enumerate() {
         row.fill(Block::default());
-        terms.add::<I, false>(own, lane, panel, |b| inverse(p * PANEL + b), row);
+        terms.add::<I, false>(own, lane, panel, &inverse[(p * PANEL * BLOCK).min(inverse.len())..], row);
         for (sum, lanes) in sums.iter_mut().zip(&mut *row) {
             *sum += sum_lanes(&mut lanes.0).into();
         }

@@ -5,8 +5,9 @@ use rayon::prelude::*;
 
 use super::{
     place::advance,
+    pull::with_pull,
     source::{Features, Tile},
-    terms::{Places, Terms, with_pull},
+    terms::{Places, Terms},
 };
 use crate::ops::{Epoch, Metric, partner};
 
@@ -141,7 +142,7 @@ impl<E: Real, T: Terms<E>> Loop for Meeting<'_, E, T> {
                 columns[rows..].fill(Block::default());
                 for (r, inverse) in tile[..height].iter().enumerate() {
                     row.fill(Block::default());
-                    terms.add::<I, true>(places, r, &mut columns, |_| *inverse, &mut row);
+                    terms.add::<I, true>(places, r, &mut columns, &**inverse, &mut row);
                     for (sum, lanes) in sums.iter_mut().zip(&mut row) {
                         sum[r] += sum_lanes(&mut lanes.0).into();
                     }

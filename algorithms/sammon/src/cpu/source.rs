@@ -252,26 +252,12 @@ impl<'a, E: Real> Source<'a, E> {
         }
     }
 
-    /// 1/δ between point `i` and block `b`, from `tile` if it was computed.
+    /// 1/δ between point `i` and the points from block `b` on, those of that block only if they were computed, into `tile`.
     #[inline(always)]
-    pub(super) fn row(&self, i: usize, b: usize, tile: &Tile<E>) -> Block<E> {
+    pub(super) fn row<'b>(&'b self, i: usize, b: usize, tile: &'b Tile<E>) -> &'b [E] {
         match self {
-            Self::Features(_) => tile[i % BLOCK],
-            Self::Inverse(rows) => columns(rows[i], b),
-        }
-    }
-}
-
-/// Block `b` of the columns of a row, padded with zeros.
-#[inline(always)]
-pub(super) fn columns<E: Real>(row: &[E], b: usize) -> Block<E> {
-    let rest = &row[b * BLOCK..];
-    match rest.first_chunk() {
-        Some(&all) => Block(all),
-        None => {
-            let mut block = Block::default();
-            block[..rest.len()].copy_from_slice(rest);
-            block
+            Self::Features(_) => &*tile[i % BLOCK],
+            Self::Inverse(rows) => &rows[i][b * BLOCK..],
         }
     }
 }

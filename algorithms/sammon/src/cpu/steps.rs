@@ -3,9 +3,10 @@
 use firebox_backends::cpu::{Level, Real};
 
 use super::{
+    pull::with_pull,
     source::Source,
     sweep::Sweep,
-    terms::{Measures, Places, with_pull},
+    terms::{Measures, Places},
     variants::{Shared, Shares},
 };
 use crate::ops::{MEASURES, Variant};
@@ -49,18 +50,20 @@ fn with_forces<E: Real + Shared>(
             work(&mut |y, force, stress| shares.forces(level, multiplicity, power, y, force, stress));
         });
     }
-    let mut places = Places::new(embedding, multiplicity);
-    with_pull!(m, power, false, pull => {
-        let mut sweep = Sweep::new(&places, &pull);
-        rayon::scope(|_| work(&mut |y, force, stress| {
-            places.moved(y);
-            sweep.run(level, source, &places, &pull);
-            for (k, out) in force.chunks_exact_mut(n).chain([stress]).enumerate() {
-                for (out, sum) in out.iter_mut().zip(sweep.sum(k)) {
-                    *out = E::from_f64(sum);
+    rayon::scope(|_| {
+        let mut places = Places::new(embedding, multiplicity);
+        with_pull!(m, power, false, pull => {
+            let mut sweep = Sweep::new(&places, &pull);
+            work(&mut |y, force, stress| {
+                places.moved(y);
+                sweep.run(level, source, &places, &pull);
+                for (k, out) in force.chunks_exact_mut(n).chain([stress]).enumerate() {
+                    for (out, sum) in out.iter_mut().zip(sweep.sum(k)) {
+                        *out = E::from_f64(sum);
+                    }
                 }
-            }
-        }));
+            });
+        });
     });
 }
 

@@ -146,7 +146,7 @@ fn panel<E: Real, I: Isa, T: Terms<E>>(
         let strip =
             (first - others.start) * stride..columns.len().min((first - others.start + source.strip()) * stride);
         for (r, row) in rows.chunks_exact_mut(width).take(height).enumerate() {
-            let inverse = |c| source.row(b * BLOCK + r, first + c, tile);
+            let inverse = source.row(b * BLOCK + r, first, tile);
             terms.add::<I, true>(own, r, &mut columns[strip.clone()], inverse, row);
         }
     }

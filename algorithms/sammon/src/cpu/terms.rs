@@ -1,7 +1,5 @@
 //! What a pair adds to the sums of its two points.
 
-use std::array;
-
 use firebox_backends::cpu::{BLOCK, Block, Blocks, Isa, Real};
 use rayon::prelude::*;
 
@@ -68,13 +66,13 @@ pub(super) trait Terms<E: Real>: Sync {
     fn sums(&self) -> usize;
 
     /// Adds the terms of point `lane` of `own` to its sums `row`, lane by lane, and with `BOTH` to those of the others.
-    /// `inverse` gives 1/δ to a block of them, counted from 0.
+    /// `inverse` is 1/δ to each of them; past its end it is 0.
     fn add<I: Isa, const BOTH: bool>(
         &self,
         own: &[Block<E>],
         lane: usize,
         others: &mut [Block<E>],
-        inverse: impl Fn(usize) -> Block<E>,
+        inverse: &[E],
         row: &mut [Block<E>],
     );
 }
@@ -111,7 +109,7 @@ impl<E: Real> Power<E> {
 
     /// Weights from 1/δ; 0 where that is 0.
     #[inline(always)]
-    fn weights(self, inverse: &Block<E>) -> Block<E> {
+    pub(super) fn weights(self, inverse: &Block<E>) -> Block<E> {
         let mut weights = *inverse;
         match self {
             Self::One => {}
@@ -124,157 +122,28 @@ impl<E: Real> Power<E> {
     }
 }
 
-/// F, e and, if asked for, Σ μ·w: m + 1 or m + 2 sums a point. `M` is m, or 0 for any; with `ONE` p = 1. Both known at
-/// compile time cost nothing in the innermost loop.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Pull<E, const M: usize, const ONE: bool> {
-    dimensions: usize,
-    power: Power<E>,
-    weight: bool,
-}
-
-/// Runs `$body` with `$pull` the [`Pull`] that is compiled for a problem.
-macro_rules! with_pull {
-    ($m:expr, $power:expr, $weight:expr, $pull:ident => $body:expr) => {
-        match ($m, $power) {
-            (2, 1.0) => {
-                let $pull = $crate::cpu::terms::Pull::<_, 2, true>::new($m, $power, $weight);
-                $body
-            }
-            (3, 1.0) => {
-                let $pull = $crate::cpu::terms::Pull::<_, 3, true>::new($m, $power, $weight);
-                $body
-            }
-            (_, 1.0) => {
-                let $pull = $crate::cpu::terms::Pull::<_, 0, true>::new($m, $power, $weight);
-                $body
-            }
-            _ => {
-                let $pull = $crate::cpu::terms::Pull::<_, 0, false>::new($m, $power, $weight);
-                $body
-            }
-        }
-    };
-}
-pub(super) use with_pull;
-
-impl<E: Real, const M: usize, const ONE: bool> Pull<E, M, ONE> {
-    pub(super) fn new(dimensions: usize, power: f64, weight: bool) -> Self {
-        assert!(M == 0 || dimensions == M, "dimensions");
-        assert!(!ONE || power == 1.0, "power");
-        Self { dimensions, power: Power::new(power), weight }
-    }
-
-    /// [`Terms::add`] of force and stress for m = `M` > 0.
-    #[inline(always)]
-    fn add_few<I: Isa, const BOTH: bool>(
-        &self,
-        own: &[Block<E>],
-        lane: usize,
-        others: &mut [Block<E>],
-        inverse: impl Fn(usize) -> Block<E>,
-        row: &mut [Block<E>],
-    ) {
-        let width = M + 1 + if BOTH { self.sums() } else { 0 };
-        let y: [E; M] = array::from_fn(|k| own[k][lane]);
-        let mu = own[M][lane];
-        // Copies: the compiler knows that they are apart from all else.
-        let mut force: [Block<E>; M] = array::from_fn(|k| row[k]);
-        let mut stress = row[M];
-        for (b, others) in others.chunks_exact_mut(width).enumerate() {
-            let inverse = inverse(b);
-            let others = &mut others[..if BOTH { 2 * M + 2 } else { M + 1 }];
-            for l in 0..BLOCK {
-                let t: [E; M] = array::from_fn(|k| y[k] - others[k][l]);
-                let mut square = E::ZERO;
-                for t in t {
-                    square = E::fma::<I>(t, t, square);
-                }
-                let (pull, term) = pair::<E, I, ONE>(square, inverse[l], E::ZERO);
-                let by_row = pull * others[M][l];
-                for k in 0..M {
-                    force[k][l] = E::fma::<I>(by_row, t[k], force[k][l]);
-                }
-                stress[l] = E::fma::<I>(term, others[M][l], stress[l]);
-                if BOTH {
-                    let by_column = -pull * mu;
-                    for k in 0..M {
-                        others[M + 1 + k][l] = E::fma::<I>(by_column, t[k], others[M + 1 + k][l]);
-                    }
-                    others[2 * M + 1][l] = E::fma::<I>(term, mu, others[2 * M + 1][l]);
-                }
-            }
-        }
-        row[..M].copy_from_slice(&force);
-        row[M] = stress;
-    }
-
-    /// [`Terms::add`] of force and stress for any m, dimension by dimension.
-    #[inline(always)]
-    fn add_many<I: Isa, const BOTH: bool>(
-        &self,
-        own: &[Block<E>],
-        lane: usize,
-        others: &mut [Block<E>],
-        inverse: impl Fn(usize) -> Block<E>,
-        row: &mut [Block<E>],
-    ) {
-        let m = self.dimensions;
-        let mu = own[m][lane];
-        let width = m + 1 + if BOTH { self.sums() } else { 0 };
-        for (b, others) in others.chunks_exact_mut(width).enumerate() {
-            let inverse = inverse(b);
-            let weights = if ONE { Block::default() } else { self.power.weights(&inverse) };
-            let others_mu = others[m];
-            let mut squares = squares::<E, I>(&own[..m], lane, others);
-            let mut terms = Block::default();
-            for l in 0..BLOCK {
-                (squares[l], terms[l]) = pair::<E, I, ONE>(squares[l], inverse[l], weights[l]);
-            }
-            let pulls = squares;
-            for k in 0..m {
-                let mut push = Block::default();
-                for l in 0..BLOCK {
-                    push[l] = pulls[l] * (own[k][lane] - others[k][l]);
-                }
-                add::<E, I>(&push, &others_mu, &mut row[k]);
-                if BOTH {
-                    add::<E, I>(&push, &Block([-mu; BLOCK]), &mut others[m + 1 + k]);
-                }
-            }
-            add::<E, I>(&terms, &others_mu, &mut row[m]);
-            if BOTH {
-                add::<E, I>(&terms, &Block([mu; BLOCK]), &mut others[2 * m + 1]);
-            }
-        }
-    }
-}
-
-/// Force without the difference of places, and stress, of a pair from |y_i − y_j|², 1/δ and w.
-///
-/// The force is w·(δ/d − 1)·(y_i − y_j); for p = 1, where w·δ = 1, (1/d − 1/δ)·(y_i − y_j).
+/// Block `b` of a row where it is, or padded with zeros in `rest`.
 #[inline(always)]
-pub(super) fn pair<E: Real, I: Isa, const ONE: bool>(square: E, r: E, weight: E) -> (E, E) {
-    // Coincident points pull each other by a large number times 0.
-    let square = if square > E::MIN_POSITIVE { square } else { E::MIN_POSITIVE };
-    let closeness = square.recip_sqrt::<I>();
-    let distance = square * closeness;
-    let there = r > E::ZERO;
-    let inverse = r.recip::<I>();
-    let source = if there { inverse } else { E::ZERO };
-    if ONE {
-        let miss = E::fma::<I>(-distance, r, E::ONE);
-        let pull = closeness - r;
-        (if there { pull } else { E::ZERO }, source * miss * miss)
-    } else {
-        let miss = source - distance;
-        (weight * E::fma::<I>(source, closeness, -E::ONE), weight * miss * miss)
+pub(super) fn columns<'a, E: Real>(row: &'a [E], b: usize, rest: &'a mut Block<E>) -> &'a [E; BLOCK] {
+    let row = &row[(b * BLOCK).min(row.len())..];
+    match row.first_chunk() {
+        Some(all) => all,
+        None => {
+            rest[..row.len()].copy_from_slice(row);
+            rest
+        }
     }
+}
+
+/// A copy of the same.
+#[inline(always)]
+pub(super) fn copied<E: Real>(row: &[E], b: usize) -> Block<E> {
+    Block(*columns(row, b, &mut Block::default()))
 }
 
 /// Σ_k (own_k − others_k)² for point `lane`.
 #[inline(always)]
-fn squares<E: Real, I: Isa>(own: &[Block<E>], lane: usize, others: &[Block<E>]) -> Block<E> {
+pub(super) fn squares<E: Real, I: Isa>(own: &[Block<E>], lane: usize, others: &[Block<E>]) -> Block<E> {
     let mut squares = Block::default();
     for (own, others) in own.iter().zip(others) {
         for l in 0..BLOCK {
@@ -287,42 +156,9 @@ fn squares<E: Real, I: Isa>(own: &[Block<E>], lane: usize, others: &[Block<E>]) 
 
 /// sum += terms·factors.
 #[inline(always)]
-fn add<E: Real, I: Isa>(terms: &Block<E>, factors: &Block<E>, sum: &mut Block<E>) {
+pub(super) fn add<E: Real, I: Isa>(terms: &Block<E>, factors: &Block<E>, sum: &mut Block<E>) {
     for l in 0..BLOCK {
         sum[l] = E::fma::<I>(terms[l], factors[l], sum[l]);
-    }
-}
-
-impl<E: Real, const M: usize, const ONE: bool> Terms<E> for Pull<E, M, ONE> {
-    fn sums(&self) -> usize {
-        self.dimensions + 1 + usize::from(self.weight)
-    }
-
-    #[inline(always)]
-    fn add<I: Isa, const BOTH: bool>(
-        &self,
-        own: &[Block<E>],
-        lane: usize,
-        others: &mut [Block<E>],
-        inverse: impl Fn(usize) -> Block<E>,
-        row: &mut [Block<E>],
-    ) {
-        if M > 0 {
-            self.add_few::<I, BOTH>(own, lane, others, &inverse, row);
-        } else {
-            self.add_many::<I, BOTH>(own, lane, others, &inverse, row);
-        }
-        if self.weight {
-            let m = self.dimensions;
-            let width = m + 1 + if BOTH { self.sums() } else { 0 };
-            for (b, others) in others.chunks_exact_mut(width).enumerate() {
-                let weights = self.power.weights(&inverse(b));
-                add::<E, I>(&weights, &others[m], &mut row[m + 1]);
-                if BOTH {
-                    add::<E, I>(&weights, &Block([own[m][lane]; BLOCK]), &mut others[2 * m + 2]);
-                }
-            }
-        }
     }
 }
 
@@ -347,13 +183,13 @@ impl<E: Real> Terms<E> for Measures<E> {
         own: &[Block<E>],
         lane: usize,
         others: &mut [Block<E>],
-        inverse: impl Fn(usize) -> Block<E>,
+        inverse: &[E],
         row: &mut [Block<E>],
     ) {
         let m = own.len() - 1;
         let width = m + 1 + if BOTH { MEASURES } else { 0 };
         for (b, others) in others.chunks_exact_mut(width).enumerate() {
-            let inverse = inverse(b);
+            let inverse = copied(inverse, b);
             let weights = self.0.weights(&inverse);
             let squares = squares::<E, I>(&own[..m], lane, others);
             let mut terms = [Block::<E>::default(); MEASURES];

@@ -11,8 +11,9 @@ use rayon::prelude::*;
 
 use super::{
     place::all_others,
+    pull::{pair, with_pull},
     source::{Absolute, Dimension, Source, Square, Tile},
-    terms::{Places, Power, Terms, pair, with_pull},
+    terms::{Places, Power, Terms},
 };
 use crate::ops::{Metric, Variant};
 
@@ -247,7 +248,7 @@ impl<E: Real, T: Terms<E>> Loop for Columns<'_, E, T> {
         for (c, others) in others.chunks_exact_mut(places.0.rows()).enumerate() {
             source.prepare::<I>(b, c, &mut tile);
             for (r, totals) in totals.chunks_exact_mut(width).enumerate() {
-                let inverse = |_| source.row(b * BLOCK + r, c, &tile);
+                let inverse = source.row(b * BLOCK + r, c, &tile);
                 all_others::<E, I, T>(terms, places.0.block(b), r, others, inverse, &mut row, totals);
             }
         }

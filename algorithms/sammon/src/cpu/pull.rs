@@ -1,0 +1,233 @@
+//! What a pair adds to force and stress.
+
+use std::array;
+
+use firebox_backends::cpu::{BLOCK, Block, Isa, Real};
+
+use super::terms::{Power, Terms, add, columns, copied, squares};
+
+/// F, e and, if asked for, Σ μ·w: m + 1 or m + 2 sums a point. `M` is m, or 0 for any; with `ONE` p = 1. Both known at
+/// compile time cost nothing in the innermost loop.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pull<E, const M: usize, const ONE: bool> {
+    dimensions: usize,
+    power: Power<E>,
+    weight: bool,
+}
+
+/// Runs `$body` with `$pull` the [`Pull`] that is compiled for a problem.
+macro_rules! with_pull {
+    ($m:expr, $power:expr, $weight:expr, $pull:ident => $body:expr) => {
+        match ($m, $power) {
+            (2, 1.0) => {
+                let $pull = $crate::cpu::pull::Pull::<_, 2, true>::new($m, $power, $weight);
+                $body
+            }
+            (3, 1.0) => {
+                let $pull = $crate::cpu::pull::Pull::<_, 3, true>::new($m, $power, $weight);
+                $body
+            }
+            (_, 1.0) => {
+                let $pull = $crate::cpu::pull::Pull::<_, 0, true>::new($m, $power, $weight);
+                $body
+            }
+            _ => {
+                let $pull = $crate::cpu::pull::Pull::<_, 0, false>::new($m, $power, $weight);
+                $body
+            }
+        }
+    };
+}
+pub(super) use with_pull;
+
+/// Numbers of a block that are worked on at once.
+const LANES: usize = 16;
+
+impl<E: Real, const M: usize, const ONE: bool> Pull<E, M, ONE> {
+    pub(super) fn new(dimensions: usize, power: f64, weight: bool) -> Self {
+        assert!(M == 0 || dimensions == M, "dimensions");
+        assert!(!ONE || power == 1.0, "power");
+        Self { dimensions, power: Power::new(power), weight }
+    }
+
+    /// [`Terms::add`] of force and stress for m = `M` > 0 and p = 1.
+    #[inline(always)]
+    fn add_few<I: Isa, const BOTH: bool>(
+        &self,
+        own: &[Block<E>],
+        lane: usize,
+        others: &mut [Block<E>],
+        inverse: &[E],
+        row: &mut [Block<E>],
+    ) {
+        let width = M + 1 + if BOTH { self.sums() } else { 0 };
+        let y: [E; M] = array::from_fn(|k| own[k][lane]);
+        let mu = own[M][lane];
+        // So few lanes that all sums of the point stay in registers.
+        let mut force = [[E::ZERO; LANES]; M];
+        let mut stress = [E::ZERO; LANES];
+        for (b, others) in others.chunks_exact_mut(width).enumerate() {
+            let others = &mut others[..if BOTH { 2 * M + 2 } else { M + 1 }];
+            let mut rest = Block::default();
+            let inverse = columns(inverse, b, &mut rest);
+            for first in (0..BLOCK).step_by(LANES) {
+                let mut t = [[E::ZERO; LANES]; M];
+                let mut square = [E::ZERO; LANES];
+                for k in 0..M {
+                    for l in 0..LANES {
+                        t[k][l] = y[k] - others[k][first + l];
+                        square[l] = E::fma::<I>(t[k][l], t[k][l], square[l]);
+                    }
+                }
+                let r: [E; LANES] = array::from_fn(|l| inverse[first + l]);
+                let (pull, term) = pairs::<E, I>(square, r);
+                for k in 0..M {
+                    for l in 0..LANES {
+                        force[k][l] = E::fma::<I>(pull[l] * others[M][first + l], t[k][l], force[k][l]);
+                    }
+                }
+                for l in 0..LANES {
+                    stress[l] = E::fma::<I>(term[l], others[M][first + l], stress[l]);
+                }
+                if BOTH {
+                    for k in 0..M {
+                        for l in 0..LANES {
+                            let sum = &mut others[M + 1 + k][first + l];
+                            *sum = E::fma::<I>(-pull[l] * mu, t[k][l], *sum);
+                        }
+                    }
+                    for l in 0..LANES {
+                        let sum = &mut others[2 * M + 1][first + l];
+                        *sum = E::fma::<I>(term[l], mu, *sum);
+                    }
+                }
+            }
+        }
+        for k in 0..M {
+            for l in 0..LANES {
+                row[k][l] = row[k][l] + force[k][l];
+            }
+        }
+        for l in 0..LANES {
+            row[M][l] = row[M][l] + stress[l];
+        }
+    }
+
+    /// [`Terms::add`] of force and stress for any m, dimension by dimension.
+    #[inline(always)]
+    fn add_many<I: Isa, const BOTH: bool>(
+        &self,
+        own: &[Block<E>],
+        lane: usize,
+        others: &mut [Block<E>],
+        inverse: &[E],
+        row: &mut [Block<E>],
+    ) {
+        let m = self.dimensions;
+        let mu = own[m][lane];
+        let width = m + 1 + if BOTH { self.sums() } else { 0 };
+        for (b, others) in others.chunks_exact_mut(width).enumerate() {
+            let inverse = copied(inverse, b);
+            let weights = if ONE { Block::default() } else { self.power.weights(&inverse) };
+            let others_mu = others[m];
+            let mut squares = squares::<E, I>(&own[..m], lane, others);
+            let mut terms = Block::default();
+            for l in 0..BLOCK {
+                (squares[l], terms[l]) = pair::<E, I, ONE>(squares[l], inverse[l], weights[l]);
+            }
+            let pulls = squares;
+            for k in 0..m {
+                let mut push = Block::default();
+                for l in 0..BLOCK {
+                    push[l] = pulls[l] * (own[k][lane] - others[k][l]);
+                }
+                add::<E, I>(&push, &others_mu, &mut row[k]);
+                if BOTH {
+                    add::<E, I>(&push, &Block([-mu; BLOCK]), &mut others[m + 1 + k]);
+                }
+            }
+            add::<E, I>(&terms, &others_mu, &mut row[m]);
+            if BOTH {
+                add::<E, I>(&terms, &Block([mu; BLOCK]), &mut others[2 * m + 1]);
+            }
+        }
+    }
+}
+
+/// [`pair`] of [`LANES`] pairs at once, for p = 1: 1/√ of d/δ gives both 1/d and δ. Where r is 0 all comes out as 0.
+#[inline(always)]
+fn pairs<E: Real, I: Isa>(square: [E; LANES], r: [E; LANES]) -> ([E; LANES], [E; LANES]) {
+    let (mut pull, mut term) = ([E::ZERO; LANES], [E::ZERO; LANES]);
+    let (mut square, mut ratio) = (square, [E::ZERO; LANES]);
+    // Coincident points pull each other by a large number times 0; their ratio to δ is to be no denormal number either.
+    let least = E::from_f64(E::MIN_POSITIVE.into() * f64::from(1u32 << 30));
+    for l in 0..LANES {
+        square[l] = if square[l] > least { square[l] } else { least };
+        let to_source = square[l] * (r[l] * r[l]);
+        ratio[l] = if to_source > E::MIN_POSITIVE { to_source } else { E::MIN_POSITIVE };
+    }
+    let inverse = E::recip_sqrts::<I>(ratio);
+    for l in 0..LANES {
+        let closeness = inverse[l] * r[l];
+        let source = closeness * (square[l] * inverse[l]);
+        let miss = E::fma::<I>(-ratio[l], inverse[l], E::ONE);
+        pull[l] = closeness - r[l];
+        term[l] = source * miss * miss;
+    }
+    (pull, term)
+}
+
+/// Force without the difference of places, and stress, of a pair from |y_i − y_j|², 1/δ and w.
+///
+/// The force is w·(δ/d − 1)·(y_i − y_j); for p = 1, where w·δ = 1, (1/d − 1/δ)·(y_i − y_j).
+#[inline(always)]
+pub(super) fn pair<E: Real, I: Isa, const ONE: bool>(square: E, r: E, weight: E) -> (E, E) {
+    // Coincident points pull each other by a large number times 0.
+    let square = if square > E::MIN_POSITIVE { square } else { E::MIN_POSITIVE };
+    let closeness = square.recip_sqrt::<I>();
+    let distance = square * closeness;
+    let there = r > E::ZERO;
+    let inverse = r.recip::<I>();
+    let source = if there { inverse } else { E::ZERO };
+    if ONE {
+        let miss = E::fma::<I>(-distance, r, E::ONE);
+        let pull = closeness - r;
+        (if there { pull } else { E::ZERO }, source * miss * miss)
+    } else {
+        let miss = source - distance;
+        (weight * E::fma::<I>(source, closeness, -E::ONE), weight * miss * miss)
+    }
+}
+
+impl<E: Real, const M: usize, const ONE: bool> Terms<E> for Pull<E, M, ONE> {
+    fn sums(&self) -> usize {
+        self.dimensions + 1 + usize::from(self.weight)
+    }
+
+    #[inline(always)]
+    fn add<I: Isa, const BOTH: bool>(
+        &self,
+        own: &[Block<E>],
+        lane: usize,
+        others: &mut [Block<E>],
+        inverse: &[E],
+        row: &mut [Block<E>],
+    ) {
+        if M > 0 {
+            self.add_few::<I, BOTH>(own, lane, others, inverse, row);
+        } else {
+            self.add_many::<I, BOTH>(own, lane, others, inverse, row);
+        }
+        if self.weight {
+            let m = self.dimensions;
+            let width = m + 1 + if BOTH { self.sums() } else { 0 };
+            for (b, others) in others.chunks_exact_mut(width).enumerate() {
+                let weights = self.power.weights(&copied(inverse, b));
+                add::<E, I>(&weights, &others[m], &mut row[m + 1]);
+                if BOTH {
+                    add::<E, I>(&weights, &Block([own[m][lane]; BLOCK]), &mut others[2 * m + 2]);
+                }
+            }
+        }
+    }
+}

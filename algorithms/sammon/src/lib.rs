@@ -19,6 +19,8 @@ mod place;
 mod plan;
 pub mod plugin;
 mod quality;
+#[cfg(test)]
+mod quality_tests;
 pub mod reference;
 mod run;
 mod sampled;

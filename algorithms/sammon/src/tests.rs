@@ -10,14 +10,13 @@ use firebox_core::{Algorithm, Context, Error, Observer, Result, data::Points, ra
 
 use crate::{
     Checkpoints, Distances, Embedding, Memory, Metric, SammonConfig, SammonInput, Solver, Start, Step, Stop, Variant,
-    input::{Data, Host, Prepared, distance},
-    lbfgs::{Function, Lbfgs},
+    input::{Data, Prepared, distance},
+    lbfgs::Function,
     plan::Plan,
     work::Work,
 };
 
 type Wide = NdArray<f64>;
-type Narrow = NdArray<f32>;
 
 fn cloud(n: usize, d: usize, seed: u64) -> Points {
     let mut random = Random::new(seed, 9);
@@ -157,7 +156,11 @@ fn the_papers_step_means_the_same_in_any_unit() {
 fn a_step_too_long_is_no_harm() {
     let config = SammonConfig::new(2).with_solver(Solver::Gd).with_step(Step::Mu(1e9));
     let found = map(&config, cloud(30, 3, 3)).unwrap();
-    assert!(found.stress.is_finite() && found.coordinates.iter().all(|x| x.is_finite()));
+    assert!(found.stress <= found.stress_start && found.coordinates.iter().all(|x| x.is_finite()));
+    // It is no convergence, though ten iterations no longer lower the stress.
+    assert_eq!(found.stop, Stop::Diverged);
+    let plain = SammonConfig::new(2).with_solver(Solver::Jacobi).with_step(Step::Alpha(1.9));
+    assert_eq!(map(&plain, cloud(30, 6, 3)).unwrap().stop, Stop::Diverged);
 }
 
 #[test]
@@ -294,7 +297,7 @@ fn a_run_goes_on_to_the_same_bits() {
         base.clone().with_memory(Memory::Sampled).with_epochs(60),
     ] {
         let whole = map(&config, points.clone()).unwrap();
-        for looks in [1, 4, 9] {
+        for looks in [1, 4, 5, 6, 9] {
             let _ = std::fs::remove_file(&file);
             let checkpoints = Checkpoints { file: Some(file.clone()), ..Checkpoints::default() };
             let observed = context().observer(Arc::new(Impatient(AtomicUsize::new(looks))));
@@ -368,66 +371,4 @@ fn a_start_can_be_given() {
     assert!((found.stress_start - first.stress).abs() < 1e-9);
     assert!(map(&config, points.clone()).is_err());
     assert!(map(&config, SammonInput::from(points).starting_at(vec![0.0; 3])).is_err());
-}
-
-/// f64 L-BFGS from the same start, its forces in plain loops.
-struct Plain {
-    deltas: Vec<f64>,
-    n: usize,
-    m: usize,
-    scale: f64,
-}
-
-impl Function for Plain {
-    fn evaluate(&mut self, x: &[f64]) -> Result<(f64, Vec<f64>)> {
-        let (n, m) = (self.n, self.m);
-        let (mut value, mut gradient) = (0.0, vec![0.0; n * m]);
-        for i in 0..n {
-            for j in 0..i {
-                let delta = self.deltas[i * n + j];
-                let d = (0..m).map(|k| (x[k * n + i] - x[k * n + j]).powi(2)).sum::<f64>().sqrt();
-                value += (delta - d).powi(2) / (delta * self.scale);
-                let pull = 2.0 * (d - delta) / (delta * d * self.scale);
-                for k in 0..m {
-                    let by = pull * (x[k * n + i] - x[k * n + j]);
-                    gradient[k * n + i] += by;
-                    gradient[k * n + j] -= by;
-                }
-            }
-        }
-        Ok((value, gradient))
-    }
-}
-
-fn no_worse_than_f64(points: Points, m: usize) {
-    let prepared = Prepared::new(Data::Features(points.clone()), Metric::Euclidean, false).unwrap();
-    let n = prepared.len();
-    let Host::Features { values, d, .. } = &prepared.host else { panic!() };
-    let row = |i: usize| &values[i * d..(i + 1) * d];
-    let deltas: Vec<f64> = (0..n * n).map(|at| distance(row(at / n), row(at % n), Metric::Euclidean)).collect();
-    let scale = deltas.iter().sum::<f64>() / 2.0;
-    let mut function = Plain { deltas, n, m, scale };
-    let x = crate::start::principal(&prepared, m).unwrap();
-    let mut reference = Lbfgs::new(&mut function, x).unwrap();
-    let diagonal = vec![0.5 * scale / n as f64; n * m];
-    for _ in 0..150 {
-        reference.advance(&mut function, &diagonal).unwrap();
-    }
-    let context = Context::<Narrow>::new(Default::default());
-    let found = SammonConfig::new(m).init().unwrap().run(points.into(), &context).unwrap();
-    assert!(found.stress <= 1.005 * reference.value(), "{} {}", found.stress, reference.value());
-}
-
-#[test]
-fn uniform_points_map_as_well_as_in_f64() {
-    let mut random = Random::new(1, 1);
-    no_worse_than_f64(Points::new((0..300 * 200).map(|_| random.uniform(0.0, 255.0)).collect(), 200).unwrap(), 3);
-}
-
-#[test]
-fn clusters_map_as_well_as_in_f64() {
-    let mut random = Random::new(2, 1);
-    let centres: Vec<f64> = (0..500).map(|_| random.uniform(-10.0, 10.0)).collect();
-    let values = (0..300 * 50).map(|at| centres[at / 50 % 10 * 50 + at % 50] + random.normal());
-    no_worse_than_f64(Points::new(values.collect(), 50).unwrap(), 2);
 }

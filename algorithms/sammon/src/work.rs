@@ -76,8 +76,10 @@ impl<'a, B: SammonOps> Work<'a, B> {
         work.weights = weights;
         work.scale = sums.source;
         if !(sums.source > 0.0 && sums.source.is_finite()) {
-            let what = "no two points have a distance that the weights can be made of";
-            return Err(Error::input(what, "give points that differ by more than their precision"));
+            let what = "no weights can be made of these distances: their sizes lie too far apart, or are all 0 in the precision";
+            let help =
+                "give points that differ by more than their precision, or leave out those that are beyond all others";
+            return Err(Error::input(what, help));
         }
         Ok((work, sums))
     }

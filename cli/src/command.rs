@@ -19,7 +19,7 @@ Exit codes: 0 done, 1 the run failed, 2 usage or bad input (nothing was computed
 
 /// The whole command line of `program`.
 pub(crate) fn root(program: &dyn Program) -> Command {
-    let plugins = program.plugins();
+    let plugins = program.listing();
     let algorithms = plugins.iter().map(|plugin| algorithm(plugin.command()));
     Command::new(program.name())
         .version(env!("CARGO_PKG_VERSION"))

@@ -17,9 +17,14 @@ pub trait Registry<B: Backend> {
 
 /// Algorithms on every backend that is compiled in, and the program's name. [`firebox!`](crate::firebox) and
 /// [`algorithms!`](crate::algorithms) write it.
-pub trait Program: Registry<Listing> {
+///
+/// Nothing here is generic, on purpose: who only calls it compiles no algorithm again.
+pub trait Program {
     /// The program's name.
     fn name(&self) -> &'static str;
+
+    /// One plugin an algorithm, in the order of `--help`, to be asked what it is like.
+    fn listing(&self) -> Vec<Box<dyn Plugin<Listing>>>;
 
     /// Runs `job` on the backend of `device`.
     fn dispatch(&self, device: &Device, job: Job<'_>) -> Result<Option<Outcome>>;
@@ -48,6 +53,10 @@ macro_rules! algorithms {
         impl $crate::Program for $name {
             fn name(&self) -> &'static str {
                 ::std::option_env!("CARGO_BIN_NAME").unwrap_or("firebox")
+            }
+
+            fn listing(&self) -> ::std::vec::Vec<::std::boxed::Box<dyn $crate::Plugin<$crate::Listing>>> {
+                $crate::Registry::plugins(self)
             }
 
             fn dispatch(

@@ -25,7 +25,7 @@ pub(crate) fn run(program: &dyn Program, name: &str, args: &ArgMatches) -> Resul
     let (compute, voice) = (Compute::from_arg_matches(args)?, Voice::from_arg_matches(args)?);
     let output = Output::from_arg_matches(args)?;
     voice.start();
-    let plugin = job::find(program.plugins(), name)?;
+    let plugin = job::find(program.listing(), name)?;
     output::check(&output, &plugin.files(args), &plugin.pictures(args), &plugin.checkpoints(args))?;
     let device = Device::find(compute.backend, compute.precision)?;
     tracing::info!(backend = device.backend(), ?device, precision = %compute.precision, "device found");

@@ -13,9 +13,30 @@ use firebox_backends::{
 };
 use libtest_mimic::{Arguments, Failed, Trial};
 
+/// The shapes that a backend is tried on.
+#[derive(Debug, Clone, Copy)]
+struct Share {
+    /// Those with at least as many points.
+    least: usize,
+    /// One in so many of them.
+    every: usize,
+    /// A CPU in disguise. It takes up to half a minute to compile one of the kernels that are unrolled most, and there
+    /// is one for every metric, dimension and power: so operations take turns at the shapes, another one each seed.
+    software: bool,
+}
+
+impl Share {
+    /// How many operations take turns at a shape, if so many do where kernels are slow to compile.
+    fn turns(self, software: usize) -> usize {
+        if self.software { software } else { 1 }
+    }
+}
+
+const ALL: Share = Share { least: 0, every: 1, software: false };
+
 /// Behind fusion the same kernels run as without, so one shape in four shows that they are reached. CubeCL's CUDA has no
 /// empty buffers, so nothing is tried without points there; the algorithms never ask for it.
-const FUSED: (usize, usize) = (1, 4);
+const FUSED: Share = Share { least: 1, every: 4, software: false };
 
 fn main() {
     let mut arguments = Arguments::from_args();
@@ -37,30 +58,32 @@ fn main() {
         ("cuda", Choice::Cuda(None), Precision::F32),
         ("cuda f64", Choice::Cuda(None), Precision::F64),
     ] {
-        match (Device::find(choice, precision), precision) {
+        let found = Device::find(choice, precision);
+        let software = found.as_ref().is_ok_and(Device::is_software);
+        match (found, precision) {
             (Ok(Device::NdArray(device)), Precision::F32) => {
-                trials.extend(plan::<NdArray<f32>>(name, &device, seed, Bodies::Backend, (0, 1)));
-                trials.extend(plan::<NdArray<f32>>(name, &device, seed, Bodies::TensorOperations, (0, 1)));
+                trials.extend(plan::<NdArray<f32>>(name, &device, seed, Bodies::Backend, ALL));
+                trials.extend(plan::<NdArray<f32>>(name, &device, seed, Bodies::TensorOperations, ALL));
             }
             (Ok(Device::NdArray(device)), Precision::F64) => {
-                trials.extend(plan::<NdArray<f64>>(name, &device, seed, Bodies::Backend, (0, 1)));
+                trials.extend(plan::<NdArray<f64>>(name, &device, seed, Bodies::Backend, ALL));
             }
             (Ok(Device::Wgpu(device)), _) => {
-                trials.extend(plan::<Wgpu<f32>>(name, &device, seed, Bodies::Backend, (0, 1)));
+                trials.extend(plan::<Wgpu<f32>>(name, &device, seed, Bodies::Backend, Share { software, ..ALL }));
                 // As Burn has it, fusion in front; the default bodies too, which run there as anywhere.
-                let name = "wgpu with fusion";
-                trials.extend(plan::<Fusion<Wgpu<f32>>>(name, &device, seed, Bodies::Backend, FUSED));
-                trials.extend(plan::<Fusion<Wgpu<f32>>>(name, &device, seed, Bodies::TensorOperations, FUSED));
+                let (name, share) = ("wgpu with fusion", Share { software, ..FUSED });
+                trials.extend(plan::<Fusion<Wgpu<f32>>>(name, &device, seed, Bodies::Backend, share));
+                trials.extend(plan::<Fusion<Wgpu<f32>>>(name, &device, seed, Bodies::TensorOperations, share));
             }
             (Ok(Device::Cuda(device)), Precision::F32) => {
-                trials.extend(plan::<Cuda<f32>>(name, &device, seed, Bodies::Backend, (1, 1)));
+                trials.extend(plan::<Cuda<f32>>(name, &device, seed, Bodies::Backend, Share { least: 1, ..ALL }));
                 // As Burn has it, fusion in front; the default bodies too, which run there as anywhere.
                 let name = "cuda with fusion";
                 trials.extend(plan::<Fusion<Cuda<f32>>>(name, &device, seed, Bodies::Backend, FUSED));
                 trials.extend(plan::<Fusion<Cuda<f32>>>(name, &device, seed, Bodies::TensorOperations, FUSED));
             }
             (Ok(Device::Cuda(device)), Precision::F64) => {
-                trials.extend(plan::<Cuda<f64>>(name, &device, seed, Bodies::Backend, (1, 1)));
+                trials.extend(plan::<Cuda<f64>>(name, &device, seed, Bodies::Backend, Share { least: 1, ..ALL }));
             }
             (Ok(_), _) => {}
             (Err(error), _) => {
@@ -84,23 +107,22 @@ enum Bodies {
     TensorOperations,
 }
 
-/// Makes `plan` from a name, a crate with `cases`, and a trait of operations for each algorithm.
+/// Makes `plan` from a name, a crate with `cases`, a trait of operations, and the number of operations that take turns
+/// at a shape where kernels are slow to compile, for each algorithm.
 macro_rules! algorithms {
-    ($($algorithm:ident: $krate:ident::$ops:ident),+ $(,)?) => {
+    ($($algorithm:ident: $krate:ident::$ops:ident, $turns:literal);+ $(;)?) => {
         /// The operations of all algorithms.
         trait Operations: $($krate::$ops +)+ {}
 
         impl<B: $($krate::$ops +)+> Operations for B {}
 
         /// A test for every operation and shape of every algorithm on one backend.
-        ///
-        /// One in `every` shapes is taken, of those with at least `least` points.
         fn plan<B: Operations>(
             backend: &'static str,
             device: &B::Device,
             seed: u64,
             bodies: Bodies,
-            (least, every): (usize, usize),
+            share: Share,
         ) -> Vec<Trial> {
             let mut trials = Vec::new();
             $({
@@ -109,8 +131,11 @@ macro_rules! algorithms {
                     Bodies::Backend => Suite::<B>::backend,
                     Bodies::TensorOperations => Suite::<B>::tensor_operations,
                 };
-                for (k, shape) in shapes().into_iter().enumerate().filter(|(_, shape)| shape.n >= least).step_by(every) {
-                    for case in cases::<B>(device) {
+                let turns = share.turns($turns);
+                let shapes = shapes().into_iter().enumerate().filter(|(_, shape)| shape.n >= share.least);
+                for (k, shape) in shapes.step_by(share.every) {
+                    let cases = cases::<B>(device).into_iter().enumerate();
+                    for (_, case) in cases.filter(|(c, _)| (c + k + seed as usize).is_multiple_of(turns)) {
                         let (device, suite) = (device.clone(), suite());
                         let name =
                             format!("{}/{backend}/{}/{}/{shape}", stringify!($algorithm), suite.name, case.name);
@@ -128,6 +153,6 @@ macro_rules! algorithms {
 }
 
 algorithms! {
-    ocnn: firebox_ocnn::OcnnOps,
-    sammon: firebox_sammon::SammonOps,
+    ocnn: firebox_ocnn::OcnnOps, 1;
+    sammon: firebox_sammon::SammonOps, 3;
 }

@@ -33,7 +33,7 @@ enum Part {
     Table2,
     /// Table 3: the error before and after
     Table3,
-    /// One iteration, distances cached and recomputed
+    /// One iteration and one evaluation, distances cached and recomputed
     Steps,
 }
 
@@ -57,6 +57,15 @@ struct BenchArgs {
     /// How often each figure is measured; the median is given
     #[arg(long, value_name = "R", default_value_t = 3)]
     repeats: usize,
+}
+
+/// What is timed by itself.
+#[derive(Debug, Clone, Copy)]
+enum Work {
+    /// Steps that follow each other, as gradient descent takes them
+    Steps,
+    /// Force and stress at a place that comes from the host, as L-BFGS asks for them
+    Forces,
 }
 
 impl<B: SammonOps> Bench<B> for SammonBench {
@@ -229,32 +238,37 @@ impl<B: SammonOps> Measure<'_, B> {
         for &n in sizes.iter().filter(|&&n| n <= self.args.max_points) {
             let data = Data::Features(points(n, d, self.context.seed)?);
             let prepared = Prepared::new(data, Metric::Euclidean, false)?;
-            for (mode, case) in [
-                (Memory::Cached, "sammon iteration, cached"),
-                (Memory::CachedF16, "sammon iteration, cached in f16"),
-                (Memory::Recomputed, "sammon iteration, recomputed"),
-            ] {
-                match self.one_step(&prepared, mode, case, vec![n, d, m]) {
-                    // Nothing of this kind is kept in f16 here.
-                    Err(Error::Config { field: "memory", .. }) if mode == Memory::CachedF16 => {}
-                    measured => rows.add(measured)?,
+            for (mode, kept) in
+                [(Memory::Cached, "cached"), (Memory::CachedF16, "cached in f16"), (Memory::Recomputed, "recomputed")]
+            {
+                for (work, what) in [(Work::Steps, "iteration"), (Work::Forces, "evaluation")] {
+                    match self.one(work, &prepared, mode, &format!("sammon {what}, {kept}"), vec![n, d, m]) {
+                        // Nothing of this kind is kept in f16 here.
+                        Err(Error::Config { field: "memory", .. }) if mode == Memory::CachedF16 => {}
+                        measured => rows.add(measured)?,
+                    }
                 }
             }
         }
         Ok(())
     }
 
-    fn one_step(&self, prepared: &Prepared, mode: Memory, case: &str, size: Vec<usize>) -> Result<BenchRow> {
+    fn one(&self, work: Work, prepared: &Prepared, mode: Memory, case: &str, size: Vec<usize>) -> Result<BenchRow> {
         let (n, m) = (prepared.len(), self.args.dims);
         let plan = Plan::new(&SammonConfig::new(m), mode, prepared, m, self.context)?;
         let problem = plan.problem(prepared, 1.0, self.context)?;
+        let device = &self.context.device;
         let start = crate::start::random(n, m, self.context.seed, 0);
-        // Enough iterations that reading the clock does not show.
+        let place = || primitive::<B, 2>(start.clone(), [m, n], device);
+        // Enough of them that reading the clock does not show.
         let count = (20_000_000 / (n * n)).clamp(1, 64);
         let ms = self.time(|| {
-            for _ in 0..count {
-                let y = primitive::<B, 2>(start.clone(), [m, n], &self.context.device);
-                let _ = B::sammon_forces(&problem, y, Variant::Auto);
+            match work {
+                Work::Steps => {
+                    let rates = primitive::<B, 1>(vec![paper::mu(n) / prepared.unit; n], [n], device);
+                    let _ = B::sammon_steps(&problem, place(), rates, count, Variant::Auto);
+                }
+                Work::Forces => (0..count).for_each(|_| drop(B::sammon_forces(&problem, place(), Variant::Auto))),
             }
             Ok(())
         })?;

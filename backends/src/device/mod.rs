@@ -122,6 +122,15 @@ impl Device {
         }
     }
 
+    /// Whether this is a graphics driver without a GPU: it computes on the CPU, and compiles slowly.
+    pub fn is_software(&self) -> bool {
+        #[cfg(feature = "wgpu")]
+        if let Self::Wgpu(device) = self {
+            return *device == burn_wgpu::WgpuDevice::Cpu;
+        }
+        false
+    }
+
     /// Whether 64-bit floats are computed rightly there: a table of our own, from measurements. CubeCL's properties
     /// say the opposite of what was measured (registered on Vulkan, where exp is off by 3e-9 to 1e-2; not registered
     /// on CUDA, where it is exact to 1.7e-17). ROCm was never measured.

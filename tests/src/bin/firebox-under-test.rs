@@ -4,14 +4,14 @@
 
 use std::process::ExitCode;
 
-use firebox_cli::{Algorithms, Listing, Registry};
+use firebox_cli::{Algorithms, Program};
 use serde_json::json;
 
 fn main() -> ExitCode {
     if std::env::args().nth(1).as_deref() != Some("conformance") {
         return firebox_cli::run(&Algorithms);
     }
-    let plugins = Registry::<Listing>::plugins(&Algorithms);
+    let plugins = Algorithms.listing();
     let entries = plugins.iter().map(|plugin| {
         let wanted = plugin.conformance();
         json!({ "name": plugin.command().get_name(), "good": wanted.good, "bad": wanted.bad })

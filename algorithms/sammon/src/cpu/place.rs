@@ -1,11 +1,11 @@
 //! New points among fixed ones.
 
-use firebox_backends::cpu::{BLOCK, Block, Isa, Level, Loop, Real, sum_lanes};
+use firebox_backends::cpu::{BLOCK, Block, Isa, Level, Loop, Real};
 use rayon::prelude::*;
 
 use super::{
     pull::with_pull,
-    terms::{Places, Terms},
+    terms::{Lanes, Places, Terms},
 };
 
 /// Steps y ← y + F/Σ μ·w of new points `embedding`, m × q, in place, with 1/δ to the fixed points `inverse`, q × n; e
@@ -79,7 +79,7 @@ impl<E: Real, T: Terms<E>> Loop for Point<'_, E, T> {
         let Self { terms, fixed, inverse, y, stresses } = self;
         let m = y.len();
         let mut own = vec![Block::default(); m + 1];
-        let mut row = vec![Block::default(); terms.sums()];
+        let mut row = vec![Lanes::default(); terms.sums()];
         let mut sums = vec![0.0; terms.sums()];
         for stress in stresses {
             for (own, &y) in own.iter_mut().zip(&*y) {
@@ -105,14 +105,14 @@ pub(super) fn all_others<E: Real, I: Isa, T: Terms<E>>(
     lane: usize,
     others: &mut [Block<E>],
     inverse: &[E],
-    row: &mut [Block<E>],
+    row: &mut [Lanes<E>],
     sums: &mut [f64],
 ) {
     for (p, panel) in others.chunks_mut(PANEL * own.len()).enumerate() {
-        row.fill(Block::default());
+        row.fill(Lanes::default());
         terms.add::<I, false>(own, lane, panel, &inverse[(p * PANEL * BLOCK).min(inverse.len())..], row);
         for (sum, lanes) in sums.iter_mut().zip(&mut *row) {
-            *sum += sum_lanes(&mut lanes.0).into();
+            *sum += lanes.take().into();
         }
     }
 }

@@ -4,7 +4,7 @@ use std::array;
 
 use firebox_backends::cpu::{BLOCK, Block, Isa, Real};
 
-use super::terms::{Power, Terms, add, columns, copied, squares};
+use super::terms::{LANES, Lanes, Power, Terms, add, columns, copied, squares};
 
 /// F, e and, if asked for, Σ μ·w: m + 1 or m + 2 sums a point. `M` is m, or 0 for any; with `ONE` p = 1. Both known at
 /// compile time cost nothing in the innermost loop.
@@ -40,9 +40,6 @@ macro_rules! with_pull {
 }
 pub(super) use with_pull;
 
-/// Numbers of a block that are worked on at once.
-const LANES: usize = 16;
-
 impl<E: Real, const M: usize, const ONE: bool> Pull<E, M, ONE> {
     pub(super) fn new(dimensions: usize, power: f64, weight: bool) -> Self {
         assert!(M == 0 || dimensions == M, "dimensions");
@@ -51,14 +48,17 @@ impl<E: Real, const M: usize, const ONE: bool> Pull<E, M, ONE> {
     }
 
     /// [`Terms::add`] of force and stress for m = `M` > 0 and p = 1.
+    ///
+    /// Indices, not iterators: sums whose address is taken live in memory, and this takes four times as long.
     #[inline(always)]
+    #[allow(clippy::needless_range_loop)]
     fn add_few<I: Isa, const BOTH: bool>(
         &self,
         own: &[Block<E>],
         lane: usize,
         others: &mut [Block<E>],
         inverse: &[E],
-        row: &mut [Block<E>],
+        row: &mut [Lanes<E>],
     ) {
         let width = M + 1 + if BOTH { self.sums() } else { 0 };
         let y: [E; M] = array::from_fn(|k| own[k][lane]);
@@ -105,11 +105,11 @@ impl<E: Real, const M: usize, const ONE: bool> Pull<E, M, ONE> {
         }
         for k in 0..M {
             for l in 0..LANES {
-                row[k][l] = row[k][l] + force[k][l];
+                row[k].0[l] = row[k].0[l] + force[k][l];
             }
         }
         for l in 0..LANES {
-            row[M][l] = row[M][l] + stress[l];
+            row[M].0[l] = row[M].0[l] + stress[l];
         }
     }
 
@@ -121,7 +121,7 @@ impl<E: Real, const M: usize, const ONE: bool> Pull<E, M, ONE> {
         lane: usize,
         others: &mut [Block<E>],
         inverse: &[E],
-        row: &mut [Block<E>],
+        row: &mut [Lanes<E>],
     ) {
         let m = self.dimensions;
         let mu = own[m][lane];
@@ -141,12 +141,12 @@ impl<E: Real, const M: usize, const ONE: bool> Pull<E, M, ONE> {
                 for l in 0..BLOCK {
                     push[l] = pulls[l] * (own[k][lane] - others[k][l]);
                 }
-                add::<E, I>(&push, &others_mu, &mut row[k]);
+                row[k].add::<I>(&push, &others_mu);
                 if BOTH {
                     add::<E, I>(&push, &Block([-mu; BLOCK]), &mut others[m + 1 + k]);
                 }
             }
-            add::<E, I>(&terms, &others_mu, &mut row[m]);
+            row[m].add::<I>(&terms, &others_mu);
             if BOTH {
                 add::<E, I>(&terms, &Block([mu; BLOCK]), &mut others[2 * m + 1]);
             }
@@ -211,7 +211,7 @@ impl<E: Real, const M: usize, const ONE: bool> Terms<E> for Pull<E, M, ONE> {
         lane: usize,
         others: &mut [Block<E>],
         inverse: &[E],
-        row: &mut [Block<E>],
+        row: &mut [Lanes<E>],
     ) {
         if M > 0 {
             self.add_few::<I, BOTH>(own, lane, others, inverse, row);
@@ -223,7 +223,7 @@ impl<E: Real, const M: usize, const ONE: bool> Terms<E> for Pull<E, M, ONE> {
             let width = m + 1 + if BOTH { self.sums() } else { 0 };
             for (b, others) in others.chunks_exact_mut(width).enumerate() {
                 let weights = self.power.weights(&copied(inverse, b));
-                add::<E, I>(&weights, &others[m], &mut row[m + 1]);
+                row[m + 1].add::<I>(&weights, &others[m]);
                 if BOTH {
                     add::<E, I>(&weights, &Block([own[m][lane]; BLOCK]), &mut others[2 * m + 2]);
                 }

@@ -1,13 +1,13 @@
 //! Epochs of block sampling: each block of points against one other.
 
-use firebox_backends::cpu::{BLOCK, Block, Blocks, Isa, Level, Loop, Real, sum_lanes};
+use firebox_backends::cpu::{BLOCK, Block, Blocks, Isa, Level, Loop, Real};
 use rayon::prelude::*;
 
 use super::{
     place::advance,
     pull::with_pull,
     source::{Features, Tile},
-    terms::{Places, Terms},
+    terms::{Lanes, Places, Terms},
 };
 use crate::ops::{Epoch, Metric, partner};
 
@@ -131,7 +131,7 @@ impl<E: Real, T: Terms<E>> Loop for Meeting<'_, E, T> {
         let zeros = |side: &Side<E>| vec![Block::<f64>::default(); side.places.0.count() * width];
         let (mut sums, mut others_sums) = (zeros(own), zeros(others));
         let mut tile: Tile<E> = [Block::default(); BLOCK];
-        let mut row = vec![Block::default(); width];
+        let mut row = vec![Lanes::default(); width];
         let mut columns = vec![Block::default(); stride];
         for (a, sums) in sums.chunks_exact_mut(width).enumerate() {
             let places = own.places.0.block(a);
@@ -141,10 +141,10 @@ impl<E: Real, T: Terms<E>> Loop for Meeting<'_, E, T> {
                 columns[..rows].copy_from_slice(others.places.0.block(b));
                 columns[rows..].fill(Block::default());
                 for (r, inverse) in tile[..height].iter().enumerate() {
-                    row.fill(Block::default());
+                    row.fill(Lanes::default());
                     terms.add::<I, true>(places, r, &mut columns, &**inverse, &mut row);
                     for (sum, lanes) in sums.iter_mut().zip(&mut row) {
-                        sum[r] += sum_lanes(&mut lanes.0).into();
+                        sum[r] += lanes.take().into();
                     }
                 }
                 for (sum, column) in others_sums.iter_mut().zip(&columns[rows..]) {

@@ -1,11 +1,11 @@
 //! All pairs of a set of points, each once, by threads.
 
-use firebox_backends::cpu::{BLOCK, Block, Isa, Level, Loop, Real, sum_lanes};
+use firebox_backends::cpu::{BLOCK, Block, Isa, Level, Loop, Real};
 use rayon::prelude::*;
 
 use super::{
     source::{Source, Tile},
-    terms::{Places, Terms},
+    terms::{Lanes, Places, Terms},
 };
 
 /// Tasks that a sweep is cut into, at most: each holds sums of its own. Their number depends on n alone, so that the
@@ -24,8 +24,10 @@ const PANEL: usize = 32;
 /// points: in E within a block row and [`PANEL`] blocks, in f64 across.
 pub struct Sweep<E> {
     tasks: usize,
-    /// Of each task: a tile, rows, columns. In one piece, which the allocator gives again for the next call.
+    /// Of each task: a tile, columns.
     memory: Vec<Block<E>>,
+    /// Of each task, by point, then by sum.
+    rows: Vec<Lanes<E>>,
     /// Of each task, by block, then by sum.
     parts: Vec<Block<f64>>,
     totals: Vec<Block<f64>>,
@@ -36,7 +38,7 @@ pub struct Sweep<E> {
 struct Task<'a, E> {
     tile: &'a mut Tile<E>,
     /// By point, then by sum.
-    rows: &'a mut [Block<E>],
+    rows: &'a mut [Lanes<E>],
     /// By block: places, then sums.
     columns: &'a mut [Block<E>],
     /// By block, then by sum.
@@ -48,10 +50,11 @@ impl<E: Real> Sweep<E> {
     pub(super) fn new<T: Terms<E>>(places: &Places<E>, terms: &T) -> Self {
         let (blocks, rows, sums) = (places.0.count(), places.0.rows(), terms.sums());
         let tasks = blocks.div_ceil(2).min(FEW_TASKS + blocks / 16).min(MOST_TASKS);
-        let memory = BLOCK + BLOCK * sums + blocks.min(PANEL) * (rows + sums);
+        let memory = BLOCK + blocks.min(PANEL) * (rows + sums);
         Self {
             tasks,
             memory: vec![Block::default(); tasks * memory],
+            rows: vec![Lanes::default(); tasks * BLOCK * sums],
             parts: vec![Block::default(); tasks * blocks * sums],
             totals: vec![Block::default(); blocks * sums],
             sums,
@@ -67,12 +70,21 @@ impl<E: Real> Sweep<E> {
         }
         let (memory, part) = (self.memory.len() / count, self.parts.len() / count);
         let memory = self.memory.par_chunks_exact_mut(memory).with_max_len(1);
-        memory.zip(self.parts.par_chunks_exact_mut(part)).enumerate().for_each(|(index, (memory, part))| {
-            let Some((tile, rest)) = memory.split_first_chunk_mut() else { return };
-            let (rows, columns) = rest.split_at_mut(BLOCK * sums);
-            part.fill(Block::default());
-            level.run(Share { source, places, terms, index, count, task: Task { tile, rows, columns, sums: part } });
-        });
+        let rows = self.rows.par_chunks_exact_mut(BLOCK * sums);
+        memory.zip(rows).zip(self.parts.par_chunks_exact_mut(part)).enumerate().for_each(
+            |(index, ((memory, rows), part))| {
+                let Some((tile, columns)) = memory.split_first_chunk_mut() else { return };
+                part.fill(Block::default());
+                level.run(Share {
+                    source,
+                    places,
+                    terms,
+                    index,
+                    count,
+                    task: Task { tile, rows, columns, sums: part },
+                });
+            },
+        );
         let parts = &self.parts;
         self.totals.par_chunks_exact_mut(sums).with_min_len(16).enumerate().for_each(|(b, totals)| {
             totals.fill(Block::default());
@@ -139,7 +151,7 @@ fn panel<E: Real, I: Isa, T: Terms<E>>(
         column[..own.len()].copy_from_slice(places.0.block(c));
         column[own.len()..].fill(Block::default());
     }
-    rows.fill(Block::default());
+    rows.fill(Lanes::default());
     let height = BLOCK.min(places.points() - b * BLOCK);
     for first in others.clone().step_by(source.strip()) {
         source.prepare::<I>(b, first, tile);
@@ -163,7 +175,7 @@ fn panel<E: Real, I: Isa, T: Terms<E>>(
     let sums = &mut sums[b * width..][..width];
     for (r, row) in rows.chunks_exact_mut(width).take(height).enumerate() {
         for (sum, lanes) in sums.iter_mut().zip(row) {
-            sum[r] += sum_lanes(&mut lanes.0).into();
+            sum[r] += lanes.take().into();
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What a pair adds to the sums of its two points.
 
-use firebox_backends::cpu::{BLOCK, Block, Blocks, Isa, Real};
+use firebox_backends::cpu::{BLOCK, Block, Blocks, Isa, Real, sum_lanes};
 use rayon::prelude::*;
 
 use super::source::gather;
@@ -57,6 +57,39 @@ impl<E: Real> Places<E> {
     }
 }
 
+/// Pairs of a point that are worked on at once: in f32 a register of the widest instruction set.
+pub(super) const LANES: usize = 16;
+
+/// A sum of a point, in parts.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(64))]
+pub(super) struct Lanes<E>(pub [E; LANES]);
+
+impl<E: Real> Default for Lanes<E> {
+    #[inline(always)]
+    fn default() -> Self {
+        Self([E::ZERO; LANES])
+    }
+}
+
+impl<E: Real> Lanes<E> {
+    /// += terms·factors.
+    #[inline(always)]
+    pub(super) fn add<I: Isa>(&mut self, terms: &Block<E>, factors: &Block<E>) {
+        for first in (0..BLOCK).step_by(LANES) {
+            for l in 0..LANES {
+                self.0[l] = E::fma::<I>(terms[first + l], factors[first + l], self.0[l]);
+            }
+        }
+    }
+
+    /// All of it. What the lanes held is lost.
+    #[inline(always)]
+    pub(super) fn take(&mut self) -> E {
+        sum_lanes(&mut self.0)
+    }
+}
+
 /// Terms that are summed over the pairs of each point.
 ///
 /// The other points of a pair and, with `BOTH`, their sums stand together, block by block: m rows of coordinates, one of
@@ -65,7 +98,7 @@ pub(super) trait Terms<E: Real>: Sync {
     /// Sums of a point.
     fn sums(&self) -> usize;
 
-    /// Adds the terms of point `lane` of `own` to its sums `row`, lane by lane, and with `BOTH` to those of the others.
+    /// Adds the terms of point `lane` of `own` to its sums `row`, and with `BOTH` to those of the others.
     /// `inverse` is 1/δ to each of them; past its end it is 0.
     fn add<I: Isa, const BOTH: bool>(
         &self,
@@ -73,7 +106,7 @@ pub(super) trait Terms<E: Real>: Sync {
         lane: usize,
         others: &mut [Block<E>],
         inverse: &[E],
-        row: &mut [Block<E>],
+        row: &mut [Lanes<E>],
     );
 }
 
@@ -184,7 +217,7 @@ impl<E: Real> Terms<E> for Measures<E> {
         lane: usize,
         others: &mut [Block<E>],
         inverse: &[E],
-        row: &mut [Block<E>],
+        row: &mut [Lanes<E>],
     ) {
         let m = own.len() - 1;
         let width = m + 1 + if BOTH { MEASURES } else { 0 };
@@ -204,7 +237,7 @@ impl<E: Real> Terms<E> for Measures<E> {
                 }
             }
             for (k, terms) in terms.iter().enumerate() {
-                add::<E, I>(terms, &others[m], &mut row[k]);
+                row[k].add::<I>(terms, &others[m]);
                 if BOTH {
                     add::<E, I>(terms, &Block([own[m][lane]; BLOCK]), &mut others[m + 1 + k]);
                 }

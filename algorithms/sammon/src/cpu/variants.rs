@@ -13,7 +13,7 @@ use super::{
     place::all_others,
     pull::{pair, with_pull},
     source::{Absolute, Dimension, Source, Square, Tile},
-    terms::{Places, Power, Terms},
+    terms::{Lanes, Places, Power, Terms},
 };
 use crate::ops::{Metric, Variant};
 
@@ -243,7 +243,7 @@ impl<E: Real, T: Terms<E>> Loop for Columns<'_, E, T> {
         let Self { source, terms, places, others, b, sums } = self;
         let width = terms.sums();
         let mut tile: Tile<E> = [Block::default(); BLOCK];
-        let mut row = vec![Block::default(); width];
+        let mut row = vec![Lanes::default(); width];
         let mut totals = vec![0.0; sums.len()];
         for (c, others) in others.chunks_exact_mut(places.0.rows()).enumerate() {
             source.prepare::<I>(b, c, &mut tile);

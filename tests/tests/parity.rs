@@ -20,13 +20,13 @@ struct Share {
     least: usize,
     /// One in so many of them.
     every: usize,
-    /// A CPU in disguise. It takes up to half a minute to compile one of the kernels that are unrolled most, and there
-    /// is one for every metric, dimension and power: so operations take turns at the shapes, another one each seed.
+    /// A CPU in disguise. It takes up to half a minute to compile one of the kernels that are unrolled most, so
+    /// operations take turns at what needs kernels of its own, another one each seed.
     software: bool,
 }
 
 impl Share {
-    /// How many operations take turns at a shape, if so many do where kernels are slow to compile.
+    /// How many operations take turns, if so many do where kernels are slow to compile.
     fn turns(self, software: usize) -> usize {
         if self.software { software } else { 1 }
     }
@@ -107,10 +107,10 @@ enum Bodies {
     TensorOperations,
 }
 
-/// Makes `plan` from a name, a crate with `cases`, a trait of operations, and the number of operations that take turns
-/// at a shape where kernels are slow to compile, for each algorithm.
+/// Makes `plan` from a name, a crate with `cases`, a trait of operations, and for where kernels are slow to compile the
+/// number of operations that take turns and which kernels a shape has, for each algorithm.
 macro_rules! algorithms {
-    ($($algorithm:ident: $krate:ident::$ops:ident, $turns:literal);+ $(;)?) => {
+    ($($algorithm:ident: $krate:ident::$ops:ident, $turns:literal, $kernels:expr);+ $(;)?) => {
         /// The operations of all algorithms.
         trait Operations: $($krate::$ops +)+ {}
 
@@ -126,16 +126,17 @@ macro_rules! algorithms {
         ) -> Vec<Trial> {
             let mut trials = Vec::new();
             $({
-                use $krate::cases::{Problem, Suite, cases, shapes};
+                use $krate::cases::{Problem, Shape, Suite, cases, shapes};
                 let suite = match bodies {
                     Bodies::Backend => Suite::<B>::backend,
                     Bodies::TensorOperations => Suite::<B>::tensor_operations,
                 };
                 let turns = share.turns($turns);
+                let kernels: fn(&Shape) -> usize = $kernels;
                 let shapes = shapes().into_iter().enumerate().filter(|(_, shape)| shape.n >= share.least);
                 for (k, shape) in shapes.step_by(share.every) {
                     let cases = cases::<B>(device).into_iter().enumerate();
-                    for (_, case) in cases.filter(|(c, _)| (c + k + seed as usize).is_multiple_of(turns)) {
+                    for (_, case) in cases.filter(|(c, _)| (c + kernels(&shape) + seed as usize).is_multiple_of(turns)) {
                         let (device, suite) = (device.clone(), suite());
                         let name =
                             format!("{}/{backend}/{}/{}/{shape}", stringify!($algorithm), suite.name, case.name);
@@ -153,6 +154,6 @@ macro_rules! algorithms {
 }
 
 algorithms! {
-    ocnn: firebox_ocnn::OcnnOps, 1;
-    sammon: firebox_sammon::SammonOps, 3;
+    ocnn: firebox_ocnn::OcnnOps, 1, |_| 0;
+    sammon: firebox_sammon::SammonOps, 3, |shape| shape.kernels;
 }

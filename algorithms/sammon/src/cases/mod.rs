@@ -31,6 +31,8 @@ pub struct Shape {
     pub m: usize,
     /// p.
     pub power: f64,
+    /// Shapes of one number have the same kernels.
+    pub kernels: usize,
 }
 
 impl fmt::Display for Shape {
@@ -50,8 +52,9 @@ pub fn shapes() -> Vec<Shape> {
     let at = |k: usize, period: usize| (k + k / period) % period;
     (0..n.len())
         .map(|k| {
-            let (m, power) = terms[at(k, terms.len())];
-            Shape { n: n[k], d: d[at(k, d.len())], m, power }
+            let kernels = at(k, terms.len());
+            let (m, power) = terms[kernels];
+            Shape { n: n[k], d: d[at(k, d.len())], m, power, kernels }
         })
         .collect()
 }
@@ -307,7 +310,7 @@ impl<B: SammonOps> Problem<B> {
     }
 
     fn check_sampled(&self, metric: Metric) -> Result<(), String> {
-        let Inputs { shape: Shape { n, d, m, power }, multiplicity, epochs, block, .. } = &self.inputs;
+        let Inputs { shape: Shape { n, d, m, power, .. }, multiplicity, epochs, block, .. } = &self.inputs;
         let (n, d, m, power, block) = (*n, *d, *m, *power, *block);
         let points = self.inputs.features(metric);
         let (embedding, mut places) = self.embedding();

@@ -1,0 +1,7 @@
+//! Partial differential equations without a mesh: a network of Gaussian radial basis functions, trained so that it
+//! fulfils the equation at points inside and its boundary conditions at points on the boundary (Gorbachenko and
+//! Artyukhina 2010; Matveeva 2011).
+
+mod conditions;
+
+pub use conditions::{Coefficient, Conditions, System};

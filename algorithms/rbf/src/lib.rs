@@ -3,5 +3,10 @@
 //! Artyukhina 2010; Matveeva 2011).
 
 mod conditions;
+mod problem;
 
 pub use conditions::{Coefficient, Conditions, System};
+pub use problem::{
+    Boundary, BoundaryPoints, BoundaryRule, Condition, Domain, Equation, Expression, Function, Grid, Piece, Predicate,
+    Problem, Sampling,
+};

@@ -89,8 +89,9 @@ impl Boundary {
         let total: f64 = (0..boundary.faces.len()).map(|piece| boundary.measure(piece)).sum();
         for piece in 0..boundary.faces.len() {
             if domain.dims() == 2 {
-                let places = (PLACES * boundary.measure(piece) / total).ceil().max(16.0);
-                boundary.find_stretches(piece, places as usize);
+                let places = (PLACES * boundary.measure(piece) / total).ceil().max(16.0) as usize;
+                // All of a single shape's boundary bounds the domain.
+                boundary.find_stretches(piece, if boundary.shapes.len() == 1 { 1 } else { places });
             } else {
                 boundary.stretches.push(Stretch { piece, start: 0.0, end: 1.0, sign: 1.0 });
             }

@@ -199,4 +199,27 @@ mod tests {
         let long = format!("{}x", "x+".repeat(4000));
         assert_eq!(Expression::parse(&long, 2).unwrap().at(&[1.0, 0.0]), 4001.0);
     }
+
+    #[test]
+    fn whatever_is_written_is_read_or_refused() {
+        let mut random = firebox_core::random::Random::new(1, 0);
+        let words = [
+            "x", "y", "1", "2.5", "e", "pi", "sin", "atan2", "max", "(", ")", "(", ")", ",", "+", "-", "*", "/", "^",
+            "é", "{x}",
+        ];
+        let mut read = 0;
+        for _ in 0..50_000 {
+            let n = 1 + random.below(9);
+            let text: String = (0..n).flat_map(|_| [words[random.below(words.len())], " "]).collect();
+            match Expression::parse(&text, 2) {
+                Ok(expression) => {
+                    read += 1;
+                    expression.at(&[0.5, 2.0]);
+                }
+                // What passed the tokens' check is never refused by the parser.
+                Err(error) => assert!(error.to_string().starts_with("column "), "{text}: {error}"),
+            }
+        }
+        assert!(read > 500, "{read}");
+    }
 }

@@ -10,12 +10,6 @@ const MOST_CORNERS: usize = 4096;
 /// A point; in two dimensions z is 0.
 pub(super) type Point = [f64; 3];
 
-pub(super) fn point(x: &[f64]) -> Point {
-    let mut point = [0.0; 3];
-    point.iter_mut().zip(x).for_each(|(a, b)| *a = *b);
-    point
-}
-
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Shape {
     Box { low: Vec<f64>, high: Vec<f64> },

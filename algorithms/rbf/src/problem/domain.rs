@@ -209,7 +209,7 @@ pub(super) mod tests {
     pub(crate) fn catalogue() -> Vec<(&'static str, Domain, f64)> {
         let cuboid = |low: &[f64], high: &[f64]| Domain::cuboid(low.to_vec(), high.to_vec()).unwrap();
         let ball = |centre: &[f64], r| Domain::ball(centre.to_vec(), r).unwrap();
-        let l = vec![[-1.0, -1.0], [0.0, -1.0], [0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [-1.0, 1.0]];
+        let l = [[-1.0, -1.0], [0.0, -1.0], [0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [-1.0, 1.0]];
         let simple = [
             ("box", cuboid(&[-1.0, 2.0], &[2.0, 3.0])),
             ("disc", ball(&[0.3, -0.2], 1.5)),

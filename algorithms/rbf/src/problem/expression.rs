@@ -4,7 +4,7 @@
 //! says neither where a mistake is nor that `-x^2` means (−x)² to it: what it gets has every call and every sign in
 //! parentheses or in an operator of its own.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use exmex::{BinOp, Express, FlatEx, MakeOperators, Operator};
 use firebox_core::{Error, Result};
@@ -48,7 +48,8 @@ impl MakeOperators<f64> for Operators {
 pub struct Expression {
     text: String,
     dims: usize,
-    compiled: FlatEx<f64, Operators>,
+    /// 19 KB, so that copies share it.
+    compiled: Arc<FlatEx<f64, Operators>>,
     /// The coordinate each variable of `compiled` is.
     axes: Vec<usize>,
 }
@@ -75,7 +76,7 @@ impl Expression {
         let axis = |name: &String| ["x", "y", "z"].iter().position(|axis| axis == name);
         let axes = compiled.var_names().iter().map(axis).collect::<Option<Vec<_>>>();
         let axes = axes.ok_or_else(|| unreadable(text, "it has an unknown variable"))?;
-        Ok(Self { text: text.trim().into(), dims, compiled, axes })
+        Ok(Self { text: text.trim().into(), dims, compiled: Arc::new(compiled), axes })
     }
 
     /// As it was written.

@@ -8,6 +8,9 @@ use rayon::prelude::*;
 use super::Expression;
 use crate::Coefficient;
 
+/// Rust code that is given a point of dims coordinates.
+type Code = dyn Fn(&[f64]) -> f64 + Send + Sync;
+
 /// A function of space.
 #[derive(Clone)]
 pub enum Function {
@@ -16,7 +19,7 @@ pub enum Function {
     /// Written by a person.
     Written(Expression),
     /// Rust code, given a point of dims coordinates.
-    Given(Arc<dyn Fn(&[f64]) -> f64 + Send + Sync>),
+    Given(Arc<Code>),
 }
 
 impl fmt::Debug for Function {

@@ -220,7 +220,7 @@ impl Shape {
                         (false, _) => low[i] + t.next().unwrap_or(0.5) * (high[i] - low[i]),
                     };
                 }
-                normal[face / 2] = if face % 2 == 0 { -1.0 } else { 1.0 };
+                normal[face / 2] = [-1.0, 1.0][face % 2];
             }
             Self::Ball { centre, radius } => {
                 let (sin, cos) = (TAU * t[0]).sin_cos();

@@ -6,8 +6,11 @@ use std::fmt::Write;
 
 use firebox_core::{Error, error::Place};
 
+type Unary = (&'static str, fn(f64) -> f64);
+type Binary = (&'static str, fn(f64, f64) -> f64);
+
 /// Functions of one number.
-pub(super) const UNARY: [(&str, fn(f64) -> f64); 18] = [
+pub(super) const UNARY: [Unary; 18] = [
     ("sin", f64::sin),
     ("cos", f64::cos),
     ("tan", f64::tan),
@@ -29,7 +32,7 @@ pub(super) const UNARY: [(&str, fn(f64) -> f64); 18] = [
 ];
 
 /// Functions of two.
-pub(super) const BINARY: [(&str, fn(f64, f64) -> f64); 4] =
+pub(super) const BINARY: [Binary; 4] =
     [("atan2", f64::atan2), ("min", f64::min), ("max", f64::max), ("hypot", f64::hypot)];
 
 /// The most open parentheses at once.

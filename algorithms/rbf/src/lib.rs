@@ -2,11 +2,36 @@
 //! fulfils the equation at points inside and its boundary conditions at points on the boundary (Gorbachenko and
 //! Artyukhina 2010; Matveeva 2011).
 
+mod accuracy;
+mod assemble;
+mod bits;
 mod conditions;
+mod gauss;
+mod householder;
+mod lm;
+mod lsqr;
+mod network;
 mod problem;
+mod qr;
+pub mod reference;
+#[cfg(test)]
+mod samples;
+mod saved;
+mod subset;
+mod triangular;
+mod trust;
+mod width;
 
+pub use accuracy::{Accuracy, accuracy};
+pub use assemble::{Weighted, residual};
 pub use conditions::{Coefficient, Conditions, System};
+pub use lm::{Lm, Moved};
+pub use lsqr::{Lsqr, Operator, Preconditioner, lsqr};
+pub use network::RbfNetwork;
 pub use problem::{
     Boundary, BoundaryPoints, BoundaryRule, Condition, Domain, Equation, Expression, Function, Grid, Piece, Predicate,
     Problem, Sampling,
 };
+pub use qr::{Fit, fit};
+pub use saved::NetworkFormat;
+pub use width::{Tried, WidthSearch, search_width};

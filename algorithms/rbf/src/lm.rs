@@ -265,6 +265,20 @@ mod tests {
     }
 
     #[test]
+    #[ignore = "a figure of this machine, not a test"]
+    fn how_long_it_takes() {
+        for (side, n, k) in [(5, 1000, 160), (10, 4000, 400), (16, 8000, 800)] {
+            let system = samples::peak(n, k, 0);
+            let (centres, widths) = samples::grid(side, 1.0, 0.0, 0.7);
+            let mut lm = Lm::new(&system, centres, &widths).unwrap();
+            let start = std::time::Instant::now();
+            (0..3).for_each(|_| drop(lm.advance(&system)));
+            let each = start.elapsed().as_secs_f64() * 1e3 / lm.evaluations().saturating_sub(1).max(1) as f64;
+            println!("{} neurons: {each:.1} ms an evaluation, I {:.1e}", side * side, lm.objective());
+        }
+    }
+
+    #[test]
     fn a_run_goes_on_from_its_own_bits() {
         let (mut lm, system) = peak(7);
         for _ in 0..3 {

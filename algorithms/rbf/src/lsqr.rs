@@ -56,7 +56,7 @@ pub struct Preconditioner {
     scales: Vec<f64>,
     start: Vec<f64>,
     condition: f64,
-    /// The normal residual that rounding leaves: ε times the condition number of R.
+    /// The normal residual that rounding leaves: ε times the condition number of the triangle.
     attainable: f64,
 }
 
@@ -90,7 +90,8 @@ impl Preconditioner {
         start.truncate(m);
         let mut this = Self { triangle, scales: solver.scales.clone(), start, condition, attainable: 0.0 };
         this.start = this.solve(&this.start);
-        this.attainable = f64::EPSILON * this.triangle.condition();
+        // The condition of the 1-norm is some times that of the 2-norm.
+        this.attainable = 0.25 * f64::EPSILON * this.triangle.condition();
         Ok(this)
     }
 
@@ -126,7 +127,8 @@ pub struct Lsqr {
     pub residual: f64,
     /// ‖Bᵀr‖/(‖B‖·‖r‖) with B = A·D·R⁻¹: 0 at the solution.
     pub normal_residual: f64,
-    /// Whether that, or ‖r‖/(‖b‖ + ‖B‖·‖y‖), is within the tolerance.
+    /// Whether that is within the tolerance or what rounding leaves of it, or ‖r‖/(‖b‖ + ‖B‖·‖y‖) is within the
+    /// tolerance.
     pub converged: bool,
 }
 
@@ -147,52 +149,46 @@ pub fn lsqr(
         normal_residual: f64::INFINITY,
         converged: false,
     };
-    let size = norm(target.iter().copied());
+    let mut frobenius = 0.0;
     for _ in 0..STARTS {
-        let image = operator.apply(&found.weights)?;
-        let residual: Vec<f64> = target.iter().zip(image).map(|(b, image)| b - image).collect();
-        let begun = norm(residual.iter().copied());
-        if !begun.is_finite() && found.iterations == 0 && found.weights.iter().any(|weight| *weight != 0.0) {
-            found.weights = vec![0.0; found.weights.len()];
-            continue;
-        }
         let before = found.iterations;
-        let step = bidiagonal(operator, preconditioner, residual, size, tolerance, &mut found, most)?;
-        if found.converged || found.iterations >= most {
-            add(&mut found.weights, 1.0, &preconditioner.solve(&step));
-            let image = operator.apply(&found.weights)?;
-            found.residual = norm(target.iter().zip(image).map(|(b, image)| b - image));
-            // What the recurrences believe is checked: a start whose first look finds nothing to do ends the work.
-            if found.iterations == before || found.iterations >= most {
-                break;
-            }
-            continue;
-        }
+        let mut residual = target.to_vec();
+        add(&mut residual, -1.0, &operator.apply(&found.weights)?);
+        let step =
+            bidiagonal(operator, preconditioner, residual, (target, tolerance, most), &mut found, &mut frobenius)?;
         add(&mut found.weights, 1.0, &preconditioner.solve(&step));
+        // What the recurrences believe is checked: a start that finds nothing to do ends the work.
+        if found.iterations == before || found.iterations >= most {
+            break;
+        }
     }
+    let image = operator.apply(&found.weights)?;
+    found.residual = norm(target.iter().zip(image).map(|(b, image)| b - image));
     Ok(found)
 }
 
-/// One start: LSQR on B·y = `u`, which is b − A·w; leaves its measures in `found` and gives y.
+/// One start: LSQR on B·y = `u`, which is b − A·w; leaves its measures in `found`, what it learnt of ‖B‖ in `frobenius`,
+/// and gives y.
 fn bidiagonal(
     operator: &mut dyn Operator,
     preconditioner: &Preconditioner,
     mut u: Vec<f64>,
-    size: f64,
-    tolerance: f64,
+    (target, tolerance, most): (&[f64], f64, usize),
     found: &mut Lsqr,
-    most: usize,
+    frobenius: &mut f64,
 ) -> Result<Vec<f64>> {
     let mut beta = normalise(&mut u);
     let mut v = preconditioner.solve_transposed(operator.transposed(&u)?);
     let mut alpha = normalise(&mut v);
     let (mut y, mut w) = (vec![0.0; v.len()], v.clone());
-    let (mut rho_bar, mut phi_bar, mut frobenius) = (alpha, beta, alpha);
+    let (mut rho_bar, mut phi_bar, mut known) = (alpha, beta, alpha);
+    let size = norm(target.iter().copied());
     let mut gradient = alpha * beta;
     loop {
+        *frobenius = frobenius.max(known);
         found.residual = phi_bar;
-        found.normal_residual = if gradient > 0.0 { gradient / (frobenius * phi_bar) } else { 0.0 };
-        let small = phi_bar <= tolerance * (size + frobenius * norm(y.iter().copied()));
+        found.normal_residual = if gradient > 0.0 { gradient / (*frobenius * phi_bar) } else { 0.0 };
+        let small = phi_bar <= tolerance * (size + *frobenius * norm(y.iter().copied()));
         found.converged = found.normal_residual <= tolerance.max(preconditioner.attainable) || small;
         if found.converged || found.iterations >= most {
             return Ok(y);
@@ -204,7 +200,7 @@ fn bidiagonal(
         let image = preconditioner.solve_transposed(operator.transposed(&u)?);
         v.iter_mut().zip(image).for_each(|(v, image)| *v = image - beta * *v);
         alpha = normalise(&mut v);
-        frobenius = norm([frobenius, alpha, beta].into_iter());
+        known = norm([known, alpha, beta].into_iter());
         let rho = rho_bar.hypot(beta);
         let (cosine, sine) = (rho_bar / rho, beta / rho);
         let theta = sine * alpha;

@@ -219,7 +219,7 @@ mod tests {
     #[test]
     #[ignore = "a figure of this machine, not a test"]
     fn how_long_it_takes() {
-        for (side, n, k) in [(8, 448, 76), (14, 900, 140)] {
+        for (side, n, k, times) in [(8, 448, 76, 50), (14, 900, 140, 50), (32, 4096, 512, 2)] {
             let system = samples::poisson_sine(n, k, 0);
             let (centres, widths) = samples::grid(side, PI, 0.35, 8.0);
             let best = |run: &dyn Fn()| {
@@ -228,7 +228,7 @@ mod tests {
                     run();
                     start.elapsed().as_secs_f64() * 1e3
                 };
-                (0..50).map(|_| time()).fold(f64::INFINITY, f64::min)
+                (0..times).map(|_| time()).fold(f64::INFINITY, f64::min)
             };
             let weighted = Weighted::new(&system).unwrap();
             let solver = Solver::new(&weighted, &centres, &widths).unwrap();

@@ -211,10 +211,10 @@ mod tests {
                 let laplacian: f64 = (0..dims).map(second).sum();
                 let laplace = Functional { alpha: 1.0, beta: &[], gamma: 0.0 };
                 near(laplace.of(&x, &c, a), laplacian, 10.0);
-                for k in 0..dims {
+                for (k, slope) in gradient.iter().enumerate() {
                     let unit: Vec<f64> = (0..dims).map(|y| f64::from(u8::from(k == y))).collect();
                     let drift = Functional { alpha: 0.0, beta: &unit, gamma: 0.0 };
-                    near(drift.of(&x, &c, a), gradient[k], 1.0);
+                    near(drift.of(&x, &c, a), *slope, 1.0);
                 }
                 // Each functional by c and a.
                 let value = Functional { alpha: 0.0, beta: &[], gamma: 1.0 };
@@ -240,8 +240,8 @@ mod tests {
         let laplace = Functional { alpha: 1.0, beta: &[], gamma: 0.0 };
         let same = |got: f64, wanted: f64| assert!((got - wanted).abs() < 1e-13 * wanted.abs(), "{got} {wanted}");
         same(laplace.of(&x, &c, a), 4.0 * e * (r2 - a * a) / a.powi(4));
-        for k in 0..2 {
-            same(laplace.by_centre(&x, &c, a)[k], 8.0 * d[k] * e * (r2 - 2.0 * a * a) / a.powi(6));
+        for (k, d) in d.into_iter().enumerate() {
+            same(laplace.by_centre(&x, &c, a)[k], 8.0 * d * e * (r2 - 2.0 * a * a) / a.powi(6));
         }
         let by_width = 8.0 * e * (r2 * r2 - 3.0 * a * a * r2 + a.powi(4)) / a.powi(7);
         same(laplace.by_width(&x, &c, a), by_width);

@@ -20,7 +20,7 @@ const FORMAT: &str = "firebox rbf network 1";
 pub enum NetworkFormat {
     /// One object: `format`, `dims`, `centres` (m rows), `widths`, `weights`.
     Json,
-    /// Tensors `centres` [m, n], `widths` [m], `weights` [m] of f64, and `format` among the metadata.
+    /// Tensors of f64: `centres` m × n, `widths` m, `weights` m; `format` is among the metadata.
     Safetensors,
 }
 

@@ -1,12 +1,12 @@
 //! Weights by LSQR (Paige and Saunders 1982), where A is too large to decompose: products with A and Aᵀ only.
 //!
-//! Preconditioned from the right by R of the QR of some rows (as Blendenpik, Avron, Maymounkov and Toledo 2010), which
-//! makes the number of iterations small and independent of A's condition. The rows are drawn without replacement,
-//! each of a kind alike, and a quarter at least from the boundary: a sketch that mixes all rows would be surer, but
-//! needs every element of A on the host, which is what is to be avoided; and the rows that matter more than others
-//! are those on and near the boundary, for which the quarter is. A sketch that missed something costs iterations, not
-//! accuracy. LSQR starts from the solution of the sketch and from its own again, which is as stable as a QR (Epperly
-//! 2024).
+//! Preconditioned from the right by R of the QR of some rows (as Blendenpik, Avron, Maymounkov and Toledo 2010): tens
+//! of iterations up to condition numbers of 1e12, and about a hundred beyond 1/ε, where directions of A below rounding
+//! are held back by a small multiple of 1 under the sketch. The rows are drawn without replacement, each of a kind
+//! alike, and a quarter at least from the boundary: a sketch that mixes all rows would be surer, but needs every
+//! element of A on the host, which is what is to be avoided; and the rows that matter more than others are those on
+//! and near the boundary, for which the quarter is. A sketch that missed something costs iterations, not accuracy.
+//! LSQR starts from the solution of the sketch, and from its own again.
 
 use faer::{Mat, MatMut};
 use firebox_core::{Result, random::Random};

@@ -11,6 +11,7 @@ mod householder;
 mod lm;
 mod lsqr;
 mod network;
+pub mod ops;
 mod problem;
 mod qr;
 pub mod reference;

@@ -19,6 +19,7 @@ pub mod reference;
 mod samples;
 mod saved;
 mod subset;
+mod tensor_ops;
 mod triangular;
 mod trust;
 mod width;

@@ -16,6 +16,8 @@
 use burn::tensor::ops::FloatTensor;
 use firebox_backends::Limited;
 
+use crate::tensor_ops;
+
 /// What is known of a coefficient when a kernel is compiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Term {
@@ -79,13 +81,19 @@ pub trait RbfOps: Limited {
         rows: &Rows<Self>,
         shape: &Shape<Self>,
         weights: FloatTensor<Self>,
-    ) -> (FloatTensor<Self>, FloatTensor<Self>);
+    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
+        tensor_ops::matrix::<Self>(rows, shape, weights)
+    }
 
     /// r `[n]`, A never stored.
-    fn rbf_residual(rows: &Rows<Self>, shape: &Shape<Self>, weights: FloatTensor<Self>) -> FloatTensor<Self>;
+    fn rbf_residual(rows: &Rows<Self>, shape: &Shape<Self>, weights: FloatTensor<Self>) -> FloatTensor<Self> {
+        tensor_ops::residual::<Self>(rows, shape, weights)
+    }
 
     /// Aᵀv `[m]` for v `[n]`, A never stored.
-    fn rbf_transposed(rows: &Rows<Self>, shape: &Shape<Self>, values: FloatTensor<Self>) -> FloatTensor<Self>;
+    fn rbf_transposed(rows: &Rows<Self>, shape: &Shape<Self>, values: FloatTensor<Self>) -> FloatTensor<Self> {
+        tensor_ops::transposed::<Self>(rows, shape, values)
+    }
 
     /// AᵀA·p `[m]` for p `[m]` in one pass: over `matrix`, A `[n, m]`, if it is given, else A is computed again.
     fn rbf_normal(
@@ -93,7 +101,9 @@ pub trait RbfOps: Limited {
         shape: &Shape<Self>,
         matrix: Option<FloatTensor<Self>>,
         vector: FloatTensor<Self>,
-    ) -> FloatTensor<Self>;
+    ) -> FloatTensor<Self> {
+        tensor_ops::normal::<Self>(rows, shape, matrix, vector)
+    }
 
     /// Σ_i v_i·w_k·∂(Lφ_k)(x_i)/∂(c_k, a_k) `[d + 1, m]` for v `[n]`, the last row by a: hot loop 3.
     fn rbf_gradient(
@@ -101,7 +111,9 @@ pub trait RbfOps: Limited {
         shape: &Shape<Self>,
         weights: FloatTensor<Self>,
         values: FloatTensor<Self>,
-    ) -> FloatTensor<Self>;
+    ) -> FloatTensor<Self> {
+        tensor_ops::gradient::<Self>(rows, shape, weights, values)
+    }
 
     /// Step 3 of the training: `steps` gradient steps on c and q = ln a with w fixed, c ← c − η·∂I/∂c, q ← q − η·a·∂I/∂a.
     /// The new shape, and I before each step `[steps]`.
@@ -111,7 +123,9 @@ pub trait RbfOps: Limited {
         weights: FloatTensor<Self>,
         rate: f64,
         steps: usize,
-    ) -> (Shape<Self>, FloatTensor<Self>);
+    ) -> (Shape<Self>, FloatTensor<Self>) {
+        tensor_ops::descend::<Self>(aim, shape, weights, rate, steps)
+    }
 
     /// Step 4: at most `iterations` of conjugate gradients on (MᵀM/N + λNᵀN/K)·w = Mᵀf/N + λNᵀp/K from `weights`, c and a
     /// fixed. The new weights, and the squared norm of that equation's residual before each iteration and at the end
@@ -121,5 +135,10 @@ pub trait RbfOps: Limited {
         shape: &Shape<Self>,
         weights: FloatTensor<Self>,
         iterations: usize,
-    ) -> (FloatTensor<Self>, FloatTensor<Self>);
+    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
+        tensor_ops::conjugate::<Self>(aim, shape, weights, iterations)
+    }
 }
+
+#[cfg(feature = "flex")]
+impl RbfOps for burn_flex::Flex {}

@@ -5,11 +5,13 @@
 mod accuracy;
 mod assemble;
 mod bits;
+pub mod cases;
 mod conditions;
 mod gauss;
 mod householder;
 mod lm;
 mod lsqr;
+mod ndarray;
 mod network;
 pub mod ops;
 mod problem;
@@ -30,6 +32,7 @@ pub use conditions::{Coefficient, Conditions, System};
 pub use lm::{Lm, Moved};
 pub use lsqr::{Lsqr, Operator, Preconditioner, lsqr};
 pub use network::RbfNetwork;
+pub use ops::RbfOps;
 pub use problem::{
     Boundary, BoundaryPoints, BoundaryRule, Condition, Domain, Equation, Expression, Function, Grid, Piece, Predicate,
     Problem, Sampling,

@@ -332,6 +332,7 @@ fn outcome<B: SammonOps>(
         peak_device_bytes: map.peak_device_bytes,
         summary: summary(&map, args.point_stress),
         pictures: pictures(args, &map),
+        documents: Vec::new(),
         result,
         table,
         picture: Some(Picture::scatter(format!("Sammon mapping, E = {:.6}", map.stress), drawn)),

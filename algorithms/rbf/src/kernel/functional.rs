@@ -98,7 +98,7 @@ pub(super) fn element<F: Float>(
     #[comptime] law: Law,
 ) -> F {
     let s = square::<F>(delta, law.d) * inverse;
-    let phi = (F::new(0.0) - s).exp();
+    let phi = (-s).exp();
     let mut bracket = valued::<F>(F::new(1.0), coefficients, at, law);
     if comptime!(law.differs()) {
         let curvature = F::new(4.0) * s - F::new(comptime!(times(law.d, 2)));
@@ -126,7 +126,7 @@ pub(super) fn add_slopes<F: Float>(
 ) {
     let d = comptime!(law.d);
     let s = square::<F>(delta, d) * inverse;
-    let weight = value * (F::new(0.0) - s).exp();
+    let weight = value * (-s).exp();
     let mut by_centre = valued::<F>(F::new(1.0), coefficients, at, law);
     let mut by_width = valued::<F>(F::new(2.0) * s, coefficients, at, law);
     if comptime!(law.differs()) {

@@ -134,7 +134,7 @@ fn sum_rows<F: Float + CubeElement>(
 /// How many conditions a row of units shares. Several share every neuron read; below that many in flight, more rows of
 /// units matter more.
 fn shared_rows<R: CubeRuntime>(client: &ComputeClient<R>, n: usize, law: Law) -> u32 {
-    let in_flight = client.properties().hardware.num_streaming_multiprocessors.map_or(64, |sm| sm * 16);
+    let in_flight = client.properties().hardware.num_streaming_multiprocessors.map_or(256, |sm| sm * 16);
     let most = if law.count() == 0 { 8 } else { 4 };
     if n as u64 >= u64::from(in_flight * most) { most } else { 1 }
 }

@@ -18,8 +18,8 @@ use super::{
 const NEURONS: usize = 256;
 /// Conditions of a cube at most.
 const ROWS: usize = 4096;
-/// Pairs of them at most: past that, more cubes save more than their launches cost.
-const PAIRS: usize = 1 << 18;
+/// Pairs of them at most, in f32 and in f64: past that, more cubes save more than their launches cost.
+const PAIRS: (usize, usize) = (1 << 18, 1 << 16);
 
 /// What of a cube is known when its kernel is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -46,11 +46,12 @@ impl Room {
         d: usize,
         vectors: usize,
     ) -> Option<Self> {
-        if m > NEURONS || rows > ROWS || rows * m > PAIRS {
+        // A unit of fewer has the registers that longer numbers take.
+        let (pairs, units) = if size_of::<F>() == 4 { (PAIRS.0, 1024) } else { (PAIRS.1, 512) };
+        if m > NEURONS || rows > ROWS || rows * m > pairs {
             return None;
         }
-        // Registers are for 32-bit numbers.
-        let units = launch::units_within(client, if size_of::<F>() == 4 { 1024 } else { 512 });
+        let units = launch::units_within(client, units);
         // Few different rooms, for each is a kernel to compile.
         let neurons = if m <= 64 { 64 } else { NEURONS };
         let rows = if rows <= 1024 { 1024 } else { ROWS };

@@ -15,6 +15,7 @@ mod control;
 mod device;
 mod field;
 mod fusion;
+mod cpu;
 mod gauss;
 mod householder;
 mod kernel;

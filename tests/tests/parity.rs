@@ -129,5 +129,6 @@ macro_rules! algorithms {
 
 algorithms! {
     ocnn: firebox_ocnn::OcnnOps,
+    rbf: firebox_rbf::RbfOps,
     sammon: firebox_sammon::SammonOps,
 }

@@ -332,6 +332,7 @@ fn outcome<B: SammonOps>(
         peak_device_bytes: map.peak_device_bytes,
         summary: told::summary(&map, args.point_stress),
         pictures: told::pictures(&map, args.shepard.as_deref(), args.convergence.as_deref()),
+        documents: Vec::new(),
         result,
         table,
         picture: Some(Picture::scatter(format!("Sammon mapping, E = {:.6}", map.stress), drawn)),

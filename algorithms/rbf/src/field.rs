@@ -1,0 +1,146 @@
+//! Where a solution is looked at: the points of a grid over the domain's box that are not outside the domain.
+
+use firebox_core::{Error, Result, data::Table};
+
+use crate::{Problem, RbfNetwork};
+
+/// Points this far outside still belong to the boundary, in diagonals of the box.
+const EDGE: f64 = 1e-9;
+/// The most points of a grid.
+const MOST: usize = 1 << 27;
+
+/// A grid over the box around a domain, and which of its points are in the domain or on its boundary.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Field {
+    pub(crate) dims: usize,
+    /// Points along each axis.
+    pub(crate) side: usize,
+    pub(crate) low: Vec<f64>,
+    pub(crate) high: Vec<f64>,
+    /// By grid point, x running fastest: its row among those inside.
+    pub(crate) rows: Vec<Option<usize>>,
+    /// Those inside, row-major.
+    pub(crate) points: Vec<f64>,
+    /// The exact solution there, if it is known.
+    pub(crate) exact: Option<Vec<f64>>,
+}
+
+impl Field {
+    /// Points along an axis if nothing else is asked for.
+    pub(crate) fn usual(dims: usize) -> usize {
+        if dims == 2 { 101 } else { 31 }
+    }
+
+    /// A grid of `side` points along each axis. Fails if there are none inside, or too many, or if the exact solution is
+    /// not finite at one of them.
+    pub(crate) fn new(problem: &Problem, side: usize) -> Result<Self> {
+        let dims = problem.dims();
+        let wrong = |reason: String| Error::Config { field: "grid", value: side.to_string(), reason };
+        let total = (0..dims).try_fold(1usize, |total, _| total.checked_mul(side).filter(|&total| total <= MOST));
+        let Some(total) = total.filter(|_| side >= 2) else {
+            return Err(wrong(format!("must lie between 2 and {}", (MOST as f64).powf(1.0 / dims as f64) as usize)));
+        };
+        let domain = problem.domain();
+        let (low, high) = domain.bounds();
+        let diagonal = low.iter().zip(high).map(|(a, b)| (b - a).powi(2)).sum::<f64>().sqrt();
+        let (mut rows, mut points) = (Vec::with_capacity(total), Vec::new());
+        let mut at = vec![0.0; dims];
+        for node in 0..total {
+            let mut rest = node;
+            for (axis, x) in at.iter_mut().enumerate() {
+                let share = (rest % side) as f64 / (side - 1) as f64;
+                *x = low[axis] + share * (high[axis] - low[axis]);
+                rest /= side;
+            }
+            let inside = domain.signed_distance(&at) <= EDGE * diagonal;
+            rows.push(inside.then_some(points.len() / dims));
+            if inside {
+                points.extend_from_slice(&at);
+            }
+        }
+        if points.is_empty() {
+            return Err(wrong("no point of the grid is in the domain; take more".into()));
+        }
+        let exact = problem.exact(&points);
+        check(exact.as_deref(), &points, dims)?;
+        Ok(Self { dims, side, low: low.to_vec(), high: high.to_vec(), rows, points, exact })
+    }
+
+    /// The point of the grid with this number, x running fastest.
+    pub(crate) fn node(&self, node: usize) -> Vec<f64> {
+        let step = |axis: usize| (self.high[axis] - self.low[axis]) / (self.side - 1) as f64;
+        let index = |axis: usize| node / self.side.pow(axis as u32) % self.side;
+        (0..self.dims).map(|axis| self.low[axis] + index(axis) as f64 * step(axis)).collect()
+    }
+}
+
+/// Fails if an exact solution is not finite somewhere.
+pub(crate) fn check(exact: Option<&[f64]>, points: &[f64], dims: usize) -> Result<()> {
+    let at = exact.and_then(|exact| exact.iter().position(|value| !value.is_finite()));
+    let Some((at, exact)) = at.zip(exact) else { return Ok(()) };
+    let place = points[at * dims..(at + 1) * dims].iter().map(f64::to_string).collect::<Vec<_>>().join(", ");
+    let what = format!("the exact solution is {} at ({place})", exact[at]);
+    Err(Error::input(what, "give one that is finite in the domain and on its boundary, or leave it out"))
+}
+
+/// A solution at points.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Values {
+    pub(crate) u: Vec<f64>,
+    /// The exact solution, and u less it.
+    pub(crate) exact: Option<(Vec<f64>, Vec<f64>)>,
+}
+
+impl Values {
+    /// Fails if u is not finite everywhere.
+    pub(crate) fn new(network: &RbfNetwork, points: &[f64], exact: Option<Vec<f64>>) -> Result<Self> {
+        let u = network.evaluate(points);
+        if u.iter().any(|u| !u.is_finite()) {
+            let what = "the solution is not finite everywhere".into();
+            return Err(Error::Run { device: "the network".into(), phase: "evaluation".into(), what });
+        }
+        let errors = |exact: &Vec<f64>| u.iter().zip(exact).map(|(u, exact)| u - exact).collect();
+        let exact = exact.map(|exact| {
+            let errors = errors(&exact);
+            (exact, errors)
+        });
+        Ok(Self { u, exact })
+    }
+
+    /// The columns by name: `u` and, if the exact solution is known, `exact` and `error`.
+    pub(crate) fn columns(&self) -> Vec<(&'static str, &[f64])> {
+        let mut columns = vec![("u", &self.u[..])];
+        if let Some((exact, errors)) = &self.exact {
+            columns.extend([("exact", &exact[..]), ("error", &errors[..])]);
+        }
+        columns
+    }
+
+    /// Columns x, y (z) and [`columns`](Self::columns).
+    pub(crate) fn table(&self, points: &[f64], dims: usize) -> Result<Table> {
+        let names = ["x", "y", "z"].iter().take(dims).map(|name| (*name).to_string()).collect();
+        let mut table = Table::float_matrix(names, points.to_vec())?;
+        for (name, values) in self.columns() {
+            table = table.beside(Table::floats(name, values.to_vec()))?;
+        }
+        Ok(table)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_square_has_all_points_and_an_l_those_inside() {
+        let square = Field::new(&Problem::named("poisson-sine").unwrap(), 101).unwrap();
+        assert_eq!((square.points.len(), square.rows.len()), (2 * 101 * 101, 101 * 101));
+        assert_eq!(square.node(101), [0.0, std::f64::consts::PI / 100.0]);
+        let corner = Field::new(&Problem::named("l-shape").unwrap(), 5).unwrap();
+        let inside: Vec<bool> = corner.rows.iter().map(Option::is_some).collect();
+        // The quarter right below is missing, its edges are not.
+        assert_eq!(inside.iter().filter(|it| !**it).count(), 4);
+        assert!(!inside[3] && !inside[4] && !inside[8] && inside[13] && inside[2]);
+        assert!(Field::new(&Problem::named("l-shape").unwrap(), 1).is_err());
+    }
+}

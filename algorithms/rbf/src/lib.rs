@@ -1,0 +1,66 @@
+//! Partial differential equations without a mesh: a network of Gaussian radial basis functions, trained so that it
+//! fulfils the equation at points inside and its boundary conditions at points on the boundary (Gorbachenko and
+//! Artyukhina 2010; Matveeva 2011).
+
+mod accuracy;
+mod args;
+mod assemble;
+mod bench;
+mod bits;
+pub mod cases;
+mod checkpoint;
+mod conditions;
+pub mod config;
+mod control;
+mod device;
+mod field;
+mod fusion;
+mod cpu;
+mod gauss;
+mod householder;
+mod kernel;
+mod lm;
+mod lsqr;
+mod ndarray;
+mod network;
+pub mod ops;
+mod paper;
+mod pictures;
+mod plan;
+pub mod plugin;
+mod problem;
+mod qr;
+pub mod reference;
+mod run;
+#[cfg(test)]
+mod samples;
+mod saved;
+mod subset;
+mod tensor_ops;
+#[cfg(test)]
+mod tests;
+mod train;
+mod triangular;
+mod trust;
+mod vtk;
+mod width;
+
+pub use accuracy::{Accuracy, accuracy};
+pub use assemble::{Weighted, residual};
+pub use checkpoint::Checkpoints;
+pub use conditions::{Coefficient, Conditions, System};
+pub use config::{RbfConfig, Redraw, ShapeSolver, Weights, Width};
+pub use lm::{Lm, Moved};
+pub use lsqr::{Lsqr, Operator, Preconditioner, lsqr};
+pub use network::RbfNetwork;
+pub use ops::RbfOps;
+pub use plugin::RbfPlugin;
+pub use problem::{
+    Boundary, BoundaryPoints, BoundaryRule, Condition, Domain, Equation, Expression, Function, Grid, Piece, Predicate,
+    Problem, Sampling,
+};
+pub use qr::{Fit, fit};
+pub use run::Stop;
+pub use saved::NetworkFormat;
+pub use train::{Trained, Trainer};
+pub use width::{Tried, WidthSearch, search_width};

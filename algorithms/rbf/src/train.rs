@@ -1,0 +1,200 @@
+//! The algorithm: a problem to a network that solves it.
+
+use firebox_core::{
+    Algorithm, Context, Error, Result,
+    report::{Stopwatch, Timings},
+};
+
+use crate::{
+    Accuracy, Grid, Problem, RbfConfig, RbfNetwork, RbfOps, ShapeSolver, Weights, accuracy,
+    checkpoint::{self, Checkpoints, Header},
+    config::Width,
+    control::Control,
+    field::Field,
+    plan::plan,
+    run::{Run, State, Stop},
+    search_width,
+};
+
+/// A training with checked parameters.
+#[derive(Debug, Clone)]
+pub struct Trainer {
+    config: RbfConfig,
+    checkpoints: Checkpoints,
+}
+
+/// A network, and how well it solves its problem.
+#[derive(Debug, Clone)]
+pub struct Trained {
+    /// u.
+    pub network: RbfNetwork,
+    /// Its errors on a grid of 101 × 101 (31 × 31 × 31) over the domain's box, of the points in the domain and on its
+    /// boundary, if the exact solution is known.
+    pub accuracy: Option<Accuracy>,
+    /// √(Σr1²/N) at the last control points inside.
+    pub residual_interior: f64,
+    /// √(Σr2²/K) at the last control points on the boundary.
+    pub residual_boundary: f64,
+    /// (√(Σr1²/N), √(Σr2²/K)) after each cycle.
+    pub history: Vec<(f64, f64)>,
+    /// The condition number of the weights' matrix, its columns scaled: ∞ where it is singular, none where finding it
+    /// would take long.
+    pub condition: Option<f64>,
+    /// Its rank, likewise.
+    pub rank: Option<usize>,
+    /// Directions that were left out.
+    pub truncated: usize,
+    /// The weights' solver that ran, never [`Weights::Auto`].
+    pub weights: Weights,
+    /// The solver of centres and widths.
+    pub shape: ShapeSolver,
+    /// The precision the weights were found in: `f32` or `f64`.
+    pub precision: &'static str,
+    /// Why it ended.
+    pub stop: Stop,
+    /// Cycles of the whole training.
+    pub cycles: usize,
+    /// The share of the cycles in which the gradient steps lowered I (with a fixed η, from the first step to the last).
+    pub falls: Option<f64>,
+    /// Iterations of LSQR in the last cycle.
+    pub iterations: Option<usize>,
+    /// How often Levenberg–Marquardt solved for the weights.
+    pub evaluations: Option<usize>,
+    /// Control points inside and on the boundary.
+    pub points: (usize, usize),
+    /// Width over spacing at the start.
+    pub ratio: f64,
+    /// Spacings the centres reached outside at the start.
+    pub reach: f64,
+    /// The configuration with what was chosen in the place of defaults.
+    pub config: RbfConfig,
+    /// Seconds by phase.
+    pub timings: Timings,
+    /// The plan's largest sum of live buffers, those of solvers on the host included.
+    pub peak_device_bytes: u64,
+}
+
+impl Trainer {
+    pub(crate) fn new(config: RbfConfig) -> Self {
+        Self { config, checkpoints: Checkpoints::default() }
+    }
+
+    /// The parameters.
+    pub fn config(&self) -> &RbfConfig {
+        &self.config
+    }
+
+    /// The same training, its state kept in files.
+    pub fn with_checkpoints(mut self, checkpoints: Checkpoints) -> Self {
+        self.checkpoints = checkpoints;
+        self
+    }
+
+    /// Solves a problem on a device, seed 0.
+    ///
+    /// ```
+    /// use burn_ndarray::NdArray;
+    /// use firebox_rbf::{Problem, RbfConfig};
+    ///
+    /// let problem = Problem::named("poisson-sine")?;
+    /// let solved = RbfConfig::new(64).init()?.solve::<NdArray>(problem, &Default::default())?;
+    /// assert!(solved.accuracy.unwrap().relative_l2 < 5e-6);
+    /// let centre = std::f64::consts::FRAC_PI_2;
+    /// assert!((solved.network.evaluate(&[centre, centre])[0] + 0.5).abs() < 1e-5);
+    /// # Ok::<(), firebox_core::Error>(())
+    /// ```
+    pub fn solve<B: RbfOps>(&self, problem: Problem, device: &B::Device) -> Result<Trained> {
+        self.run(problem, &Context::<B>::new(device.clone()))
+    }
+
+    /// The width of the first neurons in spacings.
+    fn ratio<B: RbfOps>(
+        &self,
+        wanted: Option<f64>,
+        system: &crate::System,
+        grid: &Grid,
+        context: &Context<B>,
+    ) -> Result<f64> {
+        if let Some(ratio) = wanted {
+            return Ok(ratio);
+        }
+        let ratio = search_width(system, &grid.centres, grid.spacing, self.config.truncation)?.ratio;
+        context.observer.notice(&format!("the width is {ratio:.3} spacings, by the residual at points held out"));
+        Ok(ratio)
+    }
+}
+
+impl<B: RbfOps> Algorithm<B> for Trainer {
+    type Input = Problem;
+    type Output = Trained;
+
+    fn run(&self, problem: Problem, context: &Context<B>) -> Result<Trained> {
+        let config = &self.config;
+        config.validate()?;
+        let mut watch = Stopwatch::default();
+        let (dims, wide) = (problem.dims(), size_of::<B::FloatElem>() == 8);
+        let settings = config.settings(dims, wide);
+        if settings.weights == Weights::Lsqr && !wide {
+            let reason = "its products on the device need f64: add --precision f64 on cuda or ndarray, or take qr or cg";
+            return Err(Error::Config { field: "weights", value: "lsqr".into(), reason: reason.into() });
+        }
+        let field = Field::new(&problem, Field::usual(dims))?;
+        let grid = Grid::new(problem.domain(), config.neurons, settings.reach)?;
+        let peak_device_bytes = plan(config, &settings, dims, grid.len(), context)?;
+        let control =
+            Control { problem: &problem, settings, sampling: config.sampling, penalty: config.penalty, seed: context.seed };
+        let first = control.system(0)?;
+        watch.lap("points_s");
+        let header = Header::new(config, &problem, &first, context);
+        let mut state = match &self.checkpoints.resume {
+            Some(path) => checkpoint::read(path, &header, dims, grid.len())?,
+            None => {
+                let ratio = self.ratio(settings.width, &first, &grid, context)?;
+                State::new(grid.centres.clone(), dims, ratio * grid.spacing, ratio, config.rate)
+            }
+        };
+        watch.lap("start_s");
+        let run = Run { config, control, context, checkpoints: &self.checkpoints, header };
+        let (stop, diagnosis) = run.all(&mut state, first)?;
+        watch.lap("training_s");
+        let network = RbfNetwork::new(dims, state.centres, state.widths, state.weights)?;
+        let accuracy = field.exact.as_ref().map(|exact| accuracy(&network.evaluate(&field.points), exact));
+        watch.lap("evaluation_s");
+        let on_host = settings.weights == Weights::Qr || wide;
+        let last = |history: &[f64]| history.last().copied().unwrap_or_default();
+        Ok(Trained {
+            network,
+            accuracy,
+            residual_interior: last(&state.interior),
+            residual_boundary: last(&state.boundary),
+            history: state.interior.iter().copied().zip(state.boundary.iter().copied()).collect(),
+            condition: diagnosis.condition,
+            rank: diagnosis.rank,
+            truncated: diagnosis.truncated,
+            weights: settings.weights,
+            shape: config.shape,
+            precision: if on_host { "f64" } else { "f32" },
+            stop,
+            cycles: state.cycles,
+            falls: (config.shape == ShapeSolver::Gd)
+                .then(|| state.falls as f64 / state.cycles.max(1) as f64),
+            iterations: diagnosis.iterations,
+            evaluations: state.lm.as_ref().map(|lm| lm.evaluations()),
+            points: (settings.points, settings.boundary_points),
+            ratio: state.ratio,
+            reach: settings.reach,
+            config: RbfConfig {
+                points: Some(settings.points),
+                boundary_points: Some(settings.boundary_points),
+                weights: settings.weights,
+                width: Width::Spacings(state.ratio),
+                reach: Some(settings.reach),
+                cycles: Some(settings.cycles),
+                iterations: Some(settings.iterations),
+                ..config.clone()
+            },
+            timings: watch.timings(),
+            peak_device_bytes,
+        })
+    }
+}

@@ -1,0 +1,143 @@
+//! The width that suits a grid of centres, by the residual at conditions that the solution has not seen.
+
+use firebox_core::{Error, Result};
+
+use crate::{Conditions, RbfNetwork, System, assemble::residual, qr::fit, subset::subset};
+
+/// Widths over spacings from which the search starts, √2 apart.
+const LOW: f64 = 0.5;
+const STEPS: usize = 10;
+/// Steps of the golden section between the neighbours of the best.
+const SECTIONS: usize = 6;
+/// Every how many conditions one is held out.
+const EVERY: usize = 5;
+
+/// A width that was tried.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Tried {
+    /// a over the spacing of the centres.
+    pub ratio: f64,
+    /// √(2I) at the conditions held out; ∞ if there was no solution.
+    pub residual: f64,
+}
+
+/// What a search found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WidthSearch {
+    /// The a over the spacing whose residual was the least.
+    pub ratio: f64,
+    /// All that were tried, in order.
+    pub tried: Vec<Tried>,
+}
+
+/// Searches the width for `centres` of `spacing`, one for all: every fifth condition is held out, the others are solved
+/// for the weights with widths of 0.5 to 16 spacings, √2 apart, then by golden section around the best.
+///
+/// Fails if no width gives a solution, such as with fewer conditions left than neurons.
+pub fn search_width(system: &System, centres: &[f64], spacing: f64, truncation: Option<f64>) -> Result<WidthSearch> {
+    if !(spacing.is_finite() && spacing > 0.0) {
+        let what = format!("centres {spacing} apart have no width to search");
+        return Err(Error::input(what, "give the width, or centres that are apart"));
+    }
+    let (seen, held) = split(system);
+    let neurons = centres.len() / system.interior.dims.max(1);
+    if seen.interior.len() + seen.boundary.len() < neurons {
+        let what = format!("of {} points", system.interior.len() + system.boundary.len());
+        let reason =
+            format!("a fifth {what} is held out to choose the width, and the rest are fewer; take more points");
+        return Err(Error::Config { field: "neurons", value: neurons.to_string(), reason });
+    }
+    let mut tried: Vec<Tried> = Vec::with_capacity(STEPS + SECTIONS + 3);
+    let mut last = None;
+    let mut attempt = |exponent: f64| {
+        let ratio = LOW * exponent.exp2();
+        let widths = vec![ratio * spacing; neurons];
+        let found = fit(&seen, centres, &widths, truncation);
+        let found = found.and_then(|it| RbfNetwork::new(system.interior.dims, centres.to_vec(), widths, it.weights));
+        let residual = found.map(|network| size(&held, &network)).map_err(|error| last = Some(error));
+        let residual = residual.ok().filter(|residual| residual.is_finite()).unwrap_or(f64::INFINITY);
+        tried.push(Tried { ratio, residual });
+        residual
+    };
+    let coarse: Vec<f64> = (0..=STEPS).map(|k| attempt(0.5 * k as f64)).collect();
+    let best = (0..=STEPS).fold(0, |best, k| if coarse[k] < coarse[best] { k } else { best });
+    if coarse[best].is_finite() {
+        golden(0.5 * best as f64 - 0.5, 0.5 * best as f64 + 0.5, &mut attempt);
+    }
+    let best = tried.iter().fold(tried[0], |best, it| if it.residual < best.residual { *it } else { best });
+    match last {
+        Some(error) if best.residual.is_infinite() => Err(error),
+        _ => Ok(WidthSearch { ratio: best.ratio, tried }),
+    }
+}
+
+/// Golden section between `low` and `high`; what it finds is among what was tried.
+fn golden(mut low: f64, mut high: f64, attempt: &mut impl FnMut(f64) -> f64) {
+    let share = (5f64.sqrt() - 1.0) / 2.0;
+    let (mut left, mut right) = (high - share * (high - low), low + share * (high - low));
+    let (mut at_left, mut at_right) = (attempt(left), attempt(right));
+    for _ in 2..SECTIONS {
+        if at_left < at_right {
+            (high, right, at_right) = (right, left, at_left);
+            left = high - share * (high - low);
+            at_left = attempt(left);
+        } else {
+            (low, left, at_left) = (left, right, at_right);
+            right = low + share * (high - low);
+            at_right = attempt(right);
+        }
+    }
+}
+
+/// √(2I).
+fn size(system: &System, network: &RbfNetwork) -> f64 {
+    let mean = |conditions: &Conditions| {
+        residual(conditions, network).iter().map(|r| r * r).sum::<f64>() / conditions.len().max(1) as f64
+    };
+    (mean(&system.interior) + system.penalty * mean(&system.boundary)).sqrt()
+}
+
+/// The conditions that are solved, and those held out.
+fn split(system: &System) -> (System, System) {
+    let part = |held: bool| {
+        let of = |conditions: &Conditions| {
+            let indices: Vec<usize> = (0..conditions.len()).filter(|i| (i % EVERY == EVERY - 1) == held).collect();
+            subset(conditions, &indices)
+        };
+        System { interior: of(&system.interior), boundary: of(&system.boundary), penalty: system.penalty }
+    };
+    (part(false), part(true))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::f64::consts::PI;
+
+    use super::*;
+    use crate::samples;
+
+    #[test]
+    fn wide_neurons_are_found_for_a_smooth_solution() {
+        let system = samples::poisson_sine(448, 76, 0);
+        let (centres, widths) = samples::grid(8, PI, 0.35, 1.0);
+        let found = search_width(&system, &centres, widths[0], None).unwrap();
+        let solve = |ratio: f64| {
+            let widths = vec![ratio * widths[0]; 64];
+            let weights = fit(&system, &centres, &widths, None).unwrap().weights;
+            samples::error(&RbfNetwork::new(2, centres.clone(), widths, weights).unwrap(), PI, samples::sine_exact)
+        };
+        println!("{}: {:.1e}; 8: {:.1e}", found.ratio, solve(found.ratio), solve(8.0));
+        found.tried.iter().for_each(|it| println!("  {:.2} {:.1e}", it.ratio, it.residual));
+        assert!(found.ratio > 3.0 && solve(found.ratio) < 5e-6, "{found:?}");
+        assert_eq!(found.tried.len(), STEPS + 1 + SECTIONS);
+    }
+
+    #[test]
+    fn a_search_without_a_solution_says_why() {
+        let system = samples::poisson_sine(60, 10, 0);
+        let (centres, _) = samples::grid(8, PI, 0.0, 1.0);
+        let error = search_width(&system, &centres, 0.4, None).unwrap_err();
+        assert!(error.to_string().starts_with("neurons = 64: a fifth of 70 points is held out"), "{error}");
+        assert!(search_width(&system, &centres, 0.0, None).is_err());
+    }
+}

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use firebox_core::{Context, Error, Precision, Result, data::atomic, error::Place};
 use serde::{Deserialize, Serialize};
 
-use crate::{Problem, RbfOps, System, config::RbfConfig, run::State};
+use crate::{Problem, RbfOps, System, config::RbfConfig, state::State};
 
 const FORMAT: &str = "firebox rbf checkpoint 1";
 
@@ -40,12 +40,7 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    pub(crate) fn new<B: RbfOps>(
-        config: &RbfConfig,
-        problem: &Problem,
-        first: &System,
-        context: &Context<B>,
-    ) -> Self {
+    pub(crate) fn new<B: RbfOps>(config: &RbfConfig, problem: &Problem, first: &System, context: &Context<B>) -> Self {
         let limits = RbfConfig::new(config.neurons);
         let config = RbfConfig {
             cycles: limits.cycles,

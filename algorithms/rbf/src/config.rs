@@ -71,7 +71,9 @@ impl FromStr for Width {
         match text {
             "default" => Ok(Self::Default),
             "auto" => Ok(Self::Auto),
-            number => number.parse().map(Self::Spacings).map_err(|_| format!("'{number}' is neither auto nor a number")),
+            number => {
+                number.parse().map(Self::Spacings).map_err(|_| format!("'{number}' is neither auto nor a number"))
+            }
         }
     }
 }
@@ -266,7 +268,11 @@ impl RbfConfig {
             }
         }
         if self.shape == ShapeSolver::Lm && !matches!(self.weights, Weights::Auto | Weights::Qr) {
-            return wrong("shape", "lm".into(), "eliminates the weights by QR; give --weights qr, or another shape solver");
+            return wrong(
+                "shape",
+                "lm".into(),
+                "eliminates the weights by QR; give --weights qr, or another shape solver",
+            );
         }
         Ok(())
     }

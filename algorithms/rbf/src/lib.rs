@@ -1,6 +1,4 @@
-//! Partial differential equations without a mesh: a network of Gaussian radial basis functions, trained so that it
-//! fulfils the equation at points inside and its boundary conditions at points on the boundary (Gorbachenko and
-//! Artyukhina 2010; Matveeva 2011).
+#![doc = include_str!("../README.md")]
 
 mod accuracy;
 mod args;
@@ -12,10 +10,10 @@ mod checkpoint;
 mod conditions;
 pub mod config;
 mod control;
+mod cpu;
 mod device;
 mod field;
 mod fusion;
-mod cpu;
 mod gauss;
 mod householder;
 mod kernel;
@@ -35,6 +33,7 @@ mod run;
 #[cfg(test)]
 mod samples;
 mod saved;
+mod state;
 mod subset;
 mod tensor_ops;
 #[cfg(test)]
@@ -60,7 +59,7 @@ pub use problem::{
     Problem, Sampling,
 };
 pub use qr::{Fit, fit};
-pub use run::Stop;
 pub use saved::NetworkFormat;
+pub use state::Stop;
 pub use train::{Trained, Trainer};
 pub use width::{Tried, WidthSearch, search_width};

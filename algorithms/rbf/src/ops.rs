@@ -74,7 +74,7 @@ pub struct Aim<B: Limited> {
     pub penalty: f64,
 }
 
-/// The operations. The default bodies are tensor operations.
+/// The operations. The default bodies are tensor operations. The same input gives the same bits.
 pub trait RbfOps: Limited {
     /// A `[n, m]`, and r `[n]` of the same pass: hot loops 1 and 2.
     fn rbf_matrix(

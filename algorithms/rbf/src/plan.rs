@@ -12,6 +12,8 @@ use crate::{
     config::{RbfConfig, Settings},
 };
 
+/// Bytes of A that are kept on the CPU, at most.
+const KEPT: u128 = 64 << 20;
 const HELP: &str = "take fewer points or neurons, or a device with more memory";
 const DENSE: &str = "take fewer points or neurons, or --weights lsqr or cg, which keep no matrix on the host";
 
@@ -29,7 +31,11 @@ pub(crate) fn plan<B: RbfOps>(
     let on_device = settings.weights != Weights::Qr || config.shape == ShapeSolver::Gd;
     if on_device {
         let float = size_of::<B::FloatElem>();
+        // On the CPU conjugate gradients keep as much of A as is faster read than computed.
+        let cpu = B::limits(&context.device).largest_buffer.is_none() && settings.weights == Weights::Cg;
+        let kept = if cpu { (rows * m).min(KEPT / float as u128) } else { 0 };
         let plan = [
+            Buffer::new("rows of the matrix", kept, float),
             // At most α, β and γ, the right-hand sides, and as many residuals as are kept at once.
             Buffer::new("control points", (2 * d + 2) * rows, float),
             Buffer::new("right-hand sides and residuals", 3 * rows, float),

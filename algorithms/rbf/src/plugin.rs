@@ -32,7 +32,7 @@ fn paths(args: &ArgMatches, names: &[&str]) -> Vec<PathBuf> {
 impl<B: RbfOps> Plugin<B> for RbfPlugin {
     fn command(&self) -> Command {
         RbfArgs::augment_args(Command::new("rbf"))
-            .about("Solves partial differential equations without a mesh, by a network of radial basis functions")
+            .about("Solves partial differential equations without a mesh")
             .long_about(
                 "Solves a linear partial differential equation of second order in two or three dimensions without a \
                  mesh: a network of Gaussians is trained to fulfil the equation at points inside and the boundary \
@@ -77,7 +77,8 @@ impl<B: RbfOps> Plugin<B> for RbfPlugin {
             field::check(exact.as_deref(), &points.values, dims).map_err(|error| error.in_file(path))?;
         }
         let trained = Algorithm::<B>::run(&trainer, problem.clone(), context)?;
-        let evaluated = points.map(|points| Values::new(&trained.network, &points.values, exact).map(|it| (points, it)));
+        let evaluated =
+            points.map(|points| Values::new(&trained.network, &points.values, exact).map(|it| (points, it)));
         let outcome = Writing { args: &args, problem: &problem, field: &field, trained: &trained };
         outcome.all(network, vtk, evaluated.transpose()?)
     }

@@ -3,18 +3,17 @@
 use std::time::{Duration, Instant};
 
 use firebox_core::{Context, Error, Result, observe};
-use serde::{Deserialize, Serialize};
 
 use crate::{
     Lm, Moved, RbfConfig, RbfNetwork, RbfOps, ShapeSolver, System, Weighted, Weights,
     assemble::residual,
-    bits,
     checkpoint::{self, Checkpoints, Header},
     control::Control,
     device::{self, DeviceMatrix},
     lsqr::{Preconditioner, lsqr},
     ops::{Aim, Shape},
     qr::fit,
+    state::{State, Stop},
 };
 
 /// A residual norm so many times that of u = 0 is a training that diverged.
@@ -27,101 +26,6 @@ const HALVINGS: usize = 12;
 const GROWTH: f64 = 1.2;
 /// The truncation that [`Lm`] works with.
 const LM_TRUNCATION: f64 = 1e-13;
-
-/// Why a training ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Stop {
-    /// The residual norm is within the tolerance.
-    Tolerance,
-    /// The cycles were used up.
-    Cycles,
-    /// The time was used up.
-    Time,
-    /// The objective is at a minimum, or at the rounding.
-    Minimum,
-    /// No step lowers the objective in the precision there is.
-    Precision,
-}
-
-impl std::fmt::Display for Stop {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Tolerance => "tolerance",
-            Self::Cycles => "cycles",
-            Self::Time => "time",
-            Self::Minimum => "minimum",
-            Self::Precision => "precision",
-        })
-    }
-}
-
-/// Everything a training needs to go on; points are drawn by the number of the cycle.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct State {
-    pub(crate) cycles: usize,
-    /// Width over spacing at the start.
-    #[serde(with = "bits::one")]
-    pub(crate) ratio: f64,
-    /// Row-major m × dims.
-    #[serde(with = "bits")]
-    pub(crate) centres: Vec<f64>,
-    #[serde(with = "bits")]
-    pub(crate) widths: Vec<f64>,
-    #[serde(with = "bits")]
-    pub(crate) weights: Vec<f64>,
-    pub(crate) lm: Option<Lm>,
-    /// √(Σr1²/N) after each cycle.
-    #[serde(with = "bits")]
-    pub(crate) interior: Vec<f64>,
-    /// √(Σr2²/K) after each cycle.
-    #[serde(with = "bits")]
-    pub(crate) boundary: Vec<f64>,
-    /// Phases of gradient steps in which I fell; with a fixed η, from the first step to the last.
-    pub(crate) falls: usize,
-    /// η of the next phase.
-    #[serde(with = "bits::one")]
-    pub(crate) rate: f64,
-    /// Set where the training ended for good.
-    ended: Option<Stop>,
-}
-
-impl State {
-    /// Neurons at `centres`, row-major m × `dims`, of one width and without weight.
-    pub(crate) fn new(centres: Vec<f64>, dims: usize, width: f64, ratio: f64, rate: f64) -> Self {
-        let m = centres.len() / dims;
-        Self {
-            cycles: 0,
-            ratio,
-            centres,
-            widths: vec![width; m],
-            weights: vec![0.0; m],
-            lm: None,
-            interior: Vec::new(),
-            boundary: Vec::new(),
-            falls: 0,
-            rate,
-            ended: None,
-        }
-    }
-
-    /// Whether this is of `neurons` in `dims` dimensions and of the configuration's method.
-    pub(crate) fn fits(&self, dims: usize, neurons: usize, config: &RbfConfig) -> bool {
-        let sizes = [self.widths.len(), self.weights.len()] == [neurons; 2] && self.centres.len() == dims * neurons;
-        let history = [self.interior.len(), self.boundary.len()] == [self.cycles; 2];
-        let lm = match &self.lm {
-            Some(lm) => config.shape == ShapeSolver::Lm && lm.has_size(dims, neurons),
-            None => config.shape != ShapeSolver::Lm || self.cycles == 0,
-        };
-        sizes && history && lm && self.widths.iter().all(|a| *a > 0.0)
-    }
-
-    fn take(&mut self, network: &RbfNetwork) {
-        self.centres = network.centres().to_vec();
-        self.widths = network.widths().to_vec();
-        self.weights = network.weights().to_vec();
-    }
-}
 
 /// What the last solution for the weights tells.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -278,9 +182,8 @@ impl<B: RbfOps> Run<'_, B> {
     /// Step 3.
     fn descend(&self, state: &mut State, live: &mut Live<B>, aim: &Aim<B>) -> Result<()> {
         let RbfConfig { steps, fixed_rate, .. } = *self.config;
-        let descend = |shape: &Shape<B>, rate, steps| {
-            B::rbf_descend(aim, shape.clone(), live.weights.clone(), rate, steps)
-        };
+        let descend =
+            |shape: &Shape<B>, rate, steps| B::rbf_descend(aim, shape.clone(), live.weights.clone(), rate, steps);
         if fixed_rate {
             let (shape, objectives) = descend(&live.shape, state.rate, steps);
             let read = device::fetch(vec![objectives], Vec::new(), self.context)?;
@@ -434,7 +337,8 @@ impl<B: RbfOps> Run<'_, B> {
         if norm.is_finite() && (start == 0.0 || norm <= DIVERGED * start) {
             return Ok(());
         }
-        let what = format!("it diverged in cycle {}: the residual is {norm:.3e}, that of u = 0 is {start:.3e}", state.cycles);
+        let what =
+            format!("it diverged in cycle {}: the residual is {norm:.3e}, that of u = 0 is {start:.3e}", state.cycles);
         Err(self.failed(what))
     }
 
@@ -444,7 +348,8 @@ impl<B: RbfOps> Run<'_, B> {
         if start == 0.0 || norm < start * (1.0 - 1e-6) {
             return Ok(());
         }
-        let what = format!("after {} cycles the residual is {norm:.3e}, no better than {start:.3e} of u = 0", state.cycles);
+        let what =
+            format!("after {} cycles the residual is {norm:.3e}, no better than {start:.3e} of u = 0", state.cycles);
         Err(self.failed(what))
     }
 }

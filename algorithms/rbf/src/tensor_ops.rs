@@ -73,7 +73,8 @@ impl<B: Limited> Block<B> {
         let (points, centres) = (float::<B, 2>(rows.points.clone()), float::<B, 2>(shape.centres.clone()));
         let [d, m] = centres.dims();
         let widths = float::<B, 1>(shape.widths.clone()).reshape([1, m]);
-        let column = |of: &Tensor<B, 2>, k: usize| of.clone().slice([k..k + 1, range.clone()]).reshape([range.len(), 1]);
+        let column =
+            |of: &Tensor<B, 2>, k: usize| of.clone().slice([k..k + 1, range.clone()]).reshape([range.len(), 1]);
         // By divisions: `recip` on NdArray is the processor's estimate, right to 12 bits.
         let square = widths.clone() * widths;
         let over = square.ones_like() / square.clone();

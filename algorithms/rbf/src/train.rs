@@ -12,8 +12,9 @@ use crate::{
     control::Control,
     field::Field,
     plan::plan,
-    run::{Run, State, Stop},
+    run::Run,
     search_width,
+    state::{State, Stop},
 };
 
 /// A training with checked parameters.
@@ -135,14 +136,20 @@ impl<B: RbfOps> Algorithm<B> for Trainer {
         let (dims, wide) = (problem.dims(), size_of::<B::FloatElem>() == 8);
         let settings = config.settings(dims, wide);
         if settings.weights == Weights::Lsqr && !wide {
-            let reason = "its products on the device need f64: add --precision f64 on cuda or ndarray, or take qr or cg";
+            let reason =
+                "its products on the device need f64: add --precision f64 on cuda or ndarray, or take qr or cg";
             return Err(Error::Config { field: "weights", value: "lsqr".into(), reason: reason.into() });
         }
         let field = Field::new(&problem, Field::usual(dims))?;
         let grid = Grid::new(problem.domain(), config.neurons, settings.reach)?;
         let peak_device_bytes = plan(config, &settings, dims, grid.len(), context)?;
-        let control =
-            Control { problem: &problem, settings, sampling: config.sampling, penalty: config.penalty, seed: context.seed };
+        let control = Control {
+            problem: &problem,
+            settings,
+            sampling: config.sampling,
+            penalty: config.penalty,
+            seed: context.seed,
+        };
         let first = control.system(0)?;
         watch.lap("points_s");
         let header = Header::new(config, &problem, &first, context);
@@ -176,8 +183,7 @@ impl<B: RbfOps> Algorithm<B> for Trainer {
             precision: if on_host { "f64" } else { "f32" },
             stop,
             cycles: state.cycles,
-            falls: (config.shape == ShapeSolver::Gd)
-                .then(|| state.falls as f64 / state.cycles.max(1) as f64),
+            falls: (config.shape == ShapeSolver::Gd).then(|| state.falls as f64 / state.cycles.max(1) as f64),
             iterations: diagnosis.iterations,
             evaluations: state.lm.as_ref().map(|lm| lm.evaluations()),
             points: (settings.points, settings.boundary_points),

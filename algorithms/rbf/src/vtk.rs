@@ -140,7 +140,9 @@ mod tests {
     #[test]
     fn both_formats_hold_boxes_in_three_dimensions() {
         let text = written("poisson-cube", 3, VtkFormat::Legacy);
-        assert!(text.contains("POINTS 27 double") && text.contains("CELLS 8 72") && text.contains("8 0 1 3 4 9 10 12 13"));
+        assert!(
+            text.contains("POINTS 27 double") && text.contains("CELLS 8 72") && text.contains("8 0 1 3 4 9 10 12 13")
+        );
         let text = written("poisson-cube", 3, VtkFormat::Xml);
         assert!(text.contains("NumberOfPoints=\"27\" NumberOfCells=\"8\"") && text.contains("\n0 1 3 4 9 10 12 13\n"));
         assert_eq!(text.matches("<DataArray").count(), text.matches("</DataArray>").count());

@@ -4,7 +4,7 @@ use plotters::style::RGBColor;
 use plotters::style::text_anchor::{HPos, VPos};
 
 use super::axis::{Axis, BELOW, Panel, left_of};
-use super::canvas::{Anchor, Canvas, TITLE, fitted, width};
+use super::canvas::{Anchor, Canvas, SMALL, TITLE, fitted, width};
 use super::palette::{FAINT, INK, Marker, style};
 use super::{Circles, Image};
 use crate::Result;
@@ -13,12 +13,14 @@ const MOST: [f64; 2] = [560.0, 460.0];
 const LEAST: f64 = 160.0;
 const TOP: f64 = 50.0;
 /// Corners of a circle's polygon.
-const CORNERS: usize = 180;
+const CORNERS: usize = 720;
 /// Circles reach at most so far past the outline and the middles, in their extent.
 const ROOM: f64 = 0.15;
-/// The colour of circles, fewer and more than [`MANY`].
-const STROKES: [RGBColor; 2] = [RGBColor(86, 160, 212), RGBColor(178, 210, 234)];
-const MANY: usize = 30;
+/// The colour of circles.
+const STROKE: RGBColor = RGBColor(120, 180, 222);
+/// Where circles cover their middles' extent more than so many times, about so many of them are drawn.
+const COVER: f64 = 8.0;
+const FEW: usize = 24;
 
 pub(super) fn render(circles: &Circles, image: Image) -> Result<Vec<u8>> {
     let shown: Vec<[f64; 3]> =
@@ -48,19 +50,21 @@ pub(super) fn render(circles: &Circles, image: Image) -> Result<Vec<u8>> {
         let share = |axis: &Axis, value: f64| axis.share(value).is_some_and(|share| (0.0..=1.0).contains(&share));
         panel.at(x, y).filter(|_| share(&panel.x, x) && share(&panel.y, y))
     };
-    for &(x, y) in &circles.outline {
-        inside(x, y).into_iter().for_each(|at| canvas.marker(at, Marker::Circle, 1.0, FAINT, 1.0));
-    }
-    let stroke = STROKES[usize::from(shown.len() > MANY)];
-    for &[x, y, radius] in &shown {
+    let cover = shown.iter().map(|circle| circle[2].powi(2)).sum::<f64>() / (panel.x.span() * panel.y.span());
+    let every = if cover > COVER { shown.len().div_ceil(FEW).max(1) } else { 1 };
+    let drawn: Vec<[f64; 3]> = shown.iter().copied().skip(every / 2).step_by(every).collect();
+    for &[x, y, radius] in &drawn {
         let corner = |k: usize| {
             let (sin, cos) = (std::f64::consts::TAU * k as f64 / CORNERS as f64).sin_cos();
             inside(x + radius * cos, y + radius * sin)
         };
         let corners: Vec<Option<(f64, f64)>> = (0..=CORNERS).map(corner).collect();
         for piece in corners.split(Option::is_none).filter(|piece| piece.len() > 1) {
-            canvas.line(piece.iter().copied().flatten().collect(), stroke, 1.0);
+            canvas.line(piece.iter().copied().flatten().collect(), STROKE, 1.0);
         }
+    }
+    for &(x, y) in &circles.outline {
+        inside(x, y).into_iter().for_each(|at| canvas.marker(at, Marker::Circle, 1.0, FAINT, 1.0));
     }
     let dot = if shown.len() > 1000 { 1.5 } else { 3.0 };
     for &[x, y, _] in &shown {
@@ -70,5 +74,12 @@ pub(super) fn render(circles: &Circles, image: Image) -> Result<Vec<u8>> {
     let half = 0.5 * width(&title, TITLE)?;
     let middle = (left + 0.5 * wide).max(half + 16.0);
     canvas.text((middle, 26.0), &title, TITLE, INK, Anchor(HPos::Center, VPos::Center));
-    canvas.finish(((left + wide).max(middle + half) + 20.0, TOP + high + BELOW + 8.0), image)
+    let (mut right, mut bottom) = ((left + wide).max(middle + half), TOP + high + BELOW);
+    if every > 1 {
+        let note = format!("{} of {} circles are drawn", drawn.len(), shown.len());
+        canvas.text((left, bottom + 6.0), &note, SMALL, FAINT, Anchor(HPos::Left, VPos::Top));
+        right = right.max(left + width(&note, SMALL)?);
+        bottom += 20.0;
+    }
+    canvas.finish((right + 20.0, bottom + 8.0), image)
 }

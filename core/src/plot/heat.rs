@@ -54,12 +54,10 @@ pub(super) fn render(heat: &Heat, image: Image) -> Result<Vec<u8>> {
         canvas.text((from + BAR[0] + 8.0, at), &text, SMALL, INK, Anchor(HPos::Left, VPos::Center));
         widest = widest.max(width(&text, SMALL)?);
     }
-    let mut end = from + BAR[0] + 8.0 + widest;
-    let label = fitted(&heat.value_label, LABEL, high)?;
-    if !label.is_empty() {
-        canvas.upward((end + 16.0, TOP + 0.5 * high), &label, LABEL, INK);
-        end += 28.0;
-    }
+    // Below the bar and level: a single letter that stands on its side is another one.
+    let label = fitted(&heat.value_label, LABEL, 160.0)?;
+    canvas.text((from, bottom + 8.0), &label, LABEL, INK, Anchor(HPos::Left, VPos::Top));
+    let end = (from + BAR[0] + 8.0 + widest).max(from + width(&label, LABEL)?);
     let title = fitted(&heat.title, TITLE, end)?;
     let half = 0.5 * width(&title, TITLE)?;
     let middle = (left + 0.5 * wide).max(half + 16.0);
@@ -103,7 +101,8 @@ fn cells(canvas: &mut Canvas, heat: &Heat, panel: &Panel, scale: &Axis) {
         share.map(|share| (share.clamp(0.0, 1.0) * SHADES).round() as u32)
     };
     for row in 0..rows {
-        let shades: Vec<Option<u32>> = heat.values[row * columns..(row + 1) * columns].iter().map(|v| shade(*v)).collect();
+        let shades: Vec<Option<u32>> =
+            heat.values[row * columns..(row + 1) * columns].iter().map(|v| shade(*v)).collect();
         let (low, upper) = (top + (1.0 - edge(row, rows)) * high, top + (1.0 - edge(row + 1, rows)) * high);
         let mut first = 0;
         while first < columns {

@@ -108,7 +108,8 @@ pub struct Heat {
     pub signed: bool,
 }
 
-/// Circles with their middles, over one pair of axes of one scale.
+/// Circles with their middles, over one pair of axes of one scale. Of circles that lie over each other many times some
+/// are drawn, and the caption says how many.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Circles {
     /// What is shown.

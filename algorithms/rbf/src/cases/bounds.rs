@@ -130,8 +130,7 @@ impl Rounding {
         let inner = sizes.alpha * (4.0 * s + 2.0 * d + 4.0) / a2 + 2.0 * sizes.along / a2 + sizes.gamma;
         let beta = functional.beta.iter().copied().chain(std::iter::repeat(0.0));
         let by_centre = x.iter().zip(neuron.centre).zip(beta);
-        let mut inners: Vec<f64> =
-            by_centre.map(|((x, c), b)| 2.0 / a2 * ((x - c).abs() * inner + b.abs())).collect();
+        let mut inners: Vec<f64> = by_centre.map(|((x, c), b)| 2.0 / a2 * ((x - c).abs() * inner + b.abs())).collect();
         let curvature = sizes.alpha * (8.0 * s * s + (4.0 * d + 16.0) * s + 4.0 * d) / a2;
         inners.push((curvature + 4.0 * (1.0 + s) * sizes.along / a2 + 2.0 * sizes.gamma * s) / a);
         let error = in_phi + 2.0 * in_term + (APPROXIMATE + 6.0) * self.u;

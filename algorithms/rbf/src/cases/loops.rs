@@ -52,7 +52,14 @@ impl<B: RbfOps> Problem<B> {
         Aim { interior, boundary, penalty: self.inputs.penalty }
     }
 
-    fn parts(&self, aim: [(Kind, bool); 2], centres: &[f64], widths: &[f64], off: &[f64], slopes: bool) -> Vec<Part<'_>> {
+    fn parts(
+        &self,
+        aim: [(Kind, bool); 2],
+        centres: &[f64],
+        widths: &[f64],
+        off: &[f64],
+        slopes: bool,
+    ) -> Vec<Part<'_>> {
         let of = |((kind, edge), factor): ((Kind, bool), f64)| {
             let conditions = self.inputs.conditions(kind, edge);
             let known = Known::new(self.rounding(), conditions, centres, widths, off, slopes);

@@ -34,9 +34,7 @@ impl<B: RbfOps> Problem<B> {
     /// A matrix as a view that does not lie in memory the way it reads: turned over, or cut out of a wider one.
     pub(super) fn float2(&self, values: &[f64], [rows, columns]: [usize; 2]) -> FloatTensor<B> {
         if rows % 2 == 0 || columns == 0 {
-            return primitive(
-                floats::<B, 2>(turned(values, columns), [columns, rows], &self.device).transpose(),
-            );
+            return primitive(floats::<B, 2>(turned(values, columns), [columns, rows], &self.device).transpose());
         }
         let wide = floats::<B, 2>(padded(values, columns), [rows, columns + 2 * PAD], &self.device);
         primitive(wide.slice([0..rows, PAD..PAD + columns]))

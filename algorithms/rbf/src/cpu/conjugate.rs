@@ -27,13 +27,7 @@ struct Kept<E> {
 ///
 /// # Panics
 /// If a length differs.
-pub fn conjugate<E: Real>(
-    level: Level,
-    aim: &Aim<'_, E>,
-    shape: &Shape<'_, E>,
-    weights: &mut [E],
-    history: &mut [E],
-) {
+pub fn conjugate<E: Real>(level: Level, aim: &Aim<'_, E>, shape: &Shape<'_, E>, weights: &mut [E], history: &mut [E]) {
     conjugate_within(level, aim, shape, weights, history, STORED);
 }
 

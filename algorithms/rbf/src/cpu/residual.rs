@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::{
     form::{Form, Point, across, with_form},
     pack::{Neurons, Points, Rows, Shape},
-    split::least,
+    split::{least, shared},
 };
 
 /// Neurons taken at once.
@@ -25,7 +25,7 @@ pub fn residual<E: Real>(level: Level, rows: &Rows<'_, E>, shape: &Shape<'_, E>,
     assert_eq!(out.len(), rows.target.len(), "a residual for each condition");
     let (points, neurons) = (Points::new(rows, shape.dims()), Neurons::new(shape, weights));
     let height = least(neurons.count()) * BLOCK;
-    let part = |at: usize, out: &mut [E], target: &[E]| {
+    let part = |(at, (out, target)): (usize, (&mut [E], &[E]))| {
         let mut blocks = vec![Block::default(); out.len().div_ceil(BLOCK)];
         let first = at * height / BLOCK;
         products(level, &points, first..first + blocks.len(), &neurons, &mut blocks);
@@ -33,11 +33,11 @@ pub fn residual<E: Real>(level: Level, rows: &Rows<'_, E>, shape: &Shape<'_, E>,
             *out = *product - *target;
         }
     };
-    if out.len() <= height {
-        return part(0, out, rows.target);
+    if shared(out.len(), neurons.count()) {
+        out.par_chunks_mut(height).zip(rows.target.par_chunks(height)).enumerate().for_each(part);
+    } else {
+        out.chunks_mut(height).zip(rows.target.chunks(height)).enumerate().for_each(part);
     }
-    let parts = out.par_chunks_mut(height).zip(rows.target.par_chunks(height)).enumerate();
-    parts.for_each(|(at, (out, target))| part(at, out, target));
 }
 
 /// A·w of some blocks of conditions.

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::{
     form::{Form, Point, across, with_form},
     pack::{Neurons, Points, Rows, Shape},
-    split::{PANEL, least},
+    split::{PANEL, least, shared},
 };
 
 /// Rows of A computed at once: what is read of a neuron serves them all.
@@ -52,8 +52,9 @@ pub(super) fn write<E: Real>(
             level.run(Write::<E, F, D> { points, first, neurons, target, out, residual, form: PhantomData });
         });
     };
-    if target.len() <= height {
-        return part(0, (out, (residual, target)));
+    if !shared(target.len(), m) {
+        let rows = residual.chunks_mut(height).zip(target.chunks(height));
+        return out.chunks_mut(height * m).zip(rows).enumerate().for_each(|(at, rows)| part(at, rows));
     }
     let rows = residual.par_chunks_mut(height).zip(target.par_chunks(height));
     out.par_chunks_mut(height * m).zip(rows).enumerate().for_each(|(at, rows)| part(at, rows));
@@ -82,13 +83,7 @@ impl<E: Real, F: Form, const D: usize> Loop for Write<'_, E, F, D> {
             let mut sums = [Block::default(); HEIGHT];
             let some = load::<E, F, D>(points, first + row);
             for b in 0..neurons.blocks() {
-                elements::<E, I, F, D>(&some, neurons, b, &mut tile);
-                let block = neurons.block::<D>(b);
-                for l in 0..BLOCK {
-                    for r in 0..HEIGHT {
-                        sums[r][l] = E::fma::<I>(tile[r][l], block.weight(l), sums[r][l]);
-                    }
-                }
+                elements::<E, I, F, D>(&some, neurons, b, &mut tile, &mut sums);
                 let width = (m - b * BLOCK).min(BLOCK);
                 for (r, tile) in tile.iter().enumerate().take(residual.len()) {
                     let at = (row + r) * m + b * BLOCK;
@@ -129,21 +124,25 @@ pub(super) fn load<E: Real, F: Form, const D: usize>(points: &Points<E>, row: us
     std::array::from_fn(|r| Point::load::<F>(rows, row % BLOCK + r))
 }
 
-/// 64 columns of some rows of A. `points` lie in one block, for blocks hold a multiple of [`HEIGHT`].
+/// 64 columns of some rows of A, and these times w added to `sums`. `points` lie in one block, for blocks hold a multiple of [`HEIGHT`].
 #[inline(always)]
 fn elements<E: Real, I: Isa, F: Form, const D: usize>(
     points: &[Point<E, D>; HEIGHT],
     neurons: &Neurons<E>,
     b: usize,
     tile: &mut Tile<E>,
+    sums: &mut Tile<E>,
 ) {
     let block = neurons.block::<D>(b);
     for l in 0..BLOCK {
         let (centre, exponent, factors) = (block.centre(l), block.exponent(l), block.factors(l));
+        let weight = block.weight(l);
         for r in 0..HEIGHT {
             let (_, r2, along) = across::<E, I, F, D>(&points[r], centre);
             let phi = E::exp2_negative::<I>(exponent * r2);
-            tile[r][l] = phi * F::inner::<E, I, D>(&points[r], r2, along, factors);
+            let element = phi * F::inner::<E, I, D>(&points[r], r2, along, factors);
+            tile[r][l] = element;
+            sums[r][l] = E::fma::<I>(element, weight, sums[r][l]);
         }
     }
 }
@@ -185,13 +184,7 @@ impl<E: Real, F: Form, const D: usize> Loop for Normal<'_, E, F, D> {
                 let some = load::<E, F, D>(points, row);
                 let mut sums = [Block::default(); HEIGHT];
                 for (b, tile) in tiles.iter_mut().enumerate() {
-                    elements::<E, I, F, D>(&some, neurons, b, tile);
-                    let block = neurons.block::<D>(b);
-                    for l in 0..BLOCK {
-                        for r in 0..HEIGHT {
-                            sums[r][l] = E::fma::<I>(tile[r][l], block.weight(l), sums[r][l]);
-                        }
-                    }
+                    elements::<E, I, F, D>(&some, neurons, b, tile, &mut sums);
                 }
                 let mut products = [E::ZERO; HEIGHT];
                 for r in 0..HEIGHT.min(end - row) {

@@ -6,10 +6,17 @@ use firebox_backends::cpu::BLOCK;
 
 /// Elements of A that are worth a task.
 const WORTH: usize = 1 << 14;
+/// Elements of A below which one thread is done before a second has begun.
+const SHARED: usize = 1 << 15;
 /// Tasks with sums of their own, at most.
 const MOST: usize = 64;
 /// Blocks of conditions whose terms are summed in E before they go to f64: 256 of them.
 pub(super) const PANEL: usize = 4;
+
+/// Whether n × m elements are worth more than one thread.
+pub(super) fn shared(n: usize, m: usize) -> bool {
+    n.saturating_mul(m) >= SHARED
+}
 
 /// Blocks of conditions that are worth a task.
 pub(super) fn least(m: usize) -> usize {

@@ -9,14 +9,12 @@ use super::{
     columns::{add_slopes, add_transposed, powers},
     pack::{Neurons, Points, Rows, Shape, blocks_of},
     rows::add_normal,
-    split::tasks,
+    split::{shared, tasks},
     stored::add_stored,
 };
 
-/// Elements of A below which one thread is done before a second has begun.
-const SHARED: usize = 1 << 15;
-/// The same where they are read.
-const SHARED_STORED: usize = 1 << 18;
+/// Elements that are read in the time that one is computed.
+const READ: usize = 8;
 
 /// Sums of tasks, and the memory they are computed in.
 pub(super) struct Sums {
@@ -32,8 +30,7 @@ impl Sums {
     pub fn new(counts: &[usize], m: usize, width: usize, stored: bool) -> Self {
         let of = |(kind, &n): (usize, &usize)| tasks(n, m).into_iter().map(move |blocks| (kind, blocks));
         let tasks: Vec<_> = counts.iter().enumerate().flat_map(of).collect();
-        let elements = counts.iter().sum::<usize>().saturating_mul(m);
-        let shared = elements >= if stored { SHARED_STORED } else { SHARED };
+        let shared = shared(counts.iter().sum::<usize>() / if stored { READ } else { 1 }, m);
         Self { parts: vec![Block::default(); tasks.len() * width], tasks, width, shared }
     }
 

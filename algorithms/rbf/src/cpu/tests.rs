@@ -136,8 +136,8 @@ fn bits_do_not_depend_on_threads() {
     }
 }
 
-/// Sums over tasks and panels are what they are over all conditions: f32 against f64, whose own are against the
-/// reference at sizes of few of them.
+/// Sums over tasks and panels are what they are over all conditions: f32 against f64. Terms of either sign are some 50
+/// times their sum together, and 320 roundings of 2⁻²⁴ that each may see come to 1e-3; a panel left out is 0.1.
 #[test]
 fn many_conditions_are_summed_as_few() {
     for form in FORMS {
@@ -157,7 +157,7 @@ fn many_conditions_are_summed_as_few() {
             for (single, double) in single.all(level).into_iter().zip(double.all(level)) {
                 let size = double.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
                 for (a, b) in single.iter().zip(&double) {
-                    assert!((f64::from(*a) - b).abs() < 2e-5 * size, "{a} {b}");
+                    assert!((f64::from(*a) - b).abs() < 1e-3 * size, "{a} {b}");
                 }
             }
         }

@@ -293,7 +293,9 @@ impl<B: SammonOps> Run<'_, B> {
             && let Some(before) = state.history.len().checked_sub(WINDOW + 1).map(|at| state.history[at])
             && (before - last < config.tolerance * last || last.is_nan())
         {
-            let stands = last <= before * (1.0 + Work::<B>::noise());
+            // A stress that settles above one that was seen has risen, and may be anything.
+            let least = state.history.iter().copied().fold(f64::INFINITY, f64::min);
+            let stands = last <= least * (1.0 + Work::<B>::noise());
             return Some(if stands { Stop::Tolerance } else { Stop::Diverged });
         }
         (state.iterations >= config.iterations).then_some(Stop::Iterations)

@@ -50,12 +50,12 @@ pub(crate) struct RbfArgs {
     /// At most so many cycles; if not given 1 for qr and lsqr, 100 for --shape lm, else 200
     #[arg(long, value_name = "C")]
     pub cycles: Option<usize>,
-    /// Gradient steps a cycle (--shape gd)
-    #[arg(long, value_name = "S", default_value_t = 2)]
-    pub steps: usize,
-    /// The rate of gradient steps, at most: it is halved while they raise the objective
-    #[arg(long, value_name = "ETA", default_value_t = 1e-2, allow_negative_numbers = true)]
-    pub rate: f64,
+    /// Gradient steps a cycle (--shape gd); 2 if not given
+    #[arg(long, value_name = "S")]
+    pub steps: Option<usize>,
+    /// The rate of gradient steps, at most: it is halved while they raise the objective; 0.01 if not given
+    #[arg(long, value_name = "ETA", allow_negative_numbers = true)]
+    pub rate: Option<f64>,
     /// Take --rate as it is, as the paper does
     #[arg(long)]
     pub fixed_rate: bool,

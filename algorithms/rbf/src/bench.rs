@@ -147,7 +147,7 @@ impl<B: RbfOps> Measure<'_, B> {
         let work = self.work(of.points - paper::BOUNDARY, paper::BOUNDARY, paper::NEURONS, false)?;
         let (weights, steps) = (self.weights(&work), self.args.steps);
         let ms = self.time(|| {
-            let _ = B::rbf_descend(&work.aim, work.shape.clone(), weights.clone(), 1e-4, steps);
+            let _ = B::rbf_descend(&work.aim, work.shape.clone(), weights.clone(), [1e-4; 2], steps);
             Ok(())
         })?;
         let [gpu, cpu_1, cpu_2] = of.step_3;
@@ -179,7 +179,7 @@ impl<B: RbfOps> Measure<'_, B> {
             .with_boundary_points(Some(paper::BOUNDARY))
             .with_weights(Weights::Cg)
             .with_shape(ShapeSolver::Gd)
-            .with_steps(self.args.steps)
+            .with_steps(Some(self.args.steps))
             .with_iterations(Some(self.args.iterations))
             .with_cycles(Some(self.args.cycles))
             .init()?;
@@ -258,7 +258,7 @@ impl<B: RbfOps> Measure<'_, B> {
         let work = self.work(n, k, m, false)?;
         let weights = self.weights(&work);
         let ms = self.time(|| {
-            let _ = B::rbf_descend(&work.aim, work.shape.clone(), weights.clone(), 1e-6, STEPS);
+            let _ = B::rbf_descend(&work.aim, work.shape.clone(), weights.clone(), [1e-6; 2], STEPS);
             Ok(())
         })?;
         Ok(self.row("steps", "gradient step", [n + k, m], ms / STEPS as f64, None))

@@ -44,3 +44,20 @@ pub(crate) mod one {
         }
     }
 }
+
+/// A single number, or none.
+pub(crate) mod maybe {
+    use super::{Deserializer, Error, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+        super::serialize(value.as_slice(), serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+        match super::deserialize(deserializer)?[..] {
+            [] => Ok(None),
+            [value] => Ok(Some(value)),
+            _ => Err(D::Error::custom("one number was expected")),
+        }
+    }
+}

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Problem, RbfOps, System, config::RbfConfig, state::State};
 
-const FORMAT: &str = "firebox rbf checkpoint 1";
+const FORMAT: &str = "firebox rbf checkpoint 2";
 
 /// Files that a run's state goes to and comes from.
 #[derive(Debug, Clone, PartialEq)]

@@ -66,3 +66,20 @@ pub struct System {
     /// λ.
     pub penalty: f64,
 }
+
+/// √(Σr²/n); 0 of none.
+pub(crate) fn root_mean(residual: &[f64]) -> f64 {
+    (residual.iter().map(|r| r * r).sum::<f64>() / residual.len().max(1) as f64).sqrt()
+}
+
+impl System {
+    /// √(2I) of residuals whose root mean squares these are.
+    pub(crate) fn norm(&self, inside: f64, outside: f64) -> f64 {
+        (inside * inside + self.penalty * outside * outside).sqrt()
+    }
+
+    /// √(2I) of u = 0.
+    pub(crate) fn of_nothing(&self) -> f64 {
+        self.norm(root_mean(&self.interior.target), root_mean(&self.boundary.target))
+    }
+}

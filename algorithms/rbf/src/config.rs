@@ -1,95 +1,12 @@
 //! Parameters, their defaults and their ranges.
 
-use std::{fmt, str::FromStr};
-
 use burn::config::Config;
-use clap::ValueEnum;
 use firebox_core::Error;
-use serde::{Deserialize, Serialize};
 
-use crate::{Sampling, Trainer};
+use crate::{Redraw, Sampling, ShapeSolver, Trainer, Weights, Width};
 
 /// Neurons up to which `auto` solves for the weights by QR.
 const DENSE: usize = 4096;
-
-/// How the weights are found.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub enum Weights {
-    /// qr up to 4096 neurons; beyond, lsqr with --precision f64, else cg
-    #[default]
-    Auto,
-    /// The paper's conjugate gradients on the device, in its precision; f32 ends at errors of 1e-2 to 1e-3
-    Cg,
-    /// Least squares by QR, always in f64 and on the host
-    Qr,
-    /// Least squares by preconditioned LSQR, products on the device; needs --precision f64
-    Lsqr,
-}
-
-/// How centres and widths are trained.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub enum ShapeSolver {
-    /// They stay as they start
-    #[default]
-    None,
-    /// The paper's gradient steps, on the device
-    Gd,
-    /// Levenberg-Marquardt with the weights eliminated (variable projection), always in f64 and on the host; with qr
-    Lm,
-}
-
-/// The width a of all neurons at the start.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Width {
-    /// 0.7 spacings of the centres for [`ShapeSolver::Lm`], 3 for [`Weights::Cg`], else 8.
-    #[default]
-    Default,
-    /// Searched: the least residual at points held out.
-    Auto,
-    /// So many spacings of the centres.
-    Spacings(f64),
-}
-
-impl fmt::Display for Width {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Default => f.write_str("default"),
-            Self::Auto => f.write_str("auto"),
-            Self::Spacings(ratio) => write!(f, "{ratio}"),
-        }
-    }
-}
-
-impl FromStr for Width {
-    type Err = String;
-
-    /// Reads `default`, `auto` or a number.
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "default" => Ok(Self::Default),
-            "auto" => Ok(Self::Auto),
-            number => {
-                number.parse().map(Self::Spacings).map_err(|_| format!("'{number}' is neither auto nor a number"))
-            }
-        }
-    }
-}
-
-/// When control points are drawn.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub enum Redraw {
-    /// Every cycle with cg, else once
-    #[default]
-    Auto,
-    /// Every cycle
-    Cycle,
-    /// Once
-    Never,
-}
 
 /// Configuration of a [`Trainer`].
 ///
@@ -134,12 +51,12 @@ pub struct RbfConfig {
     /// [`ShapeSolver::Lm`], else 200.
     #[config(default = "None")]
     pub cycles: Option<usize>,
-    /// Gradient steps a cycle, from 1.
-    #[config(default = 2)]
-    pub steps: usize,
-    /// η > 0 of the gradient steps, at most.
-    #[config(default = 1e-2)]
-    pub rate: f64,
+    /// Gradient steps a cycle, from 1; 2 if not given.
+    #[config(default = "None")]
+    pub steps: Option<usize>,
+    /// η of the gradient steps, at most, above 0 and up to 10⁶; 1e-2 if not given.
+    #[config(default = "None")]
+    pub rate: Option<f64>,
     /// Take η as it is, as the paper does. Else gradient steps that together raise I are taken again with half of it,
     /// and η comes back slowly: as the weights grow, 1e-2 becomes too large.
     #[config(default = false)]
@@ -171,6 +88,8 @@ pub(crate) struct Settings {
     pub(crate) redraw: bool,
     pub(crate) cycles: usize,
     pub(crate) iterations: usize,
+    pub(crate) steps: usize,
+    pub(crate) rate: f64,
 }
 
 impl RbfConfig {
@@ -180,8 +99,30 @@ impl RbfConfig {
         Ok(Trainer::new(self.clone()))
     }
 
-    /// What runs in `dims` dimensions where the device computes in f64 or not.
-    pub(crate) fn settings(&self, dims: usize, wide: bool) -> Settings {
+    /// What runs in `dims` dimensions where the device computes in f64 or not; fails if a parameter is given that has no
+    /// meaning there.
+    pub(crate) fn settings(&self, dims: usize, wide: bool) -> firebox_core::Result<Settings> {
+        let settings = self.decided(dims, wide);
+        let weights = settings.weights;
+        let unused = |field, value: String, reason: String| Err(Error::Config { field, value, reason });
+        if let Some(share) = self.truncation.filter(|_| weights != Weights::Qr) {
+            let reason = format!("is for --weights qr; here {weights} runs, which has no singular values");
+            return unused("truncation", share.to_string(), reason);
+        }
+        if let Some(count) = self.iterations.filter(|_| weights == Weights::Qr) {
+            return unused(
+                "iterations",
+                count.to_string(),
+                "qr has none; leave it out, or take --weights cg or lsqr".into(),
+            );
+        }
+        if self.redraw == Redraw::Cycle && settings.cycles == 1 {
+            return unused("redraw", "cycle".into(), "there is one cycle only; give --cycles".into());
+        }
+        Ok(settings)
+    }
+
+    fn decided(&self, dims: usize, wide: bool) -> Settings {
         let m = self.neurons as f64;
         let weights = match self.weights {
             Weights::Auto if self.neurons <= DENSE || self.shape == ShapeSolver::Lm => Weights::Qr,
@@ -216,6 +157,8 @@ impl RbfConfig {
             redraw,
             cycles: self.cycles.unwrap_or(cycles),
             iterations: self.iterations.unwrap_or(if cg { 30 } else { 1000 }),
+            steps: self.steps.unwrap_or(2),
+            rate: self.rate.unwrap_or(1e-2),
         }
     }
 
@@ -227,7 +170,7 @@ impl RbfConfig {
             ("points", self.points, 1 << 30),
             ("boundary_points", self.boundary_points, 1 << 30),
             ("cycles", self.cycles, 1_000_000_000),
-            ("steps", Some(self.steps), 1_000_000),
+            ("steps", self.steps, 1_000_000),
             ("iterations", self.iterations, 1_000_000),
         ];
         for (field, count, most) in counts {
@@ -247,8 +190,18 @@ impl RbfConfig {
         if let Some(reach) = self.reach.filter(|reach| !(0.0..=1e3).contains(reach)) {
             return wrong("reach", reach.to_string(), "must lie between 0 and 1000 spacings");
         }
-        if !positive(self.rate) {
-            return wrong("rate", self.rate.to_string(), "must be a number above 0");
+        if let Some(rate) = self.rate.filter(|&rate| !(rate > 0.0 && rate <= 1e6)) {
+            return wrong("rate", rate.to_string(), "must be a number above 0, at most 1000000");
+        }
+        let given = [
+            ("steps", self.steps.map(|steps| steps.to_string())),
+            ("rate", self.rate.map(|rate| rate.to_string())),
+            ("fixed_rate", self.fixed_rate.then(|| "true".into())),
+        ];
+        if let Some((field, value)) = given.into_iter().find_map(|(field, value)| Some((field, value?)))
+            && self.shape != ShapeSolver::Gd
+        {
+            return wrong(field, value, "is for --shape gd, which alone takes gradient steps");
         }
         if !(self.tolerance >= 0.0 && self.tolerance.is_finite()) {
             return wrong("tolerance", self.tolerance.to_string(), "must be a number, 0 or more");
@@ -292,7 +245,7 @@ mod tests {
     #[test]
     fn defaults_are_those_of_the_solver() {
         let base = RbfConfig::new(64);
-        let of = |config: &RbfConfig| config.settings(2, false);
+        let of = |config: &RbfConfig| config.settings(2, false).unwrap();
         let qr = of(&base);
         assert_eq!((qr.weights, qr.points, qr.boundary_points), (Weights::Qr, 448, 76));
         assert_eq!((qr.width, qr.reach, qr.cycles, qr.redraw), (Some(8.0), 0.35, 1, false));
@@ -301,16 +254,24 @@ mod tests {
         let lm = of(&base.clone().with_shape(ShapeSolver::Lm));
         assert_eq!((lm.weights, lm.width, lm.reach, lm.cycles, lm.redraw), (Weights::Qr, Some(0.7), 0.0, 100, false));
         let many = RbfConfig::new(5000);
-        assert_eq!((of(&many).weights, many.settings(2, true).weights), (Weights::Cg, Weights::Lsqr));
+        assert_eq!((of(&many).weights, many.settings(2, true).unwrap().weights), (Weights::Cg, Weights::Lsqr));
         assert_eq!(of(&base.with_width(Width::Auto)).width, None);
     }
 
     #[test]
-    fn widths_are_read_as_they_are_written() {
-        for width in [Width::Default, Width::Auto, Width::Spacings(2.5)] {
-            assert_eq!(width.to_string().parse::<Width>().unwrap(), width);
+    fn what_would_do_nothing_is_refused() {
+        for (field, config) in [
+            ("truncation", RbfConfig::new(5000).with_truncation(Some(1e-9))),
+            ("iterations", RbfConfig::new(64).with_iterations(Some(30))),
+            ("iterations", RbfConfig::new(64).with_shape(ShapeSolver::Lm).with_iterations(Some(30))),
+            ("redraw", RbfConfig::new(64).with_redraw(Redraw::Cycle)),
+        ] {
+            for wide in [false, true] {
+                let error = config.settings(2, wide).unwrap_err();
+                assert!(matches!(error, Error::Config { field: name, .. } if name == field), "{field}: {error}");
+            }
         }
-        assert!("wide".parse::<Width>().is_err());
+        assert!(RbfConfig::new(64).with_redraw(Redraw::Cycle).with_cycles(Some(3)).settings(2, true).is_ok());
     }
 
     #[test]
@@ -325,8 +286,12 @@ mod tests {
             ("width", base.clone().with_width(Width::Spacings(-1.0))),
             ("reach", base.clone().with_reach(Some(-0.1))),
             ("cycles", base.clone().with_cycles(Some(0))),
-            ("steps", base.clone().with_steps(0)),
-            ("rate", base.clone().with_rate(0.0)),
+            ("steps", base.clone().with_shape(ShapeSolver::Gd).with_steps(Some(0))),
+            ("steps", base.clone().with_steps(Some(2))),
+            ("rate", base.clone().with_shape(ShapeSolver::Gd).with_rate(Some(0.0))),
+            ("rate", base.clone().with_shape(ShapeSolver::Gd).with_rate(Some(1e7))),
+            ("rate", base.clone().with_rate(Some(0.1))),
+            ("fixed_rate", base.clone().with_fixed_rate(true)),
             ("iterations", base.clone().with_iterations(Some(0))),
             ("tolerance", base.clone().with_tolerance(-1.0)),
             ("time_limit", base.clone().with_time_limit(Some(0.0))),

@@ -119,7 +119,7 @@ impl<'a, B: RbfOps> DeviceMatrix<'a, B> {
 
 impl<B: RbfOps> Operator for DeviceMatrix<'_, B> {
     fn apply(&mut self, x: &[f64]) -> Result<Vec<f64>> {
-        watch(self.context)?;
+        go_on(self.context)?;
         let product = |(rows, _, _): &(Rows<B>, usize, f64)| {
             B::rbf_residual(rows, &self.shape, vector::<B>(x, &self.context.device))
         };
@@ -144,7 +144,7 @@ impl<B: RbfOps> Operator for DeviceMatrix<'_, B> {
 }
 
 /// Ends a long solution if that is wished.
-fn watch<B: RbfOps>(context: &Context<B>) -> Result<()> {
+fn go_on<B: RbfOps>(context: &Context<B>) -> Result<()> {
     if context.observer.cancelled() { Err(Error::Cancelled) } else { Ok(()) }
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct Field {
     pub(crate) rows: Vec<Option<usize>>,
     /// Those inside, row-major.
     pub(crate) points: Vec<f64>,
-    /// The exact solution there, if it is known.
+    /// The exact solution there, if it is known; NaN where it is not finite.
     pub(crate) exact: Option<Vec<f64>>,
 }
 
@@ -32,7 +32,7 @@ impl Field {
     }
 
     /// A grid of `side` points along each axis. Fails if there are none inside, or too many, or if the exact solution is
-    /// not finite at one of them.
+    /// finite at none of them.
     pub(crate) fn new(problem: &Problem, side: usize) -> Result<Self> {
         let dims = problem.dims();
         let wrong = |reason: String| Error::Config { field: "grid", value: side.to_string(), reason };
@@ -61,8 +61,7 @@ impl Field {
         if points.is_empty() {
             return Err(wrong("no point of the grid is in the domain; take more".into()));
         }
-        let exact = problem.exact(&points);
-        check(exact.as_deref(), &points, dims)?;
+        let exact = known(problem.exact(&points))?;
         Ok(Self { dims, side, low: low.to_vec(), high: high.to_vec(), rows, points, exact })
     }
 
@@ -74,20 +73,22 @@ impl Field {
     }
 }
 
-/// Fails if an exact solution is not finite somewhere.
-pub(crate) fn check(exact: Option<&[f64]>, points: &[f64], dims: usize) -> Result<()> {
-    let at = exact.and_then(|exact| exact.iter().position(|value| !value.is_finite()));
-    let Some((at, exact)) = at.zip(exact) else { return Ok(()) };
-    let place = points[at * dims..(at + 1) * dims].iter().map(f64::to_string).collect::<Vec<_>>().join(", ");
-    let what = format!("the exact solution is {} at ({place})", exact[at]);
-    Err(Error::input(what, "give one that is finite in the domain and on its boundary, or leave it out"))
+/// An exact solution's values, NaN where they are not finite, as ln r in a corner. Fails if none is.
+pub(crate) fn known(exact: Option<Vec<f64>>) -> Result<Option<Vec<f64>>> {
+    let Some(mut exact) = exact else { return Ok(None) };
+    if !exact.is_empty() && !exact.iter().any(|value| value.is_finite()) {
+        let what = "the exact solution is finite at no point where it is asked for";
+        return Err(Error::input(what, "give one that is finite in the domain, or leave it out"));
+    }
+    exact.iter_mut().filter(|value| !value.is_finite()).for_each(|value| *value = f64::NAN);
+    Ok(Some(exact))
 }
 
 /// A solution at points.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Values {
     pub(crate) u: Vec<f64>,
-    /// The exact solution, and u less it.
+    /// The exact solution, and u less it; NaN where it is not finite.
     pub(crate) exact: Option<(Vec<f64>, Vec<f64>)>,
 }
 
@@ -142,5 +143,21 @@ mod tests {
         assert_eq!(inside.iter().filter(|it| !**it).count(), 4);
         assert!(!inside[3] && !inside[4] && !inside[8] && inside[13] && inside[2]);
         assert!(Field::new(&Problem::named("l-shape").unwrap(), 1).is_err());
+    }
+
+    #[test]
+    fn an_exact_solution_may_have_a_pole() {
+        let with = |exact: f64| {
+            let equation = crate::Equation::poisson(crate::Function::Constant(1.0), 2);
+            let rule = crate::Condition::Dirichlet { value: crate::Function::Constant(0.0) };
+            let exact = crate::Function::given(move |x| if x[0] > 0.0 { x[0] } else { exact });
+            let square = crate::Domain::cuboid(vec![0.0; 2], vec![1.0; 2]).unwrap();
+            let rules = vec![crate::BoundaryRule::everywhere(rule)];
+            Problem::new("pole", square, equation, rules, Some(exact)).unwrap()
+        };
+        let field = Field::new(&with(f64::NEG_INFINITY), 3).unwrap();
+        let exact = field.exact.unwrap();
+        assert!(exact[0].is_nan() && exact[1..3] == [0.5, 1.0]);
+        assert!(known(Some(vec![f64::NAN; 3])).is_err() && known(None).unwrap().is_none());
     }
 }

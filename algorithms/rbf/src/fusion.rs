@@ -147,7 +147,7 @@ impl<B: FusionBackend + RbfOps> RbfOps for Fusion<B> {
         aim: &Aim<Self>,
         shape: Shape<Self>,
         weights: FloatTensor<Self>,
-        rate: f64,
+        rates: [f64; 2],
         steps: usize,
     ) -> (Shape<Self>, FloatTensor<Self>) {
         let dtype = weights.dtype();
@@ -159,7 +159,7 @@ impl<B: FusionBackend + RbfOps> RbfOps for Fusion<B> {
         let [centres, widths, history] = register_all::<B, _, 3>("rbf_descend", inputs, outputs, move |ir, handles| {
             let mut inputs = Inputs::<B>::new(&ir.inputs, handles);
             let (shape, aim) = (inputs.shape(), aim_of(outlines, &mut inputs));
-            let (shape, history) = B::rbf_descend(&aim, shape, inputs.next(), rate, steps);
+            let (shape, history) = B::rbf_descend(&aim, shape, inputs.next(), rates, steps);
             handles.register_float_tensor::<B>(&ir.outputs[0].id, shape.centres);
             handles.register_float_tensor::<B>(&ir.outputs[1].id, shape.widths);
             handles.register_float_tensor::<B>(&ir.outputs[2].id, history);

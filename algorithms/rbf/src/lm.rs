@@ -21,7 +21,7 @@ use crate::{
 
 /// Singular values of A below this share of the largest count as none while the shape moves: the weights would grow
 /// without bound where neurons meet.
-const TRUNCATION: f64 = 1e-13;
+pub(crate) const TRUNCATION: f64 = 1e-13;
 /// Relative changes below which nothing changes any more.
 const LEAST: f64 = 1e-15;
 
@@ -104,7 +104,8 @@ impl Lm {
             let gain = tried.as_ref().map_or(f64::NEG_INFINITY, |tried| at.objective - tried.objective);
             let share = if step.predicted > 0.0 { gain / step.predicted } else { 0.0 };
             let flat = gain.abs() < LEAST * at.objective && share > 0.25;
-            let short = step.length < LEAST * self.length();
+            // A step without a length, if numbers went wrong, is none.
+            let short = step.length.is_nan() || step.length <= LEAST * self.length().max(1.0);
             if share < 0.25 {
                 self.reach(0.25 * step.length);
             } else if share > 0.75 && step.length > 0.95 * self.radius {
@@ -138,10 +139,15 @@ impl Lm {
         self.evaluations
     }
 
-    /// Whether this is of `neurons` in `dims` dimensions, which what came from a file may not be.
-    pub fn has_size(&self, dims: usize, neurons: usize) -> bool {
-        let sizes = [self.centres.len() / dims.max(1), self.log_widths.len(), self.weights.len()];
-        self.dims == dims && self.centres.len() == dims * neurons && sizes == [neurons; 3]
+    /// Whether this is of `neurons` in `dims` dimensions and all its numbers are such as may be, which what came from a
+    /// file may not be.
+    pub fn fits(&self, dims: usize, neurons: usize) -> bool {
+        let sizes = [self.log_widths.len(), self.weights.len()] == [neurons; 2] && self.centres.len() == dims * neurons;
+        let measures = [self.objective, self.unit, self.radius, self.damping];
+        let numbers = self.centres.iter().chain(&self.log_widths).chain(&self.weights).chain(&measures);
+        let widths = self.log_widths.iter().all(|a| a.exp().is_normal());
+        let positive = self.unit > 0.0 && self.radius > 0.0 && self.damping >= 0.0;
+        self.dims == dims && sizes && positive && widths && numbers.copied().all(f64::is_finite)
     }
 
     /// The weights of least squares and I for a shape.
@@ -286,11 +292,32 @@ mod tests {
         }
         let mut again: Lm = serde_json::from_str(&serde_json::to_string(&lm).unwrap()).unwrap();
         assert_eq!(again, lm);
-        assert!(again.has_size(2, 25) && !again.has_size(2, 24) && !again.has_size(3, 25));
+        assert!(again.fits(2, 25) && !again.fits(2, 24) && !again.fits(3, 25));
         for it in [&mut lm, &mut again] {
             (0..2).for_each(|_| assert_eq!(it.advance(&system).unwrap(), Moved::Down));
         }
         assert_eq!(again, lm);
+    }
+
+    /// A neuron at the origin with a = 1 has coordinates of length 0; a state from a file may have any numbers.
+    #[test]
+    fn every_iteration_ends() {
+        let mut system = samples::poisson_sine(60, 20, 0);
+        system.interior.points.iter_mut().chain(&mut system.boundary.points).for_each(|x| *x -= 1.5);
+        let mut lm = Lm::new(&system, vec![0.0, 0.0], &[1.0]).unwrap();
+        while lm.evaluations() < 200 && lm.advance(&system).unwrap() == Moved::Down {}
+        assert!(lm.evaluations() < 200);
+        for spoil in [
+            (|lm: &mut Lm| lm.radius = f64::NAN) as fn(&mut Lm),
+            |lm| lm.radius = 0.0,
+            |lm| lm.damping = f64::NAN,
+            |lm| lm.unit = f64::NAN,
+        ] {
+            let (mut lm, system) = peak(1);
+            spoil(&mut lm);
+            assert!(!lm.fits(2, 25));
+            let _ = lm.advance(&system);
+        }
     }
 
     #[test]

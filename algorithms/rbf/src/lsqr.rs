@@ -202,6 +202,11 @@ fn bidiagonal(
         alpha = normalise(&mut v);
         known = norm([known, alpha, beta].into_iter());
         let rho = rho_bar.hypot(beta);
+        if rho == 0.0 {
+            // Nothing of B is left along v: y is the solution.
+            found.converged = true;
+            return Ok(y);
+        }
         let (cosine, sine) = (rho_bar / rho, beta / rho);
         let theta = sine * alpha;
         rho_bar = -cosine * alpha;

@@ -149,10 +149,10 @@ where
         aim: &Aim<Self>,
         shape: Shape<Self>,
         weights: FloatTensor<Self>,
-        rate: f64,
+        rates: [f64; 2],
         steps: usize,
     ) -> (Shape<Self>, FloatTensor<Self>) {
-        let Some(d) = space(&shape) else { return tensor_ops::descend::<Self>(aim, shape, weights, rate, steps) };
+        let Some(d) = space(&shape) else { return tensor_ops::descend::<Self>(aim, shape, weights, rates, steps) };
         let [m] = dims(&shape.widths);
         by_float!(shape.widths, F => {
             let (mut centres, mut widths) = (owned::<F>(shape.centres), owned::<F>(shape.widths));
@@ -161,7 +161,7 @@ where
             let (interior, boundary) = (interior.rows(&aim.interior), boundary.rows(&aim.boundary));
             let aim = cpu::Aim { interior, boundary, penalty: aim.penalty };
             let level = cpu::level();
-            cpu::descend(level, &aim, &mut centres, &mut widths, slice(&weights), rate, &mut objectives);
+            cpu::descend(level, &aim, &mut centres, &mut widths, slice(&weights), rates, &mut objectives);
             let shape = Shape { centres: F::tensor(centres, &[d, m]), widths: F::tensor(widths, &[m]) };
             (shape, F::tensor(objectives, &[steps]))
         })

@@ -115,16 +115,17 @@ pub trait RbfOps: Limited {
         tensor_ops::gradient::<Self>(rows, shape, weights, values)
     }
 
-    /// Step 3 of the training: `steps` gradient steps on c and q = ln a with w fixed, c ← c − η·∂I/∂c, q ← q − η·a·∂I/∂a.
-    /// The new shape, and I before each step `[steps]`.
+    /// Step 3 of the training: `steps` gradient steps on c and q = ln a with w fixed, c ← c − η·∂I/∂c and
+    /// q ← q − η'·a·∂I/∂a. `rates` are η and η': one rate in one unit of length is two in another. The new shape, and I
+    /// before each step `[steps]`.
     fn rbf_descend(
         aim: &Aim<Self>,
         shape: Shape<Self>,
         weights: FloatTensor<Self>,
-        rate: f64,
+        rates: [f64; 2],
         steps: usize,
     ) -> (Shape<Self>, FloatTensor<Self>) {
-        tensor_ops::descend::<Self>(aim, shape, weights, rate, steps)
+        tensor_ops::descend::<Self>(aim, shape, weights, rates, steps)
     }
 
     /// Step 4: at most `iterations` of conjugate gradients on (MᵀM/N + λNᵀN/K)·w = Mᵀf/N + λNᵀp/K from `weights`, c and a

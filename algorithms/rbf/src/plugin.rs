@@ -13,7 +13,7 @@ use firebox_core::{
 use serde_json::{Map, Value, json};
 
 use crate::{
-    NetworkFormat, Problem, RbfOps, ShapeSolver, Trained, Weights,
+    NetworkFormat, Problem, RbfOps, ShapeSolver, Trained,
     args::RbfArgs,
     bench::RbfBench,
     field::{self, Field, Values},
@@ -72,10 +72,8 @@ impl<B: RbfOps> Plugin<B> for RbfPlugin {
             return Err(Error::input(what, "leave it out, or give the problem its key exact"));
         }
         let points = args.evaluated(dims)?;
-        let exact = points.as_ref().and_then(|points| problem.exact(&points.values));
-        if let (Some(points), Some(path)) = (&points, &args.evaluate) {
-            field::check(exact.as_deref(), &points.values, dims).map_err(|error| error.in_file(path))?;
-        }
+        // Points outside the domain may well be where the exact solution has no value.
+        let exact = points.as_ref().and_then(|points| field::known(problem.exact(&points.values)).ok().flatten());
         let trained = Algorithm::<B>::run(&trainer, problem.clone(), context)?;
         let evaluated =
             points.map(|points| Values::new(&trained.network, &points.values, exact).map(|it| (points, it)));
@@ -198,20 +196,16 @@ impl Writing<'_> {
         put("stop", json!(trained.stop));
         put("precision", trained.precision.into());
         put("falls", json!(trained.falls));
+        put("accepted", json!(trained.accepted));
         put("iterations", json!(trained.iterations));
         put("evaluations", json!(trained.evaluations));
         result
     }
 
     fn solver(&self) -> String {
-        let weights = match self.trained.weights {
-            Weights::Auto => "auto",
-            Weights::Cg => "cg",
-            Weights::Qr => "qr",
-            Weights::Lsqr => "lsqr",
-        };
+        let weights = self.trained.weights;
         match self.trained.shape {
-            ShapeSolver::None => weights.into(),
+            ShapeSolver::None => weights.to_string(),
             ShapeSolver::Gd => format!("{weights} + gd"),
             ShapeSolver::Lm => format!("{weights} + lm"),
         }

@@ -1,18 +1,17 @@
 //! Weights by dense least squares: w that minimises ‖A·w − b‖ for fixed centres and widths, by QR.
 
+use std::collections::HashSet;
+
 use faer::{Mat, MatMut};
 use firebox_core::{Error, Result};
 
 use crate::{
     RbfNetwork, System,
     assemble::{Weighted, columns, residual},
+    conditions::root_mean,
     householder::Qr,
     triangular::Triangle,
 };
-
-/// A neuron whose column is that of earlier ones up to this share gets the weight 0: it is a twin, or reaches nothing.
-/// Wide neurons, however ill the condition, keep a share of their own.
-const OWN: f64 = 2.0 * f64::EPSILON;
 
 /// What a solution for the weights found.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,8 +36,8 @@ pub struct Fit {
 /// The weights for `centres`, row-major m × dims, and `widths`.
 ///
 /// With `truncation`, the singular values of A (columns scaled) below that share of the largest are left out and w is
-/// the shortest solution; without it nothing is, but a neuron that reaches no control point, or is the twin of an
-/// earlier one to the last digit, gets 0.
+/// the shortest solution; without it nothing is, but a neuron that reaches no control point, or has centre and width of
+/// an earlier one to the last bit, gets 0.
 ///
 /// Fails if there are fewer conditions than neurons, or if a weight is not finite.
 pub fn fit(system: &System, centres: &[f64], widths: &[f64], truncation: Option<f64>) -> Result<Fit> {
@@ -48,11 +47,9 @@ pub fn fit(system: &System, centres: &[f64], widths: &[f64], truncation: Option<
     let condition = solver.triangle.condition();
     let rank = solver.rank(condition);
     let network = RbfNetwork::new(weighted.dims(), centres.to_vec(), widths.to_vec(), weights)?;
-    let root_mean =
-        |residual: Vec<f64>| (residual.iter().map(|r| r * r).sum::<f64>() / residual.len().max(1) as f64).sqrt();
-    let residual_interior = root_mean(residual(&system.interior, &network));
-    let residual_boundary = root_mean(residual(&system.boundary, &network));
-    let objective = 0.5 * (residual_interior.powi(2) + system.penalty * residual_boundary.powi(2));
+    let residual_interior = root_mean(&residual(&system.interior, &network));
+    let residual_boundary = root_mean(&residual(&system.boundary, &network));
+    let objective = 0.5 * system.norm(residual_interior, residual_boundary).powi(2);
     Ok(Fit {
         weights: network.weights().to_vec(),
         condition,
@@ -91,10 +88,8 @@ impl Solver {
         let mut image = weighted.target().to_vec();
         qr.transpose_apply(MatMut::from_column_major_slice_mut(&mut image, rows, 1));
         let mut r = qr.r();
-        // What a column adds to those before it, its own length being about 1.
-        for k in 0..neurons {
-            r[(k, k)] = if r[(k, k)].abs() > OWN { r[(k, k)] } else { 0.0 };
-        }
+        // Else what rounding leaves of a twin would decide its weight. A column of zeros has its 0 already.
+        twins(weighted.dims(), centres, widths).into_iter().for_each(|k| r[(k, k)] = 0.0);
         Ok(Self { rows, qr, triangle: Triangle::new(r), scales, image })
     }
 
@@ -169,6 +164,15 @@ impl Solver {
         let diagonal = |k: usize| pivoted.R()[(k, k)].abs();
         (0..m).take_while(|&k| diagonal(k) > share * diagonal(0)).count()
     }
+}
+
+/// The neurons that have centre and width of an earlier one.
+fn twins(dims: usize, centres: &[f64], widths: &[f64]) -> Vec<usize> {
+    let mut seen = HashSet::with_capacity(widths.len());
+    // The sum makes −0 and 0 the same.
+    let bits = |centre: &[f64], a: f64| centre.iter().chain([&a]).map(|x| (x + 0.0).to_bits()).collect::<Vec<u64>>();
+    let neurons = centres.chunks(dims).zip(widths).enumerate();
+    neurons.filter(|(_, (centre, a))| !seen.insert(bits(centre, **a))).map(|(k, _)| k).collect()
 }
 
 /// Multiplies columns by powers of 2 that bring their norms near 1, and tells which; 1 for a column of zeros.
@@ -293,6 +297,20 @@ mod tests {
             plain.objective,
             shortest.objective
         );
+    }
+
+    /// Past a condition of 1/ε the last of R's diagonal are rounding, some of it below ε: nothing of it is a cause.
+    #[test]
+    fn wide_neurons_all_have_weights() {
+        let system = samples::poisson_sine(3600, 300, 0);
+        let (centres, widths) = samples::grid(30, PI, 0.35, 8.0);
+        let fit = fit(&system, &centres, &widths, None).unwrap();
+        println!("{:.1e}, rank {}", fit.condition, fit.rank);
+        assert_eq!((fit.weights.iter().filter(|w| **w == 0.0).count(), fit.truncated), (0, 0));
+        assert!(fit.condition.is_finite() && fit.rank < 900, "{} {}", fit.condition, fit.rank);
+        let network = RbfNetwork::new(2, centres, widths, fit.weights).unwrap();
+        let error = samples::error(&network, PI, samples::sine_exact);
+        assert!(error < 2e-7, "{error}");
     }
 
     #[test]

@@ -32,7 +32,18 @@ impl std::fmt::Display for Stop {
     }
 }
 
-/// Everything a training needs to go on; points are drawn by the number of the cycle.
+/// What the last solution for the weights tells.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Diagnosis {
+    #[serde(with = "bits::maybe")]
+    pub(crate) condition: Option<f64>,
+    pub(crate) rank: Option<usize>,
+    pub(crate) truncated: usize,
+    /// Iterations of LSQR.
+    pub(crate) iterations: Option<usize>,
+}
+
+/// Everything a training needs to go on, in the units of its frame; points are drawn by the number of the cycle.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct State {
     pub(crate) cycles: usize,
@@ -53,11 +64,17 @@ pub(crate) struct State {
     /// √(Σr2²/K) after each cycle.
     #[serde(with = "bits")]
     pub(crate) boundary: Vec<f64>,
-    /// Phases of gradient steps in which I fell; with a fixed η, from the first step to the last.
+    /// Phases of gradient steps in which I fell at the first try, with η as it was asked for.
     pub(crate) falls: usize,
+    /// Phases of gradient steps in which I fell, with η halved where that was needed.
+    pub(crate) accepted: usize,
+    /// Phases in a row in which no η lowered I.
+    pub(crate) idle: usize,
     /// η of the next phase.
     #[serde(with = "bits::one")]
     pub(crate) rate: f64,
+    /// Of the last weights, if they told.
+    pub(crate) diagnosis: Option<Diagnosis>,
     /// Set where the training ended for good.
     pub(crate) ended: Option<Stop>,
 }
@@ -76,20 +93,32 @@ impl State {
             interior: Vec::new(),
             boundary: Vec::new(),
             falls: 0,
+            accepted: 0,
+            idle: 0,
             rate,
+            diagnosis: None,
             ended: None,
         }
     }
 
-    /// Whether this is of `neurons` in `dims` dimensions and of the configuration's method.
+    /// Whether this is of `neurons` in `dims` dimensions and of the configuration's method, and all its numbers are such
+    /// as may be.
     pub(crate) fn fits(&self, dims: usize, neurons: usize, config: &RbfConfig) -> bool {
         let sizes = [self.widths.len(), self.weights.len()] == [neurons; 2] && self.centres.len() == dims * neurons;
         let history = [self.interior.len(), self.boundary.len()] == [self.cycles; 2];
         let lm = match &self.lm {
-            Some(lm) => config.shape == ShapeSolver::Lm && lm.has_size(dims, neurons),
+            Some(lm) => config.shape == ShapeSolver::Lm && lm.fits(dims, neurons),
             None => config.shape != ShapeSolver::Lm || self.cycles == 0,
         };
-        sizes && history && lm && self.widths.iter().all(|a| *a > 0.0)
+        let positive = self.widths.iter().chain([&self.rate, &self.ratio]).all(|a| *a > 0.0);
+        sizes && history && lm && positive && self.is_finite()
+    }
+
+    /// Whether all its numbers are finite.
+    pub(crate) fn is_finite(&self) -> bool {
+        let network = self.centres.iter().chain(&self.widths).chain(&self.weights);
+        let others = self.interior.iter().chain(&self.boundary).chain([&self.rate, &self.ratio]);
+        network.chain(others).all(|value| value.is_finite())
     }
 
     /// Takes over what a network is.

@@ -27,7 +27,7 @@ fn zeros<B: Backend, const D: usize, const K: usize>(shape: [usize; D], like: &T
 /// whatever they are views of.
 fn nothing<B: Backend>(like: &Tensor<B, 1>) -> Tensor<B, 1> {
     let float = if like.dtype() == DType::F64 { FloatDType::F64 } else { FloatDType::F32 };
-    like.clone().slice([0..0]).cast(float)
+    like.clone().slice(0..0).cast(float)
 }
 
 /// α or γ at a block of conditions.
@@ -163,7 +163,7 @@ fn residual_of<B: Limited>(
     rows: &Rows<B>,
     range: Range<usize>,
 ) -> Tensor<B, 2> {
-    let target = float::<B, 1>(rows.target.clone()).slice([range.clone()]).reshape([range.len(), 1]);
+    let target = float::<B, 1>(rows.target.clone()).slice(range.clone()).reshape([range.len(), 1]);
     (matrix * weights.clone()).sum_dim(1) - target
 }
 
@@ -217,7 +217,7 @@ pub(crate) fn transposed<B: Limited>(rows: &Rows<B>, shape: &Shape<B>, values: F
     let values = float::<B, 1>(values);
     let (_, m) = counts(rows, shape);
     let all = summed(rows, shape, 1, |range| {
-        let values = values.clone().slice([range.clone()]).reshape([range.len(), 1]);
+        let values = values.clone().slice(range.clone()).reshape([range.len(), 1]);
         (Block::new(rows, shape, range).matrix() * values).sum_dim(0)
     });
     primitive(all.reshape([m]))
@@ -253,7 +253,7 @@ pub(crate) fn gradient<B: Limited>(
     let widths = float::<B, 1>(shape.widths.clone()).reshape([1, m]);
     let d = float::<B, 2>(shape.centres.clone()).dims()[0];
     let all = summed(rows, shape, d + 1, |range| {
-        let values = values.clone().slice([range.clone()]).reshape([range.len(), 1]);
+        let values = values.clone().slice(range.clone()).reshape([range.len(), 1]);
         Block::new(rows, shape, range).slopes(values, &widths)
     });
     primitive(all * weights)
@@ -271,7 +271,7 @@ pub(crate) fn descend<B: Limited>(
     aim: &Aim<B>,
     mut shape: Shape<B>,
     weights: FloatTensor<B>,
-    rate: f64,
+    [of_centres, of_widths]: [f64; 2],
     steps: usize,
 ) -> (Shape<B>, FloatTensor<B>) {
     let start = float::<B, 1>(shape.widths.clone());
@@ -288,9 +288,9 @@ pub(crate) fn descend<B: Limited>(
         history.push(objective);
         let (centres, widths) = (float::<B, 2>(shape.centres), float::<B, 1>(shape.widths));
         let by_width = slopes.clone().slice([d..d + 1, 0..m]).reshape([m]);
-        let centres = centres - slopes.slice([0..d, 0..m]).mul_scalar(rate);
+        let centres = centres - slopes.slice([0..d, 0..m]).mul_scalar(of_centres);
         // A step of q is a factor of a.
-        let widths = widths.clone() * (widths * by_width).mul_scalar(-rate).exp();
+        let widths = widths.clone() * (widths * by_width).mul_scalar(-of_widths).exp();
         shape = Shape { centres: primitive(centres), widths: primitive(widths) };
     }
     let history = if steps == 0 { nothing(&start) } else { Tensor::cat(history.split_off(1), 0) };

@@ -1,11 +1,14 @@
 //! Trainings from end to end on NdArray.
 
-use std::path::Path;
+use std::{f64::consts::PI, path::Path};
 
 use burn_ndarray::NdArray;
 use firebox_core::{Algorithm, Context, Error};
 
-use crate::{Checkpoints, Problem, RbfConfig, RbfOps, Redraw, ShapeSolver, Stop, Trained, Trainer, Weights, Width};
+use crate::{
+    BoundaryRule, Checkpoints, Condition, Domain, Equation, Function, Problem, RbfConfig, RbfOps, Redraw, ShapeSolver,
+    Stop, Trained, Trainer, Weights, Width,
+};
 
 fn context<B: RbfOps>(seed: u64) -> Context<B> {
     Context::new(Default::default()).seed(seed)
@@ -29,16 +32,51 @@ fn paper() -> RbfConfig {
     config.with_weights(Weights::Cg).with_shape(ShapeSolver::Gd).with_cycles(Some(200))
 }
 
+/// With η = 1e-2 the gradient steps raise I in three cycles of four once the weights have grown; halved where that is
+/// needed they lower it in all but the first, when there are no weights yet. A tenth of it does so as it is.
 #[test]
 fn the_papers_loop_reaches_the_papers_error() {
     for seed in 0..3 {
         let trained = run::<NdArray<f32>>(&paper(), "poisson-sine", seed);
-        let falls = trained.falls.unwrap();
-        println!("seed {seed}: {:.2e}, falls {falls}, {:?}", error(&trained), trained.timings);
-        assert!(error(&trained) < 2e-2);
-        assert!(falls > 0.95, "{falls}");
+        let fixed =
+            |rate: f64| run::<NdArray<f32>>(&paper().with_rate(Some(rate)).with_fixed_rate(true), "poisson-sine", seed);
+        for (what, it) in [("halved", &trained), ("1e-2", &fixed(1e-2)), ("1e-3", &fixed(1e-3))] {
+            println!("seed {seed}, {what}: {:.2e}, falls {:?}, accepted {:?}", error(it), it.falls, it.accepted);
+            assert!(error(it) < 2e-2);
+            assert_eq!(what == "1e-3", it.falls.unwrap() >= 0.95);
+            assert_eq!(what != "1e-2", it.accepted.unwrap() >= 0.95);
+        }
         assert_eq!((trained.stop, trained.cycles, trained.history.len()), (Stop::Cycles, 200, 200));
         assert_eq!((trained.precision, trained.weights), ("f32", Weights::Cg));
+    }
+}
+
+/// The paper's problem on a square of `side` at (`at`, `at`), Δu there being what it is.
+fn sine_on(at: f64, side: f64) -> Problem {
+    let square = Domain::cuboid(vec![at; 2], vec![at + side; 2]).unwrap();
+    let k = PI / side;
+    let sines = move |x: &[f64]| (k * (x[0] - at)).sin() * (k * (x[1] - at)).sin();
+    let rules = vec![BoundaryRule::everywhere(Condition::Dirichlet { value: Function::Constant(0.0) })];
+    let exact = Function::given(move |x| -0.5 / (k * k) * sines(x));
+    Problem::new("sine", square, Equation::poisson(Function::given(sines), 2), rules, Some(exact)).unwrap()
+}
+
+/// In f32 too, where the fourth power of a domain's size is soon out of range, and a point far from 0 is another.
+#[test]
+fn domains_of_any_size_and_place_are_solved_alike() {
+    let qr = paper().with_weights(Weights::Qr).with_shape(ShapeSolver::None).with_cycles(None);
+    for (at, side, penalty) in
+        [(0.0, PI, 100.0), (0.0, 1e-3 * PI, 1e14), (1e6, PI, 100.0), (0.0, 1e4 * PI, 1e-14), (-1e3, 0.1, 1e8)]
+    {
+        // A step of c is as long as before in the units of the domain.
+        let rate = 1e-2 * (side / PI).powi(2);
+        let cg = paper().with_rate(Some(rate)).with_penalty(penalty);
+        for (config, most) in [(cg, 2e-2), (qr.clone().with_penalty(penalty), 5e-6)] {
+            let trained = config.init().unwrap().run(sine_on(at, side), &context::<NdArray<f32>>(0)).unwrap();
+            println!("{side:.1e} at {at:e}: {:.2e}, {:?}", error(&trained), trained.accepted);
+            assert!(error(&trained) < most);
+            assert!(trained.network.centres().iter().all(|c| (at - side..at + 2.0 * side).contains(c)));
+        }
     }
 }
 
@@ -137,7 +175,7 @@ fn a_state_of_another_run_is_refused() {
         assert_eq!(error.exit_code(), 2);
         error.to_string()
     };
-    assert!(resume(&paper().with_rate(0.1), "poisson-sine", 5).contains("other parameters"));
+    assert!(resume(&paper().with_rate(Some(0.1)), "poisson-sine", 5).contains("other parameters"));
     assert!(resume(&paper(), "peak", 5).contains("another problem"));
     assert!(resume(&paper(), "poisson-sine", 6).contains("another seed"));
     std::fs::write(&file, "{}").unwrap();
@@ -146,16 +184,38 @@ fn a_state_of_another_run_is_refused() {
 
 #[test]
 fn a_training_that_diverges_says_so() {
-    for rate in [1e3, 1e30] {
-        let trainer = paper().with_rate(rate).with_fixed_rate(true).init().unwrap();
+    for rate in [1e3, 1e6] {
+        let trainer = paper().with_rate(Some(rate)).with_fixed_rate(true).init().unwrap();
         let error = trainer.run(named("poisson-sine"), &context::<NdArray<f32>>(0)).unwrap_err();
         println!("{error}");
         assert!(matches!(error, Error::Run { .. }) && error.to_string().contains("leave --fixed-rate out"), "{error}");
         assert_eq!(error.exit_code(), 1);
     }
-    let careful = run::<NdArray<f32>>(&paper().with_rate(1e3), "poisson-sine", 0);
+    // What is wrong is said, not what the shape solver is.
+    let narrow = RbfConfig::new(64).with_width(Width::Spacings(0.01)).init().unwrap();
+    let error_of =
+        |trainer: &Trainer| trainer.run(named("poisson-sine"), &context::<NdArray<f32>>(0)).unwrap_err().to_string();
+    assert!(error_of(&narrow).contains("take wider ones"));
+    let heavy = paper().with_penalty(1e39).init().unwrap();
+    assert!(error_of(&heavy).starts_with("penalty = 1"));
+    let careful = run::<NdArray<f32>>(&paper().with_rate(Some(1e3)), "poisson-sine", 0);
     println!("{:.2e}", error(&careful));
     assert!(error(&careful) < 0.1);
+}
+
+#[test]
+fn what_is_asked_for_is_a_reason_to_stop_before_others() {
+    let solved = run::<NdArray<f32>>(&RbfConfig::new(64).with_tolerance(1e-3), "poisson-sine", 0);
+    assert_eq!((solved.stop, solved.cycles), (Stop::Tolerance, 1));
+}
+
+/// From a network as good as f32 has it no step leads down; the work goes on without, and says so.
+#[test]
+fn gradient_steps_that_lead_nowhere_are_given_up() {
+    let config = RbfConfig::new(64).with_weights(Weights::Qr).with_shape(ShapeSolver::Gd).with_cycles(Some(40));
+    let trained = run::<NdArray<f32>>(&config, "poisson-sine", 0);
+    println!("{:?} after {}, accepted {:?}", trained.stop, trained.cycles, trained.accepted);
+    assert_eq!(trained.stop, Stop::Precision);
 }
 
 #[test]

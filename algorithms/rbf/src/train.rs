@@ -1,16 +1,18 @@
 //! The algorithm: a problem to a network that solves it.
 
+use std::time::Instant;
+
 use firebox_core::{
     Algorithm, Context, Error, Result,
     report::{Stopwatch, Timings},
 };
 
 use crate::{
-    Accuracy, Grid, Problem, RbfConfig, RbfNetwork, RbfOps, ShapeSolver, Weights, accuracy,
+    Accuracy, Coefficient, Grid, Problem, RbfConfig, RbfNetwork, RbfOps, ShapeSolver, System, Weights, Width, accuracy,
     checkpoint::{self, Checkpoints, Header},
-    config::Width,
     control::Control,
     field::Field,
+    frame::Frame,
     plan::plan,
     run::Run,
     search_width,
@@ -55,8 +57,10 @@ pub struct Trained {
     pub stop: Stop,
     /// Cycles of the whole training.
     pub cycles: usize,
-    /// The share of the cycles in which the gradient steps lowered I (with a fixed η, from the first step to the last).
+    /// The share of the cycles in which the gradient steps lowered I at the first try, with η as it was asked for.
     pub falls: Option<f64>,
+    /// The share of the cycles in which gradient steps lowered I, with η halved where that was needed.
+    pub accepted: Option<f64>,
     /// Iterations of LSQR in the last cycle.
     pub iterations: Option<usize>,
     /// How often Levenberg–Marquardt solved for the weights.
@@ -112,14 +116,16 @@ impl Trainer {
     fn ratio<B: RbfOps>(
         &self,
         wanted: Option<f64>,
-        system: &crate::System,
+        system: &System,
         grid: &Grid,
+        frame: &Frame,
         context: &Context<B>,
     ) -> Result<f64> {
         if let Some(ratio) = wanted {
             return Ok(ratio);
         }
-        let ratio = search_width(system, &grid.centres, grid.spacing, self.config.truncation)?.ratio;
+        let (centres, spacing) = (frame.points(&grid.centres), frame.length(grid.spacing));
+        let ratio = search_width(system, &centres, spacing, self.config.truncation)?.ratio;
         context.observer.notice(&format!("the width is {ratio:.3} spacings, by the residual at points held out"));
         Ok(ratio)
     }
@@ -132,9 +138,9 @@ impl<B: RbfOps> Algorithm<B> for Trainer {
     fn run(&self, problem: Problem, context: &Context<B>) -> Result<Trained> {
         let config = &self.config;
         config.validate()?;
-        let mut watch = Stopwatch::default();
+        let (mut clock, began) = (Stopwatch::default(), Instant::now());
         let (dims, wide) = (problem.dims(), size_of::<B::FloatElem>() == 8);
-        let settings = config.settings(dims, wide);
+        let settings = config.settings(dims, wide)?;
         if settings.weights == Weights::Lsqr && !wide {
             let reason =
                 "its products on the device need f64: add --precision f64 on cuda or ndarray, or take qr or cg";
@@ -143,38 +149,47 @@ impl<B: RbfOps> Algorithm<B> for Trainer {
         let field = Field::new(&problem, Field::usual(dims))?;
         let grid = Grid::new(problem.domain(), config.neurons, settings.reach)?;
         let peak_device_bytes = plan(config, &settings, dims, grid.len(), context)?;
-        let control = Control {
-            problem: &problem,
-            settings,
-            sampling: config.sampling,
-            penalty: config.penalty,
-            seed: context.seed,
-        };
-        let first = control.system(0)?;
-        watch.lap("points_s");
+        let (control, first) = Control::new(&problem, config, settings, context.seed)?;
+        let gd = config.shape == ShapeSolver::Gd;
+        if wide || (settings.weights == Weights::Qr && !gd) {
+            control.frame.check(config.penalty, gd.then_some(settings.rate), &settings, "f64", f64::is_normal)?;
+        } else {
+            let sound = |value: f64| (value as f32).is_normal();
+            control.frame.check(config.penalty, gd.then_some(settings.rate), &settings, "f32", sound)?;
+        }
+        if [&first.interior, &first.boundary].iter().all(|of| of.value == Coefficient::Zero) {
+            context.observer.notice("only derivatives of u are asked for: it is found but for a constant");
+        }
+        clock.lap("points_s");
         let header = Header::new(config, &problem, &first, context);
         let mut state = match &self.checkpoints.resume {
             Some(path) => checkpoint::read(path, &header, dims, grid.len())?,
             None => {
-                let ratio = self.ratio(settings.width, &first, &grid, context)?;
-                State::new(grid.centres.clone(), dims, ratio * grid.spacing, ratio, config.rate)
+                let ratio = self.ratio(settings.width, &first, &grid, &control.frame, context)?;
+                let width = control.frame.length(ratio * grid.spacing);
+                State::new(control.frame.points(&grid.centres), dims, width, ratio, settings.rate)
             }
         };
-        watch.lap("start_s");
+        clock.lap("start_s");
         let run = Run { config, control, context, checkpoints: &self.checkpoints, header };
-        let (stop, diagnosis) = run.all(&mut state, first)?;
-        watch.lap("training_s");
-        let network = RbfNetwork::new(dims, state.centres, state.widths, state.weights)?;
+        let stop = run.all(&mut state, first, began)?;
+        let diagnosis = state.diagnosis.unwrap_or_default();
+        clock.lap("training_s");
+        let frame = &run.control.frame;
+        let network = frame.network(&state.centres, &state.widths, &state.weights)?;
         let accuracy = field.exact.as_ref().map(|exact| accuracy(&network.evaluate(&field.points), exact));
-        watch.lap("evaluation_s");
+        clock.lap("evaluation_s");
         let on_host = settings.weights == Weights::Qr || wide;
-        let last = |history: &[f64]| history.last().copied().unwrap_or_default();
+        let residuals = state.interior.iter().zip(&state.boundary);
+        let history: Vec<(f64, f64)> = residuals.map(|(a, b)| (frame.inside(*a), frame.outside(*b))).collect();
+        let (residual_interior, residual_boundary) = history.last().copied().unwrap_or_default();
+        let share = |count: usize| gd.then(|| count as f64 / state.cycles.max(1) as f64);
         Ok(Trained {
             network,
             accuracy,
-            residual_interior: last(&state.interior),
-            residual_boundary: last(&state.boundary),
-            history: state.interior.iter().copied().zip(state.boundary.iter().copied()).collect(),
+            residual_interior,
+            residual_boundary,
+            history,
             condition: diagnosis.condition,
             rank: diagnosis.rank,
             truncated: diagnosis.truncated,
@@ -183,7 +198,8 @@ impl<B: RbfOps> Algorithm<B> for Trainer {
             precision: if on_host { "f64" } else { "f32" },
             stop,
             cycles: state.cycles,
-            falls: (config.shape == ShapeSolver::Gd).then(|| state.falls as f64 / state.cycles.max(1) as f64),
+            falls: share(state.falls),
+            accepted: share(state.accepted),
             iterations: diagnosis.iterations,
             evaluations: state.lm.as_ref().map(|lm| lm.evaluations()),
             points: (settings.points, settings.boundary_points),
@@ -196,10 +212,12 @@ impl<B: RbfOps> Algorithm<B> for Trainer {
                 width: Width::Spacings(state.ratio),
                 reach: Some(settings.reach),
                 cycles: Some(settings.cycles),
-                iterations: Some(settings.iterations),
+                iterations: (settings.weights != Weights::Qr).then_some(settings.iterations),
+                steps: gd.then_some(settings.steps),
+                rate: gd.then_some(settings.rate),
                 ..config.clone()
             },
-            timings: watch.timings(),
+            timings: clock.timings(),
             peak_device_bytes,
         })
     }

@@ -50,6 +50,11 @@ pub(crate) fn write(format: VtkFormat, field: &Field, values: &Values) -> Vec<u8
     text.into_bytes()
 }
 
+/// The columns without a NaN, which not every reader of text takes.
+fn columns(values: &Values) -> impl Iterator<Item = (&'static str, &[f64])> {
+    values.columns().into_iter().filter(|(_, column)| column.iter().all(|value| value.is_finite()))
+}
+
 /// The corners of each cell that is all in the domain.
 fn cells(field: &Field) -> Vec<Vec<usize>> {
     let (dims, side) = (field.dims, field.side);
@@ -82,7 +87,7 @@ fn legacy(out: &mut String, field: &Field, values: &Values, cells: &[Vec<usize>]
     writeln!(out, "CELL_TYPES {}", cells.len())?;
     cells.iter().try_for_each(|_| writeln!(out, "{kind}"))?;
     writeln!(out, "POINT_DATA {}", values.u.len())?;
-    for (name, column) in values.columns() {
+    for (name, column) in columns(values) {
         writeln!(out, "SCALARS {name} double 1\nLOOKUP_TABLE default")?;
         column.iter().try_for_each(|value| writeln!(out, "{value}"))?;
     }
@@ -107,7 +112,7 @@ fn xml(out: &mut String, field: &Field, values: &Values, cells: &[Vec<usize>], k
     writeln!(out, "</DataArray>\n{}", array("UInt8", "types", ""))?;
     cells.iter().try_for_each(|_| writeln!(out, "{kind}"))?;
     writeln!(out, "</DataArray>\n</Cells>\n<PointData Scalars=\"u\">")?;
-    for (name, column) in values.columns() {
+    for (name, column) in columns(values) {
         writeln!(out, "{}", array("Float64", name, ""))?;
         column.iter().try_for_each(|value| writeln!(out, "{value}"))?;
         writeln!(out, "</DataArray>")?;

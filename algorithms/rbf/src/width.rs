@@ -2,7 +2,7 @@
 
 use firebox_core::{Error, Result};
 
-use crate::{Conditions, RbfNetwork, System, assemble::residual, qr::fit, subset::subset};
+use crate::{Conditions, RbfNetwork, System, assemble::residual, conditions::root_mean, qr::fit, subset::subset};
 
 /// Widths over spacings from which the search starts, √2 apart.
 const LOW: f64 = 0.5;
@@ -91,10 +91,8 @@ fn golden(mut low: f64, mut high: f64, attempt: &mut impl FnMut(f64) -> f64) {
 
 /// √(2I).
 fn size(system: &System, network: &RbfNetwork) -> f64 {
-    let mean = |conditions: &Conditions| {
-        residual(conditions, network).iter().map(|r| r * r).sum::<f64>() / conditions.len().max(1) as f64
-    };
-    (mean(&system.interior) + system.penalty * mean(&system.boundary)).sqrt()
+    let of = |conditions: &Conditions| root_mean(&residual(conditions, network));
+    system.norm(of(&system.interior), of(&system.boundary))
 }
 
 /// The conditions that are solved, and those held out.

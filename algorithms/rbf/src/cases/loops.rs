@@ -80,12 +80,12 @@ impl<B: RbfOps> Problem<B> {
         let (mut c, mut a, mut off) = (self.inputs.major(centres), widths.clone(), Vec::new());
         let mut wanted = [Wanted::exact(&c), Wanted::exact(&a)];
         let mut history = Wanted::default();
-        let mut rate = 0.0;
+        let mut rates = [0.0; 2];
         for steps in 0..=STEPS {
             let shape = self.shape(centres, widths);
             let run = || {
                 self.poison();
-                (self.suite.descend)(&aim, shape.clone(), self.float1(weights), rate, steps)
+                (self.suite.descend)(&aim, shape.clone(), self.float1(weights), rates, steps)
             };
             let (first, second) = (run(), run());
             let what = |part: &str| format!("{steps} steps, {part}");
@@ -101,11 +101,12 @@ impl<B: RbfOps> Problem<B> {
             let parts = self.parts(kinds, &turned(&c, m), &a, &off, true);
             let step = step(&parts, weights, self.inputs.size.d, u);
             if steps == 0 {
-                rate = self.inputs.exact(rate_for(&step.gradient, &a));
+                // Two different ones, so that who takes one for the other is found out.
+                rates = [1.0, 0.75].map(|share| self.inputs.exact(share * rate_for(&step.gradient, &a)));
             }
             history.push(step.objective);
-            let (next_a, next_off) = self.next_widths(&a, &off, &step.gradient.of(d * m..(d + 1) * m), rate);
-            wanted = [next_centres(&c, &step.gradient.of(0..d * m), rate, u), next_a];
+            let (next_a, next_off) = self.next_widths(&a, &off, &step.gradient.of(d * m..(d + 1) * m), rates[1]);
+            wanted = [next_centres(&c, &step.gradient.of(0..d * m), rates[0], u), next_a];
             off = next_off;
         }
         Ok(())

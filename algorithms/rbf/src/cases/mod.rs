@@ -84,7 +84,7 @@ pub struct Suite<B: RbfOps> {
     transposed: fn(&Rows<B>, &Shape<B>, FloatTensor<B>) -> FloatTensor<B>,
     normal: fn(&Rows<B>, &Shape<B>, Option<FloatTensor<B>>, FloatTensor<B>) -> FloatTensor<B>,
     gradient: fn(&Rows<B>, &Shape<B>, FloatTensor<B>, FloatTensor<B>) -> FloatTensor<B>,
-    descend: fn(&Aim<B>, Shape<B>, FloatTensor<B>, f64, usize) -> (Shape<B>, FloatTensor<B>),
+    descend: fn(&Aim<B>, Shape<B>, FloatTensor<B>, [f64; 2], usize) -> (Shape<B>, FloatTensor<B>),
     conjugate: fn(&Aim<B>, &Shape<B>, FloatTensor<B>, usize) -> Tensors<B>,
 }
 

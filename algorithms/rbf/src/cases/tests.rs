@@ -55,7 +55,7 @@ fn changed<const D: usize>(of: &Primitive, change: impl FnOnce(Tensor<F32, D>) -
 /// With a 0 at the end.
 fn without_last(values: Tensor<F32, 1>) -> Tensor<F32, 1> {
     let [n] = values.dims();
-    if n == 0 { values } else { values.slice_fill([n - 1..n], 0.0) }
+    if n == 0 { values } else { values.slice_fill(n - 1..n, 0.0) }
 }
 
 /// A fault of an operation: the cases that should find it, and the suite that has it.
@@ -111,18 +111,18 @@ fn faults() -> Vec<Fault> {
         fault!("w forgotten", gradient, "gradient", |rows, shape, w, v| {
             tensor_ops::gradient::<F32>(rows, shape, changed::<1>(&w, |w| w.ones_like()), v)
         }),
-        fault!("a step too many", descend, "descend", |aim, shape, w, rate, steps| {
-            let (_, history) = tensor_ops::descend::<F32>(aim, shape.clone(), w.clone(), rate, steps);
-            (tensor_ops::descend::<F32>(aim, shape, w, rate, steps + 1).0, history)
+        fault!("a step too many", descend, "descend", |aim, shape, w, rates, steps| {
+            let (_, history) = tensor_ops::descend::<F32>(aim, shape.clone(), w.clone(), rates, steps);
+            (tensor_ops::descend::<F32>(aim, shape, w, rates, steps + 1).0, history)
         }),
-        fault!("I after a step", descend, "descend", |aim, shape, w, rate, steps| {
-            let (_, history) = tensor_ops::descend::<F32>(aim, shape.clone(), w.clone(), rate, steps + 1);
-            let history = changed::<1>(&history, |all| all.slice([1..steps + 1]));
-            (tensor_ops::descend::<F32>(aim, shape, w, rate, steps).0, history)
+        fault!("I after a step", descend, "descend", |aim, shape, w, rates, steps| {
+            let (_, history) = tensor_ops::descend::<F32>(aim, shape.clone(), w.clone(), rates, steps + 1);
+            let history = changed::<1>(&history, |all| all.slice(1..steps + 1));
+            (tensor_ops::descend::<F32>(aim, shape, w, rates, steps).0, history)
         }),
-        fault!("steps of a, not of ln a", descend, "descend", |aim, shape, w, rate, steps| {
+        fault!("steps of a, not of ln a", descend, "descend", |aim, shape, w, rates, steps| {
             let before = shape.widths.clone();
-            let (after, history) = tensor_ops::descend::<F32>(aim, shape, w, rate, steps);
+            let (after, history) = tensor_ops::descend::<F32>(aim, shape, w, rates, steps);
             let widths = changed::<1>(&after.widths, |a| {
                 let from = float::<1>(before);
                 let moved = (a / from.clone()).log();
@@ -130,11 +130,14 @@ fn faults() -> Vec<Fault> {
             });
             (Shape { widths, ..after }, history)
         }),
-        fault!("rate off by 1e-3", descend, "descend", |aim, shape, w, rate, steps| {
-            tensor_ops::descend::<F32>(aim, shape, w, rate * 1.001, steps)
+        fault!("rate off by 1e-3", descend, "descend", |aim, shape, w, rates, steps| {
+            tensor_ops::descend::<F32>(aim, shape, w, rates.map(|rate| rate * 1.001), steps)
         }),
-        fault!("boundary as the inside", descend, "descend", |aim, shape, w, rate, steps| {
-            tensor_ops::descend::<F32>(&Aim { penalty: 1.0, ..aim.clone() }, shape, w, rate, steps)
+        fault!("one rate for both", descend, "descend", |aim, shape, w, rates, steps| {
+            tensor_ops::descend::<F32>(aim, shape, w, [rates[0]; 2], steps)
+        }),
+        fault!("boundary as the inside", descend, "descend", |aim, shape, w, rates, steps| {
+            tensor_ops::descend::<F32>(&Aim { penalty: 1.0, ..aim.clone() }, shape, w, rates, steps)
         }),
         fault!("boundary as the inside", conjugate, "conjugate", |aim, shape, w, iterations| {
             tensor_ops::conjugate::<F32>(&Aim { penalty: 1.0, ..aim.clone() }, shape, w, iterations)
@@ -144,7 +147,7 @@ fn faults() -> Vec<Fault> {
             for _ in 0..iterations {
                 let (next, norms) = tensor_ops::conjugate::<F32>(aim, shape, w, 1);
                 w = next;
-                history.push(float::<1>(norms).slice([1..2]));
+                history.push(float::<1>(norms).slice(1..2));
             }
             (w, primitive(Tensor::cat(history, 0)))
         }),

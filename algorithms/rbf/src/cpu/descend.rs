@@ -59,7 +59,7 @@ impl<E: Real> Part<E> {
     }
 }
 
-/// Steps c ← c − η·∂I/∂c, ln a ← ln a − η·a·∂I/∂a in place; I before each into `objectives`.
+/// Steps c ← c − η·∂I/∂c, ln a ← ln a − η'·a·∂I/∂a in place, the rates being η and η'; I before each into `objectives`.
 ///
 /// In one scope, since from inside the pool a step need not wake it up.
 ///
@@ -71,7 +71,7 @@ pub fn descend<E: Real>(
     centres: &mut [E],
     widths: &mut [E],
     weights: &[E],
-    rate: f64,
+    [of_centres, of_widths]: [f64; 2],
     objectives: &mut [E],
 ) {
     let (m, dims) = (widths.len(), centres.len() / widths.len().max(1));
@@ -104,11 +104,11 @@ pub fn descend<E: Real>(
             }
             *objective = E::from_f64(total);
             for (c, slope) in centres.iter_mut().zip(&slopes) {
-                *c = E::from_f64((*c).into() - rate * slope);
+                *c = E::from_f64((*c).into() - of_centres * slope);
             }
             for (a, slope) in widths.iter_mut().zip(&slopes[dims * m..]) {
                 let wide: f64 = (*a).into();
-                *a = E::from_f64(wide * (-rate * wide * slope).exp());
+                *a = E::from_f64(wide * (-of_widths * wide * slope).exp());
             }
             neurons.fill(&Shape { centres, widths }, weights);
         }

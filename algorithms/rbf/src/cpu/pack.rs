@@ -171,8 +171,8 @@ impl<E: Real, const D: usize> Neuron<'_, E, D> {
     #[inline(always)]
     pub fn centre(self, l: usize) -> [E; D] {
         let mut centre = [E::ZERO; D];
-        for k in 0..D {
-            centre[k] = self.0[k][l];
+        for (c, row) in centre.iter_mut().zip(self.0) {
+            *c = row[l];
         }
         centre
     }

@@ -120,7 +120,7 @@ fn bits_do_not_depend_on_threads() {
                 let mut all = numbers.all(level());
                 let (mut centres, mut widths) = (numbers.centres.clone(), numbers.widths.clone());
                 let (mut objectives, mut norms) = (vec![f32::NAN; 3], vec![f32::NAN; 4]);
-                descend(level(), &aim, &mut centres, &mut widths, &numbers.weights, 1e-7, &mut objectives);
+                descend(level(), &aim, &mut centres, &mut widths, &numbers.weights, [1e-7; 2], &mut objectives);
                 for limit in [0, usize::MAX] {
                     let mut weights = numbers.weights.clone();
                     conjugate::conjugate_within(level(), &aim, &numbers.shape(), &mut weights, &mut norms, limit);
@@ -227,7 +227,7 @@ fn speed_of<E: Real>(float: &str) {
                 let (mut centres, mut widths) = (numbers.centres.clone(), numbers.widths.clone());
                 let mut few = vec![E::ZERO; 10];
                 say("10 steps", &mut || {
-                    descend(level, &aim, &mut centres, &mut widths, &numbers.weights, 1e-9, &mut few);
+                    descend(level, &aim, &mut centres, &mut widths, &numbers.weights, [1e-9; 2], &mut few);
                 });
                 let mut weights = numbers.weights.clone();
                 say("9 iterations", &mut || conjugate(level, &aim, &shape, &mut weights, &mut few));

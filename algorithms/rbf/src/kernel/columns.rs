@@ -48,7 +48,7 @@ struct Plan {
 
 /// Sums over `span` conditions a cube, those of the cube's row of the launch, to row `part` + that of `out`
 /// `[parts, sums, m]`, times `share`.
-#[cube(launch_unchecked, address_type = "dynamic", fast_math = FastMath::all())]
+#[cube(launch_unchecked, address_type = "dynamic", fast_math = FastMath::all() - FastMath::NotNaN - FastMath::NotInf)]
 fn sum_columns<F: Float + CubeElement>(
     points: &Array<F>,
     coefficients: &Array<F>,

@@ -56,7 +56,8 @@ fn step_neurons<F: Float + CubeElement>(
     next_widths: &mut Array<F>,
     parts: u32,
     m: u32,
-    rate: F,
+    of_centres: F,
+    of_widths: F,
     #[comptime] d: u32,
 ) {
     let mut scratch = SharedMemory::<F>::new(comptime!((COLUMNS * LINES) as usize));
@@ -67,14 +68,14 @@ fn step_neurons<F: Float + CubeElement>(
     for k in 0..d {
         let slope = column_sum::<F>(sums, &mut scratch, parts, rest, k * m + j);
         if UNIT_POS_Y == 0 && neuron < m {
-            next_centres[(k * m + j) as usize] = centres[(k * m + j) as usize] - rate * slope;
+            next_centres[(k * m + j) as usize] = centres[(k * m + j) as usize] - of_centres * slope;
         }
     }
     let slope = column_sum::<F>(sums, &mut scratch, parts, rest, d * m + j);
     if UNIT_POS_Y == 0 && neuron < m {
         // A step of ln a is a factor of a.
         let width = widths[j as usize];
-        next_widths[j as usize] = width * (F::new(0.0) - rate * width * slope).exp();
+        next_widths[j as usize] = width * (F::new(0.0) - of_widths * width * slope).exp();
     }
 }
 
@@ -83,7 +84,7 @@ pub(super) fn descend<R: CubeRuntime, F: FloatElement>(
     kinds: &Kinds<R>,
     neurons: Neurons<R>,
     weights: &CubeTensor<R>,
-    rate: f64,
+    rates: [f64; 2],
     steps: usize,
 ) -> (Neurons<R>, CubeTensor<R>) {
     let history = launch::output(weights, [steps], weights.dtype);
@@ -92,8 +93,8 @@ pub(super) fn descend<R: CubeRuntime, F: FloatElement>(
     }
     let room = Room::of::<R, F>(&weights.client, kinds.rows(), neurons.m, neurons.d, 0);
     let neurons = match room {
-        Some(room) => one_cube::descend::<R, F>(kinds, &neurons, weights, rate, &history, room),
-        None => in_launches::<R, F>(kinds, neurons, weights, rate, &history),
+        Some(room) => one_cube::descend::<R, F>(kinds, &neurons, weights, rates, &history, room),
+        None => in_launches::<R, F>(kinds, neurons, weights, rates, &history),
     };
     (neurons, history)
 }
@@ -102,7 +103,7 @@ fn in_launches<R: CubeRuntime, F: FloatElement>(
     kinds: &Kinds<R>,
     mut neurons: Neurons<R>,
     weights: &CubeTensor<R>,
-    rate: f64,
+    rates: [f64; 2],
     history: &CubeTensor<R>,
 ) -> Neurons<R> {
     let client = weights.client.clone();
@@ -163,7 +164,8 @@ fn in_launches<R: CubeRuntime, F: FloatElement>(
                 next.widths.clone().into_array_arg(),
                 parts as u32,
                 m as u32,
-                F::from_elem(rate),
+                F::from_elem(rates[0]),
+                F::from_elem(rates[1]),
                 d as u32,
             );
         }

@@ -98,12 +98,12 @@ where
         aim: &Aim<Self>,
         shape: Shape<Self>,
         weights: FloatTensor<Self>,
-        rate: f64,
+        rates: [f64; 2],
         steps: usize,
     ) -> (Shape<Self>, FloatTensor<Self>) {
         let neurons = Neurons::new(&shape);
         let kinds = Kinds::new(aim, &neurons);
-        let (neurons, history) = descend::descend::<R, F>(&kinds, neurons, &launch::dense(weights), rate, steps);
+        let (neurons, history) = descend::descend::<R, F>(&kinds, neurons, &launch::dense(weights), rates, steps);
         (Shape { centres: neurons.centres, widths: neurons.widths }, history)
     }
 

@@ -112,7 +112,7 @@ fn sum_each<F: Float>(values: &mut Array<F>, scratch: &mut SharedMemory<F>, #[co
 }
 
 /// What `span` conditions a cube have of AᵀA·p, times `share`, to rows `part`.. of `out` `[parts, m]`.
-#[cube(launch_unchecked, address_type = "dynamic", fast_math = FastMath::all())]
+#[cube(launch_unchecked, address_type = "dynamic", fast_math = FastMath::all() - FastMath::NotNaN - FastMath::NotInf)]
 fn sum_normal<F: Float + CubeElement>(
     points: &Array<F>,
     coefficients: &Array<F>,

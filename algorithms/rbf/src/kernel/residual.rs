@@ -37,7 +37,7 @@ struct Plan {
 }
 
 /// A·w, minus t if there is one to subtract, to `sums` `[n]`, and A to `matrix` `[n, m]`.
-#[cube(launch_unchecked, address_type = "dynamic", fast_math = FastMath::all())]
+#[cube(launch_unchecked, address_type = "dynamic", fast_math = FastMath::all() - FastMath::NotNaN - FastMath::NotInf)]
 fn sum_rows<F: Float + CubeElement>(
     points: &Array<F>,
     coefficients: &Array<F>,

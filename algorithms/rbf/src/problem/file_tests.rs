@@ -44,6 +44,18 @@ fn a_file_is_what_a_named_problem_is() {
 }
 
 #[test]
+fn a_condition_that_asks_nothing_is_refused() {
+    let with = |normal: &str| {
+        let robin = format!("condition = \"robin\"\nnormal = {normal}\ncoefficient = 0\nvalue = 0");
+        let problem = parse(&SQUARE.replace("condition = \"dirichlet\"\nvalue = 0", &robin), "square").unwrap();
+        let points = problem.boundary_points(40, Sampling::Sobol, &mut Random::new(1, 0)).unwrap();
+        problem.boundary(&points).map_err(|error| error.to_string())
+    };
+    assert!(with("1").is_ok());
+    assert!(with("0").unwrap_err().contains("asks nothing of u"));
+}
+
+#[test]
 fn files_are_read_and_named_in_errors() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("square.toml");

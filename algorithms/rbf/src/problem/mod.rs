@@ -219,7 +219,7 @@ impl Problem {
     ///
     /// # Errors
     ///
-    /// [`Error::Input`] if a point has no condition, or one that is not finite.
+    /// [`Error::Input`] if a point has no condition, or one that is not finite or asks nothing of u.
     pub fn boundary(&self, at: &BoundaryPoints) -> Result<Conditions> {
         let dims = self.dims();
         let n = at.piece.len();
@@ -235,6 +235,10 @@ impl Problem {
                     value,
                 ),
             };
+            if normal_factor == 0.0 && factor == 0.0 {
+                let what = format!("the boundary condition at {} asks nothing of u", function::place(point));
+                return Err(Error::input(what, "give normal or coefficient a value other than 0 there"));
+            }
             let row = i * dims..(i + 1) * dims;
             gradient[row.clone()].iter_mut().zip(&at.normals[row]).for_each(|(b, n)| *b = normal_factor * n);
             value.push(factor);

@@ -40,7 +40,7 @@ fn stored_rows<F: Float>(
     }
 }
 
-#[cube(launch_unchecked, fast_math = FastMath::all())]
+#[cube(launch_unchecked, fast_math = FastMath::all() - FastMath::NotNaN - FastMath::NotInf)]
 fn conjugate_kernel<F: Float + CubeElement>(
     interior_points: &Array<F>,
     interior_coefficients: &Array<F>,

@@ -14,7 +14,7 @@ use crate::kernel::{
     small::{Room, add_columns, bring, part_sum, sum_rows},
 };
 
-#[cube(launch_unchecked, fast_math = FastMath::all())]
+#[cube(launch_unchecked, fast_math = FastMath::all() - FastMath::NotNaN - FastMath::NotInf)]
 fn descend_kernel<F: Float + CubeElement>(
     interior_points: &Array<F>,
     interior_coefficients: &Array<F>,
@@ -33,7 +33,8 @@ fn descend_kernel<F: Float + CubeElement>(
     m: u32,
     side: u32,
     steps: u32,
-    rate: F,
+    of_centres: F,
+    of_widths: F,
     interior_share: F,
     boundary_share: F,
     #[comptime] interior: Law,
@@ -147,10 +148,10 @@ fn descend_kernel<F: Float + CubeElement>(
             if UNIT_POS_X < m {
                 let slope = w * slope_factor::<F>(g, width, k, d) * total;
                 if comptime!(k < d) {
-                    centre[(comptime!(k * room.neurons) + UNIT_POS_X) as usize] -= rate * slope;
+                    centre[(comptime!(k * room.neurons) + UNIT_POS_X) as usize] -= of_centres * slope;
                 } else {
                     // A step of ln a is a factor of a.
-                    width *= (F::new(0.0) - rate * width * slope).exp();
+                    width *= (F::new(0.0) - of_widths * width * slope).exp();
                     inverse[UNIT_POS_X as usize] = F::new(1.0) / (width * width);
                 }
             }
@@ -172,7 +173,7 @@ pub(super) fn descend<R: CubeRuntime, F: FloatElement>(
     kinds: &Kinds<R>,
     neurons: &Neurons<R>,
     weights: &CubeTensor<R>,
-    rate: f64,
+    rates: [f64; 2],
     history: &CubeTensor<R>,
     room: Room,
 ) -> Neurons<R> {
@@ -207,7 +208,8 @@ pub(super) fn descend<R: CubeRuntime, F: FloatElement>(
             m as u32,
             room.side(m),
             steps as u32,
-            F::from_elem(rate),
+            F::from_elem(rates[0]),
+            F::from_elem(rates[1]),
             F::from_elem(kinds.shares[0]),
             F::from_elem(kinds.shares[1]),
             interior.law,

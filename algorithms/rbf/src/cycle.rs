@@ -23,8 +23,9 @@ const HALVINGS: usize = 12;
 const GROWTH: f64 = 1.2;
 /// Phases in a row that lower I with no η, after which there are no more.
 const IDLE: usize = 3;
-/// Multiplications of a QR that takes moments, about.
+/// Multiplications of a QR that takes moments, about, and elements of its matrix, at most.
 const MOMENTS: f64 = 2e9;
+pub(crate) const DIAGNOSED: usize = 1 << 22;
 
 impl<B: RbfOps> Run<'_, B> {
     pub(crate) fn cycle(&self, state: &mut State, live: &mut Option<Live<B>>, points: &mut Points<B>) -> Result<()> {
@@ -178,7 +179,7 @@ impl<B: RbfOps> Run<'_, B> {
     pub(crate) fn diagnose(&self, state: &State, system: &System) -> Diagnosis {
         let truncation = (self.config.shape == ShapeSolver::Lm).then_some(lm::TRUNCATION).or(self.config.truncation);
         let (rows, m) = (system.interior.len() + system.boundary.len(), state.widths.len());
-        if rows < m || rows as f64 * (m as f64).powi(2) > MOMENTS {
+        if rows < m || rows.saturating_mul(m) > DIAGNOSED || rows as f64 * (m as f64).powi(2) > MOMENTS {
             return Diagnosis::default();
         }
         let found = fit(system, &state.centres, &state.widths, truncation).ok();

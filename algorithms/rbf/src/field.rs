@@ -1,13 +1,19 @@
 //! Where a solution is looked at: the points of a grid over the domain's box that are not outside the domain.
 
+use firebox_backends::limits::Buffer;
 use firebox_core::{Error, Result, data::Table};
 
-use crate::{Problem, RbfNetwork};
+use crate::{Problem, RbfNetwork, plan::limits};
 
 /// Points this far outside still belong to the boundary, in diagonals of the box.
 const EDGE: f64 = 1e-9;
 /// The most points of a grid.
 const MOST: usize = 1 << 27;
+
+/// In the place of a row.
+const OUTSIDE: u32 = u32::MAX;
+/// Bytes of text that a point has in a file of VTK, at most, with its part of the cells.
+const TEXT: usize = 300;
 
 /// A grid over the box around a domain, and which of its points are in the domain or on its boundary.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,8 +23,8 @@ pub(crate) struct Field {
     pub(crate) side: usize,
     pub(crate) low: Vec<f64>,
     pub(crate) high: Vec<f64>,
-    /// By grid point, x running fastest: its row among those inside.
-    pub(crate) rows: Vec<Option<usize>>,
+    /// By grid point, x running fastest: its row among those inside, or [`OUTSIDE`].
+    rows: Vec<u32>,
     /// Those inside, row-major.
     pub(crate) points: Vec<f64>,
     /// The exact solution there, if it is known; NaN where it is not finite.
@@ -40,6 +46,7 @@ impl Field {
         let Some(total) = total.filter(|_| side >= 2) else {
             return Err(wrong(format!("must lie between 2 and {}", (MOST as f64).powf(1.0 / dims as f64) as usize)));
         };
+        plan(total, dims, false)?;
         let domain = problem.domain();
         let (low, high) = domain.bounds();
         let diagonal = low.iter().zip(high).map(|(a, b)| (b - a).powi(2)).sum::<f64>().sqrt();
@@ -53,7 +60,7 @@ impl Field {
                 rest /= side;
             }
             let inside = domain.signed_distance(&at) <= EDGE * diagonal;
-            rows.push(inside.then_some(points.len() / dims));
+            rows.push(if inside { (points.len() / dims) as u32 } else { OUTSIDE });
             if inside {
                 points.extend_from_slice(&at);
             }
@@ -65,12 +72,32 @@ impl Field {
         Ok(Self { dims, side, low: low.to_vec(), high: high.to_vec(), rows, points, exact })
     }
 
+    /// Points of the grid.
+    pub(crate) fn nodes(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The row of a point of the grid among those inside.
+    pub(crate) fn row(&self, node: usize) -> Option<usize> {
+        self.rows.get(node).filter(|row| **row != OUTSIDE).map(|row| *row as usize)
+    }
+
     /// The point of the grid with this number, x running fastest.
     pub(crate) fn node(&self, node: usize) -> Vec<f64> {
         let step = |axis: usize| (self.high[axis] - self.low[axis]) / (self.side - 1) as f64;
         let index = |axis: usize| node / self.side.pow(axis as u32) % self.side;
         (0..self.dims).map(|axis| self.low[axis] + index(axis) as f64 * step(axis)).collect()
     }
+}
+
+/// Fails if the host cannot hold what is written of a grid of so many points, in text for VTK as well.
+pub(crate) fn plan(nodes: usize, dims: usize, text: bool) -> Result<()> {
+    // The points; u, the exact solution and the error, each as it is found and in a table; and while u is found the points
+    // again.
+    let bytes = size_of::<u32>() + (3 * dims + 7) * size_of::<f64>() + if text { TEXT } else { 0 };
+    limits()
+        .admit(&[Buffer::new("the solution on a grid", nodes as u128, bytes)], None, "take a smaller --grid")
+        .map(drop)
 }
 
 /// An exact solution's values, NaN where they are not finite, as ln r in a corner. Fails if none is.
@@ -135,10 +162,10 @@ mod tests {
     #[test]
     fn a_square_has_all_points_and_an_l_those_inside() {
         let square = Field::new(&Problem::named("poisson-sine").unwrap(), 101).unwrap();
-        assert_eq!((square.points.len(), square.rows.len()), (2 * 101 * 101, 101 * 101));
+        assert_eq!((square.points.len(), square.nodes()), (2 * 101 * 101, 101 * 101));
         assert_eq!(square.node(101), [0.0, std::f64::consts::PI / 100.0]);
         let corner = Field::new(&Problem::named("l-shape").unwrap(), 5).unwrap();
-        let inside: Vec<bool> = corner.rows.iter().map(Option::is_some).collect();
+        let inside: Vec<bool> = (0..corner.nodes()).map(|node| corner.row(node).is_some()).collect();
         // The quarter right below is missing, its edges are not.
         assert_eq!(inside.iter().filter(|it| !**it).count(), 4);
         assert!(!inside[3] && !inside[4] && !inside[8] && inside[13] && inside[2]);

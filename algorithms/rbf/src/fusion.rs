@@ -5,7 +5,10 @@ use burn_fusion::{Fusion, FusionBackend};
 use burn_ir::TensorIr;
 use firebox_backends::fusion::{Handles, register, register_all};
 
-use crate::ops::{Aim, Form, RbfOps, Rows, Shape};
+use crate::{
+    ops::{Aim, Form, RbfOps, Rows, Shape},
+    strategy::{Extent, Strategy},
+};
 
 /// What of conditions is not a tensor.
 #[derive(Debug, Clone, Copy)]
@@ -60,6 +63,10 @@ fn parts<B: FusionBackend + RbfOps>(shape: &Shape<Fusion<B>>) -> Vec<FloatTensor
 }
 
 impl<B: FusionBackend + RbfOps> RbfOps for Fusion<B> {
+    fn rbf_strategy(extent: &Extent, device: &Self::Device) -> Strategy {
+        B::rbf_strategy(extent, device)
+    }
+
     fn rbf_matrix(
         rows: &Rows<Self>,
         shape: &Shape<Self>,

@@ -37,6 +37,7 @@ mod run;
 mod samples;
 mod saved;
 mod state;
+pub mod strategy;
 mod subset;
 mod tensor_ops;
 #[cfg(test)]

@@ -10,6 +10,7 @@ use firebox_backends::{
 use crate::{
     cpu,
     ops::{Aim, RbfOps, Rows, Shape},
+    strategy::{Extent, Strategy},
     tensor_ops,
 };
 
@@ -62,6 +63,10 @@ where
     Q: QuantElement,
     NdArrayTensor: From<SharedArray<E>> + From<SharedArray<I>>,
 {
+    fn rbf_strategy(extent: &Extent, _device: &Self::Device) -> Strategy {
+        if matches!(extent.dims, 2 | 3) { cpu::strategy(extent, size_of::<E>()) } else { tensor_ops::strategy(extent) }
+    }
+
     fn rbf_matrix(
         rows: &Rows<Self>,
         shape: &Shape<Self>,

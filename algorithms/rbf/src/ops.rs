@@ -16,7 +16,10 @@
 use burn::tensor::ops::FloatTensor;
 use firebox_backends::Limited;
 
-use crate::tensor_ops;
+use crate::{
+    strategy::{Extent, Strategy},
+    tensor_ops,
+};
 
 /// What is known of a coefficient when a kernel is compiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -76,6 +79,11 @@ pub struct Aim<B: Limited> {
 
 /// The operations. The default bodies are tensor operations. The same input gives the same bits.
 pub trait RbfOps: Limited {
+    /// How [`rbf_descend`](Self::rbf_descend) and [`rbf_conjugate`](Self::rbf_conjugate) run.
+    fn rbf_strategy(extent: &Extent, _device: &Self::Device) -> Strategy {
+        tensor_ops::strategy(extent)
+    }
+
     /// A `[n, m]`, and r `[n]` of the same pass: hot loops 1 and 2.
     fn rbf_matrix(
         rows: &Rows<Self>,

@@ -13,6 +13,9 @@ use crate::{
 
 /// Points that the outline of a domain is drawn with.
 const OUTLINE: usize = 2000;
+/// Points along an axis, and neurons, that are drawn at most.
+const SHOWN: usize = 561;
+const NEURONS: usize = 20_000;
 
 /// Values at the points of a field, by colour; of three dimensions the layer in the middle of z.
 fn heat(field: &Field, title: String, label: &str, values: &[f64], signed: bool) -> Picture {
@@ -22,7 +25,10 @@ fn heat(field: &Field, title: String, label: &str, values: &[f64], signed: bool)
         Some(z) => format!("{title}, z = {z:.3}"),
         None => title,
     };
-    let nodes = field.rows[layer * plane..(layer + 1) * plane].iter();
+    // No more than a picture can show.
+    let shown = field.side.min(SHOWN);
+    let at = |k: usize| k * (field.side - 1) / (shown - 1);
+    let nodes = (0..shown * shown).map(|k| layer * plane + at(k / shown) * field.side + at(k % shown));
     Picture::heat(Heat {
         title,
         x_label: "x".into(),
@@ -30,8 +36,8 @@ fn heat(field: &Field, title: String, label: &str, values: &[f64], signed: bool)
         value_label: label.into(),
         x: (field.low[0], field.high[0]),
         y: (field.low[1], field.high[1]),
-        columns: field.side,
-        values: nodes.map(|row| row.map_or(f64::NAN, |row| values[row])).collect(),
+        columns: shown,
+        values: nodes.map(|node| field.row(node).map_or(f64::NAN, |row| values[row])).collect(),
         signed,
     })
 }
@@ -53,14 +59,17 @@ pub(crate) fn error(problem: &Problem, field: &Field, values: &Values) -> Option
 pub(crate) fn neurons(problem: &Problem, trained: &Trained) -> Result<Picture> {
     let network = &trained.network;
     let dims = network.dims();
-    let circles = network.centres().chunks(dims).zip(network.widths()).map(|(c, &a)| [c[0], c[1], a]).collect();
+    let every = network.len().div_ceil(NEURONS);
+    let neurons = network.centres().chunks(dims).zip(network.widths()).step_by(every);
+    let circles: Vec<_> = neurons.map(|(c, &a)| [c[0], c[1], a]).collect();
     let outline = if dims == 2 {
         let points = problem.boundary_points(OUTLINE, Sampling::Sobol, &mut Random::new(0, 0))?.points;
         points.chunks(dims).map(|point| (point[0], point[1])).collect()
     } else {
         Vec::new()
     };
-    let title = format!("{}: {} centres and their widths", problem.name(), network.len());
+    let of = if every > 1 { format!(" of {}", network.len()) } else { String::new() };
+    let title = format!("{}: {}{of} centres and their widths", problem.name(), circles.len());
     Ok(Picture::Circles(Circles { title, x_label: "x".into(), y_label: "y".into(), circles, outline }))
 }
 

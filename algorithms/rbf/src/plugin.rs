@@ -66,7 +66,9 @@ impl<B: RbfOps> Plugin<B> for RbfPlugin {
         let vtk = args.vtk.as_deref().map(VtkFormat::of).transpose()?;
         let problem = args.problem()?;
         let dims = problem.dims();
-        let field = Field::new(&problem, args.grid.unwrap_or(Field::usual(dims)))?;
+        let side = args.grid.unwrap_or(Field::usual(dims));
+        field::plan(side.saturating_pow(dims as u32), dims, vtk.is_some())?;
+        let field = Field::new(&problem, side)?;
         if args.error_plot.is_some() && field.exact.is_none() {
             let what = "--error-plot needs the exact solution, which this problem does not have";
             return Err(Error::input(what, "leave it out, or give the problem its key exact"));
@@ -193,6 +195,8 @@ impl Writing<'_> {
         put("rank", json!(trained.rank));
         put("truncated", trained.truncated.into());
         put("solver", self.solver().into());
+        put("gradient_steps", json!(trained.descend.map(|way| way.to_string())));
+        put("conjugate_gradients", json!(trained.conjugate.map(|way| way.to_string())));
         put("stop", json!(trained.stop));
         put("precision", trained.precision.into());
         put("falls", json!(trained.falls));

@@ -10,10 +10,21 @@ use burn::tensor::{DType, FloatDType, Tensor, backend::Backend, ops::FloatTensor
 use firebox_backends::Limited;
 use firebox_core::tensor::tensor as float;
 
-use crate::ops::{Aim, Rows, Shape, Term};
+use crate::{
+    ops::{Aim, Rows, Shape, Term},
+    strategy::{Extent, Strategy, Way},
+};
 
-/// Elements of a block: 4 MiB of f32, and some ten of these are alive at a time.
+/// Elements of a block: 4 MiB of f32.
 const BLOCK: usize = 1 << 20;
+/// Blocks that are alive at a time, about.
+const ALIVE: u128 = 12;
+
+pub(crate) fn strategy(extent: &Extent) -> Strategy {
+    let block = (extent.rows() * extent.neurons).min(BLOCK.max(extent.neurons)) as u128;
+    let scratch = ALIVE * block + extent.rows() as u128;
+    Strategy { descend: Way::TensorOperations, conjugate: Way::TensorOperations, scratch }
+}
 
 fn primitive<B: Backend, const D: usize>(tensor: Tensor<B, D>) -> FloatTensor<B> {
     tensor.into_primitive().tensor()

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use firebox_core::{
-    Algorithm, Context, Error, Result,
+    Algorithm, Context, Error, Result, observe,
     report::{Stopwatch, Timings},
 };
 
@@ -17,6 +17,8 @@ use crate::{
     run::Run,
     search_width,
     state::{State, Stop},
+    strategy::{Extent, Way},
+    width,
 };
 
 /// A training with checked parameters.
@@ -51,6 +53,10 @@ pub struct Trained {
     pub weights: Weights,
     /// The solver of centres and widths.
     pub shape: ShapeSolver,
+    /// How gradient steps ran, if there were any.
+    pub descend: Option<Way>,
+    /// How conjugate gradients ran, if they did.
+    pub conjugate: Option<Way>,
     /// The precision the weights were found in: `f32` or `f64`.
     pub precision: &'static str,
     /// Why it ended.
@@ -115,7 +121,7 @@ impl Trainer {
     /// The width of the first neurons in spacings.
     fn ratio<B: RbfOps>(
         &self,
-        wanted: Option<f64>,
+        (wanted, began): (Option<f64>, Instant),
         system: &System,
         grid: &Grid,
         frame: &Frame,
@@ -125,7 +131,11 @@ impl Trainer {
             return Ok(ratio);
         }
         let (centres, spacing) = (frame.points(&grid.centres), frame.length(grid.spacing));
-        let ratio = search_width(system, &centres, spacing, self.config.truncation)?.ratio;
+        let go_on = |tried: usize| {
+            observe::checkpoint(&*context.observer, "width", tried as u64, width::MOST as u64)?;
+            Ok(self.config.time_limit.is_none_or(|limit| began.elapsed().as_secs_f64() < limit))
+        };
+        let ratio = search_width(system, &centres, spacing, self.config.truncation, &go_on)?.ratio;
         context.observer.notice(&format!("the width is {ratio:.3} spacings, by the residual at points held out"));
         Ok(ratio)
     }
@@ -148,7 +158,10 @@ impl<B: RbfOps> Algorithm<B> for Trainer {
         }
         let field = Field::new(&problem, Field::usual(dims))?;
         let grid = Grid::new(problem.domain(), config.neurons, settings.reach)?;
-        let peak_device_bytes = plan(config, &settings, dims, grid.len(), context)?;
+        let conditions = [settings.points, settings.boundary_points];
+        let extent = Extent { conditions, neurons: grid.len(), dims, steps: settings.steps };
+        let peak_device_bytes = plan(config, &settings, &extent, context)?;
+        let strategy = B::rbf_strategy(&extent, &context.device);
         let (control, first) = Control::new(&problem, config, settings, context.seed)?;
         let gd = config.shape == ShapeSolver::Gd;
         if wide || (settings.weights == Weights::Qr && !gd) {
@@ -165,7 +178,7 @@ impl<B: RbfOps> Algorithm<B> for Trainer {
         let mut state = match &self.checkpoints.resume {
             Some(path) => checkpoint::read(path, &header, dims, grid.len())?,
             None => {
-                let ratio = self.ratio(settings.width, &first, &grid, &control.frame, context)?;
+                let ratio = self.ratio((settings.width, began), &first, &grid, &control.frame, context)?;
                 let width = control.frame.length(ratio * grid.spacing);
                 State::new(control.frame.points(&grid.centres), dims, width, ratio, settings.rate)
             }
@@ -195,6 +208,8 @@ impl<B: RbfOps> Algorithm<B> for Trainer {
             truncated: diagnosis.truncated,
             weights: settings.weights,
             shape: config.shape,
+            descend: gd.then_some(strategy.descend),
+            conjugate: (settings.weights == Weights::Cg).then_some(strategy.conjugate),
             precision: if on_host { "f64" } else { "f32" },
             stop,
             cycles: state.cycles,

@@ -39,13 +39,12 @@ const VOXEL: u8 = 11;
 
 /// The solution `values` at the points of `field`, as a file holds it.
 pub(crate) fn write(format: VtkFormat, field: &Field, values: &Values) -> Vec<u8> {
-    let cells = cells(field);
     let kind = if field.dims == 2 { PIXEL } else { VOXEL };
     let mut text = String::new();
     // Writing to a string cannot fail.
     let _ = match format {
-        VtkFormat::Legacy => legacy(&mut text, field, values, &cells, kind),
-        VtkFormat::Xml => xml(&mut text, field, values, &cells, kind),
+        VtkFormat::Legacy => legacy(&mut text, field, values, kind),
+        VtkFormat::Xml => xml(&mut text, field, values, kind),
     };
     text.into_bytes()
 }
@@ -56,15 +55,20 @@ fn columns(values: &Values) -> impl Iterator<Item = (&'static str, &[f64])> {
 }
 
 /// The corners of each cell that is all in the domain.
-fn cells(field: &Field) -> Vec<Vec<usize>> {
+fn cells(field: &Field) -> impl Iterator<Item = [usize; 8]> {
     let (dims, side) = (field.dims, field.side);
-    let corner = |node: usize, which: usize| {
+    let corner = move |node: usize, which: usize| {
         let step: usize = (0..dims).filter(|axis| which >> axis & 1 == 1).map(|axis| side.pow(axis as u32)).sum();
-        field.rows[node + step]
+        field.row(node + step)
     };
-    let last = |node: &usize| (0..dims).any(|axis| node / side.pow(axis as u32) % side == side - 1);
-    let nodes = (0..field.rows.len()).filter(|node| !last(node));
-    nodes.filter_map(|node| (0..1 << dims).map(|which| corner(node, which)).collect()).collect()
+    let last = move |node: &usize| (0..dims).any(|axis| node / side.pow(axis as u32) % side == side - 1);
+    (0..field.nodes()).filter(move |node| !last(node)).filter_map(move |node| {
+        let mut corners = [0; 8];
+        for (which, place) in corners.iter_mut().enumerate().take(1 << dims) {
+            *place = corner(node, which)?;
+        }
+        Some(corners)
+    })
 }
 
 /// A point with three coordinates.
@@ -73,19 +77,19 @@ fn point(point: &[f64]) -> String {
     format!("{} {} {z}", point[0], point[1])
 }
 
-fn joined(cell: &[usize]) -> String {
-    cell.iter().map(usize::to_string).collect::<Vec<_>>().join(" ")
+fn joined(cell: [usize; 8], corners: usize) -> String {
+    cell[..corners].iter().map(usize::to_string).collect::<Vec<_>>().join(" ")
 }
 
-fn legacy(out: &mut String, field: &Field, values: &Values, cells: &[Vec<usize>], kind: u8) -> std::fmt::Result {
-    let corners = 1 << field.dims;
+fn legacy(out: &mut String, field: &Field, values: &Values, kind: u8) -> std::fmt::Result {
+    let (corners, count) = (1 << field.dims, cells(field).count());
     writeln!(out, "# vtk DataFile Version 3.0\nRBF network\nASCII\nDATASET UNSTRUCTURED_GRID")?;
     writeln!(out, "POINTS {} double", values.u.len())?;
     field.points.chunks(field.dims).try_for_each(|at| writeln!(out, "{}", point(at)))?;
-    writeln!(out, "CELLS {} {}", cells.len(), cells.len() * (corners + 1))?;
-    cells.iter().try_for_each(|cell| writeln!(out, "{corners} {}", joined(cell)))?;
-    writeln!(out, "CELL_TYPES {}", cells.len())?;
-    cells.iter().try_for_each(|_| writeln!(out, "{kind}"))?;
+    writeln!(out, "CELLS {count} {}", count * (corners + 1))?;
+    cells(field).try_for_each(|cell| writeln!(out, "{corners} {}", joined(cell, corners)))?;
+    writeln!(out, "CELL_TYPES {count}")?;
+    (0..count).try_for_each(|_| writeln!(out, "{kind}"))?;
     writeln!(out, "POINT_DATA {}", values.u.len())?;
     for (name, column) in columns(values) {
         writeln!(out, "SCALARS {name} double 1\nLOOKUP_TABLE default")?;
@@ -94,23 +98,23 @@ fn legacy(out: &mut String, field: &Field, values: &Values, cells: &[Vec<usize>]
     Ok(())
 }
 
-fn xml(out: &mut String, field: &Field, values: &Values, cells: &[Vec<usize>], kind: u8) -> std::fmt::Result {
-    let corners = 1 << field.dims;
+fn xml(out: &mut String, field: &Field, values: &Values, kind: u8) -> std::fmt::Result {
+    let (corners, count) = (1 << field.dims, cells(field).count());
     let array = |kind: &str, name: &str, more: &str| {
         format!("<DataArray type=\"{kind}\" Name=\"{name}\"{more} format=\"ascii\">")
     };
     writeln!(out, "<?xml version=\"1.0\"?>")?;
     writeln!(out, "<VTKFile type=\"UnstructuredGrid\" version=\"0.1\" byte_order=\"LittleEndian\">")?;
-    let sizes = format!("NumberOfPoints=\"{}\" NumberOfCells=\"{}\"", values.u.len(), cells.len());
+    let sizes = format!("NumberOfPoints=\"{}\" NumberOfCells=\"{count}\"", values.u.len());
     writeln!(out, "<UnstructuredGrid>\n<Piece {sizes}>\n<Points>")?;
     writeln!(out, "{}", array("Float64", "Points", " NumberOfComponents=\"3\""))?;
     field.points.chunks(field.dims).try_for_each(|at| writeln!(out, "{}", point(at)))?;
     writeln!(out, "</DataArray>\n</Points>\n<Cells>\n{}", array("Int64", "connectivity", ""))?;
-    cells.iter().try_for_each(|cell| writeln!(out, "{}", joined(cell)))?;
+    cells(field).try_for_each(|cell| writeln!(out, "{}", joined(cell, corners)))?;
     writeln!(out, "</DataArray>\n{}", array("Int64", "offsets", ""))?;
-    (1..=cells.len()).try_for_each(|k| writeln!(out, "{}", k * corners))?;
+    (1..=count).try_for_each(|k| writeln!(out, "{}", k * corners))?;
     writeln!(out, "</DataArray>\n{}", array("UInt8", "types", ""))?;
-    cells.iter().try_for_each(|_| writeln!(out, "{kind}"))?;
+    (0..count).try_for_each(|_| writeln!(out, "{kind}"))?;
     writeln!(out, "</DataArray>\n</Cells>\n<PointData Scalars=\"u\">")?;
     for (name, column) in columns(values) {
         writeln!(out, "{}", array("Float64", name, ""))?;

@@ -21,6 +21,8 @@ const STROKE: RGBColor = RGBColor(120, 180, 222);
 /// Where circles cover their middles' extent more than so many times, about so many of them are drawn.
 const COVER: f64 = 8.0;
 const FEW: usize = 24;
+/// Circles that are drawn at most.
+const MANY: usize = 1000;
 
 pub(super) fn render(circles: &Circles, image: Image) -> Result<Vec<u8>> {
     let shown: Vec<[f64; 3]> =
@@ -51,7 +53,7 @@ pub(super) fn render(circles: &Circles, image: Image) -> Result<Vec<u8>> {
         panel.at(x, y).filter(|_| share(&panel.x, x) && share(&panel.y, y))
     };
     let cover = shown.iter().map(|circle| circle[2].powi(2)).sum::<f64>() / (panel.x.span() * panel.y.span());
-    let every = if cover > COVER { shown.len().div_ceil(FEW).max(1) } else { 1 };
+    let every = shown.len().div_ceil(if cover > COVER { FEW } else { MANY }).max(1);
     let drawn: Vec<[f64; 3]> = shown.iter().copied().skip(every / 2).step_by(every).collect();
     for &[x, y, radius] in &drawn {
         let corner = |k: usize| {

@@ -16,6 +16,15 @@ use super::{
 /// Bytes of A that are stored, at most: what is read again from memory instead would be as fast computed.
 const STORED: usize = 64 << 20;
 
+/// Whether A of so many conditions and neurons is stored, in floats of `size` bytes.
+pub(super) fn stored(rows: usize, m: usize, size: usize) -> bool {
+    fits(rows, m, size, STORED)
+}
+
+fn fits(rows: usize, m: usize, size: usize, limit: usize) -> bool {
+    rows.saturating_mul(m).saturating_mul(size) <= limit
+}
+
 /// A of conditions, row-major, with r of the start.
 struct Kept<E> {
     matrix: Vec<E>,
@@ -44,8 +53,7 @@ pub(super) fn conjugate_within<E: Real>(
     assert_eq!(weights.len(), m, "a weight for each neuron");
     let parts = aim.parts(shape.dims());
     let counts: Vec<usize> = parts.iter().map(|part| part.points.count()).collect();
-    let elements = counts.iter().sum::<usize>().saturating_mul(m);
-    let store = elements.saturating_mul(size_of::<E>()) <= limit;
+    let store = fits(counts.iter().sum(), m, size_of::<E>(), limit);
     let mut neurons = Neurons::new(shape, weights);
     let mut sums = Sums::new(&counts, m, neurons.blocks(), store);
     sums.scope(|sums| {

@@ -29,7 +29,22 @@ pub use residual::residual;
 pub use rows::matrix;
 pub use sums::{gradient, normal, transposed};
 
-use firebox_backends::cpu::Level;
+use firebox_backends::cpu::{BLOCK, Level};
+
+use crate::strategy::{Extent, Strategy, Way};
+
+/// How steps and iterations run in floats of `size` bytes.
+pub fn strategy(extent: &Extent, size: usize) -> Strategy {
+    let Extent { conditions, neurons: m, dims: d, .. } = *extent;
+    let (rows, stored) = (extent.rows() as u128, conjugate::stored(extent.rows(), m, size));
+    let kept = if stored { rows * m as u128 } else { 0 };
+    let packed = (2 * d as u128 + 4) * rows;
+    // Sums are f64.
+    let tasks = conditions.iter().map(|&n| split::tasks(n, m).len()).sum::<usize>();
+    let sums = (tasks * m.next_multiple_of(BLOCK) * (d + 1) * (size_of::<f64>() / size)) as u128;
+    let conjugate = if stored { Way::Kept } else { Way::Computed };
+    Strategy { descend: Way::Computed, conjugate, scratch: kept + packed + sums }
+}
 
 /// The level that operations run on: the best, unless a test asks for another.
 pub fn level() -> Level {

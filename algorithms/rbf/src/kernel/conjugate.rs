@@ -4,6 +4,8 @@
 
 mod one_cube;
 
+pub(super) use one_cube::{VECTORS, room};
+
 use burn_cubecl::{CubeRuntime, FloatElement, tensor::CubeTensor};
 use cubecl::prelude::*;
 use firebox_backends::kernel::launch;

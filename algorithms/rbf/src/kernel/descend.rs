@@ -20,6 +20,8 @@ use super::{
 const UNITS: u32 = 256;
 /// Cubes of them at most.
 const CUBES: u32 = 64;
+/// Sums of squares a step, at most: of two kinds of conditions.
+pub(super) const SQUARES: u32 = 2 * CUBES;
 
 /// `share` times the squares of every `CUBE_COUNT` × [`UNITS`]th of `values` `[n]`, to row `part` + the cube's of column
 /// `step` of `out` `[parts, steps]`.

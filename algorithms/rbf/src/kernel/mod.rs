@@ -9,6 +9,7 @@ mod input;
 mod normal;
 mod residual;
 mod small;
+mod strategy;
 
 use burn::tensor::ops::FloatTensor;
 use burn_cubecl::{BoolElement, CubeBackend, CubeRuntime, FloatElement, IntElement, tensor::CubeTensor};
@@ -18,7 +19,10 @@ use self::{
     columns::{Blocks, Sums},
     input::{Conditions, Kinds, Neurons},
 };
-use crate::ops::{Aim, RbfOps, Rows, Shape};
+use crate::{
+    ops::{Aim, RbfOps, Rows, Shape},
+    strategy::{Extent, Strategy},
+};
 
 /// Sums over conditions `[count, m]`.
 fn column_sums<R: CubeRuntime, F: FloatElement>(
@@ -46,6 +50,10 @@ where
     I: IntElement,
     BT: BoolElement,
 {
+    fn rbf_strategy(extent: &Extent, device: &Self::Device) -> Strategy {
+        strategy::strategy::<R, F>(&R::client(device), extent)
+    }
+
     fn rbf_matrix(
         rows: &Rows<Self>,
         shape: &Shape<Self>,

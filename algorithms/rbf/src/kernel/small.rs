@@ -78,6 +78,11 @@ impl Room {
         Self { elements: size.unwrap_or(1) as u32, ..self }
     }
 
+    /// Whether there is room for A.
+    pub(super) fn keeps(self) -> bool {
+        self.elements > 1
+    }
+
     /// s: m, rounded up to a power of two of at least a plane.
     pub(super) fn side(self, m: usize) -> u32 {
         (m as u32).next_power_of_two().max(32)

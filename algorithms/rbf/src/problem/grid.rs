@@ -85,14 +85,15 @@ impl Grid {
         let (low, high) = domain.bounds();
         let d = low.len();
         let margin = reach.max(MARGIN);
+        // Places to either side of the middle.
+        let reach = |h: f64, i: usize| (0.5 * (high[i] - low[i]) / h + margin).floor();
+        let places = |h: f64| (0..d).map(|i| 2.0 * reach(h, i) + 1.0).product::<f64>();
         let keep = |h: f64| {
-            let axes: Vec<Vec<f64>> = (0..d)
-                .map(|i| {
-                    let (middle, half) = (0.5 * (low[i] + high[i]), 0.5 * (high[i] - low[i]) / h);
-                    let n = (half + margin).floor() as i64;
-                    (-n..=n).map(|k| middle + k as f64 * h).collect()
-                })
-                .collect();
+            let axis = |i: usize| {
+                let (middle, n) = (0.5 * low[i] + 0.5 * high[i], reach(h, i) as i64);
+                (-n..=n).map(|k| middle + k as f64 * h).collect()
+            };
+            let axes: Vec<Vec<f64>> = (0..d).map(axis).collect();
             let mut centres = Vec::new();
             product(&axes, |x| {
                 if domain.signed_distance(x) <= margin * h {
@@ -103,19 +104,28 @@ impl Grid {
         };
         let off = |centres: &[f64]| (centres.len() / d).abs_diff(neurons);
         let volume: f64 = low.iter().zip(high).map(|(a, b)| b - a).product();
-        // Fewer than all are inside, so a spacing for all of the box is too wide; halving the logarithm finds it.
-        let mut wide = 2.0 * (volume / neurons as f64).powf(1.0 / d as f64);
-        let mut narrow = wide;
-        let mut best = (wide, keep(wide));
+        let mut best = (0.0, Vec::new());
+        // How many there are; what has too many places to be looked at has too many of them.
         let mut try_spacing = |h: f64| {
+            if places(h) > MOST_PLACES {
+                return usize::MAX;
+            }
             let centres = keep(h);
             let count = centres.len() / d;
-            if off(&centres) < off(&best.1) || best.1.is_empty() {
+            if best.1.is_empty() || (off(&centres) < off(&best.1) && count > 0) {
                 best = (h, centres);
             }
             count
         };
-        while volume / narrow.powi(d as i32) < MOST_PLACES && try_spacing(narrow) < neurons {
+        // Fewer than all are inside, so a spacing for all of the box is too wide, unless the margin is most of what there
+        // is, as round a thin domain; halving the logarithm finds it.
+        let mut wide = 2.0 * (volume / neurons as f64).powf(1.0 / d as f64);
+        let longest = low.iter().zip(high).map(|(a, b)| b - a).fold(0.0, f64::max);
+        while wide < 2.0 * longest && try_spacing(wide) > neurons {
+            wide *= 2.0;
+        }
+        let mut narrow = wide;
+        while places(narrow) < MOST_PLACES && try_spacing(narrow) < neurons {
             narrow *= 0.7;
         }
         for _ in 0..40 {
@@ -209,6 +219,19 @@ mod tests {
                 assert!(found.abs_diff(neurons) as f64 <= 0.2 * neurons as f64, "{name}: {found} of {neurons}");
                 let most = reach.max(MARGIN) * grid.spacing;
                 assert!(grid.centres.chunks(domain.dims()).all(|c| domain.signed_distance(c) <= most), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn thin_domains_have_no_more_than_they_should() {
+        for (length, width) in [(1000.0, 0.001), (100.0, 0.1), (1e6, 1e-2)] {
+            let corners = vec![[0.0, 0.0], [length, 0.0], [length, width], [0.0, width]];
+            let strip = Domain::polygon(corners).unwrap();
+            for neurons in [1, 64, 400] {
+                let grid = Grid::new(&strip, neurons, 0.35).unwrap();
+                let found = grid.len();
+                assert!(found.abs_diff(neurons) as f64 <= 0.2 * neurons as f64 + 1.0, "{length}: {found} of {neurons}");
             }
         }
     }

@@ -16,7 +16,7 @@ use crate::kernel::{
 };
 
 /// Numbers a neuron besides those of the network: the direction.
-pub(super) const VECTORS: usize = 1;
+pub(in crate::kernel) const VECTORS: usize = 1;
 
 /// `share`·A·p of stored Aᵀ `[m, stride]`, for conditions `from`..`to`, to `product`.
 #[cube]
@@ -67,7 +67,7 @@ fn conjugate_kernel<F: Float + CubeElement>(
 ) {
     let d = comptime!(interior.d);
     let units = comptime!(room.units);
-    let stored = comptime!(room.elements > 1);
+    let stored = comptime!(room.keeps());
     let mut centre = SharedMemory::<F>::new(comptime!((d * room.neurons) as usize));
     let mut inverse = SharedMemory::<F>::new(comptime!(room.neurons as usize));
     // w first, then p.
@@ -249,6 +249,23 @@ fn conjugate_kernel<F: Float + CubeElement>(
     }
 }
 
+/// Numbers from a neuron's column of Aᵀ to the next. Odd, so that the units of a plane, at one condition each or at one
+/// neuron each, read from different banks.
+fn stride(rows: usize) -> usize {
+    rows | 1
+}
+
+/// With room for A, if there is.
+pub(in crate::kernel) fn room<R: CubeRuntime, F: FloatElement>(
+    client: &ComputeClient<R>,
+    room: Room,
+    m: usize,
+    rows: usize,
+    d: usize,
+) -> Room {
+    room.with_elements::<R, F>(client, stride(rows) * m, d, VECTORS)
+}
+
 /// The weights after as many iterations as `history` is long, less one.
 pub(super) fn conjugate<R: CubeRuntime, F: FloatElement>(
     kinds: &Kinds<R>,
@@ -260,9 +277,8 @@ pub(super) fn conjugate<R: CubeRuntime, F: FloatElement>(
     let [entries] = history.meta.shape().dims();
     let (d, m) = (neurons.d, neurons.m);
     let weights = launch::output(first, [m], first.dtype);
-    // Odd, so that the units of a plane, at one condition each or at one neuron each, read from different banks.
-    let stride = kinds.rows() | 1;
-    let room = room.with_elements::<R, F>(&first.client, stride * m, d, VECTORS);
+    let stride = stride(kinds.rows());
+    let room = self::room::<R, F>(&first.client, room, m, kinds.rows(), d);
     let (interior, boundary) = (&kinds.interior, &kinds.boundary);
     // SAFETY: conditions stay below how many there are of a kind, neurons are clamped to m; the room holds all of both,
     // and A if it is stored.

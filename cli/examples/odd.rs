@@ -103,6 +103,7 @@ impl<B: Backend> Plugin<B> for Odd {
             table,
             picture: None,
             pictures: Vec::new(),
+            documents: Vec::new(),
             summary: "done oddly".into(),
         })
     }

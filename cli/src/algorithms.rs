@@ -7,4 +7,5 @@ crate::algorithms! {
     pub struct Algorithms:
         firebox_ocnn::OcnnPlugin,
         firebox_sammon::SammonPlugin,
+        firebox_rbf::RbfPlugin,
 }

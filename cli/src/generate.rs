@@ -51,7 +51,7 @@ pub(crate) fn run(args: &ArgMatches) -> Result<(), Failure> {
     let GenerateArgs { shape, points, dims, seed, output, plot, voice } = GenerateArgs::from_arg_matches(args)?;
     voice.start();
     let outputs = Output { output, plot, report: None, format: Format::Human };
-    output::check(&outputs, &[], &[], &[])?;
+    output::check(&outputs, &output::Files::default())?;
     let points = generate(shape, points, dims, seed)?;
     let table = points.table()?;
 

@@ -17,8 +17,18 @@ use firebox_core::{
 
 use crate::args::{Format, Output};
 
+/// The files a plugin is asked for, by kind.
+#[derive(Default)]
+pub(crate) struct Files {
+    pub tables: Vec<PathBuf>,
+    pub pictures: Vec<PathBuf>,
+    pub documents: Vec<PathBuf>,
+    pub checkpoints: Vec<PathBuf>,
+}
+
 /// Fails if an output cannot be written, whatever the run may find; leaves nothing behind.
-pub(crate) fn check(output: &Output, extra: &[PathBuf], pictures: &[PathBuf], checkpoints: &[PathBuf]) -> Result<()> {
+pub(crate) fn check(output: &Output, files: &Files) -> Result<()> {
+    let Files { tables: extra, pictures, documents, checkpoints } = files;
     let table = output.output.as_deref();
     if table.is_some_and(is_stdout) && output.format == Format::Json {
         let what = "the table (-o) and the report (--format json) cannot both go to standard output";
@@ -31,8 +41,8 @@ pub(crate) fn check(output: &Output, extra: &[PathBuf], pictures: &[PathBuf], ch
     for path in output.plot.iter().chain(pictures) {
         Image::of(path)?;
     }
-    let others =
-        output.plot.iter().chain(&output.report).chain(extra).chain(pictures).chain(checkpoints).map(PathBuf::as_path);
+    let own = extra.iter().chain(pictures).chain(documents).chain(checkpoints);
+    let others = output.plot.iter().chain(&output.report).chain(own).map(PathBuf::as_path);
     let mut staged = Staged::default();
     for path in table.into_iter().chain(others) {
         if is_stdout(path) {
@@ -63,6 +73,9 @@ pub(crate) fn write(output: &Output, outcome: &Outcome, report: &Report) -> Resu
     for (path, picture) in plot.chain(outcome.pictures.iter().map(|(path, picture)| (path, picture))) {
         let bytes = picture.render(Image::of(path)?)?;
         staged.add(path, |out| out.write_all(&bytes))?;
+    }
+    for (path, bytes) in &outcome.documents {
+        staged.add(path, |out| out.write_all(bytes))?;
     }
     if let Some(path) = &output.report {
         staged.add(path, |out| json(report, out))?;

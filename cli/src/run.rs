@@ -26,7 +26,13 @@ pub(crate) fn run(program: &dyn Program, name: &str, args: &ArgMatches) -> Resul
     let output = Output::from_arg_matches(args)?;
     voice.start();
     let plugin = job::find(program.listing(), name)?;
-    output::check(&output, &plugin.files(args), &plugin.pictures(args), &plugin.checkpoints(args))?;
+    let files = output::Files {
+        tables: plugin.files(args),
+        pictures: plugin.pictures(args),
+        documents: plugin.documents(args),
+        checkpoints: plugin.checkpoints(args),
+    };
+    output::check(&output, &files)?;
     let device = Device::find(compute.backend, compute.precision)?;
     tracing::info!(backend = device.backend(), ?device, precision = %compute.precision, "device found");
 

@@ -31,6 +31,13 @@ pub trait Plugin<B: Backend>: Send + Sync {
         Vec::new()
     }
 
+    /// The files in formats of the plugin's own that `args` asks for: where [`Outcome::documents`] will go. Checked
+    /// likewise.
+    fn documents(&self, args: &ArgMatches) -> Vec<PathBuf> {
+        let _ = args;
+        Vec::new()
+    }
+
     /// The files that the run itself writes on its way, whole or not at all: checkpoints. Checked likewise.
     fn checkpoints(&self, args: &ArgMatches) -> Vec<PathBuf> {
         let _ = args;
@@ -103,6 +110,8 @@ pub struct Outcome {
     pub extra: Vec<(PathBuf, Table)>,
     /// Further pictures, likewise.
     pub pictures: Vec<(PathBuf, Picture)>,
+    /// Files in formats of the plugin's own, likewise.
+    pub documents: Vec<(PathBuf, Vec<u8>)>,
     /// A sentence or two for a person.
     pub summary: String,
 }

@@ -155,5 +155,6 @@ macro_rules! algorithms {
 
 algorithms! {
     ocnn: firebox_ocnn::OcnnOps, 1, |_| 0;
+    rbf: firebox_rbf::RbfOps, 1, |_| 0;
     sammon: firebox_sammon::SammonOps, 3, |shape| shape.kernels;
 }

@@ -167,6 +167,7 @@ fn outcome<B: OcnnOps>(args: OcnnArgs, config: &OcnnConfig, points: Points, clus
         picture: Some(picture),
         extra,
         pictures: Vec::new(),
+        documents: Vec::new(),
         summary,
     })
 }

@@ -29,6 +29,7 @@ mod start;
 mod tensor_ops;
 #[cfg(test)]
 mod tests;
+mod told;
 mod transform;
 mod vector;
 mod work;

@@ -16,27 +16,33 @@ pub fn triangle(tiles: u32) -> (u32, u32) {
 /// The tile row of this cube in a launch over [`triangle`]; may be `tiles` when that is odd.
 #[cube]
 pub fn tile_row(tiles: u32) -> u32 {
-    let even = tiles + tiles % 2;
-    select(CUBE_POS_X > CUBE_POS_Y, CUBE_POS_Y, even - 1 - CUBE_POS_Y)
+    row_at(CUBE_POS_X, CUBE_POS_Y, tiles)
 }
 
 /// The tile column of this cube in a launch over [`triangle`], at least its row; may be `tiles` when that is odd.
 #[cube]
 pub fn tile_column(tiles: u32) -> u32 {
+    column_at(CUBE_POS_X, CUBE_POS_Y, tiles)
+}
+
+/// The row that stands at (x, y) of the rectangle of [`triangle`].
+#[cube]
+pub fn row_at(x: u32, y: u32, tiles: u32) -> u32 {
     let even = tiles + tiles % 2;
     // Both sides of a select are computed, so neither may wrap round: written without a subtraction from 0.
-    select(CUBE_POS_X > CUBE_POS_Y, CUBE_POS_X.max(1) - 1, even.max(CUBE_POS_X + 1) - 1 - CUBE_POS_X)
+    select(x > y, y, even.max(y + 1) - 1 - y)
+}
+
+/// The column that stands there, at least the row.
+#[cube]
+pub fn column_at(x: u32, y: u32, tiles: u32) -> u32 {
+    let even = tiles + tiles % 2;
+    select(x > y, x.max(1) - 1, even.max(x + 1) - 1 - x)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// The kernels' formula on the host.
-    fn pair(tiles: u32, x: u32, y: u32) -> (u32, u32) {
-        let even = tiles + tiles % 2;
-        if x > y { (y, x - 1) } else { (even - 1 - y, even - 1 - x) }
-    }
 
     #[test]
     fn every_pair_of_tiles_comes_up_once() {
@@ -45,7 +51,7 @@ mod tests {
             let mut seen = std::collections::HashSet::new();
             for y in 0..height {
                 for x in 0..width {
-                    let (row, column) = pair(tiles, x, y);
+                    let (row, column) = (row_at(x, y, tiles), column_at(x, y, tiles));
                     assert!(row <= column, "{tiles}: {row} {column}");
                     if column < tiles {
                         assert!(seen.insert((row, column)), "{tiles}: {row} {column} twice");

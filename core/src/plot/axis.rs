@@ -47,6 +47,15 @@ impl Axis {
         }
     }
 
+    /// From `low` to `high`, with no room at the ends; never empty.
+    pub(super) fn between(low: f64, high: f64) -> Self {
+        if low.is_finite() && high.is_finite() && high - low > SMALLEST {
+            Self { low, high, log: false }
+        } else {
+            Self::around([low, high], false)
+        }
+    }
+
     /// How much the axis spans.
     pub(super) fn span(&self) -> f64 {
         self.high - self.low
@@ -155,7 +164,8 @@ pub(super) fn left_of(y: &Axis, height: f64) -> Result<f64> {
     Ok(widest + 40.0)
 }
 
-fn y_ticks(y: &Axis, height: f64) -> Vec<Tick> {
+/// The ticks of an upright axis of this height.
+pub(super) fn y_ticks(y: &Axis, height: f64) -> Vec<Tick> {
     y.ticks(((height / 45.0) as usize).clamp(2, 8))
 }
 

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use plotters::backend::{BitMapBackend, DrawingBackend, SVGBackend};
 use plotters::coord::Shift;
 use plotters::drawing::{DrawingArea, IntoDrawingArea};
-use plotters::element::{Circle, PathElement, Polygon};
+use plotters::element::{Circle, PathElement, Polygon, Rectangle};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{
     Color, FontDesc, FontStyle, FontTransform, IntoFont, RGBColor, ShapeStyle, TextStyle, WHITE, register_font,
@@ -34,6 +34,7 @@ pub(super) struct Anchor(pub(super) HPos, pub(super) VPos);
 
 enum Item {
     Line { points: Vec<(f64, f64)>, colour: RGBColor, width: f64 },
+    Area { from: (f64, f64), to: (f64, f64), colour: RGBColor },
     Marker { at: (f64, f64), marker: Marker, radius: f64, colour: RGBColor, alpha: f64 },
     Text { at: (f64, f64), text: String, size: f64, colour: RGBColor, anchor: Anchor, upward: bool },
 }
@@ -76,6 +77,11 @@ pub(super) fn fitted(text: &str, size: f64, most: f64) -> Result<String> {
 impl Canvas {
     pub(super) fn line(&mut self, points: Vec<(f64, f64)>, colour: RGBColor, width: f64) {
         self.items.push(Item::Line { points, colour, width });
+    }
+
+    /// A filled rectangle between two corners.
+    pub(super) fn area(&mut self, from: (f64, f64), to: (f64, f64), colour: RGBColor) {
+        self.items.push(Item::Area { from, to, colour });
     }
 
     pub(super) fn marker(&mut self, at: (f64, f64), marker: Marker, radius: f64, colour: RGBColor, alpha: f64) {
@@ -131,6 +137,9 @@ impl Canvas {
                     let stroke = (width * scale).round().max(1.0) as u32;
                     let path: Vec<(i32, i32)> = points.iter().copied().map(at).collect();
                     area.draw(&PathElement::new(path, colour.stroke_width(stroke))).map_err(failed)?;
+                }
+                Item::Area { from, to, colour } => {
+                    area.draw(&Rectangle::new([at(*from), at(*to)], colour.filled())).map_err(failed)?;
                 }
                 Item::Marker { at, marker, radius, colour, alpha } => {
                     let at = (at.0 * scale, at.1 * scale);

@@ -1,4 +1,4 @@
-//! Pictures: points in the plane and curves, as SVG or PNG.
+//! Pictures: points in the plane, curves, heat maps and circles, as SVG or PNG.
 //!
 //! A [`Picture`] is data only; [`Picture::render`] draws it. Colours are those of Okabe and Ito (2008), which people
 //! with any colour vision can tell apart; from the ninth cluster on they come again lighter or darker and with other
@@ -12,6 +12,8 @@ use crate::{Error, Result};
 
 mod axis;
 mod canvas;
+mod circles;
+mod heat;
 mod lines;
 mod palette;
 mod pca;
@@ -24,6 +26,10 @@ pub enum Picture {
     Scatter(Scatter),
     /// Curves over one pair of axes.
     Lines(Lines),
+    /// A function of two coordinates, by colour.
+    Heat(Heat),
+    /// Circles with their middles.
+    Circles(Circles),
 }
 
 /// Points, coloured by their labels; label −1 is noise, small grey crosses under everything else.
@@ -76,6 +82,48 @@ impl Series {
     }
 }
 
+/// A function of two coordinates on a grid, by colour, with a bar that tells the numbers; both axes have one scale
+/// unless one range is over twenty times the other.
+///
+/// Colours are viridis; with `signed`, blue below and orange above 0, alike far. Both are safe for any colour vision.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Heat {
+    /// What is shown.
+    pub title: String,
+    /// What runs along x, with its unit.
+    pub x_label: String,
+    /// What runs along y, with its unit.
+    pub y_label: String,
+    /// What the colours are, with its unit.
+    pub value_label: String,
+    /// The first and the last x of the grid.
+    pub x: (f64, f64),
+    /// The first and the last y of the grid.
+    pub y: (f64, f64),
+    /// Grid points along x.
+    pub columns: usize,
+    /// Values by row, the first row at the least y. One that is not finite is left blank.
+    pub values: Vec<f64>,
+    /// Whether 0 is the middle of the colours.
+    pub signed: bool,
+}
+
+/// Circles with their middles, over one pair of axes of one scale. Of circles that lie over each other many times some
+/// are drawn, and the caption says how many.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Circles {
+    /// What is shown.
+    pub title: String,
+    /// What runs along x, with its unit.
+    pub x_label: String,
+    /// What runs along y, with its unit.
+    pub y_label: String,
+    /// x, y and radius.
+    pub circles: Vec<[f64; 3]>,
+    /// Points of an outline, drawn as small dots under everything else. Circles are cut off well outside of it.
+    pub outline: Vec<(f64, f64)>,
+}
+
 /// A format for pictures, known by the path's extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Image {
@@ -115,11 +163,18 @@ impl Picture {
         Self::Scatter(Scatter { title: title.into(), points, diagonal: true })
     }
 
+    /// A function of two coordinates, by colour.
+    pub fn heat(heat: Heat) -> Self {
+        Self::Heat(heat)
+    }
+
     /// The picture as the bytes of a file.
     pub fn render(&self, image: Image) -> Result<Vec<u8>> {
         match self {
             Self::Scatter(scatter) => scatter::render(scatter, image),
             Self::Lines(lines) => lines::render(lines, image),
+            Self::Heat(heat) => heat::render(heat, image),
+            Self::Circles(circles) => circles::render(circles, image),
         }
     }
 
@@ -209,6 +264,30 @@ mod tests {
             both(&Picture::Lines(lines));
         }
         both(&Picture::Lines(Lines::default()));
+    }
+
+    #[test]
+    fn heat_maps_are_drawn() {
+        let values = |n: usize| (0..n).map(|i| (i as f64 * 0.1).sin()).collect::<Vec<f64>>();
+        let heat = Heat { x: (0.0, 2.0), y: (-1.0, 0.0), columns: 21, values: values(21 * 11), ..Heat::default() };
+        for signed in [false, true] {
+            both(&Picture::heat(Heat { signed, title: "t".into(), ..heat.clone() }));
+        }
+        let holes = |k: usize| if k % 3 == 0 { f64::NAN } else { 5.0 };
+        let far = (0.0, 1e9);
+        both(&Picture::heat(Heat { values: (0..231).map(holes).collect(), x: far, ..heat.clone() }));
+        for values in [vec![], vec![f64::NAN; 4], vec![1e308, -1e308, 0.0, 1.0], vec![0.0; 4]] {
+            both(&Picture::heat(Heat { columns: 2, values, ..heat.clone() }));
+        }
+        both(&Picture::heat(Heat::default()));
+    }
+
+    #[test]
+    fn circles_are_drawn() {
+        let circles = vec![[0.0, 0.0, 1.0], [1.0, 1.0, 1e-9], [0.5, 0.5, 1e9], [f64::NAN, 0.0, 1.0]];
+        let outline = vec![(0.0, 0.0), (1.0, 0.0), (1.0, 1.0)];
+        both(&Picture::Circles(Circles { circles, outline, ..Circles::default() }));
+        both(&Picture::Circles(Circles::default()));
     }
 
     #[test]

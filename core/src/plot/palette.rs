@@ -45,6 +45,35 @@ pub(super) const FRAME: RGBColor = RGBColor(120, 120, 120);
 /// For grid lines.
 pub(super) const GRID: RGBColor = RGBColor(232, 232, 232);
 
+/// Viridis (van der Walt and Smith 2015) in tenths: even steps to the eye, for any colour vision and in grey.
+const VIRIDIS: [[u8; 3]; 11] = [
+    [68, 1, 84],
+    [72, 36, 117],
+    [65, 68, 135],
+    [53, 95, 141],
+    [42, 120, 142],
+    [33, 145, 140],
+    [34, 168, 132],
+    [68, 191, 112],
+    [122, 209, 81],
+    [189, 223, 38],
+    [253, 231, 37],
+];
+/// Both sides of 0: Okabe and Ito's blue over nearly white to their vermilion.
+const SIGNED: [[u8; 3]; 5] = [[0, 70, 125], [86, 160, 212], [246, 246, 246], [232, 149, 84], [160, 60, 0]];
+
+/// The colour of a share from 0 to 1.
+pub(super) fn shade_of(share: f64, signed: bool) -> RGBColor {
+    let stops: &[[u8; 3]] = if signed { &SIGNED } else { &VIRIDIS };
+    let at = share.clamp(0.0, 1.0) * (stops.len() - 1) as f64;
+    let first = (at.floor() as usize).min(stops.len() - 2);
+    let mix = |k: usize| {
+        let (from, to) = (f64::from(stops[first][k]), f64::from(stops[first + 1][k]));
+        (from + (at - first as f64) * (to - from)).round() as u8
+    };
+    RGBColor(mix(0), mix(1), mix(2))
+}
+
 /// The colour and marker of the cluster of this rank, from 0.
 pub(super) fn style(rank: usize) -> (RGBColor, Marker) {
     let round = rank / COLOURS.len() % MARKERS.len();

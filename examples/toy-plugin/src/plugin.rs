@@ -59,6 +59,7 @@ impl<B: Limited> Plugin<B> for CentroidPlugin {
             picture: Some(Picture::scatter("the points", points)),
             extra: Vec::new(),
             pictures: Vec::new(),
+            documents: Vec::new(),
             summary,
         })
     }

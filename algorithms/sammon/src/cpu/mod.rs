@@ -21,4 +21,6 @@ pub use source::{Features, Source};
 pub use steps::{Problem, forces, measure, steps};
 
 #[cfg(test)]
+mod oracle;
+#[cfg(test)]
 mod tests;

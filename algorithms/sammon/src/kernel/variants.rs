@@ -9,7 +9,10 @@
 
 use burn_cubecl::{CubeRuntime, FloatElement, kernel::into_contiguous, tensor::CubeTensor};
 use cubecl::prelude::*;
-use firebox_backends::kernel::{adds_atomically, launch};
+use firebox_backends::kernel::{
+    adds_atomically, launch,
+    tiles::{self, column_at, row_at},
+};
 
 use super::{
     pair::{Terms, add_pair},
@@ -132,16 +135,13 @@ fn full<F: Float + CubeElement>(
     }
 }
 
-/// Points i < j of the cell (`row`, `column`) of the folded upper triangle of n points; n for i where there is none.
+/// Points i < j of the cell (`row`, `column`) of the folded upper triangle of n points, which is that of n − 1 tiles
+/// with its diagonal; n for i where there is none.
 #[cube]
 fn unfold(row: u32, column: u32, n: u32) -> (u32, u32) {
-    // The triangle with its diagonal of n − 1 rows, its lower half turned round against the upper.
     let side = n - 1;
-    let even = side + side % 2;
-    // Both sides of a select are computed, so neither may wrap round.
-    let i = select(column > row, row, even.max(row + 1) - 1 - row);
-    let j = select(column > row, column.max(1) - 1, even.max(column + 1) - 1 - column);
-    (select(j < side, i, n), j + 1)
+    let j = column_at(column, row, side);
+    (select(j < side, row_at(column, row, side), n), j + 1)
 }
 
 /// Adds to a float in memory as one step that nobody comes between.
@@ -310,16 +310,16 @@ pub(super) fn sums<R: CubeRuntime, F: FloatElement>(
                 );
                 return;
             }
-            let even = (n as u32 - 1).next_multiple_of(2);
+            let (width, height) = tiles::triangle(n as u32 - 1);
             // No device has fewer cubes along an axis.
             let most = u32::from(u16::MAX);
-            let columns = (even + 1).div_ceil(units);
-            let parts = (0..even / 2).step_by(most as usize);
+            let columns = width.div_ceil(units);
+            let parts = (0..height).step_by(most as usize);
             let parts = parts.flat_map(|row| (0..columns).step_by(most as usize).map(move |cube| (row, cube)));
             for (row, cube) in parts {
                 triangle::launch_unchecked::<F, R>(
                     &client,
-                    CubeCount::Static(most.min(columns - cube), most.min(even / 2 - row), 1),
+                    CubeCount::Static(most.min(columns - cube), most.min(height - row), 1),
                     CubeDim::new_1d(units),
                     address,
                     source.clone().into_array_arg(),
@@ -355,28 +355,20 @@ pub(super) fn sums<R: CubeRuntime, F: FloatElement>(
 
 #[cfg(test)]
 mod tests {
-    /// The kernel's formula on the host.
-    fn unfold(row: u32, column: u32, n: u32) -> Option<(u32, u32)> {
-        let side = n - 1;
-        let even = side + side % 2;
-        let i = if column > row { row } else { even.max(row + 1) - 1 - row };
-        let j = if column > row { column.max(1) - 1 } else { even.max(column + 1) - 1 - column };
-        (j < side).then_some((i, j + 1))
-    }
+    use super::*;
 
-    fn rectangle(n: u32) -> (u32, u32) {
-        let even = (n - 1).next_multiple_of(2);
-        (even / 2, even + 1)
+    fn pair(row: u32, column: u32, n: u32) -> Option<(u32, u32)> {
+        Some(unfold(row, column, n)).filter(|(i, _)| *i < n)
     }
 
     #[test]
     fn every_pair_comes_up_once() {
         for n in 2..60 {
-            let (rows, columns) = rectangle(n);
+            let (columns, rows) = tiles::triangle(n - 1);
             let mut seen = std::collections::HashSet::new();
             for row in 0..rows {
                 for column in 0..columns {
-                    if let Some((i, j)) = unfold(row, column, n) {
+                    if let Some((i, j)) = pair(row, column, n) {
                         assert!(i < j && j < n, "{n}: {i} {j}");
                         assert!(seen.insert((i, j)), "{n}: {i} {j} twice");
                     }
@@ -390,11 +382,11 @@ mod tests {
     #[test]
     fn corners_are_exact_at_four_million() {
         for n in [4_000_000u32, 3_999_999] {
-            let (rows, columns) = rectangle(n);
+            let (columns, rows) = tiles::triangle(n - 1);
             let even = columns - 1;
             for row in [0, 1, 2047, 2048, rows / 2, rows - 2, rows - 1] {
                 for column in [0, 1, row.max(1) - 1, row, row + 1, row + 2, columns / 2, columns - 2, columns - 1] {
-                    let found = unfold(row, column, n);
+                    let found = pair(row, column, n);
                     let (i, j) = if column > row {
                         (u64::from(row), u64::from(column))
                     } else {

@@ -1,0 +1,277 @@
+//! `firebox bench rbf`: the paper's table run again, and single passes.
+
+use std::time::Instant;
+
+use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
+use firebox_backends::{
+    bench::{Rows, at_least_one, median},
+    limits::{Buffer, admit},
+};
+use firebox_core::{
+    Algorithm, Context, Error, Result,
+    plugin::{Bench, BenchRow},
+    random::Random,
+};
+use serde_json::Map;
+
+use crate::{
+    Grid, Problem, RbfConfig, RbfOps, Sampling, ShapeSolver, System, Weights,
+    device::{self, aim, vector},
+    ops::{Aim, Shape},
+    paper,
+};
+
+/// The bench of RBF networks.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RbfBench;
+
+/// What to measure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// The paper's table: step 3, step 4 and the whole training at 224 and 524 points
+    Table,
+    /// Single passes: M with r1, the gradient, a CG iteration, a gradient step
+    Steps,
+}
+
+#[derive(Debug, Args)]
+struct BenchArgs {
+    /// What to measure; everything by default
+    #[arg(value_enum)]
+    parts: Vec<Part>,
+    /// No more points than this
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    max_points: usize,
+    /// Gradient steps in the paper's step 3, which does not say how many
+    #[arg(long, value_name = "S", default_value_t = 2)]
+    steps: usize,
+    /// Iterations in the paper's step 4, likewise
+    #[arg(long, value_name = "I", default_value_t = 30)]
+    iterations: usize,
+    /// Cycles of the whole training, likewise
+    #[arg(long, value_name = "C", default_value_t = 200)]
+    cycles: usize,
+    /// How often each figure is measured; the median is given
+    #[arg(long, value_name = "R", default_value_t = 5)]
+    repeats: usize,
+}
+
+impl<B: RbfOps> Bench<B> for RbfBench {
+    fn command(&self) -> Command {
+        let about = "The RBF network paper's table, measured here, beside the paper's figures, and single passes";
+        BenchArgs::augment_args(Command::new("rbf").about(about))
+    }
+
+    fn run(&self, args: &ArgMatches, context: &Context<B>, row: &mut dyn FnMut(BenchRow)) -> Result<()> {
+        let args = BenchArgs::from_arg_matches(args).map_err(|error| Error::input(error.to_string(), "see --help"))?;
+        let counts = [("steps", args.steps), ("iterations", args.iterations), ("cycles", args.cycles)];
+        at_least_one(&counts)?;
+        at_least_one(&[("repeats", args.repeats)])?;
+        let parts = if args.parts.is_empty() { Part::value_variants() } else { &args.parts };
+        let mut rows = Rows::new(&*context.observer, row);
+        let bench = Measure { context, args: &args };
+        for part in parts {
+            match part {
+                Part::Table => bench.table(&mut rows)?,
+                Part::Steps => bench.steps(&mut rows)?,
+            }
+        }
+        rows.end(&[args.max_points])
+    }
+}
+
+/// A problem's control points and neurons on the device.
+struct Work<B: RbfOps> {
+    aim: Aim<B>,
+    shape: Shape<B>,
+    weights: Vec<f64>,
+}
+
+struct Measure<'a, B: RbfOps> {
+    context: &'a Context<B>,
+    args: &'a BenchArgs,
+}
+
+impl<B: RbfOps> Measure<'_, B> {
+    fn wanted(&self, points: usize) -> bool {
+        points <= self.args.max_points
+    }
+
+    fn time(&self, work: impl FnMut() -> Result<()>) -> Result<f64> {
+        median(self.context, self.args.repeats, work)
+    }
+
+    fn row(&self, table: &str, case: &str, size: [usize; 2], ms: f64, paper_ms: Option<f64>) -> BenchRow {
+        let (table, case, repeats) = (table.into(), case.into(), self.args.repeats);
+        BenchRow { table, case, size: size.into(), ms, repeats, paper_ms, details: Map::new() }
+    }
+
+    /// The paper's problem with `inside` and `around` control points and `neurons` on a grid, its memory admitted.
+    fn work(&self, inside: usize, around: usize, neurons: usize, matrix: bool) -> Result<Work<B>> {
+        let (float, n) = (size_of::<B::FloatElem>(), (inside + around) as u128);
+        let mut plan = vec![Buffer::new("control points and residuals", 6 * n, float)];
+        plan.push(Buffer::new("neurons", 16 * neurons as u128, float));
+        if matrix {
+            plan.push(Buffer::new("M", n * neurons as u128, float));
+        }
+        admit(self.context, &plan, "take --max-points, or a device with more memory")?;
+        let problem = Problem::named("poisson-sine")?;
+        let random = &mut Random::new(self.context.seed, 1);
+        let interior = problem.interior(problem.interior_points(inside, Sampling::Uniform, random)?)?;
+        let boundary = problem.boundary(&problem.boundary_points(around, Sampling::Uniform, random)?)?;
+        let grid = Grid::new(problem.domain(), neurons, 0.0)?;
+        let widths = vec![3.0 * grid.spacing; grid.len()];
+        let weights = (0..grid.len()).map(|_| random.uniform(-1.0, 1.0)).collect();
+        let device = &self.context.device;
+        Ok(Work {
+            aim: aim(&System { interior, boundary, penalty: 100.0 }, device),
+            shape: device::shape(&grid.centres, &widths, 2, device),
+            weights,
+        })
+    }
+
+    fn weights(&self, work: &Work<B>) -> burn::tensor::ops::FloatTensor<B> {
+        vector::<B>(&work.weights, &self.context.device)
+    }
+
+    fn table(&self, rows: &mut Rows<'_>) -> Result<()> {
+        for of in paper::TABLE.iter().filter(|of| self.wanted(of.points)) {
+            rows.add(self.step_3(of))?;
+            rows.add(self.step_4(of))?;
+            rows.add(self.whole(of))?;
+        }
+        Ok(())
+    }
+
+    fn step_3(&self, of: &paper::Row) -> Result<BenchRow> {
+        let work = self.work(of.points - paper::BOUNDARY, paper::BOUNDARY, paper::NEURONS, false)?;
+        let (weights, steps) = (self.weights(&work), self.args.steps);
+        let ms = self.time(|| {
+            let _ = B::rbf_descend(&work.aim, work.shape.clone(), weights.clone(), [1e-4; 2], steps);
+            Ok(())
+        })?;
+        let [gpu, cpu_1, cpu_2] = of.step_3;
+        let mut row = self.row("table", &format!("step 3, {steps} steps"), [of.points, paper::NEURONS], ms, Some(gpu));
+        row.details.insert("paper_cpu_1_ms".into(), cpu_1.into());
+        row.details.insert("paper_cpu_2_ms".into(), cpu_2.into());
+        Ok(row)
+    }
+
+    fn step_4(&self, of: &paper::Row) -> Result<BenchRow> {
+        let work = self.work(of.points - paper::BOUNDARY, paper::BOUNDARY, paper::NEURONS, false)?;
+        let (weights, iterations) = (self.weights(&work), self.args.iterations);
+        let ms = self.time(|| {
+            let _ = B::rbf_conjugate(&work.aim, &work.shape, weights.clone(), iterations);
+            Ok(())
+        })?;
+        let [gpu, cpu_1, cpu_2] = paper::STEP_4;
+        let case = format!("step 4, {iterations} iterations");
+        let mut row = self.row("table", &case, [of.points, paper::NEURONS], ms, Some(gpu));
+        row.details.insert("paper_cpu_1_ms".into(), cpu_1.into());
+        row.details.insert("paper_cpu_2_ms".into(), cpu_2.into());
+        Ok(row)
+    }
+
+    /// The paper's loop from end to end, points drawn on the host included.
+    fn whole(&self, of: &paper::Row) -> Result<BenchRow> {
+        let trainer = RbfConfig::new(paper::NEURONS)
+            .with_points(Some(of.points - paper::BOUNDARY))
+            .with_boundary_points(Some(paper::BOUNDARY))
+            .with_weights(Weights::Cg)
+            .with_shape(ShapeSolver::Gd)
+            .with_steps(Some(self.args.steps))
+            .with_iterations(Some(self.args.iterations))
+            .with_cycles(Some(self.args.cycles))
+            .init()?;
+        let mut times = Vec::new();
+        let mut error = f64::NAN;
+        for _ in 0..=self.args.repeats {
+            let start = Instant::now();
+            let trained = Algorithm::<B>::run(&trainer, Problem::named("poisson-sine")?, self.context)?;
+            times.push(start.elapsed().as_secs_f64() * 1e3);
+            error = trained.accuracy.map_or(error, |it| it.relative_l2);
+        }
+        times.remove(0);
+        times.sort_by(f64::total_cmp);
+        let case = format!("whole training, {} cycles", self.args.cycles);
+        let mut row = self.row("table", &case, [of.points, paper::NEURONS], times[times.len() / 2], None);
+        row.details.insert("relative_l2".into(), error.into());
+        row.details.insert("paper_speedup_over_cpu_1".into(), of.speedups[0].into());
+        row.details.insert("paper_speedup_over_cpu_2".into(), of.speedups[1].into());
+        Ok(row)
+    }
+
+    fn steps(&self, rows: &mut Rows<'_>) -> Result<()> {
+        for (n, m) in [(524, 64), (100_000, 256), (1_000_000, 1024)].into_iter().filter(|size| self.wanted(size.0)) {
+            rows.add(self.matrix(n, m))?;
+        }
+        for (n, m) in [(524, 64), (100_000, 1024)].into_iter().filter(|size| self.wanted(size.0)) {
+            rows.add(self.gradient(n, m))?;
+        }
+        for (n, m) in [(524, 64), (100_000, 1024), (1_000_000, 1024)].into_iter().filter(|size| self.wanted(size.0)) {
+            rows.add(self.product(n, m, true))?;
+            rows.add(self.product(n, m, false))?;
+        }
+        if self.wanted(524) {
+            rows.add(self.descend(448, 76, 64))?;
+            rows.add(self.conjugate(448, 76, 64))?;
+        }
+        Ok(())
+    }
+
+    fn matrix(&self, n: usize, m: usize) -> Result<BenchRow> {
+        let work = self.work(n, 1, m, true)?;
+        let weights = self.weights(&work);
+        let ms = self.time(|| {
+            let _ = B::rbf_matrix(&work.aim.interior, &work.shape, weights.clone());
+            Ok(())
+        })?;
+        Ok(self.row("steps", "M and r1", [n, m], ms, None))
+    }
+
+    fn gradient(&self, n: usize, m: usize) -> Result<BenchRow> {
+        let work = self.work(n, 1, m, false)?;
+        let weights = self.weights(&work);
+        let values = B::rbf_residual(&work.aim.interior, &work.shape, weights.clone());
+        let ms = self.time(|| {
+            let _ = B::rbf_gradient(&work.aim.interior, &work.shape, weights.clone(), values.clone());
+            Ok(())
+        })?;
+        Ok(self.row("steps", "gradient by c and a", [n, m], ms, None))
+    }
+
+    /// MᵀM·p, the pass of a CG iteration.
+    fn product(&self, n: usize, m: usize, stored: bool) -> Result<BenchRow> {
+        let work = self.work(n, 1, m, stored)?;
+        let weights = self.weights(&work);
+        let matrix = stored.then(|| B::rbf_matrix(&work.aim.interior, &work.shape, weights.clone()).0);
+        let ms = self.time(|| {
+            let _ = B::rbf_normal(&work.aim.interior, &work.shape, matrix.clone(), weights.clone());
+            Ok(())
+        })?;
+        let case = if stored { "CG product, M stored" } else { "CG product, M computed again" };
+        Ok(self.row("steps", case, [n, m], ms, None))
+    }
+
+    fn descend(&self, n: usize, k: usize, m: usize) -> Result<BenchRow> {
+        const STEPS: usize = 64;
+        let work = self.work(n, k, m, false)?;
+        let weights = self.weights(&work);
+        let ms = self.time(|| {
+            let _ = B::rbf_descend(&work.aim, work.shape.clone(), weights.clone(), [1e-6; 2], STEPS);
+            Ok(())
+        })?;
+        Ok(self.row("steps", "gradient step", [n + k, m], ms / STEPS as f64, None))
+    }
+
+    fn conjugate(&self, n: usize, k: usize, m: usize) -> Result<BenchRow> {
+        const ITERATIONS: usize = 64;
+        let work = self.work(n, k, m, false)?;
+        let weights = self.weights(&work);
+        let ms = self.time(|| {
+            let _ = B::rbf_conjugate(&work.aim, &work.shape, weights.clone(), ITERATIONS);
+            Ok(())
+        })?;
+        Ok(self.row("steps", "CG iteration", [n + k, m], ms / ITERATIONS as f64, None))
+    }
+}

@@ -1,0 +1,172 @@
+//! Tensors of a problem's numbers, lying in memory as awkwardly as they may, and numbers of a result.
+
+use burn::tensor::{DType, Element, Int, Tensor, TensorData, backend::Backend, ops::FloatTensor};
+use firebox_core::tensor::{floats, read_floats, tensor};
+
+use super::{
+    Problem, Size,
+    bounds::Wanted,
+    inputs::{Inputs, Kind},
+};
+use crate::{
+    Coefficient, Conditions,
+    ops::{RbfOps, Rows, Shape},
+};
+
+impl<B: RbfOps> Problem<B> {
+    /// Leaves nonsense in freed memory, so that a kernel that does not write is found out.
+    pub(super) fn poison(&self) {
+        let Size { n, m, d, .. } = self.inputs.size;
+        for count in [n * m, (d + 1) * m, n, m, m] {
+            // −1 is not a number as a float.
+            let nonsense = TensorData::new(vec![-1; count.max(1)], [count.max(1)]);
+            let _ = Tensor::<B, 1, Int>::from_data(nonsense, (&self.device, DType::I32)).into_data();
+        }
+    }
+
+    /// A vector as a view that begins within its memory.
+    pub(super) fn float1(&self, values: &[f64]) -> FloatTensor<B> {
+        let padded = padded(values, values.len().max(1));
+        let all = floats::<B, 1>(padded.clone(), [padded.len()], &self.device);
+        primitive(all.slice(PAD..PAD + values.len()))
+    }
+
+    /// A matrix as a view that does not lie in memory the way it reads: turned over, or cut out of a wider one.
+    pub(super) fn float2(&self, values: &[f64], [rows, columns]: [usize; 2]) -> FloatTensor<B> {
+        if rows % 2 == 0 || columns == 0 {
+            return primitive(floats::<B, 2>(turned(values, columns), [columns, rows], &self.device).transpose());
+        }
+        let wide = floats::<B, 2>(padded(values, columns), [rows, columns + 2 * PAD], &self.device);
+        primitive(wide.slice([0..rows, PAD..PAD + columns]))
+    }
+
+    pub(super) fn shape(&self, centres: &[f64], widths: &[f64]) -> Shape<B> {
+        let d = self.inputs.size.d;
+        Shape { centres: self.float2(&turned(centres, d), [d, widths.len()]), widths: self.float1(widths) }
+    }
+
+    pub(super) fn rows(&self, kind: Kind, edge: bool) -> Rows<B> {
+        let conditions = self.inputs.conditions(kind, edge);
+        let Conditions { dims, points, laplacian, gradient, value, target } = conditions;
+        let (d, n) = (*dims, target.len());
+        let mut coefficients = Vec::new();
+        if let Coefficient::Each(alpha) = laplacian {
+            coefficients.extend(alpha);
+        }
+        if let Some(beta) = gradient {
+            coefficients.extend(turned(beta, d));
+        }
+        if let Coefficient::Each(gamma) = value {
+            coefficients.extend(gamma);
+        }
+        let form = kind.form();
+        let each = |term| usize::from(term == crate::ops::Term::Each);
+        let count = each(form.laplacian) + each(form.value) + if form.gradient { d } else { 0 };
+        Rows {
+            points: self.float2(&turned(points, d), [d, n]),
+            form,
+            coefficients: (count > 0).then(|| self.float2(&coefficients, [count, n])),
+            target: self.float1(target),
+        }
+    }
+
+    pub(super) fn floats<const D: usize>(&self, found: FloatTensor<B>, shape: [usize; D]) -> Result<Vec<f64>, String> {
+        let found = tensor::<B, D>(found);
+        if found.dims() != shape {
+            return Err(format!("shape {:?}, not {shape:?}", found.dims()));
+        }
+        if found.dtype() != B::FloatElem::dtype() {
+            return Err(format!("floats of type {:?}", found.dtype()));
+        }
+        if shape.contains(&0) {
+            // CUDA has nothing to read it from.
+            return Ok(Vec::new());
+        }
+        read_floats(found, "parity").map_err(|error| error.to_string())
+    }
+
+    /// The numbers of a result.
+    pub(super) fn compare<const D: usize>(
+        &self,
+        what: &str,
+        found: FloatTensor<B>,
+        shape: [usize; D],
+        wanted: &Wanted,
+    ) -> Result<Vec<f64>, String> {
+        let found = self.floats(found, shape).map_err(|why| format!("{what}: {why}"))?;
+        near(&found, wanted).map_err(|why| format!("{what}{why}"))?;
+        Ok(found)
+    }
+
+    /// Compares what `work` gives, twice: the same bits are wanted the second time.
+    pub(super) fn twice<const D: usize>(
+        &self,
+        what: &str,
+        work: impl Fn() -> FloatTensor<B>,
+        shape: [usize; D],
+        wanted: &Wanted,
+    ) -> Result<(), String> {
+        self.poison();
+        let first = self.compare(what, work(), shape, wanted)?;
+        self.poison();
+        same(&first, &self.floats(work(), shape)?).map_err(|why| format!("{what}{why}"))
+    }
+
+    /// That nobody has written into a tensor.
+    pub(super) fn untouched<const D: usize>(
+        &self,
+        what: &str,
+        tensor: FloatTensor<B>,
+        shape: [usize; D],
+        values: &[f64],
+    ) -> Result<(), String> {
+        self.compare(what, tensor, shape, &Wanted::exact(values)).map(drop)
+    }
+}
+
+impl Inputs {
+    /// Centres as they lie on a device, `[d, m]`.
+    pub(super) fn major(&self, centres: &[f64]) -> Vec<f64> {
+        turned(centres, self.size.d)
+    }
+}
+
+pub(super) fn primitive<B: Backend, const D: usize>(tensor: Tensor<B, D>) -> FloatTensor<B> {
+    tensor.into_primitive().tensor()
+}
+
+/// Numbers round a view. So many that on every backend the view is one, not a copy: offsets of bindings are multiples
+/// of 512 bytes at most.
+const PAD: usize = 128;
+
+/// Each row with [`PAD`] numbers before and after it, which nobody may read.
+fn padded(values: &[f64], columns: usize) -> Vec<f64> {
+    let nothing = vec![f64::NAN; PAD];
+    let rows = values.chunks(columns).map(|row| [&nothing, row, &nothing].concat());
+    if values.is_empty() { [nothing.clone(), nothing.clone()].concat() } else { rows.flatten().collect() }
+}
+
+/// A row-major matrix with `columns` columns, turned over its diagonal.
+pub(super) fn turned(values: &[f64], columns: usize) -> Vec<f64> {
+    (0..columns).flat_map(|column| values.iter().skip(column).step_by(columns).copied()).collect()
+}
+
+pub(super) fn near(found: &[f64], wanted: &Wanted) -> Result<(), String> {
+    if found.len() != wanted.values.len() {
+        return Err(format!(": {} values, not {}", found.len(), wanted.values.len()));
+    }
+    for (k, (&a, &b)) in found.iter().zip(&wanted.values).enumerate() {
+        let off = (a - b).abs();
+        if off.is_nan() || off > wanted.allowed(k) {
+            return Err(format!("[{k}]: {a:e}, not {b:e}, off by {off:e} where {:e} is allowed", wanted.allowed(k)));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn same(first: &[f64], second: &[f64]) -> Result<(), String> {
+    match first.iter().zip(second).position(|(a, b)| a.to_bits() != b.to_bits()) {
+        Some(k) => Err(format!("[{k}]: {:e}, a second time {:e}", first[k], second[k])),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,306 @@
+//! Parameters, their defaults and their ranges.
+
+use burn::config::Config;
+use firebox_core::Error;
+
+use crate::{Redraw, Sampling, ShapeSolver, Trainer, Weights, Width};
+
+/// Neurons up to which `auto` solves for the weights by QR.
+const DENSE: usize = 4096;
+
+/// Configuration of a [`Trainer`].
+///
+/// ```
+/// use firebox_rbf::{RbfConfig, ShapeSolver, Weights};
+/// let paper = RbfConfig::new(64).with_weights(Weights::Cg).with_shape(ShapeSolver::Gd).with_cycles(Some(200));
+/// assert_eq!(paper.init().unwrap().config().penalty, 100.0);
+/// ```
+#[derive(Config, Debug, PartialEq)]
+pub struct RbfConfig {
+    /// m in 1..=2²⁴: about so many neurons; a grid over the domain has a number near it.
+    pub neurons: usize,
+    /// N, from 1: control points inside; 7 a neuron if not given.
+    #[config(default = "None")]
+    pub points: Option<usize>,
+    /// K, from 1: control points on the boundary; 9.5·√m (three dimensions: 14.25·m^⅔) if not given.
+    #[config(default = "None")]
+    pub boundary_points: Option<usize>,
+    /// λ above 0: the weight of the boundary conditions.
+    #[config(default = 100.0)]
+    pub penalty: f64,
+    /// How the weights are found.
+    #[config(default = "Weights::Auto")]
+    pub weights: Weights,
+    /// How centres and widths are trained.
+    #[config(default = "ShapeSolver::None")]
+    pub shape: ShapeSolver,
+    /// The width of all neurons at the start.
+    #[config(default = "Width::Default")]
+    pub width: Width,
+    /// Spacings that the grid of centres reaches outside the domain; 0.35 for [`Weights::Qr`] and [`Weights::Lsqr`]
+    /// without [`ShapeSolver::Lm`], else 0, if not given.
+    #[config(default = "None")]
+    pub reach: Option<f64>,
+    /// How control points are spread.
+    #[config(default = "Sampling::Uniform")]
+    pub sampling: Sampling,
+    /// When control points are drawn.
+    #[config(default = "Redraw::Auto")]
+    pub redraw: Redraw,
+    /// At most so many cycles, from 1; if not given 1 where a second would change nothing, 100 for
+    /// [`ShapeSolver::Lm`], else 200.
+    #[config(default = "None")]
+    pub cycles: Option<usize>,
+    /// Gradient steps a cycle, from 1; 2 if not given.
+    #[config(default = "None")]
+    pub steps: Option<usize>,
+    /// η of the gradient steps, at most, above 0 and up to 10⁶; 1e-2 if not given.
+    #[config(default = "None")]
+    pub rate: Option<f64>,
+    /// Take η as it is, as the paper does. Else gradient steps that together raise I are taken again with half of it,
+    /// and η comes back slowly: as the weights grow, 1e-2 becomes too large.
+    #[config(default = false)]
+    pub fixed_rate: bool,
+    /// Iterations of cg a cycle, or of lsqr at most, from 1; 30 and 1000 if not given.
+    #[config(default = "None")]
+    pub iterations: Option<usize>,
+    /// Stop once √(2I) at the control points is at most this; 0 never does.
+    #[config(default = 0.0)]
+    pub tolerance: f64,
+    /// Stop after so many seconds.
+    #[config(default = "None")]
+    pub time_limit: Option<f64>,
+    /// Leave out singular values below this share of the largest (qr).
+    #[config(default = "None")]
+    pub truncation: Option<f64>,
+}
+
+/// A configuration with every default decided, for a number of dimensions and a precision.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Settings {
+    pub(crate) points: usize,
+    pub(crate) boundary_points: usize,
+    /// Never [`Weights::Auto`].
+    pub(crate) weights: Weights,
+    pub(crate) reach: f64,
+    /// None is to be searched.
+    pub(crate) width: Option<f64>,
+    pub(crate) redraw: bool,
+    pub(crate) cycles: usize,
+    pub(crate) iterations: usize,
+    pub(crate) steps: usize,
+    pub(crate) rate: f64,
+}
+
+impl RbfConfig {
+    /// A trainer with these parameters, or the error that names the first one out of its range.
+    pub fn init(&self) -> firebox_core::Result<Trainer> {
+        self.validate()?;
+        Ok(Trainer::new(self.clone()))
+    }
+
+    /// What runs in `dims` dimensions where the device computes in f64 or not; fails if a parameter is given that has no
+    /// meaning there.
+    pub(crate) fn settings(&self, dims: usize, wide: bool) -> firebox_core::Result<Settings> {
+        let settings = self.decided(dims, wide);
+        let weights = settings.weights;
+        let unused = |field, value: String, reason: String| Err(Error::Config { field, value, reason });
+        if let Some(share) = self.truncation.filter(|_| weights != Weights::Qr) {
+            let reason = format!("is for --weights qr; here {weights} runs, which has no singular values");
+            return unused("truncation", share.to_string(), reason);
+        }
+        if let Some(count) = self.iterations.filter(|_| weights == Weights::Qr) {
+            return unused(
+                "iterations",
+                count.to_string(),
+                "qr has none; leave it out, or take --weights cg or lsqr".into(),
+            );
+        }
+        if self.redraw == Redraw::Cycle && settings.cycles == 1 {
+            return unused("redraw", "cycle".into(), "there is one cycle only; give --cycles".into());
+        }
+        Ok(settings)
+    }
+
+    fn decided(&self, dims: usize, wide: bool) -> Settings {
+        let m = self.neurons as f64;
+        let weights = match self.weights {
+            Weights::Auto if self.neurons <= DENSE || self.shape == ShapeSolver::Lm => Weights::Qr,
+            Weights::Auto if wide => Weights::Lsqr,
+            Weights::Auto => Weights::Cg,
+            given => given,
+        };
+        let (cg, lm) = (weights == Weights::Cg, self.shape == ShapeSolver::Lm);
+        let redraw = match self.redraw {
+            Redraw::Auto => cg,
+            Redraw::Cycle => true,
+            Redraw::Never => false,
+        };
+        let around = if dims == 2 { 9.5 * m.sqrt() } else { 14.25 * m.powf(2.0 / 3.0) };
+        let cycles = match self.shape {
+            ShapeSolver::Lm => 100,
+            ShapeSolver::None if !cg => 1,
+            _ => 200,
+        };
+        Settings {
+            points: self.points.unwrap_or(7 * self.neurons),
+            boundary_points: self.boundary_points.unwrap_or(around.ceil() as usize),
+            weights,
+            reach: self.reach.unwrap_or(if cg || lm { 0.0 } else { 0.35 }),
+            width: match self.width {
+                Width::Default if lm => Some(0.7),
+                Width::Default if cg => Some(3.0),
+                Width::Default => Some(8.0),
+                Width::Auto => None,
+                Width::Spacings(ratio) => Some(ratio),
+            },
+            redraw,
+            cycles: self.cycles.unwrap_or(cycles),
+            iterations: self.iterations.unwrap_or(if cg { 30 } else { 1000 }),
+            steps: self.steps.unwrap_or(2),
+            rate: self.rate.unwrap_or(1e-2),
+        }
+    }
+
+    /// Checks every parameter; each has an error of its own.
+    pub fn validate(&self) -> firebox_core::Result<()> {
+        let wrong = |field, value: String, reason: &str| Err(Error::Config { field, value, reason: reason.into() });
+        let counts = [
+            ("neurons", Some(self.neurons), 1 << 24),
+            ("points", self.points, 1 << 30),
+            ("boundary_points", self.boundary_points, 1 << 30),
+            ("cycles", self.cycles, 1_000_000_000),
+            ("steps", self.steps, 1_000_000),
+            ("iterations", self.iterations, 1_000_000),
+        ];
+        for (field, count, most) in counts {
+            if let Some(count) = count.filter(|&count| count == 0 || count > most) {
+                return wrong(field, count.to_string(), &format!("must lie between 1 and {most}"));
+            }
+        }
+        let positive = |value: f64| value > 0.0 && value.is_finite();
+        if !positive(self.penalty) {
+            return wrong("penalty", self.penalty.to_string(), "must be a number above 0");
+        }
+        if let Width::Spacings(ratio) = self.width
+            && !positive(ratio)
+        {
+            return wrong("width", ratio.to_string(), "must be a number of spacings above 0, or auto");
+        }
+        if let Some(reach) = self.reach.filter(|reach| !(0.0..=1e3).contains(reach)) {
+            return wrong("reach", reach.to_string(), "must lie between 0 and 1000 spacings");
+        }
+        if let Some(rate) = self.rate.filter(|&rate| !(rate > 0.0 && rate <= 1e6)) {
+            return wrong("rate", rate.to_string(), "must be a number above 0, at most 1000000");
+        }
+        let given = [
+            ("steps", self.steps.map(|steps| steps.to_string())),
+            ("rate", self.rate.map(|rate| rate.to_string())),
+            ("fixed_rate", self.fixed_rate.then(|| "true".into())),
+        ];
+        if let Some((field, value)) = given.into_iter().find_map(|(field, value)| Some((field, value?)))
+            && self.shape != ShapeSolver::Gd
+        {
+            return wrong(field, value, "is for --shape gd, which alone takes gradient steps");
+        }
+        if !(self.tolerance >= 0.0 && self.tolerance.is_finite()) {
+            return wrong("tolerance", self.tolerance.to_string(), "must be a number, 0 or more");
+        }
+        if let Some(limit) = self.time_limit.filter(|&limit| !positive(limit)) {
+            return wrong("time_limit", limit.to_string(), "must be a number of seconds above 0");
+        }
+        if let Some(share) = self.truncation {
+            if !(share > 0.0 && share < 1.0) {
+                return wrong("truncation", share.to_string(), "must lie between 0 and 1, both excluded");
+            }
+            if !matches!(self.weights, Weights::Auto | Weights::Qr) {
+                return wrong("truncation", share.to_string(), "is for --weights qr, which alone has singular values");
+            }
+            if self.shape == ShapeSolver::Lm {
+                return wrong("truncation", share.to_string(), "lm has its own; leave it out, or take --shape none");
+            }
+        }
+        if self.shape == ShapeSolver::Lm && !matches!(self.weights, Weights::Auto | Weights::Qr) {
+            return wrong(
+                "shape",
+                "lm".into(),
+                "eliminates the weights by QR; give --weights qr, or another shape solver",
+            );
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_configuration_survives_json() {
+        let config = RbfConfig::new(25).with_width(Width::Spacings(0.7)).with_truncation(Some(1e-12));
+        let text = serde_json::to_string(&config).unwrap();
+        assert_eq!(serde_json::from_str::<RbfConfig>(&text).unwrap(), config);
+    }
+
+    #[test]
+    fn defaults_are_those_of_the_solver() {
+        let base = RbfConfig::new(64);
+        let of = |config: &RbfConfig| config.settings(2, false).unwrap();
+        let qr = of(&base);
+        assert_eq!((qr.weights, qr.points, qr.boundary_points), (Weights::Qr, 448, 76));
+        assert_eq!((qr.width, qr.reach, qr.cycles, qr.redraw), (Some(8.0), 0.35, 1, false));
+        let cg = of(&base.clone().with_weights(Weights::Cg));
+        assert_eq!((cg.width, cg.reach, cg.cycles, cg.redraw, cg.iterations), (Some(3.0), 0.0, 200, true, 30));
+        let lm = of(&base.clone().with_shape(ShapeSolver::Lm));
+        assert_eq!((lm.weights, lm.width, lm.reach, lm.cycles, lm.redraw), (Weights::Qr, Some(0.7), 0.0, 100, false));
+        let many = RbfConfig::new(5000);
+        assert_eq!((of(&many).weights, many.settings(2, true).unwrap().weights), (Weights::Cg, Weights::Lsqr));
+        assert_eq!(of(&base.with_width(Width::Auto)).width, None);
+    }
+
+    #[test]
+    fn what_would_do_nothing_is_refused() {
+        for (field, config) in [
+            ("truncation", RbfConfig::new(5000).with_truncation(Some(1e-9))),
+            ("iterations", RbfConfig::new(64).with_iterations(Some(30))),
+            ("iterations", RbfConfig::new(64).with_shape(ShapeSolver::Lm).with_iterations(Some(30))),
+            ("redraw", RbfConfig::new(64).with_redraw(Redraw::Cycle)),
+        ] {
+            for wide in [false, true] {
+                let error = config.settings(2, wide).unwrap_err();
+                assert!(matches!(error, Error::Config { field: name, .. } if name == field), "{field}: {error}");
+            }
+        }
+        assert!(RbfConfig::new(64).with_redraw(Redraw::Cycle).with_cycles(Some(3)).settings(2, true).is_ok());
+    }
+
+    #[test]
+    fn every_field_out_of_its_range_is_named() {
+        let base = RbfConfig::new(64);
+        for (field, config) in [
+            ("neurons", RbfConfig::new(0)),
+            ("points", base.clone().with_points(Some(0))),
+            ("boundary_points", base.clone().with_boundary_points(Some(0))),
+            ("penalty", base.clone().with_penalty(-1.0)),
+            ("penalty", base.clone().with_penalty(f64::NAN)),
+            ("width", base.clone().with_width(Width::Spacings(-1.0))),
+            ("reach", base.clone().with_reach(Some(-0.1))),
+            ("cycles", base.clone().with_cycles(Some(0))),
+            ("steps", base.clone().with_shape(ShapeSolver::Gd).with_steps(Some(0))),
+            ("steps", base.clone().with_steps(Some(2))),
+            ("rate", base.clone().with_shape(ShapeSolver::Gd).with_rate(Some(0.0))),
+            ("rate", base.clone().with_shape(ShapeSolver::Gd).with_rate(Some(1e7))),
+            ("rate", base.clone().with_rate(Some(0.1))),
+            ("fixed_rate", base.clone().with_fixed_rate(true)),
+            ("iterations", base.clone().with_iterations(Some(0))),
+            ("tolerance", base.clone().with_tolerance(-1.0)),
+            ("time_limit", base.clone().with_time_limit(Some(0.0))),
+            ("truncation", base.clone().with_truncation(Some(2.0))),
+            ("truncation", base.clone().with_weights(Weights::Cg).with_truncation(Some(1e-9))),
+            ("shape", base.with_weights(Weights::Cg).with_shape(ShapeSolver::Lm)),
+        ] {
+            let error = config.init().unwrap_err();
+            assert!(matches!(error, Error::Config { field: name, .. } if name == field), "{field}: {error}");
+        }
+    }
+}

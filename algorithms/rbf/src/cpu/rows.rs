@@ -1,0 +1,210 @@
+//! Rows of A, a few at a time: neurons side by side. Written with r, or used up for AᵀA·p.
+
+use std::{marker::PhantomData, ops::Range};
+
+use firebox_backends::cpu::{BLOCK, Block, Isa, Level, Loop, Real, sum_lanes};
+use rayon::prelude::*;
+
+use super::{
+    form::{Form, Point, across, with_form},
+    pack::{Neurons, Points, Rows, Shape},
+    split::{PANEL, least, shared},
+};
+
+/// Rows of A computed at once: what is read of a neuron serves them all.
+pub(super) const HEIGHT: usize = 4;
+
+/// 64 columns of [`HEIGHT`] rows.
+type Tile<E> = [Block<E>; HEIGHT];
+
+/// A, n × m, and r = A·w − t, n.
+///
+/// # Panics
+/// If a length differs.
+pub fn matrix<E: Real>(
+    level: Level,
+    rows: &Rows<'_, E>,
+    shape: &Shape<'_, E>,
+    weights: &[E],
+    out: &mut [E],
+    residual: &mut [E],
+) {
+    let m = shape.widths.len();
+    assert_eq!(weights.len(), m, "a weight for each neuron");
+    assert_eq!((out.len(), residual.len()), (rows.target.len() * m, rows.target.len()), "a row for each condition");
+    let (points, neurons) = (Points::new(rows, shape.dims()), Neurons::new(shape, weights));
+    write(level, &points, &neurons, rows.target, out, residual);
+}
+
+/// The same of what is packed.
+pub(super) fn write<E: Real>(
+    level: Level,
+    points: &Points<E>,
+    neurons: &Neurons<E>,
+    target: &[E],
+    out: &mut [E],
+    residual: &mut [E],
+) {
+    let (m, height) = (neurons.count(), least(neurons.count()) * BLOCK);
+    let part = |at: usize, (out, (residual, target)): (&mut [E], (&mut [E], &[E]))| {
+        let first = at * height;
+        with_form!(points.kind, points.dims, F, D => {
+            level.run(Write::<E, F, D> { points, first, neurons, target, out, residual, form: PhantomData });
+        });
+    };
+    if !shared(target.len(), m) {
+        let rows = residual.chunks_mut(height).zip(target.chunks(height));
+        return out.chunks_mut(height * m).zip(rows).enumerate().for_each(|(at, rows)| part(at, rows));
+    }
+    let rows = residual.par_chunks_mut(height).zip(target.par_chunks(height));
+    out.par_chunks_mut(height * m).zip(rows).enumerate().for_each(|(at, rows)| part(at, rows));
+}
+
+struct Write<'a, E, F, const D: usize> {
+    points: &'a Points<E>,
+    first: usize,
+    neurons: &'a Neurons<E>,
+    target: &'a [E],
+    out: &'a mut [E],
+    residual: &'a mut [E],
+    form: PhantomData<F>,
+}
+
+impl<E: Real, F: Form, const D: usize> Loop for Write<'_, E, F, D> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let Self { points, first, neurons, target, out, residual, .. } = self;
+        let m = neurons.count();
+        let mut tile = [Block::default(); HEIGHT];
+        for (group, (residual, target)) in residual.chunks_mut(HEIGHT).zip(target.chunks(HEIGHT)).enumerate() {
+            let row = group * HEIGHT;
+            let mut sums = [Block::default(); HEIGHT];
+            let some = load::<E, F, D>(points, first + row);
+            for b in 0..neurons.blocks() {
+                elements::<E, I, F, D>(&some, neurons, b, &mut tile, &mut sums);
+                let width = (m - b * BLOCK).min(BLOCK);
+                for (r, tile) in tile.iter().enumerate().take(residual.len()) {
+                    let at = (row + r) * m + b * BLOCK;
+                    copy(&mut out[at..at + width], tile);
+                }
+            }
+            for (r, (residual, target)) in residual.iter_mut().zip(target).enumerate() {
+                *residual = total(&sums[r]) - *target;
+            }
+        }
+    }
+}
+
+/// Copies the first of 64 numbers: a whole block in so many registers.
+#[inline(always)]
+fn copy<E: Real>(out: &mut [E], block: &Block<E>) {
+    match <&mut [E; BLOCK]>::try_from(&mut *out) {
+        Ok(out) => *out = block.0,
+        Err(_) => out.copy_from_slice(&block[..out.len()]),
+    }
+}
+
+/// The sum of 64 lanes.
+#[inline(always)]
+pub(super) fn total<E: Real>(lanes: &Block<E>) -> E {
+    const FEW: usize = BLOCK / 4;
+    let mut few = [E::ZERO; FEW];
+    for l in 0..FEW {
+        few[l] = (lanes[l] + lanes[l + FEW]) + (lanes[l + 2 * FEW] + lanes[l + 3 * FEW]);
+    }
+    sum_lanes(&mut few)
+}
+
+/// Conditions `row` and on.
+#[inline(always)]
+pub(super) fn load<E: Real, F: Form, const D: usize>(points: &Points<E>, row: usize) -> [Point<E, D>; HEIGHT] {
+    let rows = points.blocks.of(row);
+    std::array::from_fn(|r| Point::load::<F>(rows, row % BLOCK + r))
+}
+
+/// 64 columns of some rows of A, and these times w added to `sums`. `points` lie in one block, for blocks hold a multiple of [`HEIGHT`].
+#[inline(always)]
+fn elements<E: Real, I: Isa, F: Form, const D: usize>(
+    points: &[Point<E, D>; HEIGHT],
+    neurons: &Neurons<E>,
+    b: usize,
+    tile: &mut Tile<E>,
+    sums: &mut Tile<E>,
+) {
+    let block = neurons.block::<D>(b);
+    for l in 0..BLOCK {
+        let (centre, exponent, factors) = (block.centre(l), block.exponent(l), block.factors(l));
+        let weight = block.weight(l);
+        for r in 0..HEIGHT {
+            let (_, r2, along) = across::<E, I, F, D>(&points[r], centre);
+            let phi = E::exp2_negative::<I>(exponent * r2);
+            let element = phi * F::inner::<E, I, D>(&points[r], r2, along, factors);
+            tile[r][l] = element;
+            sums[r][l] = E::fma::<I>(element, weight, sums[r][l]);
+        }
+    }
+}
+
+/// Adds AᵀA·p of some blocks of conditions to `totals`, 64 neurons a block; p is the neurons' weight.
+pub(super) fn add_normal<E: Real>(
+    level: Level,
+    points: &Points<E>,
+    blocks: Range<usize>,
+    neurons: &Neurons<E>,
+    totals: &mut [Block<f64>],
+) {
+    with_form!(points.kind, points.dims, F, D => {
+        level.run(Normal::<E, F, D> { points, blocks, neurons, totals, form: PhantomData });
+    });
+}
+
+struct Normal<'a, E, F, const D: usize> {
+    points: &'a Points<E>,
+    blocks: Range<usize>,
+    neurons: &'a Neurons<E>,
+    totals: &'a mut [Block<f64>],
+    form: PhantomData<F>,
+}
+
+impl<E: Real, F: Form, const D: usize> Loop for Normal<'_, E, F, D> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let Self { points, blocks, neurons, totals, .. } = self;
+        let n = points.count();
+        let mut tiles = vec![[Block::default(); HEIGHT]; neurons.blocks()];
+        let mut columns = vec![Block::default(); neurons.blocks()];
+        for first in blocks.clone().step_by(PANEL) {
+            columns.fill(Block::default());
+            let end = n.min(blocks.end.min(first + PANEL) * BLOCK);
+            for row in (first * BLOCK..end).step_by(HEIGHT) {
+                let some = load::<E, F, D>(points, row);
+                let mut sums = [Block::default(); HEIGHT];
+                for (b, tile) in tiles.iter_mut().enumerate() {
+                    elements::<E, I, F, D>(&some, neurons, b, tile, &mut sums);
+                }
+                let mut products = [E::ZERO; HEIGHT];
+                for r in 0..HEIGHT.min(end - row) {
+                    products[r] = total(&sums[r]);
+                }
+                for (column, tile) in columns.iter_mut().zip(&tiles) {
+                    for l in 0..BLOCK {
+                        let mut own = column[l];
+                        for r in 0..HEIGHT {
+                            own = E::fma::<I>(products[r], tile[r][l], own);
+                        }
+                        column[l] = own;
+                    }
+                }
+            }
+            for (total, column) in totals.iter_mut().zip(&columns) {
+                for l in 0..BLOCK {
+                    total[l] += column[l].into();
+                }
+            }
+        }
+    }
+}

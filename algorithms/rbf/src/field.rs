@@ -1,0 +1,190 @@
+//! Where a solution is looked at: the points of a grid over the domain's box that are not outside the domain.
+
+use firebox_backends::limits::Buffer;
+use firebox_core::{Error, Result, data::Table};
+
+use crate::{Problem, RbfNetwork, plan::limits};
+
+/// Points this far outside still belong to the boundary, in diagonals of the box.
+const EDGE: f64 = 1e-9;
+/// The most points of a grid.
+const MOST: usize = 1 << 27;
+
+/// In the place of a row.
+const OUTSIDE: u32 = u32::MAX;
+/// Bytes of text that a point has in a file of VTK, at most, with its part of the cells.
+const TEXT: usize = 300;
+
+/// A grid over the box around a domain, and which of its points are in the domain or on its boundary.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Field {
+    pub(crate) dims: usize,
+    /// Points along each axis.
+    pub(crate) side: usize,
+    pub(crate) low: Vec<f64>,
+    pub(crate) high: Vec<f64>,
+    /// By grid point, x running fastest: its row among those inside, or [`OUTSIDE`].
+    rows: Vec<u32>,
+    /// Those inside, row-major.
+    pub(crate) points: Vec<f64>,
+    /// The exact solution there, if it is known; NaN where it is not finite.
+    pub(crate) exact: Option<Vec<f64>>,
+}
+
+impl Field {
+    /// Points along an axis if nothing else is asked for.
+    pub(crate) fn usual(dims: usize) -> usize {
+        if dims == 2 { 101 } else { 31 }
+    }
+
+    /// A grid of `side` points along each axis. Fails if there are none inside, or too many, or if the exact solution is
+    /// finite at none of them.
+    pub(crate) fn new(problem: &Problem, side: usize) -> Result<Self> {
+        let dims = problem.dims();
+        let wrong = |reason: String| Error::Config { field: "grid", value: side.to_string(), reason };
+        let total = (0..dims).try_fold(1usize, |total, _| total.checked_mul(side).filter(|&total| total <= MOST));
+        let Some(total) = total.filter(|_| side >= 2) else {
+            return Err(wrong(format!("must lie between 2 and {}", (MOST as f64).powf(1.0 / dims as f64) as usize)));
+        };
+        plan(total, dims, false)?;
+        let domain = problem.domain();
+        let (low, high) = domain.bounds();
+        let diagonal = low.iter().zip(high).map(|(a, b)| (b - a).powi(2)).sum::<f64>().sqrt();
+        let (mut rows, mut points) = (Vec::with_capacity(total), Vec::new());
+        let mut at = vec![0.0; dims];
+        for node in 0..total {
+            let mut rest = node;
+            for (axis, x) in at.iter_mut().enumerate() {
+                let share = (rest % side) as f64 / (side - 1) as f64;
+                *x = low[axis] + share * (high[axis] - low[axis]);
+                rest /= side;
+            }
+            let inside = domain.signed_distance(&at) <= EDGE * diagonal;
+            rows.push(if inside { (points.len() / dims) as u32 } else { OUTSIDE });
+            if inside {
+                points.extend_from_slice(&at);
+            }
+        }
+        if points.is_empty() {
+            return Err(wrong("no point of the grid is in the domain; take more".into()));
+        }
+        let exact = known(problem.exact(&points))?;
+        Ok(Self { dims, side, low: low.to_vec(), high: high.to_vec(), rows, points, exact })
+    }
+
+    /// Points of the grid.
+    pub(crate) fn nodes(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The row of a point of the grid among those inside.
+    pub(crate) fn row(&self, node: usize) -> Option<usize> {
+        self.rows.get(node).filter(|row| **row != OUTSIDE).map(|row| *row as usize)
+    }
+
+    /// The point of the grid with this number, x running fastest.
+    pub(crate) fn node(&self, node: usize) -> Vec<f64> {
+        let step = |axis: usize| (self.high[axis] - self.low[axis]) / (self.side - 1) as f64;
+        let index = |axis: usize| node / self.side.pow(axis as u32) % self.side;
+        (0..self.dims).map(|axis| self.low[axis] + index(axis) as f64 * step(axis)).collect()
+    }
+}
+
+/// Fails if the host cannot hold what is written of a grid of so many points, in text for VTK as well.
+pub(crate) fn plan(nodes: usize, dims: usize, text: bool) -> Result<()> {
+    // The points; u, the exact solution and the error, each as it is found and in a table; and while u is found the points
+    // again.
+    let bytes = size_of::<u32>() + (3 * dims + 7) * size_of::<f64>() + if text { TEXT } else { 0 };
+    limits()
+        .admit(&[Buffer::new("the solution on a grid", nodes as u128, bytes)], None, "take a smaller --grid")
+        .map(drop)
+}
+
+/// An exact solution's values, NaN where they are not finite, as ln r in a corner. Fails if none is.
+pub(crate) fn known(exact: Option<Vec<f64>>) -> Result<Option<Vec<f64>>> {
+    let Some(mut exact) = exact else { return Ok(None) };
+    if !exact.is_empty() && !exact.iter().any(|value| value.is_finite()) {
+        let what = "the exact solution is finite at no point where it is asked for";
+        return Err(Error::input(what, "give one that is finite in the domain, or leave it out"));
+    }
+    exact.iter_mut().filter(|value| !value.is_finite()).for_each(|value| *value = f64::NAN);
+    Ok(Some(exact))
+}
+
+/// A solution at points.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Values {
+    pub(crate) u: Vec<f64>,
+    /// The exact solution, and u less it; NaN where it is not finite.
+    pub(crate) exact: Option<(Vec<f64>, Vec<f64>)>,
+}
+
+impl Values {
+    /// Fails if u is not finite everywhere.
+    pub(crate) fn new(network: &RbfNetwork, points: &[f64], exact: Option<Vec<f64>>) -> Result<Self> {
+        let u = network.evaluate(points);
+        if u.iter().any(|u| !u.is_finite()) {
+            let what = "the solution is not finite everywhere".into();
+            return Err(Error::Run { device: "the network".into(), phase: "evaluation".into(), what });
+        }
+        let errors = |exact: &Vec<f64>| u.iter().zip(exact).map(|(u, exact)| u - exact).collect();
+        let exact = exact.map(|exact| {
+            let errors = errors(&exact);
+            (exact, errors)
+        });
+        Ok(Self { u, exact })
+    }
+
+    /// The columns by name: `u` and, if the exact solution is known, `exact` and `error`.
+    pub(crate) fn columns(&self) -> Vec<(&'static str, &[f64])> {
+        let mut columns = vec![("u", &self.u[..])];
+        if let Some((exact, errors)) = &self.exact {
+            columns.extend([("exact", &exact[..]), ("error", &errors[..])]);
+        }
+        columns
+    }
+
+    /// Columns x, y (z) and [`columns`](Self::columns).
+    pub(crate) fn table(&self, points: &[f64], dims: usize) -> Result<Table> {
+        let names = ["x", "y", "z"].iter().take(dims).map(|name| (*name).to_string()).collect();
+        let mut table = Table::float_matrix(names, points.to_vec())?;
+        for (name, values) in self.columns() {
+            table = table.beside(Table::floats(name, values.to_vec()))?;
+        }
+        Ok(table)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_square_has_all_points_and_an_l_those_inside() {
+        let square = Field::new(&Problem::named("poisson-sine").unwrap(), 101).unwrap();
+        assert_eq!((square.points.len(), square.nodes()), (2 * 101 * 101, 101 * 101));
+        assert_eq!(square.node(101), [0.0, std::f64::consts::PI / 100.0]);
+        let corner = Field::new(&Problem::named("l-shape").unwrap(), 5).unwrap();
+        let inside: Vec<bool> = (0..corner.nodes()).map(|node| corner.row(node).is_some()).collect();
+        // The quarter right below is missing, its edges are not.
+        assert_eq!(inside.iter().filter(|it| !**it).count(), 4);
+        assert!(!inside[3] && !inside[4] && !inside[8] && inside[13] && inside[2]);
+        assert!(Field::new(&Problem::named("l-shape").unwrap(), 1).is_err());
+    }
+
+    #[test]
+    fn an_exact_solution_may_have_a_pole() {
+        let with = |exact: f64| {
+            let equation = crate::Equation::poisson(crate::Function::Constant(1.0), 2);
+            let rule = crate::Condition::Dirichlet { value: crate::Function::Constant(0.0) };
+            let exact = crate::Function::given(move |x| if x[0] > 0.0 { x[0] } else { exact });
+            let square = crate::Domain::cuboid(vec![0.0; 2], vec![1.0; 2]).unwrap();
+            let rules = vec![crate::BoundaryRule::everywhere(rule)];
+            Problem::new("pole", square, equation, rules, Some(exact)).unwrap()
+        };
+        let field = Field::new(&with(f64::NEG_INFINITY), 3).unwrap();
+        let exact = field.exact.unwrap();
+        assert!(exact[0].is_nan() && exact[1..3] == [0.5, 1.0]);
+        assert!(known(Some(vec![f64::NAN; 3])).is_err() && known(None).unwrap().is_none());
+    }
+}

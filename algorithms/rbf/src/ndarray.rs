@@ -1,0 +1,196 @@
+//! The hot loops on Burn's NdArray: slices out of its tensors, and [`crate::cpu`] over them.
+
+use burn::tensor::{TensorMetadata, ops::FloatTensor};
+use burn_ndarray::{FloatNdArrayElement, IntNdArrayElement, NdArray, NdArrayTensor, QuantElement, SharedArray};
+use firebox_backends::{
+    Limited,
+    ndarray::{Float, by_float, dims, slice},
+};
+
+use crate::{
+    cpu,
+    ops::{Aim, RbfOps, Rows, Shape},
+    strategy::{Extent, Strategy},
+    tensor_ops,
+};
+
+/// What of [`Rows`] is in memory.
+struct Held<E> {
+    points: SharedArray<E>,
+    coefficients: Option<SharedArray<E>>,
+    target: SharedArray<E>,
+}
+
+impl<E: Float> Held<E> {
+    fn of<B: Limited<FloatTensorPrimitive = NdArrayTensor>>(rows: &Rows<B>) -> Self {
+        Self {
+            points: E::dense(rows.points.clone()),
+            coefficients: rows.coefficients.clone().map(E::dense),
+            target: E::dense(rows.target.clone()),
+        }
+    }
+
+    fn rows<B: Limited>(&self, rows: &Rows<B>) -> cpu::Rows<'_, E> {
+        let coefficients = self.coefficients.as_ref().map_or(&[][..], slice);
+        cpu::Rows { points: slice(&self.points), form: rows.form, coefficients, target: slice(&self.target) }
+    }
+}
+
+/// Runs `work` with conditions and neurons as the loops take them.
+fn with<E: Float, B: Limited<FloatTensorPrimitive = NdArrayTensor>, R>(
+    rows: &Rows<B>,
+    shape: &Shape<B>,
+    work: impl FnOnce(&cpu::Rows<'_, E>, &cpu::Shape<'_, E>) -> R,
+) -> R {
+    let (held, centres, widths) = (Held::of(rows), E::dense(shape.centres.clone()), E::dense(shape.widths.clone()));
+    work(&held.rows(rows), &cpu::Shape { centres: slice(&centres), widths: slice(&widths) })
+}
+
+fn owned<E: Float>(tensor: NdArrayTensor) -> Vec<E> {
+    slice(&E::dense(tensor)).to_vec()
+}
+
+/// d, and whether there are loops for it.
+fn space<B: Limited<FloatTensorPrimitive = NdArrayTensor>>(shape: &Shape<B>) -> Option<usize> {
+    let [d, _] = dims(&shape.centres);
+    matches!(d, 2 | 3).then_some(d)
+}
+
+impl<E, I, Q> RbfOps for NdArray<E, I, Q>
+where
+    E: FloatNdArrayElement,
+    I: IntNdArrayElement,
+    Q: QuantElement,
+    NdArrayTensor: From<SharedArray<E>> + From<SharedArray<I>>,
+{
+    fn rbf_strategy(extent: &Extent, _device: &Self::Device) -> Strategy {
+        if matches!(extent.dims, 2 | 3) { cpu::strategy(extent, size_of::<E>()) } else { tensor_ops::strategy(extent) }
+    }
+
+    fn rbf_matrix(
+        rows: &Rows<Self>,
+        shape: &Shape<Self>,
+        weights: FloatTensor<Self>,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
+        if space(shape).is_none() {
+            return tensor_ops::matrix::<Self>(rows, shape, weights);
+        }
+        let ([n], [m]) = (dims(&rows.target), dims(&shape.widths));
+        by_float!(shape.widths, F => {
+            let (mut matrix, mut residual) = (vec![0.0; n * m], vec![0.0; n]);
+            let weights = F::dense(weights);
+            with::<F, _, _>(rows, shape, |rows, shape| {
+                cpu::matrix(cpu::level(), rows, shape, slice(&weights), &mut matrix, &mut residual);
+            });
+            (F::tensor(matrix, &[n, m]), F::tensor(residual, &[n]))
+        })
+    }
+
+    fn rbf_residual(rows: &Rows<Self>, shape: &Shape<Self>, weights: FloatTensor<Self>) -> FloatTensor<Self> {
+        if space(shape).is_none() {
+            return tensor_ops::residual::<Self>(rows, shape, weights);
+        }
+        let [n] = dims(&rows.target);
+        by_float!(shape.widths, F => {
+            let (mut residual, weights) = (vec![0.0; n], F::dense(weights));
+            with::<F, _, _>(rows, shape, |rows, shape| {
+                cpu::residual(cpu::level(), rows, shape, slice(&weights), &mut residual);
+            });
+            F::tensor(residual, &[n])
+        })
+    }
+
+    fn rbf_transposed(rows: &Rows<Self>, shape: &Shape<Self>, values: FloatTensor<Self>) -> FloatTensor<Self> {
+        if space(shape).is_none() {
+            return tensor_ops::transposed::<Self>(rows, shape, values);
+        }
+        let [m] = dims(&shape.widths);
+        by_float!(shape.widths, F => {
+            let (mut sums, values) = (vec![0.0; m], F::dense(values));
+            with::<F, _, _>(rows, shape, |rows, shape| {
+                cpu::transposed(cpu::level(), rows, shape, slice(&values), &mut sums);
+            });
+            F::tensor(sums, &[m])
+        })
+    }
+
+    fn rbf_normal(
+        rows: &Rows<Self>,
+        shape: &Shape<Self>,
+        matrix: Option<FloatTensor<Self>>,
+        vector: FloatTensor<Self>,
+    ) -> FloatTensor<Self> {
+        if space(shape).is_none() {
+            return tensor_ops::normal::<Self>(rows, shape, matrix, vector);
+        }
+        let [m] = dims(&shape.widths);
+        by_float!(shape.widths, F => {
+            let (mut sums, vector, matrix) = (vec![0.0; m], F::dense(vector), matrix.map(F::dense));
+            with::<F, _, _>(rows, shape, |rows, shape| {
+                cpu::normal(cpu::level(), rows, shape, matrix.as_ref().map(slice), slice(&vector), &mut sums);
+            });
+            F::tensor(sums, &[m])
+        })
+    }
+
+    fn rbf_gradient(
+        rows: &Rows<Self>,
+        shape: &Shape<Self>,
+        weights: FloatTensor<Self>,
+        values: FloatTensor<Self>,
+    ) -> FloatTensor<Self> {
+        let Some(d) = space(shape) else { return tensor_ops::gradient::<Self>(rows, shape, weights, values) };
+        let [m] = dims(&shape.widths);
+        by_float!(shape.widths, F => {
+            let (mut slopes, weights, values) = (vec![0.0; (d + 1) * m], F::dense(weights), F::dense(values));
+            with::<F, _, _>(rows, shape, |rows, shape| {
+                cpu::gradient(cpu::level(), rows, shape, slice(&weights), slice(&values), &mut slopes);
+            });
+            F::tensor(slopes, &[d + 1, m])
+        })
+    }
+
+    fn rbf_descend(
+        aim: &Aim<Self>,
+        shape: Shape<Self>,
+        weights: FloatTensor<Self>,
+        rates: [f64; 2],
+        steps: usize,
+    ) -> (Shape<Self>, FloatTensor<Self>) {
+        let Some(d) = space(&shape) else { return tensor_ops::descend::<Self>(aim, shape, weights, rates, steps) };
+        let [m] = dims(&shape.widths);
+        by_float!(shape.widths, F => {
+            let (mut centres, mut widths) = (owned::<F>(shape.centres), owned::<F>(shape.widths));
+            let (interior, boundary) = (Held::of(&aim.interior), Held::of(&aim.boundary));
+            let (weights, mut objectives) = (F::dense(weights), vec![0.0; steps]);
+            let (interior, boundary) = (interior.rows(&aim.interior), boundary.rows(&aim.boundary));
+            let aim = cpu::Aim { interior, boundary, penalty: aim.penalty };
+            let level = cpu::level();
+            cpu::descend(level, &aim, &mut centres, &mut widths, slice(&weights), rates, &mut objectives);
+            let shape = Shape { centres: F::tensor(centres, &[d, m]), widths: F::tensor(widths, &[m]) };
+            (shape, F::tensor(objectives, &[steps]))
+        })
+    }
+
+    fn rbf_conjugate(
+        aim: &Aim<Self>,
+        shape: &Shape<Self>,
+        weights: FloatTensor<Self>,
+        iterations: usize,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
+        if space(shape).is_none() {
+            return tensor_ops::conjugate::<Self>(aim, shape, weights, iterations);
+        }
+        let [m] = dims(&shape.widths);
+        by_float!(shape.widths, F => {
+            let (mut weights, mut norms) = (owned::<F>(weights), vec![0.0; iterations + 1]);
+            let (centres, widths) = (F::dense(shape.centres.clone()), F::dense(shape.widths.clone()));
+            let (interior, boundary) = (Held::of(&aim.interior), Held::of(&aim.boundary));
+            let (interior, boundary) = (interior.rows(&aim.interior), boundary.rows(&aim.boundary));
+            let aim = cpu::Aim { interior, boundary, penalty: aim.penalty };
+            let shape = cpu::Shape { centres: slice(&centres), widths: slice(&widths) };
+            cpu::conjugate(cpu::level(), &aim, &shape, &mut weights, &mut norms);
+            (F::tensor(weights, &[m]), F::tensor(norms, &[iterations + 1]))
+        })
+    }
+}

@@ -1,0 +1,332 @@
+//! Points on the boundary of a domain, spread by its length, or in three dimensions by its area.
+
+use firebox_core::{Error, Result, random::Random};
+
+use super::{
+    Domain, Sampling,
+    sampling::Unit,
+    shape::{Point, Shape},
+};
+
+/// Places looked at along the boundary to find where shapes cross; parts shorter than a 16 384th of it may be missed.
+const PLACES: f64 = 16_384.0;
+/// Steps off the boundary that tell in from out, in diameters of the domain.
+const STEP: f64 = 1e-6;
+/// Two boundaries this close are one, in diameters of the domain.
+const SAME: f64 = 1e-9;
+
+/// A face of a shape of the domain, as boundary conditions name it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece {
+    /// The shape's name, if it was given one.
+    pub shape: Option<String>,
+    /// `left`, `right`, `bottom`, `top` (`front`, `back` in y of three dimensions) of a box, `edge-1`, … of a polygon,
+    /// from its first to its second corner.
+    pub face: Option<String>,
+}
+
+impl Piece {
+    /// Whether `name` means it: its shape, its face, or both as `shape.face`.
+    pub fn is(&self, name: &str) -> bool {
+        let both = matches!((&self.shape, &self.face), (Some(shape), Some(face)) if name.strip_prefix(shape.as_str())
+            .and_then(|rest| rest.strip_prefix('.')) == Some(face));
+        self.shape.as_deref() == Some(name) || self.face.as_deref() == Some(name) || both
+    }
+}
+
+/// Points on the boundary.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct BoundaryPoints {
+    /// Row-major n × dims.
+    pub points: Vec<f64>,
+    /// Unit normals pointing out of the domain, row-major n × dims.
+    pub normals: Vec<f64>,
+    /// The piece each point is on, an index into [`Boundary::pieces`].
+    pub piece: Vec<usize>,
+}
+
+/// A stretch of a face that bounds the domain, in the face's parameter; `sign` turns the face's normal outwards.
+#[derive(Debug, Clone)]
+struct Stretch {
+    piece: usize,
+    start: f64,
+    end: f64,
+    sign: f64,
+}
+
+/// The boundary of a domain: which parts of its shapes' faces bound it.
+#[derive(Debug, Clone)]
+pub struct Boundary {
+    domain: Domain,
+    shapes: Vec<Shape>,
+    pieces: Vec<Piece>,
+    /// The shape and face of each piece.
+    faces: Vec<(usize, usize)>,
+    /// In two dimensions what bounds the domain; in three all faces, of which points are looked at one by one.
+    stretches: Vec<Stretch>,
+    /// Lengths (areas) of the stretches, summed up.
+    sums: Vec<f64>,
+}
+
+impl Boundary {
+    /// Finds the boundary of `domain`; fails if there is none.
+    pub fn of(domain: &Domain) -> Result<Self> {
+        let mut boundary = Self {
+            domain: domain.clone(),
+            shapes: Vec::new(),
+            pieces: Vec::new(),
+            faces: Vec::new(),
+            stretches: Vec::new(),
+            sums: Vec::new(),
+        };
+        for (index, named) in domain.shapes().into_iter().enumerate() {
+            for face in 0..named.shape.faces() {
+                boundary.faces.push((index, face));
+                boundary.pieces.push(Piece { shape: named.name.clone(), face: named.shape.face_name(face) });
+            }
+            boundary.shapes.push(named.shape.clone());
+        }
+        let total: f64 = (0..boundary.faces.len()).map(|piece| boundary.measure(piece)).sum();
+        for piece in 0..boundary.faces.len() {
+            if domain.dims() == 2 {
+                let places = (PLACES * boundary.measure(piece) / total).ceil().max(16.0) as usize;
+                // All of a single shape's boundary bounds the domain.
+                boundary.find_stretches(piece, if boundary.shapes.len() == 1 { 1 } else { places });
+            } else {
+                boundary.stretches.push(Stretch { piece, start: 0.0, end: 1.0, sign: 1.0 });
+            }
+        }
+        let mut sum = 0.0;
+        for stretch in &boundary.stretches {
+            sum += (stretch.end - stretch.start) * boundary.measure(stretch.piece);
+            boundary.sums.push(sum);
+        }
+        if !(sum > 0.0 && sum.is_finite()) {
+            let what = "the domain has no boundary that can be measured";
+            return Err(Error::input(what, "check the places and sizes of its parts"));
+        }
+        Ok(boundary)
+    }
+
+    /// The faces of the domain's shapes.
+    pub fn pieces(&self) -> &[Piece] {
+        &self.pieces
+    }
+
+    fn measure(&self, piece: usize) -> f64 {
+        let (shape, face) = self.faces[piece];
+        self.shapes[shape].measure(face)
+    }
+
+    fn at(&self, piece: usize, t: [f64; 2]) -> (Point, Point) {
+        let (shape, face) = self.faces[piece];
+        self.shapes[shape].on_face(face, t)
+    }
+
+    /// Whether the domain ends here: 1 if the piece's normal points out of it, −1 if into it, none if both sides are
+    /// inside, or outside, or an earlier shape's boundary runs here too.
+    fn sign(&self, piece: usize, at: &Point, normal: &Point) -> Option<f64> {
+        let d = self.domain.dims();
+        let (shape, scale) = (self.faces[piece].0, self.domain.diameter());
+        if self.shapes[..shape].iter().any(|earlier| earlier.signed_distance(&at[..d]).abs() <= SAME * scale) {
+            return None;
+        }
+        let inside = |step: f64| {
+            let p: Point = std::array::from_fn(|i| at[i] + step * scale * normal[i]);
+            self.domain.contains(&p[..d])
+        };
+        match (inside(-STEP), inside(STEP)) {
+            (true, false) => Some(1.0),
+            (false, true) => Some(-1.0),
+            _ => None,
+        }
+    }
+
+    /// Adds the stretches of a piece: looked at in the middles of `places` parts, their ends found by halving.
+    fn find_stretches(&mut self, piece: usize, places: usize) {
+        let look = |t: f64| {
+            let (at, normal) = self.at(piece, [t, 0.0]);
+            self.sign(piece, &at, &normal)
+        };
+        let middle = |i: usize| (i as f64 + 0.5) / places as f64;
+        let mut found = Vec::new();
+        let (mut state, mut start) = (look(middle(0)), 0.0);
+        for i in 1..places {
+            let next = look(middle(i));
+            if next == state {
+                continue;
+            }
+            let (mut low, mut high) = (middle(i - 1), middle(i));
+            for _ in 0..50 {
+                let half = 0.5 * (low + high);
+                if look(half) == state { low = half } else { high = half }
+            }
+            found.extend(state.map(|sign| Stretch { piece, start, end: low, sign }));
+            (state, start) = (next, high);
+        }
+        found.extend(state.map(|sign| Stretch { piece, start, end: 1.0, sign }));
+        self.stretches.extend(found);
+    }
+
+    /// `n` points: uniform, or with [`Sampling::Sobol`] in two dimensions one in each of n equal lengths.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Input`] if so little of the shapes' faces bounds the domain (three dimensions) that they are not found.
+    pub fn points(&self, n: usize, sampling: Sampling, random: &mut Random) -> Result<BoundaryPoints> {
+        let mut out = BoundaryPoints::default();
+        let total = self.sums.last().copied().unwrap_or(0.0);
+        if self.domain.dims() == 2 {
+            for i in 0..n {
+                let share = match sampling {
+                    Sampling::Uniform => random.unit(),
+                    Sampling::Sobol => (i as f64 + random.unit()) / n as f64,
+                };
+                let (stretch, part) = self.stretch_at(share * total);
+                let t = stretch.start + part * (stretch.end - stretch.start);
+                let (at, normal) = self.at(stretch.piece, [t, 0.0]);
+                self.push(&mut out, stretch.piece, &at, &normal, stretch.sign);
+            }
+            return Ok(out);
+        }
+        let mut unit = Unit::new(sampling, random);
+        let mut tries = n.saturating_mul(1000).saturating_add(100_000);
+        while out.piece.len() < n {
+            if tries == 0 {
+                let what = format!("only {} of {n} points on the boundary were found", out.piece.len());
+                return Err(Error::input(what, "make the domain of shapes that reach less far outside it"));
+            }
+            tries -= 1;
+            let [share, t, s] = unit.draw();
+            let (stretch, _) = self.stretch_at(share * total);
+            let (at, normal) = self.at(stretch.piece, [t, s]);
+            if let Some(sign) = self.sign(stretch.piece, &at, &normal) {
+                self.push(&mut out, stretch.piece, &at, &normal, sign);
+            }
+        }
+        Ok(out)
+    }
+
+    /// The stretch at a length along all of them, and how far along it in [0, 1].
+    fn stretch_at(&self, length: f64) -> (&Stretch, f64) {
+        let index = self.sums.partition_point(|&sum| sum <= length).min(self.sums.len() - 1);
+        let before = if index == 0 { 0.0 } else { self.sums[index - 1] };
+        let part = (length - before) / (self.sums[index] - before);
+        (&self.stretches[index], part.clamp(0.0, 1.0))
+    }
+
+    fn push(&self, out: &mut BoundaryPoints, piece: usize, at: &Point, normal: &Point, sign: f64) {
+        let d = self.domain.dims();
+        out.points.extend_from_slice(&at[..d]);
+        out.normals.extend(normal[..d].iter().map(|x| sign * x));
+        out.piece.push(piece);
+    }
+
+    /// The boundary's length, where it is known: in two dimensions.
+    pub fn length(&self) -> Option<f64> {
+        (self.domain.dims() == 2).then(|| self.sums.last().copied()).flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::f64::consts::PI;
+
+    use super::super::domain::tests::catalogue;
+    use super::*;
+
+    #[test]
+    fn points_are_on_the_boundary_with_normals_that_point_out() {
+        for (name, domain, _) in catalogue() {
+            let boundary = Boundary::of(&domain).unwrap();
+            let d = domain.dims();
+            for sampling in [Sampling::Uniform, Sampling::Sobol] {
+                let found = boundary.points(2000, sampling, &mut Random::new(5, 0)).unwrap();
+                assert_eq!((found.points.len(), found.piece.len()), (2000 * d, 2000));
+                assert!(found.piece.iter().all(|&piece| piece < boundary.pieces().len()));
+                for (p, normal) in found.points.chunks(d).zip(found.normals.chunks(d)) {
+                    let along = |step: f64| -> f64 {
+                        let q: Vec<f64> = p.iter().zip(normal).map(|(x, n)| x + step * n).collect();
+                        domain.signed_distance(&q)
+                    };
+                    assert!(along(0.0).abs() < 1e-12, "{name}: {p:?} is {} off", along(0.0));
+                    let length = normal.iter().map(|x| x * x).sum::<f64>().sqrt();
+                    let slope = (along(1e-5) - along(-1e-5)) / 2e-5;
+                    assert!(
+                        (length - 1.0).abs() < 1e-12 && (slope - 1.0).abs() < 1e-3,
+                        "{name}: {p:?} {normal:?} {slope}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn lengths_are_those_of_geometry() {
+        let lengths = [
+            ("box", 8.0),
+            ("disc", 3.0 * PI),
+            ("polygon", 8.0),
+            ("l by difference", 8.0),
+            ("plate with a hole", 8.0 + 0.8 * PI),
+            ("two boxes side by side", 10.0),
+            ("two boxes over each other", 10.0),
+            ("half disc", PI + 2.0),
+        ];
+        for (name, domain, _) in catalogue() {
+            let length = Boundary::of(&domain).unwrap().length();
+            match lengths.iter().find(|known| known.0 == name) {
+                Some(&(_, known)) => assert!((length.unwrap() - known).abs() < 1e-5, "{name}: {length:?} not {known}"),
+                None => assert_eq!(length, None, "{name}"),
+            }
+        }
+    }
+
+    #[test]
+    fn points_are_uniform_by_length_and_by_area() {
+        for (name, domain, _) in catalogue() {
+            let boundary = Boundary::of(&domain).unwrap();
+            let n = 40_000;
+            let found = boundary.points(n, Sampling::Uniform, &mut Random::new(6, 0)).unwrap();
+            let share = |test: &dyn Fn(&[f64], usize) -> bool| {
+                let points = found.points.chunks(domain.dims()).zip(&found.piece);
+                points.filter(|(p, piece)| test(p, **piece)).count() as f64 / n as f64
+            };
+            let piece = |name: &'static str| {
+                let boundary = &boundary;
+                move |_: &[f64], piece: usize| boundary.pieces()[piece].is(name)
+            };
+            let (found, expected) = match name {
+                "box" => (share(&piece("left")), 1.0 / 8.0),
+                "box 3-D" => (share(&piece("top")), 2.0 / 22.0),
+                "plate with a hole" => (share(&piece("hole")), 0.8 * PI / (8.0 + 0.8 * PI)),
+                "polygon" => (share(&piece("edge-1")), 2.0 / 8.0),
+                "two boxes side by side" => (share(&|p, _| p[0] == 2.0), 0.2),
+                "two boxes over each other" => (share(&|p, _| p[1] == 1.0 && p[0] > 0.0 && p[0] < 1.0), 0.1),
+                "half disc" => (share(&piece("bottom")), 2.0 / (2.0 + PI)),
+                "ball" => (share(&|p, _| p[2] > 0.25), 0.25),
+                "hollow ball" => (share(&|p, _| p.iter().map(|x| x * x).sum::<f64>() < 0.5), 0.2),
+                _ => continue,
+            };
+            let error = 5.0 * (expected * (1.0 - expected) / n as f64).sqrt();
+            assert!((found - expected).abs() < error, "{name}: {found} instead of {expected}");
+        }
+    }
+
+    #[test]
+    fn sobol_has_one_point_in_each_stretch() {
+        let boundary = Boundary::of(&Domain::ball(vec![0.0, 0.0], 1.0).unwrap()).unwrap();
+        let found = boundary.points(360, Sampling::Sobol, &mut Random::new(1, 0)).unwrap();
+        for (i, p) in found.points.chunks(2).enumerate() {
+            let degrees = p[1].atan2(p[0]).to_degrees().rem_euclid(360.0);
+            assert!((degrees - i as f64 - 0.5).abs() <= 0.5 + 1e-9, "{i}: {degrees}");
+        }
+    }
+
+    #[test]
+    fn pieces_have_names() {
+        let piece = Piece { shape: Some("plate".into()), face: Some("left".into()) };
+        assert!(piece.is("plate") && piece.is("left") && piece.is("plate.left"));
+        assert!(!piece.is("plate.right") && !piece.is("plateleft") && !piece.is(""));
+    }
+}

@@ -1,0 +1,296 @@
+//! Where an equation holds: boxes, discs and balls, polygons, and what is made of them.
+
+use firebox_core::{Error, Result};
+
+use super::{sampling::Unit, shape::Shape};
+
+/// Points tried before a domain counts as empty.
+const TRIES: usize = 1 << 16;
+
+#[derive(Debug, Clone, PartialEq)]
+enum Node {
+    Shape(Named),
+    Union(Vec<Node>),
+    Intersection(Vec<Node>),
+    /// The first without the others.
+    Difference(Vec<Node>),
+}
+
+/// A shape, and what boundary conditions call it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Named {
+    pub(super) name: Option<String>,
+    pub(super) shape: Shape,
+}
+
+/// A domain of two or three dimensions, open: its boundary does not belong to it.
+///
+/// ```
+/// use firebox_rbf::Domain;
+/// let plate = Domain::cuboid(vec![0.0, 0.0], vec![2.0, 1.0]).unwrap();
+/// let hole = Domain::ball(vec![1.0, 0.5], 0.2).unwrap();
+/// let domain = Domain::difference(vec![plate, hole]).unwrap();
+/// assert!(domain.contains(&[0.1, 0.1]) && !domain.contains(&[1.0, 0.5]));
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Domain {
+    dims: usize,
+    node: Node,
+    low: Vec<f64>,
+    high: Vec<f64>,
+}
+
+impl Domain {
+    /// The box between two corners. Fails unless `low` is below `high` in every coordinate.
+    pub fn cuboid(low: Vec<f64>, high: Vec<f64>) -> Result<Self> {
+        Shape::cuboid(low, high).map(Self::of)
+    }
+
+    /// The disc or ball around `centre`. Fails unless the radius is above 0.
+    pub fn ball(centre: Vec<f64>, radius: f64) -> Result<Self> {
+        Shape::ball(centre, radius).map(Self::of)
+    }
+
+    /// The polygon with these corners, 3 to 4096, either way around. Fails if it crosses or touches itself, naming the
+    /// edges, or has no area.
+    pub fn polygon(corners: Vec<[f64; 2]>) -> Result<Self> {
+        Shape::polygon(corners).map(Self::of)
+    }
+
+    /// What is in any of the parts.
+    pub fn union(parts: Vec<Self>) -> Result<Self> {
+        Self::compound("union", parts, Node::Union, |bounds| {
+            bounds.reduce(|a, b| (each(&a.0, &b.0, f64::min), each(&a.1, &b.1, f64::max)))
+        })
+    }
+
+    /// What is in all parts. Fails if nothing is.
+    pub fn intersection(parts: Vec<Self>) -> Result<Self> {
+        Self::compound("intersection", parts, Node::Intersection, |bounds| {
+            bounds.reduce(|a, b| (each(&a.0, &b.0, f64::max), each(&a.1, &b.1, f64::min)))
+        })
+    }
+
+    /// What is in the first part and in none of the others. Fails if nothing is.
+    pub fn difference(parts: Vec<Self>) -> Result<Self> {
+        Self::compound("difference", parts, Node::Difference, |bounds| bounds.next())
+    }
+
+    /// The same, with a name for the boundary conditions of every shape in it that has none.
+    pub fn named(mut self, name: &str) -> Self {
+        fn give(node: &mut Node, name: &str) {
+            match node {
+                Node::Shape(shape) => _ = shape.name.get_or_insert_with(|| name.into()),
+                Node::Union(parts) | Node::Intersection(parts) | Node::Difference(parts) => {
+                    parts.iter_mut().for_each(|part| give(part, name));
+                }
+            }
+        }
+        give(&mut self.node, name);
+        self
+    }
+
+    fn of(shape: Shape) -> Self {
+        let (low, high) = shape.bounds();
+        Self { dims: shape.dims(), node: Node::Shape(Named { name: None, shape }), low, high }
+    }
+
+    fn compound(
+        kind: &str,
+        parts: Vec<Self>,
+        node: fn(Vec<Node>) -> Node,
+        bounds: impl Fn(&mut dyn Iterator<Item = (Vec<f64>, Vec<f64>)>) -> Option<(Vec<f64>, Vec<f64>)>,
+    ) -> Result<Self> {
+        let dims = parts.first().map_or(0, |part| part.dims);
+        if let Some(other) = parts.iter().find(|part| part.dims != dims) {
+            let what = format!("a {kind} has parts of {dims} and of {} dimensions", other.dims);
+            return Err(Error::input(what, "give all parts the same"));
+        }
+        let Some((low, high)) = bounds(&mut parts.iter().map(|part| (part.low.clone(), part.high.clone()))) else {
+            return Err(Error::input(format!("a {kind} has no parts"), "give at least one"));
+        };
+        let domain = Self { dims, node: node(parts.into_iter().map(|part| part.node).collect()), low, high };
+        if domain.seems_empty() {
+            let what = format!("the domain is empty: the {kind} leaves nothing, or less than a {TRIES}th of its box");
+            return Err(Error::input(what, "check the places and sizes of its parts"));
+        }
+        Ok(domain)
+    }
+
+    fn seems_empty(&self) -> bool {
+        if self.low.iter().zip(&self.high).any(|(low, high)| low >= high) {
+            return true;
+        }
+        let mut unit = Unit::fixed();
+        !(0..TRIES).any(|_| self.contains(&self.place(unit.draw())[..self.dims]))
+    }
+
+    /// The point of the bounding box at `t` in [0, 1)ᵈ.
+    pub(super) fn place(&self, t: [f64; 3]) -> [f64; 3] {
+        let mut x = [0.0; 3];
+        for i in 0..self.dims {
+            x[i] = self.low[i] + t[i] * (self.high[i] - self.low[i]);
+        }
+        x
+    }
+
+    /// Dimensions of space, 2 or 3.
+    pub fn dims(&self) -> usize {
+        self.dims
+    }
+
+    /// The corners of a box around it: the smallest one, but for intersections and differences.
+    pub fn bounds(&self) -> (&[f64], &[f64]) {
+        (&self.low, &self.high)
+    }
+
+    /// Whether it is a single box.
+    pub fn is_cuboid(&self) -> bool {
+        matches!(&self.node, Node::Shape(Named { shape: Shape::Box { .. }, .. }))
+    }
+
+    /// The length of the bounding box's diagonal.
+    pub(super) fn diameter(&self) -> f64 {
+        self.low.iter().zip(&self.high).map(|(a, b)| (b - a).powi(2)).sum::<f64>().sqrt()
+    }
+
+    /// Whether a point is inside.
+    pub fn contains(&self, point: &[f64]) -> bool {
+        self.signed_distance(point) < 0.0
+    }
+
+    /// The distance to the boundary, negative inside; of compounds a lower bound of its size with the right sign
+    /// (0 also on seams inside a union).
+    pub fn signed_distance(&self, point: &[f64]) -> f64 {
+        fn distance(node: &Node, p: &[f64]) -> f64 {
+            let all = |parts: &[Node], sign: f64| {
+                parts.iter().map(|part| sign * distance(part, p)).fold(f64::NEG_INFINITY, f64::max)
+            };
+            match node {
+                Node::Shape(named) => named.shape.signed_distance(p),
+                Node::Union(parts) => -all(parts, -1.0),
+                Node::Intersection(parts) => all(parts, 1.0),
+                Node::Difference(parts) => match parts.split_first() {
+                    Some((first, others)) => distance(first, p).max(all(others, -1.0)),
+                    None => f64::INFINITY,
+                },
+            }
+        }
+        distance(&self.node, point)
+    }
+
+    /// All shapes in it, in the order they were given.
+    pub(super) fn shapes(&self) -> Vec<&Named> {
+        fn walk<'a>(node: &'a Node, out: &mut Vec<&'a Named>) {
+            match node {
+                Node::Shape(named) => out.push(named),
+                Node::Union(parts) | Node::Intersection(parts) | Node::Difference(parts) => {
+                    parts.iter().for_each(|part| walk(part, out));
+                }
+            }
+        }
+        let mut out = Vec::new();
+        walk(&self.node, &mut out);
+        out
+    }
+}
+
+fn each(a: &[f64], b: &[f64], f: fn(f64, f64) -> f64) -> Vec<f64> {
+    a.iter().zip(b).map(|(&a, &b)| f(a, b)).collect()
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use firebox_core::random::Random;
+
+    use super::*;
+
+    /// One of each kind, with its area or volume.
+    pub(crate) fn catalogue() -> Vec<(&'static str, Domain, f64)> {
+        let cuboid = |low: &[f64], high: &[f64]| Domain::cuboid(low.to_vec(), high.to_vec()).unwrap();
+        let ball = |centre: &[f64], r| Domain::ball(centre.to_vec(), r).unwrap();
+        let l = [[-1.0, -1.0], [0.0, -1.0], [0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [-1.0, 1.0]];
+        let simple = [
+            ("box", cuboid(&[-1.0, 2.0], &[2.0, 3.0])),
+            ("disc", ball(&[0.3, -0.2], 1.5)),
+            ("polygon", Domain::polygon(l.iter().rev().copied().collect()).unwrap()),
+            ("box 3-D", cuboid(&[0.0, 0.0, 0.0], &[1.0, 2.0, 3.0])),
+            ("ball", ball(&[1.0, 0.0, 0.0], 0.5)),
+        ];
+        let content = |domain: &Domain| domain.shapes()[0].shape.content();
+        let mut all: Vec<_> =
+            simple.into_iter().map(|(name, domain)| (name, domain.clone(), content(&domain))).collect();
+        let square = cuboid(&[-1.0, -1.0], &[1.0, 1.0]);
+        let pi = std::f64::consts::PI;
+        let corner = Domain::difference(vec![square.clone(), cuboid(&[0.0, -1.0], &[1.0, 0.0])]).unwrap();
+        let plate = Domain::difference(vec![square.clone(), ball(&[0.1, 0.0], 0.4).named("hole")]).unwrap();
+        let side = Domain::union(vec![square.clone(), cuboid(&[1.0, -1.0], &[2.0, 1.0])]).unwrap();
+        let overlap = Domain::union(vec![square.clone(), cuboid(&[0.0, -1.0], &[2.0, 1.0])]).unwrap();
+        let half = Domain::intersection(vec![ball(&[0.0, 0.0], 1.0), cuboid(&[-2.0, 0.0], &[2.0, 2.0])]).unwrap();
+        let hollow = Domain::difference(vec![ball(&[0.0; 3], 1.0), ball(&[0.0; 3], 0.5)]).unwrap();
+        all.extend([
+            ("l by difference", corner, 3.0),
+            ("plate with a hole", plate, 4.0 - pi * 0.16),
+            ("two boxes side by side", side, 6.0),
+            ("two boxes over each other", overlap, 6.0),
+            ("half disc", half, pi / 2.0),
+            ("hollow ball", hollow, 4.0 / 3.0 * pi * 0.875),
+        ]);
+        all
+    }
+
+    #[test]
+    fn signed_distances_have_the_size_the_sign_and_the_slope() {
+        let mut random = Random::new(1, 0);
+        for (name, domain, content) in catalogue() {
+            let (low, high) = domain.bounds();
+            let around: f64 = low.iter().zip(high).map(|(a, b)| b - a).product();
+            let (mut inside, n) = (0usize, 100_000);
+            for _ in 0..n {
+                let p = domain.place([random.unit(), random.unit(), random.unit()]);
+                inside += usize::from(domain.contains(&p[..domain.dims()]));
+            }
+            let share = content / around;
+            let error = (inside as f64 / f64::from(n) - share).abs();
+            assert!(error <= 5.0 * (share * (1.0 - share) / f64::from(n)).sqrt() + 1e-12, "{name}: {error}");
+            // No distance grows faster than one walks.
+            for _ in 0..1000 {
+                let mut draw = || domain.place([(); 3].map(|()| random.uniform(-0.5, 1.5)));
+                let (p, q) = (draw(), draw());
+                let walk = p.iter().zip(&q).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
+                let d = domain.dims();
+                let change = domain.signed_distance(&p[..d]) - domain.signed_distance(&q[..d]);
+                assert!(change.abs() <= walk * (1.0 + 1e-12) + 1e-12, "{name}");
+            }
+        }
+        let cuboid = Domain::cuboid(vec![0.0, 0.0], vec![2.0, 1.0]).unwrap();
+        assert_eq!(cuboid.signed_distance(&[5.0, 5.0]), 5.0);
+        assert_eq!(cuboid.signed_distance(&[0.9, 0.3]), -0.3);
+    }
+
+    #[test]
+    fn what_is_no_domain_is_refused() {
+        let refused = |domain: Result<Domain>, part: &str| {
+            let error = domain.unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+        };
+        let square = || Domain::cuboid(vec![0.0, 0.0], vec![1.0, 1.0]).unwrap();
+        refused(Domain::cuboid(vec![0.0, 1.0], vec![1.0, 0.5]), "from 1 to 0.5 in y");
+        refused(Domain::cuboid(vec![0.0; 4], vec![1.0; 4]), "4 coordinates");
+        refused(Domain::cuboid(vec![0.0, 0.0], vec![1.0; 3]), "corners");
+        refused(Domain::cuboid(vec![0.0, f64::NAN], vec![1.0, 0.5]), "NaN");
+        refused(Domain::ball(vec![0.0, 0.0], -1.0), "radius -1");
+        refused(Domain::polygon(vec![[0.0, 0.0], [1.0, 1.0], [1.0, 0.0], [0.0, 1.0]]), "edge 1 from (0, 0) to (1, 1)");
+        refused(Domain::polygon(vec![[0.0, 0.0], [1.0, 1.0], [1.0, 0.0], [0.0, 1.0]]), "edge 3 from (1, 0) to (0, 1)");
+        refused(Domain::polygon(vec![[0.0, 0.0], [2.0, 0.0], [2.0, 2.0], [1.0, 0.0]]), "touches itself");
+        refused(Domain::polygon(vec![[0.0, 0.0], [1.0, 0.0], [3.0, 0.0], [2.0, 0.0]]), "itself");
+        refused(Domain::polygon(vec![[0.0, 0.0], [1.0, 1.0], [3.0, 3.0]]), "no area");
+        refused(Domain::polygon(vec![[0.0, 0.0], [2.0, 0.0], [1.0, 0.0], [1.0, 1.0]]), "run over again");
+        refused(Domain::polygon(vec![[0.0, 0.0], [0.0, 0.0], [1.0, 1.0]]), "no length");
+        refused(Domain::polygon(vec![[0.0, 0.0], [0.0, 1.0]]), "2 corners");
+        refused(Domain::difference(vec![square(), Domain::ball(vec![0.5, 0.5], 2.0).unwrap()]), "is empty");
+        refused(Domain::intersection(vec![square(), Domain::ball(vec![5.0, 0.5], 2.0).unwrap()]), "is empty");
+        refused(Domain::union(vec![]), "no parts");
+        refused(Domain::union(vec![square(), Domain::ball(vec![0.0; 3], 1.0).unwrap()]), "2 and of 3 dimensions");
+    }
+}

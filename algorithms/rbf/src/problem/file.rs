@@ -1,0 +1,311 @@
+//! Problems written in TOML.
+
+use std::{fmt, path::Path};
+
+use firebox_core::{Error, Result, error::Place};
+use serde::{Deserialize, Deserializer, de};
+use toml::Spanned;
+
+use super::{BoundaryRule, Condition, Domain, Equation, Expression, Function, Predicate, Problem};
+
+/// An expression: text, or a plain number.
+#[derive(Debug)]
+struct Text(String);
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct Visitor;
+        impl de::Visitor<'_> for Visitor {
+            type Value = Text;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an expression in quotes, or a number")
+            }
+
+            fn visit_str<E>(self, text: &str) -> std::result::Result<Text, E> {
+                Ok(Text(text.into()))
+            }
+
+            fn visit_f64<E>(self, value: f64) -> std::result::Result<Text, E> {
+                Ok(Text(value.to_string()))
+            }
+
+            fn visit_i64<E>(self, value: i64) -> std::result::Result<Text, E> {
+                Ok(Text(value.to_string()))
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+type Written = Spanned<Text>;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ProblemFile {
+    name: Option<String>,
+    dims: Option<Spanned<usize>>,
+    domain: Spanned<DomainFile>,
+    equation: EquationFile,
+    boundary: Spanned<Vec<Spanned<BoundaryFile>>>,
+    exact: Option<Written>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DomainFile {
+    r#type: Spanned<String>,
+    name: Option<String>,
+    low: Option<Vec<Written>>,
+    high: Option<Vec<Written>>,
+    centre: Option<Vec<Written>>,
+    radius: Option<Written>,
+    corners: Option<Vec<Vec<Written>>>,
+    parts: Option<Vec<Spanned<DomainFile>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EquationFile {
+    laplacian: Option<Written>,
+    gradient: Option<Spanned<Vec<Written>>>,
+    value: Option<Written>,
+    rhs: Written,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BoundaryFile {
+    condition: Spanned<String>,
+    on: Option<Spanned<String>>,
+    r#where: Option<Written>,
+    value: Option<Written>,
+    normal: Option<Written>,
+    coefficient: Option<Written>,
+}
+
+pub(super) fn read(path: &Path) -> Result<Problem> {
+    let bytes = std::fs::read(path).map_err(|source| Error::Io { action: "read", path: path.into(), source })?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let what = format!("byte {} is not UTF-8", error.utf8_error().valid_up_to() + 1);
+        Error::input(what, "save the file as UTF-8 text").in_file(path)
+    })?;
+    let stem = path.file_stem().map_or_else(|| "problem".into(), |stem| stem.to_string_lossy());
+    parse(&text, &stem).map_err(|error| error.in_file(path))
+}
+
+/// The text, to say where things are.
+struct Source<'a> {
+    text: &'a str,
+    dims: usize,
+}
+
+/// A problem from `text`, called `name` if it does not say.
+fn parse(text: &str, name: &str) -> Result<Problem> {
+    let mut source = Source { text, dims: 2 };
+    let file: ProblemFile = toml::from_str(text).map_err(|error| {
+        let place = error.span().map_or_else(Place::default, |span| source.place(span.start));
+        let what = error.message().trim_end().replace('\n', "; ");
+        Error::input_at(place, what, "examples/problems/heated-plate.toml shows what a problem can have")
+    })?;
+    if let Some(dims) = &file.dims {
+        source.dims = *dims.get_ref();
+        if !(2..=3).contains(&source.dims) {
+            return Err(source.error(dims, format!("dims = {}", source.dims), "give 2 or 3"));
+        }
+    }
+    let domain = source.domain(&file.domain)?;
+    if domain.dims() != source.dims {
+        let what = format!("the domain has {} dimensions, the problem {}", domain.dims(), source.dims);
+        return Err(source.error(&file.domain, what, "set dims at the top of the file, and as many coordinates"));
+    }
+    let equation = source.equation(&file.equation)?;
+    let exact = file.exact.as_ref().map(|exact| source.function(exact)).transpose()?;
+    let rules = file.boundary.get_ref().iter().map(|rule| source.rule(rule, exact.as_ref()));
+    let rules: Vec<BoundaryRule> = rules.collect::<Result<_>>()?;
+    Problem::new(file.name.as_deref().unwrap_or(name), domain, equation, rules, exact)
+        .map_err(|error| source.within(error, file.boundary.span().start))
+}
+
+impl Source<'_> {
+    fn place(&self, at: usize) -> Place {
+        let before = self.text.get(..at).unwrap_or(self.text);
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or(before).chars().count() + 1;
+        Place::default().line(line).column(column.to_string())
+    }
+
+    fn error<T>(&self, near: &Spanned<T>, what: impl Into<String>, help: &str) -> Error {
+        Error::input_at(self.place(near.span().start), what, help)
+    }
+
+    /// An error from elsewhere, at this place unless it has one.
+    fn within(&self, error: Error, at: usize) -> Error {
+        match error {
+            Error::Input { what, place, help } if place == Place::default() => {
+                Error::Input { what, place: self.place(at), help }
+            }
+            other => other,
+        }
+    }
+
+    /// An error about an expression: its column becomes one of the file.
+    fn in_expression(&self, text: &Written, error: Error) -> Error {
+        let Error::Input { what, place, help } = error else { return error };
+        let mut start = text.span().start;
+        let quoted = self.text.get(start..).is_some_and(|rest| rest.starts_with(['"', '\'']));
+        let column = place.column.and_then(|column| column.parse::<usize>().ok());
+        if let Some(column) = column.filter(|_| quoted) {
+            let inside = text.get_ref().0.chars().take(column - 1).map(char::len_utf8).sum::<usize>();
+            start = (start + 1 + inside).min(text.span().end.saturating_sub(1));
+        }
+        Error::Input { what, place: self.place(start), help }
+    }
+
+    fn function(&self, text: &Written) -> Result<Function> {
+        Function::written(&text.get_ref().0, self.dims).map_err(|error| self.in_expression(text, error))
+    }
+
+    /// A number, perhaps written as `pi/2`.
+    fn number(&self, text: &Written) -> Result<f64> {
+        let expression =
+            Expression::parse(&text.get_ref().0, self.dims).map_err(|error| self.in_expression(text, error))?;
+        expression.constant().ok_or_else(|| {
+            self.error(
+                text,
+                format!("'{}' is not the same everywhere", expression.text()),
+                "give a number, as 1 or pi/2",
+            )
+        })
+    }
+
+    fn numbers(&self, all: &[Written]) -> Result<Vec<f64>> {
+        all.iter().map(|text| self.number(text)).collect()
+    }
+
+    fn domain(&self, at: &Spanned<DomainFile>) -> Result<Domain> {
+        let file = at.get_ref();
+        let given = [
+            ("low", file.low.is_some()),
+            ("high", file.high.is_some()),
+            ("centre", file.centre.is_some()),
+            ("radius", file.radius.is_some()),
+            ("corners", file.corners.is_some()),
+            ("parts", file.parts.is_some()),
+        ];
+        let kind = file.r#type.get_ref().as_str();
+        let wanted: &[&str] = match kind {
+            "box" => &["low", "high"],
+            "disc" | "ball" => &["centre", "radius"],
+            "polygon" => &["corners"],
+            "union" | "intersection" | "difference" => &["parts"],
+            _ => {
+                let help = "choose box, disc, ball, polygon, union, intersection or difference";
+                return Err(self.error(&file.r#type, format!("there is no domain of type '{kind}'"), help));
+            }
+        };
+        if let Some((key, is)) = given.iter().find(|(key, is)| *is != wanted.contains(key)) {
+            let what =
+                format!("a domain of type '{kind}' {} '{key}'", if *is { "has no key" } else { "needs the key" });
+            return Err(self.error(at, what, &format!("give it {}", wanted.join(" and "))));
+        }
+        let list = |list: &Option<Vec<Written>>| self.numbers(list.as_deref().unwrap_or_default());
+        let domain = match kind {
+            "box" => Domain::cuboid(list(&file.low)?, list(&file.high)?),
+            "polygon" => self.corners(at).and_then(Domain::polygon),
+            "disc" | "ball" => {
+                let radius = file.radius.as_ref().map_or(Ok(f64::NAN), |radius| self.number(radius))?;
+                Domain::ball(list(&file.centre)?, radius)
+            }
+            _ => {
+                let parts = file.parts.iter().flatten().map(|part| self.domain(part)).collect::<Result<Vec<_>>>()?;
+                match kind {
+                    "union" => Domain::union(parts),
+                    "intersection" => Domain::intersection(parts),
+                    _ => Domain::difference(parts),
+                }
+            }
+        };
+        let domain = domain.map_err(|error| self.within(error, at.span().start))?;
+        Ok(match &file.name {
+            Some(name) => domain.named(name),
+            None => domain,
+        })
+    }
+
+    fn corners(&self, at: &Spanned<DomainFile>) -> Result<Vec<[f64; 2]>> {
+        let corner = |corner: &Vec<Written>| {
+            <[f64; 2]>::try_from(self.numbers(corner)?).map_err(|numbers| {
+                let what = format!("a polygon's corner has {} coordinates", numbers.len());
+                self.error(at, what, "give 2, as [0.5, 1]")
+            })
+        };
+        at.get_ref().corners.iter().flatten().map(corner).collect()
+    }
+
+    fn equation(&self, file: &EquationFile) -> Result<Equation> {
+        let or_zero =
+            |text: &Option<Written>| text.as_ref().map_or(Ok(Function::Constant(0.0)), |text| self.function(text));
+        let gradient = match &file.gradient {
+            None => vec![Function::Constant(0.0); self.dims],
+            Some(all) if all.get_ref().len() != self.dims => {
+                let what = format!("the gradient has {} coefficients", all.get_ref().len());
+                return Err(self.error(all, what, &format!("give {}, one a dimension", self.dims)));
+            }
+            Some(all) => all.get_ref().iter().map(|text| self.function(text)).collect::<Result<_>>()?,
+        };
+        Ok(Equation {
+            laplacian: or_zero(&file.laplacian)?,
+            gradient,
+            value: or_zero(&file.value)?,
+            rhs: self.function(&file.rhs)?,
+        })
+    }
+
+    fn rule(&self, at: &Spanned<BoundaryFile>, exact: Option<&Function>) -> Result<BoundaryRule> {
+        let file = at.get_ref();
+        let kind = file.condition.get_ref().as_str();
+        let extra = [("normal", &file.normal), ("coefficient", &file.coefficient)];
+        if let Some((key, text)) = extra.iter().find_map(|(key, text)| Some((key, text.as_ref()?)))
+            && kind != "robin"
+        {
+            let what = format!("a condition '{kind}' has no key '{key}'");
+            return Err(self.error(text, what, "remove it, or make the condition robin"));
+        }
+        let value = match (&file.value, exact) {
+            (Some(text), _) => self.function(text)?,
+            (None, Some(exact)) if kind == "dirichlet" => exact.clone(),
+            _ => return Err(self.error(at, format!("the condition '{kind}' has no value"), "give it the key value")),
+        };
+        let condition = match kind {
+            "dirichlet" => Condition::Dirichlet { value },
+            "neumann" => Condition::Neumann { value },
+            "robin" => {
+                let Some(coefficient) = &file.coefficient else {
+                    return Err(self.error(
+                        at,
+                        "the condition 'robin' has no coefficient",
+                        "give it the key coefficient",
+                    ));
+                };
+                let normal = file.normal.as_ref().map_or(Ok(Function::Constant(1.0)), |text| self.function(text))?;
+                Condition::Robin { normal, coefficient: self.function(coefficient)?, value }
+            }
+            _ => {
+                let what = format!("there is no boundary condition '{kind}'");
+                return Err(self.error(&file.condition, what, "choose dirichlet, neumann or robin"));
+            }
+        };
+        let when = file.r#where.as_ref().map(|text| {
+            Predicate::parse(&text.get_ref().0, self.dims).map_err(|error| {
+                let Error::Input { what, help, .. } = error else { return error };
+                self.error(text, what, &help)
+            })
+        });
+        Ok(BoundaryRule { on: file.on.as_ref().map(|on| on.get_ref().clone()), when: when.transpose()?, condition })
+    }
+}
+
+#[cfg(test)]
+#[path = "file_tests.rs"]
+mod tests;

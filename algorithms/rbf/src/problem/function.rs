@@ -1,0 +1,123 @@
+//! Functions of space, as problems are made of.
+
+use std::{fmt, sync::Arc};
+
+use firebox_core::{Error, Result};
+use rayon::prelude::*;
+
+use super::Expression;
+use crate::Coefficient;
+
+/// Rust code that is given a point of dims coordinates.
+type Code = dyn Fn(&[f64]) -> f64 + Send + Sync;
+
+/// A function of space.
+#[derive(Clone)]
+pub enum Function {
+    /// The same everywhere.
+    Constant(f64),
+    /// Written by a person.
+    Written(Expression),
+    /// Rust code, given a point of dims coordinates.
+    Given(Arc<Code>),
+}
+
+impl fmt::Debug for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Constant(value) => write!(f, "{value}"),
+            Self::Written(expression) => write!(f, "'{}'", expression.text()),
+            Self::Given(_) => f.write_str("a given function"),
+        }
+    }
+}
+
+impl Function {
+    /// Rust code.
+    pub fn given(function: impl Fn(&[f64]) -> f64 + Send + Sync + 'static) -> Self {
+        Self::Given(Arc::new(function))
+    }
+
+    /// Parses text as a function of the first `dims` of x, y, z.
+    pub fn written(text: &str, dims: usize) -> Result<Self> {
+        let expression = Expression::parse(text, dims)?;
+        Ok(expression.constant().map_or(Self::Written(expression), Self::Constant))
+    }
+
+    /// Its value, if that is the same everywhere.
+    pub fn constant(&self) -> Option<f64> {
+        match self {
+            Self::Constant(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// Its value at one point.
+    pub fn at(&self, point: &[f64]) -> f64 {
+        match self {
+            Self::Constant(value) => *value,
+            Self::Written(expression) => expression.at(point),
+            Self::Given(function) => function(point),
+        }
+    }
+
+    /// Its values at points, row-major n × dims.
+    pub fn values(&self, points: &[f64], dims: usize) -> Vec<f64> {
+        match self {
+            Self::Constant(value) => vec![*value; points.len() / dims],
+            Self::Written(expression) => expression.values(points),
+            Self::Given(function) => points.par_chunks(dims).with_min_len(1024).map(|point| function(point)).collect(),
+        }
+    }
+
+    /// The value at one point; `what` names the function in the error if it is not finite.
+    pub(super) fn finite_at(&self, point: &[f64], what: &str) -> Result<f64> {
+        let value = self.at(point);
+        if value.is_finite() { Ok(value) } else { Err(not_finite(self, point, what, value)) }
+    }
+
+    /// All values, finite.
+    pub(super) fn finite_values(&self, points: &[f64], dims: usize, what: &str) -> Result<Vec<f64>> {
+        let values = self.values(points, dims);
+        match values.iter().position(|value| !value.is_finite()) {
+            Some(i) => Err(not_finite(self, &points[i * dims..(i + 1) * dims], what, values[i])),
+            None => Ok(values),
+        }
+    }
+
+    /// As a coefficient at points.
+    pub(super) fn coefficient(&self, points: &[f64], dims: usize, what: &str) -> Result<Coefficient> {
+        match self.constant() {
+            Some(0.0) => Ok(Coefficient::Zero),
+            Some(1.0) => Ok(Coefficient::One),
+            _ => self.finite_values(points, dims, what).map(Coefficient::Each),
+        }
+    }
+}
+
+pub(super) fn place(point: &[f64]) -> String {
+    let numbers: Vec<String> = point.iter().map(f64::to_string).collect();
+    format!("({})", numbers.join(", "))
+}
+
+fn not_finite(function: &Function, point: &[f64], what: &str, value: f64) -> Error {
+    let what = format!("{what}, {function:?}, is {value} at {}", place(point));
+    Error::input(what, "give a function that is finite in the whole domain and on its boundary")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constants_specialise_and_what_is_not_finite_is_named() {
+        let points = [0.0, 1.0, 2.0, 3.0];
+        let coefficient = |text: &str| Function::written(text, 2).unwrap().coefficient(&points, 2, "the rhs");
+        assert_eq!(coefficient("2 - 1").unwrap(), Coefficient::One);
+        assert_eq!(coefficient("0").unwrap(), Coefficient::Zero);
+        assert_eq!(coefficient("x + 1").unwrap(), Coefficient::Each(vec![1.0, 3.0]));
+        let error = coefficient("ln(x)").unwrap_err().to_string();
+        assert_eq!(error, "the rhs, 'ln(x)', is -inf at (0, 1)");
+        assert!(coefficient("1/0").is_err());
+    }
+}

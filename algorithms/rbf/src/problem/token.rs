@@ -1,0 +1,304 @@
+//! The words of an expression: split, checked for order with the place of the first mistake, and written down again in
+//! the form that leaves the parser nothing to guess.
+
+use std::f64::consts::{E, PI};
+use std::fmt::Write;
+
+use firebox_core::{Error, error::Place};
+
+type Unary = (&'static str, fn(f64) -> f64);
+type Binary = (&'static str, fn(f64, f64) -> f64);
+
+/// Functions of one number.
+pub(super) const UNARY: [Unary; 18] = [
+    ("sin", f64::sin),
+    ("cos", f64::cos),
+    ("tan", f64::tan),
+    ("asin", f64::asin),
+    ("acos", f64::acos),
+    ("atan", f64::atan),
+    ("sinh", f64::sinh),
+    ("cosh", f64::cosh),
+    ("tanh", f64::tanh),
+    ("exp", f64::exp),
+    ("ln", f64::ln),
+    ("log", f64::ln),
+    ("log2", f64::log2),
+    ("log10", f64::log10),
+    ("sqrt", f64::sqrt),
+    ("cbrt", f64::cbrt),
+    ("abs", f64::abs),
+    ("sign", |a| if a == 0.0 { 0.0 } else { a.signum() }),
+];
+
+/// Functions of two.
+pub(super) const BINARY: [Binary; 4] =
+    [("atan2", f64::atan2), ("min", f64::min), ("max", f64::max), ("hypot", f64::hypot)];
+
+/// The most open parentheses at once.
+const DEEPEST: usize = 100;
+const VARIABLES: [&str; 3] = ["x", "y", "z"];
+
+/// The first thing wrong with an expression.
+#[derive(Debug)]
+pub(super) struct Mistake {
+    /// Characters before it.
+    at: usize,
+    what: String,
+    help: String,
+}
+
+impl Mistake {
+    /// The error, with the expression and a mark under the place.
+    pub(super) fn error(self, text: &str) -> Error {
+        // A mark fits under one line only.
+        let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let what = format!("{}\n  {line}\n  {}^", self.what, " ".repeat(self.at));
+        Error::input_at(Place::default().column((self.at + 1).to_string()), what, self.help)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Kind {
+    Number(f64),
+    Name(String),
+    Symbol(char),
+}
+
+struct Token {
+    kind: Kind,
+    at: usize,
+}
+
+fn mistake<T>(at: usize, what: impl Into<String>, help: impl Into<String>) -> Result<T, Mistake> {
+    Err(Mistake { at, what: what.into(), help: help.into() })
+}
+
+fn split(text: &str) -> Result<Vec<Token>, Mistake> {
+    let chars: Vec<char> = text.chars().collect();
+    let mut tokens = Vec::new();
+    let mut at = 0;
+    while let Some(&c) = chars.get(at) {
+        let start = at;
+        let while_in =
+            |from: usize, test: fn(char) -> bool| from + chars[from..].iter().take_while(|&&c| test(c)).count();
+        let kind = if c.is_whitespace() {
+            at += 1;
+            continue;
+        } else if c.is_ascii_digit() || c == '.' {
+            at = while_in(at, |c| c.is_ascii_digit() || c == '.');
+            if matches!(chars.get(at), Some('e' | 'E')) {
+                let sign = usize::from(matches!(chars.get(at + 1), Some('+' | '-')));
+                let end = while_in((at + 1 + sign).min(chars.len()), |c| c.is_ascii_digit());
+                // `2e` is a number and a name, and told so.
+                at = if end > at + 1 + sign { end } else { at };
+            }
+            let word: String = chars[start..at].iter().collect();
+            match word.parse::<f64>() {
+                Ok(value) if value.is_finite() => Kind::Number(value),
+                _ => return mistake(start, format!("'{word}' is not a number"), "write it as 12, 1.5 or 2e-3"),
+            }
+        } else if c.is_alphabetic() || c == '_' {
+            at = while_in(at, |c| c.is_alphanumeric() || c == '_');
+            Kind::Name(chars[start..at].iter().collect())
+        } else if "+-*/^(),".contains(c) {
+            at += 1;
+            Kind::Symbol(c)
+        } else {
+            return mistake(start, format!("'{c}' means nothing here"), "expressions have + - * / ^ ( ) and ,");
+        };
+        tokens.push(Token { kind, at: start });
+    }
+    Ok(tokens)
+}
+
+/// An open parenthesis.
+enum Open {
+    Group,
+    /// A function of one number.
+    Unary,
+    /// A function of two, and whether its comma was met.
+    Binary(&'static str, bool),
+}
+
+/// What an unknown name could have been.
+fn unknown<T>(name: &str, at: usize, dims: usize) -> Result<T, Mistake> {
+    let functions: Vec<&str> = UNARY.iter().map(|f| f.0).chain(BINARY.iter().map(|f| f.0)).collect();
+    let help = format!(
+        "the variables are {}, the constants pi and e, the functions {}",
+        VARIABLES[..dims].join(", "),
+        functions.join(", ")
+    );
+    mistake(at, format!("unknown name '{name}'"), help)
+}
+
+/// Checks and rewriting in one pass over the tokens.
+struct Writer {
+    dims: usize,
+    out: String,
+    /// What is open, since which place, and whether it is an exponent.
+    open: Vec<(Open, usize, bool)>,
+    /// Whether a value ended, so that an operator may follow.
+    ended: bool,
+    /// Whether an odd number of signs waits for its value.
+    negative: bool,
+    /// Whether the value to come is an exponent.
+    exponent: bool,
+    /// Whether the value that ended was one.
+    was_exponent: bool,
+    /// The function whose '(' must follow.
+    call: Option<Open>,
+}
+
+impl Writer {
+    /// Writes the sign of a value that begins.
+    fn begin(&mut self) {
+        if self.negative {
+            self.out.push_str(if self.exponent { "neg " } else { "0 ~ " });
+        }
+        (self.negative, self.was_exponent, self.exponent) = (false, self.exponent, false);
+    }
+
+    fn value(&mut self, text: &str) {
+        self.begin();
+        self.out.push_str(text);
+        self.out.push(' ');
+        self.ended = true;
+    }
+
+    fn name(&mut self, name: &str, at: usize) -> Result<(), Mistake> {
+        match name {
+            "pi" | "π" => self.value(&format!("{PI}")),
+            "e" => self.value(&format!("{E}")),
+            _ if VARIABLES[..self.dims].contains(&name) => self.value(name),
+            _ => {
+                let two = BINARY.iter().find(|f| f.0 == name).map(|f| Open::Binary(f.0, false));
+                let Some(call) = UNARY.iter().find(|f| f.0 == name).map(|_| Open::Unary).or(two) else {
+                    return unknown(name, at, self.dims);
+                };
+                self.begin();
+                // A function of two numbers goes between them: ((a) f (b)).
+                match call {
+                    Open::Unary => _ = write!(self.out, "{name} ("),
+                    _ => self.out.push_str("(("),
+                }
+                self.call = Some(call);
+            }
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, open: Open, at: usize) -> Result<(), Mistake> {
+        if self.open.len() == DEEPEST {
+            return mistake(at, format!("more than {DEEPEST} open parentheses"), "write a simpler expression");
+        }
+        self.open.push((open, at, self.was_exponent));
+        (self.ended, self.was_exponent) = (false, false);
+        Ok(())
+    }
+
+    fn close(&mut self, at: usize) -> Result<(), Mistake> {
+        let Some((open, _, exponent)) = self.open.pop() else {
+            return mistake(at, "')' without '('", "remove it, or open a '(' before");
+        };
+        match open {
+            Open::Binary(name, false) => {
+                return mistake(at, format!("{name} has two arguments, and ',' is missing"), "write f(a, b)");
+            }
+            Open::Binary(_, true) => self.out.push_str(")) "),
+            Open::Group | Open::Unary => self.out.push_str(") "),
+        }
+        (self.ended, self.was_exponent) = (true, exponent);
+        Ok(())
+    }
+
+    fn operator(&mut self, c: char, at: usize) -> Result<(), Mistake> {
+        match c {
+            ',' => match self.open.last_mut() {
+                Some((Open::Binary(name, met @ false), ..)) => {
+                    *met = true;
+                    _ = write!(self.out, ") {name} (");
+                }
+                Some((Open::Binary(name, true), ..)) => {
+                    return mistake(at, format!("{name} has two arguments, and ',' begins a third"), "write f(a, b)");
+                }
+                _ => return mistake(at, "',' is for functions of two arguments only", "write 1.5 with a point"),
+            },
+            '^' if self.was_exponent => {
+                return mistake(at, "a power of a power needs parentheses", "write (a^b)^c or a^(b^c)");
+            }
+            _ => {
+                self.exponent = c == '^';
+                self.out.push(c);
+                self.out.push(' ');
+            }
+        }
+        (self.ended, self.was_exponent) = (false, false);
+        Ok(())
+    }
+
+    fn token(&mut self, token: &Token) -> Result<(), Mistake> {
+        let at = token.at;
+        if let Some(call) = self.call.take() {
+            return match token.kind {
+                Kind::Symbol('(') => self.open(call, at),
+                _ => mistake(at, "a function's argument begins with '('", "write it as sin(x)"),
+            };
+        }
+        match (&token.kind, self.ended) {
+            (Kind::Symbol(')'), true) => self.close(at),
+            (Kind::Symbol('('), false) => {
+                self.begin();
+                self.out.push('(');
+                self.open(Open::Group, at)
+            }
+            (Kind::Number(value), false) => {
+                self.value(&format!("{value}"));
+                Ok(())
+            }
+            (Kind::Name(name), false) => self.name(name, at),
+            (Kind::Symbol('+'), false) => Ok(()),
+            (Kind::Symbol('-'), false) => {
+                self.negative = !self.negative;
+                Ok(())
+            }
+            (Kind::Symbol(_), false) => {
+                mistake(at, "a number, a variable or '(' must stand here", "put it between the operators")
+            }
+            (Kind::Symbol('('), true) | (Kind::Number(_) | Kind::Name(_), true) => {
+                mistake(at, "an operator is missing here", "a product is written with *, as 2*x")
+            }
+            (&Kind::Symbol(c), true) => self.operator(c, at),
+        }
+    }
+}
+
+/// `text` for the parser, or the first mistake in it.
+pub(super) fn normalise(text: &str, dims: usize) -> Result<String, Mistake> {
+    let tokens = split(text)?;
+    if tokens.is_empty() {
+        return mistake(0, "the expression is empty", "write a number or a formula, as 0 or sin(x)*y");
+    }
+    let mut writer = Writer {
+        dims: dims.min(VARIABLES.len()),
+        out: String::with_capacity(2 * text.len()),
+        open: Vec::new(),
+        ended: false,
+        negative: false,
+        exponent: false,
+        was_exponent: false,
+        call: None,
+    };
+    for token in &tokens {
+        writer.token(token)?;
+    }
+    let end = text.trim_end().chars().count();
+    if writer.call.is_some() || !writer.ended {
+        return mistake(end, "something is missing at the end", "complete the expression");
+    }
+    if let Some((_, at, _)) = writer.open.last() {
+        let what = format!("')' is missing for the '(' in column {}", at + 1);
+        return mistake(end, what, "close it");
+    }
+    Ok(writer.out)
+}

@@ -1,0 +1,239 @@
+//! The algorithm: a problem to a network that solves it.
+
+use std::time::Instant;
+
+use firebox_core::{
+    Algorithm, Context, Error, Result, observe,
+    report::{Stopwatch, Timings},
+};
+
+use crate::{
+    Accuracy, Coefficient, Grid, Problem, RbfConfig, RbfNetwork, RbfOps, ShapeSolver, System, Weights, Width, accuracy,
+    checkpoint::{self, Checkpoints, Header},
+    control::Control,
+    field::Field,
+    frame::Frame,
+    plan::plan,
+    run::Run,
+    search_width,
+    state::{State, Stop},
+    strategy::{Extent, Way},
+    width,
+};
+
+/// A training with checked parameters.
+#[derive(Debug, Clone)]
+pub struct Trainer {
+    config: RbfConfig,
+    checkpoints: Checkpoints,
+}
+
+/// A network, and how well it solves its problem.
+#[derive(Debug, Clone)]
+pub struct Trained {
+    /// u.
+    pub network: RbfNetwork,
+    /// Its errors on a grid of 101 × 101 (31 × 31 × 31) over the domain's box, of the points in the domain and on its
+    /// boundary, if the exact solution is known.
+    pub accuracy: Option<Accuracy>,
+    /// √(Σr1²/N) at the last control points inside.
+    pub residual_interior: f64,
+    /// √(Σr2²/K) at the last control points on the boundary.
+    pub residual_boundary: f64,
+    /// (√(Σr1²/N), √(Σr2²/K)) after each cycle.
+    pub history: Vec<(f64, f64)>,
+    /// The condition number of the weights' matrix, its columns scaled: ∞ where it is singular, none where finding it
+    /// would take long.
+    pub condition: Option<f64>,
+    /// Its rank, likewise.
+    pub rank: Option<usize>,
+    /// Directions that were left out.
+    pub truncated: usize,
+    /// The weights' solver that ran, never [`Weights::Auto`].
+    pub weights: Weights,
+    /// The solver of centres and widths.
+    pub shape: ShapeSolver,
+    /// How gradient steps ran, if there were any.
+    pub descend: Option<Way>,
+    /// How conjugate gradients ran, if they did.
+    pub conjugate: Option<Way>,
+    /// The precision the weights were found in: `f32` or `f64`.
+    pub precision: &'static str,
+    /// Why it ended.
+    pub stop: Stop,
+    /// Cycles of the whole training.
+    pub cycles: usize,
+    /// The share of the cycles in which the gradient steps lowered I at the first try, with η as it was asked for.
+    pub falls: Option<f64>,
+    /// The share of the cycles in which gradient steps lowered I, with η halved where that was needed.
+    pub accepted: Option<f64>,
+    /// Iterations of LSQR in the last cycle.
+    pub iterations: Option<usize>,
+    /// How often Levenberg–Marquardt solved for the weights.
+    pub evaluations: Option<usize>,
+    /// Control points inside and on the boundary.
+    pub points: (usize, usize),
+    /// Width over spacing at the start.
+    pub ratio: f64,
+    /// Spacings the centres reached outside at the start.
+    pub reach: f64,
+    /// The configuration with what was chosen in the place of defaults.
+    pub config: RbfConfig,
+    /// Seconds by phase.
+    pub timings: Timings,
+    /// The plan's largest sum of live buffers, those of solvers on the host included.
+    pub peak_device_bytes: u64,
+}
+
+impl Trainer {
+    pub(crate) fn new(config: RbfConfig) -> Self {
+        Self { config, checkpoints: Checkpoints::default() }
+    }
+
+    /// The parameters.
+    pub fn config(&self) -> &RbfConfig {
+        &self.config
+    }
+
+    /// The same training, its state kept in files.
+    pub fn with_checkpoints(mut self, checkpoints: Checkpoints) -> Self {
+        self.checkpoints = checkpoints;
+        self
+    }
+
+    /// Solves a problem on a device, seed 0.
+    ///
+    /// ```
+    /// use burn_ndarray::NdArray;
+    /// use firebox_rbf::{Problem, RbfConfig};
+    ///
+    /// let problem = Problem::named("poisson-sine")?;
+    /// let solved = RbfConfig::new(64).init()?.solve::<NdArray>(problem, &Default::default())?;
+    /// assert!(solved.accuracy.unwrap().relative_l2 < 5e-6);
+    /// let centre = std::f64::consts::FRAC_PI_2;
+    /// assert!((solved.network.evaluate(&[centre, centre])[0] + 0.5).abs() < 1e-5);
+    /// # Ok::<(), firebox_core::Error>(())
+    /// ```
+    pub fn solve<B: RbfOps>(&self, problem: Problem, device: &B::Device) -> Result<Trained> {
+        self.run(problem, &Context::<B>::new(device.clone()))
+    }
+
+    /// The width of the first neurons in spacings.
+    fn ratio<B: RbfOps>(
+        &self,
+        (wanted, began): (Option<f64>, Instant),
+        system: &System,
+        grid: &Grid,
+        frame: &Frame,
+        context: &Context<B>,
+    ) -> Result<f64> {
+        if let Some(ratio) = wanted {
+            return Ok(ratio);
+        }
+        let (centres, spacing) = (frame.points(&grid.centres), frame.length(grid.spacing));
+        let go_on = |tried: usize| {
+            observe::checkpoint(&*context.observer, "width", tried as u64, width::MOST as u64)?;
+            Ok(self.config.time_limit.is_none_or(|limit| began.elapsed().as_secs_f64() < limit))
+        };
+        let ratio = search_width(system, &centres, spacing, self.config.truncation, &go_on)?.ratio;
+        context.observer.notice(&format!("the width is {ratio:.3} spacings, by the residual at points held out"));
+        Ok(ratio)
+    }
+}
+
+impl<B: RbfOps> Algorithm<B> for Trainer {
+    type Input = Problem;
+    type Output = Trained;
+
+    fn run(&self, problem: Problem, context: &Context<B>) -> Result<Trained> {
+        let config = &self.config;
+        config.validate()?;
+        let (mut clock, began) = (Stopwatch::default(), Instant::now());
+        let (dims, wide) = (problem.dims(), size_of::<B::FloatElem>() == 8);
+        let settings = config.settings(dims, wide)?;
+        if settings.weights == Weights::Lsqr && !wide {
+            let reason =
+                "its products on the device need f64: add --precision f64 on cuda or ndarray, or take qr or cg";
+            return Err(Error::Config { field: "weights", value: "lsqr".into(), reason: reason.into() });
+        }
+        let field = Field::new(&problem, Field::usual(dims))?;
+        let grid = Grid::new(problem.domain(), config.neurons, settings.reach)?;
+        let conditions = [settings.points, settings.boundary_points];
+        let extent = Extent { conditions, neurons: grid.len(), dims, steps: settings.steps };
+        let peak_device_bytes = plan(config, &settings, &extent, context)?;
+        let strategy = B::rbf_strategy(&extent, &context.device);
+        let (control, first) = Control::new(&problem, config, settings, context.seed)?;
+        let gd = config.shape == ShapeSolver::Gd;
+        if wide || (settings.weights == Weights::Qr && !gd) {
+            control.frame.check(config.penalty, gd.then_some(settings.rate), &settings, "f64", f64::is_normal)?;
+        } else {
+            let sound = |value: f64| (value as f32).is_normal();
+            control.frame.check(config.penalty, gd.then_some(settings.rate), &settings, "f32", sound)?;
+        }
+        if [&first.interior, &first.boundary].iter().all(|of| of.value == Coefficient::Zero) {
+            context.observer.notice("only derivatives of u are asked for: it is found but for a constant");
+        }
+        clock.lap("points_s");
+        let header = Header::new(config, &problem, &first, context);
+        let mut state = match &self.checkpoints.resume {
+            Some(path) => checkpoint::read(path, &header, dims, grid.len())?,
+            None => {
+                let ratio = self.ratio((settings.width, began), &first, &grid, &control.frame, context)?;
+                let width = control.frame.length(ratio * grid.spacing);
+                State::new(control.frame.points(&grid.centres), dims, width, ratio, settings.rate)
+            }
+        };
+        clock.lap("start_s");
+        let run = Run { config, control, context, checkpoints: &self.checkpoints, header };
+        let stop = run.all(&mut state, first, began)?;
+        let diagnosis = state.diagnosis.unwrap_or_default();
+        clock.lap("training_s");
+        let frame = &run.control.frame;
+        let network = frame.network(&state.centres, &state.widths, &state.weights)?;
+        let accuracy = field.exact.as_ref().map(|exact| accuracy(&network.evaluate(&field.points), exact));
+        clock.lap("evaluation_s");
+        let on_host = settings.weights == Weights::Qr || wide;
+        let residuals = state.interior.iter().zip(&state.boundary);
+        let history: Vec<(f64, f64)> = residuals.map(|(a, b)| (frame.inside(*a), frame.outside(*b))).collect();
+        let (residual_interior, residual_boundary) = history.last().copied().unwrap_or_default();
+        let share = |count: usize| gd.then(|| count as f64 / state.cycles.max(1) as f64);
+        Ok(Trained {
+            network,
+            accuracy,
+            residual_interior,
+            residual_boundary,
+            history,
+            condition: diagnosis.condition,
+            rank: diagnosis.rank,
+            truncated: diagnosis.truncated,
+            weights: settings.weights,
+            shape: config.shape,
+            descend: gd.then_some(strategy.descend),
+            conjugate: (settings.weights == Weights::Cg).then_some(strategy.conjugate),
+            precision: if on_host { "f64" } else { "f32" },
+            stop,
+            cycles: state.cycles,
+            falls: share(state.falls),
+            accepted: share(state.accepted),
+            iterations: diagnosis.iterations,
+            evaluations: state.lm.as_ref().map(|lm| lm.evaluations()),
+            points: (settings.points, settings.boundary_points),
+            ratio: state.ratio,
+            reach: settings.reach,
+            config: RbfConfig {
+                points: Some(settings.points),
+                boundary_points: Some(settings.boundary_points),
+                weights: settings.weights,
+                width: Width::Spacings(state.ratio),
+                reach: Some(settings.reach),
+                cycles: Some(settings.cycles),
+                iterations: (settings.weights != Weights::Qr).then_some(settings.iterations),
+                steps: gd.then_some(settings.steps),
+                rate: gd.then_some(settings.rate),
+                ..config.clone()
+            },
+            timings: clock.timings(),
+            peak_device_bytes,
+        })
+    }
+}

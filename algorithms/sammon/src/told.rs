@@ -1,0 +1,87 @@
+//! What a run found, told: the report's result, a summary, pictures.
+
+use std::path::{Path, PathBuf};
+
+use firebox_core::plot::{Lines, Picture, Series};
+use serde_json::{Map, Value, json};
+
+use crate::{Embedding, SammonOps};
+
+/// The report's result.
+pub(crate) fn result<B: SammonOps>(map: &Embedding<B>) -> Map<String, Value> {
+    let mut result = Map::new();
+    let mut put = |key: &str, value: Value| result.insert(key.into(), value);
+    put("stress", map.stress.into());
+    put("stress_start", map.stress_start.into());
+    put("stress1", map.stress1.into());
+    put("trustworthiness", json!(map.neighbourhoods.map(|it| it.trustworthiness)));
+    put("continuity", json!(map.neighbourhoods.map(|it| it.continuity)));
+    put("iterations", map.iterations.into());
+    put("evaluations", map.evaluations.into());
+    put("stop", json!(map.stop));
+    put("variant", map.variant.into());
+    put("memory_mode", map.memory_mode.into());
+    put("duplicates", map.duplicates.into());
+    put("step", map.step.clone().into());
+    put("neighbours", json!(map.neighbourhoods.map(|it| it.k)));
+    if let Some(rows) = map.neighbourhoods.and_then(|it| it.rows) {
+        put("neighbourhood_sample", rows.into());
+    }
+    if let Some(points) = map.stress_sample {
+        put("stress_sample", points.into());
+    }
+    if let Some(stress) = &map.point_stress {
+        let worst = (0..stress.len()).max_by(|&a, &b| stress[a].total_cmp(&stress[b]).then(b.cmp(&a)));
+        put("worst_point", json!(worst.map(|point| json!({"row": point + 1, "stress": stress[point]}))));
+    }
+    result
+}
+
+/// A sentence or two for a person.
+pub(crate) fn summary<B: SammonOps>(map: &Embedding<B>, point_stress: bool) -> String {
+    let mut text = format!(
+        "stress E = {:.7} (start {:.7}), stress-1 {:.5}, after {} iterations (stop: {}; {}, {}, {})",
+        map.stress, map.stress_start, map.stress1, map.iterations, map.stop, map.step, map.variant, map.memory_mode
+    );
+    if let Some(points) = map.stress_sample {
+        text.push_str(&format!("\nthe stress is that of {points} points drawn at random"));
+        if point_stress {
+            text.push_str("; there is none of each point");
+        }
+    }
+    if let Some(it) = map.neighbourhoods {
+        let (t, c, k) = (it.trustworthiness, it.continuity, it.k);
+        text.push_str(&format!("\ntrustworthiness {t:.4}, continuity {c:.4} (k = {k}"));
+        text.push_str(&it.rows.map_or(")".into(), |rows| format!(", of {rows} points drawn at random)")));
+    }
+    text
+}
+
+/// The Shepard diagram and the stress by iteration, where they are to go.
+pub(crate) fn pictures<B: SammonOps>(
+    map: &Embedding<B>,
+    shepard: Option<&Path>,
+    convergence: Option<&Path>,
+) -> Vec<(PathBuf, Picture)> {
+    let mut pictures = Vec::new();
+    if let Some(path) = shepard {
+        let values = map.shepard.iter().flat_map(|&(source, target)| [source, target]).collect();
+        let title = format!("Shepard diagram, stress-1 = {:.4}", map.stress1);
+        let names = ["distance in the source", "distance in the map"];
+        pictures.push((path.to_path_buf(), Picture::diagonal(title, names, values)));
+    }
+    if let Some(path) = convergence {
+        let every = if map.memory_mode == "sampled" { 10.0 } else { 1.0 };
+        let stress = map.history.iter().enumerate().map(|(at, &stress)| (every * at as f64, stress));
+        let lines = Lines {
+            title: format!("{}, E = {:.6}", map.step, map.stress),
+            x_label: if every > 1.0 { "epoch" } else { "iteration" }.into(),
+            y_label: "stress E".into(),
+            log_y: true,
+            series: vec![Series::new("stress", stress)],
+            ..Lines::default()
+        };
+        pictures.push((path.to_path_buf(), Picture::Lines(lines)));
+    }
+    pictures
+}

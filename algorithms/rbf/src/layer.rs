@@ -28,7 +28,7 @@
 use burn::{
     config::Config,
     module::{Module, Param},
-    tensor::{Tensor, backend::Backend, ops::FloatTensor},
+    tensor::{Element, FloatDType, Tensor, backend::Backend, ops::FloatTensor},
 };
 use firebox_core::{
     Error,
@@ -132,6 +132,13 @@ pub struct RbfLayer<B: Backend> {
     pub weights: Param<Tensor<B, 2>>,
 }
 
+/// A tensor in the backend's own float. What Burn makes without being told, records among it, has the float that the
+/// device was first used with in this process.
+fn own<B: Backend, const D: usize>(tensor: Tensor<B, D>) -> Tensor<B, D> {
+    let float = B::FloatElem::dtype();
+    if tensor.dtype() == float { tensor } else { tensor.cast(FloatDType::from(float)) }
+}
+
 impl<B: RbfOps> RbfLayer<B> {
     /// u `[n, outputs]` at `points`.
     ///
@@ -184,13 +191,13 @@ impl<B: RbfOps> RbfLayer<B> {
         let fit = found.map_or(wanted == 0, |found| found == [n, wanted]);
         assert!(fit, "coefficients {found:?} for [{n}, {wanted}] of the form");
         let rows = Rows {
-            target: primitive(Tensor::<B, 1>::zeros([n], (&points.device(), points.dtype()))),
-            points: primitive(points.transpose()),
+            target: primitive(Tensor::<B, 1>::zeros([n], (&points.device(), B::FloatElem::dtype()))),
+            points: primitive(own(points).transpose()),
             form,
-            coefficients: coefficients.filter(|_| wanted > 0).map(|values| primitive(values.transpose())),
+            coefficients: coefficients.filter(|_| wanted > 0).map(|values| primitive(own(values).transpose())),
         };
-        let (centres, widths) = (primitive(self.centres.val()), primitive(self.log_widths.val().exp()));
-        let (shape, weights) = (Shape { centres, widths }, self.weights.val());
+        let widths = primitive(own(self.log_widths.val()).exp());
+        let (shape, weights) = (Shape { centres: primitive(own(self.centres.val())), widths }, own(self.weights.val()));
         let output = |k: usize| primitive(weights.clone().slice([k..k + 1, 0..m]).reshape([m]));
         (0..weights.dims()[0]).map(|k| each(&rows, &shape, output(k))).collect()
     }

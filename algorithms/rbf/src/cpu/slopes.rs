@@ -103,12 +103,11 @@ fn one<E: Real, I: Isa, F: Form, const D: usize>(
         let phi = factor * E::exp2_negative::<I>(exponent * r2);
         let [by_centre, _] = F::slopes::<E, I, D>(&point, inverse * r2, along, square);
         let pull = phi * by_centre;
-        for axis in 0..D {
-            let mut own = E::fma::<I>(pull, delta[axis], sums[axis][l]);
+        for (axis, sum) in sums.iter_mut().enumerate() {
+            sum[l] = E::fma::<I>(pull, delta[axis], sum[l]);
             if F::GENERAL {
-                own = E::fma::<I>(phi * square, point.beta[axis], own);
+                sum[l] = E::fma::<I>(phi * square, point.beta[axis], sum[l]);
             }
-            sums[axis][l] = own;
         }
     }
 }

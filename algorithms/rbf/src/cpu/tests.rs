@@ -218,6 +218,8 @@ fn speed_of<E: Real>(float: &str) {
                     matrix(level, &rows, &shape, &numbers.weights, &mut a, &mut r);
                 });
                 say("residual", &mut || residual(level, &rows, &shape, &numbers.weights, &mut r));
+                let mut x = vec![E::ZERO; 2 * n];
+                say("slopes", &mut || slopes(level, &rows, &shape, &numbers.weights, &mut x));
                 say("transposed", &mut || transposed(level, &rows, &shape, &numbers.target, &mut q));
                 say("normal", &mut || normal(level, &rows, &shape, None, &numbers.weights, &mut q));
                 say("normal, stored", &mut || normal(level, &rows, &shape, Some(&a), &numbers.weights, &mut q));

@@ -3,6 +3,7 @@
 use std::any::Any;
 
 use burn::tensor::backend::Backend;
+use burn_autodiff::{Autodiff, checkpoint::strategy::CheckpointStrategy};
 use burn_cubecl::{BoolElement, CubeBackend, CubeRuntime, FloatElement, IntElement};
 use burn_fusion::{Fusion, FusionBackend};
 use burn_ndarray::{FloatNdArrayElement, IntNdArrayElement, NdArray, NdArrayTensor, QuantElement, SharedArray};
@@ -151,6 +152,12 @@ where
 }
 
 impl<B: FusionBackend + Limited> Limited for Fusion<B> {
+    fn limits(device: &Self::Device) -> Limits {
+        B::limits(device)
+    }
+}
+
+impl<B: Limited, C: CheckpointStrategy> Limited for Autodiff<B, C> {
     fn limits(device: &Self::Device) -> Limits {
         B::limits(device)
     }

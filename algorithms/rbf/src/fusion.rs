@@ -150,6 +150,18 @@ impl<B: FusionBackend + RbfOps> RbfOps for Fusion<B> {
         })
     }
 
+    fn rbf_slopes(rows: &Rows<Self>, shape: &Shape<Self>, weights: FloatTensor<Self>) -> FloatTensor<Self> {
+        let (dims, dtype) = (Dims::new([shape.centres.shape()[0], rows.target.shape()[0]]), weights.dtype());
+        let mut inputs = parts::<B>(shape);
+        let outline = Outline::of::<B>(rows, &mut inputs);
+        inputs.push(weights);
+        register::<B, _>("rbf_slopes", inputs, dims, dtype, move |ir, handles| {
+            let mut inputs = Inputs::<B>::new(&ir.inputs, handles);
+            let (shape, rows, weights) = (inputs.shape(), outline.rows(&mut inputs), inputs.next());
+            handles.register_float_tensor::<B>(&ir.outputs[0].id, B::rbf_slopes(&rows, &shape, weights));
+        })
+    }
+
     fn rbf_descend(
         aim: &Aim<Self>,
         shape: Shape<Self>,

@@ -150,6 +150,18 @@ where
         })
     }
 
+    fn rbf_slopes(rows: &Rows<Self>, shape: &Shape<Self>, weights: FloatTensor<Self>) -> FloatTensor<Self> {
+        let Some(d) = space(shape) else { return tensor_ops::slopes::<Self>(rows, shape, weights) };
+        let [n] = dims(&rows.target);
+        by_float!(shape.widths, F => {
+            let (mut slopes, weights) = (vec![0.0; d * n], F::dense(weights));
+            with::<F, _, _>(rows, shape, |rows, shape| {
+                cpu::slopes(cpu::level(), rows, shape, slice(&weights), &mut slopes);
+            });
+            F::tensor(slopes, &[d, n])
+        })
+    }
+
     fn rbf_descend(
         aim: &Aim<Self>,
         shape: Shape<Self>,

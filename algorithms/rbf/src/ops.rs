@@ -5,6 +5,7 @@
 //! | `NdArray` | `cpu`: rayon and SIMD over slices |
 //! | `CubeBackend` (CUDA, wgpu, ROCm) | `kernel`: CubeCL |
 //! | `Fusion<B>` | `fusion`: queued, then `B`'s |
+//! | `Autodiff<B>` | `autodiff`: `B`'s, with a backward of `B`'s operations where the layer needs one |
 //! | any other | the default bodies: tensor operations, block by block |
 //!
 //! Shapes: n conditions, m neurons, d dimensions of space (2 or 3). Points and centres are *dimension-major*, `[d, n]`
@@ -41,6 +42,21 @@ pub struct Form {
     pub gradient: bool,
     /// γ.
     pub value: Term,
+}
+
+impl Form {
+    /// u.
+    pub const VALUE: Self = Self { laplacian: Term::Zero, gradient: false, value: Term::One };
+    /// Δu.
+    pub const LAPLACIAN: Self = Self { laplacian: Term::One, gradient: false, value: Term::Zero };
+    /// β·∇u.
+    pub const DRIFT: Self = Self { laplacian: Term::Zero, gradient: true, value: Term::Zero };
+
+    /// Coefficients a condition in `dims` dimensions.
+    pub fn coefficients(self, dims: usize) -> usize {
+        let each = |term| usize::from(term == Term::Each);
+        each(self.laplacian) + if self.gradient { dims } else { 0 } + each(self.value)
+    }
 }
 
 /// Conditions on a device.
@@ -121,6 +137,11 @@ pub trait RbfOps: Limited {
         values: FloatTensor<Self>,
     ) -> FloatTensor<Self> {
         tensor_ops::gradient::<Self>(rows, shape, weights, values)
+    }
+
+    /// ∂(Lu)/∂x = Σ_k w_k·∂(Lφ_k)/∂x at the points `[d, n]`, the coefficients as they are: ∇u for the form u.
+    fn rbf_slopes(rows: &Rows<Self>, shape: &Shape<Self>, weights: FloatTensor<Self>) -> FloatTensor<Self> {
+        tensor_ops::slopes::<Self>(rows, shape, weights)
     }
 
     /// Step 3 of the training: `steps` gradient steps on c and q = ln a with w fixed, c ← c − η·∂I/∂c and

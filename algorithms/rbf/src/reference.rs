@@ -118,6 +118,19 @@ pub fn shape_gradient(
     (by_centres, by_widths)
 }
 
+/// Σₖ wₖ ∂(Lᵢφₖ)/∂x at xᵢ, row-major n × dims, the coefficients as they are: by x is against by c.
+pub fn slopes(conditions: &Conditions, centres: &[f64], widths: &[f64], weights: &[f64]) -> Vec<f64> {
+    let mut slopes = vec![0.0; conditions.points.len()];
+    for (i, slope) in slopes.chunks_mut(conditions.dims).enumerate() {
+        let (functional, x) = (Functional::at(conditions, i), conditions.point(i));
+        for ((centre, &width), w) in centres.chunks(conditions.dims).zip(widths).zip(weights) {
+            let by_centre = functional.by_centre(x, centre, width);
+            slope.iter_mut().zip(by_centre).for_each(|(sum, by_centre)| *sum -= w * by_centre);
+        }
+    }
+    slopes
+}
+
 /// What the two kinds of rows count: 1/N and λ/K.
 fn shares(system: &System) -> [(&Conditions, f64); 2] {
     let share = |conditions: &Conditions, factor: f64| factor / conditions.len().max(1) as f64;

@@ -26,7 +26,7 @@ pub(crate) fn strategy(extent: &Extent) -> Strategy {
     Strategy { descend: Way::TensorOperations, conjugate: Way::TensorOperations, scratch }
 }
 
-fn primitive<B: Backend, const D: usize>(tensor: Tensor<B, D>) -> FloatTensor<B> {
+pub(crate) fn primitive<B: Backend, const D: usize>(tensor: Tensor<B, D>) -> FloatTensor<B> {
     tensor.into_primitive().tensor()
 }
 
@@ -132,16 +132,31 @@ impl<B: Limited> Block<B> {
         self.bracket(2.0 * self.dims()).map_or_else(|| self.phi.zeros_like(), |bracket| self.phi.clone() * bracket)
     }
 
+    /// ∂(Lφ)/∂c over 2φ/a², by coordinate; none where it is 0.
+    fn pulls(&self) -> Vec<Option<Tensor<B, 2>>> {
+        let bracket = self.bracket(2.0 * self.dims() + 4.0);
+        let pull = |(k, delta): (usize, &Tensor<B, 2>)| {
+            sum([
+                bracket.clone().map(|bracket| bracket * delta.clone()),
+                self.beta.get(k).map(|beta| self.phi.ones_like() * beta.clone()),
+            ])
+        };
+        self.across.iter().enumerate().map(pull).collect()
+    }
+
+    /// Σ_k w_k·∂(Lφ_k)/∂x `[r, d]` for w `[1, m]`.
+    fn point_slopes(&self, weights: &Tensor<B, 2>) -> Tensor<B, 2> {
+        let factor = self.phi.clone() * (weights.clone() * self.over.clone()).mul_scalar(-2.0);
+        let none = || zeros([factor.dims()[0], 1], &factor);
+        let columns = self.pulls().into_iter();
+        Tensor::cat(columns.map(|pull| pull.map_or_else(none, |pull| (factor.clone() * pull).sum_dim(1))).collect(), 1)
+    }
+
     /// Σ_i v_i·∂(Lφ_k)/∂(c_k, a_k) `[d + 1, m]` for v `[r, 1]`; `widths` are `[1, m]`.
     fn slopes(&self, values: Tensor<B, 2>, widths: &Tensor<B, 2>) -> Tensor<B, 2> {
         let (d, phi, s) = (self.dims(), self.phi.clone() * values, &self.ratio);
         let none = || zeros([1, widths.dims()[1]], widths);
-        let bracket = self.bracket(2.0 * d + 4.0);
-        let by_centre = self.across.iter().enumerate().map(|(k, delta)| {
-            let inner = sum([
-                bracket.clone().map(|bracket| bracket * delta.clone()),
-                self.beta.get(k).map(|beta| phi.ones_like() * beta.clone()),
-            ]);
+        let by_centre = self.pulls().into_iter().map(|inner| {
             inner.map_or_else(none, |inner| (phi.clone() * inner).sum_dim(0).mul_scalar(2.0) * self.over.clone())
         });
         let mut rows: Vec<_> = by_centre.collect();
@@ -268,6 +283,14 @@ pub(crate) fn gradient<B: Limited>(
         Block::new(rows, shape, range).slopes(values, &widths)
     });
     primitive(all * weights)
+}
+
+pub(crate) fn slopes<B: Limited>(rows: &Rows<B>, shape: &Shape<B>, weights: FloatTensor<B>) -> FloatTensor<B> {
+    let (n, m) = counts(rows, shape);
+    let weights = float::<B, 1>(weights).reshape([1, m]);
+    let d = float::<B, 2>(shape.centres.clone()).dims()[0];
+    let parts: Vec<_> = blocks(n, m).map(|range| Block::new(rows, shape, range).point_slopes(&weights)).collect();
+    primitive(if parts.is_empty() { zeros([d, 0], &weights) } else { Tensor::cat(parts, 0).transpose() })
 }
 
 /// The kinds of conditions that there are, with what each condition of them counts: 1/N or λ/K.

@@ -275,6 +275,20 @@ impl Known {
         }
         gradient
     }
+
+    /// Σ_k w_k·∂(Lφ_k)/∂x `[d, n]`.
+    pub fn slopes(&self, weights: &[f64]) -> Wanted {
+        let d1 = self.slopes.len().checked_div(self.elements.len()).unwrap_or(0);
+        let (w, mut slopes) = (Wanted::exact(weights), Wanted::default());
+        for axis in 0..d1.saturating_sub(1) {
+            for row in self.slopes.chunks(self.m * d1) {
+                let terms = row.iter().skip(axis).step_by(d1).zip(w.values.iter().zip(&w.errors));
+                let (value, error) = total(terms, self.m, self.u);
+                slopes.push((-value, error + 2.0 * self.u * value.abs()));
+            }
+        }
+        slopes
+    }
 }
 
 /// Σ element·factor of `count` terms in any order.

@@ -84,6 +84,7 @@ pub struct Suite<B: RbfOps> {
     transposed: fn(&Rows<B>, &Shape<B>, FloatTensor<B>) -> FloatTensor<B>,
     normal: fn(&Rows<B>, &Shape<B>, Option<FloatTensor<B>>, FloatTensor<B>) -> FloatTensor<B>,
     gradient: fn(&Rows<B>, &Shape<B>, FloatTensor<B>, FloatTensor<B>) -> FloatTensor<B>,
+    slopes: fn(&Rows<B>, &Shape<B>, FloatTensor<B>) -> FloatTensor<B>,
     descend: fn(&Aim<B>, Shape<B>, FloatTensor<B>, [f64; 2], usize) -> (Shape<B>, FloatTensor<B>),
     conjugate: fn(&Aim<B>, &Shape<B>, FloatTensor<B>, usize) -> Tensors<B>,
 }
@@ -98,6 +99,7 @@ impl<B: RbfOps> Suite<B> {
             transposed: B::rbf_transposed,
             normal: B::rbf_normal,
             gradient: B::rbf_gradient,
+            slopes: B::rbf_slopes,
             descend: B::rbf_descend,
             conjugate: B::rbf_conjugate,
         }
@@ -112,6 +114,7 @@ impl<B: RbfOps> Suite<B> {
             transposed: tensor_ops::transposed::<B>,
             normal: tensor_ops::normal::<B>,
             gradient: tensor_ops::gradient::<B>,
+            slopes: tensor_ops::slopes::<B>,
             descend: tensor_ops::descend::<B>,
             conjugate: tensor_ops::conjugate::<B>,
         }
@@ -139,6 +142,7 @@ pub fn cases<B: RbfOps>(_device: &B::Device) -> Vec<Case<B>> {
         add(format!("transposed, {}", kind.name()), Box::new(move |p| p.check_transposed(kind)));
         add(format!("normal, {}", kind.name()), Box::new(move |p| p.check_normal(kind)));
         add(format!("gradient, {}", kind.name()), Box::new(move |p| p.check_gradient(kind)));
+        add(format!("slopes, {}", kind.name()), Box::new(move |p| p.check_slopes(kind)));
     }
     add("normal, stored".into(), Box::new(Problem::check_stored));
     for (inside, edge) in [(Kind::Laplacian, Kind::Value), (Kind::All, Kind::Robin)] {
@@ -229,5 +233,12 @@ impl<B: RbfOps> Problem<B> {
             wanted = Wanted::zeros((d + 1) * m);
         }
         self.twice("", run, [d + 1, m], &wanted)
+    }
+
+    fn check_slopes(&self, kind: Kind) -> Result<(), String> {
+        let Size { n, d, .. } = self.inputs.size;
+        let (known, (rows, shape)) = (self.known(kind, true), self.given(kind));
+        let run = || (self.suite.slopes)(&rows, &shape, self.float1(&self.inputs.weights));
+        self.twice("", run, [d, n], &known.slopes(&self.inputs.weights))
     }
 }

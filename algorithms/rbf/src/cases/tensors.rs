@@ -17,7 +17,7 @@ impl<B: RbfOps> Problem<B> {
     /// Leaves nonsense in freed memory, so that a kernel that does not write is found out.
     pub(super) fn poison(&self) {
         let Size { n, m, d, .. } = self.inputs.size;
-        for count in [n * m, (d + 1) * m, n, m, m] {
+        for count in [n * m, (d + 1) * m, d * n, n, m, m] {
             // −1 is not a number as a float.
             let nonsense = TensorData::new(vec![-1; count.max(1)], [count.max(1)]);
             let _ = Tensor::<B, 1, Int>::from_data(nonsense, (&self.device, DType::I32)).into_data();

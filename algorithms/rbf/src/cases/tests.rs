@@ -111,6 +111,12 @@ fn faults() -> Vec<Fault> {
         fault!("w forgotten", gradient, "gradient", |rows, shape, w, v| {
             tensor_ops::gradient::<F32>(rows, shape, changed::<1>(&w, |w| w.ones_like()), v)
         }),
+        fault!("by c, not by x", slopes, "slopes", |rows, shape, w| {
+            changed::<2>(&tensor_ops::slopes::<F32>(rows, shape, w), Tensor::neg)
+        }),
+        fault!("axes exchanged", slopes, "slopes", |rows, shape, w| {
+            changed::<2>(&tensor_ops::slopes::<F32>(rows, shape, w), |slopes| slopes.flip([0]))
+        }),
         fault!("a step too many", descend, "descend", |aim, shape, w, rates, steps| {
             let (_, history) = tensor_ops::descend::<F32>(aim, shape.clone(), w.clone(), rates, steps);
             (tensor_ops::descend::<F32>(aim, shape, w, rates, steps + 1).0, history)
@@ -177,9 +183,10 @@ fn one_of_many_is_missed() {
     let suite = || Suite {
         transposed: |rows, shape, v| tensor_ops::transposed::<F32>(rows, shape, changed(&v, without_last)),
         residual: |rows, shape, w| tensor_ops::residual::<F32>(rows, shape, changed(&w, without_last)),
+        slopes: |rows, shape, w| tensor_ops::slopes::<F32>(rows, shape, changed(&w, without_last)),
         ..Suite::<F32>::tensor_operations()
     };
-    for prefix in ["transposed", "residual"] {
+    for prefix in ["transposed", "residual", "slopes"] {
         for result in run(suite, prefix, &[7, 64, 65, 100, 128], 7) {
             assert!(result.is_err(), "not found: {prefix}");
         }
@@ -217,6 +224,7 @@ fn ten_tolerances_are_too_much() {
         transposed: |rows, shape, v| nudged::<1>(tensor_ops::transposed::<F32>(rows, shape, v)),
         normal: |rows, shape, matrix, p| nudged::<1>(tensor_ops::normal::<F32>(rows, shape, matrix, p)),
         gradient: |rows, shape, w, v| nudged::<2>(tensor_ops::gradient::<F32>(rows, shape, w, v)),
+        slopes: |rows, shape, w| nudged::<2>(tensor_ops::slopes::<F32>(rows, shape, w)),
         ..Suite::tensor_operations()
     };
     for size in shapes().into_iter().filter(|size| [16, 33, 64].contains(&size.m)) {
@@ -224,12 +232,13 @@ fn ten_tolerances_are_too_much() {
             let p = Problem::new(suite(), &Default::default(), size, 3);
             let known = p.known(kind, true);
             let Inputs { weights, values, vector, .. } = &p.inputs;
-            let checks: [(&str, Run, Wanted); 5] = [
+            let checks: [(&str, Run, Wanted); 6] = [
                 ("matrix", &|| p.check_matrix(kind), known.matrix()),
                 ("residual", &|| p.check_residual(kind), p.wanted_residual(kind, &known)),
                 ("transposed", &|| p.check_transposed(kind), known.turned(&Wanted::exact(values))),
                 ("normal", &|| p.check_normal(kind), known.turned(&known.times(&Wanted::exact(vector)))),
                 ("gradient", &|| p.check_gradient(kind), known.gradient(weights, &Wanted::exact(values))),
+                ("slopes", &|| p.check_slopes(kind), known.slopes(weights)),
             ];
             for (what, check, wanted) in checks {
                 let last = wanted.values.len() - 1;

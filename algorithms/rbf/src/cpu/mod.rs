@@ -6,7 +6,7 @@
 //!
 //! | file | side by side | one after the other |
 //! |---|---|---|
-//! | `residual` | conditions | neurons |
+//! | `residual`, `slopes` | conditions | neurons |
 //! | `rows`, `columns` | neurons | conditions |
 
 mod columns;
@@ -16,6 +16,7 @@ mod form;
 mod pack;
 mod residual;
 mod rows;
+mod slopes;
 mod split;
 mod stored;
 mod sums;
@@ -27,6 +28,7 @@ pub use descend::{Aim, descend};
 pub use pack::{Rows, Shape};
 pub use residual::residual;
 pub use rows::matrix;
+pub use slopes::slopes;
 pub use sums::{gradient, normal, transposed};
 
 use firebox_backends::cpu::{BLOCK, Level};

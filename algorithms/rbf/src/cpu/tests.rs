@@ -100,10 +100,11 @@ impl<E: Real> Numbers<E> {
         residual(level, &rows, &shape, &self.weights, &mut s);
         transposed(level, &rows, &shape, &self.target, &mut t);
         normal(level, &rows, &shape, None, &self.weights, &mut q);
-        let (mut stored, mut g) = (of(m), of((self.d + 1) * m));
+        let (mut stored, mut g, mut x) = (of(m), of((self.d + 1) * m), of(self.d * n));
         normal(level, &rows, &shape, Some(&a), &self.weights, &mut stored);
         gradient(level, &rows, &shape, &self.weights, &self.target, &mut g);
-        vec![a, r, s, t, q, stored, g]
+        slopes(level, &rows, &shape, &self.weights, &mut x);
+        vec![a, r, s, t, q, stored, g, x]
     }
 }
 
@@ -217,6 +218,8 @@ fn speed_of<E: Real>(float: &str) {
                     matrix(level, &rows, &shape, &numbers.weights, &mut a, &mut r);
                 });
                 say("residual", &mut || residual(level, &rows, &shape, &numbers.weights, &mut r));
+                let mut x = vec![E::ZERO; 2 * n];
+                say("slopes", &mut || slopes(level, &rows, &shape, &numbers.weights, &mut x));
                 say("transposed", &mut || transposed(level, &rows, &shape, &numbers.target, &mut q));
                 say("normal", &mut || normal(level, &rows, &shape, None, &numbers.weights, &mut q));
                 say("normal, stored", &mut || normal(level, &rows, &shape, Some(&a), &numbers.weights, &mut q));

@@ -8,6 +8,7 @@ mod functional;
 mod input;
 mod normal;
 mod residual;
+mod slopes;
 mod small;
 mod strategy;
 
@@ -100,6 +101,11 @@ where
         let conditions = Conditions::new(rows, &neurons);
         column_sums::<R, F>(Sums::Slopes, &conditions, &neurons, &weights, values, &out);
         out
+    }
+
+    fn rbf_slopes(rows: &Rows<Self>, shape: &Shape<Self>, weights: FloatTensor<Self>) -> FloatTensor<Self> {
+        let neurons = Neurons::new(shape);
+        slopes::slopes::<R, F>(&Conditions::new(rows, &neurons), &neurons, &launch::dense(weights))
     }
 
     fn rbf_descend(

@@ -16,11 +16,11 @@ use super::{
 };
 
 /// Units of a row.
-const WIDTH: u32 = 32;
+pub(super) const WIDTH: u32 = 32;
 /// Rows of units in a cube.
-const HEIGHT: u32 = 8;
+pub(super) const HEIGHT: u32 = 8;
 /// Neurons of a tile.
-const TILE: u32 = 512;
+pub(super) const TILE: u32 = 512;
 
 /// What a launch computes; known when the kernel is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -133,7 +133,7 @@ fn sum_rows<F: Float + CubeElement>(
 
 /// How many conditions a row of units shares. Several share every neuron read; below that many in flight, more rows of
 /// units matter more.
-fn shared_rows<R: CubeRuntime>(client: &ComputeClient<R>, n: usize, law: Law) -> u32 {
+pub(super) fn shared_rows<R: CubeRuntime>(client: &ComputeClient<R>, n: usize, law: Law) -> u32 {
     let in_flight = client.properties().hardware.num_streaming_multiprocessors.map_or(256, |sm| sm * 16);
     let most = if law.count() == 0 { 8 } else { 4 };
     if n as u64 >= u64::from(in_flight * most) { most } else { 1 }

@@ -196,6 +196,57 @@ fn streams_are_kept_apart() {
     assert_eq!(program.files(), ["line.csv"]);
 }
 
+/// The paper's problem, as it is asked for by the specification.
+const SINE: &str = "--problem poisson-sine --penalty 100";
+const PAPER: &str =
+    "--neurons 64 --points 448 --boundary-points 76 --weights cg --shape gd --cycles 200 --precision f32";
+
+/// The relative L2 error of `firebox rbf` with `args`.
+fn solved(program: &Program, args: &str) -> f64 {
+    program.run(&format!("rbf {args} --report r.json -o u.csv")).succeed();
+    let report: serde_json::Value = serde_json::from_slice(&program.read("r.json")).unwrap();
+    report["result"]["relative_l2"].as_f64().unwrap()
+}
+
+#[test]
+fn differential_equations_are_solved_as_well_as_specified() {
+    let program = program();
+    for (args, most) in [
+        (format!("{SINE} {PAPER}"), 2e-2),
+        (format!("{SINE} --neurons 64 --points 448 --boundary-points 76 --weights qr --precision f64"), 5e-6),
+        (format!("{SINE} --neurons 196 --points 900 --boundary-points 140 --weights qr --precision f64"), 2e-7),
+        (
+            "--problem peak --neurons 25 --points 1000 --boundary-points 160 --penalty 100 --weights qr --shape lm \
+             --precision f64"
+                .into(),
+            1e-8,
+        ),
+    ] {
+        for seed in 0..3 {
+            let error = solved(&program, &format!("{args} --backend ndarray --seed {seed}"));
+            assert!(error <= most, "{args}, seed {seed}: {error:e}");
+        }
+    }
+}
+
+#[test]
+fn the_papers_loop_is_as_good_on_every_backend() {
+    let program = program();
+    for backend in program.backends(&BACKENDS) {
+        let error = solved(&program, &format!("{SINE} {PAPER} --backend {backend}"));
+        assert!(error <= 2e-2, "{backend}: {error:e}");
+        let report: serde_json::Value = serde_json::from_slice(&program.read("r.json")).unwrap();
+        let accepted = report["result"]["accepted"].as_f64().unwrap();
+        assert!(accepted >= 0.95, "{backend}: the objective fell in {accepted} of the phases of gradient steps");
+    }
+    // Products on the device in f64.
+    for backend in program.backends(&["ndarray", "cuda"]) {
+        let points = "--neurons 64 --points 4000 --boundary-points 400 --weights lsqr --precision f64";
+        let error = solved(&program, &format!("{SINE} {points} --backend {backend}"));
+        assert!(error <= 5e-6, "{backend}: {error:e}");
+    }
+}
+
 #[test]
 fn the_programs_own_commands_work() {
     let program = program();

@@ -131,6 +131,69 @@ fn bad_arguments_are_refused() {
     }
 }
 
+/// A problem of its own, with something in it replaced by something else.
+fn problem(from: &str, to: &str) -> String {
+    const SQUARE: &str = "[domain]\ntype = \"box\"\nlow = [0, 0]\nhigh = [\"pi\", \"pi\"]\n[equation]\nlaplacian = 1\n\
+                          rhs = \"sin(x)*sin(y)\"\n[[boundary]]\ncondition = \"dirichlet\"\nvalue = 0\n";
+    assert!(SQUARE.contains(from), "{from}");
+    SQUARE.replace(from, to)
+}
+
+#[test]
+fn bad_problems_are_refused_with_their_place() {
+    let program = program();
+    let polygon = "type = \"polygon\"\ncorners = [[0, 0], [1, 1], [1, 0], [0, 1]]";
+    let empty = "type = \"difference\"\nparts = [{type = \"disc\", centre = [0, 0], radius = 1}, \
+                 {type = \"box\", low = [-2, -2], high = [2, 2]}]";
+    let square = "type = \"box\"\nlow = [0, 0]\nhigh = [\"pi\", \"pi\"]";
+    for (name, from, to) in [
+        ("good.toml", "", ""),
+        ("expression.toml", "sin(x)*sin(y)", "sin(x)*"),
+        ("variable.toml", "sin(x)*sin(y)", "sin(x)*t"),
+        ("crossing.toml", square, polygon),
+        ("empty.toml", square, empty),
+        ("key.toml", "laplacian = 1", "laplacean = 1"),
+        ("nothing.toml", "laplacian = 1", "laplacian = 0"),
+        ("open.toml", "value = 0", "value = ["),
+    ] {
+        program.write(name, problem(from, to));
+    }
+    let before = program.files();
+    for (args, says) in [
+        ("--problem missing.toml", "cannot read missing.toml"),
+        ("--problem poisson", "'poisson'"),
+        ("--problem expression.toml", "expression.toml, line 7, column 15: something is missing at the end"),
+        ("--problem variable.toml", "variable.toml, line 7, column 15: unknown name 't'"),
+        ("--problem crossing.toml", "a polygon crosses or touches itself: edge 1 from"),
+        ("--problem empty.toml", "the domain is empty"),
+        ("--problem key.toml", "key.toml, line 6, column 1: unknown field `laplacean`"),
+        ("--problem nothing.toml", "the equation asks nothing of u"),
+        ("--problem open.toml", "open.toml, line 10"),
+        ("--problem good.toml --neurons 0", "neurons = 0: "),
+        ("--problem good.toml --width -1", "width = -1: "),
+        ("--problem good.toml --penalty -1", "penalty = -1: "),
+        ("--problem good.toml --penalty nan", "penalty = NaN: "),
+        (
+            "--problem good.toml --weights qr --points 20 --boundary-points 8",
+            "neurons = 64: least squares need as many control points as neurons or more, and there are 28; take more",
+        ),
+        ("--problem good.toml --weights lsqr --precision f32", "weights = lsqr: "),
+        ("--problem good.toml --weights cg --shape lm", "shape = lm: "),
+        ("--problem good.toml --steps 3", "steps = 3: is for --shape gd"),
+        ("--problem good.toml --iterations 3", "iterations = 3: "),
+        ("--problem good.toml --weights cg --penalty 1e60", "penalty = 1"),
+        ("--problem good.toml --grid 1", "grid = 1: "),
+        ("--problem good.toml --error-plot e.png", "--error-plot needs the exact solution"),
+        ("--problem good.toml --vtk u.obj", "u.obj"),
+        ("--problem good.toml --network net.txt", "net.txt"),
+        ("--problem good.toml --evaluate good.toml", "--evaluate-output"),
+    ] {
+        let args = format!("rbf {args} --backend ndarray -o out.csv --plot p.svg --report r.json");
+        program.run(&args).refuse(says);
+        assert_eq!(program.files(), before, "{args}");
+    }
+}
+
 #[test]
 fn devices_that_cannot_are_refused() {
     let program = program();

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use firebox_core::{Context, Error, Precision, Result, data::atomic, error::Place};
+use firebox_core::{Context, Error, Observer, Precision, Result, data::atomic, error::Place};
 use serde::{Deserialize, Serialize};
 
 use crate::{Problem, RbfOps, System, config::RbfConfig, state::State};
@@ -17,7 +17,7 @@ pub struct Checkpoints {
     /// Seconds between two writes.
     pub every: f64,
     /// A state to go on from. Its problem, configuration, seed and precision must be the run's; the limits (cycles, time,
-    /// tolerance) may differ.
+    /// tolerance) may differ, and so may the backend, with a notice, for it goes on to the same bits on its own only.
     pub resume: Option<PathBuf>,
 }
 
@@ -37,6 +37,8 @@ pub(crate) struct Header {
     config: RbfConfig,
     seed: u64,
     precision: Precision,
+    /// Others go on as well, but not to the same bits.
+    backend: String,
 }
 
 impl Header {
@@ -49,7 +51,14 @@ impl Header {
             ..config.clone()
         };
         let problem = format!("{} {}", problem.name(), fingerprint(first));
-        Self { format: FORMAT.into(), problem, config, seed: context.seed, precision: context.precision }
+        Self {
+            format: FORMAT.into(),
+            problem,
+            config,
+            seed: context.seed,
+            precision: context.precision,
+            backend: B::name(&context.device),
+        }
     }
 }
 
@@ -88,7 +97,12 @@ pub(crate) fn write(path: &Path, header: &Header, state: &State) -> Result<()> {
 }
 
 /// The state in a file, for a run that belongs to `ours`.
-pub(crate) fn read(path: &Path, ours: &Header, dims: usize, neurons: usize) -> Result<State> {
+pub(crate) fn read(
+    path: &Path,
+    ours: &Header,
+    (dims, neurons): (usize, usize),
+    observer: &dyn Observer,
+) -> Result<State> {
     let refuse = |what: String, help: &str| Error::input_at(Place::file(path), what, help);
     let text = std::fs::read(path).map_err(|source| Error::Io { action: "read", path: path.into(), source })?;
     let incoming: Incoming = serde_json::from_slice(&text).map_err(|error| {
@@ -109,6 +123,13 @@ pub(crate) fn read(path: &Path, ours: &Header, dims: usize, neurons: usize) -> R
     if !state.fits(dims, neurons, &theirs.config) {
         let what = "its state does not belong to its header".into();
         return Err(refuse(what, "give the file as --checkpoint wrote it"));
+    }
+    if theirs.backend != ours.backend {
+        let text = format!(
+            "the state is of backend {}: the run goes on, but not to the bits that it had there",
+            theirs.backend
+        );
+        observer.notice(&text);
     }
     Ok(state)
 }

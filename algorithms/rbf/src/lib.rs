@@ -38,6 +38,7 @@ mod run;
 #[cfg(test)]
 mod samples;
 mod saved;
+mod serial;
 mod state;
 pub mod strategy;
 mod subset;

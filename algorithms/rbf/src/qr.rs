@@ -10,6 +10,7 @@ use crate::{
     assemble::{Weighted, columns, residual},
     conditions::root_mean,
     householder::Qr,
+    serial::{Svd, pivoted_diagonal},
     triangular::Triangle,
 };
 
@@ -115,14 +116,13 @@ impl Solver {
 
     /// Of R's singular values those above `share` of the largest, the shortest solution.
     fn shortest(&self, image: &[f64], share: f64) -> Result<(Vec<f64>, usize)> {
-        let svd = self.triangle.matrix().svd();
-        let svd = svd.map_err(|error| failed(&format!("no singular values: {error:?}")))?;
-        let (values, m) = (svd.S().column_vector(), image.len());
+        let Svd { left, values, right } = Svd::new(self.triangle.matrix())?;
+        let m = image.len();
         let mut solution = vec![0.0; m];
         let kept = (0..m).take_while(|&k| values[k] > share * values[0] && values[k] > 0.0).count();
         for k in 0..kept {
-            let factor = (0..m).map(|i| svd.U()[(i, k)] * image[i]).sum::<f64>() / values[k];
-            (0..m).for_each(|i| solution[i] += factor * svd.V()[(i, k)]);
+            let factor = (0..m).map(|i| left[(i, k)] * image[i]).sum::<f64>() / values[k];
+            (0..m).for_each(|i| solution[i] += factor * right[(i, k)]);
         }
         Ok((solution, m - kept))
     }
@@ -160,9 +160,8 @@ impl Solver {
         if 3.0 * m as f64 * condition * share < 1.0 {
             return m;
         }
-        let pivoted = self.triangle.matrix().col_piv_qr();
-        let diagonal = |k: usize| pivoted.R()[(k, k)].abs();
-        (0..m).take_while(|&k| diagonal(k) > share * diagonal(0)).count()
+        let diagonal = pivoted_diagonal(self.triangle.matrix().clone());
+        diagonal.iter().take_while(|&&element| element > share * diagonal[0]).count()
     }
 }
 
@@ -311,6 +310,27 @@ mod tests {
         let network = RbfNetwork::new(2, centres, widths, fit.weights).unwrap();
         let error = samples::error(&network, PI, samples::sine_exact);
         assert!(error < 2e-7, "{error}");
+    }
+
+    #[test]
+    fn bits_do_not_depend_on_the_number_of_threads() {
+        let system = samples::poisson_sine(900, 140, 0);
+        let (centres, widths) = samples::grid(14, PI, 0.35, 8.0);
+        let peak = samples::peak(1000, 160, 0);
+        let (start, wide) = samples::grid(5, 1.0, 0.0, 0.7);
+        let with = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| {
+                let mut lm = crate::Lm::new(&peak, start.clone(), &wide).unwrap();
+                (0..3).for_each(|_| drop(lm.advance(&peak)));
+                (
+                    fit(&system, &centres, &widths, Some(1e-13)).unwrap(),
+                    fit(&system, &centres, &widths, None).unwrap(),
+                    lm,
+                )
+            })
+        };
+        assert_eq!(with(1), with(3));
     }
 
     #[test]

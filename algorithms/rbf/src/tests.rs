@@ -1,9 +1,16 @@
 //! Trainings from end to end on NdArray.
 
-use std::{f64::consts::PI, path::Path};
+use std::{
+    f64::consts::PI,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use burn_ndarray::NdArray;
-use firebox_core::{Algorithm, Context, Error};
+use firebox_core::{Algorithm, Context, Error, Observer};
 
 use crate::{
     BoundaryRule, Checkpoints, Condition, Domain, Equation, Function, Problem, RbfConfig, RbfOps, Redraw, ShapeSolver,
@@ -116,6 +123,7 @@ fn lsqr_is_as_accurate_as_qr_and_needs_f64() {
     assert!(error(&trained) < 5e-6);
     let qr = run::<NdArray<f64>>(&config.clone().with_weights(Weights::Qr), "poisson-sine", 0);
     let norm = |it: &Trained| it.residual_interior.hypot(10.0 * it.residual_boundary);
+    // With the same digits of the solution; what is left of the residual at a condition of 1e16 is part rounding.
     assert!((norm(&trained) / norm(&qr) - 1.0).abs() < 0.1, "{} {}", norm(&trained), norm(&qr));
     let refused = config.init().unwrap().run(named("poisson-sine"), &context::<NdArray<f32>>(0)).unwrap_err();
     assert!(refused.to_string().starts_with("weights = lsqr: "), "{refused}");
@@ -125,11 +133,13 @@ fn lsqr_is_as_accurate_as_qr_and_needs_f64() {
 fn three_dimensions_are_solved() {
     let trained = run::<NdArray<f64>>(&RbfConfig::new(125), "poisson-cube", 0);
     println!("cube: {:.2e}", error(&trained));
-    assert!(error(&trained) < 5e-3);
+    // docs/rbf.md has 1.9e-3; twice that for other processors, of whose rounding a condition of 1e10 and more makes something.
+    assert!(error(&trained) < 4e-3);
     let paper = RbfConfig::new(64).with_weights(Weights::Cg).with_shape(ShapeSolver::Gd).with_cycles(Some(50));
     let trained = run::<NdArray<f32>>(&paper, "poisson-cube", 0);
     println!("cube, paper: {:.2e}", error(&trained));
-    assert!(error(&trained) < 0.5);
+    // Four neurons a side and 50 cycles come to 0.15; u = 0 is 1.
+    assert!(error(&trained) < 0.3);
 }
 
 #[test]
@@ -161,6 +171,50 @@ fn a_resumed_training_has_the_bits_of_one_that_was_not_stopped() {
         assert_eq!((at_once.history, at_once.condition), (resumed.history, resumed.condition));
         assert_eq!(std::fs::read(&whole).unwrap(), std::fs::read(&rest).unwrap());
     }
+}
+
+/// Wants a training stopped once it is at its third cycle.
+#[derive(Default)]
+struct Impatient(AtomicU64);
+
+impl Observer for Impatient {
+    fn progress(&self, phase: &str, done: u64, _: u64) {
+        if phase == "training" {
+            self.0.store(done, Ordering::Relaxed);
+        }
+    }
+
+    fn cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed) >= 3
+    }
+}
+
+fn stopped_and_resumed<B: RbfOps>(config: &RbfConfig, problem: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("state");
+    let with = |checkpoints, context: Context<B>| {
+        config.init().unwrap().with_checkpoints(checkpoints).run(named(problem), &context)
+    };
+    let whole = with(Checkpoints::default(), context(5)).unwrap();
+    let keep = Checkpoints { file: Some(file.clone()), ..Checkpoints::default() };
+    let stopped = with(keep, context(5).observer(Arc::new(Impatient::default())));
+    assert!(matches!(stopped, Err(Error::Cancelled)), "{stopped:?}");
+    let go_on = Checkpoints { resume: Some(file), ..Checkpoints::default() };
+    let resumed = with(go_on, context(5)).unwrap();
+    assert_eq!((&whole.network, &whole.history), (&resumed.network, &resumed.history));
+    assert_eq!((whole.falls, whole.accepted, whole.condition), (resumed.falls, resumed.accepted, resumed.condition));
+}
+
+#[test]
+fn a_training_that_was_stopped_on_its_way_goes_on_to_the_same_bits() {
+    let mixed = RbfConfig::new(36).with_shape(ShapeSolver::Gd).with_redraw(Redraw::Cycle).with_cycles(Some(6));
+    let paper = paper().with_cycles(Some(9));
+    stopped_and_resumed::<NdArray<f32>>(&paper, "poisson-sine");
+    stopped_and_resumed::<NdArray<f64>>(&paper, "helmholtz");
+    stopped_and_resumed::<NdArray<f64>>(&mixed.clone().with_weights(Weights::Qr), "poisson-disc");
+    stopped_and_resumed::<NdArray<f64>>(&mixed.with_weights(Weights::Lsqr), "poisson-sine");
+    let lm = RbfConfig::new(25).with_points(Some(1000)).with_boundary_points(Some(160)).with_shape(ShapeSolver::Lm);
+    stopped_and_resumed::<NdArray<f64>>(&lm, "peak");
 }
 
 #[test]
@@ -200,7 +254,7 @@ fn a_training_that_diverges_says_so() {
     assert!(error_of(&heavy).starts_with("penalty = 1"));
     let careful = run::<NdArray<f32>>(&paper().with_rate(Some(1e3)), "poisson-sine", 0);
     println!("{:.2e}", error(&careful));
-    assert!(error(&careful) < 0.1);
+    assert!(error(&careful) < 2e-2);
 }
 
 #[test]
@@ -242,6 +296,7 @@ fn the_example_of_a_problem_is_solved() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/problems/heated-plate.toml");
     let config = RbfConfig::new(400).with_width(Width::Spacings(4.0));
     let trained = config.init().unwrap().run(Problem::read(file).unwrap(), &context::<NdArray<f64>>(0)).unwrap();
-    println!("heated plate: {:.2e}", error(&trained));
-    assert!(error(&trained) < 1e-3);
+    println!("heated plate, {} neurons: {:.2e}", trained.network.len(), error(&trained));
+    // docs/rbf.md has 2.7e-4: ln r round the pipe asks for neurons that are narrower there. Twice that, as for the cube.
+    assert!(error(&trained) < 6e-4);
 }

@@ -176,7 +176,7 @@ impl<B: RbfOps> Algorithm<B> for Trainer {
         clock.lap("points_s");
         let header = Header::new(config, &problem, &first, context);
         let mut state = match &self.checkpoints.resume {
-            Some(path) => checkpoint::read(path, &header, dims, grid.len())?,
+            Some(path) => checkpoint::read(path, &header, (dims, grid.len()), &*context.observer)?,
             None => {
                 let ratio = self.ratio((settings.width, began), &first, &grid, &control.frame, context)?;
                 let width = control.frame.length(ratio * grid.spacing);

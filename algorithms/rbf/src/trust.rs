@@ -4,7 +4,7 @@
 use faer::Mat;
 use firebox_core::Result;
 
-use crate::qr::failed;
+use crate::serial::Svd;
 
 /// How near |p| has to come to Δ.
 const NEAR: f64 = 0.01;
@@ -32,13 +32,12 @@ pub(crate) struct Step {
 impl Model {
     /// Of a square J, such as R of a QR, and r.
     pub(crate) fn new(jacobian: &Mat<f64>, residual: &[f64]) -> Result<Self> {
-        let svd = jacobian.svd().map_err(|error| failed(&format!("no singular values: {error:?}")))?;
+        let Svd { left, mut values, right } = Svd::new(jacobian)?;
         let n = residual.len();
-        let value = |k: usize| svd.S().column_vector()[k];
-        let kept = (0..n).take_while(|&k| value(k) > f64::EPSILON * n as f64 * value(0)).count();
-        let image = |k: usize| svd.U().col(k).iter().zip(residual).map(|(u, r)| u * r).sum();
-        let (values, image) = ((0..kept).map(value).collect(), (0..kept).map(image).collect());
-        Ok(Self { values, image, vectors: svd.V().to_owned() })
+        let kept = (0..n).take_while(|&k| values[k] > f64::EPSILON * n as f64 * values[0]).count();
+        let image = |k: usize| left.col(k).iter().zip(residual).map(|(u, r)| u * r).sum();
+        values.truncate(kept);
+        Ok(Self { values, image: (0..kept).map(image).collect(), vectors: right })
     }
 
     /// ‖Jᵀr‖ over ‖J‖·‖r‖ of r's part in the range of J.

@@ -12,10 +12,11 @@ use super::{
     Problem,
     bounds::{Known, Rounding, Wanted},
     inputs::{Inputs, Kind},
-    tensors::{near, same, turned},
+    tensors::{near, same},
 };
 use crate::{
     Conditions,
+    device::turned,
     ops::{Aim, RbfOps},
 };
 
@@ -130,6 +131,15 @@ impl<B: RbfOps> Problem<B> {
 
     pub(super) fn check_conjugate(&self, inside: Kind, edge: Kind) -> Result<(), String> {
         self.aims(inside, edge).into_iter().try_for_each(|aim| self.check_iterations(aim))
+    }
+
+    /// Iterations after which results are compared.
+    #[cfg(test)]
+    pub(super) fn certain(&self, inside: Kind, edge: Kind) -> usize {
+        let Inputs { centres, widths, weights, .. } = &self.inputs;
+        let parts = self.parts([(inside, false), (edge, true)], centres, widths, &[], false);
+        let first = Conjugate::new(&parts, weights, self.rounding());
+        std::iter::successors(Some(first), |now| now.next(&parts)).take(STEPS + 1).count() - 1
     }
 
     fn check_iterations(&self, kinds: [(Kind, bool); 2]) -> Result<(), String> {

@@ -40,10 +40,32 @@ impl fmt::Display for Size {
     }
 }
 
-/// Sizes round the kernels' tiles, each one less and one more, with 0, 1, what divides nothing, and the paper's.
+/// Few sizes that every kernel and strategy is reached by, for a device may take seconds to compile each: one cube with
+/// little and with much room, several conditions a plane (from 2 048 on, on an H200 from 16 896), several neurons a unit and
+/// tiles of neurons (from 257, 513 and 1 024 on), A computed twice or stored past 4 096 neurons, no conditions and one.
 pub fn shapes() -> Vec<Size> {
-    let of = |(n, edge, m, d)| Size { n, edge, m, d };
-    let sizes = [
+    of(&[
+        (65, 65, 65, 3),
+        (1, 1, 1, 2),
+        (600, 100, 300, 3),
+        (1030, 100, 9, 3),
+        (448, 76, 64, 2),
+        (70, 10, 1030, 2),
+        (33, 5, 4100, 2),
+        (17_003, 20, 5, 2),
+        (0, 5, 17, 2),
+    ])
+}
+
+fn of(sizes: &[(usize, usize, usize, usize)]) -> Vec<Size> {
+    sizes.iter().map(|&(n, edge, m, d)| Size { n, edge, m, d }).collect()
+}
+
+/// Sizes round tiles, each one less and one more, with 0, 1, what divides nothing, and the paper's: for what takes no time to
+/// compile.
+#[cfg(test)]
+pub(crate) fn sizes() -> Vec<Size> {
+    of(&[
         (0, 5, 17, 2),
         (0, 0, 3, 3),
         (1, 1, 1, 2),
@@ -68,8 +90,7 @@ pub fn shapes() -> Vec<Size> {
         (301, 40, 255, 3),
         (448, 76, 64, 2),
         (1030, 100, 9, 3),
-    ];
-    sizes.map(of).to_vec()
+    ])
 }
 
 type Tensors<B> = (FloatTensor<B>, FloatTensor<B>);

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     Coefficient, Conditions,
+    device::turned,
     ops::{RbfOps, Rows, Shape},
 };
 
@@ -144,11 +145,6 @@ fn padded(values: &[f64], columns: usize) -> Vec<f64> {
     let nothing = vec![f64::NAN; PAD];
     let rows = values.chunks(columns).map(|row| [&nothing, row, &nothing].concat());
     if values.is_empty() { [nothing.clone(), nothing.clone()].concat() } else { rows.flatten().collect() }
-}
-
-/// A row-major matrix with `columns` columns, turned over its diagonal.
-pub(super) fn turned(values: &[f64], columns: usize) -> Vec<f64> {
-    (0..columns).flat_map(|column| values.iter().skip(column).step_by(columns).copied()).collect()
 }
 
 pub(super) fn near(found: &[f64], wanted: &Wanted) -> Result<(), String> {

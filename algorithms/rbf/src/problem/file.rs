@@ -152,14 +152,11 @@ impl Source<'_> {
     /// An error about an expression: its column becomes one of the file.
     fn in_expression(&self, text: &Written, error: Error) -> Error {
         let Error::Input { what, place, help } = error else { return error };
-        let mut start = text.span().start;
-        let quoted = self.text.get(start..).is_some_and(|rest| rest.starts_with(['"', '\'']));
+        let span = text.span();
         let column = place.column.and_then(|column| column.parse::<usize>().ok());
-        if let Some(column) = column.filter(|_| quoted) {
-            let inside = text.get_ref().0.chars().take(column - 1).map(char::len_utf8).sum::<usize>();
-            start = (start + 1 + inside).min(text.span().end.saturating_sub(1));
-        }
-        Error::Input { what, place: self.place(start), help }
+        let raw = self.text.get(span.clone()).unwrap_or_default();
+        let inside = column.map_or(0, |column| place_in(raw, column - 1));
+        Error::Input { what, place: self.place((span.start + inside).min(span.end.saturating_sub(1))), help }
     }
 
     fn function(&self, text: &Written) -> Result<Function> {
@@ -297,13 +294,39 @@ impl Source<'_> {
             }
         };
         let when = file.r#where.as_ref().map(|text| {
-            Predicate::parse(&text.get_ref().0, self.dims).map_err(|error| {
-                let Error::Input { what, help, .. } = error else { return error };
-                self.error(text, what, &help)
-            })
+            Predicate::parse(&text.get_ref().0, self.dims).map_err(|error| self.in_expression(text, error))
         });
         Ok(BoundaryRule { on: file.on.as_ref().map(|on| on.get_ref().clone()), when: when.transpose()?, condition })
     }
+}
+
+/// The bytes before the character after `count` others of what `raw` means in TOML: a string of one line or of several, with
+/// escapes or without, or a number.
+fn place_in(raw: &str, count: usize) -> usize {
+    let Some(quote) = raw.chars().next().filter(|quote| matches!(quote, '"' | '\'')) else { return 0 };
+    let mut at = 1;
+    if raw.starts_with(&String::from(quote).repeat(3)) {
+        // A line break right after the quotes does not count.
+        let rest = &raw[3..];
+        at = 3 + if rest.starts_with("\r\n") { 2 } else { usize::from(rest.starts_with('\n')) };
+    }
+    for _ in 0..count {
+        let mut rest = raw[at..].chars();
+        let Some(first) = rest.next() else { break };
+        at += first.len_utf8();
+        if quote == '"' && first == '\\' {
+            at += match rest.next() {
+                Some('x') => 3,
+                Some('u') => 5,
+                Some('U') => 9,
+                Some(other) => other.len_utf8(),
+                None => 0,
+            };
+            // Also where the file has been cut within an escape.
+            at = (at..raw.len()).find(|&at| raw.is_char_boundary(at)).unwrap_or(raw.len());
+        }
+    }
+    at
 }
 
 #[cfg(test)]

@@ -110,7 +110,7 @@ enum Bodies {
 /// Makes `plan` from a name, a crate with `cases`, a trait of operations, and for where kernels are slow to compile the
 /// number of operations that take turns and which kernels a shape has, for each algorithm.
 macro_rules! algorithms {
-    ($($algorithm:ident: $krate:ident::$ops:ident, $turns:literal, $kernels:expr);+ $(;)?) => {
+    ($($algorithm:ident: $krate:ident::$ops:ident, $turns:literal, |$of:pat_param| $kernels:expr);+ $(;)?) => {
         /// The operations of all algorithms.
         trait Operations: $($krate::$ops +)+ {}
 
@@ -126,17 +126,18 @@ macro_rules! algorithms {
         ) -> Vec<Trial> {
             let mut trials = Vec::new();
             $({
-                use $krate::cases::{Problem, Shape, Suite, cases, shapes};
+                use $krate::cases::{Problem, Suite, cases, shapes};
                 let suite = match bodies {
                     Bodies::Backend => Suite::<B>::backend,
                     Bodies::TensorOperations => Suite::<B>::tensor_operations,
                 };
                 let turns = share.turns($turns);
-                let kernels: fn(&Shape) -> usize = $kernels;
                 let shapes = shapes().into_iter().enumerate().filter(|(_, shape)| shape.n >= share.least);
                 for (k, shape) in shapes.step_by(share.every) {
+                    let $of = &shape;
+                    let turn = $kernels + seed as usize;
                     let cases = cases::<B>(device).into_iter().enumerate();
-                    for (_, case) in cases.filter(|(c, _)| (c + kernels(&shape) + seed as usize).is_multiple_of(turns)) {
+                    for (_, case) in cases.filter(|(c, _)| (c + turn).is_multiple_of(turns)) {
                         let (device, suite) = (device.clone(), suite());
                         let name =
                             format!("{}/{backend}/{}/{}/{shape}", stringify!($algorithm), suite.name, case.name);

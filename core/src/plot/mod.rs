@@ -273,7 +273,7 @@ mod tests {
         for signed in [false, true] {
             both(&Picture::heat(Heat { signed, title: "t".into(), ..heat.clone() }));
         }
-        let holes = |k: usize| if k % 3 == 0 { f64::NAN } else { 5.0 };
+        let holes = |k: usize| if k.is_multiple_of(3) { f64::NAN } else { 5.0 };
         let far = (0.0, 1e9);
         both(&Picture::heat(Heat { values: (0..231).map(holes).collect(), x: far, ..heat.clone() }));
         for values in [vec![], vec![f64::NAN; 4], vec![1e308, -1e308, 0.0, 1.0], vec![0.0; 4]] {

@@ -1,15 +1,21 @@
 //! What the benches of algorithms share: the clock, and what becomes of sizes that a device cannot hold.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use firebox_core::{Context, Error, Observer, Result, plugin::BenchRow};
 
 use crate::Limited;
 
-/// Median milliseconds of `repeats` times `work`, each to the end of what it put on the device; one warm-up before.
+/// How long `work` is done before it is timed, and once at least: clocks rise, threads find cores of their own, caches and
+/// the device's kernels fill.
+const WARM_UP: Duration = Duration::from_millis(50);
+
+/// Median milliseconds of `repeats` times `work`, each to the end of what it put on the device, after a warm-up.
 pub fn median<B: Limited>(context: &Context<B>, repeats: usize, mut work: impl FnMut() -> Result<()>) -> Result<f64> {
     let mut times = Vec::with_capacity(repeats);
-    for repeat in 0..=repeats {
+    let begun = Instant::now();
+    let mut warm = false;
+    while times.len() < repeats {
         if context.observer.cancelled() {
             return Err(Error::Cancelled);
         }
@@ -17,9 +23,10 @@ pub fn median<B: Limited>(context: &Context<B>, repeats: usize, mut work: impl F
         let start = Instant::now();
         work()?;
         B::finish(&context.device, "bench")?;
-        if repeat > 0 {
+        if warm {
             times.push(start.elapsed().as_secs_f64() * 1e3);
         }
+        warm |= begun.elapsed() >= WARM_UP;
     }
     times.sort_by(f64::total_cmp);
     Ok(times[times.len() / 2])

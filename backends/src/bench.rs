@@ -8,7 +8,7 @@ use crate::Limited;
 
 /// How long `work` is done before it is timed, and once at least: clocks rise, threads find cores of their own, caches and
 /// the device's kernels fill.
-const WARM_UP: Duration = Duration::from_millis(50);
+const WARM_UP: Duration = Duration::from_millis(250);
 
 /// Median milliseconds of `repeats` times `work`, each to the end of what it put on the device, after a warm-up.
 pub fn median<B: Limited>(context: &Context<B>, repeats: usize, mut work: impl FnMut() -> Result<()>) -> Result<f64> {

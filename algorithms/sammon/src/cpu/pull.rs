@@ -63,6 +63,9 @@ impl<E: Real, const M: usize, const ONE: bool> Pull<E, M, ONE> {
         let width = M + 1 + if BOTH { self.sums() } else { 0 };
         let y: [E; M] = array::from_fn(|k| own[k][lane]);
         let mu = own[M][lane];
+        let minus_mu = -mu;
+        // Coincident points pull each other by a large number times 0; their ratio to δ is to be no denormal number.
+        let least = E::from_f64(E::MIN_POSITIVE.into() * f64::from(1u32 << 30));
         // So few lanes that all sums of the point stay in registers.
         let mut force = [[E::ZERO; LANES]; M];
         let mut stress = [E::ZERO; LANES];
@@ -72,7 +75,7 @@ impl<E: Real, const M: usize, const ONE: bool> Pull<E, M, ONE> {
             let inverse = columns(inverse, b, &mut rest);
             for first in (0..BLOCK).step_by(LANES) {
                 let mut t = [[E::ZERO; LANES]; M];
-                let mut square = [E::ZERO; LANES];
+                let mut square = [least; LANES];
                 for k in 0..M {
                     for l in 0..LANES {
                         t[k][l] = y[k] - others[k][first + l];
@@ -93,7 +96,7 @@ impl<E: Real, const M: usize, const ONE: bool> Pull<E, M, ONE> {
                     for k in 0..M {
                         for l in 0..LANES {
                             let sum = &mut others[M + 1 + k][first + l];
-                            *sum = E::fma::<I>(-pull[l] * mu, t[k][l], *sum);
+                            *sum = E::fma::<I>(pull[l] * minus_mu, t[k][l], *sum);
                         }
                     }
                     for l in 0..LANES {
@@ -154,25 +157,21 @@ impl<E: Real, const M: usize, const ONE: bool> Pull<E, M, ONE> {
     }
 }
 
-/// [`pair`] of [`LANES`] pairs at once, for p = 1: 1/√ of d/δ gives both 1/d and δ. Where r is 0 all comes out as 0.
+/// [`pair`] of [`LANES`] pairs at once, for p = 1: with r = 1/δ and i = δ/d, 1/d − 1/δ = r·(i − 1), and
+/// (δ − d)²/δ = r·(i − 1)²·d². Where r is 0 both come out as 0.
 #[inline(always)]
 fn pairs<E: Real, I: Isa>(square: [E; LANES], r: [E; LANES]) -> ([E; LANES], [E; LANES]) {
     let (mut pull, mut term) = ([E::ZERO; LANES], [E::ZERO; LANES]);
-    let (mut square, mut ratio) = (square, [E::ZERO; LANES]);
-    // Coincident points pull each other by a large number times 0; their ratio to δ is to be no denormal number either.
-    let least = E::from_f64(E::MIN_POSITIVE.into() * f64::from(1u32 << 30));
+    let mut ratio = [E::ZERO; LANES];
     for l in 0..LANES {
-        square[l] = if square[l] > least { square[l] } else { least };
         let to_source = square[l] * (r[l] * r[l]);
         ratio[l] = if to_source > E::MIN_POSITIVE { to_source } else { E::MIN_POSITIVE };
     }
     let inverse = E::recip_sqrts::<I>(ratio);
     for l in 0..LANES {
-        let closeness = inverse[l] * r[l];
-        let source = closeness * (square[l] * inverse[l]);
-        let miss = E::fma::<I>(-ratio[l], inverse[l], E::ONE);
-        pull[l] = closeness - r[l];
-        term[l] = source * miss * miss;
+        let miss = inverse[l] - E::ONE;
+        pull[l] = r[l] * miss;
+        term[l] = pull[l] * (square[l] * miss);
     }
     (pull, term)
 }

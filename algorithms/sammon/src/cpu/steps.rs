@@ -1,6 +1,7 @@
 //! Forces and stress, steps along them, and what a problem measures.
 
-use firebox_backends::cpu::{Level, Real};
+use firebox_backends::cpu::{BLOCK, Level, Real};
+use rayon::prelude::*;
 
 use super::{
     pull::with_pull,
@@ -24,47 +25,14 @@ pub struct Problem<'a, E> {
     pub variant: Variant,
 }
 
-/// Computes F, m × n, and e, n, from an embedding m × n.
-type Forces<'a, E> = dyn FnMut(&[E], &mut [E], &mut [E]) + Send + 'a;
-
-/// Calls `work` with a function that computes forces, in memory that it keeps.
-///
-/// In one scope, since from inside the pool a step need not wake it up: called from outside, each waits some
-/// microseconds for a thread.
-fn with_forces<E: Real + Shared>(
-    level: Level,
-    problem: &Problem<'_, E>,
-    embedding: &[E],
-    work: impl FnOnce(&mut Forces<'_, E>) + Send,
-) {
-    let &Problem { source, multiplicity, power, variant } = problem;
-    let n = multiplicity.len();
-    let m = embedding.len().checked_div(n).unwrap_or(0);
-    assert_eq!((source.points(), embedding.len()), (n, m * n), "n rows and n coordinates for each dimension");
-    if m == 0 {
-        return work(&mut |_, _, stress| stress.fill(E::ZERO));
+impl<E: Real> Problem<'_, E> {
+    /// n and m.
+    fn shape(&self, embedding: &[E]) -> (usize, usize) {
+        let n = self.multiplicity.len();
+        let m = embedding.len().checked_div(n).unwrap_or(0);
+        assert_eq!((self.source.points(), embedding.len()), (n, m * n), "n rows and n coordinates for each dimension");
+        (n, m)
     }
-    if variant != Variant::Auto {
-        let shares = Shares::new(source, variant);
-        return rayon::scope(|_| {
-            work(&mut |y, force, stress| shares.forces(level, multiplicity, power, y, force, stress));
-        });
-    }
-    rayon::scope(|_| {
-        let mut places = Places::new(embedding, multiplicity);
-        with_pull!(m, power, false, pull => {
-            let mut sweep = Sweep::new(&places, &pull);
-            work(&mut |y, force, stress| {
-                places.moved(y);
-                sweep.run(level, source, &places, &pull);
-                for (k, out) in force.chunks_exact_mut(n).chain([stress]).enumerate() {
-                    for (out, sum) in out.iter_mut().zip(sweep.sum(k)) {
-                        *out = E::from_f64(sum);
-                    }
-                }
-            });
-        });
-    });
 }
 
 /// F and e of an embedding m × n, into `force`, m × n, and `stress`, n.
@@ -78,8 +46,26 @@ pub fn forces<E: Real + Shared>(
     force: &mut [E],
     stress: &mut [E],
 ) {
-    assert_eq!((force.len(), stress.len()), (embedding.len(), problem.multiplicity.len()), "a force for each point");
-    with_forces(level, problem, embedding, |forces| forces(embedding, force, stress));
+    let &Problem { source, multiplicity, power, variant } = problem;
+    let (n, m) = problem.shape(embedding);
+    assert_eq!((force.len(), stress.len()), (embedding.len(), n), "a force for each point");
+    if m == 0 {
+        return stress.fill(E::ZERO);
+    }
+    // In a scope, since from inside the pool a loop need not wake it up: called from outside, each waits some
+    // microseconds for a thread.
+    rayon::scope(|_| {
+        if variant != Variant::Auto {
+            let shares = Shares::new(source, variant);
+            return shares.forces(level, multiplicity, power, embedding, force, stress);
+        }
+        let places = Places::new(embedding, multiplicity);
+        with_pull!(m, power, false, pull => {
+            let mut sweep = Sweep::new(&places, &pull);
+            sweep.run(level, source, &places, &pull);
+            sweep.rows(force.chunks_exact_mut(n).chain([stress]));
+        });
+    });
 }
 
 /// Steps y_i ← y_i + rate_i·F_i of an embedding m × n in place; e before each, `stresses` of steps × n.
@@ -93,20 +79,49 @@ pub fn steps<E: Real + Shared>(
     rates: &[E],
     stresses: &mut [E],
 ) {
-    let n = problem.multiplicity.len();
+    let &Problem { source, multiplicity, power, variant } = problem;
+    let (n, m) = problem.shape(embedding);
     assert_eq!(rates.len(), n, "a rate for each point");
-    let start = embedding.to_vec();
-    let mut force = start.clone();
-    with_forces(level, problem, &start, |forces| {
-        for stress in stresses.chunks_exact_mut(n.max(1)) {
-            forces(embedding, &mut force, stress);
-            for (y, force) in embedding.chunks_exact_mut(n).zip(force.chunks_exact(n)) {
-                for ((y, &force), &rate) in y.iter_mut().zip(force).zip(rates) {
-                    *y = *y + rate * force;
+    if m == 0 {
+        return stresses.fill(E::ZERO);
+    }
+    rayon::scope(|_| {
+        if variant != Variant::Auto {
+            let shares = Shares::new(source, variant);
+            let mut force = vec![E::ZERO; embedding.len()];
+            for stress in stresses.chunks_exact_mut(n) {
+                shares.forces(level, multiplicity, power, embedding, &mut force, stress);
+                for (y, force) in embedding.chunks_exact_mut(n).zip(force.chunks_exact(n)) {
+                    advance(y, force.iter().copied(), rates);
                 }
             }
+            return;
         }
+        let mut places = Places::new(embedding, multiplicity);
+        with_pull!(m, power, false, pull => {
+            let mut sweep = Sweep::new(&places, &pull);
+            for stress in stresses.chunks_exact_mut(n) {
+                sweep.run(level, source, &places, &pull);
+                let points = places.0.blocks_mut().zip(rates.par_chunks(BLOCK)).zip(stress.par_chunks_mut(BLOCK));
+                points.zip(sweep.sums()).with_min_len(4).for_each(|(((y, rates), stress), sums)| {
+                    for (y, force) in y.iter_mut().zip(&sums[..m]) {
+                        advance(&mut **y, force.iter().map(|&force| E::from_f64(force)), rates);
+                    }
+                    for (stress, &sum) in stress.iter_mut().zip(sums[m].iter()) {
+                        *stress = E::from_f64(sum);
+                    }
+                });
+            }
+        });
+        places.unpack(embedding);
     });
+}
+
+/// y ← y + rate·F.
+fn advance<E: Real>(y: &mut [E], force: impl Iterator<Item = E>, rates: &[E]) {
+    for ((y, force), &rate) in y.iter_mut().zip(force).zip(rates) {
+        *y = *y + rate * force;
+    }
 }
 
 /// The sums of [`SammonOps::sammon_measure`](crate::SammonOps::sammon_measure), 6 × n.
@@ -119,5 +134,9 @@ pub fn measure<E: Real>(level: Level, problem: &Problem<'_, E>, embedding: &[E])
     let measures = Measures::new(problem.power);
     let mut sweep = Sweep::new(&places, &measures);
     sweep.run(level, problem.source, &places, &measures);
-    (0..MEASURES).flat_map(|k| sweep.sum(k).take(n)).map(E::from_f64).collect()
+    let mut sums = vec![E::ZERO; MEASURES * n];
+    if n > 0 {
+        sweep.rows(sums.chunks_exact_mut(n));
+    }
+    sums
 }

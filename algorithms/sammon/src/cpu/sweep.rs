@@ -85,8 +85,14 @@ impl<E: Real> Sweep<E> {
                 });
             },
         );
-        let parts = &self.parts;
-        self.totals.par_chunks_exact_mut(sums).with_min_len(16).enumerate().for_each(|(b, totals)| {
+    }
+
+    /// All sums of every 64 points, in parallel.
+    pub(super) fn sums(&mut self) -> impl IndexedParallelIterator<Item = &mut [Block<f64>]> {
+        let Self { tasks, parts, totals, sums, .. } = self;
+        let (part, sums) = (parts.len().checked_div(*tasks).unwrap_or(1), *sums);
+        let parts = &*parts;
+        totals.par_chunks_exact_mut(sums).enumerate().map(move |(b, totals)| {
             totals.fill(Block::default());
             // Those after have neither this block row nor one before.
             for part in parts.chunks_exact(part).take(b + 1) {
@@ -96,12 +102,20 @@ impl<E: Real> Sweep<E> {
                     }
                 }
             }
-        });
+            totals
+        })
     }
 
-    /// Sum `k` of all points.
-    pub fn sum(&self, k: usize) -> impl Iterator<Item = f64> {
-        self.totals.iter().skip(k).step_by(self.sums.max(1)).flat_map(|block| block.0)
+    /// The sums in rows, one number a point.
+    pub(super) fn rows<'a>(&mut self, rows: impl Iterator<Item = &'a mut [E]>) {
+        self.sums().for_each(|_| {});
+        for (k, row) in rows.enumerate() {
+            for (row, totals) in row.chunks_mut(BLOCK).zip(self.totals.chunks_exact(self.sums)) {
+                for (out, &sum) in row.iter_mut().zip(totals[k].iter()) {
+                    *out = E::from_f64(sum);
+                }
+            }
+        }
     }
 }
 

@@ -35,15 +35,13 @@ impl<E: Real> Places<E> {
         Self(places)
     }
 
-    /// Takes the coordinates of another embedding of the same points, m × n.
-    pub(super) fn moved(&mut self, embedding: &[E]) {
-        let n = self.points();
-        self.0.blocks_mut().enumerate().for_each(|(b, block)| {
-            for (block, row) in block.iter_mut().zip(embedding.chunks_exact(n)) {
-                let part = &row[b * BLOCK..n.min((b + 1) * BLOCK)];
-                block[..part.len()].copy_from_slice(part);
+    /// The coordinates as m × n.
+    pub(super) fn unpack(&self, embedding: &mut [E]) {
+        for (k, row) in embedding.chunks_exact_mut(self.points().max(1)).enumerate() {
+            for (b, part) in row.chunks_mut(BLOCK).enumerate() {
+                part.copy_from_slice(&self.0.block(b)[k][..part.len()]);
             }
-        });
+        }
     }
 
     /// Dimensions of the target space.

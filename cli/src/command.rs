@@ -34,8 +34,12 @@ pub(crate) fn root(program: &dyn Program) -> Command {
         .subcommand(docs::man_command())
 }
 
-/// An algorithm's command with the arguments that every algorithm has.
+/// An algorithm's command, or each of its subcommands, with the arguments that every algorithm has.
 fn algorithm(command: Command) -> Command {
+    if command.has_subcommands() { command.mut_subcommands(runnable) } else { runnable(command) }
+}
+
+fn runnable(command: Command) -> Command {
     let command = Voice::augment_args(Output::augment_args(Compute::augment_args(command)));
     // What a plugin says there stays, and comes first.
     let after = command.get_after_long_help().map(|own| format!("{own}\n\n"));

@@ -22,8 +22,10 @@ use crate::{
 
 pub(crate) fn run(program: &dyn Program, name: &str, args: &ArgMatches) -> Result<(), Failure> {
     cache::configure();
-    let (compute, voice) = (Compute::from_arg_matches(args)?, Voice::from_arg_matches(args)?);
-    let output = Output::from_arg_matches(args)?;
+    // The program's arguments stand with a subcommand, if the algorithm has any; the plugin gets all.
+    let own = args.subcommand().map_or(args, |(_, args)| args);
+    let (compute, voice) = (Compute::from_arg_matches(own)?, Voice::from_arg_matches(own)?);
+    let output = Output::from_arg_matches(own)?;
     voice.start();
     let plugin = job::find(program.listing(), name)?;
     let files = output::Files {

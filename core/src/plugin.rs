@@ -18,7 +18,8 @@ use crate::{
 /// The program adds the arguments that every command has (`--backend`, `--precision`, `--seed`, `--memory-limit`,
 /// `-o`, `--plot`, `--report`, `--format`, `-q`, `-v`) and writes what comes back.
 pub trait Plugin<B: Backend>: Send + Sync {
-    /// The command: its name, what it does, and its own arguments.
+    /// The command: its name, what it does, and its own arguments. Where it has subcommands, each of them runs by itself,
+    /// and `args` in the functions below are the command's, with one of them inside.
     fn command(&self) -> Command;
 
     /// Reads the input named in `args`, runs, and returns everything there is to write. Writes no file itself but its checkpoints.

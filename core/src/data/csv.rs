@@ -45,6 +45,15 @@ fn is_header(first: &Record<'_>, second: Option<&Record<'_>>) -> Result<bool> {
     }
 }
 
+/// How many bytes the header is, with what stands before it; 0 without one.
+pub(crate) fn header(text: &str) -> Result<usize> {
+    let mut records = Records::new(text, sniff(text));
+    let Some(first) = records.next().transpose()? else { return Ok(0) };
+    let end = records.position();
+    let second = records.next().transpose()?;
+    Ok(if is_header(&first, second.as_ref())? { end } else { 0 })
+}
+
 /// The header's names.
 fn names(header: &Record<'_>) -> Result<Vec<String>> {
     if let Some(at) = header.fields.iter().position(|name| name.trim().is_empty()) {
@@ -137,16 +146,35 @@ pub(crate) fn write(table: &Table, delimiter: u8, out: &mut dyn Write) -> io::Re
     let mut line = Vec::new();
     for row in 0..table.rows() {
         line.clear();
-        for (at, cell) in table.row(row).enumerate() {
-            if at > 0 {
-                line.push(delimiter);
+        for column in table.columns() {
+            let width = column.width();
+            for index in row * width..(row + 1) * width {
+                if !line.is_empty() {
+                    line.push(delimiter);
+                }
+                match (column.word(index), column.cells().get(index)) {
+                    (Some(word), _) => quote(word, delimiter, &mut line),
+                    (None, Some(cell)) => write!(line, "{cell}")?,
+                    (None, None) => {}
+                }
             }
-            write!(line, "{cell}")?;
         }
         line.push(b'\n');
         out.write_all(&line)?;
     }
     Ok(())
+}
+
+/// A word, in quotes if it would not read back without.
+fn quote(word: &str, delimiter: u8, line: &mut Vec<u8>) {
+    let special = |byte: u8| byte == delimiter || matches!(byte, b'"' | b'\n' | b'\r' | b'#');
+    if word.is_empty() || word.trim() != word || word.bytes().any(special) {
+        line.push(b'"');
+        line.extend(word.replace('"', "\"\"").bytes());
+        line.push(b'"');
+    } else {
+        line.extend(word.bytes());
+    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 mod args;
 pub mod atomic;
+mod blocks;
 mod cls;
 mod csv;
 mod format;
@@ -19,6 +20,7 @@ mod records;
 mod table;
 
 pub use args::InputArgs;
+pub use blocks::read_blocks;
 pub use format::Format;
 pub use generate::{Shape, generate};
 pub use points::{Distinct, Points, collapse_duplicates};

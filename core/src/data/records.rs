@@ -37,6 +37,11 @@ impl<'a> Records<'a> {
         Self { text, at: 0, line: 1, delimiter }
     }
 
+    /// How many bytes were read.
+    pub(crate) fn position(&self) -> usize {
+        self.at
+    }
+
     fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }

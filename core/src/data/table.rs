@@ -84,6 +84,8 @@ impl std::fmt::Display for Cell {
 pub struct Column {
     names: Vec<String>,
     cells: Cells,
+    /// What whole numbers from 0 are called, where text is written.
+    words: Vec<String>,
 }
 
 impl Column {
@@ -95,6 +97,16 @@ impl Column {
     /// The numbers, row-major: rows × `names().len()`.
     pub fn cells(&self) -> &Cells {
         &self.cells
+    }
+
+    /// What the number at `index` is called, if it is called anything: see [`Table::words`].
+    pub fn word(&self, index: usize) -> Option<&str> {
+        match self.cells.get(index) {
+            Some(Cell::Int(code)) if !self.words.is_empty() => {
+                usize::try_from(code).ok().and_then(|code| self.words.get(code)).map(String::as_str)
+            }
+            _ => None,
+        }
     }
 
     /// How many columns of the table this is: 1, or a matrix's width.
@@ -131,6 +143,13 @@ impl Table {
         Self::single(name.into(), Cells::Int(values))
     }
 
+    /// A table of one column of words, each by its number in `words`. CSV has the words, other formats the numbers.
+    pub fn words(name: impl Into<String>, codes: Vec<i64>, words: Vec<String>) -> Self {
+        let mut table = Self::ints(name, codes);
+        table.columns[0].words = words;
+        table
+    }
+
     /// A matrix of real numbers, row-major, with a name for each of its columns.
     ///
     /// Fails if there is no name, or if the numbers do not fill whole rows.
@@ -149,13 +168,13 @@ impl Table {
     }
 
     fn single(name: String, cells: Cells) -> Self {
-        Self { rows: cells.len(), columns: vec![Column { names: vec![name], cells }] }
+        Self { rows: cells.len(), columns: vec![Column { names: vec![name], cells, words: Vec::new() }] }
     }
 
     fn matrix(names: Vec<String>, cells: Cells) -> Result<Self> {
         let (len, width) = (cells.len(), names.len());
         match len.checked_rem(width) {
-            Some(0) => Ok(Self { rows: len / width, columns: vec![Column { names, cells }] }),
+            Some(0) => Ok(Self { rows: len / width, columns: vec![Column { names, cells, words: Vec::new() }] }),
             _ => Err(Error::input(format!("{len} numbers do not fill rows of {width} columns"), "")),
         }
     }
@@ -256,6 +275,17 @@ mod tests {
         assert!(Table::int_matrix(names, vec![1, 2, 3]).is_err());
         assert!(Table::float_matrix(Vec::new(), Vec::new()).is_err());
         assert!(table.beside(Table::ints("y", vec![1])).is_err());
+    }
+
+    #[test]
+    fn words_are_written_where_text_is() {
+        let words = ["a", "b, \"c\"", "#d"].map(String::from).to_vec();
+        let table = Table::words("class", vec![1, 0, 2, 7], words).beside(Table::ints("n", vec![1, 2, 3, 4])).unwrap();
+        let mut text = Vec::new();
+        table.write_csv(&mut text).unwrap();
+        let wanted = "class,n\n\"b, \"\"c\"\"\",1\na,2\n\"#d\",3\n7,4\n";
+        assert_eq!(String::from_utf8(text).unwrap(), wanted);
+        assert_eq!(table.row(0).next(), Some(Cell::Int(1)));
     }
 
     #[test]

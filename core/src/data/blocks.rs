@@ -1,0 +1,179 @@
+//! Reading points block by block, from files that may be larger than memory.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use crate::data::{Format, Points, ReadOptions, csv, number, read};
+use crate::error::Place;
+use crate::{Error, Result};
+
+/// Hands the points of `path` to `each` in order, as many rows at a time as there are in some `bytes` of text (at least
+/// one). Text formats are read so; NPY and `.lrn`, and whatever labels are joined to from a second file, are one block.
+///
+/// Fails as [`read`](crate::data::read()) does, once what is wrong is come to; and as `each` does.
+pub fn read_blocks(
+    path: &Path,
+    options: &ReadOptions,
+    bytes: usize,
+    mut each: impl FnMut(Points) -> Result<()>,
+) -> Result<()> {
+    let text = matches!(Format::of(path)?, Format::Csv | Format::Tsv);
+    if !text || options.labels.is_some() {
+        return each(read(path, options)?);
+    }
+    let failed = |source| Error::Io { action: "read", path: path.to_path_buf(), source };
+    if path.as_os_str() == "-" {
+        return Text::new(std::io::stdin().lock(), options, bytes).all(Path::new("<stdin>"), &failed, &mut each);
+    }
+    let file = BufReader::with_capacity(1 << 16, File::open(path).map_err(failed)?);
+    Text::new(file, options, bytes).all(path, &failed, &mut each)
+}
+
+struct Text<'a, R> {
+    from: R,
+    options: &'a ReadOptions,
+    bytes: usize,
+    /// What stands above every block but the first, and how many lines that are.
+    header: (String, usize),
+    /// Lines that were read before the block.
+    lines: usize,
+    /// Of the first block.
+    columns: usize,
+}
+
+/// Whether a line is neither empty nor a comment.
+fn is_row(line: &[u8]) -> bool {
+    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii_start();
+    line.first().is_some_and(|&byte| byte != b'#')
+}
+
+impl<'a, R: BufRead> Text<'a, R> {
+    fn new(from: R, options: &'a ReadOptions, bytes: usize) -> Self {
+        Self { from, options, bytes, header: (String::new(), 0), lines: 0, columns: 0 }
+    }
+
+    /// The next lines, ending with a line break outside of quotes; none at the end. Of the first block at least two rows,
+    /// since a header tells by what is below it.
+    fn block(&mut self, first: bool) -> std::io::Result<Vec<u8>> {
+        let (mut block, mut quoted, mut looked_at, mut rows) = (Vec::new(), false, 0, 0);
+        while self.from.read_until(b'\n', &mut block)? > 0 {
+            let line = &block[looked_at..];
+            // Quotes in a comment are none.
+            if quoted || is_row(line) {
+                quoted ^= line.iter().filter(|&&byte| byte == b'"').count() % 2 == 1;
+                rows += usize::from(!quoted);
+            }
+            looked_at = block.len();
+            if !quoted && block.len() >= self.bytes && (rows >= 2 || !first) {
+                break;
+            }
+        }
+        Ok(block)
+    }
+
+    fn all(
+        mut self,
+        path: &Path,
+        failed: &dyn Fn(std::io::Error) -> Error,
+        each: &mut dyn FnMut(Points) -> Result<()>,
+    ) -> Result<()> {
+        let mut first = true;
+        loop {
+            let block = self.block(first).map_err(failed)?;
+            if block.is_empty() && !first {
+                return Ok(());
+            }
+            let lines = block.iter().filter(|&&byte| byte == b'\n').count();
+            let points = self.points(&block, first).map_err(|error| self.moved(error, first).in_file(path))?;
+            self.lines += lines;
+            if let Some(points) = points {
+                first = false;
+                each(points)?;
+            } else if block.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The points of a block; none of one that has only comments and empty lines.
+    fn points(&mut self, block: &[u8], first: bool) -> Result<Option<Points>> {
+        let (label, missing) = (self.options.label.as_deref(), self.options.missing);
+        if !first && !block.split(|&byte| byte == b'\n').any(is_row) {
+            return Ok(None);
+        }
+        let text = number::text(block)?;
+        if !first {
+            let points = csv::read(&format!("{}{text}", self.header.0), label, missing)?;
+            if points.columns != self.columns {
+                let what = format!("{} fields, but the rows before have {}", points.columns, self.columns);
+                let help = "give every row the same number of fields; quote a field that contains the delimiter";
+                return Err(Error::input_at(Place::default().line(self.header.1 + 1), what, help));
+            }
+            return Ok(Some(points));
+        }
+        let points = csv::read(text, label, missing)?;
+        let header = &text[..csv::header(text)?];
+        self.columns = points.columns;
+        self.header = (header.into(), header.matches('\n').count());
+        Ok(Some(points))
+    }
+
+    /// The error with its line in the file.
+    fn moved(&self, mut error: Error, first: bool) -> Error {
+        if let Error::Input { place, .. } = &mut error
+            && let Some(line) = &mut place.line
+            && !first
+        {
+            *line = (*line + self.lines).saturating_sub(self.header.1);
+        }
+        error
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn blocks(text: &str, label: Option<&str>, bytes: usize) -> Result<Vec<Points>> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.csv");
+        std::fs::write(&path, text).unwrap();
+        let options = ReadOptions { label: label.map(String::from), ..ReadOptions::default() };
+        let mut blocks = Vec::new();
+        read_blocks(&path, &options, bytes, |points| {
+            blocks.push(points);
+            Ok(())
+        })?;
+        let whole = read(&path, &options)?;
+        assert_eq!(blocks.iter().flat_map(|it| it.values.clone()).collect::<Vec<_>>(), whole.values);
+        assert!(blocks.iter().all(|it| it.names == whole.names));
+        Ok(blocks)
+    }
+
+    #[test]
+    fn blocks_are_the_file() {
+        for text in
+            ["x,y\n1,2\n3,4\n5,6\n", "1 2\n3 4\n5 6", "\u{feff}# c\n\n\"x\n1\";y\n1;2\n\n# more\n3;4\n5;6\n\n\n# end\n"]
+        {
+            assert_eq!(blocks(text, None, 1 << 20).unwrap().len(), 1);
+            let rows: Vec<usize> = blocks(text, None, 1).unwrap().iter().map(|it| it.rows).collect();
+            assert_eq!(rows.iter().sum::<usize>(), 3, "{text}");
+        }
+        assert_eq!(blocks("x,y\n1,2\n3,4\n5,6\n", None, 8).unwrap().len(), 2);
+        assert_eq!(blocks("x,k\n1,a\n3,b\n5,a\n", Some("k"), 1).unwrap().len(), 3);
+    }
+
+    #[test]
+    fn lines_are_those_of_the_file() {
+        let message = |text: &str, bytes: usize| {
+            let error = blocks(text, None, bytes).unwrap_err().to_string();
+            error.split_once("a.csv, ").map(|(_, what)| what.to_string()).unwrap_or(error)
+        };
+        for bytes in [6, 9, 1 << 20] {
+            assert_eq!(message("# c\nx,y\n1,2\n3,4\n5,z\n", bytes), "line 5, column y: \"z\" is not a number");
+            assert!(message("1,2\n3,4\n5\n", bytes).starts_with("line 3: 1 fields, but "));
+        }
+        assert!(message("", 1).contains("the file is empty"));
+    }
+}

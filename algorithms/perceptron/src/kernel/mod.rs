@@ -1,0 +1,144 @@
+//! CubeCL kernels for the hot loops, a file each with its launch. They run on CUDA, Vulkan, Metal and ROCm.
+
+#![allow(missing_docs)] // `#[cube]` writes companions that cannot be documented.
+
+mod cubek;
+mod squash;
+mod tile;
+
+use burn::tensor::{DType, TensorMetadata, bf16, f16, ops::FloatTensor};
+use burn_cubecl::{BoolElement, CubeBackend, CubeRuntime, FloatElement, IntElement, tensor::CubeTensor};
+use firebox_backends::Limited;
+use firebox_core::{Error, Result};
+
+use self::cubek::Units;
+use crate::ops::{Matmul, PerceptronOps, Sigmoid};
+
+/// Runs `$body` with `$F` the tensor's float and `$A` the one that sums are kept in.
+macro_rules! by_type {
+    ($of:expr, $F:ident, $A:ident => $body:expr) => {
+        match $of.dtype() {
+            DType::F64 => by_type!(@ f64, f64, $F, $A, $body),
+            DType::F16 => by_type!(@ f16, f32, $F, $A, $body),
+            DType::BF16 => by_type!(@ bf16, f32, $F, $A, $body),
+            _ => by_type!(@ f32, f32, $F, $A, $body),
+        }
+    };
+    (@ $float:ident, $sum:ident, $F:ident, $A:ident, $body:expr) => {{
+        type $F = $float;
+        type $A = $sum;
+        $body
+    }};
+}
+
+/// Multiplications from which tensor cores are worth their set-up.
+const LARGE: u128 = 1 << 24;
+
+/// What runs for `Auto`, and the name of what runs.
+fn resolve<R: CubeRuntime>(
+    device: &R::Device,
+    dtype: DType,
+    size: [usize; 3],
+    matmul: Matmul,
+    tf32: bool,
+) -> (Matmul, &'static str) {
+    let large = size.iter().map(|&it| it as u128).product::<u128>() >= LARGE;
+    let tensor = || cubek::has_tensor_cores::<R>(device, dtype);
+    let way = match matmul {
+        Matmul::Auto if !large || dtype == DType::F64 || !tensor() => Matmul::Tile,
+        Matmul::Auto if dtype == DType::F32 && !tf32 => Matmul::Split,
+        Matmul::Auto => Matmul::Tensor,
+        chosen => chosen,
+    };
+    let name = match way {
+        Matmul::Auto | Matmul::Tile => "tile 16 × 16",
+        Matmul::Simt => "cubek on scalar units",
+        Matmul::Split => "3×TF32 on tensor cores",
+        Matmul::Tensor if dtype == DType::F32 => "TF32 on tensor cores",
+        Matmul::Tensor => "tensor cores",
+    };
+    (way, name)
+}
+
+/// A·B + b, or the sigmoid of that.
+fn multiply<R: CubeRuntime>(
+    left: CubeTensor<R>,
+    right: CubeTensor<R>,
+    bias: Option<CubeTensor<R>>,
+    sigmoid: Option<Sigmoid>,
+    matmul: Matmul,
+) -> CubeTensor<R> {
+    let ([n, k], [_, m]): ([usize; 2], [usize; 2]) = (left.meta.shape().dims(), right.meta.shape().dims());
+    let (way, _) = resolve::<R>(&left.device, left.dtype, [n, k, m], matmul, false);
+    let product = match way {
+        _ if n * k * m == 0 => None,
+        Matmul::Simt => cubek::product(&left, &right, Units::Scalar),
+        Matmul::Split => cubek::in_parts(&left, &right),
+        Matmul::Tensor => cubek::product(&left, &right, Units::Tensor),
+        Matmul::Auto | Matmul::Tile => None,
+    };
+    // The tile takes any size; cubek has none for some.
+    let Some(product) = product else {
+        return by_type!(left, F, A => tile::product::<R, F, A>(left, right, bias, sigmoid));
+    };
+    if bias.is_none() && sigmoid.is_none() {
+        return product;
+    }
+    by_type!(product, F, A => squash::squash_all::<R, F, A>(product, bias, sigmoid, true))
+}
+
+impl<R, F, I, BT> PerceptronOps for CubeBackend<R, F, I, BT>
+where
+    R: CubeRuntime,
+    F: FloatElement,
+    I: IntElement,
+    BT: BoolElement,
+{
+    fn perceptron_strategy(
+        device: &Self::Device,
+        dtype: DType,
+        size: [usize; 3],
+        matmul: Matmul,
+        tf32: bool,
+    ) -> Result<(Matmul, &'static str)> {
+        let refuse = |reason: String| Err(Error::Config { field: "matmul", value: matmul.to_string(), reason });
+        let name = || Self::limits(device).device;
+        let cores = || cubek::has_tensor_cores::<R>(device, dtype);
+        match matmul {
+            Matmul::Tensor if dtype == DType::F32 && !tf32 => {
+                return refuse("rounds f32 to the 11 bits of TF32; add --allow-tf32, or take split".into());
+            }
+            Matmul::Split if dtype != DType::F32 => return refuse("is for f32 only; leave it at auto".into()),
+            Matmul::Simt | Matmul::Split | Matmul::Tensor if dtype == DType::F64 => {
+                return refuse("there is no such kernel for f64; take tile".into());
+            }
+            Matmul::Split | Matmul::Tensor if !cores() => {
+                return refuse(format!("{} has no tensor cores for such numbers; take tile or simt", name()));
+            }
+            _ => {}
+        }
+        Ok(resolve::<R>(device, dtype, size, matmul, tf32))
+    }
+
+    fn perceptron_sigmoid(values: FloatTensor<Self>, sigmoid: Sigmoid, in_place: bool) -> FloatTensor<Self> {
+        by_type!(values, F, A => squash::squash_all::<R, F, A>(values, None, Some(sigmoid), in_place))
+    }
+
+    fn perceptron_delta(
+        outputs: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+        sigmoid: Sigmoid,
+    ) -> FloatTensor<Self> {
+        by_type!(outputs, F, A => squash::delta::<R, F, A>(outputs, gradient, sigmoid))
+    }
+
+    fn perceptron_layer(
+        inputs: FloatTensor<Self>,
+        weights: FloatTensor<Self>,
+        bias: Option<FloatTensor<Self>>,
+        sigmoid: Option<Sigmoid>,
+        matmul: Matmul,
+    ) -> FloatTensor<Self> {
+        multiply(inputs, weights, bias, sigmoid, matmul)
+    }
+}

@@ -15,6 +15,7 @@ const ROWS: usize = 64;
 
 /// x becomes the sigmoid of x + b. Inlined into loops over slices of equal length, which vectorise.
 #[inline(always)]
+#[allow(clippy::eq_op)] // Only NaN differs from itself.
 fn squash<E: Real, I: Isa>(t: E) -> E {
     // exp(−|t|) = 2^(−|t|·log₂ e) cannot overflow; the sigmoid of −|t| is e/(1 + e), that of |t| is 1/(1 + e).
     let e = E::exp2_negative::<I>(-(t.abs() * E::from_f64(std::f64::consts::LOG2_E)));

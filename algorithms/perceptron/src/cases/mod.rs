@@ -8,6 +8,7 @@ mod suite;
 use std::fmt;
 
 use burn::tensor::{DType, FloatDType, Tensor, TensorData, backend::Backend, ops::FloatTensor};
+use burn_autodiff::Autodiff;
 use firebox_core::{
     random::Random,
     tensor::{floats, read_floats, tensor},
@@ -79,6 +80,9 @@ pub fn cases<B: PerceptronOps>(device: &B::Device) -> Vec<Case<B>> {
         for way in ways.into_iter().filter(can) {
             add(format!("product, {way}{of}"), Box::new(move |p| p.check_product(dtype, way)));
             add(format!("layer, {way}{of}"), Box::new(move |p| p.check_layer(dtype, way)));
+            if dtype == own {
+                add(format!("gradients, {way}"), Box::new(move |p| p.check_gradients(dtype, way)));
+            }
         }
     }
     cases
@@ -231,16 +235,8 @@ impl<B: PerceptronOps> Problem<B> {
         let (a, left) = self.draw(1, [n, k], 1.0, dtype, self.turned[0])?;
         let (b, right) = self.draw(2, [k, m], 1.0 / (k as f64).sqrt(), dtype, self.turned[1])?;
         let sums = reference::product(&a, &b, [n, k, m]);
-        let magnitude = |values: &[f64]| values.iter().map(|x| x.abs()).collect::<Vec<f64>>();
-        let u = rounding(dtype).u;
-        let terms = (k + 2) as f64;
-        let share = match way {
-            Matmul::Split => 2f64.powi(-20) + 6.0 * terms * u,
-            Matmul::Tensor if dtype == DType::F32 => 2f64.powi(-9) * 1.01 + 2.0 * terms * u,
-            Matmul::Tensor => 2.0 * terms * u,
-            _ => terms * u,
-        };
-        let off = reference::product(&magnitude(&a), &magnitude(&b), [n, k, m]).iter().map(|it| it * share).collect();
+        let share = share(dtype, way, k);
+        let off = reference::product(&magnitudes(&a), &magnitudes(&b), [n, k, m]).iter().map(|it| it * share).collect();
         Ok(([left, right], sums, off))
     }
 
@@ -280,6 +276,83 @@ impl<B: PerceptronOps> Problem<B> {
             self.off(x[at], in_x, &rounding)
         })
     }
+
+    /// The backward pass of Σ g·y on `Autodiff<B>`. Δ = ±σ·y·(1 − y)·g is off by σ·|g| of what y is off by, and 6u of
+    /// itself; the products that follow by their own sums, of n or m terms.
+    fn check_gradients(&self, dtype: DType, way: Matmul) -> Result<(), String> {
+        let size @ [n, k, m] = [self.shape.n, self.shape.k, self.shape.m];
+        if n == 0 {
+            return Ok(());
+        }
+        let (a, _) = self.draw(1, [n, k], 1.0, dtype, self.turned[0])?;
+        let (b, _) = self.draw(2, [k, m], 1.0 / (k as f64).sqrt(), dtype, self.turned[1])?;
+        let ([left, right], sums, off) = self.sums(dtype, way)?;
+        let (of_bias, bias) = self.bias(dtype)?;
+        let (g, gradient) = self.draw(4, [n, m], 1.0, dtype, false)?;
+        self.poison();
+        let tracked = |tensor: Tensor<B, 2>| Tensor::<Autodiff<B>, 2>::from_inner(tensor).require_grad();
+        let (left, right) = (tracked(left), tracked(right));
+        let bias = bias.map(|bias| Tensor::<Autodiff<B>, 1>::from_inner(tensor(bias)).require_grad());
+        let layer = Autodiff::<B>::perceptron_layer(
+            primitive(left.clone()),
+            primitive(right.clone()),
+            bias.clone().map(primitive),
+            Some(self.sigmoid),
+            way,
+        );
+        let gradients = (tensor::<Autodiff<B>, 2>(layer) * Tensor::from_inner(gradient)).sum().backward();
+        let none = || "there is no gradient".to_string();
+
+        let biased = self.bias.then_some(of_bias.as_slice());
+        let wanted = reference::layer_gradients(&a, &b, biased, self.sigmoid, &g, size);
+        let rounding = rounding(dtype);
+        let (mut delta, mut off_delta) = (Vec::new(), Vec::new());
+        for (at, (&sum, &g)) in sums.iter().zip(&g).enumerate() {
+            let x = sum + of_bias[at % m];
+            let off_y = self.off(x, off[at] + 2.0 * rounding.u * x.abs(), &rounding);
+            let size = (g * reference::slope(reference::sigmoid(x, self.sigmoid), self.sigmoid)).abs();
+            delta.push(size);
+            off_delta.push(self.sigmoid.slope * g.abs() * off_y + 6.0 * rounding.u * size);
+        }
+        // What a product of Δ and a matrix may be off by, from what Δ is, and from its sums of so many terms.
+        let with = |terms: usize| -> Vec<f64> {
+            delta.iter().zip(&off_delta).map(|(size, off)| off + share(dtype, way, terms) * (size + off)).collect()
+        };
+        let check = |what: &str, found: FloatTensor<B>, shape: [usize; 2], wanted: &[f64], off: &[f64]| {
+            let found = self.read(found, shape)?;
+            near(&found, wanted, |at| off[at] + rounding.tiny).map_err(|it| format!("by {what}: {it}"))
+        };
+        let by_inputs = primitive(left.grad(&gradients).ok_or_else(none)?);
+        let turned = reference::transposed(&magnitudes(&b), [k, m]);
+        check("inputs", by_inputs, [n, k], &wanted.inputs, &reference::product(&with(m), &turned, [n, m, k]))?;
+        let by_weights = primitive(right.grad(&gradients).ok_or_else(none)?);
+        let turned = reference::transposed(&magnitudes(&a), [n, k]);
+        check("weights", by_weights, [k, m], &wanted.weights, &reference::product(&turned, &with(n), [k, n, m]))?;
+        if let Some(bias) = bias {
+            let by_bias = bias.grad(&gradients).ok_or_else(none)?.unsqueeze::<2>();
+            let plain: Vec<f64> =
+                delta.iter().zip(&off_delta).map(|(size, off)| off + (n + 2) as f64 * rounding.u * size).collect();
+            let off = reference::product(&vec![1.0; n], &plain, [1, n, m]);
+            check("bias", primitive(by_bias), [1, m], &wanted.bias, &off)?;
+        }
+        Ok(())
+    }
+}
+
+/// By how much of Σ|a·b| a sum of so many products may be off: see [`Problem::sums`].
+fn share(dtype: DType, way: Matmul, terms: usize) -> f64 {
+    let u = rounding(dtype).u;
+    let terms = (terms + 2) as f64;
+    match way {
+        Matmul::Split => 2f64.powi(-20) + 6.0 * terms * u,
+        Matmul::Tensor if dtype == DType::F32 => 2f64.powi(-9) * 1.01 + 2.0 * terms * u,
+        Matmul::Tensor => 2.0 * terms * u,
+        _ => terms * u,
+    }
+}
+
+fn magnitudes(values: &[f64]) -> Vec<f64> {
+    values.iter().map(|x| x.abs()).collect()
 }
 
 fn near(found: &[f64], wanted: &[f64], allowed: impl Fn(usize) -> f64) -> Result<(), String> {

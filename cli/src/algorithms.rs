@@ -8,4 +8,5 @@ crate::algorithms! {
         firebox_ocnn::OcnnPlugin,
         firebox_sammon::SammonPlugin,
         firebox_rbf::RbfPlugin,
+        firebox_perceptron::PerceptronPlugin,
 }

@@ -164,4 +164,5 @@ algorithms! {
     ocnn: firebox_ocnn::OcnnOps, 1, |_| 0;
     rbf: firebox_rbf::RbfOps, 1, |_| 0;
     sammon: firebox_sammon::SammonOps, 3, |shape| shape.kernels;
+    perceptron: firebox_perceptron::PerceptronOps, 1, |_| 0;
 }

@@ -1,0 +1,257 @@
+//! Instances with what is to be learnt of them, parts of them, and their scaling.
+
+use firebox_core::{Error, Result, data::Points, error::Place, random::Random};
+use serde::{Deserialize, Serialize};
+
+/// The stream of [`Random`] that parts are drawn from.
+const STREAM: u64 = 0x7061;
+
+/// What classes are called.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Classes {
+    /// Whole numbers, ascending.
+    Numbers(Vec<i64>),
+    /// Words, by first appearance.
+    Names(Vec<String>),
+}
+
+impl Classes {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Numbers(of) => of.len(),
+            Self::Names(of) => of.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What a class is called; nothing beyond the last.
+    pub fn name(&self, class: usize) -> String {
+        match self {
+            Self::Numbers(of) => of.get(class).map(i64::to_string),
+            Self::Names(of) => of.get(class).cloned(),
+        }
+        .unwrap_or_default()
+    }
+}
+
+/// What is known of each instance.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Targets {
+    /// Its class, by number from 0.
+    Classes(Vec<usize>, Classes),
+    /// A number, and what that is called.
+    Numbers(Vec<f64>, String),
+}
+
+/// Instances to learn from: rows of `names.len()` numbers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Instances {
+    /// Row-major.
+    pub values: Vec<f64>,
+    /// The columns.
+    pub names: Vec<String>,
+    /// One for each row.
+    pub targets: Targets,
+}
+
+impl Instances {
+    /// Points with their classes. Fails if there are no labels, or one class only.
+    pub fn classes(points: Points) -> Result<Self> {
+        let Some(labels) = points.labels else {
+            let help = "name the column with --label, or a file of classes with --labels";
+            return Err(Error::input("the rows have no classes to learn", help));
+        };
+        let classes = match points.label_names {
+            Some(names) => Classes::Names(names),
+            None => {
+                let mut of = labels.clone();
+                of.sort_unstable();
+                of.dedup();
+                Classes::Numbers(of)
+            }
+        };
+        if classes.len() < 2 {
+            let what = format!("all rows are of one class, {}", classes.name(0));
+            return Err(Error::input(what, "give rows of at least two classes"));
+        }
+        let codes = labels.iter().filter_map(|label| match &classes {
+            Classes::Numbers(of) => of.binary_search(label).ok(),
+            Classes::Names(_) => usize::try_from(*label).ok(),
+        });
+        let codes = codes.collect();
+        Ok(Self { values: points.values, names: points.names, targets: Targets::Classes(codes, classes) })
+    }
+
+    /// Points one of whose columns, by name or by number from 1, is the number to learn.
+    pub fn numbers(points: Points, column: &str) -> Result<Self> {
+        let missing = || {
+            let what = format!("there is no column \"{column}\" to learn");
+            Error::input(what, "give the column's name, or its number from 1")
+        };
+        let by_number = || column.parse::<usize>().ok().and_then(|at| at.checked_sub(1));
+        let at = points.names.iter().position(|name| name == column).or_else(by_number);
+        let at = at.filter(|at| *at < points.columns).ok_or_else(missing)?;
+        if points.columns == 1 {
+            return Err(Error::input("the only column is the one to learn", "give at least one column more"));
+        }
+        let numbers = points.iter().map(|row| row[at]).collect();
+        let others = |k: &usize| k % points.columns != at;
+        let values = (0..points.values.len()).filter(others).map(|k| points.values[k]).collect();
+        let mut names = points.names;
+        let name = names.remove(at);
+        Ok(Self { values, names, targets: Targets::Numbers(numbers, name) })
+    }
+
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.values.len() / self.names.len().max(1)
+    }
+}
+
+/// Which rows learn, stop early and test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parts {
+    /// Rows to learn from, in order.
+    pub training: Vec<usize>,
+    /// Rows that early stopping looks at.
+    pub validation: Vec<usize>,
+    /// Rows that nobody sees before the end.
+    pub test: Vec<usize>,
+}
+
+impl Parts {
+    /// Shares of `rows` rows, drawn by `seed`: of all for the test, of the others for the validation, to the nearest
+    /// row. Fails if no row is left to learn from.
+    pub fn draw(rows: usize, test: f64, validation: f64, seed: u64) -> Result<Self> {
+        let mut order: Vec<usize> = (0..rows).collect();
+        Random::new(seed, STREAM).shuffle(&mut order);
+        let test = (rows as f64 * test).round() as usize;
+        let validation = ((rows - test) as f64 * validation).round() as usize;
+        if test + validation >= rows {
+            let what = format!("of {rows} rows none is left to learn from");
+            return Err(Error::input(what, "give more rows, or smaller shares with --test and --validation"));
+        }
+        let mut part = |count: usize| {
+            let mut rows = order.split_off(order.len() - count);
+            rows.sort_unstable();
+            rows
+        };
+        let (test, validation) = (part(test), part(validation));
+        order.sort_unstable();
+        Ok(Self { training: order, validation, test })
+    }
+}
+
+/// Columns to a mean of 0 and a standard deviation of 1.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Scaling {
+    /// What is taken off each column.
+    pub mean: Vec<f64>,
+    /// What it is divided by then; 1 for a column of one number.
+    pub deviation: Vec<f64>,
+}
+
+impl Scaling {
+    /// The means and deviations of these `rows` of row-major `values`, in two passes. Fails if one overflows.
+    pub fn of(values: &[f64], columns: usize, rows: &[usize]) -> Result<Self> {
+        let count = rows.len().max(1) as f64;
+        let mean_of = |value: &dyn Fn(usize, usize) -> f64, column: usize| {
+            rows.iter().map(|&row| value(row, column) / count).sum::<f64>()
+        };
+        let at = |row: usize, column: usize| values[row * columns + column];
+        let mean: Vec<f64> = (0..columns).map(|column| mean_of(&at, column)).collect();
+        let off = |row: usize, column: usize| (at(row, column) - mean[column]).powi(2);
+        let deviation: Vec<f64> = (0..columns)
+            .map(|column| {
+                let deviation = mean_of(&off, column).sqrt();
+                // What rounding makes of equal numbers is no spread.
+                if deviation > 1e-12 * mean[column].abs() { deviation } else { 1.0 }
+            })
+            .collect();
+        match (0..columns).find(|&column| !(mean[column].is_finite() && deviation[column].is_finite())) {
+            Some(column) => {
+                let place = Place::default().column((column + 1).to_string());
+                Err(Error::input_at(place, "the numbers are too large to be squared", "give them in a larger unit"))
+            }
+            None => Ok(Self { mean, deviation }),
+        }
+    }
+
+    /// Scales rows in place.
+    pub fn apply(&self, values: &mut [f64]) {
+        for row in values.chunks_mut(self.mean.len().max(1)) {
+            for ((x, mean), deviation) in row.iter_mut().zip(&self.mean).zip(&self.deviation) {
+                *x = (*x - mean) / deviation;
+            }
+        }
+    }
+
+    /// What was scaled, again as it was.
+    pub fn revert(&self, values: &mut [f64]) {
+        for row in values.chunks_mut(self.mean.len().max(1)) {
+            for ((x, mean), deviation) in row.iter_mut().zip(&self.mean).zip(&self.deviation) {
+                *x = *x * deviation + mean;
+            }
+        }
+    }
+}
+
+/// These rows of row-major values.
+pub(crate) fn select(values: &[f64], columns: usize, rows: &[usize]) -> Vec<f64> {
+    rows.iter().flat_map(|&row| values[row * columns..(row + 1) * columns].iter().copied()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_and_numbers_are_taken_out() {
+        let points = Points::new(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 2).unwrap();
+        let none = Instances::classes(points.clone()).unwrap_err();
+        assert_eq!(none.to_string(), "the rows have no classes to learn");
+        let one = Instances::classes(points.clone().with_labels(vec![3, 3, 3]).unwrap()).unwrap_err();
+        assert_eq!(one.to_string(), "all rows are of one class, 3");
+        let found = Instances::classes(points.clone().with_labels(vec![7, -1, 7]).unwrap()).unwrap();
+        assert_eq!(found.targets, Targets::Classes(vec![1, 0, 1], Classes::Numbers(vec![-1, 7])));
+
+        let found = Instances::numbers(points.clone(), "C1").unwrap();
+        assert_eq!((found.values, found.names), (vec![2.0, 4.0, 6.0], vec!["C2".to_string()]));
+        assert_eq!(found.targets, Targets::Numbers(vec![1.0, 3.0, 5.0], "C1".into()));
+        assert_eq!(Instances::numbers(points.clone(), "2").unwrap().values, [1.0, 3.0, 5.0]);
+        for column in ["0", "3", "x"] {
+            assert!(Instances::numbers(points.clone(), column).is_err());
+        }
+    }
+
+    #[test]
+    fn parts_are_all_rows_once() {
+        let parts = Parts::draw(101, 0.2, 0.1, 4).unwrap();
+        assert_eq!((parts.test.len(), parts.validation.len(), parts.training.len()), (20, 8, 73));
+        let mut all = [parts.training.clone(), parts.validation.clone(), parts.test.clone()].concat();
+        all.sort_unstable();
+        assert_eq!(all, (0..101).collect::<Vec<_>>());
+        assert_eq!(Parts::draw(101, 0.2, 0.1, 4).unwrap(), parts);
+        assert_ne!(Parts::draw(101, 0.2, 0.1, 5).unwrap(), parts);
+        assert!(Parts::draw(2, 0.6, 0.5, 0).is_err());
+    }
+
+    #[test]
+    fn scaling_goes_back() {
+        let values = vec![1.0, 5.0, 3.0, 5.0, 100.0, 7.0];
+        let scaling = Scaling::of(&values, 2, &[0, 1]).unwrap();
+        assert_eq!((scaling.mean.clone(), scaling.deviation.clone()), (vec![2.0, 5.0], vec![1.0, 1.0]));
+        let mut scaled = values.clone();
+        scaling.apply(&mut scaled);
+        assert_eq!(scaled[..4], [-1.0, 0.0, 1.0, 0.0]);
+        scaling.revert(&mut scaled);
+        assert_eq!(scaled, values);
+        assert!(Scaling::of(&[1e308, -1e308], 1, &[0, 1]).is_err());
+    }
+}

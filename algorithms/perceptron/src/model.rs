@@ -1,0 +1,177 @@
+//! A trained network with all it takes to use it: scaling, columns, classes.
+
+use burn::tensor::backend::Backend;
+use firebox_backends::limits::{Buffer, admit};
+use firebox_core::{
+    Context, Error, Result, observe,
+    tensor::{floats, read_floats},
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    config::Task,
+    data::{Classes, Scaling},
+    layer::Linear,
+    mlp::{Mlp, MlpConfig},
+    ops::PerceptronOps,
+};
+
+/// Numbers of a block of rows, or of a layer's results for it.
+const BLOCK: usize = 1 << 22;
+
+/// What a model gives for an instance.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Gives {
+    /// A class of these.
+    Class(Classes),
+    /// A number, called so, scaled like this while it was learnt.
+    Number {
+        /// The column's name.
+        name: String,
+        /// Of one column.
+        scaling: Scaling,
+    },
+}
+
+/// The weights of a layer `[k, m]`, row-major, and its bias `[m]`.
+pub type LayerNumbers = (Vec<f64>, Option<Vec<f64>>);
+
+/// A trained network, on the host.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Model {
+    /// The network's form.
+    pub network: MlpConfig,
+    /// The columns it takes, in order.
+    pub columns: Vec<String>,
+    /// How they are scaled.
+    pub scaling: Scaling,
+    /// What it gives.
+    pub gives: Gives,
+    /// Weights `[k, m]` and bias `[m]` of each layer.
+    pub layers: Vec<LayerNumbers>,
+    /// Whether numbers are of 64 bits, else of 32.
+    pub wide: bool,
+}
+
+impl Model {
+    /// What it learnt.
+    pub fn task(&self) -> Task {
+        match self.gives {
+            Gives::Class(_) => Task::Classification,
+            Gives::Number { .. } => Task::Regression,
+        }
+    }
+
+    /// Takes a network from its device.
+    pub(crate) fn layers_of<B: Backend>(network: &Mlp<B>) -> Result<Vec<LayerNumbers>> {
+        let phase = "reading the network";
+        let read = |layer: &Linear<B>| {
+            let bias = layer.bias.as_ref().map(|bias| read_floats(bias.val(), phase)).transpose()?;
+            Ok((read_floats(layer.weights.val(), phase)?, bias))
+        };
+        network.layers.iter().map(read).collect()
+    }
+
+    /// The network on a device.
+    pub fn network<B: Backend>(&self, device: &B::Device) -> Mlp<B> {
+        let widths = self.network.widths();
+        let layers = widths.windows(2).zip(&self.layers).map(|(pair, (weights, bias))| {
+            Linear::of(weights.clone(), bias.clone(), [pair[0], pair[1]], self.network.matmul, device)
+        });
+        self.network.with_layers(layers.collect())
+    }
+
+    /// Of rows `values` with columns called `names` those that the model takes, in its order: by name, whatever else
+    /// there is; by number where the file names none and has as many.
+    ///
+    /// Fails if one is missing.
+    pub fn columns_of(&self, names: &[String], values: &[f64]) -> Result<Vec<f64>> {
+        let unnamed = names.iter().enumerate().all(|(at, name)| *name == format!("C{}", at + 1));
+        if unnamed && names.len() == self.columns.len() {
+            return Ok(values.to_vec());
+        }
+        let place = |name: &String| names.iter().position(|it| it == name).ok_or_else(|| name.clone());
+        let (found, missing): (Vec<_>, Vec<_>) = self.columns.iter().map(place).partition(|it| it.is_ok());
+        if let Some(Err(name)) = missing.first() {
+            let others = if missing.len() == 1 { String::new() } else { format!(", nor {} others", missing.len() - 1) };
+            let what = format!("there is no column \"{name}\"{others}, which the model takes");
+            let help = format!("give the {} columns that it was trained on, with their names", self.columns.len());
+            return Err(Error::input(what, help));
+        }
+        let found: Vec<usize> = found.into_iter().flatten().collect();
+        Ok(values.chunks(names.len()).flat_map(|row| found.iter().map(|&at| row[at])).collect())
+    }
+
+    /// The bytes of a prediction on the device: the weights, and a block of rows in all layers. Fails if these do not fit.
+    pub fn plan<B: PerceptronOps>(&self, rows: usize, context: &Context<B>) -> Result<u64> {
+        let width = size_of::<B::FloatElem>();
+        let wide: u128 = self.network.widths().iter().map(|&it| it as u128).sum();
+        let widest = self.network.widths().into_iter().max().unwrap_or(1);
+        let buffers = [
+            Buffer::new("the weights", self.network.parameters(), width),
+            Buffer::new("a block of rows in all layers", wide * height(widest).min(rows) as u128, width),
+        ];
+        admit(context, &buffers, "take a smaller network, or another device")
+    }
+
+    /// Raw results, row-major `[n, outputs]`, of unscaled `values` of the model's columns by its `network`: logits of
+    /// classes, or numbers in their own unit. Block by block on the device.
+    pub fn results<B: PerceptronOps>(
+        &self,
+        network: &Mlp<B>,
+        mut values: Vec<f64>,
+        context: &Context<B>,
+    ) -> Result<Vec<f64>> {
+        self.scaling.apply(&mut values);
+        let mut results = results(network, &values, self.columns.len(), context)?;
+        if let Gives::Number { scaling, .. } = &self.gives {
+            scaling.revert(&mut results);
+        }
+        Ok(results)
+    }
+}
+
+/// Rows of a block where so many numbers a row are alive.
+fn height(widest: usize) -> usize {
+    (BLOCK / widest.max(1)).max(1)
+}
+
+/// What `network` makes of scaled row-major `values` of `columns` columns, block by block.
+fn results<B: PerceptronOps>(
+    network: &Mlp<B>,
+    values: &[f64],
+    columns: usize,
+    context: &Context<B>,
+) -> Result<Vec<f64>> {
+    let widest = network.layers.iter().flat_map(|layer| layer.weights.dims()).max().unwrap_or(1);
+    let height = height(widest);
+    let total = (values.len() / columns.max(1)) as u64;
+    let mut results = Vec::new();
+    for (block, rows) in values.chunks(height * columns.max(1)).enumerate() {
+        observe::checkpoint(&*context.observer, "predicting", (block * height) as u64, total)?;
+        let rows = floats::<B, 2>(rows.to_vec(), [rows.len() / columns, columns], &context.device);
+        results.extend(read_floats(network.forward(rows), "predicting")?);
+    }
+    observe::checkpoint(&*context.observer, "predicting", total, total)?;
+    Ok(results)
+}
+
+/// Probabilities of classes from logits, on the host: both in rows of `classes`.
+pub fn probabilities(logits: &[f64], classes: usize) -> Vec<f64> {
+    logits
+        .chunks(classes.max(1))
+        .flat_map(|row| {
+            let most = row.iter().fold(f64::NEG_INFINITY, |most, x| most.max(*x));
+            let powers: Vec<f64> = row.iter().map(|x| (x - most).exp()).collect();
+            let sum: f64 = powers.iter().sum();
+            powers.into_iter().map(move |power| power / sum)
+        })
+        .collect()
+}
+
+/// The likeliest class of each row of logits, the first of equals.
+pub fn likeliest(logits: &[f64], classes: usize) -> Vec<usize> {
+    let best = |row: &[f64]| (1..row.len()).fold(0, |best, at| if row[at] > row[best] { at } else { best });
+    logits.chunks(classes.max(1)).map(best).collect()
+}

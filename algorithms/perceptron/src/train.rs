@@ -1,0 +1,376 @@
+//! Training: mini-batches, Burn's losses and optimisers, early stopping.
+
+use burn::{
+    module::AutodiffModule,
+    nn::loss::{CrossEntropyLossConfig, MseLoss, Reduction},
+    optim::{
+        AdamConfig, GradientsParams, Optimizer as Steps, SgdConfig, adaptor::OptimizerAdaptor,
+        decay::WeightDecayConfig, momentum::MomentumConfig,
+    },
+    tensor::{DType, Element, Int, Tensor, TensorData, backend::Backend},
+};
+use burn_autodiff::Autodiff;
+use firebox_backends::limits::{Buffer, admit};
+use firebox_core::{
+    Context, Error, Precision, Result,
+    random::Random,
+    report::{Stopwatch, Timings},
+    tensor::{floats, read_floats},
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    checkpoint::{Checkpoints, State},
+    config::{Optimizer, Task, TrainConfig},
+    data::{Instances, Parts, Scaling, Targets, select},
+    mlp::{Mlp, MlpConfig},
+    model::{Gives, Model},
+    ops::PerceptronOps,
+};
+
+/// The stream of [`Random`] from which epoch 0 is shuffled; each next one has its own.
+const STREAM: u64 = 0x6570_0000_0000;
+
+/// What was measured after a pass over the training part.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Epoch {
+    /// The mean loss of its batches, each before its step.
+    pub loss: f64,
+    /// The loss on the validation part, if there is one.
+    pub validation_loss: Option<f64>,
+    /// The share of its rows whose class is right.
+    pub validation_accuracy: Option<f64>,
+}
+
+/// Why a training ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stop {
+    /// All epochs were run.
+    Epochs,
+    /// The validation loss did not get better for as long as the patience lasts.
+    Patience,
+    /// The observer wished it.
+    Request,
+}
+
+impl std::fmt::Display for Stop {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Epochs => "epochs",
+            Self::Patience => "patience",
+            Self::Request => "request",
+        })
+    }
+}
+
+/// What a training gives.
+#[derive(Debug, Clone)]
+pub struct Trained {
+    /// The best network by the validation loss; without a validation part the last.
+    pub model: Model,
+    /// One entry an epoch.
+    pub history: Vec<Epoch>,
+    /// The epoch, from 1, that the model is of.
+    pub best: usize,
+    /// Why it ended.
+    pub stop: Stop,
+    /// Which rows did what.
+    pub parts: Parts,
+    /// What multiplied.
+    pub matmul: &'static str,
+    /// Bytes planned on the device.
+    pub peak_device_bytes: u64,
+    /// Where the time went.
+    pub timings: Timings,
+}
+
+/// Trains a network of `config` on `instances`. A wish to stop ends the training after a batch, and what is best by
+/// then comes back with [`Stop::Request`].
+///
+/// Fails if a parameter is out of its range, if the rows do not suffice, if they do not fit on the device, or if the
+/// loss is no number any more.
+pub fn train<B: PerceptronOps>(
+    config: &TrainConfig,
+    instances: &Instances,
+    checkpoints: &Checkpoints,
+    context: &Context<B>,
+) -> Result<Trained> {
+    config.validate()?;
+    if context.precision == Precision::F64 && !B::supports_dtype(&context.device, DType::F64) {
+        return Err(Error::Device {
+            backend: B::limits(&context.device).device,
+            what: "Burn's tensor operations, which training is made of, have no 64-bit floats there".into(),
+            help: "train with --precision f32, or with --backend ndarray".into(),
+        });
+    }
+    let mut watch = Stopwatch::default();
+    let parts = Parts::draw(instances.rows(), config.test, config.validation, context.seed)?;
+    let scaling = Scaling::of(&instances.values, instances.names.len(), &parts.training)?;
+    let gives = match (&instances.targets, config.task) {
+        (Targets::Classes(_, classes), Task::Classification) => Gives::Class(classes.clone()),
+        (Targets::Numbers(values, name), Task::Regression) => {
+            Gives::Number { name: name.clone(), scaling: Scaling::of(values, 1, &parts.training)? }
+        }
+        _ => return Err(Error::input("the rows are for another task", "give classes to classify, numbers to fit")),
+    };
+    let outputs = match &gives {
+        Gives::Class(classes) => classes.len(),
+        Gives::Number { .. } => 1,
+    };
+    let mut network = config.network(instances.names.len(), outputs, context.seed);
+    let widest = network.widths().windows(2).map(|pair| [config.batch, pair[0], pair[1]]).max_by_key(product);
+    let dtype = B::FloatElem::dtype();
+    let size = widest.unwrap_or([1; 3]);
+    let (way, matmul) = B::perceptron_strategy(&context.device, dtype, size, config.matmul, config.allow_tf32)?;
+    if config.matmul != crate::ops::Matmul::Auto || config.allow_tf32 {
+        network.matmul = way;
+    }
+    let peak_device_bytes = plan(config, &network, instances.rows(), context)?;
+    let training = Part::<B>::new(instances, &parts.training, &scaling, &gives, &context.device);
+    let validation = (!parts.validation.is_empty())
+        .then(|| Part::<B>::new(instances, &parts.validation, &scaling, &gives, &context.device));
+    watch.lap("data_s");
+    let run = Run { config, network: &network, training: &training, validation: validation.as_ref(), context };
+    let decay = (config.weight_decay > 0.0).then(|| WeightDecayConfig::new(config.weight_decay as f32));
+    let state = match config.optimizer {
+        Optimizer::Adam => run.all(AdamConfig::new().with_weight_decay(decay).init(), checkpoints)?,
+        Optimizer::Sgd => {
+            let momentum = MomentumConfig { momentum: config.momentum, dampening: 0.0, nesterov: false };
+            let sgd = SgdConfig::new().with_weight_decay(decay).with_momentum(Some(momentum));
+            run.all(sgd.init(), checkpoints)?
+        }
+    };
+    B::finish(&context.device, "training")?;
+    let layers = Model::layers_of(&state.kept)?;
+    watch.lap("training_s");
+    let columns = instances.names.clone();
+    let wide = context.precision == Precision::F64;
+    let model = Model { network, columns, scaling, gives, layers, wide };
+    let timings = watch.timings();
+    let Ended { history, best, stop, .. } = state;
+    Ok(Trained { model, history, best, stop, parts, matmul, peak_device_bytes, timings })
+}
+
+fn product(size: &[usize; 3]) -> u128 {
+    size.iter().map(|&it| it as u128).product()
+}
+
+/// The bytes of a training: rows, a batch in all layers forward and backward, and of each weight the number, its
+/// gradient, two moments, the best so far, and one that is being made.
+fn plan<B: PerceptronOps>(config: &TrainConfig, network: &MlpConfig, rows: usize, context: &Context<B>) -> Result<u64> {
+    let width = size_of::<B::FloatElem>();
+    let wide: u128 = network.widths().iter().map(|&it| it as u128).sum();
+    let buffers = [
+        Buffer::new("the rows", 2 * rows as u128 * (network.inputs as u128 + 1), width),
+        Buffer::new("the layers' results", 4 * wide * (config.batch.min(rows) as u128), width),
+        Buffer::new("the weights and their moments", 6 * network.parameters(), width),
+    ];
+    admit(context, &buffers, "take fewer --hidden neurons, a smaller --batch, or fewer rows")
+}
+
+/// What is known of rows, on the device.
+enum Known<B: Backend> {
+    Classes(Tensor<B, 1, Int>),
+    Numbers(Tensor<B, 2>),
+}
+
+/// Rows on the device.
+struct Part<B: Backend> {
+    instances: Tensor<B, 2>,
+    known: Known<B>,
+}
+
+impl<B: PerceptronOps> Part<B> {
+    fn new(of: &Instances, rows: &[usize], scaling: &Scaling, gives: &Gives, device: &B::Device) -> Self {
+        let columns = of.names.len();
+        let mut values = select(&of.values, columns, rows);
+        scaling.apply(&mut values);
+        let instances = floats(values, [rows.len(), columns], device);
+        let known = match (&of.targets, gives) {
+            (Targets::Numbers(numbers, _), Gives::Number { scaling, .. }) => {
+                let mut numbers = select(numbers, 1, rows);
+                scaling.apply(&mut numbers);
+                Known::Numbers(floats(numbers, [rows.len(), 1], device))
+            }
+            (Targets::Classes(codes, _), _) => Known::Classes(ints(rows.iter().map(|&row| codes[row]), device)),
+            // Not met: what is given follows what is known.
+            (Targets::Numbers(..), Gives::Class(_)) => Known::Classes(ints(rows.iter().map(|_| 0), device)),
+        };
+        Self { instances, known }
+    }
+
+    fn rows(&self) -> usize {
+        self.instances.dims()[0]
+    }
+
+    /// These rows, in this order.
+    fn select(&self, rows: &Tensor<B, 1, Int>) -> Self {
+        Self {
+            instances: self.instances.clone().select(0, rows.clone()),
+            known: match &self.known {
+                Known::Classes(classes) => Known::Classes(classes.clone().select(0, rows.clone())),
+                Known::Numbers(numbers) => Known::Numbers(numbers.clone().select(0, rows.clone())),
+            },
+        }
+    }
+
+    fn slice(&self, from: usize, to: usize) -> Self {
+        Self {
+            instances: self.instances.clone().narrow(0, from, to - from),
+            known: match &self.known {
+                Known::Classes(classes) => Known::Classes(classes.clone().narrow(0, from, to - from)),
+                Known::Numbers(numbers) => Known::Numbers(numbers.clone().narrow(0, from, to - from)),
+            },
+        }
+    }
+}
+
+fn ints<B: Backend>(values: impl Iterator<Item = usize>, device: &B::Device) -> Tensor<B, 1, Int> {
+    let values: Vec<i64> = values.map(|value| value as i64).collect();
+    let count = values.len();
+    let data = TensorData::new(values, [count]).convert::<B::IntElem>();
+    Tensor::from_data(data, (device, B::IntElem::dtype()))
+}
+
+/// The mean loss of results.
+fn loss<B: Backend>(results: Tensor<B, 2>, known: Known<B>) -> Tensor<B, 1> {
+    match known {
+        Known::Classes(classes) => CrossEntropyLossConfig::new().init(&results.device()).forward(results, classes),
+        Known::Numbers(numbers) => MseLoss::new().forward(results, numbers, Reduction::Mean),
+    }
+}
+
+/// What a training ends with.
+struct Ended<B: Backend> {
+    kept: Mlp<B>,
+    history: Vec<Epoch>,
+    best: usize,
+    stop: Stop,
+}
+
+struct Run<'a, B: PerceptronOps> {
+    config: &'a TrainConfig,
+    network: &'a MlpConfig,
+    training: &'a Part<B>,
+    validation: Option<&'a Part<B>>,
+    context: &'a Context<B>,
+}
+
+type Diff<B> = Autodiff<B>;
+type Adaptor<O, B> = OptimizerAdaptor<O, Mlp<Diff<B>>, Diff<B>>;
+
+impl<B: PerceptronOps> Run<'_, B> {
+    fn all<O>(&self, optimizer: Adaptor<O, B>, checkpoints: &Checkpoints) -> Result<Ended<B>>
+    where
+        O: burn::optim::SimpleOptimizer<B>,
+        Adaptor<O, B>: Steps<Mlp<Diff<B>>, Diff<B>>,
+    {
+        let Self { config, context, .. } = *self;
+        let observer = &*context.observer;
+        let mut optimizer = optimizer;
+        let mut network = self.network.init::<Diff<B>>(&context.device)?;
+        let mut state = State::default();
+        let mut kept = network.valid();
+        if let Some(path) = &checkpoints.resume {
+            let (found, network_then, kept_then, optimizer_then) =
+                checkpoints.read(path, config, self.network, network, kept, optimizer, context)?;
+            (state, network, kept, optimizer) = (found, network_then, kept_then, optimizer_then);
+        }
+        let mut clock = checkpoints.clock();
+        let mut stop = Stop::Epochs;
+        while state.history.len() < config.epochs {
+            if state.best > 0 && state.history.len() - state.best >= config.patience && self.validation.is_some() {
+                stop = Stop::Patience;
+                break;
+            }
+            observer.progress(&state.says(), state.history.len() as u64, config.epochs as u64);
+            let Some((next, loss)) = self.epoch(network.clone(), &mut optimizer, state.history.len())? else {
+                stop = Stop::Request;
+                break;
+            };
+            network = next;
+            let plain = network.valid();
+            let epoch = self.measure(&plain, loss)?;
+            state.history.push(epoch);
+            let better = epoch.validation_loss.is_none_or(|loss| loss < state.least);
+            if better {
+                state.least = epoch.validation_loss.unwrap_or(f64::INFINITY);
+                state.best = state.history.len();
+                kept = plain;
+            }
+            if clock.due() {
+                checkpoints.write(config, self.network, &state, &network, &kept, &optimizer, context)?;
+            }
+        }
+        checkpoints.write(config, self.network, &state, &network, &kept, &optimizer, context)?;
+        observer.progress(&state.says(), state.history.len() as u64, config.epochs as u64);
+        Ok(Ended { kept, history: state.history, best: state.best, stop })
+    }
+
+    /// One pass over the training part in an order of its own; the network after it and the batches' mean loss. Nothing
+    /// if the observer wishes to stop: the optimiser may be ahead of the network then, but both are as good.
+    fn epoch<O>(
+        &self,
+        mut network: Mlp<Diff<B>>,
+        optimizer: &mut Adaptor<O, B>,
+        epoch: usize,
+    ) -> Result<Option<(Mlp<Diff<B>>, f64)>>
+    where
+        O: burn::optim::SimpleOptimizer<B>,
+        Adaptor<O, B>: Steps<Mlp<Diff<B>>, Diff<B>>,
+    {
+        let Self { config, training, context, .. } = *self;
+        let rows = training.rows();
+        let mut order: Vec<usize> = (0..rows).collect();
+        Random::new(context.seed, STREAM + epoch as u64).shuffle(&mut order);
+        let shuffled = training.select(&ints(order.into_iter(), &context.device));
+        let mut losses = Vec::new();
+        for from in (0..rows).step_by(config.batch) {
+            if context.observer.cancelled() {
+                return Ok(None);
+            }
+            let to = (from + config.batch).min(rows);
+            let batch = shuffled.slice(from, to);
+            let known = match batch.known {
+                Known::Classes(classes) => Known::Classes(Tensor::from_inner(classes)),
+                Known::Numbers(numbers) => Known::Numbers(Tensor::from_inner(numbers)),
+            };
+            let loss = loss(network.forward(Tensor::from_inner(batch.instances)), known);
+            let gradients = GradientsParams::from_grads(loss.backward(), &network);
+            losses.push(loss.inner().mul_scalar((to - from) as f64 / rows as f64));
+            network = optimizer.step(config.learning_rate, network, gradients);
+        }
+        B::finish(&context.device, "training")?;
+        let mean: f64 = read_floats(Tensor::cat(losses, 0), "training")?.into_iter().sum();
+        if !mean.is_finite() {
+            return Err(Error::Run {
+                device: B::limits(&context.device).device,
+                phase: format!("epoch {}", epoch + 1),
+                what: "the loss is no number any more; try a smaller --learning-rate".into(),
+            });
+        }
+        Ok(Some((network, mean)))
+    }
+
+    /// The loss and accuracy on the validation part.
+    fn measure(&self, network: &Mlp<B>, loss_before: f64) -> Result<Epoch> {
+        let Some(part) = self.validation else {
+            return Ok(Epoch { loss: loss_before, validation_loss: None, validation_accuracy: None });
+        };
+        let results = network.forward(part.instances.clone());
+        let (known, right) = match &part.known {
+            Known::Classes(classes) => {
+                let found = results.clone().argmax(1).squeeze_dim::<1>(1);
+                let right = found.equal(classes.clone()).int().sum();
+                (Known::Classes(classes.clone()), Some(right))
+            }
+            Known::Numbers(numbers) => (Known::Numbers(numbers.clone()), None),
+        };
+        let phase = "validation";
+        let loss = read_floats(loss(results, known), phase)?.first().copied();
+        let right = right.map(|it| firebox_core::tensor::read_ints(it, phase)).transpose()?;
+        let accuracy = right.and_then(|it| it.first().map(|&it| f64::from(it) / part.rows() as f64));
+        Ok(Epoch { loss: loss_before, validation_loss: loss, validation_accuracy: accuracy })
+    }
+}

@@ -13,6 +13,7 @@ use burn_autodiff::{
 use firebox_core::{Result, tensor::tensor};
 
 use crate::{
+    loss::column_sums,
     ops::{Matmul, PerceptronOps, Sigmoid},
     tensor_ops::primitive,
 };
@@ -79,8 +80,7 @@ impl<B: PerceptronOps, const N: usize> Backward<B, N> for Layer {
             grads.register::<B>(id, B::perceptron_layer(turned, delta.clone(), None, None, matmul));
         }
         if let Some(id) = by_bias {
-            let sums = tensor::<B, 2>(delta).sum_dim(0).squeeze_dim::<1>(0);
-            grads.register::<B>(id, primitive(sums));
+            grads.register::<B>(id, primitive(column_sums(tensor::<B, 2>(delta))));
         }
     }
 }

@@ -11,6 +11,7 @@ pub mod data;
 mod fusion;
 mod kernel;
 mod layer;
+mod loss;
 pub mod metrics;
 mod mlp;
 mod model;

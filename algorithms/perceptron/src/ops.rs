@@ -9,7 +9,8 @@
 //! | any other | the default bodies: tensor operations |
 //!
 //! Shapes: n instances, k inputs of a layer, m neurons. Floats are f32, f64, or on a CubeCL backend also f16 and bf16,
-//! which are summed in f32; all tensors of a call are of one type.
+//! which are summed in f32; all tensors of a call are of one type. The default bodies are for f32 and f64, and multiply
+//! as Burn does, which rounds f32 to TF32 where a device has that.
 
 use burn::tensor::{DType, ops::FloatTensor};
 use firebox_backends::Limited;
@@ -90,7 +91,8 @@ impl std::fmt::Display for Matmul {
 /// override all of them.
 pub trait PerceptronOps: Limited {
     /// Checks a way to multiply `[n, k]` by `[k, m]` (`size` is n, k, m) in floats of type `dtype` against the device,
-    /// and resolves `Auto`; with the name of what will run. Without `tf32`, nothing rounds f32 to TF32.
+    /// and resolves `Auto`; with the name of what will run for dense matrices. Without `tf32`, nothing rounds f32 to
+    /// TF32.
     fn perceptron_strategy(
         device: &Self::Device,
         dtype: DType,

@@ -1,8 +1,7 @@
-//! Training: mini-batches, Burn's losses and optimisers, early stopping.
+//! Training: mini-batches, Burn's optimisers, early stopping.
 
 use burn::{
     module::AutodiffModule,
-    nn::loss::{CrossEntropyLossConfig, MseLoss, Reduction},
     optim::{
         AdamConfig, GradientsParams, Optimizer as Steps, SgdConfig, adaptor::OptimizerAdaptor,
         decay::WeightDecayConfig, momentum::MomentumConfig,
@@ -23,6 +22,7 @@ use crate::{
     checkpoint::{Checkpoints, State},
     config::{Optimizer, Task, TrainConfig},
     data::{Instances, Parts, Scaling, Targets, select},
+    loss::{Known, losses, mean},
     mlp::{Mlp, MlpConfig},
     model::{Gives, Model},
     ops::PerceptronOps,
@@ -77,7 +77,7 @@ pub struct Trained {
     pub stop: Stop,
     /// Which rows did what.
     pub parts: Parts,
-    /// What multiplied.
+    /// What multiplied in the widest layer, forward.
     pub matmul: &'static str,
     /// Bytes planned on the device.
     pub peak_device_bytes: u64,
@@ -156,23 +156,17 @@ fn product(size: &[usize; 3]) -> u128 {
     size.iter().map(|&it| it as u128).product()
 }
 
-/// The bytes of a training: rows, a batch in all layers forward and backward, and of each weight the number, its
-/// gradient, two moments, the best so far, and one that is being made.
+/// The bytes of a training: rows, a batch in all layers forward and backward, and of each weight the number and two
+/// moments, these as the epoch began, its gradient, the best so far, and one that is being made.
 fn plan<B: PerceptronOps>(config: &TrainConfig, network: &MlpConfig, rows: usize, context: &Context<B>) -> Result<u64> {
     let width = size_of::<B::FloatElem>();
     let wide: u128 = network.widths().iter().map(|&it| it as u128).sum();
     let buffers = [
         Buffer::new("the rows", 2 * rows as u128 * (network.inputs as u128 + 1), width),
         Buffer::new("the layers' results", 4 * wide * (config.batch.min(rows) as u128), width),
-        Buffer::new("the weights and their moments", 6 * network.parameters(), width),
+        Buffer::new("the weights and their moments", 9 * network.parameters(), width),
     ];
     admit(context, &buffers, "take fewer --hidden neurons, a smaller --batch, or fewer rows")
-}
-
-/// What is known of rows, on the device.
-enum Known<B: Backend> {
-    Classes(Tensor<B, 1, Int>),
-    Numbers(Tensor<B, 2>),
 }
 
 /// Rows on the device.
@@ -233,14 +227,6 @@ fn ints<B: Backend>(values: impl Iterator<Item = usize>, device: &B::Device) -> 
     Tensor::from_data(data, (device, B::IntElem::dtype()))
 }
 
-/// The mean loss of results.
-fn loss<B: Backend>(results: Tensor<B, 2>, known: Known<B>) -> Tensor<B, 1> {
-    match known {
-        Known::Classes(classes) => CrossEntropyLossConfig::new().init(&results.device()).forward(results, classes),
-        Known::Numbers(numbers) => MseLoss::new().forward(results, numbers, Reduction::Mean),
-    }
-}
-
 /// What a training ends with.
 struct Ended<B: Backend> {
     kept: Mlp<B>,
@@ -285,10 +271,13 @@ impl<B: PerceptronOps> Run<'_, B> {
                 break;
             }
             observer.progress(&state.says(), state.history.len() as u64, config.epochs as u64);
-            let Some((next, loss)) = self.epoch(network.clone(), &mut optimizer, state.history.len())? else {
+            // Stopped within an epoch, a training goes on from where that began.
+            let mut steps = optimizer.clone();
+            let Some((next, loss)) = self.epoch(network.clone(), &mut steps, state.history.len())? else {
                 stop = Stop::Request;
                 break;
             };
+            optimizer = steps;
             network = next;
             let plain = network.valid();
             let epoch = self.measure(&plain, loss)?;
@@ -309,7 +298,7 @@ impl<B: PerceptronOps> Run<'_, B> {
     }
 
     /// One pass over the training part in an order of its own; the network after it and the batches' mean loss. Nothing
-    /// if the observer wishes to stop: the optimiser may be ahead of the network then, but both are as good.
+    /// if the observer wishes to stop: the optimiser is worth nothing then.
     fn epoch<O>(
         &self,
         mut network: Mlp<Diff<B>>,
@@ -325,7 +314,7 @@ impl<B: PerceptronOps> Run<'_, B> {
         let mut order: Vec<usize> = (0..rows).collect();
         Random::new(context.seed, STREAM + epoch as u64).shuffle(&mut order);
         let shuffled = training.select(&ints(order.into_iter(), &context.device));
-        let mut losses = Vec::new();
+        let mut means = Vec::new();
         for from in (0..rows).step_by(config.batch) {
             if context.observer.cancelled() {
                 return Ok(None);
@@ -336,13 +325,13 @@ impl<B: PerceptronOps> Run<'_, B> {
                 Known::Classes(classes) => Known::Classes(Tensor::from_inner(classes)),
                 Known::Numbers(numbers) => Known::Numbers(Tensor::from_inner(numbers)),
             };
-            let loss = loss(network.forward(Tensor::from_inner(batch.instances)), known);
+            let loss = mean(losses(network.forward(Tensor::from_inner(batch.instances)), known));
             let gradients = GradientsParams::from_grads(loss.backward(), &network);
-            losses.push(loss.inner().mul_scalar((to - from) as f64 / rows as f64));
+            means.push(loss.inner().mul_scalar((to - from) as f64 / rows as f64));
             network = optimizer.step(config.learning_rate, network, gradients);
         }
         B::finish(&context.device, "training")?;
-        let mean: f64 = read_floats(Tensor::cat(losses, 0), "training")?.into_iter().sum();
+        let mean: f64 = read_floats(Tensor::cat(means, 0), "training")?.into_iter().sum();
         if !mean.is_finite() {
             return Err(Error::Run {
                 device: B::limits(&context.device).device,
@@ -368,7 +357,8 @@ impl<B: PerceptronOps> Run<'_, B> {
             Known::Numbers(numbers) => (Known::Numbers(numbers.clone()), None),
         };
         let phase = "validation";
-        let loss = read_floats(loss(results, known), phase)?.first().copied();
+        let losses = read_floats(losses(results, known), phase)?;
+        let loss = Some(losses.iter().sum::<f64>() / part.rows() as f64);
         let right = right.map(|it| firebox_core::tensor::read_ints(it, phase)).transpose()?;
         let accuracy = right.and_then(|it| it.first().map(|&it| f64::from(it) / part.rows() as f64));
         Ok(Epoch { loss: loss_before, validation_loss: loss, validation_accuracy: accuracy })

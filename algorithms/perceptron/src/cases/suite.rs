@@ -11,6 +11,8 @@ pub struct Suite<B: PerceptronOps> {
     pub(super) sigmoid: fn(FloatTensor<B>, Sigmoid, bool) -> FloatTensor<B>,
     pub(super) delta: fn(FloatTensor<B>, FloatTensor<B>, Sigmoid) -> FloatTensor<B>,
     pub(super) layer: Layer<B>,
+    /// Whether Burn multiplies: f32 and f64 only, f32 as TF32 where the device has that.
+    pub(super) by_burn: bool,
 }
 
 type Layer<B> = fn(FloatTensor<B>, FloatTensor<B>, Option<FloatTensor<B>>, Option<Sigmoid>, Matmul) -> FloatTensor<B>;
@@ -18,7 +20,13 @@ type Layer<B> = fn(FloatTensor<B>, FloatTensor<B>, Option<FloatTensor<B>>, Optio
 impl<B: PerceptronOps> Suite<B> {
     /// What the backend runs.
     pub fn backend() -> Self {
-        Self { name: "kernels", sigmoid: B::perceptron_sigmoid, delta: B::perceptron_delta, layer: B::perceptron_layer }
+        Self {
+            name: "kernels",
+            sigmoid: B::perceptron_sigmoid,
+            delta: B::perceptron_delta,
+            layer: B::perceptron_layer,
+            by_burn: false,
+        }
     }
 
     /// The default bodies, on this backend.
@@ -28,6 +36,7 @@ impl<B: PerceptronOps> Suite<B> {
             sigmoid: |values, sigmoid, _| tensor_ops::sigmoid::<B>(values, sigmoid),
             delta: tensor_ops::delta::<B>,
             layer: |inputs, weights, bias, sigmoid, _| tensor_ops::layer::<B>(inputs, weights, bias, sigmoid),
+            by_burn: true,
         }
     }
 }

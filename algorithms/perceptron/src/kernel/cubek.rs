@@ -4,14 +4,18 @@
 
 use burn::tensor::DType;
 use burn_cubecl::{CubeRuntime, tensor::CubeTensor};
-use cubecl::{ir::ElemType, ir::FloatKind, ir::StorageType, prelude::*};
+use cubecl::{
+    ir::{AddressType, ElemType, FloatKind, StorageType},
+    prelude::*,
+};
 use cubek_matmul::{
     components::tile::TileMatmulKind,
-    definition::{MatmulElems, MatmulGlobalElems},
+    definition::{AvailableVectorSizes, MatmulElems, MatmulGlobalElems, MatmulProblem, MatmulSetupError},
     launch::{Strategy, launch_ref},
     routines::{
-        BlueprintStrategy, TileSizeSelection, double_buffering::DoubleBufferingArgs,
-        double_unit::DoubleUnitSelectionArgs,
+        BlueprintStrategy, Routine, TileSizeSelection,
+        double_buffering::{CyclicDoubleBufferingAlgorithm, DoubleBufferingArgs},
+        double_unit::{DoubleUnitAlgorithm, DoubleUnitSelectionArgs},
     },
 };
 use cubek_std::InputBinding;
@@ -30,15 +34,18 @@ pub(super) enum Units {
 impl Units {
     fn strategy(self) -> Strategy {
         match self {
-            Self::Scalar => Strategy::DoubleUnit(BlueprintStrategy::Inferred(DoubleUnitSelectionArgs {
-                tile_size: TileSizeSelection::MaxTileSize,
-            })),
-            Self::Tensor => Strategy::DoubleCyclicMma(BlueprintStrategy::Inferred(DoubleBufferingArgs {
-                tile_matmul: TileMatmulKind::Mma,
-                specialized: false,
-            })),
+            Self::Scalar => Strategy::DoubleUnit(on_scalar_units()),
+            Self::Tensor => Strategy::DoubleCyclicMma(on_tensor_cores()),
         }
     }
+}
+
+fn on_scalar_units() -> BlueprintStrategy<(), DoubleUnitAlgorithm> {
+    BlueprintStrategy::Inferred(DoubleUnitSelectionArgs { tile_size: TileSizeSelection::MaxTileSize })
+}
+
+fn on_tensor_cores() -> BlueprintStrategy<(), CyclicDoubleBufferingAlgorithm> {
+    BlueprintStrategy::Inferred(DoubleBufferingArgs { tile_matmul: TileMatmulKind::Mma, specialized: false })
 }
 
 /// Whether the device's tensor cores take numbers of this type and add them up in f32; f32 is taken as TF32.
@@ -54,6 +61,51 @@ pub(super) fn has_tensor_cores<R: CubeRuntime>(device: &R::Device, dtype: DType)
     let client = R::client(device);
     let matmul = &client.properties().features.matmul;
     matmul.mma.iter().any(|it| it.a_type == wanted && it.b_type == wanted && it.cd_type == sums)
+}
+
+/// Why cubek has no kernel for dense matrices `[n, k]` and `[k, m]`, if it has none.
+pub(super) fn refusal<R: CubeRuntime>(
+    device: &R::Device,
+    dtype: DType,
+    size: [usize; 3],
+    units: Units,
+) -> Option<String> {
+    let client = R::client(device);
+    let planned = match units {
+        Units::Scalar => plan::<R, _>(&client, dtype, size, &on_scalar_units()),
+        Units::Tensor => plan::<R, _>(&client, dtype, size, &on_tensor_cores()),
+    };
+    planned.err().map(|error| error.to_string().trim().into())
+}
+
+/// What cubek asks before it launches.
+#[allow(clippy::result_large_err)] // As cubek has it.
+fn plan<R: CubeRuntime, A: Routine<()>>(
+    client: &ComputeClient<R>,
+    dtype: DType,
+    [n, k, m]: [usize; 3],
+    strategy: &BlueprintStrategy<(), A>,
+) -> Result<(), MatmulSetupError> {
+    let problem = MatmulProblem::from_shapes_and_strides(
+        [n, k].into(),
+        [k, m].into(),
+        [n, m].into(),
+        [k, 1].into(),
+        [m, 1].into(),
+        [m, 1].into(),
+        MatmulGlobalElems { lhs: dtype.into(), rhs: dtype.into(), out: dtype.into() },
+        AddressType::default(),
+        None,
+        None,
+    )?;
+    let widths = AvailableVectorSizes::from_type_sizes(client, dtype.size(), dtype.size(), dtype.size())
+        .filter_lhs_with_tensor(&problem.lhs_strides, &problem.lhs_shape, problem.lhs_layout)
+        .filter_rhs_with_tensor(&problem.rhs_strides, &problem.rhs_shape, problem.rhs_layout)
+        .filter_out_with_tensor(&problem.out_strides, &problem.out_shape)
+        .pick_max()?;
+    let settings = A::device_settings(client, widths);
+    let blueprint = A::expand_blueprint(&problem, &settings, strategy)?;
+    A::prepare(&problem, &settings, blueprint).map(drop)
 }
 
 /// A·B, or nothing where cubek has no kernel for it.

@@ -34,30 +34,43 @@ macro_rules! by_type {
 /// Multiplications from which tensor cores are worth their set-up.
 const LARGE: u128 = 1 << 24;
 
-/// What runs for `Auto`, and the name of what runs.
-fn resolve<R: CubeRuntime>(
-    device: &R::Device,
-    dtype: DType,
-    size: [usize; 3],
-    matmul: Matmul,
-    tf32: bool,
-) -> (Matmul, &'static str) {
+/// What `Auto` is for a size.
+fn resolve<R: CubeRuntime>(device: &R::Device, dtype: DType, size: [usize; 3], matmul: Matmul, tf32: bool) -> Matmul {
     let large = size.iter().map(|&it| it as u128).product::<u128>() >= LARGE;
     let tensor = || cubek::has_tensor_cores::<R>(device, dtype);
-    let way = match matmul {
+    match matmul {
         Matmul::Auto if !large || dtype == DType::F64 || !tensor() => Matmul::Tile,
         Matmul::Auto if dtype == DType::F32 && !tf32 => Matmul::Split,
         Matmul::Auto => Matmul::Tensor,
         chosen => chosen,
-    };
-    let name = match way {
+    }
+}
+
+/// What reports call it.
+fn name(way: Matmul, dtype: DType) -> &'static str {
+    match way {
         Matmul::Auto | Matmul::Tile => "tile 16 × 16",
         Matmul::Simt => "cubek on scalar units",
         Matmul::Split => "3×TF32 on tensor cores",
         Matmul::Tensor if dtype == DType::F32 => "TF32 on tensor cores",
         Matmul::Tensor => "tensor cores",
-    };
-    (way, name)
+    }
+}
+
+/// Why it cannot multiply this size, if it cannot.
+fn refusal<R: CubeRuntime>(
+    device: &R::Device,
+    dtype: DType,
+    size @ [n, k, m]: [usize; 3],
+    way: Matmul,
+) -> Option<String> {
+    match way {
+        _ if n * k * m == 0 => None,
+        Matmul::Auto | Matmul::Tile => None,
+        Matmul::Simt => cubek::refusal::<R>(device, dtype, size, Units::Scalar),
+        Matmul::Split => cubek::refusal::<R>(device, dtype, [n, 3 * k, m], Units::Tensor),
+        Matmul::Tensor => cubek::refusal::<R>(device, dtype, size, Units::Tensor),
+    }
 }
 
 /// A·B + b, or the sigmoid of that.
@@ -69,7 +82,7 @@ fn multiply<R: CubeRuntime>(
     matmul: Matmul,
 ) -> CubeTensor<R> {
     let ([n, k], [_, m]): ([usize; 2], [usize; 2]) = (left.meta.shape().dims(), right.meta.shape().dims());
-    let (way, _) = resolve::<R>(&left.device, left.dtype, [n, k, m], matmul, false);
+    let way = resolve::<R>(&left.device, left.dtype, [n, k, m], matmul, false);
     let product = match way {
         _ if n * k * m == 0 => None,
         Matmul::Simt => cubek::product(&left, &right, Units::Scalar),
@@ -102,7 +115,7 @@ where
         tf32: bool,
     ) -> Result<(Matmul, &'static str)> {
         let refuse = |reason: String| Err(Error::Config { field: "matmul", value: matmul.to_string(), reason });
-        let name = || Self::limits(device).device;
+        let called = || Self::limits(device).device;
         let cores = || cubek::has_tensor_cores::<R>(device, dtype);
         match matmul {
             Matmul::Tensor if dtype == DType::F32 && !tf32 => {
@@ -113,11 +126,19 @@ where
                 return refuse("there is no such kernel for f64; take tile".into());
             }
             Matmul::Split | Matmul::Tensor if !cores() => {
-                return refuse(format!("{} has no tensor cores for such numbers; take tile or simt", name()));
+                return refuse(format!("{} has no tensor cores for such numbers; take tile or simt", called()));
             }
             _ => {}
         }
-        Ok(resolve::<R>(device, dtype, size, matmul, tf32))
+        let way = resolve::<R>(device, dtype, size, matmul, tf32);
+        match refusal::<R>(device, dtype, size, way) {
+            None => Ok((way, name(way, dtype))),
+            Some(_) if matmul == Matmul::Auto => Ok((Matmul::Tile, name(Matmul::Tile, dtype))),
+            Some(why) => {
+                let [n, k, m] = size;
+                refuse(format!("{} has no such kernel for [{n}, {k}] × [{k}, {m}]: {why}; take tile", called()))
+            }
+        }
     }
 
     fn perceptron_sigmoid(values: FloatTensor<Self>, sigmoid: Sigmoid, in_place: bool) -> FloatTensor<Self> {

@@ -15,8 +15,9 @@ const UNITS: u32 = 256;
 #[cube]
 pub(super) fn squash<A: Float, N: Size>(x: Vector<A, N>, location: A, steepness: A) -> Vector<A, N> {
     let one = Vector::<A, N>::new(A::new(1.0));
-    let t = (x - Vector::<A, N>::new(location)) * Vector::<A, N>::new(steepness);
-    one / (one + Vector::<A, N>::exp(-t))
+    // μ − x: CubeCL's C++ has no minus for a vector alone.
+    let t = (Vector::<A, N>::new(location) - x) * Vector::<A, N>::new(steepness);
+    one / (one + Vector::<A, N>::exp(t))
 }
 
 #[cube(launch_unchecked, address_type = "dynamic")]

@@ -9,9 +9,14 @@ use std::{
 
 use burn::{
     module::Module,
-    optim::{Optimizer, SimpleOptimizer, adaptor::OptimizerAdaptor},
+    optim::{
+        Adam, AdamState, AdaptiveMomentumState, Optimizer, Sgd, SgdState, SimpleOptimizer,
+        adaptor::OptimizerAdaptor,
+        momentum::{Momentum, MomentumConfig, MomentumState},
+        record::{AdaptorRecord, AdaptorRecordV1},
+    },
     record::{BinBytesRecorder, DoublePrecisionSettings, Record, Recorder},
-    tensor::backend::Backend,
+    tensor::{Tensor, backend::Backend},
 };
 use burn_autodiff::Autodiff;
 use firebox_core::{Context, Error, Precision, Result, data::atomic, error::Place};
@@ -20,6 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     config::TrainConfig,
+    layer::own,
     mlp::{Mlp, MlpConfig},
     ops::PerceptronOps,
     train::Epoch,
@@ -123,11 +129,49 @@ impl Clock {
 }
 
 type Adaptor<O, B> = OptimizerAdaptor<O, Mlp<Autodiff<B>>, Autodiff<B>>;
+/// The moments of all weights.
+type All<O, B> = <Adaptor<O, B> as Optimizer<Mlp<Autodiff<B>>, Autodiff<B>>>::Record;
 /// Twice as wide as f32 needs, so that one format does for both floats.
 type Bytes = BinBytesRecorder<DoublePrecisionSettings>;
 
 fn record<B: Backend>(of: impl Record<B>) -> Result<Vec<u8>> {
     Bytes::default().record(of, ()).map_err(|error| Error::input(format!("a record cannot be written: {error}"), ""))
+}
+
+/// An optimiser whose moments can be cast to the backend's own float: a record comes back in the float that the device was
+/// first used with in this process.
+pub(crate) trait Moments<B: Backend>: SimpleOptimizer<B> {
+    fn own<const D: usize>(moments: Self::State<D>, device: &B::Device) -> Self::State<D>;
+}
+
+impl<B: Backend> Moments<B> for Adam {
+    fn own<const D: usize>(AdamState { momentum }: AdamState<B, D>, _: &B::Device) -> AdamState<B, D> {
+        let AdaptiveMomentumState { time, moment_1, moment_2, max_moment_2 } = momentum;
+        let mut momentum = AdaptiveMomentumState::new(time, own(moment_1), own(moment_2));
+        momentum.max_moment_2 = max_moment_2.map(own);
+        AdamState::new(momentum)
+    }
+}
+
+impl<B: Backend> Moments<B> for Sgd<B> {
+    fn own<const D: usize>(SgdState { momentum }: SgdState<B, D>, device: &B::Device) -> SgdState<B, D> {
+        // A velocity can be read only as a step from it: here 1 of it, and 0 of a gradient.
+        let step = Momentum::<B>::new(&MomentumConfig { momentum: 1.0, dampening: 1.0, nesterov: false });
+        let still = || Tensor::zeros([1; D], device);
+        SgdState::new(momentum.map(|state| MomentumState::new(own(step.transform(still(), Some(state)).0))))
+    }
+}
+
+/// Of vectors and matrices, which are all that a network has.
+fn cast<B: Backend, O: Moments<B>>(
+    AdaptorRecord::V1(moments): AdaptorRecord<O, Autodiff<B>>,
+    device: &B::Device,
+) -> AdaptorRecord<O, Autodiff<B>> {
+    AdaptorRecord::V1(match moments {
+        AdaptorRecordV1::Rank1(moments) => AdaptorRecordV1::Rank1(O::own(moments, device)),
+        AdaptorRecordV1::Rank2(moments) => AdaptorRecordV1::Rank2(O::own(moments, device)),
+        other => other,
+    })
 }
 
 impl Checkpoints {
@@ -162,8 +206,7 @@ impl Checkpoints {
     ) -> Result<()>
     where
         B: PerceptronOps,
-        O: SimpleOptimizer<B>,
-        Adaptor<O, B>: Optimizer<Mlp<Autodiff<B>>, Autodiff<B>>,
+        O: Moments<B>,
     {
         let Some(path) = &self.file else { return Ok(()) };
         let parts = [
@@ -198,8 +241,7 @@ impl Checkpoints {
     ) -> Result<(State, Mlp<Autodiff<B>>, Mlp<B>, Adaptor<O, B>)>
     where
         B: PerceptronOps,
-        O: SimpleOptimizer<B>,
-        Adaptor<O, B>: Optimizer<Mlp<Autodiff<B>>, Autodiff<B>>,
+        O: Moments<B>,
     {
         let refuse = |what: String, help: &str| Error::input_at(Place::file(path), what, help);
         let bad = |error: &dyn std::fmt::Display| {
@@ -231,7 +273,8 @@ impl Checkpoints {
         let [network_then, kept_then, optimizer_then] = [part(NAMES[0])?, part(NAMES[1])?, part(NAMES[2])?];
         let network_then = recorder.load(network_then, device).map_err(|error| bad(&error))?;
         let kept_then = recorder.load(kept_then, device).map_err(|error| bad(&error))?;
-        let optimizer_then = recorder.load(optimizer_then, device).map_err(|error| bad(&error))?;
+        let optimizer_then: All<O, B> = recorder.load(optimizer_then, device).map_err(|error| bad(&error))?;
+        let optimizer_then = optimizer_then.into_iter().map(|(id, moments)| (id, cast(moments, device))).collect();
         Ok((
             theirs.state,
             network.load_record(network_then),

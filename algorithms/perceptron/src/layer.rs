@@ -148,8 +148,8 @@ impl<B: Backend> Linear<B> {
         device: &B::Device,
     ) -> Self {
         Self {
-            weights: Param::from_tensor(floats(weights, [k, m], device)),
-            bias: bias.map(|bias| Param::from_tensor(floats(bias, [m], device))),
+            weights: Param::from_tensor(floats(weights, [k, m], device)).load_mapper(own),
+            bias: bias.map(|bias| Param::from_tensor(floats(bias, [m], device)).load_mapper(own)),
             matmul,
         }
     }

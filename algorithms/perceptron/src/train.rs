@@ -19,7 +19,7 @@ use firebox_core::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    checkpoint::{Checkpoints, State},
+    checkpoint::{Checkpoints, Moments, State},
     config::{Optimizer, Task, TrainConfig},
     data::{Instances, Parts, Scaling, Targets, select},
     loss::{Known, losses, mean},
@@ -249,8 +249,7 @@ type Adaptor<O, B> = OptimizerAdaptor<O, Mlp<Diff<B>>, Diff<B>>;
 impl<B: PerceptronOps> Run<'_, B> {
     fn all<O>(&self, optimizer: Adaptor<O, B>, checkpoints: &Checkpoints) -> Result<Ended<B>>
     where
-        O: burn::optim::SimpleOptimizer<B>,
-        Adaptor<O, B>: Steps<Mlp<Diff<B>>, Diff<B>>,
+        O: Moments<B>,
     {
         let Self { config, context, .. } = *self;
         let observer = &*context.observer;
@@ -306,8 +305,7 @@ impl<B: PerceptronOps> Run<'_, B> {
         epoch: usize,
     ) -> Result<Option<(Mlp<Diff<B>>, f64)>>
     where
-        O: burn::optim::SimpleOptimizer<B>,
-        Adaptor<O, B>: Steps<Mlp<Diff<B>>, Diff<B>>,
+        O: Moments<B>,
     {
         let Self { config, training, context, .. } = *self;
         let rows = training.rows();

@@ -153,7 +153,7 @@ impl<B: PerceptronOps> Measure<'_, B> {
             Ok(())
         })?;
         let gb_s = 2.0 * (count * size_of::<B::FloatElem>()) as f64 / ms / 1e6;
-        let case = if in_place { "sigmoid, in place" } else { "sigmoid" };
+        let case = if in_place { "sigmoid elementwise, in place" } else { "sigmoid elementwise" };
         Ok(self.row(case, vec![count], ms, &[("gb_s", gb_s.into()), ("copy_ms", copy.into())]))
     }
 
@@ -224,7 +224,7 @@ impl<B: PerceptronOps> Measure<'_, B> {
         })?;
         let size = [&[batch], widths].concat();
         let flops = 2.0 * batch as f64 * config.parameters() as f64;
-        Ok(self.row("forward", size, ms, &rate(name, flops, ms)))
+        Ok(self.row("mlp forward", size, ms, &rate(name, flops, ms)))
     }
 }
 

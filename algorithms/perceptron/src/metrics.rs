@@ -15,11 +15,6 @@ impl Confusion {
         Self { classes, counts }
     }
 
-    /// How many classes there are.
-    pub fn classes(&self) -> usize {
-        self.classes
-    }
-
     /// Instances by true class, one row each, and predicted one.
     pub fn rows(&self) -> std::slice::Chunks<'_, u64> {
         self.counts.chunks(self.classes.max(1))

@@ -3,7 +3,7 @@
 use firebox_core::{
     Context, Error, Result,
     data::Table,
-    plot::{Heat, Lines, Picture, Series},
+    plot::{Lines, Matrix, Picture, Series},
 };
 use serde_json::{Map, Value, json};
 
@@ -124,20 +124,13 @@ impl Score {
     /// The confusion matrix by colour, or predicted numbers against true ones.
     pub(crate) fn picture(&self, title: &str) -> Picture {
         match self {
-            Self::Classes { confusion, .. } => {
-                let last = confusion.classes().saturating_sub(1) as f64;
-                Picture::heat(Heat {
-                    title: title.into(),
-                    x_label: "predicted class".into(),
-                    y_label: "true class".into(),
-                    value_label: "rows".into(),
-                    x: (0.0, last),
-                    y: (0.0, last),
-                    columns: confusion.classes(),
-                    values: confusion.rows().flatten().map(|&count| count as f64).collect(),
-                    signed: false,
-                })
-            }
+            Self::Classes { confusion, classes, .. } => Picture::Matrix(Matrix {
+                title: title.into(),
+                row_label: "true class".into(),
+                column_label: "predicted class".into(),
+                names: (0..classes.len()).map(|k| classes.name(k)).collect(),
+                counts: confusion.rows().flatten().copied().collect(),
+            }),
             Self::Numbers { wanted, found, name, .. } => {
                 let pairs = wanted.iter().zip(found).flat_map(|(a, b)| [*a, *b]).collect();
                 Picture::diagonal(title, [name.as_str(), "predicted"], pairs)

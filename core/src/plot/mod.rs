@@ -1,4 +1,4 @@
-//! Pictures: points in the plane, curves, heat maps and circles, as SVG or PNG.
+//! Pictures: points in the plane, curves, heat maps, circles and tables of counts, as SVG or PNG.
 //!
 //! A [`Picture`] is data only; [`Picture::render`] draws it. Colours are those of Okabe and Ito (2008), which people
 //! with any colour vision can tell apart; from the ninth cluster on they come again lighter or darker and with other
@@ -15,6 +15,7 @@ mod canvas;
 mod circles;
 mod heat;
 mod lines;
+mod matrix;
 mod palette;
 mod pca;
 mod scatter;
@@ -30,6 +31,8 @@ pub enum Picture {
     Heat(Heat),
     /// Circles with their middles.
     Circles(Circles),
+    /// A table of counts, by colour and in numbers.
+    Matrix(Matrix),
 }
 
 /// Points, coloured by their labels; label −1 is noise, small grey crosses under everything else.
@@ -124,6 +127,21 @@ pub struct Circles {
     pub outline: Vec<(f64, f64)>,
 }
 
+/// Counts by two classes, such as true and predicted ones: the darker a cell the higher its count, cells of 0 are white.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Matrix {
+    /// What is shown.
+    pub title: String,
+    /// What a row is.
+    pub row_label: String,
+    /// What a column is.
+    pub column_label: String,
+    /// What classes are called, along both sides.
+    pub names: Vec<String>,
+    /// Counts by row, as many rows and columns as names, the first row at the top.
+    pub counts: Vec<u64>,
+}
+
 /// A format for pictures, known by the path's extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Image {
@@ -175,6 +193,7 @@ impl Picture {
             Self::Lines(lines) => lines::render(lines, image),
             Self::Heat(heat) => heat::render(heat, image),
             Self::Circles(circles) => circles::render(circles, image),
+            Self::Matrix(matrix) => matrix::render(matrix, image),
         }
     }
 
@@ -288,6 +307,15 @@ mod tests {
         let outline = vec![(0.0, 0.0), (1.0, 0.0), (1.0, 1.0)];
         both(&Picture::Circles(Circles { circles, outline, ..Circles::default() }));
         both(&Picture::Circles(Circles::default()));
+    }
+
+    #[test]
+    fn counts_are_drawn() {
+        for classes in [0, 1, 2, 10, 30, 200] {
+            let names = (0..classes).map(|k| format!("class {k}")).collect();
+            let counts = (0..classes * classes).map(|at| if at % 7 == 0 { at as u64 } else { 0 }).collect();
+            both(&Picture::Matrix(Matrix { names, counts, ..Matrix::default() }));
+        }
     }
 
     #[test]

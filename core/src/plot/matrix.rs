@@ -1,0 +1,72 @@
+//! A table of counts, by colour and in numbers.
+
+use plotters::style::WHITE;
+use plotters::style::text_anchor::{HPos, VPos};
+
+use super::canvas::{Anchor, Canvas, LABEL, SMALL, TITLE, fitted, width};
+use super::palette::{FAINT, FRAME, INK, shade_of};
+use super::{Image, Matrix};
+use crate::Result;
+
+/// The side of the whole square, and bounds of a cell's.
+const SIDE: f64 = 420.0;
+const CELL: (f64, f64) = (0.5, 60.0);
+const TOP: f64 = 50.0;
+/// Room for names.
+const NAME: f64 = 120.0;
+/// Shares of the largest count from which white is easier to read than black.
+const DARK: f64 = 0.5;
+
+pub(super) fn render(matrix: &Matrix, image: Image) -> Result<Vec<u8>> {
+    let classes = matrix.names.len();
+    let cell = (SIDE / classes.max(1) as f64).clamp(CELL.0, CELL.1);
+    let side = cell * classes.max(1) as f64;
+    // Of names too close to each other some are shown.
+    let every = ((SMALL + 4.0) / cell).ceil().max(1.0) as usize;
+    let mut names = Vec::new();
+    for (at, name) in matrix.names.iter().enumerate().step_by(every) {
+        let name = fitted(name, SMALL, NAME)?;
+        names.push(((at as f64 + 0.5) * cell, width(&name, SMALL)?, name));
+    }
+    let widest = names.iter().map(|(_, wide, _)| *wide).fold(0.0, f64::max);
+    let level = widest + 6.0 <= cell * every as f64;
+    let left = widest + 44.0;
+    let (right, bottom) = (left + side, TOP + side);
+    let mut canvas = Canvas::default();
+
+    let most = matrix.counts.iter().copied().max().unwrap_or(0).max(1);
+    for (at, &count) in matrix.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+        let (row, column) = (at / classes.max(1), at % classes.max(1));
+        let (x, y) = (left + column as f64 * cell, TOP + row as f64 * cell);
+        let share = count as f64 / most as f64;
+        // The blue half of the colours about 0, from where it differs from white.
+        canvas.area((x, y), (x + cell, y + cell), shade_of(0.45 * (1.0 - share), true));
+        let text = count.to_string();
+        if SMALL + 2.0 <= cell && width(&text, SMALL)? + 2.0 <= cell {
+            let colour = if share > DARK { WHITE } else { INK };
+            let middle = (x + 0.5 * cell, y + 0.5 * cell);
+            canvas.text(middle, &text, SMALL, colour, Anchor(HPos::Center, VPos::Center));
+        }
+    }
+    canvas.line(vec![(left, TOP), (right, TOP), (right, bottom), (left, bottom), (left, TOP)], FRAME, 1.0);
+    for (along, wide, name) in &names {
+        canvas.text((left - 6.0, TOP + along), name, SMALL, INK, Anchor(HPos::Right, VPos::Center));
+        if level {
+            canvas.text((left + along, bottom + 6.0), name, SMALL, INK, Anchor(HPos::Center, VPos::Top));
+        } else {
+            canvas.upward((left + along, bottom + 6.0 + 0.5 * wide), name, SMALL, INK);
+        }
+    }
+    let below = bottom + if level { SMALL } else { widest } + 14.0;
+    let label = fitted(&matrix.column_label, LABEL, side.max(NAME))?;
+    canvas.text((left + 0.5 * side, below), &label, LABEL, INK, Anchor(HPos::Center, VPos::Top));
+    canvas.upward((18.0, TOP + 0.5 * side), &fitted(&matrix.row_label, LABEL, side.max(NAME))?, LABEL, INK);
+    let title = fitted(&matrix.title, TITLE, left + side.max(SIDE))?;
+    let half = 0.5 * width(&title, TITLE)?;
+    let middle = (left + 0.5 * side).max(half + 16.0);
+    canvas.text((middle, 26.0), &title, TITLE, INK, Anchor(HPos::Center, VPos::Center));
+    let note = format!("the darkest: {most}");
+    let end = below + LABEL + 8.0;
+    canvas.text((left, end), &note, SMALL, FAINT, Anchor(HPos::Left, VPos::Top));
+    canvas.finish((right.max(middle + half).max(left + width(&note, SMALL)?) + 20.0, end + SMALL + 12.0), image)
+}

@@ -188,7 +188,12 @@ impl<B: PerceptronOps> Measure<'_, B> {
             let _ = B::perceptron_layer(left.clone(), right.clone(), None, Some(Sigmoid::default()), way);
             Ok(())
         })?;
-        Ok(self.row("product and sigmoid", vec![side; 3], ms, &rate(name, 2.0 * (side as f64).powi(3), ms)))
+        Ok(self.row(
+            &format!("product and sigmoid, {name}"),
+            vec![side; 3],
+            ms,
+            &rate(name, 2.0 * (side as f64).powi(3), ms),
+        ))
     }
 
     fn forward(&self, rows: &mut Rows<'_>) -> Result<()> {
@@ -224,7 +229,7 @@ impl<B: PerceptronOps> Measure<'_, B> {
         })?;
         let size = [&[batch], widths].concat();
         let flops = 2.0 * batch as f64 * config.parameters() as f64;
-        Ok(self.row("mlp forward", size, ms, &rate(name, flops, ms)))
+        Ok(self.row(&format!("mlp forward, {name}"), size, ms, &rate(name, flops, ms)))
     }
 }
 

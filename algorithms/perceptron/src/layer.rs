@@ -118,6 +118,11 @@ pub(crate) fn own<B: Backend, const D: usize>(tensor: Tensor<B, D>) -> Tensor<B,
     if tensor.dtype() == float { tensor } else { tensor.cast(FloatDType::from(float)) }
 }
 
+/// A loaded parameter in the backend's own float, which Burn tracks from here on.
+fn loaded<B: Backend, const D: usize>(tensor: Tensor<B, D>) -> Tensor<B, D> {
+    own(tensor).detach()
+}
+
 impl<B: Backend> Linear<B> {
     /// Weights uniform in ±`gain`·√(6/(k + m)), a bias of 0.
     pub(crate) fn draw(
@@ -148,8 +153,8 @@ impl<B: Backend> Linear<B> {
         device: &B::Device,
     ) -> Self {
         Self {
-            weights: Param::from_tensor(floats(weights, [k, m], device)).load_mapper(own),
-            bias: bias.map(|bias| Param::from_tensor(floats(bias, [m], device)).load_mapper(own)),
+            weights: Param::from_tensor(floats(weights, [k, m], device)).load_mapper(loaded),
+            bias: bias.map(|bias| Param::from_tensor(floats(bias, [m], device)).load_mapper(loaded)),
             matmul,
         }
     }

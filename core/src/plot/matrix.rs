@@ -34,6 +34,7 @@ pub(super) fn render(matrix: &Matrix, image: Image) -> Result<Vec<u8>> {
     let (right, bottom) = (left + side, TOP + side);
     let mut canvas = Canvas::default();
 
+    let mut untold = false;
     let most = matrix.counts.iter().copied().max().unwrap_or(0).max(1);
     for (at, &count) in matrix.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
         let (row, column) = (at / classes.max(1), at % classes.max(1));
@@ -46,6 +47,8 @@ pub(super) fn render(matrix: &Matrix, image: Image) -> Result<Vec<u8>> {
             let colour = if share > DARK { WHITE } else { INK };
             let middle = (x + 0.5 * cell, y + 0.5 * cell);
             canvas.text(middle, &text, SMALL, colour, Anchor(HPos::Center, VPos::Center));
+        } else {
+            untold = true;
         }
     }
     canvas.line(vec![(left, TOP), (right, TOP), (right, bottom), (left, bottom), (left, TOP)], FRAME, 1.0);
@@ -65,8 +68,11 @@ pub(super) fn render(matrix: &Matrix, image: Image) -> Result<Vec<u8>> {
     let half = 0.5 * width(&title, TITLE)?;
     let middle = (left + 0.5 * side).max(half + 16.0);
     canvas.text((middle, 26.0), &title, TITLE, INK, Anchor(HPos::Center, VPos::Center));
-    let note = format!("the darkest: {most}");
-    let end = below + LABEL + 8.0;
-    canvas.text((left, end), &note, SMALL, FAINT, Anchor(HPos::Left, VPos::Top));
-    canvas.finish((right.max(middle + half).max(left + width(&note, SMALL)?) + 20.0, end + SMALL + 12.0), image)
+    let (mut wide, mut end) = (right.max(middle + half), below + LABEL + 8.0);
+    if untold {
+        let note = format!("the darkest: {most}");
+        canvas.text((left, end), &note, SMALL, FAINT, Anchor(HPos::Left, VPos::Top));
+        (wide, end) = (wide.max(left + width(&note, SMALL)?), end + SMALL + 4.0);
+    }
+    canvas.finish((wide + 20.0, end + 8.0), image)
 }

@@ -314,7 +314,7 @@ mod tests {
         for classes in [0, 1, 2, 10, 30, 200] {
             let names = (0..classes).map(|k| format!("class {k}")).collect();
             let counts = (0..classes * classes).map(|at| if at % 7 == 0 { at as u64 } else { 0 }).collect();
-            both(&Picture::Matrix(Matrix { names, counts, ..Matrix::default() }));
+            both(&Picture::Matrix(Matrix { title: "t".into(), names, counts, ..Matrix::default() }));
         }
     }
 

@@ -13,6 +13,8 @@ use crate::cpu::Real;
 pub trait Float: Real {
     /// The tensor's numbers in row-major order, converted if it holds others.
     fn dense(tensor: NdArrayTensor) -> SharedArray<Self>;
+    /// The memory of a tensor that nothing else holds, whatever its numbers are; none of any other.
+    fn memory(tensor: NdArrayTensor) -> Vec<Self>;
     /// A tensor of these numbers.
     fn tensor(values: Vec<Self>, shape: &[usize]) -> NdArrayTensor;
 }
@@ -26,6 +28,13 @@ macro_rules! float {
                     NdArrayTensor::$other(array) => dense(array.into_shared().mapv(|x| x as $float).into_shared()),
                     // Floats have these two types on NdArray.
                     _ => SharedArray::default(IxDyn(&[0])),
+                }
+            }
+
+            fn memory(tensor: NdArrayTensor) -> Vec<Self> {
+                match tensor {
+                    NdArrayTensor::$variant(array) if array.is_unique() => memory(array.into_shared()),
+                    _ => Vec::new(),
                 }
             }
 
@@ -61,6 +70,10 @@ pub use crate::by_float;
 /// An array in row-major order, copied only where the numbers lie in another.
 pub fn dense<E: Clone>(array: SharedArray<E>) -> SharedArray<E> {
     if array.is_standard_layout() { array } else { array.as_standard_layout().into_owned().into_shared() }
+}
+
+fn memory<E>(array: SharedArray<E>) -> Vec<E> {
+    array.try_into_owned_nocopy().map(|array| array.into_raw_vec_and_offset().0).unwrap_or_default()
 }
 
 /// The numbers of a [`dense`] array.

@@ -74,8 +74,8 @@ pub(crate) fn write(output: &Output, outcome: &Outcome, report: &Report) -> Resu
         let bytes = picture.render(Image::of(path)?)?;
         staged.add(path, |out| out.write_all(&bytes))?;
     }
-    for (path, bytes) in &outcome.documents {
-        staged.add(path, |out| out.write_all(bytes))?;
+    for (path, document) in &outcome.documents {
+        staged.add(path, |out| document.write(out))?;
     }
     if let Some(path) = &output.report {
         staged.add(path, |out| json(report, out))?;

@@ -1,6 +1,10 @@
 //! The erased form of an algorithm, which a program lists and runs without knowing it.
 
-use std::path::PathBuf;
+use std::{
+    fmt,
+    io::{self, Write},
+    path::PathBuf,
+};
 
 use burn::tensor::backend::Backend;
 use clap::{ArgMatches, Command};
@@ -112,9 +116,32 @@ pub struct Outcome {
     /// Further pictures, likewise.
     pub pictures: Vec<(PathBuf, Picture)>,
     /// Files in formats of the plugin's own, likewise.
-    pub documents: Vec<(PathBuf, Vec<u8>)>,
+    pub documents: Vec<(PathBuf, Document)>,
     /// A sentence or two for a person.
     pub summary: String,
+}
+
+type Fill = dyn Fn(&mut dyn Write) -> io::Result<()> + Send;
+
+/// A file in a format of a plugin's own, made as it is written.
+pub struct Document(Box<Fill>);
+
+impl Document {
+    /// The file that `fill` writes.
+    pub fn new(fill: impl Fn(&mut dyn Write) -> io::Result<()> + Send + 'static) -> Self {
+        Self(Box::new(fill))
+    }
+
+    /// Writes it.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        (self.0)(out)
+    }
+}
+
+impl fmt::Debug for Document {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Document")
+    }
 }
 
 /// What the conformance tests try on a plugin.

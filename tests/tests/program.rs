@@ -283,3 +283,21 @@ fn every_synthetic_set_is_drawn_and_read() {
     }
     assert_eq!(program.files(), ["set.csv", "set.svg"]);
 }
+
+#[test]
+fn a_training_that_goes_on_has_the_bits_of_one_that_was_not_stopped() {
+    let program = program();
+    for backend in program.backends(&BACKENDS) {
+        let train = |cycles: usize, rest: &str| {
+            let what = "rbf --problem poisson-sine --weights cg --shape gd --seed 5 -q -o out.csv";
+            program.run(&format!("{what} --backend {backend} --cycles {cycles} {rest}")).succeed();
+        };
+        train(12, "--checkpoint whole --network whole.json");
+        train(5, "--checkpoint half --network half.json");
+        train(12, "--checkpoint rest --network rest.json --resume half");
+        assert_ne!(program.read("half.json"), program.read("whole.json"));
+        for (rest, whole) in [("rest.json", "whole.json"), ("rest", "whole")] {
+            assert_eq!(program.read(rest), program.read(whole), "{backend}");
+        }
+    }
+}

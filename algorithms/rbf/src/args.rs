@@ -56,7 +56,7 @@ pub(crate) struct RbfArgs {
     /// The rate of gradient steps, at most: it is halved while they raise the objective; 0.01 if not given
     #[arg(long, value_name = "ETA", allow_negative_numbers = true)]
     pub rate: Option<f64>,
-    /// Take --rate as it is, as the paper does
+    /// Take --rate as it is in every cycle, even where that raises the objective
     #[arg(long)]
     pub fixed_rate: bool,
     /// Iterations of cg a cycle, or of lsqr at most; 30 and 1000 if not given

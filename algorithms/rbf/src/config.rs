@@ -57,8 +57,8 @@ pub struct RbfConfig {
     /// η of the gradient steps, at most, above 0 and up to 10⁶; 1e-2 if not given.
     #[config(default = "None")]
     pub rate: Option<f64>,
-    /// Take η as it is, as the paper does. Else gradient steps that together raise I are taken again with half of it,
-    /// and η comes back slowly: as the weights grow, 1e-2 becomes too large.
+    /// Take η as it is in every cycle. Else gradient steps that together raise I are taken again with half of it, and η
+    /// comes back slowly: as the weights grow, 1e-2 becomes too large.
     #[config(default = false)]
     pub fixed_rate: bool,
     /// Iterations of cg a cycle, or of lsqr at most, from 1; 30 and 1000 if not given.

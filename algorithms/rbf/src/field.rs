@@ -12,8 +12,6 @@ const MOST: usize = 1 << 27;
 
 /// In the place of a row.
 const OUTSIDE: u32 = u32::MAX;
-/// Bytes of text that a point has in a file of VTK, at most, with its part of the cells.
-const TEXT: usize = 300;
 
 /// A grid over the box around a domain, and which of its points are in the domain or on its boundary.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,7 +44,7 @@ impl Field {
         let Some(total) = total.filter(|_| side >= 2) else {
             return Err(wrong(format!("must lie between 2 and {}", (MOST as f64).powf(1.0 / dims as f64) as usize)));
         };
-        plan(total, dims, false)?;
+        plan(total, dims)?;
         let domain = problem.domain();
         let (low, high) = domain.bounds();
         let diagonal = low.iter().zip(high).map(|(a, b)| (b - a).powi(2)).sum::<f64>().sqrt();
@@ -90,11 +88,11 @@ impl Field {
     }
 }
 
-/// Fails if the host cannot hold what is written of a grid of so many points, in text for VTK as well.
-pub(crate) fn plan(nodes: usize, dims: usize, text: bool) -> Result<()> {
+/// Fails if the host cannot hold a grid of so many points with what is found there.
+fn plan(nodes: usize, dims: usize) -> Result<()> {
     // The points; u, the exact solution and the error, each as it is found and in a table; and while u is found the points
     // again.
-    let bytes = size_of::<u32>() + (3 * dims + 7) * size_of::<f64>() + if text { TEXT } else { 0 };
+    let bytes = size_of::<u32>() + (3 * dims + 7) * size_of::<f64>();
     limits()
         .admit(&[Buffer::new("the solution on a grid", nodes as u128, bytes)], None, "take a smaller --grid")
         .map(drop)

@@ -50,6 +50,24 @@ fn owned<E: Float>(tensor: NdArrayTensor) -> Vec<E> {
     slice(&E::dense(tensor)).to_vec()
 }
 
+/// A in `memory` if that is as large, and r.
+fn matrix<E: Float, B: Limited<FloatTensorPrimitive = NdArrayTensor>>(
+    rows: &Rows<B>,
+    shape: &Shape<B>,
+    weights: NdArrayTensor,
+    mut memory: Vec<E>,
+) -> (NdArrayTensor, NdArrayTensor) {
+    let ([n], [m]) = (dims(&rows.target), dims(&shape.widths));
+    if memory.len() != n * m {
+        memory = vec![E::ZERO; n * m];
+    }
+    let (weights, mut residual) = (E::dense(weights), vec![E::ZERO; n]);
+    with::<E, _, _>(rows, shape, |rows, shape| {
+        cpu::matrix(cpu::level(), rows, shape, slice(&weights), &mut memory, &mut residual);
+    });
+    (E::tensor(memory, &[n, m]), E::tensor(residual, &[n]))
+}
+
 /// d, and whether there are loops for it.
 fn space<B: Limited<FloatTensorPrimitive = NdArrayTensor>>(shape: &Shape<B>) -> Option<usize> {
     let [d, _] = dims(&shape.centres);
@@ -75,15 +93,19 @@ where
         if space(shape).is_none() {
             return tensor_ops::matrix::<Self>(rows, shape, weights);
         }
-        let ([n], [m]) = (dims(&rows.target), dims(&shape.widths));
-        by_float!(shape.widths, F => {
-            let (mut matrix, mut residual) = (vec![0.0; n * m], vec![0.0; n]);
-            let weights = F::dense(weights);
-            with::<F, _, _>(rows, shape, |rows, shape| {
-                cpu::matrix(cpu::level(), rows, shape, slice(&weights), &mut matrix, &mut residual);
-            });
-            (F::tensor(matrix, &[n, m]), F::tensor(residual, &[n]))
-        })
+        by_float!(shape.widths, F => matrix::<F, _>(rows, shape, weights, Vec::new()))
+    }
+
+    fn rbf_matrix_into(
+        rows: &Rows<Self>,
+        shape: &Shape<Self>,
+        weights: FloatTensor<Self>,
+        spare: FloatTensor<Self>,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
+        if space(shape).is_none() {
+            return tensor_ops::matrix::<Self>(rows, shape, weights);
+        }
+        by_float!(shape.widths, F => matrix::<F, _>(rows, shape, weights, F::memory(spare)))
     }
 
     fn rbf_residual(rows: &Rows<Self>, shape: &Shape<Self>, weights: FloatTensor<Self>) -> FloatTensor<Self> {
@@ -204,5 +226,40 @@ where
             cpu::conjugate(cpu::level(), &aim, &shape, &mut weights, &mut norms);
             (F::tensor(weights, &[m]), F::tensor(norms, &[iterations + 1]))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{device, samples};
+
+    type B = NdArray<f32>;
+
+    fn numbers(tensor: &NdArrayTensor) -> (*const f32, Vec<f32>) {
+        let array = f32::dense(tensor.clone());
+        (array.as_ptr(), slice(&array).to_vec())
+    }
+
+    #[test]
+    fn a_matrix_goes_into_memory_that_is_done_with() {
+        let system = samples::poisson_sine(100, 7, 0);
+        let (centres, widths) = samples::grid(6, 3.0, 0.0, 3.0);
+        let aim = device::aim::<B>(&system, &Default::default());
+        let shape = device::shape(&centres, &widths, 2, &Default::default());
+        let weights = || device::vector::<B>(&widths, &Default::default());
+        let (first, residual) = B::rbf_matrix(&aim.interior, &shape, weights());
+        let (place, expected) = numbers(&first);
+        let (held, expected_residual) = (first.clone(), numbers(&residual).1);
+        let into = |spare| {
+            let (matrix, residual) = B::rbf_matrix_into(&aim.interior, &shape, weights(), spare);
+            assert!(numbers(&matrix).1 == expected && numbers(&residual).1 == expected_residual);
+            matrix
+        };
+        assert_ne!(numbers(&into(first)).0, place, "what is held elsewhere is not written to");
+        assert_eq!(numbers(&into(held)).0, place);
+        // Of another size, and of another type.
+        into(B::rbf_matrix(&aim.boundary, &shape, weights()).0);
+        into(f64::tensor(vec![0.0; expected.len()], &[100, 36]));
     }
 }

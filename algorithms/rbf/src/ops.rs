@@ -109,6 +109,19 @@ pub trait RbfOps: Limited {
         tensor_ops::matrix::<Self>(rows, shape, weights)
     }
 
+    /// The same, into the memory of `spare` where it can be: an A of the same size that is done with, and that nothing
+    /// else holds. New memory comes page by page, which on the CPU takes several times as long as the numbers in it;
+    /// on devices it comes from a pool that `spare` goes back to first.
+    fn rbf_matrix_into(
+        rows: &Rows<Self>,
+        shape: &Shape<Self>,
+        weights: FloatTensor<Self>,
+        spare: FloatTensor<Self>,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
+        drop(spare);
+        Self::rbf_matrix(rows, shape, weights)
+    }
+
     /// r `[n]`, A never stored.
     fn rbf_residual(rows: &Rows<Self>, shape: &Shape<Self>, weights: FloatTensor<Self>) -> FloatTensor<Self> {
         tensor_ops::residual::<Self>(rows, shape, weights)

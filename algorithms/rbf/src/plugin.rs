@@ -7,7 +7,7 @@ use clap::{ArgMatches, Args, Command};
 use firebox_core::{
     Algorithm, Context, Error, Outcome, Plugin, Result,
     data::Points,
-    plugin::{Bench, Conformance},
+    plugin::{Bench, Conformance, Document},
     report::InputSize,
 };
 use serde_json::{Map, Value, json};
@@ -67,7 +67,6 @@ impl<B: RbfOps> Plugin<B> for RbfPlugin {
         let problem = args.problem()?;
         let dims = problem.dims();
         let side = args.grid.unwrap_or(Field::usual(dims));
-        field::plan(side.saturating_pow(dims as u32), dims, vtk.is_some())?;
         let field = Field::new(&problem, side)?;
         if args.error_plot.is_some() && field.exact.is_none() {
             let what = "--error-plot needs the exact solution, which this problem does not have";
@@ -79,8 +78,8 @@ impl<B: RbfOps> Plugin<B> for RbfPlugin {
         let trained = Algorithm::<B>::run(&trainer, problem.clone(), context)?;
         let evaluated =
             points.map(|points| Values::new(&trained.network, &points.values, exact).map(|it| (points, it)));
-        let outcome = Writing { args: &args, problem: &problem, field: &field, trained: &trained };
-        outcome.all(network, vtk, evaluated.transpose()?)
+        let writing = Writing { args: &args, problem: &problem, field, trained: &trained };
+        writing.all(network, vtk, evaluated.transpose()?)
     }
 
     fn bench(&self) -> Option<&dyn Bench<B>> {
@@ -119,29 +118,19 @@ impl<B: RbfOps> Plugin<B> for RbfPlugin {
 struct Writing<'a> {
     args: &'a RbfArgs,
     problem: &'a Problem,
-    field: &'a Field,
+    field: Field,
     trained: &'a Trained,
 }
 
 impl Writing<'_> {
     fn all(
-        &self,
+        self,
         network: Option<NetworkFormat>,
         vtk: Option<VtkFormat>,
         evaluated: Option<(Points, Values)>,
     ) -> Result<Outcome> {
-        let Self { args, problem, field, trained } = *self;
+        let Self { args, problem, ref field, trained } = self;
         let values = Values::new(&trained.network, &field.points, field.exact.clone())?;
-        let mut documents = Vec::new();
-        if let (Some(path), Some(format)) = (&args.network, network) {
-            let mut bytes = Vec::new();
-            let written = trained.network.write(format, &mut bytes);
-            written.map_err(|source| Error::Io { action: "write", path: path.clone(), source })?;
-            documents.push((path.clone(), bytes));
-        }
-        if let (Some(path), Some(format)) = (&args.vtk, vtk) {
-            documents.push((path.clone(), vtk::write(format, field, &values)));
-        }
         let mut drawn = Vec::new();
         if let Some(path) = &args.error_plot {
             drawn.extend(pictures::error(problem, field, &values).map(|picture| (path.clone(), picture)));
@@ -155,7 +144,7 @@ impl Writing<'_> {
         let extra = args.evaluate_output.iter().zip(evaluated);
         let extra = extra.map(|(path, (points, it))| Ok((path.clone(), it.table(&points.values, points.columns)?)));
         let (inside, boundary) = trained.points;
-        Ok(Outcome {
+        let mut outcome = Outcome {
             config: self.config(),
             input: InputSize { rows: inside + boundary, columns: field.dims },
             timings: trained.timings.clone(),
@@ -165,9 +154,18 @@ impl Writing<'_> {
             picture: Some(pictures::solution(problem, field, &values, trained)),
             extra: extra.collect::<Result<_>>()?,
             pictures: drawn,
-            documents,
+            documents: Vec::new(),
             summary: self.summary(),
-        })
+        };
+        if let (Some(path), Some(format)) = (&args.network, network) {
+            let network = trained.network.clone();
+            outcome.documents.push((path.clone(), Document::new(move |out| network.write(format, out))));
+        }
+        if let (Some(path), Some(format)) = (&args.vtk, vtk) {
+            let field = self.field;
+            outcome.documents.push((path.clone(), Document::new(move |out| vtk::write(format, &field, &values, out))));
+        }
+        Ok(outcome)
     }
 
     fn config(&self) -> Value {

@@ -3,7 +3,10 @@
 //! Written here, in text, for it is few lines: the crate `vtkio` has had no stable release since 2021 and brings parsers
 //! of the whole format along.
 
-use std::{fmt::Write, path::Path};
+use std::{
+    io::{self, Write},
+    path::Path,
+};
 
 use firebox_core::{Error, Result, error::Place};
 
@@ -37,16 +40,13 @@ impl VtkFormat {
 const PIXEL: u8 = 8;
 const VOXEL: u8 = 11;
 
-/// The solution `values` at the points of `field`, as a file holds it.
-pub(crate) fn write(format: VtkFormat, field: &Field, values: &Values) -> Vec<u8> {
+/// Writes the solution `values` at the points of `field`.
+pub(crate) fn write(format: VtkFormat, field: &Field, values: &Values, out: &mut dyn Write) -> io::Result<()> {
     let kind = if field.dims == 2 { PIXEL } else { VOXEL };
-    let mut text = String::new();
-    // Writing to a string cannot fail.
-    let _ = match format {
-        VtkFormat::Legacy => legacy(&mut text, field, values, kind),
-        VtkFormat::Xml => xml(&mut text, field, values, kind),
-    };
-    text.into_bytes()
+    match format {
+        VtkFormat::Legacy => legacy(out, field, values, kind),
+        VtkFormat::Xml => xml(out, field, values, kind),
+    }
 }
 
 /// The columns without a NaN, which not every reader of text takes.
@@ -81,7 +81,7 @@ fn joined(cell: [usize; 8], corners: usize) -> String {
     cell[..corners].iter().map(usize::to_string).collect::<Vec<_>>().join(" ")
 }
 
-fn legacy(out: &mut String, field: &Field, values: &Values, kind: u8) -> std::fmt::Result {
+fn legacy(out: &mut dyn Write, field: &Field, values: &Values, kind: u8) -> io::Result<()> {
     let (corners, count) = (1 << field.dims, cells(field).count());
     writeln!(out, "# vtk DataFile Version 3.0\nRBF network\nASCII\nDATASET UNSTRUCTURED_GRID")?;
     writeln!(out, "POINTS {} double", values.u.len())?;
@@ -98,7 +98,7 @@ fn legacy(out: &mut String, field: &Field, values: &Values, kind: u8) -> std::fm
     Ok(())
 }
 
-fn xml(out: &mut String, field: &Field, values: &Values, kind: u8) -> std::fmt::Result {
+fn xml(out: &mut dyn Write, field: &Field, values: &Values, kind: u8) -> io::Result<()> {
     let (corners, count) = (1 << field.dims, cells(field).count());
     let array = |kind: &str, name: &str, more: &str| {
         format!("<DataArray type=\"{kind}\" Name=\"{name}\"{more} format=\"ascii\">")
@@ -133,7 +133,9 @@ mod tests {
         let field = Field::new(&Problem::named(problem).unwrap(), side).unwrap();
         let network = RbfNetwork::new(field.dims, vec![0.0; field.dims], vec![1.0], vec![1.0]).unwrap();
         let values = Values::new(&network, &field.points, field.exact.clone()).unwrap();
-        String::from_utf8(write(format, &field, &values)).unwrap()
+        let mut text = Vec::new();
+        write(format, &field, &values, &mut text).unwrap();
+        String::from_utf8(text).unwrap()
     }
 
     #[test]

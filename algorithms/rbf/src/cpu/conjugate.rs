@@ -13,8 +13,8 @@ use super::{
     sums::{Sums, part_rows},
 };
 
-/// Bytes of A that are stored, at most: what is read again from memory instead would be as fast computed.
-const STORED: usize = 64 << 20;
+/// Bytes of A that are stored, at most, about what caches hold: read again from memory it would be no faster than computed.
+const STORED: usize = 32 << 20;
 
 /// Whether A of so many conditions and neurons is stored, in floats of `size` bytes.
 pub(super) fn stored(rows: usize, m: usize, size: usize) -> bool {

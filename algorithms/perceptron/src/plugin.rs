@@ -7,7 +7,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 use firebox_core::{
     Context, Error, Outcome, Plugin, Result,
     data::{InputArgs, ReadOptions, Table, atomic, read, read_blocks},
-    plugin::{Bench, Conformance},
+    plugin::{Bench, Conformance, Document},
     report::{InputSize, Stopwatch},
 };
 use serde_json::{Map, Value, json};
@@ -194,7 +194,11 @@ fn training<B: PerceptronOps>(args: &TrainArgs, context: &Context<B>) -> Result<
     settings["location"] = config.sigmoid.location.into();
     settings["sigmoid"] = json!(config.sigmoid.sign);
     settings["checkpoint_every"] = args.checkpoint_every.into();
-    let model = args.model.iter().map(|path| Ok((path.clone(), trained.model.to_bytes()?)));
+    let mut documents = Vec::new();
+    if let Some(path) = &args.model {
+        let bytes = trained.model.to_bytes()?;
+        documents.push((path.clone(), Document::new(move |out| out.write_all(&bytes))));
+    }
     let on = if rows[2] > 0 { "test rows" } else { "rows it learnt from" };
     let summary = format!(
         "{} on {} {on}\n{} of {} epochs (stop: {}; the model is of epoch {}), {} rows to learn from, {} parameters, {}",
@@ -219,7 +223,7 @@ fn training<B: PerceptronOps>(args: &TrainArgs, context: &Context<B>) -> Result<
         picture: Some(curves(&trained.history, trained.best)),
         extra: Vec::new(),
         pictures: args.confusion.iter().map(|path| (path.clone(), score.picture(&title))).collect(),
-        documents: model.collect::<Result<_>>()?,
+        documents,
         summary,
     })
 }

@@ -241,8 +241,8 @@ impl<B: PerceptronOps> Problem<B> {
     }
 
     /// A, B, A·B, and how far a sum may be off: k products and sums of u each, of Σ|a·b|. Tensor cores cut sums off
-    /// instead of rounding, 2u, three of them for a split, which cuts off 2⁻²⁰ of a product. TF32 cuts off 2⁻¹⁰ of
-    /// either number.
+    /// instead of rounding, 2u: a split has three times as many, but within 32 of k only, and rounds beyond. It cuts off
+    /// 2⁻²¹ of either number, 2⁻²² of their product; TF32 2⁻¹⁰ of either number.
     #[allow(clippy::type_complexity)] // Two matrices with their tensors, and two lists.
     fn sums(&self, dtype: DType, way: Matmul) -> Result<([Tensor<B, 2>; 2], Vec<f64>, Vec<f64>), String> {
         let Shape { n, k, m } = self.shape;
@@ -358,7 +358,7 @@ fn share(dtype: DType, way: Matmul, terms: usize) -> f64 {
     let u = rounding(dtype).u;
     let terms = (terms + 2) as f64;
     match way {
-        Matmul::Split => 2f64.powi(-20) + 6.0 * terms * u,
+        Matmul::Split => 1.25 * 2f64.powi(-20) + (6.0 * terms.min(34.0) + terms / 32.0) * u,
         Matmul::Tensor if dtype == DType::F32 => 2f64.powi(-9) * 1.01 + 2.0 * terms * u,
         Matmul::Tensor => 2.0 * terms * u,
         _ => terms * u,

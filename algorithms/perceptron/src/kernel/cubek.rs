@@ -1,11 +1,9 @@
-//! Products by cubek: its kernel on scalar units, on tensor cores, and f32 in three parts on tensor cores (3×TF32).
-
-#![allow(missing_docs)] // `#[cube]` writes companions that cannot be documented.
+//! Products by cubek: its kernels on scalar units, and on tensor cores for f16 and bf16.
 
 use burn::tensor::DType;
 use burn_cubecl::{CubeRuntime, tensor::CubeTensor};
 use cubecl::{
-    ir::{AddressType, ElemType, FloatKind, StorageType},
+    ir::{AddressType, BarrierLevel, ElemType, FloatKind, OpaqueType, StorageType},
     prelude::*,
 };
 use cubek_matmul::{
@@ -21,8 +19,8 @@ use cubek_matmul::{
 use cubek_std::InputBinding;
 use firebox_backends::kernel::launch;
 
-/// Units of a cube that splits numbers.
-const UNITS: u32 = 256;
+/// A column's strides are 1 and 1, which cubek takes for a row's: the results are wrong.
+const ONE: &str = "a matrix of one column lies like one of one row";
 
 /// Which units multiply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,8 +57,12 @@ pub(super) fn has_tensor_cores<R: CubeRuntime>(device: &R::Device, dtype: DType)
     let wanted = StorageType::Scalar(ElemType::Float(kind));
     let sums = StorageType::Scalar(ElemType::Float(FloatKind::F32));
     let client = R::client(device);
-    let matmul = &client.properties().features.matmul;
-    matmul.mma.iter().any(|it| it.a_type == wanted && it.b_type == wanted && it.cd_type == sums)
+    let properties = client.properties();
+    // The kernel for f32 fills shared memory by asynchronous copies.
+    if dtype == DType::F32 && !properties.supports_type(OpaqueType::Barrier(BarrierLevel::Cube)) {
+        return false;
+    }
+    properties.features.matmul.mma.iter().any(|it| it.a_type == wanted && it.b_type == wanted && it.cd_type == sums)
 }
 
 /// Why cubek has no kernel for dense matrices `[n, k]` and `[k, m]`, if it has none.
@@ -70,6 +72,9 @@ pub(super) fn refusal<R: CubeRuntime>(
     size: [usize; 3],
     units: Units,
 ) -> Option<String> {
+    if size[1] == 1 {
+        return Some(ONE.into());
+    }
     let client = R::client(device);
     let planned = match units {
         Units::Scalar => plan::<R, _>(&client, dtype, size, &on_scalar_units()),
@@ -114,7 +119,10 @@ pub(super) fn product<R: CubeRuntime>(
     right: &CubeTensor<R>,
     units: Units,
 ) -> Option<CubeTensor<R>> {
-    let ([n, _], [_, m]): ([usize; 2], [usize; 2]) = (left.meta.shape().dims(), right.meta.shape().dims());
+    let ([n, k], [_, m]): ([usize; 2], [usize; 2]) = (left.meta.shape().dims(), right.meta.shape().dims());
+    if k == 1 {
+        return None;
+    }
     let dtype = left.dtype;
     let out = launch::output(left, [n, m], dtype);
     let mut elements =
@@ -128,64 +136,4 @@ pub(super) fn product<R: CubeRuntime>(
         &mut elements,
     );
     launched.is_ok().then_some(out)
-}
-
-/// Writes x as h + l to three places, `part` apart: h rounds x to the 11 bits of TF32, l is what is left of it. The
-/// middle place gets l if `low_middle`, else the last.
-#[cube(launch_unchecked, address_type = "dynamic")]
-fn split_kernel(
-    from: &Array<f32>,
-    to: &mut Array<f32>,
-    columns: usize,
-    pitch: usize,
-    part: usize,
-    count: usize,
-    #[comptime] low_middle: bool,
-) {
-    let at = CUBE_POS * CUBE_DIM as usize + UNIT_POS as usize;
-    if at < count {
-        let x = from[at];
-        let bits = u32::reinterpret(x);
-        let high = f32::reinterpret((bits + 0x1000u32) & 0xFFFF_E000u32);
-        let low = x - high;
-        let place = at / columns * pitch + at % columns;
-        to[place] = high;
-        to[place + part] = if comptime!(low_middle) { low } else { high };
-        to[place + 2 * part] = if comptime!(low_middle) { high } else { low };
-    }
-}
-
-/// The parts of A `[n, k]` side by side `[n, 3k]` as h, h, l, or those of B `[k, m]` below each other `[3k, m]` as
-/// h, l, h: the product of both is that of A and B less that of what is left of either, 2⁻²² of it.
-fn split<R: CubeRuntime>(matrix: CubeTensor<R>, beside: bool) -> CubeTensor<R> {
-    let matrix = launch::dense(matrix);
-    let [rows, columns]: [usize; 2] = matrix.meta.shape().dims();
-    let count = rows * columns;
-    let (shape, pitch, part) =
-        if beside { ([rows, 3 * columns], 3 * columns, columns) } else { ([3 * rows, columns], columns, count) };
-    let out = launch::output(&matrix, shape, DType::F32);
-    let client = matrix.client.clone();
-    let units = launch::units_within(&client, UNITS);
-    // SAFETY: the kernel guards its number against `count`, and `to` has three times as many.
-    unsafe {
-        split_kernel::launch_unchecked::<R>(
-            &client,
-            launch::cubes_for(&client, count, units),
-            CubeDim::new_1d(units),
-            launch::address(&[&out]),
-            matrix.into_array_arg(),
-            out.clone().into_array_arg(),
-            columns,
-            pitch,
-            part,
-            count,
-            !beside,
-        );
-    }
-    out
-}
-
-/// A·B of f32 on tensor cores, as precise as f32.
-pub(super) fn in_parts<R: CubeRuntime>(left: &CubeTensor<R>, right: &CubeTensor<R>) -> Option<CubeTensor<R>> {
-    product(&split(left.clone(), true), &split(right.clone(), false), Units::Tensor)
 }

@@ -4,6 +4,7 @@
 
 mod cubek;
 mod squash;
+mod tensor;
 mod tile;
 
 use burn::tensor::{DType, TensorMetadata, bf16, f16, ops::FloatTensor};
@@ -32,7 +33,7 @@ macro_rules! by_type {
 }
 
 /// Multiplications from which tensor cores are worth their set-up.
-const LARGE: u128 = 1 << 24;
+const LARGE: u128 = 1 << 20;
 
 /// What `Auto` is for a size.
 fn resolve<R: CubeRuntime>(device: &R::Device, dtype: DType, size: [usize; 3], matmul: Matmul, tf32: bool) -> Matmul {
@@ -68,7 +69,8 @@ fn refusal<R: CubeRuntime>(
         _ if n * k * m == 0 => None,
         Matmul::Auto | Matmul::Tile => None,
         Matmul::Simt => cubek::refusal::<R>(device, dtype, size, Units::Scalar),
-        Matmul::Split => cubek::refusal::<R>(device, dtype, [n, 3 * k, m], Units::Tensor),
+        Matmul::Split => None,
+        Matmul::Tensor if dtype == DType::F32 => None,
         Matmul::Tensor => cubek::refusal::<R>(device, dtype, size, Units::Tensor),
     }
 }
@@ -86,7 +88,8 @@ fn multiply<R: CubeRuntime>(
     let product = match way {
         _ if n * k * m == 0 => None,
         Matmul::Simt => cubek::product(&left, &right, Units::Scalar),
-        Matmul::Split => cubek::in_parts(&left, &right),
+        Matmul::Split => return tensor::product(left, right, bias, sigmoid, true),
+        Matmul::Tensor if left.dtype == DType::F32 => return tensor::product(left, right, bias, sigmoid, false),
         Matmul::Tensor => cubek::product(&left, &right, Units::Tensor),
         Matmul::Auto | Matmul::Tile => None,
     };

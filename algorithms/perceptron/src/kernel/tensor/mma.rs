@@ -1,0 +1,334 @@
+//! The kernel: a ring of stages in shared memory, filled by asynchronous copies, and results in registers.
+
+use cubecl::{
+    cmma::MmaDefinition,
+    prelude::{
+        barrier::{Barrier, copy_async, copy_async_checked},
+        *,
+    },
+    tf32,
+};
+
+use super::{AHEAD, DEPTH, Form, PLANE, STAGES};
+use crate::kernel::squash::squash;
+
+type Four = Vector<f32, Const<4>>;
+type Two = Vector<f32, Const<2>>;
+type Register = Vector<tf32, Const<1>>;
+
+/// Where vector `chunk` of a staged row stands: a quarter of a plane reads four of two rows, in different banks.
+#[cube]
+fn place(row: u32, chunk: u32) -> u32 {
+    row * DEPTH + (chunk ^ ((row & 1) << 2))
+}
+
+/// Starts to copy `rows` rows of `k` vectors from the `first` on, of `count`, a stage's width from vector `start` on.
+/// Past the last row it copies that again: nothing reads it.
+#[cube]
+fn stage(
+    from: &Array<Four>,
+    to: &mut SharedMemory<Four>,
+    first: u32,
+    count: u32,
+    k: u32,
+    start: u32,
+    offset: u32,
+    #[comptime] rows: u32,
+    #[comptime] units: u32,
+    #[comptime] whole: bool,
+    #[comptime] ragged: bool,
+) {
+    let chunk = UNIT_POS % DEPTH;
+    let step = comptime!(units / DEPTH);
+    #[unroll]
+    for pass in 0..comptime!(rows / step) {
+        let row = UNIT_POS / DEPTH + pass * step;
+        let source = if comptime!(whole) { first + row } else { (first + row).min(count - 1) } as usize * k as usize;
+        let target = (offset + place(row, chunk)) as usize;
+        let mut target = to.slice_mut(target, target + 1);
+        if comptime!(ragged) {
+            let there = start + chunk < k;
+            let source = source + select(there, start + chunk, 0u32) as usize;
+            let length = select(there, 1u32, 0u32) as usize;
+            copy_async_checked(&from.slice(source, source + length), &mut target, 4u32);
+        } else {
+            let source = source + (start + chunk) as usize;
+            copy_async(&from.slice(source, source + 1), &mut target, 4u32);
+        }
+    }
+}
+
+/// A number as the tensor cores take it, which leave out all but 11 bits, or rounded to those and what is left of it.
+#[cube]
+fn parts(x: f32, #[comptime] split: bool) -> (Register, Register) {
+    if comptime!(split) {
+        let high = f32::reinterpret((u32::reinterpret(x) + 0x1000u32) & 0xFFFF_E000u32);
+        (Register::reinterpret(high), Register::reinterpret(x - high))
+    } else {
+        (Register::reinterpret(x), Register::reinterpret(x))
+    }
+}
+
+#[cube(launch_unchecked, address_type = "dynamic")]
+pub(super) fn tensor_kernel<W: Size>(
+    left: &Array<Four>,
+    right: &Array<Four>,
+    bias: &Array<Vector<f32, W>>,
+    out: &mut Array<Vector<f32, W>>,
+    n: u32,
+    k: u32,
+    m: u32,
+    location: f32,
+    steepness: f32,
+    #[comptime] form: Form,
+) {
+    let rows = comptime!(form.blocking.rows());
+    let columns = comptime!(form.blocking.columns());
+    let units = comptime!(form.blocking.units());
+    let [high, wide] = comptime!(form.blocking.tiles);
+    let (down, across) = (n.div_ceil(rows), m.div_ceil(columns));
+    // Cubes that run together take blocks near each other, which the cache then holds: eight rows of them.
+    let group = CUBE_POS as u32 / (8 * across);
+    if group * 8 >= down {
+        terminate!();
+    }
+    let height = (down - group * 8).min(8);
+    let within = CUBE_POS as u32 % (8 * across);
+    if within >= height * across {
+        terminate!();
+    }
+    let row = (group * 8 + within % height) * rows;
+    let column = within / height * columns;
+
+    let mut a = SharedMemory::<Four>::new(comptime!((STAGES * rows * DEPTH) as usize));
+    let mut b = SharedMemory::<Four>::new(comptime!((STAGES * columns * DEPTH) as usize));
+    let mut empty = Sequence::<Shared<Barrier>>::new();
+    let mut full = Sequence::<Shared<Barrier>>::new();
+    #[unroll]
+    for _ in 0..comptime!(STAGES) {
+        empty.push(Barrier::shared(CUBE_DIM, UNIT_POS == 0));
+        full.push(Barrier::shared(CUBE_DIM, UNIT_POS == 0));
+    }
+    sync_cube();
+
+    let plane = UNIT_POS / PLANE;
+    let lane = UNIT_POS % PLANE;
+    let (g, c) = (lane / 4, lane % 4);
+    let own_row = plane % comptime!(form.blocking.planes[0]) * comptime!(high * 16) + g;
+    let own_column = plane / comptime!(form.blocking.planes[0]) * comptime!(wide * 8) + g;
+
+    let definition = MmaDefinition::<tf32, tf32, f32>::new(16usize, 8usize, 8usize);
+    let mut sums = Sequence::<Array<Two>>::new();
+    #[unroll]
+    for _ in 0..comptime!(high * wide) {
+        let mut sum = Array::<Two>::new(2usize);
+        sum[0] = Two::new(0.0);
+        sum[1] = Two::new(0.0);
+        sums.push(sum);
+    }
+
+    // Tensor cores cut off what does not fit into a sum, which adds up: a split product adds what a stage gives by itself.
+    let mut totals = Sequence::<Array<Two>>::new();
+    if comptime!(form.split) {
+        #[unroll]
+        for _ in 0..comptime!(high * wide) {
+            let mut total = Array::<Two>::new(2usize);
+            total[0] = Two::new(0.0);
+            total[1] = Two::new(0.0);
+            totals.push(total);
+        }
+    }
+
+    let stages = k.div_ceil(DEPTH);
+    #[unroll]
+    for s in 0..AHEAD {
+        if s < stages {
+            stage(
+                left,
+                &mut a,
+                row,
+                n,
+                k,
+                s * DEPTH,
+                comptime!(s * rows * DEPTH),
+                rows,
+                units,
+                form.whole[0],
+                form.ragged,
+            );
+            stage(
+                right,
+                &mut b,
+                column,
+                m,
+                k,
+                s * DEPTH,
+                comptime!(s * columns * DEPTH),
+                columns,
+                units,
+                form.whole[1],
+                form.ragged,
+            );
+        }
+        full[s as usize].commit_copy_async();
+        full[s as usize].arrive();
+    }
+    for round in 0..stages.div_ceil(STAGES) {
+        #[unroll]
+        for s in 0..comptime!(STAGES) {
+            let at = round * STAGES + s;
+            if at < stages {
+                full[s as usize].wait_parity(round & 1);
+                let free = comptime!((s + AHEAD) % STAGES);
+                let next = at + AHEAD;
+                if next < stages {
+                    // Until all are done with what it held.
+                    if next >= STAGES {
+                        empty[free as usize].wait_parity((next / STAGES - 1) & 1);
+                    }
+                    let start = next * DEPTH;
+                    stage(
+                        left,
+                        &mut a,
+                        row,
+                        n,
+                        k,
+                        start,
+                        comptime!(free * rows * DEPTH),
+                        rows,
+                        units,
+                        form.whole[0],
+                        form.ragged,
+                    );
+                    stage(
+                        right,
+                        &mut b,
+                        column,
+                        m,
+                        k,
+                        start,
+                        comptime!(free * columns * DEPTH),
+                        columns,
+                        units,
+                        form.whole[1],
+                        form.ragged,
+                    );
+                }
+                full[free as usize].commit_copy_async();
+                full[free as usize].arrive();
+                #[unroll]
+                for half in 0..comptime!(DEPTH / 4) {
+                    let mut fours = Array::<Four>::new(comptime!((2 * high) as usize));
+                    #[unroll]
+                    for t in 0..comptime!(2 * high) {
+                        let at = place(own_row + t * 8, half * 4 + c) + comptime!(s * rows * DEPTH);
+                        fours[t as usize] = a[at as usize];
+                    }
+                    #[unroll]
+                    for step in 0..2usize {
+                        let mut heads = Sequence::<Array<Register>>::new();
+                        let mut tails = Sequence::<Array<Register>>::new();
+                        #[unroll]
+                        for t in 0..comptime!(high as usize) {
+                            let mut head = Array::<Register>::new(4usize);
+                            let mut tail = Array::<Register>::new(4usize);
+                            #[unroll]
+                            for r in 0..4usize {
+                                let four = fours[comptime!(2 * t + r % 2)];
+                                let (h, l) = parts(four[comptime!(2 * step + r / 2)], form.split);
+                                head[r] = h;
+                                if comptime!(form.split) {
+                                    tail[r] = l;
+                                }
+                            }
+                            heads.push(head);
+                            tails.push(tail);
+                        }
+                        #[unroll]
+                        for u in 0..comptime!(wide as usize) {
+                            let at = place(own_column + comptime!(u as u32 * 8), half * 4 + c)
+                                + comptime!(s * columns * DEPTH);
+                            let four = b[at as usize];
+                            let mut head = Array::<Register>::new(2usize);
+                            let mut tail = Array::<Register>::new(2usize);
+                            #[unroll]
+                            for r in 0..2usize {
+                                let (h, l) = parts(four[comptime!(2 * step + r)], form.split);
+                                head[r] = h;
+                                if comptime!(form.split) {
+                                    tail[r] = l;
+                                }
+                            }
+                            #[unroll]
+                            for t in 0..comptime!(high as usize) {
+                                let sum = sums.index_mut(comptime!(t * wide as usize + u));
+                                if comptime!(form.split) {
+                                    definition.execute_inplace(tails.index(t), &head, sum);
+                                    definition.execute_inplace(heads.index(t), &tail, sum);
+                                }
+                                definition.execute_inplace(heads.index(t), &head, sum);
+                            }
+                        }
+                    }
+                }
+                empty[s as usize].arrive();
+                if comptime!(form.split) {
+                    #[unroll]
+                    for t in 0..comptime!((high * wide) as usize) {
+                        let sum = sums.index_mut(t);
+                        let total = totals.index_mut(t);
+                        #[unroll]
+                        for r in 0..2usize {
+                            total[r] += sum[r];
+                            sum[r] = Two::new(0.0);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[unroll]
+    for u in 0..comptime!(wide as usize) {
+        let j = column + own_column - g + comptime!(u as u32 * 8) + 2 * c;
+        if j < m {
+            let mut shift = Vector::<f32, W>::new(0.0);
+            if comptime!(form.bias) {
+                shift = bias[j as usize / comptime!(form.width)];
+            }
+            #[unroll]
+            for t in 0..comptime!(2 * high as usize) {
+                let i = row + own_row + comptime!(t as u32 * 8);
+                if i < n {
+                    let at = i as usize * m as usize + j as usize;
+                    let sum = if comptime!(form.split) {
+                        totals.index(comptime!(t / 2 * wide as usize + u))[comptime!(t % 2)]
+                    } else {
+                        sums.index(comptime!(t / 2 * wide as usize + u))[comptime!(t % 2)]
+                    };
+                    let mut x = Vector::<f32, W>::empty();
+                    #[unroll]
+                    for r in 0..comptime!(form.width) {
+                        x[r] = sum[r];
+                    }
+                    out[at / comptime!(form.width)] = finish::<W>(x + shift, location, steepness, form.sigmoid);
+                    if comptime!(form.width == 1) {
+                        if j + 1 < m {
+                            let mut shift = Vector::<f32, W>::new(0.0);
+                            if comptime!(form.bias) {
+                                shift = bias[j as usize + 1];
+                            }
+                            let x = Vector::<f32, W>::new(sum[1]);
+                            out[at + 1] = finish::<W>(x + shift, location, steepness, form.sigmoid);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cube]
+fn finish<W: Size>(x: Vector<f32, W>, location: f32, steepness: f32, #[comptime] sigmoid: bool) -> Vector<f32, W> {
+    if comptime!(sigmoid) { squash::<f32, W>(x, location, steepness) } else { x }
+}

@@ -1,0 +1,64 @@
+//! Matrices laid by columns, which is how the kernel reads B.
+
+use burn::tensor::DType;
+use burn_cubecl::{CubeRuntime, tensor::CubeTensor};
+use cubecl::prelude::*;
+use firebox_backends::kernel::launch;
+
+use super::WIDTH;
+
+/// Rows of B from its columns: 32 × 32 numbers go through shared memory. Past the end of k they are 0.
+#[cube(launch_unchecked, address_type = "dynamic")]
+fn turn_kernel(from: &Array<f32>, to: &mut Array<f32>, k: u32, m: u32, row: usize, column: usize, length: u32) {
+    let across = m.div_ceil(32u32) as usize;
+    let (k0, m0) = ((CUBE_POS / across) as u32 * 32, (CUBE_POS % across) as u32 * 32);
+    if k0 >= length {
+        terminate!();
+    }
+    let mut tile = SharedMemory::<f32>::new(comptime!(32 * 33usize));
+    #[unroll]
+    for pass in 0..4u32 {
+        let (i, j) = (UNIT_POS_Y + pass * 8, UNIT_POS_X);
+        let inside = k0 + i < k && m0 + j < m;
+        let at = (k0 + i).min(k - 1) as usize * row + (m0 + j).min(m - 1) as usize * column;
+        tile[(i * 33 + j) as usize] = select(inside, from[at], 0.0f32);
+    }
+    sync_cube();
+    #[unroll]
+    for pass in 0..4u32 {
+        let (i, j) = (UNIT_POS_X, UNIT_POS_Y + pass * 8);
+        if m0 + j < m && k0 + i < length {
+            to[(m0 + j) as usize * length as usize + (k0 + i) as usize] = tile[(i * 33 + j) as usize];
+        }
+    }
+}
+
+/// A matrix by columns, each padded with zeros to whole vectors: as it is, if it lies so.
+pub(super) fn columns<R: CubeRuntime>(matrix: CubeTensor<R>) -> CubeTensor<R> {
+    let ([k, m], strides): ([usize; 2], _) = (matrix.meta.shape().dims(), matrix.meta.strides().to_vec());
+    let length = k.next_multiple_of(WIDTH);
+    if strides[0] == 1 && strides[1] == length {
+        return matrix;
+    }
+    let out = launch::output(&matrix, [m, length], DType::F32);
+    let client = matrix.client.clone();
+    let cubes = length.div_ceil(32) * m.div_ceil(32);
+    let address = launch::address(&[&matrix, &out]);
+    // SAFETY: the kernel leaves past the last block, clamps what it reads, and guards what it writes by m and `length`.
+    unsafe {
+        turn_kernel::launch_unchecked::<R>(
+            &client,
+            launch::cubes_for(&client, cubes, 1),
+            CubeDim::new_2d(32, 8),
+            address,
+            matrix.into_array_arg(),
+            out.clone().into_array_arg(),
+            k as u32,
+            m as u32,
+            strides[0],
+            strides[1],
+            length as u32,
+        );
+    }
+    out
+}

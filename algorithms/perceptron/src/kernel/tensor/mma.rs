@@ -224,31 +224,32 @@ pub(super) fn tensor_kernel<W: Size>(
                         let at = place(own_row + t * 8, half * 4 + c) + comptime!(s * rows * DEPTH);
                         fours[t as usize] = a[at as usize];
                     }
+                    // Of each tile, and of both steps of eight in sixteen.
+                    let mut heads = Sequence::<Array<Register>>::new();
+                    let mut tails = Sequence::<Array<Register>>::new();
                     #[unroll]
-                    for step in 0..2usize {
-                        let mut heads = Sequence::<Array<Register>>::new();
-                        let mut tails = Sequence::<Array<Register>>::new();
+                    for t in 0..comptime!(2 * high as usize) {
+                        let mut head = Array::<Register>::new(4usize);
+                        let mut tail = Array::<Register>::new(4usize);
                         #[unroll]
-                        for t in 0..comptime!(high as usize) {
-                            let mut head = Array::<Register>::new(4usize);
-                            let mut tail = Array::<Register>::new(4usize);
-                            #[unroll]
-                            for r in 0..4usize {
-                                let four = fours[comptime!(2 * t + r % 2)];
-                                let (h, l) = parts(four[comptime!(2 * step + r / 2)], form.split);
-                                head[r] = h;
-                                if comptime!(form.split) {
-                                    tail[r] = l;
-                                }
+                        for r in 0..4usize {
+                            let four = fours[comptime!(t / 2 * 2 + r % 2)];
+                            let (h, l) = parts(four[comptime!(t % 2 * 2 + r / 2)], form.split);
+                            head[r] = h;
+                            if comptime!(form.split) {
+                                tail[r] = l;
                             }
-                            heads.push(head);
-                            tails.push(tail);
                         }
+                        heads.push(head);
+                        tails.push(tail);
+                    }
+                    #[unroll]
+                    for u in 0..comptime!(wide as usize) {
+                        let at =
+                            place(own_column + comptime!(u as u32 * 8), half * 4 + c) + comptime!(s * columns * DEPTH);
+                        let four = b[at as usize];
                         #[unroll]
-                        for u in 0..comptime!(wide as usize) {
-                            let at = place(own_column + comptime!(u as u32 * 8), half * 4 + c)
-                                + comptime!(s * columns * DEPTH);
-                            let four = b[at as usize];
+                        for step in 0..2usize {
                             let mut head = Array::<Register>::new(2usize);
                             let mut tail = Array::<Register>::new(2usize);
                             #[unroll]
@@ -262,11 +263,12 @@ pub(super) fn tensor_kernel<W: Size>(
                             #[unroll]
                             for t in 0..comptime!(high as usize) {
                                 let sum = sums.index_mut(comptime!(t * wide as usize + u));
+                                let own = comptime!(2 * t + step);
                                 if comptime!(form.split) {
-                                    definition.execute_inplace(tails.index(t), &head, sum);
-                                    definition.execute_inplace(heads.index(t), &tail, sum);
+                                    definition.execute_inplace(tails.index(own), &head, sum);
+                                    definition.execute_inplace(heads.index(own), &tail, sum);
                                 }
-                                definition.execute_inplace(heads.index(t), &head, sum);
+                                definition.execute_inplace(heads.index(own), &head, sum);
                             }
                         }
                     }

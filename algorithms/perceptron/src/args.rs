@@ -99,7 +99,7 @@ pub(crate) struct ProductArgs {
     /// How a GPU multiplies matrices
     #[arg(long, value_enum, default_value_t)]
     pub matmul: Matmul,
-    /// Let products round f32 to TF32, 11 bits, on tensor cores
+    /// Let products cut f32 off to TF32, 11 bits, on tensor cores
     #[arg(long)]
     pub allow_tf32: bool,
 }

@@ -60,8 +60,11 @@ pub struct Instances {
     pub targets: Targets,
 }
 
+/// Classes that a table of rights and wrongs has room for.
+const MOST_CLASSES: usize = 4096;
+
 impl Instances {
-    /// Points with their classes. Fails if there are no labels, or one class only.
+    /// Points with their classes. Fails if there are no labels.
     pub fn classes(points: Points) -> Result<Self> {
         let Some(labels) = points.labels else {
             let help = "name the column with --label, or a file of classes with --labels";
@@ -76,10 +79,6 @@ impl Instances {
                 Classes::Numbers(of)
             }
         };
-        if classes.len() < 2 {
-            let what = format!("all rows are of one class, {}", classes.name(0));
-            return Err(Error::input(what, "give rows of at least two classes"));
-        }
         let codes = labels.iter().filter_map(|label| match &classes {
             Classes::Numbers(of) => of.binary_search(label).ok(),
             Classes::Names(_) => usize::try_from(*label).ok(),
@@ -106,6 +105,28 @@ impl Instances {
         let mut names = points.names;
         let name = names.remove(at);
         Ok(Self { values, names, targets: Targets::Numbers(numbers, name) })
+    }
+
+    /// Fails where a network cannot learn from them: of one class, of more than a few thousand, or with columns of one
+    /// name, which a model could not tell apart.
+    pub fn check(&self) -> Result<()> {
+        let mut names: Vec<&String> = self.names.iter().collect();
+        names.sort_unstable();
+        if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            let what = format!("several columns are called \"{}\"", pair[0]);
+            return Err(Error::input(what, "give each column a name of its own: a model finds them by name"));
+        }
+        match &self.targets {
+            Targets::Classes(_, classes) if classes.len() < 2 => {
+                let what = format!("all rows are of one class, {}", classes.name(0));
+                Err(Error::input(what, "give rows of at least two classes"))
+            }
+            Targets::Classes(_, classes) if classes.len() > MOST_CLASSES => {
+                let what = format!("the rows have {} classes, more than {MOST_CLASSES}", classes.len());
+                Err(Error::input(what, "name the column of the classes; to learn a number, give --task regression"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// How many rows there are.
@@ -158,8 +179,10 @@ pub struct Scaling {
 }
 
 impl Scaling {
-    /// The means and deviations of these `rows` of row-major `values`, in two passes. Fails if one overflows.
-    pub fn of(values: &[f64], columns: usize, rows: &[usize]) -> Result<Self> {
+    /// The means and deviations of these `rows` of row-major `values`, columns called `names`, in two passes. Fails if one
+    /// overflows.
+    pub fn of(values: &[f64], names: &[String], rows: &[usize]) -> Result<Self> {
+        let columns = names.len();
         let count = rows.len().max(1) as f64;
         let mean_of = |value: &dyn Fn(usize, usize) -> f64, column: usize| {
             rows.iter().map(|&row| value(row, column) / count).sum::<f64>()
@@ -176,7 +199,7 @@ impl Scaling {
             .collect();
         match (0..columns).find(|&column| !(mean[column].is_finite() && deviation[column].is_finite())) {
             Some(column) => {
-                let place = Place::default().column((column + 1).to_string());
+                let place = Place::default().column(names[column].clone());
                 Err(Error::input_at(place, "the numbers are too large to be squared", "give them in a larger unit"))
             }
             None => Ok(Self { mean, deviation }),
@@ -216,10 +239,13 @@ mod tests {
         let points = Points::new(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 2).unwrap();
         let none = Instances::classes(points.clone()).unwrap_err();
         assert_eq!(none.to_string(), "the rows have no classes to learn");
-        let one = Instances::classes(points.clone().with_labels(vec![3, 3, 3]).unwrap()).unwrap_err();
-        assert_eq!(one.to_string(), "all rows are of one class, 3");
+        let one = Instances::classes(points.clone().with_labels(vec![3, 3, 3]).unwrap()).unwrap();
+        assert_eq!(one.check().unwrap_err().to_string(), "all rows are of one class, 3");
         let found = Instances::classes(points.clone().with_labels(vec![7, -1, 7]).unwrap()).unwrap();
         assert_eq!(found.targets, Targets::Classes(vec![1, 0, 1], Classes::Numbers(vec![-1, 7])));
+        found.check().unwrap();
+        let twice = Instances { names: vec!["x".into(), "x".into()], ..found };
+        assert_eq!(twice.check().unwrap_err().to_string(), "several columns are called \"x\"");
 
         let found = Instances::numbers(points.clone(), "C1").unwrap();
         assert_eq!((found.values, found.names), (vec![2.0, 4.0, 6.0], vec!["C2".to_string()]));
@@ -245,13 +271,14 @@ mod tests {
     #[test]
     fn scaling_goes_back() {
         let values = vec![1.0, 5.0, 3.0, 5.0, 100.0, 7.0];
-        let scaling = Scaling::of(&values, 2, &[0, 1]).unwrap();
+        let names = ["a".to_string(), "b".to_string()];
+        let scaling = Scaling::of(&values, &names, &[0, 1]).unwrap();
         assert_eq!((scaling.mean.clone(), scaling.deviation.clone()), (vec![2.0, 5.0], vec![1.0, 1.0]));
         let mut scaled = values.clone();
         scaling.apply(&mut scaled);
         assert_eq!(scaled[..4], [-1.0, 0.0, 1.0, 0.0]);
         scaling.revert(&mut scaled);
         assert_eq!(scaled, values);
-        assert!(Scaling::of(&[1e308, -1e308], 1, &[0, 1]).is_err());
+        assert!(Scaling::of(&[1e308, -1e308], &names[..1], &[0, 1]).unwrap_err().to_string().starts_with("column a: "));
     }
 }

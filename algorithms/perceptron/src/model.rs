@@ -115,6 +115,11 @@ impl Model {
         admit(context, &buffers, "take a smaller network, or another device")
     }
 
+    /// Whether all of a network's numbers are finite.
+    pub(crate) fn is_finite(layers: &[LayerNumbers]) -> bool {
+        layers.iter().all(|(weights, bias)| weights.iter().chain(bias.iter().flatten()).all(|it| it.is_finite()))
+    }
+
     /// Raw results, row-major `[n, outputs]`, of unscaled `values` of the model's columns by its `network`: logits of
     /// classes, or numbers in their own unit. Block by block on the device.
     pub fn results<B: PerceptronOps>(
@@ -154,7 +159,16 @@ fn results<B: PerceptronOps>(
         results.extend(read_floats(network.forward(rows), "predicting")?);
     }
     observe::checkpoint(&*context.observer, "predicting", total, total)?;
-    Ok(results)
+    let outputs = results.len() / (total as usize).max(1);
+    match results.iter().position(|it| !it.is_finite()) {
+        Some(at) => {
+            let what = format!("the network gives no number for row {} of {total}", at / outputs.max(1) + 1);
+            let help =
+                "its values lie too far from those that the model was trained on; check them, or try --precision f64";
+            Err(Error::input(what, help))
+        }
+        None => Ok(results),
+    }
 }
 
 /// Probabilities of classes from logits, on the host: both in rows of `classes`.

@@ -67,11 +67,13 @@ pub enum Matmul {
     Auto,
     /// The paper's kernel: tiles of 16 × 16 in shared memory, with bias and sigmoid in the same kernel.
     Tile,
-    /// cubek's kernel on scalar units.
+    /// cubek's kernel on scalar units, or the paper's where it has none.
     Simt,
-    /// f32 as sums of two TF32 numbers, three products on tensor cores (3×TF32): as precise as f32.
+    /// f32 as sums of two TF32 numbers, three products on tensor cores (3×TF32): as precise as f32. What meets an
+    /// infinite number is NaN.
     Split,
-    /// Tensor cores: f16 and bf16 as they are; f32 rounded to TF32, 11 bits, and only where that is allowed.
+    /// Tensor cores: f16 and bf16 as they are; f32 cut off to TF32, 11 bits. The commands want --allow-tf32 for that; in
+    /// a program, to choose this is to allow it.
     Tensor,
 }
 
@@ -122,6 +124,10 @@ pub trait PerceptronOps: Limited {
 
     /// A layer's outputs `[n, m]`: A·B + b, or the sigmoid of that, for inputs A `[n, k]`, weights B `[k, m]` and a bias b
     /// `[m]`; k from 1. A and B may be transposed views: they are read as they lie.
+    ///
+    /// # Panics
+    /// If sizes or types of numbers differ, or the device cannot multiply so:
+    /// [`perceptron_strategy`](Self::perceptron_strategy) tells.
     fn perceptron_layer(
         inputs: FloatTensor<Self>,
         weights: FloatTensor<Self>,

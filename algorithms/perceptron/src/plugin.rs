@@ -160,6 +160,7 @@ fn training<B: PerceptronOps>(args: &TrainArgs, context: &Context<B>) -> Result<
         return Err(Error::Config { field: "checkpoint_every", value, reason });
     }
     let instances = instances(&args.input, config.task)?;
+    instances.check().map_err(|error| error.in_file(&args.input.input))?;
     let checkpoints = Checkpoints {
         file: args.checkpoint.clone(),
         every: args.checkpoint_every,
@@ -173,11 +174,14 @@ fn training<B: PerceptronOps>(args: &TrainArgs, context: &Context<B>) -> Result<
     }
     // Without a test part the figures are those of the rows it learnt from.
     let tested = if trained.parts.test.is_empty() { &trained.parts.training } else { &trained.parts.test };
-    let score = trained.model.score(
-        select(&instances.values, instances.names.len(), tested),
-        &of_rows(&instances.targets, tested),
-        context,
-    )?;
+    let values = select(&instances.values, instances.names.len(), tested);
+    let score = match trained.model.score(values, &of_rows(&instances.targets, tested), context) {
+        Err(Error::Cancelled) => {
+            keep(args, &trained, context)?;
+            return Err(Error::Cancelled);
+        }
+        score => score?,
+    };
 
     let mut result = Map::new();
     score.report(&mut result);

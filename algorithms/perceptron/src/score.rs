@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     data::{Classes, Targets},
     metrics::{Confusion, r2, rmse},
-    model::{Gives, Model, likeliest, probabilities},
+    model::{Gives, Model, likeliest},
     ops::PerceptronOps,
     train::Epoch,
 };
@@ -50,8 +50,7 @@ impl Model {
             (Gives::Class(classes), Targets::Classes(codes, theirs)) => {
                 let codes = same_classes(codes, theirs, classes)?;
                 let m = classes.len();
-                let likely = probabilities(&results, m);
-                let losses = codes.iter().zip(likely.chunks(m)).map(|(&code, row)| -row[code].ln());
+                let losses = codes.iter().zip(results.chunks(m)).map(|(&code, row)| surprise(row, code));
                 let loss = losses.sum::<f64>() / codes.len().max(1) as f64;
                 let confusion = Confusion::new(m, codes.into_iter().zip(likeliest(&results, m)));
                 Ok(Score::Classes { loss, confusion, classes: classes.clone() })
@@ -65,6 +64,12 @@ impl Model {
             }
         }
     }
+}
+
+/// −ln of the probability of a class from a row of logits, which may be too small to be a number itself.
+fn surprise(logits: &[f64], class: usize) -> f64 {
+    let most = logits.iter().fold(f64::NEG_INFINITY, |most, x| most.max(*x));
+    logits.iter().map(|x| (x - most).exp()).sum::<f64>().ln() + most - logits[class]
 }
 
 /// The model's numbers of classes that are another file's.

@@ -97,6 +97,7 @@ pub fn train<B: PerceptronOps>(
     context: &Context<B>,
 ) -> Result<Trained> {
     config.validate()?;
+    instances.check()?;
     if context.precision == Precision::F64 && !B::supports_dtype(&context.device, DType::F64) {
         return Err(Error::Device {
             backend: B::limits(&context.device).device,
@@ -106,12 +107,13 @@ pub fn train<B: PerceptronOps>(
     }
     let mut watch = Stopwatch::default();
     let parts = Parts::draw(instances.rows(), config.test, config.validation, context.seed)?;
-    let scaling = Scaling::of(&instances.values, instances.names.len(), &parts.training)?;
+    let scaling = Scaling::of(&instances.values, &instances.names, &parts.training)?;
     let gives = match (&instances.targets, config.task) {
         (Targets::Classes(_, classes), Task::Classification) => Gives::Class(classes.clone()),
-        (Targets::Numbers(values, name), Task::Regression) => {
-            Gives::Number { name: name.clone(), scaling: Scaling::of(values, 1, &parts.training)? }
-        }
+        (Targets::Numbers(values, name), Task::Regression) => Gives::Number {
+            name: name.clone(),
+            scaling: Scaling::of(values, std::slice::from_ref(name), &parts.training)?,
+        },
         _ => return Err(Error::input("the rows are for another task", "give classes to classify, numbers to fit")),
     };
     let outputs = match &gives {
@@ -119,7 +121,11 @@ pub fn train<B: PerceptronOps>(
         Gives::Number { .. } => 1,
     };
     let mut network = config.network(instances.names.len(), outputs, context.seed);
-    let widest = network.widths().windows(2).map(|pair| [config.batch, pair[0], pair[1]]).max_by_key(product);
+    let widest = network
+        .widths()
+        .windows(2)
+        .map(|pair| [config.batch.min(parts.training.len()), pair[0], pair[1]])
+        .max_by_key(product);
     let dtype = B::FloatElem::dtype();
     let size = widest.unwrap_or([1; 3]);
     let (way, matmul) = B::perceptron_strategy(&context.device, dtype, size, config.matmul, config.allow_tf32)?;
@@ -143,6 +149,13 @@ pub fn train<B: PerceptronOps>(
     };
     B::finish(&context.device, "training")?;
     let layers = Model::layers_of(&state.kept)?;
+    if state.stop != Stop::Request && !(state.best > 0 && Model::is_finite(&layers)) {
+        return Err(Error::Run {
+            device: B::limits(&context.device).device,
+            phase: format!("epoch {}", state.history.len()),
+            what: "the weights are no numbers any more; try a smaller --learning-rate".into(),
+        });
+    }
     watch.lap("training_s");
     let columns = instances.names.clone();
     let wide = context.precision == Precision::F64;

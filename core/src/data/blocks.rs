@@ -104,7 +104,7 @@ impl<'a, R: BufRead> Text<'a, R> {
         }
         let text = number::text(block)?;
         if !first {
-            let points = csv::read(&format!("{}{text}", self.header.0), label, missing)?;
+            let points = csv::read_below(&format!("{}{text}", self.header.0), Some(self.header.1 > 0), label, missing)?;
             if points.columns != self.columns {
                 let what = format!("{} fields, but the rows before have {}", points.columns, self.columns);
                 let help = "give every row the same number of fields; quote a field that contains the delimiter";
@@ -162,6 +162,8 @@ mod tests {
         }
         assert_eq!(blocks("x,y\n1,2\n3,4\n5,6\n", None, 8).unwrap().len(), 2);
         assert_eq!(blocks("x,k\n1,a\n3,b\n5,a\n", Some("k"), 1).unwrap().len(), 3);
+        // Rows that would be a header at the top of a file.
+        assert_eq!(blocks("5,a\n6,b\n1,a\n0,b\n1,a\n", Some("2"), 1).unwrap().len(), 4);
     }
 
     #[test]

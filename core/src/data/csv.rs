@@ -66,11 +66,16 @@ fn names(header: &Record<'_>) -> Result<Vec<String>> {
 
 /// Reads points; `label` is the column of the classes, and with `missing` a number may be NaN.
 pub(crate) fn read(text: &str, label: Option<&str>, missing: bool) -> Result<Points> {
+    read_below(text, None, label, missing)
+}
+
+/// [`read`] of text whose first row is known to be a header or none.
+pub(crate) fn read_below(text: &str, header: Option<bool>, label: Option<&str>, missing: bool) -> Result<Points> {
     let no_rows = || Error::input("there are no rows of numbers", "give at least one row below the header");
     let mut records = Records::new(text, sniff(text));
     let first = records.next().ok_or_else(no_rows)??;
     let second = records.next().transpose()?;
-    let header = is_header(&first, second.as_ref())?;
+    let header = header.map_or_else(|| is_header(&first, second.as_ref()), Ok)?;
     let width = first.fields.len();
     let first_line = first.line;
     let names = if header { names(&first)? } else { default_names(width) };

@@ -47,6 +47,8 @@ pub fn shapes() -> Vec<Shape> {
         [100, 33, 257],
         [65, 130, 12],
         [3, 515, 1],
+        [64, 64, 128],
+        [70, 7, 61],
     ];
     sizes.into_iter().map(|[n, k, m]| Shape { n, k, m }).collect()
 }
@@ -165,6 +167,7 @@ impl<B: PerceptronOps> Problem<B> {
         dtype: DType,
         turned: bool,
     ) -> Result<(Vec<f64>, Tensor<B, 2>), String> {
+        self.poison(rows * columns);
         let mut random = Random::new(self.seed, stream);
         let values: Vec<f64> = (0..rows * columns).map(|_| random.uniform(-reach, reach)).collect();
         if values.is_empty() {
@@ -180,11 +183,10 @@ impl<B: PerceptronOps> Problem<B> {
         Ok((values, tensor))
     }
 
-    /// Leaves nonsense in freed memory, so that a kernel that does not write is found out.
-    fn poison(&self) {
-        let count = (self.shape.n * self.shape.m).max(1);
-        for _ in 0..2 {
-            let _ = floats::<B, 1>(vec![1e30; count], [count], &self.device).into_data();
+    /// Leaves nonsense in freed memory, so that a kernel is found out that does not write, or reads what pads a matrix.
+    fn poison(&self, count: usize) {
+        for count in [count.max(1), 4 * count.max(1)] {
+            let _ = floats::<B, 1>(vec![f64::NAN; count], [count], &self.device).into_data();
         }
     }
 
@@ -212,7 +214,7 @@ impl<B: PerceptronOps> Problem<B> {
 
     fn check_sigmoid(&self, dtype: DType, in_place: bool) -> Result<(), String> {
         let Shape { n, m, .. } = self.shape;
-        self.poison();
+        self.poison(self.shape.n * self.shape.m);
         let (x, values) = self.draw(1, [n, m], 30.0, dtype, self.turned[0])?;
         let held = (!in_place).then(|| values.clone());
         let found = self.read((self.suite.sigmoid)(primitive(values), self.sigmoid, in_place), [n, m])?;
@@ -232,7 +234,7 @@ impl<B: PerceptronOps> Problem<B> {
         let Shape { n, m, .. } = self.shape;
         let (y, outputs) = self.draw(1, [n, m], 1.0, dtype, self.turned[0])?;
         let (g, gradient) = self.draw(2, [n, m], 1.0, dtype, self.turned[1])?;
-        self.poison();
+        self.poison(self.shape.n * self.shape.m);
         let delta = (self.suite.delta)(primitive(outputs), primitive(gradient), self.sigmoid);
         let found = self.read(delta, [n, m])?;
         let wanted: Vec<f64> = y.iter().zip(&g).map(|(&y, g)| g * reference::slope(y, self.sigmoid)).collect();
@@ -258,7 +260,7 @@ impl<B: PerceptronOps> Problem<B> {
         let Shape { n, m, .. } = self.shape;
         let ([left, right], sums, off) = self.sums(dtype, self.rounds_as(dtype, way))?;
         let (b, bias) = self.bias(dtype)?;
-        self.poison();
+        self.poison(self.shape.n * self.shape.m);
         let found = (self.suite.layer)(primitive(left), primitive(right), bias, None, way);
         let found = self.read(found, [n, m])?;
         let wanted: Vec<f64> = sums.iter().enumerate().map(|(at, x)| x + b[at % m]).collect();
@@ -279,7 +281,7 @@ impl<B: PerceptronOps> Problem<B> {
         let Shape { n, m, .. } = self.shape;
         let ([left, right], sums, off) = self.sums(dtype, self.rounds_as(dtype, way))?;
         let (b, bias) = self.bias(dtype)?;
-        self.poison();
+        self.poison(self.shape.n * self.shape.m);
         let layer = (self.suite.layer)(primitive(left), primitive(right), bias, Some(self.sigmoid), way);
         let found = self.read(layer, [n, m])?;
         let x: Vec<f64> = sums.iter().enumerate().map(|(at, x)| x + b[at % m]).collect();
@@ -303,7 +305,7 @@ impl<B: PerceptronOps> Problem<B> {
         let ([left, right], sums, off) = self.sums(dtype, way)?;
         let (of_bias, bias) = self.bias(dtype)?;
         let (g, gradient) = self.draw(4, [n, m], 1.0, dtype, false)?;
-        self.poison();
+        self.poison(self.shape.n * self.shape.m);
         let tracked = |tensor: Tensor<B, 2>| Tensor::<Autodiff<B>, 2>::from_inner(tensor).require_grad();
         let (left, right) = (tracked(left), tracked(right));
         let bias = bias.map(|bias| Tensor::<Autodiff<B>, 1>::from_inner(tensor(bias)).require_grad());

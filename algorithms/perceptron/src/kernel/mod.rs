@@ -32,6 +32,9 @@ macro_rules! by_type {
     }};
 }
 
+/// The longest side of a matrix: kernels count in 32 bits, and a little past the end.
+const LONGEST: usize = i32::MAX as usize;
+
 /// Multiplications from which tensor cores are worth their set-up.
 const LARGE: u128 = 1 << 20;
 
@@ -59,14 +62,10 @@ fn name(way: Matmul, dtype: DType) -> &'static str {
 }
 
 /// Why it cannot multiply this size, if it cannot.
-fn refusal<R: CubeRuntime>(
-    device: &R::Device,
-    dtype: DType,
-    size @ [n, k, m]: [usize; 3],
-    way: Matmul,
-) -> Option<String> {
+fn refusal<R: CubeRuntime>(device: &R::Device, dtype: DType, size: [usize; 3], way: Matmul) -> Option<String> {
     match way {
-        _ if n * k * m == 0 => None,
+        _ if size.contains(&0) => None,
+        _ if size.iter().any(|&it| it > LONGEST) => Some("no side may have more than 2³¹ − 1".into()),
         Matmul::Auto | Matmul::Tile => None,
         Matmul::Simt => cubek::refusal::<R>(device, dtype, size, Units::Scalar),
         Matmul::Split => None,
@@ -83,10 +82,17 @@ fn multiply<R: CubeRuntime>(
     sigmoid: Option<Sigmoid>,
     matmul: Matmul,
 ) -> CubeTensor<R> {
-    let ([n, k], [_, m]): ([usize; 2], [usize; 2]) = (left.meta.shape().dims(), right.meta.shape().dims());
+    let ([n, k], [inner, m]): ([usize; 2], [usize; 2]) = (left.meta.shape().dims(), right.meta.shape().dims());
+    let length = bias.as_ref().map_or(m, |bias| bias.meta.num_elements());
+    assert_eq!((k, m), (inner, length), "the inner sizes, and the bias's length");
+    assert!(bias.iter().all(|bias| bias.dtype == left.dtype) && right.dtype == left.dtype, "one type of numbers");
+    assert!(n.max(k).max(m) <= LONGEST, "sides are counted in 31 bits");
+    let in_parts = matches!(matmul, Matmul::Split) || matches!(matmul, Matmul::Tensor) && left.dtype == DType::F32;
+    let cores = left.dtype == DType::F32 && cubek::has_tensor_cores::<R>(&left.device, DType::F32);
+    assert!(!in_parts || cores, "{matmul} is for f32 on tensor cores: perceptron_strategy says so");
     let way = resolve::<R>(&left.device, left.dtype, [n, k, m], matmul, false);
     let product = match way {
-        _ if n * k * m == 0 => None,
+        _ if [n, k, m].contains(&0) => None,
         Matmul::Simt => cubek::product(&left, &right, Units::Scalar),
         Matmul::Split => return tensor::product(left, right, bias, sigmoid, true),
         Matmul::Tensor if left.dtype == DType::F32 => return tensor::product(left, right, bias, sigmoid, false),
@@ -122,7 +128,7 @@ where
         let cores = || cubek::has_tensor_cores::<R>(device, dtype);
         match matmul {
             Matmul::Tensor if dtype == DType::F32 && !tf32 => {
-                return refuse("rounds f32 to the 11 bits of TF32; add --allow-tf32, or take split".into());
+                return refuse("cuts f32 off to the 11 bits of TF32; add --allow-tf32, or take split".into());
             }
             Matmul::Split if dtype != DType::F32 => return refuse("is for f32 only; leave it at auto".into()),
             Matmul::Simt | Matmul::Split | Matmul::Tensor if dtype == DType::F64 => {

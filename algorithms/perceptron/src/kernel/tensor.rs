@@ -1,4 +1,4 @@
-//! Products of f32 on tensor cores, with bias and sigmoid in the same kernel: f32 rounded to TF32, or in two parts, h and
+//! Products of f32 on tensor cores, with bias and sigmoid in the same kernel: f32 cut off to TF32, or in two parts, h and
 //! l, whose products hh + hl + lh are as precise as f32 (3×TF32; l·l is 2⁻²² of it).
 //!
 //! A plane holds a block of results as 16 × 8 tiles in registers. Both factors lie along k, so that a unit reads four

@@ -1,5 +1,7 @@
 //! The kernel: a ring of stages in shared memory, filled by asynchronous copies, and results in registers.
 
+#![allow(clippy::collapsible_if)] // What is known at compile time stands apart from what is not.
+
 use cubecl::{
     cmma::MmaDefinition,
     prelude::{

@@ -217,10 +217,9 @@ impl Checkpoints {
         let header = self.header(config, form, state, context);
         let failed = |error: &dyn std::fmt::Display| Error::input(format!("no checkpoint can be written: {error}"), "");
         let text = serde_json::to_string(&header).map_err(|error| failed(&error))?;
-        let view = |bytes: &'_ Vec<u8>| -> Result<_> { Ok((bytes.len(), bytes.as_slice().to_vec())) };
-        let owned = parts.iter().map(view).collect::<Result<Vec<_>>>()?;
-        let views = NAMES.iter().zip(&owned).map(|(name, (count, bytes))| {
-            TensorView::new(Dtype::U8, vec![*count], bytes).map(|view| (*name, view)).map_err(|error| failed(&error))
+        let views = NAMES.iter().zip(&parts).map(|(name, bytes)| {
+            let view = TensorView::new(Dtype::U8, vec![bytes.len()], bytes);
+            view.map(|view| (*name, view)).map_err(|error| failed(&error))
         });
         let views = views.collect::<Result<Vec<_>>>()?;
         let bytes = safetensors::serialize(views, Some(HashMap::from([(KEY.to_string(), text)])));

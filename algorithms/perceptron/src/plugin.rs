@@ -273,8 +273,12 @@ struct Loaded {
 }
 
 impl Loaded {
-    fn new<B: PerceptronOps>(path: &Path, product: &ProductArgs, rows: usize, context: &Context<B>) -> Result<Self> {
-        let mut model = Model::load(path)?;
+    fn new<B: PerceptronOps>(
+        mut model: Model,
+        product: &ProductArgs,
+        rows: usize,
+        context: &Context<B>,
+    ) -> Result<Self> {
         let widths = model.network.widths();
         let sizes = widths.windows(2).map(|pair| [rows, pair[0], pair[1]]);
         let size = sizes.max_by_key(|it| it[1] as u128 * it[2] as u128).unwrap_or([1; 3]);
@@ -318,7 +322,7 @@ impl Loaded {
 /// Predicts block by block: of the rows only the results are kept.
 fn predicting<B: PerceptronOps>(args: &PredictArgs, context: &Context<B>) -> Result<Outcome> {
     let mut watch = Stopwatch::default();
-    let loaded = Loaded::new(&args.model, &args.product, BLOCK_ROWS, context)?;
+    let loaded = Loaded::new(Model::load(&args.model)?, &args.product, BLOCK_ROWS, context)?;
     let model = &loaded.model;
     if matches!(model.gives, Gives::Number { .. }) && args.give == Give::Probabilities {
         return Err(Error::input("numbers have no probabilities", "leave out --give"));
@@ -361,9 +365,10 @@ fn predicting<B: PerceptronOps>(args: &PredictArgs, context: &Context<B>) -> Res
 
 fn evaluating<B: PerceptronOps>(args: &EvalArgs, context: &Context<B>) -> Result<Outcome> {
     let mut watch = Stopwatch::default();
-    let instances = instances(&args.input, Model::load(&args.model)?.task())?;
+    let model = Model::load(&args.model)?;
+    let instances = instances(&args.input, model.task())?;
     let (rows, columns) = (instances.rows(), instances.names.len());
-    let loaded = Loaded::new(&args.model, &args.product, rows, context)?;
+    let loaded = Loaded::new(model, &args.product, rows, context)?;
     let values = loaded.model.columns_of(&instances.names, &instances.values);
     let values = values.map_err(|error| error.in_file(&args.input.input))?;
     watch.lap("data_s");

@@ -66,9 +66,8 @@ fn refusal<R: CubeRuntime>(device: &R::Device, dtype: DType, size: [usize; 3], w
     match way {
         _ if size.contains(&0) => None,
         _ if size.iter().any(|&it| it > LONGEST) => Some("no side may have more than 2³¹ − 1".into()),
-        Matmul::Auto | Matmul::Tile => None,
+        Matmul::Auto | Matmul::Tile | Matmul::Split => None,
         Matmul::Simt => cubek::refusal::<R>(device, dtype, size, Units::Scalar),
-        Matmul::Split => None,
         Matmul::Tensor if dtype == DType::F32 => None,
         Matmul::Tensor => cubek::refusal::<R>(device, dtype, size, Units::Tensor),
     }
@@ -87,15 +86,17 @@ fn multiply<R: CubeRuntime>(
     assert_eq!((k, m), (inner, length), "the inner sizes, and the bias's length");
     assert!(bias.iter().all(|bias| bias.dtype == left.dtype) && right.dtype == left.dtype, "one type of numbers");
     assert!(n.max(k).max(m) <= LONGEST, "sides are counted in 31 bits");
-    let in_parts = matches!(matmul, Matmul::Split) || matches!(matmul, Matmul::Tensor) && left.dtype == DType::F32;
-    let cores = left.dtype == DType::F32 && cubek::has_tensor_cores::<R>(&left.device, DType::F32);
-    assert!(!in_parts || cores, "{matmul} is for f32 on tensor cores: perceptron_strategy says so");
+    let single = left.dtype == DType::F32;
+    if matmul == Matmul::Split || matmul == Matmul::Tensor && single {
+        let cores = single && cubek::has_tensor_cores::<R>(&left.device, DType::F32);
+        assert!(cores, "{matmul} is for f32 on tensor cores: perceptron_strategy says so");
+    }
     let way = resolve::<R>(&left.device, left.dtype, [n, k, m], matmul, false);
     let product = match way {
         _ if [n, k, m].contains(&0) => None,
         Matmul::Simt => cubek::product(&left, &right, Units::Scalar),
         Matmul::Split => return tensor::product(left, right, bias, sigmoid, true),
-        Matmul::Tensor if left.dtype == DType::F32 => return tensor::product(left, right, bias, sigmoid, false),
+        Matmul::Tensor if single => return tensor::product(left, right, bias, sigmoid, false),
         Matmul::Tensor => cubek::product(&left, &right, Units::Tensor),
         Matmul::Auto | Matmul::Tile => None,
     };

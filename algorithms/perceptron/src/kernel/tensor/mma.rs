@@ -2,8 +2,10 @@
 
 #![allow(clippy::collapsible_if)] // What is known at compile time stands apart from what is not.
 
+use burn::tensor::f16;
 use cubecl::{
     cmma::MmaDefinition,
+    ir::MatrixIdent,
     prelude::{
         barrier::{Barrier, copy_async, copy_async_checked},
         *,
@@ -14,14 +16,16 @@ use cubecl::{
 use super::{AHEAD, DEPTH, Form, PLANE, STAGES};
 use crate::kernel::squash::squash;
 
-type Four = Vector<f32, Const<4>>;
+// Four f32 in the form in which a plane loads them as fragments: 8 × 8 numbers of 16 bits are 8 × 4 of 32.
+type Four = Vector<f16, Const<8>>;
+type Half = Vector<f16, Const<2>>;
 type Two = Vector<f32, Const<2>>;
 type Register = Vector<tf32, Const<1>>;
 
-/// Where vector `chunk` of a staged row stands: a quarter of a plane reads four of two rows, in different banks.
+/// Where vector `chunk` of a staged row stands: the same of eight rows lies in different banks.
 #[cube]
 fn place(row: u32, chunk: u32) -> u32 {
-    row * DEPTH + (chunk ^ ((row & 1) << 2))
+    row * DEPTH + (chunk ^ (row % DEPTH))
 }
 
 /// Starts to copy `rows` rows of `k` vectors from the `first` on, of `count`, a stage's width from vector `start` on.
@@ -52,18 +56,19 @@ fn stage(
             let there = start + chunk < k;
             let source = source + select(there, start + chunk, 0u32) as usize;
             let length = select(there, 1u32, 0u32) as usize;
-            copy_async_checked(&from.slice(source, source + length), &mut target, 4u32);
+            copy_async_checked(&from.slice(source, source + length), &mut target, 8u32);
         } else {
             let source = source + (start + chunk) as usize;
-            copy_async(&from.slice(source, source + 1), &mut target, 4u32);
+            copy_async(&from.slice(source, source + 1), &mut target, 8u32);
         }
     }
 }
 
 /// A number as the tensor cores take it, which leave out all but 11 bits, or rounded to those and what is left of it.
 #[cube]
-fn parts(x: f32, #[comptime] split: bool) -> (Register, Register) {
+fn parts(x: Half, #[comptime] split: bool) -> (Register, Register) {
     if comptime!(split) {
+        let x = f32::reinterpret(x);
         let high = f32::reinterpret((u32::reinterpret(x) + 0x1000u32) & 0xFFFF_E000u32);
         (Register::reinterpret(high), Register::reinterpret(x - high))
     } else {
@@ -118,6 +123,11 @@ pub(super) fn tensor_kernel<W: Size>(
     let (g, c) = (lane / 4, lane % 4);
     let own_row = plane % comptime!(form.blocking.planes[0]) * comptime!(high * 16) + g;
     let own_column = plane / comptime!(form.blocking.planes[0]) * comptime!(wide * 8) + g;
+    // The row whose 16 bytes this unit hands to the load of four fragments: of A above, below, above and below; of B of
+    // one tile twice, then of the next.
+    let a_row = own_row - g + lane % 16;
+    let b_row = own_column - g + lane / 16 * 8 + lane % 8;
+    let loader = MmaDefinition::<f16, f16, f32>::new(16usize, 8usize, 16usize);
 
     let definition = MmaDefinition::<tf32, tf32, f32>::new(16usize, 8usize, 8usize);
     let mut sums = Sequence::<Array<Two>>::new();
@@ -219,24 +229,24 @@ pub(super) fn tensor_kernel<W: Size>(
                 full[free as usize].commit_copy_async();
                 full[free as usize].arrive();
                 #[unroll]
-                for half in 0..comptime!(DEPTH / 4) {
-                    let mut fours = Array::<Four>::new(comptime!((2 * high) as usize));
-                    #[unroll]
-                    for t in 0..comptime!(2 * high) {
-                        let at = place(own_row + t * 8, half * 4 + c) + comptime!(s * rows * DEPTH);
-                        fours[t as usize] = a[at as usize];
-                    }
-                    // Of each tile, and of both steps of eight in sixteen.
+                for step in 0..comptime!(DEPTH / 2) {
                     let mut heads = Sequence::<Array<Register>>::new();
                     let mut tails = Sequence::<Array<Register>>::new();
                     #[unroll]
-                    for t in 0..comptime!(2 * high as usize) {
+                    for t in 0..high {
+                        let at = place(a_row + comptime!(t * 16), comptime!(2 * step) + lane / 16)
+                            + comptime!(s * rows * DEPTH);
+                        let raw = loader.load_matrix::<Four, Const<2>>(
+                            &a.slice(at as usize, at as usize + 1),
+                            MatrixIdent::A,
+                            4usize,
+                            false,
+                        );
                         let mut head = Array::<Register>::new(4usize);
                         let mut tail = Array::<Register>::new(4usize);
                         #[unroll]
                         for r in 0..4usize {
-                            let four = fours[comptime!(t / 2 * 2 + r % 2)];
-                            let (h, l) = parts(four[comptime!(t % 2 * 2 + r / 2)], form.split);
+                            let (h, l) = parts(raw[r], form.split);
                             head[r] = h;
                             if comptime!(form.split) {
                                 tail[r] = l;
@@ -246,17 +256,22 @@ pub(super) fn tensor_kernel<W: Size>(
                         tails.push(tail);
                     }
                     #[unroll]
-                    for u in 0..comptime!(wide as usize) {
-                        let at =
-                            place(own_column + comptime!(u as u32 * 8), half * 4 + c) + comptime!(s * columns * DEPTH);
-                        let four = b[at as usize];
+                    for pair in 0..comptime!(wide / 2) {
+                        let at = place(b_row + comptime!(pair * 16), comptime!(2 * step) + lane / 8 % 2)
+                            + comptime!(s * columns * DEPTH);
+                        let raw = loader.load_matrix::<Four, Const<2>>(
+                            &b.slice(at as usize, at as usize + 1),
+                            MatrixIdent::B,
+                            4usize,
+                            false,
+                        );
                         #[unroll]
-                        for step in 0..2usize {
+                        for u in 0..2u32 {
                             let mut head = Array::<Register>::new(2usize);
                             let mut tail = Array::<Register>::new(2usize);
                             #[unroll]
                             for r in 0..2usize {
-                                let (h, l) = parts(four[comptime!(2 * step + r)], form.split);
+                                let (h, l) = parts(raw[comptime!(2 * u as usize + r)], form.split);
                                 head[r] = h;
                                 if comptime!(form.split) {
                                     tail[r] = l;
@@ -264,13 +279,12 @@ pub(super) fn tensor_kernel<W: Size>(
                             }
                             #[unroll]
                             for t in 0..comptime!(high as usize) {
-                                let sum = sums.index_mut(comptime!(t * wide as usize + u));
-                                let own = comptime!(2 * t + step);
+                                let sum = sums.index_mut(comptime!(t * wide as usize + (2 * pair + u) as usize));
                                 if comptime!(form.split) {
-                                    definition.execute_inplace(tails.index(own), &head, sum);
-                                    definition.execute_inplace(heads.index(own), &tail, sum);
+                                    definition.execute_inplace(tails.index(t), &head, sum);
+                                    definition.execute_inplace(heads.index(t), &tail, sum);
                                 }
-                                definition.execute_inplace(heads.index(own), &head, sum);
+                                definition.execute_inplace(heads.index(t), &head, sum);
                             }
                         }
                     }

@@ -64,6 +64,31 @@ fn stage(
     }
 }
 
+/// Starts to fill stage `s` with the rows of both factors, from vector `start` on.
+#[cube]
+fn fill(
+    left: &Array<Four>,
+    right: &Array<Four>,
+    a: &mut SharedMemory<Four>,
+    b: &mut SharedMemory<Four>,
+    row: u32,
+    column: u32,
+    n: u32,
+    m: u32,
+    k: u32,
+    start: u32,
+    #[comptime] s: u32,
+    #[comptime] form: Form,
+) {
+    let rows = comptime!(form.blocking.rows());
+    let columns = comptime!(form.blocking.columns());
+    let units = comptime!(form.blocking.units());
+    let first = comptime!(s * rows * DEPTH);
+    stage(left, a, row, n, k, start, first, rows, units, form.whole[0], form.ragged);
+    let first = comptime!(s * columns * DEPTH);
+    stage(right, b, column, m, k, start, first, columns, units, form.whole[1], form.ragged);
+}
+
 /// A number as the tensor cores take it, which leave out all but 11 bits, or rounded to those and what is left of it.
 #[cube]
 fn parts(x: Half, #[comptime] split: bool) -> (Register, Register) {
@@ -91,7 +116,6 @@ pub(super) fn tensor_kernel<W: Size>(
 ) {
     let rows = comptime!(form.blocking.rows());
     let columns = comptime!(form.blocking.columns());
-    let units = comptime!(form.blocking.units());
     let [high, wide] = comptime!(form.blocking.tiles);
     let (down, across) = (n.div_ceil(rows), m.div_ceil(columns));
     // Cubes that run together take blocks near each other, which the cache then holds: eight rows of them.
@@ -155,32 +179,7 @@ pub(super) fn tensor_kernel<W: Size>(
     #[unroll]
     for s in 0..AHEAD {
         if s < stages {
-            stage(
-                left,
-                &mut a,
-                row,
-                n,
-                k,
-                s * DEPTH,
-                comptime!(s * rows * DEPTH),
-                rows,
-                units,
-                form.whole[0],
-                form.ragged,
-            );
-            stage(
-                right,
-                &mut b,
-                column,
-                m,
-                k,
-                s * DEPTH,
-                comptime!(s * columns * DEPTH),
-                columns,
-                units,
-                form.whole[1],
-                form.ragged,
-            );
+            fill(left, right, &mut a, &mut b, row, column, n, m, k, s * DEPTH, s, form);
         }
         full[s as usize].commit_copy_async();
         full[s as usize].arrive();
@@ -198,33 +197,7 @@ pub(super) fn tensor_kernel<W: Size>(
                     if next >= STAGES {
                         empty[free as usize].wait_parity((next / STAGES - 1) & 1);
                     }
-                    let start = next * DEPTH;
-                    stage(
-                        left,
-                        &mut a,
-                        row,
-                        n,
-                        k,
-                        start,
-                        comptime!(free * rows * DEPTH),
-                        rows,
-                        units,
-                        form.whole[0],
-                        form.ragged,
-                    );
-                    stage(
-                        right,
-                        &mut b,
-                        column,
-                        m,
-                        k,
-                        start,
-                        comptime!(free * columns * DEPTH),
-                        columns,
-                        units,
-                        form.whole[1],
-                        form.ragged,
-                    );
+                    fill(left, right, &mut a, &mut b, row, column, n, m, k, next * DEPTH, free, form);
                 }
                 full[free as usize].commit_copy_async();
                 full[free as usize].arrive();

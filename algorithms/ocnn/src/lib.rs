@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+mod args;
+pub mod auto;
 mod bench;
 pub mod cases;
 mod components;
@@ -8,6 +10,7 @@ mod cpu;
 mod fusion;
 mod kernel;
 mod ndarray;
+mod neighbours;
 mod neurons;
 pub mod ops;
 mod paper;
@@ -18,7 +21,9 @@ pub mod reference;
 pub mod scale;
 mod solver;
 mod tensor_ops;
+mod told;
 
+pub use auto::{Auto, AutoConfig, AutoInput, Clustering};
 pub use config::{Linking, OcnnConfig, Sync, Weights};
 pub use ops::{Matvec, Network, OcnnOps};
 pub use plugin::OcnnPlugin;

@@ -1,11 +1,11 @@
-//! `firebox ocnn`: arguments to [`OcnnConfig`], clusters to tables, pictures and the report's result.
+//! `firebox ocnn`: arguments to configurations, clusters to tables, pictures and the report's result.
 
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use firebox_core::{
     Context, Error, Outcome, Plugin, Result,
-    data::{Cell, InputArgs, Points, Table},
+    data::{Cell, Points, Table},
     metrics,
     plot::Picture,
     plugin::{Bench, Conformance},
@@ -13,70 +13,18 @@ use firebox_core::{
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Clusters, Linking, Matvec, OcnnConfig, OcnnOps, Scale, Sync, Weights, bench::OcnnBench, solver::parse_scale,
+    Clusters, OcnnConfig, OcnnOps,
+    args::{Mode, OcnnArgs},
+    bench::OcnnBench,
+    told,
 };
 
 /// The command `ocnn`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OcnnPlugin;
 
-#[derive(Debug, Args)]
-struct OcnnArgs {
-    #[command(flatten)]
-    input: InputArgs,
-    /// Link neurons that are in step at more than this share of the steps, between 0 and 1
-    #[arg(long, value_name = "THETA", allow_negative_numbers = true)]
-    threshold: f64,
-    /// When two neurons are in step
-    #[arg(long, value_enum, default_value_t)]
-    sync: Sync,
-    /// How close outputs count as in step (fragmentary synchronisation)
-    #[arg(long, value_name = "E", allow_negative_numbers = true)]
-    epsilon: Option<f64>,
-    /// Steps that count
-    #[arg(long, value_name = "T", default_value_t = 1000)]
-    steps: usize,
-    /// Steps before those, which do not count
-    #[arg(long, value_name = "T", default_value_t = 0)]
-    transient: usize,
-    /// Steps buffered before they are counted
-    #[arg(long, value_name = "P", default_value_t = 64)]
-    period: usize,
-    /// The scale of the weights: delaunay, nearest, nearest:K or a length in the points' unit
-    #[arg(long, value_name = "SCALE", default_value = "delaunay", value_parser = parse_scale, allow_negative_numbers = true)]
-    scale: Scale,
-    /// Couple every neuron with itself (J_ii = 1)
-    #[arg(long)]
-    self_coupling: bool,
-    /// Where weights come from in every step
-    #[arg(long, value_enum, default_value_t)]
-    weights: Weights,
-    /// How GPU units share the work of a step; y-threads is not deterministic
-    #[arg(long, value_enum, default_value_t)]
-    matvec: Matvec,
-    /// How clusters are found among the links
-    #[arg(long, value_enum, default_value_t)]
-    linking: Linking,
-    /// Write the synchronisation matrix S: for each pair of points, the steps at which they were in step (.npy, .csv)
-    #[arg(long, value_name = "FILE")]
-    sync_matrix: Option<PathBuf>,
-}
-
-impl OcnnArgs {
-    fn config(&self) -> OcnnConfig {
-        OcnnConfig::new(self.threshold)
-            .with_sync(self.sync)
-            .with_epsilon(self.epsilon)
-            .with_steps(self.steps)
-            .with_transient(self.transient)
-            .with_period(self.period)
-            .with_scale(self.scale)
-            .with_self_coupling(self.self_coupling)
-            .with_weights(self.weights)
-            .with_matvec(self.matvec)
-            .with_linking(self.linking)
-            .with_keep_sync(self.sync_matrix.is_some())
-    }
+fn paths(args: &ArgMatches, names: &[&str]) -> Vec<PathBuf> {
+    names.iter().filter_map(|name| args.get_one::<PathBuf>(name).cloned()).collect()
 }
 
 impl<B: OcnnOps> Plugin<B> for OcnnPlugin {
@@ -92,12 +40,21 @@ impl<B: OcnnOps> Plugin<B> for OcnnPlugin {
     }
 
     fn files(&self, args: &ArgMatches) -> Vec<PathBuf> {
-        args.get_one::<PathBuf>("sync_matrix").cloned().into_iter().collect()
+        paths(args, &["sync_matrix", "scores", "linkage", "predict_output"])
     }
 
-    fn run(&self, args: &ArgMatches, context: &Context<B>) -> Result<Outcome> {
-        let args = OcnnArgs::from_arg_matches(args).map_err(|error| Error::input(error.to_string(), "see --help"))?;
-        let ocnn = args.config().init()?;
+    fn pictures(&self, args: &ArgMatches) -> Vec<PathBuf> {
+        paths(args, &["dendrogram", "plateau"])
+    }
+
+    fn run(&self, matches: &ArgMatches, context: &Context<B>) -> Result<Outcome> {
+        let args =
+            OcnnArgs::from_arg_matches(matches).map_err(|error| Error::input(error.to_string(), "see --help"))?;
+        args.check(matches)?;
+        if args.mode == Mode::Auto {
+            return told::automatic(&args, context);
+        }
+        let ocnn = args.paper()?.init()?;
         let points = args.input.read()?;
         let clusters = ocnn.run_points(&points, context)?;
         outcome(args, ocnn.config(), points, clusters)
@@ -110,18 +67,39 @@ impl<B: OcnnOps> Plugin<B> for OcnnPlugin {
     fn conformance(&self) -> Conformance {
         let args = |text: &str| text.split(' ').map(String::from).collect::<Vec<_>>();
         Conformance {
-            good: args("{csv} --label label --threshold 0.8 --steps 200"),
+            good: args("{csv} --label label"),
             bad: vec![
                 ("threshold", args("--threshold 1")),
-                ("epsilon", args("--sync fragmentary")),
-                ("steps", args("--steps 0")),
+                ("threshold", args("--mode paper")),
+                ("clusters", args("--clusters 0")),
+                ("clusters", args("--clusters 1000")),
+                ("neighbours", args("--neighbours 0")),
+                ("neighbours", args("--neighbours 60")),
+                ("steps", args("--steps 6")),
                 ("transient", args("--transient 4294967296")),
-                ("period", args("--period 0")),
-                ("scale", args("--scale 0")),
-                ("matvec", args("--matvec x-threads")),
+                ("seeds", args("--seeds 0")),
+                ("threshold", args("--mode paper --threshold 1")),
+                ("epsilon", args("--mode paper --threshold 0.8 --sync fragmentary")),
+                ("steps", args("--mode paper --threshold 0.8 --steps 0")),
+                ("transient", args("--mode paper --threshold 0.8 --transient 4294967296")),
+                ("period", args("--mode paper --threshold 0.8 --period 0")),
+                ("scale", args("--mode paper --threshold 0.8 --scale 0")),
+                ("matvec", args("--mode paper --threshold 0.8 --matvec x-threads")),
             ],
         }
     }
+}
+
+/// Adds how well `labels` agree with the true classes, if these are known; what a person is told of it.
+pub(crate) fn against_truth(points: &Points, labels: &[i64], result: &mut Map<String, Value>) -> Result<String> {
+    let Some(truth) = points.labels.as_ref().filter(|truth| truth.len() == labels.len()) else {
+        return Ok(String::new());
+    };
+    let ari = metrics::adjusted_rand_index(truth, labels)?;
+    let nmi = metrics::normalized_mutual_information(truth, labels)?;
+    result.insert("ari".into(), ari.into());
+    result.insert("nmi".into(), nmi.into());
+    Ok(format!("\nagainst the true classes: ARI {ari:.4}, NMI {nmi:.4}"))
 }
 
 fn outcome<B: OcnnOps>(args: OcnnArgs, config: &OcnnConfig, points: Points, clusters: Clusters<B>) -> Result<Outcome> {
@@ -141,15 +119,9 @@ fn outcome<B: OcnnOps>(args: OcnnArgs, config: &OcnnConfig, points: Points, clus
         six_digits(clusters.scale),
         clusters.strategy
     );
-    if let Some(truth) = &points.labels {
-        let ari = metrics::adjusted_rand_index(truth, &clusters.labels)?;
-        let nmi = metrics::normalized_mutual_information(truth, &clusters.labels)?;
-        result.insert("ari".into(), ari.into());
-        result.insert("nmi".into(), nmi.into());
-        summary.push_str(&format!("\nagainst the true classes: ARI {ari:.4}, NMI {nmi:.4}"));
-    }
+    summary.push_str(&against_truth(&points, &clusters.labels, &mut result)?);
     let mut extra = Vec::new();
-    if let (Some(path), Some(sync)) = (args.sync_matrix, clusters.sync) {
+    if let (Some(path), Some(sync)) = (args.paper.sync_matrix, clusters.sync) {
         let names = (1..=points.rows).map(|i| format!("S{i}")).collect();
         extra.push((path, Table::count_matrix(names, sync.into_values()?)?));
     }
@@ -158,7 +130,7 @@ fn outcome<B: OcnnOps>(args: OcnnArgs, config: &OcnnConfig, points: Points, clus
     let title = format!("{} clusters, {} noise", clusters.sizes.len(), result["noise"]);
     let picture = Picture::scatter(title, points.with_labels(clusters.labels)?);
     Ok(Outcome {
-        config: serde_json::to_value(config).unwrap_or(Value::Null),
+        config: told::settings("paper", config),
         input: size,
         timings: clusters.timings,
         peak_device_bytes: clusters.peak_device_bytes,
@@ -173,7 +145,7 @@ fn outcome<B: OcnnOps>(args: OcnnArgs, config: &OcnnConfig, points: Points, clus
 }
 
 /// A number rounded to six significant digits, in the notation of tables.
-fn six_digits(value: f64) -> Cell {
+pub(crate) fn six_digits(value: f64) -> Cell {
     Cell::Float(format!("{value:.5e}").parse().unwrap_or(value))
 }
 

@@ -7,7 +7,6 @@ mod checkpoint;
 pub mod config;
 mod cpu;
 mod descent;
-mod distances;
 mod fusion;
 mod input;
 mod kernel;
@@ -35,7 +34,7 @@ mod vector;
 mod work;
 
 pub use config::{Memory, SammonConfig, Solver, Start, Step};
-pub use distances::Distances;
+pub use firebox_core::data::Distances;
 pub use input::{Data, SammonInput};
 pub use ops::{Metric, SammonOps, Source, Variant};
 pub use plugin::SammonPlugin;

@@ -8,6 +8,7 @@ pub mod atomic;
 mod blocks;
 mod cls;
 mod csv;
+mod distances;
 mod format;
 pub mod generate;
 mod labels;
@@ -21,6 +22,7 @@ mod table;
 
 pub use args::InputArgs;
 pub use blocks::read_blocks;
+pub use distances::Distances;
 pub use format::Format;
 pub use generate::{Shape, generate};
 pub use points::{Distinct, Points, collapse_duplicates};

@@ -1,6 +1,6 @@
 //! A precomputed matrix of distances: square or condensed, checked.
 
-use firebox_core::{Error, Result, error::Place};
+use crate::{Error, Result, error::Place};
 
 /// Entries (i, j) and (j, i) may differ by so much of the larger.
 const ASYMMETRY: f64 = 1e-6;

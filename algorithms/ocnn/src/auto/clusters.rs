@@ -1,0 +1,199 @@
+//! What automatic clustering gives back.
+
+use std::collections::HashMap;
+
+use firebox_core::report::Timings;
+use serde::Serialize;
+
+use super::{
+    AutoConfig, Cut, Grown,
+    graph::Near,
+    input::Prepared,
+    membership::{memberships, outliers},
+    select::{self, chosen, clefts, loose, ways},
+};
+
+/// A number of clusters, and what speaks for it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Step {
+    /// How many clusters.
+    pub clusters: usize,
+    /// The contrast S of the last edge that is cut for them.
+    pub contrast: f64,
+    /// ln(S/S') to the contrast of the next: the length of the plateau.
+    pub plateau: f64,
+    /// ln(0.3 + entropy of the sizes) + 3·plateau.
+    pub score: f64,
+}
+
+/// Graphs that were tried, and what they gave.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Trial {
+    /// Neighbours in both graphs.
+    pub neighbours: [usize; 2],
+    /// How many clusters.
+    pub clusters: usize,
+    /// The length of the plateau; 0 for one cluster.
+    pub plateau: f64,
+    /// Mean adjusted Rand index of other runs with the first; none of one run.
+    pub stability: Option<f64>,
+}
+
+/// Clusters, how much each point belongs to its own, and the tree that they were cut from.
+#[derive(Debug, Clone)]
+pub struct Clustering {
+    /// The cluster of each point, from 0 by first appearance; −1 is noise. `[N]`
+    pub labels: Vec<i64>,
+    /// How many points each cluster has.
+    pub sizes: Vec<usize>,
+    /// Mean mutual information, in bits, of each point with its neighbours in the cluster that it hangs on. `[N]`
+    pub memberships: Vec<f64>,
+    /// 1 − membership over the cluster's median, from 0 to 1: 1 has nothing in common with its cluster. `[N]`
+    pub outliers: Vec<f64>,
+    /// Numbers of clusters that were looked at.
+    pub steps: Vec<Step>,
+    /// The contrast that points without structure reach by chance; below it there is one cluster.
+    pub chance: f64,
+    /// The tree as SciPy's linkage matrix, row-major (N − 1) × 4, distances 1 − I.
+    pub linkage: Vec<f64>,
+    /// Neighbours in both graphs.
+    pub graphs: [usize; 2],
+    /// Their scales a, in the distance's unit.
+    pub scales: [f64; 2],
+    /// Parts of the graph that no edge joins.
+    pub parts: usize,
+    /// Adjusted Rand index of each further run with the first.
+    pub agreements: Vec<f64>,
+    /// All graphs that were tried.
+    pub trials: Vec<Trial>,
+    /// Seconds by phase.
+    pub timings: Timings,
+    /// The plan's largest sum of live buffers.
+    pub peak_device_bytes: u64,
+    pub(super) known: Option<Prepared>,
+}
+
+impl Clustering {
+    pub(super) fn new(grown: &Grown, config: &AutoConfig, of_point: &[u32]) -> Self {
+        let tree = &grown.tree;
+        let clefts = clefts(tree);
+        let ways = ways(tree, &clefts);
+        let strongest = |cuts: usize| clefts.iter().take(cuts).map(|cleft| cleft.edge).collect::<Vec<_>>();
+        let cut = match config.cut {
+            Cut::Auto => strongest(chosen(tree, &clefts, &ways)),
+            // Beyond the clefts, the weakest edges: the last.
+            Cut::Clusters(count) => {
+                let mut cut = strongest(count - 1);
+                let mut used = vec![false; tree.ends.len()];
+                cut.iter().for_each(|&edge| used[edge] = true);
+                let more = (0..tree.ends.len()).rev().filter(|&edge| !used[edge]).take(count - 1 - cut.len());
+                cut.extend(more.collect::<Vec<_>>());
+                cut
+            }
+            Cut::Threshold(theta) => {
+                (0..tree.ends.len()).filter(|&edge| tree.information[edge] <= theta).collect()
+            }
+        };
+        let piece = tree.pieces(&cut);
+        let memberships = memberships(&grown.edges, &grown.information, &piece);
+        let outliers = outliers(&memberships, &piece);
+        let noise = match config.cut {
+            _ if config.assign_all => vec![false; piece.len()],
+            Cut::Auto | Cut::Clusters(_) if cut.is_empty() => vec![false; piece.len()],
+            Cut::Auto | Cut::Clusters(_) => loose(tree),
+            // As in the paper: who is linked with nobody.
+            Cut::Threshold(_) => {
+                let mut sizes = vec![0; piece.len()];
+                piece.iter().zip(&tree.counts).for_each(|(&piece, &count)| sizes[piece as usize] += count);
+                piece.iter().map(|&piece| sizes[piece as usize] == 1).collect()
+            }
+        };
+        let mut numbers = HashMap::new();
+        let label = |&neuron: &u32| {
+            if noise[neuron as usize] {
+                return -1;
+            }
+            let next = numbers.len() as i64;
+            *numbers.entry(piece[neuron as usize]).or_insert(next)
+        };
+        let labels: Vec<i64> = of_point.iter().map(label).collect();
+        let mut sizes = vec![0; numbers.len()];
+        labels.iter().filter(|&&label| label >= 0).for_each(|&label| sizes[label as usize] += 1);
+        let each = |values: &[f64]| of_point.iter().map(|&neuron| values[neuron as usize]).collect();
+        let step = |way: &select::Way| Step {
+            clusters: way.cuts + 1,
+            contrast: clefts[way.cuts - 1].contrast,
+            plateau: way.plateau,
+            score: way.score,
+        };
+        Self {
+            labels,
+            sizes,
+            memberships: each(&memberships),
+            outliers: each(&outliers),
+            steps: ways.iter().map(step).collect(),
+            chance: select::by_chance(of_point.len()),
+            linkage: Vec::new(),
+            graphs: grown.graphs,
+            scales: grown.scales,
+            parts: tree.parts,
+            agreements: Vec::new(),
+            trials: Vec::new(),
+            timings: Timings::default(),
+            peak_device_bytes: 0,
+            known: None,
+        }
+    }
+
+    /// How many clusters.
+    pub fn count(&self) -> usize {
+        self.sizes.len()
+    }
+
+    /// How many points are noise.
+    pub fn noise(&self) -> usize {
+        self.labels.iter().filter(|&&label| label < 0).count()
+    }
+
+    /// Mean adjusted Rand index of the further runs with the first; none of one run.
+    pub fn stability(&self) -> Option<f64> {
+        let runs = self.agreements.len();
+        (runs > 0).then(|| self.agreements.iter().sum::<f64>() / runs as f64)
+    }
+
+    /// The length of the plateau at this number of clusters; 0 for one cluster.
+    pub fn plateau(&self) -> f64 {
+        self.steps.iter().find(|step| step.clusters == self.count()).map_or(0.0, |step| step.plateau)
+    }
+
+    /// What a sweep compares: a long plateau that other runs find again.
+    pub(super) fn merit(&self) -> f64 {
+        self.plateau() * self.stability().unwrap_or(1.0)
+    }
+
+    pub(super) fn trial(&self, neighbours: [usize; 2]) -> Trial {
+        Trial { neighbours, clusters: self.count(), plateau: self.plateau(), stability: self.stability() }
+    }
+}
+
+impl Near {
+    /// For each row the label of most weight exp(−d²/2a²)·m among its neighbours, a their mean distance; the smaller
+    /// label among equals.
+    pub(super) fn votes(&self, labels: &[i64], counts: &[u32]) -> Vec<i64> {
+        let vote = |row: std::ops::Range<usize>| {
+            let distances = &self.distances[row.clone()];
+            let a = (distances.iter().sum::<f64>() / distances.len().max(1) as f64).max(f64::MIN_POSITIVE);
+            let mut weights: Vec<(i64, f64)> = Vec::new();
+            for (&j, &distance) in self.indices[row].iter().zip(distances) {
+                let weight = f64::from(counts[j as usize]) * (-0.5 * (distance / a).powi(2)).exp();
+                match weights.iter_mut().find(|(label, _)| *label == labels[j as usize]) {
+                    Some((_, sum)) => *sum += weight,
+                    None => weights.push((labels[j as usize], weight)),
+                }
+            }
+            weights.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            weights.first().map_or(-1, |(label, _)| *label)
+        };
+        self.starts.windows(2).map(|row| vote(row[0]..row[1])).collect()
+    }
+}

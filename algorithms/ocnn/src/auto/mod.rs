@@ -1,0 +1,217 @@
+//! Clusters without their number and without a threshold.
+//!
+//! 1. [`input`](self): the nearest neighbours of each point, by a k-d tree or from all pairs on the device;
+//! 2. `graph`: two graphs of k and 2k neighbours, with weights exp(−d²/2a²), rows divided by their sums;
+//! 3. `simulate`: on each, 8 networks from states of their own; of each step after the transient the signs are kept;
+//! 4. `information`: the mutual information of the signs at both ends of each edge, all networks together;
+//! 5. `tree`: the maximum spanning tree of the edges by information;
+//! 6. `select`: the contrast of each of its edges, and where the contrasts fall off: these edges are cut;
+//! 7. `membership`: how much each point belongs to what it hangs on.
+//!
+//! After Angelini, Di Carlo, Marangi, Pellicoro and Stramaglia, PRL 85 (2000) 554, who measure mutual information, and
+//! Benderskaya and Tolstov, whose network it is; graph, tree and selection are Firebox's own.
+
+mod clusters;
+pub mod config;
+mod graph;
+mod information;
+pub mod input;
+mod membership;
+mod select;
+mod simulate;
+mod tree;
+
+#[cfg(test)]
+mod tests;
+
+use firebox_core::{
+    Algorithm, Context, Error, Result,
+    data::Points,
+    metrics::adjusted_rand_index,
+    observe::checkpoint,
+    report::Stopwatch,
+    tensor::read_floats,
+};
+use burn::tensor::Tensor;
+
+pub use self::{
+    clusters::{Clustering, Step, Trial},
+    config::{AutoConfig, Cut, Distance},
+    input::{AutoInput, Links},
+};
+use self::{graph::Edges, information::Ones, input::Prepared, simulate::Simulation, tree::Tree};
+use crate::{OcnnOps, neighbours::TREE_DIMENSIONS, neurons::nothing, ops::MAX_NEAREST};
+
+/// Neighbours whose pairs may become edges of the tree.
+const CANDIDATES: usize = 24;
+/// The first graph's scale a is the mean distance to so large a share of its neighbours.
+const SCALE: f64 = 0.6;
+/// Neighbours that tell the cluster of a new point.
+const VOTERS: usize = 16;
+/// How many times as large as by default the graphs of a sweep are.
+const SWEEP: [usize; 3] = [1, 2, 4];
+
+/// Automatic clustering with checked parameters.
+#[derive(Debug, Clone)]
+pub struct Auto {
+    config: AutoConfig,
+}
+
+/// A tree, and what it was made of.
+struct Grown {
+    tree: Tree,
+    edges: Edges,
+    information: Vec<f64>,
+    scales: [f64; 2],
+    graphs: [usize; 2],
+}
+
+impl Auto {
+    pub(crate) fn new(config: AutoConfig) -> Self {
+        Self { config }
+    }
+
+    /// The parameters.
+    pub fn config(&self) -> &AutoConfig {
+        &self.config
+    }
+
+    /// Clusters points `[N, d]`, seed 0, on the device they are on.
+    ///
+    /// ```
+    /// use burn_ndarray::NdArray;
+    /// use burn::tensor::{Distribution, Tensor};
+    /// use firebox_ocnn::AutoConfig;
+    /// let blob = || Tensor::<NdArray, 2>::random([100, 2], Distribution::Normal(0.0, 1.0), &Default::default());
+    /// let points = Tensor::cat(vec![blob(), blob() + 20.0], 0);
+    /// let found = AutoConfig::new().init().unwrap().fit(points).unwrap();
+    /// assert_eq!(found.count(), 2);
+    /// ```
+    pub fn fit<B: OcnnOps>(&self, points: Tensor<B, 2>) -> Result<Clustering> {
+        let context = Context::new(points.device());
+        self.run(points, &context)
+    }
+
+    /// Clusters an input as it is on the host.
+    pub fn cluster<B: OcnnOps>(&self, input: &AutoInput, context: &Context<B>) -> Result<Clustering> {
+        self.config.validate()?;
+        let mut watch = Stopwatch::default();
+        let prepared = Prepared::new(input, self.config.distance)?;
+        let points = prepared.of_point.len();
+        if let Some(k) = self.config.neighbours {
+            let most = if prepared.on_device() { MAX_NEAREST / 2 } else { usize::MAX };
+            let reason = match () {
+                () if k >= prepared.len() => format!("there are {} different points", prepared.len()),
+                () if k > most => format!("above {} columns it is at most {most}", TREE_DIMENSIONS),
+                () => String::new(),
+            };
+            if !reason.is_empty() {
+                return Err(Error::Config { field: "neighbours", value: k.to_string(), reason });
+            }
+        }
+        if let Cut::Clusters(count) = self.config.cut
+            && count > points
+        {
+            let reason = format!("there are {points} points");
+            return Err(Error::Config { field: "clusters", value: count.to_string(), reason });
+        }
+        let factors = if self.config.sweep { &SWEEP[..] } else { &SWEEP[..1] };
+        let mut sizes: Vec<[usize; 2]> = factors.iter().map(|&f| self.config.graphs(prepared.len(), f)).collect();
+        if prepared.on_device() {
+            sizes.retain(|[_, k]| *k <= MAX_NEAREST);
+        }
+        sizes.dedup();
+        let most = sizes.iter().map(|[_, k]| *k).max().unwrap_or(0).max(CANDIDATES.min(prepared.len() - 1));
+        let bytes = simulate::admit(&self.config, &prepared, most, context)?;
+        checkpoint(&*context.observer, "neighbours", 0, prepared.len() as u64)?;
+        let near = prepared.near::<B>(most, context)?;
+        watch.lap("neighbours_s");
+
+        let mut best: Option<(Grown, Clustering)> = None;
+        let mut trials = Vec::new();
+        for graphs in sizes {
+            let (grown, mut found) = self.grow(&prepared, &near, graphs, 0, &mut watch, context)?;
+            let runs = if self.config.sweep { self.config.seeds.max(2) } else { self.config.seeds };
+            for run in 1..runs as u64 {
+                let (_, other) = self.grow(&prepared, &near, graphs, run, &mut watch, context)?;
+                found.agreements.push(adjusted_rand_index(&found.labels, &other.labels)?);
+            }
+            trials.push(found.trial(graphs));
+            if best.as_ref().is_none_or(|(_, before)| found.merit() > before.merit()) {
+                best = Some((grown, found));
+            }
+        }
+        let Some((grown, mut found)) = best else {
+            return Err(nothing(0, 0));
+        };
+        if grown.tree.parts > 1 {
+            context.observer.notice(&format!(
+                "the graph of neighbours has {} parts; there is nothing between them",
+                grown.tree.parts
+            ));
+        }
+        found.trials = trials;
+        found.linkage = grown.tree.linkage(&prepared.of_point);
+        found.peak_device_bytes = bytes;
+        found.timings = watch.timings();
+        found.known = Some(prepared);
+        Ok(found)
+    }
+
+    /// One tree, and its clusters: run 0 by the context's seed, the others by those after it.
+    fn grow<B: OcnnOps>(
+        &self,
+        prepared: &Prepared,
+        near: &graph::Near,
+        graphs: [usize; 2],
+        run: u64,
+        watch: &mut Stopwatch,
+        context: &Context<B>,
+    ) -> Result<(Grown, Clustering)> {
+        let candidates = Edges::new(near, CANDIDATES);
+        let mut ones = Ones::new(&candidates);
+        let mut scales = [0.0; 2];
+        for (which, &k) in graphs.iter().enumerate() {
+            let edges = Edges::new(near, k);
+            let share = ((SCALE * k as f64).round() as usize).max(1);
+            let a = near.mean(share).max(f64::MIN_POSITIVE);
+            scales[which] = a * prepared.unit();
+            let rows = graph::Rows::new(&edges, &prepared.counts, a);
+            watch.lap("graph_s");
+            let simulation = Simulation { config: &self.config, which, run, context };
+            simulation.run(rows, &candidates, &mut ones)?;
+            watch.lap("simulation_s");
+        }
+        let information = ones.information(&candidates);
+        let tree = Tree::new(&candidates, &information, &prepared.counts);
+        let grown = Grown { tree, edges: candidates, information, scales, graphs };
+        let found = Clustering::new(&grown, &self.config, &prepared.of_point);
+        watch.lap("clusters_s");
+        Ok((grown, found))
+    }
+
+    /// The clusters of new points, each by the weights exp(−d²/2a²) of its 16 nearest of those that were clustered, a
+    /// their mean distance; −1 where noise weighs most.
+    pub fn predict<B: OcnnOps>(&self, found: &Clustering, new: &Points, context: &Context<B>) -> Result<Vec<i64>> {
+        let Some(known) = &found.known else { return Ok(Vec::new()) };
+        let near = known.near_new::<B>(new, VOTERS, context)?;
+        let mut of_neuron = vec![-1; known.len()];
+        known.of_point.iter().zip(&found.labels).for_each(|(&neuron, &label)| of_neuron[neuron as usize] = label);
+        Ok(near.votes(&of_neuron, &known.counts))
+    }
+}
+
+impl<B: OcnnOps> Algorithm<B> for Auto {
+    type Input = Tensor<B, 2>;
+    type Output = Clustering;
+
+    fn run(&self, points: Tensor<B, 2>, context: &Context<B>) -> Result<Clustering> {
+        let [rows, d] = points.dims();
+        // Not every device reads back an empty tensor.
+        if rows == 0 || d == 0 {
+            return Err(nothing(rows, d));
+        }
+        let points = Points::new(read_floats(points, "reading the points")?, d)?;
+        self.cluster(&AutoInput::Points(points), context)
+    }
+}

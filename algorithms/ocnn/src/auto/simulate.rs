@@ -1,0 +1,137 @@
+//! Networks on a graph: their steps, and the ones that the signs of each edge's ends have in common.
+
+use std::time::Instant;
+
+use burn::tensor::{DType, Int, Tensor, TensorData, TensorPrimitive, backend::Backend};
+use firebox_backends::limits::{self, Buffer};
+use firebox_core::{
+    Context, Error, Result,
+    observe::checkpoint,
+    random::Random,
+    tensor::{primitive, read_ints},
+};
+
+use super::{AutoConfig, graph::Edges, graph::Rows, information::Ones, input::Prepared};
+use crate::{
+    OcnnOps,
+    ops::{Graph, REPLICAS},
+};
+
+/// Seconds a call of the device should take: between calls progress is told, and a wish to stop is heard.
+const CALL: f64 = 0.2;
+/// Numbers of the outputs of a call: 64 MiB of f32.
+const OUTPUTS: usize = 1 << 24;
+/// Steps whose signs fill a word.
+const WORD: usize = 32 / REPLICAS;
+
+/// Steps of a call at most.
+fn steps_at_once(n: usize) -> usize {
+    (OUTPUTS / (n * REPLICAS) / WORD * WORD).max(WORD)
+}
+
+/// Checks what the device has to hold for graphs of up to k neighbours; gives the sum in bytes.
+pub(crate) fn admit<B: OcnnOps>(
+    config: &AutoConfig,
+    prepared: &Prepared,
+    k: usize,
+    context: &Context<B>,
+) -> Result<u64> {
+    let (n, float) = (prepared.len() as u128, size_of::<B::FloatElem>());
+    // An edge may be in two rows; its own ends' ones are counted as edges too.
+    let (directed, edges) = (2 * n * k as u128, n * super::CANDIDATES.min(k) as u128 + n);
+    let steps = steps_at_once(prepared.len()).min(config.steps.max(config.transient)) as u128 + 1;
+    let plan = [
+        Buffer::new("neighbours", directed, 4),
+        Buffer::new("their weights", directed, float),
+        Buffer::new("outputs of a call", 2 * steps * n * REPLICAS as u128, float),
+        // Joined at the end: for a moment the parts and the whole are there.
+        Buffer::new("signs of all steps", 2 * n * (config.steps / WORD) as u128, 4),
+        Buffer::new("edges, ones", 3 * edges, 4),
+    ];
+    limits::admit(context, &plan, "use fewer --neighbours, fewer --steps, or a device with more memory")
+}
+
+/// 8 networks on a graph.
+pub(crate) struct Simulation<'a, B: Backend> {
+    pub(crate) config: &'a AutoConfig,
+    /// The first graph's or the second's.
+    pub(crate) which: usize,
+    /// Seeds from the context's on.
+    pub(crate) run: u64,
+    pub(crate) context: &'a Context<B>,
+}
+
+impl<B: OcnnOps> Simulation<'_, B> {
+    fn ints(&self, values: Vec<i32>, shape: &[usize]) -> Tensor<B, 1, Int> {
+        Tensor::from_data(TensorData::new(values, shape.to_vec()), (&self.context.device, DType::I32))
+    }
+
+    /// Runs the networks and adds the ones of each neuron, and of both ends of each edge.
+    pub(crate) fn run(&self, rows: Rows, edges: &Edges, ones: &mut Ones) -> Result<()> {
+        let n = edges.n;
+        if edges.len() == 0 {
+            return Ok(());
+        }
+        let signs = self.signs(rows, n)?;
+        let own = 0..n as i32;
+        let ends = |ends: &[u32]| ends.iter().map(|&i| i as i32).chain(own.clone()).collect::<Vec<_>>();
+        let both = [ends(&edges.heads), ends(&edges.tails)].concat();
+        let count = edges.len() + n;
+        let pairs = self.ints(both, &[2 * count]).reshape([2, count]).into_primitive();
+        let found = B::ocnn_common_ones(signs.into_primitive(), pairs);
+        let found = read_ints(Tensor::<B, 1, Int>::from_primitive(found), "information")?;
+        let samples = REPLICAS * self.config.steps;
+        let (common, own) = found.split_at(edges.len());
+        // Counts that a kernel did not write are, as a rule, none that can be.
+        let possible = |e: usize| {
+            let ends = [edges.heads[e], edges.tails[e]].map(|i| own[i as usize]);
+            (0..=ends[0].min(ends[1])).contains(&common[e]) && ends[0] + ends[1] - common[e] <= samples as i32
+        };
+        if !own.iter().all(|ones| (0..=samples as i32).contains(ones)) || !(0..edges.len()).all(possible) {
+            let device = B::limits(&self.context.device).device;
+            let what = "counts of ones that cannot be came back".into();
+            return Err(Error::Run { device, phase: "information".into(), what });
+        }
+        ones.add(samples, own, common);
+        Ok(())
+    }
+
+    /// The signs of all steps that count `[n, steps/4]`.
+    fn signs(&self, rows: Rows, n: usize) -> Result<Tensor<B, 2, Int>> {
+        let device = &self.context.device;
+        let signed = |values: Vec<u32>| values.into_iter().map(|value| value as i32).collect::<Vec<_>>();
+        let (starts, entries) = (rows.starts.len(), rows.neighbours.len());
+        let graph = Graph::<B> {
+            starts: self.ints(signed(rows.starts), &[starts]).into_primitive(),
+            neighbours: self.ints(signed(rows.neighbours), &[entries]).into_primitive(),
+            weights: primitive::<B, 1>(rows.weights, [entries], device),
+        };
+        let mut random = Random::new(self.context.seed.wrapping_add(self.run), self.which as u64);
+        let state = (0..n * REPLICAS).map(|_| random.uniform(-1.0, 1.0)).collect();
+        let mut state = primitive::<B, 3>(state, [1, n, REPLICAS], device);
+        let (transient, total) = (self.config.transient, self.config.transient + self.config.steps);
+        let mut words: Vec<Tensor<B, 2, Int>> = Vec::new();
+        let (mut done, mut pace) = (0, WORD);
+        while done < total {
+            let start = Instant::now();
+            let counts = done >= transient;
+            let steps = pace.min(if counts { total } else { transient } - done);
+            let state_now = Tensor::<B, 3>::from_primitive(TensorPrimitive::Float(state)).reshape([n, REPLICAS]);
+            let trajectory = B::ocnn_graph_steps(&graph, state_now.into_primitive().tensor(), steps);
+            let trajectory = Tensor::<B, 3>::from_primitive(TensorPrimitive::Float(trajectory));
+            state = trajectory.clone().slice([steps..steps + 1]).into_primitive().tensor();
+            if counts {
+                let outputs = trajectory.slice([1..steps + 1]).into_primitive().tensor();
+                words.push(Tensor::from_primitive(B::ocnn_signs(outputs)));
+            }
+            done += steps;
+            B::finish(device, "simulation")?;
+            let first = (self.which * total) as u64;
+            checkpoint(&*self.context.observer, "simulating", first + done as u64, 2 * total as u64)?;
+            // No faster than fourfold: the first call compiles kernels, and clocks are coarse.
+            let affordable = steps as f64 * CALL / start.elapsed().as_secs_f64().max(1e-9);
+            pace = (affordable as usize / WORD * WORD).clamp(WORD, 4 * pace).min(steps_at_once(n));
+        }
+        Ok(if words.len() == 1 { words.remove(0) } else { Tensor::cat(words, 1) })
+    }
+}

@@ -10,7 +10,7 @@ mod cpu;
 mod fusion;
 mod kernel;
 mod ndarray;
-mod neighbours;
+pub mod neighbours;
 mod neurons;
 pub mod ops;
 mod paper;
@@ -25,7 +25,7 @@ mod told;
 
 pub use auto::{Auto, AutoConfig, AutoInput, Clustering};
 pub use config::{Linking, OcnnConfig, Sync, Weights};
-pub use ops::{Matvec, Network, OcnnOps};
+pub use ops::{Graph, MAX_NEAREST, Matvec, Metric, Network, OcnnOps, REPLICAS};
 pub use plugin::OcnnPlugin;
 pub use record::SyncMatrix;
 pub use scale::Scale;

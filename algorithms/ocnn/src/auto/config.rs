@@ -2,7 +2,7 @@
 
 use burn::config::Config;
 use clap::ValueEnum;
-use firebox_core::{Error, Result};
+use firebox_core::Error;
 use serde::{Deserialize, Serialize};
 
 use super::Auto;
@@ -72,13 +72,13 @@ pub struct AutoConfig {
 
 impl AutoConfig {
     /// A clustering with these parameters, or the error that names the first one out of its range.
-    pub fn init(&self) -> Result<Auto> {
+    pub fn init(&self) -> firebox_core::Result<Auto> {
         self.validate()?;
         Ok(Auto::new(self.clone()))
     }
 
     /// Checks every parameter; each has an error of its own.
-    pub fn validate(&self) -> Result<()> {
+    pub fn validate(&self) -> firebox_core::Result<()> {
         let wrong = |field, value: String, reason: &str| Err(Error::Config { field, value, reason: reason.into() });
         if self.neighbours == Some(0) {
             return wrong("neighbours", "0".into(), "must be at least 1");

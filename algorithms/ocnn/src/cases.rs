@@ -4,6 +4,7 @@
 //! from the same numbers; u is the backend's unit roundoff.
 
 mod compare;
+mod graph;
 mod suite;
 
 use std::{fmt, sync::atomic::Ordering};
@@ -86,6 +87,7 @@ pub fn cases<B: OcnnOps>(device: &B::Device) -> Vec<Case<B>> {
     add("fragmentary components".into(), Box::new(Problem::check_fragmentary_components));
     add("phase links".into(), Box::new(Problem::check_phase_links));
     add("fragmentary links".into(), Box::new(Problem::check_fragmentary_links));
+    cases.extend(graph::cases());
     cases
 }
 
@@ -94,6 +96,7 @@ pub struct Problem<B: OcnnOps> {
     suite: Suite<B>,
     device: B::Device,
     shape: Shape,
+    seed: u64,
     self_coupling: bool,
     /// `[d, n]`
     points: Vec<f64>,
@@ -129,6 +132,7 @@ impl<B: OcnnOps> Problem<B> {
             suite,
             device: device.clone(),
             shape,
+            seed,
             self_coupling: random.below(2) == 1,
             points,
             multiplicity: (0..n)
@@ -144,7 +148,12 @@ impl<B: OcnnOps> Problem<B> {
 
     /// Leaves nonsense in freed memory, so that a kernel that does not write is found out.
     fn poison(&self) {
-        let count = (self.shape.n * self.shape.n).max(self.shape.n * (self.shape.steps + 1)).max(1);
+        self.poison_for((self.shape.n * self.shape.n).max(self.shape.n * (self.shape.steps + 1)));
+    }
+
+    /// The same for a result of so many numbers.
+    fn poison_for(&self, count: usize) {
+        let count = count.max(1);
         for _ in 0..2 {
             let nonsense = TensorData::new(vec![-559_038_737_i32; count], [count]);
             let _ = Tensor::<B, 1, Int>::from_data(nonsense, (&self.device, DType::I32)).into_data();
@@ -385,3 +394,6 @@ impl<B: OcnnOps> Problem<B> {
         same(&self.ints(found, [rows.len(), n.div_ceil(32)])?, &links(&counts, n, limit, &rows))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,7 @@ use burn_fusion::{Fusion, FusionBackend};
 use firebox_backends::fusion::register;
 use firebox_core::Result;
 
-use crate::ops::{Matvec, Network, OcnnOps};
+use crate::ops::{Graph, Matvec, Metric, Network, OcnnOps};
 
 impl<B: FusionBackend + OcnnOps> OcnnOps for Fusion<B> {
     fn ocnn_strategy(device: &Self::Device, matvec: Matvec) -> Result<(Matvec, &'static str)> {
@@ -132,6 +132,58 @@ impl<B: FusionBackend + OcnnOps> OcnnOps for Fusion<B> {
             let ([outputs], [out]) = ir.as_fixed();
             let outputs = handles.get_float_tensor::<B>(outputs);
             handles.register_int_tensor::<B>(&out.id, B::ocnn_fragmentary_links(outputs, epsilon, limit, &rows));
+        })
+    }
+
+    fn ocnn_graph_steps(graph: &Graph<Self>, state: FloatTensor<Self>, steps: usize) -> FloatTensor<Self> {
+        let (dtype, shape) = (state.dtype(), state.shape());
+        let shape = Shape::new([steps + 1, shape[0], shape[1]]);
+        let inputs = vec![graph.starts.clone(), graph.neighbours.clone(), graph.weights.clone(), state];
+        register::<B, _>("ocnn_graph_steps", inputs, shape, dtype, move |ir, handles| {
+            let ([starts, neighbours, weights, state], [out]) = ir.as_fixed();
+            let graph = Graph {
+                starts: handles.get_int_tensor::<B>(starts),
+                neighbours: handles.get_int_tensor::<B>(neighbours),
+                weights: handles.get_float_tensor::<B>(weights),
+            };
+            let state = handles.get_float_tensor::<B>(state);
+            handles.register_float_tensor::<B>(&out.id, B::ocnn_graph_steps(&graph, state, steps));
+        })
+    }
+
+    fn ocnn_signs(outputs: FloatTensor<Self>) -> IntTensor<Self> {
+        let shape = outputs.shape();
+        let words = Shape::new([shape[1], shape[0] / 4]);
+        register::<B, _>("ocnn_signs", vec![outputs], words, DType::I32, |ir, handles| {
+            let ([outputs], [out]) = ir.as_fixed();
+            let outputs = handles.get_float_tensor::<B>(outputs);
+            handles.register_int_tensor::<B>(&out.id, B::ocnn_signs(outputs));
+        })
+    }
+
+    fn ocnn_common_ones(signs: IntTensor<Self>, edges: IntTensor<Self>) -> IntTensor<Self> {
+        let e = Shape::new([edges.shape()[1]]);
+        register::<B, _>("ocnn_common_ones", vec![signs, edges], e, DType::I32, |ir, handles| {
+            let ([signs, edges], [out]) = ir.as_fixed();
+            let signs = handles.get_int_tensor::<B>(signs);
+            let edges = handles.get_int_tensor::<B>(edges);
+            handles.register_int_tensor::<B>(&out.id, B::ocnn_common_ones(signs, edges));
+        })
+    }
+
+    fn ocnn_nearest(
+        points: FloatTensor<Self>,
+        queries: FloatTensor<Self>,
+        k: usize,
+        metric: Metric,
+        own: Option<usize>,
+    ) -> IntTensor<Self> {
+        let shape = Shape::new([queries.shape()[1], k]);
+        register::<B, _>("ocnn_nearest", vec![points, queries], shape, DType::I32, move |ir, handles| {
+            let ([points, queries], [out]) = ir.as_fixed();
+            let points = handles.get_float_tensor::<B>(points);
+            let queries = handles.get_float_tensor::<B>(queries);
+            handles.register_int_tensor::<B>(&out.id, B::ocnn_nearest(points, queries, k, metric, own));
         })
     }
 }

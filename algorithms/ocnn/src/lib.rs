@@ -8,6 +8,7 @@ mod cpu;
 mod fusion;
 mod kernel;
 mod ndarray;
+pub mod neighbours;
 mod neurons;
 pub mod ops;
 mod paper;
@@ -20,7 +21,7 @@ mod solver;
 mod tensor_ops;
 
 pub use config::{Linking, OcnnConfig, Sync, Weights};
-pub use ops::{Matvec, Network, OcnnOps};
+pub use ops::{Graph, MAX_NEAREST, Matvec, Metric, Network, OcnnOps, REPLICAS};
 pub use plugin::OcnnPlugin;
 pub use record::SyncMatrix;
 pub use scale::Scale;

@@ -13,7 +13,7 @@ use firebox_core::Result;
 
 use crate::{
     cpu,
-    ops::{Matvec, Network, OcnnOps, no_units},
+    ops::{Graph, Matvec, Metric, Network, OcnnOps, REPLICAS, no_units},
 };
 
 /// √(log₂ e): the CPU's weights are powers of two, exp(−|v|²) = 2^(−|√(log₂ e)·v|²).
@@ -66,6 +66,28 @@ where
         }
     });
     E::tensor(trajectory, &[steps + 1, n])
+}
+
+fn graph_steps<E: Float, B>(of: &Graph<B>, state: NdArrayTensor, steps: usize) -> NdArrayTensor
+where
+    B: firebox_backends::Limited<FloatTensorPrimitive = NdArrayTensor, IntTensorPrimitive = NdArrayTensor>,
+{
+    let [n, _] = dims(&state);
+    let row = n * REPLICAS;
+    let (starts, neighbours) = (words(of.starts.clone()), words(of.neighbours.clone()));
+    let weights = E::dense(of.weights.clone());
+    let graph = cpu::Graph { starts: &starts, neighbours: &neighbours, weights: slice(&weights) };
+    let mut trajectory = vec![E::ZERO; (steps + 1) * row];
+    trajectory[..row].copy_from_slice(slice(&E::dense(state)));
+    let mut scratch = vec![[E::ZERO; REPLICAS]; n];
+    // From inside the pool a step need not wake it up.
+    rayon::scope(|_| {
+        for step in 0..steps {
+            let (past, future) = trajectory.split_at_mut((step + 1) * row);
+            cpu::graph_step(Level::best(), &graph, &past[step * row..], &mut scratch, &mut future[..row]);
+        }
+    });
+    E::tensor(trajectory, &[steps + 1, n, REPLICAS])
 }
 
 impl<E, I, Q> OcnnOps for NdArray<E, I, Q>
@@ -160,5 +182,39 @@ where
             cpu::fragmentary_link_rows(Level::best(), slice(&F::dense(outputs)), n, epsilon as F, limit as u32, rows)
         });
         integers(links, &[rows.len(), n.div_ceil(32)])
+    }
+
+    fn ocnn_graph_steps(graph: &Graph<Self>, state: FloatTensor<Self>, steps: usize) -> FloatTensor<Self> {
+        by_float!(state, F => graph_steps::<F, Self>(graph, state, steps))
+    }
+
+    fn ocnn_signs(outputs: FloatTensor<Self>) -> IntTensor<Self> {
+        let [p, n, _] = dims(&outputs);
+        let mut words = vec![0; n * (p / 4)];
+        by_float!(outputs, F => cpu::signs(Level::best(), slice(&F::dense(outputs)), n, &mut words));
+        integers(words, &[n, p / 4])
+    }
+
+    fn ocnn_common_ones(signs: IntTensor<Self>, edges: IntTensor<Self>) -> IntTensor<Self> {
+        let ([_, width], [_, e]) = (dims(&signs), dims(&edges));
+        let ends = words(edges);
+        let mut counts = vec![0; e];
+        cpu::common_ones(Level::best(), &words(signs), width, &ends[..e], &ends[e..], &mut counts);
+        integers(counts, &[e])
+    }
+
+    fn ocnn_nearest(
+        points: FloatTensor<Self>,
+        queries: FloatTensor<Self>,
+        k: usize,
+        metric: Metric,
+        own: Option<usize>,
+    ) -> IntTensor<Self> {
+        let [_, q] = dims(&queries);
+        let indices = by_float!(points, F => {
+            let (points, queries) = (F::dense(points), F::dense(queries));
+            cpu::nearest(Level::best(), slice(&points), slice(&queries), q, k, metric, own).indices
+        });
+        integers(indices, &[q, k])
     }
 }

@@ -9,7 +9,7 @@
 //!
 //! Shapes: n neurons, d dimensions, T steps. All integer tensors are 32 bits wide. Points are *scaled*
 //! (v = (r − mean r)/(a√2), so that a weight is exp(−|v_i − v_j|²)) and *dimension-major* `[d, n]`. A neuron may stand
-//! for several equal points: m_j of them.
+//! for several equal points: m_j of them. On a sparse graph, [`REPLICAS`] networks run side by side.
 
 use burn::tensor::ops::{FloatTensor, IntTensor};
 use firebox_backends::Limited;
@@ -59,6 +59,32 @@ pub struct Network<B: Limited> {
     /// Whether J_ii = 1 (else 0).
     pub self_coupling: bool,
 }
+
+/// Networks that run side by side on a [`Graph`], each from a state of its own: numbers that lie together in memory.
+pub const REPLICAS: usize = 8;
+
+/// A weighted directed graph on its device, in compressed rows.
+#[derive(Debug, Clone)]
+pub struct Graph<B: Limited> {
+    /// Where each neuron's neighbours begin `[n + 1]`; the last number is where they end, e at most.
+    pub starts: IntTensor<B>,
+    /// Who they are `[e]`, all below n.
+    pub neighbours: IntTensor<B>,
+    /// How much each counts `[e]`; a row sums to 1, or has no entries.
+    pub weights: FloatTensor<B>,
+}
+
+/// What is least for the nearest neighbours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Metric {
+    /// Σ_k (a_k − b_k)², which orders as its root does.
+    Euclidean,
+    /// Σ_k |a_k − b_k|.
+    Manhattan,
+}
+
+/// The most neighbours that [`OcnnOps::ocnn_nearest`] finds.
+pub const MAX_NEAREST: usize = 64;
 
 /// The hot loops of the OCNN on a backend. Every default body is in plain tensor operations with memory for a block
 /// of rows; backends with kernels override all of them.
@@ -134,6 +160,39 @@ pub trait OcnnOps: Limited {
     /// Links of the neurons `rows` by closeness, a bit per neuron `[r, ⌈n/32⌉]`; none of a neuron with itself.
     fn ocnn_fragmentary_links(outputs: FloatTensor<Self>, epsilon: f64, limit: usize, rows: &[u32]) -> IntTensor<Self> {
         tensor_ops::fragmentary_links::<Self>(outputs, epsilon, limit, rows)
+    }
+
+    /// `steps` steps x_i ← Σ_j w_ij·f(x_j), f(x) = 1 − 2x², of [`REPLICAS`] states `[n, 8]`: the trajectory
+    /// `[steps + 1, n, 8]`, row 0 the states themselves. A neuron without neighbours follows its own map.
+    fn ocnn_graph_steps(graph: &Graph<Self>, state: FloatTensor<Self>, steps: usize) -> FloatTensor<Self> {
+        tensor_ops::graph_steps::<Self>(graph, state, steps)
+    }
+
+    /// Signs of outputs `[p, n, 8]`, p a multiple of 4: words `[n, p/4]`. Bit 8·(t mod 4) + r of word t div 4 says
+    /// whether x of replica r is above 0 at step t.
+    fn ocnn_signs(outputs: FloatTensor<Self>) -> IntTensor<Self> {
+        tensor_ops::signs::<Self>(outputs)
+    }
+
+    /// For each of the edges `[2, e]` the number of bits that both its ends have set, of words `[n, w]`: `[e]`. An edge
+    /// (i, i) gives i's own ones.
+    fn ocnn_common_ones(signs: IntTensor<Self>, edges: IntTensor<Self>) -> IntTensor<Self> {
+        tensor_ops::common_ones::<Self>(signs, edges)
+    }
+
+    /// The k nearest of the points `[d, n]` to each of the queries `[d, q]`, from all pairs: indices `[q, k]`, nearest
+    /// first, of equally near ones the smaller index first. With `own`, query r is the point `own` + r itself, which is
+    /// left out. Distances are the backend's floats: they must neither overflow, nor matter where they underflow.
+    ///
+    /// k is at most [`MAX_NEAREST`], and no more than there are points (but its own).
+    fn ocnn_nearest(
+        points: FloatTensor<Self>,
+        queries: FloatTensor<Self>,
+        k: usize,
+        metric: Metric,
+        own: Option<usize>,
+    ) -> IntTensor<Self> {
+        tensor_ops::nearest::<Self>(points, queries, k, metric, own)
     }
 }
 

@@ -6,6 +6,10 @@
 //!
 //! Matrices are row-major. Points are d × n, a row for each dimension; trajectories have a row of n for each step.
 
+mod graph;
+
+pub use graph::{common_ones, distance, graph_step, nearest, signs};
+
 /// Couplings J, n × n: eq. (1) times m_j for i ≠ j, and J_ii = m_i − 1, plus 1 with `self_coupling`.
 ///
 /// `a` is in the unit of the points. Weights below `smallest`, the smallest normal number of the precision compared

@@ -19,6 +19,10 @@ use crate::{
 use firebox_backends::Limited;
 use firebox_core::tensor::{read_ints, tensor as float};
 
+mod graph;
+
+pub(crate) use graph::{common_ones, graph_steps, nearest, signs};
+
 /// Elements of a block: 64 MiB of f32.
 const BLOCK: usize = 1 << 24;
 
@@ -165,7 +169,7 @@ pub(crate) fn increase_bits<B: Backend>(trajectory: FloatTensor<B>) -> IntTensor
 }
 
 /// Words `[w, n]` as +1 and −1 `[steps, n]`.
-fn signs<B: Backend>(bits: &Tensor<B, 2, Int>, steps: usize) -> Tensor<B, 2> {
+fn plus_minus<B: Backend>(bits: &Tensor<B, 2, Int>, steps: usize) -> Tensor<B, 2> {
     let [words, n] = bits.dims();
     let planes = (0..32)
         .map(|bit| {
@@ -226,7 +230,7 @@ pub(crate) fn phase_sync<B: Backend>(bits: IntTensor<B>, steps: usize, counts: I
     if steps == 0 || bits.dims()[1] == 0 {
         return counts;
     }
-    let signs = signs(&bits, steps);
+    let signs = plus_minus(&bits, steps);
     accumulate::<B>(counts, |rows| phase_counts(&signs, rows))
 }
 
@@ -256,7 +260,7 @@ pub(crate) fn phase_links<B: Backend>(bits: IntTensor<B>, steps: usize, limit: u
         return Tensor::<B, 2, Int>::zeros([0, bits.dims()[1].div_ceil(32)], (&bits.device(), DType::I32))
             .into_primitive();
     }
-    link_rows(phase_counts(&signs(&bits, steps), rows), limit, rows).into_primitive()
+    link_rows(phase_counts(&plus_minus(&bits, steps), rows), limit, rows).into_primitive()
 }
 
 pub(crate) fn fragmentary_links<B: Backend>(
@@ -296,7 +300,7 @@ pub(crate) fn phase_components<B: Backend>(bits: IntTensor<B>, steps: usize, lim
     if bits.dims()[1] == 0 {
         return Tensor::<B, 1, Int>::zeros([0], (&bits.device(), DType::I32)).into_primitive();
     }
-    let signs = signs(&bits, steps);
+    let signs = plus_minus(&bits, steps);
     components::<B>(bits.dims()[1], &bits.device(), |rows| link_rows(phase_counts(&signs, rows), limit, rows))
 }
 

@@ -2,7 +2,9 @@
 
 use burn::tensor::ops::{FloatTensor, IntTensor};
 
-use crate::{Matvec, Network, OcnnOps, tensor_ops};
+use crate::{Graph, Matvec, Metric, Network, OcnnOps, tensor_ops};
+
+type Nearest<B> = fn(FloatTensor<B>, FloatTensor<B>, usize, Metric, Option<usize>) -> IntTensor<B>;
 
 /// The implementations under test on one backend.
 pub struct Suite<B: OcnnOps> {
@@ -18,6 +20,10 @@ pub struct Suite<B: OcnnOps> {
     pub(super) fragmentary_components: fn(FloatTensor<B>, f64, usize) -> IntTensor<B>,
     pub(super) phase_links: fn(IntTensor<B>, usize, usize, &[u32]) -> IntTensor<B>,
     pub(super) fragmentary_links: fn(FloatTensor<B>, f64, usize, &[u32]) -> IntTensor<B>,
+    pub(super) graph_steps: fn(&Graph<B>, FloatTensor<B>, usize) -> FloatTensor<B>,
+    pub(super) signs: fn(FloatTensor<B>) -> IntTensor<B>,
+    pub(super) common_ones: fn(IntTensor<B>, IntTensor<B>) -> IntTensor<B>,
+    pub(super) nearest: Nearest<B>,
 }
 
 impl<B: OcnnOps> Suite<B> {
@@ -35,6 +41,10 @@ impl<B: OcnnOps> Suite<B> {
             fragmentary_components: B::ocnn_fragmentary_components,
             phase_links: B::ocnn_phase_links,
             fragmentary_links: B::ocnn_fragmentary_links,
+            graph_steps: B::ocnn_graph_steps,
+            signs: B::ocnn_signs,
+            common_ones: B::ocnn_common_ones,
+            nearest: B::ocnn_nearest,
         }
     }
 
@@ -52,6 +62,10 @@ impl<B: OcnnOps> Suite<B> {
             fragmentary_components: tensor_ops::fragmentary_components::<B>,
             phase_links: tensor_ops::phase_links::<B>,
             fragmentary_links: tensor_ops::fragmentary_links::<B>,
+            graph_steps: tensor_ops::graph_steps::<B>,
+            signs: tensor_ops::signs::<B>,
+            common_ones: tensor_ops::common_ones::<B>,
+            nearest: tensor_ops::nearest::<B>,
         }
     }
 }

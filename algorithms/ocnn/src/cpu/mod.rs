@@ -8,14 +8,18 @@
 //! microseconds for a thread to wake up, a tenth of a step of 1000 neurons and at times half.
 
 mod coupling;
+mod graph;
 mod link;
 mod measure;
+mod nearest;
 mod rows;
 mod step;
 mod sync;
 
 pub use coupling::{Network, store, strengths};
+pub use graph::{Graph, common_ones, graph_step, signs};
 pub use link::{link_fragmentary, link_phase};
+pub use nearest::nearest;
 pub use rows::{fragmentary_link_rows, phase_link_rows};
 pub use step::{step_on_the_fly, step_stored};
 pub use sync::{fragmentary_sync, pack_increase, phase_sync};

@@ -7,7 +7,7 @@ use super::Network;
 
 /// f(x) = 1 − 2x², eq. (3).
 #[inline(always)]
-fn map<E: Real>(x: E) -> E {
+pub(super) fn map<E: Real>(x: E) -> E {
     E::ONE - (x + x) * x
 }
 

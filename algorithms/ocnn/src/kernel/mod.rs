@@ -2,6 +2,7 @@
 
 mod bits;
 mod couple;
+mod graph;
 mod link;
 mod pairs;
 mod step;
@@ -15,7 +16,7 @@ use burn_cubecl::{BoolElement, CubeBackend, CubeRuntime, FloatElement, IntElemen
 use firebox_backends::Limited;
 use firebox_core::Result;
 
-use crate::ops::{Matvec, Network, OcnnOps};
+use crate::ops::{Graph, Matvec, Metric, Network, OcnnOps};
 
 impl<R, F, I, BT> OcnnOps for CubeBackend<R, F, I, BT>
 where
@@ -94,5 +95,27 @@ where
 
     fn ocnn_fragmentary_links(outputs: FloatTensor<Self>, epsilon: f64, limit: usize, rows: &[u32]) -> IntTensor<Self> {
         link::fragmentary_links::<R, F>(outputs, epsilon, limit, rows)
+    }
+
+    fn ocnn_graph_steps(of: &Graph<Self>, state: FloatTensor<Self>, steps: usize) -> FloatTensor<Self> {
+        graph::steps::<R, F>(of.starts.clone(), of.neighbours.clone(), of.weights.clone(), state, steps)
+    }
+
+    fn ocnn_signs(outputs: FloatTensor<Self>) -> IntTensor<Self> {
+        graph::signs::<R, F>(outputs)
+    }
+
+    fn ocnn_common_ones(signs: IntTensor<Self>, edges: IntTensor<Self>) -> IntTensor<Self> {
+        graph::common_ones(signs, edges)
+    }
+
+    fn ocnn_nearest(
+        points: FloatTensor<Self>,
+        queries: FloatTensor<Self>,
+        k: usize,
+        metric: Metric,
+        own: Option<usize>,
+    ) -> IntTensor<Self> {
+        graph::nearest::<R, F>(points, queries, k, metric, own)
     }
 }

@@ -15,6 +15,7 @@ mod y_threads;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use burn::tensor::Shape;
 use burn_cubecl::{CubeRuntime, FloatElement, tensor::CubeTensor};
 use cubecl::prelude::*;
 use firebox_backends::kernel::{adds_atomically, launch};
@@ -85,11 +86,36 @@ fn far_distance<F: Float>(points: &Array<F>, i: u32, j: u32, n: u32, #[comptime]
 }
 
 #[cube(launch_unchecked)]
-fn set_state<F: Float + CubeElement>(state: &Array<F>, trajectory: &mut Array<F>, n: u32) {
-    let i = CUBE_POS_X * CUBE_DIM_X + UNIT_POS_X;
-    if i < n {
-        trajectory[i as usize] = state[i as usize];
+fn set_state<F: Float + CubeElement>(state: &Array<F>, trajectory: &mut Array<F>, count: usize) {
+    let i = CUBE_POS * CUBE_DIM as usize + UNIT_POS as usize;
+    if i < count {
+        trajectory[i] = state[i];
     }
+}
+
+/// A trajectory of `steps` steps from `state`, which is its row 0; the others are for kernels to write.
+pub(super) fn begin<R: CubeRuntime, F: FloatElement>(state: CubeTensor<R>, steps: usize) -> CubeTensor<R> {
+    let state = launch::dense(state);
+    let count = state.meta.num_elements();
+    let rows = [&[steps + 1], state.meta.shape().as_slice()].concat();
+    let trajectory = launch::output(&state, Shape::from(rows), state.dtype);
+    if count == 0 {
+        return trajectory;
+    }
+    let client = state.client.clone();
+    let units = launch::units_within(&client, 256);
+    // SAFETY: the kernel guards i against the count; both arrays hold at least so many values.
+    unsafe {
+        set_state::launch_unchecked::<F, R>(
+            &client,
+            launch::cubes_for(&client, count, units),
+            CubeDim::new_1d(units),
+            state.into_array_arg(),
+            trajectory.clone().into_array_arg(),
+            count,
+        );
+    }
+    trajectory
 }
 
 /// Which way `Auto` takes on this device: units of a row reduce fastest where planes do it by themselves; a device
@@ -224,25 +250,12 @@ pub(super) fn steps<R: CubeRuntime, F: FloatElement>(
     steps: usize,
     matvec: Matvec,
 ) -> CubeTensor<R> {
-    let state = launch::dense(state);
     let [d, n] = points.meta.shape().dims();
-    let trajectory = launch::output(&state, [steps + 1, n], state.dtype);
+    let trajectory = begin::<R, F>(state, steps);
     if n == 0 {
         return trajectory;
     }
-    let client = state.client.clone();
-    let units = launch::units_within(&client, 256);
-    // SAFETY: the kernel guards i against n; both arrays hold at least n values.
-    unsafe {
-        set_state::launch_unchecked::<F, R>(
-            &client,
-            CubeCount::Static((n as u32).div_ceil(units), 1, 1),
-            CubeDim::new_1d(units),
-            state.into_array_arg(),
-            trajectory.clone().into_array_arg(),
-            n as u32,
-        );
-    }
+    let client = trajectory.client.clone();
     let stored = weights.is_some();
     let launch = Launch::<R, F> {
         source: launch::dense(weights.unwrap_or(points)),

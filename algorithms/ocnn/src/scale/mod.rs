@@ -10,13 +10,14 @@
 
 mod delaunay;
 mod grid;
-mod knn;
 mod predicates;
 mod simplices;
 
 use firebox_core::{Observer, Silent};
 use grid::Frame;
 use serde::{Deserialize, Serialize};
+
+use crate::{neighbours, ops::Metric};
 
 /// Neighbours to average over where there is no Delaunay triangulation.
 pub const NEAREST: usize = 20;
@@ -199,8 +200,11 @@ fn nearest(
     notice: Option<String>,
 ) -> Result<ScaleFound, ScaleError> {
     let units: Vec<f64> = frame.units(points).collect();
-    let k = k.min(points.len() / d - 1);
-    checked(frame.length(knn::mean(&units, d, k)), "nearest", notice)
+    let found = neighbours::nearest(&units, d, k, Metric::Euclidean);
+    // First each point's mean: the order of the points changes nothing there.
+    let means = found.distances.chunks(found.k.max(1)).map(|row| row.iter().sum::<f64>() / found.k as f64);
+    let mean = means.sum::<f64>() / (units.len() / d) as f64;
+    checked(frame.length(mean), "nearest", notice)
 }
 
 fn checked(a: f64, method: &'static str, notice: Option<String>) -> Result<ScaleFound, ScaleError> {

@@ -55,7 +55,7 @@ pub(crate) struct OcnnArgs {
     /// How clusters are found
     #[arg(long, value_enum, default_value_t)]
     pub(crate) mode: Mode,
-    /// Auto: cut where at most so many bits of information are shared, instead of by itself; paper: link neurons that
+    /// Auto: cut where neurons agree by at most so much, instead of by itself; paper: link neurons that
     /// are in step at more than this share of the steps; between 0 and 1
     #[arg(long, value_name = "THETA", allow_negative_numbers = true)]
     pub(crate) threshold: Option<f64>,
@@ -83,7 +83,7 @@ pub(crate) struct AutoArgs {
     /// No noise: every point belongs to the cluster that it hangs on
     #[arg(long)]
     assign_all: bool,
-    /// Neighbours in the first graph; the second has twice as many [default: 24; 16 and 24 below 450 points]
+    /// Neighbours in the first graph; the second has twice as many [default: 24; fewer than 450 points have graphs of their own]
     #[arg(long, value_name = "K")]
     neighbours: Option<usize>,
     /// Try larger graphs too, for clusters that overlap, and keep the most stable

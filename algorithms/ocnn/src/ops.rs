@@ -163,7 +163,8 @@ pub trait OcnnOps: Limited {
     }
 
     /// `steps` steps x_i ← Σ_j w_ij·f(x_j), f(x) = 1 − 2x², of [`REPLICAS`] states `[n, 8]`: the trajectory
-    /// `[steps + 1, n, 8]`, row 0 the states themselves. A neuron without neighbours follows its own map.
+    /// `[steps + 1, n, 8]`, row 0 the states themselves. A neuron without neighbours follows its own map. What rounding
+    /// leads out of [−1, 1], from where f leads to infinity, is put back.
     fn ocnn_graph_steps(graph: &Graph<Self>, state: FloatTensor<Self>, steps: usize) -> FloatTensor<Self> {
         tensor_ops::graph_steps::<Self>(graph, state, steps)
     }

@@ -160,7 +160,8 @@ fn plateau(found: &Clustering) -> Picture {
         stairs.push((step.contrast, clusters));
     }
     let most = clusters;
-    let next = |count: usize| found.steps.get(count).map_or(2.0, |step| step.contrast.max(2.0));
+    let next =
+        |count: usize| found.steps.get(count).map_or(0.3 * found.chance, |step| step.contrast.max(0.3 * found.chance));
     let chosen = found.steps.iter().position(|step| step.clusters == found.count()).map_or_else(
         || found.steps.first().map_or(Vec::new(), |first| vec![(first.contrast, 1.0), (found.chance, 1.0)]),
         |at| vec![(next(at + 1), found.count() as f64), (found.steps[at].contrast, found.count() as f64)],
@@ -208,15 +209,11 @@ fn dendrogram(found: &Clustering) -> Picture {
         brackets.extend([(a.0, a.1), (a.0, height), (b.0, height), (b.0, b.1), (f64::NAN, f64::NAN)]);
         place.insert(name, (0.5 * (a.0 + b.0), height));
     }
-    let title = if shown < joins {
-        format!("The last {shown} of {joins} joins")
-    } else {
-        format!("{joins} joins")
-    };
+    let title = if shown < joins { format!("The last {shown} of {joins} joins") } else { format!("{joins} joins") };
     Picture::Lines(Lines {
         title,
         x_label: "branches".into(),
-        y_label: "1 − mutual information (bits)".into(),
+        y_label: "1 − agreement".into(),
         series: vec![Series::new("joins", brackets)],
         ..Lines::default()
     })

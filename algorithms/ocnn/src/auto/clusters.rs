@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::{
     AutoConfig, Cut, Grown,
+    agreement::Profiles,
     graph::Near,
     input::Prepared,
     membership::{memberships, outliers},
@@ -22,7 +23,7 @@ pub struct Step {
     pub contrast: f64,
     /// ln(S/S') to the contrast of the next: the length of the plateau.
     pub plateau: f64,
-    /// ln(0.3 + entropy of the sizes) + 3·plateau.
+    /// ln(0.3 + entropy of the sizes) + 4.5·plateau.
     pub score: f64,
 }
 
@@ -54,7 +55,7 @@ pub struct Clustering {
     pub steps: Vec<Step>,
     /// The contrast that points without structure reach by chance; below it there is one cluster.
     pub chance: f64,
-    /// The tree as SciPy's linkage matrix, row-major (N − 1) × 4, distances 1 − I.
+    /// The tree as SciPy's linkage matrix, row-major (N − 1) × 4, distances 1 − J.
     pub linkage: Vec<f64>,
     /// Neighbours in both graphs.
     pub graphs: [usize; 2],
@@ -76,12 +77,13 @@ pub struct Clustering {
 impl Clustering {
     pub(super) fn new(grown: &Grown, config: &AutoConfig, of_point: &[u32]) -> Self {
         let tree = &grown.tree;
-        let clefts = clefts(tree);
-        let ways = ways(tree, &clefts);
+        let clefts = clefts(tree, &Profiles::new(&grown.edges, &grown.agreement));
+        let chance = select::by_chance(tree.points(), grown.dimension);
+        let ways = ways(tree, &clefts, chance);
         let strongest = |cuts: usize| clefts.iter().take(cuts).map(|cleft| cleft.edge).collect::<Vec<_>>();
         let cut = match config.cut {
-            Cut::Auto => strongest(chosen(tree, &clefts, &ways)),
-            // Beyond the clefts, the weakest edges: the last.
+            Cut::Auto => strongest(chosen(&clefts, &ways, chance)),
+            // Beyond the clefts, the weakest edges, which are the last.
             Cut::Clusters(count) => {
                 let mut cut = strongest(count - 1);
                 let mut used = vec![false; tree.ends.len()];
@@ -90,9 +92,7 @@ impl Clustering {
                 cut.extend(more.collect::<Vec<_>>());
                 cut
             }
-            Cut::Threshold(theta) => {
-                (0..tree.ends.len()).filter(|&edge| tree.information[edge] <= theta).collect()
-            }
+            Cut::Threshold(theta) => (0..tree.ends.len()).filter(|&edge| tree.agreement[edge] <= theta).collect(),
         };
         let piece = tree.pieces(&cut);
         let memberships = memberships(&grown.edges, &grown.information, &piece);
@@ -132,7 +132,7 @@ impl Clustering {
             memberships: each(&memberships),
             outliers: each(&outliers),
             steps: ways.iter().map(step).collect(),
-            chance: select::by_chance(of_point.len()),
+            chance,
             linkage: Vec::new(),
             graphs: grown.graphs,
             scales: grown.scales,

@@ -5,7 +5,10 @@ use clap::ValueEnum;
 use firebox_core::Error;
 use serde::{Deserialize, Serialize};
 
-use super::Auto;
+use super::{
+    Auto,
+    select::{FEW, SOLID},
+};
 
 /// The distance of two points.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
@@ -31,7 +34,7 @@ pub enum Cut {
     Auto,
     /// At the K − 1 edges of the strongest contrast.
     Clusters(usize),
-    /// At every edge of at most θ bits of mutual information, in (0, 1).
+    /// At every edge of an agreement of at most θ, in (0, 1).
     Threshold(f64),
 }
 
@@ -47,7 +50,8 @@ pub struct AutoConfig {
     /// The distance of two points; without meaning for an input of distances.
     #[config(default = "Distance::Euclidean")]
     pub distance: Distance,
-    /// k of the first graph; the second has twice as many. By default 24, and 16 (24 in the second) below 450 points.
+    /// k of the first graph; the second has twice as many. By default 24 and 48; below 450 points 16 and 24, or 24 and 56
+    /// if they fill more than a surface.
     #[config(default = "None")]
     pub neighbours: Option<usize>,
     /// T: steps that count, of 8 networks on each graph; a multiple of 4.
@@ -102,13 +106,22 @@ impl AutoConfig {
         }
     }
 
-    /// Both k for `points` points, `factor` times as large as by default; at most as many as there are others.
-    pub(crate) fn graphs(&self, points: usize, factor: usize) -> [usize; 2] {
+    /// Both k for `points` points of an intrinsic dimension, `factor` times as large as by default; at most as many as
+    /// there are others.
+    pub(crate) fn graphs(&self, points: usize, dimension: f64, factor: usize) -> [usize; 2] {
         let both = match self.neighbours {
             Some(k) => [k, k.saturating_mul(2)],
-            None if points < 450 => [16, 24],
-            None => [24, 48],
+            None if points >= FEW => [24, 48],
+            // A graph's neighbours must be far fewer than a cluster's points, but enough to surround one.
+            None if dimension > SOLID => [24, 56],
+            None => [16, 24],
         };
         both.map(|k| k.saturating_mul(factor).min(points.saturating_sub(1)))
+    }
+
+    /// The most neighbours that a graph may have, whatever the dimension.
+    pub(crate) fn largest_graph(&self, points: usize, factors: &[usize]) -> usize {
+        let of = |&factor: &usize| self.graphs(points, f64::INFINITY, factor)[1];
+        factors.iter().map(of).max().unwrap_or(0).max(super::CANDIDATES.min(points.saturating_sub(1)))
     }
 }

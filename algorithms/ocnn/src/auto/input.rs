@@ -266,7 +266,8 @@ impl Prepared {
             AutoInput::Distances(distances) => {
                 let n = distances.points();
                 let row = |i: usize| {
-                    let others = (0..n).filter(move |&j| j != i).map(move |j| (j as u32, distances.values()[i * n + j]));
+                    let others =
+                        (0..n).filter(move |&j| j != i).map(move |j| (j as u32, distances.values()[i * n + j]));
                     others.filter(|(_, length)| !length.is_nan()).collect()
                 };
                 Ok(Self::given((0..n).into_par_iter().map(row).collect()))

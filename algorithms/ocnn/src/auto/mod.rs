@@ -4,13 +4,15 @@
 //! 2. `graph`: two graphs of k and 2k neighbours, with weights exp(−d²/2a²), rows divided by their sums;
 //! 3. `simulate`: on each, 8 networks from states of their own; of each step after the transient the signs are kept;
 //! 4. `information`: the mutual information of the signs at both ends of each edge, all networks together;
-//! 5. `tree`: the maximum spanning tree of the edges by information;
-//! 6. `select`: the contrast of each of its edges, and where the contrasts fall off: these edges are cut;
-//! 7. `membership`: how much each point belongs to what it hangs on.
+//! 5. `agreement`: the cosine between the rows of information of both ends of each edge;
+//! 6. `tree`: the maximum spanning tree of the edges by agreement;
+//! 7. `select`: the contrast of each of its edges, and where the contrasts fall off: these edges are cut;
+//! 8. `membership`: how much each point belongs to what it hangs on.
 //!
 //! After Angelini, Di Carlo, Marangi, Pellicoro and Stramaglia, PRL 85 (2000) 554, who measure mutual information, and
 //! Benderskaya and Tolstov, whose network it is; graph, tree and selection are Firebox's own.
 
+mod agreement;
 mod clusters;
 pub mod config;
 mod graph;
@@ -24,15 +26,11 @@ mod tree;
 #[cfg(test)]
 mod tests;
 
-use firebox_core::{
-    Algorithm, Context, Error, Result,
-    data::Points,
-    metrics::adjusted_rand_index,
-    observe::checkpoint,
-    report::Stopwatch,
-    tensor::read_floats,
-};
 use burn::tensor::Tensor;
+use firebox_core::{
+    Algorithm, Context, Error, Result, data::Points, metrics::adjusted_rand_index, observe::checkpoint,
+    report::Stopwatch, tensor::read_floats,
+};
 
 pub use self::{
     clusters::{Clustering, Step, Trial},
@@ -62,6 +60,9 @@ struct Grown {
     tree: Tree,
     edges: Edges,
     information: Vec<f64>,
+    agreement: Vec<f64>,
+    /// Of the points, as their neighbours show it.
+    dimension: f64,
     scales: [f64; 2],
     graphs: [usize; 2],
 }
@@ -116,15 +117,15 @@ impl Auto {
             return Err(Error::Config { field: "clusters", value: count.to_string(), reason });
         }
         let factors = if self.config.sweep { &SWEEP[..] } else { &SWEEP[..1] };
-        let mut sizes: Vec<[usize; 2]> = factors.iter().map(|&f| self.config.graphs(prepared.len(), f)).collect();
-        if prepared.on_device() {
-            sizes.retain(|[_, k]| *k <= MAX_NEAREST);
-        }
-        sizes.dedup();
-        let most = sizes.iter().map(|[_, k]| *k).max().unwrap_or(0).max(CANDIDATES.min(prepared.len() - 1));
+        let most = self.config.largest_graph(prepared.len(), factors);
+        let most = if prepared.on_device() { most.min(MAX_NEAREST) } else { most };
         let bytes = simulate::admit(&self.config, &prepared, most, context)?;
         checkpoint(&*context.observer, "neighbours", 0, prepared.len() as u64)?;
         let near = prepared.near::<B>(most, context)?;
+        let dimension = near.dimension();
+        let sizes = factors.iter().map(|&factor| self.config.graphs(prepared.len(), dimension, factor));
+        let mut sizes: Vec<[usize; 2]> = sizes.filter(|[_, k]| *k <= most).collect();
+        sizes.dedup();
         watch.lap("neighbours_s");
 
         let mut best: Option<(Grown, Clustering)> = None;
@@ -183,8 +184,10 @@ impl Auto {
             watch.lap("simulation_s");
         }
         let information = ones.information(&candidates);
-        let tree = Tree::new(&candidates, &information, &prepared.counts);
-        let grown = Grown { tree, edges: candidates, information, scales, graphs };
+        let agreement = agreement::agreement(&candidates, &information);
+        let tree = Tree::new(&candidates, &agreement, &prepared.counts);
+        let dimension = near.dimension();
+        let grown = Grown { tree, edges: candidates, information, agreement, dimension, scales, graphs };
         let found = Clustering::new(&grown, &self.config, &prepared.of_point);
         watch.lap("clusters_s");
         Ok((grown, found))

@@ -3,33 +3,51 @@
 //! Constants were chosen on 68 generated sets of other shapes than those that tests and figures use, and on uniform and
 //! Gaussian points without structure.
 
-use super::tree::{Sets, Tree};
+use super::{
+    agreement::Profiles,
+    tree::{Sets, Tree},
+};
 
-/// Information below this, in bits, is noise of the estimate: its bias is 1/(2T·ln 2), 9e-5 of 8192 signs.
+/// Agreement below this is noise of the estimate.
 const FLOOR: f64 = 1e-3;
 /// A cluster has at least so many times √N points.
 const SMALLEST: f64 = 1.4;
 /// And at least so many.
 const FEWEST: usize = 5;
-/// Contrasts below this are alike.
-const ALIKE: f64 = 2.0;
+/// How many times the root of the smaller side's points are the edges across that count, and how many at most.
+const ACROSS: f64 = 2.5;
+const ACROSS_MOST: usize = 64;
+/// Contrasts below so much of that by chance are alike.
+const ALIKE: f64 = 0.3;
 /// How much the fall in contrast counts against the entropy of the clusters' sizes.
-const FALL: f64 = 3.0;
+const FALL: f64 = 4.5;
 /// What is added to the entropy, so that two clusters of very different sizes are not out of the question.
 const OFFSET: f64 = 0.3;
 /// Edges that are looked at: the strongest contrasts.
 const MOST: usize = 100;
-/// An edge with less than this share of the mean information of the side it leads to hangs noise on it.
+/// An edge with less than this share of the mean agreement of the side it leads to hangs noise on it.
 const LOOSE: f64 = 0.02;
+
+/// Data of fewer points have smaller graphs.
+pub(crate) const FEW: usize = 450;
+/// From this intrinsic dimension on, neighbours of few points are all round and not just beside: two dimensions are
+/// found to be 1.7 to 2.3, three 2.5 to 2.9.
+pub(crate) const SOLID: f64 = 2.4;
 
 /// The fewest points of a cluster among N.
 pub(crate) fn smallest(points: usize) -> usize {
     FEWEST.max((SMALLEST * (points as f64).sqrt()) as usize)
 }
 
-/// The strongest contrast that N points without structure reach, in about one of ten sets.
-pub(crate) fn by_chance(points: usize) -> f64 {
-    if points < 450 { 5.1 } else { f64::max(4.2, 0.55 * (points as f64).ln() - 0.1) }
+/// The contrast that N points without structure reach in less than one of ten sets, by their intrinsic dimension. Evenly
+/// spread ones in two dimensions reach most.
+pub(crate) fn by_chance(points: usize, dimension: f64) -> f64 {
+    let n = (points as f64).ln();
+    if points >= FEW {
+        return f64::max(4.6, 0.75 * n - 0.9);
+    }
+    let flat = f64::max(2.9, 1.9 * n - 5.0);
+    if dimension > SOLID { f64::max(2.8, flat / 2.0) } else { flat }
 }
 
 /// An edge of the tree at which two sides of enough points meet.
@@ -37,25 +55,36 @@ pub(crate) fn by_chance(points: usize) -> f64 {
 pub(crate) struct Cleft {
     /// Which edge.
     pub(crate) edge: usize,
-    /// S = ln(min(Ī_a, Ī_b)/I)·ln(points of the smaller side), with Ī the mean information of the tree within a side
-    /// when the edge joins them.
+    /// S = ln(min(J̄_a, J̄_b)/J̄_ab)·ln(points of the smaller side) when the edge joins both sides: J̄_a the mean agreement
+    /// of the tree within one, J̄_ab that of the strongest edges across, 2.5 times the root of the smaller side's points
+    /// of them; those that are not there count as 0.
     pub(crate) contrast: f64,
 }
 
 /// All clefts, the strongest contrast first, the first joined among equals.
-pub(crate) fn clefts(tree: &Tree) -> Vec<Cleft> {
-    let points: u64 = tree.counts.iter().map(|&count| u64::from(count)).sum();
-    let least = smallest(points as usize) as u64;
+pub(crate) fn clefts(tree: &Tree, profiles: &Profiles) -> Vec<Cleft> {
+    let least = smallest(tree.points()) as u64;
     let mut sets = Sets::new(&tree.counts);
     let mut clefts = Vec::new();
-    for (edge, (&(i, j), &information)) in tree.ends.iter().zip(&tree.information).enumerate() {
+    for (edge, (&(i, j), &agreement)) in tree.ends.iter().zip(&tree.agreement).enumerate() {
         let (a, b) = sets.sides(i, j);
         if sets.points(b) >= least {
             let inner = sets.mean(a).min(sets.mean(b));
-            let fall = (inner.max(FLOOR) / information.max(FLOOR)).ln().max(0.0);
-            clefts.push(Cleft { edge, contrast: fall * (sets.points(b) as f64).ln() });
+            let mut across = Vec::new();
+            let members: Vec<u32> = sets.members(b).collect();
+            for (other, value) in members.into_iter().flat_map(|member| profiles.row(member)) {
+                if sets.root(other) == a {
+                    across.push(value);
+                }
+            }
+            across.sort_unstable_by(|a, b| b.total_cmp(a));
+            let size = sets.points(b) as f64;
+            let counted = ((ACROSS * size.sqrt()) as usize).clamp(1, ACROSS_MOST);
+            let mean = across.iter().take(counted).sum::<f64>() / counted as f64;
+            let fall = (inner.max(FLOOR) / mean.max(FLOOR)).ln().max(0.0);
+            clefts.push(Cleft { edge, contrast: fall * size.ln() });
         }
-        sets.join(a, b, information);
+        sets.join(a, b, agreement);
     }
     clefts.sort_by(|a, b| b.contrast.total_cmp(&a.contrast).then(a.edge.cmp(&b.edge)));
     clefts
@@ -72,10 +101,11 @@ pub(crate) struct Way {
     pub(crate) score: f64,
 }
 
-/// Every number of cuts with its plateau and score, from one on.
-pub(crate) fn ways(tree: &Tree, clefts: &[Cleft]) -> Vec<Way> {
+/// Every number of cuts with its plateau and score, from one on; `chance` is the contrast by chance.
+pub(crate) fn ways(tree: &Tree, clefts: &[Cleft], chance: f64) -> Vec<Way> {
     let shown = &clefts[..clefts.len().min(MOST)];
-    let level = |q: usize| clefts.get(q).map_or(ALIKE, |cleft| cleft.contrast.max(ALIKE));
+    let alike = ALIKE * chance;
+    let level = |q: usize| clefts.get(q).map_or(alike, |cleft| cleft.contrast.max(alike));
     // The pieces between all of them, which fewer cuts leave joined.
     let edges: Vec<usize> = shown.iter().map(|cleft| cleft.edge).collect();
     let piece = tree.pieces(&edges);
@@ -105,9 +135,8 @@ pub(crate) fn ways(tree: &Tree, clefts: &[Cleft]) -> Vec<Way> {
 }
 
 /// The number of cuts that the data ask for: none where chance alone gives as much contrast.
-pub(crate) fn chosen(tree: &Tree, clefts: &[Cleft], ways: &[Way]) -> usize {
-    let points: u64 = tree.counts.iter().map(|&count| u64::from(count)).sum();
-    if clefts.first().is_none_or(|strongest| strongest.contrast < by_chance(points as usize)) {
+pub(crate) fn chosen(clefts: &[Cleft], ways: &[Way], chance: f64) -> usize {
+    if clefts.first().is_none_or(|strongest| strongest.contrast < chance) {
         return 0;
     }
     let best = ways.iter().fold(None, |best: Option<&Way>, way| match best {
@@ -117,38 +146,27 @@ pub(crate) fn chosen(tree: &Tree, clefts: &[Cleft], ways: &[Way]) -> usize {
     best.map_or(0, |way| way.cuts)
 }
 
-/// Which neurons are noise: pieces too small to be a cluster that hang on one by an edge of next to no information.
+/// Which neurons are noise: pieces too small to be a cluster that hang on one by an edge of next to no agreement.
 pub(crate) fn loose(tree: &Tree) -> Vec<bool> {
-    const NONE: u32 = u32::MAX;
-    let n = tree.counts.len();
-    let points: u64 = tree.counts.iter().map(|&count| u64::from(count)).sum();
-    let least = smallest(points as usize) as u64;
+    let least = smallest(tree.points()) as u64;
     let mut sets = Sets::new(&tree.counts);
-    let mut noise = vec![false; n];
-    // Each root's members as a list: the root first, `next` of each, and where it ends.
-    let (mut next, mut last) = (vec![NONE; n], (0..n as u32).collect::<Vec<_>>());
-    for (&(i, j), &information) in tree.ends.iter().zip(&tree.information) {
+    let mut noise = vec![false; tree.counts.len()];
+    for (&(i, j), &agreement) in tree.ends.iter().zip(&tree.agreement) {
         let (a, b) = sets.sides(i, j);
-        if sets.points(b) < least && least <= sets.points(a) && information < LOOSE * sets.mean(a) {
-            let mut member = b;
-            while member != NONE {
-                noise[member as usize] = true;
-                member = next[member as usize];
-            }
+        if sets.points(b) < least && least <= sets.points(a) && agreement < LOOSE * sets.mean(a) {
+            sets.members(b).for_each(|member| noise[member as usize] = true);
         }
-        sets.join(a, b, information);
-        next[last[a as usize] as usize] = b;
-        last[a as usize] = last[b as usize];
+        sets.join(a, b, agreement);
     }
     noise
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::graph::Edges, *};
 
-    /// Chains of neurons, tight within (0.9 bits), joined one to the next by `bridges`.
-    fn chains(lengths: &[usize], bridges: &[f64]) -> Tree {
+    /// Chains of neurons, each tight within (0.9), joined one to the next by `bridges`.
+    fn chains(lengths: &[usize], bridges: &[f64]) -> (Tree, Profiles) {
         let mut edges = Vec::new();
         let mut start = 0;
         for (k, &length) in lengths.iter().enumerate() {
@@ -159,46 +177,57 @@ mod tests {
             start += length as u32;
         }
         edges.sort_by(|a, b| b.2.total_cmp(&a.2));
-        Tree {
+        let tree = Tree {
             counts: vec![1; start as usize],
             ends: edges.iter().map(|&(i, j, _)| (i, j)).collect(),
-            information: edges.iter().map(|&(_, _, information)| information).collect(),
+            agreement: edges.iter().map(|&(_, _, value)| value).collect(),
             parts: 1,
-        }
+        };
+        edges.sort_by_key(|&(i, j, _)| (i, j));
+        let graph = Edges {
+            n: start as usize,
+            heads: edges.iter().map(|edge| edge.0).collect(),
+            tails: edges.iter().map(|edge| edge.1).collect(),
+            lengths: vec![1.0; edges.len()],
+        };
+        let values: Vec<f64> = edges.iter().map(|edge| edge.2).collect();
+        (tree, Profiles::new(&graph, &values))
     }
 
-    fn found(tree: &Tree) -> usize {
-        let clefts = clefts(tree);
-        chosen(tree, &clefts, &ways(tree, &clefts)) + 1
+    fn found((tree, profiles): &(Tree, Profiles)) -> usize {
+        let (clefts, chance) = (clefts(tree, profiles), by_chance(tree.points(), 2.0));
+        chosen(&clefts, &ways(tree, &clefts, chance), chance) + 1
     }
 
     #[test]
     fn weak_bridges_part_clusters_and_strong_ones_do_not() {
-        assert_eq!(found(&chains(&[100, 100, 100], &[0.01, 0.01])), 3);
-        assert_eq!(found(&chains(&[100, 100, 100], &[0.01, 0.8])), 2);
-        assert_eq!(found(&chains(&[100, 100, 100], &[0.8, 0.85])), 1);
+        assert_eq!(found(&chains(&[300, 300, 300], &[0.01, 0.01])), 3);
+        assert_eq!(found(&chains(&[300, 300], &[0.01])), 2);
+        assert_eq!(found(&chains(&[300], &[])), 1);
     }
 
     #[test]
     fn a_contrast_is_what_it_says() {
-        let clefts = clefts(&chains(&[100, 50], &[0.1]));
+        let (tree, profiles) = chains(&[100, 50], &[0.1]);
+        let clefts = clefts(&tree, &profiles);
         assert_eq!(clefts.len(), 1);
-        assert!((clefts[0].contrast - 9.0f64.ln() * 50.0f64.ln()).abs() < 1e-12);
+        // One edge across, of 17 that count.
+        assert!((clefts[0].contrast - (0.9 / (0.1 / 17.0f64)).ln() * 50.0f64.ln()).abs() < 1e-12);
     }
 
     #[test]
     fn a_far_handful_is_noise_and_no_cluster() {
-        let tree = chains(&[100, 3, 100], &[0.001, 0.0005]);
-        let noise = loose(&tree);
-        assert_eq!((0..203).filter(|&i| noise[i]).collect::<Vec<_>>(), [100, 101, 102]);
-        assert_eq!(found(&tree), 2);
+        let all = chains(&[300, 3, 300], &[0.001, 0.0005]);
+        let noise = loose(&all.0);
+        assert_eq!((0..603).filter(|&i| noise[i]).collect::<Vec<_>>(), [300, 301, 302]);
+        assert_eq!(found(&all), 2);
     }
 
     #[test]
     fn entropies_of_ways_are_those_of_their_pieces() {
-        let tree = chains(&[60, 80, 100, 40], &[0.05, 0.02, 0.1]);
-        let clefts = clefts(&tree);
-        for way in ways(&tree, &clefts) {
+        let (tree, profiles) = chains(&[60, 80, 100, 40], &[0.05, 0.02, 0.1]);
+        let clefts = clefts(&tree, &profiles);
+        for way in ways(&tree, &clefts, 3.0) {
             let cut: Vec<usize> = clefts[..way.cuts].iter().map(|cleft| cleft.edge).collect();
             let piece = tree.pieces(&cut);
             let mut sizes = vec![0.0; way.cuts + 1];

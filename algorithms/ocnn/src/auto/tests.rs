@@ -39,6 +39,7 @@ fn shapes_are_found_without_a_knob() {
         (Shape::Chainlink, 0.99),
         (Shape::Atom, 0.99),
         (Shape::Wingnut, 0.99),
+        (Shape::Tetra, 0.97),
     ] {
         let mut all = Vec::new();
         for seed in 0..3 {

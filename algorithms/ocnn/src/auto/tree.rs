@@ -1,15 +1,21 @@
-//! The maximum spanning tree over the information of edges: it holds the clusters of every threshold at once.
+//! The maximum spanning tree over the agreement of edges: it holds the clusters of every threshold at once.
 
 use rayon::prelude::*;
 
 use super::graph::Edges;
 
-/// Disjoint sets with the number of points, and of tree edges and their information.
+/// No neuron.
+const NONE: u32 = u32::MAX;
+
+/// Disjoint sets with their members, the number of points, and of tree edges and their agreement.
 pub(crate) struct Sets {
     parents: Vec<u32>,
     points: Vec<u64>,
     edges: Vec<u32>,
-    information: Vec<f64>,
+    agreement: Vec<f64>,
+    /// Members as a list from the root on: who comes after each, and where that of a root ends.
+    next: Vec<u32>,
+    last: Vec<u32>,
 }
 
 impl Sets {
@@ -20,7 +26,9 @@ impl Sets {
             parents: (0..n as u32).collect(),
             points: counts.iter().map(|&count| u64::from(count)).collect(),
             edges: vec![0; n],
-            information: vec![0.0; n],
+            agreement: vec![0.0; n],
+            next: vec![NONE; n],
+            last: (0..n as u32).collect(),
         }
     }
 
@@ -44,21 +52,28 @@ impl Sets {
         self.points[root as usize]
     }
 
-    /// Mean information of the tree's edges within a set; 1 where there are none, between equal points that share all.
+    /// The members of a set, its root first.
+    pub(crate) fn members(&self, root: u32) -> impl Iterator<Item = u32> + '_ {
+        std::iter::successors(Some(root), |&member| Some(self.next[member as usize]).filter(|&next| next != NONE))
+    }
+
+    /// Mean agreement of the tree's edges within a set; 1 where there are none, between equal points.
     pub(crate) fn mean(&self, root: u32) -> f64 {
         match self.edges[root as usize] {
             0 => 1.0,
-            edges => self.information[root as usize] / f64::from(edges),
+            edges => self.agreement[root as usize] / f64::from(edges),
         }
     }
 
     /// Joins the set of root `b` to that of root `a` by an edge.
-    pub(crate) fn join(&mut self, a: u32, b: u32, information: f64) {
+    pub(crate) fn join(&mut self, a: u32, b: u32, agreement: f64) {
         let (a, b) = (a as usize, b as usize);
         self.parents[b] = a as u32;
         self.points[a] += self.points[b];
         self.edges[a] += self.edges[b] + 1;
-        self.information[a] += self.information[b] + information;
+        self.agreement[a] += self.agreement[b] + agreement;
+        self.next[self.last[a] as usize] = b as u32;
+        self.last[a] = self.last[b];
     }
 }
 
@@ -68,31 +83,30 @@ pub(crate) struct Tree {
     /// How many points each neuron stands for.
     pub(crate) counts: Vec<u32>,
     pub(crate) ends: Vec<(u32, u32)>,
-    /// Bits, from 0 to 1.
-    pub(crate) information: Vec<f64>,
+    /// From 0 to 1.
+    pub(crate) agreement: Vec<f64>,
     /// Parts of the graph that no edge joins.
     pub(crate) parts: usize,
 }
 
 impl Tree {
     /// Kruskal's: the strongest edge that joins two trees, again and again, the first in order among equals. What the
-    /// graph leaves apart is joined to the largest part at the end, without information, larger parts first.
-    pub(crate) fn new(edges: &Edges, information: &[f64], counts: &[u32]) -> Self {
-        // Not negative, so that bits are in order; 2⁻³² is less than counts can tell.
-        let key = |(e, &bits): (usize, &f64)| {
-            u64::from(u32::MAX - (bits * f64::from(u32::MAX)) as u32) << 32 | e as u64
-        };
-        let mut order: Vec<u64> = information.par_iter().enumerate().map(key).collect();
+    /// graph leaves apart is joined to the largest part at the end, without agreement, larger parts first.
+    pub(crate) fn new(edges: &Edges, agreement: &[f64], counts: &[u32]) -> Self {
+        // In steps of 2⁻³², which is less than counts can tell.
+        let key =
+            |(e, &value): (usize, &f64)| u64::from(u32::MAX - (value * f64::from(u32::MAX)) as u32) << 32 | e as u64;
+        let mut order: Vec<u64> = agreement.par_iter().enumerate().map(key).collect();
         order.par_sort_unstable();
         let n = counts.len();
         let mut sets = Sets::new(counts);
-        let mut tree = Self { counts: counts.to_vec(), ends: Vec::new(), information: Vec::new(), parts: 1 };
+        let mut tree = Self { counts: counts.to_vec(), ends: Vec::new(), agreement: Vec::new(), parts: 1 };
         for e in order.into_iter().map(|key| key as u32 as usize) {
             let (a, b) = sets.sides(edges.heads[e], edges.tails[e]);
             if a != b {
-                sets.join(a, b, information[e]);
+                sets.join(a, b, agreement[e]);
                 tree.ends.push((edges.heads[e], edges.tails[e]));
-                tree.information.push(information[e]);
+                tree.agreement.push(agreement[e]);
                 if tree.ends.len() + 1 == n {
                     return tree;
                 }
@@ -102,8 +116,13 @@ impl Tree {
         parts.sort_by_key(|&root| (std::cmp::Reverse(sets.points(root)), root));
         tree.parts = parts.len().max(1);
         tree.ends.extend(parts.iter().skip(1).map(|&part| (parts[0], part)));
-        tree.information.resize(tree.ends.len(), 0.0);
+        tree.agreement.resize(tree.ends.len(), 0.0);
         tree
+    }
+
+    /// How many points.
+    pub(crate) fn points(&self) -> usize {
+        self.counts.iter().map(|&count| count as usize).sum()
     }
 
     /// For each neuron the number of its piece, from 0 by first appearance, once the edges `cut` are gone.
@@ -129,7 +148,7 @@ impl Tree {
             .collect()
     }
 
-    /// SciPy's linkage matrix of all points, row-major [points − 1, 4]: who is joined, at which distance 1 − I, how many
+    /// SciPy's linkage matrix of all points, row-major [points − 1, 4]: who is joined, at which distance 1 − J, how many
     /// points that makes. The k-th join makes number points + k. `of_point[p]` is the neuron that stands for point p.
     pub(crate) fn linkage(&self, of_point: &[u32]) -> Vec<f64> {
         let points = of_point.len();
@@ -151,10 +170,10 @@ impl Tree {
             });
         }
         let mut height = 0.0f64;
-        for (&(i, j), information) in self.ends.iter().zip(&self.information) {
+        for (&(i, j), agreement) in self.ends.iter().zip(&self.agreement) {
             let (a, b) = sets.sides(i, j);
-            // Sorted to 2⁻³² of a bit only.
-            height = height.max(1.0 - information);
+            // Sorted to 2⁻³² only.
+            height = height.max(1.0 - agreement);
             if let (Some(first), Some(second)) = (names[a as usize], names[b as usize]) {
                 names[a as usize] = Some(join(first, second, height));
             }
@@ -204,9 +223,9 @@ mod tests {
             let (edges, information) = random(n, 4 * n, seed);
             let tree = Tree::new(&edges, &information, &vec![1; n]);
             assert_eq!(tree.ends.len(), n - 1);
-            assert!(tree.information.windows(2).all(|pair| pair[0] >= pair[1]));
+            assert!(tree.agreement.windows(2).all(|pair| pair[0] >= pair[1]));
             for above in [-0.01, 0.0, 0.3, 0.5, 0.95] {
-                let cut: Vec<usize> = (0..n - 1).filter(|&e| tree.information[e] <= above).collect();
+                let cut: Vec<usize> = (0..n - 1).filter(|&e| tree.agreement[e] <= above).collect();
                 let cut = if above < 0.0 { (n - tree.parts..n - 1).collect() } else { cut };
                 let (found, wanted) = (tree.pieces(&cut), flood(&edges, &information, above));
                 for i in 0..n {

@@ -67,7 +67,16 @@ impl<E: Real> Loop for Rows<'_, E> {
                     sum[r] = E::fma::<I>(weight, f[r], sum[r]);
                 }
             }
-            *out = sum;
+            // Rounding may lead out of [−1, 1], from where f leads to infinity.
+            *out = sum.map(|x| {
+                if x > E::ONE {
+                    E::ONE
+                } else if x < -E::ONE {
+                    -E::ONE
+                } else {
+                    x
+                }
+            });
         }
     }
 }

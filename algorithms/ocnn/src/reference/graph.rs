@@ -3,7 +3,7 @@
 use super::map;
 use crate::ops::{Metric, REPLICAS};
 
-/// One step x_i ← Σ_j w_ij·f(x_j) of [`REPLICAS`] states `x`, n × 8, on a graph in compressed rows. A neuron without
+/// One step x_i ← Σ_j w_ij·f(x_j), within [−1, 1], of [`REPLICAS`] states `x`, n × 8, on a graph in compressed rows. A neuron without
 /// neighbours keeps its own map.
 pub fn graph_step(starts: &[u32], neighbours: &[u32], weights: &[f64], x: &[f64]) -> Vec<f64> {
     let mut next = vec![0.0; x.len()];
@@ -17,6 +17,7 @@ pub fn graph_step(starts: &[u32], neighbours: &[u32], weights: &[f64], x: &[f64]
             for edge in row.clone() {
                 next[own] += weights[edge] * map(x[neighbours[edge] as usize * REPLICAS + r]);
             }
+            next[own] = next[own].clamp(-1.0, 1.0);
         }
     }
     next

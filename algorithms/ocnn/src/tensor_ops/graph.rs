@@ -54,6 +54,7 @@ pub(crate) fn graph_steps<B: Limited>(graph: &Graph<B>, state: FloatTensor<B>, s
             let owners = chosen::<B>(&owners[range], &device);
             state = state.select_assign(0, owners, terms, IndexingUpdateOp::Add);
         }
+        state = state.clamp(-1.0, 1.0);
         rows.push(state.clone().reshape([1, n, replicas]));
     }
     primitive(Tensor::cat(rows, 0))

@@ -45,6 +45,8 @@ fn graph_step<F: Float + CubeElement>(
             let neighbour = neighbours[edge as usize] as usize * shares + share;
             sum += Four::<F>::new(weights[edge as usize]) * follow::<F>(trajectory[now + neighbour]);
         }
+        // Rounding may lead out of [−1, 1], from where f leads to infinity.
+        sum = sum.max(Four::<F>::new(F::new(-1.0))).min(Four::<F>::new(F::new(1.0)));
         trajectory[now + row + place] = sum;
     }
 }

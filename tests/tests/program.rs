@@ -22,7 +22,9 @@ fn hepta_is_clustered_on_every_backend() {
     let program = program();
     program.run("generate hepta -o hepta.csv").succeed();
     for backend in program.backends(&BACKENDS) {
-        for mode in ["--threshold 0.85", "--threshold 0.8 --sync fragmentary --epsilon 0.35"] {
+        for mode in
+            ["", "--mode paper --threshold 0.85", "--mode paper --threshold 0.8 --sync fragmentary --epsilon 0.35"]
+        {
             let args = format!("ocnn hepta.csv --label label --backend {backend} {mode} --report r.json -o out.csv");
             let done = program.run(&args).succeed();
             assert_eq!(done.out, "");
@@ -39,7 +41,8 @@ fn hepta_is_clustered_on_every_backend() {
 fn all_devices_agree_where_chaos_does_not_decide() {
     let program = program();
     program.run("generate hepta --seed 5 -o hepta.csv").succeed();
-    let args = |backend: &str| format!("ocnn hepta.csv --label label --threshold 0.85 --backend {backend} -q");
+    let args =
+        |backend: &str| format!("ocnn hepta.csv --label label --mode paper --threshold 0.85 --backend {backend} -q");
     let wanted = program.run(&args("ndarray")).succeed().out;
     for backend in program.backends(&BACKENDS) {
         assert_eq!(program.run(&args(backend)).succeed().out, wanted, "{backend}");
@@ -62,7 +65,8 @@ fn lrn_and_cls_are_read() {
     }
     program.write("hepta.lrn", lrn);
     program.write("hepta.cls", cls);
-    let args = "ocnn hepta.lrn --labels hepta.cls --threshold 0.85 --backend ndarray --format json -o out.cls";
+    let args =
+        "ocnn hepta.lrn --labels hepta.cls --mode paper --threshold 0.85 --backend ndarray --format json -o out.cls";
     let report = program.run(args).succeed().json();
     assert_eq!(report["result"]["ari"], 1.0);
     assert_eq!((&report["input"]["rows"], &report["input"]["columns"]), (&212.into(), &3.into()));
@@ -75,10 +79,10 @@ fn standard_input_is_read() {
     let program = program();
     let points = program.run("generate hepta").succeed().out;
     for input in ["-", "/dev/stdin"] {
-        let args = format!("ocnn {input} --label label --threshold 0.85 --backend ndarray --format json");
+        let args = format!("ocnn {input} --label label --mode paper --threshold 0.85 --backend ndarray --format json");
         assert_eq!(program.pipe(points.as_bytes(), &args).succeed().json()["result"]["ari"], 1.0);
     }
-    let done = program.pipe(b"x,y\n1,2\n3,b\n", "ocnn - --threshold 0.5");
+    let done = program.pipe(b"x,y\n1,2\n3,b\n", "ocnn - --mode paper --threshold 0.5");
     done.refuse("<stdin>, line 3, column y: \"b\" is not a number");
 }
 
@@ -86,7 +90,7 @@ fn standard_input_is_read() {
 fn the_reported_configuration_runs_again() {
     let program = program();
     program.write("nine.csv", NINE);
-    let args = "ocnn nine.csv --threshold 0.62 --sync fragmentary --epsilon 0.2 --steps 50 --transient 3 --period 7 \
+    let args = "ocnn nine.csv --mode paper --threshold 0.62 --sync fragmentary --epsilon 0.2 --steps 50 --transient 3 --period 7 \
                 --scale nearest:4 --self-coupling --weights stored --linking breadth-first --sync-matrix s.csv \
                 --backend ndarray --format json -o out.csv";
     let report = program.run(args).succeed().json();
@@ -113,7 +117,7 @@ fn points_on_a_line_are_clustered_with_a_notice() {
     let text: String = rows.map(|x| format!("{x},{}\n", 2.0 * x + 1.0)).collect();
     program.write("line.csv", text);
     for backend in program.backends(&BACKENDS) {
-        let args = format!("ocnn line.csv --threshold 0.8 --backend {backend} --report r.json");
+        let args = format!("ocnn line.csv --mode paper --threshold 0.8 --backend {backend} --report r.json");
         let done = program.run(&args).succeed();
         assert!(done.err.contains("note: ") && done.err.contains("20 nearest neighbours"), "{}", done.err);
         let rows: Vec<&str> = done.out.lines().skip(1).collect();
@@ -132,8 +136,10 @@ fn equal_points_share_a_label() {
     program.write("twice.csv", (0..160).map(|at| row(at % 80)).collect::<String>());
     for backend in program.backends(&BACKENDS) {
         for mode in ["", "--sync-matrix s.csv"] {
-            let out =
-                program.run(&format!("ocnn twice.csv --threshold 0.7 --backend {backend} -q {mode}")).succeed().out;
+            let out = program
+                .run(&format!("ocnn twice.csv --mode paper --threshold 0.7 --backend {backend} -q {mode}"))
+                .succeed()
+                .out;
             let labels: Vec<&str> = out.lines().skip(1).collect();
             assert_eq!(labels[..80], labels[80..], "{backend} {mode}");
             assert!(!labels.contains(&"-1"), "equal points are no noise: {labels:?}");
@@ -149,7 +155,7 @@ fn the_number_of_threads_changes_no_bit() {
         for mode in ["--weights stored", "--weights on-the-fly", "--sync fragmentary --epsilon 0.2"] {
             let [one, two, four] = ["1", "2", "4"].map(|threads| {
                 let args = format!(
-                    "ocnn points.csv --threshold 0.7 --steps 60 --backend ndarray --precision {precision} \
+                    "ocnn points.csv --mode paper --threshold 0.7 --steps 60 --backend ndarray --precision {precision} \
                      --sync-matrix s.npy -o out.npy {mode}"
                 );
                 let args: Vec<&str> = args.split_whitespace().collect();
@@ -167,7 +173,10 @@ fn a_reader_who_has_read_enough_is_no_error() {
     let program = program();
     program.write("nine.csv", NINE);
     program.write("long.csv", (0..20_000).map(|i| format!("{}\n", i % 7)).collect::<String>());
-    for args in ["generate uniform --points 200000", "ocnn long.csv --threshold 0.5 --steps 10 --backend ndarray -q"] {
+    for args in [
+        "generate uniform --points 200000",
+        "ocnn long.csv --mode paper --threshold 0.5 --steps 10 --backend ndarray -q",
+    ] {
         let args: Vec<&str> = args.split_whitespace().collect();
         let mut child = program.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
@@ -182,7 +191,7 @@ fn a_reader_who_has_read_enough_is_no_error() {
 fn streams_are_kept_apart() {
     let program = program();
     program.write("line.csv", "0,0\n1,1\n2,2\n9,9\n");
-    let args = "ocnn line.csv --threshold 0.5 --backend ndarray";
+    let args = "ocnn line.csv --mode paper --threshold 0.5 --backend ndarray";
     let loud = program.run(args).succeed();
     assert!(loud.err.contains("note: ") && loud.err.contains("clusters"), "{}", loud.err);
     assert_eq!(loud.out.lines().next(), Some("cluster"));
@@ -276,7 +285,7 @@ fn every_synthetic_set_is_drawn_and_read() {
         let name = name.get_name();
         program.run(&format!("generate {name} --points 50 -o set.csv --plot set.svg")).succeed();
         let label = if *shape == Shape::Uniform { "" } else { "--label label" };
-        let args = format!("ocnn set.csv {label} --threshold 0.7 --steps 20 --backend ndarray -q");
+        let args = format!("ocnn set.csv {label} --mode paper --threshold 0.7 --steps 20 --backend ndarray -q");
         let out = program.run(&args).succeed().out;
         assert_eq!(out.lines().count(), 51, "{name}");
         assert!(program.read("set.svg").starts_with(b"<svg"));

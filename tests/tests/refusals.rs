@@ -64,7 +64,9 @@ fn bad_files_are_refused_with_their_place() {
         ("latin.csv", "latin.csv"),
         ("folder.csv", "cannot read folder.csv"),
     ] {
-        let args = format!("ocnn {input} --threshold 0.5 --backend ndarray -o out.csv --plot p.svg --report r.json");
+        let args = format!(
+            "ocnn {input} --mode paper --threshold 0.5 --backend ndarray -o out.csv --plot p.svg --report r.json"
+        );
         let done = program.run(&args).refuse(says);
         let usage = done.err.contains("Usage:");
         assert!(usage || done.err.contains("help: "), "{input}: no help in {}", done.err);
@@ -86,7 +88,7 @@ fn bad_arguments_are_refused() {
         ("--threshold nan", "threshold = NaN: "),
         ("--threshold inf", "threshold = inf: "),
         ("--threshold x", "invalid value 'x' for '--threshold <THETA>'"),
-        ("", "--threshold <THETA>"),
+        ("", "threshold = not given: "),
         ("--threshold .5 --steps 0", "steps = 0: "),
         ("--threshold .5 --steps -1", "-1"),
         ("--threshold .5 --steps 16777217", "steps = 16777217: "),
@@ -126,8 +128,52 @@ fn bad_arguments_are_refused() {
         ("--threshold .5 --nonsense", "unexpected argument '--nonsense'"),
     ] {
         let backend = if args.contains("--backend") { "" } else { "--backend ndarray" };
-        program.run(&format!("ocnn nine.csv {backend} {args}")).refuse(says);
+        program.run(&format!("ocnn nine.csv --mode paper {backend} {args}")).refuse(says);
         assert_eq!(program.files(), before, "{args}");
+    }
+}
+
+#[test]
+fn bad_arguments_of_automatic_clustering_are_refused() {
+    let program = program();
+    program.write("nine.csv", NINE);
+    program.write("zero.csv", "x,y\n1,2\n0,0\n3,4\n");
+    program.write("north.csv", "lat,lon\n91,0\n10,0\n10,1\n");
+    program.write("graph.csv", "i,j,d\n0,1,1\n1,1,2\n");
+    program.write("half.csv", "i,j,d\n0,1,1\n1.5,2,2\n");
+    program.write("skew.csv", "0,1,2\n1,0,3\n2,9,0\n");
+    program.write("negative.csv", "0,-1,2\n-1,0,3\n2,3,0\n");
+    let before = program.files();
+    for (input, args, says) in [
+        ("nine.csv", "--threshold 0", "threshold = 0: "),
+        ("nine.csv", "--threshold nan", "threshold = NaN: "),
+        ("nine.csv", "--clusters 0", "clusters = 0: "),
+        ("nine.csv", "--clusters 10", "clusters = 10: there are 9 points"),
+        ("nine.csv", "--clusters 2 --threshold 0.5", "cannot be used with"),
+        ("nine.csv", "--neighbours 9", "neighbours = 9: there are 9 different points"),
+        ("nine.csv", "--steps 30", "steps = 30: must be a multiple of 4"),
+        ("nine.csv", "--seeds 0", "seeds = 0: "),
+        ("nine.csv", "--sync phase", "--sync belongs to --mode paper"),
+        ("nine.csv", "--mode paper --threshold 0.5 --assign-all", "--assign-all belongs to --mode auto"),
+        ("nine.csv", "--metric chebyshev", "'chebyshev'"),
+        ("nine.csv", "--predict nine.csv", "--predict-output"),
+        ("nine.csv", "--predict zero.xyz --predict-output p.csv", "zero.xyz"),
+        ("nine.csv", "--predict graph.csv --predict-output p.csv", "3 columns; those that are clustered have 2"),
+        ("nine.csv", "--linkage l.xyz", "l.xyz: unknown extension"),
+        ("nine.csv", "--dendrogram d.gif", "d.gif"),
+        ("nine.csv", "--memory-limit 1KiB", "--memory-limit"),
+        ("zero.csv", "--metric cosine", "zero.csv line 2: a vector of zeros"),
+        ("north.csv", "--metric haversine", "no latitude and longitude"),
+        ("graph.csv", "--metric haversine", "haversine needs 2 columns, not 3"),
+        ("graph.csv", "--metric graph", "point 1 is linked with itself"),
+        ("half.csv", "--metric graph", "1.5 and 2 are no numbers of points"),
+        ("nine.csv", "--metric graph", "a graph has 3 columns"),
+        ("skew.csv", "--metric precomputed", "the other way round"),
+        ("negative.csv", "--metric precomputed", "the distance -1 is negative"),
+        ("nine.csv", "--metric precomputed", "are no matrix of distances"),
+    ] {
+        program.run(&format!("ocnn {input} --backend ndarray -o out.csv {args}")).refuse(says);
+        assert_eq!(program.files(), before, "{input} {args}");
     }
 }
 
@@ -199,7 +245,7 @@ fn devices_that_cannot_are_refused() {
     let program = program();
     program.write("nine.csv", NINE);
     let here = program.backends(&BACKENDS);
-    let run = |args: &str| program.run(&format!("ocnn nine.csv --threshold 0.5 -o out.csv {args}"));
+    let run = |args: &str| program.run(&format!("ocnn nine.csv --mode paper --threshold 0.5 -o out.csv {args}"));
     if here.contains(&"wgpu") {
         run("--backend wgpu --precision f64").refuse("wgpu does not compute 64-bit floats rightly");
     }
@@ -226,7 +272,8 @@ fn a_matrix_past_the_largest_buffer_is_refused() {
         let Some(largest) = listed.find_map(|it| it["largest_buffer"].as_u64()) else { continue };
         let points = (largest / 4).isqrt() + 1;
         program.run(&format!("generate uniform --points {points} -o points.csv")).succeed();
-        let args = format!("ocnn points.csv --threshold 0.5 --weights stored --backend {backend} -o out.csv");
+        let args =
+            format!("ocnn points.csv --mode paper --threshold 0.5 --weights stored --backend {backend} -o out.csv");
         program.run(&args).refuse("is the largest buffer it has");
         assert_eq!(program.files(), ["points.csv"]);
         // 8000 points have 256 MB of counts.
@@ -303,6 +350,7 @@ fn no_command_line_makes_the_program_panic() {
     for run in 0..200 {
         let mut args = vec!["ocnn", INPUTS[below(INPUTS.len())], "--backend"];
         args.push(if wgpu && run % 16 == 0 { "wgpu" } else { "ndarray" });
+        args.extend(["--mode", if below(6) == 0 { "auto" } else { "paper" }]);
         for (at, (name, values)) in PARTS.iter().enumerate() {
             // A threshold nearly always, for else there is no run.
             if below(8) < if at == 0 { 7 } else { 2 } {

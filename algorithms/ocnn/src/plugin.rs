@@ -69,7 +69,7 @@ impl<B: OcnnOps> Plugin<B> for OcnnPlugin {
         Conformance {
             good: args("{csv} --label label"),
             bad: vec![
-                ("threshold", args("--threshold 1")),
+                ("threshold", args("--threshold 2")),
                 ("threshold", args("--mode paper")),
                 ("clusters", args("--clusters 0")),
                 ("clusters", args("--clusters 1000")),

@@ -64,3 +64,19 @@ fn without_structure_there_is_one_cluster() {
     // One in ten is allowed: of 20, more than 5 would happen by chance in one of a hundred runs.
     assert!(wrong.iter().sum::<usize>() <= 5, "{wrong:?}");
 }
+
+#[test]
+fn tmp_null() {
+    let get = |name: &str| std::env::var(name).unwrap();
+    let (n, d, seeds): (usize, usize, u64) =
+        (get("N").parse().unwrap(), get("D").parse().unwrap(), get("S").parse().unwrap());
+    for normal in [false, true] {
+        let all: Vec<String> = (0..seeds)
+            .map(|seed| {
+                let f = found(&AutoConfig::new(), &structureless(n, d, normal, 9000 + seed), seed);
+                format!("{:.2}/{}", f.steps.first().map_or(0.0, |s| s.contrast), f.count())
+            })
+            .collect();
+        println!("N={n} D={d} normal={normal}: {}", all.join(" "));
+    }
+}

@@ -11,13 +11,14 @@ use firebox_backends::{
 };
 use firebox_core::{
     Algorithm, Context, Error, Result,
+    data::Points,
     plugin::{Bench, BenchRow},
     random::Random,
     tensor::{floats, primitive},
 };
 use serde_json::{Map, Value};
 
-use crate::{Matvec, Network, OcnnConfig, OcnnOps, paper};
+use crate::{AutoConfig, AutoInput, Matvec, Network, OcnnConfig, OcnnOps, paper};
 
 /// The bench of the OCNN.
 #[derive(Debug, Clone, Copy, Default)]
@@ -34,6 +35,8 @@ enum Part {
     Figure4,
     /// One step, stored and on the fly, and the synchronisation of a period
     Steps,
+    /// Automatic clustering, from points to clusters, in 2-D and in 16-D
+    Auto,
 }
 
 #[derive(Debug, Args)]
@@ -72,6 +75,7 @@ impl<B: OcnnOps> Bench<B> for OcnnBench {
                 Part::Table2 => bench.table_2(&wanted, &mut rows)?,
                 Part::Figure4 => bench.figure_4(&wanted, &mut rows)?,
                 Part::Steps => bench.steps(&args.points, &mut rows)?,
+                Part::Auto => bench.automatic(&args.points, &mut rows)?,
             }
         }
         rows.end(&args.points)
@@ -234,6 +238,28 @@ impl<B: OcnnOps> Measure<'_, B> {
             for case in [Pairs::Components, Pairs::Phase, Pairs::Fragmentary] {
                 rows.add(self.pairs(n, case))?;
             }
+        }
+        Ok(())
+    }
+
+    fn automatic(&self, sizes: &[usize], rows: &mut Rows<'_>) -> Result<()> {
+        let sizes = if sizes.is_empty() { &[1000, 10_000, 100_000][..] } else { sizes };
+        let auto = AutoConfig::new().init()?;
+        for (&n, d) in sizes.iter().flat_map(|n| [(n, 2), (n, 16)]) {
+            let mut random = Random::new(self.context.seed, 3);
+            let points = AutoInput::Points(Points::new((0..d * n).map(|_| random.unit()).collect(), d)?);
+            let mut found = None;
+            let ms = self.time(|| {
+                found = Some(auto.cluster(&points, self.context)?);
+                Ok(())
+            })?;
+            let mut row = self.row("automatic", "from points to clusters", vec![n, d], ms, None);
+            if let Some(found) = found {
+                row.details.insert("clusters".into(), found.count().into());
+                row.details.insert("peak_device_bytes".into(), found.peak_device_bytes.into());
+                row.details.insert("phases".into(), Value::Object(found.timings.phases));
+            }
+            rows.add(Ok(row))?;
         }
         Ok(())
     }

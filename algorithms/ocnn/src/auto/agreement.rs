@@ -29,11 +29,11 @@ impl Profiles {
             next[i as usize] += 1;
         };
         // Smaller neighbours first: edges come in order of their heads.
-        for e in 0..edges.len() {
-            put(edges.tails[e], edges.heads[e], values[e]);
+        for (e, &value) in values.iter().enumerate() {
+            put(edges.tails[e], edges.heads[e], value);
         }
-        for e in 0..edges.len() {
-            put(edges.heads[e], edges.tails[e], values[e]);
+        for (e, &value) in values.iter().enumerate() {
+            put(edges.heads[e], edges.tails[e], value);
         }
         rows
     }

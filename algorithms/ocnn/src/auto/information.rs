@@ -69,7 +69,7 @@ mod tests {
     fn it_is_the_definition() {
         let mut random = Random::new(8, 0);
         for samples in [1, 7, 64, 1000] {
-            let mut signs = vec![Vec::new(), Vec::new()];
+            let mut signs = [Vec::new(), Vec::new()];
             for _ in 0..samples {
                 let first = random.below(3) == 0;
                 signs[0].push(first);

@@ -44,7 +44,7 @@ pub(crate) fn smallest(points: usize) -> usize {
 pub(crate) fn by_chance(points: usize, dimension: f64) -> f64 {
     let n = (points as f64).ln();
     if points >= FEW {
-        return f64::max(4.7, 1.2 * n - 3.6);
+        return f64::max(5.4, 1.2 * n - 3.0);
     }
     let flat = f64::max(3.9, 1.9 * n - 5.0);
     if dimension > SOLID { f64::max(2.8, flat / 2.0) } else { flat }

@@ -119,9 +119,9 @@ impl<B: OcnnOps> Simulation<'_, B> {
             let state_now = Tensor::<B, 3>::from_primitive(TensorPrimitive::Float(state)).reshape([n, REPLICAS]);
             let trajectory = B::ocnn_graph_steps(&graph, state_now.into_primitive().tensor(), steps);
             let trajectory = Tensor::<B, 3>::from_primitive(TensorPrimitive::Float(trajectory));
-            state = trajectory.clone().slice([steps..steps + 1]).into_primitive().tensor();
+            state = trajectory.clone().slice([steps..steps + 1, 0..n, 0..REPLICAS]).into_primitive().tensor();
             if counts {
-                let outputs = trajectory.slice([1..steps + 1]).into_primitive().tensor();
+                let outputs = trajectory.slice([1..steps + 1, 0..n, 0..REPLICAS]).into_primitive().tensor();
                 words.push(Tensor::from_primitive(B::ocnn_signs(outputs)));
             }
             done += steps;

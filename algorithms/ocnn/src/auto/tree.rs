@@ -246,7 +246,7 @@ mod tests {
         let rows = Tree::new(&edges, &information, &counts).linkage(&of_point);
         assert_eq!(rows.len(), 4 * 32);
         let mut sizes = vec![1.0; 33];
-        let mut used = vec![false; 65];
+        let mut used = [false; 65];
         let mut last = 0.0;
         for row in rows.chunks(4) {
             let (a, b) = (row[0] as usize, row[1] as usize);

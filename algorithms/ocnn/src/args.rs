@@ -79,7 +79,7 @@ pub(crate) struct AutoArgs {
     pub(crate) metric: Metric,
     /// This number of clusters, instead of the one that the data ask for
     #[arg(long, value_name = "K", conflicts_with = "threshold")]
-    clusters: Option<usize>,
+    pub(crate) clusters: Option<usize>,
     /// No noise: every point belongs to the cluster that it hangs on
     #[arg(long)]
     assign_all: bool,

@@ -70,7 +70,6 @@ impl<B: OcnnOps> Plugin<B> for OcnnPlugin {
             good: args("{csv} --label label"),
             bad: vec![
                 ("threshold", args("--threshold 2")),
-                ("threshold", args("--mode paper")),
                 ("clusters", args("--clusters 0")),
                 ("clusters", args("--clusters 1000")),
                 ("neighbours", args("--neighbours 0")),
@@ -78,13 +77,6 @@ impl<B: OcnnOps> Plugin<B> for OcnnPlugin {
                 ("steps", args("--steps 6")),
                 ("transient", args("--transient 4294967296")),
                 ("seeds", args("--seeds 0")),
-                ("threshold", args("--mode paper --threshold 1")),
-                ("epsilon", args("--mode paper --threshold 0.8 --sync fragmentary")),
-                ("steps", args("--mode paper --threshold 0.8 --steps 0")),
-                ("transient", args("--mode paper --threshold 0.8 --transient 4294967296")),
-                ("period", args("--mode paper --threshold 0.8 --period 0")),
-                ("scale", args("--mode paper --threshold 0.8 --scale 0")),
-                ("matvec", args("--mode paper --threshold 0.8 --matvec x-threads")),
             ],
         }
     }

@@ -62,6 +62,9 @@ pub(crate) fn automatic<B: OcnnOps>(args: &OcnnArgs, context: &Context<B>) -> Re
     // Distances and graphs have no places to be drawn at.
     let drawn = matches!(input, AutoInput::Points(_)).then(|| points.with_labels(found.labels)).transpose()?;
     let mut config = settings("auto", auto.config());
+    // As options have them, beside the configuration's own.
+    config["clusters"] = json!(args.auto.clusters);
+    config["threshold"] = json!(args.threshold);
     if matches!(args.auto.metric, Metric::Precomputed | Metric::Graph) {
         config["distance"] = "precomputed".into();
     }

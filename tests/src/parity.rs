@@ -2,7 +2,7 @@
 //!
 //! Inputs are fresh in every run: the seed is printed, and `FIREBOX_SEED` brings a run back. A backend that finds no
 //! device is skipped, loudly; `FIREBOX_REQUIRE=ndarray,wgpu` turns that into a failure. A new operation is one entry
-//! in its algorithm's `cases`, a new algorithm one entry in [`algorithms`].
+//! in its algorithm's `cases`, a new algorithm one entry in `algorithms!`.
 //!
 //! In the library, not in the test itself, so that it compiles beside the program: a test waits for the program's
 //! machine code, a library does not.

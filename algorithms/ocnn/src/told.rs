@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Joins of a dendrogram that are drawn: the last, which are the largest.
-const JOINS: usize = 400;
+const JOINS: usize = 60;
 
 /// A configuration and its mode, for the report.
 pub(crate) fn settings(mode: &str, config: &impl Serialize) -> Value {

@@ -21,6 +21,8 @@ use crate::{
 const CALL: f64 = 0.2;
 /// Numbers of the outputs of a call: 64 MiB of f32.
 const OUTPUTS: usize = 1 << 24;
+/// Memory from which on a person is told of it before it is taken.
+const TOLD: u64 = 256 << 20;
 /// Steps whose signs fill a word.
 const WORD: usize = 32 / REPLICAS;
 
@@ -48,7 +50,11 @@ pub(crate) fn admit<B: OcnnOps>(
         Buffer::new("signs of all steps", 2 * n * (config.steps / WORD) as u128, 4),
         Buffer::new("edges, ones", 3 * edges, 4),
     ];
-    limits::admit(context, &plan, "use fewer --neighbours, fewer --steps, or a device with more memory")
+    let bytes = limits::admit(context, &plan, "use fewer --neighbours, fewer --steps, or a device with more memory")?;
+    if bytes >= TOLD {
+        context.observer.notice(&format!("takes {:.1} GB of the device's memory", bytes as f64 / 1e9));
+    }
+    Ok(bytes)
 }
 
 /// 8 networks on a graph.

@@ -13,6 +13,7 @@ mod ndarray;
 pub mod neighbours;
 mod neurons;
 pub mod ops;
+mod pace;
 mod paper;
 mod plan;
 pub mod plugin;

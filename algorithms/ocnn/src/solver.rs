@@ -17,13 +17,11 @@ use crate::{
     components::labels,
     neurons::{Neurons, columns, nothing},
     ops::Network,
+    pace,
     plan::Plan,
     record::{Record, SyncMatrix, standing},
     scale::{self, Scale},
 };
-
-/// Seconds a call of the device should take: between calls progress is told, and a wish to stop is heard.
-const CALL: f64 = 0.2;
 
 /// Steps from which on an output that does not change is at rest: whoever is but near the fixed point, by one unit in
 /// the last place of an f32, has left it by then.
@@ -187,9 +185,7 @@ impl Ocnn {
                 done += steps;
                 B::finish(&context.device, "simulation")?;
                 checkpoint(&*context.observer, "simulating", done as u64, total as u64)?;
-                // No faster than fourfold: the first call compiles kernels, and clocks are coarse.
-                let affordable = steps as f64 * CALL / start.elapsed().as_secs_f64().max(1e-9);
-                pace = (affordable as usize).clamp(1, 4 * pace).min(plan.period);
+                pace = pace::next(pace, steps, start).min(plan.period);
             }
             let trajectory = match parts.len() {
                 0 => continue,

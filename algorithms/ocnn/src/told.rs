@@ -2,7 +2,7 @@
 
 use firebox_core::{
     Context, Error, Outcome, Result,
-    data::{Points, ReadOptions, Table, read},
+    data::{Points, Table},
     plot::{Lines, Picture, Series},
 };
 use serde::Serialize;
@@ -85,12 +85,7 @@ pub(crate) fn automatic<B: OcnnOps>(args: &OcnnArgs, context: &Context<B>) -> Re
 
 /// The points to be predicted; the labels' column, if they have it, is left out.
 fn new_points(args: &OcnnArgs, path: &std::path::Path, points: &Points) -> Result<Points> {
-    let label = args.input.label.clone();
-    let with = label.map(|label| read(path, &ReadOptions { label: Some(label), ..ReadOptions::default() }));
-    let new = match with {
-        Some(Ok(new)) => new,
-        _ => read(path, &ReadOptions::default())?,
-    };
+    let new = args.input.read_more(path)?;
     let what = if matches!(args.auto.metric, Metric::Precomputed | Metric::Graph) {
         "distances cannot take new points".into()
     } else if new.columns != points.columns {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use burn::tensor::{Tensor, backend::Backend};
 use firebox_core::{
     Error, Result,
-    data::{Points, collapse_duplicates},
+    data::{Points, collapse_duplicates, directions},
     error::Place,
     random::Random,
     tensor::read_floats,
@@ -85,7 +85,7 @@ pub(crate) struct Frame {
 impl Frame {
     /// Row-major features in this frame. Fails on a vector of zeros if the metric is cosine.
     pub(crate) fn apply(&self, values: &[f64], row: impl Fn(usize) -> usize) -> Result<Vec<f64>> {
-        let mut values = directions(values, self.mean.len(), self.metric, row)?;
+        let mut values = directed(values, self.mean.len(), self.metric, row)?;
         values.par_chunks_mut(self.mean.len()).for_each(|x| {
             x.iter_mut().zip(&self.mean).for_each(|(x, mean)| *x = (*x / self.largest - mean) * self.factor);
         });
@@ -94,21 +94,10 @@ impl Frame {
 }
 
 /// Vectors of length 1 if the metric is cosine, else the same; `row` is a vector's row in the input.
-fn directions(values: &[f64], d: usize, metric: Metric, row: impl Fn(usize) -> usize) -> Result<Vec<f64>> {
+fn directed(values: &[f64], d: usize, metric: Metric, row: impl Fn(usize) -> usize) -> Result<Vec<f64>> {
     let mut values = values.to_vec();
-    if metric != Metric::Cosine {
-        return Ok(values);
-    }
-    for (i, x) in values.chunks_mut(d).enumerate() {
-        let largest = x.iter().fold(0.0f64, |most, x| most.max(x.abs()));
-        if largest == 0.0 {
-            let what = "a vector of zeros has no direction, which the metric cosine needs";
-            let place = Place::default().line(row(i) + 1);
-            return Err(Error::input_at(place, what, "leave the row out, or use another --metric"));
-        }
-        x.iter_mut().for_each(|x| *x /= largest);
-        let length = x.iter().map(|x| x * x).sum::<f64>().sqrt();
-        x.iter_mut().for_each(|x| *x /= length);
+    if metric == Metric::Cosine {
+        directions(&mut values, d, row)?;
     }
     Ok(values)
 }
@@ -178,7 +167,7 @@ impl Prepared {
             zero_pairs: 0,
         };
         let first = ready.first_rows();
-        let mut values = directions(&distinct.values, d, metric, |i| first[i])?;
+        let mut values = directed(&distinct.values, d, metric, |i| first[i])?;
         let largest = values.iter().fold(f64::MIN_POSITIVE, |most, x| most.max(x.abs()));
         let all = ready.index.len() as f64;
         let mut mean = vec![0.0; d];

@@ -198,16 +198,6 @@ impl SammonArgs {
         }
         Ok((input, points))
     }
-
-    /// The points to be placed; the labels' column, if they have it, is left out.
-    fn new_points(&self, path: &Path) -> Result<Points> {
-        let label = self.input.label.clone();
-        let with = label.map(|label| read(path, &ReadOptions { label: Some(label), ..ReadOptions::default() }));
-        match with {
-            Some(Ok(points)) => Ok(points),
-            _ => read(path, &ReadOptions::default()),
-        }
-    }
 }
 
 fn parse(args: &ArgMatches) -> Result<SammonArgs> {
@@ -241,7 +231,7 @@ impl<B: SammonOps> Plugin<B> for SammonPlugin {
         let args = parse(args)?;
         let sammon = args.config().init()?.with_checkpoints(args.checkpoints()?);
         let (input, points) = args.read()?;
-        let new = args.transform.as_ref().map(|path| args.new_points(path).map(|new| (path, new))).transpose()?;
+        let new = args.transform.as_ref().map(|path| args.input.read_more(path).map(|new| (path, new))).transpose()?;
         if let Some((path, new)) = &new {
             let fits = args.metric != Kind::Precomputed && new.columns == points.columns;
             let what =

@@ -1,6 +1,6 @@
 //! The arguments of every command that reads points.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::Result;
 use crate::data::{Points, ReadOptions, read};
@@ -28,6 +28,16 @@ impl InputArgs {
     /// The same, but with `missing` a number may be NaN.
     pub fn read_with(&self, missing: bool) -> Result<Points> {
         read(&self.input, &ReadOptions { label: self.label.clone(), labels: self.labels.clone(), missing })
+    }
+
+    /// Reads more points; the column that holds the classes is no coordinate of theirs either, if they have it.
+    pub fn read_more(&self, path: &Path) -> Result<Points> {
+        let label = self.label.clone();
+        let with = label.map(|label| read(path, &ReadOptions { label: Some(label), ..ReadOptions::default() }));
+        match with {
+            Some(Ok(points)) => Ok(points),
+            _ => read(path, &ReadOptions::default()),
+        }
     }
 }
 

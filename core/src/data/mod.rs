@@ -25,6 +25,6 @@ pub use blocks::read_blocks;
 pub use distances::Distances;
 pub use format::Format;
 pub use generate::{Shape, generate};
-pub use points::{Distinct, Points, collapse_duplicates};
+pub use points::{Distinct, Points, collapse_duplicates, directions};
 pub use read::{ReadOptions, read};
 pub use table::{Cell, Cells, Column, Table};

@@ -89,6 +89,24 @@ pub(crate) fn default_names(columns: usize) -> Vec<String> {
     (1..=columns).map(|column| format!("C{column}")).collect()
 }
 
+/// Scales each row of `d` columns, finite, to length 1; `row` is a row's number from 0 in the input.
+///
+/// Fails on a row of zeros, which has no direction.
+pub fn directions(values: &mut [f64], d: usize, row: impl Fn(usize) -> usize) -> Result<()> {
+    for (i, x) in values.chunks_mut(d.max(1)).enumerate() {
+        let largest = x.iter().fold(0.0f64, |most, x| most.max(x.abs()));
+        if largest == 0.0 {
+            let what = "a vector of zeros has no direction, which the metric cosine needs";
+            let place = crate::error::Place::default().line(row(i) + 1);
+            return Err(Error::input_at(place, what, "leave the row out, or use another --metric"));
+        }
+        x.iter_mut().for_each(|x| *x /= largest);
+        let length = x.iter().map(|x| x * x).sum::<f64>().sqrt();
+        x.iter_mut().for_each(|x| *x /= length);
+    }
+    Ok(())
+}
+
 /// The distinct rows of a table; see [`collapse_duplicates`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Distinct {

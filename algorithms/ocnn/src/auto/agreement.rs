@@ -2,46 +2,19 @@
 
 use rayon::prelude::*;
 
-use super::graph::Edges;
+use super::graph::{Adjacency, Edges};
 
-/// Both directions of each edge: those of neuron i are `starts[i]..starts[i + 1]`, by neighbour in ascending order.
-pub(crate) struct Profiles {
-    starts: Vec<usize>,
-    neighbours: Vec<u32>,
-    values: Vec<f64>,
+/// Rows of the symmetric matrix that has `values` at the edges and nothing elsewhere.
+#[derive(Clone, Copy)]
+pub(crate) struct Profiles<'a> {
+    pub(crate) adjacency: &'a Adjacency,
+    pub(crate) values: &'a [f64],
 }
 
-impl Profiles {
-    /// Rows of the symmetric matrix that has `values` at the edges and nothing elsewhere.
-    pub(crate) fn new(edges: &Edges, values: &[f64]) -> Self {
-        let mut starts = vec![0; edges.n + 1];
-        for &i in edges.heads.iter().chain(&edges.tails) {
-            starts[i as usize + 1] += 1;
-        }
-        for i in 0..edges.n {
-            starts[i + 1] += starts[i];
-        }
-        let mut next = starts.clone();
-        let mut rows = Self { starts, neighbours: vec![0; 2 * edges.len()], values: vec![0.0; 2 * edges.len()] };
-        let mut put = |i: u32, j: u32, value: f64| {
-            let at = next[i as usize];
-            (rows.neighbours[at], rows.values[at]) = (j, value);
-            next[i as usize] += 1;
-        };
-        // Smaller neighbours first: edges come in order of their heads.
-        for (e, &value) in values.iter().enumerate() {
-            put(edges.tails[e], edges.heads[e], value);
-        }
-        for (e, &value) in values.iter().enumerate() {
-            put(edges.heads[e], edges.tails[e], value);
-        }
-        rows
-    }
-
-    /// The neighbours of neuron i and their values.
+impl Profiles<'_> {
+    /// The neighbours of neuron i in ascending order, and their values.
     pub(crate) fn row(&self, i: u32) -> impl Iterator<Item = (u32, f64)> + '_ {
-        let row = self.starts[i as usize]..self.starts[i as usize + 1];
-        self.neighbours[row.clone()].iter().copied().zip(self.values[row].iter().copied())
+        self.adjacency.row(i).map(|(j, e)| (j, self.values[e]))
     }
 
     /// Row i times row j, where each neuron has 1 with itself.
@@ -64,8 +37,8 @@ impl Profiles {
 
 /// For each edge the cosine between its ends' rows of `information`, in which each has 1 with itself: from 0 to 1. Two
 /// neurons that hang together by chance do not share the same others.
-pub(crate) fn agreement(edges: &Edges, information: &[f64]) -> Vec<f64> {
-    let profiles = Profiles::new(edges, information);
+pub(crate) fn agreement(edges: &Edges, adjacency: &Adjacency, information: &[f64]) -> Vec<f64> {
+    let profiles = Profiles { adjacency, values: information };
     let norm = |i: u32| (1.0 + profiles.row(i).map(|(_, value)| value * value).sum::<f64>()).sqrt();
     let norms: Vec<f64> = (0..edges.n as u32).into_par_iter().map(norm).collect();
     let ends = edges.heads.par_iter().zip(&edges.tails);
@@ -99,7 +72,7 @@ mod tests {
                 }
             }
             let dot = |i: usize, j: usize| (0..n).map(|k| full[i * n + k] * full[j * n + k]).sum::<f64>();
-            for (e, found) in agreement(&edges, &information).into_iter().enumerate() {
+            for (e, found) in agreement(&edges, &Adjacency::new(&edges), &information).into_iter().enumerate() {
                 let (i, j) = (edges.heads[e] as usize, edges.tails[e] as usize);
                 assert!((found - dot(i, j) / (dot(i, i) * dot(j, j)).sqrt()).abs() < 1e-12);
             }

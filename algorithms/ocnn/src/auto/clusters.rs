@@ -76,9 +76,9 @@ pub struct Clustering {
 
 impl Clustering {
     pub(super) fn new(grown: &Grown, config: &AutoConfig, of_point: &[u32]) -> Self {
-        let tree = &grown.tree;
-        let clefts = clefts(tree, &Profiles::new(&grown.edges, &grown.agreement));
-        let chance = select::by_chance(tree.points(), grown.dimension);
+        let Grown { field, graphs, information, agreement, tree } = grown;
+        let clefts = clefts(tree, Profiles { adjacency: &field.adjacency, values: agreement });
+        let chance = select::by_chance(tree.points(), field.dimension);
         let ways = ways(tree, &clefts, chance);
         let strongest = |cuts: usize| clefts.iter().take(cuts).map(|cleft| cleft.edge).collect::<Vec<_>>();
         let cut = match config.cut {
@@ -95,7 +95,7 @@ impl Clustering {
             Cut::Threshold(theta) => (0..tree.ends.len()).filter(|&edge| tree.agreement[edge] <= theta).collect(),
         };
         let piece = tree.pieces(&cut);
-        let memberships = memberships(&grown.edges, &grown.information, &piece);
+        let memberships = memberships(&field.candidates, information, &piece);
         let outliers = outliers(&memberships, &piece);
         let noise = match config.cut {
             _ if config.assign_all => vec![false; piece.len()],
@@ -134,8 +134,8 @@ impl Clustering {
             steps: ways.iter().map(step).collect(),
             chance,
             linkage: Vec::new(),
-            graphs: grown.graphs,
-            scales: grown.scales,
+            graphs: graphs.neighbours,
+            scales: graphs.scales,
             parts: tree.parts,
             agreements: Vec::new(),
             trials: Vec::new(),

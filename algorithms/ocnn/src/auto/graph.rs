@@ -60,36 +60,68 @@ pub(crate) struct Edges {
 impl Edges {
     /// There is one between i and j if either is among the other's k nearest.
     pub(crate) fn new(near: &Near, k: usize) -> Self {
-        let n = near.len();
-        let rows: Vec<Vec<(u32, u32, f64)>> = (0..n)
-            .into_par_iter()
-            .map(|i| {
-                let mut edges = Vec::new();
-                for e in near.first(i, k) {
-                    let (own, other) = (i as u32, near.indices[e]);
-                    // One that both ends have is its smaller end's.
-                    if own < other || !near.indices[near.first(other as usize, k)].contains(&own) {
-                        edges.push((own.min(other), own.max(other), near.distances[e]));
-                    }
-                }
-                edges
-            })
-            .collect();
-        let mut edges: Vec<(u32, u32, f64)> = rows.into_iter().flatten().collect();
+        // One that both ends have is its smaller end's.
+        let owned = |i: u32, j: u32| i < j || !near.indices[near.first(j as usize, k)].contains(&i);
+        let of = |i: usize| {
+            let edges = near.first(i, k).map(|e| (near.indices[e], near.distances[e]));
+            let owned = edges.filter(move |&(j, _)| owned(i as u32, j));
+            owned.map(move |(j, length)| (j.min(i as u32), j.max(i as u32), length))
+        };
+        let mut edges: Vec<(u32, u32, f64)> = (0..near.len()).into_par_iter().flat_map_iter(of).collect();
         edges.par_sort_unstable_by_key(|&(i, j, _)| (i, j));
-        let mut all = Self { n, heads: Vec::new(), tails: Vec::new(), lengths: Vec::new() };
-        for (i, j, length) in edges {
-            all.heads.push(i);
-            all.tails.push(j);
-            all.lengths.push(length);
+        Self {
+            n: near.len(),
+            heads: edges.par_iter().map(|edge| edge.0).collect(),
+            tails: edges.par_iter().map(|edge| edge.1).collect(),
+            lengths: edges.par_iter().map(|edge| edge.2).collect(),
         }
-        all
     }
 
     pub(crate) fn len(&self) -> usize {
         self.heads.len()
     }
 }
+
+/// Both directions of each edge: those of neuron i are `starts[i]..starts[i + 1]`, by neighbour in ascending order.
+#[derive(Debug, Clone)]
+pub(crate) struct Adjacency {
+    starts: Vec<usize>,
+    neighbours: Vec<u32>,
+    /// Which edge leads to each.
+    edges: Vec<u32>,
+}
+
+impl Adjacency {
+    pub(crate) fn new(edges: &Edges) -> Self {
+        let mut starts = vec![0; edges.n + 1];
+        for &i in edges.heads.iter().chain(&edges.tails) {
+            starts[i as usize + 1] += 1;
+        }
+        for i in 0..edges.n {
+            starts[i + 1] += starts[i];
+        }
+        let mut next = starts.clone();
+        let mut all = Self { starts, neighbours: vec![0; 2 * edges.len()], edges: vec![0; 2 * edges.len()] };
+        // Smaller neighbours first: edges come in order of their heads.
+        for (from, to) in [(&edges.tails, &edges.heads), (&edges.heads, &edges.tails)] {
+            for (e, (&i, &j)) in from.iter().zip(to).enumerate() {
+                let at = next[i as usize];
+                (all.neighbours[at], all.edges[at]) = (j, e as u32);
+                next[i as usize] += 1;
+            }
+        }
+        all
+    }
+
+    /// The neighbours of neuron i, and which edges lead to them.
+    pub(crate) fn row(&self, i: u32) -> impl Iterator<Item = (u32, usize)> + '_ {
+        let row = self.starts[i as usize]..self.starts[i as usize + 1];
+        self.neighbours[row.clone()].iter().copied().zip(self.edges[row].iter().map(|&e| e as usize))
+    }
+}
+
+/// Neurons of a task.
+const PART: usize = 4096;
 
 /// A weighted graph in compressed rows: the neighbours of neuron i are `neighbours[starts[i]..starts[i + 1]]`.
 #[derive(Debug, Clone)]
@@ -104,44 +136,51 @@ impl Rows {
     /// that neuron i stands for; neighbours in ascending order; each row divided by its sum. A row whose sum is below
     /// the smallest normal f32, which is 0 on some devices, has no entries.
     pub(crate) fn new(edges: &Edges, counts: &[u32], a: f64) -> Self {
-        let n = edges.n;
-        let own = |i: usize| usize::from(counts[i] > 1);
-        let mut places = vec![0usize; n + 1];
-        for &i in edges.heads.iter().chain(&edges.tails) {
-            places[i as usize + 1] += 1;
-        }
-        for i in 0..n {
-            places[i + 1] += places[i] + own(i);
-        }
-        let mut next = places.clone();
-        let (mut neighbours, mut weights) = (vec![0; places[n]], vec![0.0; places[n]]);
-        let mut put = |i: u32, j: u32, weight: f64| {
-            let at = next[i as usize];
-            (neighbours[at], weights[at]) = (j, weight);
-            next[i as usize] += 1;
-        };
-        let weight = |e: usize| (-0.5 * (edges.lengths[e] / a).powi(2)).exp();
-        // Smaller neighbours, the neuron itself, larger neighbours: edges come in order of their heads.
-        for e in 0..edges.len() {
-            put(edges.tails[e], edges.heads[e], weight(e) * f64::from(counts[edges.heads[e] as usize]));
-        }
-        for (i, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 1) {
-            put(i as u32, i as u32, f64::from(count - 1));
-        }
-        for e in 0..edges.len() {
-            put(edges.heads[e], edges.tails[e], weight(e) * f64::from(counts[edges.tails[e] as usize]));
-        }
-        let mut rows = Self { starts: vec![0], neighbours: Vec::new(), weights: Vec::new() };
-        for row in places.windows(2) {
-            let row = row[0]..row[1];
-            let sum: f64 = weights[row.clone()].iter().sum();
-            if sum >= f64::from(f32::MIN_POSITIVE) {
-                rows.neighbours.extend(&neighbours[row.clone()]);
-                rows.weights.extend(weights[row].iter().map(|weight| weight / sum));
+        let adjacency = Adjacency::new(edges);
+        let part = |first: usize| {
+            let mut rows = Self { starts: Vec::new(), neighbours: Vec::new(), weights: Vec::new() };
+            for i in first..edges.n.min(first + PART) {
+                rows.push(i as u32, adjacency.row(i as u32), &edges.lengths, counts, a);
             }
-            rows.starts.push(rows.neighbours.len() as u32);
+            rows
+        };
+        let parts: Vec<Self> = (0..edges.n.div_ceil(PART)).into_par_iter().map(|p| part(p * PART)).collect();
+        let mut all = Self { starts: vec![0], neighbours: Vec::new(), weights: Vec::new() };
+        for part in parts {
+            let before = all.neighbours.len() as u32;
+            all.starts.extend(part.starts.iter().map(|end| before + end));
+            all.neighbours.extend(part.neighbours);
+            all.weights.extend(part.weights);
         }
-        rows
+        all
+    }
+
+    /// Adds the row of neuron i, and where it ends.
+    fn push(&mut self, i: u32, others: impl Iterator<Item = (u32, usize)>, lengths: &[f64], counts: &[u32], a: f64) {
+        let first = self.neighbours.len();
+        let mut own = (counts[i as usize] > 1).then(|| f64::from(counts[i as usize] - 1));
+        for (j, e) in others {
+            if j > i
+                && let Some(weight) = own.take()
+            {
+                self.neighbours.push(i);
+                self.weights.push(weight);
+            }
+            self.neighbours.push(j);
+            self.weights.push(f64::from(counts[j as usize]) * (-0.5 * (lengths[e] / a).powi(2)).exp());
+        }
+        if let Some(weight) = own {
+            self.neighbours.push(i);
+            self.weights.push(weight);
+        }
+        let sum: f64 = self.weights[first..].iter().sum();
+        if sum >= f64::from(f32::MIN_POSITIVE) {
+            self.weights[first..].iter_mut().for_each(|weight| *weight /= sum);
+        } else {
+            self.neighbours.truncate(first);
+            self.weights.truncate(first);
+        }
+        self.starts.push(self.neighbours.len() as u32);
     }
 }
 

@@ -1,11 +1,11 @@
 //! What is clustered, and the neighbours of each point in it.
 
-use std::time::Instant;
+use std::{borrow::Cow, time::Instant};
 
 use burn::tensor::{Int, Tensor};
 use firebox_core::{
     Context, Error, Result,
-    data::{Distances, Points, collapse_duplicates},
+    data::{Distances, Points, directions},
     error::Place,
     observe::checkpoint,
     tensor::{primitive, read_ints},
@@ -16,13 +16,13 @@ use super::{config::Distance, graph::Near};
 use crate::{
     OcnnOps,
     neighbours::{self, Neighbours, TREE_DIMENSIONS},
+    neurons::Neurons,
     ops::{MAX_NEAREST, Metric},
+    pace,
 };
 
 /// The mean radius of the earth in kilometres (IUGG).
 const EARTH: f64 = 6371.0088;
-/// Seconds a call of the device should take.
-const CALL: f64 = 0.2;
 
 /// Points by their coordinates, by their distances, or by a graph.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,19 +60,14 @@ impl Links {
     /// Fails if there are no three columns, on a number of a point that is not whole, a point linked with itself, and a
     /// distance that is negative.
     pub fn new(values: &[f64], columns: usize) -> Result<Self> {
+        let help = "write a row i,j,distance for each edge, points by number from 0";
         if columns != 3 {
             let what = format!("a graph has 3 columns, two points and their distance, not {columns}");
-            return Err(Error::input(what, "write a row i,j,distance for each edge, points by number from 0"));
+            return Err(Error::input(what, help));
         }
         let mut links = Self { n: 0, pairs: Vec::with_capacity(values.len() / 3) };
         for (row, edge) in values.chunks_exact(3).enumerate() {
-            let wrong = |what: String| {
-                Err(Error::input_at(
-                    Place::default().line(row + 1),
-                    what,
-                    "write a row i,j,distance for each edge, points by number from 0",
-                ))
-            };
+            let wrong = |what: String| Err(Error::input_at(Place::default().line(row + 1), what, help));
             let whole = |x: f64| x >= 0.0 && x.fract() == 0.0 && x < f64::from(u32::MAX);
             match *edge {
                 [i, j, _] if !whole(i) || !whole(j) => return wrong(format!("{i} and {j} are no numbers of points")),
@@ -92,13 +87,19 @@ impl Links {
 /// Distinct points, and what it takes to find neighbours among them.
 #[derive(Debug, Clone)]
 pub(crate) struct Prepared {
-    /// Where points are near as their distance says; none for precomputed distances.
-    pub(crate) space: Option<Space>,
-    near: Option<Near>,
+    source: Source,
     /// How many points each neuron stands for.
     pub(crate) counts: Vec<u32>,
     /// Which neuron each point is.
     pub(crate) of_point: Vec<u32>,
+}
+
+/// Where neighbours come from.
+#[derive(Debug, Clone)]
+enum Source {
+    Space(Space),
+    /// All that are known.
+    Given(Near),
 }
 
 /// Points where k-d trees and kernels find neighbours: by Euclid's or Manhattan's distance.
@@ -136,15 +137,7 @@ impl Space {
                 Ok(Self { distance, values, unit, d: columns })
             }
             Distance::Cosine => {
-                for (i, x) in values.chunks_mut(columns).enumerate() {
-                    let largest = x.iter().fold(0.0f64, |most, x| most.max(x.abs()));
-                    if largest == 0.0 {
-                        let what = "a vector of zeros has no direction, which the metric cosine needs";
-                        return Err(Error::input_at(at(i), what, "leave the row out, or use another --metric"));
-                    }
-                    let length = x.iter().map(|x| (x / largest).powi(2)).sum::<f64>().sqrt();
-                    x.iter_mut().for_each(|x| *x = *x / largest / length);
-                }
+                directions(&mut values, columns, row)?;
                 Ok(Self { distance, values, unit: 1.0, d: columns })
             }
             Distance::Haversine => {
@@ -252,8 +245,7 @@ impl Space {
             indices.extend(found.into_iter().map(|j| j as u32));
             first += rows;
             checkpoint(&*context.observer, "neighbours", first as u64, count as u64)?;
-            let affordable = rows as f64 * CALL / start.elapsed().as_secs_f64().max(1e-9);
-            pace = (affordable as usize).clamp(1, 4 * pace);
+            pace = pace::next(pace, rows, start);
         }
         Ok(indices)
     }
@@ -297,51 +289,49 @@ impl Prepared {
             near.distances.extend(row.iter().map(|&(_, length)| length));
             near.starts.push(near.indices.len());
         }
-        Self { space: None, near: Some(near), counts: vec![1; n], of_point: (0..n as u32).collect() }
+        Self { source: Source::Given(near), counts: vec![1; n], of_point: (0..n as u32).collect() }
     }
 
     fn points(points: &Points, distance: Distance) -> Result<Self> {
-        let (rows, columns) = (points.rows, points.columns);
-        if rows == 0 || columns == 0 {
-            return Err(crate::neurons::nothing(rows, columns));
-        }
-        let distinct = collapse_duplicates(points);
-        if rows > 1 && distinct.counts.len() == 1 {
-            let what = format!("all {rows} points are equal");
-            return Err(Error::input(what, "give points that differ; equal ones have nothing to be told apart by"));
-        }
-        let row = |i: usize| distinct.index.iter().position(|&neuron| neuron as usize == i).unwrap_or(i);
-        let space = Space::new(distinct.values, columns, distance, None, row)?;
-        Ok(Self { space: Some(space), near: None, counts: distinct.counts, of_point: distinct.index })
+        let Neurons { values, d, counts, of_point } = Neurons::new(points)?;
+        let row = |i: usize| of_point.iter().position(|&neuron| neuron as usize == i).unwrap_or(i);
+        let space = Space::new(values, d, distance, None, row)?;
+        Ok(Self { source: Source::Space(space), counts, of_point })
     }
 
     pub(crate) fn len(&self) -> usize {
         self.counts.len()
     }
 
+    fn space(&self) -> Option<&Space> {
+        match &self.source {
+            Source::Space(space) => Some(space),
+            Source::Given(_) => None,
+        }
+    }
+
     /// What distances are multiples of.
     pub(crate) fn unit(&self) -> f64 {
-        self.space.as_ref().map_or(1.0, |space| space.unit)
+        self.space().map_or(1.0, |space| space.unit)
     }
 
     /// Whether neighbours are found from all pairs on the device, of at most [`MAX_NEAREST`] each.
     pub(crate) fn on_device(&self) -> bool {
-        self.space.as_ref().is_some_and(|space| space.d > TREE_DIMENSIONS)
+        self.space().is_some_and(|space| space.d > TREE_DIMENSIONS)
     }
 
     /// The k nearest others of every neuron, or all that are known.
-    pub(crate) fn near<B: OcnnOps>(&self, k: usize, context: &Context<B>) -> Result<Near> {
+    pub(crate) fn near<B: OcnnOps>(&self, k: usize, context: &Context<B>) -> Result<Cow<'_, Near>> {
         let k = if self.on_device() { k.min(MAX_NEAREST) } else { k };
-        match (&self.near, &self.space) {
-            (Some(near), _) => Ok(near.clone()),
-            (None, Some(space)) => space.nearest(&space.values, true, k, context),
-            (None, None) => Ok(Near { starts: vec![0], indices: Vec::new(), distances: Vec::new() }),
-        }
+        Ok(match &self.source {
+            Source::Given(near) => Cow::Borrowed(near),
+            Source::Space(space) => Cow::Owned(space.nearest(&space.values, true, k, context)?),
+        })
     }
 
     /// The k nearest neurons of new points; none can be found for precomputed distances.
     pub(crate) fn near_new<B: OcnnOps>(&self, new: &Points, k: usize, context: &Context<B>) -> Result<Near> {
-        let Some(space) = &self.space else {
+        let Some(space) = self.space() else {
             return Err(Error::input("new points need coordinates", "give points instead of distances"));
         };
         let queries = Space::new(new.values.clone(), new.columns, space.distance, Some(space.unit), |i| i)?;

@@ -1,6 +1,6 @@
 //! Clusters without their number and without a threshold.
 //!
-//! 1. [`input`](self): the nearest neighbours of each point, by a k-d tree or from all pairs on the device;
+//! 1. [`input`]: the nearest neighbours of each point, by a k-d tree or from all pairs on the device;
 //! 2. `graph`: two graphs of k and 2k neighbours, with weights exp(−d²/2a²), rows divided by their sums;
 //! 3. `simulate`: on each, 8 networks from states of their own; of each step after the transient the signs are kept;
 //! 4. `information`: the mutual information of the signs at both ends of each edge, all networks together;
@@ -26,6 +26,8 @@ mod tree;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+
 use burn::tensor::Tensor;
 use firebox_core::{
     Algorithm, Context, Error, Result, data::Points, metrics::adjusted_rand_index, observe::checkpoint,
@@ -37,7 +39,13 @@ pub use self::{
     config::{AutoConfig, Cut, Distance},
     input::{AutoInput, Links},
 };
-use self::{graph::Edges, information::Ones, input::Prepared, simulate::Simulation, tree::Tree};
+use self::{
+    graph::{Adjacency, Edges, Near, Rows},
+    information::Ones,
+    input::Prepared,
+    simulate::Simulation,
+    tree::Tree,
+};
 use crate::{OcnnOps, neighbours::TREE_DIMENSIONS, neurons::nothing, ops::MAX_NEAREST};
 
 /// Neighbours whose pairs may become edges of the tree.
@@ -55,16 +63,29 @@ pub struct Auto {
     config: AutoConfig,
 }
 
-/// A tree, and what it was made of.
-struct Grown {
-    tree: Tree,
-    edges: Edges,
-    information: Vec<f64>,
-    agreement: Vec<f64>,
+/// What is the same for all graphs of some points.
+struct Field {
+    /// Those that may become edges of the tree.
+    candidates: Edges,
+    adjacency: Adjacency,
     /// Of the points, as their neighbours show it.
     dimension: f64,
+}
+
+/// Both graphs that networks run on.
+struct Graphs {
+    neighbours: [usize; 2],
     scales: [f64; 2],
-    graphs: [usize; 2],
+    rows: [Rows; 2],
+}
+
+/// A tree, and what it was made of.
+struct Grown<'a> {
+    field: &'a Field,
+    graphs: &'a Graphs,
+    information: Vec<f64>,
+    agreement: Vec<f64>,
+    tree: Tree,
 }
 
 impl Auto {
@@ -128,31 +149,35 @@ impl Auto {
         sizes.dedup();
         watch.lap("neighbours_s");
 
-        let mut best: Option<(Grown, Clustering)> = None;
+        let candidates = Edges::new(&near, CANDIDATES);
+        let field = Field { adjacency: Adjacency::new(&candidates), candidates, dimension };
+        let mut best: Option<(Tree, Clustering)> = None;
         let mut trials = Vec::new();
-        for graphs in sizes {
-            let (grown, mut found) = self.grow(&prepared, &near, graphs, 0, &mut watch, context)?;
+        for neighbours in sizes {
+            let graphs = field.graphs(&prepared, &near, neighbours);
+            watch.lap("graph_s");
+            let (tree, mut found) = self.grow(&prepared, &field, &graphs, 0, &mut watch, context)?;
             let runs = if self.config.sweep { self.config.seeds.max(2) } else { self.config.seeds };
             for run in 1..runs as u64 {
-                let (_, other) = self.grow(&prepared, &near, graphs, run, &mut watch, context)?;
+                let (_, other) = self.grow(&prepared, &field, &graphs, run, &mut watch, context)?;
                 found.agreements.push(adjusted_rand_index(&found.labels, &other.labels)?);
             }
-            trials.push(found.trial(graphs));
+            trials.push(found.trial(neighbours));
             if best.as_ref().is_none_or(|(_, before)| found.merit() > before.merit()) {
-                best = Some((grown, found));
+                best = Some((tree, found));
             }
         }
-        let Some((grown, mut found)) = best else {
+        let Some((tree, mut found)) = best else {
             return Err(nothing(0, 0));
         };
-        if grown.tree.parts > 1 {
-            context.observer.notice(&format!(
-                "the graph of neighbours has {} parts; there is nothing between them",
-                grown.tree.parts
-            ));
+        if found.parts > 1 {
+            let parts = found.parts;
+            let what = format!("the graph of neighbours has {parts} parts; there is nothing between them");
+            context.observer.notice(&what);
         }
         found.trials = trials;
-        found.linkage = grown.tree.linkage(&prepared.of_point);
+        found.linkage = tree.linkage(&prepared.of_point);
+        drop(near);
         found.peak_device_bytes = bytes;
         found.timings = watch.timings();
         found.known = Some(prepared);
@@ -163,34 +188,26 @@ impl Auto {
     fn grow<B: OcnnOps>(
         &self,
         prepared: &Prepared,
-        near: &graph::Near,
-        graphs: [usize; 2],
+        field: &Field,
+        graphs: &Graphs,
         run: u64,
         watch: &mut Stopwatch,
         context: &Context<B>,
-    ) -> Result<(Grown, Clustering)> {
-        let candidates = Edges::new(near, CANDIDATES);
-        let mut ones = Ones::new(&candidates);
-        let mut scales = [0.0; 2];
-        for (which, &k) in graphs.iter().enumerate() {
-            let edges = Edges::new(near, k);
-            let share = ((SCALE * k as f64).round() as usize).max(1);
-            let a = near.mean(share).max(f64::MIN_POSITIVE);
-            scales[which] = a * prepared.unit();
-            let rows = graph::Rows::new(&edges, &prepared.counts, a);
-            watch.lap("graph_s");
+    ) -> Result<(Tree, Clustering)> {
+        let Field { candidates, adjacency, .. } = field;
+        let mut ones = Ones::new(candidates);
+        for (which, rows) in graphs.rows.iter().enumerate() {
             let simulation = Simulation { config: &self.config, which, run, context };
-            simulation.run(rows, &candidates, &mut ones)?;
-            watch.lap("simulation_s");
+            simulation.run(rows, candidates, &mut ones)?;
         }
-        let information = ones.information(&candidates);
-        let agreement = agreement::agreement(&candidates, &information);
-        let tree = Tree::new(&candidates, &agreement, &prepared.counts);
-        let dimension = near.dimension();
-        let grown = Grown { tree, edges: candidates, information, agreement, dimension, scales, graphs };
+        watch.lap("simulation_s");
+        let information = ones.information(candidates);
+        let agreement = agreement::agreement(candidates, adjacency, &information);
+        let tree = Tree::new(candidates, &agreement, &prepared.counts);
+        let grown = Grown { field, graphs, information, agreement, tree };
         let found = Clustering::new(&grown, &self.config, &prepared.of_point);
         watch.lap("clusters_s");
-        Ok((grown, found))
+        Ok((grown.tree, found))
     }
 
     /// The clusters of new points, each by the weights exp(−d²/2a²) of its 16 nearest of those that were clustered, a
@@ -201,6 +218,21 @@ impl Auto {
         let mut of_neuron = vec![-1; known.len()];
         known.of_point.iter().zip(&found.labels).for_each(|(&neuron, &label)| of_neuron[neuron as usize] = label);
         Ok(near.votes(&of_neuron, &known.counts))
+    }
+}
+
+impl Field {
+    fn graphs(&self, prepared: &Prepared, near: &Near, neighbours: [usize; 2]) -> Graphs {
+        let scales = neighbours.map(|k| {
+            let share = ((SCALE * k as f64).round() as usize).max(1);
+            near.mean(share).max(f64::MIN_POSITIVE)
+        });
+        let rows = [0, 1].map(|which| {
+            let k = neighbours[which];
+            let edges = if k == CANDIDATES { Cow::Borrowed(&self.candidates) } else { Cow::Owned(Edges::new(near, k)) };
+            Rows::new(&edges, &prepared.counts, scales[which])
+        });
+        Graphs { neighbours, scales: scales.map(|a| a * prepared.unit()), rows }
     }
 }
 

@@ -62,7 +62,7 @@ pub(crate) struct Cleft {
 }
 
 /// All clefts, the strongest contrast first, the first joined among equals.
-pub(crate) fn clefts(tree: &Tree, profiles: &Profiles) -> Vec<Cleft> {
+pub(crate) fn clefts(tree: &Tree, profiles: Profiles) -> Vec<Cleft> {
     let least = smallest(tree.points()) as u64;
     let mut sets = Sets::new(&tree.counts);
     let mut clefts = Vec::new();
@@ -163,10 +163,25 @@ pub(crate) fn loose(tree: &Tree) -> Vec<bool> {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::graph::Edges, *};
+    use super::{
+        super::graph::{Adjacency, Edges},
+        *,
+    };
+
+    struct Chains {
+        tree: Tree,
+        adjacency: Adjacency,
+        values: Vec<f64>,
+    }
+
+    impl Chains {
+        fn clefts(&self) -> Vec<Cleft> {
+            clefts(&self.tree, Profiles { adjacency: &self.adjacency, values: &self.values })
+        }
+    }
 
     /// Chains of neurons, each tight within (0.9), joined one to the next by `bridges`.
-    fn chains(lengths: &[usize], bridges: &[f64]) -> (Tree, Profiles) {
+    fn chains(lengths: &[usize], bridges: &[f64]) -> Chains {
         let mut edges = Vec::new();
         let mut start = 0;
         for (k, &length) in lengths.iter().enumerate() {
@@ -191,12 +206,12 @@ mod tests {
             lengths: vec![1.0; edges.len()],
         };
         let values: Vec<f64> = edges.iter().map(|edge| edge.2).collect();
-        (tree, Profiles::new(&graph, &values))
+        Chains { tree, adjacency: Adjacency::new(&graph), values }
     }
 
-    fn found((tree, profiles): &(Tree, Profiles)) -> usize {
-        let (clefts, chance) = (clefts(tree, profiles), by_chance(tree.points(), 2.0));
-        chosen(&clefts, &ways(tree, &clefts, chance), chance) + 1
+    fn found(chains: &Chains) -> usize {
+        let (clefts, chance) = (chains.clefts(), by_chance(chains.tree.points(), 2.0));
+        chosen(&clefts, &ways(&chains.tree, &clefts, chance), chance) + 1
     }
 
     #[test]
@@ -208,8 +223,7 @@ mod tests {
 
     #[test]
     fn a_contrast_is_what_it_says() {
-        let (tree, profiles) = chains(&[100, 50], &[0.1]);
-        let clefts = clefts(&tree, &profiles);
+        let clefts = chains(&[100, 50], &[0.1]).clefts();
         assert_eq!(clefts.len(), 1);
         // One edge across, of 17 that count.
         assert!((clefts[0].contrast - (0.9 / (0.1 / 17.0f64)).ln() * 50.0f64.ln()).abs() < 1e-12);
@@ -218,16 +232,16 @@ mod tests {
     #[test]
     fn a_far_handful_is_noise_and_no_cluster() {
         let all = chains(&[300, 3, 300], &[0.001, 0.0005]);
-        let noise = loose(&all.0);
+        let noise = loose(&all.tree);
         assert_eq!((0..603).filter(|&i| noise[i]).collect::<Vec<_>>(), [300, 301, 302]);
         assert_eq!(found(&all), 2);
     }
 
     #[test]
     fn entropies_of_ways_are_those_of_their_pieces() {
-        let (tree, profiles) = chains(&[60, 80, 100, 40], &[0.05, 0.02, 0.1]);
-        let clefts = clefts(&tree, &profiles);
-        for way in ways(&tree, &clefts, 3.0) {
+        let all = chains(&[60, 80, 100, 40], &[0.05, 0.02, 0.1]);
+        let (tree, clefts) = (&all.tree, all.clefts());
+        for way in ways(tree, &clefts, 3.0) {
             let cut: Vec<usize> = clefts[..way.cuts].iter().map(|cleft| cleft.edge).collect();
             let piece = tree.pieces(&cut);
             let mut sizes = vec![0.0; way.cuts + 1];

@@ -15,10 +15,9 @@ use super::{AutoConfig, graph::Edges, graph::Rows, information::Ones, input::Pre
 use crate::{
     OcnnOps,
     ops::{Graph, REPLICAS},
+    pace,
 };
 
-/// Seconds a call of the device should take: between calls progress is told, and a wish to stop is heard.
-const CALL: f64 = 0.2;
 /// Numbers of the outputs of a call: 64 MiB of f32.
 const OUTPUTS: usize = 1 << 24;
 /// Memory from which on a person is told of it before it is taken.
@@ -73,7 +72,7 @@ impl<B: OcnnOps> Simulation<'_, B> {
     }
 
     /// Runs the networks and adds the ones of each neuron, and of both ends of each edge.
-    pub(crate) fn run(&self, rows: Rows, edges: &Edges, ones: &mut Ones) -> Result<()> {
+    pub(crate) fn run(&self, rows: &Rows, edges: &Edges, ones: &mut Ones) -> Result<()> {
         let n = edges.n;
         if edges.len() == 0 {
             return Ok(());
@@ -103,14 +102,14 @@ impl<B: OcnnOps> Simulation<'_, B> {
     }
 
     /// The signs of all steps that count `[n, steps/4]`.
-    fn signs(&self, rows: Rows, n: usize) -> Result<Tensor<B, 2, Int>> {
+    fn signs(&self, rows: &Rows, n: usize) -> Result<Tensor<B, 2, Int>> {
         let device = &self.context.device;
-        let signed = |values: Vec<u32>| values.into_iter().map(|value| value as i32).collect::<Vec<_>>();
+        let signed = |values: &[u32]| values.iter().map(|&value| value as i32).collect::<Vec<_>>();
         let (starts, entries) = (rows.starts.len(), rows.neighbours.len());
         let graph = Graph::<B> {
-            starts: self.ints(signed(rows.starts), &[starts]).into_primitive(),
-            neighbours: self.ints(signed(rows.neighbours), &[entries]).into_primitive(),
-            weights: primitive::<B, 1>(rows.weights, [entries], device),
+            starts: self.ints(signed(&rows.starts), &[starts]).into_primitive(),
+            neighbours: self.ints(signed(&rows.neighbours), &[entries]).into_primitive(),
+            weights: primitive::<B, 1>(rows.weights.clone(), [entries], device),
         };
         let mut random = Random::new(self.context.seed.wrapping_add(self.run), self.which as u64);
         let state = (0..n * REPLICAS).map(|_| random.uniform(-1.0, 1.0)).collect();
@@ -134,9 +133,7 @@ impl<B: OcnnOps> Simulation<'_, B> {
             B::finish(device, "simulation")?;
             let first = (self.which * total) as u64;
             checkpoint(&*self.context.observer, "simulating", first + done as u64, 2 * total as u64)?;
-            // No faster than fourfold: the first call compiles kernels, and clocks are coarse.
-            let affordable = steps as f64 * CALL / start.elapsed().as_secs_f64().max(1e-9);
-            pace = (affordable as usize / WORD * WORD).clamp(WORD, 4 * pace).min(steps_at_once(n));
+            pace = (pace::next(pace, steps, start) / WORD * WORD).clamp(WORD, steps_at_once(n));
         }
         Ok(if words.len() == 1 { words.remove(0) } else { Tensor::cat(words, 1) })
     }

@@ -7,6 +7,7 @@ pub mod cases;
 mod components;
 pub mod config;
 mod cpu;
+mod curve;
 mod fusion;
 mod kernel;
 mod ndarray;

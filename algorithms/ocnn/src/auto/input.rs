@@ -293,7 +293,7 @@ impl Prepared {
     }
 
     fn points(points: &Points, distance: Distance) -> Result<Self> {
-        let Neurons { values, d, counts, of_point } = Neurons::new(points)?;
+        let Neurons { values, d, counts, of_point } = Neurons::new(points)?.along_a_curve();
         let row = |i: usize| of_point.iter().position(|&neuron| neuron as usize == i).unwrap_or(i);
         let space = Space::new(values, d, distance, None, row)?;
         Ok(Self { source: Source::Space(space), counts, of_point })

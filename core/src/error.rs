@@ -5,13 +5,15 @@ use std::path::{Path, PathBuf};
 /// Shorthand for a result with Firebox's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Where in an input something was found. Lines and columns count from 1, as editors do.
+/// Where in an input something was found. Lines, rows and columns count from 1, as editors do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Place {
     /// The file, if it came from one.
     pub file: Option<PathBuf>,
-    /// Line in the file, or row of the table.
+    /// Line in the file's text.
     pub line: Option<usize>,
+    /// Row of numbers; a header, comments and empty lines are none, so that its line may be another.
+    pub row: Option<usize>,
     /// Column by name if it has one, else by number.
     pub column: Option<String>,
 }
@@ -25,6 +27,12 @@ impl Place {
     /// The same place, narrowed to a line.
     pub fn line(mut self, line: usize) -> Self {
         self.line = Some(line);
+        self
+    }
+
+    /// The same place, narrowed to a row of numbers.
+    pub fn row(mut self, row: usize) -> Self {
+        self.row = Some(row);
         self
     }
 
@@ -43,6 +51,9 @@ impl std::fmt::Display for Place {
         }
         if let Some(line) = self.line {
             parts.push(format!("line {line}"));
+        }
+        if let Some(row) = self.row {
+            parts.push(format!("row {row}"));
         }
         if let Some(column) = &self.column {
             parts.push(format!("column {column}"));
@@ -198,6 +209,7 @@ mod tests {
         let error = Error::input_at(place, "not a number", "");
         assert_eq!(error.to_string(), "a.csv, line 3, column x: not a number");
         assert_eq!(error.help(), None);
+        assert_eq!(Place::file("a.npy").row(3).column("C1").to_string(), "a.npy, row 3, column C1");
     }
 
     #[test]

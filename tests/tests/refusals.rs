@@ -162,7 +162,7 @@ fn bad_arguments_of_automatic_clustering_are_refused() {
         ("nine.csv", "--linkage l.xyz", "l.xyz: unknown extension"),
         ("nine.csv", "--dendrogram d.gif", "d.gif"),
         ("nine.csv", "--memory-limit 1KiB", "--memory-limit"),
-        ("zero.csv", "--metric cosine", "zero.csv, line 2: a vector of zeros"),
+        ("zero.csv", "--metric cosine", "zero.csv, row 2: a vector of zeros"),
         ("north.csv", "--metric haversine", "no latitude and longitude"),
         ("graph.csv", "--metric haversine", "haversine needs 2 columns, not 3"),
         ("graph.csv", "--metric graph", "point 1 is linked with itself"),

@@ -214,7 +214,7 @@ impl Prepared {
         let lonely = values.chunks(first.len().max(1)).position(|row| row.iter().all(|&x| x.is_nan() || x == 0.0));
         if let Some(row) = lonely.filter(|_| first.len() > 1) {
             let what = format!("point {} has no distance above 0 to any other", first[row] + 1);
-            let place = Place::default().line(first[row] + 1);
+            let place = Place::default().row(first[row] + 1);
             return Err(Error::input_at(place, what, "give it at least one, or leave the point out"));
         }
         Ok(Self { host: Host::Distances(values), counts, index, unit, zero_pairs: zeros / 2 })
@@ -312,7 +312,7 @@ mod tests {
     #[test]
     fn a_direction_is_asked_for_by_cosine() {
         let error = features(&[&[1.0, 0.0], &[1.0, 0.0], &[0.0, 0.0]], Metric::Cosine).unwrap_err();
-        assert!(error.to_string().starts_with("line 3: a vector of zeros"), "{error}");
+        assert!(error.to_string().starts_with("row 3: a vector of zeros"), "{error}");
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub struct Distances {
 }
 
 fn at(row: usize, column: usize) -> Place {
-    Place::default().line(row + 1).column((column + 1).to_string())
+    Place::default().row(row + 1).column((column + 1).to_string())
 }
 
 /// Fails on a negative number and on infinity.
@@ -74,7 +74,7 @@ impl Distances {
                 let one_missing = a.is_nan() != b.is_nan();
                 if one_missing || (a - b).abs() > ASYMMETRY * a.max(b) {
                     let what =
-                        format!("the distance is {a}, but {b} the other way round (line {}, column {})", j + 1, i + 1);
+                        format!("the distance is {a}, but {b} the other way round (row {}, column {})", j + 1, i + 1);
                     return Err(Error::input_at(at(i, j), what, "make the matrix symmetric: (D + D.T) / 2"));
                 }
                 let mean = 0.5 * a + 0.5 * b;
@@ -109,7 +109,7 @@ impl Distances {
             Some(row) => {
                 let what = format!("point {} has no distance to any other", row + 1);
                 Err(Error::input_at(
-                    Place::default().line(row + 1),
+                    Place::default().row(row + 1),
                     what,
                     "give it at least one, or leave the point out",
                 ))
@@ -153,12 +153,12 @@ mod tests {
     #[test]
     fn what_is_no_matrix_of_distances_is_refused() {
         let nan = f64::NAN;
-        assert!(error(&[0.0, 1.0, 2.0, 0.0], 2, 2).starts_with("line 2, column 1: the distance is 2, but 1"));
+        assert!(error(&[0.0, 1.0, 2.0, 0.0], 2, 2).starts_with("row 2, column 1: the distance is 2, but 1"));
         assert!(error(&[0.0, nan, 2.0, 0.0], 2, 2).contains("but NaN the other way round"));
-        assert!(error(&[1.0, 1.0, 1.0, 0.0], 2, 2).starts_with("line 1, column 1: the diagonal has 1"));
-        assert!(error(&[0.0, -1.0, -1.0, 0.0], 2, 2).starts_with("line 1, column 2: the distance -1 is negative"));
+        assert!(error(&[1.0, 1.0, 1.0, 0.0], 2, 2).starts_with("row 1, column 1: the diagonal has 1"));
+        assert!(error(&[0.0, -1.0, -1.0, 0.0], 2, 2).starts_with("row 1, column 2: the distance -1 is negative"));
         assert!(error(&[0.0, f64::INFINITY, 1.0, 0.0], 2, 2).contains("not finite"));
-        assert!(error(&[0.0, nan, nan, 0.0], 2, 2).starts_with("line 1: point 1 has no distance"));
+        assert!(error(&[0.0, nan, nan, 0.0], 2, 2).starts_with("row 1: point 1 has no distance"));
         assert!(error(&[1.0, 2.0], 1, 2).starts_with("2 distances are not all pairs"));
         assert!(error(&[1.0; 6], 2, 3).starts_with("2 × 3 numbers"));
         assert!(error(&[], 0, 0).starts_with("there are no distances"));

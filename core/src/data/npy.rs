@@ -125,7 +125,7 @@ pub(crate) fn read(bytes: &[u8], label: Option<&str>, missing: bool) -> Result<P
     }
     let names = default_names(columns);
     if let Some(at) = values.iter().position(|value| !(value.is_finite() || missing && value.is_nan())) {
-        let place = Place::default().line(at / columns + 1).column(names[at % columns].as_str());
+        let place = Place::default().row(at / columns + 1).column(names[at % columns].as_str());
         return Err(Error::input_at(place, format!("{} is not a finite number", values[at]), FINITE));
     }
     let Some(label) = label else {
@@ -159,7 +159,7 @@ pub(crate) fn read_labels(bytes: &[u8], points: usize) -> Result<Vec<i64>> {
 
 fn class(value: f64, row: usize, column: &str) -> Result<i64> {
     whole_f64(value).ok_or_else(|| {
-        let place = Place::default().line(row + 1).column(column);
+        let place = Place::default().row(row + 1).column(column);
         Error::input_at(place, format!("the label {value} is not a whole number"), "labels are whole numbers")
     })
 }

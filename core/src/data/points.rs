@@ -38,7 +38,7 @@ impl Points {
             return Err(Error::input(what, "give every point the same number of coordinates"));
         }
         if let Some(at) = values.iter().position(|value| !value.is_finite()) {
-            let place = crate::error::Place::default().line(at / columns + 1).column(format!("C{}", at % columns + 1));
+            let place = crate::error::Place::default().row(at / columns + 1).column(format!("C{}", at % columns + 1));
             return Err(Error::input_at(place, format!("{} is not a finite number", values[at]), FINITE));
         }
         let rows = values.len() / columns;
@@ -97,7 +97,7 @@ pub fn directions(values: &mut [f64], d: usize, row: impl Fn(usize) -> usize) ->
         let largest = x.iter().fold(0.0f64, |most, x| most.max(x.abs()));
         if largest == 0.0 {
             let what = "a vector of zeros has no direction, which the metric cosine needs";
-            let place = crate::error::Place::default().line(row(i) + 1);
+            let place = crate::error::Place::default().row(row(i) + 1);
             return Err(Error::input_at(place, what, "leave the row out, or use another --metric"));
         }
         x.iter_mut().for_each(|x| *x /= largest);
@@ -165,7 +165,7 @@ mod tests {
         assert!(Points::new(vec![1.0], 0).is_err());
         assert!(Points::new(vec![1.0; 3], 2).is_err());
         let error = Points::new(vec![1.0, 2.0, 3.0, f64::NAN], 2).unwrap_err();
-        assert_eq!(error.to_string(), "line 2, column C2: NaN is not a finite number");
+        assert_eq!(error.to_string(), "row 2, column C2: NaN is not a finite number");
         let error = Points::new(vec![1.0; 4], 2).unwrap().with_labels(vec![1]).unwrap_err();
         assert_eq!(error.to_string(), "there are 1 labels for 2 points");
     }

@@ -67,7 +67,7 @@ impl Links {
         }
         let mut links = Self { n: 0, pairs: Vec::with_capacity(values.len() / 3) };
         for (row, edge) in values.chunks_exact(3).enumerate() {
-            let wrong = |what: String| Err(Error::input_at(Place::default().line(row + 1), what, help));
+            let wrong = |what: String| Err(Error::input_at(Place::default().row(row + 1), what, help));
             let whole = |x: f64| x >= 0.0 && x.fract() == 0.0 && x < f64::from(u32::MAX);
             match *edge {
                 [i, j, _] if !whole(i) || !whole(j) => return wrong(format!("{i} and {j} are no numbers of points")),
@@ -129,7 +129,7 @@ impl Space {
         unit: Option<f64>,
         row: impl Fn(usize) -> usize,
     ) -> Result<Self> {
-        let at = |i: usize| Place::default().line(row(i) + 1);
+        let at = |i: usize| Place::default().row(row(i) + 1);
         match distance {
             Distance::Euclidean | Distance::Manhattan => {
                 let unit = unit.unwrap_or_else(|| unit_of(&values));

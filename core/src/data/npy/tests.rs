@@ -55,7 +55,7 @@ fn a_column_can_be_the_labels() {
     let points = read(&saved(&array), Some("2")).unwrap();
     assert_eq!((points.values, points.labels.unwrap()), (vec![0.5, 1.5], vec![7, -1]));
     let error = read(&saved(&array), Some("C1")).unwrap_err();
-    assert_eq!(error.to_string(), "line 1, column C1: the label 0.5 is not a whole number");
+    assert_eq!(error.to_string(), "row 1, column C1: the label 0.5 is not a whole number");
     assert!(read(&saved(&array), Some("3")).unwrap_err().to_string().contains("no column \"3\""));
 }
 
@@ -76,7 +76,7 @@ fn what_is_wrong_is_named() {
     let complex = "{'descr': '<c16', 'fortran_order': False, 'shape': (1, 1), }";
     let record = "{'descr': [('x', '<f8')], 'fortran_order': False, 'shape': (1,), }";
     for (bytes, expected) in [
-        (saved(&nan), "line 2, column C1: NaN is not a finite number"),
+        (saved(&nan), "row 2, column C1: NaN is not a finite number"),
         (b"x,y\n1,2\n".to_vec(), "this is not an NPY file"),
         (b"\x93NUMPY\x01\x00\xff".to_vec(), "the NPY header is cut short"),
         (file("{}", &[]), "the NPY header has no fortran_order"),

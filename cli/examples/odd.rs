@@ -43,7 +43,14 @@ struct OddArgs {
     #[arg(long, default_value_t = 3)]
     rows: usize,
     #[arg(long)]
+    input: Option<PathBuf>,
+    #[arg(long)]
+    labels: Option<PathBuf>,
+    #[arg(long)]
     extra: Option<PathBuf>,
+    /// Know beforehand that there is no picture
+    #[arg(long)]
+    blind: bool,
 }
 
 fn parse(args: &ArgMatches) -> Result<OddArgs> {
@@ -86,6 +93,10 @@ impl<B: Backend> Plugin<B> for Odd {
 
     fn files(&self, args: &ArgMatches) -> Vec<PathBuf> {
         parse(args).ok().and_then(|args| args.extra).into_iter().collect()
+    }
+
+    fn can_plot(&self, args: &ArgMatches) -> Result<()> {
+        if parse(args)?.blind { Err(Error::input("there is nothing to see", "leave out --plot")) } else { Ok(()) }
     }
 
     fn run(&self, args: &ArgMatches, context: &Context<B>) -> Result<Outcome> {

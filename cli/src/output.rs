@@ -9,7 +9,7 @@ use firebox_core::{
     Error, Outcome, Result,
     data::{
         self, Table,
-        atomic::{Staged, is_stdout},
+        atomic::{Staged, is_same, is_stdout},
     },
     plot::Image,
     report::Report,
@@ -17,18 +17,25 @@ use firebox_core::{
 
 use crate::args::{Format, Output};
 
-/// The files a plugin is asked for, by kind.
+/// The files a plugin reads, and those it is asked for, by kind.
 #[derive(Default)]
 pub(crate) struct Files {
+    pub inputs: Vec<PathBuf>,
     pub tables: Vec<PathBuf>,
     pub pictures: Vec<PathBuf>,
     pub documents: Vec<PathBuf>,
     pub checkpoints: Vec<PathBuf>,
 }
 
-/// Fails if an output cannot be written, whatever the run may find; leaves nothing behind.
+/// Fails if an output cannot be written, whatever the run may find, or would replace an input, and if standard input is
+/// two inputs; leaves nothing behind.
 pub(crate) fn check(output: &Output, files: &Files) -> Result<()> {
-    let Files { tables: extra, pictures, documents, checkpoints } = files;
+    let Files { inputs, tables: extra, pictures, documents, checkpoints } = files;
+    let is_stdin = |path: &Path| path.as_os_str() == "-";
+    if inputs.iter().filter(|path| is_stdin(path)).count() > 1 {
+        let what = "two inputs (-) cannot both come from standard input";
+        return Err(Error::input(what, "name a file for one of them"));
+    }
     let table = output.output.as_deref();
     if table.is_some_and(is_stdout) && output.format == Format::Json {
         let what = "the table (-o) and the report (--format json) cannot both go to standard output";
@@ -53,6 +60,10 @@ pub(crate) fn check(output: &Output, files: &Files) -> Result<()> {
         }
         // Opening a pipe to try it out would be its reader's end.
         if !path.metadata().is_ok_and(|it| !it.is_file() && !it.is_dir()) {
+            if inputs.iter().any(|input| !is_stdin(input) && is_same(input, path)) {
+                let what = format!("{} is read, and an output is to be written to it", path.display());
+                return Err(Error::input(what, "give the output a file of its own"));
+            }
             staged.add(path, |_| Ok(()))?;
         }
     }

@@ -28,7 +28,11 @@ pub(crate) fn run(program: &dyn Program, name: &str, args: &ArgMatches) -> Resul
     let output = Output::from_arg_matches(own)?;
     voice.start();
     let plugin = job::find(program.listing(), name)?;
+    if output.plot.is_some() {
+        plugin.can_plot(args)?;
+    }
     let files = output::Files {
+        inputs: plugin.inputs(args),
         tables: plugin.files(args),
         pictures: plugin.pictures(args),
         documents: plugin.documents(args),

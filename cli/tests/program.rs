@@ -93,6 +93,9 @@ fn outputs_that_cannot_be_written_fail_before_the_run_and_leave_nothing() {
         "-o t.csv --plot p.gif",
         "-o t.csv --report t.csv",
         "-o t.csv --extra t.csv",
+        "-o t.csv --extra ./t.csv",
+        "-o t.csv --input - --labels -",
+        "-o t.csv --blind --plot p.svg",
         "-o t.csv --extra none/e.csv",
         "-o t.csv --extra e.xyz",
         "-o t.csv --report -",
@@ -108,6 +111,18 @@ fn outputs_that_cannot_be_written_fail_before_the_run_and_leave_nothing() {
         assert!(err.contains("help: "), "{outputs}: {err}");
         assert_eq!(program.files(), Vec::<PathBuf>::new(), "{outputs}");
     }
+}
+
+#[test]
+fn no_output_replaces_an_input() {
+    let program = Program::new();
+    fs::write(program.path().join("in.csv"), "x\n1\n").unwrap();
+    for outputs in ["-o in.csv", "-o ./in.csv", "--extra in.csv", "-o t.csv --report in.csv"] {
+        let (code, _, err) = program.run(&format!("odd panic --input ./in.csv {outputs}"));
+        assert!(code == 2 && err.contains("in.csv is read, and an output is"), "{outputs}: {err}");
+        assert_eq!(program.files(), ["in.csv"].map(PathBuf::from), "{outputs}");
+    }
+    assert_eq!(program.run("odd nothing --input - --extra t.csv").0, 0);
 }
 
 #[test]

@@ -29,6 +29,19 @@ pub trait Plugin<B: Backend>: Send + Sync {
     /// Reads the input named in `args`, runs, and returns everything there is to write. Writes no file itself but its checkpoints.
     fn run(&self, args: &ArgMatches, context: &Context<B>) -> Result<Outcome>;
 
+    /// The files that the run reads, which no output may replace; one of them may be `-`, standard input. INPUT and
+    /// `--labels` by default. A state to go on from is none of them, for the next one may take its place.
+    fn inputs(&self, args: &ArgMatches) -> Vec<PathBuf> {
+        paths(args, &["input", "labels"])
+    }
+
+    /// Fails if a run by `args` has no picture for `--plot`, with why, and what to do: the program asks before the run if
+    /// one is wanted. Never by default.
+    fn can_plot(&self, args: &ArgMatches) -> Result<()> {
+        let _ = args;
+        Ok(())
+    }
+
     /// The files that `args` asks for besides the program's own: where [`Outcome::extra`] will go. The program checks
     /// before the run that they can be written.
     fn files(&self, args: &ArgMatches) -> Vec<PathBuf> {
@@ -62,6 +75,13 @@ pub trait Plugin<B: Backend>: Send + Sync {
 
     /// Command lines that the conformance tests run.
     fn conformance(&self) -> Conformance;
+}
+
+/// The paths given for the arguments called `names`, of the command or of the subcommand that runs; those without one are
+/// left out.
+pub fn paths(args: &ArgMatches, names: &[&str]) -> Vec<PathBuf> {
+    let own = args.subcommand().map_or(args, |(_, own)| own);
+    names.iter().filter_map(|name| own.try_get_one::<PathBuf>(name).ok().flatten().cloned()).collect()
 }
 
 /// A plugin's benchmark: the paper's tables run again.
@@ -151,4 +171,23 @@ pub struct Conformance {
     pub good: Vec<String>,
     /// Per parameter: the field's name and arguments that put it out of range; they take the place of `good`'s of the same name.
     pub bad: Vec<(&'static str, Vec<String>)>,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Args, Command};
+
+    use super::*;
+    use crate::data::InputArgs;
+
+    #[test]
+    fn paths_are_those_of_the_command_that_runs() {
+        let own = InputArgs::augment_args(Command::new("own"));
+        let names = ["input", "labels", "label", "none"];
+        let matches = |command: Command, args: &[&str]| command.try_get_matches_from(args).unwrap();
+        let direct = matches(own.clone(), &["own", "a.csv", "--label", "x"]);
+        assert_eq!(paths(&direct, &names), [PathBuf::from("a.csv")]);
+        let below = matches(Command::new("all").subcommand(own), &["all", "own", "a.csv", "--labels", "a.cls"]);
+        assert_eq!(paths(&below, &names), [PathBuf::from("a.csv"), PathBuf::from("a.cls")]);
+    }
 }

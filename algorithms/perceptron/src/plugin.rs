@@ -7,7 +7,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 use firebox_core::{
     Context, Error, Outcome, Plugin, Result,
     data::{InputArgs, ReadOptions, Table, atomic, read, read_blocks},
-    plugin::{Bench, Conformance, Document},
+    plugin::{Bench, Conformance, Document, paths},
     report::{InputSize, Stopwatch},
 };
 use serde_json::{Map, Value, json};
@@ -39,8 +39,7 @@ fn parsed<T: FromArgMatches>(args: &ArgMatches) -> Result<T> {
 
 /// The path that `name` gives in `train`.
 fn of_training(args: &ArgMatches, name: &str) -> Vec<PathBuf> {
-    let training = args.subcommand_matches("train");
-    training.and_then(|args| args.get_one::<PathBuf>(name)).cloned().into_iter().collect()
+    if args.subcommand_name() == Some("train") { paths(args, &[name]) } else { Vec::new() }
 }
 
 impl<B: PerceptronOps> Plugin<B> for PerceptronPlugin {
@@ -80,6 +79,18 @@ impl<B: PerceptronOps> Plugin<B> for PerceptronPlugin {
             Some(("predict", args)) => predicting(&parsed(args)?, context),
             Some(("eval", args)) => evaluating(&parsed(args)?, context),
             _ => Err(Error::input("what to do is missing", "say train, predict or eval")),
+        }
+    }
+
+    fn inputs(&self, args: &ArgMatches) -> Vec<PathBuf> {
+        let training = args.subcommand_name() == Some("train");
+        paths(args, if training { &["input", "labels"] } else { &["input", "labels", "model"] })
+    }
+
+    fn can_plot(&self, args: &ArgMatches) -> Result<()> {
+        match args.subcommand_name() {
+            Some("predict") => Err(Error::input("predictions have no picture for --plot", "leave it out")),
+            _ => Ok(()),
         }
     }
 

@@ -7,7 +7,7 @@ use clap::{ArgMatches, Args, Command};
 use firebox_core::{
     Algorithm, Context, Error, Outcome, Plugin, Result,
     data::Points,
-    plugin::{Bench, Conformance, Document},
+    plugin::{Bench, Conformance, Document, paths},
     report::InputSize,
 };
 use serde_json::{Map, Value, json};
@@ -25,10 +25,6 @@ use crate::{
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RbfPlugin;
 
-fn paths(args: &ArgMatches, names: &[&str]) -> Vec<PathBuf> {
-    names.iter().filter_map(|name| args.get_one::<PathBuf>(name).cloned()).collect()
-}
-
 impl<B: RbfOps> Plugin<B> for RbfPlugin {
     fn command(&self) -> Command {
         RbfArgs::augment_args(Command::new("rbf"))
@@ -41,6 +37,12 @@ impl<B: RbfOps> Plugin<B> for RbfPlugin {
                  In f32 (--weights cg) errors end at 1e-2 to 1e-3; --weights qr, the default, solves in f64 on the \
                  host and reaches 1e-6 with 64 neurons, 1e-8 with 196.",
             )
+    }
+
+    fn inputs(&self, args: &ArgMatches) -> Vec<PathBuf> {
+        let problem = args.get_one::<String>("problem").map(PathBuf::from);
+        let file = problem.filter(|problem| problem.extension().is_some());
+        paths(args, &["evaluate"]).into_iter().chain(file).collect()
     }
 
     fn files(&self, args: &ArgMatches) -> Vec<PathBuf> {

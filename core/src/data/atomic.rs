@@ -80,7 +80,7 @@ impl Staged {
         }
         let target = follow(path).map_err(|error| unwritable(path, error))?;
         let stream = is_stream(&target);
-        if !stream && self.outputs.iter().any(|output| output.target == target) {
+        if !stream && self.outputs.iter().any(|output| place(&output.target) == place(&target)) {
             let what = format!("two outputs are to be written to {}", path.display());
             return Err(Error::input(what, "give each output a file of its own"));
         }
@@ -124,6 +124,19 @@ fn is_stream(target: &Path) -> bool {
 
 fn is_device(target: &Path) -> bool {
     target.starts_with("/dev") && !target.starts_with("/dev/shm") || target.starts_with("/proc")
+}
+
+/// Whether two paths are one file, be it there yet or not.
+pub fn is_same(a: &Path, b: &Path) -> bool {
+    matches!((follow(a), follow(b)), (Ok(a), Ok(b)) if place(&a) == place(&b))
+}
+
+/// A path with its folder's one name, so that `a.csv` and `./a.csv` are equal.
+fn place(target: &Path) -> PathBuf {
+    match (folder(target).canonicalize(), target.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        _ => target.to_path_buf(),
+    }
 }
 
 /// Where `path` leads: symbolic links followed one by one, except that `/dev/stdout` and its like stay what they are.
@@ -230,6 +243,8 @@ mod tests {
         assert!(matches!(staged.add(folder.path(), |_| Ok(())), Err(Error::Io { .. })));
         let twice = staged.add(&folder.path().join("a.csv"), |_| Ok(())).unwrap_err();
         assert!(twice.to_string().starts_with("two outputs are to be written to "));
+        let roundabout = folder.path().join(".").join("a.csv");
+        assert!(staged.add(&roundabout, |_| Ok(())).unwrap_err().to_string().starts_with("two outputs are to be"));
         drop(staged);
         assert!(names(folder.path()).is_empty());
     }
@@ -262,6 +277,25 @@ mod tests {
         assert!(["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().all(|it| is_stdout(Path::new(it))));
         assert!(is_stdout(&link));
         assert!(!["/dev/stderr", "/dev/null", "a.csv", "./-"].iter().any(|it| is_stdout(Path::new(it))));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_has_several_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir(at("below")).unwrap();
+        std::os::unix::fs::symlink("a.csv", at("link.csv")).unwrap();
+        std::os::unix::fs::symlink("below", at("other")).unwrap();
+        for there in [false, true] {
+            for (a, b) in [("a.csv", "below/../a.csv"), ("a.csv", "link.csv"), ("below/b.csv", "other/b.csv")] {
+                assert!(is_same(&at(a), &at(b)) && is_same(&at(b), &at(a)), "{a} {b}");
+            }
+            assert!(!is_same(&at("a.csv"), &at("below/a.csv")) && !is_same(&at("none/a.csv"), &at("a.csv")));
+            if !there {
+                fs::write(at("a.csv"), "x").unwrap();
+            }
+        }
     }
 
     #[cfg(unix)]

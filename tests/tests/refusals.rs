@@ -139,6 +139,8 @@ fn bad_arguments_of_automatic_clustering_are_refused() {
     program.write("nine.csv", NINE);
     program.write("zero.csv", "x,y\n1,2\n0,0\n3,4\n");
     program.write("north.csv", "lat,lon\n91,0\n10,0\n10,1\n");
+    program.write("south.csv", "lat,lon\n-80,0\n-80,1\n-80,2\n-79,0\n-79,1\n-79,2\n-78,0\n");
+    program.write("line.csv", "1\n2\n3\n4\n5\n6\n");
     program.write("graph.csv", "i,j,d\n0,1,1\n1,1,2\n");
     program.write("half.csv", "i,j,d\n0,1,1\n1.5,2,2\n");
     program.write("skew.csv", "0,1,2\n1,0,3\n2,9,0\n");
@@ -158,7 +160,25 @@ fn bad_arguments_of_automatic_clustering_are_refused() {
         ("nine.csv", "--metric chebyshev", "'chebyshev'"),
         ("nine.csv", "--predict nine.csv", "--predict-output"),
         ("nine.csv", "--predict zero.xyz --predict-output p.csv", "zero.xyz"),
-        ("nine.csv", "--predict graph.csv --predict-output p.csv", "3 columns; those that are clustered have 2"),
+        (
+            "nine.csv",
+            "--predict graph.csv --predict-output p.csv",
+            "graph.csv: these points have 3 columns; those of nine.csv have 2",
+        ),
+        ("nine.csv", "--predict north.csv --predict-output p.csv", "coordinate 1 of nine.csv is called \"x\""),
+        ("south.csv", "--metric haversine --predict north.csv --predict-output p.csv", "north.csv, row 1: 91, 0 is no"),
+        ("-", "--predict - --predict-output p.csv", "two inputs (-) cannot both come from"),
+        (
+            "line.csv",
+            "--metric precomputed --predict nine.csv --predict-output p.csv",
+            "distances cannot take new points",
+        ),
+        ("line.csv", "--metric precomputed --plot p.svg", "distances and graphs give no point a place"),
+        ("half.csv", "--metric graph --plot p.svg -q", "distances and graphs give no point a place"),
+        ("line.csv", "--metric precomputed --labels line.csv", "line.csv: there are 6 labels for 4 points"),
+        ("nine.csv", "--predict nine.csv --predict-output ./out.csv", "two outputs are to be written to ./out.csv"),
+        ("nine.csv", "--scores ./nine.csv", "nine.csv is read, and an output is to be written to it"),
+        ("nine.csv", "--predict zero.csv --predict-output zero.csv", "zero.csv is read, and an output is"),
         ("nine.csv", "--linkage l.xyz", "l.xyz: unknown extension"),
         ("nine.csv", "--dendrogram d.gif", "d.gif"),
         ("nine.csv", "--memory-limit 1KiB", "--memory-limit"),

@@ -48,6 +48,13 @@ pub(crate) enum Metric {
     Graph,
 }
 
+impl Metric {
+    /// Whether the input has distances instead of points.
+    pub(crate) fn is_precomputed(self) -> bool {
+        matches!(self, Self::Precomputed | Self::Graph)
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct OcnnArgs {
     #[command(flatten)]
@@ -211,14 +218,13 @@ impl OcnnArgs {
     /// The input of automatic clustering, and the table that its labels and size are taken from.
     pub(crate) fn read(&self) -> Result<(AutoInput, Points)> {
         let metric = self.auto.metric;
-        let points = self.input.read_with(metric == Metric::Precomputed)?;
-        let input = match metric {
+        let make = |points: &Points| match metric {
             Metric::Precomputed => {
                 Distances::new(points.values.clone(), points.rows, points.columns).map(AutoInput::Distances)
             }
             Metric::Graph => Links::new(&points.values, points.columns).map(AutoInput::Graph),
             _ => Ok(AutoInput::Points(points.clone())),
         };
-        Ok((input.map_err(|error| error.in_file(&self.input.input))?, points))
+        self.input.read_as(metric == Metric::Precomputed, make, AutoInput::points)
     }
 }

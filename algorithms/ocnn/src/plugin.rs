@@ -8,7 +8,7 @@ use firebox_core::{
     data::{Cell, Points, Table},
     metrics,
     plot::Picture,
-    plugin::{Bench, Conformance},
+    plugin::{Bench, Conformance, paths},
 };
 use serde_json::{Map, Value, json};
 
@@ -23,8 +23,8 @@ use crate::{
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OcnnPlugin;
 
-fn paths(args: &ArgMatches, names: &[&str]) -> Vec<PathBuf> {
-    names.iter().filter_map(|name| args.get_one::<PathBuf>(name).cloned()).collect()
+fn parse(args: &ArgMatches) -> Result<OcnnArgs> {
+    OcnnArgs::from_arg_matches(args).map_err(|error| Error::input(error.to_string(), "see --help"))
 }
 
 impl<B: OcnnOps> Plugin<B> for OcnnPlugin {
@@ -39,6 +39,10 @@ impl<B: OcnnOps> Plugin<B> for OcnnPlugin {
             )
     }
 
+    fn inputs(&self, args: &ArgMatches) -> Vec<PathBuf> {
+        paths(args, &["input", "labels", "predict"])
+    }
+
     fn files(&self, args: &ArgMatches) -> Vec<PathBuf> {
         paths(args, &["sync_matrix", "scores", "linkage", "predict_output"])
     }
@@ -47,9 +51,17 @@ impl<B: OcnnOps> Plugin<B> for OcnnPlugin {
         paths(args, &["dendrogram", "plateau"])
     }
 
+    fn can_plot(&self, args: &ArgMatches) -> Result<()> {
+        let args = parse(args)?;
+        if args.mode == Mode::Paper || !args.auto.metric.is_precomputed() {
+            return Ok(());
+        }
+        let what = "distances and graphs give no point a place where --plot could draw it";
+        Err(Error::input(what, "leave it out; --dendrogram and --plateau can be drawn"))
+    }
+
     fn run(&self, matches: &ArgMatches, context: &Context<B>) -> Result<Outcome> {
-        let args =
-            OcnnArgs::from_arg_matches(matches).map_err(|error| Error::input(error.to_string(), "see --help"))?;
+        let args = parse(matches)?;
         args.check(matches)?;
         if args.mode == Mode::Auto {
             return told::automatic(&args, context);
@@ -84,7 +96,7 @@ impl<B: OcnnOps> Plugin<B> for OcnnPlugin {
 
 /// Adds how well `labels` agree with the true classes, if these are known; what a person is told of it.
 pub(crate) fn against_truth(points: &Points, labels: &[i64], result: &mut Map<String, Value>) -> Result<String> {
-    let Some(truth) = points.labels.as_ref().filter(|truth| truth.len() == labels.len()) else {
+    let Some(truth) = &points.labels else {
         return Ok(String::new());
     };
     let ari = metrics::adjusted_rand_index(truth, labels)?;

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     OcnnOps,
-    args::{Metric, OcnnArgs},
+    args::OcnnArgs,
     auto::{AutoInput, Clustering},
     plugin::{against_truth, six_digits},
 };
@@ -31,7 +31,8 @@ pub(crate) fn settings(mode: &str, config: &impl Serialize) -> Value {
 pub(crate) fn automatic<B: OcnnOps>(args: &OcnnArgs, context: &Context<B>) -> Result<Outcome> {
     let auto = args.auto().init()?;
     let (input, points) = args.read()?;
-    let new = args.auto.predict.as_ref().map(|path| new_points(args, path, &points)).transpose()?;
+    let new = args.auto.predict.as_deref().map(|path| new_points(args, path, &points).map(|new| (path, new)));
+    let new = new.transpose()?;
     let found = auto.cluster(&input, context).map_err(|error| error.in_file(&args.input.input))?;
     let mut extra = Vec::new();
     if let Some(path) = &args.auto.scores {
@@ -42,8 +43,8 @@ pub(crate) fn automatic<B: OcnnOps>(args: &OcnnArgs, context: &Context<B>) -> Re
         let names = ["first", "second", "distance", "points"].map(String::from).to_vec();
         extra.push((path.clone(), Table::float_matrix(names, found.linkage.clone())?));
     }
-    if let (Some(path), Some(new)) = (&args.auto.predict_output, new) {
-        let labels = auto.predict(&found, &new, context)?;
+    if let (Some(path), Some((file, new))) = (&args.auto.predict_output, new) {
+        let labels = auto.predict(&found, &new, context).map_err(|error| error.in_file(file))?;
         extra.push((path.clone(), Table::ints("cluster", labels)));
     }
     let mut pictures = Vec::new();
@@ -65,7 +66,7 @@ pub(crate) fn automatic<B: OcnnOps>(args: &OcnnArgs, context: &Context<B>) -> Re
     // As options have them, beside the configuration's own.
     config["clusters"] = json!(args.auto.clusters);
     config["threshold"] = json!(args.threshold);
-    if matches!(args.auto.metric, Metric::Precomputed | Metric::Graph) {
+    if args.auto.metric.is_precomputed() {
         config["distance"] = "precomputed".into();
     }
     Ok(Outcome {
@@ -83,17 +84,12 @@ pub(crate) fn automatic<B: OcnnOps>(args: &OcnnArgs, context: &Context<B>) -> Re
     })
 }
 
-/// The points to be predicted; the labels' column, if they have it, is left out.
+/// The points to be predicted.
 fn new_points(args: &OcnnArgs, path: &std::path::Path, points: &Points) -> Result<Points> {
-    let new = args.input.read_more(path)?;
-    let what = if matches!(args.auto.metric, Metric::Precomputed | Metric::Graph) {
-        "distances cannot take new points".into()
-    } else if new.columns != points.columns {
-        format!("these points have {} columns; those that are clustered have {}", new.columns, points.columns)
-    } else {
-        return Ok(new);
-    };
-    Err(Error::input(what, "give points, the same columns in the same order").in_file(path))
+    if args.auto.metric.is_precomputed() {
+        return Err(Error::input("distances cannot take new points", "cluster points, or leave out --predict"));
+    }
+    args.input.read_more(path, points)
 }
 
 fn result(found: &Clustering) -> Map<String, Value> {

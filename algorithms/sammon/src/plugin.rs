@@ -1,13 +1,13 @@
 //! `firebox sammon`: arguments to [`SammonConfig`], embeddings to tables, pictures and the report's result.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use firebox_core::{
     Algorithm, Context, Error, Outcome, Plugin, Result,
     data::{InputArgs, Points, ReadOptions, Table, read},
     plot::Picture,
-    plugin::{Bench, Conformance},
+    plugin::{Bench, Conformance, paths},
 };
 use serde_json::Value;
 
@@ -179,14 +179,14 @@ impl SammonArgs {
     /// The input, and the points that the labels and the report's size are taken from.
     fn read(&self) -> Result<(SammonInput, Points)> {
         let precomputed = self.metric == Kind::Precomputed;
-        let points = self.input.read_with(precomputed)?;
-        let mut input = if precomputed {
-            let distances = Distances::new(points.values.clone(), points.rows, points.columns)
-                .map_err(|error| error.in_file(&self.input.input))?;
-            SammonInput::from(distances)
-        } else {
-            SammonInput::from(points.clone())
+        let make = |points: &Points| {
+            Ok(if precomputed {
+                Distances::new(points.values.clone(), points.rows, points.columns)?.into()
+            } else {
+                SammonInput::from(points.clone())
+            })
         };
+        let (mut input, points) = self.input.read_as(precomputed, make, SammonInput::points)?;
         if let From::File(path) = &self.start {
             let start = read(path, &ReadOptions::default())?;
             if start.rows != input.points() || start.columns != self.dims {
@@ -215,32 +215,36 @@ impl<B: SammonOps> Plugin<B> for SammonPlugin {
             )
     }
 
+    fn inputs(&self, args: &ArgMatches) -> Vec<PathBuf> {
+        let start = match args.get_one::<From>("start") {
+            Some(From::File(path)) => Some(path.clone()),
+            _ => None,
+        };
+        paths(args, &["input", "labels", "transform"]).into_iter().chain(start).collect()
+    }
+
     fn files(&self, args: &ArgMatches) -> Vec<PathBuf> {
-        args.get_one::<PathBuf>("transform_output").cloned().into_iter().collect()
+        paths(args, &["transform_output"])
     }
 
     fn checkpoints(&self, args: &ArgMatches) -> Vec<PathBuf> {
-        args.get_one::<PathBuf>("checkpoint").cloned().into_iter().collect()
+        paths(args, &["checkpoint"])
     }
 
     fn pictures(&self, args: &ArgMatches) -> Vec<PathBuf> {
-        ["shepard", "convergence"].iter().filter_map(|name| args.get_one::<PathBuf>(name).cloned()).collect()
+        paths(args, &["shepard", "convergence"])
     }
 
     fn run(&self, args: &ArgMatches, context: &Context<B>) -> Result<Outcome> {
         let args = parse(args)?;
         let sammon = args.config().init()?.with_checkpoints(args.checkpoints()?);
         let (input, points) = args.read()?;
-        let new = args.transform.as_ref().map(|path| args.input.read_more(path).map(|new| (path, new))).transpose()?;
-        if let Some((path, new)) = &new {
-            let fits = args.metric != Kind::Precomputed && new.columns == points.columns;
-            let what =
-                format!("these points have {} coordinates; those of the map have {}", new.columns, points.columns);
-            let what = if args.metric == Kind::Precomputed { "distances cannot take new points".into() } else { what };
-            if !fits {
-                return Err(Error::input(what, "give features, the same columns in the same order").in_file(path));
-            }
+        if args.transform.is_some() && args.metric == Kind::Precomputed {
+            let help = "give the points' features instead of their distances, or leave out --transform";
+            return Err(Error::input("distances cannot take new points", help));
         }
+        let new = args.transform.as_ref().map(|path| args.input.read_more(path, &points).map(|new| (path, new)));
+        let new = new.transpose()?;
         let file = &args.input.input;
         let map: Embedding<B> = sammon.run(input, context).map_err(|error| error.in_file(file))?;
         let placed = new.map(|(path, new)| sammon.place(&map, &new, context).map_err(|error| error.in_file(path)));
@@ -289,9 +293,7 @@ fn outcome<B: SammonOps>(
 ) -> Result<Outcome> {
     let dims = config.dims;
     let result = told::result(&map);
-    let rows = map.coordinates.len() / dims;
-    // Pairs in one row or column are no points that a label belongs to.
-    let labels = points.labels.clone().filter(|labels| labels.len() == rows);
+    let labels = points.labels.clone();
     let mut table = Table::float_matrix(names(dims), map.coordinates.clone())?;
     if let Some(labels) = &labels {
         table = table.beside(Table::ints("label", labels.clone()))?;
@@ -305,8 +307,7 @@ fn outcome<B: SammonOps>(
     let size = points.size();
     let mut drawn = Points::new(map.coordinates.clone(), dims)?;
     drawn.names = names(dims);
-    let named = labels.is_some().then_some(points.label_names).flatten();
-    (drawn.labels, drawn.label_names) = (labels, named);
+    (drawn.labels, drawn.label_names) = (labels, points.label_names);
     let mut settings = serde_json::to_value(config).unwrap_or(Value::Null);
     if args.metric == Kind::Precomputed {
         settings["metric"] = "precomputed".into();

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::Result;
+use crate::data::read::{read_as, read_more};
 use crate::data::{Points, ReadOptions, read};
 
 /// The arguments of every command that reads points; flatten it into a plugin's own.
@@ -22,22 +23,32 @@ pub struct InputArgs {
 impl InputArgs {
     /// Reads the points; fails as [`read`] does.
     pub fn read(&self) -> Result<Points> {
-        self.read_with(false)
+        read(&self.input, &self.options(false))
     }
 
-    /// The same, but with `missing` a number may be NaN.
-    pub fn read_with(&self, missing: bool) -> Result<Points> {
-        read(&self.input, &ReadOptions { label: self.label.clone(), labels: self.labels.clone(), missing })
+    /// Reads a table whose rows need not be the points, such as distances of all pairs: what `make` gives of it, and the
+    /// table with the classes of its `count(made)` points. With `missing` a number may be NaN.
+    ///
+    /// Fails as [`read`] and `make` do, and if there is not one class for each point.
+    pub fn read_as<T>(
+        &self,
+        missing: bool,
+        make: impl FnOnce(&Points) -> Result<T>,
+        count: impl FnOnce(&T) -> usize,
+    ) -> Result<(T, Points)> {
+        read_as(&self.input, &self.options(missing), make, count)
     }
 
-    /// Reads more points; the column that holds the classes is no coordinate of theirs either, if they have it.
-    pub fn read_more(&self, path: &Path) -> Result<Points> {
-        let label = self.label.clone();
-        let with = label.map(|label| read(path, &ReadOptions { label: Some(label), ..ReadOptions::default() }));
-        match with {
-            Some(Ok(points)) => Ok(points),
-            _ => read(path, &ReadOptions::default()),
-        }
+    /// Reads more points, with the coordinates of `like`, those of INPUT. The column of `--label` is no coordinate of
+    /// theirs either: it is left out where there is one column more.
+    ///
+    /// Fails as [`read`] does, if there are more or fewer columns, and if they are called otherwise in two files with names.
+    pub fn read_more(&self, path: &Path, like: &Points) -> Result<Points> {
+        read_more(path, self.label.as_deref(), like, &self.input)
+    }
+
+    fn options(&self, missing: bool) -> ReadOptions {
+        ReadOptions { label: self.label.clone(), labels: self.labels.clone(), missing }
     }
 }
 
@@ -59,5 +70,61 @@ mod tests {
         assert!(parse(&["test", "-"]).is_ok());
         assert!(parse(&["test", "a.csv", "--label", "1", "--labels", "a.cls"]).is_err());
         assert!(parse(&["test"]).is_err());
+    }
+
+    /// The numbers of more points in `new`, beside those of `first`, or what is wrong with them.
+    fn more(first: &str, label: Option<&str>, new: &str) -> std::result::Result<Vec<f64>, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let [input, path] = ["first.csv", "new.csv"].map(|name| folder.path().join(name));
+        std::fs::write(&input, first).unwrap();
+        std::fs::write(&path, new).unwrap();
+        let args = InputArgs { input, label: label.map(String::from), labels: None };
+        let points = args.read_more(&path, &args.read().unwrap());
+        let place = format!("{}/", folder.path().display());
+        points.map(|points| points.values).map_err(|error| error.to_string().replace(&place, ""))
+    }
+
+    #[test]
+    fn more_points_have_the_same_coordinates() {
+        const NAMED: &str = "x,y,class\n1,2,a\n3,4,b\n";
+        for (first, label, new) in [
+            (NAMED, Some("class"), "x,y\n5,6\n"),
+            (NAMED, Some("class"), "class,x,y\nz,5,6\n"),
+            (NAMED, Some("3"), "x,y\n5,6\n"),
+            (NAMED, Some("3"), "x,y,kind\n5,6,a\n"),
+            (NAMED, Some("3"), "5,6\n"),
+            ("1,2,7\n3,4,8\n", Some("3"), "5,6\n"),
+            ("7,1,2\n8,3,4\n", Some("1"), "5,6\n"),
+            ("7,1,2\n8,3,4\n", Some("1"), "9,5,6\n"),
+            ("7,1,2\n8,3,4\n", Some("1"), "u,v\n5,6\n"),
+            ("x,y\n1,2\n3,4\n", None, "x,y\n5,6\n"),
+        ] {
+            assert_eq!(more(first, label, new).unwrap(), [5.0, 6.0], "{first} {label:?} {new}");
+        }
+        // As many columns as coordinates: the third is one.
+        assert_eq!(more("1,2,7,4\n", Some("3"), "5,6,8\n").unwrap(), [5.0, 6.0, 8.0]);
+        for (first, label, new, says) in [
+            (NAMED, Some("class"), "y,x\n5,6\n", "new.csv, column y: coordinate 1 of first.csv is called \"x\""),
+            (
+                NAMED,
+                Some("3"),
+                "class,x,y\n1,5,6\n",
+                "new.csv, column class: coordinate 1 of first.csv is called \"x\"",
+            ),
+            (
+                NAMED,
+                Some("class"),
+                "x,class\n5,6\n",
+                "new.csv, column class: coordinate 2 of first.csv is called \"y\"",
+            ),
+            (NAMED, Some("class"), "5,6,7\n", "new.csv: these points have 3 columns; those of first.csv have 2"),
+            (NAMED, Some("3"), "x\n5\n", "new.csv: these points have 1 columns; those of first.csv have 2"),
+            (NAMED, Some("3"), "x,y,z,class\n5,6,7,1\n", "new.csv: these points have 4 columns; those of"),
+            (NAMED, Some("class"), "x,y,class\n5,nan,a\n", "new.csv, line 2, column y: \"nan\" is not a finite number"),
+            ("1,2\n", None, "5,6,7\n", "new.csv: these points have 3 columns; those of first.csv have 2"),
+        ] {
+            let error = more(first, label, new).unwrap_err();
+            assert!(error.starts_with(says), "{first} {label:?} {new}: {error}");
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use crate::data::{Format, Points, ReadOptions, csv, number, read};
+use crate::data::{Format, Points, ReadOptions, csv, labels::Wanted, number, read};
 use crate::error::Place;
 use crate::{Error, Result};
 
@@ -98,7 +98,7 @@ impl<'a, R: BufRead> Text<'a, R> {
 
     /// The points of a block; none of one that has only comments and empty lines.
     fn points(&mut self, block: &[u8], first: bool) -> Result<Option<Points>> {
-        let (label, missing) = (self.options.label.as_deref(), self.options.missing);
+        let (label, missing) = (self.options.label.as_deref().map(Wanted::column), self.options.missing);
         if !first && !block.split(|&byte| byte == b'\n').any(is_row) {
             return Ok(None);
         }

@@ -13,7 +13,7 @@ use std::io::{self, Write};
 use crate::data::number::{self, Field, classify, shown};
 use crate::data::points::{Points, default_names};
 use crate::data::records::{Record, Records, sniff};
-use crate::data::{Table, labels};
+use crate::data::{Table, labels, labels::Wanted};
 use crate::error::Place;
 use crate::{Error, Result};
 
@@ -65,12 +65,12 @@ fn names(header: &Record<'_>) -> Result<Vec<String>> {
 }
 
 /// Reads points; `label` is the column of the classes, and with `missing` a number may be NaN.
-pub(crate) fn read(text: &str, label: Option<&str>, missing: bool) -> Result<Points> {
+pub(crate) fn read(text: &str, label: Option<Wanted<'_>>, missing: bool) -> Result<Points> {
     read_below(text, None, label, missing)
 }
 
 /// [`read`] of text whose first row is known to be a header or none.
-pub(crate) fn read_below(text: &str, header: Option<bool>, label: Option<&str>, missing: bool) -> Result<Points> {
+pub(crate) fn read_below(text: &str, header: Option<bool>, label: Option<Wanted<'_>>, missing: bool) -> Result<Points> {
     let no_rows = || Error::input("there are no rows of numbers", "give at least one row below the header");
     let mut records = Records::new(text, sniff(text));
     let first = records.next().ok_or_else(no_rows)??;
@@ -79,7 +79,7 @@ pub(crate) fn read_below(text: &str, header: Option<bool>, label: Option<&str>, 
     let width = first.fields.len();
     let first_line = first.line;
     let names = if header { names(&first)? } else { default_names(width) };
-    let label = label.map(|label| labels::column(&names, label)).transpose()?;
+    let label = label.map_or(Ok(None), |label| label.find(&names, width))?;
     if label.is_some() && width == 1 {
         return Err(Error::input("the only column is the labels", "give at least one column of coordinates"));
     }
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str, label: Option<&str>) -> Result<Points> {
-        super::read(text, label, false)
+        super::read(text, label.map(Wanted::column), false)
     }
 
     #[test]

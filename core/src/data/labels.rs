@@ -4,14 +4,42 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use crate::data::number::{self, Field, classify, shown, whole};
-use crate::data::points::Points;
 use crate::data::records::{Records, sniff_without_blanks};
 use crate::data::{Format, cls, npy};
 use crate::error::Place;
 use crate::{Error, Result};
 
+/// The column of the labels, as a person says it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wanted<'a> {
+    /// Its name, else its number from 1.
+    column: &'a str,
+    /// In a table that may have it or not, how many coordinates there are besides.
+    beside: Option<usize>,
+}
+
+impl<'a> Wanted<'a> {
+    /// One that must be there.
+    pub(crate) fn column(column: &'a str) -> Self {
+        Self { column, beside: None }
+    }
+
+    /// One that is there only if there are `coordinates` columns and one more.
+    pub(crate) fn perhaps(column: &'a str, coordinates: usize) -> Self {
+        Self { column, beside: Some(coordinates) }
+    }
+
+    /// Which of the columns it is, of which `numbers` are coordinates or it.
+    pub(crate) fn find(self, names: &[String], numbers: usize) -> Result<Option<usize>> {
+        match self.beside {
+            None => column(names, self.column).map(Some),
+            Some(coordinates) => Ok(column(names, self.column).ok().filter(|_| numbers == coordinates + 1)),
+        }
+    }
+}
+
 /// Which column `wanted` is: the one of that name, else the one of that number, from 1.
-pub(crate) fn column(names: &[String], wanted: &str) -> Result<usize> {
+fn column(names: &[String], wanted: &str) -> Result<usize> {
     let mut named = names.iter().enumerate().filter(|(_, name)| *name == wanted).map(|(at, _)| at);
     let help = listed(names);
     match (named.next(), named.next()) {
@@ -69,21 +97,23 @@ pub(crate) fn encode(labels: &[&str], lines: &[usize], column: &str) -> Result<(
     Ok((encoded, Some(names)))
 }
 
-/// Gives `points` the labels in the file at `path`, joined by `keys` (1 … n if there are none) if it is a `.cls`,
-/// else row by row.
-pub(crate) fn attach(points: &mut Points, keys: Option<&[i64]>, path: &Path, bytes: &[u8]) -> Result<()> {
-    let (labels, names) = match Format::of(path)? {
-        Format::Cls => cls::read(number::text(bytes)?, keys, points.rows)?,
-        Format::Csv | Format::Tsv => rows(number::text(bytes)?, points.rows)?,
-        Format::Npy => (npy::read_labels(bytes, points.rows)?, None),
+/// The labels of `points` points in the file at `path`, joined by `keys` (1 … n if there are none) if it is a `.cls`,
+/// else row by row; and their names.
+pub(crate) fn beside(
+    points: usize,
+    keys: Option<&[i64]>,
+    path: &Path,
+    bytes: &[u8],
+) -> Result<(Vec<i64>, Option<Vec<String>>)> {
+    match Format::of(path)? {
+        Format::Cls => cls::read(number::text(bytes)?, keys, points),
+        Format::Csv | Format::Tsv => rows(number::text(bytes)?, points),
+        Format::Npy => Ok((npy::read_labels(bytes, points)?, None)),
         Format::Lrn => {
             let help = "give a .cls, or a .csv, .txt or .npy with one label a row";
-            return Err(Error::input("an .lrn holds points", help));
+            Err(Error::input("an .lrn holds points", help))
         }
-    };
-    points.labels = Some(labels);
-    points.label_names = names;
-    Ok(())
+    }
 }
 
 /// One label a line, after a header line if there is one line more than points and the first is no label.
@@ -120,7 +150,7 @@ pub(crate) fn check_count(labels: usize, points: usize) -> Result<()> {
     if labels == points {
         return Ok(());
     }
-    let help = "give one label for each row of the points, in the same order";
+    let help = "give one label for each point, in the same order";
     Err(Error::input(format!("there are {labels} labels for {points} points"), help))
 }
 

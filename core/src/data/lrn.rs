@@ -13,7 +13,7 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use crate::data::labels;
+use crate::data::labels::{self, Wanted};
 use crate::data::number::{self, shown, whole};
 use crate::data::points::Points;
 use crate::data::table::{Cells, Table};
@@ -124,14 +124,13 @@ fn header(lines: &[(usize, &str)]) -> Result<Header> {
 }
 
 /// Reads points and their keys. The classes are the column `label`, else the first of type 3.
-pub(crate) fn read(text: &str, label: Option<&str>) -> Result<(Points, Option<Vec<i64>>)> {
+pub(crate) fn read(text: &str, label: Option<Wanted<'_>>) -> Result<(Points, Option<Vec<i64>>)> {
     let (head, body): (Vec<_>, Vec<_>) = lines(text).partition(|(_, line)| line.starts_with('%'));
     let head: Vec<(usize, &str)> = head.into_iter().map(|(at, line)| (at, line[1..].trim())).collect();
     let Header { rows, roles, names } = header(&head)?;
-    let label = match label {
-        Some(label) => Some(labels::column(&names, label)?),
-        None => roles.iter().position(|role| *role == Role::Class),
-    };
+    let numbers = roles.iter().filter(|role| **role == Role::Data).count();
+    let label = label.map_or(Ok(None), |label| label.find(&names, numbers))?;
+    let label = label.or_else(|| roles.iter().position(|role| *role == Role::Class));
     let data: Vec<usize> = (0..roles.len()).filter(|&at| roles[at] == Role::Data && Some(at) != label).collect();
     if data.is_empty() {
         let place = Place { line: head.get(2).map(|(line, _)| *line), ..Place::default() };
@@ -206,6 +205,10 @@ pub(crate) fn write(table: &Table, out: &mut dyn Write) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn read(text: &str, label: Option<&str>) -> Result<(Points, Option<Vec<i64>>)> {
+        super::read(text, label.map(Wanted::column))
+    }
 
     const GOOD: &str = "# c\n%2\n% 5\n%\t9\t1\t0\t1\t3\n% Key\tx\tnote\ty\tclass\n7\t0.5\tA b\t1\t2\n3\t1\t\t-2\t2\n";
 

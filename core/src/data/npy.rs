@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use ndarray::{ArrayView1, ArrayView2};
 use ndarray_npy::{WritableElement, WriteNpyError, WriteNpyExt};
 
-use crate::data::labels;
+use crate::data::labels::{self, Wanted};
 use crate::data::number::whole_f64;
 use crate::data::points::{FINITE, Points, default_names};
 use crate::data::table::{Cells, Table};
@@ -117,7 +117,7 @@ fn decode(descr: &str, data: &[u8], rows: usize, columns: usize) -> Result<Vec<f
 
 /// Reads points; `label` is the column of the classes, by number from 1 or as `C1`, `C2`, …. With `missing` a number
 /// may be NaN.
-pub(crate) fn read(bytes: &[u8], label: Option<&str>, missing: bool) -> Result<Points> {
+pub(crate) fn read(bytes: &[u8], label: Option<Wanted<'_>>, missing: bool) -> Result<Points> {
     let Array { rows, columns, values } = array(bytes)?;
     if values.is_empty() {
         let what = format!("the array has shape ({rows}, {columns}): there are no points");
@@ -128,10 +128,9 @@ pub(crate) fn read(bytes: &[u8], label: Option<&str>, missing: bool) -> Result<P
         let place = Place::default().row(at / columns + 1).column(names[at % columns].as_str());
         return Err(Error::input_at(place, format!("{} is not a finite number", values[at]), FINITE));
     }
-    let Some(label) = label else {
+    let Some(label) = label.map_or(Ok(None), |label| label.find(&names, columns))? else {
         return Ok(Points { values, rows, columns, names, labels: None, label_names: None });
     };
-    let label = labels::column(&names, label)?;
     if columns == 1 {
         return Err(Error::input("the only column is the labels", "give at least one column of coordinates"));
     }

@@ -61,6 +61,12 @@ impl Points {
         self.values.get(row * self.columns..(row + 1) * self.columns).unwrap_or_default()
     }
 
+    /// Whether the coordinates have names of their own.
+    pub(crate) fn is_named(&self) -> bool {
+        let default = |name: &String| name.strip_prefix('C').is_some_and(|number| number.parse::<usize>().is_ok());
+        !self.names.iter().all(default)
+    }
+
     /// All points in order.
     pub fn iter(&self) -> std::slice::ChunksExact<'_, f64> {
         self.values.chunks_exact(self.columns.max(1))

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::data::{Format, Points, csv, labels, lrn, npy, number};
+use crate::data::{Format, Points, csv, labels, labels::Wanted, lrn, npy, number};
 use crate::error::Place;
 use crate::{Error, Result};
 
@@ -28,23 +28,62 @@ pub struct ReadOptions {
 ///
 /// [`Error::Io`] if the file cannot be read, else [`Error::Input`] with the file, line and column and what to do.
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Points> {
+    read_as(path, options, |points| Ok(points.rows), |rows| *rows).map(|(_, points)| points)
+}
+
+/// [`read`] of a table whose rows need not be the points, such as their distances: what `make` gives of it, and the table
+/// with the labels of as many points as `count` finds in that.
+pub(crate) fn read_as<T>(
+    path: &Path,
+    options: &ReadOptions,
+    make: impl FnOnce(&Points) -> Result<T>,
+    count: impl FnOnce(&T) -> usize,
+) -> Result<(T, Points)> {
     if options.label.is_some() && options.labels.is_some() {
         let what = "the labels are given twice, by a column and by a file";
         return Err(Error::input(what, "leave one of --label and --labels"));
     }
-    let format = Format::of(path)?;
-    let bytes = bytes(path)?;
-    let label = options.label.as_deref();
-    let name = if is_stdin(path) { Path::new("<stdin>") } else { path };
-    let (mut points, keys) = parse(format, &bytes, label, options.missing).map_err(|error| error.in_file(name))?;
+    let label = options.label.as_deref().map(Wanted::column);
+    let in_file = |error: Error| error.in_file(name(path));
+    let (mut points, keys) = parse(Format::of(path)?, &bytes(path)?, label, options.missing).map_err(in_file)?;
+    let made = make(&points).map_err(in_file)?;
+    let n = count(&made);
     if let Some(path) = &options.labels {
-        let bytes = self::bytes(path)?;
-        labels::attach(&mut points, keys.as_deref(), path, &bytes).map_err(|error| error.in_file(path))?;
+        // Those of rows that are no points say nothing of these.
+        let keys = keys.filter(|keys| keys.len() == n);
+        let found = labels::beside(n, keys.as_deref(), path, &bytes(path)?).map_err(|error| error.in_file(path))?;
+        (points.labels, points.label_names) = (Some(found.0), found.1);
+    } else if let Some(labels) = &points.labels {
+        labels::check_count(labels.len(), n).map_err(in_file)?;
     }
-    Ok(points)
+    Ok((made, points))
 }
 
-fn parse(format: Format, bytes: &[u8], label: Option<&str>, missing: bool) -> Result<(Points, Option<Vec<i64>>)> {
+/// Reads more points like `like`, which were read from `first`; `label` is left out where there is one column more.
+pub(crate) fn read_more(path: &Path, label: Option<&str>, like: &Points, first: &Path) -> Result<Points> {
+    let wanted = label.map(|label| Wanted::perhaps(label, like.columns));
+    let (points, _) =
+        parse(Format::of(path)?, &bytes(path)?, wanted, false).map_err(|error| error.in_file(name(path)))?;
+    let help = match label {
+        Some(_) => "give the same columns in the same order, with the one of --label or without it",
+        None => "give the same columns in the same order",
+    };
+    let first = name(first).display();
+    if points.columns != like.columns {
+        let what = format!("these points have {} columns; those of {first} have {}", points.columns, like.columns);
+        return Err(Error::input_at(Place::file(name(path)), what, help));
+    }
+    let mut pairs = points.names.iter().zip(&like.names).enumerate();
+    match pairs.find(|(_, (own, other))| own != other && points.is_named() && like.is_named()) {
+        Some((at, (own, other))) => {
+            let what = format!("coordinate {} of {first} is called {}", at + 1, number::shown(other));
+            Err(Error::input_at(Place::file(name(path)).column(own.as_str()), what, help))
+        }
+        None => Ok(points),
+    }
+}
+
+fn parse(format: Format, bytes: &[u8], label: Option<Wanted<'_>>, missing: bool) -> Result<(Points, Option<Vec<i64>>)> {
     match format {
         Format::Csv | Format::Tsv => Ok((csv::read(number::text(bytes)?, label, missing)?, None)),
         Format::Npy if bytes.is_empty() => {
@@ -58,6 +97,11 @@ fn parse(format: Format, bytes: &[u8], label: Option<&str>, missing: bool) -> Re
 
 fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
+}
+
+/// What messages call it.
+fn name(path: &Path) -> &Path {
+    if is_stdin(path) { Path::new("<stdin>") } else { path }
 }
 
 fn bytes(path: &Path) -> Result<Vec<u8>> {
@@ -127,6 +171,37 @@ mod tests {
     }
 
     #[test]
+    fn labels_are_those_of_the_points_that_a_table_tells_of() {
+        use crate::data::Distances;
+        let folder = Folder::new();
+        let classes = folder.file("a.txt", "b\na\nb\nb\n");
+        let keyed = folder.file("a.cls", "3\t5\n2\t6\n1\t7\n4\t8\n");
+        let make = |points: &Points| Distances::new(points.values.clone(), points.rows, points.columns);
+        let read = |path: &Path, options: &ReadOptions| super::read_as(path, options, make, Distances::points);
+        let row = folder.file("row.csv", "1,2,3,4,5,6\n");
+        let lrn = folder.file("pairs.lrn", "% 6\n% 2\n% 9 1\n11 1\n12 2\n13 3\n14 4\n15 5\n16 6\n");
+        let square = folder.file("square.lrn", "% 4\n% 5\n% 9 1 1 1 1\n3 0 1 2 3\n2 1 0 3 4\n1 2 3 0 5\n4 3 4 5 0\n");
+        for path in [&row, &folder.file("column.csv", "d\n1\n2\n3\n4\n5\n6\n"), &lrn] {
+            let (distances, points) = read(path, &labels(classes.clone())).unwrap();
+            assert_eq!((distances.points(), points.labels.unwrap()), (4, vec![0, 1, 0, 0]), "{}", path.display());
+            assert_eq!(
+                read(path, &labels(keyed.clone())).unwrap().1.labels.unwrap(),
+                [7, 6, 5, 8],
+                "{}",
+                path.display()
+            );
+        }
+        assert_eq!(read(&square, &labels(keyed)).unwrap().1.labels.unwrap(), [5, 6, 7, 8]);
+        let two = folder.file("two.txt", "1\n2\n");
+        let error = read(&row, &labels(two.clone())).unwrap_err().to_string();
+        assert_eq!(error, format!("{}: there are 2 labels for 4 points", two.display()));
+        // A column beside pairs is no column of the points' labels.
+        let beside = folder.file("beside.csv", "1,7\n2,7\n3,8\n4,8\n5,9\n6,9\n");
+        let error = read(&beside, &ReadOptions { label: Some("2".into()), ..ReadOptions::default() }).unwrap_err();
+        assert_eq!(error.to_string(), format!("{}: there are 6 labels for 4 points", beside.display()));
+    }
+
+    #[test]
     fn errors_name_the_file() {
         let folder = Folder::new();
         let none = ReadOptions::default();
@@ -153,7 +228,7 @@ mod tests {
     fn try_all(bytes: &[u8]) {
         for label in [None, Some("1"), Some("C2"), Some("")] {
             for format in FORMATS {
-                if let Ok((points, _)) = parse(format, bytes, label, false) {
+                if let Ok((points, _)) = parse(format, bytes, label.map(Wanted::column), false) {
                     assert_eq!(points.values.len(), points.rows * points.columns);
                     assert!(points.rows > 0 && points.columns > 0);
                     assert!(points.values.iter().all(|value| value.is_finite()));
@@ -163,8 +238,7 @@ mod tests {
             }
         }
         for name in ["a.cls", "a.csv", "a.npy"] {
-            let mut points = Points { rows: 2, ..Points::new(vec![1.0, 2.0], 1).unwrap() };
-            let _ = labels::attach(&mut points, Some(&[1, 5]), Path::new(name), bytes);
+            let _ = labels::beside(2, Some(&[1, 5]), Path::new(name), bytes);
         }
     }
 

@@ -4,7 +4,7 @@ use ndarray_npy::ReadNpyExt;
 use proptest::prelude::*;
 
 fn read(bytes: &[u8], label: Option<&str>) -> Result<Points> {
-    super::read(bytes, label, false)
+    super::read(bytes, label.map(Wanted::column), false)
 }
 
 fn saved(array: &impl WriteNpyExt) -> Vec<u8> {

@@ -10,12 +10,19 @@ pub type Result<T> = std::result::Result<T, Error>;
 pub struct Place {
     /// The file, if it came from one.
     pub file: Option<PathBuf>,
-    /// Line in the file's text.
-    pub line: Option<usize>,
-    /// Row of numbers; a header, comments and empty lines are none, so that its line may be another.
-    pub row: Option<usize>,
+    /// The line or the row.
+    pub at: Option<At>,
     /// Column by name if it has one, else by number.
     pub column: Option<String>,
+}
+
+/// How far down an input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum At {
+    /// Line of the file's text.
+    Line(usize),
+    /// Row of numbers; a header, comments and empty lines are none, so that its line may be another.
+    Row(usize),
 }
 
 impl Place {
@@ -26,13 +33,13 @@ impl Place {
 
     /// The same place, narrowed to a line.
     pub fn line(mut self, line: usize) -> Self {
-        self.line = Some(line);
+        self.at = Some(At::Line(line));
         self
     }
 
     /// The same place, narrowed to a row of numbers.
     pub fn row(mut self, row: usize) -> Self {
-        self.row = Some(row);
+        self.at = Some(At::Row(row));
         self
     }
 
@@ -49,11 +56,10 @@ impl std::fmt::Display for Place {
         if let Some(file) = &self.file {
             parts.push(file.display().to_string());
         }
-        if let Some(line) = self.line {
-            parts.push(format!("line {line}"));
-        }
-        if let Some(row) = self.row {
-            parts.push(format!("row {row}"));
+        match self.at {
+            Some(At::Line(line)) => parts.push(format!("line {line}")),
+            Some(At::Row(row)) => parts.push(format!("row {row}")),
+            None => {}
         }
         if let Some(column) = &self.column {
             parts.push(format!("column {column}"));

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use crate::data::{Format, Points, ReadOptions, csv, labels::Wanted, number, read};
-use crate::error::Place;
+use crate::error::{At, Place};
 use crate::{Error, Result};
 
 /// Hands the points of `path` to `each` in order, as many rows at a time as there are in some `bytes` of text (at least
@@ -122,7 +122,7 @@ impl<'a, R: BufRead> Text<'a, R> {
     /// The error with its line in the file.
     fn moved(&self, mut error: Error, first: bool) -> Error {
         if let Error::Input { place, .. } = &mut error
-            && let Some(line) = &mut place.line
+            && let Some(At::Line(line)) = &mut place.at
             && !first
         {
             *line = (*line + self.lines).saturating_sub(self.header.1);

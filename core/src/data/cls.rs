@@ -14,7 +14,7 @@ use std::io::{self, Write};
 use crate::data::number::{shown, whole};
 use crate::data::table::{Cells, Table};
 use crate::data::{labels, lrn};
-use crate::error::Place;
+use crate::error::{At, Place};
 use crate::{Error, Result};
 
 /// The classes of the points with these keys (1 … `points` if they have none), as [`labels::encode`] gives them.
@@ -57,7 +57,7 @@ pub(crate) fn read(text: &str, keys: Option<&[i64]>, points: usize) -> Result<(V
     let known: HashSet<i64> = keys.iter().copied().collect();
     let extra: Vec<i64> = order.into_iter().filter(|key| !known.contains(key)).collect();
     if let Some(first) = extra.first() {
-        let place = Place { line: rows.get(first).map(|(_, line)| *line), ..Place::default() };
+        let place = Place { at: rows.get(first).map(|(_, line)| At::Line(*line)), ..Place::default() };
         let what = format!("{} of {} keys belong to no point; the first is {first}", extra.len(), rows.len());
         let help = "give the .cls that belongs to these points: each key needs its point";
         return Err(Error::input_at(place, what, help));

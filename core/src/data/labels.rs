@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::data::number::{self, Field, classify, shown, whole};
 use crate::data::records::{Records, sniff_without_blanks};
 use crate::data::{Format, cls, npy};
-use crate::error::Place;
+use crate::error::{At, Place};
 use crate::{Error, Result};
 
 /// The column of the labels, as a person says it.
@@ -76,7 +76,7 @@ pub(crate) fn encode(labels: &[&str], lines: &[usize], column: &str) -> Result<(
             }
             _ => continue,
         };
-        let place = Place { line: lines.get(row).copied(), ..Place::default() }.column(column);
+        let place = Place { at: lines.get(row).copied().map(At::Line), ..Place::default() }.column(column);
         return Err(Error::input_at(place, what, "labels are whole numbers or names, one a row"));
     }
     if let Some(numbers) = labels.iter().map(|label| whole(label)).collect() {

@@ -17,7 +17,7 @@ use crate::data::labels::{self, Wanted};
 use crate::data::number::{self, shown, whole};
 use crate::data::points::Points;
 use crate::data::table::{Cells, Table};
-use crate::error::Place;
+use crate::error::{At, Place};
 use crate::{Error, Result};
 
 /// What a column is.
@@ -133,7 +133,7 @@ pub(crate) fn read(text: &str, label: Option<Wanted<'_>>) -> Result<(Points, Opt
     let label = label.or_else(|| roles.iter().position(|role| *role == Role::Class));
     let data: Vec<usize> = (0..roles.len()).filter(|&at| roles[at] == Role::Data && Some(at) != label).collect();
     if data.is_empty() {
-        let place = Place { line: head.get(2).map(|(line, _)| *line), ..Place::default() };
+        let place = Place { at: head.get(2).map(|(line, _)| At::Line(*line)), ..Place::default() };
         return Err(Error::input_at(place, "there is no column of coordinates", "give one column type 1 at least"));
     }
     let key = roles.iter().position(|role| *role == Role::Key);

@@ -90,10 +90,10 @@ pub(crate) struct AutoArgs {
     /// No noise: every point belongs to the cluster that it hangs on
     #[arg(long)]
     assign_all: bool,
-    /// Neighbours in the first graph; the second has twice as many [default: 24; fewer than 450 points have graphs of their own]
+    /// Neighbours in the first graph; the second has twice as many [default: 24; fewer than 450 points, and points along lines, have graphs of their own]
     #[arg(long, value_name = "K")]
     neighbours: Option<usize>,
-    /// Try larger graphs too, for clusters that overlap, and keep the most stable
+    /// Try larger graphs too, for clusters that overlap, and keep those whose clusters tell most and are found again
     #[arg(long)]
     sweep: bool,
     /// Runs, by one seed after the other, that are held against the first: the report's stability

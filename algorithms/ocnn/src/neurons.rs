@@ -24,8 +24,7 @@ impl Neurons {
         }
         let distinct = collapse_duplicates(points);
         if rows > 1 && distinct.counts.len() == 1 {
-            let what = format!("all {rows} points are equal");
-            return Err(Error::input(what, "give points that differ; equal ones have nothing to be told apart by"));
+            return Err(all_equal(rows));
         }
         Ok(Self { values: distinct.values, d, counts: distinct.counts, of_point: distinct.index })
     }
@@ -76,6 +75,12 @@ impl Neurons {
 /// The error for a table without points.
 pub(crate) fn nothing(rows: usize, columns: usize) -> Error {
     Error::input(format!("there are no points in a table of {rows} × {columns}"), "give at least 3 points")
+}
+
+/// The error for points that are one.
+pub(crate) fn all_equal(points: usize) -> Error {
+    let what = format!("all {points} points are equal");
+    Error::input(what, "give points that differ; equal ones have nothing to be told apart by")
 }
 
 /// Columns `kept` of a matrix `[_, n]`.

@@ -33,6 +33,9 @@ pub(crate) fn automatic<B: OcnnOps>(args: &OcnnArgs, context: &Context<B>) -> Re
     let (input, points) = args.read()?;
     let new = args.auto.predict.as_deref().map(|path| new_points(args, path, &points).map(|new| (path, new)));
     let new = new.transpose()?;
+    if let Some((file, new)) = &new {
+        auto.check_new(new).map_err(|error| error.in_file(file))?;
+    }
     let found = auto.cluster(&input, context).map_err(|error| error.in_file(&args.input.input))?;
     let mut extra = Vec::new();
     if let Some(path) = &args.auto.scores {
@@ -55,7 +58,8 @@ pub(crate) fn automatic<B: OcnnOps>(args: &OcnnArgs, context: &Context<B>) -> Re
         pictures.push((path.clone(), plateau(&found)));
     }
     let mut result = result(&found);
-    let mut summary = said(&found, input.points());
+    let searched = args.auto.clusters.is_none() && args.threshold.is_none();
+    let mut summary = said(&found, input.points(), searched);
     summary.push_str(&against_truth(&points, &found.labels, &mut result)?);
     let size = points.size();
     let table = Table::ints("cluster", found.labels.clone());
@@ -115,12 +119,12 @@ fn clusters(count: usize) -> &'static str {
     if count == 1 { "cluster" } else { "clusters" }
 }
 
-fn said(found: &Clustering, points: usize) -> String {
+fn said(found: &Clustering, points: usize, searched: bool) -> String {
     let count = found.count();
     let mut said = format!("{count} {} and {} noise points among {points}", clusters(count), found.noise());
     let strongest = found.steps.first().map_or(0.0, |step| step.contrast);
     let chance = six_digits(found.chance);
-    if count == 1 && strongest < found.chance {
+    if count == 1 && searched && strongest < found.chance {
         said.push_str(&format!(
             ": no structure was found (contrast {}, by chance up to {chance})",
             six_digits(strongest)
@@ -156,10 +160,17 @@ fn plateau(found: &Clustering) -> Picture {
     let most = clusters;
     let next =
         |count: usize| found.steps.get(count).map_or(0.3 * found.chance, |step| step.contrast.max(0.3 * found.chance));
-    let chosen = found.steps.iter().position(|step| step.clusters == found.count()).map_or_else(
-        || found.steps.first().map_or(Vec::new(), |first| vec![(first.contrast, 1.0), (found.chance, 1.0)]),
-        |at| vec![(next(at + 1), found.count() as f64), (found.steps[at].contrast, found.count() as f64)],
-    );
+    let chosen = match found.chosen {
+        Some(way) => {
+            let step = found.steps[way];
+            vec![(next(way + 1), step.clusters as f64), (step.contrast, step.clusters as f64)]
+        }
+        None if found.count() == 1 => {
+            found.steps.first().map_or(Vec::new(), |first| vec![(first.contrast, 1.0), (found.chance, 1.0)])
+        }
+        // A threshold cuts by agreement, and not by contrast.
+        None => Vec::new(),
+    };
     Picture::Lines(Lines {
         title: format!("{} {}", found.count(), self::clusters(found.count())),
         x_label: "contrast S".into(),

@@ -12,6 +12,7 @@ use super::{
     input::Prepared,
     membership::{memberships, outliers},
     select::{self, chosen, clefts, loose, ways},
+    tree::{Sets, Tree},
 };
 
 /// A number of clusters, and what speaks for it.
@@ -71,14 +72,18 @@ pub struct Clustering {
     pub timings: Timings,
     /// The plan's largest sum of live buffers.
     pub peak_device_bytes: u64,
+    /// Which of the steps was taken; none where there is one cluster, or where a threshold cut.
+    pub(crate) chosen: Option<usize>,
+    /// No point is farther from its nearest others; in the unit of `known`.
+    pub(super) reach: f64,
     pub(super) known: Option<Prepared>,
 }
 
 impl Clustering {
     pub(super) fn new(grown: &Grown, config: &AutoConfig, of_point: &[u32]) -> Self {
         let Grown { field, graphs, information, agreement, tree } = grown;
-        let clefts = clefts(tree, Profiles { adjacency: &field.adjacency, values: agreement });
-        let chance = select::by_chance(tree.points(), field.dimension);
+        let clefts = clefts(tree, Profiles { adjacency: &field.adjacency, values: agreement }, &field.spreads);
+        let chance = select::by_chance(tree.points(), field.dimensions.near);
         let ways = ways(tree, &clefts, chance);
         let strongest = |cuts: usize| clefts.iter().take(cuts).map(|cleft| cleft.edge).collect::<Vec<_>>();
         let cut = match config.cut {
@@ -92,15 +97,19 @@ impl Clustering {
                 cut.extend(more.collect::<Vec<_>>());
                 cut
             }
-            Cut::Threshold(theta) => (0..tree.ends.len()).filter(|&edge| tree.agreement[edge] <= theta).collect(),
+            Cut::Threshold(theta) => below(tree, theta, config.assign_all),
         };
         let piece = tree.pieces(&cut);
         let memberships = memberships(&field.candidates, information, &piece);
-        let outliers = outliers(&memberships, &piece);
+        let outliers = outliers(&memberships, &piece, &tree.counts);
+        let chosen = match config.cut {
+            Cut::Threshold(_) => None,
+            _ => cut.len().checked_sub(1).filter(|&way| way < ways.len()),
+        };
         let noise = match config.cut {
             _ if config.assign_all => vec![false; piece.len()],
             Cut::Auto | Cut::Clusters(_) if cut.is_empty() => vec![false; piece.len()],
-            Cut::Auto | Cut::Clusters(_) => loose(tree),
+            Cut::Auto | Cut::Clusters(_) => loose(tree, &cut),
             // As in the paper: who is linked with nobody.
             Cut::Threshold(_) => {
                 let mut sizes = vec![0; piece.len()];
@@ -137,6 +146,8 @@ impl Clustering {
             graphs: graphs.neighbours,
             scales: graphs.scales,
             parts: tree.parts,
+            chosen,
+            reach: field.reach,
             agreements: Vec::new(),
             trials: Vec::new(),
             timings: Timings::default(),
@@ -161,14 +172,18 @@ impl Clustering {
         (runs > 0).then(|| self.agreements.iter().sum::<f64>() / runs as f64)
     }
 
-    /// The length of the plateau at this number of clusters; 0 for one cluster.
+    /// The length of the plateau that was chosen; 0 for one cluster.
     pub fn plateau(&self) -> f64 {
-        self.steps.iter().find(|step| step.clusters == self.count()).map_or(0.0, |step| step.plateau)
+        self.chosen.map_or(0.0, |way| self.steps[way].plateau)
     }
 
-    /// What a sweep compares: a long plateau that other runs find again.
+    /// What a sweep compares: how much the clusters tell, in as far as other runs find them again. H·stability, with H
+    /// the entropy of the sizes.
     pub(super) fn merit(&self) -> f64 {
-        self.plateau() * self.stability().unwrap_or(1.0)
+        let points: usize = self.sizes.iter().sum();
+        let share = |&size: &usize| size as f64 / points as f64;
+        let entropy: f64 = self.sizes.iter().map(share).map(|share| -share * share.ln()).sum();
+        entropy * self.stability().unwrap_or(1.0)
     }
 
     pub(super) fn trial(&self, neighbours: [usize; 2]) -> Trial {
@@ -176,12 +191,32 @@ impl Clustering {
     }
 }
 
+/// The edges of the tree with an agreement of at most `theta`; with `assign_all` none that leaves a point alone.
+fn below(tree: &Tree, theta: f64, assign_all: bool) -> Vec<usize> {
+    let mut sets = Sets::new(&tree.counts);
+    let mut cut = Vec::new();
+    for (edge, (&(i, j), &agreement)) in tree.ends.iter().zip(&tree.agreement).enumerate() {
+        let (a, b) = sets.sides(i, j);
+        if agreement > theta || assign_all && sets.points(b) == 1 {
+            sets.join(a, b, agreement);
+        } else {
+            cut.push(edge);
+        }
+    }
+    cut
+}
+
 impl Near {
-    /// For each row the label of most weight exp(−d²/2a²)·m among its neighbours, a their mean distance; the smaller
-    /// label among equals.
-    pub(super) fn votes(&self, labels: &[i64], counts: &[u32]) -> Vec<i64> {
+    /// For each row the label of its nearest if that is at no distance; −1 if it is beyond `reach`; else the label of most
+    /// weight exp(−d²/2a²)·m among its neighbours, a their mean distance, the smaller label among equals.
+    pub(super) fn votes(&self, labels: &[i64], counts: &[u32], reach: f64) -> Vec<i64> {
         let vote = |row: std::ops::Range<usize>| {
             let distances = &self.distances[row.clone()];
+            match distances.first() {
+                Some(0.0) => return labels[self.indices[row.start] as usize],
+                Some(&nearest) if nearest <= reach => {}
+                _ => return -1,
+            }
             let a = (distances.iter().sum::<f64>() / distances.len().max(1) as f64).max(f64::MIN_POSITIVE);
             let mut weights: Vec<(i64, f64)> = Vec::new();
             for (&j, &distance) in self.indices[row].iter().zip(distances) {

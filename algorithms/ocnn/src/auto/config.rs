@@ -7,8 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Auto,
+    graph::Dimensions,
     select::{FEW, SOLID},
 };
+
+/// Neighbours of points along lines, of the first graph, for each factor e in their number.
+const THIN_NEIGHBOURS: f64 = 8.0;
 
 /// The distance of two points.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
@@ -51,7 +55,7 @@ pub struct AutoConfig {
     #[config(default = "Distance::Euclidean")]
     pub distance: Distance,
     /// k of the first graph; the second has twice as many. By default 24 and 48; below 450 points 16 and 24, or 24 and 56
-    /// if they fill more than a surface.
+    /// if they fill more than a surface; 8·ln N and twice as many along lines.
     #[config(default = "None")]
     pub neighbours: Option<usize>,
     /// T: steps that count, of 8 networks on each graph; a multiple of 4.
@@ -69,7 +73,8 @@ pub struct AutoConfig {
     /// S ≥ 1: runs from other states whose clusters are compared with those of the first.
     #[config(default = 1)]
     pub seeds: usize,
-    /// Tries larger graphs too, two and four times k, and takes what is most stable and has the longest plateau.
+    /// Tries larger graphs too, two and four times k, and takes the clusters that tell most and that other runs find
+    /// again: the largest H·stability, H the entropy of their sizes.
     #[config(default = false)]
     pub sweep: bool,
 }
@@ -99,6 +104,9 @@ impl AutoConfig {
         }
         match self.cut {
             Cut::Clusters(0) => wrong("clusters", "0".into(), "must be at least 1"),
+            Cut::Threshold(_) if self.sweep => {
+                wrong("sweep", "true".into(), "chooses by plateaus, which a given threshold has none of")
+            }
             Cut::Threshold(theta) if !(theta > 0.0 && theta < 1.0) => {
                 wrong("threshold", theta.to_string(), "must lie between 0 and 1, both excluded")
             }
@@ -106,22 +114,34 @@ impl AutoConfig {
         }
     }
 
-    /// Both k for `points` points of an intrinsic dimension, `factor` times as large as by default; at most as many as
-    /// there are others.
-    pub(crate) fn graphs(&self, points: usize, dimension: f64, factor: usize) -> [usize; 2] {
+    /// Both k for `points` points of these dimensions, `factor` times as large as by default; at most `most`.
+    pub(crate) fn graphs(&self, points: usize, dimensions: Dimensions, factor: usize, most: usize) -> [usize; 2] {
         let both = match self.neighbours {
             Some(k) => [k, k.saturating_mul(2)],
+            // A gap along a line is as wide as ln N spacings by chance, and nothing leads round it.
+            None if dimensions.thin(points) => {
+                let k = (THIN_NEIGHBOURS * (points as f64).ln()) as usize;
+                [k, 2 * k]
+            }
             None if points >= FEW => [24, 48],
             // A graph's neighbours must be far fewer than a cluster's points, but enough to surround one.
-            None if dimension > SOLID => [24, 56],
+            None if dimensions.near > SOLID => [24, 56],
             None => [16, 24],
         };
-        both.map(|k| k.saturating_mul(factor).min(points.saturating_sub(1)))
+        both.map(|k| k.saturating_mul(factor).min(most))
     }
 
-    /// The most neighbours that a graph may have, whatever the dimension.
-    pub(crate) fn largest_graph(&self, points: usize, factors: &[usize]) -> usize {
-        let of = |&factor: &usize| self.graphs(points, f64::INFINITY, factor)[1];
-        factors.iter().map(of).max().unwrap_or(0).max(super::CANDIDATES.min(points.saturating_sub(1)))
+    /// Neighbours from which the dimensions are told, and more, so that they mostly do for the graphs too.
+    pub(crate) fn first_look(&self, most: usize) -> usize {
+        self.neighbours.map_or(56, |k| k.saturating_mul(2).max(super::CANDIDATES)).min(most)
+    }
+
+    /// No graph of so many points has more neighbours.
+    pub(crate) fn most(&self, points: usize, factor: usize) -> usize {
+        let thin = 2.0 * THIN_NEIGHBOURS * (points.max(1) as f64).ln();
+        self.neighbours
+            .map_or(56.max(thin as usize), |k| k.saturating_mul(2))
+            .saturating_mul(factor)
+            .max(super::CANDIDATES)
     }
 }

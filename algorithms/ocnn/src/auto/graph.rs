@@ -2,6 +2,14 @@
 
 use rayon::prelude::*;
 
+use super::select::{FEW, THREAD};
+
+/// Points of less than this dimension, as 24 neighbours show it, lie along lines; with few points of less than that.
+const THIN: f64 = 1.45;
+const THIN_OF_FEW: f64 = 1.25;
+/// Of less than this there are fewer than 24 to a cluster.
+const CROWDED: f64 = 0.8;
+
 /// For each neuron others that are near it, nearest first: those of neuron i are `starts[i]..starts[i + 1]`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Near {
@@ -29,22 +37,84 @@ impl Near {
     }
 }
 
-/// Neighbours that tell the intrinsic dimension.
-const RING: usize = 12;
+/// Neighbours that tell the intrinsic dimension close by, and farther round.
+const RINGS: [usize; 2] = [12, 24];
+
+/// What tells the intrinsic dimension of points: 1/mean ln(d_r/d_q), q below r, of distances to the nearest others (Levina
+/// and Bickel, NIPS 2004; the mean over points is MacKay's and Ghahramani's).
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Spread {
+    sum: f64,
+    count: f64,
+}
+
+impl Spread {
+    /// 1 where there are no two neighbours.
+    pub(crate) fn dimension(self) -> f64 {
+        if self.count == 0.0 { 1.0 } else { (self.sum / self.count).max(1e-30).recip() }
+    }
+}
+
+#[cfg(test)]
+impl Spread {
+    pub(crate) fn of(dimension: f64) -> Self {
+        Self { sum: 1.0 / dimension, count: 1.0 }
+    }
+}
+
+impl std::ops::Add for Spread {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { sum: self.sum + other.sum, count: self.count + other.count }
+    }
+}
+
+/// The intrinsic dimensions of some points.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Dimensions {
+    /// As 12 neighbours show it.
+    pub(crate) near: f64,
+    /// As 24 do, to whom a narrow band is a line.
+    pub(crate) wide: f64,
+}
+
+impl Dimensions {
+    /// Whether points lie along lines. Much below 1 there are not so many near ones: the clusters are small.
+    pub(crate) fn thin(self, points: usize) -> bool {
+        let most = if points >= FEW { THIN } else { THIN_OF_FEW };
+        (CROWDED..THREAD).contains(&self.near) || (CROWDED..most).contains(&self.wide)
+    }
+}
 
 impl Near {
-    /// The intrinsic dimension of the points: 1/mean ln(d_12/d_q), q below 12, of distances to the nearest others (Levina
-    /// and Bickel, NIPS 2004). 1 where there are no two neighbours.
-    pub(crate) fn dimension(&self) -> f64 {
-        let (mut sum, mut count) = (0.0, 0);
-        for i in 0..self.len() {
-            let ring = &self.distances[self.first(i, RING)];
-            if let Some((last, inner)) = ring.split_last() {
-                sum += inner.iter().map(|d| (last.max(1e-30) / d.max(1e-30)).ln()).sum::<f64>();
-                count += inner.len();
-            }
-        }
-        if count == 0 { 1.0 } else { (sum / count as f64).max(1e-30).recip() }
+    pub(crate) fn dimensions(&self, power: f64) -> Dimensions {
+        let [near, wide] = RINGS.map(|ring| {
+            let all = (0..self.len()).into_par_iter().map(|i| self.spread(i, ring, power));
+            all.reduce(Spread::default, |a, b| a + b).dimension()
+        });
+        Dimensions { near, wide }
+    }
+
+    /// Of each neuron, as 24 neighbours show it; distances are the `power`-th power of those in the space.
+    pub(crate) fn spreads(&self, power: f64) -> Vec<Spread> {
+        (0..self.len()).into_par_iter().map(|i| self.spread(i, RINGS[1], power)).collect()
+    }
+
+    fn spread(&self, i: usize, ring: usize, power: f64) -> Spread {
+        let ring = &self.distances[self.first(i, ring)];
+        let Some((last, inner)) = ring.split_last().filter(|(last, _)| **last > 0.0) else {
+            return Spread::default();
+        };
+        // One that is nearer by more is near enough.
+        let sum = inner.iter().map(|d| (last / d.max(last * 1e-9)).ln()).sum::<f64>();
+        Spread { sum: sum / power, count: inner.len() as f64 }
+    }
+
+    /// The largest distance to the k-th neighbour, or to the last that is known.
+    pub(crate) fn reach(&self, k: usize) -> f64 {
+        let last = |i: usize| self.distances[self.first(i, k)].last().copied().unwrap_or(0.0);
+        (0..self.len()).map(last).fold(0.0, f64::max)
     }
 }
 

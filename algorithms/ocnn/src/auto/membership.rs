@@ -18,17 +18,18 @@ pub(crate) fn memberships(edges: &Edges, information: &[f64], piece: &[u32]) -> 
 }
 
 /// For each neuron 1 − its membership over the median of its cluster, from 0 to 1: 0 for whoever belongs as much as
-/// most, 1 for whoever has nothing in common with the cluster.
-pub(crate) fn outliers(memberships: &[f64], piece: &[u32]) -> Vec<f64> {
+/// most, 1 for whoever has nothing in common with the cluster, or no cluster. `counts[i]` equal points belong together.
+pub(crate) fn outliers(memberships: &[f64], piece: &[u32], counts: &[u32]) -> Vec<f64> {
     let pieces = piece.iter().max().map_or(0, |&last| last as usize + 1);
     let mut of = vec![Vec::new(); pieces];
     memberships.iter().zip(piece).for_each(|(&bits, &piece)| of[piece as usize].push(bits));
     let medians: Vec<f64> = of.into_iter().map(median).collect();
-    let score = |(&bits, &piece): (&f64, &u32)| {
-        let median = medians[piece as usize];
-        if median > 0.0 { (1.0 - bits / median).clamp(0.0, 1.0) } else { 0.0 }
+    let score = |((&bits, &piece), &count): ((&f64, &u32), &u32)| match medians[piece as usize] {
+        median if median > 0.0 => (1.0 - bits / median).clamp(0.0, 1.0),
+        _ if bits > 0.0 || count > 1 => 0.0,
+        _ => 1.0,
     };
-    memberships.iter().zip(piece).map(score).collect()
+    memberships.iter().zip(piece).zip(counts).map(score).collect()
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
@@ -51,11 +52,12 @@ mod tests {
         let members = memberships(&edges, &[0.8, 0.6, 0.4, 0.1, 0.9], &piece);
         let wanted = [0.7, 0.6, (0.6 + 0.4 + 0.1) / 3.0, 0.1, 0.0];
         assert!(members.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-15));
-        let scores = outliers(&members, &piece);
+        let scores = outliers(&members, &piece, &[1; 5]);
         let median = 0.5 * (0.6 + 1.1 / 3.0);
         assert_eq!(scores[0], 0.0);
         assert!((scores[3] - (1.0 - 0.1 / median)).abs() < 1e-15);
-        assert_eq!(scores[4], 0.0);
+        assert_eq!(scores[4], 1.0);
+        assert_eq!(outliers(&members, &piece, &[1, 1, 1, 1, 2])[4], 0.0);
         assert_eq!((median_of(&[]), median_of(&[3.0]), median_of(&[4.0, 1.0, 2.0])), (0.0, 3.0, 2.0));
     }
 

@@ -21,8 +21,11 @@ pub mod input;
 mod membership;
 mod select;
 mod simulate;
+mod space;
 mod tree;
 
+#[cfg(test)]
+mod cut_tests;
 #[cfg(test)]
 mod tests;
 
@@ -40,10 +43,11 @@ pub use self::{
     input::{AutoInput, Links},
 };
 use self::{
-    graph::{Adjacency, Edges, Near, Rows},
+    graph::{Adjacency, Dimensions, Edges, Near, Rows, Spread},
     information::Ones,
     input::Prepared,
     simulate::Simulation,
+    space::Space,
     tree::Tree,
 };
 use crate::{OcnnOps, neighbours::TREE_DIMENSIONS, neurons::nothing, ops::MAX_NEAREST};
@@ -54,6 +58,8 @@ const CANDIDATES: usize = 24;
 const SCALE: f64 = 0.6;
 /// Neighbours that tell the cluster of a new point.
 const VOTERS: usize = 16;
+/// Below so many neighbours the contrast by chance is not known.
+const FEW_NEIGHBOURS: usize = 16;
 /// How many times as large as by default the graphs of a sweep are.
 const SWEEP: [usize; 3] = [1, 2, 4];
 
@@ -68,8 +74,10 @@ struct Field {
     /// Those that may become edges of the tree.
     candidates: Edges,
     adjacency: Adjacency,
-    /// Of the points, as their neighbours show it.
-    dimension: f64,
+    spreads: Vec<Spread>,
+    dimensions: Dimensions,
+    /// The largest distance of one.
+    reach: f64,
 }
 
 /// Both graphs that networks run on.
@@ -117,40 +125,41 @@ impl Auto {
     /// Clusters an input as it is on the host.
     pub fn cluster<B: OcnnOps>(&self, input: &AutoInput, context: &Context<B>) -> Result<Clustering> {
         self.config.validate()?;
-        let mut watch = Stopwatch::default();
-        let prepared = Prepared::new(input, self.config.distance)?;
-        let points = prepared.of_point.len();
-        if let Some(k) = self.config.neighbours {
-            let most = if prepared.on_device() { MAX_NEAREST / 2 } else { usize::MAX };
-            let reason = match () {
-                () if k >= prepared.len() => format!("there are {} different points", prepared.len()),
-                () if k > most => format!("above {} columns it is at most {most}", TREE_DIMENSIONS),
-                () => String::new(),
-            };
-            if !reason.is_empty() {
-                return Err(Error::Config { field: "neighbours", value: k.to_string(), reason });
-            }
-        }
-        if let Cut::Clusters(count) = self.config.cut
-            && count > points
-        {
-            let reason = format!("there are {points} points");
-            return Err(Error::Config { field: "clusters", value: count.to_string(), reason });
-        }
         let factors = if self.config.sweep { &SWEEP[..] } else { &SWEEP[..1] };
-        let most = self.config.largest_graph(prepared.len(), factors);
-        let most = if prepared.on_device() { most.min(MAX_NEAREST) } else { most };
-        let bytes = simulate::admit(&self.config, &prepared, most, context)?;
-        checkpoint(&*context.observer, "neighbours", 0, prepared.len() as u64)?;
-        let near = prepared.near::<B>(most, context)?;
-        let dimension = near.dimension();
-        let sizes = factors.iter().map(|&factor| self.config.graphs(prepared.len(), dimension, factor));
-        let mut sizes: Vec<[usize; 2]> = sizes.filter(|[_, k]| *k <= most).collect();
+        let mut watch = Stopwatch::default();
+        let keep = self.config.most(input.points(), factors[factors.len() - 1]);
+        let prepared = Prepared::new(input, self.config.distance, keep)?;
+        let n = prepared.len();
+        self.fits(&prepared, context)?;
+        let mut most = n - 1;
+        if prepared.on_device() {
+            most = most.min(MAX_NEAREST);
+        }
+        let first = self.config.first_look(most);
+        // Before time is spent on neighbours; again once their number is known.
+        simulate::admit(&self.config, &prepared, first, context)?;
+        checkpoint(&*context.observer, "neighbours", 0, n as u64)?;
+        let mut near = prepared.near::<B>(first, context)?;
+        let dimensions = near.dimensions(prepared.power());
+        let sizes = factors.iter().map(|&factor| self.config.graphs(n, dimensions, factor, most));
+        let mut sizes: Vec<[usize; 2]> = sizes.collect();
         sizes.dedup();
+        let k = sizes.iter().map(|[_, k]| *k).max().unwrap_or(0).max(CANDIDATES.min(most));
+        let bytes = simulate::admit(&self.config, &prepared, k, context)?;
+        simulate::tell(n, k, bytes, context);
+        if k > first {
+            near = prepared.near::<B>(k, context)?;
+        }
+        let candidates = Edges::new(&near, CANDIDATES);
+        let field = Field {
+            adjacency: Adjacency::new(&candidates),
+            candidates,
+            spreads: near.spreads(prepared.power()),
+            dimensions,
+            reach: near.reach(CANDIDATES),
+        };
         watch.lap("neighbours_s");
 
-        let candidates = Edges::new(&near, CANDIDATES);
-        let field = Field { adjacency: Adjacency::new(&candidates), candidates, dimension };
         let mut best: Option<(Tree, Clustering)> = None;
         let mut trials = Vec::new();
         for neighbours in sizes {
@@ -184,6 +193,41 @@ impl Auto {
         Ok(found)
     }
 
+    /// Checks what was asked for against what there is.
+    fn fits<B: OcnnOps>(&self, prepared: &Prepared, context: &Context<B>) -> Result<()> {
+        let n = prepared.len();
+        let wrong = |field, value: String, reason: String| Err(Error::Config { field, value, reason });
+        if let Some(k) = self.config.neighbours {
+            if k >= n {
+                return wrong("neighbours", k.to_string(), format!("there are {n} different points"));
+            }
+            if prepared.on_device() && k > MAX_NEAREST / 2 {
+                let reason = format!("above {TREE_DIMENSIONS} columns it is at most {}", MAX_NEAREST / 2);
+                return wrong("neighbours", k.to_string(), reason);
+            }
+            if k < FEW_NEIGHBOURS {
+                context.observer.notice(&format!(
+                    "fewer than {FEW_NEIGHBOURS} neighbours part points without structure more often than chance is                      taken to"
+                ));
+            }
+        }
+        if self.config.sweep && prepared.on_device() {
+            let reason = format!("above {TREE_DIMENSIONS} columns no graphs are larger than the usual ones");
+            return wrong("sweep", "true".into(), reason);
+        }
+        match self.config.cut {
+            Cut::Clusters(count) if count > n => {
+                wrong("clusters", count.to_string(), format!("there are {n} different points"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks new points before others are clustered: whether [`Auto::predict`] could place them.
+    pub fn check_new(&self, new: &Points) -> Result<()> {
+        Space::new(new.values.clone(), new.columns, self.config.distance, Some(1.0)).map(drop)
+    }
+
     /// One tree, and its clusters: run 0 by the context's seed, the others by those after it.
     fn grow<B: OcnnOps>(
         &self,
@@ -210,14 +254,16 @@ impl Auto {
         Ok((grown.tree, found))
     }
 
-    /// The clusters of new points, each by the weights exp(−d²/2a²) of its 16 nearest of those that were clustered, a
-    /// their mean distance; −1 where noise weighs most.
+    /// The clusters of new points: that of an equal point, or else by the weights exp(−d²/2a²) of the 16 nearest of those
+    /// that were clustered, a their mean distance. −1 where noise weighs most, and, unless all are to be assigned,
+    /// farther out than any of those is from its own neighbours.
     pub fn predict<B: OcnnOps>(&self, found: &Clustering, new: &Points, context: &Context<B>) -> Result<Vec<i64>> {
         let Some(known) = &found.known else { return Ok(Vec::new()) };
         let near = known.near_new::<B>(new, VOTERS, context)?;
         let mut of_neuron = vec![-1; known.len()];
         known.of_point.iter().zip(&found.labels).for_each(|(&neuron, &label)| of_neuron[neuron as usize] = label);
-        Ok(near.votes(&of_neuron, &known.counts))
+        let reach = if self.config.assign_all { f64::INFINITY } else { found.reach };
+        Ok(near.votes(&of_neuron, &known.counts, reach))
     }
 }
 

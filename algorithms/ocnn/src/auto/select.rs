@@ -5,6 +5,7 @@
 
 use super::{
     agreement::Profiles,
+    graph::Spread,
     tree::{Sets, Tree},
 };
 
@@ -12,19 +13,27 @@ use super::{
 const FLOOR: f64 = 1e-3;
 /// A cluster has at least so many times √N points.
 const SMALLEST: f64 = 1.4;
+/// One that nothing joins to others at least so many times.
+const APART: f64 = 0.5;
+/// Nothing joins two sides below this mean agreement across.
+const NOTHING: f64 = 0.01;
 /// And at least so many.
 const FEWEST: usize = 5;
-/// How many times the root of the smaller side's points are the edges across that count, and how many at most.
+/// How many times what n points have on their rim are the edges across that count, and how many at most. The rim is √n,
+/// and one point of those that lie along lines.
 const ACROSS: f64 = 2.5;
 const ACROSS_MOST: usize = 64;
+/// Points of less than the first dimension are lines, of more than the second surfaces.
+pub(crate) const THREAD: f64 = 1.2;
+const SHEET: f64 = 1.7;
 /// Contrasts below so much of that by chance are alike.
 const ALIKE: f64 = 0.3;
 /// How much the fall in contrast counts against the entropy of the clusters' sizes.
 const FALL: f64 = 4.5;
 /// What is added to the entropy, so that two clusters of very different sizes are not out of the question.
 const OFFSET: f64 = 0.3;
-/// Edges that are looked at: the strongest contrasts.
-const MOST: usize = 100;
+/// Edges that are looked at: the strongest contrasts; so many and one are the most clusters.
+const MOST: usize = 1000;
 /// An edge with less than this share of the mean agreement of the side it leads to hangs noise on it.
 const LOOSE: f64 = 0.02;
 
@@ -57,18 +66,20 @@ pub(crate) struct Cleft {
     pub(crate) edge: usize,
     /// S = ln(min(J̄_a, J̄_b)/J̄_ab)·ln(points of the smaller side) when the edge joins both sides: J̄_a the mean agreement
     /// of the tree within one, J̄_ab that of the strongest edges across, 2.5 times the root of the smaller side's points
-    /// of them; those that are not there count as 0.
+    /// of them (along lines: 2); those that are not there count as 0.
     pub(crate) contrast: f64,
 }
 
 /// All clefts, the strongest contrast first, the first joined among equals.
-pub(crate) fn clefts(tree: &Tree, profiles: Profiles) -> Vec<Cleft> {
+pub(crate) fn clefts(tree: &Tree, profiles: Profiles, spreads: &[Spread]) -> Vec<Cleft> {
     let least = smallest(tree.points()) as u64;
+    let apart = FEWEST.max((APART * (tree.points() as f64).sqrt()) as usize) as u64;
+    let mut spreads = spreads.to_vec();
     let mut sets = Sets::new(&tree.counts);
     let mut clefts = Vec::new();
     for (edge, (&(i, j), &agreement)) in tree.ends.iter().zip(&tree.agreement).enumerate() {
         let (a, b) = sets.sides(i, j);
-        if sets.points(b) >= least {
+        if sets.points(b) >= apart {
             let inner = sets.mean(a).min(sets.mean(b));
             let mut across = Vec::new();
             let members: Vec<u32> = sets.members(b).collect();
@@ -79,11 +90,17 @@ pub(crate) fn clefts(tree: &Tree, profiles: Profiles) -> Vec<Cleft> {
             }
             across.sort_unstable_by(|a, b| b.total_cmp(a));
             let size = sets.points(b) as f64;
-            let counted = ((ACROSS * size.sqrt()) as usize).clamp(1, ACROSS_MOST);
+            // The thinner side tells how wide a bridge can be.
+            let d = f64::min(spreads[a as usize].dimension(), spreads[b as usize].dimension());
+            let rim = 0.5 * ((d - THREAD) / (SHEET - THREAD)).clamp(0.0, 1.0);
+            let counted = ((ACROSS * size.powf(rim)) as usize).clamp(1, ACROSS_MOST);
             let mean = across.iter().take(counted).sum::<f64>() / counted as f64;
-            let fall = (inner.max(FLOOR) / mean.max(FLOOR)).ln().max(0.0);
-            clefts.push(Cleft { edge, contrast: fall * size.ln() });
+            if sets.points(b) >= least || mean <= NOTHING {
+                let fall = (inner.max(FLOOR) / mean.max(FLOOR)).ln().max(0.0);
+                clefts.push(Cleft { edge, contrast: fall * size.ln() });
+            }
         }
+        spreads[a as usize] = spreads[a as usize] + spreads[b as usize];
         sets.join(a, b, agreement);
     }
     clefts.sort_by(|a, b| b.contrast.total_cmp(&a.contrast).then(a.edge.cmp(&b.edge)));
@@ -117,21 +134,24 @@ pub(crate) fn ways(tree: &Tree, clefts: &[Cleft], chance: f64) -> Vec<Way> {
         let (i, j) = tree.ends[shown[q].edge];
         (piece[i as usize], piece[j as usize])
     };
-    (1..=shown.len())
+    let part = |points: u64| -(points as f64 / total) * (points as f64 / total).ln();
+    let mut entropy: f64 = sizes.iter().map(|&size| part(size.into())).sum();
+    let mut sets = Sets::new(&sizes);
+    let mut ways: Vec<Way> = (1..=shown.len())
+        .rev()
         .map(|cuts| {
-            let mut sets = Sets::new(&sizes);
-            for q in cuts..shown.len() {
-                let (i, j) = ends(q);
-                let (a, b) = sets.sides(i, j);
-                sets.join(a, b, 0.0);
-            }
-            let shares = (0..count as u32).filter(|&i| sets.root(i) == i).collect::<Vec<_>>();
-            let shares = shares.into_iter().map(|root| sets.points(root) as f64 / total);
-            let entropy: f64 = shares.map(|share| -share * share.ln()).sum();
             let plateau = (level(cuts - 1) / level(cuts)).ln();
-            Way { cuts, plateau, score: (OFFSET + entropy).ln() + FALL * plateau }
+            let way = Way { cuts, plateau, score: (OFFSET + entropy.max(0.0)).ln() + FALL * plateau };
+            // Without the last of these cuts two pieces are one.
+            let (i, j) = ends(cuts - 1);
+            let (a, b) = sets.sides(i, j);
+            entropy += part(sets.points(a) + sets.points(b)) - part(sets.points(a)) - part(sets.points(b));
+            sets.join(a, b, 0.0);
+            way
         })
-        .collect()
+        .collect();
+    ways.reverse();
+    ways
 }
 
 /// The number of cuts that the data ask for: none where chance alone gives as much contrast.
@@ -146,12 +166,15 @@ pub(crate) fn chosen(clefts: &[Cleft], ways: &[Way], chance: f64) -> usize {
     best.map_or(0, |way| way.cuts)
 }
 
-/// Which neurons are noise: pieces too small to be a cluster that hang on one by an edge of next to no agreement.
-pub(crate) fn loose(tree: &Tree) -> Vec<bool> {
+/// Which neurons are noise once the edges `cut` are gone: parts of a piece too small to be a cluster that hang on the rest
+/// of it by an edge of next to no agreement.
+pub(crate) fn loose(tree: &Tree, cut: &[usize]) -> Vec<bool> {
     let least = smallest(tree.points()) as u64;
     let mut sets = Sets::new(&tree.counts);
     let mut noise = vec![false; tree.counts.len()];
-    for (&(i, j), &agreement) in tree.ends.iter().zip(&tree.agreement) {
+    let mut gone = vec![false; tree.ends.len()];
+    cut.iter().for_each(|&edge| gone[edge] = true);
+    for ((&(i, j), &agreement), _) in tree.ends.iter().zip(&tree.agreement).zip(gone).filter(|(_, gone)| !gone) {
         let (a, b) = sets.sides(i, j);
         if sets.points(b) < least && least <= sets.points(a) && agreement < LOOSE * sets.mean(a) {
             sets.members(b).for_each(|member| noise[member as usize] = true);
@@ -175,8 +198,9 @@ mod tests {
     }
 
     impl Chains {
-        fn clefts(&self) -> Vec<Cleft> {
-            clefts(&self.tree, Profiles { adjacency: &self.adjacency, values: &self.values })
+        fn clefts(&self, dimension: f64) -> Vec<Cleft> {
+            let spreads = vec![Spread::of(dimension); self.tree.counts.len()];
+            clefts(&self.tree, Profiles { adjacency: &self.adjacency, values: &self.values }, &spreads)
         }
     }
 
@@ -210,7 +234,7 @@ mod tests {
     }
 
     fn found(chains: &Chains) -> usize {
-        let (clefts, chance) = (chains.clefts(), by_chance(chains.tree.points(), 2.0));
+        let (clefts, chance) = (chains.clefts(2.0), by_chance(chains.tree.points(), 2.0));
         chosen(&clefts, &ways(&chains.tree, &clefts, chance), chance) + 1
     }
 
@@ -223,16 +247,19 @@ mod tests {
 
     #[test]
     fn a_contrast_is_what_it_says() {
-        let clefts = chains(&[100, 50], &[0.1]).clefts();
-        assert_eq!(clefts.len(), 1);
-        // One edge across, of 17 that count.
-        assert!((clefts[0].contrast - (0.9 / (0.1 / 17.0f64)).ln() * 50.0f64.ln()).abs() < 1e-12);
+        let chains = chains(&[100, 50], &[0.1]);
+        // One edge across, of 17 that count between surfaces, and of 2 between lines.
+        for (dimension, counted) in [(2.0, 17.0), (1.0, 2.0)] {
+            let clefts = chains.clefts(dimension);
+            assert_eq!(clefts.len(), 1);
+            assert!((clefts[0].contrast - (0.9 / (0.1 / counted)).ln() * 50.0f64.ln()).abs() < 1e-12);
+        }
     }
 
     #[test]
     fn a_far_handful_is_noise_and_no_cluster() {
         let all = chains(&[300, 3, 300], &[0.001, 0.0005]);
-        let noise = loose(&all.tree);
+        let noise = loose(&all.tree, &[]);
         assert_eq!((0..603).filter(|&i| noise[i]).collect::<Vec<_>>(), [300, 301, 302]);
         assert_eq!(found(&all), 2);
     }
@@ -240,7 +267,7 @@ mod tests {
     #[test]
     fn entropies_of_ways_are_those_of_their_pieces() {
         let all = chains(&[60, 80, 100, 40], &[0.05, 0.02, 0.1]);
-        let (tree, clefts) = (&all.tree, all.clefts());
+        let (tree, clefts) = (&all.tree, all.clefts(2.0));
         for way in ways(tree, &clefts, 3.0) {
             let cut: Vec<usize> = clefts[..way.cuts].iter().map(|cleft| cleft.edge).collect();
             let piece = tree.pieces(&cut);

@@ -25,9 +25,11 @@ const TOLD: u64 = 256 << 20;
 /// Steps whose signs fill a word.
 const WORD: usize = 32 / REPLICAS;
 
-/// Steps of a call at most.
-fn steps_at_once(n: usize) -> usize {
-    (OUTPUTS / (n * REPLICAS) / WORD * WORD).max(WORD)
+/// Steps of a call at most, on a device whose buffers hold so many bytes.
+fn steps_at_once(n: usize, float: usize, largest: Option<u64>) -> usize {
+    let held = largest.map_or(OUTPUTS, |bytes| OUTPUTS.min(bytes as usize / float));
+    // The state before the first is there too.
+    ((held / (n * REPLICAS)).saturating_sub(1) / WORD * WORD).max(WORD)
 }
 
 /// Checks what the device has to hold for graphs of up to k neighbours; gives the sum in bytes.
@@ -40,20 +42,35 @@ pub(crate) fn admit<B: OcnnOps>(
     let (n, float) = (prepared.len() as u128, size_of::<B::FloatElem>());
     // An edge may be in two rows; its own ends' ones are counted as edges too.
     let (directed, edges) = (2 * n * k as u128, n * super::CANDIDATES.min(k) as u128 + n);
-    let steps = steps_at_once(prepared.len()).min(config.steps.max(config.transient)) as u128 + 1;
+    if directed > i32::MAX as u128 {
+        let reason = format!("{n} different points with so many have more than 2³¹ entries in a graph");
+        return Err(Error::Config { field: "neighbours", value: k.to_string(), reason });
+    }
+    let largest = B::limits(&context.device).largest_buffer;
+    let steps = steps_at_once(prepared.len(), float, largest).min(config.steps.max(config.transient)) as u128;
     let plan = [
         Buffer::new("neighbours", directed, 4),
         Buffer::new("their weights", directed, float),
-        Buffer::new("outputs of a call", 2 * steps * n * REPLICAS as u128, float),
+        Buffer::new("outputs of a call", (steps + 1) * n * REPLICAS as u128, float),
+        Buffer::new("outputs that count", steps * n * REPLICAS as u128, float),
         // Joined at the end: for a moment the parts and the whole are there.
-        Buffer::new("signs of all steps", 2 * n * (config.steps / WORD) as u128, 4),
+        Buffer::new("parts of the signs", n * (config.steps / WORD) as u128, 4),
+        Buffer::new("signs of all steps", n * (config.steps / WORD) as u128, 4),
         Buffer::new("edges, ones", 3 * edges, 4),
     ];
-    let bytes = limits::admit(context, &plan, "use fewer --neighbours, fewer --steps, or a device with more memory")?;
-    if bytes >= TOLD {
-        context.observer.notice(&format!("takes {:.1} GB of the device's memory", bytes as f64 / 1e9));
+    limits::admit(context, &plan, "use fewer --neighbours, fewer --steps, or a device with more memory")
+}
+
+/// Tells a person how much memory is going to be taken, where that is much: of the host about 60 bytes for each of the k
+/// neighbours, and 50 for each of those that may become edges.
+pub(crate) fn tell<B: OcnnOps>(n: usize, k: usize, bytes: u64, context: &Context<B>) {
+    let host = (n * (60 * k + 50 * super::CANDIDATES)) as u64;
+    if bytes + host >= TOLD {
+        let [device, host] = [bytes, host].map(|bytes| bytes as f64 / 1e9);
+        context
+            .observer
+            .notice(&format!("takes {device:.2} GB of the device's memory, about {host:.2} GB of the host's"));
     }
-    Ok(bytes)
 }
 
 /// 8 networks on a graph.
@@ -116,6 +133,7 @@ impl<B: OcnnOps> Simulation<'_, B> {
         let mut state = primitive::<B, 3>(state, [1, n, REPLICAS], device);
         let (transient, total) = (self.config.transient, self.config.transient + self.config.steps);
         let mut words: Vec<Tensor<B, 2, Int>> = Vec::new();
+        let most = steps_at_once(n, size_of::<B::FloatElem>(), B::limits(device).largest_buffer);
         let (mut done, mut pace) = (0, WORD);
         while done < total {
             let start = Instant::now();
@@ -133,7 +151,7 @@ impl<B: OcnnOps> Simulation<'_, B> {
             B::finish(device, "simulation")?;
             let first = (self.which * total) as u64;
             checkpoint(&*self.context.observer, "simulating", first + done as u64, 2 * total as u64)?;
-            pace = (pace::next(pace, steps, start) / WORD * WORD).clamp(WORD, steps_at_once(n));
+            pace = (pace::next(pace, steps, start) / WORD * WORD).clamp(WORD, most);
         }
         Ok(if words.len() == 1 { words.remove(0) } else { Tensor::cat(words, 1) })
     }

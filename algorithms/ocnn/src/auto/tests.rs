@@ -54,15 +54,24 @@ fn shapes_are_found_without_a_knob() {
 #[test]
 fn without_structure_there_is_one_cluster() {
     let mut wrong = Vec::new();
-    for (n, d, normal) in [(100, 2, true), (300, 2, false), (600, 3, true), (1000, 2, false), (300, 16, false)] {
+    for (n, d, normal) in [
+        (100, 2, true),
+        (300, 2, false),
+        (600, 3, true),
+        (1000, 2, false),
+        (300, 16, false),
+        (300, 1, false),
+        (1000, 1, true),
+        (1000, 1, false),
+    ] {
         let more = (0..4).filter(|&seed| {
             let points = structureless(n, d, normal, 700 + seed);
             found(&AutoConfig::new(), &points, seed).count() > 1
         });
         wrong.push(more.count());
     }
-    // One in ten is allowed: of 20, more than 5 would happen by chance in one of a hundred runs.
-    assert!(wrong.iter().sum::<usize>() <= 5, "{wrong:?}");
+    // One in ten is allowed: of 32, more than 7 would happen by chance in one of a hundred runs, and more than 2 of 4 too.
+    assert!(wrong.iter().sum::<usize>() <= 7 && wrong.iter().all(|&wrong| wrong <= 2), "{wrong:?}");
 }
 
 #[test]

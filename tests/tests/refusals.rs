@@ -150,7 +150,7 @@ fn bad_arguments_of_automatic_clustering_are_refused() {
         ("nine.csv", "--threshold 0", "threshold = 0: "),
         ("nine.csv", "--threshold nan", "threshold = NaN: "),
         ("nine.csv", "--clusters 0", "clusters = 0: "),
-        ("nine.csv", "--clusters 10", "clusters = 10: there are 9 points"),
+        ("nine.csv", "--clusters 10", "clusters = 10: there are 9 different points"),
         ("nine.csv", "--clusters 2 --threshold 0.5", "cannot be used with"),
         ("nine.csv", "--neighbours 9", "neighbours = 9: there are 9 different points"),
         ("nine.csv", "--steps 30", "steps = 30: must be a multiple of 4"),

@@ -53,7 +53,7 @@ pub(crate) fn smallest(points: usize) -> usize {
 pub(crate) fn by_chance(points: usize, dimension: f64) -> f64 {
     let n = (points as f64).ln();
     if points >= FEW {
-        return f64::max(5.4, 1.2 * n - 3.0);
+        return f64::max(5.4, f64::max(1.2 * n - 3.0, 1.6 * n - 6.2));
     }
     let flat = f64::max(3.9, 1.9 * n - 5.0);
     if dimension > SOLID { f64::max(2.8, flat / 2.0) } else { flat }

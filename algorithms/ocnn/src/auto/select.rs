@@ -249,7 +249,7 @@ mod tests {
     fn a_contrast_is_what_it_says() {
         let chains = chains(&[100, 50], &[0.1]);
         // One edge across, of 17 that count between surfaces, and of 2 between lines.
-        for (dimension, counted) in [(2.0, 17.0), (1.0, 2.0)] {
+        for (dimension, counted) in [(2.0, 17.0f64), (1.0, 2.0)] {
             let clefts = chains.clefts(dimension);
             assert_eq!(clefts.len(), 1);
             assert!((clefts[0].contrast - (0.9 / (0.1 / counted)).ln() * 50.0f64.ln()).abs() < 1e-12);

@@ -49,9 +49,9 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// 1 where there are no two neighbours.
+    /// A surface where nothing is known.
     pub(crate) fn dimension(self) -> f64 {
-        if self.count == 0.0 { 1.0 } else { (self.sum / self.count).max(1e-30).recip() }
+        if self.count == 0.0 { 2.0 } else { (self.sum / self.count).max(1e-30).recip() }
     }
 }
 
@@ -103,7 +103,9 @@ impl Near {
 
     fn spread(&self, i: usize, ring: usize, power: f64) -> Spread {
         let ring = &self.distances[self.first(i, ring)];
-        let Some((last, inner)) = ring.split_last().filter(|(last, _)| **last > 0.0) else {
+        // Too few neighbours tell nothing.
+        let Some((last, inner)) = ring.split_last().filter(|(last, inner)| **last > 0.0 && inner.len() + 1 >= RINGS[0])
+        else {
             return Spread::default();
         };
         // One that is nearer by more is near enough.

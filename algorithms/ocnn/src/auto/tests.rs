@@ -95,6 +95,13 @@ fn equal_points_far_parts_and_empty_columns_are_no_trouble() {
     assert!(apart.parts >= 2);
     assert_eq!(apart.sizes, [200, 200]);
 
+    // A great many points at a few places.
+    for places in [2, 3] {
+        let rows: Vec<f64> = [1.0, 2.0, 3.0, 4.0, 5.0, 9.0][..2 * places].repeat(100_000);
+        let found = found(&AutoConfig::new(), &Points::new(rows, 2).unwrap(), 0);
+        assert_eq!(found.sizes, vec![100_000; places]);
+    }
+
     for n in 1..6 {
         let few = Points::new((0..n).map(f64::from).collect(), 1).unwrap();
         let found = found(&AutoConfig::new(), &few, 0);

@@ -15,10 +15,10 @@ const FLOOR: f64 = 1e-3;
 const SMALLEST: f64 = 1.4;
 /// One that nothing joins to others at least so many times.
 const APART: f64 = 0.5;
-/// Nothing joins two sides below this mean agreement across.
-const NOTHING: f64 = 0.01;
-/// And at least so many.
+/// And both at least so many.
 const FEWEST: usize = 5;
+/// Nothing joins two sides up to this mean agreement across.
+const NOTHING: f64 = 0.01;
 /// How many times what n points have on their rim are the edges across that count, and how many at most. The rim is √n,
 /// and one point of those that lie along lines.
 const ACROSS: f64 = 2.5;

@@ -143,11 +143,12 @@ impl<B: OcnnOps> Measure<'_, B> {
             ];
             for (matvec, paper_ms) in ways {
                 // A backend without units to share work among has one way only.
-                let Ok((resolved, name)) = B::ocnn_strategy(&self.context.device, matvec) else { continue };
-                if paper_ms.is_none() && resolved != Matvec::Auto {
+                let Ok(name) = B::ocnn_strategy(&self.context.device, matvec, n, 2) else { continue };
+                // `Auto` may be one of the paper's.
+                if paper_ms.is_none() && ["x-threads", "thread-per-neuron"].contains(&name) {
                     continue;
                 }
-                rows.add(self.way(n, resolved, name, paper_ms))?;
+                rows.add(self.way(n, matvec, name, paper_ms))?;
             }
         }
         Ok(())
@@ -218,7 +219,7 @@ impl<B: OcnnOps> Measure<'_, B> {
         let ms = self.time(|| {
             for _ in 0..STEPS / period {
                 let bits = B::ocnn_increase_bits(trajectory.clone());
-                counts = counts.take().map(|counts| B::ocnn_phase_sync(bits, period, counts));
+                counts = Some(B::ocnn_phase_sync(bits, period, counts.take()));
             }
             Ok(())
         })?;
@@ -283,7 +284,6 @@ impl<B: OcnnOps> Measure<'_, B> {
         self.admit(n, steps, matrix.then_some(COUNTS))?;
         let (network, state) = self.network(n, false);
         let trajectory = B::ocnn_steps(&network, state, steps, Matvec::Auto);
-        let mut counts = matrix.then(|| self.counts(n));
         let (name, ms) = match case {
             Pairs::Components => {
                 let bits = B::ocnn_increase_bits(trajectory);
@@ -296,7 +296,7 @@ impl<B: OcnnOps> Measure<'_, B> {
             Pairs::Phase => {
                 let bits = B::ocnn_increase_bits(trajectory);
                 let work = || {
-                    counts = counts.take().map(|counts| B::ocnn_phase_sync(bits.clone(), steps, counts));
+                    let _ = B::ocnn_phase_sync(bits.clone(), steps, None);
                     Ok(())
                 };
                 ("ocnn phase sync, 1024 steps", self.time(work)?)
@@ -305,7 +305,7 @@ impl<B: OcnnOps> Measure<'_, B> {
                 let outputs = Tensor::<B, 2>::from_primitive(TensorPrimitive::Float(trajectory));
                 let outputs = outputs.slice([1..steps + 1, 0..n]).into_primitive().tensor();
                 let work = || {
-                    counts = counts.take().map(|counts| B::ocnn_fragmentary_sync(outputs.clone(), 0.01, counts));
+                    let _ = B::ocnn_fragmentary_sync(outputs.clone(), 0.01, None);
                     Ok(())
                 };
                 ("ocnn fragmentary sync, 64 steps", self.time(work)?)

@@ -22,7 +22,7 @@ use firebox_core::{
 use compare::{links, near, same, same_shape, some_rows, sum, turned};
 pub use suite::Suite;
 
-use crate::{Matvec, Network, OcnnOps, kernel::SHARED_ROWS, reference};
+use crate::{Matvec, Network, OcnnOps, kernel::FORCED, reference};
 
 /// A problem's size.
 #[derive(Debug, Clone, Copy)]
@@ -41,12 +41,15 @@ impl fmt::Display for Shape {
     }
 }
 
-/// Sizes round the kernels' tiles (16, 32, 64, 256), each one less and one more, with 0, 1 and what divides nothing.
+/// Sizes round the kernels' tiles (16, 32, 64, 128, 256), each one less and one more, with 0, 1 and what divides nothing.
 pub fn shapes() -> Vec<Shape> {
     let n = [0, 1, 2, 3, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 301];
     let d = [2, 3, 1, 5, 8, 9, 2, 3, 12];
     let steps = [64, 1, 31, 32, 33, 65, 2, 70];
-    n.iter().enumerate().map(|(k, &n)| Shape { n, d: d[k % d.len()], steps: steps[k % steps.len()] }).collect()
+    // More steps than tensor cores have stages for.
+    let long = Shape { n: 140, d: 2, steps: 1000 };
+    let shape = |(k, &n): (usize, &usize)| Shape { n, d: d[k % d.len()], steps: steps[k % steps.len()] };
+    n.iter().enumerate().map(shape).chain([long]).collect()
 }
 
 /// What is run on a problem.
@@ -69,7 +72,7 @@ pub fn cases<B: OcnnOps>(device: &B::Device) -> Vec<Case<B>> {
     add("strengths".into(), Box::new(Problem::check_strengths));
     add("weights".into(), Box::new(Problem::check_weights));
     let ways = [Matvec::Auto, Matvec::ThreadPerNeuron, Matvec::YThreads, Matvec::XThreads];
-    for matvec in ways.into_iter().filter(|&way| B::ocnn_strategy(device, way).is_ok()) {
+    for matvec in ways.into_iter().filter(|&way| B::ocnn_strategy(device, way, 0, 2).is_ok()) {
         for stored in [true, false] {
             let weights = if stored { "stored" } else { "on the fly" };
             add(format!("steps, {matvec}, {weights}"), Box::new(move |p| p.check_steps(matvec, stored)));
@@ -79,6 +82,11 @@ pub fn cases<B: OcnnOps>(device: &B::Device) -> Vec<Case<B>> {
                 add(name, Box::new(move |p| p.check_shared(rows, stored)));
             }
         }
+    }
+    for (rows, span) in [(1, 32), (4, 64)] {
+        // Backends without units have no tiles; there this is one more check of steps.
+        let name = format!("steps, tiles of {span} within reach, {rows} neurons a row");
+        add(name, Box::new(move |p| p.check_reach(rows, span)));
     }
     add("increase bits".into(), Box::new(Problem::check_bits));
     add("phase sync".into(), Box::new(Problem::check_phase_sync));
@@ -92,6 +100,7 @@ pub fn cases<B: OcnnOps>(device: &B::Device) -> Vec<Case<B>> {
 }
 
 /// Random inputs of one size on one backend.
+#[derive(Clone)]
 pub struct Problem<B: OcnnOps> {
     suite: Suite<B>,
     device: B::Device,
@@ -299,10 +308,32 @@ impl<B: OcnnOps> Problem<B> {
 
     /// [`Problem::check_steps`] by X-threads whose rows of units share `rows` neurons.
     fn check_shared(&self, rows: u32, stored: bool) -> Result<(), String> {
-        SHARED_ROWS.store(rows, Ordering::Relaxed);
+        FORCED.rows.store(rows, Ordering::Relaxed);
         let outcome = self.check_steps(Matvec::XThreads, stored);
-        SHARED_ROWS.store(0, Ordering::Relaxed);
+        FORCED.rows.store(0, Ordering::Relaxed);
         outcome
+    }
+
+    /// Strengths and steps of points spread so wide, in an order in which near ones follow each other, that tiles of
+    /// `span` are out of reach of each other.
+    fn check_reach(&self, rows: u32, span: u32) -> Result<(), String> {
+        let far = self.spread(12.0);
+        FORCED.rows.store(rows, Ordering::Relaxed);
+        FORCED.span.store(span, Ordering::Relaxed);
+        let outcome = far.check_strengths().and_then(|()| far.check_steps(Matvec::Auto, false));
+        FORCED.rows.store(0, Ordering::Relaxed);
+        FORCED.span.store(0, Ordering::Relaxed);
+        outcome
+    }
+
+    /// The same with points `factor` times as far apart, along a curve.
+    fn spread(&self, factor: f64) -> Self {
+        let Shape { n, d, .. } = self.shape;
+        let by_row = turned(&self.points, n);
+        let order = crate::curve::morton(&by_row, d);
+        let place = |k: usize| order.iter().map(move |&i| (k, i as usize));
+        let points = (0..d).flat_map(place).map(|(k, i)| exact::<B>(factor * self.points[k * n + i])).collect();
+        Self { points, ..self.clone() }
     }
 
     fn words(&self) -> (Vec<u32>, usize) {
@@ -327,8 +358,11 @@ impl<B: OcnnOps> Problem<B> {
         let Shape { n, steps, .. } = self.shape;
         let (words, height) = self.words();
         let before = self.int2(&self.counts, [n, n]);
-        let after = (self.suite.phase_sync)(self.int2(&words, [height, n]), steps, before);
         let more = reference::phase_counts(&self.trajectory, n);
+        self.poison();
+        let fresh = (self.suite.phase_sync)(self.int2(&words, [height, n]), steps, None);
+        same(&self.ints(fresh, [n, n])?, &more).map_err(|what| format!("without an old S: {what}"))?;
+        let after = (self.suite.phase_sync)(self.int2(&words, [height, n]), steps, Some(before));
         same(&self.ints(after, [n, n])?, &sum(&self.counts, &more))
     }
 
@@ -338,7 +372,7 @@ impl<B: OcnnOps> Problem<B> {
         let before = self.int2(&self.counts, [n, n]);
         // Somebody else holds the old sum too: it must not change under their hands.
         let held = before.clone();
-        let after = (self.suite.fragmentary_sync)(tensor, self.epsilon, before);
+        let after = (self.suite.fragmentary_sync)(tensor, self.epsilon, Some(before));
         let more = reference::fragmentary_counts(outputs, n, self.epsilon);
         same(&self.ints(after, [n, n])?, &sum(&self.counts, &more))?;
         same(&self.ints(held, [n, n])?, &self.counts).map_err(|what| format!("the old S: {what}"))

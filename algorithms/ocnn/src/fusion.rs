@@ -11,8 +11,8 @@ use firebox_core::Result;
 use crate::ops::{Graph, Matvec, Metric, Network, OcnnOps};
 
 impl<B: FusionBackend + OcnnOps> OcnnOps for Fusion<B> {
-    fn ocnn_strategy(device: &Self::Device, matvec: Matvec) -> Result<(Matvec, &'static str)> {
-        B::ocnn_strategy(device, matvec)
+    fn ocnn_strategy(device: &Self::Device, matvec: Matvec, n: usize, d: usize) -> Result<&'static str> {
+        B::ocnn_strategy(device, matvec, n, d)
     }
 
     fn ocnn_strengths(
@@ -77,22 +77,28 @@ impl<B: FusionBackend + OcnnOps> OcnnOps for Fusion<B> {
         })
     }
 
-    fn ocnn_phase_sync(bits: IntTensor<Self>, steps: usize, counts: IntTensor<Self>) -> IntTensor<Self> {
-        let shape = counts.shape();
-        register::<B, _>("ocnn_phase_sync", vec![bits, counts], shape, DType::I32, move |ir, handles| {
-            let ([bits, counts], [out]) = ir.as_fixed();
-            let bits = handles.get_int_tensor::<B>(bits);
-            let counts = handles.get_int_tensor::<B>(counts);
+    fn ocnn_phase_sync(bits: IntTensor<Self>, steps: usize, counts: Option<IntTensor<Self>>) -> IntTensor<Self> {
+        let n = bits.shape()[1];
+        let inputs = [Some(bits), counts].into_iter().flatten().collect();
+        register::<B, _>("ocnn_phase_sync", inputs, Shape::new([n, n]), DType::I32, move |ir, handles| {
+            let (inputs, out) = (&ir.inputs, &ir.outputs[0]);
+            let bits = handles.get_int_tensor::<B>(&inputs[0]);
+            let counts = inputs.get(1).map(|counts| handles.get_int_tensor::<B>(counts));
             handles.register_int_tensor::<B>(&out.id, B::ocnn_phase_sync(bits, steps, counts));
         })
     }
 
-    fn ocnn_fragmentary_sync(outputs: FloatTensor<Self>, epsilon: f64, counts: IntTensor<Self>) -> IntTensor<Self> {
-        let shape = counts.shape();
-        register::<B, _>("ocnn_fragmentary_sync", vec![outputs, counts], shape, DType::I32, move |ir, handles| {
-            let ([outputs, counts], [out]) = ir.as_fixed();
-            let outputs = handles.get_float_tensor::<B>(outputs);
-            let counts = handles.get_int_tensor::<B>(counts);
+    fn ocnn_fragmentary_sync(
+        outputs: FloatTensor<Self>,
+        epsilon: f64,
+        counts: Option<IntTensor<Self>>,
+    ) -> IntTensor<Self> {
+        let n = outputs.shape()[1];
+        let inputs = [Some(outputs), counts].into_iter().flatten().collect();
+        register::<B, _>("ocnn_fragmentary_sync", inputs, Shape::new([n, n]), DType::I32, move |ir, handles| {
+            let (inputs, out) = (&ir.inputs, &ir.outputs[0]);
+            let outputs = handles.get_float_tensor::<B>(&inputs[0]);
+            let counts = inputs.get(1).map(|counts| handles.get_int_tensor::<B>(counts));
             handles.register_int_tensor::<B>(&out.id, B::ocnn_fragmentary_sync(outputs, epsilon, counts));
         })
     }

@@ -97,8 +97,8 @@ where
     Q: QuantElement,
     NdArrayTensor: From<SharedArray<E>> + From<SharedArray<I>>,
 {
-    fn ocnn_strategy(_device: &Self::Device, matvec: Matvec) -> Result<(Matvec, &'static str)> {
-        if matvec == Matvec::Auto { Ok((matvec, "rows by thread")) } else { Err(no_units(matvec)) }
+    fn ocnn_strategy(_device: &Self::Device, matvec: Matvec, _n: usize, _d: usize) -> Result<&'static str> {
+        if matvec == Matvec::Auto { Ok("rows by thread") } else { Err(no_units(matvec)) }
     }
 
     fn ocnn_strengths(
@@ -141,16 +141,20 @@ where
         integers(bits, &[height, n])
     }
 
-    fn ocnn_phase_sync(bits: IntTensor<Self>, steps: usize, counts: IntTensor<Self>) -> IntTensor<Self> {
-        let [n, _] = dims(&counts);
-        let mut counts = words(counts);
+    fn ocnn_phase_sync(bits: IntTensor<Self>, steps: usize, counts: Option<IntTensor<Self>>) -> IntTensor<Self> {
+        let [_, n] = dims(&bits);
+        let mut counts = counts.map_or_else(|| vec![0; n * n], words);
         cpu::phase_sync(Level::best(), &words(bits), steps as u32, n, &mut counts);
         integers(counts, &[n, n])
     }
 
-    fn ocnn_fragmentary_sync(outputs: FloatTensor<Self>, epsilon: f64, counts: IntTensor<Self>) -> IntTensor<Self> {
+    fn ocnn_fragmentary_sync(
+        outputs: FloatTensor<Self>,
+        epsilon: f64,
+        counts: Option<IntTensor<Self>>,
+    ) -> IntTensor<Self> {
         let [_, n] = dims(&outputs);
-        let mut counts = words(counts);
+        let mut counts = counts.map_or_else(|| vec![0; n * n], words);
         by_float!(outputs, F => {
             cpu::fragmentary_sync(Level::best(), slice(&F::dense(outputs)), n, epsilon as F, &mut counts);
         });

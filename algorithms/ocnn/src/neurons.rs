@@ -29,18 +29,19 @@ impl Neurons {
         Ok(Self { values: distinct.values, d, counts: distinct.counts, of_point: distinct.index })
     }
 
-    /// The same along a curve through space, so that what is near lies near in memory.
-    pub(crate) fn along_a_curve(self) -> Self {
+    /// The same along a curve through space, so that what is near lies near in memory; and which of them each was.
+    pub(crate) fn along_a_curve(self) -> (Self, Vec<u32>) {
         let order = crate::curve::morton(&self.values, self.d);
         let mut place = vec![0; order.len()];
         order.iter().enumerate().for_each(|(q, &i)| place[i as usize] = q as u32);
         let row = |&i: &u32| &self.values[i as usize * self.d..][..self.d];
-        Self {
+        let along = Self {
             values: order.iter().flat_map(row).copied().collect(),
             d: self.d,
             counts: order.iter().map(|&i| self.counts[i as usize]).collect(),
             of_point: self.of_point.iter().map(|&i| place[i as usize]).collect(),
-        }
+        };
+        (along, order)
     }
 
     pub(crate) fn len(&self) -> usize {

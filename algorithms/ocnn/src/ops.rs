@@ -22,7 +22,8 @@ use crate::tensor_ops;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Matvec {
-    /// X-threads where planes reduce by themselves, thread-per-neuron elsewhere.
+    /// X-threads that pass over tiles of neurons out of reach, from some thousand neurons in up to 8 dimensions on; else
+    /// x-threads where planes reduce by themselves, and thread-per-neuron elsewhere.
     #[default]
     Auto,
     /// A unit computes a neuron; f(x) goes through shared memory.
@@ -89,10 +90,11 @@ pub const MAX_NEAREST: usize = 64;
 /// The hot loops of the OCNN on a backend. Every default body is in plain tensor operations with memory for a block
 /// of rows; backends with kernels override all of them.
 pub trait OcnnOps: Limited {
-    /// Checks a way to share the work against the device, and resolves `Auto`; the name of what will run.
-    fn ocnn_strategy(device: &Self::Device, matvec: Matvec) -> Result<(Matvec, &'static str)> {
-        let _ = device;
-        if matvec == Matvec::Auto { Ok((matvec, "tensor operations")) } else { Err(no_units(matvec)) }
+    /// Checks a way to share the work of n neurons at points in d dimensions, 0 where weights are stored, against the
+    /// device; the name of what will run.
+    fn ocnn_strategy(device: &Self::Device, matvec: Matvec, n: usize, d: usize) -> Result<&'static str> {
+        let _ = (device, n, d);
+        if matvec == Matvec::Auto { Ok("tensor operations") } else { Err(no_units(matvec)) }
     }
 
     /// Strengths C_i = Σ_{j≠i} m_j·exp(−|v_i − v_j|²) + (m_i − 1 + s) `[n]`, s = 1 with self-coupling and else 0;
@@ -132,13 +134,18 @@ pub trait OcnnOps: Limited {
         tensor_ops::increase_bits::<Self>(trajectory)
     }
 
-    /// S `[n, n]` + the number of the `steps` at which both neurons rose or both did not, from words `[w, n]`.
-    fn ocnn_phase_sync(bits: IntTensor<Self>, steps: usize, counts: IntTensor<Self>) -> IntTensor<Self> {
+    /// S `[n, n]` + the number of the `steps` at which both neurons rose or both did not, from words `[w, n]`. Without S
+    /// nothing is counted yet, which saves reading it.
+    fn ocnn_phase_sync(bits: IntTensor<Self>, steps: usize, counts: Option<IntTensor<Self>>) -> IntTensor<Self> {
         tensor_ops::phase_sync::<Self>(bits, steps, counts)
     }
 
-    /// S `[n, n]` + the number of steps at which |x_i − x_j| < ε, from outputs `[P, n]`.
-    fn ocnn_fragmentary_sync(outputs: FloatTensor<Self>, epsilon: f64, counts: IntTensor<Self>) -> IntTensor<Self> {
+    /// S `[n, n]`, if there is one, + the number of steps at which |x_i − x_j| < ε, from outputs `[P, n]`.
+    fn ocnn_fragmentary_sync(
+        outputs: FloatTensor<Self>,
+        epsilon: f64,
+        counts: Option<IntTensor<Self>>,
+    ) -> IntTensor<Self> {
         tensor_ops::fragmentary_sync::<Self>(outputs, epsilon, counts)
     }
 

@@ -30,7 +30,6 @@ impl Plan {
     pub(crate) fn new<B: OcnnOps>(config: &OcnnConfig, neurons: &Neurons, context: &Context<B>) -> Result<Self> {
         let (n, d) = (neurons.len() as u128, neurons.d as u128);
         let float = size_of::<B::FloatElem>();
-        let (matvec, shared) = B::ocnn_strategy(&context.device, config.matvec)?;
         // A word holds 32 steps: without S, a period that does not fill its last word would waste bits in every one.
         let whole_words = config.sync == Sync::Phase && !config.keep_sync;
         let period = if whole_words { config.period.next_multiple_of(32) } else { config.period };
@@ -39,6 +38,8 @@ impl Plan {
 
         let mut plan = vec![
             Buffer::new("points, strengths", (d + 3) * n, float),
+            // Of tiles of 64; other backends have none, and nobody misses it.
+            Buffer::new("tiles within reach of each other", n.div_ceil(64) * n.div_ceil(2048), 4),
             Buffer::new("a period's outputs", (period as u128 + 2) * 2 * n, float),
         ];
         match (config.sync, config.keep_sync) {
@@ -80,6 +81,8 @@ impl Plan {
             Linking::BreadthFirst => "breadth-first",
         };
         let weights = if stored { "stored weights" } else { "weights on the fly" };
-        Ok(Self { stored, matvec, period, bytes, strategy: format!("{weights}, {shared}, {linking}") })
+        let d = if stored { 0 } else { neurons.d };
+        let shared = B::ocnn_strategy(&context.device, config.matvec, neurons.len(), d)?;
+        Ok(Self { stored, matvec: config.matvec, period, bytes, strategy: format!("{weights}, {shared}, {linking}") })
     }
 }

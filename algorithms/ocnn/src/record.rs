@@ -1,7 +1,7 @@
 //! What the steps leave behind, and the components read from it.
 
 use burn::tensor::{
-    DType, Int, Tensor, TensorData,
+    Int, Tensor, TensorData,
     backend::Backend,
     ops::{FloatTensor, IntTensor},
 };
@@ -30,14 +30,14 @@ pub(crate) type Components<B> = (Vec<usize>, Option<Tensor<B, 2, Int>>);
 pub(crate) enum Record<B: Backend> {
     Signs(Vec<Tensor<B, 2, Int>>),
     Outputs(Vec<Tensor<B, 2>>),
-    /// S `[n, n]`; taken out while it is added to, so that it can be in place.
+    /// S `[n, n]`, none before the first period; taken out while it is added to, so that it can be in place.
     Counts(Option<Tensor<B, 2, Int>>),
 }
 
 impl<B: OcnnOps> Record<B> {
-    pub(crate) fn new(config: &OcnnConfig, n: usize, device: &B::Device) -> Self {
+    pub(crate) fn new(config: &OcnnConfig) -> Self {
         match (config.keep_sync, config.sync) {
-            (true, _) => Self::Counts(Some(Tensor::zeros([n, n], (device, DType::I32)))),
+            (true, _) => Self::Counts(None),
             (false, Sync::Phase) => Self::Signs(Vec::new()),
             (false, Sync::Fragmentary) => Self::Outputs(Vec::new()),
         }
@@ -52,15 +52,13 @@ impl<B: OcnnOps> Record<B> {
             Self::Signs(parts) => parts.push(Tensor::from_primitive(signs(trajectory))),
             Self::Outputs(parts) => parts.push(outputs(trajectory)),
             Self::Counts(counts) => {
-                *counts = counts.take().map(|before| {
-                    let before = before.into_primitive();
-                    Tensor::from_primitive(match (config.sync, config.epsilon) {
-                        (Sync::Fragmentary, Some(epsilon)) => {
-                            B::ocnn_fragmentary_sync(outputs(trajectory).into_primitive().tensor(), epsilon, before)
-                        }
-                        _ => B::ocnn_phase_sync(signs(trajectory), rows - 1, before),
-                    })
-                });
+                let before = counts.take().map(Tensor::into_primitive);
+                *counts = Some(Tensor::from_primitive(match (config.sync, config.epsilon) {
+                    (Sync::Fragmentary, Some(epsilon)) => {
+                        B::ocnn_fragmentary_sync(outputs(trajectory).into_primitive().tensor(), epsilon, before)
+                    }
+                    _ => B::ocnn_phase_sync(signs(trajectory), rows - 1, before),
+                }));
             }
         }
     }

@@ -150,17 +150,20 @@ impl Ocnn {
         Ok(Running { network, kept })
     }
 
-    /// Runs the transient, then T steps a period at a time, which `record` takes in.
+    /// Runs the transient, then T steps a period at a time, which `record` takes in. Neurons begin with what was drawn at
+    /// their `ranks`.
     fn simulate<B: OcnnOps>(
         &self,
         network: &Network<B>,
-        n: usize,
         plan: &Plan,
         context: &Context<B>,
+        ranks: &[u32],
         record: &mut Record<B>,
     ) -> Result<()> {
+        let n = ranks.len();
         let mut random = Random::new(context.seed, 0);
-        let state = (0..n).map(|_| random.uniform(-1.0, 1.0)).collect();
+        let drawn: Vec<f64> = ranks.iter().map(|_| random.uniform(-1.0, 1.0)).collect();
+        let state = ranks.iter().map(|&rank| drawn[rank as usize]).collect();
         let mut state = primitive::<B, 1>(state, [n], &context.device);
         let total = self.config.transient + self.config.steps;
         let (mut done, mut pace, mut resting) = (0, 1, 0);
@@ -219,6 +222,8 @@ impl Ocnn {
         if let Some(notice) = &found.notice {
             observer.notice(notice);
         }
+        // Not before: which of several equally good triangulations is found depends on the order.
+        let (neurons, order) = neurons.along_a_curve();
         watch.lap("scale_s");
 
         checkpoint(observer, "weights", 0, 1)?;
@@ -231,8 +236,9 @@ impl Ocnn {
         let mut roots: Vec<usize> = (0..n).collect();
         let mut counts = None;
         if let Some(network) = network {
-            let mut record = Record::<B>::new(&self.config, ran, &context.device);
-            self.simulate(&network, ran, &plan, context, &mut record)?;
+            let mut record = Record::<B>::new(&self.config);
+            let kept_order: Vec<u32> = kept.iter().map(|&i| order[i as usize]).collect();
+            self.simulate(&network, &plan, context, &ranks(&kept_order), &mut record)?;
             drop(network);
             watch.lap("simulation_s");
 
@@ -272,6 +278,15 @@ impl Ocnn {
             peak_device_bytes: plan.bytes,
         })
     }
+}
+
+/// The place of each number among all of them, by size.
+fn ranks(numbers: &[u32]) -> Vec<u32> {
+    let mut places: Vec<u32> = (0..numbers.len() as u32).collect();
+    places.sort_unstable_by_key(|&place| numbers[place as usize]);
+    let mut ranks = vec![0; numbers.len()];
+    places.iter().enumerate().for_each(|(rank, &place)| ranks[place as usize] = rank as u32);
+    ranks
 }
 
 impl<B: OcnnOps> Algorithm<B> for Ocnn {

@@ -210,9 +210,13 @@ fn fragmentary_counts<B: Backend>(outputs: &Tensor<B, 2>, epsilon: f64, rows: &[
 }
 
 /// S + counts, a block of rows at a time.
-fn accumulate<B: Backend>(counts: IntTensor<B>, rows: impl Fn(&[u32]) -> Tensor<B, 2, Int>) -> IntTensor<B> {
-    let counts = int::<B, 2>(counts);
-    let n = counts.dims()[0];
+fn accumulate<B: Backend>(
+    counts: Option<IntTensor<B>>,
+    n: usize,
+    device: &B::Device,
+    rows: impl Fn(&[u32]) -> Tensor<B, 2, Int>,
+) -> IntTensor<B> {
+    let counts = counts.map_or_else(|| Tensor::zeros([n, n], (device, DType::I32)), int::<B, 2>);
     if n == 0 {
         return counts.into_primitive();
     }
@@ -225,22 +229,20 @@ fn accumulate<B: Backend>(counts: IntTensor<B>, rows: impl Fn(&[u32]) -> Tensor<
     Tensor::cat(parts, 0).into_primitive()
 }
 
-pub(crate) fn phase_sync<B: Backend>(bits: IntTensor<B>, steps: usize, counts: IntTensor<B>) -> IntTensor<B> {
+pub(crate) fn phase_sync<B: Backend>(bits: IntTensor<B>, steps: usize, counts: Option<IntTensor<B>>) -> IntTensor<B> {
     let bits = int::<B, 2>(bits);
-    if steps == 0 || bits.dims()[1] == 0 {
-        return counts;
-    }
+    let (n, device) = (bits.dims()[1], bits.device());
     let signs = plus_minus(&bits, steps);
-    accumulate::<B>(counts, |rows| phase_counts(&signs, rows))
+    accumulate::<B>(counts, n, &device, |rows| phase_counts(&signs, rows))
 }
 
 pub(crate) fn fragmentary_sync<B: Backend>(
     outputs: FloatTensor<B>,
     epsilon: f64,
-    counts: IntTensor<B>,
+    counts: Option<IntTensor<B>>,
 ) -> IntTensor<B> {
     let outputs = float::<B, 2>(outputs);
-    accumulate::<B>(counts, |rows| fragmentary_counts(&outputs, epsilon, rows))
+    accumulate::<B>(counts, outputs.dims()[1], &outputs.device(), |rows| fragmentary_counts(&outputs, epsilon, rows))
 }
 
 /// Bit rows of the links among counts above `limit`.

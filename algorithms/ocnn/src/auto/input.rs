@@ -139,7 +139,7 @@ impl Prepared {
         }
         let space = Space::new(points.values.clone(), points.columns, distance, None)?;
         // Equal are those at one place there: vectors of one direction, a pole at any longitude.
-        let neurons = Neurons::new(&Points::new(space.values, space.d)?)?.along_a_curve();
+        let neurons = Neurons::new(&Points::new(space.values, space.d)?)?.along_a_curve().0;
         let space = Space { values: neurons.values, ..space };
         space.told_apart()?;
         Ok(Self { source: Source::Space(space), counts: neurons.counts, of_point: neurons.of_point })

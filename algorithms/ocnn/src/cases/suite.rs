@@ -7,6 +7,7 @@ use crate::{Graph, Matvec, Metric, Network, OcnnOps, tensor_ops};
 type Nearest<B> = fn(FloatTensor<B>, FloatTensor<B>, usize, Metric, Option<usize>) -> IntTensor<B>;
 
 /// The implementations under test on one backend.
+#[derive(Clone)]
 pub struct Suite<B: OcnnOps> {
     /// For test names.
     pub name: &'static str,
@@ -14,8 +15,8 @@ pub struct Suite<B: OcnnOps> {
     pub(super) weights: fn(FloatTensor<B>, FloatTensor<B>, bool) -> FloatTensor<B>,
     pub(super) steps: fn(&Network<B>, FloatTensor<B>, usize, Matvec) -> FloatTensor<B>,
     pub(super) increase_bits: fn(FloatTensor<B>) -> IntTensor<B>,
-    pub(super) phase_sync: fn(IntTensor<B>, usize, IntTensor<B>) -> IntTensor<B>,
-    pub(super) fragmentary_sync: fn(FloatTensor<B>, f64, IntTensor<B>) -> IntTensor<B>,
+    pub(super) phase_sync: fn(IntTensor<B>, usize, Option<IntTensor<B>>) -> IntTensor<B>,
+    pub(super) fragmentary_sync: fn(FloatTensor<B>, f64, Option<IntTensor<B>>) -> IntTensor<B>,
     pub(super) phase_components: fn(IntTensor<B>, usize, usize) -> IntTensor<B>,
     pub(super) fragmentary_components: fn(FloatTensor<B>, f64, usize) -> IntTensor<B>,
     pub(super) phase_links: fn(IntTensor<B>, usize, usize, &[u32]) -> IntTensor<B>,

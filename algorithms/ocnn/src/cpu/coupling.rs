@@ -1,9 +1,11 @@
 //! Couplings J_ij, eq. (1), and their sums C_i, eq. (4).
 
-use std::array;
+use std::{array, ops::Range};
 
 use firebox_backends::cpu::{BLOCK, Block, Blocks, Isa, Level, Loop, Real, sum_lanes};
 use rayon::prelude::*;
+
+use super::reach::Reach;
 
 /// Points in the form the loops read: blocks of 64, padded with points of multiplicity 0.
 ///
@@ -14,6 +16,9 @@ pub struct Network<E> {
     coordinates: Blocks<E>,
     multiplicity: Blocks<E>,
     self_coupling: bool,
+    reach: Reach,
+    /// The block rows of each task, and the last block that one of them reaches.
+    tasks: Vec<(Range<usize>, usize)>,
 }
 
 impl<E: Real> Network<E> {
@@ -26,11 +31,13 @@ impl<E: Real> Network<E> {
         let n = multiplicity.len();
         let dimensions = points.len().checked_div(n).unwrap_or(0);
         assert_eq!(points.len(), dimensions * n, "{n} coordinates for each dimension");
-        Self {
-            coordinates: Blocks::pack(points, dimensions, n),
-            multiplicity: Blocks::pack(multiplicity, 1, n),
-            self_coupling,
-        }
+        let coordinates = Blocks::pack(points, dimensions, n);
+        let reach = Reach::new(&coordinates);
+        // Their number depends on the points alone, so that the bits do not depend on the number of threads.
+        let runs = reach.share(MOST_TASKS.min(coordinates.count().div_ceil(2)));
+        let tasks = runs.into_iter().map(|run| (run.clone(), reach.last(run))).collect();
+        let multiplicity = Blocks::pack(multiplicity, 1, n);
+        Self { coordinates, multiplicity, self_coupling, reach, tasks }
     }
 
     /// Neurons: points that differ.
@@ -59,20 +66,19 @@ impl<E: Real> Network<E> {
             *w = *w * v(j);
         }
         // E is symmetric: a task computes the tiles right of the diagonal in its block rows, and adds each to the rows
-        // and to the columns of sums of its own. The number of tasks depends on n alone, so that the bits do not
-        // depend on the number of threads.
-        let blocks = w.len();
-        let tasks = blocks.div_ceil(2).min(MOST_TASKS);
-        let parts = (0..tasks).into_par_iter().with_max_len(1).map(|task| {
-            let mut sums = vec![Block::default(); blocks];
-            level.run(Triangle { coordinates: &self.coordinates, w: &w, task, tasks, sums: &mut sums });
-            sums
+        // and to the columns of sums of its own, from its first block to the last that it reaches.
+        let parts = self.tasks.par_iter().with_max_len(1).map(|(rows, last)| {
+            let mut sums = vec![Block::default(); last + 1 - rows.start];
+            let (coordinates, reach) = (&self.coordinates, &self.reach);
+            level.run(Triangle { coordinates, reach, w: &w, rows: rows.clone(), sums: &mut sums });
+            (rows.start, sums)
         });
-        let parts: Vec<Vec<Block<E>>> = parts.collect();
+        let parts: Vec<(usize, Vec<Block<E>>)> = parts.collect();
         out.par_chunks_mut(BLOCK).with_min_len(16).enumerate().for_each(|(b, out)| {
             let mut total = Block::<E>::default();
-            for sums in &parts {
-                for (total, &sum) in total.iter_mut().zip(&sums[b].0) {
+            for (first, sums) in &parts {
+                let Some(sums) = b.checked_sub(*first).and_then(|at| sums.get(at)) else { continue };
+                for (total, &sum) in total.iter_mut().zip(&sums.0) {
                     *total = *total + sum;
                 }
             }
@@ -90,9 +96,10 @@ const MOST_TASKS: usize = 64;
 /// Σ_{j≠i} E_ij·w_j, the part of one task.
 struct Triangle<'a, E> {
     coordinates: &'a Blocks<E>,
+    reach: &'a Reach,
     w: &'a [Block<E>],
-    task: usize,
-    tasks: usize,
+    rows: Range<usize>,
+    /// From the first of the rows on.
     sums: &'a mut [Block<E>],
 }
 
@@ -115,12 +122,10 @@ impl<E: Real> Loop for Triangle<'_, E> {
 impl<E: Real> Triangle<'_, E> {
     #[inline(always)]
     fn run_in<I: Isa, const D: usize>(self) {
-        let Self { coordinates, w, task, tasks, sums } = self;
+        let Self { coordinates, reach, w, rows: range, sums } = self;
         let mut rows = [Block::default(); BLOCK];
-        // Forth and back, so that long and short block rows come in equal number.
-        let forth = (task..w.len()).step_by(2 * tasks);
-        let back = (2 * tasks - 1 - task..w.len()).step_by(2 * tasks);
-        for b in forth.chain(back) {
+        let first = range.start;
+        for b in range {
             let own = coordinates.block(b);
             rows.fill(Block::default());
             for (r, row) in rows.iter_mut().enumerate() {
@@ -129,14 +134,14 @@ impl<E: Real> Triangle<'_, E> {
                 others[r] = E::ZERO;
                 couple::<E, I, D>(own, r, own, E::ZERO, &others, &mut Block::default(), row);
             }
-            for c in b + 1..w.len() {
+            for c in reach.after(b) {
                 let columns = coordinates.block(c);
                 for (r, row) in rows.iter_mut().enumerate() {
-                    couple::<E, I, D>(own, r, columns, w[b][r], &w[c], &mut sums[c], row);
+                    couple::<E, I, D>(own, r, columns, w[b][r], &w[c], &mut sums[c - first], row);
                 }
             }
             for (r, row) in rows.iter_mut().enumerate() {
-                sums[b][r] = sums[b][r] + sum_lanes(row);
+                sums[b - first][r] = sums[b - first][r] + sum_lanes(row);
             }
         }
     }

@@ -12,6 +12,7 @@ mod graph;
 mod link;
 mod measure;
 mod nearest;
+mod reach;
 mod rows;
 mod step;
 mod sync;

@@ -132,7 +132,7 @@ fn link_rows_kernel<E: Numeric + CubeElement, P: PairRule<E>>(
     let mut count = 0u32;
     for t in 0..depth {
         let row = t as usize * n as usize;
-        count += P::count(record[row + i as usize], record[row + column], epsilon);
+        count += u32::cast_from(P::count(record[row + i as usize], record[row + column], epsilon));
     }
     let link = j < n && i != j && in_step(count, steps, differences) > limit;
     linked[UNIT_POS_X as usize] = select(link, 1u32, 0u32);

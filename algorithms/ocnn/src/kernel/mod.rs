@@ -7,8 +7,9 @@ mod link;
 mod pairs;
 mod step;
 mod sync;
+mod tensor_cores;
 
-pub(crate) use step::SHARED_ROWS;
+pub(crate) use step::FORCED;
 
 use burn::tensor::ops::{FloatTensor, IntTensor};
 use burn_cubecl::{BoolElement, CubeBackend, CubeRuntime, FloatElement, IntElement};
@@ -25,14 +26,8 @@ where
     I: IntElement,
     BT: BoolElement,
 {
-    fn ocnn_strategy(device: &Self::Device, matvec: Matvec) -> Result<(Matvec, &'static str)> {
-        let chosen = step::resolve(matvec, Self::limits(device).plane);
-        let name = match chosen {
-            Matvec::XThreads => "x-threads",
-            Matvec::YThreads => "y-threads",
-            Matvec::ThreadPerNeuron | Matvec::Auto => "thread-per-neuron",
-        };
-        Ok((chosen, name))
+    fn ocnn_strategy(device: &Self::Device, matvec: Matvec, n: usize, d: usize) -> Result<&'static str> {
+        Ok(step::name(matvec, Self::limits(device).plane, n as u32, d as u32))
     }
 
     fn ocnn_strengths(
@@ -73,11 +68,15 @@ where
         bits::increase_bits::<R, F>(trajectory)
     }
 
-    fn ocnn_phase_sync(bits: IntTensor<Self>, steps: usize, counts: IntTensor<Self>) -> IntTensor<Self> {
+    fn ocnn_phase_sync(bits: IntTensor<Self>, steps: usize, counts: Option<IntTensor<Self>>) -> IntTensor<Self> {
         sync::phase(bits, steps, counts)
     }
 
-    fn ocnn_fragmentary_sync(outputs: FloatTensor<Self>, epsilon: f64, counts: IntTensor<Self>) -> IntTensor<Self> {
+    fn ocnn_fragmentary_sync(
+        outputs: FloatTensor<Self>,
+        epsilon: f64,
+        counts: Option<IntTensor<Self>>,
+    ) -> IntTensor<Self> {
         sync::fragmentary::<R, F>(outputs, epsilon, counts)
     }
 

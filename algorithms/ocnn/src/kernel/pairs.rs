@@ -11,11 +11,17 @@ pub(super) const TILE: u32 = SIDE * BLOCK;
 /// Recorded values staged at once for each neuron of the tile.
 const CHUNK: u32 = 16;
 
+/// Steps worked on between two looks at whether there are more.
+const STRIDE: u32 = 4;
+
 /// What two records have in common at one place.
 #[cube]
 pub(super) trait PairRule<E: Numeric>: 'static + Send + Sync {
-    /// What this pair of values adds to the count.
-    fn count(a: E, b: E, epsilon: E) -> u32;
+    /// What this pair of values adds to the count: a whole number, in the type in which it costs least.
+    fn count(a: E, b: E, epsilon: E) -> E;
+
+    /// What counts for nothing beside 0.
+    fn nothing() -> E;
 }
 
 /// Packed signs of increase: counts the steps at which they differ.
@@ -26,6 +32,10 @@ impl PairRule<u32> for SignsDiffer {
     fn count(a: u32, b: u32, _epsilon: u32) -> u32 {
         (a ^ b).count_ones()
     }
+
+    fn nothing() -> u32 {
+        0u32.runtime()
+    }
 }
 
 /// Outputs: counts the steps at which they are closer than ε.
@@ -33,8 +43,13 @@ pub(super) struct Within;
 
 #[cube]
 impl<F: Float> PairRule<F> for Within {
-    fn count(a: F, b: F, epsilon: F) -> u32 {
-        select((a - b).abs() < epsilon, 1u32, 0u32)
+    // A comparison gives 1 or 0 as a float in one instruction, as an integer in two.
+    fn count(a: F, b: F, epsilon: F) -> F {
+        select((a - b).abs() < epsilon, F::new(1.0), F::new(0.0))
+    }
+
+    fn nothing() -> F {
+        F::max_value()
     }
 }
 
@@ -70,30 +85,46 @@ pub(super) fn count_pairs<E: Numeric, P: PairRule<E>>(
     let unit = UNIT_POS_Y * SIDE + UNIT_POS_X;
 
     for start in range_stepped(0u32, depth, CHUNK) {
-        let here = (depth - start).min(CHUNK);
-        for item in range_stepped(unit, here * TILE, comptime!(SIDE * SIDE)) {
-            let row = (start + item / TILE) as usize * n as usize;
+        let strides = (depth - start).min(CHUNK).div_ceil(STRIDE);
+        for item in range_stepped(unit, strides * comptime!(STRIDE * TILE), comptime!(SIDE * SIDE)) {
+            let step = start + item / TILE;
+            let row = step.min(depth - 1) as usize * n as usize;
             let column = item % TILE;
-            a[item as usize] = record[row + (first + column).min(n - 1) as usize];
-            b[item as usize] = record[row + (second + column).min(n - 1) as usize];
+            let left = record[row + (first + column).min(n - 1) as usize];
+            let right = record[row + (second + column).min(n - 1) as usize];
+            a[item as usize] = select(step < depth, left, E::from_int(0));
+            b[item as usize] = select(step < depth, right, P::nothing());
         }
         sync_cube();
-        for t in 0..here {
-            let mut left = Array::<E>::new(comptime!(BLOCK as usize));
-            let mut right = Array::<E>::new(comptime!(BLOCK as usize));
+        let mut more = Array::<E>::new(comptime!((BLOCK * BLOCK) as usize));
+        #[unroll]
+        for c in 0..comptime!(BLOCK * BLOCK) {
+            more[c as usize] = E::from_int(0);
+        }
+        for stride in 0..strides {
             #[unroll]
-            for p in 0..BLOCK {
-                left[p as usize] = a[(t * TILE + tile_row_of(p)) as usize];
-                right[p as usize] = b[(t * TILE + tile_column_of(p)) as usize];
-            }
-            #[unroll]
-            for p in 0..BLOCK {
+            for s in 0..STRIDE {
+                let line = stride * comptime!(STRIDE * TILE) + comptime!(s * TILE);
+                let mut left = Array::<E>::new(comptime!(BLOCK as usize));
+                let mut right = Array::<E>::new(comptime!(BLOCK as usize));
                 #[unroll]
-                for q in 0..BLOCK {
-                    counts[comptime!((p * BLOCK + q) as usize)] +=
-                        P::count(left[p as usize], right[q as usize], epsilon);
+                for p in 0..BLOCK {
+                    left[p as usize] = a[(line + tile_row_of(p)) as usize];
+                    right[p as usize] = b[(line + tile_column_of(p)) as usize];
+                }
+                #[unroll]
+                for p in 0..BLOCK {
+                    #[unroll]
+                    for q in 0..BLOCK {
+                        more[comptime!((p * BLOCK + q) as usize)] +=
+                            P::count(left[p as usize], right[q as usize], epsilon);
+                    }
                 }
             }
+        }
+        #[unroll]
+        for c in 0..comptime!(BLOCK * BLOCK) {
+            counts[c as usize] += u32::cast_from(more[c as usize]);
         }
         // The tile is overwritten next, so all must be done with it.
         sync_cube();

@@ -6,9 +6,12 @@
 //! - `XThreads`: the 32 units of a row (a plane, where planes reduce by themselves) share `ROWS` neurons and reduce
 //!   in log steps, without atomics.
 //!
+//! `Auto` takes the last of these and passes over neurons too far away to matter ([`reach`]), where there are enough.
+//!
 //! Exponentials are fast ones (`FastMath`): on CUDA `__expf`, within 2 + 1.16·|x| units in the last place, which
 //! against e^−|x| stays below 4e-7 of the largest weight.
 
+mod reach;
 mod thread_per_neuron;
 mod x_threads;
 mod y_threads;
@@ -20,6 +23,7 @@ use burn_cubecl::{CubeRuntime, FloatElement, tensor::CubeTensor};
 use cubecl::prelude::*;
 use firebox_backends::kernel::{adds_atomically, launch};
 
+use self::reach::Reach;
 use crate::ops::Matvec;
 
 /// Units of a row in `XThreads` and `YThreads`.
@@ -38,6 +42,8 @@ struct Plan {
     strengths: bool,
     /// Neurons a row of units works on at once (`XThreads`).
     rows: u32,
+    /// Neurons of a tile that is passed over where it is out of reach (`XThreads`); 0 where none is.
+    span: u32,
     /// Whether a row of units is a plane that reduces by itself.
     planes: bool,
     /// Units of a cube (`ThreadPerNeuron`).
@@ -118,13 +124,27 @@ pub(super) fn begin<R: CubeRuntime, F: FloatElement>(state: CubeTensor<R>, steps
     trajectory
 }
 
-/// Which way `Auto` takes on this device: units of a row reduce fastest where planes do it by themselves; a device
-/// without plane arithmetic is better off with one unit a neuron.
+/// From how many neurons on `Auto` passes over those out of reach: below, tiles are as wide as their reach.
+const NEAR_FROM: u32 = 3000;
+
+/// What parity tests choose in place of [`shared_rows`] and of [`NEAR_FROM`], for sizes that a reference can follow.
+#[derive(Debug, Default)]
+pub(crate) struct Forced {
+    /// 1, 2 or 4 neurons to a row of units; 0 leaves the choice.
+    pub(crate) rows: AtomicU32,
+    /// Neurons of a tile; 0 leaves the choice.
+    pub(crate) span: AtomicU32,
+}
+
+pub(crate) static FORCED: Forced = Forced { rows: AtomicU32::new(0), span: AtomicU32::new(0) };
+
+/// Which way `Auto` takes on this device where nothing is passed over: units of a row reduce fastest where planes do it by
+/// themselves; a device without plane arithmetic is better off with one unit a neuron.
 ///
 /// Neither N nor the number of units decides: on an H200 the units of a row were fastest at every size measured, few
 /// neurons (which leave most of the device idle with a unit each) and many. What does depend on N and the device is how
 /// many neurons a row of units shares, [`shared_rows`].
-pub(crate) fn resolve(matvec: Matvec, plane: Option<u32>) -> Matvec {
+fn resolve(matvec: Matvec, plane: Option<u32>) -> Matvec {
     match matvec {
         Matvec::Auto if plane == Some(WIDTH) => Matvec::XThreads,
         Matvec::Auto => Matvec::ThreadPerNeuron,
@@ -132,13 +152,10 @@ pub(crate) fn resolve(matvec: Matvec, plane: Option<u32>) -> Matvec {
     }
 }
 
-/// Parity tests set this to 1, 2 or 4 for what [`shared_rows`] would choose for sizes that no reference can follow; else 0.
-pub(crate) static SHARED_ROWS: AtomicU32 = AtomicU32::new(0);
-
 /// How many neurons a row of units shares in `XThreads`. Four share every coordinate read; below that many in flight,
 /// more rows of units matter more.
-fn shared_rows<R: CubeRuntime>(client: &ComputeClient<R>, n: u32) -> u32 {
-    match SHARED_ROWS.load(Ordering::Relaxed) {
+fn shared_rows<R: CubeRuntime>(client: &ComputeClient<R>, n: u32, span: u32) -> u32 {
+    match FORCED.rows.load(Ordering::Relaxed) {
         0 => {}
         forced => return forced,
     }
@@ -146,7 +163,36 @@ fn shared_rows<R: CubeRuntime>(client: &ComputeClient<R>, n: u32) -> u32 {
     match n / in_flight {
         0..=1 => 1,
         2..=3 => 2,
+        // Each has less to do.
+        4..=15 if span > 0 => 2,
         _ => 4,
+    }
+}
+
+/// Neurons of a tile in a network of n, d the dimensions of its points (0 where weights are stored); 0 where nothing is
+/// passed over. A power of two, and a multiple of the neurons of a cube.
+fn tile_span(matvec: Matvec, n: u32, d: u32) -> u32 {
+    if matvec != Matvec::Auto || d == 0 || d > NEAR {
+        return 0;
+    }
+    match FORCED.span.load(Ordering::Relaxed) {
+        0 if n < NEAR_FROM => 0,
+        0 => match n.ilog2() {
+            ..15 => 32,
+            15..19 => 64,
+            _ => 128,
+        },
+        forced => forced,
+    }
+}
+
+/// What runs, for people.
+pub(super) fn name(matvec: Matvec, plane: Option<u32>, n: u32, d: u32) -> &'static str {
+    match resolve(matvec, plane) {
+        _ if tile_span(matvec, n, d) > 0 => "x-threads over tiles within reach",
+        Matvec::XThreads => "x-threads",
+        Matvec::YThreads => "y-threads",
+        Matvec::ThreadPerNeuron | Matvec::Auto => "thread-per-neuron",
     }
 }
 
@@ -155,6 +201,8 @@ struct Launch<R: CubeRuntime, F> {
     multiplicity: CubeTensor<R>,
     inverse: CubeTensor<R>,
     trajectory: CubeTensor<R>,
+    reach: Reach<R>,
+    matvec: Matvec,
     n: u32,
     d: u32,
     self_term: F,
@@ -163,16 +211,45 @@ struct Launch<R: CubeRuntime, F> {
 }
 
 impl<R: CubeRuntime, F: FloatElement> Launch<R, F> {
+    /// For steps of the network at dense points `[d, n]`, none of them empty, or of one whose weights are stored.
+    fn new(
+        points: CubeTensor<R>,
+        weights: Option<CubeTensor<R>>,
+        multiplicity: CubeTensor<R>,
+        inverse: CubeTensor<R>,
+        trajectory: CubeTensor<R>,
+        self_coupling: bool,
+        matvec: Matvec,
+    ) -> Self {
+        let [d, n] = points.meta.shape().dims().map(|size: usize| size as u32);
+        let d = if weights.is_some() { 0 } else { d };
+        let span = tile_span(matvec, n, d);
+        let plane = launch::plane(&trajectory.client);
+        Self {
+            reach: if span > 0 { Reach::new::<F>(&points, span) } else { Reach::all(&points) },
+            matvec: if span > 0 { Matvec::XThreads } else { resolve(matvec, plane) },
+            rows: shared_rows(&trajectory.client, n, span),
+            source: weights.unwrap_or(points),
+            multiplicity,
+            inverse,
+            trajectory,
+            n,
+            d,
+            self_term: F::new(if self_coupling { 1.0 } else { 0.0 }),
+        }
+    }
+
     /// Computes row `step` + 1 of the trajectory from row `step`.
-    fn run(&self, step: u32, matvec: Matvec, strengths: bool) {
+    fn run(&self, step: u32, strengths: bool) {
         let client = &self.trajectory.client;
-        let plane = launch::plane(client);
+        let matvec = self.matvec;
         let units = launch::units_within(client, 256);
         let plan = Plan {
             d: self.d,
             strengths,
             rows: if matvec == Matvec::XThreads { self.rows } else { 1 },
-            planes: plane == Some(WIDTH) && matvec == Matvec::XThreads,
+            span: self.reach.span,
+            planes: launch::plane(client) == Some(WIDTH) && matvec == Matvec::XThreads,
             units: if matvec == Matvec::ThreadPerNeuron { units } else { WIDTH * HEIGHT },
             // CubeCL 0.10 writes an atomic store of a double that CUDA has no function for.
             atomics: matvec == Matvec::YThreads
@@ -181,9 +258,9 @@ impl<R: CubeRuntime, F: FloatElement> Launch<R, F> {
         };
         let address = launch::address(&[&self.source, &self.trajectory]);
         macro_rules! launch {
-            ($kernel:ident, $neurons:expr, $dim:expr) => {
+            ($kernel:ident, $neurons:expr, $dim:expr $(, $reach:expr, $width:expr)?) => {
                 // SAFETY: kernels clamp or guard every neuron index against n; the source holds d·n coordinates or
-                // n² weights, the trajectory at least step + 2 rows of n.
+                // n² weights, the trajectory at least step + 2 rows of n, the reach a row for each tile.
                 unsafe {
                     $kernel::$kernel::launch_unchecked::<F, R>(
                         client,
@@ -194,8 +271,10 @@ impl<R: CubeRuntime, F: FloatElement> Launch<R, F> {
                         self.multiplicity.clone().into_array_arg(),
                         self.inverse.clone().into_array_arg(),
                         self.trajectory.clone().into_array_arg(),
+                        $($reach.into_array_arg(),)?
                         self.n,
                         step,
+                        $($width,)?
                         self.self_term,
                         plan,
                     )
@@ -203,7 +282,10 @@ impl<R: CubeRuntime, F: FloatElement> Launch<R, F> {
             };
         }
         match matvec {
-            Matvec::XThreads => launch!(x_threads, plan.rows * HEIGHT, CubeDim::new_2d(WIDTH, HEIGHT)),
+            Matvec::XThreads => {
+                let Reach { words, width, .. } = &self.reach;
+                launch!(x_threads, plan.rows * HEIGHT, CubeDim::new_2d(WIDTH, HEIGHT), words.clone(), *width)
+            }
             Matvec::YThreads => launch!(y_threads, WIDTH, CubeDim::new_2d(WIDTH, HEIGHT)),
             Matvec::ThreadPerNeuron | Matvec::Auto => launch!(thread_per_neuron, units, CubeDim::new_1d(units)),
         }
@@ -217,23 +299,14 @@ pub(super) fn strengths<R: CubeRuntime, F: FloatElement>(
     self_coupling: bool,
 ) -> CubeTensor<R> {
     let (points, multiplicity) = (launch::dense(points), launch::dense(multiplicity));
-    let [d, n] = points.meta.shape().dims();
+    let [_, n] = points.meta.shape().dims();
     if n == 0 {
         return launch::output(&points, [0], points.dtype);
     }
     // Row 0 is read and not used, so the second half of two rows holds the sums; the multiplicities stand in for 1/C.
     let rows = launch::output(&points, [2, n], points.dtype);
-    let launch = Launch::<R, F> {
-        inverse: multiplicity.clone(),
-        source: points,
-        multiplicity,
-        trajectory: rows.clone(),
-        n: n as u32,
-        d: d as u32,
-        self_term: F::new(if self_coupling { 1.0 } else { 0.0 }),
-        rows: shared_rows(&rows.client, n as u32),
-    };
-    launch.run(0, resolve(Matvec::Auto, launch::plane(&rows.client)), true);
+    let inverse = multiplicity.clone();
+    Launch::<R, F>::new(points, None, multiplicity, inverse, rows.clone(), self_coupling, Matvec::Auto).run(0, true);
     let row = burn_cubecl::kernel::slice(rows, &[1..2, 0..n]);
     burn_cubecl::ops::reshape(launch::dense(row), [n].into())
 }
@@ -250,26 +323,22 @@ pub(super) fn steps<R: CubeRuntime, F: FloatElement>(
     steps: usize,
     matvec: Matvec,
 ) -> CubeTensor<R> {
-    let [d, n] = points.meta.shape().dims();
+    let [_, n] = points.meta.shape().dims();
     let trajectory = begin::<R, F>(state, steps);
-    if n == 0 {
+    if n == 0 || steps == 0 {
         return trajectory;
     }
-    let client = trajectory.client.clone();
-    let stored = weights.is_some();
-    let launch = Launch::<R, F> {
-        source: launch::dense(weights.unwrap_or(points)),
-        multiplicity: launch::dense(multiplicity),
-        inverse: launch::dense(inverse),
-        trajectory: trajectory.clone(),
-        n: n as u32,
-        d: if stored { 0 } else { d as u32 },
-        self_term: F::new(if self_coupling { 1.0 } else { 0.0 }),
-        rows: shared_rows(&client, n as u32),
-    };
-    let matvec = resolve(matvec, launch::plane(&client));
+    let launch = Launch::<R, F>::new(
+        launch::dense(points),
+        weights.map(launch::dense),
+        launch::dense(multiplicity),
+        launch::dense(inverse),
+        trajectory.clone(),
+        self_coupling,
+        matvec,
+    );
     for step in 0..steps {
-        launch.run(step as u32, matvec, false);
+        launch.run(step as u32, false);
     }
     trajectory
 }

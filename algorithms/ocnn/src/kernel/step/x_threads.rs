@@ -8,19 +8,71 @@ use firebox_backends::kernel::reduce::row_sum;
 use super::{HEIGHT, NEAR, Plan, WIDTH, diagonal, drive, far_distance, finish};
 use crate::kernel::couple::weight;
 
+/// Adds what neuron j gives to those of the row; nothing where there is no j.
+#[cube]
+fn add<F: Float>(
+    source: &Array<F>,
+    multiplicity: &Array<F>,
+    trajectory: &Array<F>,
+    own: &Array<F>,
+    diagonals: &Array<F>,
+    sums: &mut Array<F>,
+    now: usize,
+    first: u32,
+    j: u32,
+    n: u32,
+    #[comptime] plan: Plan,
+) {
+    let d = comptime!(plan.d);
+    let near = comptime!(if d <= NEAR { d } else { 0 });
+    let column = if comptime!(plan.span == 0) { j } else { j.min(n - 1) };
+    let x = trajectory[now + column as usize];
+    // Along its row a stored J_ij has the factor m_j already.
+    let factor = if comptime!(d == 0) { F::new(1.0) } else { multiplicity[column as usize] };
+    let factor = if comptime!(plan.span == 0) { factor } else { select(j < n, factor, F::new(0.0)) };
+    let g = drive::<F>(x, factor, plan.strengths);
+    let mut other = Array::<F>::new(comptime!(near.max(1) as usize));
+    #[unroll]
+    for k in 0..near {
+        other[k as usize] = source[(k * n + column) as usize];
+    }
+    #[unroll]
+    for r in 0..comptime!(plan.rows) {
+        let i = first + r;
+        let a = if comptime!(d == 0) {
+            source[i.min(n - 1) as usize * n as usize + j as usize]
+        } else if comptime!(near > 0) {
+            let mut square = F::new(0.0);
+            #[unroll]
+            for k in 0..near {
+                let delta = own[comptime!((r * near + k) as usize)] - other[k as usize];
+                square += delta * delta;
+            }
+            weight::<F>(square, diagonals[r as usize], i == j, plan.strengths)
+        } else {
+            let square = far_distance::<F>(source, i.min(n - 1), j, n, d);
+            weight::<F>(square, diagonals[r as usize], i == j, plan.strengths)
+        };
+        sums[r as usize] += a * g;
+    }
+}
+
 #[cube(launch_unchecked, address_type = "dynamic", fast_math = FastMath::all())]
 pub(crate) fn x_threads<F: Float + CubeElement>(
     source: &Array<F>,
     multiplicity: &Array<F>,
     inverse: &Array<F>,
     trajectory: &mut Array<F>,
+    reach: &Array<u32>,
     n: u32,
     step: u32,
+    width: u32,
     self_term: F,
     #[comptime] plan: Plan,
 ) {
     let d = comptime!(plan.d);
     let rows = comptime!(plan.rows);
+    let span = comptime!(plan.span);
     let near = comptime!(if d <= NEAR { d } else { 0 });
     let scratch_len = comptime!(if plan.planes { 1 } else { WIDTH * HEIGHT });
     let mut scratch = SharedMemory::<F>::new(comptime!(scratch_len as usize));
@@ -38,38 +90,28 @@ pub(crate) fn x_threads<F: Float + CubeElement>(
         diagonals[r as usize] = diagonal::<F>(multiplicity[i as usize], self_term);
         #[unroll]
         for k in 0..near {
-            own[(r * near + k) as usize] = source[(k * n + i) as usize];
+            own[comptime!((r * near + k) as usize)] = source[(k * n + i) as usize];
         }
     }
 
-    for j in range_stepped(UNIT_POS_X, n, WIDTH) {
-        let x = trajectory[now + j as usize];
-        // Along its row a stored J_ij has the factor m_j already.
-        let factor = if comptime!(d == 0) { F::new(1.0) } else { multiplicity[j as usize] };
-        let g = drive::<F>(x, factor, plan.strengths);
-        let mut other = Array::<F>::new(comptime!(near.max(1) as usize));
-        #[unroll]
-        for k in 0..near {
-            other[k as usize] = source[(k * n + j) as usize];
+    if comptime!(span == 0) {
+        for j in range_stepped(UNIT_POS_X, n, WIDTH) {
+            add::<F>(source, multiplicity, trajectory, &own, &diagonals, &mut sums, now, first, j, n, plan);
         }
-        #[unroll]
-        for r in 0..rows {
-            let i = first + r;
-            let a = if comptime!(d == 0) {
-                source[i.min(n - 1) as usize * n as usize + j as usize]
-            } else if comptime!(near > 0) {
-                let mut square = F::new(0.0);
+    } else {
+        // A cube's neurons lie within one tile.
+        let row = CUBE_POS_X * comptime!(HEIGHT * rows) / span * width;
+        for w in 0..width {
+            let mut word = reach[(row + w) as usize];
+            while word != 0 {
+                let tile = w * 32 + word.trailing_zeros();
+                word &= word - 1;
                 #[unroll]
-                for k in 0..near {
-                    let delta = own[(r * near + k) as usize] - other[k as usize];
-                    square += delta * delta;
+                for block in 0..comptime!(span / WIDTH) {
+                    let j = tile * span + comptime!(block * WIDTH) + UNIT_POS_X;
+                    add::<F>(source, multiplicity, trajectory, &own, &diagonals, &mut sums, now, first, j, n, plan);
                 }
-                weight::<F>(square, diagonals[r as usize], i == j, plan.strengths)
-            } else {
-                let square = far_distance::<F>(source, i.min(n - 1), j, n, d);
-                weight::<F>(square, diagonals[r as usize], i == j, plan.strengths)
-            };
-            sums[r as usize] += a * g;
+            }
         }
     }
 

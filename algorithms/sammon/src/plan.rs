@@ -11,7 +11,8 @@ use crate::{
     Metric, SammonOps,
     config::{Memory, SammonConfig},
     input::{Host, Prepared},
-    ops::{Problem, Source},
+    kernel::blocks,
+    ops::{MEASURES, Problem, Source},
     vector::turned,
 };
 
@@ -92,6 +93,9 @@ impl Plan {
             let mut plan = base.clone();
             if mode == Memory::Sampled {
                 plan.push(Buffer::new("points in an epoch's order", d as u128 * wide, float));
+            } else if let Some(largest) = B::limits(&context.device).largest_buffer {
+                let sums = |count: usize| (blocks(n, count, float, largest).1 * count) as u128 * wide;
+                plan.push(Buffer::new("sums of blocks of pairs", sums(m + 1).max(sums(MEASURES)), float));
             }
             let bytes = admit(context, &plan, "take fewer points, or a device with more memory")?;
             Ok(Self { mode, rows: 0, units: config.units, bytes })

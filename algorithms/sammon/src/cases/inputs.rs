@@ -125,7 +125,7 @@ fn stored(random: &mut Random, near: bool) -> f64 {
 
 /// Points `[d, n]` of variance 1: far ones, some equal to the one before, and some near it, at distances from one where
 /// nothing of a difference of squares is left up to one where nothing is lost.
-fn points(random: &mut Random, n: usize, d: usize) -> Vec<f64> {
+pub(super) fn points(random: &mut Random, n: usize, d: usize) -> Vec<f64> {
     let mut points = vec![0.0; d * n];
     for i in 0..n {
         let twin = i > 0 && i % 16 == 5;
@@ -144,7 +144,7 @@ fn points(random: &mut Random, n: usize, d: usize) -> Vec<f64> {
 }
 
 /// Places `[m, n]` about 1 apart: some coincide with the one before, some nearly.
-fn places(random: &mut Random, n: usize, m: usize) -> Vec<f64> {
+pub(super) fn places(random: &mut Random, n: usize, m: usize) -> Vec<f64> {
     let scale = 1.0 / (2.0 * m as f64).sqrt();
     let mut places = vec![0.0; m * n];
     for i in 0..n {

@@ -5,6 +5,7 @@
 
 mod bounds;
 mod inputs;
+mod many;
 mod tensors;
 #[cfg(test)]
 mod tests;
@@ -180,6 +181,7 @@ pub fn cases<B: SammonOps>(device: &B::Device) -> Vec<Case<B>> {
         }
         add(format!("measure, {origin}"), Box::new(move |p| p.check_measure(origin)));
     }
+    add("forces, many points".into(), Box::new(Problem::check_many));
     add("place".into(), Box::new(Problem::check_place));
     cases
 }

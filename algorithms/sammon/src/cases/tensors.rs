@@ -100,7 +100,7 @@ fn turned(values: &[f64], columns: usize) -> Vec<f64> {
     (0..columns).flat_map(|column| values.iter().skip(column).step_by(columns).copied()).collect()
 }
 
-fn near(found: &[f64], wanted: &[f64], allowed: impl Fn(usize) -> f64) -> Result<(), String> {
+pub(super) fn near(found: &[f64], wanted: &[f64], allowed: impl Fn(usize) -> f64) -> Result<(), String> {
     if found.len() != wanted.len() {
         return Err(format!(": {} values, not {}", found.len(), wanted.len()));
     }

@@ -1,7 +1,7 @@
 //! Sums over pairs whose 1/δ is kept in memory: one read of the matrix.
 //!
-//! The 32 units of a row of a cube (a plane, where planes reduce by themselves) share some rows of the matrix and read
-//! along them.
+//! The 32 units of a row of a cube (a plane, where planes reduce by themselves) read along one row of the matrix. What
+//! all rows need of the columns lies in shared memory: read for each row by itself, it would be four times the matrix.
 
 #![allow(missing_docs)] // `#[cube]` writes companions that cannot be documented.
 
@@ -14,19 +14,29 @@ use super::pair::{Terms, add_pair};
 
 /// Units of a row of a cube.
 const UNITS: u32 = 32;
-/// Rows of units in a cube.
+/// Rows of units in a cube, and of the matrix.
 const HEIGHT: u32 = 8;
+/// Vectors of a row that a unit reads at once, so that enough of them are under way.
+const READS: u32 = 4;
+/// Numbers of the columns that are staged at once.
+const STAGED: u32 = 4096;
 
 /// What a launch computes; known when the kernel is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Plan {
     terms: Terms,
-    /// Rows of the matrix that a row of units works on at once.
-    rows: u32,
     /// Whether a row of units is a plane that reduces by itself.
     planes: bool,
     /// Neighbours read at once.
     width: u32,
+}
+
+impl Plan {
+    /// Vectors of a row of the matrix that are staged at once.
+    fn span(self) -> u32 {
+        let most = STAGED / (self.terms.m + 1) / self.width;
+        (most / UNITS * UNITS).max(most.clamp(1, UNITS))
+    }
 }
 
 /// Sums for the rows of `inverse` `[r, n]`, which are the points from `first` on of `places` `[m, q]`, over the columns,
@@ -45,68 +55,79 @@ fn sum_cached<F: Float + CubeElement, S: Float + CubeElement, N: Size>(
     power: F,
     #[comptime] plan: Plan,
 ) {
-    let rows = comptime!(plan.rows);
     let m = comptime!(plan.terms.m);
     let count = comptime!(plan.terms.count());
     let width = comptime!(plan.width);
+    let span = comptime!(plan.span());
     let scratch_len = comptime!(if plan.planes { 1 } else { UNITS * HEIGHT });
     let mut scratch = SharedMemory::<F>::new(comptime!(scratch_len as usize));
-    let row = (CUBE_POS as u32 * HEIGHT + UNIT_POS_Y) * rows;
+    let mut staged = SharedMemory::<Vector<F, N>>::new(comptime!(((m + 1) * span) as usize));
+    let row = CUBE_POS as u32 * HEIGHT + UNIT_POS_Y;
+    let line = row.min(r - 1) as usize * vectors as usize;
 
-    let mut own = Array::<F>::new(comptime!((rows * m) as usize));
-    let mut totals = Array::<F>::new(comptime!((rows * count) as usize));
+    let mut own = Array::<F>::new(comptime!(m as usize));
+    let mut totals = Array::<F>::new(comptime!(count as usize));
     #[unroll]
-    for p in 0..rows {
-        let i = first + (row + p).min(r - 1);
-        #[unroll]
-        for k in 0..m {
-            own[comptime!((p * m + k) as usize)] = places[k as usize * q as usize + i as usize];
-        }
-        #[unroll]
-        for s in 0..count {
-            totals[comptime!((p * count + s) as usize)] = F::new(0.0);
-        }
+    for k in 0..m {
+        own[k as usize] = places[k as usize * q as usize + (first + row.min(r - 1)) as usize];
+    }
+    #[unroll]
+    for s in 0..count {
+        totals[s as usize] = F::new(0.0);
     }
 
-    for v in range_stepped(UNIT_POS_X, vectors, UNITS) {
-        let mu = multiplicity[v as usize];
-        let mut far = Array::<F>::new(comptime!((m * width) as usize));
-        #[unroll]
-        for k in 0..m {
-            let four = columns[k as usize * vectors as usize + v as usize];
+    for start in range_stepped(0u32, vectors, span) {
+        let here = (vectors - start).min(span);
+        // What is staged is overwritten now, so all must be done with it.
+        sync_cube();
+        for v in range_stepped(UNIT_POS_Y * UNITS + UNIT_POS_X, here, comptime!(UNITS * HEIGHT)) {
             #[unroll]
-            for c in 0..width {
-                far[comptime!((k * width + c) as usize)] = four[c as usize];
+            for k in 0..m {
+                staged[(k * span + v) as usize] = columns[k as usize * vectors as usize + (start + v) as usize];
             }
+            staged[(m * span + v) as usize] = multiplicity[(start + v) as usize];
         }
-        #[unroll]
-        for p in 0..rows {
-            let line = inverse[(row + p).min(r - 1) as usize * vectors as usize + v as usize];
+        sync_cube();
+        for v in range_stepped(UNIT_POS_X, here, comptime!(READS * UNITS)) {
+            let mut kept = Array::<Vector<S, N>>::new(comptime!(READS as usize));
             #[unroll]
-            for c in 0..width {
-                let kept = F::cast_from(line[c as usize]);
-                let delta = select(kept > F::new(0.0), F::new(1.0) / kept, F::new(0.0));
-                let mut across = Array::<F>::new(comptime!(m as usize));
+            for read in 0..READS {
+                kept[read as usize] = inverse[line + (start + (v + read * UNITS).min(here - 1)) as usize];
+            }
+            #[unroll]
+            for read in 0..READS {
+                let at = (v + read * UNITS).min(here - 1);
+                let there = v + read * UNITS < here;
+                let mu = staged[(m * span + at) as usize];
+                let mut far = Array::<F>::new(comptime!((m * width) as usize));
                 #[unroll]
                 for k in 0..m {
-                    across[k as usize] =
-                        own[comptime!((p * m + k) as usize)] - far[comptime!((k * width + c) as usize)];
+                    let vector = staged[(k * span + at) as usize];
+                    #[unroll]
+                    for c in 0..width {
+                        far[comptime!((k * width + c) as usize)] = vector[c as usize];
+                    }
                 }
-                let at = comptime!(p * count);
-                add_pair::<F>(&mut totals, at, kept, delta, mu[c as usize], &across, power, plan.terms);
+                #[unroll]
+                for c in 0..width {
+                    let kept = select(there, F::cast_from(kept[read as usize][c as usize]), F::new(0.0));
+                    let delta = select(kept > F::new(0.0), F::new(1.0) / kept, F::new(0.0));
+                    let mut across = Array::<F>::new(comptime!(m as usize));
+                    #[unroll]
+                    for k in 0..m {
+                        across[k as usize] = own[k as usize] - far[comptime!((k * width + c) as usize)];
+                    }
+                    add_pair::<F>(&mut totals, 0u32, kept, delta, mu[c as usize], &across, power, plan.terms);
+                }
             }
         }
     }
 
     #[unroll]
-    for p in 0..rows {
-        let i = row + p;
-        #[unroll]
-        for s in 0..count {
-            let total = row_sum::<F>(totals[comptime!((p * count + s) as usize)], &mut scratch, UNITS, plan.planes);
-            if UNIT_POS_X == 0 && i < r {
-                sums[s as usize * q as usize + (first + i) as usize] = total;
-            }
+    for s in 0..count {
+        let total = row_sum::<F>(totals[s as usize], &mut scratch, UNITS, plan.planes);
+        if UNIT_POS_X == 0 && row < r {
+            sums[s as usize * q as usize + (first + row) as usize] = total;
         }
     }
 }
@@ -125,16 +146,8 @@ pub(super) fn sums<R: CubeRuntime, F: FloatElement>(
     let [_, n] = columns.meta.shape().dims();
     let [_, q] = places.meta.shape().dims();
     let sums = launch::output(places, [1, terms.count() as usize, q], places.dtype);
-    let hardware = &client.properties().hardware;
-    // Four rows share what is read of the others; below that many in flight, more rows of units matter more.
-    let in_flight = hardware.num_streaming_multiprocessors.map_or(1 << 12, |sm| sm * 16) as usize;
-    let rows = match terms.m {
-        0..=4 if q >= 4 * in_flight => 4,
-        0..=4 if q >= 2 * in_flight => 2,
-        _ => 1,
-    };
     let width = if n % 4 == 0 { 4 } else { 1 };
-    let plan = Plan { terms, rows, planes: launch::plane(&client) == Some(UNITS), width };
+    let plan = Plan { terms, planes: launch::plane(&client) == Some(UNITS), width };
     let mut first = 0;
     for block in blocks {
         let [r, _] = block.meta.shape().dims();
@@ -149,7 +162,7 @@ pub(super) fn sums<R: CubeRuntime, F: FloatElement>(
                 unsafe {
                     sum_cached::launch_unchecked::<F, $stored, R>(
                         &client,
-                        launch::cubes_for(&client, r, HEIGHT * rows),
+                        launch::cubes_for(&client, r, HEIGHT),
                         CubeDim::new_2d(UNITS, HEIGHT),
                         address,
                         width as usize,

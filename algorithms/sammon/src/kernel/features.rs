@@ -1,116 +1,190 @@
 //! Sums over pairs whose source distances are computed as they are needed: no memory of n².
+//!
+//! Each pair is computed once, for both of its points. Tiles of pairs make up square blocks, a cube each. A block leaves
+//! the sums of its rows in the part of its column, and those of its columns in the part of its row: in each part each
+//! point belongs to one block, so that nobody waits, nothing is added atomically, and the order is always the same.
 
 #![allow(missing_docs)] // `#[cube]` writes companions that cannot be documented.
 
 use burn_cubecl::{CubeRuntime, FloatElement, tensor::CubeTensor};
 use cubecl::prelude::*;
-use firebox_backends::kernel::{launch, reduce::row_sum};
+use firebox_backends::kernel::launch;
 
 use super::{
-    pair::{Terms, add_pair},
-    tile::{Four, SHARE, SIDE, STAGE, TILE, Way, accumulate, delta_of, inverse_of, place_of, settle},
+    pair::{Terms, add_both},
+    tile::{Four, GROUPS, SHARE, SIDE, STAGE, TILE, WIDTH, Way, accumulate, delta_of, inverse_of, place_of, settle},
 };
+use crate::ops::Metric;
 
-/// Which pairs a launch covers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cover {
-    /// All, the columns of a row of tiles cut into as many parts as keep the device busy.
-    All,
-    /// Those of each block of this many points with the block it meets.
-    Blocks(u32),
+/// So many parts are always allowed; fewer blocks would leave a device idle while the last ones end.
+const FEW_PARTS: usize = 64;
+/// Bytes up to which there are more.
+const PARTS_BYTES: usize = 1 << 24;
+
+/// Tiles along each side of a block, and the parts that `count` sums of `size` bytes for each of `n` points come in,
+/// on a device whose largest buffer has so many bytes.
+pub(crate) fn blocks(n: usize, count: usize, size: usize, largest: u64) -> (usize, usize) {
+    let tiles = n.div_ceil(TILE as usize).max(1);
+    let part = (count * size * n).max(1);
+    let most = usize::try_from(largest).unwrap_or(usize::MAX) / part;
+    let parts = (PARTS_BYTES / part).max(FEW_PARTS).min(most).clamp(1, tiles);
+    let side = tiles.div_ceil(parts);
+    (side, tiles.div_ceil(side))
 }
 
-/// Sums for rows of a tile over a range of columns, to `sums` `[parts, terms, n]`.
-///
-/// `span` columns a part for `Cover::All`; points of a block for `Cover::Blocks`, whose blocks are the parts of the
-/// launch but not of the result.
+/// Puts sum `s` of the unit's 8 points where all of the cube can read it. `who` of the units that share these points it
+/// is, and `place` which 8 they are; turned about by `who`, vectors that are written together are in different banks.
+#[cube]
+fn spread<F: Float>(
+    values: &Array<F>,
+    to: &mut SharedMemory<Four<F>>,
+    who: u32,
+    place: u32,
+    #[comptime] s: u32,
+    #[comptime] count: u32,
+) {
+    #[unroll]
+    for v in 0..comptime!(SHARE / WIDTH) {
+        let mut four = Four::<F>::empty();
+        #[unroll]
+        for c in 0..WIDTH {
+            four[c as usize] = values[comptime!(((v * WIDTH + c) * count + s) as usize)];
+        }
+        to[(who * GROUPS + ((place + comptime!(v * SIDE)) ^ who)) as usize] = four;
+    }
+}
+
+/// Brings a sum of the four points `first`.. from the units that share them to `sums`, which begin at `at`; adds it to
+/// what is there if this is not the first.
+#[cube]
+fn collect<F: Float>(
+    from: &SharedMemory<Four<F>>,
+    sums: &mut Array<F>,
+    at: usize,
+    group: u32,
+    first: u32,
+    n: u32,
+    further: bool,
+) {
+    let mut total = Four::<F>::new(F::new(0.0));
+    #[unroll]
+    for who in 0..SIDE {
+        total += from[(who * GROUPS + (group ^ who)) as usize];
+    }
+    #[unroll]
+    for c in 0..WIDTH {
+        let i = first + group * WIDTH + c;
+        if i < n {
+            let to = at + i as usize;
+            let mut sum = total[c as usize];
+            if further {
+                sum += sums[to];
+            }
+            sums[to] = sum;
+        }
+    }
+}
+
+/// Brings the sums of a tile's points, 8 a unit, to `part` of `sums` `[parts, terms, n]`, two at a time.
+#[cube]
+fn bring<F: Float>(
+    values: &Array<F>,
+    a: &mut SharedMemory<Four<F>>,
+    b: &mut SharedMemory<Four<F>>,
+    sums: &mut Array<F>,
+    who: u32,
+    place: u32,
+    part: u32,
+    first: u32,
+    n: u32,
+    further: bool,
+    #[comptime] count: u32,
+) {
+    let unit = UNIT_POS_Y * SIDE + UNIT_POS_X;
+    #[unroll]
+    for pair in 0..comptime!(count.div_ceil(2)) {
+        let s = comptime!(2 * pair);
+        let at = (part * count + s) as usize * n as usize;
+        sync_cube();
+        spread::<F>(values, a, who, place, s, count);
+        if comptime!(s + 1 < count) {
+            spread::<F>(values, b, who, place, s + 1, count);
+        }
+        sync_cube();
+        if unit < GROUPS {
+            collect::<F>(a, sums, at, unit, first, n, further);
+        } else if unit < 2 * GROUPS {
+            if comptime!(s + 1 < count) {
+                collect::<F>(b, sums, at + n as usize, unit - GROUPS, first, n, further);
+            }
+        }
+    }
+}
+
+/// Sums for the block of `side` tiles a side in row `CUBE_POS_Y`, column `CUBE_POS_X` of the upper triangle, to `sums`
+/// `[parts, terms, n]`.
 #[cube(launch_unchecked, address_type = "dynamic", fast_math = FastMath::all() - FastMath::NotNaN)]
-fn sum_features<F: Float + CubeElement>(
-    points: &Array<F>,
+fn sum_features<F: Float + CubeElement, N: Size>(
+    points: &Array<Vector<F, N>>,
     norms: &Array<F>,
     multiplicity: &Array<F>,
     places: &Array<F>,
     sums: &mut Array<F>,
     d: u32,
     n: u32,
-    span: u32,
+    side: u32,
     power: F,
     #[comptime] terms: Terms,
     #[comptime] way: Way,
-    #[comptime] sampled: bool,
 ) {
     let mut a = SharedMemory::<Four<F>>::new(comptime!(STAGE as usize));
     let mut b = SharedMemory::<Four<F>>::new(comptime!(STAGE as usize));
-    let mut scratch = SharedMemory::<F>::new(comptime!((SIDE * SIDE) as usize));
     let m = comptime!(terms.m);
     let count = comptime!(terms.count());
-
-    let mut row = CUBE_POS_X * TILE;
-    let mut rows_end = n;
-    let mut first = CUBE_POS_Y * span;
-    let mut part = CUBE_POS_Y;
-    if comptime!(sampled) {
-        let blocks = n.div_ceil(span);
-        let block = CUBE_POS_Y;
-        row += block * span;
-        rows_end = (block * span + span).min(n);
-        // An odd block meets the one before, an even one the one after, the last, if even, the first.
-        let after = select(block + 1 < blocks, block + 1, 0u32);
-        let met = select(block % 2 == 1, block.max(1) - 1, after);
-        first = met * span;
-        part = 0;
-    }
-    let last = (first + span).min(n);
-
+    let tiles = n.div_ceil(TILE);
+    let top = CUBE_POS_Y * side;
     // The same for all units of a cube, as the barriers inside need.
-    if row < rows_end {
-        let mut own = Array::<F>::new(comptime!((SHARE * m) as usize));
-        let mut totals = Array::<F>::new(comptime!((SHARE * count) as usize));
-        let mut own_norms = Array::<F>::new(comptime!(SHARE as usize));
-        #[unroll]
-        for p in 0..SHARE {
-            let i = (row + place_of(UNIT_POS_Y, p)).min(n - 1);
-            own_norms[p as usize] = norms[i as usize];
+    let bottom = select(CUBE_POS_X < CUBE_POS_Y, top, (top + side).min(tiles));
+    let end = (CUBE_POS_X * side + side).min(tiles);
+    for i in top..bottom {
+        let start = i.max(CUBE_POS_X * side);
+        for j in start..end {
+            let row = i * TILE;
+            let column = j * TILE;
+            let mut found = Array::<F>::new(comptime!((SHARE * SHARE) as usize));
+            accumulate::<F, N>(points, points, &mut a, &mut b, &mut found, d, row, n, column, n, way);
+            settle::<F, N>(&mut found, points, norms, d, row, column, n, way);
+
+            let mut own = Array::<F>::new(comptime!((SHARE * m) as usize));
+            let mut own_multiplicity = Array::<F>::new(comptime!(SHARE as usize));
+            let mut row_sums = Array::<F>::new(comptime!((SHARE * count) as usize));
+            let mut column_sums = Array::<F>::new(comptime!((SHARE * count) as usize));
             #[unroll]
-            for k in 0..m {
-                own[comptime!((p * m + k) as usize)] = places[k as usize * n as usize + i as usize];
+            for p in 0..SHARE {
+                let at = (row + place_of(UNIT_POS_Y, p)).min(n - 1);
+                own_multiplicity[p as usize] = multiplicity[at as usize];
+                #[unroll]
+                for k in 0..m {
+                    own[comptime!((p * m + k) as usize)] = places[k as usize * n as usize + at as usize];
+                }
+                #[unroll]
+                for s in 0..count {
+                    row_sums[comptime!((p * count + s) as usize)] = F::new(0.0);
+                    column_sums[comptime!((p * count + s) as usize)] = F::new(0.0);
+                }
             }
-            #[unroll]
-            for s in 0..count {
-                totals[comptime!((p * count + s) as usize)] = F::new(0.0);
-            }
-        }
-        let mut found = Array::<F>::new(comptime!((SHARE * SHARE) as usize));
-        for column in range_stepped(first, last, TILE) {
-            accumulate::<F>(points, points, &mut a, &mut b, &mut found, d, row, n, column, n, way);
             #[unroll]
             for q in 0..SHARE {
-                let j = column + place_of(UNIT_POS_X, q);
-                let other = j.min(n - 1);
-                let mu = multiplicity[other as usize];
-                let norm = norms[other as usize];
+                let at = (column + place_of(UNIT_POS_X, q)).min(n - 1);
+                let mu = multiplicity[at as usize];
                 let mut far = Array::<F>::new(comptime!(m as usize));
                 #[unroll]
                 for k in 0..m {
-                    far[k as usize] = places[k as usize * n as usize + other as usize];
+                    far[k as usize] = places[k as usize * n as usize + at as usize];
                 }
                 #[unroll]
                 for p in 0..SHARE {
-                    let i = row + place_of(UNIT_POS_Y, p);
-                    let sum = settle::<F>(
-                        found[comptime!((p * SHARE + q) as usize)],
-                        points,
-                        points,
-                        own_norms[p as usize],
-                        norm,
-                        d,
-                        i.min(n - 1),
-                        n,
-                        other,
-                        n,
-                        way,
-                    );
-                    let sum = select(i != j && j < last, sum, F::new(0.0));
+                    let sum = found[comptime!((p * SHARE + q) as usize)];
                     let inverse = inverse_of::<F>(sum, way.metric);
                     let delta = delta_of::<F>(sum, inverse, way.metric);
                     let mut across = Array::<F>::new(comptime!(m as usize));
@@ -118,21 +192,29 @@ fn sum_features<F: Float + CubeElement>(
                     for k in 0..m {
                         across[k as usize] = own[comptime!((p * m + k) as usize)] - far[k as usize];
                     }
-                    let at = comptime!(p * count);
-                    add_pair::<F>(&mut totals, at, inverse, delta, mu, &across, power, terms);
+                    add_both::<F>(
+                        &mut row_sums,
+                        comptime!(p * count),
+                        &mut column_sums,
+                        comptime!(q * count),
+                        inverse,
+                        delta,
+                        own_multiplicity[p as usize],
+                        mu,
+                        &across,
+                        power,
+                        terms,
+                    );
                 }
             }
-        }
-        #[unroll]
-        for p in 0..SHARE {
-            let i = row + place_of(UNIT_POS_Y, p);
-            #[unroll]
-            for s in 0..count {
-                let total = row_sum::<F>(totals[comptime!((p * count + s) as usize)], &mut scratch, SIDE, false);
-                if UNIT_POS_X == 0 && i < rows_end {
-                    sums[(part * count + s) as usize * n as usize + i as usize] = total;
-                }
+
+            let (x, y) = (UNIT_POS_X, UNIT_POS_Y);
+            // On the diagonal a tile has each of its pairs twice, so that its rows are all there is.
+            if j > i {
+                bring::<F>(&column_sums, &mut a, &mut b, sums, y, x, CUBE_POS_Y, column, n, i > top, count);
             }
+            let further = j > start || CUBE_POS_X == CUBE_POS_Y && i > top;
+            bring::<F>(&row_sums, &mut a, &mut b, sums, x, y, CUBE_POS_X, row, n, further, count);
         }
     }
 }
@@ -161,9 +243,10 @@ pub(super) struct Features<R: CubeRuntime> {
 }
 
 impl<R: CubeRuntime> Features<R> {
-    pub(super) fn new<F: FloatElement>(points: CubeTensor<R>, way: Way) -> Self {
+    pub(super) fn new<F: FloatElement>(points: CubeTensor<R>, metric: Metric, gram: bool) -> Self {
         let points = launch::dense(points);
         let [d, n] = points.meta.shape().dims();
+        let way = Way::new(metric, gram, &[n]);
         // Without dot products nobody reads norms, but something must be bound.
         let norms = if way.gram {
             let norms = launch::output(&points, [n], points.dtype);
@@ -189,22 +272,6 @@ impl<R: CubeRuntime> Features<R> {
         Self { points, norms, way, d: d as u32, n: n as u32 }
     }
 
-    /// How many parts the sums of `cover` come in, and the columns of each.
-    fn parts(&self, cover: Cover) -> (u32, u32) {
-        match cover {
-            Cover::Blocks(block) => (1, block),
-            Cover::All => {
-                let tiles = self.n.div_ceil(TILE);
-                let hardware = &self.points.client.properties().hardware;
-                // Two cubes a multiprocessor, some rounds of them, so that the last round is a small share.
-                let wanted = hardware.num_streaming_multiprocessors.map_or(1, |sm| sm * 8);
-                let parts = wanted.div_ceil(tiles).clamp(1, tiles);
-                let span = tiles.div_ceil(parts);
-                (tiles.div_ceil(span), span * TILE)
-            }
-        }
-    }
-
     /// Sums `[parts, terms, n]` over the pairs of an embedding `places` `[m, n]`.
     pub(super) fn sums<F: FloatElement>(
         &self,
@@ -212,36 +279,57 @@ impl<R: CubeRuntime> Features<R> {
         places: &CubeTensor<R>,
         power: f64,
         terms: Terms,
-        cover: Cover,
     ) -> CubeTensor<R> {
-        let n = self.n;
-        let (parts, span) = self.parts(cover);
-        let sums = launch::output(places, [parts as usize, terms.count() as usize, n as usize], places.dtype);
-        let count = match cover {
-            Cover::All => CubeCount::Static(n.div_ceil(TILE), parts, 1),
-            Cover::Blocks(block) => CubeCount::Static(block.div_ceil(TILE), n.div_ceil(block), 1),
-        };
+        let client = &self.points.client;
+        let (n, count) = (self.n as usize, terms.count() as usize);
+        let largest = client.properties().memory.max_page_size;
+        let (side, parts) = blocks(n, count, size_of::<F>(), largest);
+        let sums = launch::output(places, [parts, count, n], places.dtype);
         // SAFETY: points are clamped to n where they are read and guarded where sums are written.
         unsafe {
             sum_features::launch_unchecked::<F, R>(
-                &self.points.client,
-                count,
+                client,
+                CubeCount::Static(parts as u32, parts as u32, 1),
                 CubeDim::new_2d(SIDE, SIDE),
                 launch::address(&[&self.points, &sums]),
+                self.way.width as usize,
                 self.points.clone().into_array_arg(),
                 self.norms.clone().into_array_arg(),
                 multiplicity.clone().into_array_arg(),
                 places.clone().into_array_arg(),
                 sums.clone().into_array_arg(),
                 self.d,
-                n,
-                span,
+                self.n,
+                side as u32,
                 F::from_elem(power),
                 terms,
                 self.way,
-                matches!(cover, Cover::Blocks(_)),
             );
         }
         sums
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_hold_all_tiles_within_the_largest_buffer() {
+        for n in [0, 1, 127, 128, 129, 1000, 10_000, 12_500, 100_000, 4_000_000] {
+            for (count, size) in [(2, 4), (4, 4), (6, 8)] {
+                for largest in [1 << 27, 1 << 33, u64::MAX] {
+                    let (side, parts) = blocks(n, count, size, largest);
+                    let tiles = n.div_ceil(TILE as usize).max(1);
+                    assert!(side * parts >= tiles && side * (parts - 1) < tiles, "{n}: {side} {parts}");
+                    let bytes = parts * count * size * n;
+                    assert!(parts == 1 || bytes as u64 <= largest, "{n}: {bytes}");
+                    assert!(parts <= FEW_PARTS || bytes <= PARTS_BYTES, "{n}: {bytes}");
+                }
+            }
+        }
+        // As many blocks as there are pairs of tiles, while there is room.
+        assert_eq!(blocks(10_000, 4, 4, u64::MAX), (1, 79));
+        assert!(blocks(12_500, 6, 4, u64::MAX).0 > 1);
     }
 }

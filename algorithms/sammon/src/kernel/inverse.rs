@@ -11,9 +11,9 @@ use crate::ops::Metric;
 
 /// Tiles of 1/δ between `rows` `[d, r]` and `columns` `[d, n]`. Row i is column `first` + i, and no pair, if `same`.
 #[cube(launch_unchecked, address_type = "dynamic")]
-fn store_inverse<F: Float + CubeElement>(
-    rows: &Array<F>,
-    columns: &Array<F>,
+fn store_inverse<F: Float + CubeElement, N: Size>(
+    rows: &Array<Vector<F, N>>,
+    columns: &Array<Vector<F, N>>,
     inverse: &mut Array<F>,
     d: u32,
     r: u32,
@@ -27,7 +27,7 @@ fn store_inverse<F: Float + CubeElement>(
     let mut found = Array::<F>::new(comptime!((SHARE * SHARE) as usize));
     let row = CUBE_POS_Y * TILE;
     let column = CUBE_POS_X * TILE;
-    accumulate::<F>(rows, columns, &mut a, &mut b, &mut found, d, row, r, column, n, way);
+    accumulate::<F, N>(rows, columns, &mut a, &mut b, &mut found, d, row, r, column, n, way);
     #[unroll]
     for p in 0..SHARE {
         let i = row + place_of(UNIT_POS_Y, p);
@@ -58,6 +58,7 @@ pub(super) fn inverse<R: CubeRuntime, F: FloatElement>(
     if r == 0 || n == 0 {
         return inverse;
     }
+    let way = Way::new(metric, false, &[r, n]);
     // SAFETY: points are clamped to r and n where they are read and guarded where the matrix is written.
     unsafe {
         store_inverse::launch_unchecked::<F, R>(
@@ -65,6 +66,7 @@ pub(super) fn inverse<R: CubeRuntime, F: FloatElement>(
             CubeCount::Static((n as u32).div_ceil(TILE), (r as u32).div_ceil(TILE), 1),
             CubeDim::new_2d(SIDE, SIDE),
             launch::address(&[&rows, &points, &inverse]),
+            way.width as usize,
             rows.clone().into_array_arg(),
             points.clone().into_array_arg(),
             inverse.clone().into_array_arg(),
@@ -73,7 +75,7 @@ pub(super) fn inverse<R: CubeRuntime, F: FloatElement>(
             n as u32,
             first.unwrap_or(0) as u32,
             first.is_some(),
-            Way { metric, gram: false },
+            way,
         );
     }
     inverse

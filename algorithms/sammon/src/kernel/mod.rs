@@ -6,6 +6,7 @@ mod features;
 mod gather;
 mod inverse;
 mod pair;
+mod sampled;
 mod tile;
 mod variants;
 
@@ -14,11 +15,11 @@ use burn_cubecl::{BoolElement, CubeBackend, CubeRuntime, FloatElement, IntElemen
 use firebox_backends::{Limited, kernel::launch};
 use firebox_core::{Error, Result};
 
+pub(crate) use self::features::blocks;
 use self::{
     combine::{Target, Turn, turn_sums},
-    features::{Cover, Features},
+    features::Features,
     pair::{Power, Sums, Terms},
-    tile::Way,
     variants::{Origin, Style, laid_out},
 };
 use crate::ops::{Epoch, Forces, MEASURES, Metric, Problem, SammonOps, Source, Variant};
@@ -48,7 +49,7 @@ impl<R: CubeRuntime> Ready<R> {
         let style = Style { triangle: variant.triangle(), rows: variant.rows(), units: problem.units };
         let pairs = match (&problem.source, variant) {
             (Source::Features { points, metric, gram }, Variant::Auto) => {
-                Pairs::Features(Features::new::<F>(points.clone(), Way { metric: *metric, gram: *gram }))
+                Pairs::Features(Features::new::<F>(points.clone(), *metric, *gram))
             }
             (Source::Inverse(blocks), Variant::Auto) => Pairs::Stored(dense(blocks)),
             (Source::Features { points, metric, .. }, _) => {
@@ -69,7 +70,7 @@ impl<R: CubeRuntime> Ready<R> {
     fn sums<F: FloatElement>(&self, places: &CubeTensor<R>, terms: Terms) -> (CubeTensor<R>, bool) {
         let (mu, power) = (&self.multiplicity, self.power);
         match &self.pairs {
-            Pairs::Features(features) => (features.sums::<F>(mu, places, power, terms, Cover::All), false),
+            Pairs::Features(features) => (features.sums::<F>(mu, places, power, terms), false),
             Pairs::Stored(blocks) => (cached::sums::<R, F>(blocks, mu, places, places, power, terms), false),
             Pairs::Variant(origin, style) => {
                 let n = places.meta.shape()[1];
@@ -202,9 +203,7 @@ where
             gather::gather::<R, F>(&points, &order, &x, false);
             gather::gather::<R, F>(&multiplicity, &order, &mu, false);
             gather::gather::<R, F>(&places, &order, &y, false);
-            let features = Features::new::<F>(x.clone(), Way { metric, gram: false });
-            let terms = terms(Sums::Placed, power, m);
-            let sums = features.sums::<F>(&mu, &y, power, terms, Cover::Blocks(block as u32));
+            let sums = sampled::sums::<R, F>(&x, metric, &mu, &y, power, terms(Sums::Placed, power, m), block);
             let target = Target { next: &moved, history: &stress, row: 0 };
             turn_sums::<R, F>(&sums, &y, &mu, epoch.alpha, &target, Turn::Placed, false);
             let next = like(&places);

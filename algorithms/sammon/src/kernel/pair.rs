@@ -72,19 +72,69 @@ impl Terms {
     }
 }
 
-/// δ^−p from 1/δ, which is above 0.
+/// δ^−p from 1/δ, 0 where there is no pair.
 #[cube]
-pub(super) fn weight<F: Float>(inverse: F, power: F, #[comptime] kind: Power) -> F {
+fn weight<F: Float>(inverse: F, power: F, #[comptime] kind: Power) -> F {
+    let there = inverse > F::new(0.0);
     match comptime!(kind) {
-        Power::Zero => F::new(1.0),
+        Power::Zero => select(there, F::new(1.0), F::new(0.0)),
         Power::One => inverse,
         Power::Two => inverse * inverse,
-        Power::Other => inverse.powf(power),
+        Power::Other => select(there, select(there, inverse, F::new(1.0)).powf(power), F::new(0.0)),
     }
 }
 
-/// Adds a pair to the sums from `at` on. `inverse` and `delta` are 1/δ and δ, both 0 where there is no pair;
-/// `across` holds y_i − y_j, and is used up.
+/// What a pair adds to the sums of its first point. `inverse` and `delta` are 1/δ and δ, both 0 where there is no
+/// pair; `across` is y_i − y_j.
+#[cube]
+fn worth<F: Float>(
+    values: &mut Array<F>,
+    inverse: F,
+    delta: F,
+    multiplicity: F,
+    across: &Array<F>,
+    power: F,
+    #[comptime] terms: Terms,
+) {
+    let m = comptime!(terms.m);
+    let w = multiplicity * weight::<F>(inverse, power, terms.power);
+    let mut square = F::new(0.0);
+    #[unroll]
+    for k in 0..m {
+        square += across[k as usize] * across[k as usize];
+    }
+    let square = square.max(F::new(comptime!(TINY)));
+    match comptime!(terms.sums) {
+        Sums::Measure => {
+            let distance = square * square.inverse_sqrt();
+            let mu = select(inverse > F::new(0.0), multiplicity, F::new(0.0));
+            let miss = delta - distance;
+            values[0] = w;
+            values[1] = w * delta * delta;
+            values[2] = w * delta * distance;
+            values[3] = w * distance * distance;
+            values[4] = mu * miss * miss;
+            values[5] = mu * distance * distance;
+        }
+        _ => {
+            // δ/d − 1, by one root and no division. Where there is no pair it is large, but finite, and w is 0.
+            let ratio = (square * (inverse * inverse)).max(F::new(f32::MIN_POSITIVE));
+            let excess = ratio.inverse_sqrt() - F::new(1.0);
+            let pull = w * excess;
+            #[unroll]
+            for k in 0..m {
+                values[k as usize] = pull * across[k as usize];
+            }
+            // w·(δ − d)²: d² last but one, so that what is 0 stays so.
+            values[m as usize] = square * pull * excess;
+            if comptime!(terms.sums == Sums::Placed) {
+                values[comptime!((m + 1) as usize)] = w;
+            }
+        }
+    }
+}
+
+/// Adds a pair to the sums from `at` on, which are those of its first point.
 #[cube]
 pub(super) fn add_pair<F: Float>(
     sums: &mut Array<F>,
@@ -96,50 +146,41 @@ pub(super) fn add_pair<F: Float>(
     power: F,
     #[comptime] terms: Terms,
 ) {
-    let m = comptime!(terms.m);
-    let there = inverse > F::new(0.0);
-    let sure = select(there, inverse, F::new(1.0));
-    let mu = select(there, multiplicity, F::new(0.0));
-    let w = mu * weight::<F>(sure, power, terms.power);
-    let mut square = F::new(0.0);
+    let mut values = Array::<F>::new(comptime!(terms.count() as usize));
+    worth::<F>(&mut values, inverse, delta, multiplicity, across, power, terms);
     #[unroll]
-    for k in 0..m {
-        square += across[k as usize] * across[k as usize];
+    for s in 0..comptime!(terms.count()) {
+        sums[comptime!((at + s) as usize)] += values[s as usize];
     }
-    let square = square.max(F::new(comptime!(TINY)));
-    let reciprocal = square.inverse_sqrt();
-    let distance = square * reciprocal;
-    // (δ − d)/δ.
-    let miss = F::new(1.0) - distance * sure;
-    match comptime!(terms.sums) {
-        Sums::Measure => {
-            let plain = delta - distance;
-            sums[comptime!(at as usize)] += w;
-            sums[comptime!((at + 1) as usize)] += w * delta * delta;
-            sums[comptime!((at + 2) as usize)] += w * delta * distance;
-            sums[comptime!((at + 3) as usize)] += w * distance * distance;
-            sums[comptime!((at + 4) as usize)] += mu * plain * plain;
-            sums[comptime!((at + 5) as usize)] += mu * distance * distance;
-        }
-        _ => {
-            // w·(δ − d)/d; for p = 1 that is 1/d − 1/δ.
-            let pull = match comptime!(terms.power) {
-                Power::One => mu * (reciprocal - sure),
-                _ => w * (delta * reciprocal - F::new(1.0)),
-            };
-            #[unroll]
-            for k in 0..m {
-                sums[comptime!((at + k) as usize)] += pull * across[k as usize];
-            }
-            // w·(δ − d)²; for p = 1 w·δ is μ.
-            let scale = match comptime!(terms.power) {
-                Power::One => mu * delta,
-                _ => w * delta * delta,
-            };
-            sums[comptime!((at + m) as usize)] += scale * miss * miss;
-            if comptime!(terms.sums == Sums::Placed) {
-                sums[comptime!((at + m + 1) as usize)] += w;
-            }
+}
+
+/// Adds a pair to the sums of both of its points: to those from `at` on of `rows`, point i, and to those from `to` on of
+/// `columns`, point j.
+#[cube]
+pub(super) fn add_both<F: Float>(
+    rows: &mut Array<F>,
+    #[comptime] at: u32,
+    columns: &mut Array<F>,
+    #[comptime] to: u32,
+    inverse: F,
+    delta: F,
+    row_multiplicity: F,
+    column_multiplicity: F,
+    across: &Array<F>,
+    power: F,
+    #[comptime] terms: Terms,
+) {
+    let mut values = Array::<F>::new(comptime!(terms.count() as usize));
+    worth::<F>(&mut values, inverse, delta, F::new(1.0), across, power, terms);
+    #[unroll]
+    for s in 0..comptime!(terms.count()) {
+        let value = values[s as usize];
+        rows[comptime!((at + s) as usize)] += column_multiplicity * value;
+        // The force on the other is the opposite; all else is the same.
+        if comptime!(terms.sums != Sums::Measure && s < terms.m) {
+            columns[comptime!((to + s) as usize)] -= row_multiplicity * value;
+        } else {
+            columns[comptime!((to + s) as usize)] += row_multiplicity * value;
         }
     }
 }

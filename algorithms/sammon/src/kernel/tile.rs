@@ -13,13 +13,13 @@ pub(super) const SHARE: u32 = 8;
 /// Points along each side of a tile.
 pub(super) const TILE: u32 = SIDE * SHARE;
 /// Numbers read from shared memory at once.
-const WIDTH: u32 = 4;
-/// Dimensions staged at once.
-const CHUNK: u32 = 16;
-/// Vectors of a staged side.
-pub(super) const STAGE: u32 = CHUNK * TILE / WIDTH;
-/// Those of them that a unit brings.
-const ITEMS: u32 = STAGE / (SIDE * SIDE);
+pub(super) const WIDTH: u32 = 4;
+/// Dimensions staged at once: so many that each unit brings one vector of either side.
+const CHUNK: u32 = SIDE * SIDE / GROUPS;
+/// Groups of points that are read at once, along a side of a tile.
+pub(super) const GROUPS: u32 = TILE / WIDTH;
+/// Vectors of a staged side: there are two, one to work on and one to fill.
+pub(super) const STAGE: u32 = 2 * CHUNK * GROUPS;
 
 /// Four numbers.
 pub(super) type Four<F> = Vector<F, Const<4>>;
@@ -30,50 +30,61 @@ pub(super) struct Way {
     pub(super) metric: Metric,
     /// Through dot products.
     pub(super) gram: bool,
+    /// Numbers of the features read at once.
+    pub(super) width: u32,
+}
+
+impl Way {
+    /// For features of so many points, in rows.
+    pub(super) fn new(metric: Metric, gram: bool, points: &[usize]) -> Self {
+        let whole = points.iter().all(|n| n.is_multiple_of(WIDTH as usize) && *n > 0);
+        Self { metric, gram: gram && metric != Metric::Manhattan, width: if whole { WIDTH } else { 1 } }
+    }
 }
 
 /// The point of a unit's share, within the tile: groups of four that lie together, so that they are read at once.
 #[cube]
-pub(super) fn place_of(unit: u32, #[comptime] p: u32) -> u32 {
-    (unit + comptime!(p / WIDTH * SIDE)) * WIDTH + comptime!(p % WIDTH)
+pub(super) fn place_of(unit: u32, p: u32) -> u32 {
+    (unit + p / WIDTH * SIDE) * WIDTH + p % WIDTH
 }
 
-/// Reads the unit's share of dimensions `start`.. of points `first`.. of `points` `[d, n]`; dimensions past d are 0.
+/// The unit's vector of dimensions `start`.. of points `first`.. of `points` `[d, n]`; dimensions past d are 0.
 #[cube]
-fn fetch<F: Float>(points: &Array<F>, to: &mut Array<Four<F>>, start: u32, d: u32, first: u32, n: u32) {
+fn fetch<F: Float, N: Size>(
+    points: &Array<Vector<F, N>>,
+    start: u32,
+    d: u32,
+    first: u32,
+    n: u32,
+    #[comptime] width: u32,
+) -> Four<F> {
     let unit = UNIT_POS_Y * SIDE + UNIT_POS_X;
-    #[unroll]
-    for item in 0..ITEMS {
-        let at = unit + comptime!(item * SIDE * SIDE);
-        let k = start + at / comptime!(TILE / WIDTH);
-        let column = first + at % comptime!(TILE / WIDTH) * WIDTH;
-        let row = k.min(d - 1) as usize * n as usize;
-        let mut four = Four::<F>::empty();
+    let k = start + unit / GROUPS;
+    let column = first + unit % GROUPS * WIDTH;
+    let row = k.min(d - 1) as usize * n as usize;
+    let mut four = Four::<F>::empty();
+    if comptime!(width == WIDTH) {
+        let vector = points[(row + column.min(n - WIDTH) as usize) / comptime!(WIDTH as usize)];
         #[unroll]
         for c in 0..WIDTH {
-            let value = points[row + (column + c).min(n - 1) as usize];
+            four[c as usize] = select(k < d, vector[c as usize], F::new(0.0));
+        }
+    } else {
+        #[unroll]
+        for c in 0..WIDTH {
+            let value = points[row + (column + c).min(n - 1) as usize][0];
             four[c as usize] = select(k < d, value, F::new(0.0));
         }
-        to[item as usize] = four;
     }
-}
-
-/// Puts the unit's share where all of the cube can read it.
-#[cube]
-fn stage<F: Float>(from: &Array<Four<F>>, to: &mut SharedMemory<Four<F>>) {
-    let unit = UNIT_POS_Y * SIDE + UNIT_POS_X;
-    #[unroll]
-    for item in 0..ITEMS {
-        to[(unit + comptime!(item * SIDE * SIDE)) as usize] = from[item as usize];
-    }
+    four
 }
 
 /// Fills `into` with the sums of the unit's 8 × 8 pairs of `rows` `[d, r]` from `row` on and `columns` `[d, n]` from
 /// `column` on: Σ(a − b)², Σ|a − b| or Σa·b. Every unit of the cube takes part.
 #[cube]
-pub(super) fn accumulate<F: Float>(
-    rows: &Array<F>,
-    columns: &Array<F>,
+pub(super) fn accumulate<F: Float, N: Size>(
+    rows: &Array<Vector<F, N>>,
+    columns: &Array<Vector<F, N>>,
     a: &mut SharedMemory<Four<F>>,
     b: &mut SharedMemory<Four<F>>,
     into: &mut Array<F>,
@@ -88,24 +99,24 @@ pub(super) fn accumulate<F: Float>(
     for c in 0..comptime!(SHARE * SHARE) {
         into[c as usize] = F::new(0.0);
     }
-    // What comes next is read while what is staged is worked on, so that nobody waits for memory.
-    let mut next_rows = Array::<Four<F>>::new(comptime!(ITEMS as usize));
-    let mut next_columns = Array::<Four<F>>::new(comptime!(ITEMS as usize));
-    fetch::<F>(rows, &mut next_rows, 0u32, d, row, r);
-    fetch::<F>(columns, &mut next_columns, 0u32, d, column, n);
+    let unit = UNIT_POS_Y * SIDE + UNIT_POS_X;
+    let first_rows = fetch::<F, N>(rows, 0u32, d, row, r, way.width);
+    let first_columns = fetch::<F, N>(columns, 0u32, d, column, n, way.width);
+    // What was here before is overwritten now, so all must be done with it.
+    sync_cube();
+    a[unit as usize] = first_rows;
+    b[unit as usize] = first_columns;
+    sync_cube();
+    let mut here = 0u32;
     for start in range_stepped(0u32, d, CHUNK) {
-        // What is staged is overwritten now, so all must be done with it.
-        sync_cube();
-        stage::<F>(&next_rows, a);
-        stage::<F>(&next_columns, b);
-        sync_cube();
-        if start + CHUNK < d {
-            fetch::<F>(rows, &mut next_rows, start + CHUNK, d, row, r);
-            fetch::<F>(columns, &mut next_columns, start + CHUNK, d, column, n);
-        }
-        let here = (d - start).min(CHUNK);
-        for k in 0..here {
-            let line = k * comptime!(TILE / WIDTH);
+        // What comes next is read while what is staged is worked on, so that nobody waits for memory. After the last
+        // dimension too: a condition would have the compiler put it off to where it is used.
+        let there = STAGE / 2 - here;
+        let next_rows = fetch::<F, N>(rows, start + CHUNK, d, row, r, way.width);
+        let next_columns = fetch::<F, N>(columns, start + CHUNK, d, column, n, way.width);
+        #[unroll]
+        for k in 0..CHUNK {
+            let line = here + comptime!(k * GROUPS);
             let mut left = Array::<F>::new(comptime!(SHARE as usize));
             let mut right = Array::<F>::new(comptime!(SHARE as usize));
             #[unroll]
@@ -135,39 +146,90 @@ pub(super) fn accumulate<F: Float>(
                 }
             }
         }
+        a[(there + unit) as usize] = next_rows;
+        b[(there + unit) as usize] = next_columns;
+        sync_cube();
+        here = there;
     }
 }
 
-/// The sum over dimensions that δ is made from, of points i and j, out of what [`accumulate`] found. From dot
-/// products, where digits would cancel, it is computed again from differences.
+/// Makes what [`accumulate`] found for pairs of `points` `[d, n]` the sums that δ is made from, 0 where there is no
+/// pair. From dot products, where digits would cancel, they are computed again from differences.
 #[cube]
-pub(super) fn settle<F: Float>(
-    found: F,
-    rows: &Array<F>,
-    columns: &Array<F>,
-    row_norm: F,
-    column_norm: F,
+pub(super) fn settle<F: Float, N: Size>(
+    found: &mut Array<F>,
+    points: &Array<Vector<F, N>>,
+    norms: &Array<F>,
     d: u32,
-    i: u32,
-    r: u32,
-    j: u32,
+    row: u32,
+    column: u32,
     n: u32,
     #[comptime] way: Way,
-) -> F {
+) {
+    let mut rare = row == column || row + TILE > n || column + TILE > n;
     if comptime!(way.gram) {
-        let norms = row_norm + column_norm;
-        let mut square = norms - found - found;
-        if square < norms * F::new(comptime!(CLOSE)) {
-            square = F::new(0.0);
-            for k in 0..d {
-                let delta = rows[k as usize * r as usize + i as usize] - columns[k as usize * n as usize + j as usize];
-                square += delta * delta;
+        let mut own = Array::<F>::new(comptime!(SHARE as usize));
+        #[unroll]
+        for p in 0..SHARE {
+            own[p as usize] = norms[(row + place_of(UNIT_POS_Y, p)).min(n - 1) as usize];
+        }
+        #[unroll]
+        for q in 0..SHARE {
+            let other = norms[(column + place_of(UNIT_POS_X, q)).min(n - 1) as usize];
+            #[unroll]
+            for p in 0..SHARE {
+                let both = own[p as usize] + other;
+                let dot = found[comptime!((p * SHARE + q) as usize)];
+                let square = both - dot - dot;
+                rare = rare || square < both * F::new(comptime!(CLOSE));
+                found[comptime!((p * SHARE + q) as usize)] = square;
             }
         }
-        square
-    } else {
-        found
     }
+    if rare {
+        // Found by an index that is known at run time only, so that there is one such loop, not one a pair: apart from
+        // registers, and seldom.
+        let mut apart = Array::<F>::new(comptime!((SHARE * SHARE) as usize));
+        #[unroll]
+        for c in 0..comptime!(SHARE * SHARE) {
+            apart[c as usize] = found[c as usize];
+        }
+        for c in 0..comptime!(SHARE * SHARE) {
+            let i = row + place_of(UNIT_POS_Y, c / SHARE);
+            let j = column + place_of(UNIT_POS_X, c % SHARE);
+            if i == j || i >= n || j >= n {
+                apart[c as usize] = F::new(0.0);
+            } else if comptime!(way.gram) {
+                let both = norms[i as usize] + norms[j as usize];
+                if apart[c as usize] < both * F::new(comptime!(CLOSE)) {
+                    let mut square = F::new(0.0);
+                    for k in 0..d {
+                        let delta = coordinate::<F, N>(points, k, i, n, way.width)
+                            - coordinate::<F, N>(points, k, j, n, way.width);
+                        square += delta * delta;
+                    }
+                    apart[c as usize] = square;
+                }
+            }
+        }
+        #[unroll]
+        for c in 0..comptime!(SHARE * SHARE) {
+            found[c as usize] = apart[c as usize];
+        }
+    }
+}
+
+/// Dimension k of point i.
+#[cube]
+fn coordinate<F: Float, N: Size>(points: &Array<Vector<F, N>>, k: u32, i: u32, n: u32, #[comptime] width: u32) -> F {
+    let at = k as usize * n as usize + i as usize;
+    let vector = points[at / comptime!(width as usize)];
+    let mut value = vector[0];
+    #[unroll]
+    for c in 1..width {
+        value = select(i % width == c, vector[c as usize], value);
+    }
+    value
 }
 
 /// 1/δ from the sum over dimensions, 0 where δ = 0.

@@ -16,7 +16,7 @@ use firebox_backends::kernel::{
 
 use super::{
     pair::{Terms, add_pair},
-    tile::{Way, inverse_of},
+    tile::inverse_of,
 };
 use crate::ops::Metric;
 
@@ -24,7 +24,7 @@ use crate::ops::Metric;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Plan {
     terms: Terms,
-    way: Way,
+    metric: Metric,
     /// Source distances are stored: `source` is 1/δ, rows of n.
     stored: bool,
     /// A point's coordinates lie together, in sources, places and sums.
@@ -49,7 +49,7 @@ fn inverse_between<F: Float>(
     if comptime!(plan.stored) {
         source[(i - first) as usize * n as usize + j as usize]
     } else {
-        inverse_of::<F>(sum_between::<F>(source, i, j, d, n, plan), plan.way.metric)
+        inverse_of::<F>(sum_between::<F>(source, i, j, d, n, plan), plan.metric)
     }
 }
 
@@ -60,7 +60,7 @@ fn sum_between<F: Float>(source: &Array<F>, i: u32, j: u32, d: u32, n: u32, #[co
     for k in 0..d {
         let a = source[at(i, k, d, n, plan.rows)];
         let b = source[at(j, k, d, n, plan.rows)];
-        sum += if comptime!(plan.way.metric == Metric::Manhattan) { (a - b).abs() } else { (a - b) * (a - b) };
+        sum += if comptime!(plan.metric == Metric::Manhattan) { (a - b).abs() } else { (a - b) * (a - b) };
     }
     sum
 }
@@ -287,7 +287,7 @@ pub(super) fn sums<R: CubeRuntime, F: FloatElement>(
         }
     }
     let run = |source: &CubeTensor<R>, first: usize, r: usize, d: usize, metric: Metric, stored: bool| {
-        let plan = Plan { terms, way: Way { metric, gram: false }, stored, rows: style.rows, units, atomics };
+        let plan = Plan { terms, metric, stored, rows: style.rows, units, atomics };
         let address = launch::address(&[source, &sums]);
         // SAFETY: points are guarded against n, rows of stored distances against r.
         unsafe {

@@ -1,0 +1,135 @@
+//! Sums over the pairs of each block of points with the block that it meets.
+
+#![allow(missing_docs)] // `#[cube]` writes companions that cannot be documented.
+
+use burn_cubecl::{CubeRuntime, FloatElement, tensor::CubeTensor};
+use cubecl::prelude::*;
+use firebox_backends::kernel::{launch, reduce::row_sum};
+
+use super::{
+    pair::{Terms, add_pair},
+    tile::{Four, SHARE, SIDE, STAGE, TILE, Way, accumulate, delta_of, inverse_of, place_of},
+};
+use crate::ops::Metric;
+
+/// Sums for the rows of a tile, over the block of `block` points that theirs meets, to `sums` `[terms, n]`.
+#[cube(launch_unchecked, address_type = "dynamic", fast_math = FastMath::all() - FastMath::NotNaN)]
+fn sum_sampled<F: Float + CubeElement, N: Size>(
+    points: &Array<Vector<F, N>>,
+    multiplicity: &Array<F>,
+    places: &Array<F>,
+    sums: &mut Array<F>,
+    d: u32,
+    n: u32,
+    block: u32,
+    power: F,
+    #[comptime] terms: Terms,
+    #[comptime] way: Way,
+) {
+    let mut a = SharedMemory::<Four<F>>::new(comptime!(STAGE as usize));
+    let mut b = SharedMemory::<Four<F>>::new(comptime!(STAGE as usize));
+    let mut scratch = SharedMemory::<F>::new(comptime!((SIDE * SIDE) as usize));
+    let m = comptime!(terms.m);
+    let count = comptime!(terms.count());
+    let blocks = n.div_ceil(block);
+    let row = CUBE_POS_Y * block + CUBE_POS_X * TILE;
+    let rows_end = (CUBE_POS_Y * block + block).min(n);
+    // An odd block meets the one before, an even one the one after, the last, if even, the first.
+    let after = select(CUBE_POS_Y + 1 < blocks, CUBE_POS_Y + 1, 0u32);
+    let met = select(CUBE_POS_Y % 2 == 1, CUBE_POS_Y.max(1) - 1, after);
+    let first = met * block;
+    let last = (first + block).min(n);
+
+    // The same for all units of a cube, as the barriers inside need.
+    if row < rows_end {
+        let mut own = Array::<F>::new(comptime!((SHARE * m) as usize));
+        let mut totals = Array::<F>::new(comptime!((SHARE * count) as usize));
+        #[unroll]
+        for p in 0..SHARE {
+            let i = (row + place_of(UNIT_POS_Y, p)).min(n - 1);
+            #[unroll]
+            for k in 0..m {
+                own[comptime!((p * m + k) as usize)] = places[k as usize * n as usize + i as usize];
+            }
+            #[unroll]
+            for s in 0..count {
+                totals[comptime!((p * count + s) as usize)] = F::new(0.0);
+            }
+        }
+        let mut found = Array::<F>::new(comptime!((SHARE * SHARE) as usize));
+        for column in range_stepped(first, last, TILE) {
+            accumulate::<F, N>(points, points, &mut a, &mut b, &mut found, d, row, n, column, n, way);
+            #[unroll]
+            for q in 0..SHARE {
+                let j = column + place_of(UNIT_POS_X, q);
+                let other = j.min(n - 1);
+                let mu = multiplicity[other as usize];
+                let mut far = Array::<F>::new(comptime!(m as usize));
+                #[unroll]
+                for k in 0..m {
+                    far[k as usize] = places[k as usize * n as usize + other as usize];
+                }
+                #[unroll]
+                for p in 0..SHARE {
+                    let sum = select(j < last, found[comptime!((p * SHARE + q) as usize)], F::new(0.0));
+                    let inverse = inverse_of::<F>(sum, way.metric);
+                    let delta = delta_of::<F>(sum, inverse, way.metric);
+                    let mut across = Array::<F>::new(comptime!(m as usize));
+                    #[unroll]
+                    for k in 0..m {
+                        across[k as usize] = own[comptime!((p * m + k) as usize)] - far[k as usize];
+                    }
+                    add_pair::<F>(&mut totals, comptime!(p * count), inverse, delta, mu, &across, power, terms);
+                }
+            }
+        }
+        #[unroll]
+        for p in 0..SHARE {
+            let i = row + place_of(UNIT_POS_Y, p);
+            #[unroll]
+            for s in 0..count {
+                let total = row_sum::<F>(totals[comptime!((p * count + s) as usize)], &mut scratch, SIDE, false);
+                if UNIT_POS_X == 0 && i < rows_end {
+                    sums[s as usize * n as usize + i as usize] = total;
+                }
+            }
+        }
+    }
+}
+
+/// Sums `[1, terms, n]` over the pairs of each block of `block` of `points` `[d, n]` at `places` `[m, n]` with the block
+/// that it meets.
+pub(super) fn sums<R: CubeRuntime, F: FloatElement>(
+    points: &CubeTensor<R>,
+    metric: Metric,
+    multiplicity: &CubeTensor<R>,
+    places: &CubeTensor<R>,
+    power: f64,
+    terms: Terms,
+    block: usize,
+) -> CubeTensor<R> {
+    let [d, n] = points.meta.shape().dims();
+    let sums = launch::output(places, [1, terms.count() as usize, n], places.dtype);
+    let way = Way::new(metric, false, &[n]);
+    // SAFETY: points are clamped to n where they are read and guarded where sums are written.
+    unsafe {
+        sum_sampled::launch_unchecked::<F, R>(
+            &points.client,
+            CubeCount::Static((block as u32).div_ceil(TILE), n.div_ceil(block) as u32, 1),
+            CubeDim::new_2d(SIDE, SIDE),
+            launch::address(&[points, &sums]),
+            way.width as usize,
+            points.clone().into_array_arg(),
+            multiplicity.clone().into_array_arg(),
+            places.clone().into_array_arg(),
+            sums.clone().into_array_arg(),
+            d as u32,
+            n as u32,
+            block as u32,
+            F::from_elem(power),
+            terms,
+            way,
+        );
+    }
+    sums
+}

@@ -70,6 +70,8 @@ pub struct Prepared {
     pub resident: f64,
     /// The least that a unit has to do.
     pub least: Least,
+    /// The same where it is done another way, which may be less on some devices.
+    pub otherwise: Option<Least>,
     /// More to be told.
     pub details: Map<String, Value>,
 }
@@ -77,7 +79,7 @@ pub struct Prepared {
 impl Prepared {
     /// A call that does one unit.
     pub fn new(resident: f64, least: Least, call: impl FnMut() + 'static) -> Self {
-        Self { call: Box::new(call), besides: None, units: 1, resident, least, details: Map::new() }
+        Self { call: Box::new(call), besides: None, units: 1, resident, least, otherwise: None, details: Map::new() }
     }
 
     /// The same if a call does `units` of them.
@@ -89,6 +91,12 @@ impl Prepared {
     /// The same if a call does `besides` as well, which is not meant.
     pub fn besides(mut self, besides: impl FnMut() + 'static) -> Self {
         self.besides = Some(Box::new(besides));
+        self
+    }
+
+    /// The same if another way may take less.
+    pub fn otherwise(mut self, least: Least) -> Self {
+        self.otherwise = Some(least);
         self
     }
 

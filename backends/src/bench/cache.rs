@@ -10,13 +10,30 @@ const GPU: f64 = 64e6;
 const CPU: f64 = 32e6;
 /// The most sets of inputs that take turns.
 const MOST: usize = 16;
+/// A call of so many units reads its inputs so often that it does not matter where it finds them first.
+const MANY: usize = 16;
 
 /// How many sets of inputs of so many bytes take turns: as many as fill the cache more than twice, so that each call finds
-/// its own in memory; 16 at most, and no more than `limit` bytes of them.
-pub(super) fn sets(resident: f64, cache: f64, limit: Option<u64>) -> usize {
+/// its own in memory; 16 at most, no more than `limit` bytes of them, and one if a call does 16 units or more.
+pub(super) fn sets(resident: f64, units: usize, cache: f64, limit: Option<u64>) -> usize {
+    if units >= MANY {
+        return 1;
+    }
     let room = limit.map_or(f64::INFINITY, |limit| limit as f64);
     let wanted = (2.0 * cache / resident.max(1.0)).floor() + 1.0;
     wanted.min(room / resident.max(1.0)).clamp(1.0, MOST as f64) as usize
+}
+
+/// What of `bytes`, which a unit moves, has to come from memory or go there at least, if so many `sets` take turns whose calls do
+/// `units` units: nothing if all sets stay in the cache, and once a call what stays there between units.
+pub(super) fn moved(bytes: f64, resident: f64, sets: usize, units: usize, cache: f64) -> f64 {
+    if sets as f64 * bytes.max(resident) <= cache {
+        0.0
+    } else if bytes.max(resident) <= cache {
+        bytes / units as f64
+    } else {
+        bytes
+    }
 }
 
 /// Bytes of the CPU's largest cache.
@@ -65,10 +82,27 @@ mod tests {
             (50.0, Some(160), 3),
             (50.0, Some(10), 1),
         ] {
-            let sets = sets(resident, 100.0, limit);
+            assert_eq!(super::sets(resident, MANY, 100.0, limit), 1);
+            let sets = sets(resident, 1, 100.0, limit);
             assert_eq!(sets, expected, "{resident} {limit:?}");
             let past = sets as f64 * resident > 200.0;
             assert!(past || sets == MOST || limit.is_some(), "{resident}");
+        }
+    }
+
+    #[test]
+    fn what_stays_in_the_cache_is_not_moved() {
+        for (bytes, resident, sets, units, expected) in [
+            (300.0, 300.0, 1, 1, 300.0),
+            (300.0, 300.0, 1, 8, 300.0),
+            (60.0, 60.0, 4, 1, 60.0),
+            (60.0, 60.0, 4, 8, 7.5),
+            (60.0, 60.0, 1, 512, 0.0),
+            (5.0, 5.0, 16, 1, 0.0),
+            (5.0, 300.0, 1, 1, 5.0),
+            (300.0, 5.0, 16, 30, 300.0),
+        ] {
+            assert_eq!(moved(bytes, resident, sets, units, 100.0), expected, "{bytes} {resident} {sets} {units}");
         }
     }
 

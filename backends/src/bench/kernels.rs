@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::{
     at_least_one,
-    cache::sets,
+    cache::{moved, sets},
     ceilings::{Ceilings, Rates, Resource},
     timed::{Timed, time},
 };
@@ -179,13 +179,9 @@ fn one<B: Ceilings>(
 ) -> Result<Option<KernelRow>> {
     let cache = B::cache(&context.device);
     let Some(first) = kernel.prepare(size, context)? else { return Ok(None) };
-    let count = sets(first.resident, cache, context.memory_limit);
+    let count = sets(first.resident, first.units, cache, context.memory_limit);
     let (units, resident, details) = (first.units, first.resident, first.details.clone());
-    let mut least = first.least;
-    // What fits into the cache is read from memory once a call.
-    if resident <= cache {
-        least.bytes = least.bytes.min(resident / units as f64);
-    }
+    let (least, otherwise) = (first.least, first.otherwise);
     let mut prepared = vec![first];
     while prepared.len() < count {
         match kernel.prepare(size, context) {
@@ -197,7 +193,12 @@ fn one<B: Ceilings>(
     }
     let timed = time(context, &mut prepared, choice.repeats)?;
     let mut row = KernelRow::new(kernel.case, size.to_vec(), timed, &least, choice.repeats);
-    if let Some((ms, of)) = rates.bound(&least) {
+    let bound = |least: Least| {
+        let bytes = moved(least.bytes, resident, prepared.len(), units, cache);
+        rates.bound(&Least { bytes, ..least })
+    };
+    let bounds = [Some(least), otherwise].into_iter().flatten().filter_map(bound);
+    if let Some((ms, of)) = bounds.min_by(|a, b| a.0.total_cmp(&b.0)) {
         (row.share, row.limit) = (Some(ms / timed.median), Some(of));
     }
     Ok(Some(KernelRow { variant: kernel.variant.map(Into::into), units, sets: prepared.len(), details, ..row }))

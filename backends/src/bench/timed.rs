@@ -22,7 +22,8 @@ pub(super) struct Timed {
     pub(super) calls: usize,
 }
 
-/// Times calls of `sets`, one set after the other, `repeats` times, after a warm-up in which every set has its turn.
+/// Times calls of `sets`, one set after the other, `repeats` times, after a warm-up in which each has its turn: memory comes page by
+/// page where it is written first.
 /// The device has finished what it had before, and the clock stops when it has finished.
 pub(super) fn time<B: Limited>(context: &Context<B>, sets: &mut [Prepared], repeats: usize) -> Result<Timed> {
     let units = sets.first().map_or(1, |set| set.units).max(1) as f64;

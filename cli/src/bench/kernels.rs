@@ -18,8 +18,9 @@ pub(super) const NAME: &str = "kernels";
 const NOTE: &str = "\
 Before the cases the device's ceilings are measured: copying and reading memory, multiply-adds, exponentials and reciprocal \
 square roots. A row's share is the time that its bytes and operations take at least at these ceilings, over the time that it \
-took. Sets of inputs take turns, as many as fill the cache more than twice (16 at most), so that a call finds its own in memory; \
-steps that share a call share its inputs, as they do in a run, and what fits into the cache then counts as read once a call.
+took. Sets of inputs take turns, as many as fill the cache more than twice (16 at most, one where a call takes 16 steps or more), so \
+that a call finds its own in memory. Steps that share a call share its inputs, as they do in a run; what then stays in the cache \
+is not held against memory.
 
 A timing calls a case until 5 ms are over, and ends when the device has finished. With --format json a line has what docs/ratios.py \
 joins with other programs' figures by case and size.";
@@ -85,7 +86,7 @@ impl Row for KernelRow {
         let ms = milliseconds(self.ms);
         let spread = format!("{} – {}", milliseconds(self.min_ms), milliseconds(self.max_ms));
         let [bytes, flops, exps] = [self.gb_s, self.gflop_s, self.gexp_s].map(|rate| match rate {
-            rate if rate > 0.0 => milliseconds(rate).chars().take(6).collect::<String>(),
+            rate if rate >= 0.01 => milliseconds(rate).chars().take(6).collect::<String>(),
             _ => String::new(),
         });
         let share = self.share.map_or_else(String::new, |share| format!("{:.0} %", 100.0 * share));

@@ -146,7 +146,9 @@ fn conjugate<B: RbfOps>(size: &[usize], context: &Context<B>) -> Result<Prepared
         let (aim, shape, weights) = (aim.clone(), shape.clone(), weights.clone());
         move || drop(B::rbf_conjugate(&aim, &shape, weights.clone(), iterations))
     };
-    let prepared = Prepared::new(of.resident(), of.least(12.0, 0.0), call).units(iterations);
+    // M may be kept instead.
+    let kept = Least { bytes: of.matrix(), flops: 4.0 * of.pairs, ..Least::default() };
+    let prepared = Prepared::new(of.resident(), of.least(12.0, 0.0), call).units(iterations).otherwise(kept);
     Ok(prepared.besides(move || drop(B::rbf_conjugate(&aim, &shape, weights.clone(), 0))))
 }
 

@@ -1,4 +1,12 @@
 //! What the benches of algorithms share: the clock, and what becomes of sizes that a device cannot hold.
+//!
+//! [`kernels`] measures hot loops by themselves, against [`ceilings`]; [`cost`] whole runs at more and more points.
+
+mod cache;
+pub mod ceilings;
+pub mod cost;
+pub mod kernels;
+mod timed;
 
 use std::time::{Duration, Instant};
 

@@ -1,10 +1,14 @@
-//! `firebox bench <algorithm>`: the papers' figures, measured here.
+//! `firebox bench`: the papers' figures, hot loops by themselves, and how cost grows, measured here.
+
+mod cost;
+mod kernels;
+mod papers;
 
 use std::{io::Write, sync::Arc};
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use firebox_backends::Device;
-use firebox_core::{Error, plugin::BenchRow};
+use firebox_core::Error;
 use serde::Serialize;
 
 use crate::{
@@ -30,28 +34,13 @@ struct BenchArgs {
     voice: Voice,
 }
 
-/// A row with where it was measured.
-#[derive(Serialize)]
-struct Line<'a> {
-    algorithm: &'a str,
-    version: &'a str,
-    backend: &'a str,
-    device: &'a str,
-    precision: String,
-    seed: u64,
-    #[serde(flatten)]
-    row: &'a BenchRow,
-}
-
-/// The command, if any of the plugins has a benchmark.
+/// The command, if any of the plugins has something to measure.
 pub(crate) fn command(plugins: &Plugins) -> Option<Command> {
-    let benches: Vec<Command> = plugins
-        .iter()
-        .filter_map(|plugin| plugin.bench())
-        .map(|bench| BenchArgs::augment_args(bench.command()))
-        .collect();
+    let papers = plugins.iter().filter_map(|plugin| plugin.bench()).map(|bench| bench.command());
+    let benches: Vec<Command> =
+        papers.chain(kernels::command(plugins)).chain(cost::command(plugins)).map(BenchArgs::augment_args).collect();
     let command = Command::new("bench")
-        .about("Measures an algorithm as its paper did, beside the paper's figures")
+        .about("Measures algorithms: the papers' figures, hot loops by themselves, and how cost grows")
         .subcommand_required(true)
         .arg_required_else_help(true);
     (!benches.is_empty()).then(|| command.subcommands(benches))
@@ -63,60 +52,113 @@ pub(crate) fn run(program: &dyn Program, args: &ArgMatches) -> Result<(), Failur
     let BenchArgs { compute, format, voice } = BenchArgs::from_arg_matches(args)?;
     voice.start();
     let device = Device::find(compute.backend, compute.precision)?;
-    let limits = device.limits();
     interrupt::listen(voice.quiet);
     let progress = Arc::new(Progress::new(voice.quiet));
+    let mut sheet = Sheet {
+        name,
+        device: &device,
+        device_name: device.limits().device,
+        compute: &compute,
+        format,
+        progress: &progress,
+        printed: Ok(()),
+        headless: true,
+    };
+    let job = |work| Job { plugin: name, args, compute: &compute, observer: progress.clone(), work };
+    let mut curves = cost::Curves::default();
+    let done = match name {
+        kernels::NAME => {
+            let choice = kernels::choice(args, &device, &*progress)?;
+            program.dispatch(&device, job(Work::Kernels(choice, &mut |row| sheet.print(&row))))
+        }
+        cost::NAME => {
+            let wanted = cost::wanted(args)?;
+            curves.check(args)?;
+            let row = &mut |row| sheet.print(curves.add(row));
+            program.dispatch(&device, job(Work::Cost(wanted.algorithms, wanted.range, row)))
+        }
+        _ => program.dispatch(&device, job(Work::Bench(&mut |row| sheet.print(&row)))),
+    };
+    progress.finish();
+    sheet.printed?;
+    done?;
+    if interrupt::requested() {
+        return Err(Error::Cancelled.into());
+    }
+    Ok(curves.write()?)
+}
 
-    // The head comes with the first row, so that a bench that is refused prints nothing.
-    let (mut printed, mut headless) = (Ok(()), true);
-    let mut print = |row: BenchRow| {
-        let line = Line {
-            algorithm: name,
-            version: env!("CARGO_PKG_VERSION"),
-            backend: device.backend(),
-            device: &limits.device,
-            precision: compute.precision.to_string(),
-            seed: compute.seed,
-            row: &row,
-        };
-        if printed.is_ok() {
-            printed = progress.aside(|| {
-                output::stdout(|out| match format {
+/// What a person reads of a measurement.
+trait Row: Serialize {
+    /// The head of the table's columns.
+    fn head(out: &mut dyn Write) -> std::io::Result<()>;
+    /// The row.
+    fn human(&self, out: &mut dyn Write) -> std::io::Result<()>;
+    /// The algorithm, where the row does not say.
+    fn algorithm(name: &str) -> Option<&str>;
+}
+
+/// A row with where it was measured.
+#[derive(Serialize)]
+struct Line<'a, R> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    algorithm: Option<&'a str>,
+    version: &'a str,
+    backend: &'a str,
+    device: &'a str,
+    precision: String,
+    seed: u64,
+    #[serde(flatten)]
+    row: &'a R,
+}
+
+/// Standard output, row by row.
+struct Sheet<'a> {
+    name: &'a str,
+    device: &'a Device,
+    device_name: String,
+    compute: &'a Compute,
+    format: Format,
+    progress: &'a Progress,
+    printed: Result<(), Error>,
+    headless: bool,
+}
+
+impl Sheet<'_> {
+    /// The head comes with the first row, so that a bench that is refused prints nothing.
+    fn print<R: Row>(&mut self, row: &R) {
+        let Self { device, compute, .. } = self;
+        let (backend, name) = (device.backend(), self.device_name.as_str());
+        let precision = compute.precision.to_string();
+        if self.printed.is_ok() {
+            self.printed = self.progress.aside(|| {
+                output::stdout(|out| match self.format {
                     Format::Human => {
-                        if std::mem::take(&mut headless) {
-                            head(&device, &limits.device, &compute, out)?;
+                        if std::mem::take(&mut self.headless) {
+                            writeln!(out, "{backend} ({name}), {precision}, seed {}", compute.seed)?;
+                            R::head(out)?;
                         }
-                        human(&row, out)
+                        row.human(out)
                     }
-                    Format::Json => Ok(writeln!(out, "{}", serde_json::to_string(&line)?)?),
+                    Format::Json => {
+                        let algorithm = R::algorithm(self.name);
+                        let version = env!("CARGO_PKG_VERSION");
+                        let line =
+                            Line { algorithm, version, backend, device: name, precision, seed: compute.seed, row };
+                        Ok(writeln!(out, "{}", serde_json::to_string(&line)?)?)
+                    }
                 })
             });
         }
-        if printed.is_err() {
+        if self.printed.is_err() {
             interrupt::request(); // Nobody is reading any more.
         }
-    };
-    let job = Job { plugin: name, args, compute: &compute, observer: progress.clone(), work: Work::Bench(&mut print) };
-    let done = program.dispatch(&device, job);
-    progress.finish();
-    printed?;
-    done?;
-    if interrupt::requested() { Err(Error::Cancelled.into()) } else { Ok(()) }
+    }
 }
 
-fn head(device: &Device, name: &str, compute: &Compute, out: &mut dyn Write) -> std::io::Result<()> {
-    writeln!(out, "{} ({name}), {}, seed {}", device.backend(), compute.precision, compute.seed)?;
-    let [table, case, size, ms, paper, times] = ["table", "case", "size", "ms", "paper ms", "faster"];
-    writeln!(out, "{table:<10} {case:<36} {size:<16} {ms:>12} {paper:>12} {times:>8}")
-}
-
-fn human(row: &BenchRow, out: &mut dyn Write) -> std::io::Result<()> {
-    let size = row.size.iter().map(ToString::to_string).collect::<Vec<_>>().join(" × ");
-    let paper = row.paper_ms.map_or_else(String::new, milliseconds);
-    let times =
-        row.paper_ms.filter(|_| row.ms > 0.0).map_or_else(String::new, |paper| format!("{:.1}×", paper / row.ms));
-    let ms = milliseconds(row.ms);
-    writeln!(out, "{:<10} {:<36} {size:<16} {ms:>12} {paper:>12} {times:>8}", row.table, row.case)
+/// Numbers of a size, as a person writes them.
+fn size(numbers: &[usize]) -> String {
+    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(" × ")
 }
 
 /// Four digits that count, or all of those before the point.

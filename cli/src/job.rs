@@ -4,11 +4,16 @@ use std::sync::Arc;
 
 use burn::tensor::backend::Backend;
 use clap::ArgMatches;
+use firebox_backends::bench::{
+    ceilings::Ceilings,
+    cost::{self, CostRow, Range},
+    kernels::{self, Choice, KernelRow},
+};
 use firebox_core::{Context, Error, Observer, Outcome, Plugin, Precision, Result, plugin::BenchRow};
 
 use crate::{Registry, args::Compute};
 
-/// A piece of work for one plugin: a run or a benchmark. [`Program::dispatch`](crate::Program::dispatch) takes it to
+/// A piece of work for one plugin, a run or a benchmark, or for all of them. [`Program::dispatch`](crate::Program::dispatch) takes it to
 /// the device's backend.
 pub struct Job<'a> {
     pub(crate) plugin: &'a str,
@@ -23,6 +28,10 @@ pub(crate) enum Work<'a> {
     Run,
     /// Each row is handed on as soon as it is measured.
     Bench(&'a mut dyn FnMut(BenchRow)),
+    /// Likewise, of the hot loops of all plugins.
+    Kernels(Choice, &'a mut dyn FnMut(KernelRow)),
+    /// Likewise, of whole runs of the plugins with these names, all if there are none.
+    Cost(Vec<String>, Range, &'a mut dyn FnMut(CostRow)),
 }
 
 impl Job<'_> {
@@ -32,18 +41,32 @@ impl Job<'_> {
     }
 
     /// Does it on `B`; a run has an outcome, a benchmark has none.
-    pub fn run<B: Backend>(self, registry: &impl Registry<B>, device: &B::Device) -> Result<Option<Outcome>> {
+    pub fn run<B: Ceilings>(self, registry: &impl Registry<B>, device: &B::Device) -> Result<Option<Outcome>> {
         let mut context = Context::<B>::new(device.clone()).seed(self.compute.seed).observer(self.observer);
         context.memory_limit = self.compute.memory_limit;
-        let plugin = find(registry.plugins(), self.plugin)?;
+        let plugin = || find(registry.plugins(), self.plugin);
         match self.work {
-            Work::Run => plugin.run(self.args, &context).map(Some),
-            Work::Bench(row) => match plugin.bench() {
+            Work::Run => plugin()?.run(self.args, &context).map(Some),
+            Work::Bench(row) => match plugin()?.bench() {
                 Some(bench) => bench.run(self.args, &context, row).map(|()| None),
                 None => Err(Error::input(format!("{} has no benchmark", self.plugin), "")),
             },
+            Work::Kernels(choice, row) => {
+                let all: Vec<_> = registry.plugins().iter().map(|it| (name(&**it), it.kernels())).collect();
+                kernels::measure(&all, &choice, &context, row).map(|()| None)
+            }
+            Work::Cost(names, range, row) => {
+                let mut all: Vec<_> = registry.plugins().iter().map(|it| (name(&**it), it.growth())).collect();
+                all.retain(|(name, _)| names.is_empty() || names.contains(name));
+                cost::measure(&all, &range, &context, row).map(|()| None)
+            }
         }
     }
+}
+
+/// What a plugin's command is called.
+fn name<B: Backend>(plugin: &dyn Plugin<B>) -> String {
+    plugin.command().get_name().to_owned()
 }
 
 /// The plugin whose command is called `name`.

@@ -1,4 +1,4 @@
-//! `firebox bench ocnn` on the CPU: what it prints, and what it refuses before it starts.
+//! `firebox bench` on the CPU: what it prints, and what it refuses before it starts.
 
 #![allow(clippy::unwrap_used)]
 
@@ -6,11 +6,12 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-/// Runs, and gives exit code, standard output and standard error.
+/// Runs, `_` standing for a space, and gives exit code, standard output and standard error.
 fn bench(args: &str) -> (i32, String, String) {
     let home = tempfile::tempdir().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_firebox"));
-    command.args(["bench", "ocnn", "--backend", "ndarray", "--repeats", "1"]).args(args.split_whitespace());
+    command.arg("bench").args(args.split_whitespace().map(|word| word.replace('_', " ")));
+    command.args(["--backend", "ndarray", "--repeats", "1"]);
     command.env("XDG_CACHE_HOME", home.path()).env("XDG_RUNTIME_DIR", home.path());
     let Output { status, stdout, stderr } = command.output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -25,12 +26,8 @@ fn rows(args: &str) -> Vec<Value> {
 
 #[test]
 fn each_part_measures() {
-    let steps = rows("steps --points 100,70");
-    let sizes: Vec<u64> = steps.iter().map(|row| row["size"][0].as_u64().unwrap()).collect();
-    assert_eq!(sizes, [[100; 5], [70; 5]].concat());
-    assert!(steps.iter().all(|row| row["ms"].as_f64().unwrap() > 0.0));
-    assert_eq!(rows("figure4 --points 2000").len(), 8);
-    let whole = &rows("table2 --points 1000")[0];
+    assert_eq!(rows("ocnn figure4 --points 2000").len(), 8);
+    let whole = &rows("ocnn table2 --points 1000")[0];
     // The best of the paper's three ways, and all of them.
     assert_eq!(whole["paper_ms"], 260.0);
     let ways = ["thread_per_neuron", "x_threads", "y_threads", "cpu"];
@@ -41,27 +38,69 @@ fn each_part_measures() {
 #[test]
 fn what_cannot_be_measured_is_refused() {
     for (args, says) in [
-        ("steps --points 0", "points = 0: a network needs at least 3 points"),
-        ("steps --points 1000,2", "points = 2: "),
-        ("table1 --points 500", "points = 500: none of the chosen tables"),
-        ("figure4 table2 --points 500,600", "points = 500,600: "),
-        ("steps --points 1000 --memory-limit 1KiB", "(1024 bytes) is the --memory-limit"),
-        ("figure4 --points 2000 --memory-limit 1MB", "the synchronisation matrix S needs 15."),
-        ("table1 --points 1000 --memory-limit 1KiB", "a network of 1000 points"),
-        ("table2 --points 1000 --memory-limit 1KiB", "is the --memory-limit"),
-        ("steps --points 18446744073709551615", "cannot hold this"),
+        ("ocnn table1 --points 0", "points = 0: a network needs at least 3 points"),
+        ("ocnn auto --points 1000,2", "points = 2: "),
+        ("ocnn table1 --points 500", "points = 500: none of the chosen tables"),
+        ("ocnn figure4 table2 --points 500,600", "points = 500,600: "),
+        ("ocnn figure4 --points 2000 --memory-limit 1MB", "the synchronisation matrix S needs 15."),
+        ("ocnn table1 --points 1000 --memory-limit 1KiB", "a network of 1000 points"),
+        ("ocnn table2 --points 1000 --memory-limit 1KiB", "is the --memory-limit"),
+        ("kernels --case ocnn_step", "there is no case 'ocnn step'"),
+        ("kernels --case ocnn_step", "'ocnn step, on the fly', 'ocnn step, stored J', 'rbf M and r1'"),
+        ("kernels --points 0", "must be at least 1"),
+        ("kernels --case rbf_gradient --max-points 500", "max_points = 500: "),
     ] {
         let (code, out, err) = bench(args);
         assert_eq!((code, out.as_str()), (2, ""), "{args}: {err}");
-        assert!(err.contains(says), "{args}: {err}");
+        assert!(err.replace("\n", " ").contains(says), "{args}: {err}");
+    }
+}
+
+#[test]
+fn every_kernel_is_measured_beside_the_ceilings() {
+    let kernels = rows("kernels --points 70");
+    let (ceilings, cases) = kernels.split_at(5);
+    assert!(ceilings.iter().all(|row| row["case"] == "ceilings" && row.get("algorithm").is_none()));
+    let mut algorithms: Vec<&str> = cases.iter().map(|row| row["algorithm"].as_str().unwrap()).collect();
+    algorithms.dedup();
+    assert_eq!(algorithms, ["ocnn", "sammon", "rbf", "perceptron"]);
+    let plain = |case: &str| {
+        let found = cases.iter().find(|row| row["case"] == case && row.get("variant").is_none()).unwrap();
+        found["size"].as_array().unwrap().iter().map(|it| it.as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    for (case, size) in [
+        ("ocnn step, stored J", vec![70, 1]),
+        ("ocnn step, on the fly", vec![70, 1]),
+        ("ocnn phase sync, 1000 steps", vec![70, 1000]),
+        ("ocnn fragmentary sync, 64 steps", vec![70, 64]),
+        ("sammon iteration, cached distances", vec![70, 200]),
+        ("sammon iteration, recomputed distances", vec![70, 200]),
+        ("rbf M and r1", vec![70, 64]),
+        ("rbf gradient", vec![70, 64]),
+        ("rbf cg iteration", vec![70, 64]),
+        ("mlp forward", vec![70, 784, 128, 10]),
+        ("sigmoid elementwise", vec![70]),
+    ] {
+        assert_eq!(plain(case), size, "{case}");
+    }
+    for row in cases {
+        let figure = |name: &str| row[name].as_f64().unwrap();
+        assert!(figure("min_ms") <= figure("ms") && figure("ms") <= figure("max_ms"), "{row}");
+        assert!(figure("bytes") > 0.0 && row["backend"] == "ndarray" && row["device"].is_string(), "{row}");
+        assert!(figure("share") > 0.0 || figure("ms") <= 0.0, "{row}");
     }
 }
 
 #[test]
 fn what_does_not_fit_is_left_out_with_a_notice() {
-    // Of 1000 points the weights take 4 MB, S does too, and the steps it is counted from 8 MB.
-    let args = "steps --points 1000 --memory-limit 9MB --format json";
-    let (code, out, err) = bench(args);
-    assert_eq!((code, out.lines().count()), (0, 4), "{err}");
-    assert!(err.contains("note: left out: ") && err.contains("the synchronisation matrix S"), "{err}");
+    // Of 1000 points the weights take 4 MB, and the steps 4 MB too.
+    let both = "kernels --case ocnn_step,_stored_J --case ocnn_step,_on_the_fly --points 1000";
+    let (code, out, err) = bench(&format!("{both} --memory-limit 6MB --format json"));
+    assert_eq!((code, out.lines().filter(|line| !line.contains("ceilings")).count()), (0, 1), "{err}");
+    assert!(err.contains("note: left out: ") && err.contains("the weights J"), "{err}");
+    for few in ["--memory-limit 1KiB", "--points 18446744073709551615"] {
+        let (code, out, err) = bench(&format!("{both} {few}"));
+        assert_eq!((code, out.as_str()), (2, ""), "{err}");
+        assert!(err.contains("cannot hold this"), "{err}");
+    }
 }

@@ -4,6 +4,7 @@
 pub mod algorithm;
 pub mod data;
 pub mod error;
+pub mod kernels;
 pub mod metrics;
 pub mod observe;
 pub mod plot;

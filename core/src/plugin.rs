@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 use crate::{
     Context, Result,
     data::Table,
+    kernels::{Growth, Kernel},
     plot::Picture,
     report::{InputSize, Timings},
 };
@@ -71,6 +72,16 @@ pub trait Plugin<B: Backend>: Send + Sync {
     /// `firebox bench <name>`: the arguments and the run, if there is one.
     fn bench(&self) -> Option<&dyn Bench<B>> {
         None
+    }
+
+    /// The hot loops that `firebox bench kernels` measures by themselves.
+    fn kernels(&self) -> Vec<Kernel<B>> {
+        Vec::new()
+    }
+
+    /// The whole runs whose cost `firebox bench cost` measures at more and more points.
+    fn growth(&self) -> Vec<Growth<B>> {
+        Vec::new()
     }
 
     /// Command lines that the conformance tests run.

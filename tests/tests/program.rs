@@ -271,9 +271,13 @@ fn the_programs_own_commands_work() {
     assert!(program.run("--version").succeed().out.contains(env!("CARGO_PKG_VERSION")));
     assert!(program.run("bench ocnn --help").succeed().out.contains("Usage"));
     for backend in program.backends(&BACKENDS) {
-        let args = format!("bench ocnn steps --points 100 --repeats 1 --backend {backend} --format json");
-        let rows = program.run(&args).succeed().out;
-        assert_eq!(rows.lines().filter(|row| row.contains("\"size\":[100,")).count(), 5, "{rows}");
+        let words = ["bench", "kernels", "--case", "ocnn step, on the fly", "--points", "1000", "--repeats", "1"];
+        let more = ["--backend", backend, "--format", "json"];
+        let rows = program.run_args(&[&words[..], &more[..]].concat()).succeed().out;
+        let rows: Vec<serde_json::Value> = rows.lines().map(|row| serde_json::from_str(row).unwrap()).collect();
+        let steps: Vec<_> = rows.iter().filter(|row| row["case"] == "ocnn step, on the fly").collect();
+        assert_eq!((steps.len(), &steps[0]["size"]), (1, &serde_json::json!([1000, 1])), "{rows:?}");
+        assert_eq!((&steps[0]["backend"], rows.len()), (&backend.into(), 6), "{rows:?}");
     }
 }
 

@@ -1,24 +1,24 @@
-//! `firebox bench ocnn`: tables 1 and 2 and figure 4 of the paper, run again, and single steps.
+//! `firebox bench ocnn`: tables 1 and 2 and figure 4 of the paper, run again.
 
-use burn::tensor::{
-    DType, Int, Tensor, TensorPrimitive,
-    ops::{FloatTensor, IntTensor},
-};
+mod growth;
+mod kernels;
+
+use burn::tensor::{Tensor, TensorPrimitive, ops::FloatTensor};
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
-use firebox_backends::{
-    bench::{Rows, at_least_one, median},
-    limits::{Buffer, admit},
-};
+use firebox_backends::bench::{Rows, at_least_one, median};
 use firebox_core::{
     Algorithm, Context, Error, Result,
     data::Points,
     plugin::{Bench, BenchRow},
     random::Random,
-    tensor::{floats, primitive},
+    tensor::floats,
 };
 use serde_json::{Map, Value};
 
-use crate::{AutoConfig, AutoInput, Matvec, Network, OcnnConfig, OcnnOps, paper};
+use self::kernels::{COUNTS, fits, network};
+use crate::{AutoConfig, AutoInput, Matvec, OcnnConfig, OcnnOps, paper};
+
+pub(crate) use self::{growth::growth, kernels::kernels};
 
 /// The bench of the OCNN.
 #[derive(Debug, Clone, Copy, Default)]
@@ -33,8 +33,6 @@ enum Part {
     Table2,
     /// Figure 4: the synchronisation stage against the period
     Figure4,
-    /// One step, stored and on the fly, and the synchronisation of a period
-    Steps,
     /// Automatic clustering, from points to clusters, in 2-D and in 16-D
     Auto,
 }
@@ -74,7 +72,6 @@ impl<B: OcnnOps> Bench<B> for OcnnBench {
                 Part::Table1 => bench.table_1(&wanted, &mut rows)?,
                 Part::Table2 => bench.table_2(&wanted, &mut rows)?,
                 Part::Figure4 => bench.figure_4(&wanted, &mut rows)?,
-                Part::Steps => bench.steps(&args.points, &mut rows)?,
                 Part::Auto => bench.automatic(&args.points, &mut rows)?,
             }
         }
@@ -99,38 +96,9 @@ impl<B: OcnnOps> Measure<'_, B> {
         floats(values, [n, 2], &self.context.device)
     }
 
-    /// A network of uniform points with the spacing's scale, and a state.
-    fn network(&self, n: usize, stored: bool) -> (Network<B>, FloatTensor<B>) {
-        let mut random = Random::new(self.context.seed, 2);
-        // Points of [−100, 100]² in units of a√2, with a = 200/√n, the mean spacing.
-        let half = 100.0 / (200.0 / (n as f64).sqrt() * std::f64::consts::SQRT_2);
-        let points =
-            primitive::<B, _>((0..2 * n).map(|_| random.uniform(-half, half)).collect(), [2, n], &self.context.device);
-        let multiplicity = primitive::<B, _>(vec![1.0; n], [n], &self.context.device);
-        let strengths = B::ocnn_strengths(points.clone(), multiplicity.clone(), false);
-        let strengths = Tensor::<B, 1>::from_primitive(TensorPrimitive::Float(strengths));
-        let inverse_strength = strengths.recip().into_primitive().tensor();
-        let weights = stored.then(|| B::ocnn_weights(points.clone(), multiplicity.clone(), false));
-        let state = primitive::<B, _>((0..n).map(|_| random.uniform(-1.0, 1.0)).collect(), [n], &self.context.device);
-        (Network { points, weights, multiplicity, inverse_strength, self_coupling: false }, state)
-    }
-
     fn row(&self, table: &str, case: &str, size: Vec<usize>, ms: f64, paper_ms: Option<f64>) -> BenchRow {
         let (table, case) = (table.into(), case.into());
         BenchRow { table, case, size, ms, repeats: self.repeats, paper_ms, details: Map::new() }
-    }
-
-    /// Refuses what the device, or `--memory-limit`, cannot hold: a network of `n` points, its `steps` steps (twice:
-    /// theirs and the next call's, or what is read from them), and S or J, one of which a case may need.
-    fn admit(&self, n: usize, steps: usize, square: Option<(&str, usize)>) -> Result<()> {
-        let (points, steps) = (n as u128, steps as u128);
-        let float = size_of::<B::FloatElem>();
-        let mut plan = vec![
-            Buffer::new(format!("a network of {n} points"), 6 * points, float),
-            Buffer::new("the outputs of its steps", 2 * (steps + 1) * points, float),
-        ];
-        plan.extend(square.map(|(what, size)| Buffer::new(what, points * points, size)));
-        admit(self.context, &plan, "take fewer --points, or a device with more memory").map(drop)
     }
 
     fn table_1(&self, wanted: &dyn Fn(usize) -> bool, rows: &mut Rows<'_>) -> Result<()> {
@@ -157,8 +125,8 @@ impl<B: OcnnOps> Measure<'_, B> {
     fn way(&self, n: usize, matvec: Matvec, name: &str, paper_ms: Option<f64>) -> Result<BenchRow> {
         const STEPS: usize = 5000;
         const CALL: usize = 100;
-        self.admit(n, CALL, None)?;
-        let (network, state) = self.network(n, false);
+        fits(n, CALL, None, self.context)?;
+        let (network, state) = network(n, false, self.context);
         let ms = self.time(|| {
             let mut state = state.clone();
             for _ in 0..STEPS / CALL {
@@ -212,10 +180,10 @@ impl<B: OcnnOps> Measure<'_, B> {
 
     fn synchronisation(&self, n: usize, period: usize) -> Result<BenchRow> {
         const STEPS: usize = 1024;
-        self.admit(n, period, Some(COUNTS))?;
-        let (network, state) = self.network(n, false);
+        fits(n, period, Some(COUNTS), self.context)?;
+        let (network, state) = network(n, false, self.context);
         let trajectory = B::ocnn_steps(&network, state, period, Matvec::Auto);
-        let mut counts = Some(self.counts(n));
+        let mut counts = None;
         let ms = self.time(|| {
             for _ in 0..STEPS / period {
                 let bits = B::ocnn_increase_bits(trajectory.clone());
@@ -224,23 +192,6 @@ impl<B: OcnnOps> Measure<'_, B> {
             Ok(())
         })?;
         Ok(self.row("figure 4", "phase synchronisation", vec![n, period, STEPS], ms, None))
-    }
-
-    /// S, nothing counted yet.
-    fn counts(&self, n: usize) -> IntTensor<B> {
-        Tensor::<B, 2, Int>::zeros([n, n], (&self.context.device, DType::I32)).into_primitive()
-    }
-
-    fn steps(&self, sizes: &[usize], rows: &mut Rows<'_>) -> Result<()> {
-        let sizes = if sizes.is_empty() { &[1000, 4000, 16_000][..] } else { sizes };
-        for &n in sizes {
-            rows.add(self.one_step(n, true))?;
-            rows.add(self.one_step(n, false))?;
-            for case in [Pairs::Components, Pairs::Phase, Pairs::Fragmentary] {
-                rows.add(self.pairs(n, case))?;
-            }
-        }
-        Ok(())
     }
 
     fn automatic(&self, sizes: &[usize], rows: &mut Rows<'_>) -> Result<()> {
@@ -264,66 +215,6 @@ impl<B: OcnnOps> Measure<'_, B> {
         }
         Ok(())
     }
-
-    fn one_step(&self, n: usize, stored: bool) -> Result<BenchRow> {
-        // Enough steps that reading the clock does not show.
-        let steps = (4_000_000 / n).clamp(8, 512);
-        self.admit(n, steps, stored.then_some(("the weights J", size_of::<B::FloatElem>())))?;
-        let (network, state) = self.network(n, stored);
-        let ms = self.time(|| {
-            let _ = B::ocnn_steps(&network, state.clone(), steps, Matvec::Auto);
-            Ok(())
-        })?;
-        let case = if stored { "ocnn step, stored J" } else { "ocnn step, on the fly" };
-        Ok(self.row("steps", case, vec![n, 1], ms / steps as f64, None))
-    }
-
-    fn pairs(&self, n: usize, case: Pairs) -> Result<BenchRow> {
-        let steps = if case == Pairs::Fragmentary { 64 } else { 1024 };
-        let matrix = case != Pairs::Components;
-        self.admit(n, steps, matrix.then_some(COUNTS))?;
-        let (network, state) = self.network(n, false);
-        let trajectory = B::ocnn_steps(&network, state, steps, Matvec::Auto);
-        let (name, ms) = match case {
-            Pairs::Components => {
-                let bits = B::ocnn_increase_bits(trajectory);
-                let work = || {
-                    let _ = B::ocnn_phase_components(bits.clone(), steps, 716);
-                    Ok(())
-                };
-                ("ocnn phase components, 1024 steps", self.time(work)?)
-            }
-            Pairs::Phase => {
-                let bits = B::ocnn_increase_bits(trajectory);
-                let work = || {
-                    let _ = B::ocnn_phase_sync(bits.clone(), steps, None);
-                    Ok(())
-                };
-                ("ocnn phase sync, 1024 steps", self.time(work)?)
-            }
-            Pairs::Fragmentary => {
-                let outputs = Tensor::<B, 2>::from_primitive(TensorPrimitive::Float(trajectory));
-                let outputs = outputs.slice([1..steps + 1, 0..n]).into_primitive().tensor();
-                let work = || {
-                    let _ = B::ocnn_fragmentary_sync(outputs.clone(), 0.01, None);
-                    Ok(())
-                };
-                ("ocnn fragmentary sync, 64 steps", self.time(work)?)
-            }
-        };
-        Ok(self.row("steps", name, vec![n, steps], ms, None))
-    }
-}
-
-/// S in a plan: what it is, and the size of a count.
-const COUNTS: (&str, usize) = ("the synchronisation matrix S", 4);
-
-/// What is measured of pairs of neurons.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Pairs {
-    Components,
-    Phase,
-    Fragmentary,
 }
 
 fn last<B: OcnnOps>(trajectory: FloatTensor<B>) -> FloatTensor<B> {

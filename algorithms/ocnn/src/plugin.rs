@@ -6,6 +6,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 use firebox_core::{
     Context, Error, Outcome, Plugin, Result,
     data::{Cell, Points, Table},
+    kernels::{Growth, Kernel},
     metrics,
     plot::Picture,
     plugin::{Bench, Conformance, paths},
@@ -15,7 +16,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     Clusters, OcnnConfig, OcnnOps,
     args::{Mode, OcnnArgs},
-    bench::OcnnBench,
+    bench::{OcnnBench, growth, kernels},
     told,
 };
 
@@ -74,6 +75,14 @@ impl<B: OcnnOps> Plugin<B> for OcnnPlugin {
 
     fn bench(&self) -> Option<&dyn Bench<B>> {
         Some(&OcnnBench)
+    }
+
+    fn kernels(&self) -> Vec<Kernel<B>> {
+        kernels()
+    }
+
+    fn growth(&self) -> Vec<Growth<B>> {
+        growth()
     }
 
     fn conformance(&self) -> Conformance {

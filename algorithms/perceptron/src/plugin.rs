@@ -7,6 +7,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 use firebox_core::{
     Context, Error, Outcome, Plugin, Result,
     data::{InputArgs, ReadOptions, Table, atomic, read, read_blocks},
+    kernels::{Growth, Kernel},
     plugin::{Bench, Conformance, Document, paths},
     report::{InputSize, Stopwatch},
 };
@@ -14,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     args::{EvalArgs, Give, PredictArgs, ProductArgs, TrainArgs},
-    bench::PerceptronBench,
+    bench::{PerceptronBench, growth, kernels},
     checkpoint::Checkpoints,
     config::Task,
     data::{Instances, Targets, select},
@@ -108,6 +109,14 @@ impl<B: PerceptronOps> Plugin<B> for PerceptronPlugin {
 
     fn bench(&self) -> Option<&dyn Bench<B>> {
         Some(&PerceptronBench)
+    }
+
+    fn kernels(&self) -> Vec<Kernel<B>> {
+        kernels()
+    }
+
+    fn growth(&self) -> Vec<Growth<B>> {
+        growth()
     }
 
     fn conformance(&self) -> Conformance {

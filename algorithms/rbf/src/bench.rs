@@ -1,12 +1,12 @@
-//! `firebox bench rbf`: the paper's table run again, and single passes.
+//! `firebox bench rbf`: the paper's table run again, solutions by QR, and a large cycle.
+
+mod growth;
+mod kernels;
 
 use std::time::Instant;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
-use firebox_backends::{
-    bench::{Rows, at_least_one, median},
-    limits::{Buffer, admit},
-};
+use firebox_backends::bench::{Rows, at_least_one, median};
 use firebox_core::{
     Algorithm, Context, Error, Result,
     plugin::{Bench, BenchRow},
@@ -14,13 +14,12 @@ use firebox_core::{
 };
 use serde_json::Map;
 
+use self::kernels::Work;
 use crate::{
-    Grid, Problem, RbfConfig, RbfOps, Sampling, ShapeSolver, System, Trained, Trainer, Weights,
-    device::{self, aim, vector},
-    ops::{Aim, Shape},
-    paper,
-    qr::fit,
+    Grid, Problem, RbfConfig, RbfOps, Sampling, ShapeSolver, System, Trained, Trainer, Weights, paper, qr::fit,
 };
+
+pub(crate) use self::{growth::growth, kernels::kernels};
 
 /// Points of the smallest row.
 const SMALLEST: usize = 224;
@@ -34,8 +33,6 @@ pub struct RbfBench;
 enum Part {
     /// The paper's table: step 3, step 4 and the whole training at 224 and 524 points
     Table,
-    /// Single passes: M with r1, the gradient, a CG iteration, a gradient step
-    Steps,
     /// Solutions for the weights by QR, on the host
     Solves,
     /// A cycle of the paper's loop that stores no matrix; 4 000 000 points with --max-points 4000000
@@ -66,7 +63,7 @@ struct BenchArgs {
 
 impl<B: RbfOps> Bench<B> for RbfBench {
     fn command(&self) -> Command {
-        let about = "The RBF network paper's table, measured here, beside the paper's figures, and single passes";
+        let about = "The RBF network paper's table, measured here, beside the paper's figures";
         BenchArgs::augment_args(Command::new("rbf").about(about))
     }
 
@@ -85,20 +82,12 @@ impl<B: RbfOps> Bench<B> for RbfBench {
         for part in parts {
             match part {
                 Part::Table => bench.table(&mut rows)?,
-                Part::Steps => bench.steps(&mut rows)?,
                 Part::Solves => bench.solves(&mut rows)?,
                 Part::Large => bench.large(&mut rows)?,
             }
         }
         rows.end(&[args.max_points])
     }
-}
-
-/// A problem's control points and neurons on the device.
-struct Work<B: RbfOps> {
-    aim: Aim<B>,
-    shape: Shape<B>,
-    weights: Vec<f64>,
 }
 
 struct Measure<'a, B: RbfOps> {
@@ -120,34 +109,6 @@ impl<B: RbfOps> Measure<'_, B> {
         BenchRow { table, case, size: size.into(), ms, repeats, paper_ms, details: Map::new() }
     }
 
-    /// The paper's problem with `inside` and `around` control points and `neurons` on a grid, its memory admitted.
-    fn work(&self, inside: usize, around: usize, neurons: usize, matrix: bool) -> Result<Work<B>> {
-        let (float, n) = (size_of::<B::FloatElem>(), (inside + around) as u128);
-        let mut plan = vec![Buffer::new("control points and residuals", 6 * n, float)];
-        plan.push(Buffer::new("neurons", 16 * neurons as u128, float));
-        if matrix {
-            plan.push(Buffer::new("M", n * neurons as u128, float));
-        }
-        admit(self.context, &plan, "take --max-points, or a device with more memory")?;
-        let problem = Problem::named("poisson-sine")?;
-        let random = &mut Random::new(self.context.seed, 1);
-        let interior = problem.interior(problem.interior_points(inside, Sampling::Uniform, random)?)?;
-        let boundary = problem.boundary(&problem.boundary_points(around, Sampling::Uniform, random)?)?;
-        let grid = Grid::new(problem.domain(), neurons, 0.0)?;
-        let widths = vec![3.0 * grid.spacing; grid.len()];
-        let weights = (0..grid.len()).map(|_| random.uniform(-1.0, 1.0)).collect();
-        let device = &self.context.device;
-        Ok(Work {
-            aim: aim(&System { interior, boundary, penalty: 100.0 }, device),
-            shape: device::shape(&grid.centres, &widths, 2, device),
-            weights,
-        })
-    }
-
-    fn weights(&self, work: &Work<B>) -> burn::tensor::ops::FloatTensor<B> {
-        vector::<B>(&work.weights, &self.context.device)
-    }
-
     fn table(&self, rows: &mut Rows<'_>) -> Result<()> {
         for of in paper::TABLE.iter().filter(|of| self.wanted(of.points)) {
             rows.add(self.step_3(of))?;
@@ -158,10 +119,10 @@ impl<B: RbfOps> Measure<'_, B> {
     }
 
     fn step_3(&self, of: &paper::Row) -> Result<BenchRow> {
-        let work = self.work(of.points - paper::BOUNDARY, paper::BOUNDARY, paper::NEURONS, false)?;
-        let (weights, steps) = (self.weights(&work), self.args.steps);
+        let work = Work::new(of.points - paper::BOUNDARY, paper::BOUNDARY, paper::NEURONS, false, self.context)?;
+        let steps = self.args.steps;
         let ms = self.time(|| {
-            let _ = B::rbf_descend(&work.aim, work.shape.clone(), weights.clone(), [1e-4; 2], steps);
+            let _ = B::rbf_descend(&work.aim, work.shape.clone(), work.weights.clone(), [1e-4; 2], steps);
             Ok(())
         })?;
         let [gpu, cpu_1, cpu_2] = of.step_3;
@@ -172,10 +133,10 @@ impl<B: RbfOps> Measure<'_, B> {
     }
 
     fn step_4(&self, of: &paper::Row) -> Result<BenchRow> {
-        let work = self.work(of.points - paper::BOUNDARY, paper::BOUNDARY, paper::NEURONS, false)?;
-        let (weights, iterations) = (self.weights(&work), self.args.iterations);
+        let work = Work::new(of.points - paper::BOUNDARY, paper::BOUNDARY, paper::NEURONS, false, self.context)?;
+        let iterations = self.args.iterations;
         let ms = self.time(|| {
-            let _ = B::rbf_conjugate(&work.aim, &work.shape, weights.clone(), iterations);
+            let _ = B::rbf_conjugate(&work.aim, &work.shape, work.weights.clone(), iterations);
             Ok(())
         })?;
         let [gpu, cpu_1, cpu_2] = paper::STEP_4;
@@ -204,95 +165,6 @@ impl<B: RbfOps> Measure<'_, B> {
         row.details.insert("paper_speedup_over_cpu_1".into(), of.speedups[0].into());
         row.details.insert("paper_speedup_over_cpu_2".into(), of.speedups[1].into());
         Ok(row)
-    }
-
-    fn steps(&self, rows: &mut Rows<'_>) -> Result<()> {
-        for (n, m) in [(524, 64), (100_000, 256), (1_000_000, 1024)].into_iter().filter(|size| self.wanted(size.0)) {
-            rows.add(self.matrix(n, m))?;
-        }
-        for (n, m) in [(524, 64), (100_000, 1024)].into_iter().filter(|size| self.wanted(size.0)) {
-            rows.add(self.gradient(n, m))?;
-        }
-        for (n, m) in [(524, 64), (100_000, 1024), (1_000_000, 1024)].into_iter().filter(|size| self.wanted(size.0)) {
-            rows.add(self.product(n, m, true))?;
-            rows.add(self.product(n, m, false))?;
-        }
-        if self.wanted(524) {
-            rows.add(self.descend(448, 76, 64, 64))?;
-            rows.add(self.descend(448, 76, 64, 1))?;
-        }
-        for (n, k, m) in [(448, 76, 64), (1_000_000, 1000, 1024)].into_iter().filter(|size| self.wanted(size.0)) {
-            rows.add(self.conjugate(n, k, m))?;
-        }
-        Ok(())
-    }
-
-    fn matrix(&self, n: usize, m: usize) -> Result<BenchRow> {
-        let work = self.work(n, 1, m, true)?;
-        let weights = self.weights(&work);
-        // In the same memory every time, as a loop that needs M again and again would have it.
-        let mut spare = None;
-        let ms = self.time(|| {
-            let (rows, shape, weights) = (&work.aim.interior, &work.shape, weights.clone());
-            let (matrix, _) = match spare.take() {
-                Some(spare) => B::rbf_matrix_into(rows, shape, weights, spare),
-                None => B::rbf_matrix(rows, shape, weights),
-            };
-            spare = Some(matrix);
-            Ok(())
-        })?;
-        Ok(self.row("steps", "M and r1", [n, m], ms, None))
-    }
-
-    fn gradient(&self, n: usize, m: usize) -> Result<BenchRow> {
-        let work = self.work(n, 1, m, false)?;
-        let weights = self.weights(&work);
-        let values = B::rbf_residual(&work.aim.interior, &work.shape, weights.clone());
-        let ms = self.time(|| {
-            let _ = B::rbf_gradient(&work.aim.interior, &work.shape, weights.clone(), values.clone());
-            Ok(())
-        })?;
-        Ok(self.row("steps", "gradient by c and a", [n, m], ms, None))
-    }
-
-    /// MᵀM·p, the pass of a CG iteration.
-    fn product(&self, n: usize, m: usize, stored: bool) -> Result<BenchRow> {
-        let work = self.work(n, 1, m, stored)?;
-        let weights = self.weights(&work);
-        let matrix = stored.then(|| B::rbf_matrix(&work.aim.interior, &work.shape, weights.clone()).0);
-        let ms = self.time(|| {
-            let _ = B::rbf_normal(&work.aim.interior, &work.shape, matrix.clone(), weights.clone());
-            Ok(())
-        })?;
-        let case = if stored { "CG product, M stored" } else { "CG product, M computed again" };
-        Ok(self.row("steps", case, [n, m], ms, None))
-    }
-
-    /// A step of `steps` in one call: what the call itself costs is shared by them.
-    fn descend(&self, n: usize, k: usize, m: usize, steps: usize) -> Result<BenchRow> {
-        let work = self.work(n, k, m, false)?;
-        let weights = self.weights(&work);
-        let ms = self.time(|| {
-            let _ = B::rbf_descend(&work.aim, work.shape.clone(), weights.clone(), [1e-6; 2], steps);
-            Ok(())
-        })?;
-        let case = format!("gradient step, of {steps} at once");
-        Ok(self.row("steps", &case, [n + k, m], ms / steps as f64, None))
-    }
-
-    /// An iteration: what some of them take more than none.
-    fn conjugate(&self, n: usize, k: usize, m: usize) -> Result<BenchRow> {
-        let iterations = if n * m > 100_000_000 { 4 } else { 32 };
-        let work = self.work(n, k, m, false)?;
-        let weights = self.weights(&work);
-        let time = |iterations| {
-            self.time(|| {
-                let _ = B::rbf_conjugate(&work.aim, &work.shape, weights.clone(), iterations);
-                Ok(())
-            })
-        };
-        let ms = (time(iterations)? - time(0)?) / iterations as f64;
-        Ok(self.row("steps", "CG iteration", [n + k, m], ms, None))
     }
 
     /// Weights of the paper's problem in f64, from control points and neurons on.

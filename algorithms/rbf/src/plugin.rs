@@ -7,6 +7,7 @@ use clap::{ArgMatches, Args, Command};
 use firebox_core::{
     Algorithm, Context, Error, Outcome, Plugin, Result,
     data::Points,
+    kernels::{Growth, Kernel},
     plugin::{Bench, Conformance, Document, paths},
     report::InputSize,
 };
@@ -15,7 +16,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     NetworkFormat, Problem, RbfOps, ShapeSolver, Trained,
     args::RbfArgs,
-    bench::RbfBench,
+    bench::{RbfBench, growth, kernels},
     field::{self, Field, Values},
     pictures,
     vtk::{self, VtkFormat},
@@ -86,6 +87,14 @@ impl<B: RbfOps> Plugin<B> for RbfPlugin {
 
     fn bench(&self) -> Option<&dyn Bench<B>> {
         Some(&RbfBench)
+    }
+
+    fn kernels(&self) -> Vec<Kernel<B>> {
+        kernels()
+    }
+
+    fn growth(&self) -> Vec<Growth<B>> {
+        growth()
     }
 
     fn conformance(&self) -> Conformance {

@@ -1,4 +1,7 @@
-//! `firebox bench sammon`: the paper's tables run again, and single iterations.
+//! `firebox bench sammon`: the paper's tables run again.
+
+mod growth;
+mod kernels;
 
 use std::time::Instant;
 
@@ -20,6 +23,8 @@ use crate::{
     plan::Plan,
 };
 
+pub(crate) use self::{growth::growth, kernels::kernels};
+
 /// The bench of Sammon mapping.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SammonBench;
@@ -33,8 +38,6 @@ enum Part {
     Table2,
     /// Table 3: the error before and after
     Table3,
-    /// One iteration and one evaluation, distances cached and recomputed
-    Steps,
 }
 
 #[derive(Debug, Args)]
@@ -48,24 +51,9 @@ struct BenchArgs {
     /// No more points than this
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     max_points: usize,
-    /// Source dimensions of single iterations
-    #[arg(long, value_name = "D", default_value_t = paper::SOURCE)]
-    source_dims: usize,
-    /// Target dimensions of single iterations
-    #[arg(long, value_name = "M", default_value_t = paper::TARGET)]
-    dims: usize,
     /// How often each figure is measured; the median is given
     #[arg(long, value_name = "R", default_value_t = 3)]
     repeats: usize,
-}
-
-/// What is timed by itself.
-#[derive(Debug, Clone, Copy)]
-enum Work {
-    /// Steps that follow each other, as gradient descent takes them
-    Steps,
-    /// Force and stress at a place that comes from the host, as L-BFGS asks for them
-    Forces,
 }
 
 impl<B: SammonOps> Bench<B> for SammonBench {
@@ -76,7 +64,7 @@ impl<B: SammonOps> Bench<B> for SammonBench {
 
     fn run(&self, args: &ArgMatches, context: &Context<B>, row: &mut dyn FnMut(BenchRow)) -> Result<()> {
         let args = BenchArgs::from_arg_matches(args).map_err(|error| Error::input(error.to_string(), "see --help"))?;
-        at_least_one(&[("repeats", args.repeats), ("source_dims", args.source_dims), ("dims", args.dims)])?;
+        at_least_one(&[("repeats", args.repeats)])?;
         if let Some(few) = args.points.iter().find(|&&n| n < 3) {
             let reason = "a mapping needs at least 3 points".into();
             return Err(Error::Config { field: "points", value: few.to_string(), reason });
@@ -89,7 +77,6 @@ impl<B: SammonOps> Bench<B> for SammonBench {
                 Part::Table1 => bench.table_1(&mut rows)?,
                 Part::Table2 => bench.table_2(&mut rows)?,
                 Part::Table3 => bench.table_3(&mut rows)?,
-                Part::Steps => bench.steps(&mut rows)?,
             }
         }
         rows.end(&args.points)
@@ -229,51 +216,6 @@ impl<B: SammonOps> Measure<'_, B> {
         }
         measured.details.insert("memory_mode".into(), map.memory_mode.into());
         measured.details.insert("phases".into(), Value::Object(map.timings.phases));
-        Ok(measured)
-    }
-
-    fn steps(&self, rows: &mut Rows<'_>) -> Result<()> {
-        let sizes = if self.args.points.is_empty() { &[1000, 4000, 10_000][..] } else { &self.args.points };
-        let (d, m) = (self.args.source_dims, self.args.dims);
-        for &n in sizes.iter().filter(|&&n| n <= self.args.max_points) {
-            let data = Data::Features(points(n, d, self.context.seed)?);
-            let prepared = Prepared::new(data, Metric::Euclidean, false)?;
-            for (mode, kept) in
-                [(Memory::Cached, "cached"), (Memory::CachedF16, "cached in f16"), (Memory::Recomputed, "recomputed")]
-            {
-                for (work, what) in [(Work::Steps, "iteration"), (Work::Forces, "evaluation")] {
-                    match self.one(work, &prepared, mode, &format!("sammon {what}, {kept}"), vec![n, d, m]) {
-                        // Nothing of this kind is kept in f16 here.
-                        Err(Error::Config { field: "memory", .. }) if mode == Memory::CachedF16 => {}
-                        measured => rows.add(measured)?,
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn one(&self, work: Work, prepared: &Prepared, mode: Memory, case: &str, size: Vec<usize>) -> Result<BenchRow> {
-        let (n, m) = (prepared.len(), self.args.dims);
-        let plan = Plan::new(&SammonConfig::new(m), mode, prepared, m, self.context)?;
-        let problem = plan.problem(prepared, 1.0, self.context)?;
-        let device = &self.context.device;
-        let start = crate::start::random(n, m, self.context.seed, 0);
-        let place = || primitive::<B, 2>(start.clone(), [m, n], device);
-        // Enough of them that reading the clock does not show.
-        let count = (20_000_000 / (n * n)).clamp(1, 64);
-        let ms = self.time(|| {
-            match work {
-                Work::Steps => {
-                    let rates = primitive::<B, 1>(vec![paper::mu(n) / prepared.unit; n], [n], device);
-                    let _ = B::sammon_steps(&problem, place(), rates, count, Variant::Auto);
-                }
-                Work::Forces => (0..count).for_each(|_| drop(B::sammon_forces(&problem, place(), Variant::Auto))),
-            }
-            Ok(())
-        })?;
-        let mut measured = self.row("steps", case, size, ms / count as f64, None);
-        measured.details.insert("peak_device_bytes".into(), plan.bytes.into());
         Ok(measured)
     }
 }

@@ -6,6 +6,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use firebox_core::{
     Algorithm, Context, Error, Outcome, Plugin, Result,
     data::{InputArgs, Points, ReadOptions, Table, read},
+    kernels::{Growth, Kernel},
     plot::Picture,
     plugin::{Bench, Conformance, paths},
 };
@@ -13,7 +14,9 @@ use serde_json::Value;
 
 use crate::{
     Checkpoints, Distances, Embedding, Memory, Metric, SammonConfig, SammonInput, SammonOps, Solver, Start, Step,
-    Variant, bench::SammonBench, told,
+    Variant,
+    bench::{SammonBench, growth, kernels},
+    told,
 };
 
 /// The command `sammon`.
@@ -253,6 +256,14 @@ impl<B: SammonOps> Plugin<B> for SammonPlugin {
 
     fn bench(&self) -> Option<&dyn Bench<B>> {
         Some(&SammonBench)
+    }
+
+    fn kernels(&self) -> Vec<Kernel<B>> {
+        kernels()
+    }
+
+    fn growth(&self) -> Vec<Growth<B>> {
+        growth()
     }
 
     fn conformance(&self) -> Conformance {

@@ -75,3 +75,12 @@ pub(crate) fn free_memory(index: usize) -> Option<u64> {
         free
     }
 }
+
+/// Bytes of the second-level cache.
+pub(crate) fn cache(index: usize) -> Option<u64> {
+    let device = driver::result::device::get(index as i32).ok()?;
+    let attribute = driver::sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE;
+    // SAFETY: the device handle was just obtained.
+    let bytes = unsafe { driver::result::device::get_attribute(device, attribute) }.ok()?;
+    u64::try_from(bytes).ok().filter(|&bytes| bytes > 0)
+}

@@ -44,7 +44,7 @@ pub(super) fn render(lines: &Lines, image: Image) -> Result<Vec<u8>> {
             let from = left + wide + 16.0;
             canvas.line(vec![(from, y), (from + 26.0, y)], colour, 2.0);
             canvas.marker((from + 13.0, y), marker, 4.0, colour, 1.0);
-            let name = fitted(&series.name, SMALL, 180.0)?;
+            let name = fitted(&series.name, SMALL, 280.0)?;
             widest = widest.max(width(&name, SMALL)?);
             canvas.text((from + 34.0, y), &name, SMALL, INK, Anchor(HPos::Left, VPos::Center));
             bottom = bottom.max(y + 24.0);

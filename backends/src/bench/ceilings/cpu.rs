@@ -1,0 +1,152 @@
+//! The CPU's ceilings: SIMD loops on all threads.
+
+use std::hint::black_box;
+
+use burn::tensor::Element;
+use burn_ndarray::{FloatNdArrayElement, IntNdArrayElement, NdArray, NdArrayTensor, QuantElement, SharedArray};
+use firebox_core::{
+    Context, Result,
+    kernels::{Least, Prepared},
+};
+use rayon::prelude::*;
+
+use super::{Ceilings, Probe, elements};
+use crate::{
+    Limited,
+    bench::cache,
+    cpu::{Isa, Level, Loop, Real, dot},
+};
+
+/// Numbers of a task's chain, in registers all along.
+const LANES: usize = 64;
+/// How often each of them is computed anew.
+const STEPS: usize = 1 << 14;
+/// Numbers that a thread copies or reads at a time.
+const CHUNK: usize = 1 << 16;
+
+impl<E, I, Q> Ceilings for NdArray<E, I, Q>
+where
+    E: FloatNdArrayElement,
+    I: IntNdArrayElement,
+    Q: QuantElement,
+    NdArrayTensor: From<SharedArray<E>> + From<SharedArray<I>>,
+{
+    fn probes(context: &Context<Self>) -> Result<Vec<Probe>> {
+        let size = size_of::<E>();
+        let count = elements(&Self::limits(&context.device), cache::cpu(), context.memory_limit, size);
+        Ok(if size == 8 { probes::<f64>(count) } else { probes::<f32>(count) })
+    }
+}
+
+fn probes<E: Real + Element>(count: usize) -> Vec<Probe> {
+    let bytes = (count * size_of::<E>()) as f64;
+    let source = vec![E::ONE; count];
+    let mut target = source.clone();
+    let read = source.clone();
+    let level = Level::best();
+    // AVX-512 has as many more registers as it takes to hide how long a multiply–add is under way.
+    let wide = level.name() == "avx512" && size_of::<E>() == 4;
+    let memory = |bytes| Least { bytes, ..Least::default() };
+    let tasks = 8 * rayon::current_num_threads();
+    let each = (tasks * STEPS * LANES) as f64;
+    let chains = |name, least: fn(f64) -> Least, amount: f64, run: fn(Level, E) -> E| {
+        let call = move || {
+            let total: f64 = (0..tasks).into_par_iter().map(|_| run(level, E::ONE).into()).sum();
+            black_box(total);
+        };
+        Probe { name, count: tasks * LANES, work: Prepared::new(0.0, least(amount), call) }
+    };
+    let flops = |flops| Least { flops, ..Least::default() };
+    let multiply_add = if wide {
+        chains("multiply-add", flops, 4.0 * each, |level, x| level.run(MultiplyAdd::<E, { 2 * LANES }>(x)))
+    } else {
+        chains("multiply-add", flops, 2.0 * each, |level, x| level.run(MultiplyAdd::<E, LANES>(x)))
+    };
+    vec![
+        Probe {
+            name: "copy",
+            count,
+            work: Prepared::new(2.0 * bytes, memory(2.0 * bytes), move || {
+                let chunks = target.par_chunks_mut(CHUNK).zip(source.par_chunks(CHUNK));
+                chunks.for_each(|(target, source)| target.copy_from_slice(source));
+                black_box(&target);
+            }),
+        },
+        Probe {
+            name: "read",
+            count,
+            work: Prepared::new(bytes, memory(bytes), move || {
+                let total: f64 = read.par_chunks(CHUNK).map(|chunk| level.run(Sum(chunk)).into()).sum();
+                black_box(total);
+            }),
+        },
+        multiply_add,
+        chains("exp", |exps| Least { exps, ..Least::default() }, each, |level, x| level.run(Exp(x))),
+        chains("rsqrt", |roots| Least { roots, ..Least::default() }, each, |level, x| level.run(Root(x))),
+    ]
+}
+
+/// Σ x².
+struct Sum<'a, E>(&'a [E]);
+
+impl<E: Real> Loop for Sum<'_, E> {
+    type Output = E;
+
+    #[inline(always)]
+    fn run<I: Isa>(self) -> E {
+        dot::<E, I>(self.0, self.0)
+    }
+}
+
+/// x ← ½·x + ½, in `L` lanes.
+struct MultiplyAdd<E, const L: usize>(E);
+
+impl<E: Real, const L: usize> Loop for MultiplyAdd<E, L> {
+    type Output = E;
+
+    #[inline(always)]
+    fn run<I: Isa>(self) -> E {
+        let half = black_box(E::from_f64(0.5));
+        chain::<E, L>(self.0, |lanes| lanes.map(|x| E::fma::<I>(x, half, half)))
+    }
+}
+
+/// x ← 2^−x.
+struct Exp<E>(E);
+
+impl<E: Real> Loop for Exp<E> {
+    type Output = E;
+
+    #[inline(always)]
+    fn run<I: Isa>(self) -> E {
+        chain::<E, LANES>(self.0, |lanes| lanes.map(|x| E::exp2_negative::<I>(-x)))
+    }
+}
+
+/// x ← 1/√x.
+struct Root<E>(E);
+
+impl<E: Real> Loop for Root<E> {
+    type Output = E;
+
+    #[inline(always)]
+    fn run<I: Isa>(self) -> E {
+        chain::<E, LANES>(self.0, |mut lanes| {
+            for sixteen in lanes.as_chunks_mut::<16>().0 {
+                *sixteen = E::recip_sqrts::<I>(*sixteen);
+            }
+            lanes
+        })
+    }
+}
+
+/// `STEPS` steps of all lanes from x; one of them.
+#[inline(always)]
+fn chain<E: Real, const L: usize>(x: E, step: impl Fn([E; L]) -> [E; L]) -> E {
+    // All are one number, which the compiler is not told.
+    let mut lanes: [E; L] = black_box([x; L]);
+    for _ in 0..STEPS {
+        lanes = step(lanes);
+    }
+    black_box(lanes)[0]
+}

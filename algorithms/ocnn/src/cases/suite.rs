@@ -4,6 +4,8 @@ use burn::tensor::ops::{FloatTensor, IntTensor};
 
 use crate::{Graph, Matvec, Metric, Network, OcnnOps, tensor_ops};
 
+type PhaseSync<B> = fn(IntTensor<B>, usize, Option<IntTensor<B>>) -> IntTensor<B>;
+type FragmentarySync<B> = fn(FloatTensor<B>, f64, Option<IntTensor<B>>) -> IntTensor<B>;
 type Nearest<B> = fn(FloatTensor<B>, FloatTensor<B>, usize, Metric, Option<usize>) -> IntTensor<B>;
 
 /// The implementations under test on one backend.
@@ -15,8 +17,8 @@ pub struct Suite<B: OcnnOps> {
     pub(super) weights: fn(FloatTensor<B>, FloatTensor<B>, bool) -> FloatTensor<B>,
     pub(super) steps: fn(&Network<B>, FloatTensor<B>, usize, Matvec) -> FloatTensor<B>,
     pub(super) increase_bits: fn(FloatTensor<B>) -> IntTensor<B>,
-    pub(super) phase_sync: fn(IntTensor<B>, usize, Option<IntTensor<B>>) -> IntTensor<B>,
-    pub(super) fragmentary_sync: fn(FloatTensor<B>, f64, Option<IntTensor<B>>) -> IntTensor<B>,
+    pub(super) phase_sync: PhaseSync<B>,
+    pub(super) fragmentary_sync: FragmentarySync<B>,
     pub(super) phase_components: fn(IntTensor<B>, usize, usize) -> IntTensor<B>,
     pub(super) fragmentary_components: fn(FloatTensor<B>, f64, usize) -> IntTensor<B>,
     pub(super) phase_links: fn(IntTensor<B>, usize, usize, &[u32]) -> IntTensor<B>,

@@ -113,9 +113,12 @@ fn bring<F: Float>(
         sync_cube();
         if unit < GROUPS {
             collect::<F>(a, sums, at, unit, first, n, further);
-        } else if unit < 2 * GROUPS {
-            if comptime!(s + 1 < count) {
-                collect::<F>(b, sums, at + n as usize, unit - GROUPS, first, n, further);
+        }
+        if comptime!(s + 1 < count) {
+            // Large for units before these: numbers without a sign begin again.
+            let group = unit - GROUPS;
+            if group < GROUPS {
+                collect::<F>(b, sums, at + n as usize, group, first, n, further);
             }
         }
     }
@@ -124,8 +127,8 @@ fn bring<F: Float>(
 /// Sums for the block of `side` tiles a side in row `CUBE_POS_Y`, column `CUBE_POS_X` of the upper triangle, to `sums`
 /// `[parts, terms, n]`.
 #[cube(launch_unchecked, address_type = "dynamic", fast_math = FastMath::all() - FastMath::NotNaN)]
-fn sum_features<F: Float + CubeElement, N: Size>(
-    points: &Array<Vector<F, N>>,
+fn sum_features<F: Float + CubeElement, W: Size>(
+    points: &Array<Vector<F, W>>,
     norms: &Array<F>,
     multiplicity: &Array<F>,
     places: &Array<F>,
@@ -152,8 +155,8 @@ fn sum_features<F: Float + CubeElement, N: Size>(
             let row = i * TILE;
             let column = j * TILE;
             let mut found = Array::<F>::new(comptime!((SHARE * SHARE) as usize));
-            accumulate::<F, N>(points, points, &mut a, &mut b, &mut found, d, row, n, column, n, way);
-            settle::<F, N>(&mut found, points, norms, d, row, column, n, way);
+            accumulate::<F, W>(points, points, &mut a, &mut b, &mut found, d, row, n, column, n, way);
+            settle::<F, W>(&mut found, points, norms, d, row, column, n, way);
 
             let mut own = Array::<F>::new(comptime!((SHARE * m) as usize));
             let mut own_multiplicity = Array::<F>::new(comptime!(SHARE as usize));

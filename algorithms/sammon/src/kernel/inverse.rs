@@ -11,9 +11,9 @@ use crate::ops::Metric;
 
 /// Tiles of 1/δ between `rows` `[d, r]` and `columns` `[d, n]`. Row i is column `first` + i, and no pair, if `same`.
 #[cube(launch_unchecked, address_type = "dynamic")]
-fn store_inverse<F: Float + CubeElement, N: Size>(
-    rows: &Array<Vector<F, N>>,
-    columns: &Array<Vector<F, N>>,
+fn store_inverse<F: Float + CubeElement, W: Size>(
+    rows: &Array<Vector<F, W>>,
+    columns: &Array<Vector<F, W>>,
     inverse: &mut Array<F>,
     d: u32,
     r: u32,
@@ -27,7 +27,7 @@ fn store_inverse<F: Float + CubeElement, N: Size>(
     let mut found = Array::<F>::new(comptime!((SHARE * SHARE) as usize));
     let row = CUBE_POS_Y * TILE;
     let column = CUBE_POS_X * TILE;
-    accumulate::<F, N>(rows, columns, &mut a, &mut b, &mut found, d, row, r, column, n, way);
+    accumulate::<F, W>(rows, columns, &mut a, &mut b, &mut found, d, row, r, column, n, way);
     #[unroll]
     for p in 0..SHARE {
         let i = row + place_of(UNIT_POS_Y, p);

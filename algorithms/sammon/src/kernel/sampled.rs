@@ -14,8 +14,8 @@ use crate::ops::Metric;
 
 /// Sums for the rows of a tile, over the block of `block` points that theirs meets, to `sums` `[terms, n]`.
 #[cube(launch_unchecked, address_type = "dynamic", fast_math = FastMath::all() - FastMath::NotNaN)]
-fn sum_sampled<F: Float + CubeElement, N: Size>(
-    points: &Array<Vector<F, N>>,
+fn sum_sampled<F: Float + CubeElement, W: Size>(
+    points: &Array<Vector<F, W>>,
     multiplicity: &Array<F>,
     places: &Array<F>,
     sums: &mut Array<F>,
@@ -58,7 +58,7 @@ fn sum_sampled<F: Float + CubeElement, N: Size>(
         }
         let mut found = Array::<F>::new(comptime!((SHARE * SHARE) as usize));
         for column in range_stepped(first, last, TILE) {
-            accumulate::<F, N>(points, points, &mut a, &mut b, &mut found, d, row, n, column, n, way);
+            accumulate::<F, W>(points, points, &mut a, &mut b, &mut found, d, row, n, column, n, way);
             #[unroll]
             for q in 0..SHARE {
                 let j = column + place_of(UNIT_POS_X, q);

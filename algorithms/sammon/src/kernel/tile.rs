@@ -50,8 +50,8 @@ pub(super) fn place_of(unit: u32, p: u32) -> u32 {
 
 /// The unit's vector of dimensions `start`.. of points `first`.. of `points` `[d, n]`; dimensions past d are 0.
 #[cube]
-fn fetch<F: Float, N: Size>(
-    points: &Array<Vector<F, N>>,
+fn fetch<F: Float, W: Size>(
+    points: &Array<Vector<F, W>>,
     start: u32,
     d: u32,
     first: u32,
@@ -82,9 +82,9 @@ fn fetch<F: Float, N: Size>(
 /// Fills `into` with the sums of the unit's 8 × 8 pairs of `rows` `[d, r]` from `row` on and `columns` `[d, n]` from
 /// `column` on: Σ(a − b)², Σ|a − b| or Σa·b. Every unit of the cube takes part.
 #[cube]
-pub(super) fn accumulate<F: Float, N: Size>(
-    rows: &Array<Vector<F, N>>,
-    columns: &Array<Vector<F, N>>,
+pub(super) fn accumulate<F: Float, W: Size>(
+    rows: &Array<Vector<F, W>>,
+    columns: &Array<Vector<F, W>>,
     a: &mut SharedMemory<Four<F>>,
     b: &mut SharedMemory<Four<F>>,
     into: &mut Array<F>,
@@ -100,8 +100,8 @@ pub(super) fn accumulate<F: Float, N: Size>(
         into[c as usize] = F::new(0.0);
     }
     let unit = UNIT_POS_Y * SIDE + UNIT_POS_X;
-    let first_rows = fetch::<F, N>(rows, 0u32, d, row, r, way.width);
-    let first_columns = fetch::<F, N>(columns, 0u32, d, column, n, way.width);
+    let first_rows = fetch::<F, W>(rows, 0u32, d, row, r, way.width);
+    let first_columns = fetch::<F, W>(columns, 0u32, d, column, n, way.width);
     // What was here before is overwritten now, so all must be done with it.
     sync_cube();
     a[unit as usize] = first_rows;
@@ -112,8 +112,8 @@ pub(super) fn accumulate<F: Float, N: Size>(
         // What comes next is read while what is staged is worked on, so that nobody waits for memory. After the last
         // dimension too: a condition would have the compiler put it off to where it is used.
         let there = STAGE / 2 - here;
-        let next_rows = fetch::<F, N>(rows, start + CHUNK, d, row, r, way.width);
-        let next_columns = fetch::<F, N>(columns, start + CHUNK, d, column, n, way.width);
+        let next_rows = fetch::<F, W>(rows, start + CHUNK, d, row, r, way.width);
+        let next_columns = fetch::<F, W>(columns, start + CHUNK, d, column, n, way.width);
         #[unroll]
         for k in 0..CHUNK {
             let line = here + comptime!(k * GROUPS);
@@ -156,9 +156,9 @@ pub(super) fn accumulate<F: Float, N: Size>(
 /// Makes what [`accumulate`] found for pairs of `points` `[d, n]` the sums that δ is made from, 0 where there is no
 /// pair. From dot products, where digits would cancel, they are computed again from differences.
 #[cube]
-pub(super) fn settle<F: Float, N: Size>(
+pub(super) fn settle<F: Float, W: Size>(
     found: &mut Array<F>,
-    points: &Array<Vector<F, N>>,
+    points: &Array<Vector<F, W>>,
     norms: &Array<F>,
     d: u32,
     row: u32,
@@ -204,8 +204,8 @@ pub(super) fn settle<F: Float, N: Size>(
                 if apart[c as usize] < both * F::new(comptime!(CLOSE)) {
                     let mut square = F::new(0.0);
                     for k in 0..d {
-                        let delta = coordinate::<F, N>(points, k, i, n, way.width)
-                            - coordinate::<F, N>(points, k, j, n, way.width);
+                        let delta = coordinate::<F, W>(points, k, i, n, way.width)
+                            - coordinate::<F, W>(points, k, j, n, way.width);
                         square += delta * delta;
                     }
                     apart[c as usize] = square;
@@ -221,7 +221,7 @@ pub(super) fn settle<F: Float, N: Size>(
 
 /// Dimension k of point i.
 #[cube]
-fn coordinate<F: Float, N: Size>(points: &Array<Vector<F, N>>, k: u32, i: u32, n: u32, #[comptime] width: u32) -> F {
+fn coordinate<F: Float, W: Size>(points: &Array<Vector<F, W>>, k: u32, i: u32, n: u32, #[comptime] width: u32) -> F {
     let at = k as usize * n as usize + i as usize;
     let vector = points[at / comptime!(width as usize)];
     let mut value = vector[0];

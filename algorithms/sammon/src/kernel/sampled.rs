@@ -110,7 +110,8 @@ pub(super) fn sums<R: CubeRuntime, F: FloatElement>(
 ) -> CubeTensor<R> {
     let [d, n] = points.meta.shape().dims();
     let sums = launch::output(places, [1, terms.count() as usize, n], places.dtype);
-    let way = Way::new(metric, false, &[n]);
+    // Blocks begin at whole vectors too.
+    let way = Way::new(metric, false, &[n, block]);
     // SAFETY: points are clamped to n where they are read and guarded where sums are written.
     unsafe {
         sum_sampled::launch_unchecked::<F, R>(

@@ -35,7 +35,7 @@ pub(super) struct Way {
 }
 
 impl Way {
-    /// For features of so many points, in rows.
+    /// For features of so many points in rows, and tiles that begin at multiples of such numbers.
     pub(super) fn new(metric: Metric, gram: bool, points: &[usize]) -> Self {
         let whole = points.iter().all(|n| n.is_multiple_of(WIDTH as usize) && *n > 0);
         Self { metric, gram: gram && metric != Metric::Manhattan, width: if whole { WIDTH } else { 1 } }

@@ -87,7 +87,8 @@ fn every_kernel_is_measured_beside_the_ceilings() {
         let figure = |name: &str| row[name].as_f64().unwrap();
         assert!(figure("min_ms") <= figure("ms") && figure("ms") <= figure("max_ms"), "{row}");
         assert!(figure("bytes") > 0.0 && row["backend"] == "ndarray" && row["device"].is_string(), "{row}");
-        assert!(figure("share") > 0.0 || figure("ms") <= 0.0, "{row}");
+        // What stays in the cache and computes nothing has no bound.
+        assert!(row.get("share").is_none_or(|share| share.as_f64().unwrap() > 0.0), "{row}");
     }
 }
 

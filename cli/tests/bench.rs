@@ -87,18 +87,19 @@ fn every_kernel_is_measured_beside_the_ceilings() {
         let figure = |name: &str| row[name].as_f64().unwrap();
         assert!(figure("min_ms") <= figure("ms") && figure("ms") <= figure("max_ms"), "{row}");
         assert!(figure("bytes") > 0.0 && row["backend"] == "ndarray" && row["device"].is_string(), "{row}");
-        assert!(figure("share") > 0.0 || figure("ms") <= 0.0, "{row}");
+        // What stays in the cache and computes nothing has no bound.
+        assert!(row.get("share").is_none_or(|share| share.as_f64().unwrap() > 0.0), "{row}");
     }
 }
 
 #[test]
 fn what_does_not_fit_is_left_out_with_a_notice() {
     // Of 1000 points the weights take 4 MB, and the steps 4 MB too.
-    let both = "kernels --case ocnn_step,_stored_J --case ocnn_step,_on_the_fly --points 1000";
-    let (code, out, err) = bench(&format!("{both} --memory-limit 6MB --format json"));
+    let both = "kernels --case ocnn_step,_stored_J --case ocnn_step,_on_the_fly";
+    let (code, out, err) = bench(&format!("{both} --points 1000 --memory-limit 6MB --format json"));
     assert_eq!((code, out.lines().filter(|line| !line.contains("ceilings")).count()), (0, 1), "{err}");
     assert!(err.contains("note: left out: ") && err.contains("the weights J"), "{err}");
-    for few in ["--memory-limit 1KiB", "--points 18446744073709551615"] {
+    for few in ["--points 1000 --memory-limit 1KiB", "--points 18446744073709551615"] {
         let (code, out, err) = bench(&format!("{both} {few}"));
         assert_eq!((code, out.as_str()), (2, ""), "{err}");
         assert!(err.contains("cannot hold this"), "{err}");

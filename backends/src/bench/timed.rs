@@ -22,12 +22,12 @@ pub(super) struct Timed {
     pub(super) calls: usize,
 }
 
-/// Times calls of `sets`, one set after the other, `repeats` times, after a warm-up in which each has its turn: memory comes page by
-/// page where it is written first.
-/// The device has finished what it had before, and the clock stops when it has finished.
+/// Times calls of `sets`, one set after the other, `repeats` times, after a warm-up in which each has its turn, since
+/// memory comes page by page where it is written first. The device has finished what it had before, and the clock stops
+/// when it has finished.
 pub(super) fn time<B: Limited>(context: &Context<B>, sets: &mut [Prepared], repeats: usize) -> Result<Timed> {
     let units = sets.first().map_or(1, |set| set.units).max(1) as f64;
-    let mut turn = 0;
+    let (mut turn, mut turn_besides) = (0, 0);
     let begun = Instant::now();
     let mut done = 0;
     let mut once = f64::INFINITY;
@@ -40,7 +40,7 @@ pub(super) fn time<B: Limited>(context: &Context<B>, sets: &mut [Prepared], repe
     for _ in 0..repeats.max(1) {
         let whole = run(context, sets, &mut turn, calls, false)?;
         let besides = if sets.iter().any(|set| set.besides.is_some()) {
-            run(context, sets, &mut turn, calls, true)?
+            run(context, sets, &mut turn_besides, calls, true)?
         } else {
             0.0
         };

@@ -232,6 +232,10 @@ fn accumulate<B: Backend>(
 pub(crate) fn phase_sync<B: Backend>(bits: IntTensor<B>, steps: usize, counts: Option<IntTensor<B>>) -> IntTensor<B> {
     let bits = int::<B, 2>(bits);
     let (n, device) = (bits.dims()[1], bits.device());
+    if n == 0 || steps == 0 {
+        let none = || Tensor::<B, 2, Int>::zeros([n, n], (&device, DType::I32)).into_primitive();
+        return counts.unwrap_or_else(none);
+    }
     let signs = plus_minus(&bits, steps);
     accumulate::<B>(counts, n, &device, |rows| phase_counts(&signs, rows))
 }

@@ -84,7 +84,7 @@ pub fn cases<B: OcnnOps>(device: &B::Device) -> Vec<Case<B>> {
         }
     }
     for (rows, span) in [(1, 32), (4, 64)] {
-        // Backends without units have no tiles; there this is one more check of steps.
+        // Only CUDA has such tiles; elsewhere this is one more check of steps.
         let name = format!("steps, tiles of {span} within reach, {rows} neurons a row");
         add(name, Box::new(move |p| p.check_reach(rows, span)));
     }

@@ -42,8 +42,9 @@ impl Reach {
     #[inline(always)]
     pub(super) fn after(&self, block: usize) -> impl Iterator<Item = usize> {
         self.row(block).iter().enumerate().flat_map(|(w, &word)| {
-            let rest = std::iter::successors(Some(word), |word| Some(word & (word - 1)));
-            rest.take_while(|&word| word != 0).map(move |word| w * 64 + word.trailing_zeros() as usize)
+            let some = |word: u64| (word != 0).then_some(word);
+            let rest = std::iter::successors(some(word), move |&word| some(word & (word - 1)));
+            rest.map(move |word| w * 64 + word.trailing_zeros() as usize)
         })
     }
 

@@ -14,7 +14,6 @@ pub(crate) use step::FORCED;
 use burn::tensor::ops::{FloatTensor, IntTensor};
 use burn_cubecl::{BoolElement, CubeBackend, CubeRuntime, FloatElement, IntElement};
 
-use firebox_backends::Limited;
 use firebox_core::Result;
 
 use crate::ops::{Graph, Matvec, Metric, Network, OcnnOps};
@@ -27,7 +26,7 @@ where
     BT: BoolElement,
 {
     fn ocnn_strategy(device: &Self::Device, matvec: Matvec, n: usize, d: usize) -> Result<&'static str> {
-        Ok(step::name(matvec, Self::limits(device).plane, n as u32, d as u32))
+        Ok(step::name(&R::client(device), matvec, n as u32, d as u32))
     }
 
     fn ocnn_strengths(

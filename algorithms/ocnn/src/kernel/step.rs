@@ -171,8 +171,10 @@ fn shared_rows<R: CubeRuntime>(client: &ComputeClient<R>, n: u32, span: u32) -> 
 
 /// Neurons of a tile in a network of n, d the dimensions of its points (0 where weights are stored); 0 where nothing is
 /// passed over. A power of two, and a multiple of the neurons of a cube.
-fn tile_span(matvec: Matvec, n: u32, d: u32) -> u32 {
-    if matvec != Matvec::Auto || d == 0 || d > NEAR {
+///
+/// Only CUDA passes over anything: Mesa's software Vulkan loses the device over this kernel, and no other was tried.
+fn tile_span<R: CubeRuntime>(client: &ComputeClient<R>, matvec: Matvec, n: u32, d: u32) -> u32 {
+    if matvec != Matvec::Auto || d == 0 || d > NEAR || R::name(client) != "cuda" {
         return 0;
     }
     match FORCED.span.load(Ordering::Relaxed) {
@@ -187,9 +189,9 @@ fn tile_span(matvec: Matvec, n: u32, d: u32) -> u32 {
 }
 
 /// What runs, for people.
-pub(super) fn name(matvec: Matvec, plane: Option<u32>, n: u32, d: u32) -> &'static str {
-    match resolve(matvec, plane) {
-        _ if tile_span(matvec, n, d) > 0 => "x-threads over tiles within reach",
+pub(super) fn name<R: CubeRuntime>(client: &ComputeClient<R>, matvec: Matvec, n: u32, d: u32) -> &'static str {
+    match resolve(matvec, launch::plane(client)) {
+        _ if tile_span(client, matvec, n, d) > 0 => "x-threads over tiles within reach",
         Matvec::XThreads => "x-threads",
         Matvec::YThreads => "y-threads",
         Matvec::ThreadPerNeuron | Matvec::Auto => "thread-per-neuron",
@@ -223,7 +225,7 @@ impl<R: CubeRuntime, F: FloatElement> Launch<R, F> {
     ) -> Self {
         let [d, n] = points.meta.shape().dims().map(|size: usize| size as u32);
         let d = if weights.is_some() { 0 } else { d };
-        let span = tile_span(matvec, n, d);
+        let span = tile_span(&trajectory.client, matvec, n, d);
         let plane = launch::plane(&trajectory.client);
         Self {
             reach: if span > 0 { Reach::new::<F>(&points, span) } else { Reach::all(&points) },

@@ -46,7 +46,7 @@ pub fn shapes() -> Vec<Shape> {
     let n = [0, 1, 2, 3, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 301];
     let d = [2, 3, 1, 5, 8, 9, 2, 3, 12];
     let steps = [64, 1, 31, 32, 33, 65, 2, 70];
-    // More steps than tensor cores have stages for.
+    // More words of steps than a kernel works on at once.
     let long = Shape { n: 140, d: 2, steps: 1000 };
     let shape = |(k, &n): (usize, &usize)| Shape { n, d: d[k % d.len()], steps: steps[k % steps.len()] };
     n.iter().enumerate().map(shape).chain([long]).collect()

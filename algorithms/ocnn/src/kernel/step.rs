@@ -6,7 +6,7 @@
 //! - `XThreads`: the 32 units of a row (a plane, where planes reduce by themselves) share `ROWS` neurons and reduce
 //!   in log steps, without atomics.
 //!
-//! `Auto` takes the last of these and passes over neurons too far away to matter ([`reach`]), where there are enough.
+//! On CUDA `Auto` takes the last of these and passes over neurons too far away to matter ([`reach`]), where there are enough.
 //!
 //! Exponentials are fast ones (`FastMath`): on CUDA `__expf`, within 2 + 1.16·|x| units in the last place, which
 //! against e^−|x| stays below 4e-7 of the largest weight.

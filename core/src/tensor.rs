@@ -16,8 +16,14 @@ use crate::{Error, Result};
 /// # Panics
 /// If `values` does not fill `shape`.
 pub fn floats<B: Backend, const D: usize>(values: Vec<f64>, shape: [usize; D], device: &B::Device) -> Tensor<B, D> {
-    let data = TensorData::new(values, shape).convert::<B::FloatElem>();
-    Tensor::from_data(data, (device, B::FloatElem::dtype()))
+    let count = values.len();
+    assert_eq!(count, shape.iter().product::<usize>(), "values that do not fill the shape {shape:?}");
+    let on = (device, B::FloatElem::dtype());
+    if count == 0 {
+        return Tensor::from_data(TensorData::new(values, shape).convert::<B::FloatElem>(), on);
+    }
+    // CUDA pads the rows of what it is given as rows, and every kernel then has to copy it; one row is padded nowhere.
+    Tensor::<B, 1>::from_data(TensorData::new(values, [count]).convert::<B::FloatElem>(), on).reshape(shape)
 }
 
 /// [`floats`] as the primitive that operations on backends take.

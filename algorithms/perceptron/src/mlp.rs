@@ -142,6 +142,22 @@ pub struct Mlp<B: Backend> {
     pub squash_outputs: bool,
 }
 
+impl<B: Backend> Mlp<B> {
+    /// The same network with weights that lie by columns, as products on tensor cores read them: for forward passes of
+    /// a network that is not trained on. What trains it lays them by rows again.
+    pub fn laid_by_columns(mut self) -> Self {
+        for layer in &mut self.layers {
+            let weights = layer.weights.clone();
+            layer.weights = weights.map(|weights| {
+                let [k, m] = weights.dims();
+                // As one row first: rows of their own might be padded.
+                weights.transpose().reshape([m * k]).reshape([m, k]).transpose()
+            });
+        }
+        self
+    }
+}
+
 impl<B: PerceptronOps> Mlp<B> {
     /// Results `[n, outputs]` of instances `[n, inputs]`: logits for a classifier, unless the outputs are squashed.
     ///
@@ -184,6 +200,9 @@ mod tests {
             reference::layer(&x, &weights, None, config.sigmoid, [2, k, m])
         });
         assert!(found.iter().zip(&wanted).all(|(a, b)| (a - b).abs() < 1e-14));
+        let laid = network.laid_by_columns().forward(floats(x, [2, 3], &device));
+        let laid = read_floats(laid, "test").unwrap();
+        assert!(laid.iter().zip(&wanted).all(|(a, b)| (a - b).abs() < 1e-14));
     }
 
     #[test]

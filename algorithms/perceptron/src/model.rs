@@ -73,13 +73,13 @@ impl Model {
         network.layers.iter().map(read).collect()
     }
 
-    /// The network on a device.
+    /// The network on a device, laid out for forward passes.
     pub fn network<B: Backend>(&self, device: &B::Device) -> Mlp<B> {
         let widths = self.network.widths();
         let layers = widths.windows(2).zip(&self.layers).map(|(pair, (weights, bias))| {
             Linear::of(weights.clone(), bias.clone(), [pair[0], pair[1]], self.network.matmul, device)
         });
-        self.network.with_layers(layers.collect())
+        self.network.with_layers(layers.collect()).laid_by_columns()
     }
 
     /// Of rows `values` with columns called `names` those that the model takes, in its order: by name, whatever else

@@ -91,7 +91,7 @@ fn forward<B: PerceptronOps>(
     let wide: u128 = widths.iter().map(|&it| it as u128).sum();
     let parts = if found == Matmul::Split { 4 } else { 1 };
     fits("a network and its layers' results", parts * (config.parameters() + *batch as u128 * wide), context)?;
-    let network = config.init::<B>(&context.device)?;
+    let network = config.init::<B>(&context.device)?.laid_by_columns();
     let x = numbers::<B>(*batch, *inputs, 1.0, context);
     let (rows, parameters) = (*batch as f64, config.parameters() as f64);
     let bytes = (parameters + rows * (inputs + outputs) as f64) * size_of::<B::FloatElem>() as f64;

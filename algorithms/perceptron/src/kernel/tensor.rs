@@ -20,11 +20,6 @@ use crate::ops::Sigmoid;
 const WIDTH: usize = 4;
 /// Vectors of k that are staged at once: a row is 128 bytes, all banks.
 const DEPTH: u32 = 8;
-/// Stages in shared memory. Two are on their way while one is worked on, and one is left so that planes need not wait for
-/// each other: 199 TFLOP/s at 8192 × 4096 × 4096 on an H200 in TF32.
-const STAGES: u32 = 4;
-/// Stages on their way.
-const AHEAD: u32 = 2;
 /// Units of a plane.
 const PLANE: u32 = 32;
 
@@ -33,6 +28,9 @@ const PLANE: u32 = 32;
 struct Blocking {
     planes: [u32; 2],
     tiles: [u32; 2],
+    /// Stages in shared memory: one is worked on, and one is left so that planes need not wait for each other. With four,
+    /// 199 TFLOP/s at 8192 × 4096 × 4096 on an H200 in TF32.
+    stages: u32,
 }
 
 impl Blocking {
@@ -48,22 +46,30 @@ impl Blocking {
         self.planes[1] * self.tiles[1] * 8
     }
 
+    /// Stages on their way.
+    fn ahead(self) -> u32 {
+        self.stages - 2
+    }
+
     /// Bytes of shared memory.
     fn bytes(self) -> usize {
-        (STAGES * (self.rows() + self.columns()) * DEPTH) as usize * WIDTH * size_of::<f32>()
+        (self.stages * (self.rows() + self.columns()) * DEPTH) as usize * WIDTH * size_of::<f32>()
     }
 
     /// What suits a result of n × m.
     fn of(n: usize, m: usize, split: bool, hardware: &HardwareProperties) -> Self {
         // Two sums a result leave room for half as many results.
-        let large = Self { planes: [2, 4], tiles: if split { [4, 4] } else { [4, 8] } };
-        let small = Self { planes: [2, 2], tiles: [2, 4] };
-        let narrow = Self { planes: [4, 1], tiles: [1, 2] };
+        let large = Self { planes: [2, 4], tiles: if split { [4, 4] } else { [4, 8] }, stages: 4 };
+        let small = Self { planes: [2, 2], tiles: [2, 4], stages: 4 };
+        // Few products for every number read: what is on its way decides.
+        let narrow = Self { planes: [4, 1], tiles: [1, 2], stages: 8 };
+        let room = hardware.max_shared_memory_size;
+        let narrow = if narrow.bytes() <= room { narrow } else { Self { stages: 4, ..narrow } };
         let cubes = n.div_ceil(large.rows() as usize) * m.div_ceil(large.columns() as usize);
         let busy = cubes >= hardware.num_streaming_multiprocessors.unwrap_or(1) as usize;
         match m {
             _ if m <= narrow.columns() as usize => narrow,
-            _ if busy && large.bytes() <= hardware.max_shared_memory_size => large,
+            _ if busy && large.bytes() <= room => large,
             _ => small,
         }
     }

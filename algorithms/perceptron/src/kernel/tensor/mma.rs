@@ -13,7 +13,7 @@ use cubecl::{
     tf32,
 };
 
-use super::{AHEAD, DEPTH, Form, PLANE, STAGES};
+use super::{DEPTH, Form, PLANE};
 use crate::kernel::squash::squash;
 
 // Four f32 in the form in which a plane loads them as fragments: 8 × 8 numbers of 16 bits are 8 × 4 of 32.
@@ -117,6 +117,8 @@ pub(super) fn tensor_kernel<W: Size>(
     let rows = comptime!(form.blocking.rows());
     let columns = comptime!(form.blocking.columns());
     let [high, wide] = comptime!(form.blocking.tiles);
+    let depth = comptime!(form.blocking.stages);
+    let ahead = comptime!(form.blocking.ahead());
     let (down, across) = (n.div_ceil(rows), m.div_ceil(columns));
     // Cubes that run together take blocks near each other, which the cache then holds: eight rows of them.
     let group = CUBE_POS as u32 / (8 * across);
@@ -131,12 +133,12 @@ pub(super) fn tensor_kernel<W: Size>(
     let row = (group * 8 + within % height) * rows;
     let column = within / height * columns;
 
-    let mut a = SharedMemory::<Four>::new(comptime!((STAGES * rows * DEPTH) as usize));
-    let mut b = SharedMemory::<Four>::new(comptime!((STAGES * columns * DEPTH) as usize));
+    let mut a = SharedMemory::<Four>::new(comptime!((depth * rows * DEPTH) as usize));
+    let mut b = SharedMemory::<Four>::new(comptime!((depth * columns * DEPTH) as usize));
     let mut empty = Sequence::<Shared<Barrier>>::new();
     let mut full = Sequence::<Shared<Barrier>>::new();
     #[unroll]
-    for _ in 0..comptime!(STAGES) {
+    for _ in 0..depth {
         empty.push(Barrier::shared(CUBE_DIM, UNIT_POS == 0));
         full.push(Barrier::shared(CUBE_DIM, UNIT_POS == 0));
     }
@@ -177,25 +179,25 @@ pub(super) fn tensor_kernel<W: Size>(
 
     let stages = k.div_ceil(DEPTH);
     #[unroll]
-    for s in 0..AHEAD {
+    for s in 0..ahead {
         if s < stages {
             fill(left, right, &mut a, &mut b, row, column, n, m, k, s * DEPTH, s, form);
         }
         full[s as usize].commit_copy_async();
         full[s as usize].arrive();
     }
-    for round in 0..stages.div_ceil(STAGES) {
+    for round in 0..stages.div_ceil(depth) {
         #[unroll]
-        for s in 0..comptime!(STAGES) {
-            let at = round * STAGES + s;
+        for s in 0..depth {
+            let at = round * depth + s;
             if at < stages {
                 full[s as usize].wait_parity(round & 1);
-                let free = comptime!((s + AHEAD) % STAGES);
-                let next = at + AHEAD;
+                let free = comptime!((s + ahead) % depth);
+                let next = at + ahead;
                 if next < stages {
                     // Until all are done with what it held.
-                    if next >= STAGES {
-                        empty[free as usize].wait_parity((next / STAGES - 1) & 1);
+                    if next >= depth {
+                        empty[free as usize].wait_parity((next / depth - 1) & 1);
                     }
                     fill(left, right, &mut a, &mut b, row, column, n, m, k, next * DEPTH, free, form);
                 }

@@ -58,12 +58,12 @@ pub(super) struct Point<E, const D: usize> {
 }
 
 impl<E: Real, const D: usize> Point<E, D> {
-    /// From lane `l` of d rows of x and, in general, α, d rows of β, and γ.
+    /// From lane `l` of [`Points::lanes`](super::pack::Points::lanes).
     #[inline(always)]
     pub fn load<F: Form>(rows: &[Block<E>], l: usize) -> Self {
         let mut point = Self { x: [E::ZERO; D], alpha: E::ZERO, beta: [E::ZERO; D], gamma: E::ZERO };
-        for (x, row) in point.x.iter_mut().zip(rows) {
-            *x = row[l];
+        for k in 0..D {
+            point.x[k] = rows[k][l];
         }
         if F::GENERAL {
             point.alpha = rows[D][l];

@@ -4,8 +4,8 @@ use std::f64::consts::LOG2_E;
 
 use firebox_backends::cpu::{BLOCK, Block, Blocks, Real};
 
-use super::form::{Factors, Kind};
-use crate::ops::{Form, Term};
+use super::form::{Factors, Form, Kind};
+use crate::ops::{self, Term};
 
 /// Conditions on slices, as [`crate::ops::Rows`].
 #[derive(Debug, Clone, Copy)]
@@ -13,7 +13,7 @@ pub struct Rows<'a, E> {
     /// d × n.
     pub points: &'a [E],
     /// Which terms there are.
-    pub form: Form,
+    pub form: ops::Form,
     /// c × n.
     pub coefficients: &'a [E],
     /// t, n.
@@ -77,6 +77,13 @@ impl<E: Real> Points<E> {
     /// n.
     pub fn count(&self) -> usize {
         self.blocks.columns()
+    }
+
+    /// Rows of conditions 64·`index` and on. Their number is known to the compiler: where it has to ask in every lane,
+    /// loops over lanes stay scalar.
+    #[inline(always)]
+    pub fn lanes<F: Form, const D: usize>(&self, index: usize) -> &[Block<E>] {
+        &self.blocks.block(index)[..if F::GENERAL { 2 * D + 2 } else { D }]
     }
 }
 

@@ -68,7 +68,7 @@ impl<E: Real, F: Form, const D: usize> Loop for Products<'_, E, F, D> {
     fn run<I: Isa>(self) {
         let Self { points, blocks, neurons, out, .. } = self;
         for (index, out) in blocks.zip(out) {
-            let points = points.blocks.block(index);
+            let points = points.lanes::<F, D>(index);
             let mut total = Block([0.0f64; BLOCK]);
             for first in (0..neurons.blocks()).step_by(PANEL) {
                 let mut sum = Block::default();

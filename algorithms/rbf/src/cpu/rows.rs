@@ -77,33 +77,50 @@ impl<E: Real, F: Form, const D: usize> Loop for Write<'_, E, F, D> {
     fn run<I: Isa>(self) {
         let Self { points, first, neurons, target, out, residual, .. } = self;
         let m = neurons.count();
-        let mut tile = [Block::default(); HEIGHT];
-        for (group, (residual, target)) in residual.chunks_mut(HEIGHT).zip(target.chunks(HEIGHT)).enumerate() {
-            let row = group * HEIGHT;
-            let mut sums = [Block::default(); HEIGHT];
-            let some = load::<E, F, D>(points, first + row);
-            for b in 0..neurons.blocks() {
-                elements::<E, I, F, D>(&some, neurons, b, &mut tile, &mut sums);
-                let width = (m - b * BLOCK).min(BLOCK);
-                for (r, tile) in tile.iter().enumerate().take(residual.len()) {
-                    let at = (row + r) * m + b * BLOCK;
-                    copy(&mut out[at..at + width], tile);
+        let groups = residual.chunks_mut(HEIGHT).zip(target.chunks(HEIGHT)).zip(out.chunks_mut(HEIGHT * m));
+        for (group, ((residual, target), out)) in groups.enumerate() {
+            let some = load::<E, F, D>(points, first + group * HEIGHT);
+            // Sums stay in registers: what waits to be written is A alone.
+            let mut sums = [[E::ZERO; LANES]; HEIGHT];
+            for at in (0..m).step_by(LANES) {
+                let part = part::<E, I, F, D>(&some, neurons, at, &mut sums);
+                for (part, row) in part.iter().zip(out.chunks_exact_mut(m)) {
+                    match row[at..].first_chunk_mut() {
+                        Some(whole) => *whole = *part,
+                        None => row[at..].copy_from_slice(&part[..m - at]),
+                    }
                 }
             }
-            for (r, (residual, target)) in residual.iter_mut().zip(target).enumerate() {
-                *residual = total(&sums[r]) - *target;
+            for ((residual, target), sums) in residual.iter_mut().zip(target).zip(&mut sums) {
+                *residual = sum_lanes(sums) - *target;
             }
         }
     }
 }
 
-/// Copies the first of 64 numbers: a whole block in so many registers.
+/// Columns that [`part`] computes at once.
+const LANES: usize = 16;
+
+/// [`LANES`] columns, from `at` on, of some rows of A, and these times w added to `sums`.
 #[inline(always)]
-fn copy<E: Real>(out: &mut [E], block: &Block<E>) {
-    match <&mut [E; BLOCK]>::try_from(&mut *out) {
-        Ok(out) => *out = block.0,
-        Err(_) => out.copy_from_slice(&block[..out.len()]),
+fn part<E: Real, I: Isa, F: Form, const D: usize>(
+    points: &[Point<E, D>; HEIGHT],
+    neurons: &Neurons<E>,
+    at: usize,
+    sums: &mut [[E; LANES]; HEIGHT],
+) -> [[E; LANES]; HEIGHT] {
+    let (block, first) = (neurons.block::<D>(at / BLOCK), at % BLOCK);
+    let mut part = [[E::ZERO; LANES]; HEIGHT];
+    for r in 0..HEIGHT {
+        for l in 0..LANES {
+            let (centre, exponent) = (block.centre(first + l), block.exponent(first + l));
+            let (_, r2, along) = across::<E, I, F, D>(&points[r], centre);
+            let phi = E::exp2_negative::<I>(exponent * r2);
+            part[r][l] = phi * F::inner::<E, I, D>(&points[r], r2, along, block.factors(first + l));
+            sums[r][l] = E::fma::<I>(part[r][l], block.weight(first + l), sums[r][l]);
+        }
     }
+    part
 }
 
 /// The sum of 64 lanes.
@@ -120,7 +137,7 @@ pub(super) fn total<E: Real>(lanes: &Block<E>) -> E {
 /// Conditions `row` and on.
 #[inline(always)]
 pub(super) fn load<E: Real, F: Form, const D: usize>(points: &Points<E>, row: usize) -> [Point<E, D>; HEIGHT] {
-    let rows = points.blocks.of(row);
+    let rows = points.lanes::<F, D>(row / BLOCK);
     std::array::from_fn(|r| Point::load::<F>(rows, row % BLOCK + r))
 }
 

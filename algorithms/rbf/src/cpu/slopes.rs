@@ -63,7 +63,7 @@ impl<E: Real, F: Form, const D: usize> Loop for Slopes<'_, E, F, D> {
     fn run<I: Isa>(self) {
         let Self { points, blocks, neurons, factors, out, .. } = self;
         for (index, out) in blocks.zip(out.chunks_exact_mut(D)) {
-            let points = points.blocks.block(index);
+            let points = points.lanes::<F, D>(index);
             let mut totals = [Block([0.0f64; BLOCK]); D];
             for (panel, factors) in factors.chunks(PANEL * BLOCK).enumerate() {
                 let mut sums = [Block::default(); D];

@@ -6,7 +6,7 @@
 //! - `XThreads`: the 32 units of a row (a plane, where planes reduce by themselves) share `ROWS` neurons and reduce
 //!   in log steps, without atomics.
 //!
-//! On CUDA `Auto` takes the last of these and passes over neurons too far away to matter ([`reach`]), where there are enough.
+//! Where there are enough neurons, `Auto` takes the last of these and passes over those too far away to matter ([`reach`]).
 //!
 //! Exponentials are fast ones (`FastMath`): on CUDA `__expf`, within 2 + 1.16·|x| units in the last place, which
 //! against e^−|x| stays below 4e-7 of the largest weight.
@@ -171,10 +171,8 @@ fn shared_rows<R: CubeRuntime>(client: &ComputeClient<R>, n: u32, span: u32) -> 
 
 /// Neurons of a tile in a network of n, d the dimensions of its points (0 where weights are stored); 0 where nothing is
 /// passed over. A power of two, and a multiple of the neurons of a cube.
-///
-/// Only CUDA passes over anything: Mesa's software Vulkan loses the device over this kernel, and no other was tried.
 fn tile_span<R: CubeRuntime>(client: &ComputeClient<R>, matvec: Matvec, n: u32, d: u32) -> u32 {
-    if matvec != Matvec::Auto || d == 0 || d > NEAR || R::name(client) != "cuda" {
+    if matvec != Matvec::Auto || d == 0 || d > NEAR {
         return 0;
     }
     match FORCED.span.load(Ordering::Relaxed) {

@@ -5,6 +5,7 @@ use burn::tensor::{
     ops::{FloatTensor, IntTensor},
 };
 use burn_ndarray::{FloatNdArrayElement, IntNdArrayElement, NdArray, NdArrayTensor, QuantElement, SharedArray};
+use bytemuck::allocation::cast_vec;
 use firebox_backends::{
     cpu::Level,
     ndarray::{Float, by_float, dense, dims, shaped, slice},
@@ -24,7 +25,7 @@ fn words(tensor: NdArrayTensor) -> Vec<u32> {
     match tensor {
         NdArrayTensor::I32(array) => {
             let (values, start) = dense(array.into_shared()).into_owned().into_raw_vec_and_offset();
-            let mut words: Vec<u32> = values.into_iter().map(|word| word as u32).collect();
+            let mut words = cast_vec::<_, u32>(values);
             words.drain(..start.unwrap_or(0));
             words
         }
@@ -34,7 +35,7 @@ fn words(tensor: NdArrayTensor) -> Vec<u32> {
 }
 
 fn integers(words: Vec<u32>, shape: &[usize]) -> NdArrayTensor {
-    shaped(words.into_iter().map(|word| word as i32).collect(), shape).into()
+    shaped(cast_vec::<_, i32>(words), shape).into()
 }
 
 fn network<E: Float>(points: NdArrayTensor, multiplicity: NdArrayTensor, self_coupling: bool) -> cpu::Network<E> {
@@ -50,19 +51,22 @@ where
     let level = Level::best();
     let [n] = dims(&state);
     let inverse = E::dense(network_of.inverse_strength.clone());
-    let stored = network_of.weights.clone().map(E::dense);
-    let network = network::<E>(network_of.points.clone(), network_of.multiplicity.clone(), network_of.self_coupling);
+    let inverse = slice(&inverse);
+    let step: Box<dyn Fn(&[E], &mut [E]) + Sync> = match network_of.weights.clone().map(E::dense) {
+        Some(weights) => Box::new(move |x, out| cpu::step_stored(level, slice(&weights), x, inverse, out)),
+        None => {
+            let (points, multiplicity) = (network_of.points.clone(), network_of.multiplicity.clone());
+            let network = network::<E>(points, multiplicity, network_of.self_coupling);
+            Box::new(move |x, out| cpu::step_on_the_fly(level, &network, x, inverse, out))
+        }
+    };
     let mut trajectory = vec![E::ZERO; (steps + 1) * n];
     trajectory[..n].copy_from_slice(slice(&E::dense(state)));
     // From inside the pool a step need not wake it up.
     rayon::scope(|_| {
-        for step in 0..steps {
-            let (past, future) = trajectory.split_at_mut((step + 1) * n);
-            let (x, out) = (&past[step * n..], &mut future[..n]);
-            match &stored {
-                Some(weights) => cpu::step_stored(level, slice(weights), x, slice(&inverse), out),
-                None => cpu::step_on_the_fly(level, &network, x, slice(&inverse), out),
-            }
+        for at in 0..steps {
+            let (past, future) = trajectory.split_at_mut((at + 1) * n);
+            step(&past[at * n..], &mut future[..n]);
         }
     });
     E::tensor(trajectory, &[steps + 1, n])

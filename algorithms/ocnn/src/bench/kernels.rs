@@ -1,6 +1,9 @@
 //! The OCNN's hot loops, each by itself.
 
-use burn::tensor::{Tensor, TensorPrimitive, ops::FloatTensor};
+use burn::tensor::{
+    Tensor, TensorPrimitive,
+    ops::{FloatTensor, IntTensor},
+};
 use firebox_backends::limits::{Buffer, admit};
 use firebox_core::{
     Context, Result,
@@ -17,15 +20,30 @@ pub(super) const COUNTS: (&str, usize) = ("the synchronisation matrix S", 4);
 /// A weight is below the smallest normal f32 between neurons farther apart than √(126·ln 2) in units of a√2.
 const REACH: f64 = 9.345;
 
+/// S is there, as in every period but the first: it is read, and no memory is taken.
+const ADDED: &str = "added to S";
+
 /// What `firebox bench kernels` measures of the OCNN.
 pub(crate) fn kernels<B: OcnnOps>() -> Vec<Kernel<B>> {
     let sizes = |second| [[1000, second], [4000, second], [16_000, second]];
+    let phase = |added| {
+        Kernel::new("ocnn phase sync, 1000 steps", &sizes(1000), move |size, context| {
+            phase(size[0], 1000, added, context)
+        })
+    };
+    let fragmentary = |added| {
+        Kernel::new("ocnn fragmentary sync, 64 steps", &sizes(64), move |size, context| {
+            fragmentary(size[0], 64, added, context)
+        })
+    };
     vec![
         Kernel::new("ocnn step, stored J", &sizes(1), |size, context| step(size[0], true, context)),
         Kernel::new("ocnn step, on the fly", &sizes(1), |size, context| step(size[0], false, context))
             .large(&[[100_000, 1]]),
-        Kernel::new("ocnn phase sync, 1000 steps", &sizes(1000), |size, context| phase(size[0], 1000, context)),
-        Kernel::new("ocnn fragmentary sync, 64 steps", &sizes(64), |size, context| fragmentary(size[0], 64, context)),
+        phase(false),
+        phase(true).variant(ADDED),
+        fragmentary(false),
+        fragmentary(true).variant(ADDED),
         Kernel::new("ocnn phase components, 1000 steps", &sizes(1000), |size, context| {
             components(size[0], 1000, context)
         })
@@ -100,25 +118,42 @@ fn outputs<B: OcnnOps>(rows: usize, n: usize, context: &Context<B>) -> FloatTens
     primitive::<B, _>((0..rows * n).map(|_| random.uniform(-1.0, 1.0)).collect(), [rows, n], &context.device)
 }
 
-fn phase<B: OcnnOps>(n: usize, steps: usize, context: &Context<B>) -> Result<Option<Prepared>> {
+fn phase<B: OcnnOps>(n: usize, steps: usize, added: bool, context: &Context<B>) -> Result<Option<Prepared>> {
     fits(n, steps, Some(COUNTS), context)?;
     let bits = B::ocnn_increase_bits(outputs(steps + 1, n, context));
-    let (matrix, words) = ((4 * n * n) as f64, (n * steps.div_ceil(32) * 4) as f64);
+    let words = (n * steps.div_ceil(32) * 4) as f64;
     // A pair's sum of ±1·±1 over the steps, each pair once.
     let products = n as f64 * n as f64 * steps as f64;
-    let least = Least { bytes: matrix + words, products, ..Least::default() };
-    Ok(Some(Prepared::new(matrix + words, least, move || drop(B::ocnn_phase_sync(bits.clone(), steps, None)))))
+    let least = Least { bytes: words, products, ..Least::default() };
+    Ok(Some(counting::<B>(n, added, least, move |counts| B::ocnn_phase_sync(bits.clone(), steps, counts))))
 }
 
-fn fragmentary<B: OcnnOps>(n: usize, steps: usize, context: &Context<B>) -> Result<Option<Prepared>> {
+fn fragmentary<B: OcnnOps>(n: usize, steps: usize, added: bool, context: &Context<B>) -> Result<Option<Prepared>> {
     fits(n, steps, Some(COUNTS), context)?;
     let outputs = outputs(steps, n, context);
-    let (matrix, read) = ((4 * n * n) as f64, (n * steps * size_of::<B::FloatElem>()) as f64);
+    let read = (n * steps * size_of::<B::FloatElem>()) as f64;
     // A difference, a comparison and a sum for each pair and step.
     let flops = 1.5 * n as f64 * n as f64 * steps as f64;
-    let least = Least { bytes: matrix + read, flops, ..Least::default() };
-    let call = move || drop(B::ocnn_fragmentary_sync(outputs.clone(), 0.01, None));
-    Ok(Some(Prepared::new(matrix + read, least, call)))
+    let least = Least { bytes: read, flops, ..Least::default() };
+    let count = move |counts| B::ocnn_fragmentary_sync(outputs.clone(), 0.01, counts);
+    Ok(Some(counting::<B>(n, added, least, count)))
+}
+
+/// S of n neurons made anew by each call of `count`, or added to; `least` is that of the call but for S.
+fn counting<B: OcnnOps>(
+    n: usize,
+    added: bool,
+    least: Least,
+    mut count: impl FnMut(Option<IntTensor<B>>) -> IntTensor<B> + 'static,
+) -> Prepared {
+    let matrix = (4 * n * n) as f64;
+    let touched = if added { 2.0 * matrix } else { matrix };
+    let resident = matrix + least.bytes;
+    let mut counts = None;
+    Prepared::new(resident, Least { bytes: touched + least.bytes, ..least }, move || {
+        let sum = count(counts.take());
+        counts = added.then_some(sum);
+    })
 }
 
 /// Of a network's own outputs: how soon pairs are known to be linked depends on them.

@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(config.parameters(), 15 + 20 + 8);
         let x: Vec<f64> = (0..6).map(f64::from).collect();
         let found = read_floats(network.forward(floats(x.clone(), [2, 3], &device)), "test").unwrap();
-        let wanted = network.layers.iter().fold(x, |x, layer| {
+        let wanted = network.layers.iter().fold(x.clone(), |x, layer| {
             let [k, m] = layer.weights.dims();
             let weights = read_floats(layer.weights.val(), "test").unwrap();
             reference::layer(&x, &weights, None, config.sigmoid, [2, k, m])

@@ -171,7 +171,7 @@ fn shared_rows<R: CubeRuntime>(client: &ComputeClient<R>, n: u32, span: u32) -> 
 
 /// Neurons of a tile in a network of n, d the dimensions of its points (0 where weights are stored); 0 where nothing is
 /// passed over. A power of two, and a multiple of the neurons of a cube.
-fn tile_span<R: CubeRuntime>(client: &ComputeClient<R>, matvec: Matvec, n: u32, d: u32) -> u32 {
+fn tile_span(matvec: Matvec, n: u32, d: u32) -> u32 {
     if matvec != Matvec::Auto || d == 0 || d > NEAR {
         return 0;
     }
@@ -189,7 +189,7 @@ fn tile_span<R: CubeRuntime>(client: &ComputeClient<R>, matvec: Matvec, n: u32, 
 /// What runs, for people.
 pub(super) fn name<R: CubeRuntime>(client: &ComputeClient<R>, matvec: Matvec, n: u32, d: u32) -> &'static str {
     match resolve(matvec, launch::plane(client)) {
-        _ if tile_span(client, matvec, n, d) > 0 => "x-threads over tiles within reach",
+        _ if tile_span(matvec, n, d) > 0 => "x-threads over tiles within reach",
         Matvec::XThreads => "x-threads",
         Matvec::YThreads => "y-threads",
         Matvec::ThreadPerNeuron | Matvec::Auto => "thread-per-neuron",
@@ -223,7 +223,7 @@ impl<R: CubeRuntime, F: FloatElement> Launch<R, F> {
     ) -> Self {
         let [d, n] = points.meta.shape().dims().map(|size: usize| size as u32);
         let d = if weights.is_some() { 0 } else { d };
-        let span = tile_span(&trajectory.client, matvec, n, d);
+        let span = tile_span(matvec, n, d);
         let plane = launch::plane(&trajectory.client);
         Self {
             reach: if span > 0 { Reach::new::<F>(&points, span) } else { Reach::all(&points) },

@@ -44,6 +44,9 @@ fn network<E: Float>(points: NdArrayTensor, multiplicity: NdArrayTensor, self_co
     cpu::Network::new(&scaled, slice(&E::dense(multiplicity)), self_coupling)
 }
 
+/// From a state to the next.
+type Step<'a, E> = Box<dyn Fn(&[E], &mut [E]) + Sync + 'a>;
+
 fn steps<E: Float, B>(network_of: &Network<B>, state: NdArrayTensor, steps: usize) -> NdArrayTensor
 where
     B: firebox_backends::Limited<FloatTensorPrimitive = NdArrayTensor>,
@@ -52,7 +55,7 @@ where
     let [n] = dims(&state);
     let inverse = E::dense(network_of.inverse_strength.clone());
     let inverse = slice(&inverse);
-    let step: Box<dyn Fn(&[E], &mut [E]) + Sync> = match network_of.weights.clone().map(E::dense) {
+    let step: Step<'_, E> = match network_of.weights.clone().map(E::dense) {
         Some(weights) => Box::new(move |x, out| cpu::step_stored(level, slice(&weights), x, inverse, out)),
         None => {
             let (points, multiplicity) = (network_of.points.clone(), network_of.multiplicity.clone());

@@ -62,8 +62,8 @@ impl<E: Real, const D: usize> Point<E, D> {
     #[inline(always)]
     pub fn load<F: Form>(rows: &[Block<E>], l: usize) -> Self {
         let mut point = Self { x: [E::ZERO; D], alpha: E::ZERO, beta: [E::ZERO; D], gamma: E::ZERO };
-        for k in 0..D {
-            point.x[k] = rows[k][l];
+        for (x, row) in point.x.iter_mut().zip(rows) {
+            *x = row[l];
         }
         if F::GENERAL {
             point.alpha = rows[D][l];

@@ -103,7 +103,7 @@ pub(crate) fn x_threads<F: Float + CubeElement>(
         let row = CUBE_POS_X * comptime!(HEIGHT * rows) / span * width;
         for w in 0..width {
             let mut word = reach[(row + w) as usize];
-            // Not `while`: Vulkan drivers refuse that here.
+            // Not `while`: Mesa's software Vulkan refuses that here.
             for _ in 0..word.count_ones() {
                 let tile = w * 32 + word.trailing_zeros();
                 word &= word - 1;

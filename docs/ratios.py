@@ -5,8 +5,9 @@
     python3 docs/ratios.py gpu ours.json peers.json > table.md
 
 Files hold a JSON object a line. Ours have case, variant, size, ms, share and limit; a peer's have case, peer, size and
-ms, and are joined with ours by case and size. bars.csv, beside this script, says what ours must reach on a gpu or a cpu:
-milliseconds, or (with ×) so many times the peer's. Exit code 1 if a bar is missed or was not measured.
+ms, and are joined with ours by case and size. Of runs that were repeated the fastest counts, for all alike. bars.csv,
+beside this script, says what ours must reach on a gpu or a cpu: milliseconds, or (with ×) so many times the peer's.
+Exit code 1 if a bar is missed or was not measured.
 """
 
 import csv
@@ -54,18 +55,13 @@ def variant(row):
 
 
 def best(rows):
-    """By case, variant and size the row that is fastest: several peers may do the same."""
+    """By case, variant and size the row that is fastest: several peers may do the same, and runs may be repeated."""
     found = {}
     for row in rows:
         key = (row["case"], variant(row), size(row["size"]))
         if key not in found or row["ms"] < found[key]["ms"]:
             found[key] = row
     return found
-
-
-def last(rows):
-    """By case, variant and size the last row: a later measurement replaces an earlier."""
-    return {(row["case"], variant(row), size(row["size"])): row for row in rows}
 
 
 def bars(machine, path):
@@ -146,7 +142,7 @@ def main(arguments):
         print(__doc__.strip(), file=sys.stderr)
         return 2
     rows = [row for path in arguments[1:] for row in lines(path)]
-    ours = last(row for row in rows if "peer" not in row)
+    ours = best(row for row in rows if "peer" not in row)
     peers = best(row for row in rows if "peer" in row)
     if arguments[0] == "cpu":
         peers = {(case, ADDS.get(case, way), numbers): row for (case, way, numbers), row in peers.items()}

@@ -53,7 +53,12 @@ impl Limits {
             return refuse(buffer.purpose.clone(), buffer.bytes, largest, "is the largest buffer it has");
         }
         let total = plan.iter().fold(0u64, |sum, b| sum.saturating_add(b.bytes));
-        let purposes = || plan.iter().map(|b| b.purpose.as_str()).collect::<Vec<_>>().join(" + ");
+        let purposes = || {
+            let mut names: Vec<_> = plan.iter().map(|b| b.purpose.as_str()).collect();
+            // A matrix that is kept in parts is told once.
+            names.dedup();
+            names.join(" + ")
+        };
         if let Some(limit) = memory_limit
             && total > limit
         {
@@ -248,6 +253,7 @@ mod tests {
             let error = limits.admit(&buffers(&plan), limit, "less").unwrap_err();
             assert!(error.to_string().contains(says), "{error}");
             assert_eq!(error.exit_code(), 2);
+            assert!(!error.to_string().contains("S + S"), "parts of one matrix: {error}");
         }
         assert_eq!(Buffer::new("S", u128::MAX, 4).bytes, u64::MAX);
     }

@@ -44,8 +44,11 @@ fn network<E: Float>(points: NdArrayTensor, multiplicity: NdArrayTensor, self_co
     cpu::Network::new(&scaled, slice(&E::dense(multiplicity)), self_coupling)
 }
 
-/// From a state to the next.
-type Step<'a, E> = Box<dyn Fn(&[E], &mut [E]) + Sync + 'a>;
+/// Where a step has its weights from.
+enum Weights<E> {
+    Stored(SharedArray<E>),
+    OnTheFly(cpu::Network<E>),
+}
 
 fn steps<E: Float, B>(network_of: &Network<B>, state: NdArrayTensor, steps: usize) -> NdArrayTensor
 where
@@ -55,12 +58,11 @@ where
     let [n] = dims(&state);
     let inverse = E::dense(network_of.inverse_strength.clone());
     let inverse = slice(&inverse);
-    let step: Step<'_, E> = match network_of.weights.clone().map(E::dense) {
-        Some(weights) => Box::new(move |x, out| cpu::step_stored(level, slice(&weights), x, inverse, out)),
+    let weights = match network_of.weights.clone() {
+        Some(stored) => Weights::Stored(E::dense(stored)),
         None => {
             let (points, multiplicity) = (network_of.points.clone(), network_of.multiplicity.clone());
-            let network = network::<E>(points, multiplicity, network_of.self_coupling);
-            Box::new(move |x, out| cpu::step_on_the_fly(level, &network, x, inverse, out))
+            Weights::OnTheFly(network::<E>(points, multiplicity, network_of.self_coupling))
         }
     };
     let mut trajectory = vec![E::ZERO; (steps + 1) * n];
@@ -69,7 +71,11 @@ where
     rayon::scope(|_| {
         for at in 0..steps {
             let (past, future) = trajectory.split_at_mut((at + 1) * n);
-            step(&past[at * n..], &mut future[..n]);
+            let (x, out) = (&past[at * n..], &mut future[..n]);
+            match &weights {
+                Weights::Stored(weights) => cpu::step_stored(level, slice(weights), x, inverse, out),
+                Weights::OnTheFly(network) => cpu::step_on_the_fly(level, network, x, inverse, out),
+            }
         }
     });
     E::tensor(trajectory, &[steps + 1, n])

@@ -34,6 +34,30 @@ impl<T> DerefMut for Block<T> {
     }
 }
 
+/// Transposes a square of 64 × 64: the upper right of ever smaller squares changes places with the lower left. That
+/// moves whole registers but for the smallest squares, where reading by columns would gather number by number.
+#[inline(always)]
+pub fn transpose<T>(square: &mut [Block<T>; BLOCK]) {
+    swap_corners::<T, 32>(square);
+    swap_corners::<T, 16>(square);
+    swap_corners::<T, 8>(square);
+    swap_corners::<T, 4>(square);
+    swap_corners::<T, 2>(square);
+    swap_corners::<T, 1>(square);
+}
+
+#[inline(always)]
+fn swap_corners<T, const HALF: usize>(square: &mut [Block<T>; BLOCK]) {
+    for rows in square.chunks_exact_mut(2 * HALF) {
+        let (upper, lower) = rows.split_at_mut(HALF);
+        for (upper, lower) in upper.iter_mut().zip(lower) {
+            for (upper, lower) in upper.chunks_exact_mut(2 * HALF).zip(lower.chunks_exact_mut(2 * HALF)) {
+                upper[HALF..].swap_with_slice(&mut lower[..HALF]);
+            }
+        }
+    }
+}
+
 /// A matrix of `rows` × `columns`, stored 64 columns at a time: all rows of the first 64 columns, then of the next.
 /// Columns past the last are `T::default()`.
 #[derive(Debug, Clone)]
@@ -108,7 +132,18 @@ impl<T> Blocks<T> {
 
 #[cfg(test)]
 mod tests {
+    use std::array;
+
     use super::*;
+
+    #[test]
+    fn transposes() {
+        let mut square: [Block<u32>; BLOCK] = array::from_fn(|r| Block(array::from_fn(|c| (r * 100 + c) as u32)));
+        transpose(&mut square);
+        for (r, row) in square.iter().enumerate() {
+            assert!(row.iter().enumerate().all(|(c, &v)| v == (c * 100 + r) as u32), "row {r}");
+        }
+    }
 
     #[test]
     fn every_shape_packs() {

@@ -17,7 +17,7 @@ mod real;
 mod tiles;
 mod union_find;
 
-pub use block::{BLOCK, Block, Blocks};
+pub use block::{BLOCK, Block, Blocks, transpose};
 pub use lanes::{dot, sum_lanes};
 pub use level::{Isa, Level, Loop};
 pub use real::Real;

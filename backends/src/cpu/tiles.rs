@@ -54,6 +54,23 @@ impl<T> Tile<'_, T> {
         // and made no other tile that overlaps this one; `&mut self` allows one row at a time.
         unsafe { std::slice::from_raw_parts_mut(self.matrix.add(first), self.columns.len()) }
     }
+
+    /// Asks for row `r` of the tile before it is used, where the processor can be asked. A row that the tile does not
+    /// have is no error.
+    #[inline(always)]
+    pub fn prefetch(&self, r: usize) {
+        #[cfg(target_arch = "x86_64")]
+        if r < self.rows.len() {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            let row = self.matrix.wrapping_add((self.rows.start + r) * self.n + self.columns.start).cast::<i8>();
+            for line in (0..self.columns.len() * size_of::<T>()).step_by(64) {
+                // SAFETY: x86-64 always has the instruction, which reads nothing and accepts any address.
+                unsafe { _mm_prefetch::<_MM_HINT_T0>(row.wrapping_add(line)) };
+            }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = r;
+    }
 }
 
 /// A matrix shared by threads that write disjoint tiles of it.

@@ -112,7 +112,7 @@ impl<M: Measure> Loop for Links<'_, M> {
         for l in 0..BLOCK {
             misses[l] = if wanted >> l & 1 == 1 { 0 } else { enough };
         }
-        count(measure, measure.values().of(i), i % BLOCK, others, enough, &mut misses);
+        count(measure, measure.values().of(i), i % BLOCK, others, Some(enough), &mut misses);
         if misses.iter().all(|&misses| misses >= enough) {
             return 0;
         }

@@ -1,6 +1,6 @@
 //! Synchronisation counts S_ij: how many steps the neurons i and j are in step.
 
-use firebox_backends::cpu::{BLOCK, Block, Isa, Level, Loop, Real, Tile, for_each_tile};
+use firebox_backends::cpu::{BLOCK, Block, Isa, Level, Loop, Real, Tile, for_each_tile, transpose};
 use rayon::prelude::*;
 
 use super::measure::{Fragmentary, Measure, Phase, count};
@@ -90,45 +90,33 @@ impl<M: Measure> Loop for Counts<'_, M> {
 
     #[inline(always)]
     fn run<I: Isa>(self) {
-        let Self { measure, i, j, tile, mirror } = self;
-        let (own, others) = (measure.values().block(i), measure.values().block(j));
+        let Self { measure, i, j, mut tile, mut mirror } = self;
+        let (own, others, steps) = (measure.values().block(i), measure.values().block(j), measure.steps());
         let mut counts = [Block::default(); BLOCK];
-        add(measure, own, others, tile, &mut counts);
-        let Some(mut mirror) = mirror else { return };
-        if measure.values().rows() <= RECOUNT {
-            add(measure, others, own, mirror, &mut counts);
-            return;
+        for (r, counts) in counts.iter_mut().enumerate().take(tile.rows().len()) {
+            // A row of S is a page away from the one before, where no processor looks by itself.
+            tile.prefetch(r + 2);
+            if let Some(mirror) = &mirror {
+                mirror.prefetch(r);
+            }
+            count(measure, own, r, others, None, counts);
+            for l in 0..BLOCK {
+                counts[l] = steps - counts[l];
+            }
+            add(tile.row(r), counts);
         }
-        for r in 0..mirror.rows().len() {
-            for (s, counts) in mirror.row(r).iter_mut().zip(&counts) {
-                *s += counts[r];
+        if let Some(mirror) = &mut mirror {
+            transpose(&mut counts);
+            for (r, counts) in counts.iter().enumerate().take(mirror.rows().len()) {
+                add(mirror.row(r), counts);
             }
         }
     }
 }
 
-/// Rows of values up to which counting the mirror again is faster than transposing.
-const RECOUNT: usize = 4;
-
-/// Counts the pairs of two blocks, keeps the counts and adds them to the tile.
 #[inline(always)]
-fn add<M: Measure>(
-    measure: &M,
-    own: &[Block<M::Item>],
-    others: &[Block<M::Item>],
-    mut tile: Tile<'_, u32>,
-    counts: &mut [Block<u32>; BLOCK],
-) {
-    let steps = measure.steps();
-    for r in 0..tile.rows().len() {
-        let counts = &mut counts[r];
-        *counts = Block::default();
-        count(measure, own, r, others, u32::MAX, counts);
-        for l in 0..BLOCK {
-            counts[l] = steps - counts[l];
-        }
-        for (s, &c) in tile.row(r).iter_mut().zip(&counts.0) {
-            *s += c;
-        }
+fn add(row: &mut [u32], counts: &Block<u32>) {
+    for (s, &c) in row.iter_mut().zip(&counts.0) {
+        *s += c;
     }
 }

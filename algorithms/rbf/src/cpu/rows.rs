@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::{
     form::{Form, Point, across, with_form},
-    pack::{Neurons, Points, Rows, Shape},
+    pack::{Neuron, Neurons, Points, Rows, Shape},
     split::{PANEL, least, shared},
 };
 
@@ -98,6 +98,13 @@ impl<E: Real, F: Form, const D: usize> Loop for Write<'_, E, F, D> {
     }
 }
 
+/// The element of A of a condition and of neuron `l` of a block.
+#[inline(always)]
+fn element<E: Real, I: Isa, F: Form, const D: usize>(point: &Point<E, D>, block: Neuron<'_, E, D>, l: usize) -> E {
+    let (_, r2, along) = across::<E, I, F, D>(point, block.centre(l));
+    E::exp2_negative::<I>(block.exponent(l) * r2) * F::inner::<E, I, D>(point, r2, along, block.factors(l))
+}
+
 /// Columns that [`part`] computes at once.
 const LANES: usize = 16;
 
@@ -113,10 +120,7 @@ fn part<E: Real, I: Isa, F: Form, const D: usize>(
     let mut part = [[E::ZERO; LANES]; HEIGHT];
     for r in 0..HEIGHT {
         for l in 0..LANES {
-            let (centre, exponent) = (block.centre(first + l), block.exponent(first + l));
-            let (_, r2, along) = across::<E, I, F, D>(&points[r], centre);
-            let phi = E::exp2_negative::<I>(exponent * r2);
-            part[r][l] = phi * F::inner::<E, I, D>(&points[r], r2, along, block.factors(first + l));
+            part[r][l] = element::<E, I, F, D>(&points[r], block, first + l);
             sums[r][l] = E::fma::<I>(part[r][l], block.weight(first + l), sums[r][l]);
         }
     }
@@ -152,14 +156,9 @@ fn elements<E: Real, I: Isa, F: Form, const D: usize>(
 ) {
     let block = neurons.block::<D>(b);
     for l in 0..BLOCK {
-        let (centre, exponent, factors) = (block.centre(l), block.exponent(l), block.factors(l));
-        let weight = block.weight(l);
         for r in 0..HEIGHT {
-            let (_, r2, along) = across::<E, I, F, D>(&points[r], centre);
-            let phi = E::exp2_negative::<I>(exponent * r2);
-            let element = phi * F::inner::<E, I, D>(&points[r], r2, along, factors);
-            tile[r][l] = element;
-            sums[r][l] = E::fma::<I>(element, weight, sums[r][l]);
+            tile[r][l] = element::<E, I, F, D>(&points[r], block, l);
+            sums[r][l] = E::fma::<I>(tile[r][l], block.weight(l), sums[r][l]);
         }
     }
 }

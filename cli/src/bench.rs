@@ -8,7 +8,7 @@ use std::{io::Write, sync::Arc};
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use firebox_backends::Device;
-use firebox_core::Error;
+use firebox_core::{Error, Solo};
 use serde::Serialize;
 
 use crate::{
@@ -64,7 +64,14 @@ pub(crate) fn run(program: &dyn Program, args: &ArgMatches) -> Result<(), Failur
         printed: Ok(()),
         headless: true,
     };
-    let job = |work| Job { plugin: name, args, compute: &compute, observer: progress.clone(), work };
+    let job = |work| Job {
+        plugin: name,
+        args,
+        compute: &compute,
+        observer: progress.clone(),
+        communicator: Arc::new(Solo),
+        work,
+    };
     let mut curves = cost::Curves::default();
     let done = match name {
         kernels::NAME => {

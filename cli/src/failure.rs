@@ -3,7 +3,6 @@
 use std::{
     fmt::Display,
     io::{self, IsTerminal, Write},
-    process::ExitCode,
 };
 
 use firebox_core::Error;
@@ -41,21 +40,26 @@ impl Failure {
         matches!(self, Self::Known(Error::Io { source, .. }) if source.kind() == io::ErrorKind::BrokenPipe)
     }
 
+    /// Whether it is none at all: `--help` was asked for.
+    pub(crate) fn is_fine(&self) -> bool {
+        matches!(self, Self::Usage(error) if !error.use_stderr())
+    }
+
     /// Tells the person, and gives the exit code.
-    pub(crate) fn show(self) -> ExitCode {
+    pub(crate) fn show(self) -> u8 {
         match &self {
             Self::Usage(error) => {
                 let _ = error.print(); // To standard output if it is help.
-                return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+                return if error.use_stderr() { 2 } else { 0 };
             }
-            broken if broken.is_broken_pipe() => return ExitCode::SUCCESS,
+            broken if broken.is_broken_pipe() => return 0,
             _ => {}
         }
         let _ = io::stderr().write_all(self.render(io::stderr().is_terminal()).as_bytes());
-        ExitCode::from(match self {
+        match self {
             Self::Known(error) => error.exit_code(),
             _ => 1,
-        })
+        }
     }
 
     fn render(&self, terminal: bool) -> String {

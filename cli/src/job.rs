@@ -9,7 +9,7 @@ use firebox_backends::bench::{
     cost::{self, CostRow, Range},
     kernels::{self, Choice, KernelRow},
 };
-use firebox_core::{Context, Error, Observer, Outcome, Plugin, Precision, Result, plugin::BenchRow};
+use firebox_core::{Communicator, Context, Error, Observer, Outcome, Plugin, Precision, Result, plugin::BenchRow};
 
 use crate::{Registry, args::Compute};
 
@@ -20,6 +20,7 @@ pub struct Job<'a> {
     pub(crate) args: &'a ArgMatches,
     pub(crate) compute: &'a Compute,
     pub(crate) observer: Arc<dyn Observer>,
+    pub(crate) communicator: Arc<dyn Communicator>,
     pub(crate) work: Work<'a>,
 }
 
@@ -43,6 +44,7 @@ impl Job<'_> {
     /// Does it on `B`; a run has an outcome, a benchmark has none.
     pub fn run<B: Ceilings>(self, registry: &impl Registry<B>, device: &B::Device) -> Result<Option<Outcome>> {
         let mut context = Context::<B>::new(device.clone()).seed(self.compute.seed).observer(self.observer);
+        context = context.communicator(self.communicator);
         context.memory_limit = self.compute.memory_limit;
         let plugin = || find(registry.plugins(), self.plugin);
         match self.work {

@@ -34,6 +34,7 @@ mod job;
 mod output;
 mod panics;
 mod progress;
+mod ranks;
 mod registry;
 mod run;
 
@@ -47,6 +48,7 @@ pub use job::Job;
 pub use registry::{Listing, Program, Registry};
 
 use failure::Failure;
+use ranks::Ranks;
 
 /// What the macros need of other crates.
 #[doc(hidden)]
@@ -60,26 +62,34 @@ pub mod __private {
 pub fn run(program: &dyn Program) -> ExitCode {
     environment::settle();
     panics::silence();
-    std::panic::catch_unwind(AssertUnwindSafe(|| start(program)))
-        .unwrap_or_else(|payload| Err(panics::failure(&payload)))
-        .map_or_else(|failure| panics::explain(failure).show(), |()| ExitCode::SUCCESS)
+    let ranks = match Ranks::start() {
+        Ok(ranks) => ranks,
+        Err(error) => return Failure::Known(error).show().into(),
+    };
+    let ended = std::panic::catch_unwind(AssertUnwindSafe(|| start(program, &ranks)))
+        .unwrap_or_else(|payload| Err(panics::failure(&payload)));
+    ranks.end(ended.map_err(panics::explain))
 }
 
-fn start(program: &dyn Program) -> Result<(), Failure> {
+fn start(program: &dyn Program, ranks: &Ranks) -> Result<(), Failure> {
     let matches = command::root(program).try_get_matches()?;
     match matches.subcommand() {
-        Some((name, args)) => dispatch(program, name, args),
+        Some((name, args)) => dispatch(program, name, args, ranks),
         None => Ok(()), // Clap asks for one.
     }
 }
 
-fn dispatch(program: &dyn Program, name: &str, args: &ArgMatches) -> Result<(), Failure> {
+fn dispatch(program: &dyn Program, name: &str, args: &ArgMatches, ranks: &Ranks) -> Result<(), Failure> {
+    let alone = ["backends", "bench", "completions", "generate", "man"];
+    if alone.contains(&name) && !ranks.is_first() {
+        return Ok(());
+    }
     match name {
         "backends" => backends::run(args),
         "bench" => bench::run(program, args),
         "completions" => docs::completions(program, args),
         "generate" => generate::run(args),
         "man" => docs::man(program, args),
-        algorithm => run::run(program, algorithm, args),
+        algorithm => run::run(program, algorithm, args, ranks),
     }
 }

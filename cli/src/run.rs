@@ -1,6 +1,6 @@
 //! `firebox <algorithm>`: from arguments to files.
 
-use std::{io::Write, sync::Arc};
+use std::{io::Write, path::Path, sync::Arc, time::Instant};
 
 use clap::{ArgMatches, FromArgMatches};
 use firebox_backends::Device;
@@ -18,9 +18,10 @@ use crate::{
     job::{self, Job, Work},
     output,
     progress::Progress,
+    ranks::Ranks,
 };
 
-pub(crate) fn run(program: &dyn Program, name: &str, args: &ArgMatches) -> Result<(), Failure> {
+pub(crate) fn run(program: &dyn Program, name: &str, args: &ArgMatches, ranks: &Ranks) -> Result<(), Failure> {
     cache::configure();
     // The program's arguments stand with a subcommand, if the algorithm has any; the plugin gets all.
     let own = args.subcommand().map_or(args, |(_, args)| args);
@@ -38,23 +39,40 @@ pub(crate) fn run(program: &dyn Program, name: &str, args: &ArgMatches) -> Resul
         documents: plugin.documents(args),
         checkpoints: plugin.checkpoints(args),
     };
-    output::check(&output, &files)?;
-    let device = Device::find(compute.backend, compute.precision)?;
+    let quiet = voice.quiet || !ranks.is_first();
+    if ranks.several() {
+        plugin.can_share(args)?;
+        if files.inputs.iter().any(|path| path == Path::new("-")) {
+            let what = "standard input (-) is the first process's alone";
+            return Err(Error::input(what, "name a file that all processes can read").into());
+        }
+    }
+    if ranks.is_first() {
+        output::check(&output, &files)?;
+    }
+    interrupt::listen(quiet);
+    let progress = Arc::new(Progress::new(quiet));
+    let device = Device::find(ranks.device(compute.backend, &*progress), compute.precision)?;
     tracing::info!(backend = device.backend(), ?device, precision = %compute.precision, "device found");
 
-    interrupt::listen(voice.quiet);
-    let progress = Arc::new(Progress::new(voice.quiet));
-    let job = Job { plugin: name, args, compute: &compute, observer: progress.clone(), work: Work::Run };
+    let (observer, communicator) = (progress.clone(), ranks.communicator());
+    let job = Job { plugin: name, args, compute: &compute, observer, communicator, work: Work::Run };
+    let began = Instant::now();
     let outcome = program.dispatch(&device, job);
     progress.finish();
     let Some(outcome) = outcome? else { return Ok(()) };
+    let shared = ranks.report(&device.limits().device, began.elapsed().as_secs_f64());
+    if !ranks.is_first() {
+        return Ok(());
+    }
     if interrupt::requested() {
         return Err(Error::Cancelled.into());
     }
     if output.plot.is_some() && outcome.picture.is_none() {
         progress.notice(&format!("{name} draws no picture; nothing was written for --plot"));
     }
-    output::write(&output, &outcome, &report(name, &compute, &device, &outcome))?;
+    let report = Report { ranks: shared, ..report(name, &compute, &device, &outcome) };
+    output::write(&output, &outcome, &report)?;
     if !voice.quiet {
         let _ = writeln!(std::io::stderr(), "{}", outcome.summary.trim_end());
     }
@@ -73,6 +91,7 @@ fn report(name: &str, compute: &Compute, device: &Device, outcome: &Outcome) -> 
         input: outcome.input,
         timings: outcome.timings.clone(),
         memory: Memory { peak_device_bytes: outcome.peak_device_bytes },
+        ranks: None,
         result: outcome.result.clone(),
     }
 }

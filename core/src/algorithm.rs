@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use burn::tensor::backend::Backend;
 
-use crate::{Observer, Result, Silent};
+use crate::{Communicator, Observer, Result, Silent, Solo};
 
 /// Width of the floating-point numbers a run computes with.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, clap::ValueEnum)]
@@ -39,6 +39,8 @@ pub struct Context<B: Backend> {
     pub memory_limit: Option<u64>,
     /// Progress, notices and cancellation.
     pub observer: Arc<dyn Observer>,
+    /// The processes that share the run; this one alone, mostly.
+    pub communicator: Arc<dyn Communicator>,
 }
 
 impl<B: Backend> Context<B> {
@@ -51,6 +53,7 @@ impl<B: Backend> Context<B> {
             precision: if wide { Precision::F64 } else { Precision::F32 },
             memory_limit: None,
             observer: Arc::new(Silent),
+            communicator: Arc::new(Solo),
         }
     }
 
@@ -58,6 +61,18 @@ impl<B: Backend> Context<B> {
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
+    }
+
+    /// The same context, the run shared by the ranks of `communicator`.
+    pub fn communicator(mut self, communicator: Arc<dyn Communicator>) -> Self {
+        self.communicator = communicator;
+        self
+    }
+
+    /// Whether to stop at the next chance: rank 0's observer decides for all, so that every rank has to ask.
+    pub fn cancelled(&self) -> bool {
+        let wished = self.communicator.rank() == 0 && self.observer.cancelled();
+        self.communicator.broadcast(vec![wished.into()]) == [1]
     }
 
     /// The same context, watched by `observer`.

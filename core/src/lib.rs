@@ -2,6 +2,7 @@
 //! [`Plugin`], tables in and out, quality metrics, pictures, the report.
 
 pub mod algorithm;
+pub mod communicator;
 pub mod data;
 pub mod error;
 pub mod kernels;
@@ -14,6 +15,7 @@ pub mod report;
 pub mod tensor;
 
 pub use algorithm::{Algorithm, Context, Precision};
+pub use communicator::{Communicator, Solo};
 pub use error::{Error, Result};
 pub use observe::{Observer, Silent};
 pub use plugin::{Outcome, Plugin};

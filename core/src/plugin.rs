@@ -11,7 +11,7 @@ use clap::{ArgMatches, Command};
 use serde_json::{Map, Value};
 
 use crate::{
-    Context, Result,
+    Context, Error, Result,
     data::Table,
     kernels::{Growth, Kernel},
     plot::Picture,
@@ -41,6 +41,14 @@ pub trait Plugin<B: Backend>: Send + Sync {
     fn can_plot(&self, args: &ArgMatches) -> Result<()> {
         let _ = args;
         Ok(())
+    }
+
+    /// Fails if a run by `args` cannot be shared by the ranks of [`Context::communicator`], with what to do: the program
+    /// asks before a run of several. Always by default.
+    fn can_share(&self, args: &ArgMatches) -> Result<()> {
+        let _ = args;
+        let what = format!("{} runs as one process so far", self.command().get_name());
+        Err(Error::input(what, "start it without mpirun"))
     }
 
     /// The files that `args` asks for besides the program's own: where [`Outcome::extra`] will go. The program checks

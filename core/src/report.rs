@@ -28,6 +28,9 @@ pub struct Report {
     pub timings: Timings,
     /// Memory.
     pub memory: Memory,
+    /// The processes that shared the run, if they were several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<Ranks>,
     /// What was found.
     pub result: Map<String, Value>,
 }
@@ -39,6 +42,19 @@ pub struct InputSize {
     pub rows: usize,
     /// Coordinates of a point.
     pub columns: usize,
+}
+
+/// A run that several processes shared.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Ranks {
+    /// How many.
+    pub count: usize,
+    /// The device of each, in the driver's words.
+    pub devices: Vec<String>,
+    /// Seconds of the run that each spent telling the others and waiting for them.
+    pub communication_s: Vec<f64>,
+    /// By how much the rank that worked longest, communication left out, worked longer than the mean: 0.1 is a tenth.
+    pub imbalance: f64,
 }
 
 /// Memory used by a run.

@@ -208,7 +208,7 @@ impl Checkpoints {
         B: PerceptronOps,
         O: Moments<B>,
     {
-        let Some(path) = &self.file else { return Ok(()) };
+        let Some(path) = self.file.as_ref().filter(|_| context.communicator.rank() == 0) else { return Ok(()) };
         let parts = [
             record::<Autodiff<B>>(network.clone().into_record())?,
             record::<B>(kept.clone().into_record())?,

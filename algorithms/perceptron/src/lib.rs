@@ -21,6 +21,7 @@ pub mod plugin;
 pub mod reference;
 mod saved;
 mod score;
+mod shared;
 mod tensor_ops;
 mod train;
 

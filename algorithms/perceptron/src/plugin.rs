@@ -88,6 +88,13 @@ impl<B: PerceptronOps> Plugin<B> for PerceptronPlugin {
         paths(args, if training { &["input", "labels"] } else { &["input", "labels", "model"] })
     }
 
+    fn can_share(&self, args: &ArgMatches) -> Result<()> {
+        match args.subcommand_name() {
+            Some("train") => Ok(()),
+            _ => Err(Error::input("only perceptron train is shared by several ranks", "start this without mpirun")),
+        }
+    }
+
     fn can_plot(&self, args: &ArgMatches) -> Result<()> {
         match args.subcommand_name() {
             Some("predict") => Err(Error::input("predictions have no picture for --plot", "leave it out")),
@@ -254,7 +261,7 @@ fn training<B: PerceptronOps>(args: &TrainArgs, context: &Context<B>) -> Result<
 
 /// Writes the best network of a training that was stopped: nothing else is written then.
 fn keep<B: PerceptronOps>(args: &TrainArgs, trained: &Trained, context: &Context<B>) -> Result<()> {
-    if let Some(path) = args.model.as_ref().filter(|_| trained.best > 0) {
+    if let Some(path) = args.model.as_ref().filter(|_| trained.best > 0 && context.communicator.rank() == 0) {
         let bytes = trained.model.to_bytes()?;
         atomic::write(path, |out| out.write_all(&bytes))?;
         context.observer.notice(&format!("the network of epoch {} is in {}", trained.best, path.display()));

@@ -11,7 +11,7 @@ use burn::{
 use burn_autodiff::Autodiff;
 use firebox_backends::limits::{Buffer, admit};
 use firebox_core::{
-    Context, Error, Precision, Result,
+    Context, Error, Precision, Result, communicator,
     random::Random,
     report::{Stopwatch, Timings},
     tensor::{floats, read_floats},
@@ -26,6 +26,7 @@ use crate::{
     mlp::{Mlp, MlpConfig},
     model::{Gives, Model},
     ops::PerceptronOps,
+    shared,
 };
 
 /// The stream of [`Random`] from which epoch 0 is shuffled; each next one has its own.
@@ -321,28 +322,42 @@ impl<B: PerceptronOps> Run<'_, B> {
         O: Moments<B>,
     {
         let Self { config, training, context, .. } = *self;
-        let rows = training.rows();
+        let (rows, ranks) = (training.rows(), &*context.communicator);
         let mut order: Vec<usize> = (0..rows).collect();
         Random::new(context.seed, STREAM + epoch as u64).shuffle(&mut order);
         let shuffled = training.select(&ints(order.into_iter(), &context.device));
         let mut means = Vec::new();
         for from in (0..rows).step_by(config.batch) {
-            if context.observer.cancelled() {
+            if context.cancelled() {
                 return Ok(None);
             }
-            let to = (from + config.batch).min(rows);
-            let batch = shuffled.slice(from, to);
-            let known = match batch.known {
-                Known::Classes(classes) => Known::Classes(Tensor::from_inner(classes)),
-                Known::Numbers(numbers) => Known::Numbers(Tensor::from_inner(numbers)),
+            let batch = rows.min(from + config.batch) - from;
+            let own = communicator::share(batch, ranks.rank(), ranks.size());
+            let mut gradients = None;
+            if !own.is_empty() {
+                let part = shuffled.slice(from + own.start, from + own.end);
+                let known = match part.known {
+                    Known::Classes(classes) => Known::Classes(Tensor::from_inner(classes)),
+                    Known::Numbers(numbers) => Known::Numbers(Tensor::from_inner(numbers)),
+                };
+                let mut loss = mean(losses(network.forward(Tensor::from_inner(part.instances)), known));
+                means.push(loss.clone().inner().mul_scalar(own.len() as f64 / rows as f64));
+                if own.len() < batch {
+                    loss = loss.mul_scalar(own.len() as f64 / batch as f64);
+                }
+                gradients = Some(GradientsParams::from_grads(loss.backward(), &network));
+            }
+            let gradients = match gradients {
+                Some(gradients) if ranks.size() == 1 => gradients,
+                gradients => shared::sum(gradients.as_ref(), &network, ranks, &context.device)?,
             };
-            let loss = mean(losses(network.forward(Tensor::from_inner(batch.instances)), known));
-            let gradients = GradientsParams::from_grads(loss.backward(), &network);
-            means.push(loss.inner().mul_scalar((to - from) as f64 / rows as f64));
             network = optimizer.step(config.learning_rate, network, gradients);
         }
         B::finish(&context.device, "training")?;
-        let mean: f64 = read_floats(Tensor::cat(means, 0), "training")?.into_iter().sum();
+        let means = if means.is_empty() { Vec::new() } else { read_floats(Tensor::cat(means, 0), "training")? };
+        let mut mean = [means.into_iter().sum::<f64>()];
+        ranks.all_sum(&mut mean);
+        let [mean] = mean;
         if !mean.is_finite() {
             return Err(Error::Run {
                 device: B::limits(&context.device).device,
@@ -355,9 +370,21 @@ impl<B: PerceptronOps> Run<'_, B> {
 
     /// The loss and accuracy on the validation part.
     fn measure(&self, network: &Mlp<B>, loss_before: f64) -> Result<Epoch> {
-        let Some(part) = self.validation else {
+        let Some(whole) = self.validation else {
             return Ok(Epoch { loss: loss_before, validation_loss: None, validation_accuracy: None });
         };
+        let ranks = &*self.context.communicator;
+        let own = communicator::share(whole.rows(), ranks.rank(), ranks.size());
+        // The loss, and how many are right.
+        let mut sums = if own.is_empty() { [0.0; 2] } else { self.judge(network, &whole.slice(own.start, own.end))? };
+        ranks.all_sum(&mut sums);
+        let [loss, right] = sums.map(|sum| Some(sum / whole.rows() as f64));
+        let right = right.filter(|_| matches!(whole.known, Known::Classes(_)));
+        Ok(Epoch { loss: loss_before, validation_loss: loss, validation_accuracy: right })
+    }
+
+    /// The sum of the losses on some rows, and how many of them have the right class.
+    fn judge(&self, network: &Mlp<B>, part: &Part<B>) -> Result<[f64; 2]> {
         let results = network.forward(part.instances.clone());
         let (known, right) = match &part.known {
             Known::Classes(classes) => {
@@ -369,9 +396,8 @@ impl<B: PerceptronOps> Run<'_, B> {
         };
         let phase = "validation";
         let losses = read_floats(losses(results, known), phase)?;
-        let loss = Some(losses.iter().sum::<f64>() / part.rows() as f64);
         let right = right.map(|it| firebox_core::tensor::read_ints(it, phase)).transpose()?;
-        let accuracy = right.and_then(|it| it.first().map(|&it| f64::from(it) / part.rows() as f64));
-        Ok(Epoch { loss: loss_before, validation_loss: loss, validation_accuracy: accuracy })
+        let right = right.and_then(|it| it.first().copied()).map_or(0.0, f64::from);
+        Ok([losses.iter().sum(), right])
     }
 }

@@ -205,6 +205,14 @@ fn wgpu_device(index: Option<usize>) -> Result<Device> {
     Err(not_compiled_in("wgpu"))
 }
 
+/// How many NVIDIA GPUs there are, or what is missing to use one.
+pub fn cuda_count() -> Result<usize> {
+    #[cfg(feature = "cuda")]
+    return cuda::count();
+    #[cfg(not(feature = "cuda"))]
+    Err(not_compiled_in("cuda"))
+}
+
 #[cfg_attr(not(feature = "cuda"), allow(unused_variables))]
 fn cuda_device(index: Option<usize>) -> Result<Device> {
     #[cfg(feature = "cuda")]

@@ -1,5 +1,6 @@
 //! Runs that several processes share, under mpirun: only with the feature `mpi`.
 #![cfg(feature = "mpi")]
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::{
     fs,

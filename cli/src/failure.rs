@@ -40,25 +40,27 @@ impl Failure {
         matches!(self, Self::Known(Error::Io { source, .. }) if source.kind() == io::ErrorKind::BrokenPipe)
     }
 
-    /// Whether it is none at all: `--help` was asked for.
-    pub(crate) fn is_fine(&self) -> bool {
-        matches!(self, Self::Usage(error) if !error.use_stderr())
+    /// The exit code.
+    pub(crate) fn code(&self) -> u8 {
+        match self {
+            Self::Usage(error) if error.use_stderr() => 2,
+            Self::Usage(_) => 0,
+            broken if broken.is_broken_pipe() => 0,
+            Self::Known(error) => error.exit_code(),
+            Self::Internal(_) => 1,
+        }
     }
 
-    /// Tells the person, and gives the exit code.
-    pub(crate) fn show(self) -> u8 {
-        match &self {
+    /// Tells the person.
+    pub(crate) fn show(&self) {
+        match self {
             Self::Usage(error) => {
                 let _ = error.print(); // To standard output if it is help.
-                return if error.use_stderr() { 2 } else { 0 };
             }
-            broken if broken.is_broken_pipe() => return 0,
-            _ => {}
-        }
-        let _ = io::stderr().write_all(self.render(io::stderr().is_terminal()).as_bytes());
-        match self {
-            Self::Known(error) => error.exit_code(),
-            _ => 1,
+            broken if broken.is_broken_pipe() => {}
+            _ => {
+                let _ = io::stderr().write_all(self.render(io::stderr().is_terminal()).as_bytes());
+            }
         }
     }
 

@@ -64,7 +64,11 @@ pub fn run(program: &dyn Program) -> ExitCode {
     panics::silence();
     let ranks = match Ranks::start() {
         Ok(ranks) => ranks,
-        Err(error) => return Failure::Known(error).show().into(),
+        Err(error) => {
+            let failure = Failure::Known(error);
+            failure.show();
+            return failure.code().into();
+        }
     };
     let ended = std::panic::catch_unwind(AssertUnwindSafe(|| start(program, &ranks)))
         .unwrap_or_else(|payload| Err(panics::failure(&payload)));

@@ -1,16 +1,22 @@
 //! The processes that share a run, where MPI started several. The first speaks for all of them: it reports, writes, and
 //! takes the wish to stop.
 
-use std::{env, process::ExitCode, sync::Arc, thread, time::Duration};
+use std::{
+    env,
+    process::ExitCode,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
 
 use firebox_backends::device::{Choice, cuda_count};
 use firebox_core::{Communicator, Error, Observer, Result, Solo, report};
 
-use crate::failure::Failure;
+use crate::{failure::Failure, interrupt};
 
 /// How a launcher tells a process how many it has started: Open MPI; MPICH and what descends from it.
 const COUNTS: [&str; 2] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"];
-/// What a rank waits before it tells of a failure, since the first may fail of the same and end it.
+/// What a rank waits before it tells of a failure, since the first may have failed of the same and end all.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// This process's place among them.
@@ -115,19 +121,31 @@ impl Ranks {
             self.finish();
             return ExitCode::SUCCESS;
         };
-        let first = self.is_first();
-        if !first && failure.is_fine() {
+        let code = failure.code();
+        if code == 0 {
+            if self.is_first() {
+                failure.show();
+            }
             self.finish();
             return ExitCode::SUCCESS;
         }
-        if !first {
-            thread::sleep(PATIENCE);
+        if !self.is_first() && stopped_within(PATIENCE) {
+            std::process::exit(code.into());
         }
-        let code = failure.show();
-        if code != 0 && self.several() {
+        failure.show();
+        if self.several() {
             self.communicator.abort(code);
         }
         self.finish();
         ExitCode::from(code)
     }
+}
+
+/// Whether a signal to stop comes, or has come: the launcher sends one as soon as any rank has ended all.
+fn stopped_within(patience: Duration) -> bool {
+    let until = Instant::now() + patience;
+    while !interrupt::requested() && Instant::now() < until {
+        thread::sleep(Duration::from_millis(5));
+    }
+    interrupt::requested()
 }

@@ -43,9 +43,8 @@ impl Ranks {
         }
         let help = "check that mpirun and the library that the program finds are of one MPI";
         let world = firebox_mpi::World::start().ok_or_else(|| Error::input("MPI does not start", help))?;
-        let (world, local) = (Arc::new(world), 0);
-        let ranks = Self { communicator: world.clone(), world: Some(world.clone()), local };
-        Ok(Self { local: world.local_rank(), ..ranks })
+        let (local, world) = (world.local_rank(), Arc::new(world));
+        Ok(Self { communicator: world.clone(), world: Some(world), local })
     }
 
     /// Fails if a launcher has started several: they would all do the same, over each other's files.

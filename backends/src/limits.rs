@@ -93,9 +93,11 @@ pub trait Limited: Backend {
     }
 }
 
-/// [`Limits::admit`] for the context's device and `--memory-limit`.
+/// [`Limits::admit`] for the context's device, or its part of it, and `--memory-limit`.
 pub fn admit<B: Limited>(context: &Context<B>, plan: &[Buffer], help: &str) -> Result<u64> {
-    B::limits(&context.device).admit(plan, context.memory_limit, help)
+    let limits = B::limits(&context.device);
+    let free = limits.free.map(|free| free / context.sharers.max(1) as u64);
+    Limits { free, ..limits }.admit(plan, context.memory_limit, help)
 }
 
 /// The innermost cause of the first error in `text`. The stack tells causes one inside the other, with backtraces,

@@ -70,6 +70,7 @@ pub(crate) fn run(program: &dyn Program, args: &ArgMatches) -> Result<(), Failur
         compute: &compute,
         observer: progress.clone(),
         communicator: Arc::new(Solo),
+        sharers: 1,
         work,
     };
     let mut curves = cost::Curves::default();

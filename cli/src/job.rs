@@ -21,6 +21,8 @@ pub struct Job<'a> {
     pub(crate) compute: &'a Compute,
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) communicator: Arc<dyn Communicator>,
+    /// Ranks that share its memory.
+    pub(crate) sharers: usize,
     pub(crate) work: Work<'a>,
 }
 
@@ -46,6 +48,7 @@ impl Job<'_> {
         let mut context = Context::<B>::new(device.clone()).seed(self.compute.seed).observer(self.observer);
         context = context.communicator(self.communicator);
         context.memory_limit = self.compute.memory_limit;
+        context.sharers = self.sharers;
         let plugin = || find(registry.plugins(), self.plugin);
         match self.work {
             Work::Run => plugin()?.run(self.args, &context).map(Some),

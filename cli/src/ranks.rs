@@ -2,20 +2,24 @@
 //! takes the wish to stop.
 
 use std::{
-    env,
+    env, fs,
     process::ExitCode,
     sync::Arc,
     thread,
     time::{Duration, Instant},
 };
 
-use firebox_backends::device::{Choice, cuda_count};
+use firebox_backends::{
+    Device,
+    device::{Choice, cuda_count},
+};
 use firebox_core::{Communicator, Error, Observer, Result, Solo, report};
 
 use crate::{failure::Failure, interrupt};
 
-/// How a launcher tells a process how many it has started: Open MPI; MPICH and what descends from it.
-const COUNTS: [&str; 2] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"];
+/// How a launcher tells a process how many it has started: Open MPI; MPICH and what descends from it; Slurm's srun, which
+/// says it beside what Open MPI's launchers say.
+const COUNTS: [&str; 3] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"];
 /// What a rank waits before it tells of a failure, since the first may have failed of the same and end all.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -25,8 +29,8 @@ pub(crate) struct Ranks {
     communicator: Arc<dyn Communicator>,
     #[cfg(feature = "mpi")]
     world: Option<Arc<firebox_mpi::World>>,
-    /// Which of those on this machine it is.
-    local: usize,
+    /// Which of those on this machine it is, and how many these are.
+    local: (usize, usize),
 }
 
 /// What a launcher says that it has started.
@@ -38,12 +42,19 @@ impl Ranks {
     /// Joins the others, if a launcher has started some.
     #[cfg(feature = "mpi")]
     pub(crate) fn start() -> Result<Self> {
-        if launched().is_none() {
-            return Ok(Self { communicator: Arc::new(Solo), world: None, local: 0 });
-        }
+        // A step of one process in a larger job is nobody's rank.
+        let Some(count) = launched().filter(|&count| count > 1) else {
+            return Ok(Self { communicator: Arc::new(Solo), world: None, local: (0, 1) });
+        };
         let help = "check that mpirun and the library that the program finds are of one MPI";
         let world = firebox_mpi::World::start().ok_or_else(|| Error::input("MPI does not start", help))?;
-        let (local, world) = (world.local_rank(), Arc::new(world));
+        let known = world.size();
+        if known != count {
+            let what = format!("{count} processes were started together, and MPI knows of {known}");
+            let help = "start them with the mpirun of the MPI that the program was built with, or with srun --mpi=pmix";
+            return Err(Error::input(what, help));
+        }
+        let (local, world) = (world.local(), Arc::new(world));
         Ok(Self { communicator: world.clone(), world: Some(world), local })
     }
 
@@ -55,7 +66,7 @@ impl Ranks {
                 let what = format!("this is one of {count} processes, and the program was built without MPI");
                 Err(Error::input(what, "build it with --features mpi, or start one process"))
             }
-            _ => Ok(Self { communicator: Arc::new(Solo), local: 0 }),
+            _ => Ok(Self { communicator: Arc::new(Solo), local: (0, 1) }),
         }
     }
 
@@ -80,10 +91,43 @@ impl Ranks {
         if count == 0 {
             return choice;
         }
-        if self.local >= count {
+        if self.local.0 >= count {
             observer.notice(&format!("more processes than GPUs ({count}) on a machine: some share one"));
         }
-        Choice::Cuda(Some(self.local % count))
+        Choice::Cuda(Some(self.local.0 % count))
+    }
+
+    /// Fails if the ranks do not all compute in one way: what is one's part differs between kinds of device.
+    pub(crate) fn agree(&self, device: &Device) -> Result<()> {
+        let kinds = self.communicator.all_say(device.backend());
+        match kinds.iter().find(|kind| **kind != kinds[0]) {
+            Some(other) => {
+                let what = format!("the processes found devices of different kinds, {} and {other}", kinds[0]);
+                Err(Error::input(what, "name one that all of them have: --backend cuda, wgpu or ndarray"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// How many ranks share this one's memory.
+    pub(crate) fn sharers(&self, device: &Device) -> usize {
+        let devices = if device.backend() == "cuda" { cuda_count().unwrap_or(1).max(1) } else { 1 };
+        self.local.1.div_ceil(devices)
+    }
+
+    /// Says so if the launcher has bound this process to one core of many: its threads, and those that feed a GPU, all
+    /// wait for that one then.
+    pub(crate) fn check_cores(&self, observer: &dyn Observer) {
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let own = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).map_or(0, cores);
+        let all = fs::read_to_string("/sys/devices/system/cpu/online").map_or(0, |list| cores(&list));
+        // A core may be two for the system.
+        if self.several() && (1..=2).contains(&own) && all / self.local.1 > own {
+            observer.notice(&format!(
+                "this process is bound to {own} of {all} cores, where all of its threads wait for each other: start it \
+                 with mpirun --bind-to none"
+            ));
+        }
     }
 
     /// What the report says of a run that took `seconds` here; every rank has to ask.
@@ -140,6 +184,16 @@ impl Ranks {
     }
 }
 
+/// How many cores a list such as `0-3,8` names.
+fn cores(list: &str) -> usize {
+    let range = |range: &str| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
+        Some((last + 1).saturating_sub(first))
+    };
+    list.trim().split(',').filter_map(range).sum()
+}
+
 /// Whether a signal to stop comes, or has come: the launcher sends one as soon as any rank has ended all.
 fn stopped_within(patience: Duration) -> bool {
     let until = Instant::now() + patience;
@@ -147,4 +201,12 @@ fn stopped_within(patience: Duration) -> bool {
         thread::sleep(Duration::from_millis(5));
     }
     interrupt::requested()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn cores_of_a_list_are_counted() {
+        assert_eq!(["0", "0-15\n", "0-3,8,10-11", "", "x"].map(super::cores), [1, 16, 7, 0, 0]);
+    }
 }

@@ -52,11 +52,13 @@ pub(crate) fn run(program: &dyn Program, name: &str, args: &ArgMatches, ranks: &
     }
     interrupt::listen(quiet);
     let progress = Arc::new(Progress::new(quiet));
+    ranks.check_cores(&*progress);
     let device = Device::find(ranks.device(compute.backend, &*progress), compute.precision)?;
     tracing::info!(backend = device.backend(), ?device, precision = %compute.precision, "device found");
 
-    let (observer, communicator) = (progress.clone(), ranks.communicator());
-    let job = Job { plugin: name, args, compute: &compute, observer, communicator, work: Work::Run };
+    ranks.agree(&device)?;
+    let (observer, communicator, sharers) = (progress.clone(), ranks.communicator(), ranks.sharers(&device));
+    let job = Job { plugin: name, args, compute: &compute, observer, communicator, sharers, work: Work::Run };
     let began = Instant::now();
     let outcome = program.dispatch(&device, job);
     progress.finish();

@@ -41,6 +41,8 @@ pub struct Context<B: Backend> {
     pub observer: Arc<dyn Observer>,
     /// The processes that share the run; this one alone, mostly.
     pub communicator: Arc<dyn Communicator>,
+    /// How many of them share this one's memory: each plans with its part of what is free.
+    pub sharers: usize,
 }
 
 impl<B: Backend> Context<B> {
@@ -54,6 +56,7 @@ impl<B: Backend> Context<B> {
             memory_limit: None,
             observer: Arc::new(Silent),
             communicator: Arc::new(Solo),
+            sharers: 1,
         }
     }
 

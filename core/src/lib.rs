@@ -15,7 +15,7 @@ pub mod report;
 pub mod tensor;
 
 pub use algorithm::{Algorithm, Context, Precision};
-pub use communicator::{Communicator, Solo};
+pub use communicator::{Communicator, Share, Solo};
 pub use error::{Error, Result};
 pub use observe::{Observer, Silent};
 pub use plugin::{Outcome, Plugin};

@@ -3,19 +3,23 @@
 use std::fmt::Display;
 
 use burn::tensor::{
-    BasicOps, Element, Int, Tensor, TensorData, TensorKind, TensorPrimitive,
+    BasicOps, DType, Element, Int, Tensor, TensorData, TensorKind, TensorPrimitive,
     backend::{Backend, ExecutionError},
     ops::FloatTensor,
 };
 
-use crate::{Error, Result};
+use crate::{Communicator, Error, Result};
 
 /// A tensor of `B`'s own float type, whatever default the device has by now: Burn keeps one default float a device,
 /// and whoever uses the device first sets it.
 ///
 /// # Panics
 /// If `values` does not fill `shape`.
-pub fn floats<B: Backend, const D: usize>(values: Vec<f64>, shape: [usize; D], device: &B::Device) -> Tensor<B, D> {
+pub fn floats<B: Backend, const D: usize>(
+    values: Vec<impl Element>,
+    shape: [usize; D],
+    device: &B::Device,
+) -> Tensor<B, D> {
     let count = values.len();
     assert_eq!(count, shape.iter().product::<usize>(), "values that do not fill the shape {shape:?}");
     let on = (device, B::FloatElem::dtype());
@@ -31,7 +35,7 @@ pub fn floats<B: Backend, const D: usize>(values: Vec<f64>, shape: [usize; D], d
 /// # Panics
 /// If `values` does not fill `shape`.
 pub fn primitive<B: Backend, const D: usize>(
-    values: Vec<f64>,
+    values: Vec<impl Element>,
     shape: [usize; D],
     device: &B::Device,
 ) -> FloatTensor<B> {
@@ -56,12 +60,24 @@ pub fn read_ints<B: Backend, const D: usize>(tensor: Tensor<B, D, Int>, phase: &
     data.into_vec::<i32>().map_err(|error| failed(device, phase, format!("{error:?}")))
 }
 
-fn read<B: Backend, const D: usize, K: TensorKind<B> + BasicOps<B>>(
+/// A tensor's data as it is on the device; fails as [`read_floats`] does.
+pub fn read<B: Backend, const D: usize, K: TensorKind<B> + BasicOps<B>>(
     tensor: Tensor<B, D, K>,
     phase: &str,
 ) -> Result<TensorData> {
     let device = B::name(&tensor.device());
     tensor.try_into_data().map_err(|error: ExecutionError| failed(device, phase, error))
+}
+
+/// Adds the floats of all ranks up ([`Communicator::all_sum`](dyn Communicator::all_sum)), as wide as they are.
+pub fn all_sum(data: &mut TensorData, ranks: &dyn Communicator) -> Result<()> {
+    let error = |error| failed("the host".into(), "adding up", format!("{error:?}"));
+    if data.dtype == DType::F64 {
+        ranks.all_sum(data.as_mut_slice::<f64>().map_err(error)?);
+    } else {
+        ranks.all_sum(data.as_mut_slice::<f32>().map_err(error)?);
+    }
+    Ok(())
 }
 
 /// [`Error::Run`] of what the stack says failed on a device.

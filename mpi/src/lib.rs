@@ -11,7 +11,7 @@ use std::{
 use firebox_core::Communicator;
 use mpi::{
     Count, Threading,
-    datatype::PartitionMut,
+    datatype::{Partition, PartitionMut},
     environment::Universe,
     topology::SimpleCommunicator,
     traits::{Communicator as _, CommunicatorCollectives as _, Root as _},
@@ -21,6 +21,8 @@ use mpi::{
 pub struct World {
     rank: usize,
     size: usize,
+    /// [`MOST`], or less to test what comes after it.
+    most: usize,
     mpi: Mutex<Mpi>,
 }
 
@@ -41,8 +43,8 @@ impl std::fmt::Debug for World {
     }
 }
 
-/// Bytes or numbers that one call moves at most: MPI counts with 32 bits.
-const MOST: usize = 1 << 28;
+/// Bytes that one call moves at most: MPI counts with 32 bits.
+const MOST: usize = 1 << 30;
 
 /// Where each of consecutive parts begins.
 fn starts(counts: &[usize]) -> Vec<usize> {
@@ -52,6 +54,30 @@ fn starts(counts: &[usize]) -> Vec<usize> {
 
 fn narrow(counts: &[usize]) -> Vec<Count> {
     counts.iter().map(|&count| count as Count).collect()
+}
+
+/// `bytes` in consecutive parts of so many.
+fn partition<'a>(bytes: &'a mut [u8], counts: &[usize]) -> PartitionMut<'a, [u8], Vec<Count>, Vec<Count>> {
+    PartitionMut::new(bytes, narrow(counts), narrow(&starts(counts)))
+}
+
+/// So many bytes to write to. At an address of their own even if there are none: Rust says 1 then, which is Open MPI's
+/// `MPI_IN_PLACE`.
+fn room(count: usize) -> Vec<u8> {
+    let mut room = Vec::with_capacity(count.max(1));
+    room.resize(count, 0);
+    room
+}
+
+/// `bytes`, likewise.
+fn placed(bytes: &[u8]) -> &[u8] {
+    static NOTHING: [u8; 1] = [0];
+    if bytes.is_empty() { &NOTHING[..0] } else { bytes }
+}
+
+/// `length` of them from `first` on; none of those that end before.
+fn slice(bytes: &[u8], first: usize, length: usize) -> &[u8] {
+    &bytes[first.min(bytes.len())..][..length]
 }
 
 impl World {
@@ -64,7 +90,13 @@ impl World {
         }
         let world = universe.world();
         let (rank, size) = (world.rank() as usize, world.size() as usize);
-        Some(Self { rank, size, mpi: Mutex::new(Mpi { world, seconds: 0.0, universe: Some(universe) }) })
+        Some(Self { rank, size, most: MOST, mpi: Mutex::new(Mpi { world, seconds: 0.0, universe: Some(universe) }) })
+    }
+
+    /// The same, in calls of at most so many bytes.
+    #[doc(hidden)]
+    pub fn in_calls_of(self, most: usize) -> Self {
+        Self { most: most.max(self.size), ..self }
     }
 
     /// Waits for all ranks and ends MPI; nothing else may be called after it.
@@ -72,9 +104,22 @@ impl World {
         self.mpi.lock().unwrap_or_else(PoisonError::into_inner).universe.take();
     }
 
-    /// Which of the ranks on this machine this is.
-    pub fn local_rank(&self) -> usize {
-        self.timed(|world| world.split_shared(world.rank()).rank() as usize)
+    /// Which of the ranks on this machine this is, and how many these are.
+    pub fn local(&self) -> (usize, usize) {
+        self.timed(|world| {
+            let local = world.split_shared(world.rank());
+            (local.rank() as usize, local.size() as usize)
+        })
+    }
+
+    /// Where slices of parts of so many bytes begin in them, and how long they are.
+    fn slices(&self, counts: &[usize]) -> impl Iterator<Item = (usize, Vec<usize>)> {
+        let (step, most) = (self.most / self.size, counts.iter().copied().max().unwrap_or(0));
+        let of = move |first: usize| {
+            let length = |count: &usize| (*count).clamp(first, first + step) - first;
+            (first, counts.iter().map(length).collect())
+        };
+        (0..most).step_by(step).map(of)
     }
 
     fn timed<T>(&self, work: impl FnOnce(&SimpleCommunicator) -> T) -> T {
@@ -95,31 +140,57 @@ impl Communicator for World {
         self.size
     }
 
-    fn all_gather(&self, own: &[f64]) -> Vec<f64> {
+    fn gather(&self, own: &[u8]) -> Vec<u8> {
         self.timed(|world| {
             let mut counts = vec![0u64; self.size];
             world.all_gather_into(&(own.len() as u64), &mut counts[..]);
             let counts: Vec<usize> = counts.into_iter().map(|count| count as usize).collect();
-            let starts = starts(&counts);
-            let mut all = vec![0.0; counts.iter().sum()];
-            if all.len() <= MOST {
-                let (counts, starts) = (narrow(&counts), narrow(&starts));
-                world.all_gather_varcount_into(own, &mut PartitionMut::new(&mut all[..], counts, starts));
+            let places = starts(&counts);
+            let mut all = room(counts.iter().sum());
+            // All ranks know all counts, and cut alike.
+            if all.len() <= self.most {
+                world.all_gather_varcount_into(placed(own), &mut partition(&mut all, &counts));
                 return all;
             }
-            // In slices of all ranks' numbers that 32 bits count.
-            let most = MOST / self.size;
-            for first in (0..counts.iter().copied().max().unwrap_or(0)).step_by(most) {
-                let slice = |count: usize| count.clamp(first, first + most) - first;
-                let lengths: Vec<usize> = counts.iter().map(|&count| slice(count)).collect();
-                let places = self::starts(&lengths);
-                let mut some = vec![0.0; lengths.iter().sum()];
-                let mine = &own[first.min(own.len())..][..slice(own.len())];
-                let mut parts = PartitionMut::new(&mut some[..], narrow(&lengths), narrow(&places));
-                world.all_gather_varcount_into(mine, &mut parts);
-                for ((&length, &place), &start) in lengths.iter().zip(&places).zip(&starts) {
+            for (first, slices) in self.slices(&counts) {
+                let mut some = room(slices.iter().sum());
+                world.all_gather_varcount_into(
+                    placed(slice(own, first, slices[self.rank])),
+                    &mut partition(&mut some, &slices),
+                );
+                for ((&length, from), &place) in slices.iter().zip(starts(&slices)).zip(&places) {
                     if length > 0 {
-                        all[start + first..][..length].copy_from_slice(&some[place..][..length]);
+                        all[place + first..][..length].copy_from_slice(&some[from..][..length]);
+                    }
+                }
+            }
+            all
+        })
+    }
+
+    fn exchange(&self, own: &[u8], counts: &[usize]) -> Vec<u8> {
+        self.timed(|world| {
+            let (mine, most) = (counts[self.rank], counts.iter().copied().max().unwrap_or(0));
+            let mut all = room(self.size * mine);
+            // The most that any rank sends or gets.
+            if self.size * most <= self.most {
+                let from = Partition::new(placed(own), narrow(counts), narrow(&starts(counts)));
+                world.all_to_all_varcount_into(&from, &mut partition(&mut all, &vec![mine; self.size]));
+                return all;
+            }
+            for (first, slices) in self.slices(counts) {
+                let parts = counts.iter().zip(starts(counts)).zip(&slices);
+                let from: Vec<u8> = parts
+                    .flat_map(|((&count, start), &length)| slice(&own[start..][..count], first, length))
+                    .copied()
+                    .collect();
+                let length = slices[self.rank];
+                let mut some = room(self.size * length);
+                let from = Partition::new(placed(&from), narrow(&slices), narrow(&starts(&slices)));
+                world.all_to_all_varcount_into(&from, &mut partition(&mut some, &vec![length; self.size]));
+                if length > 0 {
+                    for (all, some) in all.chunks_exact_mut(mine).zip(some.chunks_exact(length)) {
+                        all[first..][..length].copy_from_slice(some);
                     }
                 }
             }
@@ -133,15 +204,11 @@ impl Communicator for World {
             let mut count = bytes.len() as u64;
             root.broadcast_into(&mut count);
             bytes.resize(count as usize, 0);
-            for part in bytes.chunks_mut(MOST) {
+            for part in bytes.chunks_mut(self.most) {
                 root.broadcast_into(part);
             }
             bytes
         })
-    }
-
-    fn barrier(&self) {
-        self.timed(|world| world.barrier());
     }
 
     fn abort(&self, code: u8) -> ! {

@@ -19,6 +19,7 @@ mod ndarray;
 pub mod ops;
 pub mod plugin;
 pub mod reference;
+mod rows;
 mod saved;
 mod score;
 mod shared;

@@ -1,67 +1,69 @@
 //! A batch shared by ranks: each takes the gradient of its rows, and all take the step of the sum.
 
 use burn::{
-    module::{Param, ParamId},
+    module::{Module, ModuleVisitor, Param},
     optim::GradientsParams,
-    tensor::{Tensor, backend::Backend},
+    tensor::{Element, Tensor, TensorData, backend::Backend},
 };
 use burn_autodiff::Autodiff;
 use firebox_core::{
     Communicator, Result,
-    tensor::{floats, read_floats},
+    tensor::{all_sum, read},
 };
 
 use crate::{mlp::Mlp, ops::PerceptronOps};
 
-/// The sum of the gradients of all ranks, summed in f64 in the order of the ranks; a rank without rows has none. The same
-/// bits on all ranks.
+/// The sum of the gradients of all ranks, added up in f64 in the order of the ranks and told in the run's floats; a rank
+/// without rows has none. The same bits on all ranks.
 pub(crate) fn sum<B: PerceptronOps>(
     own: Option<&GradientsParams>,
     network: &Mlp<Autodiff<B>>,
-    communicator: &dyn Communicator,
+    ranks: &dyn Communicator,
     device: &B::Device,
 ) -> Result<GradientsParams> {
-    let mut values = Vec::new();
-    for layer in &network.layers {
-        read::<B, 2>(own, &layer.weights, &mut values)?;
-        if let Some(bias) = &layer.bias {
-            read::<B, 1>(own, bias, &mut values)?;
-        }
-    }
-    communicator.all_sum(&mut values);
-    let mut sum = GradientsParams::new();
-    let mut rest = &values[..];
-    for layer in &network.layers {
-        rest = write::<B, 2>(&mut sum, layer.weights.id, layer.weights.dims(), rest, device);
-        if let Some(bias) = &layer.bias {
-            rest = write::<B, 1>(&mut sum, bias.id, bias.dims(), rest, device);
-        }
-    }
-    Ok(sum)
+    let mut flat = Flat { own, parts: Vec::new(), device };
+    network.visit(&mut flat);
+    let mut data = read(Tensor::cat(flat.parts, 0), "training")?;
+    all_sum(&mut data, ranks)?;
+    let mut cut = Cut { flat: from_data(data, device), at: 0, sum: GradientsParams::new() };
+    network.visit(&mut cut);
+    Ok(cut.sum)
 }
 
-/// Appends the gradient by a parameter; zeros if there is none.
-fn read<B: Backend, const D: usize>(
-    own: Option<&GradientsParams>,
-    by: &Param<Tensor<Autodiff<B>, D>>,
-    values: &mut Vec<f64>,
-) -> Result<()> {
-    match own.and_then(|own| own.get::<B, D>(by.id)) {
-        Some(gradient) => values.extend(read_floats(gradient, "training")?),
-        None => values.resize(values.len() + by.dims().iter().product::<usize>(), 0.0),
-    }
-    Ok(())
+fn from_data<B: Backend>(data: TensorData, device: &B::Device) -> Tensor<B, 1> {
+    Tensor::from_data(data, (device, B::FloatElem::dtype()))
 }
 
-/// Takes a parameter's gradient from the front of `values`; what is left of them.
-fn write<'a, B: Backend, const D: usize>(
-    sum: &mut GradientsParams,
-    id: ParamId,
-    shape: [usize; D],
-    values: &'a [f64],
-    device: &B::Device,
-) -> &'a [f64] {
-    let (own, rest) = values.split_at(shape.iter().product());
-    sum.register::<B, D>(id, floats(own.to_vec(), shape, device));
-    rest
+/// All gradients as one row, so that the device is asked once.
+struct Flat<'a, B: Backend> {
+    own: Option<&'a GradientsParams>,
+    parts: Vec<Tensor<B, 1>>,
+    device: &'a B::Device,
+}
+
+impl<B: Backend> ModuleVisitor<Autodiff<B>> for Flat<'_, B> {
+    fn visit_float<const D: usize>(&mut self, by: &Param<Tensor<Autodiff<B>, D>>) {
+        let count = by.dims().iter().product::<usize>();
+        let part = match self.own.and_then(|own| own.get::<B, D>(by.id)) {
+            Some(gradient) => gradient.reshape([count]),
+            None => Tensor::zeros([count], (self.device, B::FloatElem::dtype())),
+        };
+        self.parts.push(part);
+    }
+}
+
+/// One row as gradients again, in the same order.
+struct Cut<B: Backend> {
+    flat: Tensor<B, 1>,
+    at: usize,
+    sum: GradientsParams,
+}
+
+impl<B: Backend> ModuleVisitor<Autodiff<B>> for Cut<B> {
+    fn visit_float<const D: usize>(&mut self, by: &Param<Tensor<Autodiff<B>, D>>) {
+        let shape = by.dims();
+        let count = shape.iter().product::<usize>();
+        self.sum.register::<B, D>(by.id, self.flat.clone().narrow(0, self.at, count).reshape(shape));
+        self.at += count;
+    }
 }

@@ -6,26 +6,27 @@ use burn::{
         AdamConfig, GradientsParams, Optimizer as Steps, SgdConfig, adaptor::OptimizerAdaptor,
         decay::WeightDecayConfig, momentum::MomentumConfig,
     },
-    tensor::{DType, Element, Int, Tensor, TensorData, backend::Backend},
+    tensor::{DType, Element, Tensor, backend::Backend},
 };
 use burn_autodiff::Autodiff;
 use firebox_backends::limits::{Buffer, admit};
 use firebox_core::{
-    Context, Error, Precision, Result, communicator,
+    Context, Error, Precision, Result,
     random::Random,
     report::{Stopwatch, Timings},
-    tensor::{floats, read_floats},
+    tensor::read_floats,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::{
     checkpoint::{Checkpoints, Moments, State},
     config::{Optimizer, Task, TrainConfig},
-    data::{Instances, Parts, Scaling, Targets, select},
+    data::{Instances, Parts, Scaling, Targets},
     loss::{Known, losses, mean},
     mlp::{Mlp, MlpConfig},
     model::{Gives, Model},
     ops::PerceptronOps,
+    rows::{Part, ints},
     shared,
 };
 
@@ -175,70 +176,16 @@ fn product(size: &[usize; 3]) -> u128 {
 fn plan<B: PerceptronOps>(config: &TrainConfig, network: &MlpConfig, rows: usize, context: &Context<B>) -> Result<u64> {
     let width = size_of::<B::FloatElem>();
     let wide: u128 = network.widths().iter().map(|&it| it as u128).sum();
-    let buffers = [
+    let mut buffers = vec![
         Buffer::new("the rows", 2 * rows as u128 * (network.inputs as u128 + 1), width),
         Buffer::new("the layers' results", 4 * wide * (config.batch.min(rows) as u128), width),
         Buffer::new("the weights and their moments", 9 * network.parameters(), width),
     ];
+    if context.communicator.size() > 1 {
+        // Of this rank, of all, and cut into parameters.
+        buffers.push(Buffer::new("gradients of all ranks", 3 * network.parameters(), width));
+    }
     admit(context, &buffers, "take fewer --hidden neurons, a smaller --batch, or fewer rows")
-}
-
-/// Rows on the device.
-struct Part<B: Backend> {
-    instances: Tensor<B, 2>,
-    known: Known<B>,
-}
-
-impl<B: PerceptronOps> Part<B> {
-    fn new(of: &Instances, rows: &[usize], scaling: &Scaling, gives: &Gives, device: &B::Device) -> Self {
-        let columns = of.names.len();
-        let mut values = select(&of.values, columns, rows);
-        scaling.apply(&mut values);
-        let instances = floats(values, [rows.len(), columns], device);
-        let known = match (&of.targets, gives) {
-            (Targets::Numbers(numbers, _), Gives::Number { scaling, .. }) => {
-                let mut numbers = select(numbers, 1, rows);
-                scaling.apply(&mut numbers);
-                Known::Numbers(floats(numbers, [rows.len(), 1], device))
-            }
-            (Targets::Classes(codes, _), _) => Known::Classes(ints(rows.iter().map(|&row| codes[row]), device)),
-            // Not met: what is given follows what is known.
-            (Targets::Numbers(..), Gives::Class(_)) => Known::Classes(ints(rows.iter().map(|_| 0), device)),
-        };
-        Self { instances, known }
-    }
-
-    fn rows(&self) -> usize {
-        self.instances.dims()[0]
-    }
-
-    /// These rows, in this order.
-    fn select(&self, rows: &Tensor<B, 1, Int>) -> Self {
-        Self {
-            instances: self.instances.clone().select(0, rows.clone()),
-            known: match &self.known {
-                Known::Classes(classes) => Known::Classes(classes.clone().select(0, rows.clone())),
-                Known::Numbers(numbers) => Known::Numbers(numbers.clone().select(0, rows.clone())),
-            },
-        }
-    }
-
-    fn slice(&self, from: usize, to: usize) -> Self {
-        Self {
-            instances: self.instances.clone().narrow(0, from, to - from),
-            known: match &self.known {
-                Known::Classes(classes) => Known::Classes(classes.clone().narrow(0, from, to - from)),
-                Known::Numbers(numbers) => Known::Numbers(numbers.clone().narrow(0, from, to - from)),
-            },
-        }
-    }
-}
-
-fn ints<B: Backend>(values: impl Iterator<Item = usize>, device: &B::Device) -> Tensor<B, 1, Int> {
-    let values: Vec<i64> = values.map(|value| value as i64).collect();
-    let count = values.len();
-    let data = TensorData::new(values, [count]).convert::<B::IntElem>();
-    Tensor::from_data(data, (device, B::IntElem::dtype()))
 }
 
 /// What a training ends with.
@@ -332,7 +279,7 @@ impl<B: PerceptronOps> Run<'_, B> {
                 return Ok(None);
             }
             let batch = rows.min(from + config.batch) - from;
-            let own = communicator::share(batch, ranks.rank(), ranks.size());
+            let own = ranks.share().of(batch);
             let mut gradients = None;
             if !own.is_empty() {
                 let part = shuffled.slice(from + own.start, from + own.end);
@@ -374,7 +321,7 @@ impl<B: PerceptronOps> Run<'_, B> {
             return Ok(Epoch { loss: loss_before, validation_loss: None, validation_accuracy: None });
         };
         let ranks = &*self.context.communicator;
-        let own = communicator::share(whole.rows(), ranks.rank(), ranks.size());
+        let own = ranks.share().of(whole.rows());
         // The loss, and how many are right.
         let mut sums = if own.is_empty() { [0.0; 2] } else { self.judge(network, &whole.slice(own.start, own.end))? };
         ranks.all_sum(&mut sums);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use firebox_core::{Context, Error, Precision, Result, data::atomic, error::Place};
+use firebox_core::{Communicator, Context, Error, Precision, Result, data::atomic, error::Place};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -91,9 +91,10 @@ pub(crate) fn write(path: &Path, header: &Header, state: &State) -> Result<()> {
     atomic::write(path, |out| Ok(serde_json::to_writer(out, &Outgoing { header, state })?))
 }
 
-/// Reads a state; its header is to be [`check`]ed against the run's.
-pub(crate) fn read(path: &Path) -> Result<(Header, State)> {
-    let text = std::fs::read(path).map_err(|source| Error::Io { action: "read", path: path.into(), source })?;
+/// Reads a state, rank 0 for all; its header is to be [`check`]ed against the run's.
+pub(crate) fn read(path: &Path, ranks: &dyn Communicator) -> Result<(Header, State)> {
+    let text = ranks.from_first(|| std::fs::read(path));
+    let text = text.map_err(|source| Error::Io { action: "read", path: path.into(), source })?;
     let incoming: Incoming = serde_json::from_slice(&text).map_err(|error| {
         let what = format!("this is no checkpoint of a Sammon mapping: {error}");
         Error::input_at(Place::file(path), what, "give the file that --checkpoint wrote")

@@ -4,7 +4,7 @@ use burn::tensor::{Shape, TensorMetadata, ops::FloatTensor};
 use burn_fusion::{Fusion, FusionBackend};
 use burn_ir::TensorIr;
 use firebox_backends::fusion::{Handles, register, register_all};
-use firebox_core::Result;
+use firebox_core::{Result, Share};
 
 use crate::ops::{Epoch, Forces, MEASURES, Metric, Problem, SammonOps, Source, Variant};
 
@@ -15,6 +15,7 @@ struct Outline {
     features: Option<(Metric, bool)>,
     power: f64,
     units: u32,
+    share: Share,
 }
 
 impl Outline {
@@ -35,7 +36,7 @@ impl Outline {
                 None
             }
         };
-        (Self { features, power: problem.power, units: problem.units }, inputs)
+        (Self { features, power: problem.power, units: problem.units, share: problem.share }, inputs)
     }
 
     /// The problem again, from the handles of `inputs`, multiplicities first.
@@ -46,7 +47,7 @@ impl Outline {
             Some((metric, gram)) => Source::Features { points: sources.swap_remove(0), metric, gram },
             None => Source::Inverse(sources),
         };
-        Problem { source, multiplicity, power: self.power, units: self.units }
+        Problem { source, multiplicity, power: self.power, units: self.units, share: self.share }
     }
 }
 

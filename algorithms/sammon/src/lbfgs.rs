@@ -1,6 +1,6 @@
 //! Limited-memory BFGS with Armijo backtracking (Nocedal and Wright, *Numerical Optimization*, algorithms 7.4, 3.1).
 //!
-//! On the host, in f64. The value never rises. The initial inverse Hessian is a diagonal that the caller knows, scaled
+//! On the host, in f64, each rank with its part of all vectors. The value never rises. The initial inverse Hessian is a diagonal that the caller knows, scaled
 //! by the newest pair; for a stress it is the Jacobi step's.
 
 use std::collections::VecDeque;
@@ -28,6 +28,11 @@ pub(crate) trait Function {
     /// Rounds `x` to where a value can be had.
     fn round(&self, x: &mut [f64]) {
         let _ = x;
+    }
+
+    /// Σ aᵢ·bᵢ over all ranks' parts of two vectors.
+    fn dot(&self, a: &[f64], b: &[f64]) -> f64 {
+        dot(a, b)
     }
 }
 
@@ -76,6 +81,12 @@ impl Lbfgs {
         pairs.chain([&self.x, &self.gradient]).all(|vector| vector.len() == size)
     }
 
+    /// The same with every vector made by `make` of what it is.
+    pub(crate) fn map(&self, make: impl Fn(&[f64]) -> Vec<f64>) -> Self {
+        let pairs = self.pairs.iter().map(|pair| Pair { step: make(&pair.step), change: make(&pair.change) });
+        Self { x: make(&self.x), gradient: make(&self.gradient), pairs: pairs.collect(), ..*self }
+    }
+
     /// Where it is, which is the best it has seen.
     pub(crate) fn x(&self) -> &[f64] {
         &self.x
@@ -88,8 +99,8 @@ impl Lbfgs {
 
     /// One iteration; `diagonal` is the initial inverse Hessian, positive where a coordinate can move.
     pub(crate) fn advance(&mut self, function: &mut impl Function, diagonal: &[f64]) -> Result<Moved> {
-        let direction = self.direction(diagonal);
-        let slope = dot(&direction, &self.gradient);
+        let direction = self.direction(function, diagonal);
+        let slope = function.dot(&direction, &self.gradient);
         if slope < 0.0 && self.search(function, &direction, slope, TRIES)? {
             return Ok(Moved::Down);
         }
@@ -97,29 +108,29 @@ impl Lbfgs {
         self.pairs.clear();
         let mut direction = self.gradient.clone();
         scale_by(&mut direction, -0.5, diagonal);
-        let slope = dot(&direction, &self.gradient);
+        let slope = function.dot(&direction, &self.gradient);
         let moved = slope < 0.0 && self.search(function, &direction, slope, 3)?;
         Ok(if moved { Moved::Down } else { Moved::Stuck })
     }
 
     /// −H·g by the two loops.
-    fn direction(&self, diagonal: &[f64]) -> Vec<f64> {
+    fn direction(&self, function: &impl Function, diagonal: &[f64]) -> Vec<f64> {
         let mut q = self.gradient.clone();
         let mut alphas = Vec::with_capacity(self.pairs.len());
         for pair in self.pairs.iter().rev() {
-            let rho = 1.0 / dot(&pair.step, &pair.change);
-            let alpha = rho * dot(&pair.step, &q);
+            let rho = 1.0 / function.dot(&pair.step, &pair.change);
+            let alpha = rho * function.dot(&pair.step, &q);
             add(&mut q, -alpha, &pair.change);
             alphas.push((alpha, rho));
         }
         let gamma = self.pairs.back().map_or(1.0, |pair| {
             let mut scaled = pair.change.clone();
             scale_by(&mut scaled, 1.0, diagonal);
-            dot(&pair.step, &pair.change) / dot(&pair.change, &scaled)
+            function.dot(&pair.step, &pair.change) / function.dot(&pair.change, &scaled)
         });
         scale_by(&mut q, gamma, diagonal);
         for (pair, (alpha, rho)) in self.pairs.iter().zip(alphas.into_iter().rev()) {
-            let beta = rho * dot(&pair.change, &q);
+            let beta = rho * function.dot(&pair.change, &q);
             add(&mut q, alpha - beta, &pair.step);
         }
         q.iter_mut().for_each(|q| *q = -*q);
@@ -137,7 +148,7 @@ impl Lbfgs {
             self.evaluations += 1;
             if value < self.value && value <= self.value + SUFFICIENT * length * slope {
                 let pair = Pair { step: difference(&x, &self.x), change: difference(&gradient, &self.gradient) };
-                self.remember(pair);
+                self.remember(function, pair);
                 (self.x, self.gradient, self.value) = (x, gradient, value);
                 return Ok(true);
             }
@@ -149,9 +160,9 @@ impl Lbfgs {
     }
 
     /// Keeps a pair that tells of positive curvature.
-    fn remember(&mut self, pair: Pair) {
-        let along = dot(&pair.step, &pair.change);
-        let lengths = (dot(&pair.step, &pair.step) * dot(&pair.change, &pair.change)).sqrt();
+    fn remember(&mut self, function: &impl Function, pair: Pair) {
+        let along = function.dot(&pair.step, &pair.change);
+        let lengths = (function.dot(&pair.step, &pair.step) * function.dot(&pair.change, &pair.change)).sqrt();
         if along > 1e-10 * lengths {
             if self.pairs.len() == PAIRS {
                 self.pairs.pop_front();

@@ -11,7 +11,7 @@ use firebox_core::Result;
 
 use crate::{
     cpu,
-    ops::{Epoch, Forces, MEASURES, Metric, Problem, SammonOps, Source, Variant},
+    ops::{Epoch, Forces, MEASURES, Metric, Problem, SammonOps, Source, Variant, rows},
 };
 
 /// Runs `work` with a problem's source, multiplicities and power as the loops take them.
@@ -28,7 +28,8 @@ where
         }
         Source::Inverse(blocks) => {
             let blocks: Vec<_> = blocks.iter().map(|block| E::dense(block.clone())).collect();
-            let source = cpu::Source::stored(blocks.iter().map(slice), multiplicity.len());
+            let n = multiplicity.len();
+            let source = cpu::Source::stored(blocks.iter().map(slice), rows(problem.share, n).start, n);
             work(&source, multiplicity, problem.power)
         }
     }
@@ -81,7 +82,7 @@ where
             let (mut force, mut stress) = (vec![0.0; m * n], vec![0.0; n]);
             let embedding = F::dense(embedding);
             with_problem::<F, _, _>(problem, |source, multiplicity, power| {
-                let of = cpu::Problem { source, multiplicity, power, variant };
+                let of = cpu::Problem { source, multiplicity, power, variant, share: problem.share };
                 cpu::forces(Level::best(), &of, slice(&embedding), &mut force, &mut stress);
             });
             Forces { force: F::tensor(force, &[m, n]), stress: F::tensor(stress, &[n]) }
@@ -100,7 +101,7 @@ where
             let (mut embedding, mut stress) = (owned::<F>(embedding), vec![0.0; steps * n]);
             let rates = F::dense(rates);
             with_problem::<F, _, _>(problem, |source, multiplicity, power| {
-                let of = cpu::Problem { source, multiplicity, power, variant };
+                let of = cpu::Problem { source, multiplicity, power, variant, share: problem.share };
                 cpu::steps(Level::best(), &of, &mut embedding, slice(&rates), &mut stress);
             });
             Forces { force: F::tensor(embedding, &[m, n]), stress: F::tensor(stress, &[steps, n]) }
@@ -112,7 +113,7 @@ where
         by_float!(embedding, F => {
             let embedding = F::dense(embedding);
             let measures = with_problem::<F, _, _>(problem, |source, multiplicity, power| {
-                let of = cpu::Problem { source, multiplicity, power, variant: Variant::Auto };
+                let of = cpu::Problem { source, multiplicity, power, variant: Variant::Auto, share: problem.share };
                 cpu::measure(Level::best(), &of, slice(&embedding))
             });
             F::tensor(measures, &[MEASURES, n])
@@ -160,7 +161,7 @@ where
 #[cfg(test)]
 mod tests {
     use burn::tensor::{DType, Tensor, TensorData, TensorPrimitive};
-    use firebox_core::random::Random;
+    use firebox_core::{Share, random::Random};
 
     use super::*;
     use crate::tensor_ops;
@@ -233,7 +234,13 @@ mod tests {
                 for power in [0.0, 1.0, 2.0, 0.75] {
                     let what = format!("{dtype:?}, p = {power}, {source:?}");
                     let what = &what[..what.len().min(100)];
-                    let problem = Problem { source: source.clone(), multiplicity: mu.clone(), power, units: 32 };
+                    let problem = Problem {
+                        source: source.clone(),
+                        multiplicity: mu.clone(),
+                        power,
+                        units: 32,
+                        share: Share::WHOLE,
+                    };
                     let wanted = tensor_ops::forces::<B>(&problem, y.clone());
                     for variant in [Variant::Auto, Variant::RowsFull, Variant::ColumnsTriangle] {
                         let got = B::sammon_forces(&problem, y.clone(), variant);

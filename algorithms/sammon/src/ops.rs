@@ -20,9 +20,11 @@
 //!
 //! Inputs are in units in which a source distance is about 1, and features are centred, so that no f32 overflows.
 
+use std::ops::Range;
+
 use burn::tensor::ops::FloatTensor;
 use firebox_backends::Limited;
-use firebox_core::{Error, Result};
+use firebox_core::{Error, Result, Share};
 use serde::{Deserialize, Serialize};
 
 use crate::tensor_ops;
@@ -96,8 +98,8 @@ pub enum Source<B: Limited> {
         /// at 0. For Euclidean and cosine; Manhattan has no such form and takes no notice.
         gram: bool,
     },
-    /// 1/δ in blocks of consecutive rows, `[r, n]` each, r ≥ 1 unless n = 0, n rows in all: symmetric, 0 on the
-    /// diagonal and where there is no pair. Blocks are all of the backend's float or all of f16, which is for storage
+    /// 1/δ in blocks of consecutive rows, `[r, n]` each, r ≥ 1 unless n = 0, in all the [`rows`] of the problem's share,
+    /// which for the whole are n: symmetric, 0 on the diagonal and where there is no pair. Blocks are all of the backend's float or all of f16, which is for storage
     /// only: what is computed is of the backend's float.
     Inverse(Vec<FloatTensor<B>>),
 }
@@ -116,6 +118,17 @@ pub struct Problem<B: Limited> {
     pub power: f64,
     /// Units of a cube in the paper's variants; the paper tries 16, 32 and 64.
     pub units: u32,
+    /// Which pairs are added up: of a part, forces, stresses and measures are such that those of all parts add up to
+    /// those of the whole. The paper's variants know no parts: a part is always [`Variant::Auto`]'s.
+    pub share: Share,
+}
+
+/// Shares of rows are groups of so many, and what is left.
+pub const GROUP: usize = 64;
+
+/// The rows of 1/δ between `n` points that a share has in [`Source::Inverse`].
+pub fn rows(share: Share, n: usize) -> Range<usize> {
+    share.of_units(n, GROUP)
 }
 
 /// What all pairs do to each point.

@@ -12,7 +12,7 @@ use crate::{
     config::{Memory, SammonConfig},
     input::{Host, Prepared},
     kernel::blocks,
-    ops::{MEASURES, Problem, Source},
+    ops::{MEASURES, Problem, Source, rows},
     vector::turned,
 };
 
@@ -50,6 +50,7 @@ impl Plan {
         context: &Context<B>,
     ) -> Result<Self> {
         let n = prepared.len();
+        let (ranks, own) = (&*context.communicator, rows(context.communicator.share(), n));
         let float = size_of::<B::FloatElem>();
         let (d, matrix) = match &prepared.host {
             Host::Features { d, .. } => (*d, false),
@@ -74,8 +75,8 @@ impl Plan {
             }
             let mut plan = base.clone();
             let rows = rows.max(1);
-            for first in (0..n).step_by(rows) {
-                plan.push(Buffer::new("1/δ", rows.min(n - first) as u128 * wide, size));
+            for first in own.clone().step_by(rows) {
+                plan.push(Buffer::new("1/δ", rows.min(own.end - first) as u128 * wide, size));
             }
             if size < float {
                 plan.push(Buffer::new("a block before it is halved", rows as u128 * wide, float));
@@ -94,7 +95,17 @@ impl Plan {
             if mode == Memory::Sampled {
                 plan.push(Buffer::new("points in an epoch's order", d as u128 * wide, float));
             } else if let Some(largest) = B::limits(&context.device).largest_buffer {
-                let sums = |count: usize| (blocks(n, count, float, largest).1 * count) as u128 * wide;
+                let parts = |count: usize| blocks(n, count, float, largest, ranks.size()).1;
+                // Blocks of pairs are dealt out by their places among all.
+                let own = [m + 1, MEASURES].map(|count| parts(count) as u64);
+                if ranks.all_gather(&own).chunks(own.len()).any(|other| other != own) {
+                    return Err(Error::Device {
+                        backend: B::limits(&context.device).device,
+                        what: "the ranks' devices differ in the largest buffer that they hold".into(),
+                        help: "share the run among devices of one kind, or use --memory cached".into(),
+                    });
+                }
+                let sums = |count: usize| (parts(count) * count) as u128 * wide;
                 plan.push(Buffer::new("sums of blocks of pairs", sums(m + 1).max(sums(MEASURES)), float));
             }
             let bytes = admit(context, &plan, "take fewer points, or a device with more memory")?;
@@ -120,7 +131,13 @@ impl Plan {
                 context.observer.notice(&text);
                 without(Memory::Sampled)
             }
-            Memory::Auto => cached(float).or_else(|_| without(Memory::Recomputed)),
+            Memory::Auto => {
+                // In one way on all ranks, or their parts were not those of one whole.
+                let kept = cached(float);
+                let mut lacking = [f64::from(u8::from(kept.is_err()))];
+                ranks.all_sum(&mut lacking);
+                kept.ok().filter(|_| lacking == [0.0]).map_or_else(|| without(Memory::Recomputed), Ok)
+            }
         }
     }
 
@@ -131,8 +148,8 @@ impl Plan {
         power: f64,
         context: &Context<B>,
     ) -> Result<Problem<B>> {
-        let n = prepared.len();
-        let device = &context.device;
+        let (n, share) = (prepared.len(), context.communicator.share());
+        let (own, device) = (rows(share, n), &context.device);
         let counts = prepared.counts.iter().map(|&count| f64::from(count)).collect();
         let multiplicity = primitive::<B, 1>(counts, [n], device);
         let source = match &prepared.host {
@@ -141,11 +158,11 @@ impl Plan {
                 if matches!(self.mode, Memory::Cached | Memory::CachedF16) {
                     let all = tensor::<B, 2>(points.clone());
                     let block = |first: usize| {
-                        let rows = all.clone().slice([0..*d, first..(first + self.rows).min(n)]);
+                        let rows = all.clone().slice([0..*d, first..(first + self.rows).min(own.end)]);
                         let rows = rows.into_primitive().tensor();
                         self.stored::<B>(B::sammon_inverse(rows, points.clone(), Some(first), *metric))
                     };
-                    Source::Inverse((0..n).step_by(self.rows).map(block).collect())
+                    Source::Inverse(own.clone().step_by(self.rows).map(block).collect())
                 } else {
                     Source::Features { points, metric: *metric, gram: *d >= GRAM && *metric != Metric::Manhattan }
                 }
@@ -156,11 +173,11 @@ impl Plan {
                     let height = rows.len() / n;
                     self.stored::<B>(primitive::<B, 2>(rows.iter().map(inverse).collect(), [height, n], device))
                 };
-                Source::Inverse(values.chunks(self.rows * n).map(block).collect())
+                Source::Inverse(values[own.start * n..own.end * n].chunks(self.rows * n).map(block).collect())
             }
         };
         B::finish(device, "the source distances")?;
-        Ok(Problem { source, multiplicity, power, units: self.units })
+        Ok(Problem { source, multiplicity, power, units: self.units, share })
     }
 
     /// A block in the precision in which it is kept.

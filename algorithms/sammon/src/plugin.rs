@@ -226,6 +226,10 @@ impl<B: SammonOps> Plugin<B> for SammonPlugin {
         paths(args, &["input", "labels", "transform"]).into_iter().chain(start).collect()
     }
 
+    fn can_share(&self, _args: &ArgMatches) -> Result<()> {
+        Ok(())
+    }
+
     fn files(&self, args: &ArgMatches) -> Vec<PathBuf> {
         paths(args, &["transform_output"])
     }

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use firebox_core::{Error, Result, observe};
+use firebox_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -115,6 +115,15 @@ pub(crate) struct State {
 }
 
 impl State {
+    /// The same with every vector that ranks have parts of made by `make` of what it is.
+    fn map(&self, make: impl Fn(&[f64]) -> Vec<f64>) -> Self {
+        let method = match &self.method {
+            Method::Lbfgs(lbfgs) => Method::Lbfgs(lbfgs.map(make)),
+            whole @ (Method::Descent(_) | Method::Sampled(_)) => whole.clone(),
+        };
+        Self { method, history: self.history.clone(), best: self.best.clone(), ..*self }
+    }
+
     /// Whether this is of `n` points in `m` dimensions and of the configuration's method.
     pub(crate) fn fits(&self, config: &SammonConfig, sampled: bool, m: usize, n: usize) -> bool {
         let size = |x: &[f64]| x.len() == m * n;
@@ -154,6 +163,7 @@ impl<B: SammonOps> Run<'_, B> {
         let began = Instant::now();
         let mut saved = Instant::now();
         let mut state = match resumed {
+            Some(state) if self.work.shared() => state.map(|whole| self.work.own(whole)),
             Some(state) => state,
             None => self.begin(0, &start, None)?,
         };
@@ -197,7 +207,7 @@ impl<B: SammonOps> Run<'_, B> {
         let (method, history) = if self.sampling.is_some() {
             (Method::Sampled(Sampled::new(x)), vec![sums.stress()])
         } else if config.solver == Solver::Lbfgs {
-            let method = Lbfgs::new(&mut &*self.work, x)?;
+            let method = Lbfgs::new(&mut &*self.work, self.work.own(&x))?;
             if !method.value().is_finite() {
                 return Err(self.failed());
             }
@@ -230,17 +240,22 @@ impl<B: SammonOps> Run<'_, B> {
         let diagonal = self.work.diagonal();
         let every = Duration::try_from_secs_f64(self.checkpoints.every).unwrap_or(Duration::MAX);
         loop {
-            if let Some(stop) = self.reason(state, began) {
+            let context = self.work.context;
+            // What time and the observer say differs between ranks: the first speaks for all.
+            let late = config.time_limit.is_some_and(|limit| began.elapsed().as_secs_f64() >= limit);
+            let said = [late, context.observer.cancelled(), saved.elapsed() >= every].map(u8::from);
+            let said = context.communicator.broadcast(said.to_vec());
+            let stop = if said[0] == 1 { Some(Stop::Time) } else { self.reason(state) };
+            if let Some(stop) = stop {
                 self.save(state)?;
                 return Ok(stop);
             }
-            let watched =
-                observe::checkpoint(&*self.work.context.observer, "mapping", state.iterations as u64, total as u64);
-            if let Err(stopped) = watched {
+            context.observer.progress("mapping", state.iterations as u64, total as u64);
+            if said[1] == 1 {
                 self.save(state)?;
-                return Err(stopped);
+                return Err(Error::Cancelled);
             }
-            if saved.elapsed() >= every {
+            if said[2] == 1 {
                 self.save(state)?;
                 *saved = Instant::now();
             }
@@ -280,12 +295,9 @@ impl<B: SammonOps> Run<'_, B> {
         }
     }
 
-    /// A reason to stop before the next iteration.
-    fn reason(&self, state: &State, began: Instant) -> Option<Stop> {
+    /// A reason to stop before the next iteration, but for the time.
+    fn reason(&self, state: &State) -> Option<Stop> {
         let config = self.config;
-        if config.time_limit.is_some_and(|limit| began.elapsed().as_secs_f64() >= limit) {
-            return Some(Stop::Time);
-        }
         if self.sampling.is_some() {
             return (state.iterations >= config.epochs).then_some(Stop::Epochs);
         }
@@ -302,17 +314,26 @@ impl<B: SammonOps> Run<'_, B> {
     }
 
     fn save(&self, state: &State) -> Result<()> {
-        match &self.checkpoints.file {
-            Some(path) => checkpoint::write(path, &self.header, state),
-            None => Ok(()),
+        let Some(path) = &self.checkpoints.file else { return Ok(()) };
+        if !self.work.shared() {
+            return checkpoint::write(path, &self.header, state);
         }
+        // Whole, so that it goes on on any number of ranks.
+        let state = state.map(|own| self.work.gather(own));
+        let ranks = &self.work.context.communicator;
+        if ranks.rank() == 0 {
+            checkpoint::write(path, &self.header, &state)?;
+        }
+        // Who ends before it is written may take the writer along.
+        ranks.broadcast(Vec::new());
+        Ok(())
     }
 
     fn found(&self, state: &mut State, stop: Stop) -> Result<Found> {
         let (x, stress, evaluations, step) = match &mut state.method {
             Method::Lbfgs(lbfgs) => {
                 let step = format!("lbfgs, {}", if self.config.rescale { "rescaled start" } else { "start as it is" });
-                (lbfgs.x().to_vec(), lbfgs.value(), lbfgs.evaluations, step)
+                (self.work.gather(lbfgs.x()), lbfgs.value(), lbfgs.evaluations, step)
             }
             Method::Descent(descent) => {
                 descent.finish(self.work)?;

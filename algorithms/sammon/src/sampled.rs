@@ -1,8 +1,8 @@
 //! Block sampling: each epoch every block of points meets one other, and time and memory go with N.
 
-use burn::tensor::ops::FloatTensor;
+use burn::tensor::{DType, Int, Tensor, TensorData, ops::FloatTensor};
 use firebox_core::{
-    Context, Result,
+    Context, Result, Share,
     random::Random,
     tensor::{primitive, read_floats, tensor},
 };
@@ -82,6 +82,13 @@ impl Sampled {
         let period = (MOST / n.max(1)).clamp(1, PERIOD);
         let until = (self.epoch + period).min(blocks.epochs);
         let epochs: Vec<Epoch> = (self.epoch..until).into_par_iter().map(|epoch| blocks.epoch(epoch, n)).collect();
+        self.epoch = until;
+        if blocks.context.communicator.size() > 1 {
+            for epoch in &epochs {
+                self.advance_shared(blocks, m, epoch)?;
+            }
+            return Ok((epochs.len(), until == blocks.epochs));
+        }
         let device = &blocks.context.device;
         let moved = B::sammon_sampled(
             blocks.points.clone(),
@@ -94,9 +101,61 @@ impl Sampled {
         );
         B::finish(device, "sampling")?;
         self.x = read_floats(tensor::<B, 2>(moved), "sampling")?;
-        self.epoch = until;
         Ok((epochs.len(), until == blocks.epochs))
     }
+
+    /// An epoch, each rank with its pairs of blocks.
+    fn advance_shared<B: SammonOps>(&mut self, blocks: &Blocks<B>, m: usize, epoch: &Epoch) -> Result<()> {
+        let (context, n) = (blocks.context, epoch.order.len());
+        let ranks = &*context.communicator;
+        let parts: Vec<Vec<u32>> =
+            (0..ranks.size()).map(|rank| part(epoch, blocks.block, Share { rank, ..ranks.share() })).collect();
+        let (own, device) = (&parts[ranks.rank()], &context.device);
+        let mut moved = Vec::new();
+        if !own.is_empty() {
+            let count = own.len();
+            let order: Vec<i32> = own.iter().map(|&i| i as i32).collect();
+            let order = Tensor::<B, 1, Int>::from_data(TensorData::new(order, [count]), (device, DType::I32));
+            let points = tensor::<B, 2>(blocks.points.clone()).select(1, order.clone());
+            let multiplicity = tensor::<B, 1>(blocks.multiplicity.clone()).select(0, order);
+            let places = self.x.chunks(n).flat_map(|row| own.iter().map(|&i| row[i as usize])).collect::<Vec<f64>>();
+            let epoch = Epoch { order: (0..count as u32).collect(), alpha: epoch.alpha };
+            let found = B::sammon_sampled(
+                points.into_primitive().tensor(),
+                blocks.metric,
+                multiplicity.into_primitive().tensor(),
+                blocks.power,
+                primitive::<B, 2>(places, [m, count], device),
+                &[epoch],
+                blocks.block,
+            );
+            B::finish(device, "sampling")?;
+            moved = read_floats(tensor::<B, 2>(found), "sampling")?;
+        }
+        let all = ranks.all_gather(&moved);
+        let mut rest = &all[..];
+        for part in &parts {
+            for row in self.x.chunks_mut(n) {
+                let (moved, after) = rest.split_at(part.len());
+                part.iter().zip(moved).for_each(|(&i, &x)| row[i as usize] = x);
+                rest = after;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The points of a share's pairs of blocks, in such an order that they meet whom they meet in the whole. The last of an odd
+/// number of blocks, which meets the first, is with it.
+fn part(epoch: &Epoch, block: usize, share: Share) -> Vec<u32> {
+    let (order, n) = (&epoch.order, epoch.order.len());
+    let blocks = n.div_ceil(block);
+    let pairs = share.of(blocks / 2);
+    let mut part = order[(2 * pairs.start * block).min(n)..(2 * pairs.end * block).min(n)].to_vec();
+    if share.rank == 0 && blocks % 2 == 1 {
+        part.extend(&order[(blocks - 1) * block..]);
+    }
+    part
 }
 
 /// Some of the points, drawn once and for all.

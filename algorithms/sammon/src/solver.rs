@@ -3,7 +3,6 @@
 use burn::tensor::{Tensor, backend::Backend};
 use firebox_core::{
     Algorithm, Context, Error, Result,
-    observe::checkpoint as checkpoint_observer,
     report::{Stopwatch, Timings},
     tensor::{floats, tensor},
 };
@@ -14,6 +13,7 @@ use crate::{
     config::{Memory, Start},
     input::{Host, Prepared},
     ops::Source,
+    ops::Variant,
     plan::Plan,
     quality::{self, Neighbourhoods},
     run::{Checkpoints, Found, Run, Sampling, Stop},
@@ -54,7 +54,7 @@ pub struct Embedding<B: Backend> {
     pub point_stress: Option<Vec<f64>>,
     /// Of how many points the stresses are, if not of all.
     pub stress_sample: Option<usize>,
-    /// Trustworthiness and continuity, if asked for and there are three points.
+    /// Trustworthiness and continuity, if asked for and there are three points; with ranks, on the first.
     pub neighbourhoods: Option<Neighbourhoods>,
     /// E before the first iteration and after each (`sampled`: every ten epochs, of a sample).
     pub history: Vec<f64>,
@@ -206,9 +206,13 @@ impl Sammon {
         watch: &mut Stopwatch,
     ) -> Result<(Found, Judgement, &'static str, Plan)> {
         let config = &self.config;
-        let m = self.effective(prepared, context);
+        let (m, ranks) = (self.effective(prepared, context), &*context.communicator);
+        if ranks.size() > 1 && config.variant != Variant::Auto {
+            let reason = "the paper's ways to share work are of one process; leave it at auto".into();
+            return Err(Error::Config { field: "variant", value: config.variant.to_string(), reason });
+        }
         let variant = B::sammon_strategy(&context.device, config.variant)?;
-        let resumed = self.checkpoints.resume.as_deref().map(|path| checkpoint::read(path).map(|it| (path, it)));
+        let resumed = self.checkpoints.resume.as_deref().map(|path| checkpoint::read(path, ranks).map(|it| (path, it)));
         let resumed = resumed.transpose()?;
         let wanted = resumed.as_ref().map_or(config.memory, |(_, (header, _))| header.memory);
         let plan = Plan::new(config, wanted, prepared, m, context)?;
@@ -220,12 +224,15 @@ impl Sammon {
             checkpoint::fits(path, state.fits(config, plan.mode == Memory::Sampled, m, prepared.len()))?;
         }
         let resumed = resumed.map(|(_, (_, state))| state);
-        checkpoint_observer(&*context.observer, "starting", 0, 1)?;
+        context.observer.progress("starting", 0, 1);
+        if context.cancelled() {
+            return Err(Error::Cancelled);
+        }
 
         // Of a state that is resumed the start is history.
         let first = match &resumed {
             Some(_) => vec![0.0; m * prepared.len()],
-            None => self.start(prepared, given, m, context.seed, 0)?,
+            None => ranks.from_first(|| self.start(prepared, given, m, context.seed, 0))?,
         };
         watch.lap("start_s");
         let problem = plan.problem(prepared, config.power, context)?;
@@ -248,7 +255,7 @@ impl Sammon {
         let run = Run { config, work: &work, sampling, unit: prepared.unit, checkpoints: &self.checkpoints, header };
         let found = run.all(resumed, |run| match run {
             0 => Ok((first.clone(), Some(sums))),
-            run => Ok((self.start(prepared, given, m, context.seed, run)?, None)),
+            run => Ok((ranks.from_first(|| self.start(prepared, given, m, context.seed, run))?, None)),
         })?;
         watch.lap("mapping_s");
 
@@ -260,7 +267,9 @@ impl Sammon {
                 Source::Inverse(_) => 1,
             };
             let pairs = (prepared.len() as f64).powi(2) * size as f64;
-            if pairs <= AFFORDABLE[usize::from(!gpu)] {
+            // Devices may differ, what is done may not.
+            let affordable = pairs <= AFFORDABLE[usize::from(!gpu)];
+            if ranks.from_first(|| Ok::<_, Error>(vec![u8::from(affordable)]))? == [1] {
                 let (work, sums) = Work::new(problem, &prepared.counts, config.variant, context, &found.x)?;
                 judge(&work, &found.x, Some(sums), None)?
             } else {
@@ -299,7 +308,7 @@ impl<B: SammonOps> Algorithm<B> for Sammon {
     type Output = Embedding<B>;
 
     fn run(&self, input: SammonInput, context: &Context<B>) -> Result<Embedding<B>> {
-        let config = &self.config;
+        let (config, ranks) = (&self.config, &*context.communicator);
         config.validate()?;
         let mut watch = Stopwatch::default();
         let SammonInput { data, start: given } = input;
@@ -318,7 +327,7 @@ impl<B: SammonOps> Algorithm<B> for Sammon {
         let (found, judgement, variant, plan) = if n <= 2 {
             // So few points leave no checkpoint: one that is given is of others, or none.
             if let Some(path) = &self.checkpoints.resume {
-                let (theirs, _) = checkpoint::read(path)?;
+                let (theirs, _) = checkpoint::read(path, ranks)?;
                 let ours = Header::new(config, Some(&prepared), given.as_deref(), theirs.memory, context);
                 checkpoint::check(path, &theirs, &ours)?;
             }
@@ -328,8 +337,12 @@ impl<B: SammonOps> Algorithm<B> for Sammon {
             let (found, judgement, variant, plan) = self.solve(&prepared, given.as_deref(), context, &mut watch)?;
             (found, judgement, variant, Some(plan))
         };
-        let neighbourhoods =
-            if config.quality { quality::neighbourhoods(&prepared, &found.x, &*context.observer)? } else { None };
+        // On the host: the others would find the same.
+        let neighbourhoods = if config.quality && ranks.rank() == 0 {
+            quality::neighbourhoods(&prepared, &found.x, &*context.observer)?
+        } else {
+            None
+        };
         let shepard = quality::shepard(&prepared, &found.x);
         watch.lap("quality_s");
 

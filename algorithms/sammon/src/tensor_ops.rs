@@ -10,7 +10,7 @@ use burn::tensor::{DType, FloatDType, Int, Tensor, TensorData, backend::Backend,
 use firebox_backends::Limited;
 use firebox_core::tensor::tensor as float;
 
-use crate::ops::{Epoch, Forces, Metric, Problem, Source, partner};
+use crate::ops::{self, Epoch, Forces, Metric, Problem, Source, partner};
 
 /// Elements of a block: 16 MiB of f32, and a few of these are alive at a time.
 const BLOCK: usize = 1 << 22;
@@ -90,20 +90,20 @@ pub(crate) fn inverse<B: Backend>(
     primitive(Tensor::cat(parts, 0))
 }
 
-/// Calls `work` with blocks of rows and their 1/δ `[r, n]`.
+/// Calls `work` with blocks of the share's rows and their 1/δ `[r, n]`.
 fn each_block<B: Limited>(problem: &Problem<B>, n: usize, mut work: impl FnMut(Range<usize>, Tensor<B, 2>)) {
     match &problem.source {
         Source::Features { points, metric, .. } => {
             let points = float::<B, 2>(points.clone());
             let d = points.dims()[0];
-            for range in blocks(0..n, n) {
+            for range in blocks(ops::rows(problem.share, n), n) {
                 let rows = points.clone().slice([0..d, range.clone()]);
                 let inverse = inverse_of(distances(&rows, &points, *metric), Some(range.start));
                 work(range, inverse);
             }
         }
         Source::Inverse(parts) => {
-            let mut first = 0;
+            let mut first = ops::rows(problem.share, n).start;
             for part in parts {
                 let part = float::<B, 2>(part.clone());
                 let height = part.dims()[0];
@@ -118,6 +118,20 @@ fn each_block<B: Limited>(problem: &Problem<B>, n: usize, mut work: impl FnMut(R
             }
         }
     }
+}
+
+/// Blocks of the share's points side by side, and zeros for all other points.
+fn whole<B: Limited>(
+    blocks: Vec<Tensor<B, 2>>,
+    height: usize,
+    problem: &Problem<B>,
+    embedding: &Tensor<B, 2>,
+) -> Tensor<B, 2> {
+    let n = embedding.dims()[1];
+    let own = ops::rows(problem.share, n);
+    let beside = |count: usize| (count > 0).then(|| zeros([height, count], embedding));
+    let all = beside(own.start).into_iter().chain(blocks).chain(beside(n - own.end));
+    Tensor::cat(all.collect(), 1)
 }
 
 /// A block of pairs: rows against columns.
@@ -187,7 +201,7 @@ fn forces_of<B: Limited>(problem: &Problem<B>, embedding: &Tensor<B, 2>) -> (Ten
         force.push(f);
         stress.push(e);
     });
-    (Tensor::cat(force, 1), Tensor::cat(stress, 1))
+    (whole(force, m, problem, embedding), whole(stress, 1, problem, embedding))
 }
 
 pub(crate) fn forces<B: Limited>(problem: &Problem<B>, embedding: FloatTensor<B>) -> Forces<B> {
@@ -229,7 +243,7 @@ pub(crate) fn measure<B: Limited>(problem: &Problem<B>, embedding: FloatTensor<B
     let [m, n] = embedding.dims();
     let multiplicity = float::<B, 1>(problem.multiplicity.clone());
     if n == 0 {
-        return primitive(zeros([crate::ops::MEASURES, 0], &embedding));
+        return primitive(zeros([ops::MEASURES, 0], &embedding));
     }
     let mut parts = Vec::new();
     each_block(problem, n, |range, inverse| {
@@ -249,7 +263,7 @@ pub(crate) fn measure<B: Limited>(problem: &Problem<B>, embedding: FloatTensor<B
         ];
         parts.push(Tensor::cat(sums.into_iter().map(|sum| sum.sum_dim(1).reshape([1, r])).collect(), 0));
     });
-    primitive(Tensor::cat(parts, 1))
+    primitive(whole(parts, ops::MEASURES, problem, &embedding))
 }
 
 #[allow(clippy::too_many_arguments)] // The operation's.

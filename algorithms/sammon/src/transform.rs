@@ -7,7 +7,6 @@ use firebox_backends::limits::{Buffer, admit};
 use firebox_core::{
     Context, Error, Result,
     data::Points,
-    observe,
     tensor::{floats, primitive, read_floats, tensor},
 };
 use rayon::prelude::*;
@@ -110,14 +109,19 @@ impl Sammon {
             let what = format!("the new points have {} coordinates; those of the map have {}", points.columns, model.d);
             return Err(Error::input(what, "give the same columns in the same order"));
         }
+        // Each rank its rows, in as many rounds as the first, who has the most.
+        let ranks = &*context.communicator;
+        let parts = ranks.share().all(points.rows, 1);
+        let (own, most) = (parts[ranks.rank()].clone(), parts[0].len());
         let values = model.frame.apply(&points.values, |i| i)?;
+        let values = &values[own.start * model.d..own.end * model.d];
         let known = model.known();
         let n = model.counts.len();
         // Two points lie on a line, but a new one may be beside it.
         let m = model.dims.min(model.d);
         let map = Map::new(&model.fixed, &model.counts, m)?;
         let width = size_of::<B::FloatElem>();
-        let height = (BLOCK / n).clamp(1, points.rows);
+        let height = (BLOCK / n).clamp(1, most.max(1));
         let plan = [
             Buffer::new("points", (n as u128 + height as u128) * model.d as u128, width),
             Buffer::new("1/δ of new points", height as u128 * n as u128, width),
@@ -129,10 +133,17 @@ impl Sammon {
         let fixed = primitive::<B, 2>(fixed, [m, n], &context.device);
         let all = columns::<B>(&model.values, model.d, &context.device);
 
-        let mut places = vec![0.0; points.rows * model.dims];
-        for (block, rows) in values.chunks(height * model.d).enumerate() {
-            let first = block * height;
-            observe::checkpoint(&*context.observer, "placing", first as u64, points.rows as u64)?;
+        let mut places = vec![0.0; own.len() * model.dims];
+        let mut far = Vec::new();
+        for first in (0..most).step_by(height) {
+            context.observer.progress("placing", first as u64, most as u64);
+            if context.cancelled() {
+                return Err(Error::Cancelled);
+            }
+            let rows = &values[(first * model.d).min(values.len())..((first + height) * model.d).min(values.len())];
+            if rows.is_empty() {
+                continue;
+            }
             let q = rows.len() / model.d;
             let new = columns::<B>(rows, model.d, &context.device);
             let inverse = B::sammon_inverse(new, all.clone(), None, model.metric);
@@ -157,7 +168,7 @@ impl Sammon {
                 }
             }
             let found = places[first * model.dims..].par_chunks_mut(model.dims).zip(deltas.par_chunks(n));
-            found.zip(rows.par_chunks(model.d)).enumerate().try_for_each(|(i, ((place, delta), x))| {
+            let beyond = found.zip(rows.par_chunks(model.d)).enumerate().filter_map(|(i, ((place, delta), x))| {
                 let same = known.get(&key(x)).copied().or_else(|| delta.iter().position(|&delta| delta == 0.0));
                 let y = match same {
                     Some(j) => map.at(j).to_vec(),
@@ -165,14 +176,15 @@ impl Sammon {
                     None => map.best(&map.pairs(delta, model.power), &begin[i * STARTS * m..(i + 1) * STARTS * m]),
                 };
                 place.iter_mut().zip(&y).for_each(|(place, y)| *place = y * model.unit);
-                if place.iter().all(|x| x.is_finite()) {
-                    return Ok(());
-                }
-                let what = format!("new point {} is too far from the map for its distances", first + i + 1);
-                Err(Error::input(what, "check the columns' units, or leave the point out"))
-            })?;
+                (!place.iter().all(|x| x.is_finite())).then_some((own.start + first + i + 1) as u64)
+            });
+            far.extend(beyond.collect::<Vec<_>>());
         }
-        Ok(places)
+        if let Some(row) = ranks.all_gather(&far).first() {
+            let what = format!("new point {row} is too far from the map for its distances");
+            return Err(Error::input(what, "check the columns' units, or leave the point out"));
+        }
+        Ok(ranks.all_gather(&places))
     }
 }
 

@@ -3,10 +3,15 @@
 use rayon::prelude::*;
 
 /// Numbers a task takes; sums are added up in the order of these chunks.
-const CHUNK: usize = 1 << 14;
+pub(crate) const CHUNK: usize = 1 << 14;
 
 /// Σ aᵢ·bᵢ, chunk by chunk in order.
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    products(a, b).iter().sum()
+}
+
+/// Σ aᵢ·bᵢ of every chunk.
+pub(crate) fn products(a: &[f64], b: &[f64]) -> Vec<f64> {
     let part = |(a, b): (&[f64], &[f64])| -> f64 {
         // Eight sums side by side: the compiler may not reorder one.
         let (a8, a1) = a.as_chunks::<8>();
@@ -20,9 +25,9 @@ pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
         sums.iter().sum::<f64>() + a1.iter().zip(b1).map(|(a, b)| a * b).sum::<f64>()
     };
     if a.len() <= CHUNK {
-        return part((a, b));
+        return vec![part((a, b))];
     }
-    a.par_chunks(CHUNK).zip(b.par_chunks(CHUNK)).map(part).collect::<Vec<f64>>().iter().sum()
+    a.par_chunks(CHUNK).zip(b.par_chunks(CHUNK)).map(part).collect()
 }
 
 /// a ← a + s·b.

@@ -1,19 +1,22 @@
 //! A problem on its device, asked from the host: stress, gradient, sums over pairs.
 
-use burn::tensor::{Transaction, ops::FloatTensor};
+use std::ops::Range;
+
+use burn::tensor::{TensorData, Transaction, ops::FloatTensor};
 use firebox_core::{
-    Context, Error, Result,
-    tensor::{failed, primitive, read_floats, tensor},
+    Communicator, Context, Error, Result,
+    tensor::{all_sum, failed, primitive, read_floats, tensor},
 };
-use rayon::prelude::*;
 
 use crate::{
     SammonOps,
     lbfgs::Function,
     ops::{Forces, MEASURES, Problem, Variant},
+    vector::{self, CHUNK},
 };
 
-/// A problem and what does not change while it is solved.
+/// A problem and what does not change while it is solved. Ranks have the pairs of their share each, and what is found of
+/// them is added up here.
 pub(crate) struct Work<'a, B: SammonOps> {
     pub(crate) problem: Problem<B>,
     pub(crate) context: &'a Context<B>,
@@ -21,6 +24,10 @@ pub(crate) struct Work<'a, B: SammonOps> {
     pub(crate) m: usize,
     variant: Variant,
     counts: Vec<f64>,
+    /// What each rank has of a vector m × n of the solver's: whole chunks of its products.
+    parts: Vec<Range<usize>>,
+    /// μ of each number of this rank's part.
+    multiples: Vec<f64>,
     /// Σ_j μ_j·w_ij of every point.
     pub(crate) weights: Vec<f64>,
     /// c = Σ_{i<j} μ_i·μ_j·w_ij·δ_ij².
@@ -71,7 +78,10 @@ impl<'a, B: SammonOps> Work<'a, B> {
         let n = counts.len();
         let counts: Vec<f64> = counts.iter().map(|&count| f64::from(count)).collect();
         let m = start.len() / n;
-        let mut work = Self { problem, context, n, m, variant, counts, weights: Vec::new(), scale: 1.0 };
+        let parts = context.communicator.share().all(m * n, CHUNK);
+        let multiples = counts.repeat(m)[parts[context.communicator.rank()].clone()].to_vec();
+        let (weights, scale) = (Vec::new(), 1.0);
+        let mut work = Self { problem, context, n, m, variant, counts, parts, multiples, weights, scale };
         let (sums, weights) = work.measure(start)?;
         work.weights = weights;
         work.scale = sums.source;
@@ -84,6 +94,25 @@ impl<'a, B: SammonOps> Work<'a, B> {
         Ok((work, sums))
     }
 
+    fn ranks(&self) -> &(dyn Communicator + 'static) {
+        &*self.context.communicator
+    }
+
+    /// Whether others have parts of all this too.
+    pub(crate) fn shared(&self) -> bool {
+        self.ranks().size() > 1
+    }
+
+    /// This rank's part of a vector of m × n numbers.
+    pub(crate) fn own(&self, whole: &[f64]) -> Vec<f64> {
+        whole[self.parts[self.ranks().rank()].clone()].to_vec()
+    }
+
+    /// The whole vector, of all ranks' parts.
+    pub(crate) fn gather(&self, own: &[f64]) -> Vec<f64> {
+        self.ranks().all_gather(own)
+    }
+
     fn embedding(&self, x: &[f64]) -> FloatTensor<B> {
         primitive::<B, 2>(x.to_vec(), [self.m, self.n], &self.context.device)
     }
@@ -93,7 +122,7 @@ impl<'a, B: SammonOps> Work<'a, B> {
     }
 
     /// Force-like results on the host: rows of `[k, n]`, and rows of stresses.
-    fn fetch(&self, forces: Forces<B>, rows: usize) -> Result<(Vec<f64>, Vec<f64>)> {
+    fn fetch(&self, forces: Forces<B>, rows: usize) -> Result<(TensorData, TensorData)> {
         B::finish(&self.context.device, "mapping")?;
         let transaction = Transaction::default().register(tensor::<B, 2>(forces.force));
         let transaction = if rows == 0 {
@@ -102,29 +131,63 @@ impl<'a, B: SammonOps> Work<'a, B> {
             transaction.register(tensor::<B, 2>(forces.stress))
         };
         let read = transaction.try_execute().map_err(|error| self.failed(error))?;
-        let mut read = read.iter().map(|data| data.iter::<f64>().collect::<Vec<f64>>());
+        let mut read = read.into_iter();
         match (read.next(), read.next()) {
             (Some(force), Some(stress)) => Ok((force, stress)),
             _ => Err(self.failed("less came back than was asked for")),
         }
     }
 
+    /// What the pairs of this rank add to F `[m, n]` and e `[n]` at an embedding.
+    fn found(&self, embedding: FloatTensor<B>) -> Result<(TensorData, TensorData)> {
+        self.fetch(B::sammon_forces(&self.problem, embedding, self.variant), 0)
+    }
+
     /// F `[m, n]` and e `[n]` at an embedding.
     pub(crate) fn forces(&self, x: &[f64]) -> Result<(Vec<f64>, Vec<f64>)> {
-        self.fetch(B::sammon_forces(&self.problem, self.embedding(x), self.variant), 0)
+        let (mut force, mut stress) = self.found(self.embedding(x))?;
+        if self.shared() {
+            all_sum(&mut force, self.ranks())?;
+            all_sum(&mut stress, self.ranks())?;
+        }
+        Ok((floats(&force), floats(&stress)))
     }
 
     /// E from the points' stresses, summed in f64.
     pub(crate) fn stress(&self, points: &[f64]) -> f64 {
-        crate::vector::dot(points, &self.counts) / (2.0 * self.scale)
+        vector::dot(points, &self.counts) / (2.0 * self.scale)
     }
 
     /// The embedding after `steps` steps, and E before each.
     pub(crate) fn steps(&self, x: &[f64], rates: &[f64], steps: usize) -> Result<(Vec<f64>, Vec<f64>)> {
+        if self.shared() {
+            return self.steps_shared(x, rates, steps);
+        }
         let rates = primitive::<B, 1>(rates.to_vec(), [self.n], &self.context.device);
         let moved = B::sammon_steps(&self.problem, self.embedding(x), rates, steps, self.variant);
         let (x, stresses) = self.fetch(moved, steps)?;
-        Ok((x, stresses.chunks(self.n).map(|points| self.stress(points)).collect()))
+        Ok((floats(&x), floats(&stresses).chunks(self.n).map(|points| self.stress(points)).collect()))
+    }
+
+    /// The same where every step needs what all ranks found.
+    fn steps_shared(&self, x: &[f64], rates: &[f64], steps: usize) -> Result<(Vec<f64>, Vec<f64>)> {
+        let (mut x, mut stresses) = (x.to_vec(), Vec::with_capacity(steps));
+        for _ in 0..steps {
+            let (force, stress) = self.forces(&x)?;
+            stresses.push(self.stress(&stress));
+            for (x, force) in x.chunks_mut(self.n).zip(force.chunks(self.n)) {
+                x.iter_mut().zip(force).zip(rates).for_each(|((x, force), rate)| *x += rate * force);
+            }
+            self.round(&mut x);
+        }
+        Ok((x, stresses))
+    }
+
+    /// Rounds places to what the device's numbers can be.
+    fn round(&self, x: &mut [f64]) {
+        if !Self::wide() {
+            x.iter_mut().for_each(|x| *x = f64::from(*x as f32));
+        }
     }
 
     /// The sums over all pairs, and Σ_j μ_j·w_ij of every point.
@@ -136,13 +199,34 @@ impl<'a, B: SammonOps> Work<'a, B> {
             return Err(self.failed("less came back than was asked for"));
         }
         let row = |k: usize| &rows[k * self.n..(k + 1) * self.n];
-        let half = |k: usize| 0.5 * crate::vector::dot(row(k), &self.counts);
-        let sums =
-            Sums { source: half(1), mixed: half(2), target: half(3), plain_miss: half(4), plain_target: half(5) };
-        Ok((sums, row(0).to_vec()))
+        let mut half = [1, 2, 3, 4, 5].map(|k| 0.5 * vector::dot(row(k), &self.counts));
+        self.ranks().all_sum(&mut half);
+        let [source, mixed, target, plain_miss, plain_target] = half;
+        let mut weights = row(0).to_vec();
+        self.ranks().all_sum(&mut weights);
+        Ok((Sums { source, mixed, target, plain_miss, plain_target }, weights))
     }
 
-    /// The diagonal of the inverse Hessian that makes a gradient step the Jacobi step with α = 1: with
+    /// The embedding `[m, n]` on the device, of all ranks' parts; they are numbers that the device's can be.
+    fn gathered(&self, own: &[f64]) -> FloatTensor<B> {
+        if Self::wide() {
+            return self.embedding(&self.gather(own));
+        }
+        let own: Vec<f32> = own.iter().map(|&x| x as f32).collect();
+        primitive::<B, 2>(self.ranks().all_gather(&own), [self.m, self.n], &self.context.device)
+    }
+
+    /// This rank's part of the sum of what the ranks have `[m, n]`.
+    fn sum_parts(&self, values: &TensorData) -> Result<Vec<f64>> {
+        let error = |error| self.failed(format!("{error:?}"));
+        Ok(if Self::wide() {
+            self.ranks().sum_parts(values.as_slice::<f64>().map_err(error)?, &self.parts)
+        } else {
+            self.ranks().sum_parts(values.as_slice::<f32>().map_err(error)?, &self.parts)
+        })
+    }
+
+    /// This rank's part of the diagonal of the inverse Hessian that makes a gradient step the Jacobi step with α = 1: with
     /// ∂E/∂y_i = −(2/c)·μ_i·F_i, y_i ← y_i + F_i/W_i is y − (c/(2·μ_i·W_i))·∂E/∂y.
     pub(crate) fn diagonal(&self) -> Vec<f64> {
         let one = self
@@ -151,7 +235,7 @@ impl<'a, B: SammonOps> Work<'a, B> {
             .zip(&self.counts)
             .map(|(w, mu)| if *w > 0.0 { 0.5 * self.scale / (mu * w) } else { 0.0 });
         let one: Vec<f64> = one.collect();
-        one.repeat(self.m)
+        self.own(&one.repeat(self.m))
     }
 
     /// By how much rounding of the sums may raise a stress, relatively.
@@ -165,20 +249,27 @@ impl<'a, B: SammonOps> Work<'a, B> {
     }
 }
 
+fn floats(data: &TensorData) -> Vec<f64> {
+    data.iter::<f64>().collect()
+}
+
 impl<B: SammonOps> Function for &Work<'_, B> {
     fn evaluate(&mut self, x: &[f64]) -> Result<(f64, Vec<f64>)> {
-        let (mut force, stress) = self.forces(x)?;
-        let value = self.stress(&stress);
-        let outward = -2.0 / self.scale;
-        force.par_chunks_mut(self.n).for_each(|row| {
-            row.iter_mut().zip(&self.counts).for_each(|(f, mu)| *f *= outward * mu);
-        });
+        let shared = self.shared();
+        let (force, stress) = self.found(if shared { self.gathered(x) } else { self.embedding(x) })?;
+        let mut value = [self.stress(&floats(&stress))];
+        self.ranks().all_sum(&mut value);
+        let [value] = value;
+        let mut force = if shared { self.sum_parts(&force)? } else { floats(&force) };
+        vector::scale_by(&mut force, -2.0 / self.scale, &self.multiples);
         Ok((if value.is_finite() { value } else { f64::INFINITY }, force))
     }
 
     fn round(&self, x: &mut [f64]) {
-        if !Work::<B>::wide() {
-            x.iter_mut().for_each(|x| *x = f64::from(*x as f32));
-        }
+        Work::round(self, x);
+    }
+
+    fn dot(&self, a: &[f64], b: &[f64]) -> f64 {
+        if self.shared() { self.ranks().all_gather(&vector::products(a, b)).iter().sum() } else { vector::dot(a, b) }
     }
 }

@@ -106,9 +106,13 @@ pub fn measure<B: Ceilings>(
         .filter(|(_, kernel)| wanted(kernel.case))
         .flat_map(|(name, kernel)| sizes(kernel, choice).into_iter().map(move |size| (name, kernel, size)))
         .collect();
-    if chosen.is_empty() && !wanted(CEILINGS) {
+    if chosen.is_empty() && !choice.cases.iter().any(|case| case == CEILINGS) {
         let (field, value) = ("max_points", choice.max_points.unwrap_or_default().to_string());
-        return Err(Error::Config { field, value, reason: "the chosen cases have no size as small as that".into() });
+        return Err(Error::Config {
+            field,
+            value,
+            reason: "no case that was chosen has a size as small as that".into(),
+        });
     }
     let mut ceilings = Vec::new();
     let rates = Rates::measure(context, choice.repeats, |probe, timed| {
@@ -299,6 +303,8 @@ mod tests {
         assert!(wrong.help().is_some_and(|help| help.contains("'nap', 'sleep', 'ceilings'")), "{:?}", wrong.help());
         let few = rows(Choice { cases: cases(&["nap"]), max_points: Some(5), ..Choice::default() }).unwrap_err();
         assert!(few.to_string().starts_with("max_points = 5"), "{few}");
+        let all = rows(Choice { max_points: Some(1), ..Choice::default() }).unwrap_err();
+        assert!(all.to_string().starts_with("max_points = 1"), "{all}");
         let large = rows(Choice { cases: cases(&["sleep"]), ..Choice::default() }).unwrap_err();
         assert!(matches!(large, Error::Memory { .. }), "{large}");
         assert_eq!(rows(Choice { cases: cases(&[CEILINGS]), ..Choice::default() }).unwrap().len(), 5);

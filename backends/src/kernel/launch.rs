@@ -1,7 +1,7 @@
 //! Shapes of launches within a device's limits, contiguous inputs and fresh outputs.
 
 use burn::tensor::{DType, Shape};
-use burn_cubecl::{CubeElement, CubeRuntime, kernel::into_contiguous, tensor::CubeTensor};
+use burn_cubecl::{CubeElement, CubeRuntime, kernel::into_contiguous, ops::numeric::zeros_client, tensor::CubeTensor};
 use cubecl::{
     features::{AtomicUsage, Plane},
     ir::{AddressType, StorageType, Type},
@@ -55,4 +55,9 @@ pub fn output<R: CubeRuntime>(like: &CubeTensor<R>, shape: impl Into<Shape>, dty
     let bytes = shape.num_elements().max(1) * dtype.size();
     let handle = like.client.empty(bytes);
     CubeTensor::new_contiguous(like.client.clone(), like.device.clone(), shape, handle, dtype)
+}
+
+/// A tensor of zeros for a kernel that writes some of it.
+pub fn zeros<R: CubeRuntime>(like: &CubeTensor<R>, shape: impl Into<Shape>) -> CubeTensor<R> {
+    zeros_client(like.client.clone(), like.device.clone(), shape.into(), like.dtype)
 }

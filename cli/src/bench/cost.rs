@@ -40,7 +40,7 @@ struct CostArgs {
     #[arg(long, value_name = "K", default_value_t = 4)]
     each_decade: usize,
     /// The longest that a run may be expected to take
-    #[arg(long, value_name = "S", default_value_t = 10)]
+    #[arg(long, value_name = "S", default_value_t = 10, allow_negative_numbers = true)]
     seconds: u64,
     /// Draw time against points (.svg, .png)
     #[arg(long, value_name = "P")]

@@ -6,6 +6,7 @@
 mod bounds;
 mod inputs;
 mod many;
+mod parts;
 mod tensors;
 #[cfg(test)]
 mod tests;
@@ -13,6 +14,7 @@ mod tests;
 use std::fmt;
 
 use burn::tensor::{DType, ops::FloatTensor};
+use firebox_core::Share;
 
 use crate::{
     ops::{self, Epoch, Forces, MEASURES, Metric, SammonOps, Source, Variant},
@@ -180,6 +182,7 @@ pub fn cases<B: SammonOps>(device: &B::Device) -> Vec<Case<B>> {
             }
         }
         add(format!("measure, {origin}"), Box::new(move |p| p.check_measure(origin)));
+        add(format!("parts, {origin}"), Box::new(move |p| p.check_parts(origin)));
     }
     add("forces, many points".into(), Box::new(Problem::check_many));
     add("place".into(), Box::new(Problem::check_place));
@@ -200,8 +203,8 @@ impl<B: SammonOps> Problem<B> {
         Self { suite, device: device.clone(), inputs }
     }
 
-    /// The same problem on the device and for the reference.
-    fn both(&self, origin: Origin) -> (ops::Problem<B>, Known) {
+    /// A share of the problem on the device, and the whole for the reference.
+    fn both(&self, origin: Origin, share: Share) -> (ops::Problem<B>, Known) {
         let Shape { n, d, power, .. } = self.inputs.shape;
         let (mu, u) = (&self.inputs.multiplicity, self.inputs.unit());
         let (source, known) = match origin {
@@ -212,9 +215,10 @@ impl<B: SammonOps> Problem<B> {
             }
             Origin::Stored { blocks, half } => {
                 let values = self.inputs.inverses(half);
-                let mut rest = values.as_slice();
+                let own = ops::rows(share, n);
+                let mut rest = &values[own.start * n..];
                 let mut parts = Vec::new();
-                for height in heights(n, blocks) {
+                for height in heights(own.len(), blocks).into_iter().filter(|&height| height > 0 || n == 0) {
                     let (part, after) = rest.split_at(height * n);
                     rest = after;
                     let shape = [height, n];
@@ -223,7 +227,7 @@ impl<B: SammonOps> Problem<B> {
                 (Source::Inverse(parts), Known::stored(&values, mu, power, u))
             }
         };
-        (ops::Problem { source, multiplicity: self.float1(mu), power, units: 64 }, known)
+        (ops::Problem { source, multiplicity: self.float1(mu), power, units: 64, share }, known)
     }
 
     fn embedding(&self) -> (FloatTensor<B>, Places) {
@@ -261,7 +265,7 @@ impl<B: SammonOps> Problem<B> {
 
     fn check_forces(&self, variant: Variant, origin: Origin) -> Result<(), String> {
         let Shape { n, m, .. } = self.inputs.shape;
-        let (problem, known) = self.both(origin);
+        let (problem, known) = self.both(origin, Share::WHOLE);
         let (embedding, places) = self.embedding();
         self.poison();
         let run = |embedding| (self.suite.forces)(&problem, embedding, variant);
@@ -285,7 +289,7 @@ impl<B: SammonOps> Problem<B> {
 
     fn check_steps(&self, variant: Variant, origin: Origin) -> Result<(), String> {
         let Shape { n, m, .. } = self.inputs.shape;
-        let (problem, known) = self.both(origin);
+        let (problem, known) = self.both(origin, Share::WHOLE);
         let (embedding, mut places) = self.embedding();
         let rates = self.rates(&known);
         let mut history = Wanted::default();
@@ -305,7 +309,7 @@ impl<B: SammonOps> Problem<B> {
 
     fn check_measure(&self, origin: Origin) -> Result<(), String> {
         let n = self.inputs.shape.n;
-        let (problem, known) = self.both(origin);
+        let (problem, known) = self.both(origin, Share::WHOLE);
         let (embedding, places) = self.embedding();
         self.poison();
         self.compare("", (self.suite.measure)(&problem, embedding), [MEASURES, n], &known.measure(&places))
@@ -372,7 +376,7 @@ impl<B: SammonOps> Problem<B> {
     }
 }
 
-/// Heights of the blocks of n rows.
+/// Heights of the blocks of n rows: of none, one without rows.
 fn heights(n: usize, blocks: bool) -> Vec<usize> {
     if !blocks || n < 2 {
         return vec![n];

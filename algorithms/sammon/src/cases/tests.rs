@@ -85,6 +85,9 @@ fn faults() -> Vec<Fault> {
         fault!("p off by 1e-3", forces, "forces", |p, y, _| {
             tensor_ops::forces::<F32>(&ops::Problem { power: p.power + 1e-3, ..p.clone() }, y)
         }),
+        fault!("every part is the whole", forces, "parts, euclidean", |p, y, _| {
+            tensor_ops::forces::<F32>(&ops::Problem { share: Share::WHOLE, ..p.clone() }, y)
+        }),
         fault!("force the other way", forces, "forces", |p, y, _| {
             let found = tensor_ops::forces::<F32>(p, y);
             Forces { force: primitive(tensor::<2>(found.force).neg()), ..found }
@@ -247,7 +250,7 @@ fn ten_tolerances_are_too_much() {
     let origin = Origin::Features { metric: Metric::Euclidean, gram: false };
     for shape in shapes().into_iter().filter(|shape| [17, 33, 64].contains(&shape.n)) {
         let p = Problem::new(suite(), &Default::default(), shape, 3);
-        let (_, known) = p.both(origin);
+        let (_, known) = p.both(origin, Share::WHOLE);
         let (_, y) = p.embedding();
         let features = p.inputs.features(Metric::Euclidean);
         let to = Known::stored(&p.inputs.inverse_to, &p.inputs.multiplicity, shape.power, p.inputs.unit());

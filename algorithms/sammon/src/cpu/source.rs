@@ -217,21 +217,40 @@ fn sum_some<E: Real, I: Isa, D: Dimension, const K: usize>(
 pub enum Source<'a, E> {
     /// Computed.
     Features(Features<E>),
-    /// A row for each point, n numbers each. Symmetric: the upper triangle is read.
-    Inverse(Vec<&'a [E]>),
+    /// Read.
+    Inverse(Stored<'a, E>),
+}
+
+/// Rows of 1/δ, n numbers each: of all n points, or of some that follow each other. Symmetric: of all, the upper triangle
+/// is read.
+#[derive(Debug, Clone)]
+pub struct Stored<'a, E> {
+    rows: Vec<&'a [E]>,
+    /// The point of the first.
+    first: usize,
+    points: usize,
+}
+
+impl<E: Real> Stored<'_, E> {
+    /// Of the points i and j.
+    #[inline(always)]
+    pub(super) fn of(&self, i: usize, j: usize) -> E {
+        self.rows[i - self.first][j]
+    }
 }
 
 impl<'a, E: Real> Source<'a, E> {
-    /// From blocks of consecutive rows of n numbers.
-    pub fn stored(blocks: impl IntoIterator<Item = &'a [E]>, n: usize) -> Self {
-        Self::Inverse(blocks.into_iter().flat_map(|block| block.chunks_exact(n.max(1))).collect())
+    /// From blocks of consecutive rows of n numbers, the first that of point `first`.
+    pub fn stored(blocks: impl IntoIterator<Item = &'a [E]>, first: usize, n: usize) -> Self {
+        let rows = blocks.into_iter().flat_map(|block| block.chunks_exact(n.max(1))).collect();
+        Self::Inverse(Stored { rows, first, points: n })
     }
 
     /// Points.
     pub fn points(&self) -> usize {
         match self {
             Self::Features(features) => features.columns(),
-            Self::Inverse(rows) => rows.len(),
+            Self::Inverse(stored) => stored.points,
         }
     }
 
@@ -257,7 +276,7 @@ impl<'a, E: Real> Source<'a, E> {
     pub(super) fn row<'b>(&'b self, i: usize, b: usize, tile: &'b Tile<E>) -> &'b [E] {
         match self {
             Self::Features(_) => &*tile[i % BLOCK],
-            Self::Inverse(rows) => &rows[i][b * BLOCK..],
+            Self::Inverse(stored) => &stored.rows[i - stored.first][b * BLOCK..],
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Forces and stress, steps along them, and what a problem measures.
 
 use firebox_backends::cpu::{BLOCK, Level, Real};
+use firebox_core::Share;
 use rayon::prelude::*;
 
 use super::{
@@ -23,6 +24,8 @@ pub struct Problem<'a, E> {
     pub power: f64,
     /// How forces are shared among threads.
     pub variant: Variant,
+    /// Which pairs are added up; of stored rows, those of its block rows are there. The paper's variants take them all.
+    pub share: Share,
 }
 
 impl<E: Real> Problem<'_, E> {
@@ -46,7 +49,7 @@ pub fn forces<E: Real + Shared>(
     force: &mut [E],
     stress: &mut [E],
 ) {
-    let &Problem { source, multiplicity, power, variant } = problem;
+    let &Problem { source, multiplicity, power, variant, share } = problem;
     let (n, m) = problem.shape(embedding);
     assert_eq!((force.len(), stress.len()), (embedding.len(), n), "a force for each point");
     if m == 0 {
@@ -55,13 +58,13 @@ pub fn forces<E: Real + Shared>(
     // In a scope, since from inside the pool a loop need not wake it up: called from outside, each waits some
     // microseconds for a thread.
     rayon::scope(|_| {
-        if variant != Variant::Auto {
+        if variant != Variant::Auto && share.is_whole() {
             let shares = Shares::new(source, variant);
             return shares.forces(level, multiplicity, power, embedding, force, stress);
         }
         let places = Places::new(embedding, multiplicity);
         with_pull!(m, power, false, pull => {
-            let mut sweep = Sweep::new(&places, &pull);
+            let mut sweep = Sweep::new(&places, &pull, share);
             sweep.run(level, source, &places, &pull);
             sweep.rows(force.chunks_exact_mut(n).chain([stress]));
         });
@@ -79,14 +82,14 @@ pub fn steps<E: Real + Shared>(
     rates: &[E],
     stresses: &mut [E],
 ) {
-    let &Problem { source, multiplicity, power, variant } = problem;
+    let &Problem { source, multiplicity, power, variant, share } = problem;
     let (n, m) = problem.shape(embedding);
     assert_eq!(rates.len(), n, "a rate for each point");
     if m == 0 {
         return stresses.fill(E::ZERO);
     }
     rayon::scope(|_| {
-        if variant != Variant::Auto {
+        if variant != Variant::Auto && share.is_whole() {
             let shares = Shares::new(source, variant);
             let mut force = vec![E::ZERO; embedding.len()];
             for stress in stresses.chunks_exact_mut(n) {
@@ -99,7 +102,7 @@ pub fn steps<E: Real + Shared>(
         }
         let mut places = Places::new(embedding, multiplicity);
         with_pull!(m, power, false, pull => {
-            let mut sweep = Sweep::new(&places, &pull);
+            let mut sweep = Sweep::new(&places, &pull, share);
             for stress in stresses.chunks_exact_mut(n) {
                 sweep.run(level, source, &places, &pull);
                 let points = places.0.blocks_mut().zip(rates.par_chunks(BLOCK)).zip(stress.par_chunks_mut(BLOCK));
@@ -132,7 +135,7 @@ pub fn measure<E: Real>(level: Level, problem: &Problem<'_, E>, embedding: &[E])
     let places = Places::new(embedding, problem.multiplicity);
     let n = places.points();
     let measures = Measures::new(problem.power);
-    let mut sweep = Sweep::new(&places, &measures);
+    let mut sweep = Sweep::new(&places, &measures, problem.share);
     sweep.run(level, problem.source, &places, &measures);
     let mut sums = vec![E::ZERO; MEASURES * n];
     if n > 0 {

@@ -1,6 +1,9 @@
-//! All pairs of a set of points, each once, by threads.
+//! All pairs of a set of points, or a share of them, each once, by threads.
+
+use std::ops::Range;
 
 use firebox_backends::cpu::{BLOCK, Block, Isa, Level, Loop, Real};
+use firebox_core::Share;
 use rayon::prelude::*;
 
 use super::{
@@ -20,9 +23,11 @@ const PANEL: usize = 32;
 
 /// Sums over the pairs of each point, and the memory they are computed in.
 ///
-/// A block row is all pairs of 64 points with those after them. Each task has some, and adds each pair to both of its
+/// A block row is all pairs of 64 points with those after them, or with half of the others. Each task has some, and adds each pair to both of its
 /// points: in E within a block row and [`PANEL`] blocks, in f64 across.
 pub struct Sweep<E> {
+    /// Block rows of the share.
+    own: Range<usize>,
     tasks: usize,
     /// Of each task: a tile, columns.
     memory: Vec<Block<E>>,
@@ -46,12 +51,14 @@ struct Task<'a, E> {
 }
 
 impl<E: Real> Sweep<E> {
-    /// Room for the sums of all points of `places`.
-    pub(super) fn new<T: Terms<E>>(places: &Places<E>, terms: &T) -> Self {
+    /// Room for the sums of all points of `places`, over a share of their pairs.
+    pub(super) fn new<T: Terms<E>>(places: &Places<E>, terms: &T, share: Share) -> Self {
         let (blocks, rows, sums) = (places.0.count(), places.0.rows(), terms.sums());
-        let tasks = blocks.div_ceil(2).min(FEW_TASKS + blocks / 16).min(MOST_TASKS);
+        let own = share.of(blocks);
+        let tasks = own.len().div_ceil(2).min(FEW_TASKS + own.len() / 16).min(MOST_TASKS);
         let memory = BLOCK + blocks.min(PANEL) * (rows + sums);
         Self {
+            own,
             tasks,
             memory: vec![Block::default(); tasks * memory],
             rows: vec![Lanes::default(); tasks * BLOCK * sums],
@@ -61,7 +68,7 @@ impl<E: Real> Sweep<E> {
         }
     }
 
-    /// Sums `terms` over all pairs.
+    /// Sums `terms` over the pairs.
     pub(super) fn run<T: Terms<E>>(&mut self, level: Level, source: &Source<'_, E>, places: &Places<E>, terms: &T) {
         let (count, sums) = (self.tasks, self.sums);
         assert_eq!((source.points(), terms.sums()), (places.points(), sums), "one problem");
@@ -75,10 +82,11 @@ impl<E: Real> Sweep<E> {
             |(index, ((memory, rows), part))| {
                 let Some((tile, columns)) = memory.split_first_chunk_mut() else { return };
                 part.fill(Block::default());
-                level.run(Share {
+                level.run(Rows {
                     source,
                     places,
                     terms,
+                    own: self.own.clone(),
                     index,
                     count,
                     task: Task { tile, rows, columns, sums: part },
@@ -89,13 +97,14 @@ impl<E: Real> Sweep<E> {
 
     /// All sums of every 64 points, in parallel.
     pub(super) fn sums(&mut self) -> impl IndexedParallelIterator<Item = &mut [Block<f64>]> {
-        let Self { tasks, parts, totals, sums, .. } = self;
+        let Self { own, tasks, parts, totals, sums, .. } = self;
         let (part, sums) = (parts.len().checked_div(*tasks).unwrap_or(1), *sums);
         let parts = &*parts;
+        let whole = own.len() * sums == totals.len();
         totals.par_chunks_exact_mut(sums).enumerate().map(move |(b, totals)| {
             totals.fill(Block::default());
-            // Those after have neither this block row nor one before.
-            for part in parts.chunks_exact(part).take(b + 1) {
+            // Of the whole, those after have neither this block row nor one before.
+            for part in parts.chunks_exact(part).take(if whole { b + 1 } else { usize::MAX }) {
                 for (total, sum) in totals.iter_mut().zip(&part[b * sums..]) {
                     for l in 0..BLOCK {
                         total[l] += sum[l];
@@ -120,41 +129,55 @@ impl<E: Real> Sweep<E> {
 }
 
 /// The block rows of one task.
-struct Share<'a, E, T> {
+struct Rows<'a, E, T> {
     source: &'a Source<'a, E>,
     places: &'a Places<E>,
     terms: &'a T,
+    own: Range<usize>,
     index: usize,
     count: usize,
     task: Task<'a, E>,
 }
 
-impl<E: Real, T: Terms<E>> Loop for Share<'_, E, T> {
+impl<E: Real, T: Terms<E>> Loop for Rows<'_, E, T> {
     type Output = ();
 
     #[inline(always)]
     fn run<I: Isa>(self) {
-        let Self { source, places, terms, index, count, mut task } = self;
+        let Self { source, places, terms, own, index, count, mut task } = self;
         let blocks = places.0.count();
+        let mut add = |b: usize, others: Range<usize>| {
+            for first in others.clone().step_by(PANEL) {
+                panel::<E, I, T>(source, places, terms, b, first..others.end.min(first + PANEL), &mut task);
+            }
+        };
+        if own.len() < blocks {
+            // In a circle each block meets those on the half after it: all have as many, and each pair is met once.
+            for b in own.skip(index).step_by(count) {
+                let opposite = blocks % 2 == 0 && b < blocks / 2;
+                let end = b + 1 + (blocks - 1) / 2 + usize::from(opposite);
+                add(b, b..end.min(blocks));
+                add(b, 0..end.saturating_sub(blocks));
+            }
+            return;
+        }
         // Forth and back, so that long and short block rows come in equal number.
         let forth = (index..blocks).step_by(2 * count);
         let back = (2 * count - 1 - index..blocks).step_by(2 * count);
         for b in forth.chain(back) {
-            for first in (b..blocks).step_by(PANEL) {
-                panel::<E, I, T>(source, places, terms, b, first..blocks.min(first + PANEL), &mut task);
-            }
+            add(b, b..blocks);
         }
     }
 }
 
-/// Adds the pairs of block `b` with blocks `others`, which are not before it, to the sums of a task.
+/// Adds the pairs of block `b` with blocks `others` to the sums of a task.
 #[inline(always)]
 fn panel<E: Real, I: Isa, T: Terms<E>>(
     source: &Source<'_, E>,
     places: &Places<E>,
     terms: &T,
     b: usize,
-    others: std::ops::Range<usize>,
+    others: Range<usize>,
     task: &mut Task<'_, E>,
 ) {
     let Task { tile, rows, columns, sums } = task;

@@ -1,7 +1,7 @@
 //! Every loop at every level of this machine against plain loops in f64.
 
 use firebox_backends::cpu::{Level, Real};
-use firebox_core::random::Random;
+use firebox_core::{Share, random::Random};
 
 use super::{oracle::*, variants::Shared, *};
 use crate::ops::{Epoch, Metric, Variant, partner};
@@ -32,7 +32,7 @@ fn check<E: Real + Shared>(
     for level in Level::all() {
         for variant in VARIANTS {
             let what = format!("{} {variant:?} {what}", level.name());
-            let problem = Problem { source, multiplicity: &multiplicity, power, variant };
+            let problem = Problem { source, multiplicity: &multiplicity, power, variant, share: Share::WHOLE };
             let (mut force, mut stress) = (vec![poison; m * n], vec![poison; n]);
             forces(level, &problem, &places, &mut force, &mut stress);
             assert_close(&force, &truth.force, &format!("force, {what}"));
@@ -76,7 +76,7 @@ fn forces_and_measures<E: Real + Shared>() {
                     (stored[i * n + j], stored[j * n + i]) = (E::from_f64(r), E::from_f64(r));
                 }
             }
-            let source = Source::stored(stored.chunks((7 * n).max(1)), n);
+            let source = Source::stored(stored.chunks((7 * n).max(1)), 0, n);
             check(&source, &wide(&stored), &mut random, 2.0 * eps, power, &format!("stored, seed {case}"));
         }
     }
@@ -262,8 +262,14 @@ fn steps_are_forces_and_bits_do_not_depend_on_threads() {
     let mut stored = vec![0.0; n * n];
     inverse(Level::best(), &features, &features, Some(0), &mut stored);
     let rates: Vec<f32> = (0..n).map(|i| 1e-5 * (1 + i % 3) as f32).collect();
-    for source in [Source::Features(features), Source::stored([&stored[..]], n)] {
-        let problem = Problem { source: &source, multiplicity: &multiplicity, power: 1.0, variant: Variant::Auto };
+    for source in [Source::Features(features), Source::stored([&stored[..]], 0, n)] {
+        let problem = Problem {
+            source: &source,
+            multiplicity: &multiplicity,
+            power: 1.0,
+            variant: Variant::Auto,
+            share: Share::WHOLE,
+        };
         for level in Level::all() {
             let run = |threads: usize| {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -292,11 +298,18 @@ fn a_total_is_right_to_a_millionth() {
     let mut exact = vec![0.0; n];
     let (x, y, mu) = (wide(&points), wide(&places), wide(&multiplicity));
     let source = Source::Features(Features::new(&x, d, n, Metric::Euclidean, false));
-    let problem = Problem { source: &source, multiplicity: &mu, power: 1.0, variant: Variant::Auto };
+    let problem =
+        Problem { source: &source, multiplicity: &mu, power: 1.0, variant: Variant::Auto, share: Share::WHOLE };
     forces(Level::best(), &problem, &y, &mut vec![0.0; m * n], &mut exact);
     for gram in [false, true] {
         let source = Source::Features(Features::new(&points, d, n, Metric::Euclidean, gram));
-        let problem = Problem { source: &source, multiplicity: &multiplicity, power: 1.0, variant: Variant::Auto };
+        let problem = Problem {
+            source: &source,
+            multiplicity: &multiplicity,
+            power: 1.0,
+            variant: Variant::Auto,
+            share: Share::WHOLE,
+        };
         let mut stress = vec![f32::NAN; n];
         forces(Level::best(), &problem, &places, &mut vec![0.0; m * n], &mut stress);
         let error = total(&wide(&stress), &mu) / total(&exact, &mu) - 1.0;

@@ -167,7 +167,7 @@ impl<E: Real> Pairs<'_, E> {
     fn inverse<I: Isa>(&self, i: usize, j: usize) -> E {
         let features = &self.shares.features;
         let sum = match (self.shares.source, self.shares.metric) {
-            (Source::Inverse(rows), _) => return rows[i.min(j)][i.max(j)],
+            (Source::Inverse(stored), _) => return stored.of(i.min(j), i.max(j)),
             (_, Metric::Manhattan) => features.sum::<I, Absolute>(i, j),
             _ => features.sum::<I, Square>(i, j),
         };

@@ -132,10 +132,11 @@ fn sum_cached<F: Float + CubeElement, S: Float + CubeElement, N: Size>(
     }
 }
 
-/// Sums `[1, terms, q]` over stored 1/δ, `[r, n]` a block, q rows in all: points at `places` `[m, q]` among points at
-/// `columns` `[m, n]`.
+/// Sums `[1, terms, q]` over stored 1/δ, `[r, n]` a block: points at `places` `[m, q]`, from `first` on, among points at
+/// `columns` `[m, n]`. Where the blocks are not of all q points, those of the others are 0.
 pub(super) fn sums<R: CubeRuntime, F: FloatElement>(
     blocks: &[CubeTensor<R>],
+    mut first: usize,
     multiplicity: &CubeTensor<R>,
     columns: &CubeTensor<R>,
     places: &CubeTensor<R>,
@@ -145,10 +146,11 @@ pub(super) fn sums<R: CubeRuntime, F: FloatElement>(
     let client = places.client.clone();
     let [_, n] = columns.meta.shape().dims();
     let [_, q] = places.meta.shape().dims();
-    let sums = launch::output(places, [1, terms.count() as usize, q], places.dtype);
+    let shape = [1, terms.count() as usize, q];
+    let all = blocks.iter().map(|block| block.meta.shape()[0]).sum::<usize>() == q;
+    let sums = if all { launch::output(places, shape, places.dtype) } else { launch::zeros(places, shape) };
     let width = if n % 4 == 0 { 4 } else { 1 };
     let plan = Plan { terms, planes: launch::plane(&client) == Some(UNITS), width };
-    let mut first = 0;
     for block in blocks {
         let [r, _] = block.meta.shape().dims();
         if r == 0 {

@@ -9,6 +9,7 @@
 use burn_cubecl::{CubeRuntime, FloatElement, tensor::CubeTensor};
 use cubecl::prelude::*;
 use firebox_backends::kernel::launch;
+use firebox_core::Share;
 
 use super::{
     pair::{Terms, add_both},
@@ -22,12 +23,14 @@ const FEW_PARTS: usize = 64;
 const PARTS_BYTES: usize = 1 << 24;
 
 /// Tiles along each side of a block, and the parts that `count` sums of `size` bytes for each of `n` points come in,
-/// on a device whose largest buffer has so many bytes.
-pub(crate) fn blocks(n: usize, count: usize, size: usize, largest: u64) -> (usize, usize) {
+/// on a device whose largest buffer has so many bytes, one of so many that share them.
+pub(crate) fn blocks(n: usize, count: usize, size: usize, largest: u64, ranks: usize) -> (usize, usize) {
     let tiles = n.div_ceil(TILE as usize).max(1);
     let part = (count * size * n).max(1);
     let most = usize::try_from(largest).unwrap_or(usize::MAX) / part;
-    let parts = (PARTS_BYTES / part).max(FEW_PARTS).min(most).clamp(1, tiles);
+    // Blocks go with the square of the parts: each rank has as many as one by itself, or more.
+    let few = FEW_PARTS * if ranks > 1 { (2 * ranks).isqrt() } else { 1 };
+    let parts = (PARTS_BYTES / part).max(few).min(most).clamp(1, tiles);
     let side = tiles.div_ceil(parts);
     (side, tiles.div_ceil(side))
 }
@@ -125,7 +128,7 @@ fn bring<F: Float>(
 }
 
 /// Sums for the block of `side` tiles a side in row `CUBE_POS_Y`, column `CUBE_POS_X` of the upper triangle, to `sums`
-/// `[parts, terms, n]`.
+/// `[parts, terms, n]`; of the blocks of other ranks nothing.
 #[cube(launch_unchecked, address_type = "dynamic", fast_math = FastMath::all() - FastMath::NotNaN)]
 fn sum_features<F: Float + CubeElement, W: Size>(
     points: &Array<Vector<F, W>>,
@@ -136,6 +139,8 @@ fn sum_features<F: Float + CubeElement, W: Size>(
     d: u32,
     n: u32,
     side: u32,
+    rank: u32,
+    ranks: u32,
     power: F,
     #[comptime] terms: Terms,
     #[comptime] way: Way,
@@ -147,7 +152,8 @@ fn sum_features<F: Float + CubeElement, W: Size>(
     let tiles = n.div_ceil(TILE);
     let top = CUBE_POS_Y * side;
     // The same for all units of a cube, as the barriers inside need.
-    let bottom = select(CUBE_POS_X < CUBE_POS_Y, top, (top + side).min(tiles));
+    let mine = CUBE_POS_X >= CUBE_POS_Y && (CUBE_POS_X + CUBE_POS_Y) % ranks == rank;
+    let bottom = select(mine, (top + side).min(tiles), top);
     let end = (CUBE_POS_X * side + side).min(tiles);
     for i in top..bottom {
         let start = i.max(CUBE_POS_X * side);
@@ -275,19 +281,23 @@ impl<R: CubeRuntime> Features<R> {
         Self { points, norms, way, d: d as u32, n: n as u32 }
     }
 
-    /// Sums `[parts, terms, n]` over the pairs of an embedding `places` `[m, n]`.
+    /// Sums `[parts, terms, n]` over a share of the pairs of an embedding `places` `[m, n]`.
     pub(super) fn sums<F: FloatElement>(
         &self,
         multiplicity: &CubeTensor<R>,
         places: &CubeTensor<R>,
         power: f64,
         terms: Terms,
+        share: Share,
     ) -> CubeTensor<R> {
         let client = &self.points.client;
         let (n, count) = (self.n as usize, terms.count() as usize);
         let largest = client.properties().memory.max_page_size;
-        let (side, parts) = blocks(n, count, size_of::<F>(), largest);
-        let sums = launch::output(places, [parts, count, n], places.dtype);
+        let (side, parts) = blocks(n, count, size_of::<F>(), largest, share.size);
+        let shape = [parts, count, n];
+        // Where blocks are others', nobody writes.
+        let whole = share.is_whole();
+        let sums = if whole { launch::output(places, shape, places.dtype) } else { launch::zeros(places, shape) };
         // SAFETY: points are clamped to n where they are read and guarded where sums are written.
         unsafe {
             sum_features::launch_unchecked::<F, R>(
@@ -304,6 +314,8 @@ impl<R: CubeRuntime> Features<R> {
                 self.d,
                 self.n,
                 side as u32,
+                share.rank as u32,
+                share.size as u32,
                 F::from_elem(power),
                 terms,
                 self.way,
@@ -322,7 +334,7 @@ mod tests {
         for n in [0, 1, 127, 128, 129, 1000, 10_000, 12_500, 100_000, 4_000_000] {
             for (count, size) in [(2, 4), (4, 4), (6, 8)] {
                 for largest in [1 << 27, 1 << 33, u64::MAX] {
-                    let (side, parts) = blocks(n, count, size, largest);
+                    let (side, parts) = blocks(n, count, size, largest, 1);
                     let tiles = n.div_ceil(TILE as usize).max(1);
                     assert!(side * parts >= tiles && side * (parts - 1) < tiles, "{n}: {side} {parts}");
                     let bytes = parts * count * size * n;
@@ -332,7 +344,11 @@ mod tests {
             }
         }
         // As many blocks as there are pairs of tiles, while there is room.
-        assert_eq!(blocks(10_000, 4, 4, u64::MAX), (1, 79));
-        assert!(blocks(12_500, 6, 4, u64::MAX).0 > 1);
+        assert_eq!(blocks(10_000, 4, 4, u64::MAX, 1), (1, 79));
+        assert!(blocks(12_500, 6, 4, u64::MAX, 1).0 > 1);
+        for ranks in [2, 3, 5, 8, 64] {
+            let each = |ranks: usize| blocks(4_000_000, 4, 4, u64::MAX, ranks).1.pow(2) / ranks;
+            assert!(each(ranks) >= each(1));
+        }
     }
 }

@@ -13,7 +13,7 @@ mod variants;
 use burn::tensor::ops::FloatTensor;
 use burn_cubecl::{BoolElement, CubeBackend, CubeRuntime, FloatElement, IntElement, tensor::CubeTensor};
 use firebox_backends::{Limited, kernel::launch};
-use firebox_core::{Error, Result};
+use firebox_core::{Error, Result, Share};
 
 pub(crate) use self::features::blocks;
 use self::{
@@ -22,7 +22,7 @@ use self::{
     pair::{Power, Sums, Terms},
     variants::{Origin, Style, laid_out},
 };
-use crate::ops::{Epoch, Forces, MEASURES, Metric, Problem, SammonOps, Source, Variant};
+use crate::ops::{Epoch, Forces, MEASURES, Metric, Problem, SammonOps, Source, Variant, rows};
 
 /// A problem as kernels read it.
 #[allow(clippy::large_enum_variant)] // There is one at a time.
@@ -37,6 +37,7 @@ struct Ready<R: CubeRuntime> {
     pairs: Pairs<R>,
     multiplicity: CubeTensor<R>,
     power: f64,
+    share: Share,
 }
 
 impl<R: CubeRuntime> Ready<R> {
@@ -45,6 +46,7 @@ impl<R: CubeRuntime> Ready<R> {
         B: Limited<FloatTensorPrimitive = CubeTensor<R>>,
         F: FloatElement,
     {
+        let variant = if problem.share.is_whole() { variant } else { Variant::Auto };
         let dense = |blocks: &[CubeTensor<R>]| blocks.iter().cloned().map(launch::dense).collect::<Vec<_>>();
         let style = Style { triangle: variant.triangle(), rows: variant.rows(), units: problem.units };
         let pairs = match (&problem.source, variant) {
@@ -63,15 +65,23 @@ impl<R: CubeRuntime> Ready<R> {
                 Pairs::Variant(Origin::Stored(blocks.iter().cloned().map(own).collect()), style)
             }
         };
-        Self { pairs, multiplicity: launch::dense(problem.multiplicity.clone()), power: problem.power }
+        Self {
+            pairs,
+            multiplicity: launch::dense(problem.multiplicity.clone()),
+            power: problem.power,
+            share: problem.share,
+        }
     }
 
     /// Sums over the pairs of dense `places` `[m, n]`, and whether points come first in them.
     fn sums<F: FloatElement>(&self, places: &CubeTensor<R>, terms: Terms) -> (CubeTensor<R>, bool) {
         let (mu, power) = (&self.multiplicity, self.power);
         match &self.pairs {
-            Pairs::Features(features) => (features.sums::<F>(mu, places, power, terms), false),
-            Pairs::Stored(blocks) => (cached::sums::<R, F>(blocks, mu, places, places, power, terms), false),
+            Pairs::Features(features) => (features.sums::<F>(mu, places, power, terms, self.share), false),
+            Pairs::Stored(blocks) => {
+                let first = rows(self.share, places.meta.shape()[1]).start;
+                (cached::sums::<R, F>(blocks, first, mu, places, places, power, terms), false)
+            }
             Pairs::Variant(origin, style) => {
                 let n = places.meta.shape()[1];
                 let places = laid_out(places.clone(), style.rows);
@@ -231,7 +241,7 @@ where
         let blocks = [inverse];
         for row in 0..steps {
             let terms = terms(Sums::Placed, power, m);
-            let sums = cached::sums::<R, F>(&blocks, &multiplicity, &fixed, &places, power, terms);
+            let sums = cached::sums::<R, F>(&blocks, 0, &multiplicity, &fixed, &places, power, terms);
             let next = launch::output(&places, [m, q], places.dtype);
             let target = Target { next: &next, history: &history, row };
             turn_sums::<R, F>(&sums, &places, &places, 1.0, &target, Turn::Placed, false);

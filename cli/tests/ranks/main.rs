@@ -1,0 +1,181 @@
+//! Runs that several processes share, under mpirun: only with the feature `mpi`.
+#![cfg(feature = "mpi")]
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::{
+    fs,
+    path::Path,
+    process::{Child, Command, Output, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use tempfile::TempDir;
+
+mod perceptron;
+mod sammon;
+
+const ROWS: usize = 240;
+
+/// Numbers between −½ and ½, the same in every run.
+fn random() -> impl FnMut() -> f64 {
+    let mut state = 20_261_122u64;
+    move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1u64 << 53) as f64 - 0.5
+    }
+}
+
+/// Three heaps of points in the plane, and which heap each is of.
+fn heaps() -> String {
+    let mut random = random();
+    let mut text = String::from("x,y,label\n");
+    for row in 0..ROWS {
+        let heap = row % 3;
+        let (x, y) = (4.0 * random() + heap as f64, 4.0 * random() - (heap * heap) as f64);
+        text += &format!("{x},{y},{heap}\n");
+    }
+    text
+}
+
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("heaps.csv"), heaps()).unwrap();
+    folder
+}
+
+/// The program as so many ranks; by itself, without mpirun, for 0.
+fn ranks(count: usize, folder: &Path, args: &str) -> Command {
+    let program = env!("CARGO_BIN_EXE_firebox");
+    let mut command = match count {
+        0 => Command::new(program),
+        _ => {
+            let mut command = Command::new("mpirun");
+            command.args(["-n", &count.to_string(), program]);
+            command
+        }
+    };
+    // More ranks than cores, as root in a container too.
+    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    command.env("OMPI_MCA_rmaps_base_oversubscribe", "1").env("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
+    command.env("RAYON_NUM_THREADS", "1").current_dir(folder).stdin(Stdio::null());
+    command.args(args.split_whitespace());
+    command
+}
+
+fn run(count: usize, folder: &Path, args: &str) -> Output {
+    ranks(count, folder, args).output().expect("mpirun is part of the MPI that this was built with")
+}
+
+/// Runs to a good end, told once and on the terminal alone.
+fn succeed(count: usize, folder: &Path, args: &str) {
+    let done = run(count, folder, args);
+    assert!(done.status.success(), "{count} ranks, {args}: {}", text(&done.stderr));
+    assert!(done.stdout.is_empty(), "{}", text(&done.stdout));
+}
+
+/// A run's report, with what it says of so many ranks checked.
+fn report(folder: &Path, name: &str, count: usize) -> serde_json::Value {
+    let report: serde_json::Value =
+        serde_json::from_slice(&fs::read(folder.join(format!("{name}.json"))).unwrap()).unwrap();
+    let shared = &report["ranks"];
+    if count > 1 {
+        assert_eq!(shared["count"], count);
+        assert_eq!(shared["devices"].as_array().unwrap().len(), count);
+        let seconds = shared["communication_s"].as_array().unwrap();
+        assert!(seconds.len() == count && seconds.iter().all(|it| it.as_f64().unwrap() > 0.0), "{shared}");
+        assert!(shared["imbalance"].as_f64().unwrap() >= 0.0);
+    } else {
+        assert!(shared.is_null());
+    }
+    report
+}
+
+/// The numbers of a table of numbers.
+fn numbers(folder: &Path, name: &str) -> Vec<f64> {
+    let table = fs::read_to_string(folder.join(format!("{name}.csv"))).unwrap();
+    table.lines().skip(1).flat_map(|line| line.split(',').map(|cell| cell.parse().unwrap())).collect()
+}
+
+fn assert_near(ours: &[f64], theirs: &[f64], tolerance: f64, what: &str) {
+    assert_eq!(ours.len(), theirs.len(), "{what}");
+    for (a, b) in ours.iter().zip(theirs) {
+        assert!((a - b).abs() <= tolerance * (1.0 + b.abs()), "{what}: {a} is not {b} within {tolerance:e}");
+    }
+}
+
+/// Kills one of three ranks of a run with `--checkpoint state` some time after its first state.
+#[cfg(target_os = "linux")]
+fn kill_one(folder: &Path, args: &str, state: &str, seed: u32) {
+    let args = format!("{args} --checkpoint {state} --checkpoint-every 0.05");
+    let mut job = ranks(3, folder, &args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let began = Instant::now();
+    while !folder.join(state).exists() {
+        assert!(job.try_wait().unwrap().is_none(), "it ended before its first state");
+        assert!(began.elapsed() < Duration::from_secs(60));
+        thread::sleep(Duration::from_millis(2));
+    }
+    thread::sleep(Duration::from_millis(u64::from(seed % 100)));
+    assert!(job.try_wait().unwrap().is_none(), "it ended before it could be killed");
+    let victim = children(&job)[seed as usize % 3];
+    assert!(Command::new("kill").args(["-9", &victim.to_string()]).status().unwrap().success());
+    let killed = Instant::now();
+    let status = job.wait().unwrap();
+    assert!(!status.success() && killed.elapsed() < Duration::from_secs(10), "{status} {:?}", killed.elapsed());
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Every failure is told once, keeps its code, and ends all ranks.
+#[test]
+fn a_failure_of_all_is_told_once() {
+    let folder = folder();
+    for (args, says, code) in [
+        ("perceptron train none.csv --label label --backend ndarray", "none.csv", 2),
+        ("perceptron train heaps.csv --label label --backend ndarray --epochs 0", "epochs = 0", 2),
+        ("perceptron train - --label label --backend ndarray", "standard input", 2),
+        ("perceptron train heaps.csv --label label --backend ndarray -o no/where.csv", "cannot write", 2),
+        ("perceptron train heaps.csv --no-such-option", "--no-such-option", 2),
+        ("sammon heaps.csv --label label --backend ndarray --variant rows-full", "of one process", 2),
+        ("sammon none.csv --backend ndarray", "none.csv", 2),
+        ("ocnn heaps.csv --label label --backend ndarray", "without mpirun", 2),
+        ("perceptron eval heaps.csv --label label --model m", "without mpirun", 2),
+    ] {
+        let began = Instant::now();
+        let done = run(3, folder.path(), args);
+        // Open MPI's own banner comes before or after.
+        let told = text(&done.stderr);
+        assert_eq!(done.status.code(), Some(code), "{args}: {told}");
+        assert!(told.contains(says), "{args}: {told}");
+        assert!(told.matches("×").count() + told.matches("error:").count() == 1, "{args}: {told}");
+        assert!(began.elapsed() < Duration::from_secs(10), "{args} took {:?}", began.elapsed());
+    }
+    let done = run(3, folder.path(), "perceptron --help");
+    assert!(done.status.success());
+    assert_eq!(text(&done.stdout).matches("Usage:").count(), 1);
+}
+
+/// As many runs over each other's files are not what was meant.
+#[test]
+fn processes_that_mpi_does_not_know_of_are_refused() {
+    let folder = folder();
+    let args = "perceptron train heaps.csv --label label --backend ndarray -o history.csv";
+    let done = ranks(0, folder.path(), args).env("OMPI_COMM_WORLD_SIZE", "3").output().unwrap();
+    assert_eq!(done.status.code(), Some(2));
+    let told = text(&done.stderr);
+    assert!(told.contains("3 processes") && told.contains("knows of 1"), "{told}");
+    assert!(!folder.path().join("history.csv").exists());
+}
+
+/// The processes that `of` has started.
+#[cfg(target_os = "linux")]
+fn children(of: &Child) -> Vec<u32> {
+    let parent = |pid: u32| -> Option<u32> {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        stat.rsplit(')').next()?.split_whitespace().nth(1)?.parse().ok()
+    };
+    let all = fs::read_dir("/proc").unwrap().filter_map(|it| it.ok()?.file_name().to_str()?.parse().ok());
+    all.filter(|&pid| parent(pid) == Some(of.id())).collect()
+}

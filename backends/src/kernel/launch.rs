@@ -59,5 +59,9 @@ pub fn output<R: CubeRuntime>(like: &CubeTensor<R>, shape: impl Into<Shape>, dty
 
 /// A tensor of zeros for a kernel that writes some of it.
 pub fn zeros<R: CubeRuntime>(like: &CubeTensor<R>, shape: impl Into<Shape>) -> CubeTensor<R> {
-    zeros_client(like.client.clone(), like.device.clone(), shape.into(), like.dtype)
+    let shape: Shape = shape.into();
+    // As one row: CUDA pads the rows of what has several, and kernels take it for dense.
+    let row = Shape::new([shape.num_elements().max(1)]);
+    let zeros = zeros_client(like.client.clone(), like.device.clone(), row, like.dtype);
+    CubeTensor::new_contiguous(zeros.client, zeros.device, shape, zeros.handle, zeros.dtype)
 }

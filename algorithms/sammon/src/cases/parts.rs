@@ -3,7 +3,7 @@
 use firebox_core::Share;
 
 use super::{Origin, Problem, Shape};
-use crate::ops::{MEASURES, SammonOps, Variant};
+use crate::ops::{GROUP, MEASURES, SammonOps, Variant};
 
 /// Numbers of ranks.
 const RANKS: [usize; 3] = [2, 3, 5];
@@ -13,6 +13,10 @@ impl<B: SammonOps> Problem<B> {
     /// each term, and the sum here is exact beside it.
     pub(super) fn check_parts(&self, origin: Origin) -> Result<(), String> {
         let Shape { n, m, .. } = self.inputs.shape;
+        // Of fewer points than a group of rows, or a tile, one rank has all pairs: 0 and 1 show that.
+        if (2..GROUP - 1).contains(&n) {
+            return Ok(());
+        }
         let (embedding, places) = self.embedding();
         let size = RANKS[n % RANKS.len()];
         let (_, known) = self.both(origin, Share::WHOLE);

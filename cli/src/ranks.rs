@@ -55,6 +55,7 @@ impl Ranks {
             return Err(Error::input(what, help));
         }
         let (local, world) = (world.local(), Arc::new(world));
+        share_cores(local.1)?;
         Ok(Self { communicator: world.clone(), world: Some(world), local })
     }
 
@@ -120,7 +121,7 @@ impl Ranks {
     pub(crate) fn check_cores(&self, observer: &dyn Observer) {
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         let own = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).map_or(0, cores);
-        let all = fs::read_to_string("/sys/devices/system/cpu/online").map_or(0, |list| cores(&list));
+        let all = online();
         // A core may be two for the system.
         if self.several() && (1..=2).contains(&own) && all / self.local.1 > own {
             observer.notice(&format!(
@@ -182,6 +183,24 @@ impl Ranks {
         self.finish();
         ExitCode::from(code)
     }
+}
+
+/// Gives this process's threads their part of the machine's cores: with as many as there are cores, those of the processes
+/// that share them would wait for each other. A number that somebody has set stays.
+#[cfg(feature = "mpi")]
+fn share_cores(processes: usize) -> Result<()> {
+    if env::var_os("RAYON_NUM_THREADS").is_some() {
+        return Ok(());
+    }
+    let own = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let threads = own.min((online() / processes).max(1));
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+    pool.map_err(|error| Error::input(format!("no threads: {error}"), "set RAYON_NUM_THREADS to fewer"))
+}
+
+/// The machine's cores, as the system counts them; 0 where it does not say.
+fn online() -> usize {
+    fs::read_to_string("/sys/devices/system/cpu/online").map_or(0, |list| cores(&list))
 }
 
 /// How many cores a list such as `0-3,8` names.

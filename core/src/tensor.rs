@@ -50,7 +50,17 @@ pub fn tensor<B: Backend, const D: usize>(primitive: FloatTensor<B>) -> Tensor<B
 /// A tensor's numbers on the host, row-major. [`Error::Run`] names `phase` if the device failed by then: Burn's
 /// `into_data` would panic.
 pub fn read_floats<B: Backend, const D: usize>(tensor: Tensor<B, D>, phase: &str) -> Result<Vec<f64>> {
-    Ok(read(tensor, phase)?.iter::<f64>().collect())
+    Ok(widened(&read(tensor, phase)?))
+}
+
+/// Data's numbers as f64. Its own iterator asks for the type of each.
+pub fn widened(data: &TensorData) -> Vec<f64> {
+    match data.dtype {
+        DType::F32 => data.as_slice::<f32>().map(|values| values.iter().map(|&x| f64::from(x)).collect()),
+        DType::F64 => data.as_slice::<f64>().map(<[f64]>::to_vec),
+        _ => Ok(data.iter::<f64>().collect()),
+    }
+    .unwrap_or_else(|_| data.iter::<f64>().collect())
 }
 
 /// [`read_floats`] for whole numbers of 32 bits; the very memory of the data where it can be had.
@@ -92,6 +102,15 @@ pub fn failed(device: String, phase: &str, error: impl Display) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_of_any_width_are_widened() {
+        let wide = vec![0.5, -2.0, 1e-3];
+        for data in [TensorData::from([0.5f32, -2.0, 1e-3]), TensorData::from([0.5f64, -2.0, 1e-3])] {
+            assert!(widened(&data).iter().zip(&wide).all(|(x, y)| (x - y).abs() < 1e-9));
+        }
+        assert_eq!(widened(&TensorData::from([1i32, 2])), [1.0, 2.0]);
+    }
 
     #[test]
     fn a_failure_names_the_device_the_phase_and_the_cause() {

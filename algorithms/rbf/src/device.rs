@@ -3,7 +3,7 @@
 use burn::tensor::{Transaction, ops::FloatTensor};
 use firebox_core::{
     Context, Error, Result,
-    tensor::{failed, primitive, tensor},
+    tensor::{failed, primitive, tensor, widened},
 };
 
 use crate::{
@@ -92,7 +92,7 @@ pub(crate) fn fetch<B: RbfOps>(
     if read.len() != wanted {
         return Err(lost("less came back than was asked for".into()));
     }
-    Ok(read.iter().map(|data| data.iter::<f64>().collect()).collect())
+    Ok(read.iter().map(widened).collect())
 }
 
 pub(crate) const PHASE: &str = "training";

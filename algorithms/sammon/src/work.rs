@@ -5,7 +5,7 @@ use std::ops::Range;
 use burn::tensor::{TensorData, Transaction, ops::FloatTensor};
 use firebox_core::{
     Communicator, Context, Error, Result,
-    tensor::{all_sum, failed, primitive, read_floats, tensor},
+    tensor::{all_sum, failed, primitive, read_floats, tensor, widened},
 };
 
 use crate::{
@@ -150,7 +150,7 @@ impl<'a, B: SammonOps> Work<'a, B> {
             all_sum(&mut force, self.ranks())?;
             all_sum(&mut stress, self.ranks())?;
         }
-        Ok((floats(&force), floats(&stress)))
+        Ok((widened(&force), widened(&stress)))
     }
 
     /// E from the points' stresses, summed in f64.
@@ -166,7 +166,7 @@ impl<'a, B: SammonOps> Work<'a, B> {
         let rates = primitive::<B, 1>(rates.to_vec(), [self.n], &self.context.device);
         let moved = B::sammon_steps(&self.problem, self.embedding(x), rates, steps, self.variant);
         let (x, stresses) = self.fetch(moved, steps)?;
-        Ok((floats(&x), floats(&stresses).chunks(self.n).map(|points| self.stress(points)).collect()))
+        Ok((widened(&x), widened(&stresses).chunks(self.n).map(|points| self.stress(points)).collect()))
     }
 
     /// The same where every step needs what all ranks found.
@@ -249,18 +249,14 @@ impl<'a, B: SammonOps> Work<'a, B> {
     }
 }
 
-fn floats(data: &TensorData) -> Vec<f64> {
-    data.iter::<f64>().collect()
-}
-
 impl<B: SammonOps> Function for &Work<'_, B> {
     fn evaluate(&mut self, x: &[f64]) -> Result<(f64, Vec<f64>)> {
         let shared = self.shared();
         let (force, stress) = self.found(if shared { self.gathered(x) } else { self.embedding(x) })?;
-        let mut value = [self.stress(&floats(&stress))];
+        let mut value = [self.stress(&widened(&stress))];
         self.ranks().all_sum(&mut value);
         let [value] = value;
-        let mut force = if shared { self.sum_parts(&force)? } else { floats(&force) };
+        let mut force = if shared { self.sum_parts(&force)? } else { widened(&force) };
         vector::scale_by(&mut force, -2.0 / self.scale, &self.multiples);
         Ok((if value.is_finite() { value } else { f64::INFINITY }, force))
     }

@@ -79,7 +79,7 @@ pub fn read<B: Backend, const D: usize, K: TensorKind<B> + BasicOps<B>>(
     tensor.try_into_data().map_err(|error: ExecutionError| failed(device, phase, error))
 }
 
-/// Adds the floats of all ranks up ([`Communicator::all_sum`](dyn Communicator::all_sum)), as wide as they are.
+/// Adds the floats of all ranks up, as wide as they are: `all_sum` of a [`Communicator`].
 pub fn all_sum(data: &mut TensorData, ranks: &dyn Communicator) -> Result<()> {
     let error = |error| failed("the host".into(), "adding up", format!("{error:?}"));
     if data.dtype == DType::F64 {

@@ -145,29 +145,30 @@ impl<E: Real, T: Terms<E>> Loop for Rows<'_, E, T> {
     #[inline(always)]
     fn run<I: Isa>(self) {
         let Self { source, places, terms, own, index, count, mut task } = self;
-        let blocks = places.0.count();
-        let mut add = |b: usize, others: Range<usize>| {
+        // Called in one place, where it becomes part of this: a function of its own is compiled for the least of CPUs.
+        for (b, others) in of_task(own, places.0.count(), index, count) {
             for first in others.clone().step_by(PANEL) {
                 panel::<E, I, T>(source, places, terms, b, first..others.end.min(first + PANEL), &mut task);
             }
-        };
-        if own.len() < blocks {
-            // In a circle each block meets those on the half after it: all have as many, and each pair is met once.
-            for b in own.skip(index).step_by(count) {
-                let opposite = blocks % 2 == 0 && b < blocks / 2;
-                let end = b + 1 + (blocks - 1) / 2 + usize::from(opposite);
-                add(b, b..end.min(blocks));
-                add(b, 0..end.saturating_sub(blocks));
-            }
-            return;
         }
+    }
+}
+
+/// The block rows of one of `count` tasks, and the blocks that each meets.
+fn of_task(own: Range<usize>, blocks: usize, index: usize, count: usize) -> Vec<(usize, Range<usize>)> {
+    if own.len() == blocks {
         // Forth and back, so that long and short block rows come in equal number.
         let forth = (index..blocks).step_by(2 * count);
         let back = (2 * count - 1 - index..blocks).step_by(2 * count);
-        for b in forth.chain(back) {
-            add(b, b..blocks);
-        }
+        return forth.chain(back).map(|b| (b, b..blocks)).collect();
     }
+    // In a circle each block meets those on the half after it: all have as many, and each pair is met once.
+    let circle = own.skip(index).step_by(count).flat_map(|b| {
+        let opposite = blocks.is_multiple_of(2) && b < blocks / 2;
+        let end = b + 1 + (blocks - 1) / 2 + usize::from(opposite);
+        [(b, b..end.min(blocks)), (b, 0..end.saturating_sub(blocks))]
+    });
+    circle.collect()
 }
 
 /// Adds the pairs of block `b` with blocks `others` to the sums of a task.
@@ -213,6 +214,29 @@ fn panel<E: Real, I: Isa, T: Terms<E>>(
     for (r, row) in rows.chunks_exact_mut(width).take(height).enumerate() {
         for (sum, lanes) in sums.iter_mut().zip(row) {
             sum[r] += lanes.take().into();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_two_blocks_meet_once() {
+        for blocks in 1..12 {
+            for size in [1, 2, 3, 5] {
+                let mut met = vec![0; blocks * blocks];
+                for rank in 0..size {
+                    for index in 0..2 {
+                        for (b, others) in of_task(Share { rank, size }.of(blocks), blocks, index, 2) {
+                            others.for_each(|c| met[b.min(c) * blocks + b.max(c)] += 1);
+                        }
+                    }
+                }
+                let once = (0..blocks * blocks).all(|at| met[at] == usize::from(at / blocks <= at % blocks));
+                assert!(once, "{blocks} blocks, {size} ranks: {met:?}");
+            }
         }
     }
 }

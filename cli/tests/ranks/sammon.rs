@@ -72,6 +72,16 @@ fn a_map_is_the_same_on_any_number_of_ranks() {
     }
 }
 
+/// A mapping on so many ranks each has the places that it has without mpirun.
+fn same_on(counts: &[usize], folder: &Path, options: &str, tolerance: f64) {
+    succeed(0, folder, &mapping(options, "alone"));
+    for &ranks in counts {
+        succeed(ranks, folder, &mapping(options, "shared"));
+        let (shared, alone) = (numbers(folder, "shared"), numbers(folder, "alone"));
+        assert_near(&shared, &alone, tolerance, &format!("{ranks} ranks"));
+    }
+}
+
 /// L-BFGS leaves each rank whole chunks of 16 384 numbers of its vectors: here there are four, the last of them short.
 #[test]
 fn long_vectors_are_shared() {
@@ -79,14 +89,7 @@ fn long_vectors_are_shared() {
     let folder = folder.path();
     cloud(folder, 900, 60);
     let options = "--dims 60 --start random --memory recomputed --iterations 4 --tolerance 0 --no-quality";
-    for ranks in [0, 2, 3, 5] {
-        succeed(ranks, folder, &mapping(options, &format!("long{ranks}")));
-    }
-    for ranks in [2, 3, 5] {
-        let tolerance = 100.0 * f64::EPSILON * (900 * 4) as f64;
-        let places = numbers(folder, &format!("long{ranks}"));
-        assert_near(&places, &numbers(folder, "long0"), tolerance, &format!("{ranks} ranks"));
-    }
+    same_on(&[2, 3, 5], folder, options, 100.0 * f64::EPSILON * (900 * 4) as f64);
 }
 
 #[test]
@@ -98,15 +101,8 @@ fn given_distances_are_shared() {
     let apart = |a: &[f64; 3], b: &[f64; 3]| a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
     let row = |a| points.iter().map(|b| apart(a, b).to_string()).collect::<Vec<_>>().join(",") + "\n";
     fs::write(folder.join("cloud.csv"), points.iter().map(row).collect::<String>()).unwrap();
-    for ranks in [0, 2, 3] {
-        let options = "--metric precomputed --iterations 6 --tolerance 0";
-        succeed(ranks, folder, &mapping(options, &format!("given{ranks}")));
-    }
-    for ranks in [2, 3] {
-        let tolerance = 100.0 * f64::EPSILON * (150 * 6) as f64;
-        let places = numbers(folder, &format!("given{ranks}"));
-        assert_near(&places, &numbers(folder, "given0"), tolerance, &format!("{ranks} ranks"));
-    }
+    let options = "--metric precomputed --iterations 6 --tolerance 0";
+    same_on(&[2, 3], folder, options, 100.0 * f64::EPSILON * (150 * 6) as f64);
 }
 
 #[test]

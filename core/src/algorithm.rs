@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use burn::tensor::backend::Backend;
 
-use crate::{Communicator, Observer, Result, Silent, Solo};
+use crate::{Communicator, Error, Observer, Result, Silent, Solo};
 
 /// Width of the floating-point numbers a run computes with.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, clap::ValueEnum)]
@@ -74,8 +74,13 @@ impl<B: Backend> Context<B> {
 
     /// Whether to stop at the next chance: rank 0's observer decides for all, so that every rank has to ask.
     pub fn cancelled(&self) -> bool {
-        let wished = self.communicator.rank() == 0 && self.observer.cancelled();
-        self.communicator.broadcast(vec![wished.into()]) == [1]
+        self.communicator.first(u8::from(self.observer.cancelled())) == 1
+    }
+
+    /// [`observe::checkpoint`](crate::observe::checkpoint) where ranks share a run: all go on, or none.
+    pub fn checkpoint(&self, phase: &str, done: u64, total: u64) -> Result<()> {
+        self.observer.progress(phase, done, total);
+        if self.cancelled() { Err(Error::Cancelled) } else { Ok(()) }
     }
 
     /// The same context, watched by `observer`.

@@ -71,6 +71,14 @@ impl dyn Communicator + '_ {
         bytemuck::pod_collect_to_vec(&self.gather(bytemuck::cast_slice(own)))
     }
 
+    /// What rank 0 has, on every rank.
+    pub fn first<T: Pod>(&self, own: T) -> T {
+        if self.size() == 1 {
+            return own;
+        }
+        bytemuck::pod_read_unaligned(&self.broadcast(bytemuck::bytes_of(&own).to_vec()))
+    }
+
     /// What rank 0 makes, on every rank; the others make nothing.
     pub fn from_first<T: Pod, E>(&self, make: impl FnOnce() -> Result<Vec<T>, E>) -> Result<Vec<T>, E> {
         if self.size() == 1 {
@@ -208,6 +216,7 @@ mod tests {
         assert_eq!(solo.share(), Share::WHOLE);
         assert_eq!(solo.all_gather(&[1.0, 2.0]), [1.0, 2.0]);
         assert_eq!(solo.broadcast(vec![7]), [7]);
+        assert_eq!(solo.first(7), 7);
         assert_eq!(solo.all_say("µ"), ["µ"]);
         assert_eq!(solo.all_say(""), [""]);
         let mut sum = [0.1, 0.2];

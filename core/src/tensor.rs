@@ -3,10 +3,12 @@
 use std::fmt::Display;
 
 use burn::tensor::{
-    BasicOps, DType, Element, Int, Tensor, TensorData, TensorKind, TensorPrimitive,
+    BasicOps, DType, DataError, Element, Int, Tensor, TensorData, TensorKind, TensorPrimitive,
     backend::{Backend, ExecutionError},
     ops::FloatTensor,
 };
+
+use bytemuck::Pod;
 
 use crate::{Communicator, Error, Result};
 
@@ -77,6 +79,32 @@ pub fn read<B: Backend, const D: usize, K: TensorKind<B> + BasicOps<B>>(
 ) -> Result<TensorData> {
     let device = B::name(&tensor.device());
     tensor.try_into_data().map_err(|error: ExecutionError| failed(device, phase, error))
+}
+
+/// A vector `[n]` of the parts that all ranks have of it, in the order of the ranks, on each rank's device. A rank without a
+/// part has no tensor, since not every device holds an empty one.
+pub fn all_gather<B: Backend>(
+    own: Option<Tensor<B, 1>>,
+    device: &B::Device,
+    ranks: &dyn Communicator,
+    phase: &str,
+) -> Result<Tensor<B, 1>> {
+    let own = own.map(|own| read(own, phase)).transpose()?;
+    let all = if B::FloatElem::dtype() == DType::F64 { gather::<f64>(own, ranks) } else { gather::<f32>(own, ranks) };
+    let all = all.map_err(|error| failed("the host".into(), phase, format!("{error:?}")))?;
+    Ok(Tensor::from_data(all, (device, B::FloatElem::dtype())))
+}
+
+fn gather<T: Element + Pod>(
+    own: Option<TensorData>,
+    ranks: &dyn Communicator,
+) -> std::result::Result<TensorData, DataError> {
+    let all = match &own {
+        Some(own) => ranks.all_gather(own.as_slice::<T>()?),
+        None => ranks.all_gather::<T>(&[]),
+    };
+    let count = all.len();
+    Ok(TensorData::new(all, [count]))
 }
 
 /// Adds the floats of all ranks up, as wide as they are: `all_sum` of a [`Communicator`].

@@ -66,6 +66,7 @@ fn check(world: World) -> World {
     }
     let first = ranks.from_first::<u32, ()>(|| if rank == 0 { Ok(vec![7; 5]) } else { Err(()) });
     assert_eq!(first, Ok(vec![7; 5]));
+    assert_eq!(ranks.first(rank as u32 + 3), 3);
     for length in [0, 1, 333] {
         let bytes = vec![rank as u8 + 7; length];
         assert_eq!(ranks.broadcast(bytes), vec![7; length]);

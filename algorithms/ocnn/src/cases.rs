@@ -16,6 +16,7 @@ use burn::tensor::{
     ops::{FloatTensor, IntTensor},
 };
 use firebox_core::{
+    Share,
     random::Random,
     tensor::{floats, read_floats, read_ints},
 };
@@ -23,7 +24,7 @@ use firebox_core::{
 use compare::{links, same, same_shape, some_rows, sum, turned};
 pub use suite::Suite;
 
-use crate::{Matvec, OcnnOps, reference};
+use crate::{Matvec, OcnnOps, components::Forest, reference};
 
 /// A problem's size.
 #[derive(Debug, Clone, Copy)]
@@ -55,6 +56,9 @@ pub fn shapes() -> Vec<Shape> {
 
 /// What is run on a problem.
 pub type Check<B> = Box<dyn Fn(&Problem<B>) -> Result<(), String> + Send>;
+
+/// Numbers of ranks that share what is checked: one, and so many that some have a part, and with few neurons none.
+const RANKS: [usize; 2] = [1, 3];
 
 /// A check of one operation.
 pub struct Case<B: OcnnOps> {
@@ -117,6 +121,13 @@ pub struct Problem<B: OcnnOps> {
     epsilon: f64,
     counts: Vec<u32>,
     limits: [usize; 3],
+}
+
+/// The roots of n neurons in forests that lie one after the other, joined.
+fn joined(n: usize, roots: Vec<u32>) -> Vec<u32> {
+    let mut forest = Forest::new(n);
+    roots.iter().enumerate().for_each(|(at, &root)| forest.join(at % n, root as usize));
+    forest.roots().into_iter().map(|root| root as u32).collect()
 }
 
 /// The value as the backend's float has it.
@@ -258,24 +269,40 @@ impl<B: OcnnOps> Problem<B> {
         let Shape { n, steps, .. } = self.shape;
         let (words, height) = self.words();
         let counts = reference::phase_counts(&self.trajectory, n);
-        for limit in self.limits {
-            self.poison();
-            let found = (self.suite.phase_components)(self.int2(&words, [height, n]), steps, limit);
-            let wanted = reference::components(&counts, n, limit as u32);
-            same(&self.ints(found, [n])?, &wanted).map_err(|what| format!("limit {limit}: {what}"))?;
-        }
-        Ok(())
+        self.check_components(&counts, |limit, share| {
+            (self.suite.phase_components)(self.int2(&words, [height, n]), steps, limit, share)
+        })
     }
 
     fn check_fragmentary_components(&self) -> Result<(), String> {
-        let n = self.shape.n;
         let (outputs, _) = self.outputs();
-        let counts = reference::fragmentary_counts(outputs, n, self.epsilon);
-        for limit in self.limits {
-            self.poison();
-            let found = (self.suite.fragmentary_components)(self.outputs().1, self.epsilon, limit);
-            let wanted = reference::components(&counts, n, limit as u32);
-            same(&self.ints(found, [n])?, &wanted).map_err(|what| format!("limit {limit}: {what}"))?;
+        let counts = reference::fragmentary_counts(outputs, self.shape.n, self.epsilon);
+        self.check_components(&counts, |limit, share| {
+            (self.suite.fragmentary_components)(self.outputs().1, self.epsilon, limit, share)
+        })
+    }
+
+    /// Components of links above each limit, by ranks whose forests are joined.
+    fn check_components(
+        &self,
+        counts: &[u32],
+        components: impl Fn(usize, Share) -> IntTensor<B>,
+    ) -> Result<(), String> {
+        let n = self.shape.n;
+        for (limit, size) in self.limits.into_iter().flat_map(|limit| RANKS.map(|size| (limit, size))) {
+            let wanted = reference::components(counts, n, limit as u32);
+            let mut found = Vec::new();
+            for rank in 0..size {
+                self.poison();
+                let roots = self.ints(components(limit, Share { rank, size }), [n])?;
+                let sound = |(i, &root): (usize, &u32)| root as usize <= i && roots[root as usize] == root;
+                if !roots.iter().enumerate().all(sound) {
+                    return Err(format!("limit {limit}, rank {rank} of {size}: {roots:?} are no roots"));
+                }
+                found.push(roots);
+            }
+            let found = if size == 1 { found.remove(0) } else { joined(n, found.concat()) };
+            same(&found, &wanted).map_err(|what| format!("limit {limit}, {size} ranks: {what}"))?;
         }
         Ok(())
     }

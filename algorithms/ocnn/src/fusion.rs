@@ -1,14 +1,40 @@
 //! The hot loops on `Fusion<B>`: queued as custom operations, then run by `B`.
 
+use std::ops::Range;
+
 use burn::tensor::{
     DType, Shape, TensorMetadata,
     ops::{FloatTensor, IntTensor},
 };
 use burn_fusion::{Fusion, FusionBackend};
 use firebox_backends::fusion::register;
-use firebox_core::Result;
+use firebox_core::{Result, Share};
 
 use crate::ops::{Graph, Matvec, Metric, Network, OcnnOps};
+
+/// Queues what `run` makes of a network and its state.
+fn with_network<B: FusionBackend + OcnnOps>(
+    name: &'static str,
+    network: &Network<Fusion<B>>,
+    state: FloatTensor<Fusion<B>>,
+    shape: Shape,
+    run: impl Fn(&Network<B>, FloatTensor<B>) -> FloatTensor<B> + Send + Sync + 'static,
+) -> FloatTensor<Fusion<B>> {
+    let dtype = state.dtype();
+    let (self_coupling, rows) = (network.self_coupling, network.rows.clone());
+    let mut inputs =
+        vec![state, network.points.clone(), network.multiplicity.clone(), network.inverse_strength.clone()];
+    inputs.extend(network.weights.clone());
+    register::<B, _>(name, inputs, shape, dtype, move |ir, handles| {
+        let mut inputs = ir.inputs.iter().map(|tensor| handles.get_float_tensor::<B>(tensor)).collect::<Vec<_>>();
+        let weights = if inputs.len() > 4 { inputs.pop() } else { None };
+        if let Ok([state, points, multiplicity, inverse_strength]) = <[_; 4]>::try_from(inputs) {
+            let rows = rows.clone();
+            let network = Network { points, weights, multiplicity, inverse_strength, self_coupling, rows };
+            handles.register_float_tensor::<B>(&ir.outputs[0].id, run(&network, state));
+        }
+    })
+}
 
 impl<B: FusionBackend + OcnnOps> OcnnOps for Fusion<B> {
     fn ocnn_strategy(device: &Self::Device, matvec: Matvec, n: usize, d: usize) -> Result<&'static str> {
@@ -19,13 +45,15 @@ impl<B: FusionBackend + OcnnOps> OcnnOps for Fusion<B> {
         points: FloatTensor<Self>,
         multiplicity: FloatTensor<Self>,
         self_coupling: bool,
+        of: Range<usize>,
     ) -> FloatTensor<Self> {
-        let (shape, dtype) = (multiplicity.shape(), points.dtype());
+        let (shape, dtype) = (Shape::new([of.len()]), points.dtype());
         register::<B, _>("ocnn_strengths", vec![points, multiplicity], shape, dtype, move |ir, handles| {
             let ([points, multiplicity], [out]) = ir.as_fixed();
             let points = handles.get_float_tensor::<B>(points);
             let multiplicity = handles.get_float_tensor::<B>(multiplicity);
-            handles.register_float_tensor::<B>(&out.id, B::ocnn_strengths(points, multiplicity, self_coupling));
+            let strengths = B::ocnn_strengths(points, multiplicity, self_coupling, of.clone());
+            handles.register_float_tensor::<B>(&out.id, strengths);
         })
     }
 
@@ -33,14 +61,22 @@ impl<B: FusionBackend + OcnnOps> OcnnOps for Fusion<B> {
         points: FloatTensor<Self>,
         multiplicity: FloatTensor<Self>,
         self_coupling: bool,
+        of: Range<usize>,
     ) -> FloatTensor<Self> {
-        let n = multiplicity.shape()[0];
-        let dtype = points.dtype();
-        register::<B, _>("ocnn_weights", vec![points, multiplicity], Shape::new([n, n]), dtype, move |ir, handles| {
+        let (shape, dtype) = (Shape::new([of.len(), multiplicity.shape()[0]]), points.dtype());
+        register::<B, _>("ocnn_weights", vec![points, multiplicity], shape, dtype, move |ir, handles| {
             let ([points, multiplicity], [out]) = ir.as_fixed();
             let points = handles.get_float_tensor::<B>(points);
             let multiplicity = handles.get_float_tensor::<B>(multiplicity);
-            handles.register_float_tensor::<B>(&out.id, B::ocnn_weights(points, multiplicity, self_coupling));
+            let weights = B::ocnn_weights(points, multiplicity, self_coupling, of.clone());
+            handles.register_float_tensor::<B>(&out.id, weights);
+        })
+    }
+
+    fn ocnn_step_rows(network: &Network<Self>, state: FloatTensor<Self>, matvec: Matvec) -> FloatTensor<Self> {
+        let shape = Shape::new([network.rows.len()]);
+        with_network::<B>("ocnn_step_rows", network, state, shape, move |network, state| {
+            B::ocnn_step_rows(network, state, matvec)
         })
     }
 
@@ -50,20 +86,9 @@ impl<B: FusionBackend + OcnnOps> OcnnOps for Fusion<B> {
         steps: usize,
         matvec: Matvec,
     ) -> FloatTensor<Self> {
-        let n = state.shape()[0];
-        let dtype = state.dtype();
-        let self_coupling = network.self_coupling;
-        let mut inputs =
-            vec![state, network.points.clone(), network.multiplicity.clone(), network.inverse_strength.clone()];
-        inputs.extend(network.weights.clone());
-        register::<B, _>("ocnn_steps", inputs, Shape::new([steps + 1, n]), dtype, move |ir, handles| {
-            let mut inputs = ir.inputs.iter().map(|tensor| handles.get_float_tensor::<B>(tensor)).collect::<Vec<_>>();
-            let weights = if inputs.len() > 4 { inputs.pop() } else { None };
-            if let Ok([state, points, multiplicity, inverse_strength]) = <[_; 4]>::try_from(inputs) {
-                let network = Network { points, weights, multiplicity, inverse_strength, self_coupling };
-                let trajectory = B::ocnn_steps(&network, state, steps, matvec);
-                handles.register_float_tensor::<B>(&ir.outputs[0].id, trajectory);
-            }
+        let shape = Shape::new([steps + 1, state.shape()[0]]);
+        with_network::<B>("ocnn_steps", network, state, shape, move |network, state| {
+            B::ocnn_steps(network, state, steps, matvec)
         })
     }
 
@@ -103,21 +128,27 @@ impl<B: FusionBackend + OcnnOps> OcnnOps for Fusion<B> {
         })
     }
 
-    fn ocnn_phase_components(bits: IntTensor<Self>, steps: usize, limit: usize) -> IntTensor<Self> {
+    fn ocnn_phase_components(bits: IntTensor<Self>, steps: usize, limit: usize, share: Share) -> IntTensor<Self> {
         let n = Shape::new([bits.shape()[1]]);
         register::<B, _>("ocnn_phase_components", vec![bits], n, DType::I32, move |ir, handles| {
             let ([bits], [out]) = ir.as_fixed();
             let bits = handles.get_int_tensor::<B>(bits);
-            handles.register_int_tensor::<B>(&out.id, B::ocnn_phase_components(bits, steps, limit));
+            handles.register_int_tensor::<B>(&out.id, B::ocnn_phase_components(bits, steps, limit, share));
         })
     }
 
-    fn ocnn_fragmentary_components(outputs: FloatTensor<Self>, epsilon: f64, limit: usize) -> IntTensor<Self> {
+    fn ocnn_fragmentary_components(
+        outputs: FloatTensor<Self>,
+        epsilon: f64,
+        limit: usize,
+        share: Share,
+    ) -> IntTensor<Self> {
         let n = Shape::new([outputs.shape()[1]]);
         register::<B, _>("ocnn_fragmentary_components", vec![outputs], n, DType::I32, move |ir, handles| {
             let ([outputs], [out]) = ir.as_fixed();
             let outputs = handles.get_float_tensor::<B>(outputs);
-            handles.register_int_tensor::<B>(&out.id, B::ocnn_fragmentary_components(outputs, epsilon, limit));
+            let roots = B::ocnn_fragmentary_components(outputs, epsilon, limit, share);
+            handles.register_int_tensor::<B>(&out.id, roots);
         })
     }
 

@@ -1,5 +1,7 @@
 //! The hot loops on Burn's NdArray: slices out of its tensors, and [`crate::cpu`] over them.
 
+use std::ops::Range;
+
 use burn::tensor::{
     TensorMetadata,
     ops::{FloatTensor, IntTensor},
@@ -10,7 +12,7 @@ use firebox_backends::{
     cpu::Level,
     ndarray::{Float, by_float, dense, dims, shaped, slice},
 };
-use firebox_core::Result;
+use firebox_core::{Result, Share};
 
 use crate::{
     cpu,
@@ -50,35 +52,50 @@ enum Weights<E> {
     OnTheFly(cpu::Network<E>),
 }
 
-fn steps<E: Float, B>(network_of: &Network<B>, state: NdArrayTensor, steps: usize) -> NdArrayTensor
-where
-    B: firebox_backends::Limited<FloatTensorPrimitive = NdArrayTensor>,
-{
-    let level = Level::best();
-    let [n] = dims(&state);
-    let inverse = E::dense(network_of.inverse_strength.clone());
-    let inverse = slice(&inverse);
-    let weights = match network_of.weights.clone() {
-        Some(stored) => Weights::Stored(E::dense(stored)),
-        None => {
-            let (points, multiplicity) = (network_of.points.clone(), network_of.multiplicity.clone());
-            Weights::OnTheFly(network::<E>(points, multiplicity, network_of.self_coupling))
+/// A network as the loops read it.
+struct Prepared<E> {
+    weights: Weights<E>,
+    inverse: SharedArray<E>,
+    rows: Range<usize>,
+}
+
+impl<E: Float> Prepared<E> {
+    fn new<B: firebox_backends::Limited<FloatTensorPrimitive = NdArrayTensor>>(of: &Network<B>) -> Self {
+        let weights = match of.weights.clone() {
+            Some(stored) => Weights::Stored(E::dense(stored)),
+            None => Weights::OnTheFly(network::<E>(of.points.clone(), of.multiplicity.clone(), of.self_coupling)),
+        };
+        Self { weights, inverse: E::dense(of.inverse_strength.clone()), rows: of.rows.clone() }
+    }
+
+    fn step(&self, x: &[E], out: &mut [E]) {
+        let (level, inverse, rows) = (Level::best(), slice(&self.inverse), self.rows.clone());
+        match &self.weights {
+            Weights::Stored(weights) => cpu::step_stored(level, slice(weights), x, inverse, rows, out),
+            Weights::OnTheFly(network) => cpu::step_on_the_fly(level, network, x, inverse, rows, out),
         }
-    };
+    }
+}
+
+fn steps<E: Float>(network: &Prepared<E>, state: NdArrayTensor, steps: usize) -> NdArrayTensor {
+    let [n] = dims(&state);
     let mut trajectory = vec![E::ZERO; (steps + 1) * n];
     trajectory[..n].copy_from_slice(slice(&E::dense(state)));
     // From inside the pool a step need not wake it up.
     rayon::scope(|_| {
         for at in 0..steps {
             let (past, future) = trajectory.split_at_mut((at + 1) * n);
-            let (x, out) = (&past[at * n..], &mut future[..n]);
-            match &weights {
-                Weights::Stored(weights) => cpu::step_stored(level, slice(weights), x, inverse, out),
-                Weights::OnTheFly(network) => cpu::step_on_the_fly(level, network, x, inverse, out),
-            }
+            network.step(&past[at * n..], &mut future[..n]);
         }
     });
     E::tensor(trajectory, &[steps + 1, n])
+}
+
+fn step_rows<E: Float>(network: &Prepared<E>, state: NdArrayTensor) -> NdArrayTensor {
+    let mut next = vec![E::ZERO; network.rows.len()];
+    network.step(slice(&E::dense(state)), &mut next);
+    let count = next.len();
+    E::tensor(next, &[count])
 }
 
 fn graph_steps<E: Float, B>(of: &Graph<B>, state: NdArrayTensor, steps: usize) -> NdArrayTensor
@@ -118,12 +135,13 @@ where
         points: FloatTensor<Self>,
         multiplicity: FloatTensor<Self>,
         self_coupling: bool,
+        of: Range<usize>,
     ) -> FloatTensor<Self> {
-        let [n] = dims(&multiplicity);
+        let r = of.len();
         by_float!(points, F => {
-            let mut strengths = vec![0.0; n];
-            cpu::strengths(Level::best(), &network::<F>(points, multiplicity, self_coupling), &mut strengths);
-            F::tensor(strengths, &[n])
+            let mut strengths = vec![0.0; r];
+            cpu::strengths(Level::best(), &network::<F>(points, multiplicity, self_coupling), of, &mut strengths);
+            F::tensor(strengths, &[r])
         })
     }
 
@@ -131,17 +149,22 @@ where
         points: FloatTensor<Self>,
         multiplicity: FloatTensor<Self>,
         self_coupling: bool,
+        of: Range<usize>,
     ) -> FloatTensor<Self> {
-        let [n] = dims(&multiplicity);
+        let ([n], r) = (dims(&multiplicity), of.len());
         by_float!(points, F => {
-            let mut weights = vec![0.0; n * n];
-            cpu::store(Level::best(), &network::<F>(points, multiplicity, self_coupling), &mut weights);
-            F::tensor(weights, &[n, n])
+            let mut weights = vec![0.0; r * n];
+            cpu::store(Level::best(), &network::<F>(points, multiplicity, self_coupling), of, &mut weights);
+            F::tensor(weights, &[r, n])
         })
     }
 
     fn ocnn_steps(of: &Network<Self>, state: FloatTensor<Self>, count: usize, _matvec: Matvec) -> FloatTensor<Self> {
-        by_float!(state, F => steps::<F, Self>(of, state, count))
+        by_float!(state, F => steps::<F>(&Prepared::new(of), state, count))
+    }
+
+    fn ocnn_step_rows(of: &Network<Self>, state: FloatTensor<Self>, _matvec: Matvec) -> FloatTensor<Self> {
+        by_float!(state, F => step_rows::<F>(&Prepared::new(of), state))
     }
 
     fn ocnn_increase_bits(trajectory: FloatTensor<Self>) -> IntTensor<Self> {
@@ -174,15 +197,20 @@ where
         integers(counts, &[n, n])
     }
 
-    fn ocnn_phase_components(bits: IntTensor<Self>, steps: usize, limit: usize) -> IntTensor<Self> {
+    fn ocnn_phase_components(bits: IntTensor<Self>, steps: usize, limit: usize, share: Share) -> IntTensor<Self> {
         let [_, n] = dims(&bits);
-        integers(cpu::link_phase(Level::best(), &words(bits), steps as u32, n, limit as u32), &[n])
+        integers(cpu::link_phase(Level::best(), &words(bits), steps as u32, n, limit as u32, share), &[n])
     }
 
-    fn ocnn_fragmentary_components(outputs: FloatTensor<Self>, epsilon: f64, limit: usize) -> IntTensor<Self> {
+    fn ocnn_fragmentary_components(
+        outputs: FloatTensor<Self>,
+        epsilon: f64,
+        limit: usize,
+        share: Share,
+    ) -> IntTensor<Self> {
         let [_, n] = dims(&outputs);
         let roots = by_float!(outputs, F => {
-            cpu::link_fragmentary(Level::best(), slice(&F::dense(outputs)), n, epsilon as F, limit as u32)
+            cpu::link_fragmentary(Level::best(), slice(&F::dense(outputs)), n, epsilon as F, limit as u32, share)
         });
         integers(roots, &[n])
     }

@@ -11,9 +11,11 @@
 //! (v = (r − mean r)/(a√2), so that a weight is exp(−|v_i − v_j|²)) and *dimension-major* `[d, n]`. A neuron may stand
 //! for several equal points: m_j of them. On a sparse graph, [`REPLICAS`] networks run side by side.
 
+use std::ops::Range;
+
 use burn::tensor::ops::{FloatTensor, IntTensor};
 use firebox_backends::Limited;
-use firebox_core::{Error, Result};
+use firebox_core::{Error, Result, Share};
 use serde::{Deserialize, Serialize};
 
 use crate::tensor_ops;
@@ -51,7 +53,8 @@ impl std::fmt::Display for Matvec {
 pub struct Network<B: Limited> {
     /// Scaled points `[d, n]`.
     pub points: FloatTensor<B>,
-    /// The matrix J `[n, n]` of [`OcnnOps::ocnn_weights`] if it is stored; recomputed from the points if not.
+    /// The `rows` of the matrix J `[r, n]` of [`OcnnOps::ocnn_weights`] if they are stored; recomputed from the points if
+    /// not.
     pub weights: Option<FloatTensor<B>>,
     /// How many points each neuron stands for `[n]`.
     pub multiplicity: FloatTensor<B>,
@@ -59,6 +62,16 @@ pub struct Network<B: Limited> {
     pub inverse_strength: FloatTensor<B>,
     /// Whether J_ii = 1 (else 0).
     pub self_coupling: bool,
+    /// The neurons whose steps are computed here: `0..n`, or some [`rows`] of a network that processes share.
+    pub rows: Range<usize>,
+}
+
+/// Shares of neurons are groups of so many, and what is left.
+const GROUP: usize = 64;
+
+/// The neurons of `n` whose steps are a share's.
+pub fn rows(share: Share, n: usize) -> Range<usize> {
+    share.of_units(n, GROUP)
 }
 
 /// Networks that run side by side on a [`Graph`], each from a state of its own: numbers that lie together in memory.
@@ -97,26 +110,37 @@ pub trait OcnnOps: Limited {
         if matvec == Matvec::Auto { Ok("tensor operations") } else { Err(no_units(matvec)) }
     }
 
-    /// Strengths C_i = Σ_{j≠i} m_j·exp(−|v_i − v_j|²) + (m_i − 1 + s) `[n]`, s = 1 with self-coupling and else 0;
-    /// weights below the smallest normal f32 count as 0.
+    /// Strengths C_i = Σ_{j≠i} m_j·exp(−|v_i − v_j|²) + (m_i − 1 + s) `[r]` of the neurons `of`, a share's [`rows`], s = 1
+    /// with self-coupling and else 0; weights below the smallest normal f32 count as 0.
     fn ocnn_strengths(
         points: FloatTensor<Self>,
         multiplicity: FloatTensor<Self>,
         self_coupling: bool,
+        of: Range<usize>,
     ) -> FloatTensor<Self> {
-        tensor_ops::strengths::<Self>(points, multiplicity, self_coupling)
+        tensor_ops::strengths::<Self>(points, multiplicity, self_coupling, of)
     }
 
-    /// The weights J [n, n]: J_ij = m_j·exp(−|v_i − v_j|²) for i ≠ j, J_ii = m_i − 1 + s.
+    /// The weights J `[r, n]` of the neurons `of`, a share's [`rows`]: J_ij = m_j·exp(−|v_i − v_j|²) for i ≠ j,
+    /// J_ii = m_i − 1 + s.
     fn ocnn_weights(
         points: FloatTensor<Self>,
         multiplicity: FloatTensor<Self>,
         self_coupling: bool,
+        of: Range<usize>,
     ) -> FloatTensor<Self> {
-        tensor_ops::weights::<Self>(points, multiplicity, self_coupling)
+        tensor_ops::weights::<Self>(points, multiplicity, self_coupling, of)
     }
 
-    /// `steps` steps x_i ← (1/C_i) Σ_j J_ij·f(x_j), f(x) = 1 − 2x², from `state`, `[n]`: the trajectory
+    /// One step of a network's [`rows`](Network::rows) from the `state` of all neurons `[n]`: their next outputs `[r]`.
+    /// What [`OcnnOps::ocnn_steps`] would give them, to the bit; but stored weights, of which not all columns are here, are
+    /// always read by X-threads where there are units.
+    fn ocnn_step_rows(network: &Network<Self>, state: FloatTensor<Self>, matvec: Matvec) -> FloatTensor<Self> {
+        let _ = matvec;
+        tensor_ops::step_rows::<Self>(network, state)
+    }
+
+    /// `steps` steps x_i ← (1/C_i) Σ_j J_ij·f(x_j), f(x) = 1 − 2x², of all neurons from `state`, `[n]`: the trajectory
     /// `[steps + 1, n]`, row 0 the state itself.
     fn ocnn_steps(
         network: &Network<Self>,
@@ -149,14 +173,21 @@ pub trait OcnnOps: Limited {
         tensor_ops::fragmentary_sync::<Self>(outputs, epsilon, counts)
     }
 
-    /// The smallest index in each neuron's component `[n]`; neurons are linked if in phase at more than `limit` steps.
-    fn ocnn_phase_components(bits: IntTensor<Self>, steps: usize, limit: usize) -> IntTensor<Self> {
-        tensor_ops::phase_components::<Self>(bits, steps, limit)
+    /// The smallest index in each neuron's component `[n]`; neurons are linked if in phase at more than `limit` steps. Of
+    /// links only a share's are looked for: components of all are what those of the shares are once they are joined.
+    fn ocnn_phase_components(bits: IntTensor<Self>, steps: usize, limit: usize, share: Share) -> IntTensor<Self> {
+        tensor_ops::phase_components::<Self>(bits, steps, limit, share)
     }
 
-    /// The smallest index in each neuron's component `[n]`; neurons are linked if within ε at more than `limit` steps.
-    fn ocnn_fragmentary_components(outputs: FloatTensor<Self>, epsilon: f64, limit: usize) -> IntTensor<Self> {
-        tensor_ops::fragmentary_components::<Self>(outputs, epsilon, limit)
+    /// The smallest index in each neuron's component `[n]`, likewise; neurons are linked if within ε at more than `limit`
+    /// steps.
+    fn ocnn_fragmentary_components(
+        outputs: FloatTensor<Self>,
+        epsilon: f64,
+        limit: usize,
+        share: Share,
+    ) -> IntTensor<Self> {
+        tensor_ops::fragmentary_components::<Self>(outputs, epsilon, limit, share)
     }
 
     /// Links of the neurons `rows` by phase, a bit per neuron `[r, ⌈n/32⌉]`; none of a neuron with itself.

@@ -1,13 +1,13 @@
 //! What will run, and the memory it takes.
 
 use firebox_backends::limits::{Buffer, admit};
-use firebox_core::{Context, Result};
+use firebox_core::{Context, Error, Result};
 
 use crate::{
     OcnnConfig, OcnnOps,
     config::{Linking, Sync, Weights},
     neurons::Neurons,
-    ops::Matvec,
+    ops::{Matvec, rows},
     record::BATCH,
 };
 
@@ -58,7 +58,9 @@ impl Plan {
             Linking::UnionFind => Buffer::new("components", 2 * n, 4),
             Linking::BreadthFirst => Buffer::new("rows of links", BATCH as u128 * n.div_ceil(32), 4),
         });
-        let matrix = Buffer::new("the weights J", n * n, float);
+        let ranks = &*context.communicator;
+        let own = rows(ranks.share(), neurons.len()).len();
+        let matrix = Buffer::new("the weights J", own as u128 * n, float);
         let with_matrix: Vec<Buffer> = plan.iter().cloned().chain([matrix]).collect();
 
         let help = if config.keep_sync {
@@ -71,9 +73,26 @@ impl Plan {
             Weights::Stored => (true, admit(context, &with_matrix, help)?),
             Weights::Auto if neurons.d <= NEAR => (false, admit(context, &plan, help)?),
             Weights::Auto => match admit(context, &with_matrix, help) {
-                Ok(bytes) => (true, bytes),
-                Err(_) => (false, admit(context, &plan, help)?),
+                // All ranks' parts fit, or none is stored.
+                fits if ranks.all_gather(&[u8::from(fits.is_ok())]).contains(&0) => {
+                    (false, admit(context, &plan, help)?)
+                }
+                fits => (true, fits?),
             },
+        };
+        let matvec = match config.matvec {
+            // Of some rows of J there are no whole columns, and these alone read along rows.
+            Matvec::Auto if stored && ranks.size() > 1 => {
+                let along_rows = B::ocnn_strategy(&context.device, Matvec::XThreads, neurons.len(), 0);
+                along_rows.map_or(Matvec::Auto, |_| Matvec::XThreads)
+            }
+            Matvec::ThreadPerNeuron | Matvec::YThreads if stored && ranks.size() > 1 => {
+                let reason = "ranks share stored weights by rows, which only x-threads read; use these, or --weights \
+                              on-the-fly";
+                let value = config.matvec.to_string();
+                return Err(Error::Config { field: "matvec", value, reason: reason.into() });
+            }
+            chosen => chosen,
         };
         let linking = match config.linking {
             _ if config.keep_sync => "breadth-first over S",
@@ -82,7 +101,7 @@ impl Plan {
         };
         let weights = if stored { "stored weights" } else { "weights on the fly" };
         let d = if stored { 0 } else { neurons.d };
-        let shared = B::ocnn_strategy(&context.device, config.matvec, neurons.len(), d)?;
-        Ok(Self { stored, matvec: config.matvec, period, bytes, strategy: format!("{weights}, {shared}, {linking}") })
+        let shared = B::ocnn_strategy(&context.device, matvec, neurons.len(), d)?;
+        Ok(Self { stored, matvec, period, bytes, strategy: format!("{weights}, {shared}, {linking}") })
     }
 }

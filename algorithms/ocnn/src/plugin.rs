@@ -61,6 +61,10 @@ impl<B: OcnnOps> Plugin<B> for OcnnPlugin {
         Err(Error::input(what, "leave it out; --dendrogram and --plateau can be drawn"))
     }
 
+    fn can_share(&self, _args: &ArgMatches) -> Result<()> {
+        Ok(())
+    }
+
     fn run(&self, matches: &ArgMatches, context: &Context<B>) -> Result<Outcome> {
         let args = parse(matches)?;
         args.check(matches)?;

@@ -6,14 +6,13 @@ use burn::tensor::{
     ops::{FloatTensor, IntTensor},
 };
 use firebox_core::{
-    Observer, Result,
-    observe::checkpoint,
+    Context, Error, Result,
     tensor::{read_floats, read_ints},
 };
 
 use crate::{
     OcnnConfig, OcnnOps,
-    components::breadth_first,
+    components::{Forest, breadth_first},
     config::{Linking, Sync},
 };
 
@@ -64,19 +63,34 @@ impl<B: OcnnOps> Record<B> {
     }
 
     /// The smallest neuron of each of the `n` neurons' components, and S if it was kept.
-    pub(crate) fn components(self, config: &OcnnConfig, n: usize, observer: &dyn Observer) -> Result<Components<B>> {
-        let limit = config.limit();
+    pub(crate) fn components(self, config: &OcnnConfig, n: usize, context: &Context<B>) -> Result<Components<B>> {
+        let (limit, ranks) = (config.limit(), &*context.communicator);
+        let share = ranks.share();
         let union_find = |roots: IntTensor<B>| -> Result<Vec<usize>> {
             let roots = read_ints(Tensor::<B, 1, Int>::from_primitive(roots), LINKING)?;
-            // What no forest has is what the caller looks for.
-            Ok(roots.into_iter().map(|root| usize::try_from(root).unwrap_or(usize::MAX)).collect())
+            // A kernel that did not run leaves what no forest has.
+            let sound = |(i, &root): (usize, &i32)| (0..=i as i32).contains(&root) && roots[root as usize] == root;
+            if !roots.iter().enumerate().all(sound) {
+                let device = B::limits(&context.device).device;
+                let what = "the components that came back are no components".into();
+                return Err(Error::Run { device, phase: LINKING.into(), what });
+            }
+            if share.is_whole() {
+                return Ok(roots.into_iter().map(|root| root as usize).collect());
+            }
+            let mut forest = Forest::new(n);
+            let all = ranks.all_gather(&roots);
+            all.iter().enumerate().for_each(|(at, &root)| forest.join(at % n, root as usize));
+            Ok(forest.roots())
         };
         let mut asked = 0;
         let mut search = |links: &dyn Fn(&[u32]) -> Result<Vec<i32>>| {
             breadth_first(n, BATCH, |rows| {
-                checkpoint(observer, LINKING, asked as u64, n as u64)?;
+                context.checkpoint(LINKING, asked as u64, n as u64)?;
                 asked += rows.len();
-                links(rows)
+                let own = &rows[share.of(rows.len())];
+                let words = if own.is_empty() { Vec::new() } else { links(own)? };
+                Ok::<_, Error>(ranks.all_gather(&words))
             })
         };
         let words = |links: IntTensor<B>| read_ints(Tensor::<B, 2, Int>::from_primitive(links), LINKING);
@@ -84,7 +98,7 @@ impl<B: OcnnOps> Record<B> {
             Self::Signs(parts) => {
                 let bits = Tensor::cat(parts, 0).into_primitive();
                 let roots = match config.linking {
-                    Linking::UnionFind => union_find(B::ocnn_phase_components(bits, config.steps, limit))?,
+                    Linking::UnionFind => union_find(B::ocnn_phase_components(bits, config.steps, limit, share))?,
                     Linking::BreadthFirst => {
                         search(&|rows| words(B::ocnn_phase_links(bits.clone(), config.steps, limit, rows)))?
                     }
@@ -95,7 +109,7 @@ impl<B: OcnnOps> Record<B> {
                 let outputs: FloatTensor<B> = Tensor::cat(parts, 0).into_primitive().tensor();
                 let epsilon = config.epsilon.unwrap_or_default();
                 let roots = match config.linking {
-                    Linking::UnionFind => union_find(B::ocnn_fragmentary_components(outputs, epsilon, limit))?,
+                    Linking::UnionFind => union_find(B::ocnn_fragmentary_components(outputs, epsilon, limit, share))?,
                     Linking::BreadthFirst => {
                         search(&|rows| words(B::ocnn_fragmentary_links(outputs.clone(), epsilon, limit, rows)))?
                     }

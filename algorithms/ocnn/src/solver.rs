@@ -2,21 +2,21 @@
 
 use std::time::Instant;
 
-use burn::tensor::{Int, Tensor, TensorData, TensorPrimitive, backend::Backend};
+use burn::tensor::{Int, Tensor, TensorData, backend::Backend, ops::FloatTensor};
 use firebox_core::{
     Algorithm, Context, Error, Precision, Result,
     data::Points,
     observe::checkpoint,
     random::Random,
     report::{Stopwatch, Timings},
-    tensor::{primitive, read_floats},
+    tensor::{all_gather, primitive, read_floats, tensor},
 };
 
 use crate::{
     OcnnConfig, OcnnOps,
     components::labels,
     neurons::{Neurons, columns, nothing},
-    ops::Network,
+    ops::{Matvec, Network, rows},
     pace,
     plan::Plan,
     record::{Record, SyncMatrix, standing},
@@ -115,16 +115,18 @@ impl Ocnn {
     }
 
     /// Strengths tell which neurons anything reaches: these go to the device.
-    fn network<B: OcnnOps>(&self, neurons: &Neurons, a: f64, stored: bool, device: &B::Device) -> Result<Running<B>> {
+    fn network<B: OcnnOps>(&self, neurons: &Neurons, a: f64, stored: bool, context: &Context<B>) -> Result<Running<B>> {
         let (n, d) = (neurons.len(), neurons.d);
+        let (ranks, device) = (&*context.communicator, &context.device);
         let scaled = neurons.scaled::<B>(a)?;
         let counts: Vec<f64> = neurons.counts.iter().map(|&m| f64::from(m)).collect();
         let mut points = primitive::<B, 2>(scaled.clone(), [d, n], device);
         let mut multiplicity = primitive::<B, 1>(counts.clone(), [n], device);
         // A neuron's coupling with itself reaches nobody, so it is added here, where it hides nothing.
-        let strengths = B::ocnn_strengths(points.clone(), multiplicity.clone(), false);
-        let strengths = Tensor::<B, 1>::from_primitive(TensorPrimitive::Float(strengths));
-        let strengths = read_floats(strengths, "weights")?;
+        let own = rows(ranks.share(), n);
+        let strengths = (!own.is_empty())
+            .then(|| tensor::<B, 1>(B::ocnn_strengths(points.clone(), multiplicity.clone(), false, own)));
+        let strengths = ranks.all_gather(&strengths.map_or(Ok(Vec::new()), |it| read_floats(it, "weights"))?);
         if strengths.iter().any(|c| !c.is_finite()) {
             let what = "strengths that are no numbers came back".into();
             return Err(Error::Run { device: B::limits(device).device, phase: "weights".into(), what });
@@ -145,8 +147,10 @@ impl Ocnn {
         let own = if self_coupling { 1.0 } else { 0.0 };
         let inverse = kept.iter().map(|&i| 1.0 / (strengths[i as usize] + own)).collect();
         let inverse_strength = primitive::<B, 1>(inverse, [ran], device);
-        let weights = stored.then(|| B::ocnn_weights(points.clone(), multiplicity.clone(), self_coupling));
-        let network = Some(Network { points, weights, multiplicity, inverse_strength, self_coupling });
+        let rows = rows(ranks.share(), ran);
+        let weights = (stored && !rows.is_empty())
+            .then(|| B::ocnn_weights(points.clone(), multiplicity.clone(), self_coupling, rows.clone()));
+        let network = Some(Network { points, weights, multiplicity, inverse_strength, self_coupling, rows });
         Ok(Running { network, kept })
     }
 
@@ -177,8 +181,11 @@ impl Ocnn {
             while done < end {
                 let start = Instant::now();
                 let steps = pace.min(end - done);
-                let trajectory = B::ocnn_steps(network, state, steps, plan.matvec);
-                let trajectory = Tensor::<B, 2>::from_primitive(TensorPrimitive::Float(trajectory));
+                let trajectory = if context.communicator.size() == 1 {
+                    tensor(B::ocnn_steps(network, state, steps, plan.matvec))
+                } else {
+                    shared_steps(network, state, steps, plan.matvec, context)?
+                };
                 let last = trajectory.clone().slice([steps..steps + 1, 0..n]).reshape([n]);
                 state = last.into_primitive().tensor();
                 if counts {
@@ -187,8 +194,8 @@ impl Ocnn {
                 }
                 done += steps;
                 B::finish(&context.device, "simulation")?;
-                checkpoint(&*context.observer, "simulating", done as u64, total as u64)?;
-                pace = pace::next(pace, steps, start).min(plan.period);
+                context.checkpoint("simulating", done as u64, total as u64)?;
+                pace = context.communicator.first(pace::next(pace, steps, start).min(plan.period));
             }
             let trajectory = match parts.len() {
                 0 => continue,
@@ -218,7 +225,9 @@ impl Ocnn {
         let neurons = Neurons::new(points)?;
         let plan = Plan::new(&self.config, &neurons, context)?;
         checkpoint(observer, "scale", 0, 1)?;
-        let found = scale::find_observed(&neurons.values, neurons.d, &self.config.scale, epsilon, observer)?;
+        let mut found = scale::find_observed(&neurons.values, neurons.d, &self.config.scale, epsilon, observer)?;
+        // Other machines may round otherwise.
+        found.a = context.communicator.first(found.a);
         if let Some(notice) = &found.notice {
             observer.notice(notice);
         }
@@ -227,7 +236,7 @@ impl Ocnn {
         watch.lap("scale_s");
 
         checkpoint(observer, "weights", 0, 1)?;
-        let Running { network, kept } = self.network::<B>(&neurons, found.a, plan.stored, &context.device)?;
+        let Running { network, kept } = self.network(&neurons, found.a, plan.stored, context)?;
         B::finish(&context.device, "weights")?;
         watch.lap("weights_s");
 
@@ -243,14 +252,8 @@ impl Ocnn {
             watch.lap("simulation_s");
 
             checkpoint(observer, "linking", 0, ran as u64)?;
-            let (found, sync) = record.components(&self.config, ran, observer)?;
+            let (found, sync) = record.components(&self.config, ran, context)?;
             B::finish(&context.device, "linking")?;
-            // A kernel that did not run leaves what no forest has.
-            if found.iter().enumerate().any(|(i, &root)| root > i || found[root] != root) {
-                let device = B::limits(&context.device).device;
-                let what = "the components that came back are no components".into();
-                return Err(Error::Run { device, phase: "linking".into(), what });
-            }
             kept.iter().zip(found).for_each(|(&i, root)| roots[i as usize] = kept[root] as usize);
             counts = sync;
         }
@@ -278,6 +281,25 @@ impl Ocnn {
             peak_device_bytes: plan.bytes,
         })
     }
+}
+
+/// Steps of a network whose neurons ranks share, after each of which all have everybody's outputs: `[steps + 1, n]`.
+fn shared_steps<B: OcnnOps>(
+    network: &Network<B>,
+    state: FloatTensor<B>,
+    steps: usize,
+    matvec: Matvec,
+    context: &Context<B>,
+) -> Result<Tensor<B, 2>> {
+    let mut state = tensor::<B, 1>(state);
+    let mut trajectory = vec![state.clone().unsqueeze()];
+    for _ in 0..steps {
+        let before = state.into_primitive().tensor();
+        let own = (!network.rows.is_empty()).then(|| tensor(B::ocnn_step_rows(network, before, matvec)));
+        state = all_gather(own, &context.device, &*context.communicator, "simulation")?;
+        trajectory.push(state.clone().unsqueeze());
+    }
+    Ok(Tensor::cat(trajectory, 0))
 }
 
 /// The place of each number among all of them, by size.

@@ -6,6 +6,8 @@
 //!
 //! [`OcnnOps`]: crate::OcnnOps
 
+use std::ops::Range;
+
 use burn::tensor::{
     DType, ElementConversion, Int, Tensor, TensorData,
     backend::Backend,
@@ -17,7 +19,10 @@ use crate::{
     ops::Network,
 };
 use firebox_backends::Limited;
-use firebox_core::tensor::{read_ints, tensor as float};
+use firebox_core::{
+    Share,
+    tensor::{read_ints, tensor as float},
+};
 
 mod graph;
 
@@ -35,9 +40,10 @@ fn int<B: Backend, const D: usize>(tensor: IntTensor<B>) -> Tensor<B, D, Int> {
 }
 
 /// Ranges of rows whose block of `width` columns stays within [`BLOCK`].
-fn blocks(rows: usize, width: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
+fn blocks(rows: Range<usize>, width: usize) -> impl Iterator<Item = Range<usize>> {
     let height = (BLOCK / width.max(1)).max(1);
-    (0..rows).step_by(height).map(move |start| start..(start + height).min(rows))
+    let end = rows.end;
+    rows.step_by(height).map(move |start| start..(start + height).min(end))
 }
 
 /// Rows `range` of J.
@@ -45,7 +51,7 @@ fn weight_rows<B: Backend>(
     points: &Tensor<B, 2>,
     multiplicity: &Tensor<B, 1>,
     self_coupling: bool,
-    range: std::ops::Range<usize>,
+    range: Range<usize>,
 ) -> Tensor<B, 2> {
     let [d, n] = points.dims();
     let device = points.device();
@@ -73,13 +79,14 @@ pub(crate) fn strengths<B: Backend>(
     points: FloatTensor<B>,
     multiplicity: FloatTensor<B>,
     self_coupling: bool,
+    of: Range<usize>,
 ) -> FloatTensor<B> {
     let (points, multiplicity) = (float::<B, 2>(points), float::<B, 1>(multiplicity));
     let n = points.dims()[1];
-    if n == 0 {
-        return primitive(multiplicity);
+    if of.is_empty() {
+        return primitive(Tensor::<B, 1>::zeros([0], (&points.device(), points.dtype())));
     }
-    let rows = blocks(n, n)
+    let rows = blocks(of, n)
         .map(|range| {
             let height = range.len();
             weight_rows(&points, &multiplicity, self_coupling, range).sum_dim(1).reshape([height])
@@ -92,22 +99,45 @@ pub(crate) fn weights<B: Backend>(
     points: FloatTensor<B>,
     multiplicity: FloatTensor<B>,
     self_coupling: bool,
+    of: Range<usize>,
 ) -> FloatTensor<B> {
     let (points, multiplicity) = (float::<B, 2>(points), float::<B, 1>(multiplicity));
     let n = points.dims()[1];
-    if n == 0 {
-        return primitive(Tensor::<B, 2>::zeros([0, 0], (&points.device(), points.dtype())));
+    if of.is_empty() {
+        return primitive(Tensor::<B, 2>::zeros([0, n], (&points.device(), points.dtype())));
     }
-    let rows = blocks(n, n).map(|range| weight_rows(&points, &multiplicity, self_coupling, range)).collect();
+    let rows = blocks(of, n).map(|range| weight_rows(&points, &multiplicity, self_coupling, range)).collect();
     primitive(Tensor::cat(rows, 0))
 }
 
-pub(crate) fn steps<B: Limited>(network: &Network<B>, state: FloatTensor<B>, steps: usize) -> FloatTensor<B> {
+/// The next outputs `[r]` of a network's rows.
+pub(crate) fn step_rows<B: Limited>(network: &Network<B>, state: FloatTensor<B>) -> FloatTensor<B> {
+    let (state, rows) = (float::<B, 1>(state), network.rows.clone());
+    if rows.is_empty() {
+        return primitive(Tensor::<B, 1>::zeros([0], (&state.device(), state.dtype())));
+    }
     let points = float::<B, 2>(network.points.clone());
     let multiplicity = float::<B, 1>(network.multiplicity.clone());
-    let inverse = float::<B, 1>(network.inverse_strength.clone());
+    let inverse = float::<B, 1>(network.inverse_strength.clone()).slice([rows.clone()]);
     let stored = network.weights.clone().map(float::<B, 2>);
     let isolated = inverse.clone().equal_elem(0.0);
+    let n = state.dims()[0];
+    let maps = (state.clone() * state).mul_scalar(-2.0).add_scalar(1.0);
+    let drive = maps.clone().reshape([1, n]);
+    let sums = blocks(rows.clone(), n)
+        .map(|range| {
+            let height = range.len();
+            let block = match &stored {
+                Some(weights) => weights.clone().slice([range.start - rows.start..range.end - rows.start, 0..n]),
+                None => weight_rows(&points, &multiplicity, network.self_coupling, range),
+            };
+            (block * drive.clone()).sum_dim(1).reshape([height])
+        })
+        .collect::<Vec<_>>();
+    primitive((Tensor::cat(sums, 0) * inverse).mask_where(isolated, maps.slice([rows])))
+}
+
+pub(crate) fn steps<B: Limited>(network: &Network<B>, state: FloatTensor<B>, steps: usize) -> FloatTensor<B> {
     let mut state = float::<B, 1>(state);
     let n = state.dims()[0];
     if n == 0 {
@@ -115,19 +145,7 @@ pub(crate) fn steps<B: Limited>(network: &Network<B>, state: FloatTensor<B>, ste
     }
     let mut rows = vec![state.clone().reshape([1, n])];
     for _ in 0..steps {
-        let own = (state.clone() * state).mul_scalar(-2.0).add_scalar(1.0);
-        let drive = own.clone().reshape([1, n]);
-        let sums = blocks(n, n)
-            .map(|range| {
-                let height = range.len();
-                let block = match &stored {
-                    Some(weights) => weights.clone().slice([range, 0..n]),
-                    None => weight_rows(&points, &multiplicity, network.self_coupling, range),
-                };
-                (block * drive.clone()).sum_dim(1).reshape([height])
-            })
-            .collect::<Vec<_>>();
-        state = (Tensor::cat(sums, 0) * inverse.clone()).mask_where(isolated.clone(), own);
+        state = float(step_rows(network, primitive(state)));
         rows.push(state.clone().reshape([1, n]));
     }
     primitive(Tensor::cat(rows, 0))
@@ -220,7 +238,7 @@ fn accumulate<B: Backend>(
     if n == 0 {
         return counts.into_primitive();
     }
-    let parts = blocks(n, n)
+    let parts = blocks(0..n, n)
         .map(|range| {
             let chosen: Vec<u32> = range.clone().map(|i| i as u32).collect();
             counts.clone().slice([range, 0..n]) + rows(&chosen)
@@ -283,10 +301,15 @@ pub(crate) fn fragmentary_links<B: Backend>(
     link_rows(fragmentary_counts(&outputs, epsilon, rows), limit, rows).into_primitive()
 }
 
-/// Components of the links that `links` gives for blocks of rows, joined on the host.
-fn components<B: Backend>(n: usize, device: &B::Device, links: impl Fn(&[u32]) -> Tensor<B, 2, Int>) -> IntTensor<B> {
+/// Components of the links that `links` gives for blocks of a share's rows, joined on the host.
+fn components<B: Backend>(
+    n: usize,
+    share: Share,
+    device: &B::Device,
+    links: impl Fn(&[u32]) -> Tensor<B, 2, Int>,
+) -> IntTensor<B> {
     let mut forest = Forest::new(n);
-    for range in blocks(n, n) {
+    for range in blocks(share.of(n), n) {
         let rows: Vec<u32> = range.map(|i| i as u32).collect();
         let width = n.div_ceil(32);
         let Ok(words) = read_ints(links(&rows), "linking") else {
@@ -301,17 +324,28 @@ fn components<B: Backend>(n: usize, device: &B::Device, links: impl Fn(&[u32]) -
     Tensor::<B, 1, Int>::from_data(TensorData::new(roots, [n]), (device, DType::I32)).into_primitive()
 }
 
-pub(crate) fn phase_components<B: Backend>(bits: IntTensor<B>, steps: usize, limit: usize) -> IntTensor<B> {
+pub(crate) fn phase_components<B: Backend>(
+    bits: IntTensor<B>,
+    steps: usize,
+    limit: usize,
+    share: Share,
+) -> IntTensor<B> {
     let bits = int::<B, 2>(bits);
-    if bits.dims()[1] == 0 {
-        return Tensor::<B, 1, Int>::zeros([0], (&bits.device(), DType::I32)).into_primitive();
+    let (n, device) = (bits.dims()[1], bits.device());
+    if n == 0 {
+        return Tensor::<B, 1, Int>::zeros([0], (&device, DType::I32)).into_primitive();
     }
     let signs = plus_minus(&bits, steps);
-    components::<B>(bits.dims()[1], &bits.device(), |rows| link_rows(phase_counts(&signs, rows), limit, rows))
+    components::<B>(n, share, &device, |rows| link_rows(phase_counts(&signs, rows), limit, rows))
 }
 
-pub(crate) fn fragmentary_components<B: Backend>(outputs: FloatTensor<B>, epsilon: f64, limit: usize) -> IntTensor<B> {
+pub(crate) fn fragmentary_components<B: Backend>(
+    outputs: FloatTensor<B>,
+    epsilon: f64,
+    limit: usize,
+    share: Share,
+) -> IntTensor<B> {
     let outputs = float::<B, 2>(outputs);
     let (n, device) = (outputs.dims()[1], outputs.device());
-    components::<B>(n, &device, |rows| link_rows(fragmentary_counts(&outputs, epsilon, rows), limit, rows))
+    components::<B>(n, share, &device, |rows| link_rows(fragmentary_counts(&outputs, epsilon, rows), limit, rows))
 }

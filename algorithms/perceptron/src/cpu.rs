@@ -139,6 +139,15 @@ pub(crate) fn product<E: Real + LinalgScalar>(
 mod tests {
     use super::*;
     use crate::{ops::Sign, reference};
+    use firebox_backends::cpu::gain;
+
+    #[test]
+    fn sigmoids_gain_by_their_instruction_set() {
+        let mut x = vec![0.3f32; 1 << 16];
+        let gain = gain(|level| sigmoid(level, &mut x, Sigmoid::default()));
+        println!("{gain:?}");
+        assert!(gain.is_none_or(|gain| gain > 1.5), "{gain:?}");
+    }
 
     fn check<E: Real>() {
         let of = Sigmoid { location: 0.25, slope: 0.75, sign: Sign::Literal };

@@ -224,10 +224,7 @@ impl Sammon {
             checkpoint::fits(path, state.fits(config, plan.mode == Memory::Sampled, m, prepared.len()))?;
         }
         let resumed = resumed.map(|(_, (_, state))| state);
-        context.observer.progress("starting", 0, 1);
-        if context.cancelled() {
-            return Err(Error::Cancelled);
-        }
+        context.checkpoint("starting", 0, 1)?;
 
         // Of a state that is resumed the start is history.
         let first = match &resumed {

@@ -136,10 +136,7 @@ impl Sammon {
         let mut places = vec![0.0; own.len() * model.dims];
         let mut far = Vec::new();
         for first in (0..most).step_by(height) {
-            context.observer.progress("placing", first as u64, most as u64);
-            if context.cancelled() {
-                return Err(Error::Cancelled);
-            }
+            context.checkpoint("placing", first as u64, most as u64)?;
             let rows = &values[(first * model.d).min(values.len())..((first + height) * model.d).min(values.len())];
             if rows.is_empty() {
                 continue;

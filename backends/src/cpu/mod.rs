@@ -8,9 +8,11 @@
 //! What a body must keep to, so that it vectorises and gives the same bits on every run:
 //! - fused multiply–add through [`Real::fma`] only: where the target has none, `f32::mul_add` calls the C library;
 //! - sums in lanes ([`dot`], [`sum_lanes`]): a floating-point sum may not be reordered by the compiler;
-//! - everything it calls marked `#[inline(always)]`: what is not inlined is compiled for the baseline.
+//! - everything it calls marked `#[inline(always)]`: what is not inlined is compiled for the baseline, which [`gain`]
+//!   finds out.
 
 mod block;
+mod gain;
 mod lanes;
 mod level;
 mod real;
@@ -18,6 +20,7 @@ mod tiles;
 mod union_find;
 
 pub use block::{BLOCK, Block, Blocks, transpose};
+pub use gain::gain;
 pub use lanes::{dot, sum_lanes};
 pub use level::{Isa, Level, Loop};
 pub use real::Real;

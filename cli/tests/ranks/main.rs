@@ -12,6 +12,7 @@ use std::{
 
 use tempfile::TempDir;
 
+mod ocnn;
 mod perceptron;
 mod sammon;
 
@@ -116,6 +117,12 @@ fn kill_one(folder: &Path, args: &str, state: &str, seed: u32) {
         thread::sleep(Duration::from_millis(2));
     }
     thread::sleep(Duration::from_millis(u64::from(seed % 100)));
+    kill_any(job, seed);
+}
+
+/// Kills one of a job's three ranks, which ends all of it soon.
+#[cfg(target_os = "linux")]
+fn kill_any(mut job: Child, seed: u32) {
     assert!(job.try_wait().unwrap().is_none(), "it ended before it could be killed");
     let victim = children(&job)[seed as usize % 3];
     assert!(Command::new("kill").args(["-9", &victim.to_string()]).status().unwrap().success());
@@ -140,7 +147,8 @@ fn a_failure_of_all_is_told_once() {
         ("perceptron train heaps.csv --no-such-option", "--no-such-option", 2),
         ("sammon heaps.csv --label label --backend ndarray --variant rows-full", "of one process", 2),
         ("sammon none.csv --backend ndarray", "none.csv", 2),
-        ("ocnn heaps.csv --label label --backend ndarray", "without mpirun", 2),
+        ("ocnn heaps.csv --label label --backend ndarray --mode paper", "--threshold", 2),
+        ("ocnn heaps.csv --label label --backend ndarray --neighbours 500", "different points", 2),
         ("perceptron eval heaps.csv --label label --model m", "without mpirun", 2),
     ] {
         let began = Instant::now();

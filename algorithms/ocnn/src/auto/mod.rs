@@ -46,7 +46,6 @@ use self::{
     graph::{Adjacency, Dimensions, Edges, Near, Rows, Spread},
     information::Ones,
     input::Prepared,
-    simulate::Simulation,
     space::Space,
     tree::Tree,
 };
@@ -165,12 +164,26 @@ impl Auto {
         for neighbours in sizes {
             let graphs = field.graphs(&prepared, &near, neighbours);
             watch.lap("graph_s");
-            let (tree, mut found) = self.grow(&prepared, &field, &graphs, 0, &mut watch, context)?;
-            let runs = if self.config.sweep { self.config.seeds.max(2) } else { self.config.seeds };
-            for run in 1..runs as u64 {
-                let (_, other) = self.grow(&prepared, &field, &graphs, run, &mut watch, context)?;
-                found.agreements.push(adjusted_rand_index(&found.labels, &other.labels)?);
+            let runs = if self.config.sweep { self.config.seeds.max(2) } else { self.config.seeds } as u64;
+            // As many runs at once as there are pairs of ranks: each run has two sets of networks.
+            let abreast = (context.communicator.size() / 2).max(1);
+            let mut first: Option<(Tree, Clustering)> = None;
+            for start in (0..runs).step_by(abreast) {
+                let together = start..runs.min(start + abreast as u64);
+                let ones = simulate::ones(&self.config, &graphs.rows, &field.candidates, together, context)?;
+                watch.lap("simulation_s");
+                for ones in ones {
+                    let (tree, found) = self.grow(&prepared, &field, &graphs, ones);
+                    match &mut first {
+                        Some((_, first)) => {
+                            first.agreements.push(adjusted_rand_index(&first.labels, &found.labels)?);
+                        }
+                        None => first = Some((tree, found)),
+                    }
+                }
+                watch.lap("clusters_s");
             }
+            let Some((tree, found)) = first else { continue };
             trials.push(found.trial(neighbours));
             if best.as_ref().is_none_or(|(_, before)| found.merit() > before.merit()) {
                 best = Some((tree, found));
@@ -228,30 +241,15 @@ impl Auto {
         Space::new(new.values.clone(), new.columns, self.config.distance, Some(1.0)).map(drop)
     }
 
-    /// One tree, and its clusters: run 0 by the context's seed, the others by those after it.
-    fn grow<B: OcnnOps>(
-        &self,
-        prepared: &Prepared,
-        field: &Field,
-        graphs: &Graphs,
-        run: u64,
-        watch: &mut Stopwatch,
-        context: &Context<B>,
-    ) -> Result<(Tree, Clustering)> {
+    /// One tree, and its clusters, from the ones of one run.
+    fn grow(&self, prepared: &Prepared, field: &Field, graphs: &Graphs, ones: Ones) -> (Tree, Clustering) {
         let Field { candidates, adjacency, .. } = field;
-        let mut ones = Ones::new(candidates);
-        for (which, rows) in graphs.rows.iter().enumerate() {
-            let simulation = Simulation { config: &self.config, which, run, context };
-            simulation.run(rows, candidates, &mut ones)?;
-        }
-        watch.lap("simulation_s");
         let information = ones.information(candidates);
         let agreement = agreement::agreement(candidates, adjacency, &information);
         let tree = Tree::new(candidates, &agreement, &prepared.counts);
         let grown = Grown { field, graphs, information, agreement, tree };
         let found = Clustering::new(&grown, &self.config, &prepared.of_point);
-        watch.lap("clusters_s");
-        Ok((grown.tree, found))
+        (grown.tree, found)
     }
 
     /// The clusters of new points: that of an equal point, or else by the weights exp(−d²/2a²) of the 16 nearest of those

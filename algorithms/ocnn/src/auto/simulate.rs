@@ -1,6 +1,6 @@
 //! Networks on a graph: their steps, and the ones that the signs of each edge's ends have in common.
 
-use std::time::Instant;
+use std::{ops::Range, time::Instant};
 
 use burn::tensor::{DType, Int, Tensor, TensorData, TensorPrimitive, backend::Backend};
 use firebox_backends::limits::{self, Buffer};
@@ -73,14 +73,45 @@ pub(crate) fn tell<B: OcnnOps>(n: usize, k: usize, bytes: u64, context: &Context
     }
 }
 
+/// The ones of some runs, each of its networks on both graphs. Ranks take sets of networks in turn; several of a run, or
+/// several runs, are of use to several.
+pub(crate) fn ones<B: OcnnOps>(
+    config: &AutoConfig,
+    graphs: &[Rows; 2],
+    edges: &Edges,
+    runs: Range<u64>,
+    context: &Context<B>,
+) -> Result<Vec<Ones>> {
+    let mut ones: Vec<Ones> = runs.clone().map(|_| Ones::new(edges)).collect();
+    if edges.len() == 0 {
+        return Ok(ones);
+    }
+    let (ranks, samples) = (&*context.communicator, REPLICAS * config.steps);
+    let sets: Vec<(u64, usize)> = runs.clone().flat_map(|run| [(run, 0), (run, 1)]).collect();
+    let (turns, size) = (sets.len().div_ceil(ranks.size()), ranks.size());
+    for turn in 0..turns {
+        let now = &sets[turn * size..sets.len().min((turn + 1) * size)];
+        let own = now.get(ranks.rank()).map(|&(run, which)| {
+            let simulation = Simulation { config, which, run, context };
+            simulation.run(&graphs[which], edges)
+        });
+        let found = ranks.all_gather(&own.unwrap_or(Ok(Vec::new()))?);
+        for (found, (run, _)) in found.chunks_exact(edges.len() + edges.n).zip(now) {
+            let (common, own) = found.split_at(edges.len());
+            ones[(run - runs.start) as usize].add(samples, own, common);
+        }
+    }
+    Ok(ones)
+}
+
 /// 8 networks on a graph.
-pub(crate) struct Simulation<'a, B: Backend> {
-    pub(crate) config: &'a AutoConfig,
+struct Simulation<'a, B: Backend> {
+    config: &'a AutoConfig,
     /// The first graph's or the second's.
-    pub(crate) which: usize,
+    which: usize,
     /// Seeds from the context's on.
-    pub(crate) run: u64,
-    pub(crate) context: &'a Context<B>,
+    run: u64,
+    context: &'a Context<B>,
 }
 
 impl<B: OcnnOps> Simulation<'_, B> {
@@ -88,12 +119,9 @@ impl<B: OcnnOps> Simulation<'_, B> {
         Tensor::from_data(TensorData::new(values, shape.to_vec()), (&self.context.device, DType::I32))
     }
 
-    /// Runs the networks and adds the ones of each neuron, and of both ends of each edge.
-    pub(crate) fn run(&self, rows: &Rows, edges: &Edges, ones: &mut Ones) -> Result<()> {
+    /// Runs the networks: the ones of both ends of each edge, then those of each neuron.
+    fn run(&self, rows: &Rows, edges: &Edges) -> Result<Vec<i32>> {
         let n = edges.n;
-        if edges.len() == 0 {
-            return Ok(());
-        }
         let signs = self.signs(rows, n)?;
         let own = 0..n as i32;
         let ends = |ends: &[u32]| ends.iter().map(|&i| i as i32).chain(own.clone()).collect::<Vec<_>>();
@@ -114,8 +142,7 @@ impl<B: OcnnOps> Simulation<'_, B> {
             let what = "counts of ones that cannot be came back".into();
             return Err(Error::Run { device, phase: "information".into(), what });
         }
-        ones.add(samples, own, common);
-        Ok(())
+        Ok(found)
     }
 
     /// The signs of all steps that count `[n, steps/4]`.

@@ -124,7 +124,7 @@ impl Space {
     }
 
     /// The k nearest to each of `queries`, points of this space; with `own` they are its points themselves, which are
-    /// left out. In few dimensions by a k-d tree, in more from all pairs on the device.
+    /// left out. In few dimensions by a k-d tree, in more from all pairs on the device; each rank finds those of its part.
     pub(crate) fn nearest<B: OcnnOps>(
         &self,
         queries: &[f64],
@@ -132,35 +132,41 @@ impl Space {
         k: usize,
         context: &Context<B>,
     ) -> Result<Near> {
-        let (indices, distances) = if self.on_device() {
+        let (count, ranks) = (queries.len() / self.d, &*context.communicator);
+        let part = ranks.share().of(count);
+        let own = own.then_some(part.start);
+        let queries = &queries[part.start * self.d..part.end * self.d];
+        let (indices, mut distances) = if self.on_device() {
             let indices = self.nearest_on_device::<B>(queries, own, k, context)?;
             let row = |values, at: usize| -> &[f64] { &<[f64]>::as_ref(values)[at * self.d..][..self.d] };
             let length = |(e, &j): (usize, &u32)| self.between(row(queries, e / k), row(&self.values, j as usize));
             let distances = indices.par_iter().enumerate().map(length).collect();
             (indices, distances)
         } else {
-            let metric = self.metric();
-            let Neighbours { indices, distances, .. } = if own {
-                neighbours::nearest(&self.values, self.d, k, metric)
-            } else {
-                neighbours::nearest_to(&self.values, queries, self.d, k, metric)
-            };
+            let Neighbours { indices, distances, .. } =
+                neighbours::find(&self.values, queries, self.d, k, self.metric(), own);
             (indices, distances)
         };
-        let count = queries.len() / self.d;
-        let distances = distances.into_iter().map(|distance| self.length(distance)).collect();
-        Ok(Near { starts: (0..=count).map(|i| i * k).collect(), indices, distances })
+        distances.iter_mut().for_each(|distance| *distance = self.length(*distance));
+        let starts = (0..=count).map(|i| i * k).collect();
+        if ranks.size() == 1 {
+            return Ok(Near { starts, indices, distances });
+        }
+        Ok(Near { starts, indices: ranks.all_gather(&indices), distances: ranks.all_gather(&distances) })
     }
 
     fn nearest_on_device<B: OcnnOps>(
         &self,
         queries: &[f64],
-        own: bool,
+        own: Option<usize>,
         k: usize,
         context: &Context<B>,
     ) -> Result<Vec<u32>> {
         let (n, d) = (self.len(), self.d);
         let count = queries.len() / d;
+        if count == 0 {
+            return Ok(Vec::new());
+        }
         let most = (ASKED / d.max(k)).clamp(1, count);
         let float = size_of::<B::FloatElem>();
         let plan = [
@@ -186,7 +192,7 @@ impl Space {
             let rows = pace.min(count - first);
             let part = &queries[first * d..(first + rows) * d];
             let asked = primitive::<B, 2>(turned(part), [d, rows], &context.device);
-            let found = B::ocnn_nearest(points.clone(), asked, k, self.metric(), own.then_some(first));
+            let found = B::ocnn_nearest(points.clone(), asked, k, self.metric(), own.map(|own| own + first));
             let found = read_ints(Tensor::<B, 2, Int>::from_primitive(found), "neighbours")?;
             // A kernel that did not run leaves what is no point.
             if found.iter().any(|&j| j < 0 || j as usize >= n) {
@@ -198,7 +204,7 @@ impl Space {
             checkpoint(&*context.observer, "neighbours", first as u64, count as u64)?;
             pace = pace::next(pace, rows, start).min(most);
         }
-        if own && B::FloatElem::dtype().size() < 8 {
+        if own.is_some() && B::FloatElem::dtype().size() < 8 {
             let last = |i: usize| {
                 self.between(&queries[i * d..][..d], &self.values[indices[i * k + k - 1] as usize * d..][..d])
             };

@@ -6,7 +6,7 @@ use burn::tensor::{
 };
 use firebox_backends::limits::{Buffer, admit};
 use firebox_core::{
-    Context, Result,
+    Context, Result, Share,
     kernels::{Kernel, Least, Prepared},
     random::Random,
     tensor::primitive,
@@ -62,12 +62,12 @@ pub(super) fn network<B: OcnnOps>(n: usize, stored: bool, context: &Context<B>) 
     let points = column(0).chain(column(1)).map(|(i, k)| drawn[2 * i + k]).collect();
     let points = primitive::<B, _>(points, [2, n], &context.device);
     let multiplicity = primitive::<B, _>(vec![1.0; n], [n], &context.device);
-    let strengths = B::ocnn_strengths(points.clone(), multiplicity.clone(), false);
+    let strengths = B::ocnn_strengths(points.clone(), multiplicity.clone(), false, 0..n);
     let strengths = Tensor::<B, 1>::from_primitive(TensorPrimitive::Float(strengths));
     let inverse_strength = strengths.recip().into_primitive().tensor();
-    let weights = stored.then(|| B::ocnn_weights(points.clone(), multiplicity.clone(), false));
+    let weights = stored.then(|| B::ocnn_weights(points.clone(), multiplicity.clone(), false, 0..n));
     let state = primitive::<B, _>((0..n).map(|_| random.uniform(-1.0, 1.0)).collect(), [n], &context.device);
-    (Network { points, weights, multiplicity, inverse_strength, self_coupling: false }, state)
+    (Network { points, weights, multiplicity, inverse_strength, self_coupling: false, rows: 0..n }, state)
 }
 
 /// Half the side of the square that `n` points lie in, in units of a√2.
@@ -164,6 +164,6 @@ fn components<B: OcnnOps>(n: usize, steps: usize, context: &Context<B>) -> Resul
     let words = (n * steps.div_ceil(32) * 4) as f64;
     let least = Least { bytes: words + 4.0 * n as f64, ..Least::default() };
     Ok(Some(Prepared::new(words, least, move || {
-        let _ = B::ocnn_phase_components(bits.clone(), steps, 7 * steps / 10);
+        let _ = B::ocnn_phase_components(bits.clone(), steps, 7 * steps / 10, Share::WHOLE);
     })))
 }

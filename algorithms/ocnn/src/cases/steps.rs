@@ -1,13 +1,23 @@
 //! Weights, strengths and steps, all ways, against the reference.
 
-use std::sync::atomic::Ordering;
+use std::{ops::Range, sync::atomic::Ordering};
+
+use firebox_core::Share;
 
 use super::{
-    Problem, Shape,
+    Problem, RANKS, Shape, Suite,
     compare::{near, turned},
     exact,
 };
-use crate::{Matvec, Network, OcnnOps, kernel::FORCED, reference};
+use crate::{Matvec, Network, OcnnOps, kernel::FORCED, ops::rows, reference};
+
+/// What steps are checked by: J, how far each entry may be off, C and 1/C.
+struct Stepping {
+    couplings: Vec<f64>,
+    errors: Vec<f64>,
+    strengths: Vec<f64>,
+    inverse: Vec<f64>,
+}
 
 impl<B: OcnnOps> Problem<B> {
     /// J, and for each entry how far a right implementation may be off.
@@ -41,66 +51,114 @@ impl<B: OcnnOps> Problem<B> {
 
     pub(super) fn check_weights(&self) -> Result<(), String> {
         let Shape { n, d, .. } = self.shape;
-        self.poison();
-        let (points, multiplicity) = (self.float2(&self.points, [d, n]), self.float1(&self.multiplicity));
-        let found = self.floats((self.suite.weights)(points, multiplicity, self.self_coupling), [n, n])?;
         let (wanted, errors) = self.couplings();
-        near(&found, &wanted, |k| errors[k])
+        for size in RANKS {
+            self.poison();
+            let found = self.by_parts(size, |of| {
+                let (points, multiplicity) = (self.float2(&self.points, [d, n]), self.float1(&self.multiplicity));
+                let shape = [of.len(), n];
+                self.floats((self.suite.weights)(points, multiplicity, self.self_coupling, of), shape)
+            });
+            near(&found?, &wanted, |k| errors[k]).map_err(|what| format!("{size} ranks: {what}"))?;
+        }
+        Ok(())
+    }
+
+    /// What some ranks have, each of its rows.
+    fn by_parts(
+        &self,
+        size: usize,
+        part: impl Fn(Range<usize>) -> Result<Vec<f64>, String>,
+    ) -> Result<Vec<f64>, String> {
+        let own = (0..size).map(|rank| part(rows(Share { rank, size }, self.shape.n)));
+        Ok(own.collect::<Result<Vec<_>, _>>()?.concat())
     }
 
     /// A sum of n terms in any order adds at most n·u of the terms' absolute sum.
     pub(super) fn check_strengths(&self) -> Result<(), String> {
         let Shape { n, d, .. } = self.shape;
-        self.poison();
-        let (points, multiplicity) = (self.float2(&self.points, [d, n]), self.float1(&self.multiplicity));
-        let found = self.floats((self.suite.strengths)(points, multiplicity, self.self_coupling), [n])?;
         let (couplings, errors) = self.couplings();
         let wanted = reference::strengths(&couplings, n);
         let u = self.unit();
-        near(&found, &wanted, |i| errors[i * n..(i + 1) * n].iter().sum::<f64>() + (n + 2) as f64 * u * wanted[i])
+        for size in RANKS {
+            self.poison();
+            let found = self.by_parts(size, |of| {
+                let (points, multiplicity) = (self.float2(&self.points, [d, n]), self.float1(&self.multiplicity));
+                let shape = [of.len()];
+                self.floats((self.suite.strengths)(points, multiplicity, self.self_coupling, of), shape)
+            });
+            near(&found?, &wanted, |i| errors[i * n..(i + 1) * n].iter().sum::<f64>() + (n + 2) as f64 * u * wanted[i])
+                .map_err(|what| format!("{size} ranks: {what}"))?;
+        }
+        Ok(())
+    }
+
+    fn stepping(&self) -> Stepping {
+        let (couplings, errors) = self.couplings();
+        let strengths = reference::strengths(&couplings, self.shape.n);
+        let tiny = f64::from(f32::MIN_POSITIVE);
+        let inverse = strengths.iter().map(|&c| if c < tiny { 0.0 } else { exact::<B>(1.0 / c) }).collect();
+        Stepping { couplings, errors, strengths, inverse }
+    }
+
+    fn network(&self, stepping: &Stepping, stored: bool, rows: Range<usize>) -> Network<B> {
+        let Shape { n, d, .. } = self.shape;
+        let own = &stepping.couplings[rows.start * n..rows.end * n];
+        let own: Vec<f64> = own.iter().map(|&j| exact::<B>(j)).collect();
+        Network {
+            weights: (stored && !rows.is_empty()).then(|| self.float2(&own, [rows.len(), n])),
+            points: self.float2(&self.points, [d, n]),
+            multiplicity: self.float1(&self.multiplicity),
+            inverse_strength: self.float1(&stepping.inverse),
+            self_coupling: self.self_coupling,
+            rows,
+        }
+    }
+
+    /// Compares a step from `x` with the reference's.
+    ///
+    /// |f| ≤ 1 has an error of 4u; J as above; the sum n·u of Σ J|f|; 1/C and the rest 6u.
+    fn check_step(&self, stepping: &Stepping, x: &[f64], next: &[f64]) -> Result<(), String> {
+        let (n, u) = (self.shape.n, self.unit());
+        let Stepping { couplings, errors, strengths, inverse } = stepping;
+        let wanted = reference::step(couplings, strengths, x, f64::from(f32::MIN_POSITIVE));
+        let allowed = |i: usize| {
+            if inverse[i] == 0.0 {
+                return 4.0 * u;
+            }
+            let row = i * n..(i + 1) * n;
+            let from_weights: f64 = errors[row.clone()].iter().zip(x).map(|(e, &x)| e * reference::map(x).abs()).sum();
+            let terms: f64 = couplings[row.clone()].iter().zip(x).map(|(j, &x)| j * reference::map(x).abs()).sum();
+            let all: f64 = couplings[row].iter().sum();
+            inverse[i] * (from_weights + (n + 2) as f64 * u * terms + 4.0 * u * all) + 6.0 * u
+        };
+        near(next, &wanted, allowed)
     }
 
     /// Chaos carries rounding away within some steps, so each step is compared with the reference's from the state
-    /// the backend had before it.
-    ///
-    /// In a step |f| ≤ 1 has an error of 4u; J as above; the sum n·u of Σ J|f|; 1/C and the rest 6u.
+    /// the backend had before it. Ranks that share a step give its very bits, where it has the same in every run.
     pub(super) fn check_steps(&self, matvec: Matvec, stored: bool) -> Result<(), String> {
-        let Shape { n, d, .. } = self.shape;
+        let n = self.shape.n;
         let steps = self.shape.steps.min(5);
-        let (couplings, errors) = self.couplings();
-        let strengths = reference::strengths(&couplings, n);
-        let tiny = f64::from(f32::MIN_POSITIVE);
-        let inverse: Vec<f64> = strengths.iter().map(|&c| if c < tiny { 0.0 } else { exact::<B>(1.0 / c) }).collect();
-        let points = self.float2(&self.points, [d, n]);
-        let couplings_there: Vec<f64> = couplings.iter().map(|&j| exact::<B>(j)).collect();
-        let network = Network::<B> {
-            weights: stored.then(|| self.float2(&couplings_there, [n, n])),
-            points,
-            multiplicity: self.float1(&self.multiplicity),
-            inverse_strength: self.float1(&inverse),
-            self_coupling: self.self_coupling,
-        };
+        let stepping = self.stepping();
+        let network = self.network(&stepping, stored, 0..n);
         self.poison();
         let trajectory = (self.suite.steps)(&network, self.float1(&self.state), steps, matvec);
         let found = self.floats(trajectory, [steps + 1, n])?;
         near(&found[..n], &self.state, |_| 0.0).map_err(|what| format!("row 0, the state: {what}"))?;
-        let u = self.unit();
         for step in 0..steps {
-            let x = &found[step * n..(step + 1) * n];
-            let next = &found[(step + 1) * n..(step + 2) * n];
-            let wanted = reference::step(&couplings, &strengths, x, tiny);
-            let allowed = |i: usize| {
-                if inverse[i] == 0.0 {
-                    return 4.0 * u;
-                }
-                let row = i * n..(i + 1) * n;
-                let from_weights: f64 =
-                    errors[row.clone()].iter().zip(x).map(|(e, &x)| e * reference::map(x).abs()).sum();
-                let terms: f64 = couplings[row.clone()].iter().zip(x).map(|(j, &x)| j * reference::map(x).abs()).sum();
-                let all: f64 = couplings[row].iter().sum();
-                inverse[i] * (from_weights + (n + 2) as f64 * u * terms + 4.0 * u * all) + 6.0 * u
-            };
-            near(next, &wanted, allowed).map_err(|what| format!("step {step}: {what}"))?;
+            let (x, next) = (&found[step * n..(step + 1) * n], &found[(step + 1) * n..(step + 2) * n]);
+            self.check_step(&stepping, x, next).map_err(|what| format!("step {step}: {what}"))?;
+        }
+        let (size, x) = (RANKS[1], &found[..n]);
+        self.poison();
+        let next = self.by_parts(size, |of| {
+            let (shape, network) = ([of.len()], self.network(&stepping, stored, of));
+            self.floats((self.suite.step_rows)(&network, self.float1(x), matvec), shape)
+        })?;
+        self.check_step(&stepping, x, &next).map_err(|what| format!("{size} ranks: {what}"))?;
+        if self.suite.name == Suite::<B>::KERNELS && !stored && matvec != Matvec::YThreads && steps > 0 {
+            near(&next, &found[n..2 * n], |_| 0.0).map_err(|what| format!("{size} ranks, to the bit: {what}"))?;
         }
         Ok(())
     }

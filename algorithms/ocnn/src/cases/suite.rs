@@ -1,11 +1,15 @@
 //! What parity tests compare with the reference.
 
+use std::ops::Range;
+
 use burn::tensor::ops::{FloatTensor, IntTensor};
+use firebox_core::Share;
 
 use crate::{Graph, Matvec, Metric, Network, OcnnOps, tensor_ops};
 
 type PhaseSync<B> = fn(IntTensor<B>, usize, Option<IntTensor<B>>) -> IntTensor<B>;
 type FragmentarySync<B> = fn(FloatTensor<B>, f64, Option<IntTensor<B>>) -> IntTensor<B>;
+type Couplings<B> = fn(FloatTensor<B>, FloatTensor<B>, bool, Range<usize>) -> FloatTensor<B>;
 type Nearest<B> = fn(FloatTensor<B>, FloatTensor<B>, usize, Metric, Option<usize>) -> IntTensor<B>;
 
 /// The implementations under test on one backend.
@@ -13,14 +17,15 @@ type Nearest<B> = fn(FloatTensor<B>, FloatTensor<B>, usize, Metric, Option<usize
 pub struct Suite<B: OcnnOps> {
     /// For test names.
     pub name: &'static str,
-    pub(super) strengths: fn(FloatTensor<B>, FloatTensor<B>, bool) -> FloatTensor<B>,
-    pub(super) weights: fn(FloatTensor<B>, FloatTensor<B>, bool) -> FloatTensor<B>,
+    pub(super) strengths: Couplings<B>,
+    pub(super) weights: Couplings<B>,
     pub(super) steps: fn(&Network<B>, FloatTensor<B>, usize, Matvec) -> FloatTensor<B>,
+    pub(super) step_rows: fn(&Network<B>, FloatTensor<B>, Matvec) -> FloatTensor<B>,
     pub(super) increase_bits: fn(FloatTensor<B>) -> IntTensor<B>,
     pub(super) phase_sync: PhaseSync<B>,
     pub(super) fragmentary_sync: FragmentarySync<B>,
-    pub(super) phase_components: fn(IntTensor<B>, usize, usize) -> IntTensor<B>,
-    pub(super) fragmentary_components: fn(FloatTensor<B>, f64, usize) -> IntTensor<B>,
+    pub(super) phase_components: fn(IntTensor<B>, usize, usize, Share) -> IntTensor<B>,
+    pub(super) fragmentary_components: fn(FloatTensor<B>, f64, usize, Share) -> IntTensor<B>,
     pub(super) phase_links: fn(IntTensor<B>, usize, usize, &[u32]) -> IntTensor<B>,
     pub(super) fragmentary_links: fn(FloatTensor<B>, f64, usize, &[u32]) -> IntTensor<B>,
     pub(super) graph_steps: fn(&Graph<B>, FloatTensor<B>, usize) -> FloatTensor<B>,
@@ -30,13 +35,17 @@ pub struct Suite<B: OcnnOps> {
 }
 
 impl<B: OcnnOps> Suite<B> {
+    /// The name of what the backend runs.
+    pub(super) const KERNELS: &str = "kernels";
+
     /// What the backend runs.
     pub fn backend() -> Self {
         Self {
-            name: "kernels",
+            name: Self::KERNELS,
             strengths: B::ocnn_strengths,
             weights: B::ocnn_weights,
             steps: B::ocnn_steps,
+            step_rows: B::ocnn_step_rows,
             increase_bits: B::ocnn_increase_bits,
             phase_sync: B::ocnn_phase_sync,
             fragmentary_sync: B::ocnn_fragmentary_sync,
@@ -58,6 +67,7 @@ impl<B: OcnnOps> Suite<B> {
             strengths: tensor_ops::strengths::<B>,
             weights: tensor_ops::weights::<B>,
             steps: |network, state, steps, _| tensor_ops::steps::<B>(network, state, steps),
+            step_rows: |network, state, _| tensor_ops::step_rows::<B>(network, state),
             increase_bits: tensor_ops::increase_bits::<B>,
             phase_sync: tensor_ops::phase_sync::<B>,
             fragmentary_sync: tensor_ops::fragmentary_sync::<B>,

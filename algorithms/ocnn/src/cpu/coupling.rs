@@ -57,10 +57,12 @@ impl<E: Real> Network<E> {
         if self.self_coupling { m } else { m - E::ONE }
     }
 
-    /// Writes Σ_j J_ij·v_j into `out[i]` for all i: the sum that C_i and the step have in common.
-    pub(super) fn apply(&self, level: Level, v: impl Fn(usize) -> E + Sync, out: &mut [E]) {
+    /// Writes Σ_j J_ij·v_j into `out` for the neurons i of `of`: the sum that C_i and the step have in common, the same bits
+    /// whatever others are asked for.
+    pub(super) fn apply(&self, level: Level, v: impl Fn(usize) -> E + Sync, of: Range<usize>, out: &mut [E]) {
         let n = self.neurons();
-        assert_eq!(out.len(), n, "one number a neuron");
+        assert_eq!((out.len(), of.start % BLOCK), (of.len(), 0), "one number a neuron, from a block's first on");
+        let wanted = of.start / BLOCK..of.end.div_ceil(BLOCK);
         let mut w: Vec<Block<E>> = (0..self.multiplicity.count()).map(|b| self.multiplicity.block(b)[0]).collect();
         for (j, w) in w.iter_mut().flat_map(|block| &mut block.0).take(n).enumerate() {
             *w = *w * v(j);
@@ -70,11 +72,12 @@ impl<E: Real> Network<E> {
         let parts = self.tasks.par_iter().with_max_len(1).map(|(rows, last)| {
             let mut sums = vec![Block::default(); last + 1 - rows.start];
             let (coordinates, reach) = (&self.coordinates, &self.reach);
-            level.run(Triangle { coordinates, reach, w: &w, rows: rows.clone(), sums: &mut sums });
+            let wanted = wanted.clone();
+            level.run(Triangle { coordinates, reach, w: &w, rows: rows.clone(), wanted, sums: &mut sums });
             (rows.start, sums)
         });
         let parts: Vec<(usize, Vec<Block<E>>)> = parts.collect();
-        out.par_chunks_mut(BLOCK).with_min_len(16).enumerate().for_each(|(b, out)| {
+        out.par_chunks_mut(BLOCK).with_min_len(16).zip(wanted.into_par_iter()).for_each(|(out, b)| {
             let mut total = Block::<E>::default();
             for (first, sums) in &parts {
                 let Some(sums) = b.checked_sub(*first).and_then(|at| sums.get(at)) else { continue };
@@ -99,6 +102,8 @@ struct Triangle<'a, E> {
     reach: &'a Reach,
     w: &'a [Block<E>],
     rows: Range<usize>,
+    /// Blocks whose sums somebody asks for; those of others are left unfinished.
+    wanted: Range<usize>,
     /// From the first of the rows on.
     sums: &'a mut [Block<E>],
 }
@@ -122,11 +127,11 @@ impl<E: Real> Loop for Triangle<'_, E> {
 impl<E: Real> Triangle<'_, E> {
     #[inline(always)]
     fn run_in<I: Isa, const D: usize>(self) {
-        let Self { coordinates, reach, w, rows: range, sums } = self;
+        let Self { coordinates, reach, w, rows: range, wanted, sums } = self;
         let mut rows = [Block::default(); BLOCK];
         let first = range.start;
         for b in range {
-            let own = coordinates.block(b);
+            let (own, all) = (coordinates.block(b), wanted.contains(&b));
             rows.fill(Block::default());
             for (r, row) in rows.iter_mut().enumerate() {
                 // E_ii = 1 is left out, not subtracted from the total later: it may be all there is.
@@ -135,6 +140,9 @@ impl<E: Real> Triangle<'_, E> {
                 couple::<E, I, D>(own, r, own, E::ZERO, &others, &mut Block::default(), row);
             }
             for c in reach.after(b) {
+                if !(all || wanted.contains(&c)) {
+                    continue;
+                }
                 let columns = coordinates.block(c);
                 for (r, row) in rows.iter_mut().enumerate() {
                     couple::<E, I, D>(own, r, columns, w[b][r], &w[c], &mut sums[c - first], row);
@@ -181,23 +189,23 @@ fn couple<E: Real, I: Isa, const D: usize>(
     }
 }
 
-/// Writes C_i = Σ_j J_ij, eq. (4), into `out_c`, length n.
+/// Writes C_i = Σ_j J_ij, eq. (4), of the neurons `of`, whose first is a block's, into `out_c`, one for each.
 ///
 /// # Panics
 /// If `out_c` has another length.
-pub fn strengths<E: Real>(level: Level, network: &Network<E>, out_c: &mut [E]) {
-    network.apply(level, |_| E::ONE, out_c);
+pub fn strengths<E: Real>(level: Level, network: &Network<E>, of: Range<usize>, out_c: &mut [E]) {
+    network.apply(level, |_| E::ONE, of, out_c);
 }
 
-/// Writes J_ij, eq. (1), into `out_j`, n × n row-major.
+/// Writes J_ij, eq. (1), of the neurons `of` into `out_j`, r × n row-major.
 ///
 /// # Panics
 /// If `out_j` has another length.
-pub fn store<E: Real>(level: Level, network: &Network<E>, out_j: &mut [E]) {
+pub fn store<E: Real>(level: Level, network: &Network<E>, of: Range<usize>, out_j: &mut [E]) {
     let n = network.neurons();
-    assert_eq!(out_j.len(), n * n, "n × n couplings");
+    assert_eq!(out_j.len(), of.len() * n, "r × n couplings");
     if n > 0 {
-        out_j.par_chunks_mut(n).enumerate().for_each(|(i, row)| level.run(Row { network, i, row }));
+        out_j.par_chunks_mut(n).zip(of.into_par_iter()).for_each(|(row, i)| level.run(Row { network, i, row }));
     }
 }
 

@@ -2,26 +2,27 @@
 //! fragmentary links are found without storing S.
 
 use firebox_backends::cpu::{BLOCK, Block, Isa, Level, Loop, Real, UnionFind, tile_pairs};
+use firebox_core::Share;
 use rayon::prelude::*;
 
 use super::measure::{Fragmentary, Measure, Phase, count};
 
 /// For each neuron the smallest index in its component, where i and j are linked if they both increase or both do not
-/// at more than `limit` of `steps` steps. `words` is ⌈steps/32⌉ × n.
+/// at more than `limit` of `steps` steps. `words` is ⌈steps/32⌉ × n. Of links only a share's are looked for.
 ///
 /// # Panics
 /// If a length does not fit.
-pub fn link_phase(level: Level, words: &[u32], steps: u32, n: usize, limit: u32) -> Vec<u32> {
-    union_find(&Measured { level, measure: Phase::new(words, n, steps), limit })
+pub fn link_phase(level: Level, words: &[u32], steps: u32, n: usize, limit: u32, share: Share) -> Vec<u32> {
+    union_find(&Measured { level, measure: Phase::new(words, n, steps), limit }, share)
 }
 
 /// For each neuron the smallest index in its component, where i and j are linked if |x_i − x_j| < ε at more than
-/// `limit` steps. `outputs` is P × n, one row a step.
+/// `limit` steps. `outputs` is P × n, one row a step. Of links only a share's are looked for.
 ///
 /// # Panics
 /// If a length does not fit.
-pub fn link_fragmentary<E: Real>(level: Level, outputs: &[E], n: usize, eps: E, limit: u32) -> Vec<u32> {
-    union_find(&Measured { level, measure: Fragmentary::new(outputs, n, eps), limit })
+pub fn link_fragmentary<E: Real>(level: Level, outputs: &[E], n: usize, eps: E, limit: u32, share: Share) -> Vec<u32> {
+    union_find(&Measured { level, measure: Fragmentary::new(outputs, n, eps), limit }, share)
 }
 
 /// The bits for which `holds`, of 0..64.
@@ -39,12 +40,13 @@ fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-fn union_find<M: Measure>(links: &Measured<M>) -> Vec<u32> {
+fn union_find<M: Measure>(links: &Measured<M>, share: Share) -> Vec<u32> {
     let n = links.neurons();
     let sets = UnionFind::new(n);
     let all: Vec<u32> = (0..n as u32).collect();
     let blocks: Vec<&[u32]> = all.chunks(BLOCK).collect();
-    tile_pairs(blocks.len()).for_each(|(b, c)| {
+    let own = |&(b, c): &(usize, usize)| (b + c) % share.size == share.rank;
+    tile_pairs(blocks.len()).filter(own).for_each(|(b, c)| {
         // Roots are looked up once a tile and kept up to date with its own joins only. A root that another thread has
         // made stale costs a comparison that was not needed, no more.
         let mut roots = [u32::MAX; BLOCK];

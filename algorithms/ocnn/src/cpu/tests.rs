@@ -1,10 +1,12 @@
 //! Every loop at every level of this machine against the plain loops of [`crate::reference`].
 
-use firebox_backends::cpu::{Level, Real};
-use firebox_core::random::Random;
+use std::ops::Range;
+
+use firebox_backends::cpu::{Level, Real, gain};
+use firebox_core::{Share, random::Random};
 
 use super::*;
-use crate::reference;
+use crate::{Metric, reference};
 
 const SIZES: [usize; 14] = [0, 1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 257];
 const DIMENSIONS: [usize; 5] = [1, 2, 3, 5, 7];
@@ -114,21 +116,21 @@ fn couplings_and_steps<E: Real>() {
                 let poison = E::from_f64(f64::NAN);
 
                 let mut c = vec![poison; n];
-                strengths(level, &case.network, &mut c);
+                strengths(level, &case.network, 0..n, &mut c);
                 assert_close(&c, &case.strengths, |i| case.sum_bound(i, 1.0), &format!("strengths, {what}"));
 
                 let mut j = vec![poison; n * n];
-                store(level, &case.network, &mut j);
+                store(level, &case.network, 0..n, &mut j);
                 assert_close(&j, &case.j_matrix, |k| case.slack[k], &format!("couplings, {what}"));
 
                 let mut next = vec![poison; n];
-                step_on_the_fly(level, &case.network, &case.x, &case.inv_c, &mut next);
+                step_on_the_fly(level, &case.network, &case.x, &case.inv_c, 0..n, &mut next);
                 assert_close(&next, &case.next, |i| case.next_bound(i, 1.0), &format!("on the fly, {what}"));
 
                 // From the reference's couplings, rounded once: no slack but that.
                 let j: Vec<E> = narrow(&case.j_matrix);
                 next.fill(poison);
-                step_stored(level, &j, &case.x, &case.inv_c, &mut next);
+                step_stored(level, &j, &case.x, &case.inv_c, 0..n, &mut next);
                 assert_close(&next, &case.next, |i| case.next_bound(i, 0.0), &format!("stored, {what}"));
             }
         }
@@ -151,7 +153,7 @@ fn a_weak_strength_is_not_lost_against_one() {
     for level in Level::all() {
         let network = Network::<f32>::new(&[0.0, 60f32.sqrt()], &[1.0, 1.0], false);
         let mut c = [f32::NAN; 2];
-        strengths(level, &network, &mut c);
+        strengths(level, &network, 0..c.len(), &mut c);
         assert!(c.iter().all(|c| (c * 60f32.exp2() - 1.0).abs() < 1e-4), "{}: {c:?}", level.name());
     }
 }
@@ -161,11 +163,11 @@ fn isolated_neurons_keep_their_own_map() {
     for level in Level::all() {
         let network = Network::<f32>::new(&[0.0, 1e3, -1e3], &[1.0, 1.0, 2.0], false);
         let mut c = [f32::NAN; 3];
-        strengths(level, &network, &mut c);
+        strengths(level, &network, 0..c.len(), &mut c);
         // The third stands for two points that coincide: they have each other.
         assert_eq!(c, [0.0, 0.0, 1.0]);
         let mut next = [f32::NAN; 3];
-        step_on_the_fly(level, &network, &[0.5, -0.25, 0.5], &[0.0, 0.0, 1.0], &mut next);
+        step_on_the_fly(level, &network, &[0.5, -0.25, 0.5], &[0.0, 0.0, 1.0], 0..3, &mut next);
         assert_eq!(next, [0.5, 0.875, 0.5]);
     }
 }
@@ -176,7 +178,7 @@ fn many_blocks_are_each_counted_once() {
     let n = 64 * 150 + 7;
     let network = Network::<f32>::new(&vec![0.5; 2 * n], &vec![1.0; n], false);
     let mut c = vec![f32::NAN; n];
-    strengths(Level::best(), &network, &mut c);
+    strengths(Level::best(), &network, 0..n, &mut c);
     assert!(c.iter().all(|&c| c == (n - 1) as f32));
 }
 
@@ -186,7 +188,7 @@ fn bits_depend_neither_on_threads_nor_on_vector_width() {
     let run = |level: Level, threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let mut next = vec![f32::NAN; 1000];
-        pool.install(|| step_on_the_fly(level, &case.network, &case.x, &case.inv_c, &mut next));
+        pool.install(|| step_on_the_fly(level, &case.network, &case.x, &case.inv_c, 0..1000, &mut next));
         next
     };
     for level in Level::all() {
@@ -194,6 +196,25 @@ fn bits_depend_neither_on_threads_nor_on_vector_width() {
     }
     if let [wide, narrow, _] = Level::all()[..] {
         assert_eq!(run(wide, 2), run(narrow, 2));
+    }
+}
+
+#[test]
+fn some_rows_have_the_bits_of_all() {
+    // Tiles within reach and not, and more blocks than tasks.
+    let n = 64 * 140 + 7;
+    let points: Vec<f32> = (0..n).map(|i| i as f32 / 300.0).collect();
+    let network = Network::<f32>::new(&points, &vec![2.0; n], true);
+    let x: Vec<f32> = (0..n).map(|i| (i as f32).sin()).collect();
+    let inverse = vec![0.125f32; n];
+    let step = |of: Range<usize>| {
+        let mut next = vec![f32::NAN; of.len()];
+        step_on_the_fly(Level::best(), &network, &x, &inverse, of, &mut next);
+        next
+    };
+    let whole = step(0..n);
+    for of in [0..64, 64..n, 640..704, 64 * 139..n, 128..128] {
+        assert_eq!(step(of.clone()), whole[of.clone()], "{of:?}");
     }
 }
 
@@ -245,7 +266,7 @@ fn phase_is_exact() {
 
                 for limit in limits(steps) {
                     let wanted = reference::components(&counts, n, limit);
-                    let got = link_phase(level, &words, steps as u32, n, limit);
+                    let got = link_phase(level, &words, steps as u32, n, limit, Share::WHOLE);
                     assert_eq!(got, wanted, "limit {limit}, {what}");
                 }
             }
@@ -272,7 +293,7 @@ fn fragmentary<E: Real>() {
 
                 for limit in limits(steps) {
                     let wanted = reference::components(&counts, n, limit);
-                    let got = link_fragmentary(level, &outputs, n, eps, limit);
+                    let got = link_fragmentary(level, &outputs, n, eps, limit, Share::WHOLE);
                     assert_eq!(got, wanted, "limit {limit}, {what}");
                 }
             }
@@ -288,4 +309,33 @@ fn fragmentary_is_exact_f32() {
 #[test]
 fn fragmentary_is_exact_f64() {
     fragmentary::<f64>();
+}
+
+/// Loops that compute far more than they read.
+#[test]
+fn every_loop_gains_by_its_instruction_set() {
+    let (n, d, steps) = (1200, 3, 640);
+    let case = case::<f32>(5, n, d);
+    let (x, inverse) = (&case.x, &case.inv_c);
+    let mut next = vec![0.0; n];
+    let mut gains =
+        vec![("step on the fly", gain(|level| step_on_the_fly(level, &case.network, x, inverse, 0..n, &mut next)))];
+    let mut j = vec![0.0; n * n];
+    gains.push(("couplings", gain(|level| store(level, &case.network, 0..n, &mut j))));
+    let mut random = Random::new(3, 3);
+    let outputs: Vec<f32> = (0..steps * n).map(|_| random.uniform(-1.0, 1.0) as f32).collect();
+    let words: Vec<u32> = (0..steps / 32 * n).map(|_| random.bits() as u32).collect();
+    let mut s = vec![0; n * n];
+    gains.push(("phase sync", gain(|level| phase_sync(level, &words, steps as u32, n, &mut s))));
+    gains.push(("fragmentary sync", gain(|level| fragmentary_sync(level, &outputs, n, 0.1, &mut s))));
+    let limit = steps as u32 * 3 / 5;
+    let share = Share::WHOLE;
+    gains.push(("links by phase", gain(|level| drop(link_phase(level, &words, steps as u32, n, limit, share)))));
+    gains.push(("links by fragments", gain(|level| drop(link_fragmentary(level, &outputs, n, 0.1, limit, share)))));
+    let wide = &outputs[..40 * n];
+    for metric in [Metric::Euclidean, Metric::Manhattan] {
+        gains.push(("nearest", gain(|level| drop(nearest(level, wide, wide, n, 24, metric, Some(0))))));
+    }
+    println!("{gains:?}");
+    assert!(gains.iter().all(|(_, gain)| gain.is_none_or(|gain| gain > 1.5)), "{gains:?}");
 }

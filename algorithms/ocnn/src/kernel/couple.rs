@@ -1,5 +1,7 @@
 //! Hot loop 1: the matrix of weights, stored.
 
+use std::ops::Range;
+
 use burn_cubecl::{CubeRuntime, FloatElement, tensor::CubeTensor};
 use cubecl::prelude::*;
 use firebox_backends::kernel::launch;
@@ -20,13 +22,15 @@ fn weights_kernel<F: Float + CubeElement>(
     multiplicity: &Array<F>,
     weights: &mut Array<F>,
     n: u32,
+    first: u32,
+    end: u32,
     d: u32,
     self_term: F,
 ) {
     let j = CUBE_POS_X * CUBE_DIM_X + UNIT_POS_X;
     // The rows of a tall matrix wrap round the limit on cubes.
     if j < n {
-        for i in range_stepped(CUBE_POS_Y, n, CUBE_COUNT_Y) {
+        for i in range_stepped(first + CUBE_POS_Y, end, CUBE_COUNT_Y) {
             let mut square = F::new(0.0);
             for k in 0..d {
                 let delta = points[(k * n + i) as usize] - points[(k * n + j) as usize];
@@ -34,27 +38,29 @@ fn weights_kernel<F: Float + CubeElement>(
             }
             let m = multiplicity[j as usize];
             let j_ij = select(i == j, m - F::new(1.0) + self_term, m * weight::<F>(square, F::new(0.0), false, true));
-            weights[i as usize * n as usize + j as usize] = j_ij;
+            weights[(i - first) as usize * n as usize + j as usize] = j_ij;
         }
     }
 }
 
-/// The matrix J `[n, n]` of [`crate::OcnnOps::ocnn_weights`].
+/// The rows of J `[r, n]` of [`crate::OcnnOps::ocnn_weights`].
 pub(super) fn weights<R: CubeRuntime, F: FloatElement>(
     points: CubeTensor<R>,
     multiplicity: CubeTensor<R>,
     self_coupling: bool,
+    of: Range<usize>,
 ) -> CubeTensor<R> {
     let (points, multiplicity) = (launch::dense(points), launch::dense(multiplicity));
     let [d, n] = points.meta.shape().dims();
-    let weights = launch::output(&points, [n, n], points.dtype);
-    if n == 0 {
+    let weights = launch::output(&points, [of.len(), n], points.dtype);
+    if of.is_empty() {
         return weights;
     }
     let client = points.client.clone();
     let units = launch::units_within(&client, 256);
-    let rows = (n as u32).min(client.properties().hardware.max_cube_count.1);
-    // SAFETY: the kernel guards j and i against n; points hold d·n values, multiplicity n, weights n².
+    let rows = (of.len() as u32).min(client.properties().hardware.max_cube_count.1);
+    // SAFETY: the kernel guards j against n and i against the end of the rows; points hold d·n values, multiplicity n,
+    // weights a row of n for each i.
     unsafe {
         weights_kernel::launch_unchecked::<F, R>(
             &client,
@@ -65,6 +71,8 @@ pub(super) fn weights<R: CubeRuntime, F: FloatElement>(
             multiplicity.into_array_arg(),
             weights.clone().into_array_arg(),
             n as u32,
+            of.start as u32,
+            of.end as u32,
             d as u32,
             F::new(if self_coupling { 1.0 } else { 0.0 }),
         );

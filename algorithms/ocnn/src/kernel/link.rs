@@ -11,6 +11,7 @@ use firebox_backends::kernel::{
     launch,
     tiles::{tile_column, tile_row, triangle},
 };
+use firebox_core::Share;
 
 use super::pairs::{
     BLOCK, PairRule, SIDE, SignsDiffer, TILE, Within, count_pairs, in_step, tile_column_of, tile_row_of,
@@ -89,13 +90,15 @@ fn join_kernel<E: Numeric + CubeElement, P: PairRule<E>>(
     steps: u32,
     limit: u32,
     tiles: u32,
+    rank: u32,
+    ranks: u32,
     epsilon: E,
     #[comptime] differences: bool,
 ) {
     let row = tile_row(tiles);
     let column = tile_column(tiles);
     // The same for all units of a cube, as the barriers inside need.
-    if column < tiles {
+    if column < tiles && (CUBE_POS_X + CUBE_POS_Y) % ranks == rank {
         let found = count_pairs::<E, P>(record, n, depth, row * TILE, column * TILE, epsilon);
         #[unroll]
         for p in 0..BLOCK {
@@ -148,8 +151,13 @@ fn link_rows_kernel<E: Numeric + CubeElement, P: PairRule<E>>(
 }
 
 /// Smallest index of each neuron's component `[n]`, links by phase.
-pub(super) fn phase_components<R: CubeRuntime>(bits: CubeTensor<R>, steps: usize, limit: usize) -> CubeTensor<R> {
-    components::<R, u32, SignsDiffer>(bits, steps, limit, 0, true)
+pub(super) fn phase_components<R: CubeRuntime>(
+    bits: CubeTensor<R>,
+    steps: usize,
+    limit: usize,
+    share: Share,
+) -> CubeTensor<R> {
+    components::<R, u32, SignsDiffer>(bits, steps, limit, 0, true, share)
 }
 
 /// Smallest index of each neuron's component `[n]`, links by fragments.
@@ -157,9 +165,10 @@ pub(super) fn fragmentary_components<R: CubeRuntime, F: FloatElement>(
     outputs: CubeTensor<R>,
     epsilon: f64,
     limit: usize,
+    share: Share,
 ) -> CubeTensor<R> {
     let steps = outputs.meta.shape()[0];
-    components::<R, F, Within>(outputs, steps, limit, F::from_elem(epsilon), false)
+    components::<R, F, Within>(outputs, steps, limit, F::from_elem(epsilon), false, share)
 }
 
 fn components<R: CubeRuntime, E: CubeElement + Numeric, P: PairRule<E>>(
@@ -168,6 +177,7 @@ fn components<R: CubeRuntime, E: CubeElement + Numeric, P: PairRule<E>>(
     limit: usize,
     epsilon: E,
     differences: bool,
+    share: Share,
 ) -> CubeTensor<R> {
     let record = launch::dense(record);
     let [depth, n] = record.meta.shape().dims();
@@ -202,6 +212,8 @@ fn components<R: CubeRuntime, E: CubeElement + Numeric, P: PairRule<E>>(
                 steps as u32,
                 limit as u32,
                 tiles,
+                share.rank as u32,
+                share.size as u32,
                 epsilon,
                 differences,
             );

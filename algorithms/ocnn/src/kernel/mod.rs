@@ -11,10 +11,12 @@ mod tensor_cores;
 
 pub(crate) use step::FORCED;
 
+use std::ops::Range;
+
 use burn::tensor::ops::{FloatTensor, IntTensor};
 use burn_cubecl::{BoolElement, CubeBackend, CubeRuntime, FloatElement, IntElement};
 
-use firebox_core::Result;
+use firebox_core::{Result, Share};
 
 use crate::ops::{Graph, Matvec, Metric, Network, OcnnOps};
 
@@ -33,16 +35,18 @@ where
         points: FloatTensor<Self>,
         multiplicity: FloatTensor<Self>,
         self_coupling: bool,
+        of: Range<usize>,
     ) -> FloatTensor<Self> {
-        step::strengths::<R, F>(points, multiplicity, self_coupling)
+        step::strengths::<R, F>(points, multiplicity, self_coupling, of)
     }
 
     fn ocnn_weights(
         points: FloatTensor<Self>,
         multiplicity: FloatTensor<Self>,
         self_coupling: bool,
+        of: Range<usize>,
     ) -> FloatTensor<Self> {
-        couple::weights::<R, F>(points, multiplicity, self_coupling)
+        couple::weights::<R, F>(points, multiplicity, self_coupling, of)
     }
 
     fn ocnn_steps(
@@ -51,16 +55,11 @@ where
         steps: usize,
         matvec: Matvec,
     ) -> FloatTensor<Self> {
-        step::steps::<R, F>(
-            network.points.clone(),
-            network.weights.clone(),
-            network.multiplicity.clone(),
-            network.inverse_strength.clone(),
-            network.self_coupling,
-            state,
-            steps,
-            matvec,
-        )
+        step::steps::<R, F>(step::Inputs::of(network), state, steps, matvec)
+    }
+
+    fn ocnn_step_rows(network: &Network<Self>, state: FloatTensor<Self>, matvec: Matvec) -> FloatTensor<Self> {
+        step::step_rows::<R, F>(step::Inputs::of(network), state, matvec)
     }
 
     fn ocnn_increase_bits(trajectory: FloatTensor<Self>) -> IntTensor<Self> {
@@ -79,12 +78,17 @@ where
         sync::fragmentary::<R, F>(outputs, epsilon, counts)
     }
 
-    fn ocnn_phase_components(bits: IntTensor<Self>, steps: usize, limit: usize) -> IntTensor<Self> {
-        link::phase_components(bits, steps, limit)
+    fn ocnn_phase_components(bits: IntTensor<Self>, steps: usize, limit: usize, share: Share) -> IntTensor<Self> {
+        link::phase_components(bits, steps, limit, share)
     }
 
-    fn ocnn_fragmentary_components(outputs: FloatTensor<Self>, epsilon: f64, limit: usize) -> IntTensor<Self> {
-        link::fragmentary_components::<R, F>(outputs, epsilon, limit)
+    fn ocnn_fragmentary_components(
+        outputs: FloatTensor<Self>,
+        epsilon: f64,
+        limit: usize,
+        share: Share,
+    ) -> IntTensor<Self> {
+        link::fragmentary_components::<R, F>(outputs, epsilon, limit, share)
     }
 
     fn ocnn_phase_links(bits: IntTensor<Self>, steps: usize, limit: usize, rows: &[u32]) -> IntTensor<Self> {

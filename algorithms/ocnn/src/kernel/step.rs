@@ -16,15 +16,21 @@ mod thread_per_neuron;
 mod x_threads;
 mod y_threads;
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicU32, Ordering},
+};
 
 use burn::tensor::Shape;
 use burn_cubecl::{CubeRuntime, FloatElement, tensor::CubeTensor};
 use cubecl::prelude::*;
-use firebox_backends::kernel::{adds_atomically, launch};
+use firebox_backends::{
+    Limited,
+    kernel::{adds_atomically, launch},
+};
 
 use self::reach::Reach;
-use crate::ops::Matvec;
+use crate::ops::{Matvec, Network};
 
 /// Units of a row in `XThreads` and `YThreads`.
 const WIDTH: u32 = 32;
@@ -196,6 +202,29 @@ pub(super) fn name<R: CubeRuntime>(client: &ComputeClient<R>, matvec: Matvec, n:
     }
 }
 
+/// A network's tensors.
+pub(super) struct Inputs<R: CubeRuntime> {
+    points: CubeTensor<R>,
+    weights: Option<CubeTensor<R>>,
+    multiplicity: CubeTensor<R>,
+    inverse: CubeTensor<R>,
+    self_coupling: bool,
+    rows: Range<usize>,
+}
+
+impl<R: CubeRuntime> Inputs<R> {
+    pub(super) fn of<B: Limited<FloatTensorPrimitive = CubeTensor<R>>>(network: &Network<B>) -> Self {
+        Self {
+            points: launch::dense(network.points.clone()),
+            weights: network.weights.clone().map(launch::dense),
+            multiplicity: launch::dense(network.multiplicity.clone()),
+            inverse: launch::dense(network.inverse_strength.clone()),
+            self_coupling: network.self_coupling,
+            rows: network.rows.clone(),
+        }
+    }
+}
+
 struct Launch<R: CubeRuntime, F> {
     source: CubeTensor<R>,
     multiplicity: CubeTensor<R>,
@@ -205,29 +234,26 @@ struct Launch<R: CubeRuntime, F> {
     matvec: Matvec,
     n: u32,
     d: u32,
+    /// The neurons that are computed; they begin where a tile of 64 does.
+    of: Range<u32>,
     self_term: F,
     /// Neurons a row of units shares (`XThreads`): 1, 2 or 4.
     rows: u32,
 }
 
 impl<R: CubeRuntime, F: FloatElement> Launch<R, F> {
-    /// For steps of the network at dense points `[d, n]`, none of them empty, or of one whose weights are stored.
-    fn new(
-        points: CubeTensor<R>,
-        weights: Option<CubeTensor<R>>,
-        multiplicity: CubeTensor<R>,
-        inverse: CubeTensor<R>,
-        trajectory: CubeTensor<R>,
-        self_coupling: bool,
-        matvec: Matvec,
-    ) -> Self {
+    /// For steps of a network that is not empty.
+    fn new(network: Inputs<R>, trajectory: CubeTensor<R>, matvec: Matvec) -> Self {
+        let Inputs { points, weights, multiplicity, inverse, self_coupling, rows } = network;
         let [d, n] = points.meta.shape().dims().map(|size: usize| size as u32);
         let d = if weights.is_some() { 0 } else { d };
         let span = tile_span(matvec, n, d);
         let plane = launch::plane(&trajectory.client);
+        // The others read along columns of J, and of some rows there are no whole ones.
+        let along_rows = span > 0 || d == 0 && rows.len() < n as usize;
         Self {
             reach: if span > 0 { Reach::new::<F>(&points, span) } else { Reach::all(&points) },
-            matvec: if span > 0 { Matvec::XThreads } else { resolve(matvec, plane) },
+            matvec: if along_rows { Matvec::XThreads } else { resolve(matvec, plane) },
             rows: shared_rows(&trajectory.client, n, span),
             source: weights.unwrap_or(points),
             multiplicity,
@@ -235,6 +261,7 @@ impl<R: CubeRuntime, F: FloatElement> Launch<R, F> {
             trajectory,
             n,
             d,
+            of: rows.start as u32..rows.end as u32,
             self_term: F::new(if self_coupling { 1.0 } else { 0.0 }),
         }
     }
@@ -259,12 +286,13 @@ impl<R: CubeRuntime, F: FloatElement> Launch<R, F> {
         let address = launch::address(&[&self.source, &self.trajectory]);
         macro_rules! launch {
             ($kernel:ident, $neurons:expr, $dim:expr $(, $reach:expr, $width:expr)?) => {
-                // SAFETY: kernels clamp or guard every neuron index against n; the source holds d·n coordinates or
-                // n² weights, the trajectory at least step + 2 rows of n, the reach a row for each tile.
+                // SAFETY: kernels clamp every neuron index to n or guard it against the end of those computed; the source
+                // holds d·n coordinates or n weights for each of these, the trajectory at least step + 2 rows of n, the
+                // reach a row for each tile.
                 unsafe {
                     $kernel::$kernel::launch_unchecked::<F, R>(
                         client,
-                        CubeCount::Static(self.n.div_ceil($neurons), 1, 1),
+                        CubeCount::Static((self.of.end - self.of.start).div_ceil($neurons), 1, 1),
                         $dim,
                         address,
                         self.source.clone().into_array_arg(),
@@ -273,6 +301,8 @@ impl<R: CubeRuntime, F: FloatElement> Launch<R, F> {
                         self.trajectory.clone().into_array_arg(),
                         $($reach.into_array_arg(),)?
                         self.n,
+                        self.of.start,
+                        self.of.end,
                         step,
                         $($width,)?
                         self.self_term,
@@ -292,53 +322,62 @@ impl<R: CubeRuntime, F: FloatElement> Launch<R, F> {
     }
 }
 
-/// C `[n]` of [`crate::OcnnOps::ocnn_strengths`].
+/// The second row of a trajectory `[2, n]`, for some neurons.
+fn last<R: CubeRuntime>(trajectory: CubeTensor<R>, of: Range<usize>) -> CubeTensor<R> {
+    let shape = [of.len()].into();
+    let row = burn_cubecl::kernel::slice(trajectory, &[1..2, of]);
+    burn_cubecl::ops::reshape(launch::dense(row), shape)
+}
+
+/// C `[r]` of [`crate::OcnnOps::ocnn_strengths`].
 pub(super) fn strengths<R: CubeRuntime, F: FloatElement>(
     points: CubeTensor<R>,
     multiplicity: CubeTensor<R>,
     self_coupling: bool,
+    of: Range<usize>,
 ) -> CubeTensor<R> {
     let (points, multiplicity) = (launch::dense(points), launch::dense(multiplicity));
     let [_, n] = points.meta.shape().dims();
-    if n == 0 {
+    if of.is_empty() {
         return launch::output(&points, [0], points.dtype);
     }
     // Row 0 is read and not used, so the second half of two rows holds the sums; the multiplicities stand in for 1/C.
-    let rows = launch::output(&points, [2, n], points.dtype);
+    let trajectory = launch::output(&points, [2, n], points.dtype);
     let inverse = multiplicity.clone();
-    Launch::<R, F>::new(points, None, multiplicity, inverse, rows.clone(), self_coupling, Matvec::Auto).run(0, true);
-    let row = burn_cubecl::kernel::slice(rows, &[1..2, 0..n]);
-    burn_cubecl::ops::reshape(launch::dense(row), [n].into())
+    let network = Inputs { points, weights: None, multiplicity, inverse, self_coupling, rows: of.clone() };
+    Launch::<R, F>::new(network, trajectory.clone(), Matvec::Auto).run(0, true);
+    last(trajectory, of)
 }
 
 /// The trajectory `[steps + 1, n]` of [`crate::OcnnOps::ocnn_steps`].
-#[allow(clippy::too_many_arguments)]
 pub(super) fn steps<R: CubeRuntime, F: FloatElement>(
-    points: CubeTensor<R>,
-    weights: Option<CubeTensor<R>>,
-    multiplicity: CubeTensor<R>,
-    inverse: CubeTensor<R>,
-    self_coupling: bool,
+    network: Inputs<R>,
     state: CubeTensor<R>,
     steps: usize,
     matvec: Matvec,
 ) -> CubeTensor<R> {
-    let [_, n] = points.meta.shape().dims();
     let trajectory = begin::<R, F>(state, steps);
-    if n == 0 || steps == 0 {
+    if network.rows.is_empty() || steps == 0 {
         return trajectory;
     }
-    let launch = Launch::<R, F>::new(
-        launch::dense(points),
-        weights.map(launch::dense),
-        launch::dense(multiplicity),
-        launch::dense(inverse),
-        trajectory.clone(),
-        self_coupling,
-        matvec,
-    );
+    let launch = Launch::<R, F>::new(network, trajectory.clone(), matvec);
     for step in 0..steps {
         launch.run(step as u32, false);
     }
     trajectory
+}
+
+/// The next outputs `[r]` of [`crate::OcnnOps::ocnn_step_rows`].
+pub(super) fn step_rows<R: CubeRuntime, F: FloatElement>(
+    network: Inputs<R>,
+    state: CubeTensor<R>,
+    matvec: Matvec,
+) -> CubeTensor<R> {
+    let of = network.rows.clone();
+    if of.is_empty() {
+        return launch::output(&state, [0], state.dtype);
+    }
+    let trajectory = begin::<R, F>(state, 1);
+    Launch::<R, F>::new(network, trajectory.clone(), matvec).run(0, false);
+    last(trajectory, of)
 }

@@ -28,16 +28,24 @@ pub struct Neighbours {
 ///
 /// Time: O(n log n) up to [`TREE_DIMENSIONS`] while no more than some points are equally near, O(d·n²) above.
 pub fn nearest(points: &[f64], d: usize, k: usize, metric: Metric) -> Neighbours {
-    find(points, points, d, k, metric, true)
+    find(points, points, d, k, metric, Some(0))
 }
 
 /// The k nearest points to each of `queries`, which are other points; all where there are not so many. As [`nearest`].
 pub fn nearest_to(points: &[f64], queries: &[f64], d: usize, k: usize, metric: Metric) -> Neighbours {
-    find(points, queries, d, k, metric, false)
+    find(points, queries, d, k, metric, None)
 }
 
-fn find(points: &[f64], queries: &[f64], d: usize, k: usize, metric: Metric, own: bool) -> Neighbours {
-    let there = points.len().checked_div(d).unwrap_or(0).saturating_sub(usize::from(own));
+/// The same of queries that are points themselves from that of number `own` on, if there is one: none is its own neighbour.
+pub(crate) fn find(
+    points: &[f64],
+    queries: &[f64],
+    d: usize,
+    k: usize,
+    metric: Metric,
+    own: Option<usize>,
+) -> Neighbours {
+    let there = points.len().checked_div(d).unwrap_or(0).saturating_sub(usize::from(own.is_some()));
     let k = k.min(there);
     if k == 0 || queries.is_empty() {
         return Neighbours { k, indices: Vec::new(), distances: Vec::new() };

@@ -6,10 +6,17 @@ use super::Neighbours;
 use crate::{cpu, ops::Metric};
 
 /// Distances still squared where the metric is Euclidean.
-pub(super) fn nearest(points: &[f64], queries: &[f64], d: usize, k: usize, metric: Metric, own: bool) -> Neighbours {
+pub(super) fn nearest(
+    points: &[f64],
+    queries: &[f64],
+    d: usize,
+    k: usize,
+    metric: Metric,
+    own: Option<usize>,
+) -> Neighbours {
     let q = queries.len() / d;
     let (points, queries) = (by_dimension(points, d), by_dimension(queries, d));
-    let found = cpu::nearest(Level::best(), &points, &queries, q, k, metric, own.then_some(0));
+    let found = cpu::nearest(Level::best(), &points, &queries, q, k, metric, own);
     Neighbours { k, indices: found.indices, distances: found.distances }
 }
 

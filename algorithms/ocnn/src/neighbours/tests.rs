@@ -11,16 +11,25 @@ fn columns(points: &[f64], d: usize) -> Vec<f64> {
     (0..d).flat_map(|column| points.iter().skip(column).step_by(d).copied()).collect()
 }
 
-/// Both searches find what the reference finds, ties and all.
+/// Both searches find what the reference finds, ties and all, of all points' own neighbours and of some points'.
 fn agree(points: &[f64], queries: Option<&[f64]>, d: usize, k: usize) {
-    let own = queries.is_none();
-    let queries = queries.unwrap_or(points);
+    match queries {
+        Some(queries) => agree_on(points, queries, d, k, None),
+        None => {
+            for own in [0, points.len() / d / 3] {
+                agree_on(points, &points[own * d..], d, k, Some(own));
+            }
+        }
+    }
+}
+
+fn agree_on(points: &[f64], queries: &[f64], d: usize, k: usize, own: Option<usize>) {
     let (n, q) = (points.len() / d, queries.len() / d);
     for metric in METRICS {
         let what = format!("{n} and {q} points in {d}-D, k = {k}, {metric:?}");
         let pairs = pairs::nearest(points, queries, d, k, metric, own);
         let (by_row, queries_by_row) = (columns(points, d), columns(queries, d));
-        let wanted = reference::nearest(&by_row, n, &queries_by_row, q, k, metric, own.then_some(0));
+        let wanted = reference::nearest(&by_row, n, &queries_by_row, q, k, metric, own);
         assert_eq!(pairs.indices, wanted, "{what}: pairs");
         for (place, (&j, &found)) in wanted.iter().zip(&pairs.distances).enumerate() {
             let distance = reference::distance(&by_row, n, j as usize, &queries_by_row, q, place / k, metric);

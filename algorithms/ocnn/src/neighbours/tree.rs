@@ -21,7 +21,7 @@ pub(super) fn nearest(
     d: usize,
     k: usize,
     metric: Metric,
-    own: bool,
+    own: Option<usize>,
 ) -> Option<Neighbours> {
     match d {
         1 => by_tree::<1>(points, queries, k, metric, own),
@@ -36,21 +36,31 @@ pub(super) fn nearest(
     }
 }
 
-fn by_tree<const D: usize>(points: &[f64], queries: &[f64], k: usize, metric: Metric, own: bool) -> Option<Neighbours> {
+fn by_tree<const D: usize>(
+    points: &[f64],
+    queries: &[f64],
+    k: usize,
+    metric: Metric,
+    own: Option<usize>,
+) -> Option<Neighbours> {
     let (points, _) = points.as_chunks::<D>();
     let (queries, _) = queries.as_chunks::<D>();
     // The immutable tree: its leaves may hold any number of points equal on an axis, where a bucket of the mutable one
     // cannot be split.
     let tree: ImmutableKdTree<f64, D> = ImmutableKdTree::new_from_slice(points).ok()?;
     // One more than needed, to see whether others are as near as the last.
-    let wanted = k + usize::from(own) + 1;
+    let wanted = k + usize::from(own.is_some()) + 1;
     let count = NonZero::new(wanted)?;
     let mut found = Neighbours { k, indices: vec![0; queries.len() * k], distances: vec![0.0; queries.len() * k] };
     let rows = found.indices.par_chunks_mut(k).zip(found.distances.par_chunks_mut(k)).zip(queries).enumerate();
     rows.for_each_init(Vec::new, |near, (i, ((indices, distances), query))| {
         let mut keep = |items: &mut dyn Iterator<Item = usize>| {
             near.clear();
-            near.extend(items.filter(|&j| !(own && j == i)).map(|j| (distance(&points[j], query, metric), j as u32)));
+            near.extend(
+                items
+                    .filter(|&j| own.is_none_or(|own| j != own + i))
+                    .map(|j| (distance(&points[j], query, metric), j as u32)),
+            );
             near.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
             near[k - 1].0
         };

@@ -48,7 +48,7 @@ pub(crate) fn graph_steps<B: Limited>(graph: &Graph<B>, state: FloatTensor<B>, s
     for _ in 0..steps {
         let f = (state.clone() * state).mul_scalar(-2.0).add_scalar(1.0);
         state = Tensor::zeros([n, replicas], (&device, dtype));
-        for range in blocks(owners.len(), replicas) {
+        for range in blocks(0..owners.len(), replicas) {
             let weights = weights.clone().slice([range.clone()]).reshape([range.len(), 1]);
             let terms = f.clone().select(0, neighbours.clone().slice([range.clone()])) * weights;
             let owners = chosen::<B>(&owners[range], &device);
@@ -87,7 +87,7 @@ pub(crate) fn common_ones<B: Backend>(signs: IntTensor<B>, edges: IntTensor<B>) 
     if e * width == 0 {
         return Tensor::<B, 1, Int>::zeros([e], (&words.device(), DType::I32)).into_primitive();
     }
-    let parts = blocks(e, width)
+    let parts = blocks(0..e, width)
         .map(|range| {
             let count = range.len();
             let end = |k: usize| {
@@ -137,7 +137,7 @@ pub(crate) fn nearest<B: Backend>(
     }
     let taken = points.dtype().finfo().map_or(f64::from(f32::MAX), |float| float.max);
     let all = Tensor::<B, 1, Int>::arange(0..n as i64, &device).reshape([1, n]);
-    let parts = blocks(q, n)
+    let parts = blocks(0..q, n)
         .map(|range| {
             let height = range.len();
             let all = all.clone().expand([height, n]);

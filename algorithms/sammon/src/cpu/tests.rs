@@ -1,6 +1,6 @@
 //! Every loop at every level of this machine against plain loops in f64.
 
-use firebox_backends::cpu::{Level, Real};
+use firebox_backends::cpu::{Level, Real, gain};
 use firebox_core::{Share, random::Random};
 
 use super::{oracle::*, variants::Shared, *};
@@ -315,4 +315,40 @@ fn a_total_is_right_to_a_millionth() {
         let error = total(&wide(&stress), &mu) / total(&exact, &mu) - 1.0;
         assert!(error.abs() < 1e-6, "gram {gram}: {error:e}");
     }
+}
+
+/// Loops that compute far more than they read.
+#[test]
+fn every_loop_gains_by_its_instruction_set() {
+    let (n, d, m) = (1000, 50, 2);
+    let (points, places, multiplicity) = sized::<f32>(n, d, m);
+    let features = |gram| Features::new(&points, d, n, Metric::Euclidean, gram);
+    let mut whole = vec![0.0; n * n];
+    inverse(Level::best(), &features(false), &features(false), Some(0), &mut whole);
+    let sources = [
+        ("from differences", Source::Features(features(false))),
+        ("from products", Source::Features(features(true))),
+        ("stored", Source::stored([&whole[..]], 0, n)),
+    ];
+    let mut gains = Vec::new();
+    for (name, source) in &sources {
+        let (variant, share) = (Variant::Auto, Share::WHOLE);
+        let problem = Problem { source, multiplicity: &multiplicity, power: 1.0, variant, share };
+        let (mut force, mut stress) = (vec![0.0; m * n], vec![0.0; n]);
+        gains.push((*name, "forces", gain(|level| forces(level, &problem, &places, &mut force, &mut stress))));
+        gains.push((*name, "measure", gain(|level| drop(measure(level, &problem, &places)))));
+    }
+    let source = features(false);
+    gains.push(("1/δ", "", gain(|level| inverse(level, &source, &source, Some(0), &mut whole))));
+    let mut y = places.clone();
+    let mut stresses = vec![0.0; n];
+    gains.push(("place", "", gain(|level| place(level, &whole, &multiplicity, 1.0, &places, &mut y, &mut stresses))));
+    let epochs = [Epoch { order: (0..n as u32).collect(), alpha: 0.5 }];
+    gains.push((
+        "sampled",
+        "",
+        gain(|level| sampled(level, &points, Metric::Euclidean, &multiplicity, 1.0, &mut y, &epochs, 250)),
+    ));
+    println!("{gains:?}");
+    assert!(gains.iter().all(|(_, _, gain)| gain.is_none_or(|gain| gain > 1.5)), "{gains:?}");
 }

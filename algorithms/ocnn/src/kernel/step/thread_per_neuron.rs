@@ -14,6 +14,8 @@ pub(crate) fn thread_per_neuron<F: Float + CubeElement>(
     inverse: &Array<F>,
     trajectory: &mut Array<F>,
     n: u32,
+    first: u32,
+    end: u32,
     step: u32,
     self_term: F,
     #[comptime] plan: Plan,
@@ -25,7 +27,7 @@ pub(crate) fn thread_per_neuron<F: Float + CubeElement>(
     let mut others = SharedMemory::<F>::new(comptime!((units * near).max(1) as usize));
 
     let now = step as usize * n as usize;
-    let neuron = CUBE_POS_X * units + UNIT_POS_X;
+    let neuron = first + CUBE_POS_X * units + UNIT_POS_X;
     let i = neuron.min(n - 1);
     let own_diagonal = diagonal::<F>(multiplicity[i as usize], self_term);
     let mut own = Array::<F>::new(comptime!(near.max(1) as usize));
@@ -66,7 +68,7 @@ pub(crate) fn thread_per_neuron<F: Float + CubeElement>(
         sync_cube();
     }
 
-    if neuron < n {
+    if neuron < end {
         let sum = own_share::<F>(sum, multiplicity[i as usize], d);
         let next = finish::<F>(sum, trajectory[now + i as usize], inverse[i as usize], plan.strengths);
         trajectory[now + n as usize + i as usize] = next;

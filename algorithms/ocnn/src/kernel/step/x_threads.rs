@@ -18,9 +18,11 @@ fn add<F: Float>(
     diagonals: &Array<F>,
     sums: &mut Array<F>,
     now: usize,
-    first: u32,
+    lead: u32,
     j: u32,
     n: u32,
+    first: u32,
+    end: u32,
     #[comptime] plan: Plan,
 ) {
     let d = comptime!(plan.d);
@@ -38,9 +40,9 @@ fn add<F: Float>(
     }
     #[unroll]
     for r in 0..comptime!(plan.rows) {
-        let i = first + r;
+        let i = lead + r;
         let a = if comptime!(d == 0) {
-            source[i.min(n - 1) as usize * n as usize + j as usize]
+            source[(i.min(end - 1) - first) as usize * n as usize + j as usize]
         } else if comptime!(near > 0) {
             let mut square = F::new(0.0);
             #[unroll]
@@ -65,6 +67,8 @@ pub(crate) fn x_threads<F: Float + CubeElement>(
     trajectory: &mut Array<F>,
     reach: &Array<u32>,
     n: u32,
+    first: u32,
+    end: u32,
     step: u32,
     width: u32,
     self_term: F,
@@ -78,14 +82,14 @@ pub(crate) fn x_threads<F: Float + CubeElement>(
     let mut scratch = SharedMemory::<F>::new(comptime!(scratch_len as usize));
 
     let now = step as usize * n as usize;
-    let first = (CUBE_POS_X * HEIGHT + UNIT_POS_Y) * rows;
+    let lead = first + (CUBE_POS_X * HEIGHT + UNIT_POS_Y) * rows;
 
     let mut sums = Array::<F>::new(comptime!(rows as usize));
     let mut diagonals = Array::<F>::new(comptime!(rows as usize));
     let mut own = Array::<F>::new(comptime!((rows * near).max(1) as usize));
     #[unroll]
     for r in 0..rows {
-        let i = (first + r).min(n - 1);
+        let i = (lead + r).min(n - 1);
         sums[r as usize] = F::new(0.0);
         diagonals[r as usize] = diagonal::<F>(multiplicity[i as usize], self_term);
         #[unroll]
@@ -96,11 +100,11 @@ pub(crate) fn x_threads<F: Float + CubeElement>(
 
     if comptime!(span == 0) {
         for j in range_stepped(UNIT_POS_X, n, WIDTH) {
-            add::<F>(source, multiplicity, trajectory, &own, &diagonals, &mut sums, now, first, j, n, plan);
+            add::<F>(source, multiplicity, trajectory, &own, &diagonals, &mut sums, now, lead, j, n, first, end, plan);
         }
     } else {
         // A cube's neurons lie within one tile.
-        let row = CUBE_POS_X * comptime!(HEIGHT * rows) / span * width;
+        let row = (first + CUBE_POS_X * comptime!(HEIGHT * rows)) / span * width;
         for w in 0..width {
             let mut word = reach[(row + w) as usize];
             // Not `while`: Mesa's software Vulkan refuses that here.
@@ -110,7 +114,21 @@ pub(crate) fn x_threads<F: Float + CubeElement>(
                 #[unroll]
                 for block in 0..comptime!(span / WIDTH) {
                     let j = tile * span + comptime!(block * WIDTH) + UNIT_POS_X;
-                    add::<F>(source, multiplicity, trajectory, &own, &diagonals, &mut sums, now, first, j, n, plan);
+                    add::<F>(
+                        source,
+                        multiplicity,
+                        trajectory,
+                        &own,
+                        &diagonals,
+                        &mut sums,
+                        now,
+                        lead,
+                        j,
+                        n,
+                        first,
+                        end,
+                        plan,
+                    );
                 }
             }
         }
@@ -119,8 +137,8 @@ pub(crate) fn x_threads<F: Float + CubeElement>(
     #[unroll]
     for r in 0..rows {
         let sum = row_sum::<F>(sums[r as usize], &mut scratch, WIDTH, plan.planes);
-        let i = first + r;
-        if UNIT_POS_X == 0 && i < n {
+        let i = lead + r;
+        if UNIT_POS_X == 0 && i < end {
             let next = finish::<F>(sum, trajectory[now + i as usize], inverse[i as usize], plan.strengths);
             trajectory[now + n as usize + i as usize] = next;
         }

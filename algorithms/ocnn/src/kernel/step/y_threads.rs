@@ -43,6 +43,8 @@ pub(crate) fn y_threads<F: Float + CubeElement>(
     inverse: &Array<F>,
     trajectory: &mut Array<F>,
     n: u32,
+    first: u32,
+    end: u32,
     step: u32,
     self_term: F,
     #[comptime] plan: Plan,
@@ -51,7 +53,7 @@ pub(crate) fn y_threads<F: Float + CubeElement>(
     let near = comptime!(if d <= NEAR { d } else { 0 });
 
     let now = step as usize * n as usize;
-    let neuron = CUBE_POS_X * WIDTH + UNIT_POS_X;
+    let neuron = first + CUBE_POS_X * WIDTH + UNIT_POS_X;
     let i = neuron.min(n - 1);
     let own_diagonal = diagonal::<F>(multiplicity[i as usize], self_term);
     let mut own = Array::<F>::new(comptime!(near.max(1) as usize));
@@ -81,7 +83,7 @@ pub(crate) fn y_threads<F: Float + CubeElement>(
     }
     let all = if comptime!(plan.atomics) { column_sum_by_atomics::<F>(sum) } else { column_sum::<F>(sum) };
 
-    if UNIT_POS_Y == 0 && neuron < n {
+    if UNIT_POS_Y == 0 && neuron < end {
         let total = own_share::<F>(all, multiplicity[i as usize], d);
         let next = finish::<F>(total, trajectory[now + i as usize], inverse[i as usize], plan.strengths);
         trajectory[now + n as usize + i as usize] = next;

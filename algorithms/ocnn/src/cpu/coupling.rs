@@ -61,6 +61,9 @@ impl<E: Real> Network<E> {
     /// whatever others are asked for.
     pub(super) fn apply(&self, level: Level, v: impl Fn(usize) -> E + Sync, of: Range<usize>, out: &mut [E]) {
         let n = self.neurons();
+        if of.is_empty() {
+            return;
+        }
         assert_eq!((out.len(), of.start % BLOCK), (of.len(), 0), "one number a neuron, from a block's first on");
         let wanted = of.start / BLOCK..of.end.div_ceil(BLOCK);
         let mut w: Vec<Block<E>> = (0..self.multiplicity.count()).map(|b| self.multiplicity.block(b)[0]).collect();

@@ -45,6 +45,8 @@ mod subset;
 mod tensor_ops;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod threads;
 mod train;
 mod triangular;
 mod trust;

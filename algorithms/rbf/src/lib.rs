@@ -19,6 +19,7 @@ mod field;
 mod frame;
 mod fusion;
 mod gauss;
+mod goal;
 mod householder;
 mod kernel;
 pub mod layer;

@@ -34,6 +34,11 @@ impl Random {
         self.0.next_u64()
     }
 
+    /// Leaves out the next `count` times 64 bits, however many, in no time.
+    pub fn skip(&mut self, count: u64) {
+        self.0.set_word_pos(self.0.get_word_pos() + 2 * u128::from(count));
+    }
+
     /// Uniform in [0, 1), a multiple of 2⁻⁵³.
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
@@ -76,6 +81,11 @@ mod tests {
         assert_ne!(Random::new(8, 3).bits(), first);
         let mut copy = walked.clone();
         assert!((0..40).all(|_| copy.bits() == walked.bits()));
+        for count in [0, 1, 7, 100] {
+            copy.skip(count);
+            assert_eq!((0..count).map(|_| walked.bits()).count(), count as usize);
+            assert!((0..3).all(|_| copy.bits() == walked.bits()));
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What is asked of u: one condition a point, α·Δu + β·∇u + γ·u = target.
 
+use firebox_core::Communicator;
+
 /// A coefficient function at the points of [`Conditions`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Coefficient {
@@ -76,6 +78,15 @@ impl System {
     /// √(2I) of residuals whose root mean squares these are.
     pub(crate) fn norm(&self, inside: f64, outside: f64) -> f64 {
         (inside * inside + self.penalty * outside * outside).sqrt()
+    }
+
+    /// √(2I) of u = 0 where this is a rank's part of so many conditions.
+    pub(crate) fn part_of_nothing(&self, counts: [usize; 2], ranks: &dyn Communicator) -> f64 {
+        let squares = |conditions: &Conditions| conditions.target.iter().map(|t| t * t).sum::<f64>();
+        let mut sums = [squares(&self.interior), squares(&self.boundary)];
+        ranks.all_sum(&mut sums);
+        let [inside, outside] = [0, 1].map(|kind| (sums[kind] / counts[kind].max(1) as f64).sqrt());
+        self.norm(inside, outside)
     }
 
     /// √(2I) of u = 0.

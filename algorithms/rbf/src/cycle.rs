@@ -7,9 +7,9 @@ use crate::{
     assemble::residual,
     conditions::root_mean,
     device::{self, DeviceMatrix},
+    goal::Goal,
     lm,
     lsqr::{Preconditioner, lsqr},
-    ops::{Aim, Shape},
     qr::fit,
     run::{Live, Points, Run},
     state::{Diagnosis, State, Stop},
@@ -31,20 +31,18 @@ impl<B: RbfOps> Run<'_, B> {
     pub(crate) fn cycle(&self, state: &mut State, live: &mut Option<Live<B>>, points: &mut Points<B>) -> Result<()> {
         state.diagnosis = None;
         if self.config.shape == ShapeSolver::Lm {
-            return self.eliminate(state, &points.system);
+            return self.by_first(state, |state| self.eliminate(state, &points.system));
         }
         let weights = self.control.settings.weights;
         if weights == Weights::Cg {
-            let device = &self.context.device;
-            let aim = points.aim.get_or_insert_with(|| device::aim(&points.system, device));
-            return self.paper(state, live.get_or_insert_with(|| self.push(state)), aim);
+            let goal = points.goal.get_or_insert_with(|| Goal::new(&points.system, points.own, self.context));
+            return self.paper(state, live.get_or_insert_with(|| self.push(state)), goal);
         }
         let redraw = self.control.settings.redraw;
         if self.config.shape == ShapeSolver::Gd {
-            let device = &self.context.device;
-            let aim = points.aim.get_or_insert_with(|| device::aim(&points.system, device));
+            let goal = points.goal.get_or_insert_with(|| Goal::new(&points.system, points.own, self.context));
             let mut moved = self.push(state);
-            self.descend(state, &mut moved, aim)?;
+            self.descend(state, &mut moved, goal)?;
             let read = device::fetch(vec![moved.shape.widths], vec![moved.shape.centres], self.context)?;
             if let [widths, centres] = &read[..] {
                 state.centres = device::turned_back(centres, points.system.interior.dims);
@@ -55,10 +53,13 @@ impl<B: RbfOps> Run<'_, B> {
                 state.ended = Some(Stop::Precision);
             }
         }
-        state.diagnosis = Some(match weights {
-            Weights::Lsqr => self.iterate(state, &points.system)?,
-            _ => self.solve(state, &points.system)?,
-        });
+        if weights == Weights::Lsqr {
+            self.iterate(state, &points.system)?;
+            // Of weights that roundings have parted, the first's.
+            self.by_first(state, |_| Ok(()))?;
+        } else {
+            self.by_first(state, |state| self.solve(state, &points.system))?;
+        }
         state.cycles += 1;
         if self.config.shape == ShapeSolver::None && !redraw {
             // A second solution would be the first.
@@ -68,37 +69,28 @@ impl<B: RbfOps> Run<'_, B> {
     }
 
     /// Steps 3 to 5 of the paper, all on the device.
-    fn paper(&self, state: &mut State, live: &mut Live<B>, aim: &Aim<B>) -> Result<()> {
+    fn paper(&self, state: &mut State, live: &mut Live<B>, goal: &Goal<B>) -> Result<()> {
         if self.config.shape == ShapeSolver::Gd {
-            self.descend(state, live, aim)?;
+            self.descend(state, live, goal)?;
         }
         let iterations = self.control.settings.iterations;
-        (live.weights, _) = B::rbf_conjugate(aim, &live.shape, live.weights.clone(), iterations);
-        let residual = |rows| B::rbf_residual(rows, &live.shape, live.weights.clone());
-        let read = device::fetch([&aim.interior, &aim.boundary].map(residual).into(), Vec::new(), self.context)?;
-        if let [inside, outside] = &read[..] {
-            state.interior.push(root_mean(inside));
-            state.boundary.push(root_mean(outside));
-        }
+        live.weights = goal.conjugate(&live.shape, live.weights.clone(), iterations, self.context)?;
+        let [inside, outside] = goal.root_means(&live.shape, &live.weights, self.context)?;
+        state.interior.push(inside);
+        state.boundary.push(outside);
         state.cycles += 1;
         Ok(())
     }
 
     /// Gradient steps on the shape. η is what was asked for, or half of it as often as it takes for I to fall.
-    fn descend(&self, state: &mut State, live: &mut Live<B>, aim: &Aim<B>) -> Result<()> {
+    fn descend(&self, state: &mut State, live: &mut Live<B>, goal: &Goal<B>) -> Result<()> {
         if state.idle >= IDLE {
             return Ok(());
         }
         let (asked, steps) = (self.control.settings.rate, self.control.settings.steps);
-        let descend = |shape: &Shape<B>, rate: f64, steps| {
-            B::rbf_descend(aim, shape.clone(), live.weights.clone(), self.control.frame.rates(rate), steps)
-        };
         for tried in 0..=HALVINGS {
-            let (shape, before) = descend(&live.shape, state.rate, steps);
-            // For I after the last step, by the sums that it was found with before.
-            let (_, after) = descend(&shape, state.rate, 1);
-            let read = device::fetch(vec![before, after], Vec::new(), self.context)?;
-            let (before, after) = (read[0][0], read[1][0]);
+            let rates = self.control.frame.rates(state.rate);
+            let (shape, [before, after]) = goal.descend(&live.shape, &live.weights, rates, steps, self.context)?;
             state.falls += usize::from(after < before && tried == 0 && state.rate == asked);
             if after <= before || self.config.fixed_rate {
                 live.shape = shape;
@@ -143,36 +135,38 @@ impl<B: RbfOps> Run<'_, B> {
         Ok(())
     }
 
-    fn solve(&self, state: &mut State, system: &System) -> Result<Diagnosis> {
+    fn solve(&self, state: &mut State, system: &System) -> Result<()> {
         let found = fit(system, &state.centres, &state.widths, self.config.truncation)?;
         state.interior.push(found.residual_interior);
         state.boundary.push(found.residual_boundary);
         let (condition, rank, truncated) = (Some(found.condition), Some(found.rank), found.truncated);
         state.weights = found.weights;
-        Ok(Diagnosis { condition, rank, truncated, iterations: None })
+        state.diagnosis = Some(Diagnosis { condition, rank, truncated, iterations: None });
+        Ok(())
     }
 
-    fn iterate(&self, state: &mut State, system: &System) -> Result<Diagnosis> {
-        let (centres, widths) = (&state.centres, &state.widths);
-        let preconditioner = Preconditioner::new(system, centres, widths, self.context.seed)?;
-        let weighted = Weighted::new(system)?;
+    fn iterate(&self, state: &mut State, system: &System) -> Result<()> {
+        let (centres, widths, ranks) = (&state.centres, &state.widths, &*self.context.communicator);
+        let sketched = || Preconditioner::new(system, centres, widths, self.context.seed);
+        let preconditioner = Preconditioner::of_first(ranks, sketched)?;
         let mut matrix = DeviceMatrix::new(system, centres, widths, self.context);
+        let target = matrix.own(Weighted::new(system)?.target());
         let most = self.control.settings.iterations;
-        let found = lsqr(&mut matrix, &preconditioner, weighted.target(), NORMAL, most)?;
+        let found = lsqr(&mut matrix, &preconditioner, &target, NORMAL, most)?;
         if !found.converged {
             let text = format!("lsqr did not converge in {} iterations; allow more by --iterations", found.iterations);
             self.context.observer.notice(&text);
         }
-        let image = matrix.apply(&found.weights)?;
-        let (inside, outside) = (system.interior.len(), system.boundary.len());
-        let squares: Vec<f64> = image.iter().zip(weighted.target()).map(|(a, b)| (a - b) * (a - b)).collect();
-        let (first, second) = squares.split_at(inside.min(squares.len()));
+        let mut residual = matrix.apply(&found.weights)?;
+        residual.iter_mut().zip(&target).for_each(|(image, b)| *image -= b);
+        let [inside, outside] = matrix.squares(&residual);
         // Rows are already divided by √N and √(K/λ).
-        state.interior.push(first.iter().sum::<f64>().sqrt());
-        state.boundary.push(if outside == 0 { 0.0 } else { (second.iter().sum::<f64>() / system.penalty).sqrt() });
+        state.interior.push(inside.sqrt());
+        state.boundary.push(if system.boundary.is_empty() { 0.0 } else { (outside / system.penalty).sqrt() });
         state.weights = found.weights;
-        let condition = Some(preconditioner.condition());
-        Ok(Diagnosis { condition, rank: None, truncated: 0, iterations: Some(found.iterations) })
+        let (condition, iterations) = (Some(preconditioner.condition()), Some(found.iterations));
+        state.diagnosis = Some(Diagnosis { condition, rank: None, truncated: 0, iterations });
+        Ok(())
     }
 
     /// What a QR at the end tells of a matrix that was not decomposed on the way, if that is a matter of moments.

@@ -1,5 +1,7 @@
 //! Conditions and networks between the host and a device.
 
+use std::ops::Range;
+
 use burn::tensor::{Transaction, ops::FloatTensor};
 use firebox_core::{
     Context, Error, Result,
@@ -9,6 +11,8 @@ use firebox_core::{
 use crate::{
     Coefficient, Conditions, Operator, RbfOps, System,
     ops::{Aim, Form, Rows, Shape, Term},
+    subset::part,
+    trust::norm,
 };
 
 /// Row-major n × `dims` as dims × n.
@@ -79,6 +83,9 @@ pub(crate) fn fetch<B: RbfOps>(
     context: &Context<B>,
 ) -> Result<Vec<Vec<f64>>> {
     let wanted = vectors.len() + matrices.len();
+    if wanted == 0 {
+        return Ok(Vec::new());
+    }
     B::finish(&context.device, PHASE)?;
     let mut transaction = Transaction::default();
     for vector in vectors {
@@ -97,55 +104,102 @@ pub(crate) fn fetch<B: RbfOps>(
 
 pub(crate) const PHASE: &str = "training";
 
-/// A of a system, each row multiplied by what it counts, known by its products on the device.
+/// Rows of A of one kind.
+struct Kind<B: RbfOps> {
+    /// 0 inside, 1 on the boundary.
+    place: usize,
+    /// Their targets are 0, so that a residual is a product.
+    rows: Rows<B>,
+    /// Which of all rows, the interior ones first.
+    range: Range<usize>,
+    /// What each counts.
+    share: f64,
+}
+
+/// This rank's rows of A of a system, each multiplied by what it counts, known by products on the device. Vectors of as
+/// many numbers as there are rows have this rank's; others are the same on all ranks.
 pub(crate) struct DeviceMatrix<'a, B: RbfOps> {
-    /// Interior and boundary, their targets 0, so that a residual is a product.
-    kinds: [(Rows<B>, usize, f64); 2],
+    kinds: Vec<Kind<B>>,
     shape: Shape<B>,
+    neurons: usize,
     context: &'a Context<B>,
 }
 
 impl<'a, B: RbfOps> DeviceMatrix<'a, B> {
     pub(crate) fn new(system: &System, centres: &[f64], widths: &[f64], context: &'a Context<B>) -> Self {
-        let kind = |conditions: &Conditions, factor: f64| {
-            let n = conditions.len();
-            let plain = Conditions { target: vec![0.0; n], ..conditions.clone() };
-            (rows::<B>(&plain, &context.device), n, (factor / n.max(1) as f64).sqrt())
+        let share = context.communicator.share();
+        let kind = |(place, conditions, first, factor): (usize, &Conditions, usize, f64)| {
+            let (n, own) = (conditions.len(), share.of(conditions.len()));
+            let rows = || {
+                let plain = Conditions { target: vec![0.0; own.len()], ..part(conditions, share) };
+                rows::<B>(&plain, &context.device)
+            };
+            let range = first + own.start..first + own.end;
+            // Some devices have no empty tensors.
+            (!own.is_empty()).then(|| Kind { place, rows: rows(), range, share: (factor / n as f64).sqrt() })
         };
-        let kinds = [kind(&system.interior, 1.0), kind(&system.boundary, system.penalty)];
-        Self { kinds, shape: shape(centres, widths, system.interior.dims, &context.device), context }
+        let System { interior, boundary, penalty } = system;
+        let kinds = [(0, interior, 0, 1.0), (1, boundary, interior.len(), *penalty)];
+        Self {
+            kinds: kinds.into_iter().filter_map(kind).collect(),
+            shape: shape(centres, widths, interior.dims, &context.device),
+            neurons: widths.len(),
+            context,
+        }
+    }
+
+    /// This rank's of a number for every row.
+    pub(crate) fn own(&self, all: &[f64]) -> Vec<f64> {
+        self.kinds.iter().flat_map(|kind| &all[kind.range.clone()]).copied().collect()
+    }
+
+    /// Σ of the squares of a number for every row of this rank, over all ranks: inside, and on the boundary.
+    pub(crate) fn squares(&self, mut own: &[f64]) -> [f64; 2] {
+        let mut sums = [0.0; 2];
+        for kind in &self.kinds {
+            let (these, rest) = own.split_at(kind.range.len());
+            (sums[kind.place], own) = (these.iter().map(|it| it * it).sum(), rest);
+        }
+        self.context.communicator.all_sum(&mut sums);
+        sums
     }
 }
 
 impl<B: RbfOps> Operator for DeviceMatrix<'_, B> {
     fn apply(&mut self, x: &[f64]) -> Result<Vec<f64>> {
-        go_on(self.context)?;
-        let product = |(rows, _, _): &(Rows<B>, usize, f64)| {
-            B::rbf_residual(rows, &self.shape, vector::<B>(x, &self.context.device))
-        };
-        let products = self.kinds.iter().map(product).collect();
-        let products = fetch(products, Vec::new(), self.context)?;
+        if self.context.cancelled() {
+            return Err(Error::Cancelled);
+        }
+        let product = |kind: &Kind<B>| B::rbf_residual(&kind.rows, &self.shape, vector::<B>(x, &self.context.device));
+        let products = fetch(self.kinds.iter().map(product).collect(), Vec::new(), self.context)?;
         let scaled = products.into_iter().zip(&self.kinds);
-        Ok(scaled.flat_map(|(product, &(_, _, share))| product.into_iter().map(move |it| share * it)).collect())
+        Ok(scaled.flat_map(|(product, kind)| product.into_iter().map(move |it| kind.share * it)).collect())
     }
 
-    fn transposed(&mut self, y: &[f64]) -> Result<Vec<f64>> {
-        let (inside, outside) = y.split_at(self.kinds[0].1.min(y.len()));
-        let product = |((rows, _, share), values): (&(Rows<B>, usize, f64), &[f64])| {
-            let values: Vec<f64> = values.iter().map(|it| share * it).collect();
-            B::rbf_transposed(rows, &self.shape, vector::<B>(&values, &self.context.device))
-        };
-        let products = self.kinds.iter().zip([inside, outside]).map(product).collect();
+    fn transposed(&mut self, mut y: &[f64]) -> Result<Vec<f64>> {
+        let mut products = Vec::new();
+        for kind in &self.kinds {
+            let (values, rest) = y.split_at(kind.range.len());
+            let values: Vec<f64> = values.iter().map(|it| kind.share * it).collect();
+            let values = vector::<B>(&values, &self.context.device);
+            products.push(B::rbf_transposed(&kind.rows, &self.shape, values));
+            y = rest;
+        }
         let mut products = fetch(products, Vec::new(), self.context)?.into_iter();
-        let mut sum = products.next().unwrap_or_default();
+        let mut sum = products.next().unwrap_or_else(|| vec![0.0; self.neurons]);
         products.for_each(|product| sum.iter_mut().zip(product).for_each(|(sum, it)| *sum += it));
+        self.context.communicator.all_sum(&mut sum);
         Ok(sum)
     }
-}
 
-/// Ends a long solution if that is wished.
-fn go_on<B: RbfOps>(context: &Context<B>) -> Result<()> {
-    if context.observer.cancelled() { Err(Error::Cancelled) } else { Ok(()) }
+    fn length(&self, y: &[f64]) -> f64 {
+        let (own, ranks) = (norm(y.iter().copied()), &*self.context.communicator);
+        if ranks.size() == 1 { own } else { norm(ranks.all_gather(&[own]).into_iter()) }
+    }
+
+    fn agreed(&self, done: bool) -> bool {
+        self.context.communicator.broadcast(vec![done.into()]) == [1]
+    }
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ mod field;
 mod frame;
 mod fusion;
 mod gauss;
+mod goal;
 mod householder;
 mod kernel;
 pub mod layer;
@@ -45,6 +46,8 @@ mod subset;
 mod tensor_ops;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod threads;
 mod train;
 mod triangular;
 mod trust;

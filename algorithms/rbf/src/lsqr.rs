@@ -9,7 +9,7 @@
 //! LSQR starts from the solution of the sketch, and from its own again.
 
 use faer::{Mat, MatMut};
-use firebox_core::{Result, random::Random};
+use firebox_core::{Communicator, Error, Result, random::Random};
 
 use crate::{
     System, assemble::Weighted, householder::Qr, qr::Solver, subset::subset, triangular::Triangle, trust::norm,
@@ -25,13 +25,23 @@ const FLOOR: f64 = 1e-12;
 /// Starts at most, each from what was reached.
 const STARTS: usize = 4;
 
-/// A matrix known by its products.
+/// A matrix known by its products. Of one whose rows several processes share, each has a part of y and of A·x.
 pub trait Operator {
     /// A·x, of as many numbers as rows.
     fn apply(&mut self, x: &[f64]) -> Result<Vec<f64>>;
 
-    /// Aᵀ·y, of as many numbers as columns.
+    /// Aᵀ·y, of as many numbers as columns, over all rows.
     fn transposed(&mut self, y: &[f64]) -> Result<Vec<f64>>;
+
+    /// ‖y‖ over all rows.
+    fn length(&self, y: &[f64]) -> f64 {
+        norm(y.iter().copied())
+    }
+
+    /// What all processes take for `done`, though their roundings may differ.
+    fn agreed(&self, done: bool) -> bool {
+        done
+    }
 }
 
 /// A matrix in memory.
@@ -93,6 +103,33 @@ impl Preconditioner {
         // The condition of the 1-norm is some times that of the 2-norm.
         this.attainable = 0.25 * f64::EPSILON * this.triangle.condition();
         Ok(this)
+    }
+
+    /// The first rank's, on all: the roundings of each one's own would part what their products are of.
+    pub(crate) fn of_first(ranks: &dyn Communicator, make: impl FnOnce() -> Result<Self>) -> Result<Self> {
+        if ranks.size() == 1 {
+            return make();
+        }
+        let mut made = None;
+        let numbers = ranks.from_first(|| {
+            let Self { triangle, scales, start, condition, attainable } = &*made.insert(make()?);
+            let r = triangle.matrix();
+            let columns = (0..r.ncols()).flat_map(|j| r.col_as_slice(j));
+            Ok::<_, Error>(columns.chain(scales).chain(start).chain([condition, attainable]).copied().collect())
+        })?;
+        if let Some(made) = made {
+            return Ok(made);
+        }
+        // m² + 2m + 2 of them.
+        let m = ((numbers.len() - 1) as f64).sqrt() as usize - 1;
+        let (r, rest) = numbers.split_at(m * m);
+        Ok(Self {
+            triangle: Triangle::new(Mat::from_fn(m, m, |i, j| r[j * m + i])),
+            scales: rest[..m].to_vec(),
+            start: rest[m..2 * m].to_vec(),
+            condition: rest[2 * m],
+            attainable: rest[2 * m + 1],
+        })
     }
 
     /// The condition number of the sketch, as [`Fit`](crate::Fit) has it of all rows.
@@ -162,8 +199,9 @@ pub fn lsqr(
             break;
         }
     }
-    let image = operator.apply(&found.weights)?;
-    found.residual = norm(target.iter().zip(image).map(|(b, image)| b - image));
+    let mut residual = operator.apply(&found.weights)?;
+    residual.iter_mut().zip(target).for_each(|(image, b)| *image = b - *image);
+    found.residual = operator.length(&residual);
     Ok(found)
 }
 
@@ -177,29 +215,30 @@ fn bidiagonal(
     found: &mut Lsqr,
     frobenius: &mut f64,
 ) -> Result<Vec<f64>> {
-    let mut beta = normalise(&mut u);
+    let mut beta = normalise(operator.length(&u), &mut u);
     let mut v = preconditioner.solve_transposed(operator.transposed(&u)?);
-    let mut alpha = normalise(&mut v);
+    let mut alpha = normalise(norm(v.iter().copied()), &mut v);
     let (mut y, mut w) = (vec![0.0; v.len()], v.clone());
     let (mut rho_bar, mut phi_bar, mut known) = (alpha, beta, alpha);
-    let size = norm(target.iter().copied());
+    let size = operator.length(target);
     let mut gradient = alpha * beta;
     loop {
         *frobenius = frobenius.max(known);
         found.residual = phi_bar;
         found.normal_residual = if gradient > 0.0 { gradient / (*frobenius * phi_bar) } else { 0.0 };
         let small = phi_bar <= tolerance * (size + *frobenius * norm(y.iter().copied()));
-        found.converged = found.normal_residual <= tolerance.max(preconditioner.attainable) || small;
+        let gone = found.normal_residual <= tolerance.max(preconditioner.attainable);
+        found.converged = operator.agreed(gone || small);
         if found.converged || found.iterations >= most {
             return Ok(y);
         }
         found.iterations += 1;
         let image = operator.apply(&preconditioner.solve(&v))?;
         u.iter_mut().zip(image).for_each(|(u, image)| *u = image - alpha * *u);
-        beta = normalise(&mut u);
+        beta = normalise(operator.length(&u), &mut u);
         let image = preconditioner.solve_transposed(operator.transposed(&u)?);
         v.iter_mut().zip(image).for_each(|(v, image)| *v = image - beta * *v);
-        alpha = normalise(&mut v);
+        alpha = normalise(norm(v.iter().copied()), &mut v);
         known = norm([known, alpha, beta].into_iter());
         let rho = rho_bar.hypot(beta);
         if rho == 0.0 {
@@ -221,9 +260,8 @@ fn bidiagonal(
     }
 }
 
-/// Makes `x` of length 1, if it has any, and gives the length it had.
-fn normalise(x: &mut [f64]) -> f64 {
-    let length = norm(x.iter().copied());
+/// Makes `x` of this length one of length 1, if it has any; gives the length.
+fn normalise(length: f64, x: &mut [f64]) -> f64 {
     if length > 0.0 {
         x.iter_mut().for_each(|x| *x /= length);
     }

@@ -3,7 +3,7 @@
 use burn_ndarray::{NdArray, NdArrayDevice};
 use firebox_backends::{
     Limited,
-    limits::{Buffer, Limits},
+    limits::{Buffer, Limits, admit},
 };
 use firebox_core::{Context, Result};
 
@@ -26,13 +26,17 @@ pub(crate) fn plan<B: RbfOps>(
     extent: &Extent,
     context: &Context<B>,
 ) -> Result<u64> {
-    let (of_device, of_host) = (on_device::<B>(config, settings, extent, context), on_host(config, settings, extent));
+    let own = extent.part(context.communicator.share());
+    let of_device = on_device::<B>(config, settings, &own, context);
+    let of_host = on_host(config, settings, extent, context.communicator.size() > 1);
     let help = if settings.weights == Weights::Qr { DENSE } else { HELP };
     let (device, host) = (B::limits(&context.device), limits());
     let all = [&of_device[..], &of_host].concat();
     if device.device == host.device {
-        return host.admit(&all, context.memory_limit, help);
+        return admit(context, &all, help);
     }
+    let free = device.free.map(|free| free / context.sharers.max(1) as u64);
+    let device = Limits { free, ..device };
     device.admit(&of_device, None, HELP)?;
     host.admit(&of_host, None, help)?;
     Limits { device: device.device, ..Limits::default() }.admit(&all, context.memory_limit, help)
@@ -58,7 +62,8 @@ fn on_device<B: RbfOps>(config: &RbfConfig, settings: &Settings, extent: &Extent
     ]
 }
 
-fn on_host(config: &RbfConfig, settings: &Settings, extent: &Extent) -> Vec<Buffer> {
+/// Points are drawn by all ranks, and so is room for what only the first has, such as matrices.
+fn on_host(config: &RbfConfig, settings: &Settings, extent: &Extent, shared: bool) -> Vec<Buffer> {
     let (d, m, rows) = (extent.dims as u128, extent.neurons as u128, extent.rows() as u128);
     // Of a point: x, α, β, γ and the right-hand side.
     let point = 2 * d + 3;
@@ -78,7 +83,11 @@ fn on_host(config: &RbfConfig, settings: &Settings, extent: &Extent) -> Vec<Buff
             wide("triangles", 3 * (m * m + unknowns * unknowns)),
         ],
         (_, Weights::Qr) => vec![wide("the matrix", rows * m), wide("triangles", 3 * m * m)],
-        (_, Weights::Lsqr) => vec![wide("the sketch", 4 * m * m), wide("triangles", 6 * m * m)],
+        (_, Weights::Lsqr) => {
+            // Told by the first: its numbers, their bytes, and the numbers again.
+            let told = if shared { 3 * m * m } else { 0 };
+            vec![wide("the sketch", 4 * m * m), wide("triangles", 6 * m * m + told)]
+        }
         _ => vec![wide("a matrix to be told the condition of", (rows * m).min(DIAGNOSED as u128))],
     });
     if settings.width.is_none() {

@@ -46,6 +46,10 @@ impl<B: RbfOps> Plugin<B> for RbfPlugin {
         paths(args, &["evaluate"]).into_iter().chain(file).collect()
     }
 
+    fn can_share(&self, _args: &ArgMatches) -> Result<()> {
+        Ok(())
+    }
+
     fn files(&self, args: &ArgMatches) -> Vec<PathBuf> {
         paths(args, &["evaluate_output"])
     }

@@ -3,14 +3,15 @@
 use std::time::{Duration, Instant};
 
 use burn::tensor::ops::FloatTensor;
-use firebox_core::{Context, Result, observe};
+use firebox_core::{Context, Error, Result};
 
 use crate::{
-    RbfConfig, RbfOps, System,
+    RbfConfig, RbfOps, System, Weights,
     checkpoint::{self, Checkpoints, Header},
     control::Control,
     device,
-    ops::{Aim, Shape},
+    goal::Goal,
+    ops::Shape,
     state::{State, Stop},
 };
 
@@ -24,8 +25,12 @@ pub(crate) struct Live<B: RbfOps> {
 pub(crate) struct Points<B: RbfOps> {
     stream: usize,
     pub(crate) system: System,
+    /// N and K where the system is this rank's part of them.
+    pub(crate) own: Option<[usize; 2]>,
+    /// √(2I) of u = 0.
+    pub(crate) nothing: f64,
     /// Once the device needs them.
-    pub(crate) aim: Option<Aim<B>>,
+    pub(crate) goal: Option<Goal<B>>,
 }
 
 /// A training under way, in the units of the control's frame.
@@ -42,39 +47,44 @@ impl<B: RbfOps> Run<'_, B> {
     pub(crate) fn all(&self, state: &mut State, first: System, began: Instant) -> Result<Stop> {
         let mut saved = Instant::now();
         let every = Duration::try_from_secs_f64(self.checkpoints.every).unwrap_or(Duration::MAX);
-        let mut points = Points { stream: 0, system: first, aim: None };
+        let mut points = Points { stream: 0, nothing: first.of_nothing(), system: first, own: None, goal: None };
         let mut live = None;
         let total = self.control.settings.cycles;
         let stop = loop {
-            if let Some(stop) = self.reason(state, began) {
+            // What time says differs between ranks: the first speaks for all.
+            let late = self.config.time_limit.is_some_and(|limit| began.elapsed().as_secs_f64() >= limit);
+            let said = [late, saved.elapsed() >= every].map(u8::from);
+            let said = self.context.communicator.broadcast(said.to_vec());
+            if let Some(stop) = self.reason(state, said[0] == 1) {
                 break stop;
             }
-            let watched = observe::checkpoint(&*self.context.observer, "training", state.cycles as u64, total as u64);
-            if let Err(stopped) = watched {
+            self.context.observer.progress("training", state.cycles as u64, total as u64);
+            if self.context.cancelled() {
                 self.save(state, &live)?;
-                return Err(stopped);
+                return Err(Error::Cancelled);
             }
-            if saved.elapsed() >= every {
+            if said[1] == 1 {
                 self.save(state, &live)?;
                 saved = Instant::now();
             }
             self.renew(&mut points, state.cycles)?;
             self.cycle(state, &mut live, &mut points)?;
-            self.check(state, &points.system)?;
+            self.check(state, points.nothing)?;
         };
         self.pull(state, &live)?;
         self.renew(&mut points, state.cycles.saturating_sub(1))?;
-        self.compare(state, &points.system)?;
+        self.compare(state, points.nothing)?;
         self.between(state)?;
-        if state.diagnosis.is_none() {
-            state.diagnosis = Some(self.diagnose(state, &points.system));
+        if state.diagnosis.is_none() && self.context.communicator.rank() == 0 {
+            let whole = points.own.map(|_| self.control.system(points.stream)).transpose()?;
+            state.diagnosis = Some(self.diagnose(state, whole.as_ref().unwrap_or(&points.system)));
         }
         self.save(state, &None)?;
         Ok(stop)
     }
 
     /// A reason to stop before the next cycle.
-    fn reason(&self, state: &State, began: Instant) -> Option<Stop> {
+    fn reason(&self, state: &State, late: bool) -> Option<Stop> {
         let close = |at: f64| self.config.tolerance > 0.0 && self.control.frame.inside(at) <= self.config.tolerance;
         if self.norm(state).is_some_and(close) {
             return Some(Stop::Tolerance);
@@ -86,7 +96,6 @@ impl<B: RbfOps> Run<'_, B> {
         if state.cycles >= self.control.settings.cycles {
             return Some(Stop::Cycles);
         }
-        let late = self.config.time_limit.is_some_and(|limit| began.elapsed().as_secs_f64() >= limit);
         (late && state.cycles > 0).then_some(Stop::Time)
     }
 
@@ -97,9 +106,19 @@ impl<B: RbfOps> Run<'_, B> {
     }
 
     fn renew(&self, points: &mut Points<B>, cycle: usize) -> Result<()> {
-        if self.control.settings.redraw && points.stream != cycle {
-            *points = Points { stream: cycle, system: self.control.system(cycle)?, aim: None };
+        let (settings, ranks) = (&self.control.settings, &*self.context.communicator);
+        if !settings.redraw || points.stream == cycle {
+            return Ok(());
         }
+        // What is solved on the host is of all points.
+        let shared = ranks.size() > 1 && settings.weights == Weights::Cg;
+        let (system, own) = if shared {
+            (self.control.part(cycle, ranks)?, Some([settings.points, settings.boundary_points]))
+        } else {
+            (self.control.system(cycle)?, None)
+        };
+        let nothing = own.map_or_else(|| system.of_nothing(), |counts| system.part_of_nothing(counts, ranks));
+        *points = Points { stream: cycle, system, own, nothing, goal: None };
         Ok(())
     }
 
@@ -127,6 +146,23 @@ impl<B: RbfOps> Run<'_, B> {
     fn save(&self, state: &mut State, live: &Option<Live<B>>) -> Result<()> {
         let Some(path) = &self.checkpoints.file else { return Ok(()) };
         self.pull(state, live)?;
-        checkpoint::write(path, &self.header, state)
+        let ranks = &*self.context.communicator;
+        if ranks.rank() == 0 {
+            checkpoint::write(path, &self.header, state)?;
+        }
+        // Who ends before it is written may take the writer along.
+        ranks.broadcast(Vec::new());
+        Ok(())
+    }
+
+    /// Has the first rank alone do what is not shared, and all take over what its state is then.
+    pub(crate) fn by_first(&self, state: &mut State, work: impl FnOnce(&mut State) -> Result<()>) -> Result<()> {
+        let ranks = &*self.context.communicator;
+        if ranks.size() == 1 {
+            return work(state);
+        }
+        let mut own = state.clone();
+        *state = State::of_first(ranks, || work(&mut own).map(|()| own))?;
+        Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! What a training is at between two cycles, and why it ends.
 
+use firebox_core::{Communicator, Result, tensor::failed};
 use serde::{Deserialize, Serialize};
 
 use crate::{Lm, RbfConfig, RbfNetwork, ShapeSolver, bits};
@@ -99,6 +100,16 @@ impl State {
             diagnosis: None,
             ended: None,
         }
+    }
+
+    /// What the first rank makes, on all; the others make nothing.
+    pub(crate) fn of_first(ranks: &dyn Communicator, make: impl FnOnce() -> Result<Self>) -> Result<Self> {
+        if ranks.size() == 1 {
+            return make();
+        }
+        let lost = |error: serde_json::Error| failed("the host".into(), "telling all processes of a state", error);
+        let told = ranks.from_first(|| serde_json::to_vec(&make()?).map_err(lost))?;
+        serde_json::from_slice(&told).map_err(lost)
     }
 
     /// Whether this is of `neurons` in `dims` dimensions and of the configuration's method, and all its numbers are such

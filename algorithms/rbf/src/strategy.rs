@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use firebox_core::Share;
+
 /// What is decided by: the size of a training.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
@@ -19,6 +21,11 @@ impl Extent {
     /// N + K.
     pub fn rows(&self) -> usize {
         self.conditions[0] + self.conditions[1]
+    }
+
+    /// That of a rank's part of the conditions.
+    pub(crate) fn part(&self, share: Share) -> Self {
+        Self { conditions: self.conditions.map(|count| share.of(count).len()), ..*self }
     }
 }
 
@@ -39,6 +46,17 @@ pub enum Way {
     Launches,
     /// Some launches a step, A computed for A·p and again for Aᵀ times that.
     LaunchesTwice,
+}
+
+impl Way {
+    /// How it runs where ranks share it: their sums meet after every pass, which one launch for all passes has no place
+    /// for.
+    pub(crate) fn shared(self) -> Self {
+        match self {
+            Self::OneCubeKept | Self::OneCubeComputed => Self::Launches,
+            other => other,
+        }
+    }
 }
 
 impl fmt::Display for Way {

@@ -1,6 +1,16 @@
 //! Some of the conditions.
 
+use firebox_core::Share;
+
 use crate::{Coefficient, Conditions};
+
+/// A rank's part of the conditions, in their order.
+pub(crate) fn part(conditions: &Conditions, share: Share) -> Conditions {
+    if share.is_whole() {
+        return conditions.clone();
+    }
+    subset(conditions, &share.of(conditions.len()).collect::<Vec<_>>())
+}
 
 /// The conditions at `indices`, in that order.
 pub(crate) fn subset(conditions: &Conditions, indices: &[usize]) -> Conditions {

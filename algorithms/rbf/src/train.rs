@@ -161,7 +161,10 @@ impl<B: RbfOps> Algorithm<B> for Trainer {
         let conditions = [settings.points, settings.boundary_points];
         let extent = Extent { conditions, neurons: grid.len(), dims, steps: settings.steps };
         let peak_device_bytes = plan(config, &settings, &extent, context)?;
-        let strategy = B::rbf_strategy(&extent, &context.device);
+        let ranks = &*context.communicator;
+        let strategy = B::rbf_strategy(&extent.part(ranks.share()), &context.device);
+        let ways = [strategy.descend, strategy.conjugate];
+        let [descend, conjugate] = if ranks.size() == 1 { ways } else { ways.map(Way::shared) };
         let (control, first) = Control::new(&problem, config, settings, context.seed)?;
         let gd = config.shape == ShapeSolver::Gd;
         if wide || (settings.weights == Weights::Qr && !gd) {
@@ -173,16 +176,23 @@ impl<B: RbfOps> Algorithm<B> for Trainer {
         if [&first.interior, &first.boundary].iter().all(|of| of.value == Coefficient::Zero) {
             context.observer.notice("only derivatives of u are asked for: it is found but for a constant");
         }
+        if ranks.size() > 1 && settings.weights == Weights::Qr {
+            let rest = if gd { "" } else { ", and the others wait for it" };
+            let text = format!(
+                "the first process alone solves by qr{rest}: processes share --weights cg, lsqr and --shape gd"
+            );
+            context.observer.notice(&text);
+        }
         clock.lap("points_s");
         let header = Header::new(config, &problem, &first, context);
-        let mut state = match &self.checkpoints.resume {
-            Some(path) => checkpoint::read(path, &header, (dims, grid.len()), &*context.observer)?,
+        let mut state = State::of_first(ranks, || match &self.checkpoints.resume {
+            Some(path) => checkpoint::read(path, &header, (dims, grid.len()), &*context.observer),
             None => {
                 let ratio = self.ratio((settings.width, began), &first, &grid, &control.frame, context)?;
                 let width = control.frame.length(ratio * grid.spacing);
-                State::new(control.frame.points(&grid.centres), dims, width, ratio, settings.rate)
+                Ok(State::new(control.frame.points(&grid.centres), dims, width, ratio, settings.rate))
             }
-        };
+        })?;
         clock.lap("start_s");
         let run = Run { config, control, context, checkpoints: &self.checkpoints, header };
         let stop = run.all(&mut state, first, began)?;
@@ -208,8 +218,8 @@ impl<B: RbfOps> Algorithm<B> for Trainer {
             truncated: diagnosis.truncated,
             weights: settings.weights,
             shape: config.shape,
-            descend: gd.then_some(strategy.descend),
-            conjugate: (settings.weights == Weights::Cg).then_some(strategy.conjugate),
+            descend: gd.then_some(descend),
+            conjugate: (settings.weights == Weights::Cg).then_some(conjugate),
             precision: if on_host { "f64" } else { "f32" },
             stop,
             cycles: state.cycles,

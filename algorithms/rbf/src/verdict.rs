@@ -3,8 +3,7 @@
 use firebox_core::{Error, Result};
 
 use crate::{
-    RbfNetwork, RbfOps, ShapeSolver, System, Weights, assemble::residual, conditions::root_mean, device, run::Run,
-    state::State,
+    RbfNetwork, RbfOps, ShapeSolver, Weights, assemble::residual, conditions::root_mean, device, run::Run, state::State,
 };
 
 /// A residual norm so many times that of u = 0 is a training that diverged.
@@ -25,10 +24,9 @@ impl<B: RbfOps> Run<'_, B> {
         Err(self.failed(what, state))
     }
 
-    /// Fails if the residual of the last cycle is that of a training which diverges.
-    pub(crate) fn check(&self, state: &State, system: &System) -> Result<()> {
+    /// Fails if the residual of the last cycle is that of a training which diverges; `start` is that of u = 0.
+    pub(crate) fn check(&self, state: &State, start: f64) -> Result<()> {
         let Some(norm) = self.norm(state) else { return Ok(()) };
-        let start = system.of_nothing();
         if norm.is_finite() && (start == 0.0 || norm <= DIVERGED * start) {
             return Ok(());
         }
@@ -38,9 +36,9 @@ impl<B: RbfOps> Run<'_, B> {
         Err(self.failed(what, state))
     }
 
-    /// Fails if all the work came to nothing.
-    pub(crate) fn compare(&self, state: &State, system: &System) -> Result<()> {
-        let (Some(norm), start) = (self.norm(state), system.of_nothing()) else { return Ok(()) };
+    /// Fails if all the work came to nothing, likewise.
+    pub(crate) fn compare(&self, state: &State, start: f64) -> Result<()> {
+        let Some(norm) = self.norm(state) else { return Ok(()) };
         if start == 0.0 || norm < start * (1.0 - 1e-6) {
             return Ok(());
         }

@@ -14,6 +14,7 @@ use tempfile::TempDir;
 
 mod ocnn;
 mod perceptron;
+mod rbf;
 mod sammon;
 
 const ROWS: usize = 240;
@@ -131,6 +132,26 @@ fn kill_any(mut job: Child, seed: u32) {
     assert!(!status.success() && killed.elapsed() < Duration::from_secs(10), "{status} {:?}", killed.elapsed());
 }
 
+/// Stops three ranks of a run with `--checkpoint state` by Ctrl-C, which reaches all: the state is there when they have
+/// ended.
+#[cfg(target_os = "linux")]
+fn stop_all(folder: &Path, args: &str) {
+    let args = format!("{args} --checkpoint state --checkpoint-every 0.3");
+    let mut job = ranks(3, folder, &args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    // Once the first state is there the job runs, and what is there at its end was written when it ended.
+    let (state, began) = (folder.join("state"), Instant::now());
+    while !state.exists() {
+        assert!(job.try_wait().unwrap().is_none() && began.elapsed() < Duration::from_secs(60));
+        thread::sleep(Duration::from_millis(2));
+    }
+    fs::remove_file(&state).unwrap();
+    for rank in children(&job) {
+        assert!(Command::new("kill").args(["-2", &rank.to_string()]).status().unwrap().success());
+    }
+    assert_eq!(job.wait().unwrap().code(), Some(130));
+    assert!(state.exists());
+}
+
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
@@ -149,6 +170,10 @@ fn a_failure_of_all_is_told_once() {
         ("sammon none.csv --backend ndarray", "none.csv", 2),
         ("ocnn heaps.csv --label label --backend ndarray --mode paper", "--threshold", 2),
         ("ocnn heaps.csv --label label --backend ndarray --neighbours 500", "different points", 2),
+        ("rbf --problem none.toml --backend ndarray", "none.toml", 2),
+        ("rbf --problem poisson-sine --backend ndarray --weights lsqr", "--precision f64", 2),
+        ("rbf --problem poisson-sine --backend ndarray --resume none.json", "none.json", 2),
+        ("rbf --problem poisson-sine --backend ndarray --neurons 900 --points 9", "points", 2),
         ("perceptron eval heaps.csv --label label --model m", "without mpirun", 2),
     ] {
         let began = Instant::now();

@@ -178,7 +178,6 @@ fn a_killed_rank_ends_the_job_and_its_state_goes_on_anywhere() {
     }
 }
 
-/// Ctrl-C, which reaches all ranks: the state is there when they have ended.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_wish_to_stop_leaves_a_state() {
@@ -186,20 +185,7 @@ fn a_wish_to_stop_leaves_a_state() {
     let folder = folder.path();
     cloud(folder, 1500, 4);
     let options = "--solver jacobi --memory recomputed --iterations 1000000 --tolerance 0 --no-quality";
-    let args = format!("{} --checkpoint state --checkpoint-every 0.3", mapping(options, "cut"));
-    let mut job = ranks(3, folder, &args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    // Once the first state is there the job runs, and what is there at its end was written when it ended.
-    let (state, began) = (folder.join("state"), Instant::now());
-    while !state.exists() {
-        assert!(job.try_wait().unwrap().is_none() && began.elapsed() < Duration::from_secs(60));
-        thread::sleep(Duration::from_millis(2));
-    }
-    fs::remove_file(&state).unwrap();
-    for rank in children(&job) {
-        assert!(Command::new("kill").args(["-2", &rank.to_string()]).status().unwrap().success());
-    }
-    let status = job.wait().unwrap();
-    assert_eq!(status.code(), Some(130));
+    stop_all(folder, &mapping(options, "cut"));
     assert!(!folder.join("cut.csv").exists());
     let more = options.replace("1000000", "1");
     succeed(2, folder, &format!("{} --resume state", mapping(&more, "again")));

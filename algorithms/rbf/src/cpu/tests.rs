@@ -3,7 +3,7 @@
 use std::{cell::Cell, time::Instant};
 
 use burn_ndarray::NdArray;
-use firebox_backends::cpu::{Level, Real};
+use firebox_backends::cpu::{Level, Real, gain};
 use firebox_core::random::Random;
 
 use super::*;
@@ -11,6 +11,28 @@ use crate::{
     cases::{Problem, Suite, cases, shapes, sizes},
     ops::{Form, RbfOps, Term},
 };
+
+/// Loops that compute far more than they read.
+#[test]
+fn every_loop_gains_by_its_instruction_set() {
+    for form in FORMS {
+        let numbers = Numbers::<f32>::new(form, 1500, 200, 2);
+        let (rows, shape, weights, target) = (numbers.rows(), numbers.shape(), &numbers.weights, &numbers.target);
+        let (n, m, d) = (target.len(), weights.len(), numbers.d);
+        let of = |count: usize| vec![0.0f32; count];
+        let (mut a, mut r, mut t, mut g) = (of(n * m), of(n), of(m), of((d + 1) * m));
+        let gains = [
+            ("matrix", gain(|level| matrix(level, &rows, &shape, weights, &mut a, &mut r))),
+            ("residual", gain(|level| residual(level, &rows, &shape, weights, &mut r))),
+            ("transposed", gain(|level| transposed(level, &rows, &shape, target, &mut t))),
+            ("normal", gain(|level| normal(level, &rows, &shape, None, weights, &mut t))),
+            ("gradient", gain(|level| gradient(level, &rows, &shape, weights, target, &mut g))),
+            ("slopes", gain(|level| slopes(level, &rows, &shape, weights, &mut vec![0.0; d * n]))),
+        ];
+        println!("{form:?}: {gains:?}");
+        assert!(gains.iter().all(|(_, gain)| gain.is_none_or(|gain| gain > 1.5)), "{form:?}: {gains:?}");
+    }
+}
 
 thread_local! {
     /// What [`level`] gives here.

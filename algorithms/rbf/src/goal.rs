@@ -1,0 +1,267 @@
+//! What a training asks of the control points of a cycle: of all of them, or of every rank's part, summed over the ranks.
+//!
+//! Every rank has all neurons. A part is as many rows of A as this rank has; 1/N and λ/K are those of the whole, so that
+//! I, its slopes and the products of conjugate gradients are sums over the ranks. They are added up in f64, and what
+//! follows from them is computed on every rank alike: the neurons stay the same on all.
+
+use burn::tensor::{Element, ElementConversion, TensorMetadata, ops::FloatTensor};
+use firebox_core::{Context, Result, tensor::primitive};
+
+use crate::{
+    Conditions, RbfOps, System,
+    conditions::root_mean,
+    device,
+    ops::{Aim, Rows, Shape},
+    strategy::{Extent, Way},
+    subset::part,
+};
+
+/// Control points on the device.
+pub(crate) enum Goal<B: RbfOps> {
+    /// All of them.
+    Whole(Aim<B>),
+    /// This rank's.
+    Part(Part<B>),
+}
+
+impl<B: RbfOps> Goal<B> {
+    /// Of all control points, or of this rank's `own` of so many.
+    pub(crate) fn new(system: &System, own: Option<[usize; 2]>, context: &Context<B>) -> Self {
+        let share = context.communicator.share();
+        match own {
+            Some(counts) => Self::Part(Part::new(system, counts, context)),
+            None if share.is_whole() => Self::Whole(device::aim(system, &context.device)),
+            None => {
+                let System { interior, boundary, penalty } = system;
+                let counts = [interior.len(), boundary.len()];
+                let own =
+                    System { interior: part(interior, share), boundary: part(boundary, share), penalty: *penalty };
+                Self::Part(Part::new(&own, counts, context))
+            }
+        }
+    }
+
+    /// Gradient steps on the shape; I before the first of them and after the last.
+    pub(crate) fn descend(
+        &self,
+        shape: &Shape<B>,
+        weights: &FloatTensor<B>,
+        rates: [f64; 2],
+        steps: usize,
+        context: &Context<B>,
+    ) -> Result<(Shape<B>, [f64; 2])> {
+        let aim = match self {
+            Self::Whole(aim) => aim,
+            Self::Part(part) => return part.descend(shape, weights, rates, steps, context),
+        };
+        let descend = |shape: &Shape<B>, steps| B::rbf_descend(aim, shape.clone(), weights.clone(), rates, steps);
+        let (shape, before) = descend(shape, steps);
+        // For I after the last step, by the sums that it was found with before.
+        let (_, after) = descend(&shape, 1);
+        let read = device::fetch(vec![before, after], Vec::new(), context)?;
+        Ok((shape, [read[0][0], read[1][0]]))
+    }
+
+    /// The weights after `iterations` of conjugate gradients.
+    pub(crate) fn conjugate(
+        &self,
+        shape: &Shape<B>,
+        weights: FloatTensor<B>,
+        iterations: usize,
+        context: &Context<B>,
+    ) -> Result<FloatTensor<B>> {
+        match self {
+            Self::Whole(aim) => Ok(B::rbf_conjugate(aim, shape, weights, iterations).0),
+            Self::Part(part) => part.conjugate(shape, weights, iterations, context),
+        }
+    }
+
+    /// √(Σr1²/N) and √(Σr2²/K).
+    pub(crate) fn root_means(
+        &self,
+        shape: &Shape<B>,
+        weights: &FloatTensor<B>,
+        context: &Context<B>,
+    ) -> Result<[f64; 2]> {
+        let aim = match self {
+            Self::Whole(aim) => aim,
+            Self::Part(part) => return part.root_means(shape, weights, context),
+        };
+        let residual = |rows| B::rbf_residual(rows, shape, weights.clone());
+        let read = device::fetch([&aim.interior, &aim.boundary].map(residual).into(), Vec::new(), context)?;
+        Ok([root_mean(&read[0]), root_mean(&read[1])])
+    }
+}
+
+/// The conditions of one kind that a rank has some of.
+struct Kind<B: RbfOps> {
+    /// 0 inside, 1 on the boundary.
+    place: usize,
+    rows: Rows<B>,
+    /// 1/N or λ/K.
+    share: f64,
+}
+
+/// A rank's part of the control points. Kinds that it has none of are left out: some devices have no empty tensors.
+pub(crate) struct Part<B: RbfOps> {
+    kinds: Vec<Kind<B>>,
+    /// N and K.
+    counts: [usize; 2],
+    own: [usize; 2],
+}
+
+impl<B: RbfOps> Part<B> {
+    fn new(system: &System, counts: [usize; 2], context: &Context<B>) -> Self {
+        let own = [system.interior.len(), system.boundary.len()];
+        let kind = |(place, conditions, factor): (usize, &Conditions, f64)| {
+            let rows = || device::rows(conditions, &context.device);
+            (own[place] > 0).then(|| Kind { place, rows: rows(), share: factor / counts[place] as f64 })
+        };
+        let kinds = [(0, &system.interior, 1.0), (1, &system.boundary, system.penalty)];
+        Self { kinds: kinds.into_iter().filter_map(kind).collect(), counts, own }
+    }
+
+    fn residuals(&self, shape: &Shape<B>, weights: &FloatTensor<B>) -> Vec<FloatTensor<B>> {
+        self.kinds.iter().map(|kind| B::rbf_residual(&kind.rows, shape, weights.clone())).collect()
+    }
+
+    /// What these residuals, read, add to I.
+    fn objective(&self, residuals: &[Vec<f64>]) -> f64 {
+        self.kinds.iter().zip(residuals).map(|(kind, residual)| 0.5 * kind.share * squares(residual)).sum()
+    }
+
+    fn root_means(&self, shape: &Shape<B>, weights: &FloatTensor<B>, context: &Context<B>) -> Result<[f64; 2]> {
+        let read = device::fetch(self.residuals(shape, weights), Vec::new(), context)?;
+        let mut sums = [0.0; 2];
+        self.kinds.iter().zip(&read).for_each(|(kind, residual)| sums[kind.place] = squares(residual));
+        context.communicator.all_sum(&mut sums);
+        Ok([0, 1].map(|place| (sums[place] / self.counts[place].max(1) as f64).sqrt()))
+    }
+
+    /// ∂I/∂(c, a), row-major (d + 1) × m, and I.
+    fn slopes(&self, shape: &Shape<B>, weights: &FloatTensor<B>, context: &Context<B>) -> Result<(Vec<f64>, f64)> {
+        let residuals = self.residuals(shape, weights);
+        let gradient = |(kind, residual): (&Kind<B>, &FloatTensor<B>)| {
+            B::rbf_gradient(&kind.rows, shape, weights.clone(), residual.clone())
+        };
+        let gradients = self.kinds.iter().zip(&residuals).map(gradient).collect();
+        let read = device::fetch(residuals, gradients, context)?;
+        let (residuals, gradients) = read.split_at(self.kinds.len());
+        let mut sums = vec![0.0; shape.centres.shape().num_elements() + shape.widths.shape().num_elements()];
+        for (kind, gradient) in self.kinds.iter().zip(gradients) {
+            sums.iter_mut().zip(gradient).for_each(|(sum, slope)| *sum += kind.share * slope);
+        }
+        sums.push(self.objective(residuals));
+        context.communicator.all_sum(&mut sums);
+        let objective = sums.pop().unwrap_or_default();
+        Ok((sums, objective))
+    }
+
+    fn descend(
+        &self,
+        shape: &Shape<B>,
+        weights: &FloatTensor<B>,
+        [of_centres, of_widths]: [f64; 2],
+        steps: usize,
+        context: &Context<B>,
+    ) -> Result<(Shape<B>, [f64; 2])> {
+        let mut read = device::fetch(vec![shape.widths.clone()], vec![shape.centres.clone()], context)?.into_iter();
+        let (mut widths, mut centres) = (read.next().unwrap_or_default(), read.next().unwrap_or_default());
+        let (m, d) = (widths.len(), centres.len() / widths.len().max(1));
+        let (mut shape, mut before) = (shape.clone(), None);
+        for _ in 0..steps {
+            let (slopes, objective) = self.slopes(&shape, weights, context)?;
+            before = before.or(Some(objective));
+            // In the floats of the device, as one process has them.
+            for (c, slope) in centres.iter_mut().zip(&slopes) {
+                *c = rounded::<B::FloatElem>(*c - of_centres * slope);
+            }
+            for (a, slope) in widths.iter_mut().zip(&slopes[d * m..]) {
+                *a = rounded::<B::FloatElem>(*a * (-of_widths * *a * slope).exp());
+            }
+            shape = Shape {
+                centres: primitive::<B, 2>(centres.clone(), [d, m], &context.device),
+                widths: primitive::<B, 1>(widths.clone(), [m], &context.device),
+            };
+        }
+        let read = device::fetch(self.residuals(&shape, weights), Vec::new(), context)?;
+        let mut after = [self.objective(&read)];
+        context.communicator.all_sum(&mut after);
+        let before = before.unwrap_or(after[0]);
+        Ok((shape, [before, after[0]].map(rounded::<B::FloatElem>)))
+    }
+
+    fn conjugate(
+        &self,
+        shape: &Shape<B>,
+        weights: FloatTensor<B>,
+        iterations: usize,
+        context: &Context<B>,
+    ) -> Result<FloatTensor<B>> {
+        let [dims, neurons] = shape.centres.shape().dims();
+        let extent = Extent { conditions: self.own, neurons, dims, steps: 0 };
+        let keep = B::rbf_strategy(&extent, &context.device).conjugate == Way::Kept;
+        let (mut matrices, mut first) = (Vec::new(), Vec::new());
+        for kind in &self.kinds {
+            let (matrix, residual) = if keep {
+                let (matrix, residual) = B::rbf_matrix(&kind.rows, shape, weights.clone());
+                (Some(matrix), residual)
+            } else {
+                (None, B::rbf_residual(&kind.rows, shape, weights.clone()))
+            };
+            matrices.push(matrix);
+            first.push(B::rbf_transposed(&kind.rows, shape, residual));
+        }
+        let read = device::fetch(vec![weights], Vec::new(), context)?;
+        let mut weights = read.into_iter().next().unwrap_or_default();
+        let mut left = self.total(first, neurons, context)?;
+        left.iter_mut().for_each(|left| *left = -*left);
+        // Rounded, so that the product is that of the direction itself.
+        let mut direction: Vec<f64> = left.iter().map(|&it| rounded::<B::FloatElem>(it)).collect();
+        let mut norm = dot(&left, &left);
+        for _ in 0..iterations {
+            let along = device::vector::<B>(&direction, &context.device);
+            let product = |(kind, matrix): (&Kind<B>, &Option<FloatTensor<B>>)| {
+                B::rbf_normal(&kind.rows, shape, matrix.clone(), along.clone())
+            };
+            let products = self.kinds.iter().zip(&matrices).map(product).collect();
+            let product = self.total(products, neurons, context)?;
+            let curvature = dot(&direction, &product);
+            if norm > 0.0 && curvature > 0.0 {
+                let length = norm / curvature;
+                weights.iter_mut().zip(&direction).for_each(|(w, p)| *w += length * p);
+                left.iter_mut().zip(&product).for_each(|(left, product)| *left -= length * product);
+                let next = dot(&left, &left);
+                let turn = next / norm;
+                direction.iter_mut().zip(&left).for_each(|(p, left)| *p = rounded::<B::FloatElem>(left + turn * *p));
+                norm = next;
+            }
+        }
+        Ok(device::vector::<B>(&weights, &context.device))
+    }
+
+    /// Σ share·sums, m: over the kinds, and over the ranks.
+    fn total(&self, sums: Vec<FloatTensor<B>>, m: usize, context: &Context<B>) -> Result<Vec<f64>> {
+        let mut total = vec![0.0; m];
+        for (kind, sums) in self.kinds.iter().zip(device::fetch(sums, Vec::new(), context)?) {
+            total.iter_mut().zip(sums).for_each(|(total, sum)| *total += kind.share * sum);
+        }
+        context.communicator.all_sum(&mut total);
+        Ok(total)
+    }
+}
+
+fn rounded<E: Element>(value: f64) -> f64 {
+    value.elem::<E>().elem()
+}
+
+fn squares(values: &[f64]) -> f64 {
+    values.iter().map(|value| value * value).sum()
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+#[cfg(test)]
+mod tests;

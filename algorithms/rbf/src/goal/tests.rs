@@ -1,0 +1,54 @@
+use burn_ndarray::NdArray;
+use firebox_core::Context;
+
+use super::*;
+use crate::{samples, threads::ranks};
+
+/// What a cycle asks of `system` by so many ranks, on each of them: c, a, w, I before and after, both root mean squares.
+fn asked<B: RbfOps>(system: &System, (d, m): (usize, usize), size: usize) -> Vec<Vec<f64>> {
+    let (_, network) = samples::mixed(d, m, 1);
+    ranks(size, |communicator| {
+        let context = Context::<B>::new(Default::default()).communicator(communicator);
+        let goal = Goal::new(system, None, &context);
+        assert_eq!(matches!(goal, Goal::Whole(_)), size == 1);
+        let shape = device::shape(network.centres(), network.widths(), d, &context.device);
+        let weights = device::vector::<B>(network.weights(), &context.device);
+        let (shape, sizes) = goal.descend(&shape, &weights, [1e-3, 1e-4], 3, &context).unwrap();
+        let weights = goal.conjugate(&shape, weights, 2, &context).unwrap();
+        let means = goal.root_means(&shape, &weights, &context).unwrap();
+        let read = device::fetch(vec![shape.widths, weights], vec![shape.centres], &context).unwrap();
+        [read.concat(), sizes.to_vec(), means.to_vec()].concat()
+    })
+}
+
+/// Sums of n terms in another order are off by n·ε at most; three steps and two iterations make of it a hundred
+/// times as much at most.
+fn shared_as_alone<B: RbfOps>(d: usize, m: usize, n: usize) {
+    let (system, _) = samples::mixed(d, m, n);
+    let alone = asked::<B>(&system, (d, m), 1).remove(0);
+    let epsilon = if size_of::<B::FloatElem>() == 4 { f32::EPSILON.into() } else { f64::EPSILON };
+    let tolerance = 100.0 * epsilon * (n + 4) as f64;
+    // Of four conditions on the boundary, and of few inside, some ranks have none.
+    for size in [2, 3, 5] {
+        let all = asked::<B>(&system, (d, m), size);
+        assert!(all.iter().all(|it| *it == all[0]), "the same bits on all ranks");
+        for (shared, alone) in all[0].iter().zip(&alone) {
+            let off = (shared - alone).abs() / (1.0 + alone.abs());
+            assert!(off <= tolerance, "{size} ranks, {n} × {m}: {shared}, not {alone}");
+        }
+    }
+}
+
+#[test]
+fn ranks_share_what_one_process_asks() {
+    for (d, m, n) in [(2, 7, 1), (2, 9, 3), (3, 20, 100), (2, 70, 500)] {
+        shared_as_alone::<NdArray<f64>>(d, m, n);
+        shared_as_alone::<NdArray<f32>>(d, m, n);
+    }
+}
+
+/// More of A than is kept.
+#[test]
+fn ranks_share_a_matrix_that_is_computed_in_every_pass() {
+    shared_as_alone::<NdArray<f64>>(2, 700, 36_000);
+}

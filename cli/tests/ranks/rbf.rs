@@ -1,0 +1,156 @@
+//! Networks whose control points ranks share.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::*;
+
+fn training(options: &str, name: &str) -> String {
+    format!(
+        "rbf --problem poisson-sine --backend ndarray {options} --grid 11 -o {name}.csv --network {name}-network.json \
+         --report {name}.json"
+    )
+}
+
+/// Points of both kinds, in all.
+const POINTS: usize = 120 + 41;
+const SMALL: &str = "--neurons 16 --points 120 --boundary-points 41";
+
+const DOUBLE: f64 = f64::EPSILON;
+const SINGLE: f64 = f32::EPSILON as f64;
+
+/// Ways to a network, the precision of their floats, and sums over the points on the way.
+const WAYS: [(&str, f64, usize); 7] = [
+    ("--precision f64 --weights cg --shape gd --width 1 --cycles 6 --iterations 8", DOUBLE, 6 * 11),
+    ("--precision f64 --weights cg --redraw never --width 1 --cycles 6 --iterations 8", DOUBLE, 6 * 9),
+    ("--precision f32 --weights cg --shape gd --width 1 --cycles 2 --iterations 4 --sampling sobol", SINGLE, 2 * 7),
+    ("--precision f64 --weights lsqr --width 3", DOUBLE, 36),
+    ("--precision f64 --weights lsqr --width auto --shape gd --cycles 3", DOUBLE, 3 * 36),
+    ("--precision f64 --weights qr --shape gd --width 1 --cycles 4 --redraw cycle", DOUBLE, 4 * 3),
+    ("--precision f32 --weights qr --shape gd --width 1.5 --rate 1e-4 --cycles 4", SINGLE, 4 * 3),
+];
+
+/// How far apart solutions on different numbers of ranks may be: every sum is off by an ε for each point that it has, and
+/// what the equations make of that goes with their condition number where they are solved to the end, and is bounded by a
+/// hundred where they are about as good.
+fn tolerance(epsilon: f64, sums: usize, condition: f64) -> f64 {
+    epsilon * (POINTS * sums) as f64 * condition.max(100.0)
+}
+
+/// The condition number of what is solved to the end.
+fn condition(options: &str, report: &Value) -> f64 {
+    if options.contains("lsqr") { report["result"]["condition"].as_f64().unwrap() } else { 0.0 }
+}
+
+/// The report's result, but for numbers that rounding moves.
+fn decisions(report: &Value) -> Value {
+    let mut result = report["result"].clone();
+    for measured in ["relative_l2", "max_error", "residual_interior", "residual_boundary", "condition"] {
+        result[measured].take();
+    }
+    result
+}
+
+#[test]
+fn a_network_is_the_same_on_any_number_of_ranks() {
+    let folder = folder();
+    let folder = folder.path();
+    for (way, (options, epsilon, sums)) in WAYS.into_iter().enumerate() {
+        let options = format!("{SMALL} {options}");
+        let mut whole = Value::Null;
+        for ranks in [0, 1, 2, 3, 5] {
+            let name = format!("w{way}r{ranks}");
+            succeed(ranks, folder, &training(&options, &name));
+            let report = report(folder, &name, ranks);
+            let same = |file: &str| {
+                let of = |name: &str| fs::read(folder.join(format!("{name}{file}"))).unwrap();
+                of(&name) == of(&format!("w{way}r0"))
+            };
+            match ranks {
+                0 => whole = report,
+                1 => assert!(same(".csv") && same("-network.json"), "{options}: one rank is one process"),
+                _ => {
+                    let what = format!("{options}, {ranks} ranks");
+                    let tolerance = tolerance(epsilon, sums, condition(&options, &whole));
+                    assert_near(&numbers(folder, &name), &numbers(folder, &format!("w{way}r0")), tolerance, &what);
+                    assert_eq!(decisions(&report), decisions(&whole), "{what}");
+                    assert!(report["result"]["accepted"].as_f64().is_none_or(|share| share > 0.0), "{what}: no step");
+                    for residual in ["residual_interior", "residual_boundary"] {
+                        let of = |report: &Value| report["result"][residual].as_f64().unwrap();
+                        assert_near(&[of(&report)], &[of(&whole)], tolerance, &format!("{residual}, {what}"));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What the first rank alone solves has the very bits of one process.
+#[test]
+fn a_network_of_the_first_rank_is_that_of_one_process() {
+    let folder = folder();
+    let folder = folder.path();
+    for options in ["--weights qr --width auto", "--shape lm --cycles 6", "--weights qr --redraw cycle --cycles 3"] {
+        let options = format!("{SMALL} {options}");
+        for (ranks, name) in [(0, "one"), (3, "three")] {
+            succeed(ranks, folder, &training(&options, name));
+        }
+        let of = |file: &str| fs::read(folder.join(file)).unwrap();
+        assert!(of("one.csv") == of("three.csv"), "{options}");
+        assert!(of("one-network.json") == of("three-network.json"), "{options}");
+        assert_eq!(report(folder, "one", 0)["result"], report(folder, "three", 3)["result"], "{options}");
+    }
+}
+
+#[test]
+fn ranks_without_points_do_no_harm() {
+    let folder = folder();
+    let folder = folder.path();
+    for options in [
+        "--points 2 --boundary-points 6 --weights cg --shape gd --width 1 --iterations 4 --cycles 3",
+        "--points 1 --boundary-points 3 --weights cg --width 1 --iterations 4 --cycles 2",
+        "--points 2 --boundary-points 6 --weights lsqr --width 1",
+    ] {
+        let options = format!("--neurons 4 --precision f64 {options}");
+        for (ranks, name) in [(0, "one"), (5, "five")] {
+            succeed(ranks, folder, &training(&options, name));
+        }
+        let tolerance = tolerance(DOUBLE, 3 * 7, condition(&options, &report(folder, "one", 0)));
+        assert_near(&numbers(folder, "five"), &numbers(folder, "one"), tolerance, &options);
+    }
+}
+
+/// Killed at a random moment and resumed: on as many ranks to the same bits, on fewer to the same network.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_killed_rank_ends_the_job_and_its_state_goes_on_anywhere() {
+    let folder = folder();
+    let folder = folder.path();
+    let seed = std::process::id();
+    println!("moments from seed {seed}");
+    let cycles = 600;
+    let options = format!("{SMALL} --precision f64 --weights cg --shape gd --width 1 --iterations 8 --cycles {cycles}");
+    succeed(3, folder, &training(&options, "whole"));
+    for (turn, ranks) in [(0, 3), (1, 1), (2, 2)] {
+        let state = format!("state{turn}");
+        kill_one(folder, &training(&options, "cut"), &state, seed * (turn + 7));
+        assert!(!folder.join("cut.csv").exists(), "nothing half done is left");
+        succeed(ranks, folder, &format!("{} --resume {state}", training(&options, "again")));
+        let of = |name: &str| fs::read(folder.join(format!("{name}.csv"))).unwrap();
+        assert!(ranks < 3 || of("again") == of("whole"), "the same bits");
+        let tolerance = tolerance(DOUBLE, 11 * cycles, 100.0);
+        assert_near(&numbers(folder, "again"), &numbers(folder, "whole"), tolerance, &format!("{ranks} ranks"));
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_wish_to_stop_leaves_a_state() {
+    let folder = folder();
+    let folder = folder.path();
+    let options = |cycles: usize| format!("{SMALL} --weights cg --shape gd --cycles {cycles}");
+    stop_all(folder, &training(&options(1_000_000), "cut"));
+    assert!(!folder.join("cut.csv").exists());
+    succeed(2, folder, &format!("{} --resume state", training(&options(1), "again")));
+}

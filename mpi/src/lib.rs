@@ -1,4 +1,4 @@
-//! The ranks of an MPI job: [`World`], over the `mpi` crate and whatever MPI is installed.
+//! The ranks of an MPI job: `World`, over the `mpi` crate and whatever MPI is installed.
 //!
 //! The crate is empty without its feature `mpi`.
 #![cfg(feature = "mpi")]

@@ -4,8 +4,11 @@
 //! I, its slopes and the products of conjugate gradients are sums over the ranks. They are added up in f64, and what
 //! follows from them is computed on every rank alike: the neurons stay the same on all.
 
-use burn::tensor::{Element, ElementConversion, TensorMetadata, ops::FloatTensor};
-use firebox_core::{Context, Result, tensor::primitive};
+use burn::tensor::{Element, ElementConversion, Tensor, TensorMetadata, ops::FloatTensor};
+use firebox_core::{
+    Context, Result,
+    tensor::{primitive, tensor},
+};
 
 use crate::{
     Conditions, RbfOps, System,
@@ -15,6 +18,11 @@ use crate::{
     strategy::{Extent, Way},
     subset::part,
 };
+
+/// Squares that a device adds up in its own floats: so few that hardly a digit is lost.
+const RUN: usize = 1 << 10;
+/// From so many such runs on it does.
+const RUNS: usize = 16;
 
 /// Control points on the device.
 pub(crate) enum Goal<B: RbfOps> {
@@ -125,15 +133,21 @@ impl<B: RbfOps> Part<B> {
         self.kinds.iter().map(|kind| B::rbf_residual(&kind.rows, shape, weights.clone())).collect()
     }
 
-    /// What these residuals, read, add to I.
-    fn objective(&self, residuals: &[Vec<f64>]) -> f64 {
-        self.kinds.iter().zip(residuals).map(|(kind, residual)| 0.5 * kind.share * squares(residual)).sum()
+    /// What residuals add to I, by the sums of their squares, read.
+    fn objective(&self, sums: &[Vec<f64>]) -> f64 {
+        self.kinds.iter().zip(sums).map(|(kind, sums)| 0.5 * kind.share * sums.iter().sum::<f64>()).sum()
+    }
+
+    /// Sums of the squares of the residuals.
+    fn squared(&self, shape: &Shape<B>, weights: &FloatTensor<B>, context: &Context<B>) -> Result<Vec<Vec<f64>>> {
+        let squares = self.residuals(shape, weights).into_iter().map(squared::<B>).collect();
+        device::fetch(squares, Vec::new(), context)
     }
 
     fn root_means(&self, shape: &Shape<B>, weights: &FloatTensor<B>, context: &Context<B>) -> Result<[f64; 2]> {
-        let read = device::fetch(self.residuals(shape, weights), Vec::new(), context)?;
+        let read = self.squared(shape, weights, context)?;
         let mut sums = [0.0; 2];
-        self.kinds.iter().zip(&read).for_each(|(kind, residual)| sums[kind.place] = squares(residual));
+        self.kinds.iter().zip(&read).for_each(|(kind, squares)| sums[kind.place] = squares.iter().sum());
         context.communicator.all_sum(&mut sums);
         Ok([0, 1].map(|place| (sums[place] / self.counts[place].max(1) as f64).sqrt()))
     }
@@ -145,13 +159,13 @@ impl<B: RbfOps> Part<B> {
             B::rbf_gradient(&kind.rows, shape, weights.clone(), residual.clone())
         };
         let gradients = self.kinds.iter().zip(&residuals).map(gradient).collect();
-        let read = device::fetch(residuals, gradients, context)?;
-        let (residuals, gradients) = read.split_at(self.kinds.len());
+        let read = device::fetch(residuals.into_iter().map(squared::<B>).collect(), gradients, context)?;
+        let (squares, gradients) = read.split_at(self.kinds.len());
         let mut sums = vec![0.0; shape.centres.shape().num_elements() + shape.widths.shape().num_elements()];
         for (kind, gradient) in self.kinds.iter().zip(gradients) {
             sums.iter_mut().zip(gradient).for_each(|(sum, slope)| *sum += kind.share * slope);
         }
-        sums.push(self.objective(residuals));
+        sums.push(self.objective(squares));
         context.communicator.all_sum(&mut sums);
         let objective = sums.pop().unwrap_or_default();
         Ok((sums, objective))
@@ -184,8 +198,7 @@ impl<B: RbfOps> Part<B> {
                 widths: primitive::<B, 1>(widths.clone(), [m], &context.device),
             };
         }
-        let read = device::fetch(self.residuals(&shape, weights), Vec::new(), context)?;
-        let mut after = [self.objective(&read)];
+        let mut after = [self.objective(&self.squared(&shape, weights, context)?)];
         context.communicator.all_sum(&mut after);
         let before = before.unwrap_or(after[0]);
         Ok((shape, [before, after[0]].map(rounded::<B::FloatElem>)))
@@ -255,8 +268,20 @@ fn rounded<E: Element>(value: f64) -> f64 {
     value.elem::<E>().elem()
 }
 
-fn squares(values: &[f64]) -> f64 {
-    values.iter().map(|value| value * value).sum()
+/// The squares of a residual, which the host adds up; of many numbers the sums of [`RUN`] each, to be read sooner.
+fn squared<B: RbfOps>(residual: FloatTensor<B>) -> FloatTensor<B> {
+    let squares = tensor::<B, 1>(residual).square();
+    let [n] = squares.dims();
+    let runs = n / RUN;
+    if runs < RUNS {
+        return squares.into_primitive().tensor();
+    }
+    let summed = squares.clone().narrow(0, 0, runs * RUN);
+    let sums = summed.reshape([runs, RUN]).sum_dim(1).reshape([runs]);
+    // Some devices have no empty tensors.
+    let all =
+        if runs * RUN < n { Tensor::cat(vec![sums, squares.narrow(0, runs * RUN, n - runs * RUN)], 0) } else { sums };
+    all.into_primitive().tensor()
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {

@@ -47,8 +47,10 @@ fn ranks_share_what_one_process_asks() {
     }
 }
 
-/// More of A than is kept.
+/// More of A than is kept, and so many squares that the device adds up runs of them: 36 000 are no whole runs on two ranks,
+/// 32 768 are.
 #[test]
 fn ranks_share_a_matrix_that_is_computed_in_every_pass() {
     shared_as_alone::<NdArray<f64>>(2, 700, 36_000);
+    shared_as_alone::<NdArray<f64>>(2, 12, 32_768);
 }

@@ -4,7 +4,7 @@
 
 use cubecl::prelude::*;
 
-use super::{NEAR, Plan, diagonal, drive, far_distance, finish, own_share};
+use super::{NEAR, Plan, diagonal, drive, end_of, far_distance, finish, first_of, own_share};
 use crate::kernel::couple::weight;
 
 #[cube(launch_unchecked, address_type = "dynamic", fast_math = FastMath::all())]
@@ -26,6 +26,8 @@ pub(crate) fn thread_per_neuron<F: Float + CubeElement>(
     let mut drives = SharedMemory::<F>::new(comptime!(units as usize));
     let mut others = SharedMemory::<F>::new(comptime!((units * near).max(1) as usize));
 
+    let first = first_of(first, plan.part);
+    let end = end_of(end, n, plan.part);
     let now = step as usize * n as usize;
     let neuron = first + CUBE_POS_X * units + UNIT_POS_X;
     let i = neuron.min(n - 1);

@@ -5,7 +5,7 @@
 use cubecl::prelude::*;
 use firebox_backends::kernel::reduce::row_sum;
 
-use super::{HEIGHT, NEAR, Plan, WIDTH, diagonal, drive, far_distance, finish};
+use super::{HEIGHT, NEAR, Plan, WIDTH, diagonal, drive, end_of, far_distance, finish, first_of};
 use crate::kernel::couple::weight;
 
 /// Adds what neuron j gives to those of the row; nothing where there is no j.
@@ -81,6 +81,8 @@ pub(crate) fn x_threads<F: Float + CubeElement>(
     let scratch_len = comptime!(if plan.planes { 1 } else { WIDTH * HEIGHT });
     let mut scratch = SharedMemory::<F>::new(comptime!(scratch_len as usize));
 
+    let first = first_of(first, plan.part);
+    let end = end_of(end, n, plan.part);
     let now = step as usize * n as usize;
     let lead = first + (CUBE_POS_X * HEIGHT + UNIT_POS_Y) * rows;
 

@@ -5,7 +5,7 @@
 
 use cubecl::prelude::*;
 
-use super::{HEIGHT, NEAR, Plan, WIDTH, diagonal, drive, far_distance, finish, own_share};
+use super::{HEIGHT, NEAR, Plan, WIDTH, diagonal, drive, end_of, far_distance, finish, first_of, own_share};
 use crate::kernel::couple::weight;
 
 /// The sum over a column of the cube's units, in its first row; every unit must call this. The order of the atomic
@@ -52,6 +52,8 @@ pub(crate) fn y_threads<F: Float + CubeElement>(
     let d = comptime!(plan.d);
     let near = comptime!(if d <= NEAR { d } else { 0 });
 
+    let first = first_of(first, plan.part);
+    let end = end_of(end, n, plan.part);
     let now = step as usize * n as usize;
     let neuron = first + CUBE_POS_X * WIDTH + UNIT_POS_X;
     let i = neuron.min(n - 1);

@@ -96,7 +96,7 @@ pub trait Limited: Backend {
 /// [`Limits::admit`] for the context's device, or its part of it, and `--memory-limit`.
 pub fn admit<B: Limited>(context: &Context<B>, plan: &[Buffer], help: &str) -> Result<u64> {
     let limits = B::limits(&context.device);
-    let free = limits.free.map(|free| free / context.sharers.max(1) as u64);
+    let free = limits.free.map(|free| free / context.sharers.device.max(1) as u64);
     Limits { free, ..limits }.admit(plan, context.memory_limit, help)
 }
 

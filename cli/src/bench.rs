@@ -8,7 +8,7 @@ use std::{io::Write, sync::Arc};
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use firebox_backends::Device;
-use firebox_core::{Error, Solo};
+use firebox_core::{Error, Sharers, Solo};
 use serde::Serialize;
 
 use crate::{
@@ -70,7 +70,7 @@ pub(crate) fn run(program: &dyn Program, args: &ArgMatches) -> Result<(), Failur
         compute: &compute,
         observer: progress.clone(),
         communicator: Arc::new(Solo),
-        sharers: 1,
+        sharers: Sharers::default(),
         work,
     };
     let mut curves = cost::Curves::default();

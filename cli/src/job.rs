@@ -9,7 +9,9 @@ use firebox_backends::bench::{
     cost::{self, CostRow, Range},
     kernels::{self, Choice, KernelRow},
 };
-use firebox_core::{Communicator, Context, Error, Observer, Outcome, Plugin, Precision, Result, plugin::BenchRow};
+use firebox_core::{
+    Communicator, Context, Error, Observer, Outcome, Plugin, Precision, Result, Sharers, plugin::BenchRow,
+};
 
 use crate::{Registry, args::Compute};
 
@@ -21,8 +23,8 @@ pub struct Job<'a> {
     pub(crate) compute: &'a Compute,
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) communicator: Arc<dyn Communicator>,
-    /// Ranks that share its memory.
-    pub(crate) sharers: usize,
+    /// Ranks that share its memories.
+    pub(crate) sharers: Sharers,
     pub(crate) work: Work<'a>,
 }
 

@@ -13,7 +13,7 @@ use firebox_backends::{
     Device,
     device::{Choice, cuda_count},
 };
-use firebox_core::{Communicator, Error, Observer, Result, Solo, report};
+use firebox_core::{Communicator, Error, Observer, Result, Sharers, Solo, report};
 
 use crate::{failure::Failure, interrupt};
 
@@ -110,10 +110,10 @@ impl Ranks {
         }
     }
 
-    /// How many ranks share this one's memory.
-    pub(crate) fn sharers(&self, device: &Device) -> usize {
+    /// How many ranks share memories with this one.
+    pub(crate) fn sharers(&self, device: &Device) -> Sharers {
         let devices = if device.backend() == "cuda" { cuda_count().unwrap_or(1).max(1) } else { 1 };
-        self.local.1.div_ceil(devices)
+        Sharers { device: self.local.1.div_ceil(devices), host: self.local.1 }
     }
 
     /// Says so if the launcher has bound this process to one core of many: its threads, and those that feed a GPU, all

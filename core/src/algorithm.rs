@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use burn::tensor::backend::Backend;
 
-use crate::{Communicator, Error, Observer, Result, Silent, Solo};
+use crate::{Communicator, Error, Observer, Result, Silent, Solo, observe::OwnPace};
 
 /// Width of the floating-point numbers a run computes with.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, clap::ValueEnum)]
@@ -26,6 +26,21 @@ impl std::fmt::Display for Precision {
     }
 }
 
+/// How many ranks share a memory: each plans with its part of what is free.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sharers {
+    /// That of a rank's device.
+    pub device: usize,
+    /// That of its machine.
+    pub host: usize,
+}
+
+impl Default for Sharers {
+    fn default() -> Self {
+        Self { device: 1, host: 1 }
+    }
+}
+
 /// What a run is given besides its input: where to compute, from which seed, and who watches.
 #[derive(Clone)]
 pub struct Context<B: Backend> {
@@ -41,8 +56,8 @@ pub struct Context<B: Backend> {
     pub observer: Arc<dyn Observer>,
     /// The processes that share the run; this one alone, mostly.
     pub communicator: Arc<dyn Communicator>,
-    /// How many of them share this one's memory: each plans with its part of what is free.
-    pub sharers: usize,
+    /// How many of them share memories with this one.
+    pub sharers: Sharers,
 }
 
 impl<B: Backend> Context<B> {
@@ -56,7 +71,7 @@ impl<B: Backend> Context<B> {
             memory_limit: None,
             observer: Arc::new(Silent),
             communicator: Arc::new(Solo),
-            sharers: 1,
+            sharers: Sharers::default(),
         }
     }
 
@@ -75,6 +90,11 @@ impl<B: Backend> Context<B> {
     /// Whether to stop at the next chance: rank 0's observer decides for all, so that every rank has to ask.
     pub fn cancelled(&self) -> bool {
         self.communicator.first(u8::from(self.observer.cancelled())) == 1
+    }
+
+    /// The observer, between places that all ranks come to.
+    pub fn own_pace(&self) -> OwnPace<'_> {
+        OwnPace { observer: &*self.observer, alone: self.communicator.size() == 1 }
     }
 
     /// [`observe::checkpoint`](crate::observe::checkpoint) where ranks share a run: all go on, or none.

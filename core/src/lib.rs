@@ -14,7 +14,7 @@ pub mod random;
 pub mod report;
 pub mod tensor;
 
-pub use algorithm::{Algorithm, Context, Precision};
+pub use algorithm::{Algorithm, Context, Precision, Sharers};
 pub use communicator::{Communicator, Share, Solo};
 pub use error::{Error, Result};
 pub use observe::{Observer, Silent};

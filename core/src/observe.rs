@@ -26,6 +26,27 @@ pub struct Silent;
 
 impl Observer for Silent {}
 
+/// An observer for what ranks do each at its own pace: told of progress, it stops nobody but a process that is alone. Where
+/// all come together, all ask ([`Context::checkpoint`](crate::Context::checkpoint)).
+pub struct OwnPace<'a> {
+    pub(crate) observer: &'a dyn Observer,
+    pub(crate) alone: bool,
+}
+
+impl Observer for OwnPace<'_> {
+    fn progress(&self, phase: &str, done: u64, total: u64) {
+        self.observer.progress(phase, done, total);
+    }
+
+    fn notice(&self, text: &str) {
+        self.observer.notice(text);
+    }
+
+    fn cancelled(&self) -> bool {
+        self.alone && self.observer.cancelled()
+    }
+}
+
 /// Reports progress, then fails with [`Error::Cancelled`] if the observer wants the run stopped.
 pub fn checkpoint(observer: &dyn Observer, phase: &str, done: u64, total: u64) -> Result<()> {
     observer.progress(phase, done, total);

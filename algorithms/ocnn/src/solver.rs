@@ -6,7 +6,6 @@ use burn::tensor::{Int, Tensor, TensorData, backend::Backend, ops::FloatTensor};
 use firebox_core::{
     Algorithm, Context, Error, Precision, Result,
     data::Points,
-    observe::checkpoint,
     random::Random,
     report::{Stopwatch, Timings},
     tensor::{all_gather, primitive, read_floats, tensor},
@@ -224,8 +223,9 @@ impl Ocnn {
         let observer = &*context.observer;
         let neurons = Neurons::new(points)?;
         let plan = Plan::new(&self.config, &neurons, context)?;
-        checkpoint(observer, "scale", 0, 1)?;
-        let mut found = scale::find_observed(&neurons.values, neurons.d, &self.config.scale, epsilon, observer)?;
+        context.checkpoint("scale", 0, 1)?;
+        let mut found =
+            scale::find_observed(&neurons.values, neurons.d, &self.config.scale, epsilon, &context.own_pace())?;
         // Other machines may round otherwise.
         found.a = context.communicator.first(found.a);
         if let Some(notice) = &found.notice {
@@ -235,7 +235,7 @@ impl Ocnn {
         let (neurons, order) = neurons.along_a_curve();
         watch.lap("scale_s");
 
-        checkpoint(observer, "weights", 0, 1)?;
+        context.checkpoint("weights", 0, 1)?;
         let Running { network, kept } = self.network(&neurons, found.a, plan.stored, context)?;
         B::finish(&context.device, "weights")?;
         watch.lap("weights_s");
@@ -251,7 +251,7 @@ impl Ocnn {
             drop(network);
             watch.lap("simulation_s");
 
-            checkpoint(observer, "linking", 0, ran as u64)?;
+            context.checkpoint("linking", 0, ran as u64)?;
             let (found, sync) = record.components(&self.config, ran, context)?;
             B::finish(&context.device, "linking")?;
             kept.iter().zip(found).for_each(|(&i, root)| roots[i as usize] = kept[root] as usize);
@@ -260,7 +260,7 @@ impl Ocnn {
         let labels = labels(&roots, &neurons.of_point);
         let mut sizes = vec![0; labels.iter().max().map_or(0, |&last| (last + 1) as usize)];
         labels.iter().filter(|&&label| label >= 0).for_each(|&label| sizes[label as usize] += 1);
-        checkpoint(observer, "linking", ran as u64, ran as u64)?;
+        context.checkpoint("linking", ran as u64, ran as u64)?;
         watch.lap("linking_s");
 
         let sync = self.config.keep_sync.then(|| {

@@ -169,13 +169,16 @@ impl<B: RbfOps> Run<'_, B> {
         Ok(())
     }
 
-    /// What a QR at the end tells of a matrix that was not decomposed on the way, if that is a matter of moments.
+    /// Whether a QR is a matter of moments.
+    pub(crate) fn can_diagnose(&self, state: &State) -> bool {
+        let settings = &self.control.settings;
+        let (rows, m) = (settings.points + settings.boundary_points, state.widths.len());
+        rows >= m && rows.saturating_mul(m) <= DIAGNOSED && rows as f64 * (m as f64).powi(2) <= MOMENTS
+    }
+
+    /// What a QR at the end tells of a matrix that was not decomposed on the way.
     pub(crate) fn diagnose(&self, state: &State, system: &System) -> Diagnosis {
         let truncation = (self.config.shape == ShapeSolver::Lm).then_some(lm::TRUNCATION).or(self.config.truncation);
-        let (rows, m) = (system.interior.len() + system.boundary.len(), state.widths.len());
-        if rows < m || rows.saturating_mul(m) > DIAGNOSED || rows as f64 * (m as f64).powi(2) > MOMENTS {
-            return Diagnosis::default();
-        }
         let found = fit(system, &state.centres, &state.widths, truncation).ok();
         let of = |found: crate::Fit| Diagnosis {
             condition: Some(found.condition),

@@ -19,7 +19,7 @@ use crate::{
     subset::part,
 };
 
-/// Squares that a device adds up in its own floats: so few that hardly a digit is lost.
+/// Squares that a device adds up in its own floats, a power of two: a sum of so many by halves is off by 10 roundings.
 const RUN: usize = 1 << 10;
 /// From so many such runs on it does.
 const RUNS: usize = 16;
@@ -276,8 +276,14 @@ fn squared<B: RbfOps>(residual: FloatTensor<B>) -> FloatTensor<B> {
     if runs < RUNS {
         return squares.into_primitive().tensor();
     }
-    let summed = squares.clone().narrow(0, 0, runs * RUN);
-    let sums = summed.reshape([runs, RUN]).sum_dim(1).reshape([runs]);
+    // By halves: the same order on every rank, where a reduction may be tuned to each device, and few roundings.
+    let mut sums = squares.clone().narrow(0, 0, runs * RUN).reshape([RUN, runs]);
+    let mut left = RUN;
+    while left > 1 {
+        left /= 2;
+        sums = sums.clone().narrow(0, 0, left) + sums.narrow(0, left, left);
+    }
+    let sums = sums.reshape([runs]);
     // Some devices have no empty tensors.
     let all =
         if runs * RUN < n { Tensor::cat(vec![sums, squares.narrow(0, runs * RUN, n - runs * RUN)], 0) } else { sums };

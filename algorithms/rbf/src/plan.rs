@@ -35,8 +35,11 @@ pub(crate) fn plan<B: RbfOps>(
     if device.device == host.device {
         return admit(context, &all, help);
     }
-    let free = device.free.map(|free| free / context.sharers.max(1) as u64);
-    let device = Limits { free, ..device };
+    let part = |limits: Limits, sharers: usize| {
+        let free = limits.free.map(|free| free / sharers.max(1) as u64);
+        Limits { free, ..limits }
+    };
+    let (device, host) = (part(device, context.sharers.device), part(host, context.sharers.host));
     device.admit(&of_device, None, HELP)?;
     host.admit(&of_host, None, help)?;
     Limits { device: device.device, ..Limits::default() }.admit(&all, context.memory_limit, help)

@@ -75,7 +75,7 @@ impl<B: RbfOps> Run<'_, B> {
         self.renew(&mut points, state.cycles.saturating_sub(1))?;
         self.compare(state, points.nothing)?;
         self.between(state)?;
-        if state.diagnosis.is_none() && self.context.communicator.rank() == 0 {
+        if state.diagnosis.is_none() && self.context.communicator.rank() == 0 && self.can_diagnose(state) {
             let whole = points.own.map(|_| self.control.system(points.stream)).transpose()?;
             state.diagnosis = Some(self.diagnose(state, whole.as_ref().unwrap_or(&points.system)));
         }

@@ -60,7 +60,9 @@ fn ranks(count: usize, folder: &Path, args: &str) -> Command {
     // More ranks than cores, as root in a container too.
     command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     command.env("OMPI_MCA_rmaps_base_oversubscribe", "1").env("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
-    command.env("RAYON_NUM_THREADS", "1").current_dir(folder).stdin(Stdio::null());
+    // A process that is alone has more threads than one of several: nothing may depend on their number.
+    let threads = if count == 0 { "3" } else { "1" };
+    command.env("RAYON_NUM_THREADS", threads).current_dir(folder).stdin(Stdio::null());
     command.args(args.split_whitespace());
     command
 }

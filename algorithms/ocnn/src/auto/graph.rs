@@ -90,8 +90,9 @@ impl Dimensions {
 impl Near {
     pub(crate) fn dimensions(&self, power: f64) -> Dimensions {
         let [near, wide] = RINGS.map(|ring| {
-            let all = (0..self.len()).into_par_iter().map(|i| self.spread(i, ring, power));
-            all.reduce(Spread::default, |a, b| a + b).dimension()
+            // Added up one after the other: threads would each time do it in another order.
+            let all: Vec<Spread> = (0..self.len()).into_par_iter().map(|i| self.spread(i, ring, power)).collect();
+            all.into_iter().fold(Spread::default(), |a, b| a + b).dimension()
         });
         Dimensions { near, wide }
     }

@@ -33,8 +33,8 @@ use std::borrow::Cow;
 
 use burn::tensor::Tensor;
 use firebox_core::{
-    Algorithm, Context, Error, Result, data::Points, metrics::adjusted_rand_index, observe::checkpoint,
-    report::Stopwatch, tensor::read_floats,
+    Algorithm, Context, Error, Result, data::Points, metrics::adjusted_rand_index, report::Stopwatch,
+    tensor::read_floats,
 };
 
 pub use self::{
@@ -137,9 +137,12 @@ impl Auto {
         let first = self.config.first_look(most);
         // Before time is spent on neighbours; again once their number is known.
         simulate::admit(&self.config, &prepared, first, context)?;
-        checkpoint(&*context.observer, "neighbours", 0, n as u64)?;
+        context.checkpoint("neighbours", 0, n as u64)?;
         let mut near = prepared.near::<B>(first, context)?;
-        let dimensions = near.dimensions(prepared.power());
+        let Dimensions { near: close, wide } = near.dimensions(prepared.power());
+        // They decide on collectives, and other machines may round otherwise.
+        let [close, wide] = context.communicator.first([close, wide]);
+        let dimensions = Dimensions { near: close, wide };
         let sizes = factors.iter().map(|&factor| self.config.graphs(n, dimensions, factor, most));
         let mut sizes: Vec<[usize; 2]> = sizes.collect();
         sizes.dedup();
@@ -165,8 +168,8 @@ impl Auto {
             let graphs = field.graphs(&prepared, &near, neighbours);
             watch.lap("graph_s");
             let runs = if self.config.sweep { self.config.seeds.max(2) } else { self.config.seeds } as u64;
-            // As many runs at once as there are pairs of ranks: each run has two sets of networks.
-            let abreast = (context.communicator.size() / 2).max(1);
+            // As many runs at once as there are ranks, each with two sets of networks: none waits for long.
+            let abreast = context.communicator.size();
             let mut first: Option<(Tree, Clustering)> = None;
             for start in (0..runs).step_by(abreast) {
                 let together = start..runs.min(start + abreast as u64);

@@ -90,6 +90,9 @@ pub(crate) fn ones<B: OcnnOps>(
     let sets: Vec<(u64, usize)> = runs.clone().flat_map(|run| [(run, 0), (run, 1)]).collect();
     let (turns, size) = (sets.len().div_ceil(ranks.size()), ranks.size());
     for turn in 0..turns {
+        if context.cancelled() {
+            return Err(Error::Cancelled);
+        }
         let now = &sets[turn * size..sets.len().min((turn + 1) * size)];
         let own = now.get(ranks.rank()).map(|&(run, which)| {
             let simulation = Simulation { config, which, run, context };
@@ -177,7 +180,7 @@ impl<B: OcnnOps> Simulation<'_, B> {
             done += steps;
             B::finish(device, "simulation")?;
             let first = (self.which * total) as u64;
-            checkpoint(&*self.context.observer, "simulating", first + done as u64, 2 * total as u64)?;
+            checkpoint(&self.context.own_pace(), "simulating", first + done as u64, 2 * total as u64)?;
             pace = (pace::next(pace, steps, start) / WORD * WORD).clamp(WORD, most);
         }
         Ok(if words.len() == 1 { words.remove(0) } else { Tensor::cat(words, 1) })

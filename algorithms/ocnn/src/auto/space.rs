@@ -201,7 +201,7 @@ impl Space {
             }
             indices.extend(found.into_iter().map(|j| j as u32));
             first += rows;
-            checkpoint(&*context.observer, "neighbours", first as u64, count as u64)?;
+            checkpoint(&context.own_pace(), "neighbours", first as u64, count as u64)?;
             pace = pace::next(pace, rows, start).min(most);
         }
         if own.is_some() && B::FloatElem::dtype().size() < 8 {

@@ -52,7 +52,7 @@ struct Plan {
     span: u32,
     /// Whether a row of units is a plane that reduces by itself.
     planes: bool,
-    /// Whether not all neurons are computed: of all, to know the first and the last beforehand takes 5 % off a step.
+    /// Whether not all neurons are computed: of all, the first and the last are known beforehand.
     part: bool,
     /// Units of a cube (`ThreadPerNeuron`).
     units: u32,

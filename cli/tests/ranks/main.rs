@@ -108,10 +108,10 @@ fn assert_near(ours: &[f64], theirs: &[f64], tolerance: f64, what: &str) {
     }
 }
 
-/// Kills one of three ranks of a run with `--checkpoint state` some time after its first state.
+/// Three ranks of a run with `--checkpoint state`, once their first state is there: the job runs.
 #[cfg(target_os = "linux")]
-fn kill_one(folder: &Path, args: &str, state: &str, seed: u32) {
-    let args = format!("{args} --checkpoint {state} --checkpoint-every 0.05");
+fn under_way(folder: &Path, args: &str, state: &str, every: f64) -> Child {
+    let args = format!("{args} --checkpoint {state} --checkpoint-every {every}");
     let mut job = ranks(3, folder, &args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let began = Instant::now();
     while !folder.join(state).exists() {
@@ -119,6 +119,13 @@ fn kill_one(folder: &Path, args: &str, state: &str, seed: u32) {
         assert!(began.elapsed() < Duration::from_secs(60));
         thread::sleep(Duration::from_millis(2));
     }
+    job
+}
+
+/// Kills one of them some time after that.
+#[cfg(target_os = "linux")]
+fn kill_one(folder: &Path, args: &str, state: &str, seed: u32) {
+    let job = under_way(folder, args, state, 0.05);
     thread::sleep(Duration::from_millis(u64::from(seed % 100)));
     kill_any(job, seed);
 }
@@ -138,14 +145,9 @@ fn kill_any(mut job: Child, seed: u32) {
 /// ended.
 #[cfg(target_os = "linux")]
 fn stop_all(folder: &Path, args: &str) {
-    let args = format!("{args} --checkpoint state --checkpoint-every 0.3");
-    let mut job = ranks(3, folder, &args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    // Once the first state is there the job runs, and what is there at its end was written when it ended.
-    let (state, began) = (folder.join("state"), Instant::now());
-    while !state.exists() {
-        assert!(job.try_wait().unwrap().is_none() && began.elapsed() < Duration::from_secs(60));
-        thread::sleep(Duration::from_millis(2));
-    }
+    let mut job = under_way(folder, args, "state", 0.3);
+    // What is there at its end was written when it ended.
+    let state = folder.join("state");
     fs::remove_file(&state).unwrap();
     for rank in children(&job) {
         assert!(Command::new("kill").args(["-2", &rank.to_string()]).status().unwrap().success());

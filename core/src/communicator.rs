@@ -19,8 +19,8 @@ pub trait Communicator: Debug + Send + Sync {
     /// How many there are, at least 1.
     fn size(&self) -> usize;
 
-    /// The bytes of all ranks, in the order of the ranks. Their counts may differ, and be 0.
-    fn gather(&self, own: &[u8]) -> Vec<u8>;
+    /// The bytes of all ranks, in the order of the ranks: `counts` of each, which all give alike. They may differ, and be 0.
+    fn gather(&self, own: &[u8], counts: &[usize]) -> Vec<u8>;
 
     /// What the ranks have for this one, in the order of the ranks. `own` is cut into `counts`, a part for each rank; all
     /// give the same counts.
@@ -54,8 +54,8 @@ impl Number for f64 {
     }
 }
 
-/// Up to so many numbers are summed on all ranks, which takes one call; beyond, each rank sums a part.
-const FEW: usize = 1 << 10;
+/// Up to so many numbers of all ranks are summed on every rank, which takes one call; beyond, each rank sums a part.
+const FEW: usize = 1 << 16;
 
 impl dyn Communicator + '_ {
     /// This rank's part of what can be shared.
@@ -68,7 +68,14 @@ impl dyn Communicator + '_ {
         if self.size() == 1 {
             return own.to_vec();
         }
-        bytemuck::pod_collect_to_vec(&self.gather(bytemuck::cast_slice(own)))
+        let own = bytemuck::cast_slice(own);
+        bytemuck::pod_collect_to_vec(&self.gather(own, &self.all_tell(own.len())))
+    }
+
+    /// A count of each rank, in the order of the ranks.
+    fn all_tell(&self, own: usize) -> Vec<usize> {
+        let told = self.gather(&(own as u64).to_ne_bytes(), &vec![size_of::<u64>(); self.size()]);
+        bytemuck::pod_collect_to_vec::<_, u64>(&told).into_iter().map(|count| count as usize).collect()
     }
 
     /// What rank 0 has, on every rank.
@@ -90,11 +97,11 @@ impl dyn Communicator + '_ {
 
     /// What each rank says, in the order of the ranks.
     pub fn all_say(&self, own: &str) -> Vec<String> {
-        let lengths = self.all_gather(&[own.len() as u64]);
-        let all = self.gather(own.as_bytes());
+        let lengths = self.all_tell(own.len());
+        let all = self.gather(own.as_bytes(), &lengths);
         let mut rest = &all[..];
         let said = lengths.into_iter().map(|length| {
-            let (said, after) = rest.split_at(length as usize);
+            let (said, after) = rest.split_at(length);
             rest = after;
             String::from_utf8_lossy(said).into_owned()
         });
@@ -122,16 +129,19 @@ impl dyn Communicator + '_ {
         if self.size() == 1 {
             return;
         }
-        if values.len() <= FEW {
-            let (all, count) = (self.all_gather(values), values.len());
+        let (size, count) = (self.size(), values.len());
+        if size * count <= FEW {
+            let all = self.gather(bytemuck::cast_slice(values), &vec![size_of_val(values); size]);
+            let all: Vec<T> = bytemuck::pod_collect_to_vec(&all);
             for (k, value) in values.iter_mut().enumerate() {
                 *value = T::nearest(all[k..].iter().step_by(count).map(|&x| x.into()).sum());
             }
             return;
         }
-        let parts = self.share().all(values.len(), 1);
+        let parts = self.share().all(count, 1);
+        let counts: Vec<usize> = parts.iter().map(|part| part.len() * size_of::<T>()).collect();
         let own: Vec<T> = self.sum_parts(values, &parts).into_iter().map(T::nearest).collect();
-        values.copy_from_slice(&self.all_gather(&own));
+        bytemuck::cast_slice_mut(values).copy_from_slice(&self.gather(bytemuck::cast_slice(&own), &counts));
     }
 }
 
@@ -185,7 +195,7 @@ impl Communicator for Solo {
         1
     }
 
-    fn gather(&self, own: &[u8]) -> Vec<u8> {
+    fn gather(&self, own: &[u8], _counts: &[usize]) -> Vec<u8> {
         own.to_vec()
     }
 

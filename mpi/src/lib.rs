@@ -140,19 +140,16 @@ impl Communicator for World {
         self.size
     }
 
-    fn gather(&self, own: &[u8]) -> Vec<u8> {
+    fn gather(&self, own: &[u8], counts: &[usize]) -> Vec<u8> {
         self.timed(|world| {
-            let mut counts = vec![0u64; self.size];
-            world.all_gather_into(&(own.len() as u64), &mut counts[..]);
-            let counts: Vec<usize> = counts.into_iter().map(|count| count as usize).collect();
-            let places = starts(&counts);
+            let places = starts(counts);
             let mut all = room(counts.iter().sum());
             // All ranks know all counts, and cut alike.
             if all.len() <= self.most {
-                world.all_gather_varcount_into(placed(own), &mut partition(&mut all, &counts));
+                world.all_gather_varcount_into(placed(own), &mut partition(&mut all, counts));
                 return all;
             }
-            for (first, slices) in self.slices(&counts) {
+            for (first, slices) in self.slices(counts) {
                 let mut some = room(slices.iter().sum());
                 world.all_gather_varcount_into(
                     placed(slice(own, first, slices[self.rank])),

@@ -152,22 +152,31 @@ impl<B: RbfOps> Part<B> {
         Ok([0, 1].map(|place| (sums[place] / self.counts[place].max(1) as f64).sqrt()))
     }
 
-    /// ∂I/∂(c, a), row-major (d + 1) × m, and I.
-    fn slopes(&self, shape: &Shape<B>, weights: &FloatTensor<B>, context: &Context<B>) -> Result<(Vec<f64>, f64)> {
+    /// ∂I/∂(c, a), row-major (d + 1) × m; and I if it is wanted, which takes more calls of the device.
+    fn slopes(
+        &self,
+        shape: &Shape<B>,
+        weights: &FloatTensor<B>,
+        objective: bool,
+        context: &Context<B>,
+    ) -> Result<(Vec<f64>, Option<f64>)> {
         let residuals = self.residuals(shape, weights);
         let gradient = |(kind, residual): (&Kind<B>, &FloatTensor<B>)| {
             B::rbf_gradient(&kind.rows, shape, weights.clone(), residual.clone())
         };
         let gradients = self.kinds.iter().zip(&residuals).map(gradient).collect();
-        let read = device::fetch(residuals.into_iter().map(squared::<B>).collect(), gradients, context)?;
-        let (squares, gradients) = read.split_at(self.kinds.len());
+        let squares = if objective { residuals.into_iter().map(squared::<B>).collect() } else { Vec::new() };
+        let read = device::fetch(squares, gradients, context)?;
+        let (squares, gradients) = read.split_at(if objective { self.kinds.len() } else { 0 });
         let mut sums = vec![0.0; shape.centres.shape().num_elements() + shape.widths.shape().num_elements()];
         for (kind, gradient) in self.kinds.iter().zip(gradients) {
             sums.iter_mut().zip(gradient).for_each(|(sum, slope)| *sum += kind.share * slope);
         }
-        sums.push(self.objective(squares));
+        if objective {
+            sums.push(self.objective(squares));
+        }
         context.communicator.all_sum(&mut sums);
-        let objective = sums.pop().unwrap_or_default();
+        let objective = objective.then(|| sums.pop().unwrap_or_default());
         Ok((sums, objective))
     }
 
@@ -184,8 +193,8 @@ impl<B: RbfOps> Part<B> {
         let (m, d) = (widths.len(), centres.len() / widths.len().max(1));
         let (mut shape, mut before) = (shape.clone(), None);
         for _ in 0..steps {
-            let (slopes, objective) = self.slopes(&shape, weights, context)?;
-            before = before.or(Some(objective));
+            let (slopes, objective) = self.slopes(&shape, weights, before.is_none(), context)?;
+            before = before.or(objective);
             // In the floats of the device, as one process has them.
             for (c, slope) in centres.iter_mut().zip(&slopes) {
                 *c = rounded::<B::FloatElem>(*c - of_centres * slope);

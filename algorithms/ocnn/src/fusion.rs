@@ -10,7 +10,7 @@ use burn_fusion::{Fusion, FusionBackend};
 use firebox_backends::fusion::register;
 use firebox_core::{Result, Share};
 
-use crate::ops::{Graph, Matvec, Metric, Network, OcnnOps};
+use crate::ops::{Graph, Matvec, Metric, Network, OcnnOps, Parts};
 
 /// Queues what `run` makes of a network and its state.
 fn with_network<B: FusionBackend + OcnnOps>(
@@ -21,7 +21,7 @@ fn with_network<B: FusionBackend + OcnnOps>(
     run: impl Fn(&Network<B>, FloatTensor<B>) -> FloatTensor<B> + Send + Sync + 'static,
 ) -> FloatTensor<Fusion<B>> {
     let dtype = state.dtype();
-    let (self_coupling, rows) = (network.self_coupling, network.rows.clone());
+    let (self_coupling, rows, kept) = (network.self_coupling, network.rows.clone(), network.kept.clone());
     let mut inputs =
         vec![state, network.points.clone(), network.multiplicity.clone(), network.inverse_strength.clone()];
     inputs.extend(network.weights.clone());
@@ -30,7 +30,8 @@ fn with_network<B: FusionBackend + OcnnOps>(
         let weights = if inputs.len() > 4 { inputs.pop() } else { None };
         if let Ok([state, points, multiplicity, inverse_strength]) = <[_; 4]>::try_from(inputs) {
             let rows = rows.clone();
-            let network = Network { points, weights, multiplicity, inverse_strength, self_coupling, rows };
+            let parts = Parts { points, weights, multiplicity, inverse_strength, self_coupling, rows };
+            let network = Network::keeping(parts, kept.clone());
             handles.register_float_tensor::<B>(&ir.outputs[0].id, run(&network, state));
         }
     })

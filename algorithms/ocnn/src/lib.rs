@@ -12,6 +12,7 @@ mod fusion;
 mod kernel;
 mod ndarray;
 pub mod neighbours;
+mod network;
 mod neurons;
 pub mod ops;
 mod pace;
@@ -27,7 +28,7 @@ mod told;
 
 pub use auto::{Auto, AutoConfig, AutoInput, Clustering};
 pub use config::{Linking, OcnnConfig, Sync, Weights};
-pub use ops::{Graph, MAX_NEAREST, Matvec, Metric, Network, OcnnOps, REPLICAS};
+pub use ops::{Graph, MAX_NEAREST, Matvec, Metric, Network, OcnnOps, Parts, REPLICAS};
 pub use plugin::OcnnPlugin;
 pub use record::SyncMatrix;
 pub use scale::Scale;

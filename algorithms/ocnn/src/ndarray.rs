@@ -1,6 +1,6 @@
 //! The hot loops on Burn's NdArray: slices out of its tensors, and [`crate::cpu`] over them.
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 use burn::tensor::{
     TensorMetadata,
@@ -9,6 +9,7 @@ use burn::tensor::{
 use burn_ndarray::{FloatNdArrayElement, IntNdArrayElement, NdArray, NdArrayTensor, QuantElement, SharedArray};
 use bytemuck::allocation::cast_vec;
 use firebox_backends::{
+    Limited,
     cpu::Level,
     ndarray::{Float, by_float, dense, dims, shaped, slice},
 };
@@ -16,7 +17,7 @@ use firebox_core::{Result, Share};
 
 use crate::{
     cpu,
-    ops::{Graph, Matvec, Metric, Network, OcnnOps, REPLICAS, no_units},
+    ops::{Graph, Matvec, Metric, Network, OcnnOps, Parts, REPLICAS, no_units},
 };
 
 /// √(log₂ e): the CPU's weights are powers of two, exp(−|v|²) = 2^(−|√(log₂ e)·v|²).
@@ -60,7 +61,12 @@ struct Prepared<E> {
 }
 
 impl<E: Float> Prepared<E> {
-    fn new<B: firebox_backends::Limited<FloatTensorPrimitive = NdArrayTensor>>(of: &Network<B>) -> Self {
+    /// Once for a network, whatever its steps are asked for in.
+    fn of<B: Limited<FloatTensorPrimitive = NdArrayTensor>>(of: &Network<B>) -> Arc<Self> {
+        of.kept.get(|_| true, || Arc::new(Self::new(of)))
+    }
+
+    fn new<B: Limited<FloatTensorPrimitive = NdArrayTensor>>(of: &Parts<B>) -> Self {
         let weights = match of.weights.clone() {
             Some(stored) => Weights::Stored(E::dense(stored)),
             None => Weights::OnTheFly(network::<E>(of.points.clone(), of.multiplicity.clone(), of.self_coupling)),
@@ -100,7 +106,7 @@ fn step_rows<E: Float>(network: &Prepared<E>, state: NdArrayTensor) -> NdArrayTe
 
 fn graph_steps<E: Float, B>(of: &Graph<B>, state: NdArrayTensor, steps: usize) -> NdArrayTensor
 where
-    B: firebox_backends::Limited<FloatTensorPrimitive = NdArrayTensor, IntTensorPrimitive = NdArrayTensor>,
+    B: Limited<FloatTensorPrimitive = NdArrayTensor, IntTensorPrimitive = NdArrayTensor>,
 {
     let [n, _] = dims(&state);
     let row = n * REPLICAS;
@@ -160,11 +166,11 @@ where
     }
 
     fn ocnn_steps(of: &Network<Self>, state: FloatTensor<Self>, count: usize, _matvec: Matvec) -> FloatTensor<Self> {
-        by_float!(state, F => steps::<F>(&Prepared::new(of), state, count))
+        by_float!(state, F => steps::<F>(&Prepared::of(of), state, count))
     }
 
     fn ocnn_step_rows(of: &Network<Self>, state: FloatTensor<Self>, _matvec: Matvec) -> FloatTensor<Self> {
-        by_float!(state, F => step_rows::<F>(&Prepared::new(of), state))
+        by_float!(state, F => step_rows::<F>(&Prepared::of(of), state))
     }
 
     fn ocnn_increase_bits(trajectory: FloatTensor<Self>) -> IntTensor<Self> {

@@ -18,6 +18,7 @@ use firebox_backends::Limited;
 use firebox_core::{Error, Result, Share};
 use serde::{Deserialize, Serialize};
 
+pub use crate::network::{Network, Parts};
 use crate::tensor_ops;
 
 /// How units share the work of a step on a GPU: the paper's three ways.
@@ -46,24 +47,6 @@ impl std::fmt::Display for Matvec {
             Self::XThreads => "x-threads",
         })
     }
-}
-
-/// A network on its device: what a step needs besides the state.
-#[derive(Debug, Clone)]
-pub struct Network<B: Limited> {
-    /// Scaled points `[d, n]`.
-    pub points: FloatTensor<B>,
-    /// The `rows` of the matrix J `[r, n]` of [`OcnnOps::ocnn_weights`] if they are stored; recomputed from the points if
-    /// not.
-    pub weights: Option<FloatTensor<B>>,
-    /// How many points each neuron stands for `[n]`.
-    pub multiplicity: FloatTensor<B>,
-    /// 1/C_i `[n]`; 0 for a neuron that nothing reaches, which follows its own map.
-    pub inverse_strength: FloatTensor<B>,
-    /// Whether J_ii = 1 (else 0).
-    pub self_coupling: bool,
-    /// The neurons whose steps are computed here: `0..n`, or some [`rows`] of a network that processes share.
-    pub rows: Range<usize>,
 }
 
 /// Shares of neurons are groups of so many, and what is left.

@@ -15,7 +15,7 @@ use crate::{
     OcnnConfig, OcnnOps,
     components::labels,
     neurons::{Neurons, columns, nothing},
-    ops::{Matvec, Network, rows},
+    ops::{Matvec, Network, Parts, rows},
     pace,
     plan::Plan,
     record::{Record, SyncMatrix, standing},
@@ -149,7 +149,8 @@ impl Ocnn {
         let rows = rows(ranks.share(), ran);
         let weights = (stored && !rows.is_empty())
             .then(|| B::ocnn_weights(points.clone(), multiplicity.clone(), self_coupling, rows.clone()));
-        let network = Some(Network { points, weights, multiplicity, inverse_strength, self_coupling, rows });
+        let network =
+            Some(Network::new(Parts { points, weights, multiplicity, inverse_strength, self_coupling, rows }));
         Ok(Running { network, kept })
     }
 

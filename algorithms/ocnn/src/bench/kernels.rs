@@ -12,7 +12,7 @@ use firebox_core::{
     tensor::primitive,
 };
 
-use crate::{Matvec, Network, OcnnOps, curve::morton};
+use crate::{Matvec, Network, OcnnOps, Parts, curve::morton};
 
 /// S in a plan: what it is, and the size of a count.
 pub(super) const COUNTS: (&str, usize) = ("the synchronisation matrix S", 4);
@@ -67,7 +67,8 @@ pub(super) fn network<B: OcnnOps>(n: usize, stored: bool, context: &Context<B>) 
     let inverse_strength = strengths.recip().into_primitive().tensor();
     let weights = stored.then(|| B::ocnn_weights(points.clone(), multiplicity.clone(), false, 0..n));
     let state = primitive::<B, _>((0..n).map(|_| random.uniform(-1.0, 1.0)).collect(), [n], &context.device);
-    (Network { points, weights, multiplicity, inverse_strength, self_coupling: false, rows: 0..n }, state)
+    let parts = Parts { points, weights, multiplicity, inverse_strength, self_coupling: false, rows: 0..n };
+    (Network::new(parts), state)
 }
 
 /// Half the side of the square that `n` points lie in, in units of a√2.

@@ -9,7 +9,7 @@ use super::{
     compare::{near, turned},
     exact,
 };
-use crate::{Matvec, Network, OcnnOps, kernel::FORCED, ops::rows, reference};
+use crate::{Matvec, Network, OcnnOps, Parts, kernel::FORCED, ops::rows, reference};
 
 /// What steps are checked by: J, how far each entry may be off, C and 1/C.
 struct Stepping {
@@ -105,14 +105,14 @@ impl<B: OcnnOps> Problem<B> {
         let Shape { n, d, .. } = self.shape;
         let own = &stepping.couplings[rows.start * n..rows.end * n];
         let own: Vec<f64> = own.iter().map(|&j| exact::<B>(j)).collect();
-        Network {
+        Network::new(Parts {
             weights: (stored && !rows.is_empty()).then(|| self.float2(&own, [rows.len(), n])),
             points: self.float2(&self.points, [d, n]),
             multiplicity: self.float1(&self.multiplicity),
             inverse_strength: self.float1(&stepping.inverse),
             self_coupling: self.self_coupling,
             rows,
-        }
+        })
     }
 
     /// Compares a step from `x` with the reference's.

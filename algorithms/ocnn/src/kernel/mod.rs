@@ -8,6 +8,7 @@ mod pairs;
 mod step;
 mod sync;
 mod tensor_cores;
+mod trajectory;
 
 pub(crate) use step::FORCED;
 

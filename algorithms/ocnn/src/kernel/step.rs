@@ -21,7 +21,6 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
 };
 
-use burn::tensor::Shape;
 use burn_cubecl::{CubeRuntime, FloatElement, tensor::CubeTensor};
 use cubecl::prelude::*;
 use firebox_backends::{
@@ -30,7 +29,11 @@ use firebox_backends::{
 };
 
 use self::reach::Reach;
-use crate::ops::{Matvec, Network};
+use super::trajectory::{begin, last};
+use crate::{
+    network::{Kept, Network},
+    ops::Matvec,
+};
 
 /// Units of a row in `XThreads` and `YThreads`.
 const WIDTH: u32 = 32;
@@ -109,39 +112,6 @@ fn far_distance<F: Float>(points: &Array<F>, i: u32, j: u32, n: u32, #[comptime]
         square += delta * delta;
     }
     square
-}
-
-#[cube(launch_unchecked)]
-fn set_state<F: Float + CubeElement>(state: &Array<F>, trajectory: &mut Array<F>, count: usize) {
-    let i = CUBE_POS * CUBE_DIM as usize + UNIT_POS as usize;
-    if i < count {
-        trajectory[i] = state[i];
-    }
-}
-
-/// A trajectory of `steps` steps from `state`, which is its row 0; the others are for kernels to write.
-pub(super) fn begin<R: CubeRuntime, F: FloatElement>(state: CubeTensor<R>, steps: usize) -> CubeTensor<R> {
-    let state = launch::dense(state);
-    let count = state.meta.num_elements();
-    let rows = [&[steps + 1], state.meta.shape().as_slice()].concat();
-    let trajectory = launch::output(&state, Shape::from(rows), state.dtype);
-    if count == 0 {
-        return trajectory;
-    }
-    let client = state.client.clone();
-    let units = launch::units_within(&client, 256);
-    // SAFETY: the kernel guards i against the count; both arrays hold at least so many values.
-    unsafe {
-        set_state::launch_unchecked::<F, R>(
-            &client,
-            launch::cubes_for(&client, count, units),
-            CubeDim::new_1d(units),
-            state.into_array_arg(),
-            trajectory.clone().into_array_arg(),
-            count,
-        );
-    }
-    trajectory
 }
 
 /// From how many neurons on `Auto` passes over those out of reach: below, tiles are as wide as their reach.
@@ -224,6 +194,7 @@ pub(super) struct Inputs<R: CubeRuntime> {
     inverse: CubeTensor<R>,
     self_coupling: bool,
     rows: Range<usize>,
+    kept: Kept,
 }
 
 impl<R: CubeRuntime> Inputs<R> {
@@ -235,6 +206,7 @@ impl<R: CubeRuntime> Inputs<R> {
             inverse: launch::dense(network.inverse_strength.clone()),
             self_coupling: network.self_coupling,
             rows: network.rows.clone(),
+            kept: network.kept.clone(),
         }
     }
 }
@@ -258,7 +230,7 @@ struct Launch<R: CubeRuntime, F> {
 impl<R: CubeRuntime, F: FloatElement> Launch<R, F> {
     /// For steps of a network that is not empty.
     fn new(network: Inputs<R>, trajectory: CubeTensor<R>, matvec: Matvec) -> Self {
-        let Inputs { points, weights, multiplicity, inverse, self_coupling, rows } = network;
+        let Inputs { points, weights, multiplicity, inverse, self_coupling, rows, kept } = network;
         let [d, n] = points.meta.shape().dims().map(|size: usize| size as u32);
         let d = if weights.is_some() { 0 } else { d };
         let span = tile_span(matvec, n, d);
@@ -266,7 +238,7 @@ impl<R: CubeRuntime, F: FloatElement> Launch<R, F> {
         // The others read along columns of J, and of some rows there are no whole ones.
         let along_rows = span > 0 || d == 0 && rows.len() < n as usize;
         Self {
-            reach: if span > 0 { Reach::new::<F>(&points, span) } else { Reach::all(&points) },
+            reach: kept.get(|reach: &Reach<R>| reach.span == span, || Reach::new::<F>(&points, span)),
             matvec: if along_rows { Matvec::XThreads } else { resolve(matvec, plane) },
             rows: shared_rows(&trajectory.client, n, span),
             source: weights.unwrap_or(points),
@@ -337,13 +309,6 @@ impl<R: CubeRuntime, F: FloatElement> Launch<R, F> {
     }
 }
 
-/// The second row of a trajectory `[2, n]`, for some neurons.
-fn last<R: CubeRuntime>(trajectory: CubeTensor<R>, of: Range<usize>) -> CubeTensor<R> {
-    let shape = [of.len()].into();
-    let row = burn_cubecl::kernel::slice(trajectory, &[1..2, of]);
-    burn_cubecl::ops::reshape(launch::dense(row), shape)
-}
-
 /// C `[r]` of [`crate::OcnnOps::ocnn_strengths`].
 pub(super) fn strengths<R: CubeRuntime, F: FloatElement>(
     points: CubeTensor<R>,
@@ -359,7 +324,8 @@ pub(super) fn strengths<R: CubeRuntime, F: FloatElement>(
     // Row 0 is read and not used, so the second half of two rows holds the sums; the multiplicities stand in for 1/C.
     let trajectory = launch::output(&points, [2, n], points.dtype);
     let inverse = multiplicity.clone();
-    let network = Inputs { points, weights: None, multiplicity, inverse, self_coupling, rows: of.clone() };
+    let network =
+        Inputs { points, weights: None, multiplicity, inverse, self_coupling, rows: of.clone(), kept: Kept::default() };
     Launch::<R, F>::new(network, trajectory.clone(), Matvec::Auto).run(0, true);
     last(trajectory, of)
 }

@@ -8,7 +8,7 @@ use cubecl::prelude::*;
 use firebox_backends::kernel::launch;
 
 use super::{Four, SHARES};
-use crate::kernel::step::begin;
+use crate::kernel::trajectory::begin;
 
 /// Units of a cube: few, so that a small network reaches many processors.
 const UNITS: u32 = 64;

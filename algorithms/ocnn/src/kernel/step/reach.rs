@@ -59,6 +59,7 @@ fn find<F: Float + CubeElement>(boxes: &Array<F>, words: &mut Array<u32>, tiles:
 }
 
 /// Rows of bits on the device.
+#[derive(Clone)]
 pub(super) struct Reach<R: CubeRuntime> {
     /// `[tiles, width]`
     pub(super) words: CubeTensor<R>,
@@ -69,13 +70,11 @@ pub(super) struct Reach<R: CubeRuntime> {
 }
 
 impl<R: CubeRuntime> Reach<R> {
-    /// Everything may reach everything.
-    pub(super) fn all(like: &CubeTensor<R>) -> Self {
-        Self { words: launch::output(like, [1], DType::I32), width: 0, span: 0 }
-    }
-
-    /// The reach among tiles of `span` of the dense points `[d, n]`, which are not empty.
+    /// The reach among tiles of `span` of the dense points `[d, n]`, which are not empty; of tiles of 0 nothing is left out.
     pub(super) fn new<F: FloatElement>(points: &CubeTensor<R>, span: u32) -> Self {
+        if span == 0 {
+            return Self { words: launch::output(points, [1], DType::I32), width: 0, span };
+        }
         let [d, n] = points.meta.shape().dims().map(|size: usize| size as u32);
         let tiles = n.div_ceil(span);
         let width = tiles.div_ceil(32);

@@ -25,11 +25,13 @@ pub fn floats<B: Backend, const D: usize>(
     let count = values.len();
     assert_eq!(count, shape.iter().product::<usize>(), "values that do not fill the shape {shape:?}");
     let on = (device, B::FloatElem::dtype());
+    // Data's own conversion asks for the type of each number.
+    let values: Vec<B::FloatElem> = values.into_iter().map(|value| value.elem()).collect();
     if count == 0 {
-        return Tensor::from_data(TensorData::new(values, shape).convert::<B::FloatElem>(), on);
+        return Tensor::from_data(TensorData::new(values, shape), on);
     }
     // CUDA pads the rows of what it is given as rows, and every kernel then has to copy it; one row is padded nowhere.
-    Tensor::<B, 1>::from_data(TensorData::new(values, [count]).convert::<B::FloatElem>(), on).reshape(shape)
+    Tensor::<B, 1>::from_data(TensorData::new(values, [count]), on).reshape(shape)
 }
 
 /// [`floats`] as the primitive that operations on backends take.

@@ -7,6 +7,7 @@ use firebox_core::{
     Context, Error, Result,
     tensor::{failed, primitive, tensor, widened},
 };
+use rayon::prelude::*;
 
 use crate::{
     Coefficient, Conditions, Operator, RbfOps, System,
@@ -15,9 +16,19 @@ use crate::{
     trust::norm,
 };
 
+/// Numbers that a thread turns at once.
+const TURNED: usize = 1 << 14;
+
 /// Row-major n × `dims` as dims × n.
 pub(crate) fn turned(values: &[f64], dims: usize) -> Vec<f64> {
-    (0..dims).flat_map(|axis| values.iter().skip(axis).step_by(dims).copied()).collect()
+    let n = values.len() / dims;
+    let mut turned = vec![0.0; n * dims];
+    for (axis, row) in turned.chunks_mut(n.max(1)).enumerate() {
+        row.par_chunks_mut(TURNED).zip(values.par_chunks(TURNED * dims)).for_each(|(row, values)| {
+            row.iter_mut().zip(values.iter().skip(axis).step_by(dims)).for_each(|(to, from)| *to = *from);
+        });
+    }
+    turned
 }
 
 /// Row-major dims × n as n × dims.
@@ -76,8 +87,19 @@ pub(crate) fn vector<B: RbfOps>(values: &[f64], device: &B::Device) -> FloatTens
     primitive::<B, 1>(values.to_vec(), [values.len()], device)
 }
 
-/// Vectors and matrices on the host, all read at once.
+/// Vectors and matrices on the host, all read at once; fails if anything asked of the device before them did.
 pub(crate) fn fetch<B: RbfOps>(
+    vectors: Vec<FloatTensor<B>>,
+    matrices: Vec<FloatTensor<B>>,
+    context: &Context<B>,
+) -> Result<Vec<Vec<f64>>> {
+    B::finish(&context.device, PHASE)?;
+    peek(vectors, matrices, context)
+}
+
+/// [`fetch`] without a word on what failed before, which another round trip to the device tells: for numbers that nobody
+/// sees before a `fetch` or `B::finish` after them.
+pub(crate) fn peek<B: RbfOps>(
     vectors: Vec<FloatTensor<B>>,
     matrices: Vec<FloatTensor<B>>,
     context: &Context<B>,
@@ -86,7 +108,6 @@ pub(crate) fn fetch<B: RbfOps>(
     if wanted == 0 {
         return Ok(Vec::new());
     }
-    B::finish(&context.device, PHASE)?;
     let mut transaction = Transaction::default();
     for vector in vectors {
         transaction = transaction.register(tensor::<B, 1>(vector));

@@ -7,6 +7,7 @@
 //! but x − x₀ is rounded.
 
 use firebox_core::{Error, Result};
+use rayon::prelude::*;
 
 use crate::{Coefficient, Conditions, Domain, RbfNetwork, System, config::Settings};
 
@@ -52,8 +53,9 @@ impl Frame {
             Coefficient::Each(values) => scale(values, by),
             _ => {}
         };
-        let coordinates = conditions.points.iter_mut().zip(self.origin.iter().cycle());
-        coordinates.for_each(|(x, origin)| *x = (*x - origin) / self.length);
+        conditions.points.par_chunks_mut(conditions.dims).with_min_len(SCALED).for_each(|point| {
+            point.iter_mut().zip(&self.origin).for_each(|(x, origin)| *x = (*x - origin) / self.length);
+        });
         coefficient(&mut conditions.laplacian, factor / (self.length * self.length));
         coefficient(&mut conditions.value, factor);
         if let Some(beta) = &mut conditions.gradient {
@@ -134,8 +136,11 @@ impl Frame {
     }
 }
 
+/// Numbers or points that a thread scales at once, at least.
+const SCALED: usize = 1 << 12;
+
 fn scale(values: &mut [f64], by: f64) {
-    values.iter_mut().for_each(|value| *value *= by);
+    values.par_iter_mut().with_min_len(SCALED).for_each(|value| *value *= by);
 }
 
 /// The power of 2 that is nearest; 1 for what has none.

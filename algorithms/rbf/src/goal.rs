@@ -152,7 +152,8 @@ impl<B: RbfOps> Part<B> {
         Ok([0, 1].map(|place| (sums[place] / self.counts[place].max(1) as f64).sqrt()))
     }
 
-    /// ∂I/∂(c, a), row-major (d + 1) × m; and I if it is wanted, which takes more calls of the device.
+    /// ∂I/∂(c, a), row-major (d + 1) × m; and I if it is wanted, which takes more calls of the device. What failed comes out
+    /// at the next `fetch`.
     fn slopes(
         &self,
         shape: &Shape<B>,
@@ -166,7 +167,7 @@ impl<B: RbfOps> Part<B> {
         };
         let gradients = self.kinds.iter().zip(&residuals).map(gradient).collect();
         let squares = if objective { residuals.into_iter().map(squared::<B>).collect() } else { Vec::new() };
-        let read = device::fetch(squares, gradients, context)?;
+        let read = device::peek(squares, gradients, context)?;
         let (squares, gradients) = read.split_at(if objective { self.kinds.len() } else { 0 });
         let mut sums = vec![0.0; shape.centres.shape().num_elements() + shape.widths.shape().num_elements()];
         for (kind, gradient) in self.kinds.iter().zip(gradients) {
@@ -259,13 +260,14 @@ impl<B: RbfOps> Part<B> {
                 norm = next;
             }
         }
+        B::finish(&context.device, device::PHASE)?;
         Ok(device::vector::<B>(&weights, &context.device))
     }
 
-    /// Σ share·sums, m: over the kinds, and over the ranks.
+    /// Σ share·sums, m: over the kinds, and over the ranks. What failed comes out at the next `fetch` or `finish`.
     fn total(&self, sums: Vec<FloatTensor<B>>, m: usize, context: &Context<B>) -> Result<Vec<f64>> {
         let mut total = vec![0.0; m];
-        for (kind, sums) in self.kinds.iter().zip(device::fetch(sums, Vec::new(), context)?) {
+        for (kind, sums) in self.kinds.iter().zip(device::peek(sums, Vec::new(), context)?) {
             total.iter_mut().zip(sums).for_each(|(total, sum)| *total += kind.share * sum);
         }
         context.communicator.all_sum(&mut total);

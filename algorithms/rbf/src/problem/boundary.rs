@@ -204,6 +204,7 @@ impl Boundary {
                 self.push(&mut out, stretch.piece, &at, &normal, sign);
             }
         }
+        *random = unit.into_random();
         Ok(out)
     }
 

@@ -2,6 +2,7 @@
 
 use clap::ValueEnum;
 use firebox_core::{Communicator, Error, Result, Solo, random::Random};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::Domain;
@@ -20,61 +21,66 @@ pub enum Sampling {
     Sobol,
 }
 
+/// Points that a thread draws at once.
+const DRAWN: usize = 1 << 14;
+
 /// A stream of points in [0, 1)³.
-pub(super) enum Unit<'a> {
-    Uniform(&'a mut Random),
-    Sobol { random: Option<&'a mut Random>, seed: u32, index: u32 },
+#[derive(Clone)]
+pub(super) struct Unit {
+    random: Random,
+    /// The sequence, and how far it was used up.
+    sobol: Option<(u32, u32)>,
 }
 
-impl<'a> Unit<'a> {
-    pub(super) fn new(sampling: Sampling, random: &'a mut Random) -> Self {
-        match sampling {
-            Sampling::Uniform => Self::Uniform(random),
-            Sampling::Sobol => Self::Sobol { seed: random.bits() as u32, random: Some(random), index: 0 },
-        }
+impl Unit {
+    /// One that goes on from `random`.
+    pub(super) fn new(sampling: Sampling, random: &Random) -> Self {
+        let mut random = random.clone();
+        let sobol = (sampling == Sampling::Sobol).then(|| (random.bits() as u32, 0));
+        Self { random, sobol }
     }
 
     /// The same points every time.
     pub(super) fn fixed() -> Self {
-        Self::Sobol { random: None, seed: 0, index: 0 }
+        Self { random: Random::new(0, 0), sobol: Some((0, 0)) }
+    }
+
+    /// What was not drawn from yet.
+    pub(super) fn into_random(self) -> Random {
+        self.random
     }
 
     /// Leaves out so many.
     fn skip(&mut self, mut count: usize) {
-        match self {
-            Self::Uniform(random) => random.skip(3 * count as u64),
-            Self::Sobol { .. } => {
-                while count > 0 {
-                    self.begin();
-                    let Self::Sobol { index, .. } = self else { return };
-                    let here = count.min((SEQUENCE - *index) as usize);
-                    *index += here as u32;
-                    count -= here;
-                }
-            }
+        if self.sobol.is_none() {
+            self.random.skip(3 * count as u64);
+            return;
+        }
+        while count > 0 {
+            let Some((_, index)) = self.sequence() else { return };
+            let here = count.min((SEQUENCE - *index) as usize);
+            *index += here as u32;
+            count -= here;
         }
     }
 
-    /// Begins the next sequence where one is used up.
-    fn begin(&mut self) {
-        if let Self::Sobol { random, seed, index } = self
-            && *index == SEQUENCE
-        {
-            *seed = random.as_mut().map_or(seed.wrapping_add(1), |random| random.bits() as u32);
-            *index = 0;
+    /// The sequence, a new one where the last is used up; none of points that are independent.
+    fn sequence(&mut self) -> Option<&mut (u32, u32)> {
+        let Self { random, sobol } = self;
+        let sobol = sobol.as_mut()?;
+        if sobol.1 == SEQUENCE {
+            *sobol = (random.bits() as u32, 0);
         }
+        Some(sobol)
     }
 
     pub(super) fn draw(&mut self) -> [f64; 3] {
-        self.begin();
-        match self {
-            Self::Uniform(random) => [random.unit(), random.unit(), random.unit()],
-            Self::Sobol { seed, index, .. } => {
-                let at = [0, 1, 2].map(|axis| f64::from(sobol_burley::sample(*index, axis, *seed)));
-                *index += 1;
-                at
-            }
+        if let Some((seed, index)) = self.sequence() {
+            let at = [0, 1, 2].map(|axis| f64::from(sobol_burley::sample(*index, axis, *seed)));
+            *index += 1;
+            return at;
         }
+        [(); 3].map(|()| self.random.unit())
     }
 }
 
@@ -97,7 +103,7 @@ impl Domain {
         random: &mut Random,
         ranks: &dyn Communicator,
     ) -> Result<Vec<f64>> {
-        let (mut unit, share) = (Unit::new(sampling, random), ranks.share());
+        let (mut unit, share, dims) = (Unit::new(sampling, random), ranks.share(), self.dims());
         let mut points = Vec::with_capacity(share.of(n).len() * self.dims());
         let mut tries = n.saturating_mul(1000).saturating_add(1_000_000);
         let mut wanted = n;
@@ -111,16 +117,23 @@ impl Domain {
             tries -= count;
             let (own, before) = (share.of(count), points.len());
             unit.skip(own.start);
-            for _ in own.clone() {
-                let at = self.place(unit.draw());
-                if self.contains(&at[..self.dims()]) {
-                    points.extend_from_slice(&at[..self.dims()]);
-                }
+            let mut parts = Vec::new();
+            for from in own.clone().step_by(DRAWN) {
+                let count = DRAWN.min(own.end - from);
+                parts.push((unit.clone(), count));
+                unit.skip(count);
             }
             unit.skip(count - own.end);
-            let found = ((points.len() - before) / self.dims()) as u64;
+            let inside = |(mut unit, count): (Unit, usize)| {
+                let places = (0..count).map(|_| self.place(unit.draw()));
+                places.filter(|at| self.contains(&at[..dims])).flat_map(|at| at.into_iter().take(dims)).collect()
+            };
+            let drawn: Vec<Vec<f64>> = parts.into_par_iter().map(inside).collect();
+            drawn.iter().for_each(|drawn| points.extend_from_slice(drawn));
+            let found = ((points.len() - before) / dims) as u64;
             wanted -= ranks.all_gather(&[found]).into_iter().sum::<u64>() as usize;
         }
+        *random = unit.into_random();
         Ok(points)
     }
 }

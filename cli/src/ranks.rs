@@ -3,6 +3,7 @@
 
 use std::{
     env, fs,
+    path::PathBuf,
     process::ExitCode,
     sync::Arc,
     thread,
@@ -13,7 +14,7 @@ use firebox_backends::{
     Device,
     device::{Choice, cuda_count},
 };
-use firebox_core::{Communicator, Error, Observer, Result, Sharers, Solo, report};
+use firebox_core::{Communicator, Error, Observer, Result, Sharers, Solo, error::Place, report};
 
 use crate::{failure::Failure, interrupt};
 
@@ -108,6 +109,20 @@ impl Ranks {
             }
             None => Ok(()),
         }
+    }
+
+    /// Fails if a file is not as long for all ranks: they may be on machines with files of their own.
+    pub(crate) fn same_files(&self, paths: &[PathBuf]) -> Result<()> {
+        for path in paths {
+            let lengths = self.communicator.all_gather(&[fs::metadata(path).map_or(u64::MAX, |it| it.len())]);
+            if let Some(rank) = lengths.iter().position(|length| *length != lengths[0]) {
+                let told = |length: u64| if length == u64::MAX { "nothing".into() } else { format!("{length} bytes") };
+                let (first, other) = (told(lengths[0]), told(lengths[rank]));
+                let what = format!("the first process finds {first} there, process {} {other}", rank + 1);
+                return Err(Error::input_at(Place::file(path), what, "give all processes the same file"));
+            }
+        }
+        Ok(())
     }
 
     /// How many ranks share memories with this one.

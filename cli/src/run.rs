@@ -46,6 +46,7 @@ pub(crate) fn run(program: &dyn Program, name: &str, args: &ArgMatches, ranks: &
             let what = "standard input (-) is the first process's alone";
             return Err(Error::input(what, "name a file that all processes can read").into());
         }
+        ranks.same_files(&files.inputs)?;
     }
     if ranks.is_first() {
         output::check(&output, &files)?;

@@ -31,7 +31,7 @@ use crate::{
     train::Epoch,
 };
 
-const FORMAT: &str = "firebox perceptron checkpoint 1";
+const FORMAT: &str = "firebox perceptron checkpoint 2";
 const KEY: &str = "firebox";
 const NAMES: [&str; 3] = ["network", "best", "optimizer"];
 

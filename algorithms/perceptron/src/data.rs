@@ -1,6 +1,8 @@
 //! Instances with what is to be learnt of them, parts of them, and their scaling.
 
-use firebox_core::{Error, Result, data::Points, error::Place, random::Random};
+use std::ops::Range;
+
+use firebox_core::{Communicator, Error, Result, data::Points, error::Place, random::Random};
 use serde::{Deserialize, Serialize};
 
 /// The stream of [`Random`] that parts are drawn from.
@@ -49,7 +51,8 @@ pub enum Targets {
     Numbers(Vec<f64>, String),
 }
 
-/// Instances to learn from: rows of `names.len()` numbers.
+/// Instances to learn from: rows of `names.len()` numbers. Where ranks share a training, each has some, which follow one
+/// another in the order of the ranks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Instances {
     /// Row-major.
@@ -107,6 +110,22 @@ impl Instances {
         Ok(Self { values, names, targets: Targets::Numbers(numbers, name) })
     }
 
+    /// The same rows with the classes of all ranks, of which this one's may have some. Classes with names are taken to be
+    /// the same on all: they are told by tables that each has read whole.
+    pub fn of_all(mut self, ranks: &dyn Communicator) -> Self {
+        // Too many end all ranks.
+        if let Targets::Classes(codes, Classes::Numbers(own)) = &mut self.targets
+            && own.len() <= MOST_CLASSES
+        {
+            let mut all = ranks.all_gather(own);
+            all.sort_unstable();
+            all.dedup();
+            codes.iter_mut().for_each(|code| *code = all.partition_point(|class| *class < own[*code]));
+            *own = all;
+        }
+        self
+    }
+
     /// Fails where a network cannot learn from them: of one class, of more than a few thousand, or with columns of one
     /// name, which a model could not tell apart.
     pub fn check(&self) -> Result<()> {
@@ -127,6 +146,14 @@ impl Instances {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Which of the rows of all ranks these are, and how many those are.
+    pub fn place(&self, ranks: &dyn Communicator) -> (Range<usize>, usize) {
+        let counts = ranks.all_gather(&[self.rows() as u64]);
+        let before: u64 = counts.iter().take(ranks.rank()).sum();
+        let first = before as usize;
+        (first..first + self.rows(), counts.iter().sum::<u64>() as usize)
     }
 
     /// How many rows there are.
@@ -169,6 +196,16 @@ impl Parts {
     }
 }
 
+/// Where ascending `rows` have those of a rank, which are the rows `own`.
+pub(crate) fn places(rows: &[usize], own: &Range<usize>) -> Range<usize> {
+    rows.partition_point(|row| *row < own.start)..rows.partition_point(|row| *row < own.end)
+}
+
+/// These, counted from its first row on.
+pub(crate) fn among(rows: &[usize], own: &Range<usize>) -> Vec<usize> {
+    rows[places(rows, own)].iter().map(|row| row - own.start).collect()
+}
+
 /// Columns to a mean of 0 and a standard deviation of 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Scaling {
@@ -179,24 +216,25 @@ pub struct Scaling {
 }
 
 impl Scaling {
-    /// The means and deviations of these `rows` of row-major `values`, columns called `names`, in two passes. Fails if one
-    /// overflows.
-    pub fn of(values: &[f64], names: &[String], rows: &[usize]) -> Result<Self> {
+    /// The means and deviations of these `rows` of row-major `values`, columns called `names`, and of those that the other
+    /// ranks name of theirs, in two passes. Fails if one overflows.
+    pub fn of(values: &[f64], names: &[String], rows: &[usize], ranks: &dyn Communicator) -> Result<Self> {
         let columns = names.len();
-        let count = rows.len().max(1) as f64;
-        let mean_of = |value: &dyn Fn(usize, usize) -> f64, column: usize| {
-            rows.iter().map(|&row| value(row, column) / count).sum::<f64>()
+        let mut count = [rows.len() as f64];
+        ranks.all_sum(&mut count);
+        let count = count[0].max(1.0);
+        let means_of = |value: &dyn Fn(usize, usize) -> f64| {
+            let mean = |column: usize| rows.iter().map(|&row| value(row, column) / count).sum::<f64>();
+            let mut means: Vec<f64> = (0..columns).map(mean).collect();
+            ranks.all_sum(&mut means);
+            means
         };
         let at = |row: usize, column: usize| values[row * columns + column];
-        let mean: Vec<f64> = (0..columns).map(|column| mean_of(&at, column)).collect();
-        let off = |row: usize, column: usize| (at(row, column) - mean[column]).powi(2);
-        let deviation: Vec<f64> = (0..columns)
-            .map(|column| {
-                let deviation = mean_of(&off, column).sqrt();
-                // What rounding makes of equal numbers is no spread.
-                if deviation > 1e-12 * mean[column].abs() { deviation } else { 1.0 }
-            })
-            .collect();
+        let mean = means_of(&at);
+        let deviation = means_of(&|row, column| (at(row, column) - mean[column]).powi(2));
+        // What rounding makes of equal numbers is no spread.
+        let spread = |(squares, mean): (f64, &f64)| Some(squares.sqrt()).filter(|it| *it > 1e-12 * mean.abs());
+        let deviation: Vec<f64> = deviation.into_iter().zip(&mean).map(|it| spread(it).unwrap_or(1.0)).collect();
         match (0..columns).find(|&column| !(mean[column].is_finite() && deviation[column].is_finite())) {
             Some(column) => {
                 let place = Place::default().column(names[column].clone());
@@ -232,6 +270,8 @@ pub(crate) fn select(values: &[f64], columns: usize, rows: &[usize]) -> Vec<f64>
 
 #[cfg(test)]
 mod tests {
+    use firebox_core::Solo;
+
     use super::*;
 
     #[test]
@@ -272,13 +312,18 @@ mod tests {
     fn scaling_goes_back() {
         let values = vec![1.0, 5.0, 3.0, 5.0, 100.0, 7.0];
         let names = ["a".to_string(), "b".to_string()];
-        let scaling = Scaling::of(&values, &names, &[0, 1]).unwrap();
+        let scaling = Scaling::of(&values, &names, &[0, 1], &Solo).unwrap();
         assert_eq!((scaling.mean.clone(), scaling.deviation.clone()), (vec![2.0, 5.0], vec![1.0, 1.0]));
         let mut scaled = values.clone();
         scaling.apply(&mut scaled);
         assert_eq!(scaled[..4], [-1.0, 0.0, 1.0, 0.0]);
         scaling.revert(&mut scaled);
         assert_eq!(scaled, values);
-        assert!(Scaling::of(&[1e308, -1e308], &names[..1], &[0, 1]).unwrap_err().to_string().starts_with("column a: "));
+        assert!(
+            Scaling::of(&[1e308, -1e308], &names[..1], &[0, 1], &Solo)
+                .unwrap_err()
+                .to_string()
+                .starts_with("column a: ")
+        );
     }
 }

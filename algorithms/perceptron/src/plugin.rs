@@ -5,25 +5,27 @@ use std::path::{Path, PathBuf};
 use burn::tensor::Element;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use firebox_core::{
-    Context, Error, Outcome, Plugin, Result,
-    data::{InputArgs, ReadOptions, Table, atomic, read, read_blocks},
+    Context, Error, Outcome, Plugin, Result, Share,
+    data::{InputArgs, ReadOptions, Table, atomic, read_blocks},
     kernels::{Growth, Kernel},
     plugin::{Bench, Conformance, Document, paths},
     report::{InputSize, Stopwatch},
 };
 use serde_json::{Map, Value, json};
 
+use self::input::{fingerprint, instances, of_rows};
 use crate::{
     args::{EvalArgs, Give, PredictArgs, ProductArgs, TrainArgs},
     bench::{PerceptronBench, growth, kernels},
     checkpoint::Checkpoints,
-    config::Task,
-    data::{Instances, Targets, select},
+    data::{among, select},
     model::{Gives, Model, likeliest, probabilities},
     ops::{Matmul, PerceptronOps},
     score::{class_column, curves},
     train::{Epoch, Stop, Trained, train},
 };
+
+mod input;
 
 /// Text of a block that is predicted at once, in bytes.
 const BLOCK_BYTES: usize = 64 << 20;
@@ -149,36 +151,6 @@ impl<B: PerceptronOps> Plugin<B> for PerceptronPlugin {
     }
 }
 
-/// 64 bits of every number (Fowler, Noll and Vo's hash, a word at a time).
-fn fingerprint(instances: &Instances) -> String {
-    let mut hash = 0xcbf2_9ce4_8422_2325u64;
-    let mut add = |bits: u64| {
-        hash = (hash ^ bits).wrapping_mul(0x0000_0100_0000_01b3);
-        hash ^= hash >> 29;
-    };
-    instances.values.iter().for_each(|value| add(value.to_bits()));
-    match &instances.targets {
-        Targets::Classes(codes, _) => codes.iter().for_each(|&code| add(code as u64)),
-        Targets::Numbers(numbers, _) => numbers.iter().for_each(|number| add(number.to_bits())),
-    }
-    format!("{hash:016x}")
-}
-
-/// The rows with what is known of them.
-fn instances(input: &InputArgs, task: Task) -> Result<Instances> {
-    match task {
-        Task::Classification => Instances::classes(input.read()?).map_err(|error| error.in_file(&input.input)),
-        Task::Regression => {
-            let Some(column) = input.label.as_deref().filter(|_| input.labels.is_none()) else {
-                let help = "name it with --label COLUMN; --labels is for classes";
-                return Err(Error::input("the column of the numbers to learn is not named", help));
-            };
-            let points = read(&input.input, &ReadOptions::default())?;
-            Instances::numbers(points, column).map_err(|error| error.in_file(&input.input))
-        }
-    }
-}
-
 fn training<B: PerceptronOps>(args: &TrainArgs, context: &Context<B>) -> Result<Outcome> {
     let config = args.config()?;
     config.validate()?;
@@ -186,13 +158,14 @@ fn training<B: PerceptronOps>(args: &TrainArgs, context: &Context<B>) -> Result<
         let (value, reason) = (args.checkpoint_every.to_string(), "must be a number of seconds above 0".into());
         return Err(Error::Config { field: "checkpoint_every", value, reason });
     }
-    let instances = instances(&args.input, config.task)?;
+    let ranks = &*context.communicator;
+    let instances = instances(&args.input, config.task, ranks.share())?.of_all(ranks);
     instances.check().map_err(|error| error.in_file(&args.input.input))?;
     let checkpoints = Checkpoints {
         file: args.checkpoint.clone(),
         every: args.checkpoint_every,
         resume: args.resume.clone(),
-        data: fingerprint(&instances),
+        data: fingerprint(&instances, ranks),
     };
     let trained = train(&config, &instances, &checkpoints, context)?;
     if trained.stop == Stop::Request {
@@ -201,8 +174,10 @@ fn training<B: PerceptronOps>(args: &TrainArgs, context: &Context<B>) -> Result<
     }
     // Without a test part the figures are those of the rows it learnt from.
     let tested = if trained.parts.test.is_empty() { &trained.parts.training } else { &trained.parts.test };
-    let values = select(&instances.values, instances.names.len(), tested);
-    let score = match trained.model.score(values, &of_rows(&instances.targets, tested), context) {
+    let (own, total) = instances.place(ranks);
+    let mine = among(tested, &own);
+    let values = select(&instances.values, instances.names.len(), &mine);
+    let score = match trained.model.score(values, &of_rows(&instances.targets, &mine), context) {
         Err(Error::Cancelled) => {
             keep(args, &trained, context)?;
             return Err(Error::Cancelled);
@@ -246,7 +221,7 @@ fn training<B: PerceptronOps>(args: &TrainArgs, context: &Context<B>) -> Result<
     let title = format!("{} {on}", tested.len());
     Ok(Outcome {
         config: settings,
-        input: InputSize { rows: instances.rows(), columns: instances.names.len() },
+        input: InputSize { rows: total, columns: instances.names.len() },
         timings: trained.timings.clone(),
         peak_device_bytes: trained.peak_device_bytes,
         result,
@@ -267,15 +242,6 @@ fn keep<B: PerceptronOps>(args: &TrainArgs, trained: &Trained, context: &Context
         context.observer.notice(&format!("the network of epoch {} is in {}", trained.best, path.display()));
     }
     Ok(())
-}
-
-fn of_rows(targets: &Targets, rows: &[usize]) -> Targets {
-    match targets {
-        Targets::Classes(codes, classes) => {
-            Targets::Classes(rows.iter().map(|&row| codes[row]).collect(), classes.clone())
-        }
-        Targets::Numbers(numbers, name) => Targets::Numbers(select(numbers, 1, rows), name.clone()),
-    }
 }
 
 fn history(epochs: &[Epoch]) -> Result<Table> {
@@ -393,7 +359,7 @@ fn predicting<B: PerceptronOps>(args: &PredictArgs, context: &Context<B>) -> Res
 fn evaluating<B: PerceptronOps>(args: &EvalArgs, context: &Context<B>) -> Result<Outcome> {
     let mut watch = Stopwatch::default();
     let model = Model::load(&args.model)?;
-    let instances = instances(&args.input, model.task())?;
+    let instances = instances(&args.input, model.task(), Share::WHOLE)?;
     let (rows, columns) = (instances.rows(), instances.names.len());
     let loaded = Loaded::new(model, &args.product, rows, context)?;
     let values = loaded.model.columns_of(&instances.names, &instances.values);

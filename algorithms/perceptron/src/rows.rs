@@ -1,10 +1,12 @@
 //! Instances and what is known of them, on the device.
 
+use std::ops::Range;
+
 use burn::tensor::{Element, Int, Tensor, TensorData, backend::Backend};
 use firebox_core::tensor::floats;
 
 use crate::{
-    data::{Instances, Scaling, Targets, select},
+    data::{Instances, Scaling, Targets, among, places, select},
     loss::Known,
     model::Gives,
     ops::PerceptronOps,
@@ -14,6 +16,30 @@ use crate::{
 pub(crate) struct Part<B: Backend> {
     pub(crate) instances: Tensor<B, 2>,
     pub(crate) known: Known<B>,
+}
+
+/// The rows of a part that a rank has; of some there are none, and not every device holds an empty tensor.
+pub(crate) struct Own<B: Backend> {
+    pub(crate) part: Option<Part<B>>,
+    /// Which rows of the whole part they are.
+    pub(crate) of: Range<usize>,
+    /// How many that has.
+    pub(crate) rows: usize,
+}
+
+impl<B: PerceptronOps> Own<B> {
+    /// Of these `rows` of all the ones that are among `own`, which `instances` are.
+    pub(crate) fn new(
+        instances: &Instances,
+        own: &Range<usize>,
+        rows: &[usize],
+        (scaling, gives): (&Scaling, &Gives),
+        device: &B::Device,
+    ) -> Self {
+        let (of, mine) = (places(rows, own), among(rows, own));
+        let part = (!mine.is_empty()).then(|| Part::new(instances, &mine, scaling, gives, device));
+        Self { part, of, rows: rows.len() }
+    }
 }
 
 impl<B: PerceptronOps> Part<B> {
@@ -33,10 +59,6 @@ impl<B: PerceptronOps> Part<B> {
             (Targets::Numbers(..), Gives::Class(_)) => Known::Classes(ints(rows.iter().map(|_| 0), device)),
         };
         Self { instances, known }
-    }
-
-    pub(crate) fn rows(&self) -> usize {
-        self.instances.dims()[0]
     }
 
     /// These rows, in this order.

@@ -21,12 +21,12 @@ use serde::{Deserialize, Serialize};
 use crate::{
     checkpoint::{Checkpoints, Moments, State},
     config::{Optimizer, Task, TrainConfig},
-    data::{Instances, Parts, Scaling, Targets},
+    data::{Instances, Parts, Scaling, Targets, among},
     loss::{Known, losses, mean},
     mlp::{Mlp, MlpConfig},
     model::{Gives, Model},
     ops::PerceptronOps,
-    rows::{Part, ints},
+    rows::{Own, Part, ints},
     shared,
 };
 
@@ -87,7 +87,8 @@ pub struct Trained {
     pub timings: Timings,
 }
 
-/// Trains a network of `config` on `instances`. A wish to stop ends the training after a batch, and what is best by
+/// Trains a network of `config` on `instances`, of ranks that share the training on those of all of them, as they follow one
+/// another in the order of the ranks; their classes are the same everywhere ([`Instances::of_all`]). A wish to stop ends the training after a batch, and what is best by
 /// then comes back with [`Stop::Request`].
 ///
 /// Fails if a parameter is out of its range, if the rows do not suffice, if they do not fit on the device, or if the
@@ -108,13 +109,16 @@ pub fn train<B: PerceptronOps>(
         });
     }
     let mut watch = Stopwatch::default();
-    let parts = Parts::draw(instances.rows(), config.test, config.validation, context.seed)?;
-    let scaling = Scaling::of(&instances.values, &instances.names, &parts.training)?;
+    let ranks = &*context.communicator;
+    let (own, rows) = instances.place(ranks);
+    let parts = Parts::draw(rows, config.test, config.validation, context.seed)?;
+    let learnt = among(&parts.training, &own);
+    let scaling = Scaling::of(&instances.values, &instances.names, &learnt, ranks)?;
     let gives = match (&instances.targets, config.task) {
         (Targets::Classes(_, classes), Task::Classification) => Gives::Class(classes.clone()),
         (Targets::Numbers(values, name), Task::Regression) => Gives::Number {
             name: name.clone(),
-            scaling: Scaling::of(values, std::slice::from_ref(name), &parts.training)?,
+            scaling: Scaling::of(values, std::slice::from_ref(name), &learnt, ranks)?,
         },
         _ => return Err(Error::input("the rows are for another task", "give classes to classify, numbers to fit")),
     };
@@ -135,11 +139,10 @@ pub fn train<B: PerceptronOps>(
         network.matmul = way;
     }
     let peak_device_bytes = plan(config, &network, instances.rows(), context)?;
-    let training = Part::<B>::new(instances, &parts.training, &scaling, &gives, &context.device);
-    let validation = (!parts.validation.is_empty())
-        .then(|| Part::<B>::new(instances, &parts.validation, &scaling, &gives, &context.device));
+    let part = |rows: &[usize]| Own::<B>::new(instances, &own, rows, (&scaling, &gives), &context.device);
+    let (training, validation) = (part(&parts.training), part(&parts.validation));
     watch.lap("data_s");
-    let run = Run { config, network: &network, training: &training, validation: validation.as_ref(), context };
+    let run = Run { config, network: &network, training: &training, validation: &validation, context };
     let decay = (config.weight_decay > 0.0).then(|| WeightDecayConfig::new(config.weight_decay as f32));
     let state = match config.optimizer {
         Optimizer::Adam => run.all(AdamConfig::new().with_weight_decay(decay).init(), checkpoints)?,
@@ -199,8 +202,8 @@ struct Ended<B: Backend> {
 struct Run<'a, B: PerceptronOps> {
     config: &'a TrainConfig,
     network: &'a MlpConfig,
-    training: &'a Part<B>,
-    validation: Option<&'a Part<B>>,
+    training: &'a Own<B>,
+    validation: &'a Own<B>,
     context: &'a Context<B>,
 }
 
@@ -226,7 +229,7 @@ impl<B: PerceptronOps> Run<'_, B> {
         let mut clock = checkpoints.clock();
         let mut stop = Stop::Epochs;
         while state.history.len() < config.epochs {
-            if state.best > 0 && state.history.len() - state.best >= config.patience && self.validation.is_some() {
+            if state.best > 0 && state.history.len() - state.best >= config.patience && self.validation.rows > 0 {
                 stop = Stop::Patience;
                 break;
             }
@@ -268,29 +271,30 @@ impl<B: PerceptronOps> Run<'_, B> {
     where
         O: Moments<B>,
     {
-        let Self { config, training, context, .. } = *self;
-        let (rows, ranks) = (training.rows(), &*context.communicator);
-        let mut order: Vec<usize> = (0..rows).collect();
+        let Self { config, training: Own { part, of, rows }, context, .. } = *self;
+        let ranks = &*context.communicator;
+        let mut order: Vec<usize> = (0..*rows).collect();
         Random::new(context.seed, STREAM + epoch as u64).shuffle(&mut order);
-        let shuffled = training.select(&ints(order.into_iter(), &context.device));
-        let mut means = Vec::new();
-        for from in (0..rows).step_by(config.batch) {
+        let own = order.iter().filter(|at| of.contains(at)).map(|at| at - of.start);
+        let shuffled = part.as_ref().map(|part| part.select(&ints(own, &context.device)));
+        let (mut means, mut from) = (Vec::new(), 0);
+        for batch in order.chunks(config.batch) {
             if context.cancelled() {
                 return Ok(None);
             }
-            let batch = rows.min(from + config.batch) - from;
-            let own = ranks.share().of(batch);
+            let count = batch.iter().filter(|at| of.contains(at)).count();
             let mut gradients = None;
-            if !own.is_empty() {
-                let part = shuffled.slice(from + own.start, from + own.end);
+            if let Some(shuffled) = shuffled.as_ref().filter(|_| count > 0) {
+                let part = shuffled.slice(from, from + count);
+                from += count;
                 let known = match part.known {
                     Known::Classes(classes) => Known::Classes(Tensor::from_inner(classes)),
                     Known::Numbers(numbers) => Known::Numbers(Tensor::from_inner(numbers)),
                 };
                 let mut loss = mean(losses(network.forward(Tensor::from_inner(part.instances)), known));
-                means.push(loss.clone().inner().mul_scalar(own.len() as f64 / rows as f64));
-                if own.len() < batch {
-                    loss = loss.mul_scalar(own.len() as f64 / batch as f64);
+                means.push(loss.clone().inner().mul_scalar(count as f64 / *rows as f64));
+                if count < batch.len() {
+                    loss = loss.mul_scalar(count as f64 / batch.len() as f64);
                 }
                 gradients = Some(GradientsParams::from_grads(loss.backward(), &network));
             }
@@ -317,16 +321,15 @@ impl<B: PerceptronOps> Run<'_, B> {
 
     /// The loss and accuracy on the validation part.
     fn measure(&self, network: &Mlp<B>, loss_before: f64) -> Result<Epoch> {
-        let Some(whole) = self.validation else {
+        let Own { part, rows, .. } = self.validation;
+        if *rows == 0 {
             return Ok(Epoch { loss: loss_before, validation_loss: None, validation_accuracy: None });
-        };
-        let ranks = &*self.context.communicator;
-        let own = ranks.share().of(whole.rows());
+        }
         // The loss, and how many are right.
-        let mut sums = if own.is_empty() { [0.0; 2] } else { self.judge(network, &whole.slice(own.start, own.end))? };
-        ranks.all_sum(&mut sums);
-        let [loss, right] = sums.map(|sum| Some(sum / whole.rows() as f64));
-        let right = right.filter(|_| matches!(whole.known, Known::Classes(_)));
+        let mut sums = part.as_ref().map_or(Ok([0.0; 2]), |part| self.judge(network, part))?;
+        self.context.communicator.all_sum(&mut sums);
+        let [loss, right] = sums.map(|sum| Some(sum / *rows as f64));
+        let right = right.filter(|_| self.config.task == Task::Classification);
         Ok(Epoch { loss: loss_before, validation_loss: loss, validation_accuracy: right })
     }
 

@@ -194,6 +194,35 @@ fn a_failure_of_all_is_told_once() {
     assert_eq!(text(&done.stdout).matches("Usage:").count(), 1);
 }
 
+#[test]
+fn a_file_that_differs_between_machines_is_refused() {
+    let (one, two) = (folder(), folder());
+    let (one, two) = (one.path().to_str().unwrap(), two.path().to_str().unwrap());
+    let args = "sammon heaps.csv --label label --backend ndarray --iterations 2";
+    let program = env!("CARGO_BIN_EXE_firebox");
+    let both = format!("-n 1 --wdir {one} {program} {args} : -n 1 --wdir {two} {program} {args}");
+    let apart = || {
+        let mut command = ranks(0, Path::new(one), "");
+        let mut mpirun = Command::new("mpirun");
+        mpirun.args(both.split(' ')).stdin(Stdio::null()).current_dir(one);
+        command.get_envs().for_each(|(name, value)| _ = mpirun.env(name, value.unwrap()));
+        drop(command);
+        mpirun.output().unwrap()
+    };
+    assert!(apart().status.success());
+    for (text, found) in [(Some("x,y,label\n1,2,0\n3,4,1\n"), "24 bytes"), (None, "nothing")] {
+        let file = Path::new(two).join("heaps.csv");
+        match text {
+            Some(text) => fs::write(&file, text).unwrap(),
+            None => fs::remove_file(&file).unwrap(),
+        }
+        let done = apart();
+        let told = self::text(&done.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(done.status.code(), Some(2), "{told}");
+        assert!(told.contains("process 2") && told.contains(found), "{told}");
+    }
+}
+
 /// As many runs over each other's files are not what was meant.
 #[test]
 fn processes_that_mpi_does_not_know_of_are_refused() {

@@ -47,6 +47,58 @@ fn a_training_is_the_same_on_any_number_of_ranks() {
     assert!(same("r0.safetensors", "r1.safetensors"), "one rank under mpirun is one process");
 }
 
+/// Of an array each rank reads its own rows.
+#[test]
+fn an_array_is_learnt_from_by_rows() {
+    let folder = folder();
+    let folder = folder.path();
+    let cells: Vec<f64> =
+        heaps().lines().skip(1).flat_map(|line| line.split(',')).map(|it| it.parse().unwrap()).collect();
+    let header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({}, 3), }}\n", cells.len() / 3);
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.as_bytes());
+    bytes.extend(cells.iter().flat_map(|cell| cell.to_le_bytes()));
+    fs::write(folder.join("heaps.npy"), bytes).unwrap();
+    let epochs = 6;
+    let of_array = |name: &str, task: &str| {
+        let args = training(epochs, name).replace("heaps.csv --label label", "heaps.npy --label 3");
+        format!("{args} {task} --confusion {name}.png --checkpoint {name}.state")
+    };
+    for (task, name) in [("", "classes"), ("--task regression", "numbers")] {
+        succeed(0, folder, &training(epochs, "table").replace("-o", &format!("{task} -o")));
+        for count in [0, 1, 2, 3, 5] {
+            let name = format!("{name}{count}");
+            succeed(count, folder, &of_array(&name, task));
+            assert_near(&numbers(folder, &name), &numbers(folder, "table"), tolerance(epochs), &name);
+            let (ours, wanted) = (report(folder, &name, count), report(folder, "table", 0));
+            assert_eq!((&ours["input"], &ours["result"]["rows"]), (&wanted["input"], &wanted["result"]["rows"]));
+            for figure in ["accuracy", "f1", "rmse"] {
+                let [a, b] = [&ours, &wanted].map(|it| it["result"][figure].as_f64());
+                assert_eq!(a.is_some(), b.is_some());
+                assert_near(&[a.unwrap_or(0.0)], &[b.unwrap_or(0.0)], tolerance(epochs), figure);
+            }
+        }
+        // The state of some ranks is that of the same rows on others, and not of other rows.
+        let resumed = format!("{} --resume {name}3.state", of_array("again", task));
+        succeed(2, folder, &resumed);
+        assert_near(&numbers(folder, "again"), &numbers(folder, "table"), tolerance(epochs), name);
+    }
+    let other = run(2, folder, &format!("{} --resume classes3.state", training(epochs, "other")));
+    assert!(other.status.success(), "the same rows from a table: {}", text(&other.stderr));
+    fs::write(folder.join("heaps.csv"), super::heaps().replacen(",0\n", ",1\n", 1)).unwrap();
+    let other = run(2, folder, &format!("{} --resume classes3.state", training(epochs, "other")));
+    assert!(text(&other.stderr).contains("other data"), "{}", text(&other.stderr));
+    // What is wrong in one rank's rows ends all, with the row of the file.
+    let mut bytes = fs::read(folder.join("heaps.npy")).unwrap();
+    let at = bytes.len() - 24;
+    bytes[at..at + 8].copy_from_slice(&f64::NAN.to_le_bytes());
+    fs::write(folder.join("heaps.npy"), bytes).unwrap();
+    let broken = run(3, folder, &of_array("broken", ""));
+    assert_eq!(broken.status.code(), Some(2));
+    assert!(text(&broken.stderr).contains(&format!("row {ROWS}")), "{}", text(&broken.stderr));
+}
+
 #[test]
 fn ranks_without_rows_do_no_harm() {
     let folder = folder();

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::Result;
 use crate::data::read::{read_as, read_more};
-use crate::data::{Points, ReadOptions, read};
+use crate::data::{Part, Points, ReadOptions, read, read_part};
+use crate::{Result, Share};
 
 /// The arguments of every command that reads points; flatten it into a plugin's own.
 #[derive(Debug, Clone, PartialEq, Eq, clap::Args)]
@@ -24,6 +24,11 @@ impl InputArgs {
     /// Reads the points; fails as [`read`] does.
     pub fn read(&self) -> Result<Points> {
         read(&self.input, &self.options(false))
+    }
+
+    /// Reads a rank's part of the points; fails as [`read`] does.
+    pub fn read_part(&self, share: Share) -> Result<Part> {
+        read_part(&self.input, &self.options(false), share)
     }
 
     /// Reads a table whose rows need not be the points, such as distances of all pairs: what `make` gives of it, and the

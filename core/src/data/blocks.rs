@@ -4,12 +4,12 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use crate::data::{Format, Points, ReadOptions, csv, labels::Wanted, number, read};
+use crate::data::{Format, Points, ReadOptions, csv, labels::Wanted, npy, number, read};
 use crate::error::{At, Place};
 use crate::{Error, Result};
 
 /// Hands the points of `path` to `each` in order, as many rows at a time as there are in some `bytes` of text (at least
-/// one). Text formats are read so; NPY and `.lrn`, and whatever labels are joined to from a second file, are one block.
+/// one), of NPY in some `bytes` of the file. `.lrn`, and whatever labels are joined to from a second file, is one block.
 ///
 /// Fails as [`read`](crate::data::read()) does, once what is wrong is come to; and as `each` does.
 pub fn read_blocks(
@@ -18,9 +18,10 @@ pub fn read_blocks(
     bytes: usize,
     mut each: impl FnMut(Points) -> Result<()>,
 ) -> Result<()> {
-    let text = matches!(Format::of(path)?, Format::Csv | Format::Tsv);
-    if !text || options.labels.is_some() {
-        return each(read(path, options)?);
+    match Format::of(path)? {
+        Format::Npy if options.labels.is_none() => return numbers(path, options, bytes, each),
+        Format::Csv | Format::Tsv if options.labels.is_none() => {}
+        _ => return each(read(path, options)?),
     }
     let failed = |source| Error::Io { action: "read", path: path.to_path_buf(), source };
     if path.as_os_str() == "-" {
@@ -28,6 +29,17 @@ pub fn read_blocks(
     }
     let file = BufReader::with_capacity(1 << 16, File::open(path).map_err(failed)?);
     Text::new(file, options, bytes).all(path, &failed, &mut each)
+}
+
+fn numbers(path: &Path, options: &ReadOptions, bytes: usize, mut each: impl FnMut(Points) -> Result<()>) -> Result<()> {
+    let in_file = |error: Error| error.in_file(path);
+    let mut file = npy::Rows::open(path).map_err(in_file)?;
+    let (rows, height) = (file.count(), (bytes / file.row_bytes()).max(1));
+    for from in (0..rows).step_by(height) {
+        let (of, label) = (from..rows.min(from + height), options.label.as_deref().map(Wanted::column));
+        each(file.read(path, of, label, options.missing).map_err(in_file)?)?;
+    }
+    Ok(())
 }
 
 struct Text<'a, R> {

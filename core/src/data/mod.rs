@@ -26,5 +26,5 @@ pub use distances::Distances;
 pub use format::Format;
 pub use generate::{Shape, generate};
 pub use points::{Distinct, Points, collapse_duplicates, directions};
-pub use read::{ReadOptions, read};
+pub use read::{Part, ReadOptions, read, read_part};
 pub use table::{Cell, Cells, Column, Table};

@@ -1,5 +1,8 @@
 //! `.npy`: one NumPy array of one or two dimensions, in C or Fortran order, of booleans, integers or floats.
 
+mod header;
+mod rows;
+
 use std::io::{self, Write};
 
 use ndarray::{ArrayView1, ArrayView2};
@@ -12,6 +15,9 @@ use crate::data::table::{Cells, Table};
 use crate::error::Place;
 use crate::{Error, Result};
 
+use header::Header;
+pub(crate) use rows::Rows;
+
 struct Array {
     rows: usize,
     columns: usize,
@@ -19,113 +25,40 @@ struct Array {
     values: Vec<f64>,
 }
 
-fn broken(what: impl Into<String>) -> Error {
-    Error::input(what, "write the file again with numpy.save")
-}
-
-/// The value of `key` in the header's dictionary, and what follows.
-fn entry<'a>(header: &'a str, key: &str) -> Result<&'a str> {
-    let quoted = [format!("'{key}'"), format!("\"{key}\"")];
-    let after = quoted.iter().find_map(|key| header.split_once(key.as_str())).map(|(_, after)| after);
-    let value = after.and_then(|after| after.trim_start().strip_prefix(':'));
-    value.map(str::trim_start).ok_or_else(|| broken(format!("the NPY header has no {key}")))
-}
-
+/// All of the array.
 fn array(bytes: &[u8]) -> Result<Array> {
-    let rest = bytes.strip_prefix(b"\x93NUMPY").ok_or_else(|| broken("this is not an NPY file"))?;
-    let cut = || broken("the NPY header is cut short");
-    let (&[major, _], rest) = rest.split_first_chunk::<2>().ok_or_else(cut)?;
-    let (length, rest) = if major == 1 {
-        let (length, rest) = rest.split_first_chunk::<2>().ok_or_else(cut)?;
-        (u16::from_le_bytes(*length) as usize, rest)
-    } else {
-        let (length, rest) = rest.split_first_chunk::<4>().ok_or_else(cut)?;
-        (u32::from_le_bytes(*length) as usize, rest)
-    };
-    let (header, data) = rest.split_at_checked(length).ok_or_else(cut)?;
-    let header = String::from_utf8_lossy(header);
-
-    let fortran = entry(&header, "fortran_order")?.starts_with("True");
-    let shape = entry(&header, "shape")?;
-    let inner = shape.strip_prefix('(').and_then(|shape| shape.split_once(')')).map(|(inner, _)| inner);
-    let sizes = inner.map(|inner| {
-        let sizes = inner.split(',').map(str::trim).filter(|size| !size.is_empty());
-        sizes.map(str::parse::<usize>).collect::<std::result::Result<Vec<_>, _>>()
-    });
-    let Some(Ok(sizes)) = sizes else {
-        return Err(broken("the NPY header has no shape"));
-    };
-    let (rows, columns) = match sizes[..] {
-        [rows] => (rows, 1),
-        [rows, columns] => (rows, columns),
-        _ => {
-            let what = format!("the array has {} dimensions", sizes.len());
-            return Err(Error::input(what, "save an array of shape (points, coordinates)"));
-        }
-    };
-    let descr = entry(&header, "descr")?;
-    let descr = descr.split(['\'', '"']).nth(1).filter(|_| descr.starts_with(['\'', '"'])).unwrap_or("a structure");
-    let values = decode(descr, data, rows, columns)?;
-    if !fortran || columns == 1 {
-        return Ok(Array { rows, columns, values });
-    }
-    let transposed = (0..rows).flat_map(|row| (0..columns).map(move |column| column * rows + row));
-    let values = transposed.filter_map(|at| values.get(at).copied()).collect();
-    Ok(Array { rows, columns, values })
+    let end = header::end(bytes)?;
+    let (above, numbers) = bytes.split_at_checked(end).ok_or_else(header::cut)?;
+    let header = Header::parse(above, bytes.len() as u64)?;
+    Ok(Array { rows: header.rows, columns: header.columns, values: header.numbers(numbers, header.rows) })
 }
 
-fn decode(descr: &str, data: &[u8], rows: usize, columns: usize) -> Result<Vec<f64>> {
-    let (order, kind) = descr.split_at_checked(1).unwrap_or(("", ""));
-    let big = order == ">";
-    let unsupported = || {
-        let what = format!("arrays of {descr} cannot be read");
-        Error::input(what, "save the array as float64, float32 or an integer type: a.astype(float)")
-    };
-    if !matches!(order, "<" | ">" | "|" | "=") {
-        return Err(unsupported());
-    }
-    let width: usize = match kind {
-        "b1" | "i1" | "u1" => 1,
-        "i2" | "u2" => 2,
-        "f4" | "i4" | "u4" => 4,
-        "f8" | "i8" | "u8" => 8,
-        _ => return Err(unsupported()),
-    };
-    let needed = rows.checked_mul(columns).and_then(|cells| cells.checked_mul(width));
-    if needed != Some(data.len()) {
-        let what = format!("an array of shape ({rows}, {columns}) of {descr} does not have {} bytes", data.len());
-        return Err(broken(what));
-    }
-    let number = |bytes: &[u8]| {
-        let mut eight = [0u8; 8];
-        for (at, byte) in bytes.iter().enumerate() {
-            eight[if big { width - 1 - at } else { at }] = *byte;
-        }
-        let bits = u64::from_le_bytes(eight);
-        match kind {
-            "f8" => f64::from_bits(bits),
-            "f4" => f64::from(f32::from_bits(bits as u32)),
-            "i8" => bits as i64 as f64,
-            "i4" => f64::from(bits as u32 as i32),
-            "i2" => f64::from(bits as u16 as i16),
-            "i1" => f64::from(bits as u8 as i8),
-            _ => bits as f64,
-        }
-    };
-    Ok(data.chunks_exact(width).map(number).collect())
+/// What is wrong with a file without bytes.
+pub(crate) fn empty() -> Error {
+    Error::input("the file is empty", "write it again with numpy.save")
+}
+
+fn no_points(rows: usize, columns: usize) -> Error {
+    let what = format!("the array has shape ({rows}, {columns}): there are no points");
+    Error::input(what, "save at least one row of one number")
 }
 
 /// Reads points; `label` is the column of the classes, by number from 1 or as `C1`, `C2`, …. With `missing` a number
 /// may be NaN.
 pub(crate) fn read(bytes: &[u8], label: Option<Wanted<'_>>, missing: bool) -> Result<Points> {
-    let Array { rows, columns, values } = array(bytes)?;
-    if values.is_empty() {
-        let what = format!("the array has shape ({rows}, {columns}): there are no points");
-        return Err(Error::input(what, "save at least one row of one number"));
+    let array = array(bytes)?;
+    if array.values.is_empty() {
+        return Err(no_points(array.rows, array.columns));
     }
+    points(array, 0, label, missing)
+}
+
+/// The points of an array whose rows are those from `first` on of a file's.
+fn points(array: Array, first: usize, label: Option<Wanted<'_>>, missing: bool) -> Result<Points> {
+    let Array { rows, columns, values } = array;
     let names = default_names(columns);
     if let Some(at) = values.iter().position(|value| !(value.is_finite() || missing && value.is_nan())) {
-        let place = Place::default().row(at / columns + 1).column(names[at % columns].as_str());
+        let place = Place::default().row(first + at / columns + 1).column(names[at % columns].as_str());
         return Err(Error::input_at(place, format!("{} is not a finite number", values[at]), FINITE));
     }
     let Some(label) = label.map_or(Ok(None), |label| label.find(&names, columns))? else {
@@ -138,7 +71,7 @@ pub(crate) fn read(bytes: &[u8], label: Option<Wanted<'_>>, missing: bool) -> Re
     let mut classes = Vec::with_capacity(rows);
     for (row, cells) in values.chunks_exact(columns).enumerate() {
         coordinates.extend(cells.iter().enumerate().filter(|(at, _)| *at != label).map(|(_, value)| *value));
-        classes.push(class(cells[label], row, &names[label])?);
+        classes.push(class(cells[label], first + row, &names[label])?);
     }
     let names = names.into_iter().enumerate().filter(|(at, _)| *at != label).map(|(_, name)| name).collect();
     let values = coordinates;

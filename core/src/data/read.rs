@@ -1,11 +1,12 @@
 //! Reading points from a path.
 
 use std::io::Read;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::data::{Format, Points, csv, labels, labels::Wanted, lrn, npy, number};
 use crate::error::Place;
-use crate::{Error, Result};
+use crate::{Error, Result, Share};
 
 /// Where the labels come from, if the file does not say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -59,6 +60,43 @@ pub(crate) fn read_as<T>(
     Ok((made, points))
 }
 
+/// The rows of a table that are one rank's part.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Part {
+    /// Their points; unlike others they may be none.
+    pub points: Points,
+    /// Which rows of the table they are.
+    pub of: Range<usize>,
+    /// How many the table has.
+    pub rows: usize,
+}
+
+/// [`read`] of one rank's part of the rows: of the ranks, each has its part of the points, in order. Of NPY it reads no more
+/// than that, so that a file may be larger than what a rank has room for; of other formats it reads all and keeps its part.
+pub fn read_part(path: &Path, options: &ReadOptions, share: Share) -> Result<Part> {
+    if Format::of(path)? == Format::Npy && !is_stdin(path) && !share.is_whole() && options.labels.is_none() {
+        let in_file = |error: Error| error.in_file(path);
+        let mut file = npy::Rows::open(path).map_err(in_file)?;
+        let (rows, of) = (file.count(), share.of(file.count()));
+        let label = options.label.as_deref().map(Wanted::column);
+        let points = file.read(path, of.clone(), label, options.missing).map_err(in_file)?;
+        return Ok(Part { points, of, rows });
+    }
+    let Points { mut values, rows, columns, names, mut labels, label_names } = read(path, options)?;
+    let of = share.of(rows);
+    values = keep(values, of.start * columns..of.end * columns);
+    labels = labels.map(|labels| keep(labels, of.clone()));
+    let points = Points { values, rows: of.len(), columns, names, labels, label_names };
+    Ok(Part { points, of, rows })
+}
+
+fn keep<T>(mut all: Vec<T>, of: Range<usize>) -> Vec<T> {
+    all.truncate(of.end);
+    all.drain(..of.start);
+    all.shrink_to_fit();
+    all
+}
+
 /// Reads more points like `like`, which were read from `first`; `label` is left out where there is one column more.
 pub(crate) fn read_more(path: &Path, label: Option<&str>, like: &Points, first: &Path) -> Result<Points> {
     let wanted = label.map(|label| Wanted::perhaps(label, like.columns));
@@ -86,9 +124,7 @@ pub(crate) fn read_more(path: &Path, label: Option<&str>, like: &Points, first: 
 fn parse(format: Format, bytes: &[u8], label: Option<Wanted<'_>>, missing: bool) -> Result<(Points, Option<Vec<i64>>)> {
     match format {
         Format::Csv | Format::Tsv => Ok((csv::read(number::text(bytes)?, label, missing)?, None)),
-        Format::Npy if bytes.is_empty() => {
-            Err(Error::input_at(Place::default(), "the file is empty", "write it again with numpy.save"))
-        }
+        Format::Npy if bytes.is_empty() => Err(npy::empty()),
         Format::Npy => Ok((npy::read(bytes, label, missing)?, None)),
         Format::Lrn => lrn::read(number::text(bytes)?, label),
         Format::Cls => Err(Error::input("a .cls holds classes, no points", "give it with --labels beside its .lrn")),

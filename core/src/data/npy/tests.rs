@@ -1,7 +1,10 @@
 use super::*;
+use crate::Share;
+use crate::data::{Part, ReadOptions, read_blocks, read_part};
 use ndarray::{Array1, Array2, ShapeBuilder};
 use ndarray_npy::ReadNpyExt;
 use proptest::prelude::*;
+use std::path::Path;
 
 fn read(bytes: &[u8], label: Option<&str>) -> Result<Points> {
     super::read(bytes, label.map(Wanted::column), false)
@@ -125,4 +128,79 @@ proptest! {
         let _ = read(&file(&header, &data), None);
         let _ = read_labels(&file(&header, &data), 3);
     }
+}
+
+/// All rows of a file, read in parts by so many ranks.
+fn in_parts(path: &Path, size: usize, label: Option<&str>) -> Result<Points> {
+    let options = ReadOptions { label: label.map(String::from), ..ReadOptions::default() };
+    let parts = (0..size).map(|rank| read_part(path, &options, Share { rank, size })).collect::<Result<Vec<_>>>()?;
+    let rows = parts.iter().map(|part| part.of.len()).sum();
+    assert!(parts.iter().all(|part| part.rows == rows && part.points.rows == part.of.len()));
+    assert!(parts.windows(2).all(|pair| pair[0].of.end == pair[1].of.start));
+    let mut all = parts[0].points.clone();
+    for Part { points, .. } in &parts[1..] {
+        assert_eq!((&points.names, points.columns), (&all.names, all.columns));
+        all.values.extend(&points.values);
+        all.labels.iter_mut().zip(&points.labels).for_each(|(all, more)| all.extend(more));
+    }
+    Ok(Points { rows, ..all })
+}
+
+#[test]
+fn parts_of_the_rows_are_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.npy");
+    let numbers = |rows: usize| (0..3 * rows).map(|k| k as f32 - 4.0).collect::<Vec<_>>();
+    for rows in [1, 2, 7, 100] {
+        let array = Array2::from_shape_vec((rows, 3), numbers(rows)).unwrap();
+        let turned = Array2::from_shape_vec((rows, 3).f(), numbers(rows)).unwrap();
+        for bytes in [saved(&array), saved(&turned), saved(&Array1::from(numbers(rows)))] {
+            std::fs::write(&path, &bytes).unwrap();
+            for label in [None, Some("2")] {
+                let Ok(whole) = read(&bytes, label) else { continue };
+                for size in [1, 2, 3, 8] {
+                    assert_eq!(in_parts(&path, size, label).unwrap(), whole, "{rows} rows, {size} ranks");
+                }
+                let mut blocks = Vec::new();
+                let options = ReadOptions { label: label.map(String::from), ..ReadOptions::default() };
+                read_blocks(&path, &options, 30, |block| {
+                    assert!(block.rows * 4 <= 30);
+                    blocks.extend(block.values);
+                    Ok(())
+                })
+                .unwrap();
+                assert_eq!(blocks, whole.values);
+            }
+        }
+    }
+    let csv = folder.path().join("a.csv");
+    std::fs::write(&csv, "x,k\n1,b\n2,a\n3,b\n4,c\n").unwrap();
+    let whole = crate::data::read(&csv, &ReadOptions { label: Some("k".into()), ..ReadOptions::default() }).unwrap();
+    assert_eq!(in_parts(&csv, 3, Some("k")).unwrap(), whole);
+}
+
+#[test]
+fn errors_in_a_part_name_the_row_of_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.npy");
+    let error = |bytes: &[u8], label: Option<&str>| {
+        std::fs::write(&path, bytes).unwrap();
+        in_parts(&path, 2, label).unwrap_err().to_string().replace(&format!("{}: ", path.display()), "")
+    };
+    let array = Array2::from_shape_vec((4, 2), vec![1.0, 1.0, 1.0, 1.0, 1.0, 1.0, f64::NAN, 0.5]).unwrap();
+    let place = format!("{}, ", path.display());
+    assert_eq!(error(&saved(&array), None), format!("{place}row 4, column C1: NaN is not a finite number"));
+    let array = array.mapv(|x| if x.is_nan() { 1.0 } else { x });
+    assert_eq!(
+        error(&saved(&array), Some("2")),
+        format!("{place}row 4, column C2: the label 0.5 is not a whole number")
+    );
+    let bytes = saved(&array);
+    for length in 0..bytes.len() {
+        let (part, whole) = (error(&bytes[..length], None), read(&bytes[..length], None));
+        let what = if length == 0 { empty() } else { whole.unwrap_err() };
+        assert_eq!(part, what.to_string(), "{length} bytes");
+    }
+    let none = Array2::<f64>::zeros((0, 2));
+    assert_eq!(error(&saved(&none), None), "the array has shape (0, 2): there are no points");
 }

@@ -14,7 +14,7 @@ use firebox_backends::{
     Device,
     device::{Choice, cuda_count},
 };
-use firebox_core::{Communicator, Error, Observer, Result, Sharers, Solo, error::Place, report};
+use firebox_core::{Communicator, Error, Observer, Result, Share, Sharers, Solo, error::Place, report};
 
 use crate::{failure::Failure, interrupt};
 
@@ -30,8 +30,8 @@ pub(crate) struct Ranks {
     communicator: Arc<dyn Communicator>,
     #[cfg(feature = "mpi")]
     world: Option<Arc<firebox_mpi::World>>,
-    /// Which of those on this machine it is, and how many these are.
-    local: (usize, usize),
+    /// Its share of what those on this machine have together.
+    local: Share,
 }
 
 /// What a launcher says that it has started.
@@ -45,7 +45,7 @@ impl Ranks {
     pub(crate) fn start() -> Result<Self> {
         // A step of one process in a larger job is nobody's rank.
         let Some(count) = launched().filter(|&count| count > 1) else {
-            return Ok(Self { communicator: Arc::new(Solo), world: None, local: (0, 1) });
+            return Ok(Self { communicator: Arc::new(Solo), world: None, local: Share::WHOLE });
         };
         let help = "check that mpirun and the library that the program finds are of one MPI";
         let world = firebox_mpi::World::start().ok_or_else(|| Error::input("MPI does not start", help))?;
@@ -56,7 +56,7 @@ impl Ranks {
             return Err(Error::input(what, help));
         }
         let (local, world) = (world.local(), Arc::new(world));
-        share_cores(local.1)?;
+        share_cores(local.size)?;
         Ok(Self { communicator: world.clone(), world: Some(world), local })
     }
 
@@ -68,7 +68,7 @@ impl Ranks {
                 let what = format!("this is one of {count} processes, and the program was built without MPI");
                 Err(Error::input(what, "build it with --features mpi, or start one process"))
             }
-            _ => Ok(Self { communicator: Arc::new(Solo), local: (0, 1) }),
+            _ => Ok(Self { communicator: Arc::new(Solo), local: Share::WHOLE }),
         }
     }
 
@@ -93,10 +93,10 @@ impl Ranks {
         if count == 0 {
             return choice;
         }
-        if self.local.0 >= count {
+        if self.local.rank >= count {
             observer.notice(&format!("more processes than GPUs ({count}) on a machine: some share one"));
         }
-        Choice::Cuda(Some(self.local.0 % count))
+        Choice::Cuda(Some(self.local.rank % count))
     }
 
     /// Fails if the ranks do not all compute in one way: what is one's part differs between kinds of device.
@@ -128,7 +128,7 @@ impl Ranks {
     /// How many ranks share memories with this one.
     pub(crate) fn sharers(&self, device: &Device) -> Sharers {
         let devices = if device.backend() == "cuda" { cuda_count().unwrap_or(1).max(1) } else { 1 };
-        Sharers { device: self.local.1.div_ceil(devices), host: self.local.1 }
+        Sharers { device: self.local.size.div_ceil(devices), host: self.local.size }
     }
 
     /// Says so if the launcher has bound this process to one core of many: its threads, and those that feed a GPU, all
@@ -138,7 +138,7 @@ impl Ranks {
         let own = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).map_or(0, cores);
         let all = online();
         // A core may be two for the system.
-        if self.several() && (1..=2).contains(&own) && all / self.local.1 > own {
+        if self.several() && (1..=2).contains(&own) && all / self.local.size > own {
             observer.notice(&format!(
                 "this process is bound to {own} of {all} cores, where all of its threads wait for each other: start it \
                  with mpirun --bind-to none"

@@ -100,6 +100,11 @@ impl<B: Backend> Context<B> {
     /// [`observe::checkpoint`](crate::observe::checkpoint) where ranks share a run: all go on, or none.
     pub fn checkpoint(&self, phase: &str, done: u64, total: u64) -> Result<()> {
         self.observer.progress(phase, done, total);
+        self.go_on()
+    }
+
+    /// Fails with [`Error::Cancelled`] if the run is to stop; every rank has to ask.
+    pub fn go_on(&self) -> Result<()> {
         if self.cancelled() { Err(Error::Cancelled) } else { Ok(()) }
     }
 

@@ -8,7 +8,7 @@ use std::{
     time::Instant,
 };
 
-use firebox_core::Communicator;
+use firebox_core::{Communicator, Share};
 use mpi::{
     Count, Threading,
     datatype::{Partition, PartitionMut},
@@ -104,11 +104,11 @@ impl World {
         self.mpi.lock().unwrap_or_else(PoisonError::into_inner).universe.take();
     }
 
-    /// Which of the ranks on this machine this is, and how many these are.
-    pub fn local(&self) -> (usize, usize) {
+    /// Its share of what the ranks on this machine have together.
+    pub fn local(&self) -> Share {
         self.timed(|world| {
             let local = world.split_shared(world.rank());
-            (local.rank() as usize, local.size() as usize)
+            Share { rank: local.rank() as usize, size: local.size() as usize }
         })
     }
 

@@ -125,8 +125,7 @@ pub struct Problem<B: OcnnOps> {
 
 /// The roots of n neurons in forests that lie one after the other, joined.
 fn joined(n: usize, roots: Vec<u32>) -> Vec<u32> {
-    let mut forest = Forest::new(n);
-    roots.iter().enumerate().for_each(|(at, &root)| forest.join(at % n, root as usize));
+    let forest = Forest::joined(n, roots.into_iter().map(|root| root as usize));
     forest.roots().into_iter().map(|root| root as u32).collect()
 }
 

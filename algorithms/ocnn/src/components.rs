@@ -27,6 +27,13 @@ impl Forest {
         Self { parents: (0..n).collect() }
     }
 
+    /// Of `n` members, forests of which lie one after the other, told by the roots of all members.
+    pub(crate) fn joined(n: usize, roots: impl Iterator<Item = usize>) -> Self {
+        let mut forest = Self::new(n);
+        roots.enumerate().for_each(|(at, root)| forest.join(at % n, root));
+        forest
+    }
+
     fn root(&mut self, mut i: usize) -> usize {
         while self.parents[i] != i {
             self.parents[i] = self.parents[self.parents[i]];

@@ -78,10 +78,7 @@ impl<B: OcnnOps> Record<B> {
             if share.is_whole() {
                 return Ok(roots.into_iter().map(|root| root as usize).collect());
             }
-            let mut forest = Forest::new(n);
-            let all = ranks.all_gather(&roots);
-            all.iter().enumerate().for_each(|(at, &root)| forest.join(at % n, root as usize));
-            Ok(forest.roots())
+            Ok(Forest::joined(n, ranks.all_gather(&roots).into_iter().map(|root| root as usize)).roots())
         };
         let mut asked = 0;
         let mut search = |links: &dyn Fn(&[u32]) -> Result<Vec<i32>>| {

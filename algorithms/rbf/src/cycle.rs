@@ -1,6 +1,6 @@
 //! A cycle of a training: the paper's on the device, or solutions for the weights with the shape trained or not.
 
-use firebox_core::Result;
+use firebox_core::{Error, Result};
 
 use crate::{
     Lm, Moved, Operator, RbfOps, ShapeSolver, System, Weighted, Weights,
@@ -55,8 +55,6 @@ impl<B: RbfOps> Run<'_, B> {
         }
         if weights == Weights::Lsqr {
             self.iterate(state, &points.system)?;
-            // Of weights that roundings have parted, the first's.
-            self.by_first(state, |_| Ok(()))?;
         } else {
             self.by_first(state, |state| self.solve(state, &points.system))?;
         }
@@ -157,13 +155,14 @@ impl<B: RbfOps> Run<'_, B> {
             let text = format!("lsqr did not converge in {} iterations; allow more by --iterations", found.iterations);
             self.context.observer.notice(&text);
         }
-        let mut residual = matrix.apply(&found.weights)?;
+        // Of weights that roundings have parted, the first's.
+        state.weights = ranks.from_first(|| Ok::<_, Error>(found.weights))?;
+        let mut residual = matrix.apply(&state.weights)?;
         residual.iter_mut().zip(&target).for_each(|(image, b)| *image -= b);
         let [inside, outside] = matrix.squares(&residual);
         // Rows are already divided by √N and √(K/λ).
         state.interior.push(inside.sqrt());
         state.boundary.push(if system.boundary.is_empty() { 0.0 } else { (outside / system.penalty).sqrt() });
-        state.weights = found.weights;
         let (condition, iterations) = (Some(preconditioner.condition()), Some(found.iterations));
         state.diagnosis = Some(Diagnosis { condition, rank: None, truncated: 0, iterations });
         Ok(())

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use burn::tensor::{Transaction, ops::FloatTensor};
 use firebox_core::{
-    Context, Error, Result,
+    Context, Result,
     tensor::{failed, primitive, tensor, widened},
 };
 use rayon::prelude::*;
@@ -188,9 +188,7 @@ impl<'a, B: RbfOps> DeviceMatrix<'a, B> {
 
 impl<B: RbfOps> Operator for DeviceMatrix<'_, B> {
     fn apply(&mut self, x: &[f64]) -> Result<Vec<f64>> {
-        if self.context.cancelled() {
-            return Err(Error::Cancelled);
-        }
+        self.context.go_on()?;
         let product = |kind: &Kind<B>| B::rbf_residual(&kind.rows, &self.shape, vector::<B>(x, &self.context.device));
         let products = fetch(self.kinds.iter().map(product).collect(), Vec::new(), self.context)?;
         let scaled = products.into_iter().zip(&self.kinds);
@@ -219,7 +217,7 @@ impl<B: RbfOps> Operator for DeviceMatrix<'_, B> {
     }
 
     fn agreed(&self, done: bool) -> bool {
-        self.context.communicator.broadcast(vec![done.into()]) == [1]
+        self.context.communicator.first(u8::from(done)) == 1
     }
 }
 

@@ -54,8 +54,8 @@ impl<B: RbfOps> Run<'_, B> {
             // What time says differs between ranks: the first speaks for all.
             let late = self.config.time_limit.is_some_and(|limit| began.elapsed().as_secs_f64() >= limit);
             let said = [late, saved.elapsed() >= every].map(u8::from);
-            let said = self.context.communicator.broadcast(said.to_vec());
-            if let Some(stop) = self.reason(state, said[0] == 1) {
+            let [late, due] = self.context.communicator.first(said).map(|word| word == 1);
+            if let Some(stop) = self.reason(state, late) {
                 break stop;
             }
             self.context.observer.progress("training", state.cycles as u64, total as u64);
@@ -63,7 +63,7 @@ impl<B: RbfOps> Run<'_, B> {
                 self.save(state, &live)?;
                 return Err(Error::Cancelled);
             }
-            if said[1] == 1 {
+            if due {
                 self.save(state, &live)?;
                 saved = Instant::now();
             }
@@ -161,8 +161,7 @@ impl<B: RbfOps> Run<'_, B> {
         if ranks.size() == 1 {
             return work(state);
         }
-        let mut own = state.clone();
-        *state = State::of_first(ranks, || work(&mut own).map(|()| own))?;
+        *state = State::of_first(ranks, || work(state).map(|()| state.clone()))?;
         Ok(())
     }
 }

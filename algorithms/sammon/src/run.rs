@@ -244,7 +244,7 @@ impl<B: SammonOps> Run<'_, B> {
             // What time and the observer say differs between ranks: the first speaks for all.
             let late = config.time_limit.is_some_and(|limit| began.elapsed().as_secs_f64() >= limit);
             let said = [late, context.observer.cancelled(), saved.elapsed() >= every].map(u8::from);
-            let said = context.communicator.broadcast(said.to_vec());
+            let said = context.communicator.first(said);
             let stop = if said[0] == 1 { Some(Stop::Time) } else { self.reason(state) };
             if let Some(stop) = stop {
                 self.save(state)?;

@@ -202,7 +202,7 @@ fn a_file_that_differs_between_machines_is_refused() {
     let program = env!("CARGO_BIN_EXE_firebox");
     let both = format!("-n 1 --wdir {one} {program} {args} : -n 1 --wdir {two} {program} {args}");
     let apart = || {
-        let mut command = ranks(0, Path::new(one), "");
+        let command = ranks(0, Path::new(one), "");
         let mut mpirun = Command::new("mpirun");
         mpirun.args(both.split(' ')).stdin(Stdio::null()).current_dir(one);
         command.get_envs().for_each(|(name, value)| _ = mpirun.env(name, value.unwrap()));

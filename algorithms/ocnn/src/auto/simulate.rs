@@ -90,9 +90,7 @@ pub(crate) fn ones<B: OcnnOps>(
     let sets: Vec<(u64, usize)> = runs.clone().flat_map(|run| [(run, 0), (run, 1)]).collect();
     let (turns, size) = (sets.len().div_ceil(ranks.size()), ranks.size());
     for turn in 0..turns {
-        if context.cancelled() {
-            return Err(Error::Cancelled);
-        }
+        context.go_on()?;
         let now = &sets[turn * size..sets.len().min((turn + 1) * size)];
         let own = now.get(ranks.rank()).map(|&(run, which)| {
             let simulation = Simulation { config, which, run, context };

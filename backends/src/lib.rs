@@ -2,6 +2,7 @@
 //!
 //! - [`device`]: `"cuda:1"` becomes a device, or an error that says what is missing; [`with_backend!`] turns a device
 //!   into a type that implements Burn's `Backend`.
+//! - [`exchange`]: what ranks tell each other of numbers on their devices.
 //! - [`limits`]: what a device can hold.
 //! - [`kernel`]: building blocks for CubeCL kernels; [`cpu`]: their twins for NdArray, and [`ndarray`] its tensors as slices.
 //! - [`fusion`]: custom operations on Burn's `Fusion` backends.
@@ -10,6 +11,7 @@ pub mod bench;
 pub mod cpu;
 pub mod device;
 mod dispatch;
+pub mod exchange;
 pub mod fusion;
 pub mod kernel;
 pub mod limits;

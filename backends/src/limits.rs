@@ -2,12 +2,18 @@
 
 use std::any::Any;
 
-use burn::tensor::backend::Backend;
+use burn::tensor::{backend::Backend, ops::FloatTensor};
 use burn_autodiff::{Autodiff, checkpoint::strategy::CheckpointStrategy};
-use burn_cubecl::{BoolElement, CubeBackend, CubeRuntime, FloatElement, IntElement};
+use burn_cubecl::{BoolElement, CubeBackend, CubeRuntime, FloatElement, IntElement, tensor::CubeTensor};
 use burn_fusion::{Fusion, FusionBackend};
 use burn_ndarray::{FloatNdArrayElement, IntNdArrayElement, NdArray, NdArrayTensor, QuantElement, SharedArray};
+use cubecl::{
+    device::{Device as _, DeviceId},
+    server::{ReduceOperation, ServerCommunication},
+};
 use firebox_core::{Error, Result, algorithm::Context};
+
+use crate::kernel::launch;
 
 /// What a device can hold and do. `None` is "not known", never "no limit".
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
@@ -91,6 +97,13 @@ pub trait Limited: Backend {
             what: cause(&error.to_string()),
         })
     }
+
+    /// The sum of the ranks' tensors, each of as many numbers, by the devices `peers` themselves ([`Context::peers`]): the
+    /// same bits on all. What there was where this backend's cannot.
+    fn sum_among(own: FloatTensor<Self>, peers: &[u16]) -> std::result::Result<FloatTensor<Self>, FloatTensor<Self>> {
+        let _ = peers;
+        Err(own)
+    }
 }
 
 /// [`Limits::admit`] for the context's device, or its part of it, and `--memory-limit`.
@@ -153,8 +166,24 @@ where
             device: device_name(device_any).unwrap_or_else(|| R::name(&client).to_string()),
             free: free_memory(device_any),
             largest_buffer: Some(properties.memory.max_page_size),
-            plane: crate::kernel::launch::plane(&client),
+            plane: launch::plane(&client),
         }
+    }
+
+    fn sum_among(own: CubeTensor<R>, peers: &[u16]) -> std::result::Result<CubeTensor<R>, CubeTensor<R>> {
+        if !<R::Server as ServerCommunication>::SERVER_COMM_ENABLED {
+            return Err(own);
+        }
+        let own = launch::dense(own);
+        let sum = launch::output(&own, own.meta.shape().clone(), own.dtype);
+        let here = own.device.to_id();
+        let ids = peers.iter().map(|&index_id| DeviceId { index_id, ..here }).collect();
+        let mut client = own.client.clone();
+        let (from, to) = (own.handle.clone(), sum.handle.clone());
+        client.all_reduce(from, to, own.dtype.into(), ids, ReduceOperation::Sum);
+        // What comes next waits for it, on the device.
+        client.sync_collective();
+        Ok(sum)
     }
 }
 

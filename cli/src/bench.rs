@@ -71,6 +71,7 @@ pub(crate) fn run(program: &dyn Program, args: &ArgMatches) -> Result<(), Failur
         observer: progress.clone(),
         communicator: Arc::new(Solo),
         sharers: Sharers::default(),
+        peers: None,
         work,
     };
     let mut curves = cost::Curves::default();

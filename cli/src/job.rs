@@ -25,6 +25,7 @@ pub struct Job<'a> {
     pub(crate) communicator: Arc<dyn Communicator>,
     /// Ranks that share its memories.
     pub(crate) sharers: Sharers,
+    pub(crate) peers: Option<Arc<[u16]>>,
     pub(crate) work: Work<'a>,
 }
 
@@ -51,6 +52,7 @@ impl Job<'_> {
         context = context.communicator(self.communicator);
         context.memory_limit = self.compute.memory_limit;
         context.sharers = self.sharers;
+        context.peers = self.peers;
         let plugin = || find(registry.plugins(), self.plugin);
         match self.work {
             Work::Run => plugin()?.run(self.args, &context).map(Some),

@@ -3,6 +3,7 @@
 
 use std::{
     env, fs,
+    net::{Ipv4Addr, TcpListener},
     path::PathBuf,
     process::ExitCode,
     sync::Arc,
@@ -23,6 +24,9 @@ use crate::{failure::Failure, interrupt};
 const COUNTS: [&str; 3] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"];
 /// What a rank waits before it tells of a failure, since the first may have failed of the same and end all.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Through what numbers on GPUs are told: `hosts`, or `devices` from one to the other.
+const EXCHANGE: &str = "FIREBOX_EXCHANGE";
 
 /// This process's place among them.
 #[derive(Debug)]
@@ -131,6 +135,36 @@ impl Ranks {
         Sharers { device: self.local.size.div_ceil(devices), host: self.local.size }
     }
 
+    /// The GPUs of all ranks, if these can tell each other without their hosts: on one machine, a GPU for each rank, and
+    /// NCCL to be found. [`EXCHANGE`] says otherwise, or that nothing else will do.
+    pub(crate) fn peers(&self, device: &Device) -> Result<Option<Arc<[u16]>>> {
+        let wanted = env::var(EXCHANGE).unwrap_or_default();
+        if !self.several() {
+            return Ok(None);
+        }
+        let may = match wanted.as_str() {
+            "hosts" => false,
+            "" | "devices" => self.local.size == self.communicator.size(),
+            _ => {
+                let what = format!("{EXCHANGE} is \"{wanted}\"");
+                return Err(Error::input(what, "say hosts or devices, or leave it out"));
+            }
+        };
+        let own = device.tells_others().filter(|_| may).map_or(-1, i32::from);
+        let all = self.communicator.all_gather(&[own]);
+        let mut different = all.clone();
+        different.sort_unstable();
+        different.dedup();
+        if different[0] < 0 || different.len() < all.len() {
+            let what = "the GPUs of these processes cannot tell each other anything by themselves";
+            let help = "it takes one machine, a GPU for each process, all of which each sees, and libnccl.so on the \
+                        library path";
+            return if wanted == "devices" { Err(Error::input(what, help)) } else { Ok(None) };
+        }
+        meet(self.communicator.first(if self.is_first() { free_port() } else { 0 }));
+        Ok(Some(all.into_iter().map(|index| index as u16).collect()))
+    }
+
     /// Says so if the launcher has bound this process to one core of many: its threads, and those that feed a GPU, all
     /// wait for that one then.
     pub(crate) fn check_cores(&self, observer: &dyn Observer) {
@@ -147,7 +181,7 @@ impl Ranks {
     }
 
     /// What the report says of a run that took `seconds` here; every rank has to ask.
-    pub(crate) fn report(&self, device: &str, seconds: f64) -> Option<report::Ranks> {
+    pub(crate) fn report(&self, device: &str, seconds: f64, direct: bool) -> Option<report::Ranks> {
         if !self.several() {
             return None;
         }
@@ -161,6 +195,7 @@ impl Ranks {
         Some(report::Ranks {
             count: self.communicator.size(),
             devices,
+            exchange: if direct { "devices" } else { "hosts" }.into(),
             communication_s: told.iter().map(|[seconds, _]| *seconds).collect(),
             imbalance: if mean > 0.0 { most / mean - 1.0 } else { 0.0 },
         })
@@ -211,6 +246,18 @@ fn share_cores(processes: usize) -> Result<()> {
     let threads = own.min((online() / processes).max(1));
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
     pool.map_err(|error| Error::input(format!("no threads: {error}"), "set RAYON_NUM_THREADS to fewer"))
+}
+
+/// A port of this machine that nobody listens at.
+fn free_port() -> u16 {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|it| it.local_addr()).map_or(0, |at| at.port())
+}
+
+/// Tells NCCL where the GPUs' processes find each other: CubeCL asks it for a place, which without this would be one of each
+/// process's own.
+fn meet(port: u16) {
+    // SAFETY: no thread of ours reads the environment by C's functions; NCCL is loaded by the first that needs it, later.
+    unsafe { env::set_var("NCCL_COMM_ID", format!("127.0.0.1:{port}")) }
 }
 
 /// The machine's cores, as the system counts them; 0 where it does not say.

@@ -59,12 +59,14 @@ pub(crate) fn run(program: &dyn Program, name: &str, args: &ArgMatches, ranks: &
 
     ranks.agree(&device)?;
     let (observer, communicator, sharers) = (progress.clone(), ranks.communicator(), ranks.sharers(&device));
-    let job = Job { plugin: name, args, compute: &compute, observer, communicator, sharers, work: Work::Run };
+    let peers = ranks.peers(&device)?;
+    let direct = peers.is_some();
+    let job = Job { plugin: name, args, compute: &compute, observer, communicator, sharers, peers, work: Work::Run };
     let began = Instant::now();
     let outcome = program.dispatch(&device, job);
     progress.finish();
     let Some(outcome) = outcome? else { return Ok(()) };
-    let shared = ranks.report(&device.limits().device, began.elapsed().as_secs_f64());
+    let shared = ranks.report(&device.limits().device, began.elapsed().as_secs_f64(), direct);
     if !ranks.is_first() {
         return Ok(());
     }

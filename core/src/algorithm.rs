@@ -58,6 +58,8 @@ pub struct Context<B: Backend> {
     pub communicator: Arc<dyn Communicator>,
     /// How many of them share memories with this one.
     pub sharers: Sharers,
+    /// The devices of all of them, by number on their one machine, where these tell each other without their hosts.
+    pub peers: Option<Arc<[u16]>>,
 }
 
 impl<B: Backend> Context<B> {
@@ -72,6 +74,7 @@ impl<B: Backend> Context<B> {
             observer: Arc::new(Silent),
             communicator: Arc::new(Solo),
             sharers: Sharers::default(),
+            peers: None,
         }
     }
 

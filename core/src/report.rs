@@ -51,7 +51,10 @@ pub struct Ranks {
     pub count: usize,
     /// The device of each, in the driver's words.
     pub devices: Vec<String>,
-    /// Seconds of the run that each spent telling the others and waiting for them.
+    /// Through what they told each other: `devices`, from one to the other, or `hosts`.
+    #[serde(default)]
+    pub exchange: String,
+    /// Seconds of the run that each host spent telling the others and waiting for them.
     pub communication_s: Vec<f64>,
     /// By how much the rank that worked longest, communication left out, worked longer than the mean: 0.1 is a tenth.
     pub imbalance: f64,

@@ -3,12 +3,13 @@
 use std::time::Instant;
 
 use burn::tensor::{Int, Tensor, TensorData, backend::Backend, ops::FloatTensor};
+use firebox_backends::exchange::all_gather;
 use firebox_core::{
     Algorithm, Context, Error, Precision, Result,
     data::Points,
     random::Random,
     report::{Stopwatch, Timings},
-    tensor::{all_gather, primitive, read_floats, tensor},
+    tensor::{primitive, read_floats, tensor},
 };
 
 use crate::{
@@ -293,11 +294,12 @@ fn shared_steps<B: OcnnOps>(
     context: &Context<B>,
 ) -> Result<Tensor<B, 2>> {
     let mut state = tensor::<B, 1>(state);
+    let [n] = state.dims();
     let mut trajectory = vec![state.clone().unsqueeze()];
     for _ in 0..steps {
         let before = state.into_primitive().tensor();
         let own = (!network.rows.is_empty()).then(|| tensor(B::ocnn_step_rows(network, before, matvec)));
-        state = all_gather(own, &context.device, &*context.communicator, "simulation")?;
+        state = all_gather(own, (network.rows.clone(), n), context, "simulation")?;
         trajectory.push(state.clone().unsqueeze());
     }
     Ok(Tensor::cat(trajectory, 0))

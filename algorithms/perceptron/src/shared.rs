@@ -3,35 +3,26 @@
 use burn::{
     module::{Module, ModuleVisitor, Param},
     optim::GradientsParams,
-    tensor::{Element, Tensor, TensorData, backend::Backend},
+    tensor::{Element, Tensor, backend::Backend},
 };
 use burn_autodiff::Autodiff;
-use firebox_core::{
-    Communicator, Result,
-    tensor::{all_sum, read},
-};
+use firebox_backends::exchange::all_sum;
+use firebox_core::{Context, Result};
 
 use crate::{mlp::Mlp, ops::PerceptronOps};
 
-/// The sum of the gradients of all ranks, added up in f64 in the order of the ranks and told in the run's floats; a rank
-/// without rows has none. The same bits on all ranks.
+/// The sum of the gradients of all ranks, the same bits on all; a rank without rows has none.
 pub(crate) fn sum<B: PerceptronOps>(
     own: Option<&GradientsParams>,
     network: &Mlp<Autodiff<B>>,
-    ranks: &dyn Communicator,
-    device: &B::Device,
+    context: &Context<B>,
 ) -> Result<GradientsParams> {
-    let mut flat = Flat { own, parts: Vec::new(), device };
+    let mut flat = Flat { own, parts: Vec::new(), device: &context.device };
     network.visit(&mut flat);
-    let mut data = read(Tensor::cat(flat.parts, 0), "training")?;
-    all_sum(&mut data, ranks)?;
-    let mut cut = Cut { flat: from_data(data, device), at: 0, sum: GradientsParams::new() };
+    let sum = all_sum(Tensor::cat(flat.parts, 0), context, "training")?;
+    let mut cut = Cut { flat: sum, at: 0, sum: GradientsParams::new() };
     network.visit(&mut cut);
     Ok(cut.sum)
-}
-
-fn from_data<B: Backend>(data: TensorData, device: &B::Device) -> Tensor<B, 1> {
-    Tensor::from_data(data, (device, B::FloatElem::dtype()))
 }
 
 /// All gradients as one row, so that the device is asked once.

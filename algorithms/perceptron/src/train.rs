@@ -300,7 +300,7 @@ impl<B: PerceptronOps> Run<'_, B> {
             }
             let gradients = match gradients {
                 Some(gradients) if ranks.size() == 1 => gradients,
-                gradients => shared::sum(gradients.as_ref(), &network, ranks, &context.device)?,
+                gradients => shared::sum(gradients.as_ref(), &network, context)?,
             };
             network = optimizer.step(config.learning_rate, network, gradients);
         }

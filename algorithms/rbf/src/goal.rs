@@ -5,9 +5,10 @@
 //! follows from them is computed on every rank alike: the neurons stay the same on all.
 
 use burn::tensor::{Element, ElementConversion, Tensor, TensorMetadata, ops::FloatTensor};
+use firebox_backends::exchange::read_sum;
 use firebox_core::{
     Context, Result,
-    tensor::{primitive, tensor},
+    tensor::{primitive, tensor, widened},
 };
 
 use crate::{
@@ -166,19 +167,15 @@ impl<B: RbfOps> Part<B> {
             B::rbf_gradient(&kind.rows, shape, weights.clone(), residual.clone())
         };
         let gradients = self.kinds.iter().zip(&residuals).map(gradient).collect();
-        let squares = if objective { residuals.into_iter().map(squared::<B>).collect() } else { Vec::new() };
-        let read = device::peek(squares, gradients, context)?;
-        let (squares, gradients) = read.split_at(if objective { self.kinds.len() } else { 0 });
-        let mut sums = vec![0.0; shape.centres.shape().num_elements() + shape.widths.shape().num_elements()];
-        for (kind, gradient) in self.kinds.iter().zip(gradients) {
-            sums.iter_mut().zip(gradient).for_each(|(sum, slope)| *sum += kind.share * slope);
+        let count = shape.centres.shape().num_elements() + shape.widths.shape().num_elements();
+        let slopes = self.total(gradients, count, context)?;
+        if !objective {
+            return Ok((slopes, None));
         }
-        if objective {
-            sums.push(self.objective(squares));
-        }
-        context.communicator.all_sum(&mut sums);
-        let objective = objective.then(|| sums.pop().unwrap_or_default());
-        Ok((sums, objective))
+        let squares = residuals.into_iter().map(squared::<B>).collect();
+        let mut objective = [self.objective(&device::peek(squares, Vec::new(), context)?)];
+        context.communicator.all_sum(&mut objective);
+        Ok((slopes, Some(objective[0])))
     }
 
     fn descend(
@@ -264,15 +261,20 @@ impl<B: RbfOps> Part<B> {
         Ok(device::vector::<B>(&weights, &context.device))
     }
 
-    /// Σ share·sums, m: over the kinds, and over the ranks. What failed comes out at the next `fetch` or `finish`.
-    fn total(&self, sums: Vec<FloatTensor<B>>, m: usize, context: &Context<B>) -> Result<Vec<f64>> {
-        let mut total = vec![0.0; m];
-        for (kind, sums) in self.kinds.iter().zip(device::peek(sums, Vec::new(), context)?) {
-            total.iter_mut().zip(sums).for_each(|(total, sum)| *total += kind.share * sum);
-        }
-        context.communicator.all_sum(&mut total);
-        Ok(total)
+    /// Σ share·sums, so many numbers: over the kinds, and over the ranks. What failed comes out at the next `fetch` or
+    /// `finish`.
+    fn total(&self, sums: Vec<FloatTensor<B>>, count: usize, context: &Context<B>) -> Result<Vec<f64>> {
+        let parts = self.kinds.iter().zip(sums);
+        let parts = parts.map(|(kind, sums)| row::<B>(sums, count).mul_scalar(kind.share));
+        let none = || Tensor::zeros([count], (&context.device, B::FloatElem::dtype()));
+        let total = parts.reduce(|sum, part| sum + part).unwrap_or_else(none);
+        Ok(widened(&read_sum(total, context, device::PHASE)?))
     }
+}
+
+/// A vector or a matrix of `count` numbers as one row.
+fn row<B: RbfOps>(of: FloatTensor<B>, count: usize) -> Tensor<B, 1> {
+    if of.shape().num_dims() == 1 { tensor::<B, 1>(of) } else { tensor::<B, 2>(of).reshape([count]) }
 }
 
 fn rounded<E: Element>(value: f64) -> f64 {

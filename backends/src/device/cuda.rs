@@ -56,6 +56,12 @@ pub(crate) fn find(index: Option<usize>) -> Result<CudaDevice> {
     Ok(CudaDevice::new(wanted))
 }
 
+/// Whether the library by which GPUs tell each other (NCCL) can be loaded.
+pub(crate) fn has_nccl() -> bool {
+    // SAFETY: only asks the loader whether the library can be opened.
+    unsafe { cudarc::nccl::sys::is_culib_present() }
+}
+
 /// The device's name in the driver's words.
 pub(crate) fn name(index: usize) -> Option<String> {
     let device = driver::result::device::get(index as i32).ok()?;

@@ -122,6 +122,15 @@ impl Device {
         }
     }
 
+    /// The GPU's number, if it can tell other processes' numbers of its own without the host's help.
+    pub fn tells_others(&self) -> Option<u16> {
+        #[cfg(feature = "cuda")]
+        if let Self::Cuda(device) = self {
+            return u16::try_from(device.index).ok().filter(|_| cuda::has_nccl());
+        }
+        None
+    }
+
     /// Whether this is a graphics driver without a GPU: it computes on the CPU, and compiles slowly.
     pub fn is_software(&self) -> bool {
         #[cfg(feature = "wgpu")]

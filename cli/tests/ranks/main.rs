@@ -210,7 +210,7 @@ fn a_file_that_differs_between_machines_is_refused() {
         mpirun.output().unwrap()
     };
     assert!(apart().status.success());
-    for (text, found) in [(Some("x,y,label\n1,2,0\n3,4,1\n"), "24 bytes"), (None, "nothing")] {
+    for (text, found) in [(Some("x,y,label\n1,2,0\n3,4,1\n"), "22 bytes"), (None, "nothing")] {
         let file = Path::new(two).join("heaps.csv");
         match text {
             Some(text) => fs::write(&file, text).unwrap(),

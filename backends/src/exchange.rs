@@ -1,0 +1,69 @@
+//! What ranks tell each other of numbers on their devices: from device to device where these reach each other
+//! ([`Context::peers`]), else through their hosts.
+
+use std::ops::Range;
+
+use burn::tensor::{Element, Tensor, TensorData, TensorPrimitive};
+use firebox_core::{
+    Context, Result,
+    tensor::{self, read},
+};
+
+use crate::Limited;
+
+/// The sum of what the ranks have `[n]`, on the device of each: added up by the devices in their own floats, the same bits
+/// on all, or by the hosts in f64.
+pub fn all_sum<B: Limited>(own: Tensor<B, 1>, context: &Context<B>, phase: &str) -> Result<Tensor<B, 1>> {
+    if context.communicator.size() == 1 {
+        return Ok(own);
+    }
+    match among(own, context) {
+        Ok(sum) => Ok(sum),
+        Err(own) => {
+            let sum = added(read(own, phase)?, context)?;
+            Ok(Tensor::from_data(sum, (&context.device, B::FloatElem::dtype())))
+        }
+    }
+}
+
+/// [`all_sum`], on each host.
+pub fn read_sum<B: Limited>(own: Tensor<B, 1>, context: &Context<B>, phase: &str) -> Result<TensorData> {
+    match among(own, context) {
+        Ok(sum) => read(sum, phase),
+        Err(own) => added(read(own, phase)?, context),
+    }
+}
+
+/// A vector `[n]` of the ranks' parts, on the device of each. `own` are the numbers `of` it; a rank without any has no
+/// tensor, since not every device holds an empty one.
+pub fn all_gather<B: Limited>(
+    own: Option<Tensor<B, 1>>,
+    (of, n): (Range<usize>, usize),
+    context: &Context<B>,
+    phase: &str,
+) -> Result<Tensor<B, 1>> {
+    if context.peers.is_some() {
+        // Zeros where the numbers of others are: sums with them are exact.
+        let zeros = Tensor::<B, 1>::zeros([n], (&context.device, B::FloatElem::dtype()));
+        let whole = match own.clone() {
+            Some(own) => zeros.slice_assign(std::array::from_ref(&of).clone(), own),
+            None => zeros,
+        };
+        if let Ok(all) = among(whole, context) {
+            return Ok(all);
+        }
+    }
+    tensor::all_gather(own, &context.device, &*context.communicator, phase)
+}
+
+/// The sum by the devices themselves; what there was where they cannot.
+fn among<B: Limited>(own: Tensor<B, 1>, context: &Context<B>) -> std::result::Result<Tensor<B, 1>, Tensor<B, 1>> {
+    let Some(peers) = &context.peers else { return Err(own) };
+    let tensor = |it| Tensor::from_primitive(TensorPrimitive::Float(it));
+    B::sum_among(own.into_primitive().tensor(), peers).map(tensor).map_err(tensor)
+}
+
+fn added<B: Limited>(mut data: TensorData, context: &Context<B>) -> Result<TensorData> {
+    tensor::all_sum(&mut data, &*context.communicator)?;
+    Ok(data)
+}

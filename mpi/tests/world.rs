@@ -42,6 +42,7 @@ fn check(world: World) -> World {
         let of = |rank: usize| numbers(rank, if rank == 1 { 0 } else { count + 3 * rank });
         let wanted: Vec<f64> = (0..size).flat_map(of).collect();
         assert_eq!(ranks.all_gather(&of(rank)), wanted);
+        assert_eq!(ranks.all_gather_known(&of(rank), (0..size).map(|rank| of(rank).len())), wanted);
     }
     let said: Vec<String> = (0..size).map(|rank| "µ".repeat(rank)).collect();
     assert_eq!(ranks.all_say(&said[rank]), said);

@@ -10,6 +10,11 @@ pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     products(a, b).iter().sum()
 }
 
+/// How many of [`products`] vectors of so many numbers have.
+pub(crate) fn chunks(count: usize) -> usize {
+    count.div_ceil(CHUNK).max(1)
+}
+
 /// Σ aᵢ·bᵢ of every chunk.
 pub(crate) fn products(a: &[f64], b: &[f64]) -> Vec<f64> {
     let part = |(a, b): (&[f64], &[f64])| -> f64 {
@@ -90,5 +95,8 @@ mod tests {
         let plain: f64 = a.iter().zip(&b).map(|(a, b)| a * b).sum();
         assert!((dot(&a, &b) - plain).abs() < 1e-9);
         assert_eq!(dot(&[], &[]), 0.0);
+        for count in [0, 1, CHUNK, CHUNK + 1, 100_003] {
+            assert_eq!(products(&a[..count], &b[..count]).len(), chunks(count));
+        }
     }
 }

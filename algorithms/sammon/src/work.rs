@@ -110,7 +110,7 @@ impl<'a, B: SammonOps> Work<'a, B> {
 
     /// The whole vector, of all ranks' parts.
     pub(crate) fn gather(&self, own: &[f64]) -> Vec<f64> {
-        self.ranks().all_gather(own)
+        self.ranks().all_gather_known(own, self.parts.iter().map(Range::len))
     }
 
     fn embedding(&self, x: &[f64]) -> FloatTensor<B> {
@@ -213,7 +213,8 @@ impl<'a, B: SammonOps> Work<'a, B> {
             return self.embedding(&self.gather(own));
         }
         let own: Vec<f32> = own.iter().map(|&x| x as f32).collect();
-        primitive::<B, 2>(self.ranks().all_gather(&own), [self.m, self.n], &self.context.device)
+        let whole = self.ranks().all_gather_known(&own, self.parts.iter().map(Range::len));
+        primitive::<B, 2>(whole, [self.m, self.n], &self.context.device)
     }
 
     /// This rank's part of the sum of what the ranks have `[m, n]`.
@@ -266,6 +267,10 @@ impl<B: SammonOps> Function for &Work<'_, B> {
     }
 
     fn dot(&self, a: &[f64], b: &[f64]) -> f64 {
-        if self.shared() { self.ranks().all_gather(&vector::products(a, b)).iter().sum() } else { vector::dot(a, b) }
+        if !self.shared() {
+            return vector::dot(a, b);
+        }
+        let counts = self.parts.iter().map(|part| vector::chunks(part.len()));
+        self.ranks().all_gather_known(&vector::products(a, b), counts).iter().sum()
     }
 }

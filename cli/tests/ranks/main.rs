@@ -223,6 +223,20 @@ fn a_file_that_differs_between_machines_is_refused() {
     }
 }
 
+/// What was asked for and cannot be had is no reason to take another way.
+#[test]
+fn a_way_to_tell_each_other_that_is_not_there_is_refused() {
+    let folder = folder();
+    let args = "sammon heaps.csv --label label --backend ndarray --iterations 2 --report r.json";
+    for (way, says) in [("devices", "by themselves"), ("pigeons", "hosts or devices")] {
+        let done = ranks(2, folder.path(), args).env("FIREBOX_EXCHANGE", way).output().unwrap();
+        assert_eq!(done.status.code(), Some(2), "{way}");
+        assert!(text(&done.stderr).split_whitespace().collect::<Vec<_>>().join(" ").contains(says), "{way}");
+    }
+    assert!(ranks(2, folder.path(), args).env("FIREBOX_EXCHANGE", "hosts").status().unwrap().success());
+    assert_eq!(report(folder.path(), "r", 2)["ranks"]["exchange"], "hosts");
+}
+
 /// As many runs over each other's files are not what was meant.
 #[test]
 fn processes_that_mpi_does_not_know_of_are_refused() {

@@ -1,7 +1,7 @@
 //! What ranks tell each other of numbers on their devices: from device to device where these reach each other
 //! ([`Context::peers`]), else through their hosts.
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 use burn::tensor::{Element, Tensor, TensorData, TensorPrimitive};
 use firebox_core::{
@@ -11,26 +11,29 @@ use firebox_core::{
 
 use crate::Limited;
 
+/// The devices of all ranks, if these tell each other by themselves.
+pub fn peers<B: Limited>(context: &Context<B>) -> Option<&Arc<[u16]>> {
+    context.peers.as_ref().filter(|_| B::reaches())
+}
+
 /// The sum of what the ranks have `[n]`, on the device of each: added up by the devices in their own floats, the same bits
 /// on all, or by the hosts in f64.
 pub fn all_sum<B: Limited>(own: Tensor<B, 1>, context: &Context<B>, phase: &str) -> Result<Tensor<B, 1>> {
     if context.communicator.size() == 1 {
         return Ok(own);
     }
-    match among(own, context) {
-        Ok(sum) => Ok(sum),
-        Err(own) => {
-            let sum = added(read(own, phase)?, context)?;
-            Ok(Tensor::from_data(sum, (&context.device, B::FloatElem::dtype())))
-        }
+    if let Some(peers) = peers(context) {
+        return Ok(among(own, peers));
     }
+    let sum = added(read(own, phase)?, context)?;
+    Ok(Tensor::from_data(sum, (&context.device, B::FloatElem::dtype())))
 }
 
 /// [`all_sum`], on each host.
 pub fn read_sum<B: Limited>(own: Tensor<B, 1>, context: &Context<B>, phase: &str) -> Result<TensorData> {
-    match among(own, context) {
-        Ok(sum) => read(sum, phase),
-        Err(own) => added(read(own, phase)?, context),
+    match peers(context) {
+        Some(peers) => read(among(own, peers), phase),
+        None => added(read(own, phase)?, context),
     }
 }
 
@@ -42,25 +45,20 @@ pub fn all_gather<B: Limited>(
     context: &Context<B>,
     phase: &str,
 ) -> Result<Tensor<B, 1>> {
-    if context.peers.is_some() {
-        // Zeros where the numbers of others are: sums with them are exact.
-        let zeros = Tensor::<B, 1>::zeros([n], (&context.device, B::FloatElem::dtype()));
-        let whole = match own.clone() {
-            Some(own) => zeros.slice_assign(std::array::from_ref(&of).clone(), own),
-            None => zeros,
-        };
-        if let Ok(all) = among(whole, context) {
-            return Ok(all);
-        }
-    }
-    tensor::all_gather(own, &context.device, &*context.communicator, phase)
+    let Some(peers) = peers(context) else {
+        return tensor::all_gather(own, &context.device, &*context.communicator, phase);
+    };
+    // Zeros where the numbers of others are: sums with them are exact.
+    let zeros = Tensor::<B, 1>::zeros([n], (&context.device, B::FloatElem::dtype()));
+    let whole = match own {
+        Some(own) => zeros.slice_assign(std::array::from_ref(&of).clone(), own),
+        None => zeros,
+    };
+    Ok(among(whole, peers))
 }
 
-/// The sum by the devices themselves; what there was where they cannot.
-fn among<B: Limited>(own: Tensor<B, 1>, context: &Context<B>) -> std::result::Result<Tensor<B, 1>, Tensor<B, 1>> {
-    let Some(peers) = &context.peers else { return Err(own) };
-    let tensor = |it| Tensor::from_primitive(TensorPrimitive::Float(it));
-    B::sum_among(own.into_primitive().tensor(), peers).map(tensor).map_err(tensor)
+fn among<B: Limited>(own: Tensor<B, 1>, peers: &[u16]) -> Tensor<B, 1> {
+    Tensor::from_primitive(TensorPrimitive::Float(B::sum_among(own.into_primitive().tensor(), peers)))
 }
 
 fn added<B: Limited>(mut data: TensorData, context: &Context<B>) -> Result<TensorData> {

@@ -7,10 +7,7 @@ use burn_autodiff::{Autodiff, checkpoint::strategy::CheckpointStrategy};
 use burn_cubecl::{BoolElement, CubeBackend, CubeRuntime, FloatElement, IntElement, tensor::CubeTensor};
 use burn_fusion::{Fusion, FusionBackend};
 use burn_ndarray::{FloatNdArrayElement, IntNdArrayElement, NdArray, NdArrayTensor, QuantElement, SharedArray};
-use cubecl::{
-    device::{Device as _, DeviceId},
-    server::{ReduceOperation, ServerCommunication},
-};
+use cubecl::server::ServerCommunication;
 use firebox_core::{Error, Result, algorithm::Context};
 
 use crate::kernel::launch;
@@ -98,11 +95,16 @@ pub trait Limited: Backend {
         })
     }
 
+    /// Whether its devices can tell each other numbers by themselves.
+    fn reaches() -> bool {
+        false
+    }
+
     /// The sum of the ranks' tensors, each of as many numbers, by the devices `peers` themselves ([`Context::peers`]): the
-    /// same bits on all. What there was where this backend's cannot.
-    fn sum_among(own: FloatTensor<Self>, peers: &[u16]) -> std::result::Result<FloatTensor<Self>, FloatTensor<Self>> {
+    /// same bits on all. Only for devices that [reach](Self::reaches) each other; others give back what they were given.
+    fn sum_among(own: FloatTensor<Self>, peers: &[u16]) -> FloatTensor<Self> {
         let _ = peers;
-        Err(own)
+        own
     }
 }
 
@@ -170,20 +172,15 @@ where
         }
     }
 
-    fn sum_among(own: CubeTensor<R>, peers: &[u16]) -> std::result::Result<CubeTensor<R>, CubeTensor<R>> {
-        if !<R::Server as ServerCommunication>::SERVER_COMM_ENABLED {
-            return Err(own);
-        }
+    fn reaches() -> bool {
+        <R::Server as ServerCommunication>::SERVER_COMM_ENABLED
+    }
+
+    fn sum_among(own: CubeTensor<R>, peers: &[u16]) -> CubeTensor<R> {
         let own = launch::dense(own);
         let sum = launch::output(&own, own.meta.shape().clone(), own.dtype);
-        let here = own.device.to_id();
-        let ids = peers.iter().map(|&index_id| DeviceId { index_id, ..here }).collect();
-        let mut client = own.client.clone();
-        let (from, to) = (own.handle.clone(), sum.handle.clone());
-        client.all_reduce(from, to, own.dtype.into(), ids, ReduceOperation::Sum);
-        // What comes next waits for it, on the device.
-        client.sync_collective();
-        Ok(sum)
+        launch::sum_among(&own, &sum, peers);
+        sum
     }
 }
 

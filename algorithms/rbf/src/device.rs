@@ -70,7 +70,12 @@ pub(crate) fn rows<B: RbfOps>(conditions: &Conditions, device: &B::Device) -> Ro
 
 /// A system as the operations take it.
 pub(crate) fn aim<B: RbfOps>(system: &System, device: &B::Device) -> Aim<B> {
-    Aim { interior: rows(&system.interior, device), boundary: rows(&system.boundary, device), penalty: system.penalty }
+    Aim {
+        interior: rows(&system.interior, device),
+        boundary: rows(&system.boundary, device),
+        penalty: system.penalty,
+        whole: None,
+    }
 }
 
 /// Centres, row-major m × `dims`, and widths.

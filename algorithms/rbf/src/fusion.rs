@@ -214,5 +214,5 @@ fn aim_of<B: FusionBackend + RbfOps>(
     (interior, boundary, penalty): (Outline, Outline, f64),
     inputs: &mut Inputs<'_, B>,
 ) -> Aim<B> {
-    Aim { interior: interior.rows(inputs), boundary: boundary.rows(inputs), penalty }
+    Aim { interior: interior.rows(inputs), boundary: boundary.rows(inputs), penalty, whole: None }
 }

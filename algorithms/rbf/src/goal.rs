@@ -5,7 +5,7 @@
 //! follows from them is computed on every rank alike: the neurons stay the same on all.
 
 use burn::tensor::{Element, ElementConversion, Tensor, TensorMetadata, ops::FloatTensor};
-use firebox_backends::exchange::read_sum;
+use firebox_backends::exchange::{peers, read_sum};
 use firebox_core::{
     Context, Result,
     tensor::{primitive, tensor, widened},
@@ -15,7 +15,7 @@ use crate::{
     Conditions, RbfOps, System,
     conditions::root_mean,
     device,
-    ops::{Aim, Rows, Shape},
+    ops::{Aim, Rows, Shape, Whole},
     strategy::{Extent, Way},
     subset::part,
 };
@@ -60,7 +60,7 @@ impl<B: RbfOps> Goal<B> {
         context: &Context<B>,
     ) -> Result<(Shape<B>, [f64; 2])> {
         let aim = match self {
-            Self::Whole(aim) => aim,
+            Self::Whole(aim) | Self::Part(Part { joint: Some(aim), .. }) => aim,
             Self::Part(part) => return part.descend(shape, weights, rates, steps, context),
         };
         let descend = |shape: &Shape<B>, steps| B::rbf_descend(aim, shape.clone(), weights.clone(), rates, steps);
@@ -80,7 +80,9 @@ impl<B: RbfOps> Goal<B> {
         context: &Context<B>,
     ) -> Result<FloatTensor<B>> {
         match self {
-            Self::Whole(aim) => Ok(B::rbf_conjugate(aim, shape, weights, iterations).0),
+            Self::Whole(aim) | Self::Part(Part { joint: Some(aim), .. }) => {
+                Ok(B::rbf_conjugate(aim, shape, weights, iterations).0)
+            }
             Self::Part(part) => part.conjugate(shape, weights, iterations, context),
         }
     }
@@ -117,6 +119,8 @@ pub(crate) struct Part<B: RbfOps> {
     /// N and K.
     counts: [usize; 2],
     own: [usize; 2],
+    /// The same conditions, where the devices of all ranks, each of which has some of both kinds, add up by themselves.
+    joint: Option<Aim<B>>,
 }
 
 impl<B: RbfOps> Part<B> {
@@ -127,7 +131,18 @@ impl<B: RbfOps> Part<B> {
             (own[place] > 0).then(|| Kind { place, rows: rows(), share: factor / counts[place] as f64 })
         };
         let kinds = [(0, &system.interior, 1.0), (1, &system.boundary, system.penalty)];
-        Self { kinds: kinds.into_iter().filter_map(kind).collect(), counts, own }
+        let kinds: Vec<_> = kinds.into_iter().filter_map(kind).collect();
+        let both = || context.communicator.all_gather(&[kinds.len() as u64]).iter().all(|&count| count == 2);
+        let joint = match (peers(context).filter(|_| both()), &kinds[..]) {
+            (Some(peers), [interior, boundary]) => Some(Aim {
+                interior: interior.rows.clone(),
+                boundary: boundary.rows.clone(),
+                penalty: system.penalty,
+                whole: Some(Whole { counts, peers: peers.clone() }),
+            }),
+            _ => None,
+        };
+        Self { kinds, counts, own, joint }
     }
 
     fn residuals(&self, shape: &Shape<B>, weights: &FloatTensor<B>) -> Vec<FloatTensor<B>> {

@@ -14,6 +14,8 @@
 //! With φ_k(x) = exp(−|x − c_k|²/a_k²), a condition is a row of A: A_ik = (Lφ_k)(x_i), Lφ = α·Δφ + β·∇φ + γ·φ, with its
 //! residual r_i = Σ_k A_ik·w_k − t_i. Neither A nor anything of its size is made unless it is what is asked for.
 
+use std::sync::Arc;
+
 use burn::tensor::ops::FloatTensor;
 use firebox_backends::Limited;
 
@@ -91,6 +93,18 @@ pub struct Aim<B: Limited> {
     pub boundary: Rows<B>,
     /// λ.
     pub penalty: f64,
+    /// The whole that these conditions are a rank's part of: sums are of that. Only on backends that
+    /// [reach](Limited::reaches) each other.
+    pub whole: Option<Whole>,
+}
+
+/// What the conditions of all ranks are, whose devices add up by themselves.
+#[derive(Debug, Clone)]
+pub struct Whole {
+    /// N and K.
+    pub counts: [usize; 2],
+    /// The devices of all ranks, by number.
+    pub peers: Arc<[u16]>,
 }
 
 /// The operations. The default bodies are tensor operations. The same input gives the same bits.

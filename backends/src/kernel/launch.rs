@@ -3,9 +3,11 @@
 use burn::tensor::{DType, Shape};
 use burn_cubecl::{CubeElement, CubeRuntime, kernel::into_contiguous, ops::numeric::zeros_client, tensor::CubeTensor};
 use cubecl::{
+    device::{Device as _, DeviceId},
     features::{AtomicUsage, Plane},
     ir::{AddressType, StorageType, Type},
     prelude::*,
+    server::ReduceOperation,
 };
 
 /// Whether the device adds numbers of type `E` atomically in one instruction.
@@ -64,4 +66,15 @@ pub fn zeros<R: CubeRuntime>(like: &CubeTensor<R>, shape: impl Into<Shape>) -> C
     let row = Shape::new([shape.num_elements().max(1)]);
     let zeros = zeros_client(like.client.clone(), like.device.clone(), row, like.dtype);
     CubeTensor::new_contiguous(zeros.client, zeros.device, shape, zeros.handle, zeros.dtype)
+}
+
+/// Adds the dense tensors `from` of several processes up into `to`, which may be the same, by the devices `peers`
+/// themselves; what is launched later waits for it, on the device.
+pub fn sum_among<R: CubeRuntime>(from: &CubeTensor<R>, to: &CubeTensor<R>, peers: &[u16]) {
+    let own = from.device.to_id();
+    let ids = peers.iter().map(|&index_id| DeviceId { index_id, ..own }).collect();
+    let mut client = from.client.clone();
+    let (source, sum) = (from.handle.clone(), to.handle.clone());
+    client.all_reduce(source, sum, from.dtype.into(), ids, ReduceOperation::Sum);
+    client.sync_collective();
 }

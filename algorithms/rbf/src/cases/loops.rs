@@ -50,7 +50,7 @@ impl<B: RbfOps> Problem<B> {
 
     fn aim(&self, aim: [(Kind, bool); 2]) -> Aim<B> {
         let [interior, boundary] = aim.map(|(kind, edge)| self.rows(kind, edge));
-        Aim { interior, boundary, penalty: self.inputs.penalty }
+        Aim { interior, boundary, penalty: self.inputs.penalty, whole: None }
     }
 
     fn parts(

@@ -101,7 +101,8 @@ pub(super) fn conjugate<R: CubeRuntime, F: FloatElement>(
 ) -> (CubeTensor<R>, CubeTensor<R>) {
     let history = launch::output(weights, [iterations + 1], weights.dtype);
     let room = Room::of::<R, F>(&weights.client, kinds.rows(), neurons.m, neurons.d, one_cube::VECTORS);
-    let weights = match room {
+    // A cube by itself tells nobody.
+    let weights = match room.filter(|_| kinds.peers.is_none()) {
         Some(room) => one_cube::conjugate::<R, F>(kinds, neurons, weights, &history, room),
         None => in_launches::<R, F>(kinds, neurons, weights, &history),
     };
@@ -134,6 +135,7 @@ fn in_launches<R: CubeRuntime, F: FloatElement>(
         part += blocks.parts;
     }
     fold::<R, F>(&sums, parts, &left);
+    kinds.join(&left);
     let (count, dim) = one();
     // SAFETY: vectors are read and written below m.
     unsafe {
@@ -164,6 +166,7 @@ fn in_launches<R: CubeRuntime, F: FloatElement>(
             part += cut.parts();
         }
         fold::<R, F>(&sums, parts, &product);
+        kinds.join(&product);
         let (count, dim) = one();
         // SAFETY: vectors are read and written below m, the history at two places that it has.
         unsafe {

@@ -94,7 +94,8 @@ pub(super) fn descend<R: CubeRuntime, F: FloatElement>(
         return (neurons, history);
     }
     let room = Room::of::<R, F>(&weights.client, kinds.rows(), neurons.m, neurons.d, 0);
-    let neurons = match room {
+    // A cube by itself tells nobody.
+    let neurons = match room.filter(|_| kinds.peers.is_none()) {
         Some(room) => one_cube::descend::<R, F>(kinds, &neurons, weights, rates, &history, room),
         None => in_launches::<R, F>(kinds, neurons, weights, rates, &history),
     };
@@ -147,6 +148,16 @@ fn in_launches<R: CubeRuntime, F: FloatElement>(
             columns::add::<R, F>(Sums::Slopes, conditions, &neurons, weights, &values, share, blocks, &sums, part);
             part += blocks.parts;
         }
+        // Of several processes a step takes the sum that they have made, of their own the parts as they are.
+        let (sums, parts) = match kinds.peers {
+            None => (sums.clone(), parts),
+            Some(_) => {
+                let sum = launch::output(weights, [d + 1, m], weights.dtype);
+                fold::<R, F>(&sums, parts, &sum);
+                kinds.join(&sum);
+                (sum, 1)
+            }
+        };
         let next = Neurons {
             centres: launch::output(weights, [d, m], weights.dtype),
             widths: launch::output(weights, [m], weights.dtype),
@@ -174,5 +185,6 @@ fn in_launches<R: CubeRuntime, F: FloatElement>(
         neurons = next;
     }
     fold::<R, F>(&squares, rows as usize, history);
+    kinds.join(history);
     neurons
 }

@@ -1,5 +1,7 @@
 //! What the kernels read: conditions and neurons as dense arrays.
 
+use std::sync::Arc;
+
 use burn_cubecl::{CubeRuntime, tensor::CubeTensor};
 use firebox_backends::{Limited, kernel::launch};
 
@@ -59,6 +61,8 @@ pub(super) struct Kinds<R: CubeRuntime> {
     pub(super) boundary: Conditions<R>,
     /// 1/N and λ/K.
     pub(super) shares: [f64; 2],
+    /// Of several processes' conditions, their devices.
+    pub(super) peers: Option<Arc<[u16]>>,
 }
 
 impl<R: CubeRuntime> Kinds<R> {
@@ -67,11 +71,17 @@ impl<R: CubeRuntime> Kinds<R> {
         B: Limited<FloatTensorPrimitive = CubeTensor<R>>,
     {
         let (interior, boundary) = (Conditions::new(&aim.interior, neurons), Conditions::new(&aim.boundary, neurons));
-        let share = |conditions: &Conditions<R>, factor: f64| {
-            if conditions.n == 0 { 0.0 } else { factor / conditions.n as f64 }
-        };
-        let shares = [share(&interior, 1.0), share(&boundary, aim.penalty)];
-        Self { interior, boundary, shares }
+        let counts = aim.whole.as_ref().map_or([interior.n, boundary.n], |whole| whole.counts);
+        let share = |count: usize, factor: f64| if count == 0 { 0.0 } else { factor / count as f64 };
+        let shares = [share(counts[0], 1.0), share(counts[1], aim.penalty)];
+        Self { interior, boundary, shares, peers: aim.whole.as_ref().map(|whole| whole.peers.clone()) }
+    }
+
+    /// Makes sums over these conditions sums over those of all processes.
+    pub(super) fn join(&self, sums: &CubeTensor<R>) {
+        if let Some(peers) = &self.peers {
+            launch::sum_among(sums, sums, peers);
+        }
     }
 
     /// N + K.

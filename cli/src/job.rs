@@ -10,7 +10,7 @@ use firebox_backends::bench::{
     kernels::{self, Choice, KernelRow},
 };
 use firebox_core::{
-    Communicator, Context, Error, Observer, Outcome, Plugin, Precision, Result, Sharers, plugin::BenchRow,
+    Communicator, Context, Error, Observer, Outcome, Peers, Plugin, Precision, Result, Sharers, plugin::BenchRow,
 };
 
 use crate::{Registry, args::Compute};
@@ -25,7 +25,7 @@ pub struct Job<'a> {
     pub(crate) communicator: Arc<dyn Communicator>,
     /// Ranks that share its memories.
     pub(crate) sharers: Sharers,
-    pub(crate) peers: Option<Arc<[u16]>>,
+    pub(crate) peers: Option<Arc<Peers>>,
     pub(crate) work: Work<'a>,
 }
 

@@ -3,7 +3,6 @@
 
 use std::{
     env, fs,
-    net::{Ipv4Addr, TcpListener},
     path::PathBuf,
     process::ExitCode,
     sync::Arc,
@@ -15,7 +14,7 @@ use firebox_backends::{
     Device,
     device::{Choice, cuda_count},
 };
-use firebox_core::{Communicator, Error, Observer, Result, Share, Sharers, Solo, error::Place, report};
+use firebox_core::{Communicator, Error, Observer, Peers, Result, Share, Sharers, Solo, error::Place, report};
 
 use crate::{failure::Failure, interrupt};
 
@@ -135,9 +134,9 @@ impl Ranks {
         Sharers { device: self.local.size.div_ceil(devices), host: self.local.size }
     }
 
-    /// The GPUs of all ranks, if these can tell each other without their hosts: on one machine, a GPU for each rank, and
+    /// The GPUs of all ranks, if these may tell each other without their hosts: on one machine, a GPU for each rank, and
     /// NCCL to be found. [`EXCHANGE`] says otherwise, or that nothing else will do.
-    pub(crate) fn peers(&self, device: &Device) -> Result<Option<Arc<[u16]>>> {
+    pub(crate) fn peers(&self, device: &Device) -> Result<Option<Arc<Peers>>> {
         let wanted = env::var(EXCHANGE).unwrap_or_default();
         if !self.several() {
             return Ok(None);
@@ -161,8 +160,8 @@ impl Ranks {
                         library path";
             return if wanted == "devices" { Err(Error::input(what, help)) } else { Ok(None) };
         }
-        meet(self.communicator.first(if self.is_first() { free_port() } else { 0 }));
-        Ok(Some(all.into_iter().map(|index| index as u16).collect()))
+        let devices = all.into_iter().map(|index| index as u16).collect();
+        Ok(Some(Arc::new(Peers::new(devices, wanted == "devices"))))
     }
 
     /// Says so if the launcher has bound this process to one core of many: its threads, and those that feed a GPU, all
@@ -246,18 +245,6 @@ fn share_cores(processes: usize) -> Result<()> {
     let threads = own.min((online() / processes).max(1));
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
     pool.map_err(|error| Error::input(format!("no threads: {error}"), "set RAYON_NUM_THREADS to fewer"))
-}
-
-/// A port of this machine that nobody listens at.
-fn free_port() -> u16 {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|it| it.local_addr()).map_or(0, |at| at.port())
-}
-
-/// Tells NCCL where the GPUs' processes find each other: CubeCL asks it for a place, which without this would be one of each
-/// process's own.
-fn meet(port: u16) {
-    // SAFETY: no thread of ours reads the environment by C's functions; NCCL is loaded by the first that needs it, later.
-    unsafe { env::set_var("NCCL_COMM_ID", format!("127.0.0.1:{port}")) }
 }
 
 /// The machine's cores, as the system counts them; 0 where it does not say.

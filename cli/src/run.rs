@@ -60,12 +60,24 @@ pub(crate) fn run(program: &dyn Program, name: &str, args: &ArgMatches, ranks: &
     ranks.agree(&device)?;
     let (observer, communicator, sharers) = (progress.clone(), ranks.communicator(), ranks.sharers(&device));
     let peers = ranks.peers(&device)?;
-    let direct = peers.is_some();
-    let job = Job { plugin: name, args, compute: &compute, observer, communicator, sharers, peers, work: Work::Run };
+    let job = Job {
+        plugin: name,
+        args,
+        compute: &compute,
+        observer,
+        communicator,
+        sharers,
+        peers: peers.clone(),
+        work: Work::Run,
+    };
     let began = Instant::now();
     let outcome = program.dispatch(&device, job);
     progress.finish();
     let Some(outcome) = outcome? else { return Ok(()) };
+    let direct = peers.as_ref().is_some_and(|peers| peers.met());
+    if peers.is_some_and(|peers| peers.required()) && !direct {
+        progress.notice("nothing of this run is told from device to device: it all went through the hosts");
+    }
     let shared = ranks.report(&device.limits().device, began.elapsed().as_secs_f64(), direct);
     if !ranks.is_first() {
         return Ok(());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use burn::tensor::backend::Backend;
 
-use crate::{Communicator, Error, Observer, Result, Silent, Solo, observe::OwnPace};
+use crate::{Communicator, Error, Observer, Peers, Result, Silent, Solo, observe::OwnPace};
 
 /// Width of the floating-point numbers a run computes with.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, clap::ValueEnum)]
@@ -58,8 +58,8 @@ pub struct Context<B: Backend> {
     pub communicator: Arc<dyn Communicator>,
     /// How many of them share memories with this one.
     pub sharers: Sharers,
-    /// The devices of all of them, by number on their one machine, where these tell each other without their hosts.
-    pub peers: Option<Arc<[u16]>>,
+    /// The devices of all of them, where these may tell each other without their hosts.
+    pub peers: Option<Arc<Peers>>,
 }
 
 impl<B: Backend> Context<B> {

@@ -141,6 +141,7 @@ impl Communicator for World {
     }
 
     fn gather(&self, own: &[u8], counts: &[usize]) -> Vec<u8> {
+        debug_assert_eq!(own.len(), counts[self.rank]);
         self.timed(|world| {
             let places = starts(counts);
             let mut all = room(counts.iter().sum());

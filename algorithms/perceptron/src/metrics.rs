@@ -1,5 +1,7 @@
 //! How good predictions are: by class, and by number.
 
+use firebox_core::Communicator;
+
 /// Counts of true classes (rows) against predicted ones (columns).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Confusion {
@@ -13,6 +15,15 @@ impl Confusion {
         let mut counts = vec![0; classes * classes];
         pairs.into_iter().for_each(|(wanted, found)| counts[wanted * classes + found] += 1);
         Self { classes, counts }
+    }
+
+    /// Adds what other ranks counted of theirs.
+    pub(crate) fn of_all(mut self, ranks: &dyn Communicator) -> Self {
+        // Whole numbers below 2⁵³ are exact.
+        let mut counts: Vec<f64> = self.counts.iter().map(|&count| count as f64).collect();
+        ranks.all_sum(&mut counts);
+        self.counts = counts.into_iter().map(|count| count as u64).collect();
+        self
     }
 
     /// Instances by true class, one row each, and predicted one.

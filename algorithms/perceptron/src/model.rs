@@ -154,11 +154,11 @@ fn results<B: PerceptronOps>(
     let total = (values.len() / columns.max(1)) as u64;
     let mut results = Vec::new();
     for (block, rows) in values.chunks(height * columns.max(1)).enumerate() {
-        observe::checkpoint(&*context.observer, "predicting", (block * height) as u64, total)?;
+        observe::checkpoint(&context.own_pace(), "predicting", (block * height) as u64, total)?;
         let rows = floats::<B, 2>(rows.to_vec(), [rows.len() / columns, columns], &context.device);
         results.extend(read_floats(network.forward(rows), "predicting")?);
     }
-    observe::checkpoint(&*context.observer, "predicting", total, total)?;
+    observe::checkpoint(&context.own_pace(), "predicting", total, total)?;
     let outputs = results.len() / (total as usize).max(1);
     match results.iter().position(|it| !it.is_finite()) {
         Some(at) => {

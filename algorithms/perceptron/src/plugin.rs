@@ -241,6 +241,8 @@ fn keep<B: PerceptronOps>(args: &TrainArgs, trained: &Trained, context: &Context
         atomic::write(path, |out| out.write_all(&bytes))?;
         context.observer.notice(&format!("the network of epoch {} is in {}", trained.best, path.display()));
     }
+    // Who ends before it is written may take the writer along.
+    context.communicator.broadcast(Vec::new());
     Ok(())
 }
 

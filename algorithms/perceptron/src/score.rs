@@ -46,23 +46,24 @@ impl Model {
     ///
     /// Fails if these are of another task, or of a class that the model does not know.
     pub fn score<B: PerceptronOps>(&self, values: Vec<f64>, targets: &Targets, context: &Context<B>) -> Result<Score> {
+        let results = self.results(&self.network(&context.device), values, context)?;
         let ranks = &*context.communicator;
-        let results = ranks.all_gather(&self.results(&self.network(&context.device), values, context)?);
+        context.go_on()?;
         match (&self.gives, targets) {
             (Gives::Class(classes), Targets::Classes(codes, theirs)) => {
-                let codes: Vec<u64> = codes.iter().map(|&code| code as u64).collect();
-                let codes = ranks.all_gather(&codes).into_iter().map(|code| code as usize);
                 let codes = same_classes(codes, theirs, classes)?;
                 let m = classes.len();
                 let losses = codes.iter().zip(results.chunks(m)).map(|(&code, row)| surprise(row, code));
-                let loss = losses.sum::<f64>() / codes.len().max(1) as f64;
-                let confusion = Confusion::new(m, codes.into_iter().zip(likeliest(&results, m)));
+                let mut sums = [losses.sum::<f64>(), codes.len() as f64];
+                ranks.all_sum(&mut sums);
+                let loss = sums[0] / sums[1].max(1.0);
+                let confusion = Confusion::new(m, codes.into_iter().zip(likeliest(&results, m))).of_all(ranks);
                 Ok(Score::Classes { loss, confusion, classes: classes.clone() })
             }
             (Gives::Number { name, scaling }, Targets::Numbers(wanted, _)) => {
-                let wanted = ranks.all_gather(wanted);
-                let error = rmse(&wanted, &results).unwrap_or_default() / scaling.deviation[0];
-                Ok(Score::Numbers { loss: error * error, wanted, found: results, name: name.clone() })
+                let [wanted, found] = [wanted, &results].map(|own| ranks.all_gather(own));
+                let error = rmse(&wanted, &found).unwrap_or_default() / scaling.deviation[0];
+                Ok(Score::Numbers { loss: error * error, wanted, found, name: name.clone() })
             }
             _ => {
                 Err(Error::input("the model and the rows are for different tasks", "give the rows' own kind of answer"))
@@ -78,7 +79,7 @@ fn surprise(logits: &[f64], class: usize) -> f64 {
 }
 
 /// The model's numbers of classes that are another file's.
-fn same_classes(codes: impl Iterator<Item = usize>, theirs: &Classes, ours: &Classes) -> Result<Vec<usize>> {
+fn same_classes(codes: &[usize], theirs: &Classes, ours: &Classes) -> Result<Vec<usize>> {
     let place = |code: usize| {
         let name = theirs.name(code);
         (0..ours.len()).find(|&k| ours.name(k) == name).ok_or_else(|| {
@@ -87,7 +88,7 @@ fn same_classes(codes: impl Iterator<Item = usize>, theirs: &Classes, ours: &Cla
         })
     };
     let places = (0..theirs.len()).map(place).collect::<Result<Vec<_>>>()?;
-    Ok(codes.map(|code| places[code]).collect())
+    Ok(codes.iter().map(|&code| places[code]).collect())
 }
 
 impl Score {

@@ -35,12 +35,12 @@ impl<B: RbfOps> Run<'_, B> {
         }
         let weights = self.control.settings.weights;
         if weights == Weights::Cg {
-            let goal = points.goal.get_or_insert_with(|| Goal::new(&points.system, points.own, self.context));
+            let goal = self.goal(points)?;
             return self.paper(state, live.get_or_insert_with(|| self.push(state)), goal);
         }
         let redraw = self.control.settings.redraw;
         if self.config.shape == ShapeSolver::Gd {
-            let goal = points.goal.get_or_insert_with(|| Goal::new(&points.system, points.own, self.context));
+            let goal = self.goal(points)?;
             let mut moved = self.push(state);
             self.descend(state, &mut moved, goal)?;
             let read = device::fetch(vec![moved.shape.widths], vec![moved.shape.centres], self.context)?;
@@ -64,6 +64,15 @@ impl<B: RbfOps> Run<'_, B> {
             state.ended = Some(Stop::Minimum);
         }
         Ok(())
+    }
+
+    /// What is asked for at the points, on the device.
+    fn goal<'p>(&self, points: &'p mut Points<B>) -> Result<&'p Goal<B>> {
+        let Points { system, own, goal, .. } = points;
+        match goal {
+            Some(goal) => Ok(goal),
+            none => Ok(none.insert(Goal::new(system, *own, self.context)?)),
+        }
     }
 
     /// Steps 3 to 5 of the paper, all on the device.

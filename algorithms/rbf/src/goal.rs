@@ -35,19 +35,19 @@ pub(crate) enum Goal<B: RbfOps> {
 
 impl<B: RbfOps> Goal<B> {
     /// Of all control points, or of this rank's `own` of so many.
-    pub(crate) fn new(system: &System, own: Option<[usize; 2]>, context: &Context<B>) -> Self {
+    pub(crate) fn new(system: &System, own: Option<[usize; 2]>, context: &Context<B>) -> Result<Self> {
         let share = context.communicator.share();
-        match own {
-            Some(counts) => Self::Part(Part::new(system, counts, context)),
+        Ok(match own {
+            Some(counts) => Self::Part(Part::new(system, counts, context)?),
             None if share.is_whole() => Self::Whole(device::aim(system, &context.device)),
             None => {
                 let System { interior, boundary, penalty } = system;
                 let counts = [interior.len(), boundary.len()];
                 let own =
                     System { interior: part(interior, share), boundary: part(boundary, share), penalty: *penalty };
-                Self::Part(Part::new(&own, counts, context))
+                Self::Part(Part::new(&own, counts, context)?)
             }
-        }
+        })
     }
 
     /// Gradient steps on the shape; I before the first of them and after the last.
@@ -124,7 +124,7 @@ pub(crate) struct Part<B: RbfOps> {
 }
 
 impl<B: RbfOps> Part<B> {
-    fn new(system: &System, counts: [usize; 2], context: &Context<B>) -> Self {
+    fn new(system: &System, counts: [usize; 2], context: &Context<B>) -> Result<Self> {
         let own = [system.interior.len(), system.boundary.len()];
         let kind = |(place, conditions, factor): (usize, &Conditions, f64)| {
             let rows = || device::rows(conditions, &context.device);
@@ -133,16 +133,16 @@ impl<B: RbfOps> Part<B> {
         let kinds = [(0, &system.interior, 1.0), (1, &system.boundary, system.penalty)];
         let kinds: Vec<_> = kinds.into_iter().filter_map(kind).collect();
         let both = || context.communicator.all_gather(&[kinds.len() as u64]).iter().all(|&count| count == 2);
-        let joint = match (peers(context).filter(|_| both()), &kinds[..]) {
+        let joint = match (peers(context)?.filter(|_| both()), &kinds[..]) {
             (Some(peers), [interior, boundary]) => Some(Aim {
                 interior: interior.rows.clone(),
                 boundary: boundary.rows.clone(),
                 penalty: system.penalty,
-                whole: Some(Whole { counts, peers: peers.clone() }),
+                whole: Some(Whole { counts, peers: peers.into() }),
             }),
             _ => None,
         };
-        Self { kinds, counts, own, joint }
+        Ok(Self { kinds, counts, own, joint })
     }
 
     fn residuals(&self, shape: &Shape<B>, weights: &FloatTensor<B>) -> Vec<FloatTensor<B>> {

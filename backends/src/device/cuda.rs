@@ -62,6 +62,14 @@ pub(crate) fn has_nccl() -> bool {
     unsafe { cudarc::nccl::sys::is_culib_present() }
 }
 
+/// Tells NCCL where the processes find each other: CubeCL asks it for a place, which without this would be one of each
+/// process's own.
+pub(crate) fn meet_at(port: u16) {
+    // SAFETY: C's environment is read by NCCL alone by now, in the call that comes next; MPI and the driver have read theirs
+    // as they started.
+    unsafe { std::env::set_var("NCCL_COMM_ID", format!("127.0.0.1:{port}")) }
+}
+
 /// The device's name in the driver's words.
 pub(crate) fn name(index: usize) -> Option<String> {
     let device = driver::result::device::get(index as i32).ok()?;

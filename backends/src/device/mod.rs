@@ -110,6 +110,14 @@ pub enum Device {
     Rocm(RocmDevice),
 }
 
+/// Where the processes of GPUs that tell each other meet: a port of this machine.
+pub(crate) fn meet_at(port: u16) {
+    #[cfg(feature = "cuda")]
+    cuda::meet_at(port);
+    #[cfg(not(feature = "cuda"))]
+    let _ = port;
+}
+
 impl Device {
     /// The backend's name, as in reports.
     pub fn backend(&self) -> &'static str {

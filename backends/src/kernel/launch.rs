@@ -74,7 +74,14 @@ pub fn sum_among<R: CubeRuntime>(from: &CubeTensor<R>, to: &CubeTensor<R>, peers
     let own = from.device.to_id();
     let ids = peers.iter().map(|&index_id| DeviceId { index_id, ..own }).collect();
     let mut client = from.client.clone();
-    let (source, sum) = (from.handle.clone(), to.handle.clone());
+    // Of what lies behind the last number, some have more than others.
+    let exact = |tensor: &CubeTensor<R>| {
+        let bytes = (tensor.meta.num_elements() * tensor.dtype.size()) as u64;
+        let handle = tensor.handle.clone();
+        let rest = handle.size_in_used() - bytes;
+        handle.offset_end(rest)
+    };
+    let (source, sum) = (exact(from), exact(to));
     client.all_reduce(source, sum, from.dtype.into(), ids, ReduceOperation::Sum);
     client.sync_collective();
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use crate::data::{Format, Points, ReadOptions, csv, labels::Wanted, npy, number, read};
+use crate::data::{Format, Points, ReadOptions, csv, labels::Wanted, npy, number, read, read::has_rows};
 use crate::error::{At, Place};
 use crate::{Error, Result};
 
@@ -18,8 +18,10 @@ pub fn read_blocks(
     bytes: usize,
     mut each: impl FnMut(Points) -> Result<()>,
 ) -> Result<()> {
+    if has_rows(path, options)? {
+        return numbers(path, options, bytes, each);
+    }
     match Format::of(path)? {
-        Format::Npy if options.labels.is_none() => return numbers(path, options, bytes, each),
         Format::Csv | Format::Tsv if options.labels.is_none() => {}
         _ => return each(read(path, options)?),
     }

@@ -74,7 +74,7 @@ pub struct Part {
 /// [`read`] of one rank's part of the rows: of the ranks, each has its part of the points, in order. Of NPY it reads no more
 /// than that, so that a file may be larger than what a rank has room for; of other formats it reads all and keeps its part.
 pub fn read_part(path: &Path, options: &ReadOptions, share: Share) -> Result<Part> {
-    if Format::of(path)? == Format::Npy && !is_stdin(path) && !share.is_whole() && options.labels.is_none() {
+    if !share.is_whole() && has_rows(path, options)? {
         let in_file = |error: Error| error.in_file(path);
         let mut file = npy::Rows::open(path).map_err(in_file)?;
         let (rows, of) = (file.count(), share.of(file.count()));
@@ -88,6 +88,12 @@ pub fn read_part(path: &Path, options: &ReadOptions, share: Share) -> Result<Par
     labels = labels.map(|labels| keep(labels, of.clone()));
     let points = Points { values, rows: of.len(), columns, names, labels, label_names };
     Ok(Part { points, of, rows })
+}
+
+/// Whether some rows can be read without the others: of an array in a file, which a pipe is not.
+pub(crate) fn has_rows(path: &Path, options: &ReadOptions) -> Result<bool> {
+    let file = || std::fs::metadata(path).is_ok_and(|it| it.is_file());
+    Ok(Format::of(path)? == Format::Npy && options.labels.is_none() && file())
 }
 
 fn keep<T>(mut all: Vec<T>, of: Range<usize>) -> Vec<T> {

@@ -9,7 +9,7 @@ fn asked<B: RbfOps>(system: &System, (d, m): (usize, usize), size: usize) -> Vec
     let (_, network) = samples::mixed(d, m, 1);
     ranks(size, |communicator| {
         let context = Context::<B>::new(Default::default()).communicator(communicator);
-        let goal = Goal::new(system, None, &context);
+        let goal = Goal::new(system, None, &context).unwrap();
         assert_eq!(matches!(goal, Goal::Whole(_)), size == 1);
         let shape = device::shape(network.centres(), network.widths(), d, &context.device);
         let weights = device::vector::<B>(network.weights(), &context.device);

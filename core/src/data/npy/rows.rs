@@ -62,6 +62,7 @@ impl Rows {
     ) -> Result<Points> {
         let failed = failed(path);
         let mut bytes = Vec::new();
+        bytes.reserve_exact(of.len() * self.row_bytes());
         for piece in self.header.pieces(of.clone()) {
             self.file.seek(SeekFrom::Start(self.start + piece.start)).map_err(failed)?;
             let wanted = piece.end - piece.start;

@@ -115,7 +115,7 @@ pub trait OcnnOps: Limited {
         tensor_ops::weights::<Self>(points, multiplicity, self_coupling, of)
     }
 
-    /// One step of a network's [`rows`](Network::rows) from the `state` of all neurons `[n]`: their next outputs `[r]`.
+    /// One step of a network's [`rows`](Parts::rows) from the `state` of all neurons `[n]`: their next outputs `[r]`.
     /// What [`OcnnOps::ocnn_steps`] would give them, to the bit; but stored weights, of which not all columns are here, are
     /// always read by X-threads where there are units.
     fn ocnn_step_rows(network: &Network<Self>, state: FloatTensor<Self>, matvec: Matvec) -> FloatTensor<Self> {

@@ -1,8 +1,9 @@
 //! What a training asks of the control points of a cycle: of all of them, or of every rank's part, summed over the ranks.
 //!
 //! Every rank has all neurons. A part is as many rows of A as this rank has; 1/N and λ/K are those of the whole, so that
-//! I, its slopes and the products of conjugate gradients are sums over the ranks. They are added up in f64, and what
-//! follows from them is computed on every rank alike: the neurons stay the same on all.
+//! I, its slopes and the products of conjugate gradients are sums over the ranks. Where devices tell each other by
+//! themselves these are of the operations of one process, on its [`Whole`]; else hosts add them up in f64, and compute what
+//! follows from them on every rank alike. The neurons stay the same on all.
 
 use burn::tensor::{Element, ElementConversion, Tensor, TensorMetadata, ops::FloatTensor};
 use firebox_backends::exchange::{peers, read_sum};

@@ -12,6 +12,7 @@ use std::{
 
 use tempfile::TempDir;
 
+mod devices;
 mod ocnn;
 mod perceptron;
 mod rbf;

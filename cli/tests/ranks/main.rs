@@ -234,7 +234,7 @@ fn a_way_to_tell_each_other_that_is_not_there_is_refused() {
         assert_eq!(done.status.code(), Some(2), "{way}");
         assert!(text(&done.stderr).split_whitespace().collect::<Vec<_>>().join(" ").contains(says), "{way}");
     }
-    assert!(ranks(2, folder.path(), args).env("FIREBOX_EXCHANGE", "hosts").status().unwrap().success());
+    assert!(ranks(2, folder.path(), args).env("FIREBOX_EXCHANGE", "hosts").output().unwrap().status.success());
     assert_eq!(report(folder.path(), "r", 2)["ranks"]["exchange"], "hosts");
 }
 

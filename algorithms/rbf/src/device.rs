@@ -21,7 +21,7 @@ const TURNED: usize = 1 << 14;
 
 /// Row-major n × `dims` as dims × n.
 pub(crate) fn turned(values: &[f64], dims: usize) -> Vec<f64> {
-    let n = values.len() / dims;
+    let n = values.len() / dims.max(1);
     let mut turned = vec![0.0; n * dims];
     for (axis, row) in turned.chunks_mut(n.max(1)).enumerate() {
         row.par_chunks_mut(TURNED).zip(values.par_chunks(TURNED * dims)).for_each(|(row, values)| {

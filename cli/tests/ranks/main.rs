@@ -250,13 +250,19 @@ fn processes_that_mpi_does_not_know_of_are_refused() {
     assert!(!folder.path().join("history.csv").exists());
 }
 
-/// The processes that `of` has started.
+/// The ranks that `of` has started, by itself (Open MPI) or through a helper of its own (MPICH).
 #[cfg(target_os = "linux")]
 fn children(of: &Child) -> Vec<u32> {
+    let program = fs::canonicalize(env!("CARGO_BIN_EXE_firebox")).unwrap();
     let parent = |pid: u32| -> Option<u32> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         stat.rsplit(')').next()?.split_whitespace().nth(1)?.parse().ok()
     };
     let all = fs::read_dir("/proc").unwrap().filter_map(|it| it.ok()?.file_name().to_str()?.parse().ok());
-    all.filter(|&pid| parent(pid) == Some(of.id())).collect()
+    let runs = all.filter(|pid| fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|it| it == program));
+    runs.filter(|&pid| {
+        let launcher = parent(pid);
+        launcher == Some(of.id()) || launcher.and_then(parent) == Some(of.id())
+    })
+    .collect()
 }

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::{
-    fs,
+    fs, iter,
     path::Path,
     process::{Child, Command, Output, Stdio},
     thread,
@@ -135,7 +135,7 @@ fn kill_one(folder: &Path, args: &str, state: &str, seed: u32) {
 #[cfg(target_os = "linux")]
 fn kill_any(mut job: Child, seed: u32) {
     assert!(job.try_wait().unwrap().is_none(), "it ended before it could be killed");
-    let victim = children(&job)[seed as usize % 3];
+    let victim = ranks_of(&job)[seed as usize % 3];
     assert!(Command::new("kill").args(["-9", &victim.to_string()]).status().unwrap().success());
     let killed = Instant::now();
     let status = job.wait().unwrap();
@@ -150,7 +150,7 @@ fn stop_all(folder: &Path, args: &str) {
     // What is there at its end was written when it ended.
     let state = folder.join("state");
     fs::remove_file(&state).unwrap();
-    for rank in children(&job) {
+    for rank in ranks_of(&job) {
         assert!(Command::new("kill").args(["-2", &rank.to_string()]).status().unwrap().success());
     }
     assert_eq!(job.wait().unwrap().code(), Some(130));
@@ -250,9 +250,9 @@ fn processes_that_mpi_does_not_know_of_are_refused() {
     assert!(!folder.path().join("history.csv").exists());
 }
 
-/// The ranks that `of` has started, by itself (Open MPI) or through a helper of its own (MPICH).
+/// The ranks of a job, which its `mpirun` starts by itself (Open MPI) or through helpers (MPICH).
 #[cfg(target_os = "linux")]
-fn children(of: &Child) -> Vec<u32> {
+fn ranks_of(job: &Child) -> Vec<u32> {
     let program = fs::canonicalize(env!("CARGO_BIN_EXE_firebox")).unwrap();
     let parent = |pid: u32| -> Option<u32> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
@@ -260,9 +260,5 @@ fn children(of: &Child) -> Vec<u32> {
     };
     let all = fs::read_dir("/proc").unwrap().filter_map(|it| it.ok()?.file_name().to_str()?.parse().ok());
     let runs = all.filter(|pid| fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|it| it == program));
-    runs.filter(|&pid| {
-        let launcher = parent(pid);
-        launcher == Some(of.id()) || launcher.and_then(parent) == Some(of.id())
-    })
-    .collect()
+    runs.filter(|&pid| iter::successors(Some(pid), |&pid| parent(pid)).any(|it| it == job.id())).collect()
 }

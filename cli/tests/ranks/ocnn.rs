@@ -103,7 +103,7 @@ fn a_killed_rank_ends_the_job() {
     let args = "ocnn cloud.csv --mode paper --threshold 0.8 --steps 1000000 --backend ndarray -o labels.csv";
     let job = ranks(3, folder, args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let began = Instant::now();
-    while children(&job).len() < 3 {
+    while ranks_of(&job).len() < 3 {
         assert!(began.elapsed() < Duration::from_secs(60));
         thread::sleep(Duration::from_millis(2));
     }

@@ -159,15 +159,21 @@ fn refine_recip_sqrt<I: Isa>(x: f32, y: f32) -> f32 {
     f32::fma::<I>(y * e, f32::fma::<I>(e, 0.375, 0.5), y)
 }
 
+// Loops, not `array::map`: that is a function of its own, compiled for the least of CPUs, with a call for each lane.
 #[inline(always)]
-fn recip_sqrts_f32<I: Isa>(x: [f32; 16]) -> [f32; 16] {
+fn recip_sqrts_f32<I: Isa>(mut x: [f32; 16]) -> [f32; 16] {
     match I::estimate_recip_sqrt(x) {
         // Newton's step alone: ⅜e² is 2⁻²⁷ at most, e being twice the estimate's error.
         Some(y) => std::array::from_fn(|l| {
             let e = f32::fma::<I>(-(x[l] * y[l]), y[l], 1.0);
             f32::fma::<I>(0.5 * y[l], e, y[l])
         }),
-        None => x.map(recip_sqrt_f32::<I>),
+        None => {
+            for x in &mut x {
+                *x = recip_sqrt_f32::<I>(*x);
+            }
+            x
+        }
     }
 }
 
@@ -185,8 +191,11 @@ fn recip_sqrt_f64<I: Isa>(x: f64) -> f64 {
 }
 
 #[inline(always)]
-fn recip_sqrts_f64<I: Isa>(x: [f64; 16]) -> [f64; 16] {
-    x.map(recip_sqrt_f64::<I>)
+fn recip_sqrts_f64<I: Isa>(mut x: [f64; 16]) -> [f64; 16] {
+    for x in &mut x {
+        *x = recip_sqrt_f64::<I>(*x);
+    }
+    x
 }
 
 real!(

@@ -10,7 +10,7 @@ use firebox_core::{
     Context, Error, Outcome, Plugin, Result,
     data::Table,
     observe::checkpoint,
-    plugin::{Bench, BenchRow, Conformance},
+    plugin::{Bench, BenchRow, Conformance, paths},
     report::{InputSize, Timings},
 };
 use serde_json::{Map, Value};
@@ -34,6 +34,10 @@ enum Deed {
     Sleep,
     /// Ten seconds without a look at the wish to stop
     Deaf,
+    /// Read standard input to its end
+    Read,
+    /// Fail with text that a terminal would act on, in a notice, a summary and an error
+    Escape,
 }
 
 #[derive(Args)]
@@ -48,6 +52,10 @@ struct OddArgs {
     labels: Option<PathBuf>,
     #[arg(long)]
     extra: Option<PathBuf>,
+    #[arg(long)]
+    checkpoint: Option<PathBuf>,
+    #[arg(long)]
+    resume: Option<PathBuf>,
     /// Know beforehand that there is no picture
     #[arg(long)]
     blind: bool,
@@ -83,6 +91,14 @@ fn act<B: Backend>(deed: Deed, context: &Context<B>) -> Result<()> {
             thread::sleep(Duration::from_secs(10));
             Ok(())
         }
+        Deed::Read => {
+            let read = std::io::read_to_string(std::io::stdin());
+            read.map(drop).map_err(|source| Error::Io { action: "read", path: "<stdin>".into(), source })
+        }
+        Deed::Escape => {
+            context.observer.notice("column \u{1b}[2Jx");
+            Err(Error::input(format!("column {}\u{1b}]0;x\u{7}", "h".repeat(1 << 20)), "rename \u{9b}2J"))
+        }
     }
 }
 
@@ -93,6 +109,10 @@ impl<B: Backend> Plugin<B> for Odd {
 
     fn files(&self, args: &ArgMatches) -> Vec<PathBuf> {
         parse(args).ok().and_then(|args| args.extra).into_iter().collect()
+    }
+
+    fn checkpoints(&self, args: &ArgMatches) -> Vec<PathBuf> {
+        paths(args, &["checkpoint"])
     }
 
     fn can_plot(&self, args: &ArgMatches) -> Result<()> {

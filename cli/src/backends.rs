@@ -10,7 +10,7 @@ use crate::{
     args::{Format, Voice},
     cache,
     failure::Failure,
-    output,
+    output, stdio,
 };
 
 #[derive(Debug, Args)]
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &ArgMatches) -> Result<(), Failure> {
     let args = BackendsArgs::from_arg_matches(args)?;
     args.voice.start();
     let list = device::list();
-    Ok(output::stdout(|out| match args.format {
+    Ok(stdio::write(|out| match args.format {
         Format::Json => output::json(&list, out),
         Format::Human => list.iter().try_for_each(|listed| human(listed, out)),
     })?)

@@ -19,8 +19,8 @@ use crate::{
     failure::Failure,
     interrupt,
     job::{Job, Work},
-    output,
     progress::Progress,
+    stdio,
 };
 
 #[derive(Debug, Args)]
@@ -52,7 +52,6 @@ pub(crate) fn run(program: &dyn Program, args: &ArgMatches) -> Result<(), Failur
     let BenchArgs { compute, format, voice } = BenchArgs::from_arg_matches(args)?;
     voice.start();
     let device = Device::find(compute.backend, compute.precision)?;
-    interrupt::listen(voice.quiet);
     let progress = Arc::new(Progress::new(voice.quiet));
     let mut sheet = Sheet {
         name,
@@ -141,7 +140,7 @@ impl Sheet<'_> {
         let precision = compute.precision.to_string();
         if self.printed.is_ok() {
             self.printed = self.progress.aside(|| {
-                output::stdout(|out| match self.format {
+                stdio::write(|out| match self.format {
                     Format::Human => {
                         if std::mem::take(&mut self.headless) {
                             writeln!(out, "{backend} ({name}), {precision}, seed {}", compute.seed)?;
@@ -160,7 +159,7 @@ impl Sheet<'_> {
             });
         }
         if self.printed.is_err() {
-            interrupt::request(); // Nobody is reading any more.
+            interrupt::request(); // The reader has gone.
         }
     }
 }

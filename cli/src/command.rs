@@ -1,6 +1,8 @@
 //! The command line: a command for each algorithm, and those of the program itself.
 
-use clap::{Args, Command};
+use std::num::NonZero;
+
+use clap::{Arg, Args, Command, value_parser};
 
 use crate::{
     Listing, Program,
@@ -13,9 +15,24 @@ The result is a table. It goes to OUT if -o names one, else to standard output a
 standard error, so that standard output stays a clean table. With --format json the report is printed on standard \
 output instead, and the table only goes to OUT.
 
-Outputs are checked before the run, and appear together after it or not at all.
+Outputs are checked before the run and written after it, each whole or not at all; if one cannot be written, the others \
+still are.
 
-Exit codes: 0 done, 1 the run failed, 2 usage or bad input (nothing was computed), 130 stopped with Ctrl-C.";
+Exit codes: 0 done, 1 the run failed or an output could not be written, 2 usage or bad input (nothing was computed), 130 \
+stopped with Ctrl-C.";
+
+/// The name of the argument that sets the number of threads.
+pub(crate) const THREADS: &str = "threads";
+
+fn threads() -> Arg {
+    Arg::new(THREADS)
+        .long(THREADS)
+        .value_name("N")
+        .value_parser(value_parser!(NonZero<usize>))
+        .global(true)
+        .help_heading("Where it runs")
+        .help("Threads that compute on the CPU, at most four for each core; by default one for each core")
+}
 
 /// The whole command line of `program`.
 pub(crate) fn root(program: &dyn Program) -> Command {
@@ -26,6 +43,7 @@ pub(crate) fn root(program: &dyn Program) -> Command {
         .about("Neurocomputing algorithms on CPUs and GPUs, on tables of numbers")
         .subcommand_required(true)
         .arg_required_else_help(true)
+        .arg(threads())
         .subcommands(algorithms)
         .subcommand(backends::command())
         .subcommand(generate::command())

@@ -10,7 +10,7 @@ use clap_complete::Shell;
 use clap_mangen::Man;
 use firebox_core::Error;
 
-use crate::{Program, command, failure::Failure, output};
+use crate::{Program, command, failure::Failure, stdio};
 
 #[derive(Debug, Args)]
 struct CompletionsArgs {
@@ -38,14 +38,14 @@ pub(crate) fn completions(program: &dyn Program, args: &ArgMatches) -> Result<()
     let CompletionsArgs { shell } = CompletionsArgs::from_arg_matches(args)?;
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut command::root(program), program.name(), &mut text);
-    Ok(output::stdout(|out| out.write_all(&text))?)
+    Ok(stdio::write(|out| out.write_all(&text))?)
 }
 
 pub(crate) fn man(program: &dyn Program, args: &ArgMatches) -> Result<(), Failure> {
     let ManArgs { folder } = ManArgs::from_arg_matches(args)?;
     let root = command::root(program);
     match folder {
-        None => output::stdout(|out| Man::new(root).render(out))?,
+        None => stdio::write(|out| Man::new(root).render(out))?,
         Some(folder) => pages(root, &folder)?,
     }
     Ok(())

@@ -8,10 +8,12 @@ use std::{
 use firebox_core::Error;
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
 
+use crate::printable;
+
 /// Why the program did not do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// The command line is wrong, or `--help` or `--version` was asked for.
+    /// The command line is wrong.
     #[error(transparent)]
     Usage(#[from] clap::Error),
     #[error(transparent)]
@@ -21,16 +23,17 @@ pub(crate) enum Failure {
     Internal(String),
 }
 
-impl Diagnostic for Failure {
+/// A failure as a terminal may show it: messages carry text from files.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+struct Shown {
+    message: String,
+    help: Option<String>,
+}
+
+impl Diagnostic for Shown {
     fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
-        match self {
-            Self::Usage(_) => None,
-            Self::Known(error) => error.help().map(|help| Box::new(help) as _),
-            Self::Internal(_) => Some(Box::new(
-                "this is a mistake in the program, not yours; please report it with the command and what -v logs. \
-                 Another --backend may work meanwhile",
-            )),
-        }
+        self.help.as_ref().map(|help| Box::new(help) as _)
     }
 }
 
@@ -43,8 +46,7 @@ impl Failure {
     /// The exit code.
     pub(crate) fn code(&self) -> u8 {
         match self {
-            Self::Usage(error) if error.use_stderr() => 2,
-            Self::Usage(_) => 0,
+            Self::Usage(_) => 2,
             broken if broken.is_broken_pipe() => 0,
             Self::Known(error) => error.exit_code(),
             Self::Internal(_) => 1,
@@ -55,7 +57,7 @@ impl Failure {
     pub(crate) fn show(&self) {
         match self {
             Self::Usage(error) => {
-                let _ = error.print(); // To standard output if it is help.
+                let _ = error.print();
             }
             broken if broken.is_broken_pipe() => {}
             _ => {
@@ -72,10 +74,24 @@ impl Failure {
         } else {
             GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor()).with_wrap_lines(false)
         };
+        let help = self.help().map(|help| printable::line(&help));
+        let shown = Shown { message: printable::line(&self.to_string()), help };
         let mut text = String::new();
-        match handler.without_cause_chain().render_report(&mut text, self) {
+        match handler.without_cause_chain().render_report(&mut text, &shown) {
             Ok(()) => text,
-            Err(_) => format!("error: {self}\n"),
+            Err(_) => format!("error: {shown}\n"),
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        match self {
+            Self::Usage(_) => None,
+            Self::Known(error) => error.help(),
+            Self::Internal(_) => Some(
+                "this is a mistake in the program, not yours; please report it with the command and what -v logs. \
+                 Another --backend may work meanwhile"
+                    .into(),
+            ),
         }
     }
 }
@@ -95,5 +111,11 @@ mod tests {
         let text = Failure::Known(Error::input("nothing there", "give something")).render(false);
         assert!(text.contains("nothing there") && text.contains("help: give something"), "{text}");
         assert!(!text.contains('\u{1b}'), "{text:?}");
+    }
+
+    #[test]
+    fn text_from_files_cannot_control_the_terminal() {
+        let text = Failure::Known(Error::input("column \u{1b}[2J", "name \u{9b}2J")).render(false);
+        assert!(text.contains("column \\u{1b}[2J") && text.contains("help: name \\u{9b}2J"), "{text:?}");
     }
 }

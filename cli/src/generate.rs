@@ -9,7 +9,7 @@ use firebox_core::{
         atomic::{Staged, is_stdout},
         generate,
     },
-    plot::{Image, Picture},
+    plot::Picture,
 };
 
 use crate::{
@@ -58,15 +58,14 @@ pub(crate) fn run(args: &ArgMatches) -> Result<(), Failure> {
     let mut staged = Staged::default();
     let file = outputs.output.as_deref().filter(|path| !is_stdout(path));
     if let Some(path) = file {
-        output::stage(&mut staged, path, &table)?;
+        staged.attempt(|staged| output::stage(staged, path, &table));
     }
     if let Some(path) = &outputs.plot {
         let title = clap::ValueEnum::to_possible_value(&shape).map_or_else(String::new, |it| it.get_name().into());
-        let bytes = Picture::scatter(title, points).render(Image::of(path)?)?;
-        staged.add(path, |out| out.write_all(&bytes))?;
+        staged.attempt(|staged| output::draw(staged, path, &Picture::scatter(title, points)));
     }
     if file.is_none() {
-        staged.print(|out| table.write_csv(out))?;
+        staged.attempt(|staged| staged.print(|out| table.write_csv(out)));
     }
     Ok(staged.commit()?)
 }

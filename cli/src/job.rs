@@ -55,7 +55,11 @@ impl Job<'_> {
         context.peers = self.peers;
         let plugin = || find(registry.plugins(), self.plugin);
         match self.work {
-            Work::Run => plugin()?.run(self.args, &context).map(Some),
+            // Stops loops that take no context, in every algorithm.
+            Work::Run => {
+                let plugin = plugin()?;
+                context.watched(|| plugin.run(self.args, &context))?.map(Some)
+            }
             Work::Bench(row) => match plugin()?.bench() {
                 Some(bench) => bench.run(self.args, &context, row).map(|()| None),
                 None => Err(Error::input(format!("{} has no benchmark", self.plugin), "")),

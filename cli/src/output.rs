@@ -1,7 +1,7 @@
 //! Where results go: checked before the run, written together after it.
 
 use std::{
-    io::{self, BufWriter, Write},
+    io::{self, Write},
     path::{Path, PathBuf},
 };
 
@@ -11,11 +11,14 @@ use firebox_core::{
         self, Table,
         atomic::{Staged, is_same, is_stdout},
     },
-    plot::Image,
+    plot::{Image, Picture},
     report::Report,
 };
 
-use crate::args::{Format, Output};
+use crate::{
+    args::{Format, Output},
+    stdio,
+};
 
 /// The files a plugin reads, and those it is asked for, by kind.
 #[derive(Default)]
@@ -25,12 +28,14 @@ pub(crate) struct Files {
     pub pictures: Vec<PathBuf>,
     pub documents: Vec<PathBuf>,
     pub checkpoints: Vec<PathBuf>,
+    /// States that are read and that only the next state may replace.
+    pub resumed: Vec<PathBuf>,
 }
 
 /// Fails if an output cannot be written, whatever the run may find, or would replace an input, and if standard input is
-/// two inputs; leaves nothing behind.
+/// two inputs; leaves nothing behind. Fails as a run does if standard output is closed and something would go there.
 pub(crate) fn check(output: &Output, files: &Files) -> Result<()> {
-    let Files { inputs, tables: extra, pictures, documents, checkpoints } = files;
+    let Files { inputs, tables: extra, pictures, documents, checkpoints, resumed } = files;
     let is_stdin = |path: &Path| path.as_os_str() == "-";
     if inputs.iter().filter(|path| is_stdin(path)).count() > 1 {
         let what = "two inputs (-) cannot both come from standard input";
@@ -48,10 +53,11 @@ pub(crate) fn check(output: &Output, files: &Files) -> Result<()> {
     for path in output.plot.iter().chain(pictures) {
         Image::of(path)?;
     }
-    let own = extra.iter().chain(pictures).chain(documents).chain(checkpoints);
-    let others = output.plot.iter().chain(&output.report).chain(own).map(PathBuf::as_path);
+    let own = extra.iter().chain(pictures).chain(documents);
+    let results = output.plot.iter().chain(&output.report).chain(own).map(PathBuf::as_path);
+    let results = table.into_iter().chain(results).map(|path| (path, false));
     let mut staged = Staged::default();
-    for path in table.into_iter().chain(others) {
+    for (path, is_state) in results.chain(checkpoints.iter().map(|path| (path.as_path(), true))) {
         if is_stdout(path) {
             return Err(Error::input(
                 "only -o can be standard output",
@@ -60,42 +66,51 @@ pub(crate) fn check(output: &Output, files: &Files) -> Result<()> {
         }
         // Opening a pipe to try it out would be its reader's end.
         if !path.metadata().is_ok_and(|it| !it.is_file() && !it.is_dir()) {
-            if inputs.iter().any(|input| !is_stdin(input) && is_same(input, path)) {
+            let mut read = inputs.iter().chain(resumed.iter().filter(|_| !is_state));
+            if read.any(|input| !is_stdin(input) && is_same(input, path)) {
                 let what = format!("{} is read, and an output is to be written to it", path.display());
                 return Err(Error::input(what, "give the output a file of its own"));
             }
-            staged.add(path, |_| Ok(()))?;
+            staged.add(path, |_| Ok(())).map_err(before_the_run)?;
         }
+    }
+    if output.output.is_none() || output.format == Format::Json || output.output.as_deref().is_some_and(is_stdout) {
+        stdio::check()?;
     }
     Ok(())
 }
 
-/// Writes what goes to standard output, then all files, or nothing.
+/// A file that cannot be written is a wrong argument as long as nothing was computed.
+fn before_the_run(error: Error) -> Error {
+    match error {
+        Error::Io { .. } => Error::input(error.to_string(), error.help().unwrap_or_default()),
+        other => other,
+    }
+}
+
+/// Writes every output: files, then what goes to standard output. One that fails does not stop the others.
 pub(crate) fn write(output: &Output, outcome: &Outcome, report: &Report) -> Result<()> {
     let file = output.output.as_deref().filter(|path| !is_stdout(path));
     let mut staged = Staged::default();
-    if let Some(path) = file {
-        stage(&mut staged, path, &outcome.table)?;
-    }
-    for (path, table) in &outcome.extra {
-        stage(&mut staged, path, table)?;
+    let tables = file.map(|path| (path, &outcome.table)).into_iter();
+    for (path, table) in tables.chain(outcome.extra.iter().map(|(path, table)| (path.as_path(), table))) {
+        staged.attempt(|staged| stage(staged, path, table));
     }
     let plot = output.plot.iter().zip(&outcome.picture);
     for (path, picture) in plot.chain(outcome.pictures.iter().map(|(path, picture)| (path, picture))) {
-        let bytes = picture.render(Image::of(path)?)?;
-        staged.add(path, |out| out.write_all(&bytes))?;
+        staged.attempt(|staged| draw(staged, path, picture));
     }
     for (path, document) in &outcome.documents {
-        staged.add(path, |out| document.write(out))?;
+        staged.attempt(|staged| staged.add(path, |out| document.write(out)));
     }
     if let Some(path) = &output.report {
-        staged.add(path, |out| json(report, out))?;
+        staged.attempt(|staged| staged.add(path, |out| json(report, out)));
     }
-    match output.format {
-        Format::Json => staged.print(|out| json(report, out))?,
-        Format::Human if file.is_none() => staged.print(|out| outcome.table.write_csv(out))?,
-        Format::Human => {}
-    }
+    staged.attempt(|staged| match output.format {
+        Format::Json => staged.print(|out| json(report, out)),
+        Format::Human if file.is_none() => staged.print(|out| outcome.table.write_csv(out)),
+        Format::Human => Ok(()),
+    });
     staged.commit()
 }
 
@@ -105,14 +120,10 @@ pub(crate) fn stage(staged: &mut Staged, path: &Path, table: &Table) -> Result<(
     staged.add(path, |out| table.write_as(format, out))
 }
 
-/// Writes to standard output.
-pub(crate) fn stdout(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
-    let mut out = BufWriter::new(io::stdout().lock());
-    fill(&mut out).and_then(|()| out.flush()).map_err(|source| Error::Io {
-        action: "write",
-        path: "standard output".into(),
-        source,
-    })
+/// Stages a picture in the format of its path's extension.
+pub(crate) fn draw(staged: &mut Staged, path: &Path, picture: &Picture) -> Result<()> {
+    let bytes = picture.render(Image::of(path)?)?;
+    staged.add(path, |out| out.write_all(&bytes))
 }
 
 /// Writes `value` as indented JSON.

@@ -13,7 +13,7 @@ use std::{
 use firebox_core::Observer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::interrupt;
+use crate::{interrupt, printable};
 
 /// A bar on standard error that only a run of more than a second gets to show, and only on a terminal. Until a run
 /// says how far it is, all there is to be seen is that time passes.
@@ -86,7 +86,7 @@ impl Observer for Progress {
         let mut known = self.phase.lock().unwrap_or_else(PoisonError::into_inner);
         if known.as_deref() != Some(phase) {
             self.bar.reset();
-            self.bar.set_message(phase.to_string());
+            self.bar.set_message(printable::line(phase));
             *known = Some(phase.to_string());
         }
         // The bar counts from the start, so that it knows the pace once it is seen.
@@ -98,7 +98,7 @@ impl Observer for Progress {
     fn notice(&self, text: &str) {
         if !self.quiet {
             self.aside(|| {
-                let _ = writeln!(io::stderr(), "note: {text}");
+                let _ = writeln!(io::stderr(), "note: {}", printable::line(text));
             });
         }
     }

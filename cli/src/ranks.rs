@@ -16,7 +16,7 @@ use firebox_backends::{
 };
 use firebox_core::{Communicator, Error, Observer, Peers, Result, Share, Sharers, Solo, error::Place, report};
 
-use crate::{failure::Failure, interrupt};
+use crate::{failure::Failure, interrupt, threads};
 
 /// How a launcher tells a process how many it has started: Open MPI; MPICH and what descends from it; Slurm's srun, which
 /// says it beside what Open MPI's launchers say.
@@ -59,7 +59,6 @@ impl Ranks {
             return Err(Error::input(what, help));
         }
         let (local, world) = (world.local(), Arc::new(world));
-        share_cores(local.size)?;
         Ok(Self { communicator: world.clone(), world: Some(world), local })
     }
 
@@ -81,6 +80,11 @@ impl Ranks {
 
     pub(crate) fn is_first(&self) -> bool {
         self.communicator.rank() == 0
+    }
+
+    /// Processes on this machine that share the run.
+    pub(crate) fn local_size(&self) -> usize {
+        self.local.size
     }
 
     pub(crate) fn several(&self) -> bool {
@@ -168,8 +172,8 @@ impl Ranks {
     /// wait for that one then.
     pub(crate) fn check_cores(&self, observer: &dyn Observer) {
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-        let own = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).map_or(0, cores);
-        let all = online();
+        let own = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).map_or(0, threads::cores);
+        let all = threads::online();
         // A core may be two for the system.
         if self.several() && (1..=2).contains(&own) && all / self.local.size > own {
             observer.notice(&format!(
@@ -234,34 +238,6 @@ impl Ranks {
     }
 }
 
-/// Gives this process's threads their part of the machine's cores: with as many as there are cores, those of the processes
-/// that share them would wait for each other. A number that somebody has set stays.
-#[cfg(feature = "mpi")]
-fn share_cores(processes: usize) -> Result<()> {
-    if env::var_os("RAYON_NUM_THREADS").is_some() {
-        return Ok(());
-    }
-    let own = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let threads = own.min((online() / processes).max(1));
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
-    pool.map_err(|error| Error::input(format!("no threads: {error}"), "set RAYON_NUM_THREADS to fewer"))
-}
-
-/// The machine's cores, as the system counts them; 0 where it does not say.
-fn online() -> usize {
-    fs::read_to_string("/sys/devices/system/cpu/online").map_or(0, |list| cores(&list))
-}
-
-/// How many cores a list such as `0-3,8` names.
-fn cores(list: &str) -> usize {
-    let range = |range: &str| {
-        let (first, last) = range.split_once('-').unwrap_or((range, range));
-        let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
-        Some((last + 1).saturating_sub(first))
-    };
-    list.trim().split(',').filter_map(range).sum()
-}
-
 /// Whether a signal to stop comes, or has come: the launcher sends one as soon as any rank has ended all.
 fn stopped_within(patience: Duration) -> bool {
     let until = Instant::now() + patience;
@@ -269,12 +245,4 @@ fn stopped_within(patience: Duration) -> bool {
         thread::sleep(Duration::from_millis(5));
     }
     interrupt::requested()
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn cores_of_a_list_are_counted() {
-        assert_eq!(["0", "0-15\n", "0-3,8,10-11", "", "x"].map(super::cores), [1, 16, 7, 0, 0]);
-    }
 }

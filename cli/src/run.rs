@@ -16,7 +16,7 @@ use crate::{
     failure::Failure,
     interrupt,
     job::{self, Job, Work},
-    output,
+    output, printable,
     progress::Progress,
     ranks::Ranks,
 };
@@ -38,7 +38,11 @@ pub(crate) fn run(program: &dyn Program, name: &str, args: &ArgMatches, ranks: &
         pictures: plugin.pictures(args),
         documents: plugin.documents(args),
         checkpoints: plugin.checkpoints(args),
+        resumed: plugin.resumed(args),
     };
+    if !(files.checkpoints.is_empty() && files.documents.is_empty()) {
+        interrupt::wait_for_state();
+    }
     let quiet = voice.quiet || !ranks.is_first();
     if ranks.several() {
         plugin.can_share(args)?;
@@ -51,7 +55,6 @@ pub(crate) fn run(program: &dyn Program, name: &str, args: &ArgMatches, ranks: &
     if ranks.is_first() {
         output::check(&output, &files)?;
     }
-    interrupt::listen(quiet);
     let progress = Arc::new(Progress::new(quiet));
     ranks.check_cores(&*progress);
     let device = Device::find(ranks.device(compute.backend, &*progress), compute.precision)?;
@@ -91,7 +94,7 @@ pub(crate) fn run(program: &dyn Program, name: &str, args: &ArgMatches, ranks: &
     let report = Report { ranks: shared, ..report(name, &compute, &device, &outcome) };
     output::write(&output, &outcome, &report)?;
     if !voice.quiet {
-        let _ = writeln!(std::io::stderr(), "{}", outcome.summary.trim_end());
+        let _ = writeln!(std::io::stderr(), "{}", printable::lines(&outcome.summary));
     }
     Ok(())
 }

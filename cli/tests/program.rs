@@ -5,54 +5,15 @@
 use std::{
     fs,
     io::{BufRead, BufReader, Read, Write},
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Command, Output, Stdio},
     time::{Duration, Instant},
 };
 
+use odd::Program;
 use serde_json::Value;
 
-/// The program in a folder of its own, where it also has its cache.
-struct Program {
-    folder: tempfile::TempDir,
-}
-
-impl Program {
-    fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap() }
-    }
-
-    fn command(&self, args: &str) -> Command {
-        // Cargo builds examples for tests; they lie beside the tests' own folder.
-        let deps = std::env::current_exe().unwrap();
-        let examples = deps.parent().and_then(Path::parent).unwrap().join("examples");
-        let mut command = Command::new(examples.join(format!("odd{}", std::env::consts::EXE_SUFFIX)));
-        command.args(args.split_whitespace()).current_dir(self.path()).stdin(Stdio::null());
-        command.env("XDG_CACHE_HOME", self.path().join(".cache"));
-        // Without it a layer of Mesa's Vulkan speaks up on standard error.
-        command.env("XDG_RUNTIME_DIR", self.path());
-        command
-    }
-
-    /// Runs, and gives exit code, standard output and standard error.
-    fn run(&self, args: &str) -> (i32, String, String) {
-        let Output { status, stdout, stderr } = self.command(args).output().unwrap();
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        (status.code().unwrap(), text(stdout), text(stderr))
-    }
-
-    fn path(&self) -> &Path {
-        self.folder.path()
-    }
-
-    /// What was written.
-    fn files(&self) -> Vec<PathBuf> {
-        let entries = fs::read_dir(self.path()).unwrap().map(|entry| entry.unwrap().file_name().into());
-        let mut files: Vec<PathBuf> = entries.filter(|name: &PathBuf| !name.starts_with(".cache")).collect();
-        files.sort();
-        files
-    }
-}
+mod odd;
 
 #[test]
 fn the_table_goes_to_standard_output_and_the_summary_does_not() {
@@ -135,27 +96,6 @@ fn outputs_appear_together_or_not_at_all() {
         assert_eq!(program.run(&format!("odd {deed} -o t.csv --extra e.npy --report r.json")).0, 1);
         assert_eq!(program.files(), Vec::<PathBuf>::new());
     }
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn no_file_appears_if_a_stream_cannot_be_written() {
-    let program = Program::new();
-    for outputs in ["--report /dev/full", "--format json --report r.json"] {
-        let mut command = program.command(&format!("odd nothing -o t.csv --extra e.npy {outputs}"));
-        command.stdout(fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
-        let Output { status, stderr, .. } = command.output().unwrap();
-        let err = String::from_utf8(stderr).unwrap();
-        assert_eq!(status.code(), Some(2), "{outputs}: {err}");
-        assert!(err.contains("No space left") && !err.contains("done oddly"), "{outputs}: {err}");
-        assert_eq!(program.files(), Vec::<PathBuf>::new(), "{outputs}");
-    }
-    // One who has read enough is no failure, and no reason to write no files.
-    let (reader, writer) = std::io::pipe().unwrap();
-    drop(reader);
-    let mut command = program.command("odd nothing --rows 100000 --report r.json");
-    assert_eq!(command.stdout(writer).output().unwrap().status.code(), Some(0));
-    assert_eq!(program.files(), ["r.json"].map(PathBuf::from));
 }
 
 /// A terminal is made by `script` of util-linux.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use burn::tensor::backend::Backend;
 
-use crate::{Communicator, Error, Observer, Peers, Result, Silent, Solo, observe::OwnPace};
+use crate::{Communicator, Error, Observer, Peers, Result, Silent, Solo, observe::OwnPace, watch::watched};
 
 /// Width of the floating-point numbers a run computes with.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, clap::ValueEnum)]
@@ -109,6 +109,16 @@ impl<B: Backend> Context<B> {
     /// Fails with [`Error::Cancelled`] if the run is to stop; every rank has to ask.
     pub fn go_on(&self) -> Result<()> {
         if self.cancelled() { Err(Error::Cancelled) } else { Ok(()) }
+    }
+
+    /// Runs work of this rank alone, whose loops stop early if the observer wants the run stopped and no other rank waits
+    /// for this one ([`watch::watched`](crate::watch::watched)).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Cancelled`] if a loop stopped early.
+    pub fn watched<R>(&self, work: impl FnOnce() -> R) -> Result<R> {
+        watched((self.communicator.size() == 1).then(|| self.observer.clone()), work)
     }
 
     /// The same context, watched by `observer`.

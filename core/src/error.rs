@@ -1,6 +1,9 @@
 //! One error type for everything a person can meet: what was wrong, where, and what to do.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
 
 /// Shorthand for a result with Firebox's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
@@ -82,11 +85,11 @@ pub enum Error {
         help: String,
     },
     /// A parameter is out of its range. One per field: `field` is the parameter's name.
-    #[error("{field} = {value}: {reason}")]
+    #[error("{}: {reason}", setting(field, value))]
     Config {
         /// The parameter's name, as in the configuration.
         field: &'static str,
-        /// What was given.
+        /// The given value; empty if the parameter is missing.
         value: String,
         /// Why it cannot be used.
         reason: String,
@@ -127,6 +130,14 @@ pub enum Error {
         /// What the system said.
         source: std::io::Error,
     },
+    /// Some outputs of a run could not be written; the others were.
+    #[error("{}", outputs(failed, written))]
+    Outputs {
+        /// One error for each output that was not written.
+        failed: Vec<Error>,
+        /// The outputs that were written.
+        written: Vec<PathBuf>,
+    },
     /// The device failed while it worked.
     #[error("{device} failed during {phase}: {what}")]
     Run {
@@ -142,11 +153,49 @@ pub enum Error {
     Cancelled,
 }
 
+fn setting(field: &str, value: &str) -> String {
+    if value.is_empty() { format!("{field} is missing") } else { format!("{field} = {value}") }
+}
+
+fn outputs(failed: &[Error], written: &[PathBuf]) -> String {
+    let failed: Vec<String> = failed.iter().map(Error::to_string).collect();
+    let written: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
+    let rest =
+        if written.is_empty() { "no output was written".into() } else { format!("written: {}", written.join(", ")) };
+    format!("{}; {rest}", failed.join("; "))
+}
+
+/// Advice on a file that could not be read or written.
+fn io_help(action: &str, kind: ErrorKind) -> String {
+    match kind {
+        ErrorKind::NotFound if action == "write" => "create the folder first, or correct the path".into(),
+        ErrorKind::NotFound => "correct the path: there is no such file".into(),
+        ErrorKind::PermissionDenied => format!("get permission to {action} it, or name another file"),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+            "free space on that disk, or name a file on another".into()
+        }
+        ErrorKind::IsADirectory => "name a file instead of a folder".into(),
+        ErrorKind::OutOfMemory => "the file is larger than the memory that is free".into(),
+        _ => format!("check that the path can be {}", if action == "write" { "written" } else { "read" }),
+    }
+}
+
 fn prefix(place: &Place) -> String {
     match place.to_string() {
         text if text.is_empty() => text,
         text => format!("{text}: "),
     }
+}
+
+/// Text of a file as a message shows it: quoted, without control characters, of bounded length.
+pub fn shown(text: &str) -> String {
+    const MOST: usize = 40;
+    let text = text.trim();
+    let mut short: String = text.chars().take(MOST).collect();
+    if text.chars().nth(MOST).is_some() {
+        short.push('…');
+    }
+    format!("{short:?}")
 }
 
 /// Bytes in the largest binary unit that keeps them above 1, to three digits.
@@ -180,12 +229,12 @@ impl Error {
         self
     }
 
-    /// The exit status: 2 for usage, bad input and work that does not fit (found before anything ran),
-    /// 130 for a stop on request (128 + SIGINT, as shells have it), 1 for a run that failed.
+    /// The exit status: 2 for usage, bad input and work that does not fit (found before anything ran), 1 for a run that
+    /// failed and for an output that could not be written, 130 for a stop on request (128 + SIGINT, as shells have it).
     pub fn exit_code(&self) -> u8 {
         match self {
+            Self::Io { action: "write", .. } | Self::Outputs { .. } | Self::Run { .. } => 1,
             Self::Input { .. } | Self::Config { .. } | Self::Device { .. } | Self::Memory { .. } | Self::Io { .. } => 2,
-            Self::Run { .. } => 1,
             Self::Cancelled => 130,
         }
     }
@@ -194,11 +243,13 @@ impl Error {
     pub fn help(&self) -> Option<String> {
         match self {
             Self::Input { help, .. } | Self::Device { help, .. } | Self::Memory { help, .. } => Some(help.clone()),
-            Self::Config { field, .. } => {
-                Some(format!("set --{} within its range; --help lists it", field.replace('_', "-")))
+            Self::Config { field, value, .. } => {
+                let verb = if value.is_empty() { "give" } else { "change" };
+                Some(format!("{verb} --{}; the command's --help describes it", field.replace('_', "-")))
             }
-            Self::Io { action, .. } => Some(format!("check that the path exists and that you may {action} it")),
-            Self::Run { .. } => Some("try --backend ndarray, or a smaller problem; -v logs more".into()),
+            Self::Io { action, source, .. } => Some(io_help(action, source.kind())),
+            Self::Outputs { failed, .. } => failed.first().and_then(Error::help),
+            Self::Run { .. } => Some("try a smaller problem or another --backend; -v logs more".into()),
             Self::Cancelled => None,
         }
         .filter(|help| !help.is_empty())
@@ -216,6 +267,25 @@ mod tests {
         assert_eq!(error.to_string(), "a.csv, line 3, column x: not a number");
         assert_eq!(error.help(), None);
         assert_eq!(Place::file("a.npy").row(3).column("C1").to_string(), "a.npy, row 3, column C1");
+    }
+
+    #[test]
+    fn a_missing_parameter_is_called_missing() {
+        let error = |value: &str| Error::Config { field: "threshold", value: value.into(), reason: "is needed".into() };
+        assert_eq!(error("").to_string(), "threshold is missing: is needed");
+        assert_eq!(error("").help().unwrap(), "give --threshold; the command's --help describes it");
+        assert_eq!(error("2").to_string(), "threshold = 2: is needed");
+    }
+
+    #[test]
+    fn failed_outputs_are_listed_with_those_written() {
+        let full = || Error::Io { action: "write", path: "a.csv".into(), source: ErrorKind::StorageFull.into() };
+        let error = Error::Outputs { failed: vec![full()], written: vec!["b.svg".into(), "c.json".into()] };
+        assert_eq!(error.to_string(), format!("{}; written: b.svg, c.json", full()));
+        assert!(error.help().unwrap().starts_with("free space on that disk"), "{:?}", error.help());
+        assert_eq!(error.exit_code(), 1);
+        let error = Error::Outputs { failed: vec![full()], written: Vec::new() };
+        assert!(error.to_string().ends_with("; no output was written"));
     }
 
     #[test]

@@ -2,10 +2,12 @@
 //! [`Plugin`], tables in and out, quality metrics, pictures, the report.
 
 pub mod algorithm;
+pub mod checkpoint;
 pub mod communicator;
 pub mod data;
 pub mod error;
 pub mod kernels;
+pub mod memory;
 pub mod metrics;
 pub mod observe;
 pub mod peers;
@@ -13,7 +15,9 @@ pub mod plot;
 pub mod plugin;
 pub mod random;
 pub mod report;
+pub mod scaling;
 pub mod tensor;
+pub mod watch;
 
 pub use algorithm::{Algorithm, Context, Precision, Sharers};
 pub use communicator::{Communicator, Share, Solo};

@@ -31,9 +31,15 @@ pub trait Plugin<B: Backend>: Send + Sync {
     fn run(&self, args: &ArgMatches, context: &Context<B>) -> Result<Outcome>;
 
     /// The files that the run reads, which no output may replace; one of them may be `-`, standard input. INPUT and
-    /// `--labels` by default. A state to go on from is none of them, for the next one may take its place.
+    /// `--labels` by default. A state to resume from is not among them: see [`resumed`](Self::resumed).
     fn inputs(&self, args: &ArgMatches) -> Vec<PathBuf> {
         paths(args, &["input", "labels"])
+    }
+
+    /// The states that the run resumes from. No output may replace them but [`checkpoints`](Self::checkpoints), whose next
+    /// state may take their place. `--resume` by default.
+    fn resumed(&self, args: &ArgMatches) -> Vec<PathBuf> {
+        paths(args, &["resume"])
     }
 
     /// Fails if a run by `args` has no picture for `--plot`, with why, and what to do: the program asks before the run if

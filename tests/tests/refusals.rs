@@ -88,7 +88,7 @@ fn bad_arguments_are_refused() {
         ("--threshold nan", "threshold = NaN: "),
         ("--threshold inf", "threshold = inf: "),
         ("--threshold x", "invalid value 'x' for '--threshold <THETA>'"),
-        ("", "threshold = not given: "),
+        ("", "threshold is missing: "),
         ("--threshold .5 --steps 0", "steps = 0: "),
         ("--threshold .5 --steps -1", "-1"),
         ("--threshold .5 --steps 16777217", "steps = 16777217: "),
@@ -100,7 +100,7 @@ fn bad_arguments_are_refused() {
         ("--threshold .5 --scale nearest:0", "scale = nearest:0: "),
         ("--threshold .5 --scale nearest:-1", "neither delaunay"),
         ("--threshold .5 --scale far", "'far' is neither delaunay"),
-        ("--threshold .5 --sync fragmentary", "epsilon = not given: fragmentary synchronisation needs it"),
+        ("--threshold .5 --sync fragmentary", "epsilon is missing: fragmentary synchronisation needs it"),
         ("--threshold .5 --sync fragmentary --epsilon 0", "epsilon = 0: "),
         ("--threshold .5 --sync fragmentary --epsilon nan", "epsilon = NaN: "),
         ("--threshold .5 --epsilon 0.1", "epsilon = 0.1: has no meaning in phase"),
@@ -382,8 +382,10 @@ fn no_command_line_makes_the_program_panic() {
         let done = program.run_args(&args); // It checks for panics.
         assert!((0..3).contains(&done.code), "{}: {args:?}\n{}", done.code, done.err);
         assert_eq!(done.code == 0, !done.err.contains("help"), "{args:?}\n{}", done.err);
+        // A result that fits no .cls is found out after the run; the other outputs are written then.
+        assert!(done.code != 1 || done.err.contains("a .cls holds one column"), "{args:?}\n{}", done.err);
         codes[done.code as usize] += 1;
     }
     println!("exit codes 0, 1, 2: {codes:?} in {:?}", start.elapsed());
-    assert!(codes[0] >= 10 && codes[1] == 0 && codes[2] >= 10, "not much of a test: {codes:?}");
+    assert!(codes[0] >= 10 && codes[2] >= 10, "not much of a test: {codes:?}");
 }

@@ -171,7 +171,7 @@ impl OcnnArgs {
     pub(crate) fn paper(&self) -> Result<OcnnConfig> {
         let Some(threshold) = self.threshold else {
             let reason = "the paper's network needs it, and no value suits all data; try 0.7".into();
-            return Err(Error::Config { field: "threshold", value: "not given".into(), reason });
+            return Err(Error::Config { field: "threshold", value: String::new(), reason });
         };
         let paper = &self.paper;
         Ok(OcnnConfig::new(threshold)

@@ -103,7 +103,7 @@ impl OcnnConfig {
         }
         match (self.sync, self.epsilon) {
             (Sync::Fragmentary, None) => {
-                return wrong("epsilon", "not given".into(), "fragmentary synchronisation needs it; try 0.35");
+                return wrong("epsilon", String::new(), "fragmentary synchronisation needs it; try 0.35");
             }
             (_, Some(e)) if !(e > 0.0 && e.is_finite()) => {
                 return wrong("epsilon", e.to_string(), "must be a number above 0");

@@ -1,68 +1,66 @@
-//! A training's state in a file, written whole or not at all: safetensors of bytes, Burn's records of the network, the
-//! best one and the optimiser, and all else as JSON in the metadata.
-
-use std::{
-    collections::HashMap,
-    path::{Path, PathBuf},
-    time::Instant,
-};
+//! The state of a training in a [state file](firebox_core::checkpoint).
 
 use burn::{
-    module::Module,
+    module::AutodiffModule,
     optim::{
-        Adam, AdamState, AdaptiveMomentumState, Optimizer, Sgd, SgdState, SimpleOptimizer,
+        Adam, AdamState, AdaptiveMomentumState, Optimizer as _, Sgd, SgdState, SimpleOptimizer,
         adaptor::OptimizerAdaptor,
         momentum::{Momentum, MomentumConfig, MomentumState},
         record::{AdaptorRecord, AdaptorRecordV1},
     },
-    record::{BinBytesRecorder, DoublePrecisionSettings, Record, Recorder},
-    tensor::{Tensor, backend::Backend},
+    tensor::{Element, Tensor, backend::Backend},
 };
 use burn_autodiff::Autodiff;
-use firebox_core::{Context, Error, Precision, Result, data::atomic, error::Place};
-use safetensors::{Dtype, SafeTensors, tensor::TensorView};
+use firebox_core::{
+    Context, Precision, Result,
+    checkpoint::{Checkpoint, Fingerprint, Identity, MAX_COUNT, Tensors, decode, require},
+    tensor::{floats, read_floats},
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    config::TrainConfig,
-    layer::own,
+    config::{Optimizer, Task, TrainConfig},
+    data::{Instances, Targets},
+    layer::Linear,
     mlp::{Mlp, MlpConfig},
     ops::PerceptronOps,
     train::Epoch,
 };
 
-const FORMAT: &str = "firebox perceptron checkpoint 2";
-const KEY: &str = "firebox";
-const NAMES: [&str; 3] = ["network", "best", "optimizer"];
+/// Parameters that a training which goes on from a state may change.
+const LIMITS: &[&str] = &["epochs", "patience"];
+const READING: &str = "reading the state";
 
-/// Files that a training's state goes to and comes from.
+/// Identity of this training, which its states carry. The rows' fingerprint is the same however ranks share them.
+pub(crate) fn identity<B: Backend>(config: &TrainConfig, instances: &Instances, context: &Context<B>) -> Identity {
+    let ranks = &*context.communicator;
+    let (own, rows) = instances.place(ranks);
+    let columns = instances.names.len();
+    let hashes = instances.values.chunks(columns.max(1)).enumerate().map(|(row, values)| {
+        let target = match &instances.targets {
+            Targets::Classes(codes, _) => codes[row] as u64,
+            Targets::Numbers(numbers, _) => numbers[row].to_bits(),
+        };
+        Fingerprint::default().word((own.start + row) as u64).word(target).numbers(values).value()
+    });
+    // A sum, so that it does not matter which rank has which row.
+    let sums = ranks.all_gather(&[hashes.fold(0, u64::wrapping_add)]);
+    let sum = sums.into_iter().fold(0, u64::wrapping_add);
+    let outputs = match &instances.targets {
+        Targets::Classes(_, classes) => classes.len(),
+        Targets::Numbers(..) => 1,
+    };
+    let hash = [rows, columns, outputs].iter().fold(Fingerprint::default().word(sum), |hash, it| hash.word(*it as u64));
+    Identity::new("perceptron", config, LIMITS, hash.to_string(), context)
+}
+
+/// How far a training has come, except for the networks.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Checkpoints {
-    /// Where the state is written, whole or not at all: every so often, when the run is stopped, and at its end.
-    pub file: Option<PathBuf>,
-    /// Seconds between two writes.
-    pub every: f64,
-    /// A state to go on from. Its configuration, seed, precision and data must be the run's; the epochs and the patience
-    /// may differ.
-    pub resume: Option<PathBuf>,
-    /// What tells the data from others.
-    pub data: String,
-}
-
-impl Default for Checkpoints {
-    fn default() -> Self {
-        Self { file: None, every: 60.0, resume: None, data: String::new() }
-    }
-}
-
-/// How far a training has come, but for the networks.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct State {
     pub history: Vec<Epoch>,
     /// The epoch, from 1, whose network is kept.
     pub best: usize,
-    /// The loss then; kept as bits, since JSON has no infinity.
-    #[serde(with = "bits")]
+    /// Its validation loss; infinite without a validation part.
     pub least: f64,
 }
 
@@ -72,19 +70,23 @@ impl Default for State {
     }
 }
 
-mod bits {
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub fn serialize<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_u64(value.to_bits())
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
-        u64::deserialize(from).map(f64::from_bits)
-    }
-}
-
 impl State {
+    /// Adds an epoch; whether its network is the best so far.
+    pub(crate) fn add(&mut self, epoch: Epoch) -> bool {
+        self.history.push(epoch);
+        let better = epoch.validation_loss.is_none_or(|loss| loss < self.least);
+        if better {
+            self.least = epoch.validation_loss.unwrap_or(f64::INFINITY);
+            self.best = self.history.len();
+        }
+        better
+    }
+
+    /// Where the training is, for notices.
+    pub(crate) fn position(&self) -> String {
+        format!("epoch {}", self.history.len())
+    }
+
     /// A line of progress.
     pub(crate) fn says(&self) -> String {
         match self.history.last() {
@@ -100,185 +102,251 @@ impl State {
     }
 }
 
-/// What a state belongs to.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Header {
-    format: String,
-    config: TrainConfig,
-    network: MlpConfig,
-    data: String,
-    seed: u64,
-    precision: Precision,
+/// The part of a state that is not an array. Which epoch was the best, and how many steps were taken, follow from the
+/// history.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Scalars {
+    epochs: usize,
+}
+
+/// Sizes and precision that a state must fit besides its configuration.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Frame<'a> {
+    pub form: &'a MlpConfig,
+    /// Rows of the training and of the validation part.
+    pub rows: [usize; 2],
+    pub precision: Precision,
+}
+
+/// The numbers of each parameter, layer by layer, weights before the bias.
+type Parameters = Vec<Vec<f64>>;
+
+/// A state as numbers on the host.
+pub(crate) struct Numbers {
     state: State,
-}
-
-/// When the next state is to be written.
-pub(crate) struct Clock {
-    last: Instant,
-    every: Option<f64>,
-}
-
-impl Clock {
-    pub(crate) fn due(&mut self) -> bool {
-        let due = self.every.is_some_and(|every| self.last.elapsed().as_secs_f64() >= every);
-        if due {
-            self.last = Instant::now();
-        }
-        due
-    }
+    network: Parameters,
+    best: Parameters,
+    /// The optimiser's moments, one after the other, of each parameter; none before the first epoch.
+    moments: Vec<Parameters>,
+    /// Steps taken so far.
+    steps: usize,
 }
 
 type Adaptor<O, B> = OptimizerAdaptor<O, Mlp<Autodiff<B>>, Autodiff<B>>;
-/// The moments of all weights.
-type All<O, B> = <Adaptor<O, B> as Optimizer<Mlp<Autodiff<B>>, Autodiff<B>>>::Record;
-/// Twice as wide as f32 needs, so that one format does for both floats.
-type Bytes = BinBytesRecorder<DoublePrecisionSettings>;
 
-fn record<B: Backend>(of: impl Record<B>) -> Result<Vec<u8>> {
-    Bytes::default().record(of, ()).map_err(|error| Error::input(format!("a record cannot be written: {error}"), ""))
-}
-
-/// An optimiser whose moments can be cast to the backend's own float: a record comes back in the float that the device was
-/// first used with in this process.
+/// An optimiser whose moments can be taken apart and put together.
 pub(crate) trait Moments<B: Backend>: SimpleOptimizer<B> {
-    fn own<const D: usize>(moments: Self::State<D>, device: &B::Device) -> Self::State<D>;
+    /// The moments of a parameter, in the order of [`moments`].
+    fn apart<const D: usize>(moments: Self::State<D>, shape: [usize; D], device: &B::Device) -> Vec<Tensor<B, D>>;
+
+    /// Inverse of [`apart`](Self::apart), after `steps` steps.
+    fn together<const D: usize>(moments: Vec<Tensor<B, D>>, steps: usize) -> Option<Self::State<D>>;
 }
 
 impl<B: Backend> Moments<B> for Adam {
-    fn own<const D: usize>(AdamState { momentum }: AdamState<B, D>, _: &B::Device) -> AdamState<B, D> {
-        let AdaptiveMomentumState { time, moment_1, moment_2, max_moment_2 } = momentum;
-        let mut momentum = AdaptiveMomentumState::new(time, own(moment_1), own(moment_2));
-        momentum.max_moment_2 = max_moment_2.map(own);
-        AdamState::new(momentum)
+    fn apart<const D: usize>(
+        AdamState { momentum }: AdamState<B, D>,
+        _shape: [usize; D],
+        _device: &B::Device,
+    ) -> Vec<Tensor<B, D>> {
+        vec![momentum.moment_1, momentum.moment_2]
+    }
+
+    fn together<const D: usize>(moments: Vec<Tensor<B, D>>, steps: usize) -> Option<AdamState<B, D>> {
+        let [first, second] = <[_; 2]>::try_from(moments).ok()?;
+        Some(AdamState::new(AdaptiveMomentumState::new(steps, first, second)))
     }
 }
 
 impl<B: Backend> Moments<B> for Sgd<B> {
-    fn own<const D: usize>(SgdState { momentum }: SgdState<B, D>, device: &B::Device) -> SgdState<B, D> {
+    fn apart<const D: usize>(
+        SgdState { momentum }: SgdState<B, D>,
+        shape: [usize; D],
+        device: &B::Device,
+    ) -> Vec<Tensor<B, D>> {
         // A velocity can be read only as a step from it: here 1 of it, and 0 of a gradient.
         let step = Momentum::<B>::new(&MomentumConfig { momentum: 1.0, dampening: 1.0, nesterov: false });
-        let still = || Tensor::zeros([1; D], device);
-        SgdState::new(momentum.map(|state| MomentumState::new(own(step.transform(still(), Some(state)).0))))
+        let still = Tensor::zeros(shape, (device, B::FloatElem::dtype()));
+        momentum.into_iter().map(|state| step.transform(still.clone(), Some(state)).0).collect()
+    }
+
+    fn together<const D: usize>(moments: Vec<Tensor<B, D>>, _steps: usize) -> Option<SgdState<B, D>> {
+        let [velocity] = <[_; 1]>::try_from(moments).ok()?;
+        Some(SgdState::new(Some(MomentumState::new(velocity))))
     }
 }
 
-/// Of vectors and matrices, which are all that a network has.
-fn cast<B: Backend, O: Moments<B>>(
-    AdaptorRecord::V1(moments): AdaptorRecord<O, Autodiff<B>>,
-    device: &B::Device,
-) -> AdaptorRecord<O, Autodiff<B>> {
-    AdaptorRecord::V1(match moments {
-        AdaptorRecordV1::Rank1(moments) => AdaptorRecordV1::Rank1(O::own(moments, device)),
-        AdaptorRecordV1::Rank2(moments) => AdaptorRecordV1::Rank2(O::own(moments, device)),
-        other => other,
-    })
+/// Names of the moments that an optimiser keeps of each parameter.
+fn moments(optimizer: Optimizer) -> &'static [&'static str] {
+    match optimizer {
+        Optimizer::Adam => &["moment_1", "moment_2"],
+        Optimizer::Sgd => &["velocity"],
+    }
 }
 
-impl Checkpoints {
-    pub(crate) fn clock(&self) -> Clock {
-        Clock { last: Instant::now(), every: self.file.as_ref().map(|_| self.every) }
-    }
+/// Name and shape of each parameter, layer by layer, weights before the bias.
+fn parameters(form: &MlpConfig) -> Vec<(String, Vec<usize>)> {
+    let widths = form.widths();
+    let layers = widths.windows(2).enumerate();
+    let of = |(at, pair): (usize, &[usize])| {
+        let weights = (format!("layer.{at}.weights"), pair.to_vec());
+        let bias = form.bias.then(|| (format!("layer.{at}.bias"), vec![pair[1]]));
+        [Some(weights), bias].into_iter().flatten()
+    };
+    layers.flat_map(of).collect()
+}
 
-    fn header<B: Backend>(&self, config: &TrainConfig, network: &MlpConfig, state: &State, of: &Context<B>) -> Header {
-        let limits = TrainConfig::new();
-        let config = TrainConfig { epochs: limits.epochs, patience: limits.patience, ..config.clone() };
-        Header {
-            format: FORMAT.into(),
-            config,
-            network: network.clone(),
-            data: self.data.clone(),
-            seed: of.seed,
-            precision: of.precision,
-            state: state.clone(),
-        }
-    }
-
-    #[allow(clippy::too_many_arguments)] // A training's state is all of these.
-    pub(crate) fn write<B, O>(
-        &self,
-        config: &TrainConfig,
-        form: &MlpConfig,
-        state: &State,
-        network: &Mlp<Autodiff<B>>,
-        kept: &Mlp<B>,
-        optimizer: &Adaptor<O, B>,
-        context: &Context<B>,
-    ) -> Result<()>
-    where
-        B: PerceptronOps,
-        O: Moments<B>,
-    {
-        let Some(path) = self.file.as_ref().filter(|_| context.communicator.rank() == 0) else { return Ok(()) };
-        let parts = [
-            record::<Autodiff<B>>(network.clone().into_record())?,
-            record::<B>(kept.clone().into_record())?,
-            record::<Autodiff<B>>(optimizer.to_record())?,
-        ];
-        let header = self.header(config, form, state, context);
-        let failed = |error: &dyn std::fmt::Display| Error::input(format!("no checkpoint can be written: {error}"), "");
-        let text = serde_json::to_string(&header).map_err(|error| failed(&error))?;
-        let views = NAMES.iter().zip(&parts).map(|(name, bytes)| {
-            let view = TensorView::new(Dtype::U8, vec![bytes.len()], bytes);
-            view.map(|view| (*name, view)).map_err(|error| failed(&error))
+/// The file's content for a training.
+pub(crate) fn save<B, O>(
+    (config, form): (&TrainConfig, &MlpConfig),
+    (run, device): (&Identity, &B::Device),
+    state: &State,
+    network: &Mlp<Autodiff<B>>,
+    kept: &Mlp<B>,
+    optimizer: &Adaptor<O, B>,
+) -> Result<Checkpoint>
+where
+    B: PerceptronOps,
+    O: Moments<B>,
+{
+    let mut tensors = Tensors::default();
+    let names = parameters(form);
+    for (of, network) in [("network", &network.valid()), ("best", kept)] {
+        let numbers = network.layers.iter().flat_map(|layer| {
+            let weights = read_floats(layer.weights.val(), READING);
+            let bias = layer.bias.as_ref().map(|bias| read_floats(bias.val(), READING));
+            [Some(weights), bias].into_iter().flatten()
         });
-        let views = views.collect::<Result<Vec<_>>>()?;
-        let bytes = safetensors::serialize(views, Some(HashMap::from([(KEY.to_string(), text)])));
-        let bytes = bytes.map_err(|error| failed(&error))?;
-        atomic::write(path, |out| out.write_all(&bytes))
-    }
-
-    #[allow(clippy::too_many_arguments, clippy::type_complexity)] // As above.
-    pub(crate) fn read<B, O>(
-        &self,
-        path: &Path,
-        config: &TrainConfig,
-        form: &MlpConfig,
-        network: Mlp<Autodiff<B>>,
-        kept: Mlp<B>,
-        optimizer: Adaptor<O, B>,
-        context: &Context<B>,
-    ) -> Result<(State, Mlp<Autodiff<B>>, Mlp<B>, Adaptor<O, B>)>
-    where
-        B: PerceptronOps,
-        O: Moments<B>,
-    {
-        let refuse = |what: String, help: &str| Error::input_at(Place::file(path), what, help);
-        let bad = |error: &dyn std::fmt::Display| {
-            let help = "give the file that --checkpoint wrote";
-            refuse(format!("this is no checkpoint of a perceptron: {error}"), help)
-        };
-        let bytes = std::fs::read(path).map_err(|source| Error::Io { action: "read", path: path.into(), source })?;
-        let (_, metadata) = SafeTensors::read_metadata(&bytes).map_err(|error| bad(&error))?;
-        let text = metadata.metadata().as_ref().and_then(|it| it.get(KEY));
-        let text = text.ok_or_else(|| bad(&"its metadata say nothing of it"))?;
-        let theirs: Header = serde_json::from_str(text).map_err(|error| bad(&error))?;
-        let ours = self.header(config, form, &theirs.state, context);
-        let differs = [
-            (theirs.format != ours.format, "its format is of another version"),
-            (theirs.config != ours.config || theirs.network != ours.network, "its run had other parameters"),
-            (theirs.seed != ours.seed, "its run had another seed"),
-            (theirs.precision != ours.precision, "its run had another precision"),
-            (theirs.data != ours.data, "its run had other data"),
-        ];
-        if let Some((_, what)) = differs.iter().find(|(differs, _)| *differs) {
-            let help =
-                "resume with the same data, parameters, seed and precision; only --epochs and --patience may differ";
-            return Err(refuse((*what).into(), help));
+        for ((name, shape), numbers) in names.iter().zip(numbers) {
+            tensors.put(format!("{of}.{name}"), shape, numbers?);
         }
-        let tensors = SafeTensors::deserialize(&bytes).map_err(|error| bad(&error))?;
-        let part = |name: &str| tensors.tensor(name).map(|it| it.data().to_vec()).map_err(|error| bad(&error));
-        let recorder = Bytes::default();
-        let device = &context.device;
-        let [network_then, kept_then, optimizer_then] = [part(NAMES[0])?, part(NAMES[1])?, part(NAMES[2])?];
-        let network_then = recorder.load(network_then, device).map_err(|error| bad(&error))?;
-        let kept_then = recorder.load(kept_then, device).map_err(|error| bad(&error))?;
-        let optimizer_then: All<O, B> = recorder.load(optimizer_then, device).map_err(|error| bad(&error))?;
-        let optimizer_then = optimizer_then.into_iter().map(|(id, moments)| (id, cast(moments, device))).collect();
-        Ok((
-            theirs.state,
-            network.load_record(network_then),
-            kept.load_record(kept_then),
-            optimizer.load_record(optimizer_then),
-        ))
+    }
+    let mut records = optimizer.to_record();
+    let ids = network.layers.iter().flat_map(|layer| {
+        let bias = layer.bias.as_ref().map(|bias| bias.id);
+        [Some(layer.weights.id), bias].into_iter().flatten()
+    });
+    for ((name, shape), id) in names.iter().zip(ids) {
+        let numbers = match (records.remove(&id), &shape[..]) {
+            (Some(AdaptorRecord::V1(AdaptorRecordV1::Rank1(of))), &[m]) => read_all(O::apart(of, [m], device)),
+            (Some(AdaptorRecord::V1(AdaptorRecordV1::Rank2(of))), &[k, m]) => read_all(O::apart(of, [k, m], device)),
+            _ => Vec::new(),
+        };
+        for (moment, numbers) in moments(config.optimizer).iter().zip(numbers) {
+            tensors.put(format!("optimizer.{name}.{moment}"), shape, numbers?);
+        }
+    }
+    let epochs = state.history.len();
+    let mut put = |name: &str, of: fn(&Epoch) -> Option<f64>| {
+        let values: Vec<f64> = state.history.iter().filter_map(of).collect();
+        tensors.put(format!("history.{name}"), &[values.len()], values);
+    };
+    put("loss", |epoch| Some(epoch.loss));
+    put("validation_loss", |epoch| epoch.validation_loss);
+    put("validation_accuracy", |epoch| epoch.validation_accuracy);
+    Checkpoint::new(run, &Scalars { epochs }, tensors)
+}
+
+fn read_all<B: Backend, const D: usize>(tensors: Vec<Tensor<B, D>>) -> Vec<Result<Vec<f64>>> {
+    tensors.into_iter().map(|tensor| read_floats(tensor, READING)).collect()
+}
+
+/// The numbers of a state; fails if it cannot be one of a training by `config` within `frame`.
+pub(crate) fn restore(state: Checkpoint, config: &TrainConfig, frame: Frame<'_>) -> Result<Numbers> {
+    let (Scalars { epochs }, mut tensors) = state.parts()?;
+    let [training, validation] = frame.rows;
+    require(epochs <= MAX_COUNT, "it has too many epochs")?;
+    let losses = tensors.take("history.loss", &[epochs])?;
+    let measured = if validation > 0 { epochs } else { 0 };
+    let validated = tensors.take("history.validation_loss", &[measured])?;
+    let classified = if config.task == Task::Classification { measured } else { 0 };
+    let right = tensors.take("history.validation_accuracy", &[classified])?;
+    require(right.iter().all(|share| (0.0..=1.0).contains(share)), "an accuracy of its history is no share")?;
+    let mut state = State::default();
+    for (at, loss) in losses.into_iter().enumerate() {
+        let (validation_loss, validation_accuracy) = (validated.get(at).copied(), right.get(at).copied());
+        state.add(Epoch { loss, validation_loss, validation_accuracy });
+    }
+    let steps = training.div_ceil(config.batch.max(1)).saturating_mul(epochs);
+    require(steps <= MAX_COUNT, "it has too many epochs")?;
+    let names = parameters(frame.form);
+    let mut take = |of: &str, suffix: &str| {
+        let of_parameter = |(name, shape): &(String, Vec<usize>)| {
+            let name = format!("{of}.{name}{suffix}");
+            let values = tensors.take(&name, shape)?;
+            let narrow = frame.precision == Precision::F32;
+            let fits = !narrow || values.iter().all(|value| (*value as f32).is_finite());
+            require(fits, "it has numbers that are too large for its precision").map(|()| values)
+        };
+        names.iter().map(of_parameter).collect::<Result<Parameters>>()
+    };
+    let (network, best) = (take("network", "")?, take("best", "")?);
+    let mut all = Vec::new();
+    for moment in moments(config.optimizer).iter().filter(|_| epochs > 0) {
+        let numbers = take("optimizer", &format!(".{moment}"))?;
+        let possible = *moment != "moment_2" || numbers.iter().flatten().all(|value| *value >= 0.0);
+        require(possible, "a second moment of its optimiser is below 0")?;
+        all.push(numbers);
+    }
+    tensors.finish()?;
+    Ok(Numbers { state, network, best, moments: all, steps })
+}
+
+/// A training on its device.
+pub(crate) struct Resumed<B: PerceptronOps, O: Moments<B>> {
+    pub state: State,
+    pub network: Mlp<Autodiff<B>>,
+    pub kept: Mlp<B>,
+    pub optimizer: Adaptor<O, B>,
+}
+
+impl Numbers {
+    /// The training that goes on from here.
+    pub(crate) fn load<B: PerceptronOps, O: Moments<B>>(
+        self,
+        form: &MlpConfig,
+        optimizer: Adaptor<O, B>,
+        device: &B::Device,
+    ) -> Resumed<B, O> {
+        let network: Mlp<Autodiff<B>> = of_parameters(form, self.network, device);
+        let mut moments: Vec<_> = self.moments.into_iter().map(Vec::into_iter).collect();
+        let mut records = optimizer.to_record();
+        for layer in &network.layers {
+            let mut next = || moments.iter_mut().filter_map(Iterator::next).collect::<Vec<Vec<f64>>>();
+            let of = next().into_iter().map(|it| floats::<B, 2>(it, layer.weights.dims(), device)).collect();
+            if let Some(state) = O::together(of, self.steps) {
+                records.insert(layer.weights.id, AdaptorRecord::V1(AdaptorRecordV1::Rank2(state)));
+            }
+            let Some(bias) = &layer.bias else { continue };
+            let of = next().into_iter().map(|it| floats::<B, 1>(it, bias.dims(), device)).collect();
+            if let Some(state) = O::together(of, self.steps) {
+                records.insert(bias.id, AdaptorRecord::V1(AdaptorRecordV1::Rank1(state)));
+            }
+        }
+        let kept = of_parameters(form, self.best, device);
+        Resumed { state: self.state, network, kept, optimizer: optimizer.load_record(records) }
     }
 }
+
+fn of_parameters<B: Backend>(form: &MlpConfig, parameters: Parameters, device: &B::Device) -> Mlp<B> {
+    let (mut parameters, widths) = (parameters.into_iter(), form.widths());
+    let layers = widths.windows(2).map(|pair| {
+        let weights = parameters.next().unwrap_or_default();
+        let bias = if form.bias { parameters.next() } else { None };
+        Linear::of(weights, bias, [pair[0], pair[1]], form.matmul, device)
+    });
+    let layers = layers.collect();
+    form.with_layers(layers)
+}
+
+/// Fails unless `bytes` are the file of a state from which a training by `config` can go on, of a network of `inputs` and
+/// `outputs`, with `rows` in the training and in the validation part; seed, precision and data are not compared.
+pub fn check_state(bytes: &[u8], config: &TrainConfig, [inputs, outputs]: [usize; 2], rows: [usize; 2]) -> Result<()> {
+    let state = decode(bytes)?;
+    let (form, precision) = (config.network(inputs, outputs, state.run.seed), state.run.precision);
+    restore(state, config, Frame { form: &form, rows, precision }).map(drop)
+}
+
+#[cfg(test)]
+mod tests;

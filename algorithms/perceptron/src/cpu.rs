@@ -3,7 +3,8 @@
 //! Blocks are of one size whatever the threads, so that results are the same bits on any number of them.
 
 use firebox_backends::cpu::{Isa, Level, Loop, Real};
-use ndarray::{ArrayView2, ArrayViewMut2, LinalgScalar, linalg::general_mat_mul};
+use firebox_core::watch::Watch;
+use ndarray::{ArrayView2, ArrayViewMut2, Axis, LinalgScalar, linalg::general_mat_mul};
 use rayon::prelude::*;
 
 use crate::ops::Sigmoid;
@@ -12,6 +13,8 @@ use crate::ops::Sigmoid;
 const BLOCK: usize = 1 << 14;
 /// Rows of a block of a product.
 const ROWS: usize = 64;
+/// Products of numbers between two questions whether to stop, some tens of milliseconds of work.
+const UNINTERRUPTED: usize = 1 << 28;
 
 /// x becomes the sigmoid of x + b. Inlined into loops over slices of equal length, which vectorise.
 #[inline(always)]
@@ -113,7 +116,8 @@ impl<E: Real> Epilogue<'_, E> {
     }
 }
 
-/// A·B of A `[n, k]` and B `[k, m]`, both as they lie, with what follows it, into `out` `[n, m]`.
+/// A·B of A `[n, k]` and B `[k, m]`, both as they lie, with what follows it, into `out` `[n, m]`; incomplete if the
+/// thread's [`Watch`] stops it.
 pub(crate) fn product<E: Real + LinalgScalar>(
     level: Level,
     left: ArrayView2<'_, E>,
@@ -125,14 +129,30 @@ pub(crate) fn product<E: Real + LinalgScalar>(
     if m == 0 {
         return;
     }
-    out.par_chunks_mut(ROWS * m).enumerate().for_each(|(block, out)| {
+    let watch = Watch::current();
+    out.par_chunks_mut(ROWS * m).enumerate().filter(|_| !watch.stopped()).for_each(|(block, out)| {
         let (first, rows) = (block * ROWS, out.len() / m);
         let left = left.slice(ndarray::s![first..first + rows, ..]);
-        if let Ok(mut out) = ArrayViewMut2::from_shape((rows, m), &mut *out) {
-            general_mat_mul(E::ONE, &left, &right, E::ZERO, &mut out);
+        let width = (UNINTERRUPTED / (rows * left.ncols()).max(1)).max(ROWS);
+        if let Ok(out) = ArrayViewMut2::from_shape((rows, m), &mut *out) {
+            in_parts(left, right, out, width, &watch);
         }
         epilogue.apply(level, out);
     });
+}
+
+/// A·B, `width` columns at a time. Each column is a sum of its own, so that the parts do not change the bits.
+fn in_parts<E: Real + LinalgScalar>(
+    left: ArrayView2<'_, E>,
+    right: ArrayView2<'_, E>,
+    mut out: ArrayViewMut2<'_, E>,
+    width: usize,
+    watch: &Watch,
+) {
+    let parts = out.axis_chunks_iter_mut(Axis(1), width).zip(right.axis_chunks_iter(Axis(1), width));
+    for (mut out, right) in parts.take_while(|_| !watch.stopped()) {
+        general_mat_mul(E::ONE, &left, &right, E::ZERO, &mut out);
+    }
 }
 
 #[cfg(test)]
@@ -166,6 +186,23 @@ mod tests {
             sigmoid(level, &mut odd, Sigmoid::default());
             let odd: [f64; 3] = odd.map(Into::into);
             assert!(odd[0].is_nan() && odd[1..] == [1.0, 0.0], "{odd:?}");
+        }
+    }
+
+    #[test]
+    fn products_in_parts_have_the_bits_of_whole_ones() {
+        let numbers = |count: usize| (0..count).map(|i| ((i * 37 % 1009) as f32 - 504.0) / 97.0).collect::<Vec<_>>();
+        for (rows, inner, m) in [(64, 700, 150), (3, 1000, 129), (64, 33, 1000)] {
+            let (left, right) = (numbers(rows * inner), numbers(inner * m));
+            let left = ArrayView2::from_shape((rows, inner), &left).unwrap();
+            let right = ArrayView2::from_shape((inner, m), &right).unwrap();
+            let (mut whole, mut parts) = (ndarray::Array2::zeros((rows, m)), ndarray::Array2::zeros((rows, m)));
+            general_mat_mul(1.0, &left, &right, 0.0, &mut whole);
+            in_parts(left, right, parts.view_mut(), ROWS, &Watch::default());
+            assert!(
+                whole.iter().zip(&parts).all(|(a, b): (&f32, &f32)| a.to_bits() == b.to_bits()),
+                "{rows} {inner} {m}"
+            );
         }
     }
 

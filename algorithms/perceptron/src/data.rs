@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use firebox_core::{Communicator, Error, Result, data::Points, error::Place, random::Random};
+use firebox_core::{Communicator, Error, Result, data::Points, error::Place, random::Random, scaling::exponent};
 use serde::{Deserialize, Serialize};
 
 /// The stream of [`Random`] that parts are drawn from.
@@ -93,7 +93,7 @@ impl Instances {
     /// Points one of whose columns, by name or by number from 1, is the number to learn.
     pub fn numbers(points: Points, column: &str) -> Result<Self> {
         let missing = || {
-            let what = format!("there is no column \"{column}\" to learn");
+            let what = format!("there is no column {column:?} to learn");
             Error::input(what, "give the column's name, or its number from 1")
         };
         let by_number = || column.parse::<usize>().ok().and_then(|at| at.checked_sub(1));
@@ -132,8 +132,7 @@ impl Instances {
         let mut names: Vec<&String> = self.names.iter().collect();
         names.sort_unstable();
         if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-            let what = format!("several columns are called \"{}\"", pair[0]);
-            return Err(Error::input(what, "give each column a name of its own: a model finds them by name"));
+            return Err(doubled(pair[0]));
         }
         match &self.targets {
             Targets::Classes(_, classes) if classes.len() < 2 => {
@@ -160,6 +159,12 @@ impl Instances {
     pub fn rows(&self) -> usize {
         self.values.len() / self.names.len().max(1)
     }
+}
+
+/// The error of a name that several columns have.
+pub(crate) fn doubled(name: &str) -> Error {
+    let what = format!("several columns are called {name:?}");
+    Error::input(what, "give each column a name of its own: a model finds them by name")
 }
 
 /// Which rows learn, stop early and test.
@@ -217,31 +222,53 @@ pub struct Scaling {
 
 impl Scaling {
     /// The means and deviations of these `rows` of row-major `values`, columns called `names`, and of those that the other
-    /// ranks name of theirs, in two passes. Fails if one overflows.
+    /// ranks name of theirs, in two passes. Each column is first scaled by a power of two to numbers about 1, which changes
+    /// no digit, so that no square overflows or underflows.
+    ///
+    /// Fails on columns whose scaled numbers could not be computed: where a deviation is below the normal numbers, or the
+    /// difference of a number and the mean is beyond all.
     pub fn of(values: &[f64], names: &[String], rows: &[usize], ranks: &dyn Communicator) -> Result<Self> {
         let columns = names.len();
+        let at = |row: usize, column: usize| values[row * columns + column];
         let mut count = [rows.len() as f64];
         ranks.all_sum(&mut count);
         let count = count[0].max(1.0);
+        let largest = |column: usize| rows.iter().fold(0.0f64, |most, &row| most.max(at(row, column).abs()));
+        let mut largest: Vec<f64> = (0..columns).map(largest).collect();
+        if ranks.size() > 1 {
+            let all = ranks.all_gather_known(&largest, (0..ranks.size()).map(|_| columns));
+            for own in all.chunks_exact(columns.max(1)) {
+                largest.iter_mut().zip(own).for_each(|(most, own)| *most = most.max(*own));
+            }
+        }
+        let exponents: Vec<i32> = largest.iter().map(|it| exponent(*it)).collect();
+        let down: Vec<f64> = exponents.iter().map(|it| 2f64.powi(-it)).collect();
+        let up: Vec<f64> = exponents.iter().map(|it| 2f64.powi(*it)).collect();
         let means_of = |value: &dyn Fn(usize, usize) -> f64| {
             let mean = |column: usize| rows.iter().map(|&row| value(row, column) / count).sum::<f64>();
             let mut means: Vec<f64> = (0..columns).map(mean).collect();
             ranks.all_sum(&mut means);
             means
         };
-        let at = |row: usize, column: usize| values[row * columns + column];
-        let mean = means_of(&at);
-        let deviation = means_of(&|row, column| (at(row, column) - mean[column]).powi(2));
+        let scaled = |row: usize, column: usize| at(row, column) * down[column];
+        let mean = means_of(&scaled);
+        let squares = means_of(&|row, column| (scaled(row, column) - mean[column]).powi(2));
         // What rounding makes of equal numbers is no spread.
-        let spread = |(squares, mean): (f64, &f64)| Some(squares.sqrt()).filter(|it| *it > 1e-12 * mean.abs());
-        let deviation: Vec<f64> = deviation.into_iter().zip(&mean).map(|it| spread(it).unwrap_or(1.0)).collect();
-        match (0..columns).find(|&column| !(mean[column].is_finite() && deviation[column].is_finite())) {
-            Some(column) => {
-                let place = Place::default().column(names[column].clone());
-                Err(Error::input_at(place, "the numbers are too large to be squared", "give them in a larger unit"))
-            }
-            None => Ok(Self { mean, deviation }),
+        let spread = |(squares, mean): (&f64, &f64)| Some(squares.sqrt()).filter(|it| *it > 1e-12 * mean.abs());
+        let spreads = squares.iter().zip(&mean).map(spread);
+        let deviation: Vec<f64> = spreads.zip(&up).map(|(it, up)| it.map_or(1.0, |it| it * up)).collect();
+        let mean: Vec<f64> = mean.iter().zip(&up).map(|(mean, up)| mean * up).collect();
+        for column in 0..columns {
+            let (what, help) = if !(largest[column] + mean[column].abs()).is_finite() {
+                ("the numbers are so large that their differences are beyond all numbers", "give them in a larger unit")
+            } else if !deviation[column].is_normal() {
+                ("the numbers are so small that their spread has lost its digits", "give them in a smaller unit")
+            } else {
+                continue;
+            };
+            return Err(Error::input_at(Place::default().column(names[column].clone()), what, help));
         }
+        Ok(Self { mean, deviation })
     }
 
     /// Scales rows in place.
@@ -319,11 +346,39 @@ mod tests {
         assert_eq!(scaled[..4], [-1.0, 0.0, 1.0, 0.0]);
         scaling.revert(&mut scaled);
         assert_eq!(scaled, values);
-        assert!(
-            Scaling::of(&[1e308, -1e308], &names[..1], &[0, 1], &Solo)
-                .unwrap_err()
-                .to_string()
-                .starts_with("column a: ")
-        );
+    }
+
+    /// Four numbers times `scale`, scaled, and how.
+    fn scaled(scale: f64) -> Result<(Vec<f64>, Scaling)> {
+        let mut values: Vec<f64> = [1.0, 3.0, 2.0, 6.0].map(|x| x * scale).to_vec();
+        let scaling = Scaling::of(&values, &["a".to_string()], &[0, 1, 2, 3], &Solo)?;
+        scaling.apply(&mut values);
+        Ok((values, scaling))
+    }
+
+    #[test]
+    fn no_square_overflows_or_underflows() {
+        let (ordinary, of) = scaled(1.0).unwrap();
+        assert_eq!(of.mean, [3.0]);
+        for exponent in [-1020, -600, 600, 1020] {
+            let scale = 2f64.powi(exponent);
+            let (values, scaling) = scaled(scale).unwrap();
+            assert_eq!((values, scaling.deviation[0]), (ordinary.clone(), of.deviation[0] * scale), "2^{exponent}");
+        }
+        for scale in [1e-300, 1e-170, 1e170, 1e300] {
+            let (values, scaling) = scaled(scale).unwrap();
+            assert!(values.iter().zip(&ordinary).all(|(a, b)| (a - b).abs() < 1e-14), "{scale:e}: {values:?}");
+            assert!((scaling.deviation[0] / scale - of.deviation[0]).abs() < 1e-14);
+        }
+        let both = Scaling::of(&[1e308, -1e308], &["a".to_string()], &[0, 1], &Solo).unwrap();
+        assert_eq!((both.mean[0], both.deviation[0]), (0.0, 1e308));
+        let says = |values: &[f64]| {
+            let rows: Vec<usize> = (0..values.len()).collect();
+            Scaling::of(values, &["a".to_string()], &rows, &Solo).unwrap_err().to_string()
+        };
+        assert!(says(&[5e-324, 0.0, 1e-323]).starts_with("column a: the numbers are so small"));
+        assert!(says(&[1.7e308, 1.7e308, 1.7e308, -1.7e308]).starts_with("column a: the numbers are so large"));
+        let constant = Scaling::of(&[1e-170; 3], &["a".to_string()], &[0, 1, 2], &Solo).unwrap();
+        assert_eq!((constant.mean[0], constant.deviation[0]), (1e-170, 1.0));
     }
 }

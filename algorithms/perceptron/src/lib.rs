@@ -26,8 +26,9 @@ mod shared;
 mod tensor_ops;
 mod train;
 
-pub use checkpoint::Checkpoints;
+pub use checkpoint::check_state;
 pub use config::{Optimizer, Task, TrainConfig};
+pub use firebox_core::checkpoint::Checkpoints;
 pub use layer::{Linear, SigmoidLayer, SigmoidLayerConfig};
 pub use mlp::{Activation, Mlp, MlpConfig};
 pub use model::{Gives, LayerNumbers, Model, likeliest, probabilities};

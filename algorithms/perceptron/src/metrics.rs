@@ -2,6 +2,8 @@
 
 use firebox_core::Communicator;
 
+use firebox_core::scaling::exponent;
+
 /// Counts of true classes (rows) against predicted ones (columns).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Confusion {
@@ -57,16 +59,26 @@ impl Confusion {
 
 /// Root mean square error, in the unit of the numbers; `None` of none.
 pub fn rmse(wanted: &[f64], found: &[f64]) -> Option<f64> {
-    let sum: f64 = wanted.iter().zip(found).map(|(a, b)| (a - b) * (a - b)).sum();
-    (!wanted.is_empty()).then(|| (sum / wanted.len() as f64).sqrt())
+    let (sum, scale) = squares(wanted.iter().zip(found).map(|(a, b)| [*a, *b]));
+    (!wanted.is_empty()).then(|| (sum / wanted.len() as f64).sqrt() * scale)
 }
 
 /// R² = 1 − Σ(y − f)²/Σ(y − mean y)²; `None` where all y are one number, or there are none.
 pub fn r2(wanted: &[f64], found: &[f64]) -> Option<f64> {
-    let mean = wanted.iter().sum::<f64>() / wanted.len() as f64;
-    let total: f64 = wanted.iter().map(|y| (y - mean) * (y - mean)).sum();
-    let left: f64 = wanted.iter().zip(found).map(|(a, b)| (a - b) * (a - b)).sum();
-    (total > 0.0).then(|| 1.0 - left / total)
+    let scale = 2f64.powi(-exponent(wanted.iter().fold(0.0, |most, y| most.max(y.abs()))));
+    let mean = wanted.iter().map(|y| y * scale).sum::<f64>() / wanted.len() as f64;
+    let (total, unit) = squares(wanted.iter().map(|y| [*y * scale, mean]));
+    let (left, other) = squares(wanted.iter().zip(found).map(|(a, b)| [a * scale, b * scale]));
+    (total > 0.0).then(|| 1.0 - left / total * (other / unit).powi(2))
+}
+
+/// Σ(a − b)² of differences divided by a power of two, so that no square overflows or underflows, and that power.
+fn squares(pairs: impl Iterator<Item = [f64; 2]> + Clone) -> (f64, f64) {
+    let largest = pairs.clone().fold(0.0f64, |most, [a, b]| most.max((a - b).abs()));
+    let exponent = exponent(largest);
+    let scale = 2f64.powi(-exponent);
+    let sum = pairs.map(|[a, b]| ((a - b) * scale) * ((a - b) * scale)).sum();
+    (sum, 2f64.powi(exponent))
 }
 
 #[cfg(test)]
@@ -87,5 +99,10 @@ mod tests {
         assert!((r2(&wanted, &found).unwrap() - 0.948_608_137_044_967_9).abs() < 1e-15);
         assert!((rmse(&wanted, &found).unwrap() - 0.375f64.sqrt()).abs() < 1e-15);
         assert_eq!((r2(&[1.0, 1.0], &[1.0, 2.0]), rmse(&[], &[])), (None, None));
+        for scale in [-900, -560, 560, 900].map(|it| 2f64.powi(it)) {
+            let [big, close] = [wanted, found].map(|of| of.map(|x| x * scale));
+            assert_eq!(rmse(&big, &close), rmse(&wanted, &found).map(|it| it * scale));
+            assert_eq!(r2(&big, &close), r2(&wanted, &found));
+        }
     }
 }

@@ -1,16 +1,18 @@
 //! A trained network with all it takes to use it: scaling, columns, classes.
 
+use std::collections::HashMap;
+
 use burn::tensor::backend::Backend;
 use firebox_backends::limits::{Buffer, admit};
 use firebox_core::{
-    Context, Error, Result, observe,
+    Context, Error, Result, memory, observe,
     tensor::{floats, read_floats},
 };
 use serde::{Deserialize, Serialize};
 
 use crate::{
     config::Task,
-    data::{Classes, Scaling},
+    data::{Classes, Scaling, doubled},
     layer::Linear,
     mlp::{Mlp, MlpConfig},
     ops::PerceptronOps,
@@ -18,6 +20,9 @@ use crate::{
 
 /// Numbers of a block of rows, or of a layer's results for it.
 const BLOCK: usize = 1 << 22;
+
+/// Purpose of memory, as messages name it.
+const ROWS: &str = "the rows to predict";
 
 /// What a model gives for an instance.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -85,22 +90,36 @@ impl Model {
     /// Of rows `values` with columns called `names` those that the model takes, in its order: by name, whatever else
     /// there is; by number where the file names none and has as many.
     ///
-    /// Fails if one is missing.
+    /// Fails if one of these is missing, or there several times.
     pub fn columns_of(&self, names: &[String], values: &[f64]) -> Result<Vec<f64>> {
         let unnamed = names.iter().enumerate().all(|(at, name)| *name == format!("C{}", at + 1));
         if unnamed && names.len() == self.columns.len() {
-            return Ok(values.to_vec());
+            return memory::copied(values, ROWS);
         }
-        let place = |name: &String| names.iter().position(|it| it == name).ok_or_else(|| name.clone());
-        let (found, missing): (Vec<_>, Vec<_>) = self.columns.iter().map(place).partition(|it| it.is_ok());
-        if let Some(Err(name)) = missing.first() {
+        // `None` of a name that several columns have.
+        let mut places: HashMap<&str, Option<usize>> = HashMap::new();
+        for (at, name) in names.iter().enumerate() {
+            places.entry(name).and_modify(|place| *place = None).or_insert(Some(at));
+        }
+        let mut found = Vec::with_capacity(self.columns.len());
+        let mut missing = Vec::new();
+        for name in &self.columns {
+            match places.get(name.as_str()) {
+                Some(Some(at)) => found.push(*at),
+                Some(None) => return Err(doubled(name)),
+                None => missing.push(name),
+            }
+        }
+        if let Some(name) = missing.first() {
             let others = if missing.len() == 1 { String::new() } else { format!(", nor {} others", missing.len() - 1) };
-            let what = format!("there is no column \"{name}\"{others}, which the model takes");
+            let what = format!("there is no column {name:?}{others}, which the model takes");
             let help = format!("give the {} columns that it was trained on, with their names", self.columns.len());
             return Err(Error::input(what, help));
         }
-        let found: Vec<usize> = found.into_iter().flatten().collect();
-        Ok(values.chunks(names.len()).flat_map(|row| found.iter().map(|&at| row[at])).collect())
+        let rows = values.chunks_exact(names.len().max(1));
+        let mut taken = memory::with_capacity(rows.len() * found.len(), ROWS)?;
+        rows.for_each(|row| taken.extend(found.iter().map(|&at| row[at])));
+        Ok(taken)
     }
 
     /// The bytes of a prediction on the device: the weights, and a block of rows in all layers. Fails if these do not fit.
@@ -188,4 +207,47 @@ pub fn probabilities(logits: &[f64], classes: usize) -> Vec<f64> {
 pub fn likeliest(logits: &[f64], classes: usize) -> Vec<usize> {
     let best = |row: &[f64]| (1..row.len()).fold(0, |best, at| if row[at] > row[best] { at } else { best });
     logits.chunks(classes.max(1)).map(best).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model(columns: Vec<String>) -> Model {
+        let inputs = columns.len();
+        let scaling = Scaling { mean: vec![0.0; inputs], deviation: vec![1.0; inputs] };
+        let layers = vec![(vec![0.0; 2 * inputs], Some(vec![0.0; 2]))];
+        let gives = Gives::Class(Classes::Numbers(vec![0, 1]));
+        Model { network: MlpConfig::new(inputs, Vec::new(), 2), columns, scaling, gives, layers, wide: false }
+    }
+
+    fn names(of: &[&str]) -> Vec<String> {
+        of.iter().map(|name| (*name).into()).collect()
+    }
+
+    #[test]
+    fn columns_are_found_by_name_unless_two_have_it() {
+        let model = model(names(&["x", "y"]));
+        let values = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+        let of = |columns: &[&str]| model.columns_of(&names(columns), &values).map_err(|error| error.to_string());
+        assert_eq!(of(&["y", "z", "x"]).unwrap(), [3.0, 1.0, 6.0, 4.0]);
+        assert_eq!(of(&["C1", "C2"]).unwrap(), values);
+        assert_eq!(of(&["x", "y", "x"]).unwrap_err(), "several columns are called \"x\"");
+        // A name that the model does not take may be doubled.
+        assert_eq!(model.columns_of(&names(&["y", "z", "z", "x"]), &values[..4]).unwrap(), [4.0, 1.0]);
+        assert_eq!(of(&["a", "b", "c"]).unwrap_err(), "there is no column \"x\", nor 1 others, which the model takes");
+    }
+
+    #[test]
+    fn a_hundred_thousand_columns_are_found_at_once() {
+        let columns: Vec<String> = (0..100_000).map(|k| format!("x{k}")).collect();
+        let model = model(columns.clone());
+        let turned: Vec<String> = columns.into_iter().rev().collect();
+        let values: Vec<f64> = (0..100_000).map(f64::from).collect();
+        let start = std::time::Instant::now();
+        let found = model.columns_of(&turned, &values).unwrap();
+        assert_eq!((found[0], found[99_999]), (99_999.0, 0.0));
+        // One comparison of each pair of names takes many times as long.
+        assert!(start.elapsed().as_secs_f64() < 2.0, "{:?}", start.elapsed());
+    }
 }

@@ -13,11 +13,11 @@ use firebox_core::{
 };
 use serde_json::{Map, Value, json};
 
-use self::input::{fingerprint, instances, of_rows};
+use self::input::{instances, of_rows};
 use crate::{
+    Checkpoints,
     args::{EvalArgs, Give, PredictArgs, ProductArgs, TrainArgs},
     bench::{PerceptronBench, growth, kernels},
-    checkpoint::Checkpoints,
     data::{among, select},
     model::{Gives, Model, likeliest, probabilities},
     ops::{Matmul, PerceptronOps},
@@ -161,12 +161,8 @@ fn training<B: PerceptronOps>(args: &TrainArgs, context: &Context<B>) -> Result<
     let ranks = &*context.communicator;
     let instances = instances(&args.input, config.task, ranks.share())?.of_all(ranks);
     instances.check().map_err(|error| error.in_file(&args.input.input))?;
-    let checkpoints = Checkpoints {
-        file: args.checkpoint.clone(),
-        every: args.checkpoint_every,
-        resume: args.resume.clone(),
-        data: fingerprint(&instances, ranks),
-    };
+    let checkpoints =
+        Checkpoints { file: args.checkpoint.clone(), every: args.checkpoint_every, resume: args.resume.clone() };
     let trained = train(&config, &instances, &checkpoints, context)?;
     if trained.stop == Stop::Request {
         keep(args, &trained, context)?;
@@ -190,6 +186,9 @@ fn training<B: PerceptronOps>(args: &TrainArgs, context: &Context<B>) -> Result<
     result.insert("epochs".into(), trained.history.len().into());
     result.insert("best_epoch".into(), trained.best.into());
     result.insert("stop".into(), json!(trained.stop));
+    if trained.stale_state {
+        result.insert("stale_state".into(), true.into());
+    }
     result.insert("parameters".into(), json!(trained.model.network.parameters() as u64));
     result.insert("matmul".into(), trained.matmul.into());
     let rows = [&trained.parts.training, &trained.parts.validation, &trained.parts.test].map(Vec::len);

@@ -1,14 +1,22 @@
 //! A model in a file: safetensors, `layer.0.weights` `[k, m]`, `layer.0.bias` `[m]` and so on, in the width they were
 //! trained in; all else is JSON under `firebox` in the metadata.
 
-use std::{borrow::Cow, collections::HashMap, path::Path};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+    path::Path,
+};
 
-use firebox_core::{Error, Result, error::Place};
+use firebox_core::{
+    Error, Result,
+    error::{Place, shown},
+    memory,
+};
 use safetensors::{Dtype, SafeTensors, tensor::View};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    data::Scaling,
+    data::{Classes, Scaling},
     mlp::{Activation, MlpConfig},
     model::{Gives, Model},
     ops::Sigmoid,
@@ -16,6 +24,12 @@ use crate::{
 
 const FORMAT: &str = "firebox perceptron 1";
 const KEY: &str = "firebox";
+
+/// The part of a [`Description`] that every version has.
+#[derive(Deserialize)]
+struct Versioned {
+    format: String,
+}
 
 /// All but the numbers.
 #[derive(Debug, Serialize, Deserialize)]
@@ -95,16 +109,21 @@ impl Model {
     /// Reads what [`to_bytes`](Self::to_bytes) wrote, to the same bits. Fails if it is anything else.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(bad)?;
-        let text = metadata.metadata().as_ref().and_then(|it| it.get(KEY));
-        let text = text.ok_or_else(|| bad("its metadata say nothing of it"))?;
+        let metadata = metadata.metadata().as_ref();
+        let Some(text) = metadata.and_then(|it| it.get(KEY)) else {
+            return Err(match metadata.and_then(|it| it.get("format")) {
+                Some(other) => bad(format!("its format is {}", shown(other))),
+                None => bad("its metadata say nothing of it"),
+            });
+        };
+        check_format(&serde_json::from_str::<Versioned>(text).map_err(bad)?.format)?;
         let of: Description = serde_json::from_str(text).map_err(bad)?;
-        if of.format != FORMAT {
-            return Err(bad(format!("its format is `{}`, not `{FORMAT}`", of.format)));
-        }
         let (inputs, outputs) = (of.columns.len(), of.outputs);
         let scales = |scaling: &Scaling, columns: usize| {
             let fits = |it: &[f64]| it.len() == columns && it.iter().all(|x| x.is_finite());
-            fits(&scaling.mean) && fits(&scaling.deviation) && scaling.deviation.iter().all(|it| *it > 0.0)
+            // Numbers below the normal ones have too few digits to divide by.
+            let divides = |it: &f64| *it > 0.0 && it.is_normal();
+            fits(&scaling.mean) && fits(&scaling.deviation) && scaling.deviation.iter().all(divides)
         };
         let gives = match &of.gives {
             Gives::Class(classes) => classes.len() == outputs && outputs > 1,
@@ -112,6 +131,17 @@ impl Model {
         };
         if !(gives && scales(&of.scaling, inputs)) {
             return Err(bad("its parts do not belong together"));
+        }
+        let repeated = match &of.gives {
+            Gives::Class(Classes::Numbers(of)) => !of.is_sorted_by(|a, b| a < b),
+            Gives::Class(Classes::Names(of)) => !are_distinct(of),
+            Gives::Number { .. } => false,
+        };
+        if repeated {
+            return Err(bad("its classes are not different and in order"));
+        }
+        if !are_distinct(&of.columns) {
+            return Err(bad("several of its columns have one name"));
         }
         let network = MlpConfig::new(inputs, of.hidden, outputs)
             .with_activation(of.activation)
@@ -124,15 +154,18 @@ impl Model {
         let mut read = |name: String, shape: &[usize]| {
             let tensor = tensors.tensor(&name).map_err(bad)?;
             let data = tensor.data();
-            let values: Vec<f64> = match tensor.dtype() {
-                Dtype::F32 => data.as_chunks::<4>().0.iter().map(|it| f64::from(f32::from_le_bytes(*it))).collect(),
-                Dtype::F64 => data.as_chunks::<8>().0.iter().map(|it| f64::from_le_bytes(*it)).collect(),
-                other => return Err(bad(format!("`{name}` is {other:?}, neither F32 nor F64"))),
-            };
-            wide |= tensor.dtype() == Dtype::F64;
             if tensor.shape() != shape {
                 return Err(bad(format!("`{name}` is of shape {:?}, not {shape:?}", tensor.shape())));
             }
+            let mut values: Vec<f64> = memory::with_capacity(shape.iter().product(), "the network")?;
+            match tensor.dtype() {
+                Dtype::F32 => {
+                    values.extend(data.as_chunks::<4>().0.iter().map(|it| f64::from(f32::from_le_bytes(*it))))
+                }
+                Dtype::F64 => values.extend(data.as_chunks::<8>().0.iter().map(|it| f64::from_le_bytes(*it))),
+                other => return Err(bad(format!("`{name}` is {other:?}, neither F32 nor F64"))),
+            }
+            wide |= tensor.dtype() == Dtype::F64;
             if values.iter().any(|value| !value.is_finite()) {
                 return Err(bad(format!("`{name}` has numbers that are not finite")));
             }
@@ -149,9 +182,30 @@ impl Model {
 
     /// [`from_bytes`](Self::from_bytes) of a file.
     pub fn load(path: &Path) -> Result<Self> {
-        let bytes = std::fs::read(path).map_err(|source| Error::Io { action: "read", path: path.into(), source })?;
+        let bytes = memory::read_file(path)?;
         Self::from_bytes(&bytes).map_err(|error| error.in_file(path))
     }
+}
+
+/// Fails unless this program reads models of `format`.
+fn check_format(format: &str) -> Result<()> {
+    if format == FORMAT {
+        return Ok(());
+    }
+    if format.starts_with("firebox perceptron checkpoint ") {
+        let help = "give the file of --model; training goes on from a checkpoint with train --resume";
+        return Err(Error::input("this is the checkpoint of a training, not a model", help));
+    }
+    if let Some(version) = format.strip_prefix("firebox perceptron ") {
+        let what = format!("this model is of version {}; this program reads version 1", shown(version));
+        return Err(Error::input(what, "train it again, or use the version of Firebox that wrote it"));
+    }
+    Err(bad(format!("its format is {}", shown(format))))
+}
+
+fn are_distinct(names: &[String]) -> bool {
+    let mut seen = HashSet::new();
+    names.iter().all(|name| seen.insert(name))
 }
 
 fn weights_name(layer: usize) -> String {
@@ -170,7 +224,6 @@ fn bad(what: impl std::fmt::Display) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Classes;
 
     fn model(wide: bool) -> Model {
         let network = MlpConfig::new(2, vec![3], 2);
@@ -215,5 +268,54 @@ mod tests {
         assert!(refused(|it| it.scaling.deviation[0] = 0.0).contains("do not belong together"));
         assert!(refused(|it| it.gives = Gives::Class(Classes::Numbers(vec![1]))).contains("do not belong together"));
         assert!(refused(|it| it.layers[0].0[0] = f64::NAN).contains("not finite"));
+    }
+
+    /// The message of a model whose description is changed as text.
+    fn edited(from: &str, to: &str) -> String {
+        let bytes = model(false).to_bytes().unwrap();
+        let (_, metadata) = SafeTensors::read_metadata(&bytes).unwrap();
+        let text = metadata.metadata().as_ref().unwrap()[KEY].replacen(from, to, 1);
+        assert!(!bytes.windows(text.len()).any(|it| it == text.as_bytes()), "{from} is not in {text}");
+        let tensors = SafeTensors::deserialize(&bytes).unwrap();
+        let changed = safetensors::serialize(tensors.tensors(), Some(HashMap::from([(KEY.to_string(), text)])));
+        let error = Model::from_bytes(&changed.unwrap()).unwrap_err();
+        assert!(error.exit_code() == 2 && error.help().is_some());
+        error.to_string()
+    }
+
+    #[test]
+    fn other_versions_and_kinds_are_refused_by_name() {
+        let version = |of: &str| edited("firebox perceptron 1", of);
+        assert_eq!(version("firebox perceptron 2"), "this model is of version \"2\"; this program reads version 1");
+        assert_eq!(version("firebox perceptron 0"), "this model is of version \"0\"; this program reads version 1");
+        assert!(version("firebox perceptron checkpoint 2").starts_with("this is the checkpoint of a training"));
+        assert_eq!(version("x\\u001b[2J"), "this is no perceptron: its format is \"x\\u{1b}[2J\"");
+        // A later version may have other fields.
+        let later = edited("\"format\":\"firebox perceptron 1\"", "\"format\":\"firebox perceptron 7\",\"new\":1");
+        assert_eq!(later, "this model is of version \"7\"; this program reads version 1");
+        let none: Vec<(String, Numbers<'_>)> = Vec::new();
+        let metadata = HashMap::from([("format".to_string(), "firebox rbf network 1".to_string())]);
+        let error = Model::from_bytes(&safetensors::serialize(none, Some(metadata)).unwrap()).unwrap_err();
+        assert_eq!(error.to_string(), "this is no perceptron: its format is \"firebox rbf network 1\"");
+    }
+
+    #[test]
+    fn crafted_descriptions_are_refused() {
+        for (from, to, says) in [
+            ("\"hidden\":[3]", "\"hidden\":[1099511627776]", "must lie between 1 and 16777216"),
+            ("\"hidden\":[3]", "\"hidden\":[16777216]", "is of shape [2, 3], not [2, 16777216]"),
+            ("\"hidden\":[3]", "\"hidden\":[99999999999999999999]", "invalid"),
+            ("\"hidden\":[3]", "\"hidden\":[0]", "must lie between"),
+            ("\"hidden\":[3]", "\"hidden\":[3],\"hidden\":[3]", "duplicate field"),
+            ("\"outputs\":2", "\"outputs\":1000000000000", "do not belong together"),
+            ("\"deviation\":[1.0", "\"deviation\":[1e-320", "do not belong together"),
+            ("\"deviation\":[1.0", "\"deviation\":[1e999", "out of range"),
+            ("\"mean\":[0.1", "\"mean\":[null", "invalid type"),
+            ("\"columns\":[\"x\"", "\"columns\":[\"y \\\"é\"", "several of its columns have one name"),
+            ("[\"a\",\"b\"]", "[\"a\",\"a\"]", "its classes are not different"),
+            ("[\"a\",\"b\"]", "[2,1]", "its classes are not different and in order"),
+        ] {
+            assert!(edited(from, to).contains(says), "{to}: {}", edited(from, to));
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! How a model does on rows whose answer is known, and pictures of it.
 
+use std::collections::HashMap;
+
 use firebox_core::{
     Context, Error, Result,
     data::Table,
@@ -80,11 +82,12 @@ fn surprise(logits: &[f64], class: usize) -> f64 {
 
 /// The model's numbers of classes that are another file's.
 fn same_classes(codes: &[usize], theirs: &Classes, ours: &Classes) -> Result<Vec<usize>> {
+    let known: HashMap<String, usize> = (0..ours.len()).map(|k| (ours.name(k), k)).collect();
     let place = |code: usize| {
         let name = theirs.name(code);
-        (0..ours.len()).find(|&k| ours.name(k) == name).ok_or_else(|| {
+        known.get(&name).copied().ok_or_else(|| {
             let help = "give rows of the classes that the model was trained on";
-            Error::input(format!("the model knows no class \"{name}\""), help)
+            Error::input(format!("the model knows no class {name:?}"), help)
         })
     };
     let places = (0..theirs.len()).map(place).collect::<Result<Vec<_>>>()?;

@@ -12,6 +12,7 @@ use burn_autodiff::Autodiff;
 use firebox_backends::limits::{Buffer, admit};
 use firebox_core::{
     Context, Error, Precision, Result,
+    checkpoint::{Checkpoints, Identity, Keeper, resume},
     random::Random,
     report::{Stopwatch, Timings},
     tensor::read_floats,
@@ -19,7 +20,7 @@ use firebox_core::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    checkpoint::{Checkpoints, Moments, State},
+    checkpoint::{Frame, Moments, Resumed, State, identity, restore, save},
     config::{Optimizer, Task, TrainConfig},
     data::{Instances, Parts, Scaling, Targets, among},
     loss::{Known, losses, mean},
@@ -83,6 +84,8 @@ pub struct Trained {
     pub matmul: &'static str,
     /// Bytes planned on the device.
     pub peak_device_bytes: u64,
+    /// Whether the state file is older than the training's end, because later states could not be written.
+    pub stale_state: bool,
     /// Where the time went.
     pub timings: Timings,
 }
@@ -142,14 +145,18 @@ pub fn train<B: PerceptronOps>(
     let part = |rows: &[usize]| Own::<B>::new(instances, &own, rows, (&scaling, &gives), &context.device);
     let (training, validation) = (part(&parts.training), part(&parts.validation));
     watch.lap("data_s");
+    // Looking at every number takes time: only where a state needs it.
+    let kept = checkpoints.file.is_some() || checkpoints.resume.is_some();
+    let identity = kept.then(|| identity(config, instances, context));
+    let identity = identity.as_ref();
     let run = Run { config, network: &network, training: &training, validation: &validation, context };
     let decay = (config.weight_decay > 0.0).then(|| WeightDecayConfig::new(config.weight_decay as f32));
     let state = match config.optimizer {
-        Optimizer::Adam => run.all(AdamConfig::new().with_weight_decay(decay).init(), checkpoints)?,
+        Optimizer::Adam => run.all(AdamConfig::new().with_weight_decay(decay).init(), checkpoints, identity)?,
         Optimizer::Sgd => {
             let momentum = MomentumConfig { momentum: config.momentum, dampening: 0.0, nesterov: false };
             let sgd = SgdConfig::new().with_weight_decay(decay).with_momentum(Some(momentum));
-            run.all(sgd.init(), checkpoints)?
+            run.all(sgd.init(), checkpoints, identity)?
         }
     };
     B::finish(&context.device, "training")?;
@@ -166,8 +173,8 @@ pub fn train<B: PerceptronOps>(
     let wide = context.precision == Precision::F64;
     let model = Model { network, columns, scaling, gives, layers, wide };
     let timings = watch.timings();
-    let Ended { history, best, stop, .. } = state;
-    Ok(Trained { model, history, best, stop, parts, matmul, peak_device_bytes, timings })
+    let Ended { history, best, stop, stale_state, .. } = state;
+    Ok(Trained { model, history, best, stop, parts, matmul, peak_device_bytes, stale_state, timings })
 }
 
 fn product(size: &[usize; 3]) -> u128 {
@@ -197,6 +204,7 @@ struct Ended<B: Backend> {
     history: Vec<Epoch>,
     best: usize,
     stop: Stop,
+    stale_state: bool,
 }
 
 struct Run<'a, B: PerceptronOps> {
@@ -211,22 +219,38 @@ type Diff<B> = Autodiff<B>;
 type Adaptor<O, B> = OptimizerAdaptor<O, Mlp<Diff<B>>, Diff<B>>;
 
 impl<B: PerceptronOps> Run<'_, B> {
-    fn all<O>(&self, optimizer: Adaptor<O, B>, checkpoints: &Checkpoints) -> Result<Ended<B>>
+    fn all<O>(
+        &self,
+        optimizer: Adaptor<O, B>,
+        checkpoints: &Checkpoints,
+        identity: Option<&Identity>,
+    ) -> Result<Ended<B>>
     where
         O: Moments<B>,
     {
         let Self { config, context, .. } = *self;
-        let observer = &*context.observer;
-        let mut optimizer = optimizer;
-        let mut network = self.network.init::<Diff<B>>(&context.device)?;
-        let mut state = State::default();
-        let mut kept = network.valid();
-        if let Some(path) = &checkpoints.resume {
-            let (found, network_then, kept_then, optimizer_then) =
-                checkpoints.read(path, config, self.network, network, kept, optimizer, context)?;
-            (state, network, kept, optimizer) = (found, network_then, kept_then, optimizer_then);
-        }
-        let mut clock = checkpoints.clock();
+        let (observer, ranks, form) = (&*context.observer, &*context.communicator, self.network);
+        let resumed = match (&checkpoints.resume, identity) {
+            (Some(path), Some(identity)) => {
+                let rows = [self.training.rows, self.validation.rows];
+                let frame = Frame { form, rows, precision: context.precision };
+                let numbers = restore(resume(path, identity, context)?, config, frame);
+                numbers.map_err(|error| error.in_file(path))?.load(form, optimizer, &context.device)
+            }
+            _ => {
+                let network = form.init::<Diff<B>>(&context.device)?;
+                Resumed { state: State::default(), kept: network.valid(), network, optimizer }
+            }
+        };
+        let Resumed { mut state, mut network, mut kept, mut optimizer } = resumed;
+        let mut keeper = Keeper::new(checkpoints, context);
+        let keep = |keeper: &mut Keeper<'_>, state: &State, network: &_, kept: &_, optimizer: &_| match identity {
+            Some(identity) => {
+                let run = (identity, &context.device);
+                keeper.save(state.position(), || save((config, form), run, state, network, kept, optimizer))
+            }
+            None => Ok(()),
+        };
         let mut stop = Stop::Epochs;
         while state.history.len() < config.epochs {
             if state.best > 0 && state.history.len() - state.best >= config.patience && self.validation.rows > 0 {
@@ -236,28 +260,35 @@ impl<B: PerceptronOps> Run<'_, B> {
             observer.progress(&state.says(), state.history.len() as u64, config.epochs as u64);
             // Stopped within an epoch, a training goes on from where that began.
             let mut steps = optimizer.clone();
-            let Some((next, loss)) = self.epoch(network.clone(), &mut steps, state.history.len())? else {
-                stop = Stop::Request;
-                break;
+            let passed = context.watched(|| {
+                let Some((next, loss)) = self.epoch(network.clone(), &mut steps, state.history.len())? else {
+                    return Err(Error::Cancelled);
+                };
+                let plain = next.valid();
+                let epoch = self.measure(&plain, loss)?;
+                Ok((next, plain, epoch))
+            });
+            let (next, plain, epoch) = match passed.and_then(|passed| passed) {
+                Err(Error::Cancelled) => {
+                    stop = Stop::Request;
+                    break;
+                }
+                passed => passed?,
             };
             optimizer = steps;
             network = next;
-            let plain = network.valid();
-            let epoch = self.measure(&plain, loss)?;
-            state.history.push(epoch);
-            let better = epoch.validation_loss.is_none_or(|loss| loss < state.least);
-            if better {
-                state.least = epoch.validation_loss.unwrap_or(f64::INFINITY);
-                state.best = state.history.len();
+            if state.add(epoch) {
                 kept = plain;
             }
-            if clock.due() {
-                checkpoints.write(config, self.network, &state, &network, &kept, &optimizer, context)?;
+            // Clocks differ between ranks: the first decides for all.
+            if keeper.is_on() && ranks.first(u8::from(keeper.is_due())) == 1 {
+                keep(&mut keeper, &state, &network, &kept, &optimizer)?;
             }
         }
-        checkpoints.write(config, self.network, &state, &network, &kept, &optimizer, context)?;
+        keep(&mut keeper, &state, &network, &kept, &optimizer)?;
+        let stale_state = keeper.finish(state.position());
         observer.progress(&state.says(), state.history.len() as u64, config.epochs as u64);
-        Ok(Ended { kept, history: state.history, best: state.best, stop })
+        Ok(Ended { kept, history: state.history, best: state.best, stop, stale_state })
     }
 
     /// One pass over the training part in an order of its own; the network after it and the batches' mean loss. Nothing

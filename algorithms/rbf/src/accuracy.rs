@@ -9,7 +9,7 @@ pub struct Accuracy {
     pub max_error: f64,
 }
 
-/// Compares `values` with `exact` at the same points, those left out where `exact` is not finite, as ln r in a corner;
+/// Compares `values` with `exact` at the same points, those left out where `exact` is not finite;
 /// of more of the one than of the other, the first are taken.
 pub fn accuracy(values: &[f64], exact: &[f64]) -> Accuracy {
     let pairs = || values.iter().zip(exact).filter(|(_, exact)| exact.is_finite());

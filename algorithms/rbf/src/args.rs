@@ -65,7 +65,8 @@ pub(crate) struct RbfArgs {
     /// Stop once the residual norm at the control points is at most this; 0 never does
     #[arg(long, value_name = "T", default_value_t = 0.0, allow_negative_numbers = true)]
     pub tolerance: f64,
-    /// Stop after so many seconds
+    /// Stop after so many seconds, counted from the start of the run, also within a cycle; an error if there is no
+    /// solution by then
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     pub time_limit: Option<f64>,
     /// Leave out singular values below this share of the largest (qr)

@@ -2,7 +2,7 @@
 
 use faer::Mat;
 use firebox_backends::cpu::{BLOCK, Block, Blocks, Isa, Level, Loop};
-use firebox_core::{Error, Result};
+use firebox_core::{Error, Result, watch::Watch};
 use rayon::prelude::*;
 
 use crate::{
@@ -91,27 +91,34 @@ impl Weighted {
     /// A, (N + K) × m, the interior rows first.
     pub fn matrix(&self, centres: &[f64], widths: &[f64]) -> Result<Mat<f64>> {
         check_shape(self.dims, centres, widths)?;
-        let level = Level::best();
+        let (level, watch) = (Level::best(), Watch::current());
         let mut matrix = Mat::zeros(self.rows(), widths.len());
         let work = columns(&mut matrix).into_par_iter().enumerate();
         work.with_min_len(LEAST / self.rows().max(1) + 1).for_each(|(k, column)| {
+            if watch.stopped() {
+                return;
+            }
             let (inside, outside) = column.split_at_mut(self.interior.points.columns());
             let centre = &centres[k * self.dims..(k + 1) * self.dims];
             for (rows, out) in [(&self.interior, inside), (&self.boundary, outside)] {
                 level.run(Values { rows, centre, width: widths[k], out });
             }
         });
+        watch.go_on()?;
         Ok(matrix)
     }
 
     /// ∂(A·w)/∂(cₖ, ln aₖ) with w fixed: (N + K) × m(dims + 1), the columns of a neuron side by side.
     pub fn jacobian(&self, centres: &[f64], widths: &[f64], weights: &[f64]) -> Result<Mat<f64>> {
         check_shape(self.dims, centres, widths)?;
-        let (level, each) = (Level::best(), self.dims + 1);
+        let (level, watch, each) = (Level::best(), Watch::current(), self.dims + 1);
         let mut jacobian = Mat::zeros(self.rows(), widths.len() * each);
         let mut groups = columns(&mut jacobian);
         let least = LEAST / (self.rows().max(1) * each) + 1;
         groups.par_chunks_mut(each).zip(weights).enumerate().with_min_len(least).for_each(|(k, (group, &weight))| {
+            if watch.stopped() {
+                return;
+            }
             let n = self.interior.points.columns();
             let (inside, outside): (Vec<_>, Vec<_>) = group.iter_mut().map(|column| column.split_at_mut(n)).unzip();
             let centre = &centres[k * self.dims..(k + 1) * self.dims];
@@ -119,11 +126,12 @@ impl Weighted {
                 level.run(Slopes { rows, centre, width: widths[k], weight, out });
             }
         });
+        watch.go_on()?;
         Ok(jacobian)
     }
 }
 
-/// r = Lu − target at every condition, not weighted.
+/// r = Lu − target at every condition, not weighted; incomplete if the thread's [`Watch`] stops it.
 pub fn residual(conditions: &Conditions, network: &RbfNetwork) -> Vec<f64> {
     let mut residual: Vec<f64> = conditions.target.iter().map(|target| -target).collect();
     let mut add = |coefficient: &Coefficient, of: &dyn Fn() -> Vec<f64>| {

@@ -1,135 +1,117 @@
-//! A run's state in a file: JSON, numbers as their bits, written whole or not at all.
+//! The state of a training in a [state file](firebox_core::checkpoint).
 
-use std::path::{Path, PathBuf};
-
-use firebox_core::{Context, Error, Observer, Precision, Result, data::atomic, error::Place};
+use firebox_core::{
+    Communicator, Context, Result,
+    checkpoint::{Checkpoint, Fingerprint, Identity, MAX_COUNT, Tensors, decode, number, require},
+};
 use serde::{Deserialize, Serialize};
 
-use crate::{Problem, RbfOps, System, config::RbfConfig, state::State};
+use crate::{
+    Lm, Problem, RbfConfig, RbfOps, Stop, System, lm,
+    state::{Diagnosis, State},
+};
 
-const FORMAT: &str = "firebox rbf checkpoint 2";
+/// Parameters that a training which goes on from a state may change.
+const LIMITS: &[&str] = &["cycles", "tolerance", "time_limit"];
 
-/// Files that a run's state goes to and comes from.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Checkpoints {
-    /// Where the state is written, whole or not at all: every so often, when the run is stopped, and at its end.
-    pub file: Option<PathBuf>,
-    /// Seconds between two writes.
-    pub every: f64,
-    /// A state to go on from. Its problem, configuration, seed and precision must be the run's; the limits (cycles, time,
-    /// tolerance) may differ, and so may the backend, with a notice, for it goes on to the same bits on its own only.
-    pub resume: Option<PathBuf>,
-}
-
-impl Default for Checkpoints {
-    fn default() -> Self {
-        Self { file: None, every: 60.0, resume: None }
+/// Identity of this training, which its states carry; `first` is the system of its first cycle.
+pub(crate) fn identity<B: RbfOps>(
+    config: &RbfConfig,
+    problem: &Problem,
+    first: &System,
+    context: &Context<B>,
+) -> Identity {
+    let mut hash = Fingerprint::default();
+    for conditions in [&first.interior, &first.boundary] {
+        hash = hash.numbers(conditions.points.iter().chain(&conditions.target));
+        hash = hash.numbers(conditions.gradient.iter().flatten());
+        hash = (0..conditions.len())
+            .fold(hash, |hash, i| hash.number(conditions.laplacian.at(i)).number(conditions.value.at(i)));
     }
+    Identity::new("rbf", config, LIMITS, format!("{} {hash}", problem.name()), context)
 }
 
-/// What a state belongs to.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Header {
-    format: String,
-    /// The problem's name, and 64 bits of what it asks for in the first cycle.
-    problem: String,
-    /// Without the limits.
-    config: RbfConfig,
-    seed: u64,
-    precision: Precision,
-    /// Others go on as well, but not to the same bits.
-    backend: String,
+/// The part of a state that is not an array.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Scalars {
+    cycles: usize,
+    #[serde(with = "number")]
+    ratio: f64,
+    #[serde(with = "number")]
+    rate: f64,
+    falls: usize,
+    accepted: usize,
+    idle: usize,
+    lm: Option<lm::Scalars>,
+    diagnosis: Option<Diagnosis>,
+    ended: Option<Stop>,
 }
 
-impl Header {
-    pub(crate) fn new<B: RbfOps>(config: &RbfConfig, problem: &Problem, first: &System, context: &Context<B>) -> Self {
-        let limits = RbfConfig::new(config.neurons);
-        let config = RbfConfig {
-            cycles: limits.cycles,
-            tolerance: limits.tolerance,
-            time_limit: limits.time_limit,
-            ..config.clone()
-        };
-        let problem = format!("{} {}", problem.name(), fingerprint(first));
-        Self {
-            format: FORMAT.into(),
-            problem,
-            config,
-            seed: context.seed,
-            precision: context.precision,
-            backend: B::name(&context.device),
-        }
-    }
+/// The file's content for a state.
+pub(crate) fn save(state: &State, run: &Identity) -> Result<Checkpoint> {
+    let State { cycles, ratio, rate, falls, accepted, idle, diagnosis, ended, .. } = *state;
+    let (mut tensors, m) = (Tensors::default(), state.widths.len());
+    tensors.put("centres", &[m, state.centres.len() / m.max(1)], &state.centres[..]);
+    tensors.put("widths", &[m], &state.widths[..]);
+    tensors.put("weights", &[m], &state.weights[..]);
+    tensors.put("residuals.interior", &[state.interior.len()], &state.interior[..]);
+    tensors.put("residuals.boundary", &[state.boundary.len()], &state.boundary[..]);
+    let lm = state.lm.as_ref().map(|lm| lm.save(&mut tensors));
+    let scalars = Scalars { cycles, ratio, rate, falls, accepted, idle, lm, diagnosis, ended };
+    Checkpoint::new(run, &scalars, tensors)
 }
 
-/// 64 bits of every number (Fowler, Noll and Vo's hash, a word at a time).
-fn fingerprint(system: &System) -> String {
-    let mut hash = 0xcbf2_9ce4_8422_2325u64;
-    let mut add = |value: f64| {
-        hash = (hash ^ value.to_bits()).wrapping_mul(0x0000_0100_0000_01b3);
-        hash ^= hash >> 29;
+/// The state of m neurons in `dims` dimensions that [`save`] wrote, whatever its numbers.
+fn read(state: Checkpoint, [m, dims]: [usize; 2]) -> Result<State> {
+    let (scalars, mut tensors) = state.parts::<Scalars>()?;
+    let Scalars { cycles, ratio, rate, falls, accepted, idle, lm, diagnosis, ended } = scalars;
+    require(cycles <= MAX_COUNT, "it has too many cycles")?;
+    let state = State {
+        cycles,
+        ratio,
+        rate,
+        falls,
+        accepted,
+        idle,
+        diagnosis,
+        ended,
+        centres: tensors.take_any("centres", &[m, dims])?,
+        widths: tensors.take_any("widths", &[m])?,
+        weights: tensors.take_any("weights", &[m])?,
+        interior: tensors.take_any("residuals.interior", &[cycles])?,
+        boundary: tensors.take_any("residuals.boundary", &[cycles])?,
+        lm: lm.map(|lm| Lm::restore(&lm, [m, dims], &mut tensors)).transpose()?,
     };
-    for conditions in [&system.interior, &system.boundary] {
-        conditions.points.iter().chain(&conditions.target).for_each(|value| add(*value));
-        conditions.gradient.iter().flatten().for_each(|value| add(*value));
-        (0..conditions.len()).for_each(|i| {
-            add(conditions.laplacian.at(i));
-            add(conditions.value.at(i));
-        });
-    }
-    format!("{hash:016x}")
-}
-
-#[derive(Serialize)]
-struct Outgoing<'a> {
-    header: &'a Header,
-    state: &'a State,
-}
-
-#[derive(Deserialize)]
-struct Incoming {
-    header: Header,
-    state: State,
-}
-
-pub(crate) fn write(path: &Path, header: &Header, state: &State) -> Result<()> {
-    atomic::write(path, |out| Ok(serde_json::to_writer(out, &Outgoing { header, state })?))
-}
-
-/// The state in a file, for a run that belongs to `ours`.
-pub(crate) fn read(
-    path: &Path,
-    ours: &Header,
-    (dims, neurons): (usize, usize),
-    observer: &dyn Observer,
-) -> Result<State> {
-    let refuse = |what: String, help: &str| Error::input_at(Place::file(path), what, help);
-    let text = std::fs::read(path).map_err(|source| Error::Io { action: "read", path: path.into(), source })?;
-    let incoming: Incoming = serde_json::from_slice(&text).map_err(|error| {
-        refuse(format!("this is no checkpoint of an RBF network: {error}"), "give the file that --checkpoint wrote")
-    })?;
-    let Incoming { header: theirs, state } = incoming;
-    let differs = [
-        (theirs.format != ours.format, "its format is of another version"),
-        (theirs.config != ours.config, "its run had other parameters"),
-        (theirs.seed != ours.seed, "its run had another seed"),
-        (theirs.precision != ours.precision, "its run had another precision"),
-        (theirs.problem != ours.problem, "it is of another problem"),
-    ];
-    if let Some((_, what)) = differs.iter().find(|(differs, _)| *differs) {
-        let help = "resume with the same problem, parameters, seed and precision; only limits may differ";
-        return Err(refuse((*what).into(), help));
-    }
-    if !state.fits(dims, neurons, &theirs.config) {
-        let what = "its state does not belong to its header".into();
-        return Err(refuse(what, "give the file as --checkpoint wrote it"));
-    }
-    if theirs.backend != ours.backend {
-        let text = format!(
-            "the state is of backend {}: the run goes on, but not to the bits that it had there",
-            theirs.backend
-        );
-        observer.notice(&text);
-    }
+    tensors.finish()?;
     Ok(state)
 }
+
+/// The state of a training of m neurons in `dims` dimensions by `config`; fails if it cannot be one.
+pub(crate) fn restore(state: Checkpoint, config: &RbfConfig, [m, dims]: [usize; 2]) -> Result<State> {
+    let state = read(state, [m, dims])?;
+    state.check(dims, m, config)?;
+    Ok(state)
+}
+
+/// The state of m neurons in `dims` dimensions that rank 0 makes, on all ranks; the others make nothing.
+pub(crate) fn of_first(
+    ranks: &dyn Communicator,
+    run: &Identity,
+    size: [usize; 2],
+    make: impl FnOnce() -> Result<State>,
+) -> Result<State> {
+    if ranks.size() == 1 {
+        return make();
+    }
+    read(decode(&ranks.from_first(|| save(&make()?, run)?.encode())?)?, size)
+}
+
+/// Fails unless `bytes` are the file of a state from which a training of `neurons` in `dims` dimensions by `config` can
+/// go on; seed, precision and problem are not compared.
+pub fn check_state(bytes: &[u8], config: &RbfConfig, neurons: usize, dims: usize) -> Result<()> {
+    restore(decode(bytes)?, config, [neurons, dims]).map(drop)
+}
+
+#[cfg(test)]
+mod tests;

@@ -67,7 +67,8 @@ pub struct RbfConfig {
     /// Stop once √(2I) at the control points is at most this; 0 never does.
     #[config(default = 0.0)]
     pub tolerance: f64,
-    /// Stop after so many seconds.
+    /// Stop after so many seconds, counted from the start of the run: with the solution of the last complete cycle or, of
+    /// `cg` and `lsqr`, with what the iterations of the first cycle have reached; an error if there is nothing yet.
     #[config(default = "None")]
     pub time_limit: Option<f64>,
     /// Leave out singular values below this share of the largest (qr).

@@ -1,6 +1,6 @@
 //! A cycle of a training: the paper's on the device, or solutions for the weights with the shape trained or not.
 
-use firebox_core::{Error, Result};
+use firebox_core::{Error, Result, watch::Watch};
 
 use crate::{
     Lm, Moved, Operator, RbfOps, ShapeSolver, System, Weighted, Weights,
@@ -11,7 +11,7 @@ use crate::{
     lm,
     lsqr::{Preconditioner, lsqr},
     qr::fit,
-    run::{Live, Points, Run},
+    run::{Ended, Live, Points, Run},
     state::{Diagnosis, State, Stop},
 };
 
@@ -28,10 +28,11 @@ const MOMENTS: f64 = 2e9;
 pub(crate) const DIAGNOSED: usize = 1 << 22;
 
 impl<B: RbfOps> Run<'_, B> {
-    pub(crate) fn cycle(&self, state: &mut State, live: &mut Option<Live<B>>, points: &mut Points<B>) -> Result<()> {
+    /// One cycle. Where it fails with [`Error::Cancelled`], `state` and `live` are neither those before it nor those after.
+    pub(crate) fn cycle(&self, state: &mut State, live: &mut Option<Live<B>>, points: &mut Points<B>) -> Result<Ended> {
         state.diagnosis = None;
         if self.config.shape == ShapeSolver::Lm {
-            return self.by_first(state, |state| self.eliminate(state, &points.system));
+            return self.by_first(state, |state| self.eliminate(state, &points.system)).map(|()| Ended::Complete);
         }
         let weights = self.control.settings.weights;
         if weights == Weights::Cg {
@@ -54,7 +55,10 @@ impl<B: RbfOps> Run<'_, B> {
             }
         }
         if weights == Weights::Lsqr {
-            self.iterate(state, &points.system)?;
+            if self.iterate(state, &points.system)? == Ended::CutShort {
+                state.cycles += 1;
+                return Ok(Ended::CutShort);
+            }
         } else {
             self.by_first(state, |state| self.solve(state, &points.system))?;
         }
@@ -63,7 +67,7 @@ impl<B: RbfOps> Run<'_, B> {
             // A second solution would be the first.
             state.ended = Some(Stop::Minimum);
         }
-        Ok(())
+        Ok(Ended::Complete)
     }
 
     /// What is asked for at the points, on the device.
@@ -76,17 +80,22 @@ impl<B: RbfOps> Run<'_, B> {
     }
 
     /// Steps 3 to 5 of the paper, all on the device.
-    fn paper(&self, state: &mut State, live: &mut Live<B>, goal: &Goal<B>) -> Result<()> {
+    fn paper(&self, state: &mut State, live: &mut Live<B>, goal: &Goal<B>) -> Result<Ended> {
         if self.config.shape == ShapeSolver::Gd {
             self.descend(state, live, goal)?;
         }
         let iterations = self.control.settings.iterations;
-        live.weights = goal.conjugate(&live.shape, live.weights.clone(), iterations, self.context)?;
-        let [inside, outside] = goal.root_means(&live.shape, &live.weights, self.context)?;
+        // A solution cut short is better than none, but not than that of a whole cycle before.
+        let limit = (&self.limit, state.cycles == 0);
+        let (weights, ended) = goal.conjugate(&live.shape, live.weights.clone(), iterations, limit, self.context)?;
+        live.weights = weights;
+        // Needed for every result, so that the time limit does not apply.
+        let root_means = || goal.root_means(&live.shape, &live.weights, self.context);
+        let [inside, outside] = self.context.watched(root_means)??;
         state.interior.push(inside);
         state.boundary.push(outside);
         state.cycles += 1;
-        Ok(())
+        Ok(ended)
     }
 
     /// Gradient steps on the shape. η is what was asked for, or half of it as often as it takes for I to fall.
@@ -98,6 +107,7 @@ impl<B: RbfOps> Run<'_, B> {
         for tried in 0..=HALVINGS {
             let rates = self.control.frame.rates(state.rate);
             let (shape, [before, after]) = goal.descend(&live.shape, &live.weights, rates, steps, self.context)?;
+            Watch::current().go_on()?;
             state.falls += usize::from(after < before && tried == 0 && state.rate == asked);
             if after <= before || self.config.fixed_rate {
                 live.shape = shape;
@@ -152,15 +162,24 @@ impl<B: RbfOps> Run<'_, B> {
         Ok(())
     }
 
-    fn iterate(&self, state: &mut State, system: &System) -> Result<()> {
+    fn iterate(&self, state: &mut State, system: &System) -> Result<Ended> {
         let (centres, widths, ranks) = (&state.centres, &state.widths, &*self.context.communicator);
         let sketched = || Preconditioner::new(system, centres, widths, self.context.seed);
         let preconditioner = Preconditioner::of_first(ranks, sketched)?;
-        let mut matrix = DeviceMatrix::new(system, centres, widths, self.context);
+        let mut matrix = DeviceMatrix::new(system, centres, widths, self.limit, self.context);
         let target = matrix.own(Weighted::new(system)?.target());
         let most = self.control.settings.iterations;
         let found = lsqr(&mut matrix, &preconditioner, &target, NORMAL, most)?;
-        if !found.converged {
+        // Needed for every result.
+        matrix.lift_limit();
+        if found.out_of_time {
+            // A solution cut short is better than none, but not than that of a whole cycle before.
+            if state.cycles > 0 {
+                return Err(Error::Cancelled);
+            }
+            let text = format!("the time limit ended lsqr after {} iterations", found.iterations);
+            self.context.observer.notice(&text);
+        } else if !found.converged {
             let text = format!("lsqr did not converge in {} iterations; allow more by --iterations", found.iterations);
             self.context.observer.notice(&text);
         }
@@ -174,7 +193,7 @@ impl<B: RbfOps> Run<'_, B> {
         state.boundary.push(if system.boundary.is_empty() { 0.0 } else { (outside / system.penalty).sqrt() });
         let (condition, iterations) = (Some(preconditioner.condition()), Some(found.iterations));
         state.diagnosis = Some(Diagnosis { condition, rank: None, truncated: 0, iterations });
-        Ok(())
+        Ok(if found.out_of_time { Ended::CutShort } else { Ended::Complete })
     }
 
     /// Whether a QR is a matter of moments.
@@ -184,16 +203,19 @@ impl<B: RbfOps> Run<'_, B> {
         rows >= m && rows.saturating_mul(m) <= DIAGNOSED && rows as f64 * (m as f64).powi(2) <= MOMENTS
     }
 
-    /// What a QR at the end tells of a matrix that was not decomposed on the way.
-    pub(crate) fn diagnose(&self, state: &State, system: &System) -> Diagnosis {
+    /// Condition and rank, by a QR at the end, of a matrix that was not decomposed on the way. Fails only if the thread's [`Watch`]
+    /// stops it.
+    pub(crate) fn diagnose(&self, state: &State, system: &System) -> Result<Diagnosis> {
         let truncation = (self.config.shape == ShapeSolver::Lm).then_some(lm::TRUNCATION).or(self.config.truncation);
-        let found = fit(system, &state.centres, &state.widths, truncation).ok();
-        let of = |found: crate::Fit| Diagnosis {
-            condition: Some(found.condition),
-            rank: Some(found.rank),
-            truncated: found.truncated,
-            iterations: None,
-        };
-        found.map_or_else(Diagnosis::default, of)
+        Ok(match fit(system, &state.centres, &state.widths, truncation) {
+            Ok(found) => Diagnosis {
+                condition: Some(found.condition),
+                rank: Some(found.rank),
+                truncated: found.truncated,
+                iterations: None,
+            },
+            Err(Error::Cancelled) => return Err(Error::Cancelled),
+            Err(_) => Diagnosis::default(),
+        })
     }
 }

@@ -11,6 +11,7 @@ use rayon::prelude::*;
 
 use crate::{
     Coefficient, Conditions, Operator, RbfOps, System,
+    limit::Limit,
     ops::{Aim, Form, Rows, Shape, Term},
     subset::part,
     trust::norm,
@@ -148,11 +149,13 @@ pub(crate) struct DeviceMatrix<'a, B: RbfOps> {
     kinds: Vec<Kind<B>>,
     shape: Shape<B>,
     neurons: usize,
+    /// Applies until the time is up and the caller knows it.
+    limit: Option<Limit>,
     context: &'a Context<B>,
 }
 
 impl<'a, B: RbfOps> DeviceMatrix<'a, B> {
-    pub(crate) fn new(system: &System, centres: &[f64], widths: &[f64], context: &'a Context<B>) -> Self {
+    pub(crate) fn new(system: &System, centres: &[f64], widths: &[f64], limit: Limit, context: &'a Context<B>) -> Self {
         let share = context.communicator.share();
         let kind = |(place, conditions, first, factor): (usize, &Conditions, usize, f64)| {
             let (n, own) = (conditions.len(), share.of(conditions.len()));
@@ -170,7 +173,20 @@ impl<'a, B: RbfOps> DeviceMatrix<'a, B> {
             kinds: kinds.into_iter().filter_map(kind).collect(),
             shape: shape(centres, widths, interior.dims, &context.device),
             neurons: widths.len(),
+            limit: Some(limit),
             context,
+        }
+    }
+
+    /// From now on products are whole, whatever the time.
+    pub(crate) fn lift_limit(&mut self) {
+        self.limit = None;
+    }
+
+    fn watched<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<R> {
+        match &self.limit {
+            Some(limit) => limit.watched(self.context, work),
+            None => self.context.watched(work)?,
         }
     }
 
@@ -195,21 +211,24 @@ impl<B: RbfOps> Operator for DeviceMatrix<'_, B> {
     fn apply(&mut self, x: &[f64]) -> Result<Vec<f64>> {
         self.context.go_on()?;
         let product = |kind: &Kind<B>| B::rbf_residual(&kind.rows, &self.shape, vector::<B>(x, &self.context.device));
-        let products = fetch(self.kinds.iter().map(product).collect(), Vec::new(), self.context)?;
+        let products = self.watched(|| fetch(self.kinds.iter().map(product).collect(), Vec::new(), self.context))?;
         let scaled = products.into_iter().zip(&self.kinds);
         Ok(scaled.flat_map(|(product, kind)| product.into_iter().map(move |it| kind.share * it)).collect())
     }
 
     fn transposed(&mut self, mut y: &[f64]) -> Result<Vec<f64>> {
-        let mut products = Vec::new();
-        for kind in &self.kinds {
-            let (values, rest) = y.split_at(kind.range.len());
-            let values: Vec<f64> = values.iter().map(|it| kind.share * it).collect();
-            let values = vector::<B>(&values, &self.context.device);
-            products.push(B::rbf_transposed(&kind.rows, &self.shape, values));
-            y = rest;
-        }
-        let mut products = fetch(products, Vec::new(), self.context)?.into_iter();
+        let products = self.watched(|| {
+            let mut products = Vec::new();
+            for kind in &self.kinds {
+                let (values, rest) = y.split_at(kind.range.len());
+                let values: Vec<f64> = values.iter().map(|it| kind.share * it).collect();
+                let values = vector::<B>(&values, &self.context.device);
+                products.push(B::rbf_transposed(&kind.rows, &self.shape, values));
+                y = rest;
+            }
+            fetch(products, Vec::new(), self.context)
+        });
+        let mut products = products?.into_iter();
         let mut sum = products.next().unwrap_or_else(|| vec![0.0; self.neurons]);
         products.for_each(|product| sum.iter_mut().zip(product).for_each(|(sum, it)| *sum += it));
         self.context.communicator.all_sum(&mut sum);
@@ -219,6 +238,15 @@ impl<B: RbfOps> Operator for DeviceMatrix<'_, B> {
     fn length(&self, y: &[f64]) -> f64 {
         let (own, ranks) = (norm(y.iter().copied()), &*self.context.communicator);
         if ranks.size() == 1 { own } else { norm(ranks.all_gather(&[own]).into_iter()) }
+    }
+
+    fn out_of_time(&mut self) -> bool {
+        let over = self.limit.is_some_and(|limit| limit.is_over());
+        let over = self.agreed(over || self.limit.is_none()) && !self.context.cancelled();
+        if over {
+            self.limit = None;
+        }
+        over
     }
 
     fn agreed(&self, done: bool) -> bool {

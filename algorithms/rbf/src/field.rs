@@ -1,7 +1,7 @@
 //! Where a solution is looked at: the points of a grid over the domain's box that are not outside the domain.
 
 use firebox_backends::limits::Buffer;
-use firebox_core::{Error, Result, data::Table};
+use firebox_core::{Error, Result, data::Table, watch::Watch};
 
 use crate::{Problem, RbfNetwork, plan::limits};
 
@@ -25,7 +25,7 @@ pub(crate) struct Field {
     rows: Vec<u32>,
     /// Those inside, row-major.
     pub(crate) points: Vec<f64>,
-    /// The exact solution there, if it is known; NaN where it is not finite.
+    /// The exact solution there, if it is known.
     pub(crate) exact: Option<Vec<f64>>,
 }
 
@@ -36,7 +36,7 @@ impl Field {
     }
 
     /// A grid of `side` points along each axis. Fails if there are none inside, or too many, or if the exact solution is
-    /// finite at none of them.
+    /// not finite at one of them.
     pub(crate) fn new(problem: &Problem, side: usize) -> Result<Self> {
         let dims = problem.dims();
         let wrong = |reason: String| Error::Config { field: "grid", value: side.to_string(), reason };
@@ -49,8 +49,9 @@ impl Field {
         let (low, high) = domain.bounds();
         let diagonal = low.iter().zip(high).map(|(a, b)| (b - a).powi(2)).sum::<f64>().sqrt();
         let (mut rows, mut points) = (Vec::with_capacity(total), Vec::new());
-        let mut at = vec![0.0; dims];
+        let (mut at, watch) = (vec![0.0; dims], Watch::current());
         for node in 0..total {
+            watch.go_on_at(node)?;
             let mut rest = node;
             for (axis, x) in at.iter_mut().enumerate() {
                 let share = (rest % side) as f64 / (side - 1) as f64;
@@ -66,7 +67,7 @@ impl Field {
         if points.is_empty() {
             return Err(wrong("no point of the grid is in the domain; take more".into()));
         }
-        let exact = known(problem.exact(&points))?;
+        let exact = problem.finite_exact(&points)?;
         Ok(Self { dims, side, low: low.to_vec(), high: high.to_vec(), rows, points, exact })
     }
 
@@ -98,14 +99,21 @@ fn plan(nodes: usize, dims: usize) -> Result<()> {
         .map(drop)
 }
 
-/// An exact solution's values, NaN where they are not finite, as ln r in a corner. Fails if none is.
-pub(crate) fn known(exact: Option<Vec<f64>>) -> Result<Option<Vec<f64>>> {
-    let Some(mut exact) = exact else { return Ok(None) };
-    if !exact.is_empty() && !exact.iter().any(|value| value.is_finite()) {
-        let what = "the exact solution is finite at no point where it is asked for";
-        return Err(Error::input(what, "give one that is finite in the domain, or leave it out"));
+/// The exact solution at points that may lie outside the domain, where it may have no value: NaN there.
+///
+/// # Errors
+///
+/// [`Error::Input`] with the first point of the domain or its boundary where it is not finite.
+pub(crate) fn exact_at(problem: &Problem, points: &[f64]) -> Result<Option<Vec<f64>>> {
+    let Some(mut exact) = problem.exact(points) else { return Ok(None) };
+    Watch::current().go_on()?;
+    let edge = EDGE * problem.domain().diameter();
+    for (value, point) in exact.iter_mut().zip(points.chunks(problem.dims())).filter(|(value, _)| !value.is_finite()) {
+        if problem.domain().signed_distance(point) <= edge {
+            problem.finite_exact(point)?;
+        }
+        *value = f64::NAN;
     }
-    exact.iter_mut().filter(|value| !value.is_finite()).for_each(|value| *value = f64::NAN);
     Ok(Some(exact))
 }
 
@@ -113,7 +121,7 @@ pub(crate) fn known(exact: Option<Vec<f64>>) -> Result<Option<Vec<f64>>> {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Values {
     pub(crate) u: Vec<f64>,
-    /// The exact solution, and u less it; NaN where it is not finite.
+    /// The exact solution, and u less it; NaN outside the domain where it has no value.
     pub(crate) exact: Option<(Vec<f64>, Vec<f64>)>,
 }
 
@@ -171,18 +179,24 @@ mod tests {
     }
 
     #[test]
-    fn an_exact_solution_may_have_a_pole() {
-        let with = |exact: f64| {
-            let equation = crate::Equation::poisson(crate::Function::Constant(1.0), 2);
-            let rule = crate::Condition::Dirichlet { value: crate::Function::Constant(0.0) };
-            let exact = crate::Function::given(move |x| if x[0] > 0.0 { x[0] } else { exact });
-            let square = crate::Domain::cuboid(vec![0.0; 2], vec![1.0; 2]).unwrap();
-            let rules = vec![crate::BoundaryRule::everywhere(rule)];
-            Problem::new("pole", square, equation, rules, Some(exact)).unwrap()
+    fn an_exact_solution_has_to_be_finite_in_the_domain_only() {
+        let with = |exact: &str| {
+            let text = format!(
+                "exact = '{exact}'\nequation = {{ laplacian = 1, rhs = 0 }}\n\
+                 boundary = [{{ condition = 'dirichlet', value = 0 }}]\n\
+                 domain = {{ type = 'box', low = [0, 0], high = [1, 1] }}"
+            );
+            Problem::parse(&text).unwrap()
         };
-        let field = Field::new(&with(f64::NEG_INFINITY), 3).unwrap();
-        let exact = field.exact.unwrap();
-        assert!(exact[0].is_nan() && exact[1..3] == [0.5, 1.0]);
-        assert!(known(Some(vec![f64::NAN; 3])).is_err() && known(None).unwrap().is_none());
+        let said = |error: Error| (error.exit_code(), error.to_string());
+        let pole = "line 1, column 9: the exact solution, '1/(x-0.5)', is infinite (inf) at (0.5, 0)";
+        assert_eq!(said(Field::new(&with("1/(x-0.5)"), 3).unwrap_err()), (2, pole.into()));
+        let root = "line 1, column 9: the exact solution, 'sqrt(0.25-y)', is not a number (NaN) at (0, 0.5)";
+        assert_eq!(said(Field::new(&with("sqrt(0.25-y)"), 3).unwrap_err()), (2, root.into()));
+        // A grid that misses the pole.
+        assert!(Field::new(&with("1/(x-0.5)"), 4).unwrap().exact.is_some());
+        let outside = exact_at(&with("sqrt(x)"), &[-2.0, 0.5, 0.25, 0.5]).unwrap().unwrap();
+        assert!(outside[0].is_nan() && outside[1] == 0.5);
+        assert!(exact_at(&with("1/x"), &[2.0, 0.5, 0.0, 0.5]).is_err());
     }
 }

@@ -8,7 +8,7 @@
 use burn::tensor::{Element, ElementConversion, Tensor, TensorMetadata, ops::FloatTensor};
 use firebox_backends::exchange::{peers, read_sum};
 use firebox_core::{
-    Context, Result,
+    Context, Error, Result,
     tensor::{primitive, tensor, widened},
 };
 
@@ -16,7 +16,9 @@ use crate::{
     Conditions, RbfOps, System,
     conditions::root_mean,
     device,
+    limit::Limit,
     ops::{Aim, Rows, Shape, Whole},
+    run::Ended,
     strategy::{Extent, Way},
     subset::part,
 };
@@ -72,19 +74,40 @@ impl<B: RbfOps> Goal<B> {
         Ok((shape, [read[0][0], read[1][0]]))
     }
 
-    /// The weights after `iterations` of conjugate gradients.
+    /// The weights after `iterations` of conjugate gradients, or those that the time `limit` leaves time for. These are
+    /// only taken if `partial` says so and there is an iteration to show for them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Cancelled`] for a stop request, and for the end of the time if there are no weights to take.
     pub(crate) fn conjugate(
         &self,
         shape: &Shape<B>,
         weights: FloatTensor<B>,
         iterations: usize,
+        (limit, partial): (&Limit, bool),
         context: &Context<B>,
-    ) -> Result<FloatTensor<B>> {
-        match self {
-            Self::Whole(aim) | Self::Part(Part { joint: Some(aim), .. }) => {
-                Ok(B::rbf_conjugate(aim, shape, weights, iterations).0)
+    ) -> Result<(FloatTensor<B>, Ended)> {
+        let aim = match self {
+            Self::Whole(aim) | Self::Part(Part { joint: Some(aim), .. }) => aim,
+            Self::Part(part) => return part.conjugate(shape, weights, iterations, (limit, partial), context),
+        };
+        let mut found = None;
+        let whole = limit.watched(context, || {
+            found = Some(B::rbf_conjugate(aim, shape, weights, iterations));
+            Ok(())
+        });
+        match (whole, found) {
+            (Ok(()), Some((weights, _))) => Ok((weights, Ended::Complete)),
+            (Err(Error::Cancelled), Some((weights, norms))) if partial && !context.observer.cancelled() => {
+                // NaN from the first iteration on that is not complete.
+                let norms = device::fetch(vec![norms], Vec::new(), context)?;
+                match norms.first().and_then(|norms| norms.get(1)) {
+                    Some(norm) if norm.is_finite() => Ok((weights, Ended::CutShort)),
+                    _ => Err(Error::Cancelled),
+                }
             }
-            Self::Part(part) => part.conjugate(shape, weights, iterations, context),
+            (whole, _) => Err(whole.err().unwrap_or(Error::Cancelled)),
         }
     }
 
@@ -207,6 +230,7 @@ impl<B: RbfOps> Part<B> {
         let (m, d) = (widths.len(), centres.len() / widths.len().max(1));
         let (mut shape, mut before) = (shape.clone(), None);
         for _ in 0..steps {
+            context.go_on()?;
             let (slopes, objective) = self.slopes(&shape, weights, before.is_none(), context)?;
             before = before.or(objective);
             // In the floats of the device, as one process has them.
@@ -232,8 +256,9 @@ impl<B: RbfOps> Part<B> {
         shape: &Shape<B>,
         weights: FloatTensor<B>,
         iterations: usize,
+        (limit, partial): (&Limit, bool),
         context: &Context<B>,
-    ) -> Result<FloatTensor<B>> {
+    ) -> Result<(FloatTensor<B>, Ended)> {
         let [dims, neurons] = shape.centres.shape().dims();
         let extent = Extent { conditions: self.own, neurons, dims, steps: 0 };
         let keep = B::rbf_strategy(&extent, &context.device).conjugate == Way::Kept;
@@ -255,7 +280,18 @@ impl<B: RbfOps> Part<B> {
         // Rounded, so that the product is that of the direction itself.
         let mut direction: Vec<f64> = left.iter().map(|&it| rounded::<B::FloatElem>(it)).collect();
         let mut norm = dot(&left, &left);
-        for _ in 0..iterations {
+        let mut ended = Ended::Complete;
+        for iteration in 0..iterations {
+            // Rank 0 decides for all.
+            let said = [context.observer.cancelled(), limit.is_over()].map(u8::from);
+            let [stop, late] = context.communicator.first(said).map(|word| word == 1);
+            if stop || (late && (!partial || iteration == 0)) {
+                return Err(Error::Cancelled);
+            }
+            if late {
+                ended = Ended::CutShort;
+                break;
+            }
             let along = device::vector::<B>(&direction, &context.device);
             let product = |(kind, matrix): (&Kind<B>, &Option<FloatTensor<B>>)| {
                 B::rbf_normal(&kind.rows, shape, matrix.clone(), along.clone())
@@ -274,7 +310,7 @@ impl<B: RbfOps> Part<B> {
             }
         }
         B::finish(&context.device, device::PHASE)?;
-        Ok(device::vector::<B>(&weights, &context.device))
+        Ok((device::vector::<B>(&weights, &context.device), ended))
     }
 
     /// Σ share·sums, so many numbers: over the kinds, and over the ranks. What failed comes out at the next `fetch` or

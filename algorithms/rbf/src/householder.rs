@@ -8,14 +8,13 @@ use faer::{
     Conj, Mat, MatMut, MatRef, Par,
     dyn_stack::{MemBuffer, MemStack},
     linalg::householder::{
-        apply_block_householder_sequence_transpose_on_the_left_in_place_scratch as transpose_scratch,
-        apply_block_householder_sequence_transpose_on_the_left_in_place_with_conj as transpose_sequence,
         apply_block_householder_transpose_on_the_left_in_place_scratch as block_scratch,
         apply_block_householder_transpose_on_the_left_in_place_with_conj as transpose_block,
     },
     prelude::{Reborrow, ReborrowMut},
 };
 use firebox_backends::cpu::{Isa, Level, Loop, Real, dot};
+use firebox_core::{Result, watch::Watch};
 
 /// Columns of a panel.
 const PANEL: usize = 32;
@@ -33,21 +32,24 @@ pub(crate) struct Qr {
 }
 
 impl Qr {
-    /// Decomposes `matrix`, at least as many rows as columns.
-    pub(crate) fn new(mut matrix: Mat<f64>) -> Self {
+    /// Decomposes `matrix`, at least as many rows as columns. Fails only if the thread's [`Watch`] stops it.
+    pub(crate) fn new(mut matrix: Mat<f64>) -> Result<Self> {
+        let watch = Watch::current();
         let (rows, columns) = (matrix.nrows(), matrix.ncols());
         let mut factors = Mat::zeros(PANEL.min(columns.max(1)), columns);
         let level = Level::best();
         for first in (0..columns).step_by(PANEL) {
+            watch.go_on()?;
             let width = PANEL.min(columns - first);
             let below = matrix.as_mut().submatrix_mut(first, first, rows - first, columns - first);
             let (mut panel, rest) = below.split_at_col_mut(width);
             let mut factor = factors.as_mut().submatrix_mut(0, first, width, width);
             let slices = panel.rb_mut().col_iter_mut().filter_map(|column| column.try_as_col_major_mut());
             level.run(Panel { columns: slices.map(|column| column.as_slice_mut()).collect(), factor: factor.rb_mut() });
-            update(panel.rb(), factor.rb(), rest);
+            update(panel.rb(), factor.rb(), rest, &watch);
         }
-        Self { packed: matrix, factors }
+        watch.go_on()?;
+        Ok(Self { packed: matrix, factors })
     }
 
     /// Columns.
@@ -60,29 +62,46 @@ impl Qr {
         Mat::from_fn(self.len(), self.len(), |i, j| if i <= j { self.packed[(i, j)] } else { 0.0 })
     }
 
-    /// Qᵀ·`matrix`, in place.
-    pub(crate) fn transpose_apply(&self, matrix: MatMut<'_, f64>) {
+    /// Qᵀ·`matrix`, in place. Fails only if the thread's [`Watch`] stops it.
+    pub(crate) fn transpose_apply(&self, matrix: MatMut<'_, f64>) -> Result<()> {
+        let watch = Watch::current();
+        self.transpose_apply_watched(matrix, &watch);
+        watch.go_on()
+    }
+
+    fn transpose_apply_watched(&self, mut matrix: MatMut<'_, f64>, watch: &Watch) {
         if matrix.ncols() > SHARE && matrix.nrows() * matrix.ncols() > LEAST {
             let half = (matrix.ncols() / 2).next_multiple_of(SHARE).min(matrix.ncols() - 1);
             let (left, right) = matrix.split_at_col_mut(half);
-            rayon::join(|| self.transpose_apply(left), || self.transpose_apply(right));
+            rayon::join(|| self.transpose_apply_watched(left, watch), || self.transpose_apply_watched(right, watch));
             return;
         }
-        let scratch = transpose_scratch::<f64>(self.packed.nrows(), self.factors.nrows(), matrix.ncols());
-        let (basis, factors) = (self.packed.as_ref(), self.factors.as_ref());
-        transpose_sequence(basis, factors, Conj::No, matrix, Par::Seq, MemStack::new(&mut MemBuffer::new(scratch)));
+        let rows = self.packed.nrows();
+        let scratch = block_scratch::<f64>(rows, self.factors.nrows(), matrix.ncols());
+        let mut memory = MemBuffer::new(scratch);
+        // faer's own loop over the panels, with a place to stop at each of them.
+        for first in (0..self.len()).step_by(PANEL) {
+            if watch.stopped() {
+                return;
+            }
+            let width = PANEL.min(self.len() - first);
+            let basis = self.packed.as_ref().submatrix(first, first, rows - first, width);
+            let factor = self.factors.as_ref().submatrix(0, first, width, width);
+            let below = matrix.rb_mut().subrows_mut(first, rows - first);
+            transpose_block(basis, factor, Conj::No, below, Par::Seq, MemStack::new(&mut memory));
+        }
     }
 }
 
 /// Applies the reflectors of a panel to the columns after it, some columns a task; the shares do not depend on the
 /// number of threads, so neither do the bits.
-fn update(basis: MatRef<'_, f64>, factor: MatRef<'_, f64>, matrix: MatMut<'_, f64>) {
+fn update(basis: MatRef<'_, f64>, factor: MatRef<'_, f64>, matrix: MatMut<'_, f64>, watch: &Watch) {
     let columns = matrix.ncols();
     if columns > SHARE && matrix.nrows() * columns > LEAST {
         let half = (columns / 2).next_multiple_of(SHARE).min(columns - 1);
         let (left, right) = matrix.split_at_col_mut(half);
-        rayon::join(|| update(basis, factor, left), || update(basis, factor, right));
-    } else if columns > 0 {
+        rayon::join(|| update(basis, factor, left, watch), || update(basis, factor, right, watch));
+    } else if columns > 0 && !watch.stopped() {
         let scratch = block_scratch::<f64>(basis.nrows(), factor.nrows(), columns);
         transpose_block(basis, factor, Conj::No, matrix, Par::Seq, MemStack::new(&mut MemBuffer::new(scratch)));
     }
@@ -143,9 +162,9 @@ mod tests {
 
     /// ‖QᵀA − R‖ and ‖RᵀR − AᵀA‖ are of rounding.
     fn check(matrix: Mat<f64>) {
-        let qr = Qr::new(matrix.clone());
+        let qr = Qr::new(matrix.clone()).unwrap();
         let mut image = matrix.clone();
-        qr.transpose_apply(image.as_mut());
+        qr.transpose_apply(image.as_mut()).unwrap();
         let r = qr.r();
         let top = image.as_ref().submatrix(0, 0, r.nrows(), r.ncols());
         let below = image.as_ref().submatrix(r.nrows(), 0, matrix.nrows() - r.nrows(), r.ncols());
@@ -174,7 +193,7 @@ mod tests {
             matrix[(i, 0)] = 0.0;
             matrix[(i, 35)] = matrix[(i, 7)] + 1e-15 * matrix[(i, 8)];
         }
-        let r = Qr::new(matrix.clone()).r();
+        let r = Qr::new(matrix.clone()).unwrap().r();
         assert_eq!((r[(0, 0)], r[(3, 3)]), (0.0, 0.0));
         check(matrix);
     }
@@ -184,7 +203,7 @@ mod tests {
         let matrix = random(900, 300);
         let with = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| Qr::new(matrix.clone()).packed)
+            pool.install(|| Qr::new(matrix.clone()).unwrap().packed)
         };
         assert_eq!(with(1), with(3));
     }

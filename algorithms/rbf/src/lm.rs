@@ -6,13 +6,15 @@
 //! Unknowns are c, in units of the points' extent, and ln a; the step is that of a trust region.
 
 use faer::{Mat, MatMut};
-use firebox_core::{Error, Result};
+use firebox_core::{
+    Error, Result,
+    checkpoint::{MAX_COUNT, Tensors, number, require},
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     RbfNetwork, System,
     assemble::Weighted,
-    bits,
     householder::Qr,
     network::check_shape,
     qr::{Solver, failed},
@@ -40,21 +42,33 @@ pub enum Moved {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Lm {
     dims: usize,
-    #[serde(with = "bits")]
     centres: Vec<f64>,
-    #[serde(with = "bits")]
     log_widths: Vec<f64>,
-    #[serde(with = "bits")]
     weights: Vec<f64>,
     /// I at the last points it was asked for.
-    #[serde(with = "bits::one")]
+    #[serde(with = "number")]
     objective: f64,
     /// What a centre's coordinate of 1 in the step means.
-    #[serde(with = "bits::one")]
+    #[serde(with = "number")]
     unit: f64,
-    #[serde(with = "bits::one")]
+    #[serde(with = "number")]
     radius: f64,
-    #[serde(with = "bits::one")]
+    #[serde(with = "number")]
+    damping: f64,
+    evaluations: usize,
+}
+
+/// The part of a minimisation's state that is not an array.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Scalars {
+    #[serde(with = "number")]
+    objective: f64,
+    #[serde(with = "number")]
+    unit: f64,
+    #[serde(with = "number")]
+    radius: f64,
+    #[serde(with = "number")]
     damping: f64,
     evaluations: usize,
 }
@@ -99,8 +113,11 @@ impl Lm {
             let step = model.step(self.radius, self.damping);
             let (centres, log_widths) = self.moved(&step.step);
             self.evaluations += 1;
-            // A step into what cannot be computed is one that is too long.
-            let tried = self.evaluate(&weighted, &centres, &log_widths).ok().filter(|it| it.objective.is_finite());
+            // A step to where the weights cannot be computed is too long.
+            let tried = match self.evaluate(&weighted, &centres, &log_widths) {
+                Err(Error::Cancelled) => return Err(Error::Cancelled),
+                tried => tried.ok().filter(|it| it.objective.is_finite()),
+            };
             let gain = tried.as_ref().map_or(f64::NEG_INFINITY, |tried| at.objective - tried.objective);
             let share = if step.predicted > 0.0 { gain / step.predicted } else { 0.0 };
             let flat = gain.abs() < LEAST * at.objective && share > 0.25;
@@ -139,6 +156,26 @@ impl Lm {
         self.evaluations
     }
 
+    /// Adds its arrays to a state's tensors; returns the rest of the state.
+    pub(crate) fn save(&self, tensors: &mut Tensors) -> Scalars {
+        let (m, dims) = (self.log_widths.len(), self.dims);
+        tensors.put("lm.centres", &[m, dims], &self.centres[..]);
+        tensors.put("lm.log_widths", &[m], &self.log_widths[..]);
+        tensors.put("lm.weights", &[m], &self.weights[..]);
+        let Self { objective, unit, radius, damping, evaluations, .. } = *self;
+        Scalars { objective, unit, radius, damping, evaluations }
+    }
+
+    /// Reads what [`save`](Self::save) wrote of m neurons in `dims` dimensions, which [`fits`](Self::fits) checks.
+    pub(crate) fn restore(scalars: &Scalars, [m, dims]: [usize; 2], tensors: &mut Tensors) -> Result<Self> {
+        let &Scalars { objective, unit, radius, damping, evaluations } = scalars;
+        require(evaluations <= MAX_COUNT, "a count of its minimisation is too large")?;
+        let centres = tensors.take_any("lm.centres", &[m, dims])?;
+        let log_widths = tensors.take_any("lm.log_widths", &[m])?;
+        let weights = tensors.take_any("lm.weights", &[m])?;
+        Ok(Self { dims, centres, log_widths, weights, objective, unit, radius, damping, evaluations })
+    }
+
     /// Whether this is of `neurons` in `dims` dimensions and all its numbers are such as may be, which what came from a
     /// file may not be.
     pub fn fits(&self, dims: usize, neurons: usize) -> bool {
@@ -168,7 +205,7 @@ impl Lm {
 
     /// The linear model of r around the present shape.
     fn model(&self, weighted: &Weighted, at: &At) -> Result<Model> {
-        let mut jacobian = at.solver.beyond(weighted.jacobian(&self.centres, &at.widths, &at.weights)?);
+        let mut jacobian = at.solver.beyond(weighted.jacobian(&self.centres, &at.widths, &at.weights)?)?;
         for j in (0..jacobian.ncols()).filter(|j| j % (self.dims + 1) < self.dims) {
             jacobian.col_as_slice_mut(j).iter_mut().for_each(|slope| *slope *= self.unit);
         }
@@ -177,8 +214,8 @@ impl Lm {
         }
         let mut residual = at.solver.residual_beyond();
         let rows = residual.len();
-        let qr = Qr::new(jacobian);
-        qr.transpose_apply(MatMut::from_column_major_slice_mut(&mut residual, rows, 1));
+        let qr = Qr::new(jacobian)?;
+        qr.transpose_apply(MatMut::from_column_major_slice_mut(&mut residual, rows, 1))?;
         let r: Mat<f64> = qr.r();
         Model::new(&r, &residual[..r.ncols()])
     }
@@ -290,8 +327,11 @@ mod tests {
         for _ in 0..3 {
             lm.advance(&system).unwrap();
         }
-        let mut again: Lm = serde_json::from_str(&serde_json::to_string(&lm).unwrap()).unwrap();
-        assert_eq!(again, lm);
+        let json: Lm = serde_json::from_str(&serde_json::to_string(&lm).unwrap()).unwrap();
+        let mut tensors = Tensors::default();
+        let scalars = lm.save(&mut tensors);
+        let mut again = Lm::restore(&scalars, [25, 2], &mut tensors).unwrap();
+        assert_eq!((&again, &json), (&lm, &lm));
         assert!(again.fits(2, 25) && !again.fits(2, 24) && !again.fits(3, 25));
         for it in [&mut lm, &mut again] {
             (0..2).for_each(|_| assert_eq!(it.advance(&system).unwrap(), Moved::Down));

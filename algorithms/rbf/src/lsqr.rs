@@ -38,6 +38,12 @@ pub trait Operator {
         norm(y.iter().copied())
     }
 
+    /// Whether the iterations are to end with what they have, such as for a time limit. Products fail with
+    /// [`Error::Cancelled`] where they were cut short; after this call they are whole again.
+    fn out_of_time(&mut self) -> bool {
+        false
+    }
+
     /// What all processes take for `done`, though their roundings may differ.
     fn agreed(&self, done: bool) -> bool {
         done
@@ -86,22 +92,22 @@ impl Preconditioner {
             penalty: system.penalty,
         };
         let solver = Solver::new(&Weighted::new(&sketch)?, centres, widths)?;
-        let condition = solver.triangle.condition();
+        let condition = solver.triangle.condition()?;
         let m = widths.len();
         let r = solver.triangle.matrix();
         let qr = Qr::new(Mat::from_fn(2 * m, m, |i, j| match i {
             _ if i < m => r[(i, j)],
             _ if i == m + j => FLOOR,
             _ => 0.0,
-        }));
+        }))?;
         let triangle = Triangle::new(qr.r());
         let mut start = [solver.image(), &vec![0.0; m]].concat();
-        qr.transpose_apply(MatMut::from_column_major_slice_mut(&mut start, 2 * m, 1));
+        qr.transpose_apply(MatMut::from_column_major_slice_mut(&mut start, 2 * m, 1))?;
         start.truncate(m);
         let mut this = Self { triangle, scales: solver.scales.clone(), start, condition, attainable: 0.0 };
         this.start = this.solve(&this.start);
         // The condition of the 1-norm is some times that of the 2-norm.
-        this.attainable = 0.25 * f64::EPSILON * this.triangle.condition();
+        this.attainable = 0.25 * f64::EPSILON * this.triangle.condition()?;
         Ok(this)
     }
 
@@ -164,6 +170,8 @@ pub struct Lsqr {
     pub residual: f64,
     /// ‖Bᵀr‖/(‖B‖·‖r‖) with B = A·D·R⁻¹: 0 at the solution.
     pub normal_residual: f64,
+    /// Whether the iterations ended because the operator was [out of time](Operator::out_of_time).
+    pub out_of_time: bool,
     /// Whether that is within the tolerance or what rounding leaves of it, or ‖r‖/(‖b‖ + ‖B‖·‖y‖) is within the
     /// tolerance.
     pub converged: bool,
@@ -184,25 +192,42 @@ pub fn lsqr(
         iterations: 0,
         residual: f64::INFINITY,
         normal_residual: f64::INFINITY,
+        out_of_time: false,
         converged: false,
     };
     let mut frobenius = 0.0;
     for _ in 0..STARTS {
         let before = found.iterations;
         let mut residual = target.to_vec();
-        add(&mut residual, -1.0, &operator.apply(&found.weights)?);
+        let image = operator.apply(&found.weights);
+        let Some(image) = in_time(operator, &mut found, image)? else { break };
+        add(&mut residual, -1.0, &image);
         let step =
             bidiagonal(operator, preconditioner, residual, (target, tolerance, most), &mut found, &mut frobenius)?;
         add(&mut found.weights, 1.0, &preconditioner.solve(&step));
         // What the recurrences believe is checked: a start that finds nothing to do ends the work.
-        if found.iterations == before || found.iterations >= most {
+        if found.iterations == before || found.iterations >= most || found.out_of_time {
             break;
         }
     }
-    let mut residual = operator.apply(&found.weights)?;
+    let mut residual = match operator.apply(&found.weights) {
+        Err(Error::Cancelled) if operator.out_of_time() => operator.apply(&found.weights)?,
+        residual => residual?,
+    };
     residual.iter_mut().zip(target).for_each(|(image, b)| *image = b - *image);
     found.residual = operator.length(&residual);
     Ok(found)
+}
+
+/// A product; none if it was cut short by the end of the time, which `found` notes.
+fn in_time(operator: &mut dyn Operator, found: &mut Lsqr, product: Result<Vec<f64>>) -> Result<Option<Vec<f64>>> {
+    match product {
+        Err(Error::Cancelled) if operator.out_of_time() => {
+            found.out_of_time = true;
+            Ok(None)
+        }
+        product => product.map(Some),
+    }
 }
 
 /// One start: LSQR on B·y = `u`, which is b − A·w; leaves its measures in `found`, what it learnt of ‖B‖ in `frobenius`,
@@ -216,7 +241,9 @@ fn bidiagonal(
     frobenius: &mut f64,
 ) -> Result<Vec<f64>> {
     let mut beta = normalise(operator.length(&u), &mut u);
-    let mut v = preconditioner.solve_transposed(operator.transposed(&u)?);
+    let image = operator.transposed(&u);
+    let Some(image) = in_time(operator, found, image)? else { return Ok(vec![0.0; preconditioner.start.len()]) };
+    let mut v = preconditioner.solve_transposed(image);
     let mut alpha = normalise(norm(v.iter().copied()), &mut v);
     let (mut y, mut w) = (vec![0.0; v.len()], v.clone());
     let (mut rho_bar, mut phi_bar, mut known) = (alpha, beta, alpha);
@@ -232,11 +259,18 @@ fn bidiagonal(
         if found.converged || found.iterations >= most {
             return Ok(y);
         }
-        found.iterations += 1;
-        let image = operator.apply(&preconditioner.solve(&v))?;
+        if operator.out_of_time() {
+            found.out_of_time = true;
+            return Ok(y);
+        }
+        let image = operator.apply(&preconditioner.solve(&v));
+        let Some(image) = in_time(operator, found, image)? else { return Ok(y) };
         u.iter_mut().zip(image).for_each(|(u, image)| *u = image - alpha * *u);
         beta = normalise(operator.length(&u), &mut u);
-        let image = preconditioner.solve_transposed(operator.transposed(&u)?);
+        let image = operator.transposed(&u);
+        let Some(image) = in_time(operator, found, image)? else { return Ok(y) };
+        found.iterations += 1;
+        let image = preconditioner.solve_transposed(image);
         v.iter_mut().zip(image).for_each(|(v, image)| *v = image - beta * *v);
         alpha = normalise(norm(v.iter().copied()), &mut v);
         known = norm([known, alpha, beta].into_iter());

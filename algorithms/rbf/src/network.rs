@@ -1,12 +1,14 @@
 //! The trained network: u(x) = Σₖ wₖ exp(−|x − cₖ|²/aₖ²), and its derivatives.
 
 use firebox_backends::cpu::{BLOCK, Block, Blocks, Isa, Level, Loop, Real};
-use firebox_core::{Error, Result};
+use firebox_core::{Error, Result, watch::Watch};
 use rayon::prelude::*;
 
 use crate::gauss::{gaussian, pack, squares};
 
 /// m Gaussians with centres, widths and weights, in 2 or 3 dimensions.
+///
+/// Its sums at points are incomplete if the thread's [`Watch`] stops them.
 ///
 /// ```
 /// use firebox_rbf::RbfNetwork;
@@ -85,11 +87,13 @@ impl RbfNetwork {
     }
 
     fn sums(&self, term: Term, points: &[f64]) -> Vec<f64> {
-        let (level, packed) = (Level::best(), pack(points, self.dims));
+        let (level, watch, packed) = (Level::best(), Watch::current(), pack(points, self.dims));
         let each = if term == Term::Gradient { self.dims } else { 1 };
         let mut sums = vec![0.0; packed.columns() * each];
         let one = |(b, out): (usize, &mut [f64])| {
-            level.run(Sums { network: self, term, points: &packed, block: b, out });
+            if !watch.stopped() {
+                level.run(Sums { network: self, term, points: &packed, block: b, out });
+            }
         };
         // Blocks for tens of microseconds of work each.
         let least = (1 << 14) / (BLOCK * self.len()).max(1) + 1;

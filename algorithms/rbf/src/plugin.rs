@@ -80,8 +80,7 @@ impl<B: RbfOps> Plugin<B> for RbfPlugin {
             return Err(Error::input(what, "leave it out, or give the problem its key exact"));
         }
         let points = args.evaluated(dims)?;
-        // Points outside the domain may well be where the exact solution has no value.
-        let exact = points.as_ref().and_then(|points| field::known(problem.exact(&points.values)).ok().flatten());
+        let exact = points.as_ref().map(|points| field::exact_at(&problem, &points.values)).transpose()?.flatten();
         let trained = Algorithm::<B>::run(&trainer, problem.clone(), context)?;
         let evaluated =
             points.map(|points| Values::new(&trained.network, &points.values, exact).map(|it| (points, it)));
@@ -216,6 +215,9 @@ impl Writing<'_> {
         put("accepted", json!(trained.accepted));
         put("iterations", json!(trained.iterations));
         put("evaluations", json!(trained.evaluations));
+        if trained.stale_state {
+            put("stale_state", true.into());
+        }
         result
     }
 

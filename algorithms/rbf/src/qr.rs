@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use faer::{Mat, MatMut};
-use firebox_core::{Error, Result};
+use firebox_core::{Error, Result, watch::Watch};
 
 use crate::{
     RbfNetwork, System,
@@ -40,16 +40,18 @@ pub struct Fit {
 /// the shortest solution; without it nothing is, but a neuron that reaches no control point, or has centre and width of
 /// an earlier one to the last bit, gets 0.
 ///
-/// Fails if there are fewer conditions than neurons, or if a weight is not finite.
+/// Fails if there are fewer conditions than neurons, if a weight is not finite, or if the thread's [`Watch`] stops it.
 pub fn fit(system: &System, centres: &[f64], widths: &[f64], truncation: Option<f64>) -> Result<Fit> {
     let weighted = Weighted::new(system)?;
     let solver = Solver::new(&weighted, centres, widths)?;
     let (weights, truncated) = solver.weights(truncation)?;
-    let condition = solver.triangle.condition();
-    let rank = solver.rank(condition);
+    let condition = solver.triangle.condition()?;
+    let rank = solver.rank(condition)?;
     let network = RbfNetwork::new(weighted.dims(), centres.to_vec(), widths.to_vec(), weights)?;
     let residual_interior = root_mean(&residual(&system.interior, &network));
     let residual_boundary = root_mean(&residual(&system.boundary, &network));
+    // They are incomplete if they were stopped.
+    Watch::current().go_on()?;
     let objective = 0.5 * system.norm(residual_interior, residual_boundary).powi(2);
     Ok(Fit {
         weights: network.weights().to_vec(),
@@ -85,9 +87,9 @@ impl Solver {
         }
         let mut matrix = weighted.matrix(centres, widths)?;
         let scales = scale(&mut matrix)?;
-        let qr = Qr::new(matrix);
+        let qr = Qr::new(matrix)?;
         let mut image = weighted.target().to_vec();
-        qr.transpose_apply(MatMut::from_column_major_slice_mut(&mut image, rows, 1));
+        qr.transpose_apply(MatMut::from_column_major_slice_mut(&mut image, rows, 1))?;
         let mut r = qr.r();
         // Else what rounding leaves of a twin would decide its weight. A column of zeros has its 0 already.
         twins(weighted.dims(), centres, widths).into_iter().for_each(|k| r[(k, k)] = 0.0);
@@ -120,7 +122,9 @@ impl Solver {
         let m = image.len();
         let mut solution = vec![0.0; m];
         let kept = (0..m).take_while(|&k| values[k] > share * values[0] && values[k] > 0.0).count();
+        let watch = Watch::current();
         for k in 0..kept {
+            watch.go_on()?;
             let factor = (0..m).map(|i| left[(i, k)] * image[i]).sum::<f64>() / values[k];
             (0..m).for_each(|i| solution[i] += factor * right[(i, k)]);
         }
@@ -143,10 +147,10 @@ impl Solver {
     }
 
     /// The rows of Qᵀ`matrix` that no weights reach: what is left of it once the range of A is taken out.
-    pub(crate) fn beyond(&self, mut matrix: Mat<f64>) -> Mat<f64> {
-        self.qr.transpose_apply(matrix.as_mut());
+    pub(crate) fn beyond(&self, mut matrix: Mat<f64>) -> Result<Mat<f64>> {
+        self.qr.transpose_apply(matrix.as_mut())?;
         let first = self.scales.len();
-        matrix.as_ref().submatrix(first, 0, self.rows - first, matrix.ncols()).to_owned()
+        Ok(matrix.as_ref().submatrix(first, 0, self.rows - first, matrix.ncols()).to_owned())
     }
 
     /// The same of −b, which is the residual there.
@@ -155,13 +159,13 @@ impl Solver {
     }
 
     /// A's rank, given its condition: whole unless that is near 1/ε.
-    fn rank(&self, condition: f64) -> usize {
+    fn rank(&self, condition: f64) -> Result<usize> {
         let (m, share) = (self.scales.len(), self.rows as f64 * f64::EPSILON);
         if 3.0 * m as f64 * condition * share < 1.0 {
-            return m;
+            return Ok(m);
         }
-        let diagonal = pivoted_diagonal(self.triangle.matrix().clone());
-        diagonal.iter().take_while(|&&element| element > share * diagonal[0]).count()
+        let diagonal = pivoted_diagonal(self.triangle.matrix().clone())?;
+        Ok(diagonal.iter().take_while(|&&element| element > share * diagonal[0]).count())
     }
 }
 
@@ -176,8 +180,9 @@ fn twins(dims: usize, centres: &[f64], widths: &[f64]) -> Vec<usize> {
 
 /// Multiplies columns by powers of 2 that bring their norms near 1, and tells which; 1 for a column of zeros.
 fn scale(matrix: &mut Mat<f64>) -> Result<Vec<f64>> {
-    let mut scales = Vec::with_capacity(matrix.ncols());
+    let (mut scales, watch) = (Vec::with_capacity(matrix.ncols()), Watch::current());
     for (k, column) in columns(matrix).into_iter().enumerate() {
+        watch.go_on()?;
         let largest = column.iter().fold(0.0f64, |most, element| most.max(element.abs()));
         // A NaN passes by `max`, not by this sum.
         let sum: f64 = column.iter().sum();
@@ -236,7 +241,7 @@ mod tests {
             let weighted = Weighted::new(&system).unwrap();
             let solver = Solver::new(&weighted, &centres, &widths).unwrap();
             let matrix = weighted.matrix(&centres, &widths).unwrap();
-            let condition = solver.triangle.condition();
+            let condition = solver.triangle.condition().unwrap();
             println!("{} neurons, ms: whole {:.2}", side * side, best(&|| drop(fit(&system, &centres, &widths, None))));
             println!("  assemble {:.2}", best(&|| drop(weighted.matrix(&centres, &widths))));
             println!("  scale {:.2}", best(&|| drop(scale(&mut matrix.clone()))));
@@ -245,13 +250,13 @@ mod tests {
             println!(
                 "  condition {:.2}",
                 best(&|| {
-                    std::hint::black_box(solver.triangle.condition());
+                    std::hint::black_box(solver.triangle.condition().unwrap());
                 })
             );
             println!(
                 "  rank {:.2}",
                 best(&|| {
-                    std::hint::black_box(solver.rank(condition));
+                    std::hint::black_box(solver.rank(condition).unwrap());
                 })
             );
             println!("  truncated {:.2}", best(&|| drop(solver.weights(Some(1e-13)))));

@@ -1,21 +1,25 @@
 //! A training under way: cycles, when they stop, and checkpoints on the way.
 
-use std::time::{Duration, Instant};
+use std::mem::take;
 
 use burn::tensor::ops::FloatTensor;
-use firebox_core::{Context, Error, Result};
+use firebox_core::{
+    Context, Error, Result,
+    checkpoint::{Checkpoints, Identity, Keeper},
+};
 
 use crate::{
-    RbfConfig, RbfOps, System, Weights,
-    checkpoint::{self, Checkpoints, Header},
+    RbfConfig, RbfOps, System, Weights, checkpoint,
     control::Control,
     device,
     goal::Goal,
+    limit::Limit,
     ops::Shape,
     state::{State, Stop},
 };
 
 /// The network where it is trained.
+#[derive(Clone)]
 pub(crate) struct Live<B: RbfOps> {
     pub(crate) shape: Shape<B>,
     pub(crate) weights: FloatTensor<B>,
@@ -39,48 +43,100 @@ pub(crate) struct Run<'a, B: RbfOps> {
     pub(crate) control: Control<'a>,
     pub(crate) context: &'a Context<B>,
     pub(crate) checkpoints: &'a Checkpoints,
-    pub(crate) header: Header,
+    pub(crate) identity: Identity,
+    pub(crate) limit: Limit,
+}
+
+/// How a cycle ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    Complete,
+    /// Its solver was cut short by the time limit; there is a solution, though not yet the best of its kind.
+    CutShort,
 }
 
 impl<B: RbfOps> Run<'_, B> {
-    /// Trains to a stop, from the control points of the first cycle.
-    pub(crate) fn all(&self, state: &mut State, first: System, began: Instant) -> Result<Stop> {
-        let mut saved = Instant::now();
-        let every = Duration::try_from_secs_f64(self.checkpoints.every).unwrap_or(Duration::MAX);
+    /// Trains to a stop, from the control points of the first cycle. Returns why it stopped, and whether the state file
+    /// is behind the training because it could not be written.
+    ///
+    /// A stop request and the time limit also end a cycle in its middle; the state is that of its start then, and what
+    /// is saved goes on to the bits of a run that was not stopped.
+    pub(crate) fn all(&self, state: &mut State, first: System) -> Result<(Stop, bool)> {
+        let mut keeper = Keeper::new(self.checkpoints, self.context);
+        let stop = self.train(state, first, &mut keeper);
+        let ended = matches!(stop, Ok(_) | Err(Error::Cancelled));
+        let stale = ended && keeper.finish(position(state));
+        Ok((stop?, stale))
+    }
+
+    fn train(&self, state: &mut State, first: System, keeper: &mut Keeper<'_>) -> Result<Stop> {
         let mut points = Points { stream: 0, nothing: first.of_nothing(), system: first, own: None, goal: None };
-        let mut live = None;
+        let (mut live, mut cut) = (None, false);
         let total = self.control.settings.cycles;
         let stop = loop {
             // What time says differs between ranks: the first speaks for all.
-            let late = self.config.time_limit.is_some_and(|limit| began.elapsed().as_secs_f64() >= limit);
-            let said = [late, saved.elapsed() >= every].map(u8::from);
+            let said = [self.limit.is_over(), keeper.is_due()].map(u8::from);
             let [late, due] = self.context.communicator.first(said).map(|word| word == 1);
             if let Some(stop) = self.reason(state, late) {
                 break stop;
             }
             self.context.observer.progress("training", state.cycles as u64, total as u64);
             if self.context.cancelled() {
-                self.save(state, &live)?;
+                self.save(state, &live, keeper)?;
                 return Err(Error::Cancelled);
             }
             if due {
-                self.save(state, &live)?;
-                saved = Instant::now();
+                self.save(state, &live, keeper)?;
             }
-            self.renew(&mut points, state.cycles)?;
-            self.cycle(state, &mut live, &mut points)?;
-            self.check(state, points.nothing)?;
+            let (mut before, live_before) = (without_history(state), live.clone());
+            let cycle = self.limit.watched(self.context, || {
+                self.renew(&mut points, state.cycles)?;
+                self.cycle(state, &mut live, &mut points)
+            });
+            match cycle {
+                Ok(Ended::Complete) => self.check(state, points.nothing)?,
+                Ok(Ended::CutShort) => {
+                    // What is saved is not the cut solution: a run that goes on has to find the same as one without a limit.
+                    self.save(&mut before, &live_before, keeper)?;
+                    self.check(state, points.nothing)?;
+                    cut = true;
+                    break Stop::Time;
+                }
+                Err(Error::Cancelled) => {
+                    (before.interior, before.boundary) = (take(&mut state.interior), take(&mut state.boundary));
+                    before.interior.truncate(before.cycles);
+                    before.boundary.truncate(before.cycles);
+                    (*state, live) = (before, live_before);
+                    let asked = self.context.cancelled();
+                    if !asked && state.cycles > 0 {
+                        break Stop::Time;
+                    }
+                    self.save(state, &live, keeper)?;
+                    return Err(if asked { Error::Cancelled } else { self.limit.no_result(self.context) });
+                }
+                Err(error) => return Err(error),
+            }
         };
         self.pull(state, &live)?;
-        self.renew(&mut points, state.cycles.saturating_sub(1))?;
+        match self.context.watched(|| self.judge(state, &mut points)).and_then(|judged| judged) {
+            // The next run has this part to do only.
+            Err(Error::Cancelled) if !cut => self.save(state, &None, keeper).and(Err(Error::Cancelled)),
+            Err(error) => Err(error),
+            Ok(()) if cut => Ok(stop),
+            Ok(()) => self.save(state, &None, keeper).map(|()| stop),
+        }
+    }
+
+    /// Fails if the training came to nothing; else finds what there is to tell of its last matrix.
+    fn judge(&self, state: &mut State, points: &mut Points<B>) -> Result<()> {
+        self.renew(points, state.cycles.saturating_sub(1))?;
         self.compare(state, points.nothing)?;
         self.between(state)?;
         if state.diagnosis.is_none() && self.context.communicator.rank() == 0 && self.can_diagnose(state) {
             let whole = points.own.map(|_| self.control.system(points.stream)).transpose()?;
-            state.diagnosis = Some(self.diagnose(state, whole.as_ref().unwrap_or(&points.system)));
+            state.diagnosis = Some(self.diagnose(state, whole.as_ref().unwrap_or(&points.system))?);
         }
-        self.save(state, &None)?;
-        Ok(stop)
+        Ok(())
     }
 
     /// A reason to stop before the next cycle.
@@ -143,16 +199,12 @@ impl<B: RbfOps> Run<'_, B> {
         self.healthy(state)
     }
 
-    fn save(&self, state: &mut State, live: &Option<Live<B>>) -> Result<()> {
-        let Some(path) = &self.checkpoints.file else { return Ok(()) };
-        self.pull(state, live)?;
-        let ranks = &*self.context.communicator;
-        if ranks.rank() == 0 {
-            checkpoint::write(path, &self.header, state)?;
+    fn save(&self, state: &mut State, live: &Option<Live<B>>, keeper: &mut Keeper<'_>) -> Result<()> {
+        if !keeper.is_on() {
+            return Ok(());
         }
-        // Who ends before it is written may take the writer along.
-        ranks.broadcast(Vec::new());
-        Ok(())
+        self.pull(state, live)?;
+        keeper.save(position(state), || checkpoint::save(state, &self.identity))
     }
 
     /// Has the first rank alone do what is not shared, and all take over what its state is then.
@@ -161,7 +213,21 @@ impl<B: RbfOps> Run<'_, B> {
         if ranks.size() == 1 {
             return work(state);
         }
-        *state = State::of_first(ranks, || work(state).map(|()| state.clone()))?;
+        let size = [state.widths.len(), state.centres.len() / state.widths.len()];
+        *state = checkpoint::of_first(ranks, &self.identity, size, || work(state).map(|()| state.clone()))?;
         Ok(())
     }
+}
+
+/// Where a training is, for notices.
+fn position(state: &State) -> String {
+    format!("cycle {}", state.cycles)
+}
+
+/// A copy of a state but for its history, which grows with every cycle.
+fn without_history(state: &mut State) -> State {
+    let history = (take(&mut state.interior), take(&mut state.boundary));
+    let copy = state.clone();
+    (state.interior, state.boundary) = history;
+    copy
 }

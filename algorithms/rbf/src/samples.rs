@@ -1,10 +1,37 @@
 //! Small problems for tests.
 
-use std::f64::consts::PI;
+use std::{
+    f64::consts::PI,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
-use firebox_core::random::Random;
+use firebox_core::{Observer, random::Random};
 
 use crate::{Coefficient, Conditions, RbfNetwork, System};
+
+/// An observer that asks to stop at the n-th time it is asked, from 1, and from then on.
+pub(crate) struct StopAfter(AtomicUsize);
+
+impl StopAfter {
+    pub(crate) fn questions(n: usize) -> Arc<Self> {
+        Arc::new(Self(AtomicUsize::new(n)))
+    }
+
+    /// Whether it has asked to stop.
+    pub(crate) fn has_stopped(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
+    }
+}
+
+impl Observer for StopAfter {
+    fn cancelled(&self) -> bool {
+        let left = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| Some(left.saturating_sub(1)));
+        left.unwrap_or(0) <= 1
+    }
+}
 
 /// Conditions u = `target` or Δu = `target` at `points` of the plane.
 fn plain(points: Vec<f64>, laplacian: bool, target: impl Fn(f64, f64) -> f64) -> Conditions {

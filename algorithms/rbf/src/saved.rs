@@ -7,7 +7,12 @@ use std::{
     path::Path,
 };
 
-use firebox_core::{Error, Result, data::atomic, error::Place};
+use firebox_core::{
+    Error, Result,
+    data::atomic,
+    error::{Place, shown},
+    memory,
+};
 use safetensors::{Dtype, SafeTensorError, SafeTensors, tensor::View};
 use serde::{Deserialize, Serialize};
 
@@ -87,12 +92,17 @@ impl RbfNetwork {
     /// Reads what [`save`](Self::save) wrote, to the same bits.
     pub fn load(path: &Path) -> Result<Self> {
         let format = NetworkFormat::of(path)?;
-        let bytes = std::fs::read(path).map_err(|source| Error::Io { action: "read", path: path.into(), source })?;
-        let network = match format {
-            NetworkFormat::Json => read_json(&bytes),
-            NetworkFormat::Safetensors => read_safetensors(&bytes),
-        };
-        network.map_err(|error| error.in_file(path))
+        Self::from_bytes(format, &memory::read_file(path)?).map_err(|error| error.in_file(path))
+    }
+
+    /// Reads the bytes that [`write`](Self::write) wrote, to the same bits.
+    ///
+    /// Fails on anything else, and on networks of other versions, by their names.
+    pub fn from_bytes(format: NetworkFormat, bytes: &[u8]) -> Result<Self> {
+        match format {
+            NetworkFormat::Json => read_json(bytes),
+            NetworkFormat::Safetensors => read_safetensors(bytes),
+        }
     }
 
     fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -125,13 +135,28 @@ fn bad(what: impl std::fmt::Display) -> Error {
     Error::input(format!("this is no network: {what}"), "give a file that firebox rbf wrote")
 }
 
+/// Fails unless this program reads networks of `format`.
 fn check_format(format: &str) -> Result<()> {
-    if format == FORMAT { Ok(()) } else { Err(bad(format!("its format is `{format}`, not `{FORMAT}`"))) }
+    if format == FORMAT {
+        return Ok(());
+    }
+    if let Some(version) = format.strip_prefix("firebox rbf network ") {
+        let what = format!("this network is of version {}; this program reads version 1", shown(version));
+        return Err(Error::input(what, "solve the problem again, or use the version of Firebox that wrote it"));
+    }
+    Err(bad(format!("its format is {}, not \"{FORMAT}\"", shown(format))))
+}
+
+/// The part of a file that every version has.
+#[derive(Deserialize)]
+struct Versioned {
+    format: Option<String>,
 }
 
 fn read_json(bytes: &[u8]) -> Result<RbfNetwork> {
+    let of: Versioned = serde_json::from_slice(bytes).map_err(bad)?;
+    check_format(&of.format.ok_or_else(|| bad("it names no format"))?)?;
     let plain: Plain<'_> = serde_json::from_slice(bytes).map_err(bad)?;
-    check_format(&plain.format)?;
     if let Some(k) = plain.centres.iter().position(|centre| centre.len() != plain.dims) {
         return Err(bad(format!("the centre of neuron {k} has not {} coordinates", plain.dims)));
     }
@@ -141,8 +166,12 @@ fn read_json(bytes: &[u8]) -> Result<RbfNetwork> {
 
 fn read_safetensors(bytes: &[u8]) -> Result<RbfNetwork> {
     let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(bad)?;
-    let format = metadata.metadata().as_ref().and_then(|it| it.get("format"));
-    check_format(format.map_or("", String::as_str))?;
+    let metadata = metadata.metadata().as_ref();
+    if metadata.is_some_and(|it| it.contains_key("firebox")) {
+        return Err(bad("it is a model or a checkpoint of another algorithm"));
+    }
+    let format = metadata.and_then(|it| it.get("format")).ok_or_else(|| bad("its metadata name no format"))?;
+    check_format(format)?;
     let tensors = SafeTensors::deserialize(bytes).map_err(bad)?;
     let tensor = |name: &str, rank: usize| {
         let tensor = tensors.tensor(name).map_err(|error: SafeTensorError| bad(error))?;
@@ -199,7 +228,20 @@ mod tests {
         };
         assert_eq!(refused("a.json", b"{"), "this is no network: EOF while parsing an object at line 1 column 1");
         let other = br#"{"format":"x","dims":2,"centres":[[0,0]],"widths":[1],"weights":[1]}"#;
-        assert_eq!(refused("a.json", other), format!("this is no network: its format is `x`, not `{FORMAT}`"));
+        assert_eq!(refused("a.json", other), format!("this is no network: its format is \"x\", not \"{FORMAT}\""));
+        assert_eq!(refused("a.json", b"{\"a\":[1]}"), "this is no network: it names no format");
+        // A later version may have other fields.
+        let later = br#"{"format":"firebox rbf network 2","kernel":"cubic"}"#;
+        let what = "this network is of version \"2\"; this program reads version 1";
+        assert_eq!(refused("a.json", later), what);
+        let of = |key: &str, value: &str| {
+            let none: Vec<(String, Numbers<'_>)> = Vec::new();
+            safetensors::serialize(none, Some(HashMap::from([(key.to_string(), value.to_string())]))).unwrap()
+        };
+        assert_eq!(refused("a.safetensors", &of("format", "firebox rbf network 2")), what);
+        let other = "this is no network: it is a model or a checkpoint of another algorithm";
+        assert_eq!(refused("a.safetensors", &of("firebox", "{}")), other);
+        assert_eq!(refused("a.safetensors", &of("x", "y")), "this is no network: its metadata name no format");
         let with = |rest: &str| format!(r#"{{"format":"{FORMAT}",{rest}}}"#);
         let ragged = with(r#""dims":2,"centres":[[0,0],[1]],"widths":[1,1],"weights":[1,1]"#);
         let what = "this is no network: the centre of neuron 1 has not 2 coordinates";

@@ -1,9 +1,12 @@
 //! What a training is at between two cycles, and why it ends.
 
-use firebox_core::{Communicator, Result, tensor::failed};
+use firebox_core::{
+    Result,
+    checkpoint::{MAX_COUNT, number, require},
+};
 use serde::{Deserialize, Serialize};
 
-use crate::{Lm, RbfConfig, RbfNetwork, ShapeSolver, bits};
+use crate::{Lm, RbfConfig, RbfNetwork, ShapeSolver};
 
 /// Why a training ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,8 +38,9 @@ impl std::fmt::Display for Stop {
 
 /// What the last solution for the weights tells.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Diagnosis {
-    #[serde(with = "bits::maybe")]
+    #[serde(with = "number::option")]
     pub(crate) condition: Option<f64>,
     pub(crate) rank: Option<usize>,
     pub(crate) truncated: usize,
@@ -45,25 +49,19 @@ pub(crate) struct Diagnosis {
 }
 
 /// Everything a training needs to go on, in the units of its frame; points are drawn by the number of the cycle.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct State {
     pub(crate) cycles: usize,
     /// Width over spacing at the start.
-    #[serde(with = "bits::one")]
     pub(crate) ratio: f64,
     /// Row-major m × dims.
-    #[serde(with = "bits")]
     pub(crate) centres: Vec<f64>,
-    #[serde(with = "bits")]
     pub(crate) widths: Vec<f64>,
-    #[serde(with = "bits")]
     pub(crate) weights: Vec<f64>,
     pub(crate) lm: Option<Lm>,
     /// √(Σr1²/N) after each cycle.
-    #[serde(with = "bits")]
     pub(crate) interior: Vec<f64>,
     /// √(Σr2²/K) after each cycle.
-    #[serde(with = "bits")]
     pub(crate) boundary: Vec<f64>,
     /// Phases of gradient steps in which I fell at the first try, with η as it was asked for.
     pub(crate) falls: usize,
@@ -72,7 +70,6 @@ pub(crate) struct State {
     /// Phases in a row in which no η lowered I.
     pub(crate) idle: usize,
     /// η of the next phase.
-    #[serde(with = "bits::one")]
     pub(crate) rate: f64,
     /// Of the last weights, if they told.
     pub(crate) diagnosis: Option<Diagnosis>,
@@ -102,27 +99,39 @@ impl State {
         }
     }
 
-    /// What the first rank makes, on all; the others make nothing.
-    pub(crate) fn of_first(ranks: &dyn Communicator, make: impl FnOnce() -> Result<Self>) -> Result<Self> {
-        if ranks.size() == 1 {
-            return make();
-        }
-        let lost = |error: serde_json::Error| failed("the host".into(), "telling all processes of a state", error);
-        let told = ranks.from_first(|| serde_json::to_vec(&make()?).map_err(lost))?;
-        serde_json::from_slice(&told).map_err(lost)
-    }
-
-    /// Whether this is of `neurons` in `dims` dimensions and of the configuration's method, and all its numbers are such
-    /// as may be.
-    pub(crate) fn fits(&self, dims: usize, neurons: usize, config: &RbfConfig) -> bool {
+    /// Fails unless this can be the state of a training of `neurons` in `dims` dimensions by `config`.
+    pub(crate) fn check(&self, dims: usize, neurons: usize, config: &RbfConfig) -> Result<()> {
         let sizes = [self.widths.len(), self.weights.len()] == [neurons; 2] && self.centres.len() == dims * neurons;
-        let history = [self.interior.len(), self.boundary.len()] == [self.cycles; 2];
         let lm = match &self.lm {
-            Some(lm) => config.shape == ShapeSolver::Lm && lm.fits(dims, neurons),
+            Some(lm) => config.shape == ShapeSolver::Lm && self.cycles > 0 && lm.fits(dims, neurons),
             None => config.shape != ShapeSolver::Lm || self.cycles == 0,
         };
         let positive = self.widths.iter().chain([&self.rate, &self.ratio]).all(|a| *a > 0.0);
-        sizes && history && lm && positive && self.is_finite()
+        let residuals = self.interior.iter().chain(&self.boundary).all(|residual| *residual >= 0.0);
+        let gd = config.shape == ShapeSolver::Gd;
+        let phases =
+            [self.falls, self.accepted, self.idle].iter().all(|&count| count <= if gd { self.cycles } else { 0 });
+        let diagnosis = self.diagnosis.unwrap_or_default();
+        let solved = diagnosis.condition.is_none_or(|it| it > 0.0)
+            && diagnosis.rank.is_none_or(|rank| rank <= neurons)
+            && diagnosis.truncated <= neurons
+            && diagnosis.iterations.is_none_or(|count| count <= MAX_COUNT);
+        let ended = match self.ended {
+            None => true,
+            Some(Stop::Minimum | Stop::Precision) => self.cycles > 0,
+            Some(Stop::Tolerance | Stop::Cycles | Stop::Time) => false,
+        };
+        let checks = [
+            (sizes, "its network has another size than its parameters say"),
+            ([self.interior.len(), self.boundary.len()] == [self.cycles; 2], "its history has not one entry per cycle"),
+            (self.is_finite(), "it has numbers that are not finite"),
+            (positive && residuals, "it has numbers below their range"),
+            (lm, "its minimisation is not that of its parameters"),
+            (phases, "it counts more gradient steps than cycles"),
+            (solved, "the solution for its weights cannot have these properties"),
+            (ended, "its reason to end is not one of a state"),
+        ];
+        checks.into_iter().try_for_each(|(holds, what)| require(holds, what))
     }
 
     /// Whether all its numbers are finite.

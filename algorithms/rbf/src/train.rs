@@ -1,18 +1,21 @@
 //! The algorithm: a problem to a network that solves it.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use firebox_core::{
-    Algorithm, Context, Error, Result, observe,
+    Algorithm, Context, Error, Result,
+    checkpoint::{Checkpoints, resume},
+    observe,
     report::{Stopwatch, Timings},
 };
 
 use crate::{
     Accuracy, Coefficient, Grid, Problem, RbfConfig, RbfNetwork, RbfOps, ShapeSolver, System, Weights, Width, accuracy,
-    checkpoint::{self, Checkpoints, Header},
+    checkpoint,
     control::Control,
     field::Field,
     frame::Frame,
+    limit::Limit,
     plan::plan,
     run::Run,
     search_width,
@@ -79,6 +82,8 @@ pub struct Trained {
     pub reach: f64,
     /// The configuration with what was chosen in the place of defaults.
     pub config: RbfConfig,
+    /// Whether the state file is older than the training's end, because later states could not be written.
+    pub stale_state: bool,
     /// Seconds by phase.
     pub timings: Timings,
     /// The plan's largest sum of live buffers, those of solvers on the host included.
@@ -118,10 +123,10 @@ impl Trainer {
         self.run(problem, &Context::<B>::new(device.clone()))
     }
 
-    /// The width of the first neurons in spacings.
+    /// The width of the first neurons in spacings. A search ends early enough for one solution within the time limit.
     fn ratio<B: RbfOps>(
         &self,
-        (wanted, began): (Option<f64>, Instant),
+        (wanted, limit): (Option<f64>, &Limit),
         system: &System,
         grid: &Grid,
         frame: &Frame,
@@ -131,9 +136,12 @@ impl Trainer {
             return Ok(ratio);
         }
         let (centres, spacing) = (frame.points(&grid.centres), frame.length(grid.spacing));
+        let began = Instant::now();
         let go_on = |tried: usize| {
             observe::checkpoint(&*context.observer, "width", tried as u64, width::MOST as u64)?;
-            Ok(self.config.time_limit.is_none_or(|limit| began.elapsed().as_secs_f64() < limit))
+            // For this width, and for the solution, which has more points than a width is tried on.
+            let each = began.elapsed().checked_div(tried.max(1) as u32).unwrap_or(Duration::MAX);
+            Ok(!limit.leaves_less_than(each.saturating_mul(3)))
         };
         let ratio = search_width(system, &centres, spacing, self.config.truncation, &go_on)?.ratio;
         context.observer.notice(&format!("the width is {ratio:.3} spacings, by the residual at points held out"));
@@ -148,7 +156,7 @@ impl<B: RbfOps> Algorithm<B> for Trainer {
     fn run(&self, problem: Problem, context: &Context<B>) -> Result<Trained> {
         let config = &self.config;
         config.validate()?;
-        let (mut clock, began) = (Stopwatch::default(), Instant::now());
+        let (mut clock, limit) = (Stopwatch::default(), Limit::new(config.time_limit));
         let (dims, wide) = (problem.dims(), size_of::<B::FloatElem>() == 8);
         let settings = config.settings(dims, wide)?;
         if settings.weights == Weights::Lsqr && !wide {
@@ -156,8 +164,8 @@ impl<B: RbfOps> Algorithm<B> for Trainer {
                 "its products on the device need f64: add --precision f64 on cuda or ndarray, or take qr or cg";
             return Err(Error::Config { field: "weights", value: "lsqr".into(), reason: reason.into() });
         }
-        let field = Field::new(&problem, Field::usual(dims))?;
-        let grid = Grid::new(problem.domain(), config.neurons, settings.reach)?;
+        let field = limit.needed(context, || Field::new(&problem, Field::usual(dims)))?;
+        let grid = limit.needed(context, || Grid::new(problem.domain(), config.neurons, settings.reach))?;
         let conditions = [settings.points, settings.boundary_points];
         let extent = Extent { conditions, neurons: grid.len(), dims, steps: settings.steps };
         let peak_device_bytes = plan(config, &settings, &extent, context)?;
@@ -165,7 +173,7 @@ impl<B: RbfOps> Algorithm<B> for Trainer {
         let strategy = B::rbf_strategy(&extent.part(ranks.share()), &context.device);
         let ways = [strategy.descend, strategy.conjugate];
         let [descend, conjugate] = if ranks.size() == 1 { ways } else { ways.map(Way::shared) };
-        let (control, first) = Control::new(&problem, config, settings, context.seed)?;
+        let (control, first) = limit.needed(context, || Control::new(&problem, config, settings, context.seed))?;
         let gd = config.shape == ShapeSolver::Gd;
         if wide || (settings.weights == Weights::Qr && !gd) {
             control.frame.check(config.penalty, gd.then_some(settings.rate), &settings, "f64", f64::is_normal)?;
@@ -184,23 +192,29 @@ impl<B: RbfOps> Algorithm<B> for Trainer {
             context.observer.notice(&text);
         }
         clock.lap("points_s");
-        let header = Header::new(config, &problem, &first, context);
-        let mut state = State::of_first(ranks, || match &self.checkpoints.resume {
-            Some(path) => checkpoint::read(path, &header, (dims, grid.len()), &*context.observer),
-            None => {
-                let ratio = self.ratio((settings.width, began), &first, &grid, &control.frame, context)?;
+        let identity = checkpoint::identity(config, &problem, &first, context);
+        let size = [grid.len(), dims];
+        let mut state = match &self.checkpoints.resume {
+            Some(path) => {
+                let state = resume(path, &identity, context)?;
+                checkpoint::restore(state, config, size).map_err(|error| error.in_file(path))?
+            }
+            None => checkpoint::of_first(ranks, &identity, size, || {
+                let found = || self.ratio((settings.width, &limit), &first, &grid, &control.frame, context);
+                let ratio = limit.needed(context, found)?;
                 let width = control.frame.length(ratio * grid.spacing);
                 Ok(State::new(control.frame.points(&grid.centres), dims, width, ratio, settings.rate))
-            }
-        })?;
+            })?,
+        };
         clock.lap("start_s");
-        let run = Run { config, control, context, checkpoints: &self.checkpoints, header };
-        let stop = run.all(&mut state, first, began)?;
+        let run = Run { config, control, context, checkpoints: &self.checkpoints, identity, limit };
+        let (stop, stale_state) = run.all(&mut state, first)?;
         let diagnosis = state.diagnosis.unwrap_or_default();
         clock.lap("training_s");
         let frame = &run.control.frame;
         let network = frame.network(&state.centres, &state.widths, &state.weights)?;
-        let accuracy = field.exact.as_ref().map(|exact| accuracy(&network.evaluate(&field.points), exact));
+        let evaluated = || field.exact.as_ref().map(|exact| accuracy(&network.evaluate(&field.points), exact));
+        let accuracy = context.watched(evaluated)?;
         clock.lap("evaluation_s");
         let on_host = settings.weights == Weights::Qr || wide;
         let residuals = state.interior.iter().zip(&state.boundary);
@@ -242,6 +256,7 @@ impl<B: RbfOps> Algorithm<B> for Trainer {
                 rate: gd.then_some(settings.rate),
                 ..config.clone()
             },
+            stale_state,
             timings: clock.timings(),
             peak_device_bytes,
         })

@@ -1,6 +1,7 @@
 //! Upper triangular matrices: solutions, and an estimate of the condition number.
 
 use faer::Mat;
+use firebox_core::{Result, watch::Watch};
 
 /// A square upper triangular matrix. An element of its diagonal that is 0 leaves its unknown at 0.
 #[derive(Debug, Clone)]
@@ -50,11 +51,11 @@ impl Triangle {
     }
 
     /// ‖R‖₁·‖R⁻¹‖₁, the second estimated from below, mostly within a factor of 3 (Hager 1984; Higham 1988,
-    /// algorithm 4.1); ∞ if the diagonal has a 0.
-    pub(crate) fn condition(&self) -> f64 {
-        let m = self.len();
+    /// algorithm 4.1); ∞ if the diagonal has a 0. Fails only if the thread's [`Watch`] stops it.
+    pub(crate) fn condition(&self) -> Result<f64> {
+        let (m, watch) = (self.len(), Watch::current());
         if (0..m).any(|k| self.0[(k, k)] == 0.0) {
-            return f64::INFINITY;
+            return Ok(f64::INFINITY);
         }
         let sum = |x: &[f64]| x.iter().map(|x| x.abs()).sum::<f64>();
         let norm = (0..m).map(|j| sum(&self.0.col_as_slice(j)[..=j])).fold(0.0, f64::max);
@@ -62,6 +63,7 @@ impl Triangle {
         self.solve(&mut x);
         let (mut estimate, mut last) = (sum(&x), m);
         for _ in 0..5 {
+            watch.go_on()?;
             let mut slopes: Vec<f64> = x.iter().map(|x| 1f64.copysign(*x)).collect();
             self.solve_transposed(&mut slopes);
             let steepest = (0..m).fold(0, |best, k| if slopes[k].abs() > slopes[best].abs() { k } else { best });
@@ -69,6 +71,7 @@ impl Triangle {
                 break;
             }
             last = steepest;
+            watch.go_on()?;
             x = vec![0.0; m];
             x[steepest] = 1.0;
             self.solve(&mut x);
@@ -78,11 +81,12 @@ impl Triangle {
             }
             estimate = found;
         }
+        watch.go_on()?;
         // Where signs cancel in all of the above.
         let slant = |k: usize| 1.0 + k as f64 / m.saturating_sub(1).max(1) as f64;
         let mut x: Vec<f64> = (0..m).map(|k| if k % 2 == 0 { slant(k) } else { -slant(k) }).collect();
         self.solve(&mut x);
-        norm * estimate.max(2.0 * sum(&x) / (3.0 * m as f64))
+        Ok(norm * estimate.max(2.0 * sum(&x) / (3.0 * m as f64)))
     }
 }
 
@@ -131,13 +135,13 @@ mod tests {
                 }
                 let column = |j: usize| (0..m).map(|i| triangle.matrix()[(i, j)].abs()).sum::<f64>();
                 let truth = inverse * (0..m).map(column).fold(0.0, f64::max);
-                let estimate = triangle.condition();
+                let estimate = triangle.condition().unwrap();
                 assert!(estimate <= 1.000_001 * truth && estimate >= truth / 3.0, "{m} {least}: {estimate} {truth}");
             }
         }
         let mut singular = graded(4, 0.1);
         singular.0[(2, 2)] = 0.0;
-        assert_eq!(singular.condition(), f64::INFINITY);
+        assert_eq!(singular.condition().unwrap(), f64::INFINITY);
         let mut x = vec![1.0; 4];
         singular.solve(&mut x);
         assert!(x[2] == 0.0 && x.iter().all(|x| x.is_finite()));

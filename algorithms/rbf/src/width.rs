@@ -1,6 +1,6 @@
 //! The width that suits a grid of centres, by the residual at conditions that the solution has not seen.
 
-use firebox_core::{Error, Result};
+use firebox_core::{Error, Result, watch::Watch};
 
 use crate::{Conditions, RbfNetwork, System, assemble::residual, conditions::root_mean, qr::fit, subset::subset};
 
@@ -46,7 +46,8 @@ pub(crate) fn most(rows: usize, neurons: usize) -> usize {
 ///
 /// `go_on` is asked before each width but the first, with how many were tried: with `false` the best of them is taken.
 ///
-/// Fails if no width gives a solution, such as with fewer conditions left than neurons, and if `go_on` does.
+/// Fails if no width gives a solution, such as with fewer conditions left than neurons, if `go_on` does, and if the
+/// thread's [`Watch`] stops it.
 pub fn search_width(
     system: &System,
     centres: &[f64],
@@ -81,8 +82,16 @@ pub fn search_width(
         let widths = vec![ratio * spacing; neurons];
         let found = fit(&seen, centres, &widths, truncation);
         let found = found.and_then(|it| RbfNetwork::new(system.interior.dims, centres.to_vec(), widths, it.weights));
-        let residual = found.map(|network| size(&held, &network)).map_err(|error| last = Some(error));
-        let residual = residual.ok().filter(|residual| residual.is_finite()).unwrap_or(f64::INFINITY);
+        let residual = found.map(|network| size(&held, &network));
+        if Watch::current().stopped() {
+            ended = Some(Err(Error::Cancelled));
+            return f64::INFINITY;
+        }
+        let residual = residual
+            .map_err(|error| last = Some(error))
+            .ok()
+            .filter(|residual| residual.is_finite())
+            .unwrap_or(f64::INFINITY);
         tried.push(Tried { ratio, residual });
         residual
     };

@@ -1,131 +1,183 @@
-//! A run's state in a file: JSON, numbers as their bits, written whole or not at all.
+//! The state of a mapping in a [state file](firebox_core::checkpoint).
 
-use std::path::Path;
-
-use firebox_core::{Communicator, Context, Error, Precision, Result, data::atomic, error::Place};
+use firebox_core::{
+    Context, Result,
+    checkpoint::{Checkpoint, Fingerprint, Identity, MAX_COUNT, Tensors, decode, number, refuse, require},
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    SammonOps,
-    config::{Memory, SammonConfig},
+    SammonOps, Stop, Variant,
+    config::{Memory, SammonConfig, Solver},
+    descent::{self, Descent},
     input::{Host, Prepared},
-    run::State,
+    lbfgs::{self, Lbfgs},
+    run::{Found, Method, State},
+    sampled::{Sampled, period},
 };
 
-const FORMAT: &str = "firebox sammon checkpoint 1";
+/// Parameters that a run which goes on from a state may change.
+const LIMITS: &[&str] = &["iterations", "tolerance", "time_limit", "quality"];
 
-/// What a state belongs to.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Header {
-    format: String,
-    /// Of the points as they were made ready.
-    input: String,
-    /// Without the limits.
-    config: SammonConfig,
-    seed: u64,
-    precision: Precision,
+/// Identity of this run, which its states carry. Hashes every number of the input.
+pub(crate) fn identity<B: SammonOps>(
+    config: &SammonConfig,
+    prepared: &Prepared,
+    start: Option<&[f64]>,
+    context: &Context<B>,
+) -> Identity {
+    let (hash, values) = match &prepared.host {
+        Host::Features { values, d, .. } => (Fingerprint::default().word(*d as u64), values),
+        Host::Distances(values) => (Fingerprint::default(), values),
+    };
+    let hash = hash.numbers(values.iter().chain(start.into_iter().flatten()));
+    let hash = prepared.index.iter().fold(hash, |hash, &index| hash.word(u64::from(index)));
+    Identity::new("sammon", config, LIMITS, hash.to_string(), context)
+}
+
+/// The part of a state that is not an array.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Scalars {
     /// How the distances were kept, which `auto` may choose otherwise next time.
     pub(crate) memory: Memory,
+    run: usize,
+    iterations: usize,
+    #[serde(with = "number")]
+    stress_start: f64,
+    stop: Option<Stop>,
+    method: MethodScalars,
+    best: Option<FoundScalars>,
 }
 
-impl Header {
-    /// Without `prepared` for a run that keeps no state.
-    pub(crate) fn new<B: SammonOps>(
-        config: &SammonConfig,
-        prepared: Option<&Prepared>,
-        start: Option<&[f64]>,
-        memory: Memory,
-        context: &Context<B>,
-    ) -> Self {
-        let limits = SammonConfig::new(config.dims);
-        let config = SammonConfig {
-            iterations: limits.iterations,
-            tolerance: limits.tolerance,
-            time_limit: limits.time_limit,
-            quality: limits.quality,
-            ..config.clone()
-        };
-        Self {
-            format: FORMAT.into(),
-            input: prepared.map_or_else(String::new, |prepared| fingerprint(prepared, start)),
-            config,
-            seed: context.seed,
-            precision: context.precision,
-            memory,
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum MethodScalars {
+    Lbfgs(lbfgs::Scalars),
+    Descent(descent::Scalars),
+    Sampled,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FoundScalars {
+    #[serde(with = "number")]
+    stress: f64,
+    #[serde(with = "number")]
+    stress_start: f64,
+    iterations: usize,
+    evaluations: usize,
+    stop: Stop,
+    step: String,
+}
+
+/// The file's content for a state whose places have this shape, `[m, n]`.
+pub(crate) fn save(state: &State, run: &Identity, memory: Memory, shape: [usize; 2]) -> Result<Checkpoint> {
+    let mut tensors = Tensors::default();
+    let method = match &state.method {
+        Method::Lbfgs(lbfgs) => MethodScalars::Lbfgs(lbfgs.save(shape, &mut tensors)),
+        Method::Descent(descent) => MethodScalars::Descent(descent.save(shape, &mut tensors)),
+        Method::Sampled(sampled) => {
+            tensors.put("x", &shape, &sampled.x[..]);
+            MethodScalars::Sampled
         }
-    }
-}
-
-/// 64 bits of every number (Fowler, Noll and Vo's hash, a word at a time).
-fn fingerprint(prepared: &Prepared, start: Option<&[f64]>) -> String {
-    let mut hash = 0xcbf2_9ce4_8422_2325u64;
-    let mut add = |word: u64| {
-        hash = (hash ^ word).wrapping_mul(0x0000_0100_0000_01b3);
-        hash ^= hash >> 29;
     };
-    let values = match &prepared.host {
-        Host::Features { values, d, .. } => {
-            add(*d as u64);
-            values
+    tensors.put("history", &[state.history.len()], &state.history[..]);
+    let best = state.best.as_ref().map(|best| {
+        tensors.put("best.x", &shape, &best.x[..]);
+        tensors.put("best.history", &[best.history.len()], &best.history[..]);
+        FoundScalars {
+            stress: best.stress,
+            stress_start: best.stress_start,
+            iterations: best.iterations,
+            evaluations: best.evaluations,
+            stop: best.stop,
+            step: best.step.clone(),
         }
-        Host::Distances(values) => values,
+    });
+    let State { run: index, stress_start, iterations, stop, .. } = *state;
+    let scalars = Scalars { memory, run: index, iterations, stress_start, stop, method, best };
+    Checkpoint::new(run, &scalars, tensors)
+}
+
+/// The state of a mapping of `n` points to `m` dimensions by `config`; fails if it cannot be one.
+pub(crate) fn restore(
+    scalars: &Scalars,
+    mut tensors: Tensors,
+    config: &SammonConfig,
+    [m, n]: [usize; 2],
+) -> Result<State> {
+    let &Scalars { memory, run, iterations, stress_start, stop, .. } = scalars;
+    let chosen = match config.memory {
+        Memory::Auto if memory == Memory::Sampled => config.plain() && config.variant == Variant::Auto,
+        Memory::Auto => memory != Memory::Auto,
+        given => memory == given,
     };
-    values.iter().chain(start.into_iter().flatten()).for_each(|value| add(value.to_bits()));
-    prepared.index.iter().for_each(|&index| add(u64::from(index)));
-    format!("{hash:016x}")
-}
-
-#[derive(Serialize)]
-struct Outgoing<'a> {
-    header: &'a Header,
-    state: &'a State,
-}
-
-#[derive(Deserialize)]
-struct Incoming {
-    header: Header,
-    state: State,
-}
-
-pub(crate) fn write(path: &Path, header: &Header, state: &State) -> Result<()> {
-    atomic::write(path, |out| Ok(serde_json::to_writer(out, &Outgoing { header, state })?))
-}
-
-/// Reads a state, rank 0 for all; its header is to be [`check`]ed against the run's.
-pub(crate) fn read(path: &Path, ranks: &dyn Communicator) -> Result<(Header, State)> {
-    let text = ranks.from_first(|| std::fs::read(path));
-    let text = text.map_err(|source| Error::Io { action: "read", path: path.into(), source })?;
-    let incoming: Incoming = serde_json::from_slice(&text).map_err(|error| {
-        let what = format!("this is no checkpoint of a Sammon mapping: {error}");
-        Error::input_at(Place::file(path), what, "give the file that --checkpoint wrote")
-    })?;
-    Ok((incoming.header, incoming.state))
-}
-
-/// Fails if a state is not of the size and the method that its header tells of.
-pub(crate) fn fits(path: &Path, fits: bool) -> Result<()> {
-    if fits {
-        return Ok(());
-    }
-    let what = "its state does not belong to its header";
-    Err(Error::input_at(Place::file(path), what, "give the file as --checkpoint wrote it"))
-}
-
-/// Fails unless a state that belongs to `theirs` can go on as a run that belongs to `ours`.
-pub(crate) fn check(path: &Path, theirs: &Header, ours: &Header) -> Result<()> {
-    let differs = [
-        (theirs.format != ours.format, "its format is of another version"),
-        (theirs.input != ours.input, "it is of other points"),
-        (theirs.config != ours.config, "its run had other parameters"),
-        (theirs.seed != ours.seed, "its run had another seed"),
-        (theirs.precision != ours.precision, "its run had another precision"),
-        (theirs.memory != ours.memory, "its run kept distances otherwise"),
-    ];
-    match differs.iter().find(|(differs, _)| *differs) {
-        Some((_, what)) => {
-            let help = "resume with the same input, parameters, seed and precision; only limits may differ";
-            Err(Error::input_at(Place::file(path), *what, help))
+    require(chosen, "it kept distances in another way than its parameters say")?;
+    require(is_stress(stress_start), "the stress at its start is not a number from 0")?;
+    require(run <= config.restarts, "it has more restarts than its parameters say")?;
+    require(scalars.best.is_some() == (run > 0), "the best of earlier runs does not fit the number of runs")?;
+    let history = stresses(&mut tensors, "history")?;
+    let sampled = memory == Memory::Sampled;
+    let solver = if sampled { None } else { Some(config.solver) };
+    let (method, stops) = match (&scalars.method, solver) {
+        (MethodScalars::Lbfgs(lbfgs), Some(Solver::Lbfgs)) => {
+            let lbfgs = Lbfgs::restore(lbfgs, [m, n], &mut tensors)?;
+            require(history.last() == Some(&lbfgs.value()), "its stress is not the last of its history")?;
+            require(history.windows(2).all(|pair| pair[1] < pair[0]), "its stress rises")?;
+            (Method::Lbfgs(lbfgs), Stop::Precision)
         }
-        None => Ok(()),
-    }
+        (MethodScalars::Descent(descent), Some(solver @ (Solver::Gd | Solver::Jacobi))) => {
+            let way = (solver, config.step);
+            (Method::Descent(Descent::restore(descent, way, [m, n], &mut tensors)?), Stop::Diverged)
+        }
+        (MethodScalars::Sampled, None) => {
+            let x = tensors.take("x", &[m, n])?;
+            let sampled = Sampled::at(x, n, iterations, config.epochs);
+            let sampled = sampled.ok_or_else(|| refuse("this state is inconsistent: its epoch is not one to stop at"));
+            (Method::Sampled(sampled?), Stop::Epochs)
+        }
+        _ => return Err(refuse("this state is inconsistent: its method is not that of its parameters")),
+    };
+    require(stop.is_none_or(|stop| stop == stops), "its reason to stop is not one of its method")?;
+    // A descent measures its last place only when it ends.
+    let measured = |iterations: usize, ended: bool| match &method {
+        Method::Lbfgs(_) => iterations.saturating_add(1),
+        Method::Descent(_) => iterations.saturating_add(usize::from(ended)),
+        Method::Sampled(_) => iterations.div_ceil(period(n)).saturating_add(1),
+    };
+    let counts = "its history has not one stress per iteration";
+    require(history.len() == measured(iterations, false), counts)?;
+    let best = scalars.best.as_ref().map(|best| {
+        let FoundScalars { stress, stress_start, iterations, evaluations, stop, ref step } = *best;
+        let history = stresses(&mut tensors, "best.history")?;
+        require(is_stress(stress) && is_stress(stress_start), "the stress of its best run is not a number from 0")?;
+        require(history.len() == measured(iterations, true) && evaluations <= MAX_COUNT, counts)?;
+        require(step.len() < 200 && !step.contains(char::is_control), "the step of its best run is not a description")?;
+        let x = tensors.take("best.x", &[m, n])?;
+        Ok(Found { x, stress, stress_start, history, iterations, evaluations, stop, step: step.clone() })
+    });
+    let best = best.transpose()?;
+    tensors.finish()?;
+    Ok(State { run, method, history, stress_start, iterations, best, stop })
 }
+
+fn is_stress(value: f64) -> bool {
+    value >= 0.0 && value.is_finite()
+}
+
+fn stresses(tensors: &mut Tensors, name: &str) -> Result<Vec<f64>> {
+    let values = tensors.take_vector(name)?;
+    require(values.iter().all(|value| is_stress(*value)), "a stress of its history is below 0")?;
+    Ok(values)
+}
+
+/// Fails unless `bytes` are the file of a state from which a mapping of `points` different points by `config` can go on;
+/// seed, precision and input are not compared.
+pub fn check_state(bytes: &[u8], config: &SammonConfig, points: usize) -> Result<()> {
+    let (scalars, tensors) = decode(bytes)?.parts::<Scalars>()?;
+    restore(&scalars, tensors, config, [config.dims, points]).map(drop)
+}
+
+#[cfg(test)]
+mod tests;

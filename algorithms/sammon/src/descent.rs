@@ -1,10 +1,13 @@
 //! Gradient descent and the Jacobi step, a period of steps at a time.
 
-use firebox_core::Result;
+use firebox_core::{
+    Result,
+    checkpoint::{MAX_COUNT, Tensors, number, require},
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    SammonOps, bits,
+    SammonOps,
     config::{Solver, Step},
     lbfgs::Moved,
     work::Work,
@@ -26,19 +29,27 @@ enum Rate {
 }
 
 /// A descent under way.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Descent {
     rate: Rate,
-    #[serde(with = "bits")]
     x: Vec<f64>,
-    #[serde(with = "bits")]
     best: Vec<f64>,
-    #[serde(with = "bits::one")]
     least: f64,
     /// Before the last step.
-    #[serde(with = "bits::one")]
     last: f64,
     pub(crate) evaluations: usize,
+}
+
+/// The part of a descent's state that is not an array.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Scalars {
+    rate: Rate,
+    #[serde(with = "number")]
+    least: f64,
+    #[serde(with = "number")]
+    last: f64,
+    evaluations: usize,
 }
 
 impl Descent {
@@ -64,9 +75,33 @@ impl Descent {
         Self { rate, best: x.clone(), x, least: f64::INFINITY, last: f64::INFINITY, evaluations: 0 }
     }
 
-    /// Whether its places are of `size` numbers.
-    pub(crate) fn has_size(&self, size: usize) -> bool {
-        self.x.len() == size && self.best.len() == size
+    /// Adds its places `[m, n]` to a state's tensors; returns the rest of the state.
+    pub(crate) fn save(&self, shape: [usize; 2], tensors: &mut Tensors) -> Scalars {
+        tensors.put("x", &shape, &self.x[..]);
+        tensors.put("least.x", &shape, &self.best[..]);
+        Scalars { rate: self.rate, least: self.least, last: self.last, evaluations: self.evaluations }
+    }
+
+    /// Reads what [`save`](Self::save) wrote; fails if it is not the state of a descent by this solver and step.
+    pub(crate) fn restore(
+        scalars: &Scalars,
+        (solver, step): (Solver, Step),
+        shape: [usize; 2],
+        tensors: &mut Tensors,
+    ) -> Result<Self> {
+        let &Scalars { rate, least, last, evaluations } = scalars;
+        let asked = match (rate, solver, step) {
+            (Rate::Plain(alpha), Solver::Jacobi, Step::Alpha(asked)) => alpha == asked,
+            (Rate::Mu(mu), Solver::Gd, Step::Mu(_) | Step::Alpha(_)) => mu > 0.0 && mu.is_finite(),
+            (Rate::Safe(alpha), Solver::Jacobi | Solver::Gd, Step::Auto) => alpha == 1.0 || alpha == 0.5,
+            _ => false,
+        };
+        require(asked, "its step is not that of its parameters")?;
+        // Infinite before the first measurement.
+        require(least >= 0.0 && last >= 0.0, "a stress is not a number from 0")?;
+        require(evaluations <= MAX_COUNT, "a count of the descent is too large")?;
+        let (x, best) = (tensors.take("x", &shape)?, tensors.take("least.x", &shape)?);
+        Ok(Self { rate, x, best, least, last, evaluations })
     }
 
     /// The step in words.

@@ -7,7 +7,9 @@ use firebox_core::{
     Error, Result,
     data::{Points, collapse_duplicates, directions},
     error::Place,
+    memory,
     random::Random,
+    scaling::exponent,
     tensor::read_floats,
 };
 use rayon::prelude::*;
@@ -20,6 +22,8 @@ const STREAM: u64 = u64::from_be_bytes(*b"sam-unit");
 const PAIRS: usize = 4096;
 /// Coordinates are never scaled up beyond this many times the largest, so that no square overflows in f32.
 const MOST: f64 = 1e12;
+/// The largest distance whose map is sure to have finite coordinates.
+const LARGEST: f64 = f64::MAX / 1e3;
 
 /// Points to map.
 #[derive(Debug, Clone, PartialEq)]
@@ -202,23 +206,45 @@ impl Prepared {
             }
             counts[point as usize] += 1;
         }
-        let mut values = Vec::with_capacity(first.len() * first.len());
+        let mut values = memory::with_capacity(first.len() * first.len(), "the distances")?;
         for &i in &first {
             values.extend(first.iter().map(|&j| distances.values()[i * n + j]));
         }
-        let there = |value: &&f64| **value > 0.0;
-        let (sum, pairs) = values.iter().filter(there).fold((0.0, 0usize), |(sum, pairs), x| (sum + x, pairs + 1));
-        let unit = if pairs > 0 { sum / pairs as f64 } else { 1.0 };
         let zeros = values.iter().filter(|&&value| value == 0.0).count() - first.len();
-        values.iter_mut().for_each(|value| *value /= unit);
+        let largest = values.iter().fold(0.0f64, |most, &x| most.max(x));
+        if largest > LARGEST {
+            let what = format!("a map of distances of {largest:e} is beyond all numbers");
+            return Err(Error::input(what, "give the distances in a larger unit"));
+        }
         let lonely = values.chunks(first.len().max(1)).position(|row| row.iter().all(|&x| x.is_nan() || x == 0.0));
         if let Some(row) = lonely.filter(|_| first.len() > 1) {
             let what = format!("point {} has no distance above 0 to any other", first[row] + 1);
             let place = Place::default().row(first[row] + 1);
             return Err(Error::input_at(place, what, "give it at least one, or leave the point out"));
         }
+        let unit = mean_distance(&values, largest);
+        if let Some(lost) = values.iter().position(|&value| value > 0.0 && value / unit == 0.0) {
+            let (row, column) = (first[lost / first.len()] + 1, first[lost % first.len()] + 1);
+            let what = format!("the distance {:e} vanishes beside the mean of all, {unit:e}", values[lost]);
+            let place = Place::default().row(row).column(column.to_string());
+            return Err(Error::input_at(place, what, "leave out the points that are so much farther apart"));
+        }
+        values.iter_mut().for_each(|value| *value /= unit);
         Ok(Self { host: Host::Distances(values), counts, index, unit, zero_pairs: zeros / 2 })
     }
+}
+
+/// The mean of the distances above 0, of which `largest` is the largest; 1 without any.
+fn mean_distance(distances: &[f64], largest: f64) -> f64 {
+    if largest == 0.0 {
+        return 1.0;
+    }
+    // A power of two leaves every digit as it is, and no sum overflows.
+    let exponent = exponent(largest);
+    let scale = 2f64.powi(-exponent);
+    let there = distances.iter().filter(|x| **x > 0.0);
+    let (sum, pairs) = there.fold((0.0, 0usize), |(sum, pairs), x| (sum + x * scale, pairs + 1));
+    sum / pairs as f64 * 2f64.powi(exponent)
 }
 
 fn equal_rows(values: &[f64], n: usize) -> Vec<u32> {
@@ -328,5 +354,39 @@ mod tests {
         let ready = Prepared::new(Data::Distances(Distances::new(matrix, 3, 3).unwrap()), Metric::Euclidean, false);
         let ready = ready.unwrap();
         assert_eq!((ready.counts.clone(), ready.index.clone(), ready.unit), (vec![2, 1], vec![0, 0, 1], 2.0));
+    }
+
+    #[test]
+    fn distances_of_any_size_are_the_same_after_scaling() {
+        let pairs = [3.0, 4.0, 5.0, 2.5, 1.0, 2.0];
+        let ready = |scale: f64| {
+            let pairs = pairs.iter().map(|x| x * scale).collect();
+            Prepared::new(Data::Distances(Distances::new(pairs, 1, 6).unwrap()), Metric::Euclidean, false).unwrap()
+        };
+        let Host::Distances(ordinary) = ready(1.0).host else { panic!() };
+        for exponent in [-1020, -997, -400, 400, 997, 1010] {
+            let scale = 2f64.powi(exponent);
+            let scaled = ready(scale);
+            let Host::Distances(values) = scaled.host else { panic!() };
+            assert_eq!((values, scaled.unit), (ordinary.clone(), ready(1.0).unit * scale), "2^{exponent}");
+        }
+        for scale in [1e300, 1e-300, 5e-324] {
+            let Host::Distances(values) = ready(scale).host else { panic!() };
+            let near = |(a, b): (&f64, &f64)| (a - b).abs() < 0.2;
+            assert!(values.iter().zip(&ordinary).all(near), "{scale:e}: {values:?}");
+        }
+        // 1560 entries, whose sum is beyond all numbers.
+        let equal = Distances::new(vec![1.5e305; 780], 1, 780).unwrap();
+        let Host::Distances(values) = Prepared::new(Data::Distances(equal), Metric::Euclidean, false).unwrap().host
+        else {
+            panic!()
+        };
+        assert!(values.iter().all(|x| *x == 0.0 || (x - 1.0).abs() < 1e-12));
+        let mixed = Distances::new(vec![1e300, 1e300, 1e-30], 1, 3).unwrap();
+        let error = Prepared::new(Data::Distances(mixed), Metric::Euclidean, false).unwrap_err().to_string();
+        assert!(error.starts_with("row 2, column 3: the distance 1e-30 vanishes beside"), "{error}");
+        let beyond = Distances::new(vec![1e306, 1e306, 1e306], 1, 3).unwrap();
+        let error = Prepared::new(Data::Distances(beyond), Metric::Euclidean, false).unwrap_err();
+        assert!(error.to_string().contains("a map of distances of 1e306 is beyond all numbers"), "{error}");
     }
 }

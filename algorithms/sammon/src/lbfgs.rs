@@ -5,13 +5,13 @@
 
 use std::collections::VecDeque;
 
-use firebox_core::Result;
+use firebox_core::{
+    Result,
+    checkpoint::{MAX_COUNT, Tensors, number, require},
+};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    bits,
-    vector::{add, difference, dot, scale_by},
-};
+use crate::vector::{add, difference, dot, scale_by};
 
 /// Pairs of steps and gradient changes that are kept.
 const PAIRS: usize = 10;
@@ -45,26 +45,31 @@ pub(crate) enum Moved {
     Stuck,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 struct Pair {
-    #[serde(with = "bits")]
     step: Vec<f64>,
-    #[serde(with = "bits")]
     change: Vec<f64>,
 }
 
 /// A minimisation under way.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Lbfgs {
-    #[serde(with = "bits")]
     x: Vec<f64>,
-    #[serde(with = "bits")]
     gradient: Vec<f64>,
-    #[serde(with = "bits::one")]
     value: f64,
     /// The oldest first.
     pairs: VecDeque<Pair>,
     pub(crate) evaluations: usize,
+}
+
+/// The part of a minimisation's state that is not an array.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Scalars {
+    #[serde(with = "number")]
+    value: f64,
+    pairs: usize,
+    evaluations: usize,
 }
 
 impl Lbfgs {
@@ -75,10 +80,29 @@ impl Lbfgs {
         Ok(Self { x, gradient, value, pairs: VecDeque::new(), evaluations: 1 })
     }
 
-    /// Whether all its vectors are of `size` numbers.
-    pub(crate) fn has_size(&self, size: usize) -> bool {
-        let pairs = self.pairs.iter().flat_map(|pair| [&pair.step, &pair.change]);
-        pairs.chain([&self.x, &self.gradient]).all(|vector| vector.len() == size)
+    /// Adds its vectors of m × n numbers to a state's tensors; returns the rest of the state.
+    pub(crate) fn save(&self, [m, n]: [usize; 2], tensors: &mut Tensors) -> Scalars {
+        let pairs = self.pairs.len();
+        let of = |vector: fn(&Pair) -> &Vec<f64>| self.pairs.iter().flat_map(vector).copied().collect::<Vec<f64>>();
+        tensors.put("x", &[m, n], &self.x[..]);
+        tensors.put("gradient", &[m, n], &self.gradient[..]);
+        tensors.put("pairs.step", &[pairs, m, n], of(|pair| &pair.step));
+        tensors.put("pairs.change", &[pairs, m, n], of(|pair| &pair.change));
+        Scalars { value: self.value, pairs, evaluations: self.evaluations }
+    }
+
+    /// Reads what [`save`](Self::save) wrote; fails if it is not the state of a minimisation of m × n numbers.
+    pub(crate) fn restore(scalars: &Scalars, [m, n]: [usize; 2], tensors: &mut Tensors) -> Result<Self> {
+        let &Scalars { value, pairs, evaluations } = scalars;
+        require(pairs <= PAIRS && evaluations <= MAX_COUNT, "a count of the minimisation is too large")?;
+        require(value.is_finite(), "the minimised value is not finite")?;
+        let [steps, changes] = ["pairs.step", "pairs.change"].map(|name| tensors.take(name, &[pairs, m, n]));
+        let (steps, changes) = (steps?, changes?);
+        let size = (m * n).max(1);
+        let both = steps.chunks(size).zip(changes.chunks(size));
+        let pairs = both.map(|(step, change)| Pair { step: step.to_vec(), change: change.to_vec() }).collect();
+        let (x, gradient) = (tensors.take("x", &[m, n])?, tensors.take("gradient", &[m, n])?);
+        Ok(Self { x, gradient, value, pairs, evaluations })
     }
 
     /// The same with every vector made by `make` of what it is.
@@ -237,8 +261,9 @@ mod tests {
         for _ in 0..7 {
             whole.advance(&mut function, &[1.0; 3]).unwrap();
         }
-        let text = serde_json::to_string(&whole).unwrap();
-        let mut again: Lbfgs = serde_json::from_str(&text).unwrap();
+        let mut tensors = Tensors::default();
+        let scalars = whole.save([1, 3], &mut tensors);
+        let mut again = Lbfgs::restore(&scalars, [1, 3], &mut tensors).unwrap();
         assert_eq!(again, whole);
         for run in [&mut whole, &mut again] {
             for _ in 0..5 {

@@ -1,7 +1,6 @@
 #![doc = include_str!("../README.md")]
 
 mod bench;
-mod bits;
 pub mod cases;
 mod checkpoint;
 pub mod config;
@@ -33,11 +32,12 @@ mod transform;
 mod vector;
 mod work;
 
+pub use checkpoint::check_state;
 pub use config::{Memory, SammonConfig, Solver, Start, Step};
-pub use firebox_core::data::Distances;
+pub use firebox_core::{checkpoint::Checkpoints, data::Distances};
 pub use input::{Data, SammonInput};
 pub use ops::{Metric, SammonOps, Source, Variant};
 pub use plugin::SammonPlugin;
 pub use quality::Neighbourhoods;
-pub use run::{Checkpoints, Stop};
+pub use run::Stop;
 pub use solver::{Embedding, Sammon};

@@ -7,6 +7,7 @@ use firebox_core::{
     Algorithm, Context, Error, Outcome, Plugin, Result,
     data::{InputArgs, Points, ReadOptions, Table, read},
     kernels::{Growth, Kernel},
+    memory,
     plot::Picture,
     plugin::{Bench, Conformance, paths},
 };
@@ -184,12 +185,15 @@ impl SammonArgs {
         let precomputed = self.metric == Kind::Precomputed;
         let make = |points: &Points| {
             Ok(if precomputed {
-                Distances::new(points.values.clone(), points.rows, points.columns)?.into()
+                let values = memory::copied(&points.values, "the distances")?;
+                Distances::new(values, points.rows, points.columns)?.into()
             } else {
                 SammonInput::from(points.clone())
             })
         };
         let (mut input, points) = self.input.read_as(precomputed, make, SammonInput::points)?;
+        let labelled = self.input.labels.as_ref().unwrap_or(&self.input.input);
+        points.check_labels_as_reals().map_err(|error| error.in_file(labelled))?;
         if let From::File(path) = &self.start {
             let start = read(path, &ReadOptions::default())?;
             if start.rows != input.points() || start.columns != self.dims {

@@ -1,6 +1,6 @@
 //! How well neighbourhoods are kept, and the Shepard diagram's pairs.
 
-use firebox_core::{Observer, Result, observe, random::Random};
+use firebox_core::{Observer, Result, observe, random::Random, watch::Watch};
 use rayon::prelude::*;
 
 use crate::{
@@ -100,7 +100,7 @@ pub(crate) fn neighbourhoods(
     };
     let rows = (BUDGET / (n * (width + spaces.m + 2 * k))).max(FEWEST);
     let chosen = Sample::new(n, rows).chosen;
-    let (mut strangers, mut lost) = (0u64, 0u64);
+    let (mut strangers, mut lost, watch) = (0u64, 0u64, Watch::current());
     for (done, part) in chosen.chunks(1024).enumerate() {
         observe::checkpoint(observer, "neighbourhoods", (done * 1024) as u64, chosen.len() as u64)?;
         let (s, l) = part
@@ -108,6 +108,9 @@ pub(crate) fn neighbourhoods(
             .map_init(
                 || (vec![0.0f32; n], vec![0.0f32; n]),
                 |(source, target), &i| {
+                    if watch.stopped() {
+                        return (0, 0);
+                    }
                     spaces.source(i, source);
                     spaces.target(i, target);
                     // A point is nobody's neighbour of its own.

@@ -1,15 +1,16 @@
 //! From starts to the best embedding: iterations, when they stop, and checkpoints on the way.
 
-use std::{
-    path::PathBuf,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
-use firebox_core::{Error, Result};
+use firebox_core::{
+    Error, Result,
+    checkpoint::{Checkpoints, Identity, Keeper},
+    watch::watched,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    SammonOps, bits, checkpoint,
+    Memory, SammonOps, checkpoint,
     config::{SammonConfig, Solver},
     descent::Descent,
     lbfgs::{Lbfgs, Moved},
@@ -19,6 +20,9 @@ use crate::{
 
 /// Iterations whose decrease is held against the tolerance.
 const WINDOW: usize = 10;
+/// An iteration after one this long can be stopped in its middle, which takes a copy of the state; shorter ones end soon
+/// enough by themselves.
+const LONG: Duration = Duration::from_millis(50);
 
 /// Why a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,35 +58,13 @@ impl std::fmt::Display for Stop {
     }
 }
 
-/// Files that a run's state goes to and comes from.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Checkpoints {
-    /// Where the state is written, whole or not at all: every so often, when the run is stopped, and at its end.
-    pub file: Option<PathBuf>,
-    /// Seconds between two writes.
-    pub every: f64,
-    /// A state to go on from. Its input, configuration, seed and precision must be the run's; the limits (iterations,
-    /// time, tolerance) may differ.
-    pub resume: Option<PathBuf>,
-}
-
-impl Default for Checkpoints {
-    fn default() -> Self {
-        Self { file: None, every: 60.0, resume: None }
-    }
-}
-
 /// What a run from one start found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Found {
-    #[serde(with = "bits")]
     pub(crate) x: Vec<f64>,
-    #[serde(with = "bits::one")]
     pub(crate) stress: f64,
-    #[serde(with = "bits::one")]
     pub(crate) stress_start: f64,
     /// E before the first iteration and after each (sampled: every ten epochs, of a sample).
-    #[serde(with = "bits")]
     pub(crate) history: Vec<f64>,
     pub(crate) iterations: usize,
     pub(crate) evaluations: usize,
@@ -90,28 +72,26 @@ pub(crate) struct Found {
     pub(crate) step: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-enum Method {
+/// The method by which a run improves its embedding.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Method {
     Lbfgs(Lbfgs),
     Descent(Descent),
     Sampled(Sampled),
 }
 
 /// Everything a run needs to go on.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct State {
     /// 0 from the start that was asked for, then the random ones.
-    run: usize,
-    method: Method,
-    #[serde(with = "bits")]
-    history: Vec<f64>,
-    #[serde(with = "bits::one")]
-    stress_start: f64,
-    iterations: usize,
-    best: Option<Found>,
+    pub(crate) run: usize,
+    pub(crate) method: Method,
+    pub(crate) history: Vec<f64>,
+    pub(crate) stress_start: f64,
+    pub(crate) iterations: usize,
+    pub(crate) best: Option<Found>,
     /// Set where the run ended for good: going on from there would move it.
-    #[serde(default)]
-    stop: Option<Stop>,
+    pub(crate) stop: Option<Stop>,
 }
 
 impl State {
@@ -124,15 +104,11 @@ impl State {
         Self { method, history: self.history.clone(), best: self.best.clone(), ..*self }
     }
 
-    /// Whether this is of `n` points in `m` dimensions and of the configuration's method.
-    pub(crate) fn fits(&self, config: &SammonConfig, sampled: bool, m: usize, n: usize) -> bool {
-        let size = |x: &[f64]| x.len() == m * n;
-        let method = match &self.method {
-            Method::Lbfgs(lbfgs) => !sampled && config.solver == Solver::Lbfgs && lbfgs.has_size(m * n),
-            Method::Descent(descent) => !sampled && config.solver != Solver::Lbfgs && descent.has_size(m * n),
-            Method::Sampled(sampling) => sampled && size(&sampling.x),
-        };
-        method && self.run <= config.restarts && self.best.as_ref().is_none_or(|best| size(&best.x))
+    /// Where the run is, for notices.
+    fn position(&self) -> String {
+        let unit = if matches!(self.method, Method::Sampled(_)) { "epoch" } else { "iteration" };
+        let restart = if self.run > 0 { format!(" of restart {}", self.run) } else { String::new() };
+        format!("{unit} {}{restart}", self.iterations)
     }
 }
 
@@ -150,31 +126,48 @@ pub(crate) struct Run<'a, B: SammonOps> {
     /// The solver's length in the points' unit.
     pub(crate) unit: f64,
     pub(crate) checkpoints: &'a Checkpoints,
-    pub(crate) header: checkpoint::Header,
+    /// Set where a state is kept.
+    pub(crate) identity: Option<Identity>,
+    /// How the distances are kept, which `auto` may choose otherwise next time.
+    pub(crate) memory: Memory,
 }
 
 impl<B: SammonOps> Run<'_, B> {
-    /// All runs; `start` gives the place that each begins at, and the sums there if they are known.
+    /// All runs; `start` gives the place that each begins at, and the sums there if they are known. Returns the best
+    /// run, and whether the state file is behind it because it could not be written.
     pub(crate) fn all(
         &self,
         resumed: Option<State>,
         start: impl Fn(usize) -> Result<(Vec<f64>, Option<Sums>)>,
-    ) -> Result<Found> {
-        let began = Instant::now();
-        let mut saved = Instant::now();
+    ) -> Result<(Found, bool)> {
+        let mut keeper = Keeper::new(self.checkpoints, self.work.context);
         let mut state = match resumed {
             Some(state) if self.work.shared() => state.map(|whole| self.work.own(whole)),
             Some(state) => state,
             None => self.begin(0, &start, None)?,
         };
+        let found = self.rest(&mut state, start, &mut keeper);
+        let ended = matches!(found, Ok(_) | Err(Error::Cancelled));
+        let stale = ended && keeper.finish(state.position());
+        Ok((found?, stale))
+    }
+
+    /// The run that is under way, and those after it.
+    fn rest(
+        &self,
+        state: &mut State,
+        start: impl Fn(usize) -> Result<(Vec<f64>, Option<Sums>)>,
+        keeper: &mut Keeper<'_>,
+    ) -> Result<Found> {
+        let began = Instant::now();
         loop {
-            let stop = self.one(&mut state, began, &mut saved)?;
+            let stop = self.one(state, began, keeper)?;
             if stop == Stop::Diverged {
                 let text =
                     "the stress rose: the step is too large, and the best place on the way is kept; try --step auto";
                 self.work.context.observer.notice(text);
             }
-            let found = self.found(&mut state, stop)?;
+            let found = self.found(state, stop)?;
             let best = match state.best.take() {
                 Some(best) if best.stress <= found.stress => best,
                 _ => found,
@@ -183,7 +176,7 @@ impl<B: SammonOps> Run<'_, B> {
             if stop == Stop::Time || next > self.config.restarts {
                 return Ok(best);
             }
-            state = self.begin(next, &start, Some(best))?;
+            *state = self.begin(next, &start, Some(best))?;
         }
     }
 
@@ -220,7 +213,8 @@ impl<B: SammonOps> Run<'_, B> {
         Ok(State { run, method, history, stress_start: sums.stress(), iterations: 0, best, stop: None })
     }
 
-    fn failed(&self) -> Error {
+    /// The error for a stress that is not finite.
+    pub(crate) fn failed(&self) -> Error {
         let device = B::limits(&self.work.context.device).device;
         Error::Run { device, phase: "mapping".into(), what: "the stress that came back is no number".into() }
     }
@@ -231,68 +225,89 @@ impl<B: SammonOps> Run<'_, B> {
     }
 
     /// Iterates to a stop.
-    fn one(&self, state: &mut State, began: Instant, saved: &mut Instant) -> Result<Stop> {
+    fn one(&self, state: &mut State, began: Instant, keeper: &mut Keeper<'_>) -> Result<Stop> {
         if let Some(stop) = state.stop {
             return Ok(stop);
         }
         let config = self.config;
         let total = if self.sampling.is_some() { config.epochs } else { config.iterations };
         let diagonal = self.work.diagonal();
-        let every = Duration::try_from_secs_f64(self.checkpoints.every).unwrap_or(Duration::MAX);
+        let mut long = true;
         loop {
             let context = self.work.context;
             // What time and the observer say differs between ranks: the first speaks for all.
             let late = config.time_limit.is_some_and(|limit| began.elapsed().as_secs_f64() >= limit);
-            let said = [late, context.observer.cancelled(), saved.elapsed() >= every].map(u8::from);
+            let said = [late, context.observer.cancelled(), keeper.is_due()].map(u8::from);
             let said = context.communicator.first(said);
             let stop = if said[0] == 1 { Some(Stop::Time) } else { self.reason(state) };
             if let Some(stop) = stop {
-                self.save(state)?;
+                self.save(state, keeper)?;
                 return Ok(stop);
             }
             context.observer.progress("mapping", state.iterations as u64, total as u64);
             if said[1] == 1 {
-                self.save(state)?;
+                self.save(state, keeper)?;
                 return Err(Error::Cancelled);
             }
             if said[2] == 1 {
-                self.save(state)?;
-                *saved = Instant::now();
+                self.save(state, keeper)?;
             }
-            let left = config.iterations - state.iterations.min(config.iterations);
-            let stop = match &mut state.method {
-                Method::Lbfgs(lbfgs) => {
-                    let moved = lbfgs.advance(&mut &*self.work, &diagonal)?;
-                    if moved == Moved::Down {
-                        state.iterations += 1;
-                        state.history.push(lbfgs.value());
+            let start = Instant::now();
+            let stop = if long && !self.work.shared() {
+                let before = (state.method.clone(), state.history.len(), state.iterations);
+                match context.watched(|| self.advance(state, &diagonal)).and_then(|stop| stop) {
+                    Err(Error::Cancelled) => {
+                        (state.method, state.iterations) = (before.0, before.2);
+                        state.history.truncate(before.1);
+                        self.save(state, keeper)?;
+                        return Err(Error::Cancelled);
                     }
-                    (moved == Moved::Stuck).then_some(Stop::Precision)
+                    stop => stop?,
                 }
-                Method::Descent(descent) => {
-                    let (moved, stresses) = descent.advance(self.work, left)?;
-                    let stresses = stresses.into_iter().take_while(|stress| stress.is_finite());
-                    state.history.extend(stresses);
-                    state.iterations = state.history.len();
-                    (moved == Moved::Stuck).then_some(Stop::Diverged)
-                }
-                Method::Sampled(sampled) => match &self.sampling {
-                    Some(sampling) => {
-                        let (epochs, all) = sampled.advance(&sampling.blocks, self.work.m)?;
-                        state.iterations += epochs;
-                        let value = self.work.measure(&sampling.sample.places(&sampled.x))?.0.stress();
-                        state.history.push(value);
-                        all.then_some(Stop::Epochs)
-                    }
-                    None => Some(Stop::Epochs),
-                },
+            } else {
+                // Whole, even where a caller's watch would stop it.
+                watched(None, || self.advance(state, &diagonal))??
             };
+            long = start.elapsed() >= LONG;
             if let Some(stop) = stop {
                 state.stop = Some(stop);
-                self.save(state)?;
+                self.save(state, keeper)?;
                 return Ok(stop);
             }
         }
+    }
+
+    /// One iteration, or some epochs; a reason to stop if it found one.
+    fn advance(&self, state: &mut State, diagonal: &[f64]) -> Result<Option<Stop>> {
+        let config = self.config;
+        let left = config.iterations - state.iterations.min(config.iterations);
+        Ok(match &mut state.method {
+            Method::Lbfgs(lbfgs) => {
+                let moved = lbfgs.advance(&mut &*self.work, diagonal)?;
+                if moved == Moved::Down {
+                    state.iterations += 1;
+                    state.history.push(lbfgs.value());
+                }
+                (moved == Moved::Stuck).then_some(Stop::Precision)
+            }
+            Method::Descent(descent) => {
+                let (moved, stresses) = descent.advance(self.work, left)?;
+                let stresses = stresses.into_iter().take_while(|stress| stress.is_finite());
+                state.history.extend(stresses);
+                state.iterations = state.history.len();
+                (moved == Moved::Stuck).then_some(Stop::Diverged)
+            }
+            Method::Sampled(sampled) => match &self.sampling {
+                Some(sampling) => {
+                    let (epochs, all) = sampled.advance(&sampling.blocks, self.work.m)?;
+                    state.iterations += epochs;
+                    let value = self.work.measure(&sampling.sample.places(&sampled.x))?.0.stress();
+                    state.history.push(value);
+                    all.then_some(Stop::Epochs)
+                }
+                None => Some(Stop::Epochs),
+            },
+        })
     }
 
     /// A reason to stop before the next iteration, but for the time.
@@ -313,20 +328,14 @@ impl<B: SammonOps> Run<'_, B> {
         (state.iterations >= config.iterations).then_some(Stop::Iterations)
     }
 
-    fn save(&self, state: &State) -> Result<()> {
-        let Some(path) = &self.checkpoints.file else { return Ok(()) };
-        if !self.work.shared() {
-            return checkpoint::write(path, &self.header, state);
-        }
-        // Whole, so that it goes on on any number of ranks.
-        let state = state.map(|own| self.work.gather(own));
-        let ranks = &self.work.context.communicator;
-        if ranks.rank() == 0 {
-            checkpoint::write(path, &self.header, &state)?;
-        }
-        // Who ends before it is written may take the writer along.
-        ranks.broadcast(Vec::new());
-        Ok(())
+    fn save(&self, state: &State, keeper: &mut Keeper<'_>) -> Result<()> {
+        let Some(identity) = self.identity.as_ref().filter(|_| keeper.is_on()) else { return Ok(()) };
+        let shape =
+            [self.work.m, self.sampling.as_ref().map_or(self.work.n, |sampling| sampling.sample.points_of_all())];
+        // Whole, so that any number of ranks can go on from it.
+        let whole = self.work.shared().then(|| state.map(|own| self.work.gather(own)));
+        let state = whole.as_ref().unwrap_or(state);
+        keeper.save(state.position(), || checkpoint::save(state, identity, self.memory, shape))
     }
 
     fn found(&self, state: &mut State, stop: Stop) -> Result<Found> {

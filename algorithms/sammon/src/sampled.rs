@@ -7,10 +7,9 @@ use firebox_core::{
     tensor::{primitive, read_floats, tensor},
 };
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
 use crate::{
-    Metric, SammonOps, bits,
+    Metric, SammonOps,
     input::{Frame, Host, Prepared},
     ops::{Epoch, Problem, Source},
 };
@@ -25,9 +24,8 @@ const MOST: usize = 10_000_000;
 const ALPHA: [f64; 2] = [1.0, 0.02];
 
 /// Sampling under way.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Sampled {
-    #[serde(with = "bits")]
     pub(crate) x: Vec<f64>,
     epoch: usize,
 }
@@ -75,12 +73,16 @@ impl Sampled {
         Self { x, epoch: 0 }
     }
 
+    /// Sampling of n points that has come to `epoch` of `epochs`, where a call may end.
+    pub(crate) fn at(x: Vec<f64>, n: usize, epoch: usize, epochs: usize) -> Option<Self> {
+        let ends = epoch == epochs || epoch.is_multiple_of(period(n));
+        (epoch <= epochs && ends).then_some(Self { x, epoch })
+    }
+
     /// Some epochs; how many are done, and whether those are all.
     pub(crate) fn advance<B: SammonOps>(&mut self, blocks: &Blocks<B>, m: usize) -> Result<(usize, bool)> {
         let n = self.x.len() / m.max(1);
-        // Short enough that a wish to stop is heard within a second or two.
-        let period = (MOST / n.max(1)).clamp(1, PERIOD);
-        let until = (self.epoch + period).min(blocks.epochs);
+        let until = (self.epoch + period(n)).min(blocks.epochs);
         let epochs: Vec<Epoch> = (self.epoch..until).into_par_iter().map(|epoch| blocks.epoch(epoch, n)).collect();
         self.epoch = until;
         if blocks.context.communicator.size() > 1 {
@@ -145,6 +147,11 @@ impl Sampled {
     }
 }
 
+/// Epochs of one call: short enough that a wish to stop is heard within a second or two.
+pub(crate) fn period(n: usize) -> usize {
+    (MOST / n.max(1)).clamp(1, PERIOD)
+}
+
 /// The points of a share's pairs of blocks, in such an order that they meet whom they meet in the whole. The last of an odd
 /// number of blocks, which meets the first, is with it.
 fn part(epoch: &Epoch, block: usize, share: Share) -> Vec<u32> {
@@ -174,6 +181,11 @@ impl Sample {
             all.sort_unstable();
         }
         Self { chosen: all, n }
+    }
+
+    /// n.
+    pub(crate) fn points_of_all(&self) -> usize {
+        self.n
     }
 
     /// Their places, of all places `[m, n]`.

@@ -3,20 +3,21 @@
 use burn::tensor::{Tensor, backend::Backend};
 use firebox_core::{
     Algorithm, Context, Error, Result,
+    checkpoint::{Checkpoints, require, resume},
     report::{Stopwatch, Timings},
     tensor::{floats, tensor},
 };
 
 use crate::{
     SammonConfig, SammonInput, SammonOps,
-    checkpoint::{self, Header},
+    checkpoint::{self, Scalars},
     config::{Memory, Start},
     input::{Host, Prepared},
     ops::Source,
     ops::Variant,
     plan::Plan,
     quality::{self, Neighbourhoods},
-    run::{Checkpoints, Found, Run, Sampling, Stop},
+    run::{Found, Run, Sampling, Stop},
     sampled::{Blocks, Sample},
     start,
     transform::Model,
@@ -72,6 +73,8 @@ pub struct Embedding<B: Backend> {
     pub memory_mode: &'static str,
     /// Points equal to one before them.
     pub duplicates: usize,
+    /// Whether the state file is older than the run's end, because later states could not be written.
+    pub stale_state: bool,
     /// Pairs drawn at random: source distance and distance of the places, in the source's unit.
     pub shepard: Vec<(f64, f64)>,
     /// Seconds by phase.
@@ -204,7 +207,7 @@ impl Sammon {
         given: Option<&[f64]>,
         context: &Context<B>,
         watch: &mut Stopwatch,
-    ) -> Result<(Found, Judgement, &'static str, Plan)> {
+    ) -> Result<(Found, Judgement, &'static str, Plan, bool)> {
         let config = &self.config;
         let (m, ranks) = (self.effective(prepared, context), &*context.communicator);
         if ranks.size() > 1 && config.variant != Variant::Auto {
@@ -212,18 +215,22 @@ impl Sammon {
             return Err(Error::Config { field: "variant", value: config.variant.to_string(), reason });
         }
         let variant = B::sammon_strategy(&context.device, config.variant)?;
-        let resumed = self.checkpoints.resume.as_deref().map(|path| checkpoint::read(path, ranks).map(|it| (path, it)));
-        let resumed = resumed.transpose()?;
-        let wanted = resumed.as_ref().map_or(config.memory, |(_, (header, _))| header.memory);
-        let plan = Plan::new(config, wanted, prepared, m, context)?;
-        // Looking at every number takes time: only where it is asked for.
-        let kept = self.checkpoints.file.is_some() || resumed.is_some();
-        let header = Header::new(config, kept.then_some(prepared), given, plan.mode, context);
-        if let Some((path, (theirs, state))) = &resumed {
-            checkpoint::check(path, theirs, &header)?;
-            checkpoint::fits(path, state.fits(config, plan.mode == Memory::Sampled, m, prepared.len()))?;
+        // Looking at every number takes time: only where a state needs it.
+        let kept = self.checkpoints.file.is_some() || self.checkpoints.resume.is_some();
+        let identity = kept.then(|| checkpoint::identity(config, prepared, given, context));
+        let (mut resumed, mut wanted) = (None, config.memory);
+        if let (Some(path), Some(identity)) = (&self.checkpoints.resume, &identity) {
+            let restore = || {
+                let (scalars, tensors) = resume(path, identity, context)?.parts::<Scalars>()?;
+                Ok((scalars.memory, checkpoint::restore(&scalars, tensors, config, [m, prepared.len()])?))
+            };
+            let (memory, state) = restore().map_err(|error: Error| error.in_file(path))?;
+            (resumed, wanted) = (Some(state), memory);
         }
-        let resumed = resumed.map(|(_, (_, state))| state);
+        let plan = Plan::new(config, wanted, prepared, m, context)?;
+        if resumed.is_some() {
+            require(plan.mode == wanted, "it kept distances in another way than this run can")?;
+        }
         context.checkpoint("starting", 0, 1)?;
 
         // Of a state that is resumed the start is history.
@@ -249,8 +256,9 @@ impl Sammon {
         };
         watch.lap("start_s");
 
-        let run = Run { config, work: &work, sampling, unit: prepared.unit, checkpoints: &self.checkpoints, header };
-        let found = run.all(resumed, |run| match run {
+        let (unit, checkpoints, memory) = (prepared.unit, &self.checkpoints, plan.mode);
+        let run = Run { config, work: &work, sampling, unit, checkpoints, identity, memory };
+        let (found, stale) = run.all(resumed, |run| match run {
             0 => Ok((first.clone(), Some(sums))),
             run => Ok((ranks.from_first(|| self.start(prepared, given, m, context.seed, run))?, None)),
         })?;
@@ -283,7 +291,11 @@ impl Sammon {
             judge(&work, &found.x, None, None)?
         };
         watch.lap("measuring_s");
-        Ok((found, judgement, if plan.mode == Memory::Sampled { "block-sampled" } else { variant }, plan))
+        // A state that was resumed may hold places that nothing can be measured at.
+        if !judgement.stress.is_finite() || judgement.stress_1.is_nan() || found.x.iter().any(|x| !x.is_finite()) {
+            return Err(run.failed());
+        }
+        Ok((found, judgement, if plan.mode == Memory::Sampled { "block-sampled" } else { variant }, plan, stale))
     }
 }
 
@@ -321,18 +333,17 @@ impl<B: SammonOps> Algorithm<B> for Sammon {
         }
         watch.lap("input_s");
 
-        let (found, judgement, variant, plan) = if n <= 2 {
-            // So few points leave no checkpoint: one that is given is of others, or none.
+        let (found, judgement, variant, plan, stale_state) = if n <= 2 {
+            // So few points leave no state: one that is given belongs to other points.
             if let Some(path) = &self.checkpoints.resume {
-                let (theirs, _) = checkpoint::read(path, ranks)?;
-                let ours = Header::new(config, Some(&prepared), given.as_deref(), theirs.memory, context);
-                checkpoint::check(path, &theirs, &ours)?;
+                resume(path, &checkpoint::identity(config, &prepared, given.as_deref(), context), context)?;
             }
             let exact = Judgement { stress: 0.0, stress_1: 0.0, points: Some(vec![0.0; n]), sample: None };
-            (self.exact(&prepared), exact, "none", None)
+            (self.exact(&prepared), exact, "none", None, false)
         } else {
-            let (found, judgement, variant, plan) = self.solve(&prepared, given.as_deref(), context, &mut watch)?;
-            (found, judgement, variant, Some(plan))
+            let (found, judgement, variant, plan, stale) =
+                self.solve(&prepared, given.as_deref(), context, &mut watch)?;
+            (found, judgement, variant, Some(plan), stale)
         };
         // On the host: the others would find the same.
         let neighbourhoods = if config.quality && ranks.rank() == 0 {
@@ -347,6 +358,10 @@ impl<B: SammonOps> Algorithm<B> for Sammon {
         let mut coordinates = vec![0.0; rows * config.dims];
         for (place, &point) in coordinates.chunks_mut(config.dims).zip(&prepared.index) {
             (0..m).for_each(|k| place[k] = found.x[k * n + point as usize] * prepared.unit);
+        }
+        if let Some(at) = coordinates.iter().position(|x| !x.is_finite()) {
+            let what = format!("the place of point {} is beyond all numbers in the input's unit", at / config.dims + 1);
+            return Err(Error::input(what, "give the points or distances in a larger unit"));
         }
         let spread = |points: Vec<f64>| prepared.index.iter().map(|&point| points[point as usize]).collect();
         let duplicates = prepared.duplicates();
@@ -367,6 +382,7 @@ impl<B: SammonOps> Algorithm<B> for Sammon {
             variant,
             memory_mode: plan.map_or("none", |plan| name(plan.mode)),
             duplicates,
+            stale_state,
             shepard,
             timings: watch.timings(),
             peak_device_bytes: plan.map_or(0, |plan| plan.bytes),

@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use faer::{Accum, Mat, MatRef, Par, Side, linalg::matmul::matmul};
-use firebox_core::{Error, Result, random::Random};
+use firebox_core::{Error, Result, random::Random, watch::Watch};
 use rayon::prelude::*;
 
 use crate::{
@@ -104,8 +104,9 @@ fn subspace(n: usize, m: usize, apply: impl Fn(MatRef<'_, f64>) -> Mat<f64>) -> 
     let width = (m + 8).min(n);
     let mut random = Random::new(0, SUBSPACE);
     let mut q = Mat::from_fn(n, width, |_, _| random.normal());
-    let mut values: Vec<f64> = Vec::new();
+    let (mut values, watch): (Vec<f64>, _) = (Vec::new(), Watch::current());
     for _ in 0..300 {
+        watch.go_on()?;
         let basis = q.qr().compute_thin_Q();
         let image = apply(basis.as_ref());
         let small = basis.transpose() * &image;
@@ -141,7 +142,11 @@ fn components(values: &[f64], d: usize, counts: &[u32], m: usize) -> Result<Vec<
         Mat::from_fn(rows, d, |i, k| values[(first + i) * d + k] * f64::from(counts[first + i]).sqrt())
     };
     let loadings = if d <= n {
+        let watch = Watch::current();
         let part = |part: usize| {
+            if watch.stopped() {
+                return Mat::zeros(d, d);
+            }
             let x = weighted(part * ROWS, ROWS.min(n - part * ROWS));
             let mut square = Mat::zeros(d, d);
             matmul(square.as_mut(), Accum::Replace, x.transpose(), &x, 1.0, Par::Seq);
@@ -151,6 +156,7 @@ fn components(values: &[f64], d: usize, counts: &[u32], m: usize) -> Result<Vec<
         let mut covariance = Mat::zeros(d, d);
         let all: Vec<usize> = (0..n.div_ceil(ROWS)).collect();
         for some in all.chunks(PARTS) {
+            watch.go_on()?;
             let squares: Vec<Mat<f64>> = some.par_iter().map(|&at| part(at)).collect();
             squares.iter().for_each(|square| covariance += square);
         }

@@ -312,16 +312,16 @@ fn a_run_goes_on_to_the_same_bits() {
             assert_eq!(again.history, whole.history);
 
             let refused = sammon.run(cloud(50, 6, 4).into(), &context()).unwrap_err();
-            assert!(refused.to_string().contains("it is of other points"), "{refused}");
+            assert!(refused.to_string().contains("its run had another input"), "{refused}");
             let refused = sammon.run(points.clone().into(), &context().seed(1)).unwrap_err();
-            assert!(refused.to_string().contains("another seed"), "{refused}");
+            assert!(refused.to_string().contains("its run had the seed 0, and this one has 1"), "{refused}");
         }
     }
     std::fs::write(&file, "{}").unwrap();
     let resume = Checkpoints { resume: Some(file), ..Checkpoints::default() };
     let refused =
         base.init().unwrap().with_checkpoints(resume).run(points.into(), &context()).map(|_: Embedding<Wide>| ());
-    assert!(refused.unwrap_err().to_string().contains("no checkpoint"));
+    assert!(refused.unwrap_err().to_string().contains("not a state file of Firebox"));
 }
 
 #[test]
@@ -339,21 +339,8 @@ fn a_stuck_run_stays_where_it_is() {
     assert_eq!((again.iterations, again.evaluations), (whole.iterations, whole.evaluations));
     assert_eq!(again.coordinates, whole.coordinates);
 
-    // A state that was tampered with is refused, and so is one for points that need none.
-    let text = std::fs::read_to_string(&file).unwrap();
-    let mut short: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let x = &mut short["state"]["method"]["Lbfgs"]["x"];
-    *x = x.as_str().unwrap()[16..].into();
-    let mut sampled: serde_json::Value = serde_json::from_str(&text).unwrap();
-    sampled["header"]["memory"] = "sampled".into();
-    for wrong in [short, sampled] {
-        std::fs::write(&file, wrong.to_string()).unwrap();
-        let refused = sammon.run(points.clone().into(), &context()).map(|_: Embedding<Wide>| ()).unwrap_err();
-        assert!(refused.to_string().contains("does not belong"), "{refused}");
-    }
-    std::fs::write(&file, &text).unwrap();
     let refused = sammon.run(cloud(2, 4, 3).into(), &context()).map(|_: Embedding<Wide>| ()).unwrap_err();
-    assert!(refused.to_string().contains("other points"), "{refused}");
+    assert!(refused.to_string().contains("another input"), "{refused}");
     std::fs::remove_file(&file).unwrap();
     assert!(matches!(
         sammon.run(cloud(2, 4, 3).into(), &context()).map(|_: Embedding<Wide>| ()),

@@ -30,6 +30,9 @@ pub(crate) fn result<B: SammonOps>(map: &Embedding<B>) -> Map<String, Value> {
     if let Some(points) = map.stress_sample {
         put("stress_sample", points.into());
     }
+    if map.stale_state {
+        put("stale_state", true.into());
+    }
     if let Some(stress) = &map.point_stress {
         let worst = (0..stress.len()).max_by(|&a, &b| stress[a].total_cmp(&stress[b]).then(b.cmp(&a)));
         put("worst_point", json!(worst.map(|point| json!({"row": point + 1, "stress": stress[point]}))));

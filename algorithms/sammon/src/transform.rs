@@ -8,6 +8,7 @@ use firebox_core::{
     Context, Error, Result,
     data::Points,
     tensor::{floats, primitive, read_floats, tensor},
+    watch::Watch,
 };
 use rayon::prelude::*;
 
@@ -135,6 +136,7 @@ impl Sammon {
 
         let mut places = vec![0.0; own.len() * model.dims];
         let mut far = Vec::new();
+        let watch = Watch::current();
         for first in (0..most).step_by(height) {
             context.checkpoint("placing", first as u64, most as u64)?;
             let rows = &values[(first * model.d).min(values.len())..((first + height) * model.d).min(values.len())];
@@ -148,7 +150,10 @@ impl Sammon {
             // q × STARTS × m
             let mut begin: Vec<f64> = Vec::new();
             if m > 1 {
-                begin = deltas.par_chunks(n).flat_map_iter(|delta| map.starts(delta)).collect();
+                begin = deltas
+                    .par_chunks(n)
+                    .flat_map_iter(|delta| if watch.stopped() { vec![0.0; STARTS * m] } else { map.starts(delta) })
+                    .collect();
                 for start in 0..STARTS {
                     let at = |k: usize, i: usize| (i * STARTS + start) * m + k;
                     let y = (0..m * q).map(|x| begin[at(x / q, x % q)]).collect();
@@ -168,6 +173,7 @@ impl Sammon {
             let beyond = found.zip(rows.par_chunks(model.d)).enumerate().filter_map(|(i, ((place, delta), x))| {
                 let same = known.get(&key(x)).copied().or_else(|| delta.iter().position(|&delta| delta == 0.0));
                 let y = match same {
+                    _ if watch.stopped() => vec![0.0; m],
                     Some(j) => map.at(j).to_vec(),
                     None if m == 1 => vec![map.on_a_line(&map.pairs(delta, model.power))],
                     None => map.best(&map.pairs(delta, model.power), &begin[i * STARTS * m..(i + 1) * STARTS * m]),

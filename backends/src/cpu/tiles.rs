@@ -3,23 +3,25 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
+use firebox_core::watch::Watch;
 use rayon::prelude::*;
 
 use super::BLOCK;
 
-/// Pairs of blocks (i, j) with i ≤ j < `count`, each once, in parallel.
+/// Pairs of blocks (i, j) with i ≤ j < `count`, each once, in parallel; no more of them once the [`Watch`] of the thread
+/// that asks for them stops it.
 ///
 /// They come in squares of up to 16 × 16 pairs: the blocks of a square, and the memory pages of the rows that its tiles
 /// and their mirrors lie in, stay at hand. Going along whole rows instead, each mirror would be on pages not seen since
 /// the row before.
 pub fn tile_pairs(count: usize) -> impl ParallelIterator<Item = (usize, usize)> {
-    let side = (count / 16).clamp(1, 16);
+    let (side, watch) = ((count / 16).clamp(1, 16), Watch::current());
     let squares = count.div_ceil(side);
     let span = move |square: usize| square * side..count.min((square + 1) * side);
     let rows = (0..squares).into_par_iter().with_max_len(1);
     rows.flat_map(move |a| (a..squares).into_par_iter().with_max_len(1).map(move |b| (a, b)))
         .flat_map_iter(move |(a, b)| span(a).flat_map(move |i| span(b).map(move |j| (i, j))))
-        .filter(|&(i, j)| i <= j)
+        .filter(move |&(i, j)| i <= j && !watch.stopped())
 }
 
 /// A tile of at most 64 × 64 of a square row-major matrix, borrowed alone.

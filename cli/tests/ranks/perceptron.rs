@@ -88,7 +88,7 @@ fn an_array_is_learnt_from_by_rows() {
     assert!(other.status.success(), "the same rows from a table: {}", text(&other.stderr));
     fs::write(folder.join("heaps.csv"), super::heaps().replacen(",0\n", ",1\n", 1)).unwrap();
     let other = run(2, folder, &format!("{} --resume classes3.state", training(epochs, "other")));
-    assert!(text(&other.stderr).contains("other data"), "{}", text(&other.stderr));
+    assert!(text(&other.stderr).contains("another input"), "{}", text(&other.stderr));
     // What is wrong in one rank's rows ends all, with the row of the file.
     let mut bytes = fs::read(folder.join("heaps.npy")).unwrap();
     let at = bytes.len() - 24;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::data::{Format, Points, ReadOptions, csv, labels::Wanted, npy, number, read, read::has_rows};
 use crate::error::{At, Place};
-use crate::{Error, Result};
+use crate::{Error, Result, memory};
 
 /// Hands the points of `path` to `each` in order, as many rows at a time as there are in some `bytes` of text (at least
 /// one), of NPY in some `bytes` of the file. `.lrn`, and whatever labels are joined to from a second file, is one block.
@@ -25,7 +25,7 @@ pub fn read_blocks(
         Format::Csv | Format::Tsv if options.labels.is_none() => {}
         _ => return each(read(path, options)?),
     }
-    let failed = |source| Error::Io { action: "read", path: path.to_path_buf(), source };
+    let failed = |source| memory::unread(source, path, bytes);
     if path.as_os_str() == "-" {
         return Text::new(std::io::stdin().lock(), options, bytes).all(Path::new("<stdin>"), &failed, &mut each);
     }
@@ -62,6 +62,26 @@ fn is_row(line: &[u8]) -> bool {
     line.first().is_some_and(|&byte| byte != b'#')
 }
 
+/// Appends the next line with its end; false if there is none. Unlike [`BufRead::read_until`] it does not end the process
+/// where there is no memory for a line.
+fn read_line(from: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<bool> {
+    let before = line.len();
+    loop {
+        let there = match from.fill_buf() {
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            there => there?,
+        };
+        let end = there.iter().position(|&byte| byte == b'\n').map(|at| at + 1);
+        let taken = end.unwrap_or(there.len());
+        line.try_reserve(taken)?;
+        line.extend_from_slice(&there[..taken]);
+        from.consume(taken);
+        if end.is_some() || taken == 0 {
+            return Ok(line.len() > before);
+        }
+    }
+}
+
 impl<'a, R: BufRead> Text<'a, R> {
     fn new(from: R, options: &'a ReadOptions, bytes: usize) -> Self {
         Self { from, options, bytes, header: (String::new(), 0), lines: 0, columns: 0 }
@@ -71,7 +91,7 @@ impl<'a, R: BufRead> Text<'a, R> {
     /// since a header tells by what is below it.
     fn block(&mut self, first: bool) -> std::io::Result<Vec<u8>> {
         let (mut block, mut quoted, mut looked_at, mut rows) = (Vec::new(), false, 0, 0);
-        while self.from.read_until(b'\n', &mut block)? > 0 {
+        while read_line(&mut self.from, &mut block)? {
             let line = &block[looked_at..];
             // Quotes in a comment are none.
             if quoted || is_row(line) {
@@ -118,7 +138,11 @@ impl<'a, R: BufRead> Text<'a, R> {
         }
         let text = number::text(block)?;
         if !first {
-            let points = csv::read_below(&format!("{}{text}", self.header.0), Some(self.header.1 > 0), label, missing)?;
+            let mut below = String::new();
+            memory::room_for_text(&mut below, self.header.0.len() + text.len())?;
+            below.push_str(&self.header.0);
+            below.push_str(text);
+            let points = csv::read_below(&below, Some(self.header.1 > 0), label, missing)?;
             if points.columns != self.columns {
                 let what = format!("{} fields, but the rows before have {}", points.columns, self.columns);
                 let help = "give every row the same number of fields; quote a field that contains the delimiter";

@@ -15,7 +15,7 @@ use crate::data::number::{shown, whole};
 use crate::data::table::{Cells, Table};
 use crate::data::{labels, lrn};
 use crate::error::{At, Place};
-use crate::{Error, Result};
+use crate::{Error, Result, memory};
 
 /// The classes of the points with these keys (1 … `points` if they have none), as [`labels::encode`] gives them.
 pub(crate) fn read(text: &str, keys: Option<&[i64]>, points: usize) -> Result<(Vec<i64>, Option<Vec<String>>)> {
@@ -29,7 +29,7 @@ pub(crate) fn read(text: &str, keys: Option<&[i64]>, points: usize) -> Result<(V
             }
             continue;
         }
-        let fields = lrn::fields(content);
+        let fields = lrn::fields(content)?;
         let &[key, class] = fields.as_slice() else {
             let what = format!("{} fields instead of a key and a class", fields.len());
             let help = "give each row a key and a class, set apart by a tab";
@@ -40,19 +40,32 @@ pub(crate) fn read(text: &str, keys: Option<&[i64]>, points: usize) -> Result<(V
             let what = format!("the key {} is not a whole number", shown(key));
             return Err(Error::input_at(place, what, "keys are the whole numbers of the .lrn's key column"));
         };
+        memory::room_for_entry(&mut rows, "the keys")?;
         if let Some((_, earlier)) = rows.insert(number, (class, line)) {
             let what = format!("the key {number} is already in line {earlier}");
             return Err(Error::input_at(place, what, "give every key once"));
         }
-        order.push(number);
+        memory::push(&mut order, number, "the keys")?;
     }
     lrn::check_rows(promised, order.len())?;
 
-    let keys: Vec<i64> = keys.map_or_else(|| (1..=points as i64).collect(), <[i64]>::to_vec);
-    let missing: Vec<i64> = keys.iter().copied().filter(|key| !rows.contains_key(key)).collect();
-    if let Some(first) = missing.first() {
-        let what = format!("{} of {points} points have no class; the first is the one with key {first}", missing.len());
-        return Err(Error::input(what, "give the .cls that belongs to these points: each key needs its class"));
+    let missing = |count: usize, first: i64| {
+        let what = format!("{count} of {points} points have no class; the first is the one with key {first}");
+        Err(Error::input(what, "give the .cls that belongs to these points: each key needs its class"))
+    };
+    let numbered = 1..=i64::try_from(points).unwrap_or(i64::MAX);
+    let keys: Vec<i64> = match keys {
+        Some(keys) => memory::copied(keys, "the keys")?,
+        None if points > rows.len() => {
+            let there = rows.keys().filter(|key| numbered.contains(key)).count();
+            let first = numbered.into_iter().find(|key| !rows.contains_key(key)).unwrap_or(1);
+            return missing(points - there, first);
+        }
+        None => numbered.collect(),
+    };
+    let mut without = keys.iter().filter(|key| !rows.contains_key(key));
+    if let Some(first) = without.next() {
+        return missing(1 + without.count(), *first);
     }
     let known: HashSet<i64> = keys.iter().copied().collect();
     let extra: Vec<i64> = order.into_iter().filter(|key| !known.contains(key)).collect();

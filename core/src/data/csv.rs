@@ -11,15 +11,16 @@
 use std::io::{self, Write};
 
 use crate::data::number::{self, Field, classify, shown};
-use crate::data::points::{Points, default_names};
-use crate::data::records::{Record, Records, sniff};
+use crate::data::points::{CLASSES, POINTS, Points, admit_names, default_names};
+use crate::data::records::{FIELDS, Record, Records, sniff};
 use crate::data::{Table, labels, labels::Wanted};
 use crate::error::Place;
-use crate::{Error, Result};
+use crate::{Error, Result, memory};
 
 /// Whether the first row is a header; see the module's rules.
 fn is_header(first: &Record<'_>, second: Option<&Record<'_>>) -> Result<bool> {
-    let kinds: Vec<Field> = first.fields.iter().map(|field| classify(field)).collect();
+    let mut kinds: Vec<Field> = memory::with_capacity(first.fields.len(), FIELDS)?;
+    kinds.extend(first.fields.iter().map(|field| classify(field)));
     let text = kinds.contains(&Field::Text);
     let number = kinds.iter().any(|kind| matches!(kind, Field::Finite(_) | Field::NotFinite));
     if !text || !number {
@@ -61,6 +62,7 @@ fn names(header: &Record<'_>) -> Result<Vec<String>> {
         let help = "name it; if it is an index that pandas wrote, write the file with index=False";
         return Err(Error::input_at(place, "the header leaves this column without a name", help));
     }
+    admit_names(header.fields.len())?;
     Ok(header.fields.iter().map(|name| name.trim().to_string()).collect())
 }
 
@@ -78,7 +80,7 @@ pub(crate) fn read_below(text: &str, header: Option<bool>, label: Option<Wanted<
     let header = header.map_or_else(|| is_header(&first, second.as_ref()), Ok)?;
     let width = first.fields.len();
     let first_line = first.line;
-    let names = if header { names(&first)? } else { default_names(width) };
+    let names = if header { names(&first)? } else { default_names(width)? };
     let label = label.map_or(Ok(None), |label| label.find(&names, width))?;
     if label.is_some() && width == 1 {
         return Err(Error::input("the only column is the labels", "give at least one column of coordinates"));
@@ -103,14 +105,18 @@ pub(crate) fn read_below(text: &str, header: Option<bool>, label: Option<Wanted<
         }
         for (at, field) in fields.into_iter().enumerate() {
             if Some(at) == label {
-                classes.push(field);
-                lines.push(line);
+                memory::push(&mut classes, field, CLASSES)?;
+                memory::push(&mut lines, line, CLASSES)?;
             } else {
                 let value = match number::missing(&field).filter(|_| missing) {
                     Some(nan) => Ok(nan),
-                    None => number::coordinate(&field, line, &names[at]),
+                    None => number::coordinate(&field, line, &names[at], label.is_some()),
                 };
-                points.values.push(value.map_err(|error| perhaps_header(error, line, first_line, header, &field))?);
+                let value = value.map_err(|error| match line == first_line && !header {
+                    true => perhaps_header(error, &field, label.is_some()),
+                    false => error,
+                })?;
+                memory::push(&mut points.values, value, POINTS)?;
             }
         }
         points.rows += 1;
@@ -119,7 +125,6 @@ pub(crate) fn read_below(text: &str, header: Option<bool>, label: Option<Wanted<
         return Err(no_rows());
     }
     if let Some(at) = label {
-        let classes: Vec<&str> = classes.iter().map(AsRef::as_ref).collect();
         let (codes, classes) = labels::encode(&classes, &lines, &names[at])?;
         points.labels = Some(codes);
         points.label_names = classes;
@@ -128,15 +133,13 @@ pub(crate) fn read_below(text: &str, header: Option<bool>, label: Option<Wanted<
     Ok(points)
 }
 
-/// Text in the first row of a file without a header may be a header's: the help says so.
-fn perhaps_header(error: Error, line: usize, first: usize, header: bool, field: &str) -> Error {
+/// Adds to the help that text in a first row may be a header's, or the classes unless these are `labelled`.
+fn perhaps_header(error: Error, field: &str, labelled: bool) -> Error {
     match error {
-        Error::Input { what, place, .. } if !header && line == first && classify(field) == Field::Text => {
-            let help = format!(
-                "correct {}; if the row is a header, name its columns with words; if the column holds the classes, \
-                 add --label with its number",
-                shown(field)
-            );
+        Error::Input { what, place, .. } if classify(field) == Field::Text => {
+            let classes = if labelled { "" } else { "; if the column holds the classes, add --label with its number" };
+            let help =
+                format!("correct {}; if the row is a header, name its columns with words{classes}", shown(field));
             Error::input_at(place, what, help)
         }
         other => other,
@@ -260,6 +263,10 @@ mod tests {
         }
         let help = read("x,species\n1,setosa\n", None).unwrap_err().help().unwrap();
         assert_eq!(help, "correct it; if the column holds the classes, add --label species");
+        let help = read("x,note,species\n1,a,setosa\n", Some("species")).unwrap_err().help().unwrap();
+        assert_eq!(help, "correct it, or leave the column out of the file");
+        let help = read("1,a,4\n2,3,5\n", Some("3")).unwrap_err().help().unwrap();
+        assert_eq!(help, "correct \"a\"; if the row is a header, name its columns with words");
     }
 
     fn finite() -> impl Strategy<Value = f64> {

@@ -1,6 +1,6 @@
 //! A precomputed matrix of distances: square or condensed, checked.
 
-use crate::{Error, Result, error::Place};
+use crate::{Error, Result, error::Place, memory};
 
 /// Entries (i, j) and (j, i) may differ by so much of the larger.
 const ASYMMETRY: f64 = 1e-6;
@@ -77,7 +77,8 @@ impl Distances {
                         format!("the distance is {a}, but {b} the other way round (row {}, column {})", j + 1, i + 1);
                     return Err(Error::input_at(at(i, j), what, "make the matrix symmetric: (D + D.T) / 2"));
                 }
-                let mean = 0.5 * a + 0.5 * b;
+                // Halves of the smallest numbers are 0.
+                let mean = if a == b { a } else { 0.5 * a + 0.5 * b };
                 (values[i * n + j], values[j * n + i]) = (mean, mean);
             }
         }
@@ -90,7 +91,8 @@ impl Distances {
             let what = format!("{} distances are not all pairs of any number of points", pairs.len());
             return Err(Error::input(what, "give n(n − 1)/2 of them: (1, 2), (1, 3), …, (2, 3), …"));
         }
-        let mut values = vec![0.0; n * n];
+        let mut values = memory::with_capacity(n.saturating_mul(n), "the matrix of distances")?;
+        values.resize(n * n, 0.0);
         let mut next = pairs.iter().enumerate();
         for i in 0..n {
             for j in i + 1..n {

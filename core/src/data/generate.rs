@@ -7,8 +7,9 @@
 use std::f64::consts::{PI, TAU};
 
 use crate::data::Points;
+use crate::data::points::{CLASSES, NAME, POINTS};
 use crate::random::Random;
-use crate::{Error, Result};
+use crate::{Error, Result, memory};
 
 /// The stream of [`Random`] that is drawn from.
 const STREAM: u64 = u64::from_be_bytes(*b"generate");
@@ -217,7 +218,10 @@ impl Shape {
 /// Draws `points` points (if not given, as many as the shape has) of `dims` coordinates, class after class, labelled
 /// from 1; [`Shape::Uniform`] has no labels. The same seed gives the same points.
 ///
-/// Fails if a number is 0, if the shape has other dimensions, or if the memory for the points cannot be had.
+/// # Errors
+///
+/// [`Error::Config`] if a number is 0 or the shape has other dimensions; [`Error::Memory`] or [`Error::Input`] if there is no
+/// memory for the points and a [table](Points::table) of them.
 pub fn generate(shape: Shape, points: Option<usize>, dims: Option<usize>, seed: u64) -> Result<Points> {
     let bad = |field, value: usize, reason: String| Error::Config { field, value: value.to_string(), reason };
     let rows = points.unwrap_or(shape.default_points());
@@ -232,15 +236,13 @@ pub fn generate(shape: Shape, points: Option<usize>, dims: Option<usize>, seed: 
         (_, Some(fixed)) => fixed,
         (dims, None) => dims.unwrap_or(2),
     };
-    let mut values: Vec<f64> = Vec::new();
-    let cells = rows.checked_mul(columns).filter(|&cells| values.try_reserve_exact(cells).is_ok());
-    if cells.is_none() {
-        return Err(bad("points", rows, format!("{rows} × {columns} numbers do not fit into memory")));
-    }
+    admit(rows, columns)?;
+    let cells = rows.saturating_mul(columns);
+    let mut values = memory::with_capacity(cells, POINTS)?;
+    let mut labels = memory::with_capacity(rows, CLASSES)?;
     let mut random = Random::new(seed, STREAM);
     let classes = shape.classes(columns, &mut random);
     let total: u128 = classes.iter().map(|class| class.share as u128).sum();
-    let mut labels = Vec::new();
     let mut share = 0;
     for (class, label) in classes.iter().zip(1i64..) {
         share += class.share as u128;
@@ -252,6 +254,17 @@ pub fn generate(shape: Shape, points: Option<usize>, dims: Option<usize>, seed: 
     }
     let points = Points::new(values, columns)?;
     if shape == Shape::Uniform { Ok(points) } else { points.with_labels(labels) }
+}
+
+/// Fails unless there is memory for points, their labels and names, twice because a table of them is a copy, and for
+/// drawing one.
+fn admit(rows: usize, columns: usize) -> Result<()> {
+    // Centres and candidates of blobs.
+    const DRAWING: u128 = 8 * size_of::<f64>() as u128;
+    let (n, d) = (rows as u128, columns as u128);
+    let kept = n.saturating_mul(d + 1).saturating_mul(size_of::<f64>() as u128).saturating_add(d * NAME);
+    let purpose = format!("{rows} points of {columns} coordinates, and their table");
+    memory::admit(kept.saturating_mul(2).saturating_add(d * DRAWING), &purpose)
 }
 
 #[cfg(test)]
@@ -306,13 +319,27 @@ mod tests {
         assert_eq!(generate(Shape::Uniform, Some(3), Some(7), 0).unwrap().columns, 7);
         assert_eq!(generate(Shape::Blobs, Some(3), Some(1), 0).unwrap().columns, 1);
         assert_eq!(generate(Shape::Hepta, None, Some(3), 0).unwrap().columns, 3);
-        for (shape, points, dims) in [
-            (Shape::Uniform, Some(0), None),
-            (Shape::Uniform, None, Some(0)),
-            (Shape::Lsun, None, Some(3)),
-            (Shape::Uniform, Some(usize::MAX), None),
-        ] {
+        for (shape, points, dims) in
+            [(Shape::Uniform, Some(0), None), (Shape::Uniform, None, Some(0)), (Shape::Lsun, None, Some(3))]
+        {
             assert!(matches!(generate(shape, points, dims, 0), Err(Error::Config { .. })), "{shape:?}");
+        }
+    }
+
+    #[test]
+    fn sizes_beyond_all_memory_are_refused() {
+        for (shape, points, dims) in [
+            (Shape::Uniform, usize::MAX, None),
+            (Shape::Uniform, 1 << 40, Some(3)),
+            (Shape::Uniform, 1, Some(usize::MAX)),
+            (Shape::Blobs, 1, Some(1 << 40)),
+            (Shape::Uniform, usize::MAX, Some(usize::MAX)),
+            (Shape::Hepta, 1 << 62, None),
+        ] {
+            let error = generate(shape, Some(points), dims, 0).unwrap_err();
+            assert!(matches!(error, Error::Memory { .. } | Error::Input { .. }), "{error}");
+            assert!(error.to_string().contains(&format!("{points} points of ")), "{error}");
+            assert_eq!(error.exit_code(), 2);
         }
     }
 

@@ -1,13 +1,13 @@
 //! Labels: the column they stand in, their encoding, and files that hold nothing else.
 
 use std::collections::HashMap;
-use std::path::Path;
 
 use crate::data::number::{self, Field, classify, shown, whole};
+use crate::data::points::CLASSES;
 use crate::data::records::{Records, sniff_without_blanks};
 use crate::data::{Format, cls, npy};
 use crate::error::{At, Place};
-use crate::{Error, Result};
+use crate::{Error, Result, memory};
 
 /// The column of the labels, as a person says it.
 #[derive(Debug, Clone, Copy)]
@@ -66,11 +66,18 @@ pub(crate) fn listed(names: &[String]) -> String {
 /// Labels as numbers: whole numbers as they are; text encoded from 0 by first appearance, with the names.
 ///
 /// Fails on an empty label and on a number that is not whole; `lines` and `column` say where it stands.
-pub(crate) fn encode(labels: &[&str], lines: &[usize], column: &str) -> Result<(Vec<i64>, Option<Vec<String>>)> {
-    for (row, label) in labels.iter().enumerate() {
+pub(crate) fn encode<T: AsRef<str>>(
+    labels: &[T],
+    lines: &[usize],
+    column: &str,
+) -> Result<(Vec<i64>, Option<Vec<String>>)> {
+    for (row, label) in labels.iter().map(AsRef::as_ref).enumerate() {
         let what = match classify(label) {
             Field::Empty => "the label is missing".to_string(),
             Field::NotFinite => format!("{} is no label", shown(label)),
+            Field::Finite(value) if value.fract() == 0.0 && whole(label).is_none() => {
+                format!("the label {} is too large to be kept exactly", shown(label))
+            }
             Field::Finite(_) if whole(label).is_none() => {
                 format!("the label {} is not a whole number", shown(label))
             }
@@ -79,33 +86,38 @@ pub(crate) fn encode(labels: &[&str], lines: &[usize], column: &str) -> Result<(
         let place = Place { at: lines.get(row).copied().map(At::Line), ..Place::default() }.column(column);
         return Err(Error::input_at(place, what, "labels are whole numbers or names, one a row"));
     }
-    if let Some(numbers) = labels.iter().map(|label| whole(label)).collect() {
-        return Ok((numbers, None));
+    let mut codes = memory::with_capacity(labels.len(), CLASSES)?;
+    codes.extend(labels.iter().map_while(|label| whole(label.as_ref())));
+    if codes.len() == labels.len() {
+        return Ok((codes, None));
     }
-    let mut codes: HashMap<&str, i64> = HashMap::new();
+    codes.clear();
+    let mut code_of: HashMap<&str, i64> = HashMap::new();
     let mut names = Vec::new();
-    let encoded = labels
-        .iter()
-        .map(|label| {
-            let label = label.trim();
-            *codes.entry(label).or_insert_with(|| {
-                names.push(label.to_string());
-                names.len() as i64 - 1
-            })
-        })
-        .collect();
-    Ok((encoded, Some(names)))
+    for label in labels.iter().map(|label| label.as_ref().trim()) {
+        memory::room_for_entry(&mut code_of, CLASSES)?;
+        codes.push(*code_of.entry(label).or_insert_with(|| {
+            names.push(label.to_string());
+            names.len() as i64 - 1
+        }));
+    }
+    Ok((codes, Some(names)))
 }
 
-/// The labels of `points` points in the file at `path`, joined by `keys` (1 … n if there are none) if it is a `.cls`,
-/// else row by row; and their names.
-pub(crate) fn beside(
+/// Parses the labels of `points` points from the bytes of a file of `format`: joined by the points' `keys` (1, 2, …
+/// without any) if it is a `.cls`, else one label a row. Gives them with the classes' names, if they have names, as in
+/// [`Points`](crate::data::Points).
+///
+/// # Errors
+///
+/// [`Error::Input`] with the line or row, for any bytes that are not one label for each point.
+pub fn parse_labels(
+    format: Format,
+    bytes: &[u8],
     points: usize,
     keys: Option<&[i64]>,
-    path: &Path,
-    bytes: &[u8],
 ) -> Result<(Vec<i64>, Option<Vec<String>>)> {
-    match Format::of(path)? {
+    match format {
         Format::Cls => cls::read(number::text(bytes)?, keys, points),
         Format::Csv | Format::Tsv => rows(number::text(bytes)?, points),
         Format::Npy => Ok((npy::read_labels(bytes, points)?, None)),
@@ -125,24 +137,21 @@ fn rows(text: &str, points: usize) -> Result<(Vec<i64>, Option<Vec<String>>)> {
         let place = Place::default().line(record.line);
         let width = record.fields.len();
         match record.fields.into_iter().next() {
-            Some(field) if width == 1 => labels.push(field),
+            Some(field) if width == 1 => memory::push(&mut labels, field, CLASSES)?,
             _ => {
                 let what = format!("{width} fields in a file of labels");
                 return Err(Error::input_at(place, what, "leave one label in each row"));
             }
         }
-        lines.push(record.line);
+        memory::push(&mut lines, record.line, CLASSES)?;
     }
-    let mut labels: Vec<&str> = labels.iter().map(AsRef::as_ref).collect();
-    if let Some((first, rest)) = labels.split_first() {
+    let header = labels.split_first().is_some_and(|(first, rest)| {
         let text = classify(first) == Field::Text;
-        if labels.len() == points + 1 && text && !rest.contains(first) {
-            labels.remove(0);
-            lines.remove(0);
-        }
-    }
-    check_count(labels.len(), points)?;
-    encode(&labels, &lines, "1")
+        rest.len() == points && text && !rest.contains(first)
+    });
+    let from = usize::from(header);
+    check_count(labels.len() - from, points)?;
+    encode(&labels[from..], &lines[from..], "1")
 }
 
 /// Fails unless there is one label for each point.

@@ -15,10 +15,11 @@ use std::io::{self, Write};
 
 use crate::data::labels::{self, Wanted};
 use crate::data::number::{self, shown, whole};
-use crate::data::points::Points;
+use crate::data::points::{CLASSES, POINTS, Points, admit_names};
+use crate::data::records::FIELDS;
 use crate::data::table::{Cells, Table};
 use crate::error::{At, Place};
-use crate::{Error, Result};
+use crate::{Error, Result, memory};
 
 /// What a column is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,8 +37,14 @@ pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 /// The fields of a line: between single tabs if it has any, else between blanks.
-pub(crate) fn fields(line: &str) -> Vec<&str> {
-    if line.contains('\t') { line.split('\t').map(str::trim).collect() } else { line.split_whitespace().collect() }
+pub(crate) fn fields(line: &str) -> Result<Vec<&str>> {
+    let mut fields = Vec::new();
+    if line.contains('\t') {
+        line.split('\t').try_for_each(|field| memory::push(&mut fields, field.trim(), FIELDS))?;
+    } else {
+        line.split_whitespace().try_for_each(|field| memory::push(&mut fields, field, FIELDS))?;
+    }
+    Ok(fields)
 }
 
 /// A header's count.
@@ -75,7 +82,7 @@ fn header(lines: &[(usize, &str)]) -> Result<Header> {
     let at = |line: usize| Place::default().line(line);
     let rows = (rows.0, count(rows.1, rows.0)?);
     let width = count(columns.1, columns.0)?;
-    let roles: Vec<Role> = fields(types.1)
+    let roles: Vec<Role> = fields(types.1)?
         .into_iter()
         .map(|code| match code {
             "0" => Ok(Role::Ignored),
@@ -98,9 +105,10 @@ fn header(lines: &[(usize, &str)]) -> Result<Header> {
     if roles.iter().filter(|role| **role == Role::Key).count() > 1 {
         return Err(Error::input_at(at(types.0), "there are several key columns", "leave one column of type 9"));
     }
+    admit_names(width)?;
     let names = match rest.first() {
         Some((line, names)) => {
-            let names: Vec<String> = fields(names).into_iter().map(String::from).collect();
+            let names: Vec<String> = fields(names)?.into_iter().map(String::from).collect();
             if names.len() != width {
                 return mismatch(*line, "names", names.len());
             }
@@ -125,8 +133,11 @@ fn header(lines: &[(usize, &str)]) -> Result<Header> {
 
 /// Reads points and their keys. The classes are the column `label`, else the first of type 3.
 pub(crate) fn read(text: &str, label: Option<Wanted<'_>>) -> Result<(Points, Option<Vec<i64>>)> {
-    let (head, body): (Vec<_>, Vec<_>) = lines(text).partition(|(_, line)| line.starts_with('%'));
-    let head: Vec<(usize, &str)> = head.into_iter().map(|(at, line)| (at, line[1..].trim())).collect();
+    let of_header = |line: &(usize, &str)| line.1.starts_with('%');
+    // Four lines are all that a header may have to say.
+    let head: Vec<(usize, &str)> =
+        lines(text).filter(of_header).take(4).map(|(at, line)| (at, line[1..].trim())).collect();
+    let body = lines(text).filter(|line| !of_header(line));
     let Header { rows, roles, names } = header(&head)?;
     let numbers = roles.iter().filter(|role| **role == Role::Data).count();
     let label = label.map_or(Ok(None), |label| label.find(&names, numbers))?;
@@ -137,18 +148,19 @@ pub(crate) fn read(text: &str, label: Option<Wanted<'_>>) -> Result<(Points, Opt
         return Err(Error::input_at(place, "there is no column of coordinates", "give one column type 1 at least"));
     }
     let key = roles.iter().position(|role| *role == Role::Key);
-    let mut values = Vec::with_capacity(body.len() * data.len());
-    let (mut keys, mut classes, mut lines) = (Vec::new(), Vec::new(), Vec::new());
+    // Nothing is reserved by the header's counts, which may claim anything.
+    let (mut values, mut keys, mut classes, mut lines) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut seen = HashMap::new();
-    for &(line, content) in &body {
-        let fields = fields(content);
+    let mut count = 0;
+    for (line, content) in body {
+        let fields = fields(content)?;
         if fields.len() != roles.len() {
             let what = format!("{} fields, but the header names {} columns", fields.len(), roles.len());
             let help = "give every row the same number of fields";
             return Err(Error::input_at(Place::default().line(line), what, help));
         }
         for &at in &data {
-            values.push(number::coordinate(fields[at], line, &names[at])?);
+            memory::push(&mut values, number::coordinate(fields[at], line, &names[at], label.is_some())?, POINTS)?;
         }
         if let Some(at) = key {
             let place = Place::default().line(line).column(names[at].as_str());
@@ -156,18 +168,20 @@ pub(crate) fn read(text: &str, label: Option<Wanted<'_>>) -> Result<(Points, Opt
                 let what = format!("the key {} is not a whole number", shown(fields[at]));
                 return Err(Error::input_at(place, what, "number the rows"));
             };
+            memory::room_for_entry(&mut seen, "the keys")?;
             if let Some(earlier) = seen.insert(key, line) {
                 let what = format!("the key {key} is already in line {earlier}");
                 return Err(Error::input_at(place, what, "give every row a key of its own"));
             }
-            keys.push(key);
+            memory::push(&mut keys, key, "the keys")?;
         }
         if let Some(at) = label {
-            classes.push(fields[at]);
-            lines.push(line);
+            memory::push(&mut classes, fields[at], CLASSES)?;
+            memory::push(&mut lines, line, CLASSES)?;
         }
+        count += 1;
     }
-    check_rows(Some(rows), body.len())?;
+    check_rows(Some(rows), count)?;
     let mut points = Points::new(values, data.len())?;
     points.names = data.iter().map(|&at| names[at].clone()).collect();
     if let Some(at) = label {
@@ -250,6 +264,14 @@ mod tests {
         ] {
             assert_eq!(read(text, label).unwrap_err().to_string(), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn a_header_of_many_columns_reserves_nothing() {
+        let (columns, rows) = (100_000, 1_000_000);
+        let text = format!("% {rows}\n% {columns}\n%{}\n{}", " 1".repeat(columns), "1\n".repeat(rows));
+        let error = read(&text, None).unwrap_err();
+        assert_eq!(error.to_string(), "line 4: 1 fields, but the header names 100000 columns");
     }
 
     #[test]

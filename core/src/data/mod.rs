@@ -25,6 +25,7 @@ pub use blocks::read_blocks;
 pub use distances::Distances;
 pub use format::Format;
 pub use generate::{Shape, generate};
+pub use labels::parse_labels;
 pub use points::{Distinct, Points, collapse_duplicates, directions};
-pub use read::{Part, ReadOptions, read, read_part};
+pub use read::{Part, ReadOptions, parse, read, read_part};
 pub use table::{Cell, Cells, Column, Table};

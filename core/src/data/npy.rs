@@ -1,36 +1,27 @@
 //! `.npy`: one NumPy array of one or two dimensions, in C or Fortran order, of booleans, integers or floats.
 
+mod dictionary;
 mod header;
 mod rows;
 
 use std::io::{self, Write};
-
-use ndarray::{ArrayView1, ArrayView2};
-use ndarray_npy::{WritableElement, WriteNpyError, WriteNpyExt};
+use std::ops::Range;
 
 use crate::data::labels::{self, Wanted};
-use crate::data::number::whole_f64;
-use crate::data::points::{FINITE, Points, default_names};
-use crate::data::table::{Cells, Table};
+use crate::data::points::{CLASSES, FINITE, Points, default_names};
+use crate::data::table::{Cell, Cells, Table};
 use crate::error::Place;
-use crate::{Error, Result};
+use crate::{Error, Result, memory};
 
 use header::Header;
 pub(crate) use rows::Rows;
 
-struct Array {
-    rows: usize,
-    columns: usize,
-    /// Row-major.
-    values: Vec<f64>,
-}
-
-/// All of the array.
-fn array(bytes: &[u8]) -> Result<Array> {
-    let end = header::end(bytes)?;
-    let (above, numbers) = bytes.split_at_checked(end).ok_or_else(header::cut)?;
-    let header = Header::parse(above, bytes.len() as u64)?;
-    Ok(Array { rows: header.rows, columns: header.columns, values: header.numbers(numbers, header.rows) })
+/// The header of a file and the bytes of all its numbers.
+fn array(bytes: &[u8]) -> Result<(Header, &[u8])> {
+    let dictionary = header::dictionary(bytes)?;
+    let text = bytes.get(dictionary.clone()).ok_or_else(header::cut)?;
+    let header = Header::parse(text, dictionary.end, bytes.len() as u64)?;
+    Ok((header, &bytes[dictionary.end..]))
 }
 
 /// What is wrong with a file without bytes.
@@ -46,93 +37,98 @@ fn no_points(rows: usize, columns: usize) -> Error {
 /// Reads points; `label` is the column of the classes, by number from 1 or as `C1`, `C2`, …. With `missing` a number
 /// may be NaN.
 pub(crate) fn read(bytes: &[u8], label: Option<Wanted<'_>>, missing: bool) -> Result<Points> {
-    let array = array(bytes)?;
-    if array.values.is_empty() {
-        return Err(no_points(array.rows, array.columns));
+    let (header, numbers) = array(bytes)?;
+    if numbers.is_empty() {
+        return Err(no_points(header.rows, header.columns));
     }
-    points(array, 0, label, missing)
+    points(&header, numbers, 0..header.rows, label, missing)
 }
 
-/// The points of an array whose rows are those from `first` on of a file's.
-fn points(array: Array, first: usize, label: Option<Wanted<'_>>, missing: bool) -> Result<Points> {
-    let Array { rows, columns, values } = array;
-    let names = default_names(columns);
+/// The points of the rows `of` of an array whose [pieces](Header::pieces) are given.
+fn points(
+    header: &Header,
+    pieces: &[u8],
+    of: Range<usize>,
+    label: Option<Wanted<'_>>,
+    missing: bool,
+) -> Result<Points> {
+    let (rows, first) = (of.len(), of.start);
+    let mut names = default_names(header.columns)?;
+    let label = label.map_or(Ok(None), |label| label.find(&names, header.columns))?;
+    if label.is_some() && header.columns == 1 {
+        return Err(Error::input("the only column is the labels", "give at least one column of coordinates"));
+    }
+    let mut labels = None;
+    if let Some(column) = label {
+        let mut classes = memory::with_capacity(rows, CLASSES)?;
+        for row in 0..rows {
+            classes.push(header.label(pieces, rows, [first, row], column, &names[column])?);
+        }
+        names.remove(column);
+        labels = Some(classes);
+    }
+    let (values, columns) = (header.numbers(pieces, rows, label)?, names.len());
     if let Some(at) = values.iter().position(|value| !(value.is_finite() || missing && value.is_nan())) {
         let place = Place::default().row(first + at / columns + 1).column(names[at % columns].as_str());
         return Err(Error::input_at(place, format!("{} is not a finite number", values[at]), FINITE));
     }
-    let Some(label) = label.map_or(Ok(None), |label| label.find(&names, columns))? else {
-        return Ok(Points { values, rows, columns, names, labels: None, label_names: None });
-    };
-    if columns == 1 {
-        return Err(Error::input("the only column is the labels", "give at least one column of coordinates"));
-    }
-    let mut coordinates = Vec::with_capacity(rows * (columns - 1));
-    let mut classes = Vec::with_capacity(rows);
-    for (row, cells) in values.chunks_exact(columns).enumerate() {
-        coordinates.extend(cells.iter().enumerate().filter(|(at, _)| *at != label).map(|(_, value)| *value));
-        classes.push(class(cells[label], first + row, &names[label])?);
-    }
-    let names = names.into_iter().enumerate().filter(|(at, _)| *at != label).map(|(_, name)| name).collect();
-    let values = coordinates;
-    Ok(Points { values, rows, columns: columns - 1, names, labels: Some(classes), label_names: None })
+    Ok(Points { values, rows, columns, names, labels, label_names: None })
 }
 
 /// Reads one label for each of `points` points.
 pub(crate) fn read_labels(bytes: &[u8], points: usize) -> Result<Vec<i64>> {
-    let Array { rows, columns, values } = array(bytes)?;
+    let (header, numbers) = array(bytes)?;
+    let (rows, columns) = (header.rows, header.columns);
     if columns != 1 && rows != 1 {
         let what = format!("the array of labels has shape ({rows}, {columns})");
         return Err(Error::input(what, "save one label a point, in an array of one dimension"));
     }
-    labels::check_count(values.len(), points)?;
-    values.into_iter().enumerate().map(|(row, value)| class(value, row, "C1")).collect()
+    labels::check_count(rows * columns, points)?;
+    let mut classes = memory::with_capacity(points, CLASSES)?;
+    for at in 0..points {
+        let (row, column) = (at / columns, at % columns);
+        classes.push(header.label(numbers, rows, [0, row], column, &format!("C{}", column + 1))?);
+    }
+    Ok(classes)
 }
 
-fn class(value: f64, row: usize, column: &str) -> Result<i64> {
-    whole_f64(value).ok_or_else(|| {
-        let place = Place::default().row(row + 1).column(column);
-        Error::input_at(place, format!("the label {value} is not a whole number"), "labels are whole numbers")
-    })
-}
-
-/// Writes the table as one array.
+/// Writes the table as one array, row by row.
+///
+/// Fails on whole numbers that stand beside real ones and are no f64.
 pub(crate) fn write(table: &Table, out: &mut dyn Write) -> io::Result<()> {
-    let (rows, columns) = (table.rows(), table.width());
-    match table.columns() {
-        [column] => match column.cells() {
-            Cells::Float(values) => write_array(values, rows, columns, out),
-            Cells::Int(values) => write_array(values, rows, columns, out),
-            Cells::Count(values) => write_array(values, rows, columns, out),
-        },
-        all if all.iter().all(|column| matches!(column.cells(), Cells::Int(_))) => {
-            let mut values: Vec<i64> = Vec::with_capacity(rows * columns);
-            for row in 0..rows {
-                for column in all {
-                    if let Cells::Int(cells) = column.cells() {
-                        values.extend(cells.iter().skip(row * column.width()).take(column.width()));
-                    }
+    let all = table.columns();
+    let descr = match all {
+        [column] if matches!(column.cells(), Cells::Count(_)) => "<i4",
+        all if all.iter().all(|column| !matches!(column.cells(), Cells::Float(_))) => "<i8",
+        _ => "<f8",
+    };
+    out.write_all(&head(descr, table.rows(), table.width()))?;
+    for row in 0..table.rows() {
+        for (cell, name) in table.row(row).zip(table.names()) {
+            match (cell, descr) {
+                (Cell::Int(value), "<i4") => out.write_all(&(value as i32).to_le_bytes())?,
+                (Cell::Int(value), "<i8") => out.write_all(&value.to_le_bytes())?,
+                (Cell::Int(value), _) if value as f64 as i128 != i128::from(value) => {
+                    let what = format!("row {}, column {name}: {value} is not exact as a real number", row + 1);
+                    let help = "an array has one type; write a .csv, which keeps whole numbers";
+                    return Err(io::Error::new(io::ErrorKind::InvalidData, format!("{what} ({help})")));
                 }
+                (cell, _) => out.write_all(&cell.as_f64().to_le_bytes())?,
             }
-            write_array(&values, rows, columns, out)
-        }
-        _ => {
-            let values: Vec<f64> = (0..rows).flat_map(|row| table.row(row)).map(|cell| cell.as_f64()).collect();
-            write_array(&values, rows, columns, out)
         }
     }
+    Ok(())
 }
 
-fn write_array<T: WritableElement>(values: &[T], rows: usize, columns: usize, out: &mut dyn Write) -> io::Result<()> {
-    let written = if columns == 1 {
-        ArrayView1::from(values).write_npy(out)
-    } else {
-        ArrayView2::from_shape((rows, columns), values).map_err(io::Error::other)?.write_npy(out)
-    };
-    written.map_err(|error| match error {
-        WriteNpyError::Io(error) => error,
-        other => io::Error::other(other),
-    })
+/// A header of version 1.0, whose end is a multiple of 64 bytes, as NumPy writes it.
+fn head(descr: &str, rows: usize, columns: usize) -> Vec<u8> {
+    let shape = if columns == 1 { format!("{rows},") } else { format!("{rows}, {columns}") };
+    let dictionary = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape})}}");
+    let width = (10 + dictionary.len() + 1).next_multiple_of(64) - 11;
+    let mut head = b"\x93NUMPY\x01\x00".to_vec();
+    head.extend((width as u16 + 1).to_le_bytes());
+    head.extend(format!("{dictionary:width$}\n").bytes());
+    head
 }
 
 #[cfg(test)]

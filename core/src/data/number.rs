@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::data::points::FINITE;
 use crate::error::Place;
+pub(crate) use crate::error::shown;
 
 /// What a field of a text file is.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -33,8 +34,8 @@ pub(crate) fn missing(field: &str) -> Option<f64> {
     field.trim().parse::<f64>().ok().filter(|value| value.is_nan())
 }
 
-/// A field that must be a coordinate.
-pub(crate) fn coordinate(field: &str, line: usize, column: &str) -> Result<f64, Error> {
+/// A field that must be a coordinate. `labelled` says that the column of the classes is known to be another.
+pub(crate) fn coordinate(field: &str, line: usize, column: &str, labelled: bool) -> Result<f64, Error> {
     let place = Place::default().line(line).column(column);
     let (what, help) = match classify(field) {
         Field::Finite(value) => return Ok(value),
@@ -42,6 +43,9 @@ pub(crate) fn coordinate(field: &str, line: usize, column: &str) -> Result<f64, 
         Field::Empty => ("the field is empty".into(), "fill in a number, or leave the row out".into()),
         Field::Text if decimal_comma(field) => {
             (format!("{} is not a number", shown(field)), "write decimals with a point instead of a comma".into())
+        }
+        Field::Text if labelled => {
+            (format!("{} is not a number", shown(field)), "correct it, or leave the column out of the file".into())
         }
         Field::Text => (
             format!("{} is not a number", shown(field)),
@@ -64,18 +68,9 @@ pub(crate) fn whole(field: &str) -> Option<i64> {
     })
 }
 
-/// The whole number that `value` is, up to 2⁵³.
+/// The whole number that `value` is, below 2⁵³: from there on it may be another number, rounded.
 pub(crate) fn whole_f64(value: f64) -> Option<i64> {
-    (value.fract() == 0.0 && value.abs() <= 9_007_199_254_740_992.0).then_some(value as i64)
-}
-
-/// A field as an error message shows it: quoted, without control characters, of bounded length.
-pub(crate) fn shown(field: &str) -> String {
-    let mut text: String = field.trim().chars().take(40).collect();
-    if field.trim().chars().nth(40).is_some() {
-        text.push('…');
-    }
-    format!("{text:?}")
+    (value.fract() == 0.0 && value.abs() < 9_007_199_254_740_992.0).then_some(value as i64)
 }
 
 /// The text of a file: UTF-8, a byte-order mark taken off; fails at the line that is not.
@@ -120,11 +115,15 @@ mod tests {
         assert_eq!(whole("-9223372036854775808"), Some(i64::MIN));
         assert_eq!(whole("3.5"), None);
         assert_eq!(whole("1e300"), None);
+        // Exact as digits; as a real number it would be 2⁵³.
+        assert_eq!(whole("9007199254740993"), Some(9_007_199_254_740_993));
+        assert_eq!(whole("9007199254740993.0"), None);
+        assert_eq!(whole("9007199254740991.0"), Some(9_007_199_254_740_991));
     }
 
     #[test]
     fn a_decimal_comma_is_recognised() {
-        let error = coordinate("1,5", 3, "x").unwrap_err();
+        let error = coordinate("1,5", 3, "x", false).unwrap_err();
         assert_eq!(error.to_string(), "line 3, column x: \"1,5\" is not a number");
         assert_eq!(error.help().unwrap(), "write decimals with a point instead of a comma");
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use crate::report::InputSize;
-use crate::{Error, Result, data::Table};
+use crate::{Error, Result, data::Table, memory};
 
 /// Points in a space of `columns` dimensions, every coordinate finite, at least one point and one coordinate.
 ///
@@ -42,7 +42,7 @@ impl Points {
             return Err(Error::input_at(place, format!("{} is not a finite number", values[at]), FINITE));
         }
         let rows = values.len() / columns;
-        Ok(Self { values, rows, columns, names: default_names(columns), labels: None, label_names: None })
+        Ok(Self { values, rows, columns, names: default_names(columns)?, labels: None, label_names: None })
     }
 
     /// The same points with labels; fails unless there is one for each.
@@ -54,6 +54,21 @@ impl Points {
         self.labels = Some(labels);
         self.label_names = None;
         Ok(self)
+    }
+
+    /// Fails on a label that would be rounded in a table of one type, beside real numbers: check it before a run whose table
+    /// has both.
+    pub fn check_labels_as_reals(&self) -> Result<()> {
+        let rounded = |label: &&i64| **label as f64 as i128 != i128::from(**label);
+        let labels = self.labels.iter().flatten();
+        match labels.enumerate().find(|(_, label)| rounded(label)) {
+            Some((row, label)) => {
+                let what = format!("the label {label} is not exact as a real number, which the output has beside it");
+                let place = crate::error::Place::default().row(row + 1);
+                Err(Error::input_at(place, what, "number the classes with whole numbers below 2⁵³"))
+            }
+            None => Ok(()),
+        }
     }
 
     /// The coordinates of a point; empty beyond the last.
@@ -77,11 +92,15 @@ impl Points {
         InputSize { rows: self.rows, columns: self.columns }
     }
 
-    /// The points as a table to write: the coordinates, then a column `label` if there are labels.
+    /// A copy of the points as a table to write: the coordinates, then a column `label` if there are labels.
+    ///
+    /// Fails if there is no memory for it.
     pub fn table(&self) -> Result<Table> {
-        let table = Table::float_matrix(self.names.clone(), self.values.clone())?;
+        admit_names(self.columns)?;
+        let values = memory::copied(&self.values, "the table")?;
+        let table = Table::float_matrix(self.names.clone(), values)?;
         match &self.labels {
-            Some(labels) => table.beside(Table::ints("label", labels.clone())),
+            Some(labels) => table.beside(Table::ints("label", memory::copied(labels, "the table")?)),
             None => Ok(table),
         }
     }
@@ -90,9 +109,22 @@ impl Points {
 /// What to do about a number that is not finite.
 pub(crate) const FINITE: &str = "replace it by a finite number, or leave the row out";
 
+/// Purposes of memory, as messages name them.
+pub(crate) const POINTS: &str = "the points";
+pub(crate) const CLASSES: &str = "the classes";
+
+/// Bytes of a column's name: the string, and its text where that is allocated.
+pub(crate) const NAME: u128 = 64;
+
+/// Fails unless there is memory for the names of `columns` columns, each an allocation of its own.
+pub(crate) fn admit_names(columns: usize) -> Result<()> {
+    memory::admit(columns as u128 * NAME, "the columns' names")
+}
+
 /// `C1`, `C2`, …
-pub(crate) fn default_names(columns: usize) -> Vec<String> {
-    (1..=columns).map(|column| format!("C{column}")).collect()
+pub(crate) fn default_names(columns: usize) -> Result<Vec<String>> {
+    admit_names(columns)?;
+    Ok((1..=columns).map(|column| format!("C{column}")).collect())
 }
 
 /// Scales each row of `d` columns, finite, to length 1; `row` is a row's number from 0 in the input.
@@ -174,6 +206,16 @@ mod tests {
         assert_eq!(error.to_string(), "row 2, column C2: NaN is not a finite number");
         let error = Points::new(vec![1.0; 4], 2).unwrap().with_labels(vec![1]).unwrap_err();
         assert_eq!(error.to_string(), "there are 1 labels for 2 points");
+    }
+
+    #[test]
+    fn labels_beyond_reals_are_refused() {
+        let labelled = |label| Points::new(vec![1.0, 2.0], 1).unwrap().with_labels(vec![1, label]).unwrap();
+        for label in [0, -1, 1 << 53, i64::MIN] {
+            labelled(label).check_labels_as_reals().unwrap();
+        }
+        let error = labelled((1 << 53) + 1).check_labels_as_reals().unwrap_err().to_string();
+        assert!(error.starts_with("row 2: the label 9007199254740993 is not exact"), "{error}");
     }
 
     #[test]

@@ -1,12 +1,11 @@
 //! Reading points from a path.
 
-use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::data::{Format, Points, csv, labels, labels::Wanted, lrn, npy, number};
 use crate::error::Place;
-use crate::{Error, Result, Share};
+use crate::{Error, Result, Share, memory};
 
 /// Where the labels come from, if the file does not say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -46,13 +45,14 @@ pub(crate) fn read_as<T>(
     }
     let label = options.label.as_deref().map(Wanted::column);
     let in_file = |error: Error| error.in_file(name(path));
-    let (mut points, keys) = parse(Format::of(path)?, &bytes(path)?, label, options.missing).map_err(in_file)?;
+    let (mut points, keys) = parse_keyed(Format::of(path)?, &bytes(path)?, label, options.missing).map_err(in_file)?;
     let made = make(&points).map_err(in_file)?;
     let n = count(&made);
     if let Some(path) = &options.labels {
         // Those of rows that are no points say nothing of these.
         let keys = keys.filter(|keys| keys.len() == n);
-        let found = labels::beside(n, keys.as_deref(), path, &bytes(path)?).map_err(|error| error.in_file(path))?;
+        let found = labels::parse_labels(Format::of(path)?, &bytes(path)?, n, keys.as_deref());
+        let found = found.map_err(|error| error.in_file(path))?;
         (points.labels, points.label_names) = (Some(found.0), found.1);
     } else if let Some(labels) = &points.labels {
         labels::check_count(labels.len(), n).map_err(in_file)?;
@@ -107,7 +107,7 @@ fn keep<T>(mut all: Vec<T>, of: Range<usize>) -> Vec<T> {
 pub(crate) fn read_more(path: &Path, label: Option<&str>, like: &Points, first: &Path) -> Result<Points> {
     let wanted = label.map(|label| Wanted::perhaps(label, like.columns));
     let (points, _) =
-        parse(Format::of(path)?, &bytes(path)?, wanted, false).map_err(|error| error.in_file(name(path)))?;
+        parse_keyed(Format::of(path)?, &bytes(path)?, wanted, false).map_err(|error| error.in_file(name(path)))?;
     let help = match label {
         Some(_) => "give the same columns in the same order, with the one of --label or without it",
         None => "give the same columns in the same order",
@@ -127,7 +127,34 @@ pub(crate) fn read_more(path: &Path, label: Option<&str>, like: &Points, first: 
     }
 }
 
-fn parse(format: Format, bytes: &[u8], label: Option<Wanted<'_>>, missing: bool) -> Result<(Points, Option<Vec<i64>>)> {
+/// Parses points from the bytes of a file of `format`, as [`read`] does from a path.
+///
+/// ```
+/// use firebox_core::data::{Format, ReadOptions, parse};
+///
+/// let points = parse(Format::Csv, b"x,y\n1,2\n3,4\n", &ReadOptions::default())?;
+/// assert_eq!((points.rows, points.values), (2, vec![1.0, 2.0, 3.0, 4.0]));
+/// # Ok::<(), firebox_core::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Error::Input`] with the line or row and the column, for any bytes that are not a table of points, and if the options
+/// name a file of labels: [`parse_labels`](crate::data::parse_labels) parses one.
+pub fn parse(format: Format, bytes: &[u8], options: &ReadOptions) -> Result<Points> {
+    if options.labels.is_some() {
+        return Err(Error::input("a file of labels is not read here", "parse it by itself, with parse_labels"));
+    }
+    parse_keyed(format, bytes, options.label.as_deref().map(Wanted::column), options.missing).map(|(points, _)| points)
+}
+
+/// The points, and their keys if the format has keys.
+fn parse_keyed(
+    format: Format,
+    bytes: &[u8],
+    label: Option<Wanted<'_>>,
+    missing: bool,
+) -> Result<(Points, Option<Vec<i64>>)> {
     match format {
         Format::Csv | Format::Tsv => Ok((csv::read(number::text(bytes)?, label, missing)?, None)),
         Format::Npy if bytes.is_empty() => Err(npy::empty()),
@@ -147,13 +174,7 @@ fn name(path: &Path) -> &Path {
 }
 
 fn bytes(path: &Path) -> Result<Vec<u8>> {
-    let read = if is_stdin(path) {
-        let mut bytes = Vec::new();
-        std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
-    } else {
-        std::fs::read(path)
-    };
-    read.map_err(|source| Error::Io { action: "read", path: path.to_path_buf(), source })
+    if is_stdin(path) { memory::read_all(std::io::stdin().lock(), name(path)) } else { memory::read_file(path) }
 }
 
 #[cfg(test)]
@@ -270,7 +291,8 @@ mod tests {
     fn try_all(bytes: &[u8]) {
         for label in [None, Some("1"), Some("C2"), Some("")] {
             for format in FORMATS {
-                if let Ok((points, _)) = parse(format, bytes, label.map(Wanted::column), false) {
+                let options = ReadOptions { label: label.map(String::from), ..ReadOptions::default() };
+                if let Ok(points) = parse(format, bytes, &options) {
                     assert_eq!(points.values.len(), points.rows * points.columns);
                     assert!(points.rows > 0 && points.columns > 0);
                     assert!(points.values.iter().all(|value| value.is_finite()));
@@ -279,8 +301,11 @@ mod tests {
                 }
             }
         }
-        for name in ["a.cls", "a.csv", "a.npy"] {
-            let _ = labels::beside(2, Some(&[1, 5]), Path::new(name), bytes);
+        for format in FORMATS {
+            for (points, keys) in [(2, Some(&[1, 5][..])), (2, None), (usize::MAX, None)] {
+                let found = labels::parse_labels(format, bytes, points, keys);
+                assert!(found.map_or(true, |(labels, _)| labels.len() == points));
+            }
         }
     }
 

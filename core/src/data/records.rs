@@ -3,7 +3,10 @@
 use std::borrow::Cow;
 
 use crate::error::Place;
-use crate::{Error, Result};
+use crate::{Error, Result, memory};
+
+/// Purpose of the memory of a row, as messages name it.
+pub(crate) const FIELDS: &str = "the fields of a row";
 
 /// How the fields of a line are set apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,7 +132,7 @@ impl<'a> Records<'a> {
         loop {
             self.skip_blanks();
             let field = if self.peek() == Some(b'"') { self.quoted()? } else { self.plain() };
-            record.fields.push(field);
+            memory::push(&mut record.fields, field, FIELDS)?;
             self.skip_blanks();
             if self.line_break() {
                 return Ok(record);

@@ -10,6 +10,7 @@ use firebox_core::{
     error::Place,
     observe::checkpoint,
     tensor::{primitive, read_ints},
+    watch::Watch,
 };
 use rayon::prelude::*;
 
@@ -145,6 +146,8 @@ impl Space {
         } else {
             let Neighbours { indices, distances, .. } =
                 neighbours::find(&self.values, queries, self.d, k, self.metric(), own);
+            // They are incomplete if they were stopped.
+            Watch::current().go_on()?;
             (indices, distances)
         };
         distances.iter_mut().for_each(|distance| *distance = self.length(*distance));

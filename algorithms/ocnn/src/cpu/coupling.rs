@@ -3,6 +3,7 @@
 use std::{array, ops::Range};
 
 use firebox_backends::cpu::{BLOCK, Block, Blocks, Isa, Level, Loop, Real, sum_lanes};
+use firebox_core::watch::Watch;
 use rayon::prelude::*;
 
 use super::reach::Reach;
@@ -72,11 +73,12 @@ impl<E: Real> Network<E> {
         }
         // E is symmetric: a task computes the tiles right of the diagonal in its block rows, and adds each to the rows
         // and to the columns of sums of its own, from its first block to the last that it reaches.
+        let watch = &Watch::current();
         let parts = self.tasks.par_iter().with_max_len(1).map(|(rows, last)| {
             let mut sums = vec![Block::default(); last + 1 - rows.start];
             let (coordinates, reach) = (&self.coordinates, &self.reach);
             let wanted = wanted.clone();
-            level.run(Triangle { coordinates, reach, w: &w, rows: rows.clone(), wanted, sums: &mut sums });
+            level.run(Triangle { coordinates, reach, w: &w, rows: rows.clone(), wanted, sums: &mut sums, watch });
             (rows.start, sums)
         });
         let parts: Vec<(usize, Vec<Block<E>>)> = parts.collect();
@@ -109,6 +111,7 @@ struct Triangle<'a, E> {
     wanted: Range<usize>,
     /// From the first of the rows on.
     sums: &'a mut [Block<E>],
+    watch: &'a Watch,
 }
 
 impl<E: Real> Loop for Triangle<'_, E> {
@@ -130,10 +133,13 @@ impl<E: Real> Loop for Triangle<'_, E> {
 impl<E: Real> Triangle<'_, E> {
     #[inline(always)]
     fn run_in<I: Isa, const D: usize>(self) {
-        let Self { coordinates, reach, w, rows: range, wanted, sums } = self;
+        let Self { coordinates, reach, w, rows: range, wanted, sums, watch } = self;
         let mut rows = [Block::default(); BLOCK];
         let first = range.start;
         for b in range {
+            if watch.stopped() {
+                return;
+            }
             let (own, all) = (coordinates.block(b), wanted.contains(&b));
             rows.fill(Block::default());
             for (r, row) in rows.iter_mut().enumerate() {
@@ -208,7 +214,9 @@ pub fn store<E: Real>(level: Level, network: &Network<E>, of: Range<usize>, out_
     let n = network.neurons();
     assert_eq!(out_j.len(), of.len() * n, "r × n couplings");
     if n > 0 {
-        out_j.par_chunks_mut(n).zip(of.into_par_iter()).for_each(|(row, i)| level.run(Row { network, i, row }));
+        let watch = Watch::current();
+        let rows = out_j.par_chunks_mut(n).zip(of.into_par_iter());
+        rows.filter(|_| !watch.stopped()).for_each(|(row, i)| level.run(Row { network, i, row }));
     }
 }
 

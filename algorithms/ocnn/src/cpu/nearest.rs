@@ -1,6 +1,7 @@
 //! The nearest neighbours, from all pairs.
 
 use firebox_backends::cpu::{BLOCK, Block, Blocks, Isa, Level, Loop, Real};
+use firebox_core::watch::Watch;
 use rayon::prelude::*;
 
 use crate::ops::Metric;
@@ -45,7 +46,11 @@ pub fn nearest<E: Real>(
     assert_eq!((queries.len(), points.len()), (d * q, d * n), "d numbers a point");
     let points = Blocks::pack(points, d, n);
     let lists = found.indices.par_chunks_mut(QUERIES * k).zip(found.distances.par_chunks_mut(QUERIES * k));
+    let watch = Watch::current();
     lists.enumerate().for_each(|(task, (indices, distances))| {
+        if watch.stopped() {
+            return;
+        }
         let first = task * QUERIES;
         let search =
             Search { points: &points, queries, q, k, first, own: own.map(|own| own + first), indices, distances };

@@ -1,6 +1,7 @@
 //! Links of some neurons as rows of bits.
 
 use firebox_backends::cpu::{BLOCK, Level, Real};
+use firebox_core::watch::Watch;
 use rayon::prelude::*;
 
 use super::{
@@ -33,7 +34,8 @@ fn link_rows<M: Measure>(measured: &Measured<M>, rows: &[u32]) -> Vec<u32> {
     if width == 0 {
         return words;
     }
-    words.par_chunks_mut(width).zip(rows).for_each(|(words, &i)| {
+    let watch = Watch::current();
+    words.par_chunks_mut(width).zip(rows).filter(|_| !watch.stopped()).for_each(|(words, &i)| {
         for (b, words) in words.chunks_mut(BLOCK / 32).enumerate() {
             let present = u64::MAX >> (BLOCK - (n - b * BLOCK).min(BLOCK));
             let own = if i as usize / BLOCK == b { 1 << (i as usize % BLOCK) } else { 0 };

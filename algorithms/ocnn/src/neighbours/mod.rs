@@ -31,7 +31,8 @@ pub fn nearest(points: &[f64], d: usize, k: usize, metric: Metric) -> Neighbours
     find(points, points, d, k, metric, Some(0))
 }
 
-/// The k nearest points to each of `queries`, which are other points; all where there are not so many. As [`nearest`].
+/// The k nearest points to each of `queries`, which are other points; all if there are fewer than k. As [`nearest`],
+/// and incomplete if the thread's [`Watch`](firebox_core::watch::Watch) stops it.
 pub fn nearest_to(points: &[f64], queries: &[f64], d: usize, k: usize, metric: Metric) -> Neighbours {
     find(points, queries, d, k, metric, None)
 }

@@ -2,6 +2,7 @@
 
 use std::num::NonZero;
 
+use firebox_core::watch::Watch;
 use kiddo::{
     ImmutableKdTree,
     dist::{Manhattan, SquaredEuclidean},
@@ -52,8 +53,12 @@ fn by_tree<const D: usize>(
     let wanted = k + usize::from(own.is_some()) + 1;
     let count = NonZero::new(wanted)?;
     let mut found = Neighbours { k, indices: vec![0; queries.len() * k], distances: vec![0.0; queries.len() * k] };
+    let watch = Watch::current();
     let rows = found.indices.par_chunks_mut(k).zip(found.distances.par_chunks_mut(k)).zip(queries).enumerate();
     rows.for_each_init(Vec::new, |near, (i, ((indices, distances), query))| {
+        if watch.stopped() {
+            return;
+        }
         let mut keep = |items: &mut dyn Iterator<Item = usize>| {
             near.clear();
             near.extend(

@@ -3,7 +3,7 @@
 use firebox_core::{Context, kernels::Growth, random::Random};
 
 use crate::{
-    checkpoint::Checkpoints,
+    Checkpoints,
     config::TrainConfig,
     data::{Classes, Instances, Targets},
     ops::PerceptronOps,

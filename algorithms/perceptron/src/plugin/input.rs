@@ -1,7 +1,7 @@
-//! The rows of a command, and what tells them from others.
+//! The rows of a command.
 
 use firebox_core::{
-    Communicator, Error, Result, Share,
+    Error, Result, Share,
     data::{InputArgs, ReadOptions, read_part},
 };
 
@@ -9,25 +9,6 @@ use crate::{
     config::Task,
     data::{Instances, Targets, select},
 };
-
-/// 64 bits of every number, the same however ranks share the rows: the sum of what Fowler, Noll and Vo's hash, a word at a
-/// time, makes of each row and its place.
-pub(super) fn fingerprint(instances: &Instances, ranks: &dyn Communicator) -> String {
-    let (own, _) = instances.place(ranks);
-    let rows = instances.values.chunks(instances.names.len().max(1)).enumerate().map(|(row, values)| {
-        let target = match &instances.targets {
-            Targets::Classes(codes, _) => codes[row] as u64,
-            Targets::Numbers(numbers, _) => numbers[row].to_bits(),
-        };
-        let words = [(own.start + row) as u64, target].into_iter().chain(values.iter().map(|value| value.to_bits()));
-        words.fold(0xcbf2_9ce4_8422_2325u64, |hash, bits| {
-            let hash = (hash ^ bits).wrapping_mul(0x0000_0100_0000_01b3);
-            hash ^ (hash >> 29)
-        })
-    });
-    let sums = ranks.all_gather(&[rows.fold(0, u64::wrapping_add)]);
-    format!("{:016x}", sums.into_iter().fold(0, u64::wrapping_add))
-}
 
 /// A rank's rows with what is known of them.
 pub(super) fn instances(input: &InputArgs, task: Task, share: Share) -> Result<Instances> {

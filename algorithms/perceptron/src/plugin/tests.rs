@@ -90,9 +90,9 @@ fn a_training_goes_on_as_if_it_had_not_stopped() {
         assert_eq!(network, std::fs::read(&model).unwrap());
     }
     let refused = run(&format!("{train} --epochs 12 --batch 32 --resume {state}")).unwrap_err();
-    assert!(refused.to_string().contains("other parameters"), "{refused}");
+    assert!(refused.to_string().contains("its run had other parameters: batch was 64 and is 32"), "{refused}");
     let refused = run(&format!("{train} --epochs 12 --resume {model}")).unwrap_err();
-    assert!(refused.to_string().contains("no checkpoint of a perceptron"), "{refused}");
+    assert!(refused.to_string().contains("this is not a state file of Firebox"), "{refused}");
 }
 
 #[test]

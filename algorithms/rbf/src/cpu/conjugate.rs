@@ -34,6 +34,9 @@ struct Kept<E> {
 /// At most as many iterations as `history` has numbers but one, of `weights` in place; the squared norm of the residual
 /// before each and at the end into `history`. In one scope, as [`descend`](super::descend).
 ///
+/// Where the thread's [`Watch`](firebox_core::watch::Watch) stops it, the weights are those of the last complete iteration
+/// and the rest of `history` is NaN.
+///
 /// # Panics
 /// If a length differs.
 pub fn conjugate<E: Real>(level: Level, aim: &Aim<'_, E>, shape: &Shape<'_, E>, weights: &mut [E], history: &mut [E]) {
@@ -56,6 +59,7 @@ pub(super) fn conjugate_within<E: Real>(
     let store = fits(counts.iter().sum(), m, size_of::<E>(), limit);
     let mut neurons = Neurons::new(shape, weights);
     let mut sums = Sums::new(&counts, m, neurons.blocks(), store);
+    history.fill(E::from_f64(f64::NAN));
     sums.scope(|sums| {
         let kept = if store { keep(level, aim, &parts, &neurons) } else { Vec::new() };
         sums.run(|kind, blocks, totals| match kept.get(kind) {
@@ -75,6 +79,9 @@ pub(super) fn conjugate_within<E: Real>(
                 }
             }
         });
+        if sums.stopped() {
+            return;
+        }
         let mut left: Vec<f64> = total(sums, &parts, m).into_iter().map(|sum| -sum).collect();
         let (mut exact, mut norm) = (weights.iter().map(|&w| w.into()).collect::<Vec<f64>>(), dot(&left, &left));
         // Rounded, so that the product is that of the direction itself.
@@ -91,6 +98,9 @@ pub(super) fn conjugate_within<E: Real>(
                 }
                 None => add_normal(level, &parts[kind].points, blocks, &neurons, totals),
             });
+            if sums.stopped() {
+                break;
+            }
             let product = total(sums, &parts, m);
             let along: Vec<f64> = direction.iter().map(|&p| p.into()).collect();
             let curvature = dot(&along, &product);

@@ -61,6 +61,9 @@ impl<E: Real> Part<E> {
 
 /// Steps c ← c − η·∂I/∂c, ln a ← ln a − η'·a·∂I/∂a in place, the rates being η and η'; I before each into `objectives`.
 ///
+/// Where the thread's [`Watch`](firebox_core::watch::Watch) stops it, the steps so far are taken and the rest of
+/// `objectives` is as it was.
+///
 /// In one scope, since from inside the pool a step need not wake it up.
 ///
 /// # Panics
@@ -96,6 +99,9 @@ pub fn descend<E: Real>(
                     add_slopes(level, &part.points, panel, values, &neurons, totals);
                 }
             });
+            if sums.stopped() {
+                return;
+            }
             let mut total = 0.0;
             slopes.fill(0.0);
             for (part, totals) in parts.iter().zip(sums.totals(parts.len())) {

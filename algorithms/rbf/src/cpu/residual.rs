@@ -3,6 +3,7 @@
 use std::{marker::PhantomData, ops::Range};
 
 use firebox_backends::cpu::{BLOCK, Block, Isa, Level, Loop, Real};
+use firebox_core::watch::Watch;
 use rayon::prelude::*;
 
 use super::{
@@ -24,8 +25,11 @@ pub fn residual<E: Real>(level: Level, rows: &Rows<'_, E>, shape: &Shape<'_, E>,
     assert_eq!(weights.len(), shape.widths.len(), "a weight for each neuron");
     assert_eq!(out.len(), rows.target.len(), "a residual for each condition");
     let (points, neurons) = (Points::new(rows, shape.dims()), Neurons::new(shape, weights));
-    let height = least(neurons.count()) * BLOCK;
+    let (height, watch) = (least(neurons.count()) * BLOCK, Watch::current());
     let part = |(at, (out, target)): (usize, (&mut [E], &[E]))| {
+        if watch.stopped() {
+            return;
+        }
         let mut blocks = vec![Block::default(); out.len().div_ceil(BLOCK)];
         let first = at * height / BLOCK;
         products(level, &points, first..first + blocks.len(), &neurons, &mut blocks);

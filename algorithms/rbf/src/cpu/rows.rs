@@ -3,6 +3,7 @@
 use std::{marker::PhantomData, ops::Range};
 
 use firebox_backends::cpu::{BLOCK, Block, Isa, Level, Loop, Real, sum_lanes};
+use firebox_core::watch::Watch;
 use rayon::prelude::*;
 
 use super::{
@@ -45,8 +46,11 @@ pub(super) fn write<E: Real>(
     out: &mut [E],
     residual: &mut [E],
 ) {
-    let (m, height) = (neurons.count(), least(neurons.count()) * BLOCK);
+    let (m, height, watch) = (neurons.count(), least(neurons.count()) * BLOCK, Watch::current());
     let part = |at: usize, (out, (residual, target)): (&mut [E], (&mut [E], &[E]))| {
+        if watch.stopped() {
+            return;
+        }
         let first = at * height;
         with_form!(points.kind, points.dims, F, D => {
             level.run(Write::<E, F, D> { points, first, neurons, target, out, residual, form: PhantomData });

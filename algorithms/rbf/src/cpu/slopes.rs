@@ -3,6 +3,7 @@
 use std::{marker::PhantomData, ops::Range};
 
 use firebox_backends::cpu::{BLOCK, Block, Isa, Level, Loop, Real};
+use firebox_core::watch::Watch;
 use rayon::prelude::*;
 
 use super::{
@@ -27,8 +28,11 @@ pub fn slopes<E: Real>(level: Level, rows: &Rows<'_, E>, shape: &Shape<'_, E>, w
     let factor = |(&a, &w): (&E, &E)| E::from_f64(-powers(&points, a.into())[0] * w.into());
     let factors: Vec<E> = shape.widths.iter().zip(weights).map(factor).collect();
     let mut blocks = vec![Block::default(); n.div_ceil(BLOCK) * d];
-    let height = least(m);
+    let (height, watch) = (least(m), Watch::current());
     let part = |(at, out): (usize, &mut [Block<E>])| {
+        if watch.stopped() {
+            return;
+        }
         let range = at * height..at * height + out.len() / d;
         with_form!(points.kind, points.dims, F, D => {
             let (points, neurons, factors) = (&points, &neurons, &factors);

@@ -23,6 +23,16 @@ pub(super) fn least(m: usize) -> usize {
     WORTH.div_ceil(BLOCK * m.max(1)).next_multiple_of(PANEL)
 }
 
+/// Elements of A between two questions whether to stop, some milliseconds of work.
+const UNINTERRUPTED: usize = 1 << 20;
+
+/// A task's blocks in pieces of whole panels, between which it may stop. Sums of panels are added in their order, so that
+/// the pieces do not change the bits.
+pub(super) fn pieces(blocks: Range<usize>, m: usize) -> impl Iterator<Item = Range<usize>> {
+    let height = (UNINTERRUPTED / (BLOCK * m.max(1))).max(1).next_multiple_of(PANEL);
+    blocks.clone().step_by(height).map(move |first| first..blocks.end.min(first + height))
+}
+
 /// The blocks of n conditions, task by task.
 pub(super) fn tasks(n: usize, m: usize) -> Vec<Range<usize>> {
     let count = n.div_ceil(BLOCK);

@@ -3,13 +3,14 @@
 use std::ops::Range;
 
 use firebox_backends::cpu::{BLOCK, Block, Level, Real};
+use firebox_core::watch::Watch;
 use rayon::prelude::*;
 
 use super::{
     columns::{add_slopes, add_transposed, powers},
     pack::{Neurons, Points, Rows, Shape, blocks_of},
     rows::add_normal,
-    split::{shared, tasks},
+    split::{pieces, shared, tasks},
     stored::add_stored,
 };
 
@@ -23,6 +24,8 @@ pub(super) struct Sums {
     parts: Vec<Block<f64>>,
     width: usize,
     shared: bool,
+    neurons: usize,
+    watch: Watch,
 }
 
 impl Sums {
@@ -31,7 +34,8 @@ impl Sums {
         let of = |(kind, &n): (usize, &usize)| tasks(n, m).into_iter().map(move |blocks| (kind, blocks));
         let tasks: Vec<_> = counts.iter().enumerate().flat_map(of).collect();
         let shared = shared(counts.iter().sum::<usize>() / if stored { READ } else { 1 }, m);
-        Self { parts: vec![Block::default(); tasks.len() * width], tasks, width, shared }
+        let parts = vec![Block::default(); tasks.len() * width];
+        Self { parts, tasks, width, shared, neurons: m, watch: Watch::current() }
     }
 
     /// Runs `work` inside the pool if tasks are shared: called from outside, each run waits some microseconds for it.
@@ -39,11 +43,21 @@ impl Sums {
         if self.shared { rayon::scope(|_| work(self)) } else { work(self) }
     }
 
-    /// Has every task add to its sums.
+    /// Whether the loops are to stop; the sums of the last run are incomplete then.
+    pub fn stopped(&self) -> bool {
+        self.watch.stopped()
+    }
+
+    /// Has every task add to its sums, some of its blocks at a time.
     pub fn run(&mut self, work: impl Fn(usize, Range<usize>, &mut [Block<f64>]) + Sync) {
         let one = |(part, (kind, blocks)): (&mut [Block<f64>], &(usize, Range<usize>))| {
             part.fill(Block::default());
-            work(*kind, blocks.clone(), part);
+            for piece in pieces(blocks.clone(), self.neurons) {
+                if self.watch.stopped() {
+                    return;
+                }
+                work(*kind, piece, part);
+            }
         };
         let width = self.width.max(1);
         if self.shared {

@@ -14,7 +14,8 @@ fn asked<B: RbfOps>(system: &System, (d, m): (usize, usize), size: usize) -> Vec
         let shape = device::shape(network.centres(), network.widths(), d, &context.device);
         let weights = device::vector::<B>(network.weights(), &context.device);
         let (shape, sizes) = goal.descend(&shape, &weights, [1e-3, 1e-4], 3, &context).unwrap();
-        let weights = goal.conjugate(&shape, weights, 2, &context).unwrap();
+        let limit = crate::limit::Limit::new(None);
+        let weights = goal.conjugate(&shape, weights, 2, (&limit, true), &context).unwrap().0;
         let means = goal.root_means(&shape, &weights, &context).unwrap();
         let read = device::fetch(vec![shape.widths, weights], vec![shape.centres], &context).unwrap();
         [read.concat(), sizes.to_vec(), means.to_vec()].concat()

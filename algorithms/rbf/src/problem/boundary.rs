@@ -1,9 +1,11 @@
 //! Points on the boundary of a domain, spread by its length, or in three dimensions by its area.
 
-use firebox_core::{Error, Result, random::Random};
+use firebox_core::{Error, Result, random::Random, watch::Watch};
+use rayon::prelude::*;
 
 use super::{
     Domain, Sampling,
+    index::Index,
     sampling::Unit,
     shape::{Point, Shape},
 };
@@ -59,6 +61,8 @@ struct Stretch {
 pub struct Boundary {
     domain: Domain,
     shapes: Vec<Shape>,
+    /// Of the shapes.
+    index: Index,
     pieces: Vec<Piece>,
     /// The shape and face of each piece.
     faces: Vec<(usize, usize)>,
@@ -74,6 +78,7 @@ impl Boundary {
         let mut boundary = Self {
             domain: domain.clone(),
             shapes: Vec::new(),
+            index: Index::new(&[]),
             pieces: Vec::new(),
             faces: Vec::new(),
             stretches: Vec::new(),
@@ -86,15 +91,25 @@ impl Boundary {
             }
             boundary.shapes.push(named.shape.clone());
         }
+        let bounds: Vec<_> = boundary.shapes.iter().map(Shape::bounds).enumerate().collect();
+        boundary.index = Index::new(&bounds);
+        let watch = Watch::current();
         let total: f64 = (0..boundary.faces.len()).map(|piece| boundary.measure(piece)).sum();
-        for piece in 0..boundary.faces.len() {
-            if domain.dims() == 2 {
-                let places = (PLACES * boundary.measure(piece) / total).ceil().max(16.0) as usize;
-                // All of a single shape's boundary bounds the domain.
-                boundary.find_stretches(piece, if boundary.shapes.len() == 1 { 1 } else { places });
-            } else {
-                boundary.stretches.push(Stretch { piece, start: 0.0, end: 1.0, sign: 1.0 });
-            }
+        let pieces = boundary.faces.len();
+        if domain.dims() == 2 {
+            // All of a single shape's boundary bounds the domain.
+            let single = boundary.shapes.len() == 1;
+            let places = |piece| (PLACES * boundary.measure(piece) / total).ceil().max(16.0) as usize;
+            let stretches = |piece| {
+                let look = !watch.stopped();
+                if look { boundary.stretches(piece, if single { 1 } else { places(piece) }) } else { Vec::new() }
+            };
+            let found: Vec<Vec<Stretch>> = (0..pieces).into_par_iter().map(stretches).collect();
+            watch.go_on()?;
+            boundary.stretches = found.concat();
+        } else {
+            let whole = |piece| Stretch { piece, start: 0.0, end: 1.0, sign: 1.0 };
+            boundary.stretches = (0..pieces).map(whole).collect();
         }
         let mut sum = 0.0;
         for stretch in &boundary.stretches {
@@ -128,7 +143,9 @@ impl Boundary {
     fn sign(&self, piece: usize, at: &Point, normal: &Point) -> Option<f64> {
         let d = self.domain.dims();
         let (shape, scale) = (self.faces[piece].0, self.domain.diameter());
-        if self.shapes[..shape].iter().any(|earlier| earlier.signed_distance(&at[..d]).abs() <= SAME * scale) {
+        let near = SAME * scale;
+        let runs_here = |other: usize| other < shape && self.shapes[other].signed_distance(&at[..d]).abs() <= near;
+        if shape > 0 && self.index.any_within(&at[..d], near, runs_here) {
             return None;
         }
         let inside = |step: f64| {
@@ -142,8 +159,8 @@ impl Boundary {
         }
     }
 
-    /// Adds the stretches of a piece: looked at in the middles of `places` parts, their ends found by halving.
-    fn find_stretches(&mut self, piece: usize, places: usize) {
+    /// The stretches of a piece: looked at in the middles of `places` parts, their ends found by halving.
+    fn stretches(&self, piece: usize, places: usize) -> Vec<Stretch> {
         let look = |t: f64| {
             let (at, normal) = self.at(piece, [t, 0.0]);
             self.sign(piece, &at, &normal)
@@ -165,7 +182,7 @@ impl Boundary {
             (state, start) = (next, high);
         }
         found.extend(state.map(|sign| Stretch { piece, start, end: 1.0, sign }));
-        self.stretches.extend(found);
+        found
     }
 
     /// `n` points: uniform, or with [`Sampling::Sobol`] in two dimensions one in each of n equal lengths.
@@ -174,10 +191,11 @@ impl Boundary {
     ///
     /// [`Error::Input`] if so little of the shapes' faces bounds the domain (three dimensions) that they are not found.
     pub fn points(&self, n: usize, sampling: Sampling, random: &mut Random) -> Result<BoundaryPoints> {
-        let mut out = BoundaryPoints::default();
+        let (mut out, watch) = (BoundaryPoints::default(), Watch::current());
         let total = self.sums.last().copied().unwrap_or(0.0);
         if self.domain.dims() == 2 {
             for i in 0..n {
+                watch.go_on_at(i)?;
                 let share = match sampling {
                     Sampling::Uniform => random.unit(),
                     Sampling::Sobol => (i as f64 + random.unit()) / n as f64,
@@ -196,6 +214,7 @@ impl Boundary {
                 let what = format!("only {} of {n} points on the boundary were found", out.piece.len());
                 return Err(Error::input(what, "make the domain of shapes that reach less far outside it"));
             }
+            watch.go_on_at(tries)?;
             tries -= 1;
             let [share, t, s] = unit.draw();
             let (stretch, _) = self.stretch_at(share * total);

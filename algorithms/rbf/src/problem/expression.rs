@@ -7,7 +7,7 @@
 use std::{fmt, sync::Arc};
 
 use exmex::{BinOp, Express, FlatEx, MakeOperators, Operator};
-use firebox_core::{Error, Result};
+use firebox_core::{Error, Result, error::Place, watch::Watch};
 use rayon::prelude::*;
 
 use super::token::{self, BINARY, UNARY};
@@ -52,6 +52,8 @@ pub struct Expression {
     compiled: Arc<FlatEx<f64, Operators>>,
     /// The coordinate each variable of `compiled` is.
     axes: Vec<usize>,
+    /// Where it was written, if that is known.
+    place: Arc<Place>,
 }
 
 impl fmt::Debug for Expression {
@@ -76,7 +78,18 @@ impl Expression {
         let axis = |name: &String| ["x", "y", "z"].iter().position(|axis| axis == name);
         let axes = compiled.var_names().iter().map(axis).collect::<Option<Vec<_>>>();
         let axes = axes.ok_or_else(|| unreadable(text, "it has an unknown variable"))?;
-        Ok(Self { text: text.trim().into(), dims, compiled: Arc::new(compiled), axes })
+        Ok(Self { text: text.trim().into(), dims, compiled: Arc::new(compiled), axes, place: Arc::default() })
+    }
+
+    /// The same expression, said by errors to stand at `place`.
+    pub fn at_place(mut self, place: Place) -> Self {
+        self.place = Arc::new(place);
+        self
+    }
+
+    /// Where it was written; empty if that is not known.
+    pub fn place(&self) -> &Place {
+        &self.place
     }
 
     /// As it was written.
@@ -98,11 +111,11 @@ impl Expression {
         self.compiled.eval(&values[..self.axes.len()]).unwrap_or(f64::NAN)
     }
 
-    /// Its values at points, row-major n × dims.
+    /// Its values at points, row-major n × dims; incomplete if the thread's [`Watch`] stops them.
     pub fn values(&self, points: &[f64]) -> Vec<f64> {
-        let mut values = vec![0.0; points.len() / self.dims];
+        let (mut values, watch) = (vec![0.0; points.len() / self.dims], Watch::current());
         let blocks = values.par_chunks_mut(BLOCK).zip(points.par_chunks(BLOCK * self.dims));
-        blocks.for_each(|(values, points)| {
+        blocks.filter(|_| !watch.stopped()).for_each(|(values, points)| {
             values.iter_mut().zip(points.chunks(self.dims)).for_each(|(value, point)| *value = self.at(point));
         });
         values

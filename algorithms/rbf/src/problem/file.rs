@@ -1,6 +1,9 @@
 //! Problems written in TOML.
 
-use std::{fmt, path::Path};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
 
 use firebox_core::{Error, Result, error::Place};
 use serde::{Deserialize, Deserializer, de};
@@ -91,18 +94,19 @@ pub(super) fn read(path: &Path) -> Result<Problem> {
         Error::input(what, "save the file as UTF-8 text").in_file(path)
     })?;
     let stem = path.file_stem().map_or_else(|| "problem".into(), |stem| stem.to_string_lossy());
-    parse(&text, &stem).map_err(|error| error.in_file(path))
+    parse(&text, &stem, Some(path)).map_err(|error| error.in_file(path))
 }
 
 /// The text, to say where things are.
 struct Source<'a> {
     text: &'a str,
+    file: Option<PathBuf>,
     dims: usize,
 }
 
-/// A problem from `text`, called `name` if it does not say.
-fn parse(text: &str, name: &str) -> Result<Problem> {
-    let mut source = Source { text, dims: 2 };
+/// A problem from `text`, called `name` if it does not say. Errors that are found only when the problem is solved name `file`.
+pub(super) fn parse(text: &str, name: &str, file: Option<&Path>) -> Result<Problem> {
+    let mut source = Source { text, file: file.map(Path::to_path_buf), dims: 2 };
     let file: ProblemFile = toml::from_str(text).map_err(|error| {
         let place = error.span().map_or_else(Place::default, |span| source.place(span.start));
         let what = error.message().trim_end().replace('\n', "; ");
@@ -160,7 +164,10 @@ impl Source<'_> {
     }
 
     fn function(&self, text: &Written) -> Result<Function> {
-        Function::written(&text.get_ref().0, self.dims).map_err(|error| self.in_expression(text, error))
+        let expression =
+            Expression::parse(&text.get_ref().0, self.dims).map_err(|error| self.in_expression(text, error))?;
+        let place = Place { file: self.file.clone(), ..self.place(text.span().start) };
+        Ok(Function::of(expression.at_place(place)))
     }
 
     /// A number, perhaps written as `pi/2`.

@@ -20,12 +20,12 @@ value = 0
 "#;
 
 fn error(text: &str) -> String {
-    parse(text, "test").unwrap_err().to_string()
+    parse(text, "test", None).unwrap_err().to_string()
 }
 
 #[test]
 fn the_example_is_a_problem_whose_solution_is_right() {
-    let problem = parse(PLATE, "plate").unwrap();
+    let problem = parse(PLATE, "plate", None).unwrap();
     check(&problem);
     let points = problem.boundary_points(400, Sampling::Sobol, &mut Random::new(1, 0)).unwrap();
     let conditions = problem.boundary(&points).unwrap();
@@ -37,7 +37,7 @@ fn the_example_is_a_problem_whose_solution_is_right() {
 
 #[test]
 fn a_file_is_what_a_named_problem_is() {
-    let (ours, theirs) = (parse(SQUARE, "square").unwrap(), Problem::named("poisson-sine").unwrap());
+    let (ours, theirs) = (parse(SQUARE, "square", None).unwrap(), Problem::named("poisson-sine").unwrap());
     let points = theirs.interior_points(100, Sampling::Uniform, &mut Random::new(1, 0)).unwrap();
     assert_eq!(ours.interior(points.clone()).unwrap(), theirs.interior(points).unwrap());
     assert_eq!((ours.name(), ours.dims(), ours.exact(&[0.0, 0.0])), ("square", 2, None));
@@ -47,7 +47,7 @@ fn a_file_is_what_a_named_problem_is() {
 fn a_condition_that_asks_nothing_is_refused() {
     let with = |normal: &str| {
         let robin = format!("condition = \"robin\"\nnormal = {normal}\ncoefficient = 0\nvalue = 0");
-        let problem = parse(&SQUARE.replace("condition = \"dirichlet\"\nvalue = 0", &robin), "square").unwrap();
+        let problem = parse(&SQUARE.replace("condition = \"dirichlet\"\nvalue = 0", &robin), "square", None).unwrap();
         let points = problem.boundary_points(40, Sampling::Sobol, &mut Random::new(1, 0)).unwrap();
         problem.boundary(&points).map_err(|error| error.to_string())
     };
@@ -120,4 +120,122 @@ fn domains_that_are_none_are_refused() {
     assert!(nested.contains("line 3, column 10: a disc or ball has the radius 0"), "{nested}");
     assert!(with("type = \"polygon\"\ncorners = [[0, 0, 0]]").contains("3 coordinates"));
     assert!(with("type = \"union\"\nparts = []").contains("no parts"));
+}
+
+/// A union of discs on a jittered grid, each overlapping its neighbours.
+fn discs(side: usize) -> String {
+    let mut random = Random::new(4, 0);
+    let mut text =
+        String::from("equation = { laplacian = 1, rhs = 1 }\n[[boundary]]\ncondition = 'dirichlet'\nvalue = 0\n");
+    text += "[domain]\ntype = 'union'\n";
+    for i in 0..side * side {
+        let at = [i % side, i / side].map(|k| k as f64 + random.uniform(-0.2, 0.2));
+        let radius = random.uniform(0.55, 0.75);
+        text += &format!("[[domain.parts]]\ntype = 'disc'\ncentre = [{}, {}]\nradius = {radius}\n", at[0], at[1]);
+    }
+    text
+}
+
+#[test]
+fn many_discs_are_read_in_about_the_time_of_few() {
+    let time = |side: usize| {
+        let text = discs(side);
+        let start = std::time::Instant::now();
+        let problem = Problem::parse(&text).unwrap();
+        let points = problem.interior_points(20_000, Sampling::Uniform, &mut Random::new(1, 0)).unwrap();
+        let boundary = problem.boundary_points(2000, Sampling::Sobol, &mut Random::new(1, 0)).unwrap();
+        assert_eq!((points.len(), boundary.piece.len()), (40_000, 2000));
+        start.elapsed().as_secs_f64()
+    };
+    let (few, many) = (time(11), time(45));
+    // 17 times as many discs: by all pairs 280 times as long.
+    assert!(many < 60.0 * few, "{few} s and {many} s");
+}
+
+#[test]
+fn depth_is_refused_not_run_into_the_stack() {
+    let levels = 10_000;
+    let nested = |open: &str, close: &str, inner: &str| {
+        let rest = &SQUARE[SQUARE.find("[equation]").unwrap()..];
+        format!("domain = {}{inner}{}\n{rest}", open.repeat(levels), close.repeat(levels))
+    };
+    let disc = "{type = 'disc', centre = [0, 0], radius = 1}";
+    for text in [
+        nested("{type = 'union', parts = [", "]}", disc),
+        nested("[", "]", disc),
+        format!("{}\ntype = 'disc'", (0..levels).map(|_| "[[domain.parts]]\n").collect::<String>()),
+        format!("[domain{}]\ntype = 'disc'", ".parts".repeat(levels)),
+        format!("domain{} = 1", ".parts".repeat(levels)),
+        SQUARE.replace("sin(x)*sin(y)", &format!("{}x{}", "(".repeat(levels), ")".repeat(levels))),
+        SQUARE.replace("sin(x)*sin(y)", &format!("{}x{}", "(".repeat(4900), ")".repeat(4900))),
+        SQUARE.replace("sin(x)*sin(y)", &"-".repeat(levels)),
+        SQUARE.replace("sin(x)*sin(y)", &format!("{}x", "2^-".repeat(3000))),
+    ] {
+        assert!(Problem::parse(&text).is_err());
+    }
+    // What the limit of a TOML parser lets through.
+    let mut domain = Domain::ball(vec![0.0; 2], 1.0).unwrap();
+    let error = loop {
+        match Domain::intersection(vec![domain]) {
+            Ok(deeper) => domain = deeper,
+            Err(error) => break error,
+        }
+    };
+    assert!(error.to_string().contains("64 compounds within each other"), "{error}");
+}
+
+#[test]
+fn what_is_not_finite_is_named_with_its_file_line_and_point() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("heated.toml");
+    let asked = |from: &str, to: &str| {
+        std::fs::write(&path, SQUARE.replace(from, to)).unwrap();
+        let problem = Problem::read(&path)?;
+        let boundary = problem.boundary_points(4, Sampling::Sobol, &mut Random::new(1, 0))?;
+        problem.interior(vec![0.5, 0.25])?;
+        problem.boundary(&boundary)?;
+        problem.finite_exact(&[0.5, 0.25]).map(drop)
+    };
+    let robin = "condition = \"robin\"\nvalue = 0\n";
+    for (from, to, expected) in [
+        (
+            "rhs = \"sin(x)*sin(y)\"",
+            "rhs = \"1/(x-0.5)\"",
+            "line 8, column 7: the right-hand side, '1/(x-0.5)', is infinite (inf) at (0.5, 0.25)",
+        ),
+        (
+            "rhs = \"sin(x)*sin(y)\"",
+            "rhs = \"ln(-x)\"",
+            "line 8, column 7: the right-hand side, 'ln(-x)', is not a number (NaN) at (0.5, 0.25)",
+        ),
+        ("rhs = \"sin(x)*sin(y)\"", "rhs = inf", "line 8"),
+        (
+            "laplacian = 1",
+            "laplacian = \"1/0\"",
+            "line 7, column 13: the coefficient of the laplacian, '1/0', is infinite (inf) at",
+        ),
+        ("laplacian = 1", "gradient = [0, \"1/(y-0.25)\"]", "line 7, column 16: the coefficient of ∂u/∂y"),
+        ("laplacian = 1", "laplacian = 1\nvalue = \"ln(x-0.5)\"", "line 8, column 9: the coefficient of u"),
+        (
+            "value = 0",
+            "value = \"1/0\"",
+            "line 11, column 9: the value of a boundary condition, '1/0', is infinite (inf) at (",
+        ),
+        (
+            "condition = \"dirichlet\"\nvalue = 0",
+            &format!("{robin}coefficient = \"ln(-1)\""),
+            "line 12, column 15: the coefficient of a Robin condition",
+        ),
+        (
+            "[domain]",
+            "exact = \"1/(x-0.5)\"\n[domain]",
+            "line 2, column 9: the exact solution, '1/(x-0.5)', is infinite (inf) at (0.5, 0.25)",
+        ),
+    ] {
+        assert!(SQUARE.contains(from), "{from}");
+        let error = asked(from, to).unwrap_err();
+        let text = error.to_string();
+        assert!(error.exit_code() == 2 && text.contains(&format!("heated.toml, {expected}")), "{to}: {text}");
+    }
+    asked("[domain]", "exact = \"x\"\n[domain]").unwrap();
 }

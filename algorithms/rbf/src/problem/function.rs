@@ -2,11 +2,14 @@
 
 use std::{fmt, sync::Arc};
 
-use firebox_core::{Error, Result};
+use firebox_core::{Error, Result, error::Place, watch::Watch};
 use rayon::prelude::*;
 
 use super::Expression;
 use crate::Coefficient;
+
+/// Points a thread evaluates at once.
+const BLOCK: usize = 1024;
 
 /// Rust code that is given a point of dims coordinates.
 type Code = dyn Fn(&[f64]) -> f64 + Send + Sync;
@@ -40,8 +43,15 @@ impl Function {
 
     /// Parses text as a function of the first `dims` of x, y, z.
     pub fn written(text: &str, dims: usize) -> Result<Self> {
-        let expression = Expression::parse(text, dims)?;
-        Ok(expression.constant().map_or(Self::Written(expression), Self::Constant))
+        Expression::parse(text, dims).map(Self::of)
+    }
+
+    /// An expression, or the number that it is everywhere. One that is not finite stays an expression, which errors show.
+    pub(super) fn of(expression: Expression) -> Self {
+        match expression.constant() {
+            Some(value) if value.is_finite() => Self::Constant(value),
+            _ => Self::Written(expression),
+        }
     }
 
     /// Its value, if that is the same everywhere.
@@ -61,12 +71,20 @@ impl Function {
         }
     }
 
-    /// Its values at points, row-major n × dims.
+    /// Its values at points, row-major n × dims; incomplete if the thread's [`Watch`] stops them.
     pub fn values(&self, points: &[f64], dims: usize) -> Vec<f64> {
         match self {
             Self::Constant(value) => vec![*value; points.len() / dims],
             Self::Written(expression) => expression.values(points),
-            Self::Given(function) => points.par_chunks(dims).with_min_len(1024).map(|point| function(point)).collect(),
+            Self::Given(function) => {
+                let watch = Watch::current();
+                let mut values = vec![0.0; points.len() / dims];
+                let blocks = values.par_chunks_mut(BLOCK).zip(points.par_chunks(BLOCK * dims));
+                blocks.filter(|_| !watch.stopped()).for_each(|(values, points)| {
+                    values.iter_mut().zip(points.chunks(dims)).for_each(|(value, point)| *value = function(point));
+                });
+                values
+            }
         }
     }
 
@@ -76,9 +94,10 @@ impl Function {
         if value.is_finite() { Ok(value) } else { Err(not_finite(self, point, what, value)) }
     }
 
-    /// All values, finite.
+    /// All values, finite. Fails with the first that is not, and if the thread's [`Watch`] stops it.
     pub(super) fn finite_values(&self, points: &[f64], dims: usize, what: &str) -> Result<Vec<f64>> {
         let values = self.values(points, dims);
+        Watch::current().go_on()?;
         match values.iter().position(|value| !value.is_finite()) {
             Some(i) => Err(not_finite(self, &points[i * dims..(i + 1) * dims], what, values[i])),
             None => Ok(values),
@@ -100,9 +119,14 @@ pub(super) fn place(point: &[f64]) -> String {
     format!("({})", numbers.join(", "))
 }
 
-fn not_finite(function: &Function, point: &[f64], what: &str, value: f64) -> Error {
-    let what = format!("{what}, {function:?}, is {value} at {}", place(point));
-    Error::input(what, "give a function that is finite in the whole domain and on its boundary")
+pub(super) fn not_finite(function: &Function, point: &[f64], what: &str, value: f64) -> Error {
+    let size = if value.is_nan() { "not a number" } else { "infinite" };
+    let what = format!("{what}, {function:?}, is {size} ({value}) at {}", place(point));
+    let at = match function {
+        Function::Written(expression) => expression.place().clone(),
+        _ => Place::default(),
+    };
+    Error::input_at(at, what, "give a function that is finite in the whole domain and on its boundary")
 }
 
 #[cfg(test)]
@@ -117,7 +141,13 @@ mod tests {
         assert_eq!(coefficient("0").unwrap(), Coefficient::Zero);
         assert_eq!(coefficient("x + 1").unwrap(), Coefficient::Each(vec![1.0, 3.0]));
         let error = coefficient("ln(x)").unwrap_err().to_string();
-        assert_eq!(error, "the rhs, 'ln(x)', is -inf at (0, 1)");
-        assert!(coefficient("1/0").is_err());
+        assert_eq!(error, "the rhs, 'ln(x)', is infinite (-inf) at (0, 1)");
+        let error = coefficient("1/0").unwrap_err().to_string();
+        assert_eq!(error, "the rhs, '1/0', is infinite (inf) at (0, 1)");
+        let error = coefficient("sqrt(1-x)").unwrap_err().to_string();
+        assert_eq!(error, "the rhs, 'sqrt(1-x)', is not a number (NaN) at (2, 3)");
+        let placed = Expression::parse("1/x", 2).unwrap().at_place(Place::file("a.toml").line(3).column("7"));
+        let error = Function::of(placed).finite_at(&[0.0, 0.5], "the rhs").unwrap_err().to_string();
+        assert_eq!(error, "a.toml, line 3, column 7: the rhs, '1/x', is infinite (inf) at (0, 0.5)");
     }
 }

@@ -1,6 +1,6 @@
 //! Where centres begin: on a grid over the domain.
 
-use firebox_core::{Error, Result};
+use firebox_core::{Error, Result, watch::Watch};
 
 use super::Domain;
 
@@ -42,7 +42,14 @@ impl Grid {
             let reason = "must lie between 0 and 1000 spacings".into();
             return Err(Error::Config { field: "reach", value: reach.to_string(), reason });
         }
-        Ok(if domain.is_cuboid() { Self::on_box(domain, neurons, reach) } else { Self::inside(domain, neurons, reach) })
+        let watch = Watch::current();
+        let grid = if domain.is_cuboid() {
+            Self::on_box(domain, neurons, reach)
+        } else {
+            Self::inside(domain, neurons, reach, &watch)
+        };
+        watch.go_on()?;
+        Ok(grid)
     }
 
     /// m.
@@ -73,7 +80,10 @@ impl Grid {
             spacings.push(step);
         }
         let mut centres = Vec::new();
-        product(&axes, |x| centres.extend_from_slice(x));
+        product(&axes, |x| {
+            centres.extend_from_slice(x);
+            true
+        });
         let spacing = match spacings.len() {
             0 => longest,
             n => spacings.iter().product::<f64>().powf(1.0 / n as f64),
@@ -81,7 +91,7 @@ impl Grid {
         Self { dims: sides.len(), centres, spacing, counts }
     }
 
-    fn inside(domain: &Domain, neurons: usize, reach: f64) -> Self {
+    fn inside(domain: &Domain, neurons: usize, reach: f64, watch: &Watch) -> Self {
         let (low, high) = domain.bounds();
         let d = low.len();
         let margin = reach.max(MARGIN);
@@ -94,11 +104,16 @@ impl Grid {
                 (-n..=n).map(|k| middle + k as f64 * h).collect()
             };
             let axes: Vec<Vec<f64>> = (0..d).map(axis).collect();
-            let mut centres = Vec::new();
+            let (mut centres, mut looks) = (Vec::new(), 0usize);
             product(&axes, |x| {
+                looks = looks.wrapping_add(1);
+                if watch.stopped_at(looks) {
+                    return false;
+                }
                 if domain.signed_distance(x) <= margin * h {
                     centres.extend_from_slice(x);
                 }
+                true
             });
             centres
         };
@@ -121,14 +136,17 @@ impl Grid {
         // is, as round a thin domain; halving the logarithm finds it.
         let mut wide = 2.0 * (volume / neurons as f64).powf(1.0 / d as f64);
         let longest = low.iter().zip(high).map(|(a, b)| b - a).fold(0.0, f64::max);
-        while wide < 2.0 * longest && try_spacing(wide) > neurons {
+        while wide < 2.0 * longest && !watch.stopped() && try_spacing(wide) > neurons {
             wide *= 2.0;
         }
         let mut narrow = wide;
-        while places(narrow) < MOST_PLACES && try_spacing(narrow) < neurons {
+        while places(narrow) < MOST_PLACES && !watch.stopped() && try_spacing(narrow) < neurons {
             narrow *= 0.7;
         }
         for _ in 0..40 {
+            if watch.stopped() {
+                break;
+            }
             let h = (wide * narrow).sqrt();
             if try_spacing(h) >= neurons {
                 narrow = h
@@ -167,8 +185,8 @@ fn counts(sides: &[f64], neurons: usize) -> Vec<usize> {
     best
 }
 
-/// Every point of a product of axes, the first running fastest.
-fn product(axes: &[Vec<f64>], mut visit: impl FnMut(&[f64])) {
+/// Every point of a product of axes, the first running fastest, for as long as `visit` wants more.
+fn product(axes: &[Vec<f64>], mut visit: impl FnMut(&[f64]) -> bool) {
     let total: usize = axes.iter().map(Vec::len).product();
     let mut x = vec![0.0; axes.len()];
     for index in 0..total {
@@ -177,7 +195,9 @@ fn product(axes: &[Vec<f64>], mut visit: impl FnMut(&[f64])) {
             *x = axis[rest % axis.len()];
             rest /= axis.len();
         }
-        visit(&x);
+        if !visit(&x) {
+            return;
+        }
     }
 }
 

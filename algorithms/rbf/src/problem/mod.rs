@@ -6,6 +6,7 @@ mod expression;
 mod file;
 mod function;
 mod grid;
+mod index;
 mod named;
 mod predicate;
 mod sampling;
@@ -17,7 +18,7 @@ use std::path::Path;
 pub use boundary::{Boundary, BoundaryPoints, Piece};
 pub use domain::Domain;
 pub use expression::Expression;
-use firebox_core::{Error, Result, random::Random};
+use firebox_core::{Error, Result, random::Random, watch::Watch};
 pub use function::Function;
 pub use grid::Grid;
 pub use predicate::Predicate;
@@ -125,6 +126,27 @@ impl Problem {
         file::read(path.as_ref())
     }
 
+    /// Parses a problem from the text of a TOML file, without access to files; it is called `problem` if it has no name.
+    ///
+    /// ```
+    /// let text = "
+    /// equation = { laplacian = 1, rhs = 'sin(x)*sin(y)' }
+    /// boundary = [{ condition = 'dirichlet', value = 0 }]
+    /// [domain]
+    /// type = 'box'
+    /// low = [0, 0]
+    /// high = ['pi', 'pi']";
+    /// assert_eq!(firebox_rbf::Problem::parse(text)?.dims(), 2);
+    /// # Ok::<(), firebox_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Input`] with the line and column and what to do.
+    pub fn parse(text: &str) -> Result<Self> {
+        file::parse(text, "problem", None)
+    }
+
     /// A problem; of several rules that apply to a point of the boundary the first one counts.
     ///
     /// # Errors
@@ -225,7 +247,9 @@ impl Problem {
         let n = at.piece.len();
         let (mut value, mut target) = (Vec::with_capacity(n), Vec::with_capacity(n));
         let mut gradient = vec![0.0; n * dims];
+        let watch = Watch::current();
         for (i, point) in at.points.chunks(dims).enumerate() {
+            watch.go_on_at(i)?;
             let (normal_factor, factor, right) = match &self.rule(point, at.piece[i])?.condition {
                 Condition::Dirichlet { value } => (0.0, 1.0, value),
                 Condition::Neumann { value } => (1.0, 0.0, value),
@@ -261,6 +285,15 @@ impl Problem {
     /// The exact solution at points, row-major n × dims, if it is known.
     pub fn exact(&self, points: &[f64]) -> Option<Vec<f64>> {
         self.exact.as_ref().map(|exact| exact.values(points, self.dims()))
+    }
+
+    /// The same, finite.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Input`] with the first point where it is not.
+    pub fn finite_exact(&self, points: &[f64]) -> Result<Option<Vec<f64>>> {
+        self.exact.as_ref().map(|exact| exact.finite_values(points, self.dims(), "the exact solution")).transpose()
     }
 
     /// The first rule for a point on a piece.

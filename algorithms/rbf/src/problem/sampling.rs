@@ -1,7 +1,7 @@
 //! Points inside a domain, drawn at random or from a sequence that fills it more evenly.
 
 use clap::ValueEnum;
-use firebox_core::{Communicator, Error, Result, Solo, random::Random};
+use firebox_core::{Communicator, Error, Result, Solo, random::Random, watch::Watch};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -104,6 +104,7 @@ impl Domain {
         ranks: &dyn Communicator,
     ) -> Result<Vec<f64>> {
         let (mut unit, share, dims) = (Unit::new(sampling, random), ranks.share(), self.dims());
+        let watch = Watch::current();
         let mut points = Vec::with_capacity(share.of(n).len() * self.dims());
         let mut tries = n.saturating_mul(1000).saturating_add(1_000_000);
         let mut wanted = n;
@@ -125,10 +126,14 @@ impl Domain {
             }
             unit.skip(count - own.end);
             let inside = |(mut unit, count): (Unit, usize)| {
+                if watch.stopped() {
+                    return Vec::new();
+                }
                 let places = (0..count).map(|_| self.place(unit.draw()));
                 places.filter(|at| self.contains(&at[..dims])).flat_map(|at| at.into_iter().take(dims)).collect()
             };
             let drawn: Vec<Vec<f64>> = parts.into_par_iter().map(inside).collect();
+            watch.go_on()?;
             drawn.iter().for_each(|drawn| points.extend_from_slice(drawn));
             let found = ((points.len() - before) / dims) as u64;
             wanted -= ranks.all_gather(&[found]).into_iter().sum::<u64>() as usize;

@@ -1,6 +1,7 @@
 //! 1/δ as a matrix.
 
 use firebox_backends::cpu::{BLOCK, Block, Isa, Level, Loop, Real};
+use firebox_core::watch::Watch;
 use rayon::prelude::*;
 
 use super::source::{Features, Tile};
@@ -14,7 +15,9 @@ pub fn inverse<E: Real>(level: Level, rows: &Features<E>, points: &Features<E>, 
     let n = points.columns();
     assert_eq!(out.len(), rows.columns() * n, "a number for each pair");
     if n > 0 {
-        out.par_chunks_mut(BLOCK * n).enumerate().for_each(|(a, out)| level.run(Rows { rows, points, first, a, out }));
+        let watch = Watch::current();
+        let blocks = out.par_chunks_mut(BLOCK * n).enumerate().filter(|_| !watch.stopped());
+        blocks.for_each(|(a, out)| level.run(Rows { rows, points, first, a, out }));
     }
 }
 

@@ -1,6 +1,7 @@
 //! New points among fixed ones.
 
 use firebox_backends::cpu::{BLOCK, Block, Isa, Level, Loop, Real};
+use firebox_core::watch::Watch;
 use rayon::prelude::*;
 
 use super::{
@@ -39,11 +40,15 @@ pub fn place<E: Real>(
     let steps = stresses.len() / q;
     // Of each point, its place and then its stresses: points are apart.
     let mut results = vec![E::ZERO; q * (m + steps)];
+    let watch = Watch::current();
     with_pull!(m, power, true, pull => {
         let start = &*embedding;
         results.par_chunks_exact_mut(m + steps).zip(inverse.par_chunks_exact(n)).enumerate().for_each_init(
             || fixed.0.clone(),
             |fixed, (i, (result, inverse))| {
+                if watch.stopped() {
+                    return;
+                }
                 let (y, stresses) = result.split_at_mut(m);
                 for (k, y) in y.iter_mut().enumerate() {
                     *y = start[k * q + i];

@@ -1,6 +1,7 @@
 //! Epochs of block sampling: each block of points against one other.
 
 use firebox_backends::cpu::{BLOCK, Block, Blocks, Isa, Level, Loop, Real};
+use firebox_core::watch::Watch;
 use rayon::prelude::*;
 
 use super::{
@@ -35,9 +36,9 @@ pub fn sampled<E: Real>(
     let d = points.len() / n;
     assert_eq!((points.len(), embedding.len()), (d * n, m * n), "n numbers for each dimension");
     let points = point_major(points, d, n);
-    let blocks = n.div_ceil(block);
+    let (blocks, watch) = (n.div_ceil(block), Watch::current());
     with_pull!(m, power, true, pull => {
-        for epoch in epochs {
+        for epoch in epochs.iter().take_while(|_| !watch.stopped()) {
             let order: Vec<usize> = epoch.order.iter().map(|&i| i as usize).collect();
             assert_eq!(order.len(), n, "an order of all points");
             let part = |b: usize| &order[b * block..n.min((b + 1) * block)];
@@ -47,6 +48,9 @@ pub fn sampled<E: Real>(
             };
             let pairs = (0..blocks.div_ceil(2)).into_par_iter().with_max_len(1).map(|pair| (2 * pair, partner(2 * pair, blocks)));
             let moved: Vec<_> = pairs.flat_map_iter(|(a, b)| {
+                if watch.stopped() {
+                    return [None, None].into_iter().flatten();
+                }
                 let (own, others) = (side(a), side(b));
                 let (sums, others_sums) = level.run(Meeting { terms: &pull, own: &own, others: &others });
                 let own = (a, own.moved(&sums, epoch.alpha));

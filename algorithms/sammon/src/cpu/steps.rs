@@ -1,7 +1,7 @@
 //! Forces and stress, steps along them, and what a problem measures.
 
 use firebox_backends::cpu::{BLOCK, Level, Real};
-use firebox_core::Share;
+use firebox_core::{Share, watch::Watch};
 use rayon::prelude::*;
 
 use super::{
@@ -55,6 +55,7 @@ pub fn forces<E: Real + Shared>(
     if m == 0 {
         return stress.fill(E::ZERO);
     }
+    let watch = Watch::current();
     // In a scope, since from inside the pool a loop need not wake it up: called from outside, each waits some
     // microseconds for a thread.
     rayon::scope(|_| {
@@ -64,7 +65,7 @@ pub fn forces<E: Real + Shared>(
         }
         let places = Places::new(embedding, multiplicity);
         with_pull!(m, power, false, pull => {
-            let mut sweep = Sweep::new(&places, &pull, share);
+            let mut sweep = Sweep::new(&places, &pull, share, &watch);
             sweep.run(level, source, &places, &pull);
             sweep.rows(force.chunks_exact_mut(n).chain([stress]));
         });
@@ -88,11 +89,12 @@ pub fn steps<E: Real + Shared>(
     if m == 0 {
         return stresses.fill(E::ZERO);
     }
+    let watch = Watch::current();
     rayon::scope(|_| {
         if variant != Variant::Auto && share.is_whole() {
             let shares = Shares::new(source, variant);
             let mut force = vec![E::ZERO; embedding.len()];
-            for stress in stresses.chunks_exact_mut(n) {
+            for stress in stresses.chunks_exact_mut(n).take_while(|_| !watch.stopped()) {
                 shares.forces(level, multiplicity, power, embedding, &mut force, stress);
                 for (y, force) in embedding.chunks_exact_mut(n).zip(force.chunks_exact(n)) {
                     advance(y, force.iter().copied(), rates);
@@ -102,9 +104,12 @@ pub fn steps<E: Real + Shared>(
         }
         let mut places = Places::new(embedding, multiplicity);
         with_pull!(m, power, false, pull => {
-            let mut sweep = Sweep::new(&places, &pull, share);
+            let mut sweep = Sweep::new(&places, &pull, share, &watch);
             for stress in stresses.chunks_exact_mut(n) {
                 sweep.run(level, source, &places, &pull);
+                if watch.stopped() {
+                    return;
+                }
                 let points = places.0.blocks_mut().zip(rates.par_chunks(BLOCK)).zip(stress.par_chunks_mut(BLOCK));
                 points.zip(sweep.sums()).with_min_len(4).for_each(|(((y, rates), stress), sums)| {
                     for (y, force) in y.iter_mut().zip(&sums[..m]) {
@@ -135,7 +140,7 @@ pub fn measure<E: Real>(level: Level, problem: &Problem<'_, E>, embedding: &[E])
     let places = Places::new(embedding, problem.multiplicity);
     let n = places.points();
     let measures = Measures::new(problem.power);
-    let mut sweep = Sweep::new(&places, &measures, problem.share);
+    let mut sweep = Sweep::new(&places, &measures, problem.share, &Watch::current());
     sweep.run(level, problem.source, &places, &measures);
     let mut sums = vec![E::ZERO; MEASURES * n];
     if n > 0 {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use firebox_backends::cpu::{BLOCK, Block, Isa, Level, Loop, Real};
-use firebox_core::Share;
+use firebox_core::{Share, watch::Watch};
 use rayon::prelude::*;
 
 use super::{
@@ -37,6 +37,7 @@ pub struct Sweep<E> {
     parts: Vec<Block<f64>>,
     totals: Vec<Block<f64>>,
     sums: usize,
+    watch: Watch,
 }
 
 /// The memory of a task.
@@ -51,8 +52,9 @@ struct Task<'a, E> {
 }
 
 impl<E: Real> Sweep<E> {
-    /// Room for the sums of all points of `places`, over a share of their pairs.
-    pub(super) fn new<T: Terms<E>>(places: &Places<E>, terms: &T, share: Share) -> Self {
+    /// Room for the sums of all points of `places`, over a share of their pairs. `watch` stops the loops, which leaves sums
+    /// incomplete; it is that of the thread outside the pool.
+    pub(super) fn new<T: Terms<E>>(places: &Places<E>, terms: &T, share: Share, watch: &Watch) -> Self {
         let (blocks, rows, sums) = (places.0.count(), places.0.rows(), terms.sums());
         let own = share.of(blocks);
         let tasks = own.len().div_ceil(2).min(FEW_TASKS + own.len() / 16).min(MOST_TASKS);
@@ -65,6 +67,7 @@ impl<E: Real> Sweep<E> {
             parts: vec![Block::default(); tasks * blocks * sums],
             totals: vec![Block::default(); blocks * sums],
             sums,
+            watch: watch.clone(),
         }
     }
 
@@ -77,7 +80,7 @@ impl<E: Real> Sweep<E> {
         }
         let (memory, part) = (self.memory.len() / count, self.parts.len() / count);
         let memory = self.memory.par_chunks_exact_mut(memory).with_max_len(1);
-        let rows = self.rows.par_chunks_exact_mut(BLOCK * sums);
+        let (rows, watch) = (self.rows.par_chunks_exact_mut(BLOCK * sums), &self.watch);
         memory.zip(rows).zip(self.parts.par_chunks_exact_mut(part)).enumerate().for_each(
             |(index, ((memory, rows), part))| {
                 let Some((tile, columns)) = memory.split_first_chunk_mut() else { return };
@@ -90,6 +93,7 @@ impl<E: Real> Sweep<E> {
                     index,
                     count,
                     task: Task { tile, rows, columns, sums: part },
+                    watch,
                 });
             },
         );
@@ -137,6 +141,7 @@ struct Rows<'a, E, T> {
     index: usize,
     count: usize,
     task: Task<'a, E>,
+    watch: &'a Watch,
 }
 
 impl<E: Real, T: Terms<E>> Loop for Rows<'_, E, T> {
@@ -144,10 +149,13 @@ impl<E: Real, T: Terms<E>> Loop for Rows<'_, E, T> {
 
     #[inline(always)]
     fn run<I: Isa>(self) {
-        let Self { source, places, terms, own, index, count, mut task } = self;
+        let Self { source, places, terms, own, index, count, mut task, watch } = self;
         // Called in one place, where it becomes part of this: a function of its own is compiled for the least of CPUs.
         for (b, others) in of_task(own, places.0.count(), index, count) {
             for first in others.clone().step_by(PANEL) {
+                if watch.stopped() {
+                    return;
+                }
                 panel::<E, I, T>(source, places, terms, b, first..others.end.min(first + PANEL), &mut task);
             }
         }

@@ -2,10 +2,24 @@
 
 use std::ops::Range;
 
-use crate::{Error, Result};
+use super::dictionary::{self, Dictionary};
+use crate::data::number::whole_f64;
+use crate::data::points::POINTS;
+use crate::error::Place;
+use crate::{Error, Result, memory};
 
-/// What the bits of a number mean.
-type Meaning = fn(u64) -> f64;
+/// A type of number in an array.
+#[derive(Clone, Copy)]
+struct Kind {
+    /// Bytes of a number.
+    width: usize,
+    /// The number with these bits, to the nearest f64.
+    real: fn(u64) -> f64,
+    /// The same if it is whole, exactly; `None` if it is not, or does not fit.
+    whole: fn(u64) -> Option<i64>,
+    /// The largest of its bits; only booleans have fewer than their width.
+    largest: u64,
+}
 
 /// An array of one or two dimensions.
 pub(super) struct Header {
@@ -13,129 +27,164 @@ pub(super) struct Header {
     pub(super) columns: usize,
     /// Columns lie together, not rows.
     turned: bool,
-    meaning: Meaning,
-    /// Bytes of a number.
-    width: usize,
-    /// The first of them counts most.
+    kind: Kind,
+    /// The first byte of a number is its most significant.
     big: bool,
 }
 
-/// Bytes from the start of the file to the length of the header, included.
+/// Bytes of the longest start of a file, up to the length of the header, included.
 const BEFORE: usize = 12;
+/// Bytes of the longest dictionary that NumPy reads.
+const LONGEST: usize = 10_000;
 
 pub(super) fn broken(what: impl Into<String>) -> Error {
     Error::input(what, "write the file again with numpy.save")
 }
 
-/// The value of `key` in the header's dictionary, and what follows.
-fn entry<'a>(header: &'a str, key: &str) -> Result<&'a str> {
-    let quoted = [format!("'{key}'"), format!("\"{key}\"")];
-    let after = quoted.iter().find_map(|key| header.split_once(key.as_str())).map(|(_, after)| after);
-    let value = after.and_then(|after| after.trim_start().strip_prefix(':'));
-    value.map(str::trim_start).ok_or_else(|| broken(format!("the NPY header has no {key}")))
-}
-
-/// Where the header ends, by the first bytes of a file.
-pub(super) fn end(bytes: &[u8]) -> Result<usize> {
+/// Where the dictionary of a header lies, by the first bytes of a file.
+pub(super) fn dictionary(bytes: &[u8]) -> Result<Range<usize>> {
     let rest = bytes.strip_prefix(b"\x93NUMPY").ok_or_else(|| broken("this is not an NPY file"))?;
-    let at = bytes.len() - rest.len() + 2;
-    match (rest, rest.first()) {
-        ([_, _, a, b, ..], Some(1)) => Ok(at + 2 + u16::from_le_bytes([*a, *b]) as usize),
-        ([_, _, a, b, c, d, ..], Some(_)) => Ok(at + 4 + u32::from_le_bytes([*a, *b, *c, *d]) as usize),
-        _ => Err(cut()),
+    let (start, length) = match *rest {
+        [1, 0, a, b, ..] => (10, u32::from(u16::from_le_bytes([a, b]))),
+        [2 | 3, 0, a, b, c, d, ..] => (BEFORE, u32::from_le_bytes([a, b, c, d])),
+        [] | [1..=3] | [1..=3, 0, ..] => return Err(cut()),
+        [major, ref rest @ ..] => {
+            let what = match rest.first() {
+                Some(minor) => format!("version {major}.{minor} of the NPY format is not known"),
+                None => format!("version {major} of the NPY format is not known"),
+            };
+            return Err(Error::input(what, "save the array with numpy.save, in version 1.0, 2.0 or 3.0"));
+        }
+    };
+    let length = length as usize;
+    if length > LONGEST {
+        return Err(broken(format!("the NPY header has {length} bytes, more than {LONGEST}")));
     }
+    Ok(start..start + length)
 }
 
 pub(super) fn cut() -> Error {
     broken("the NPY header is cut short")
 }
 
-/// The bytes of a number by NumPy's letter and count, and what its bits mean.
-fn number(kind: &str) -> Option<(usize, Meaning)> {
-    Some(match kind {
-        "f8" => (8, f64::from_bits),
-        "f4" => (4, |bits| f64::from(f32::from_bits(bits as u32))),
-        "i8" => (8, |bits| bits as i64 as f64),
-        "i4" => (4, |bits| f64::from(bits as u32 as i32)),
-        "i2" => (2, |bits| f64::from(bits as u16 as i16)),
-        "i1" => (1, |bits| f64::from(bits as u8 as i8)),
-        "u8" => (8, |bits| bits as f64),
-        "u4" => (4, |bits| bits as f64),
-        "u2" => (2, |bits| bits as f64),
-        "u1" | "b1" => (1, |bits| bits as f64),
+/// The type of number by NumPy's letter and count.
+fn kind(name: &str) -> Option<Kind> {
+    let (width, whole): (usize, fn(u64) -> Option<i64>) = match name {
+        "f8" => (8, |bits| whole_f64(f64::from_bits(bits))),
+        "f4" => (4, |bits| whole_f64(f64::from(f32::from_bits(bits as u32)))),
+        "i8" => (8, |bits| Some(bits as i64)),
+        "i4" => (4, |bits| Some((bits as u32 as i32).into())),
+        "i2" => (2, |bits| Some((bits as u16 as i16).into())),
+        "i1" => (1, |bits| Some((bits as u8 as i8).into())),
+        "u8" => (8, |bits| i64::try_from(bits).ok()),
+        "u4" => (4, |bits| Some(bits as i64)),
+        "u2" => (2, |bits| Some(bits as i64)),
+        "u1" | "b1" => (1, |bits| Some(bits as i64)),
         _ => return None,
-    })
+    };
+    let real: fn(u64) -> f64 = match name {
+        "f8" => f64::from_bits,
+        "f4" => |bits| f64::from(f32::from_bits(bits as u32)),
+        "i8" => |bits| bits as i64 as f64,
+        "i4" => |bits| f64::from(bits as u32 as i32),
+        "i2" => |bits| f64::from(bits as u16 as i16),
+        "i1" => |bits| f64::from(bits as u8 as i8),
+        _ => |bits| bits as f64,
+    };
+    let largest = if name == "b1" { 1 } else { u64::MAX };
+    Some(Kind { width, real, whole, largest })
 }
 
 impl Header {
-    /// Bytes that are enough for [`end`].
+    /// Bytes that are enough for [`dictionary`].
     pub(super) const BEFORE: u64 = BEFORE as u64;
 
-    /// The header of a file of `length` bytes that begins with these, which end where it does.
-    pub(super) fn parse(bytes: &[u8], length: u64) -> Result<Self> {
-        let header = String::from_utf8_lossy(bytes.get(BEFORE - 2..).unwrap_or_default());
-        let turned = entry(&header, "fortran_order")?.starts_with("True");
-        let shape = entry(&header, "shape")?;
-        let inner = shape.strip_prefix('(').and_then(|shape| shape.split_once(')')).map(|(inner, _)| inner);
-        let sizes = inner.map(|inner| {
-            let sizes = inner.split(',').map(str::trim).filter(|size| !size.is_empty());
-            sizes.map(str::parse::<usize>).collect::<std::result::Result<Vec<_>, _>>()
-        });
-        let Some(Ok(sizes)) = sizes else {
-            return Err(broken("the NPY header has no shape"));
-        };
-        let (rows, columns) = match sizes[..] {
+    /// The header of a file of `length` bytes whose first `end` end with the dictionary `text`.
+    pub(super) fn parse(text: &[u8], end: usize, length: u64) -> Result<Self> {
+        let Dictionary { descr, fortran_order, shape } = dictionary::parse(text)?;
+        let (rows, columns) = match shape[..] {
             [rows] => (rows, 1),
             [rows, columns] => (rows, columns),
             _ => {
-                let what = format!("the array has {} dimensions", sizes.len());
+                let what = format!("the array has {} dimensions", shape.len());
                 return Err(Error::input(what, "save an array of shape (points, coordinates)"));
             }
         };
-        let descr = entry(&header, "descr")?;
-        let descr = descr.split(['\'', '"']).nth(1).filter(|_| descr.starts_with(['\'', '"'])).unwrap_or("a structure");
-        let (order, kind) = descr.split_at_checked(1).unwrap_or(("", ""));
-        let Some((width, meaning)) = number(kind).filter(|_| matches!(order, "<" | ">" | "|" | "=")) else {
+        let descr = descr.as_deref().unwrap_or("a structure");
+        let (order, name) = descr.split_at_checked(1).unwrap_or(("", ""));
+        let Some(kind) = kind(name).filter(|_| matches!(order, "<" | ">" | "|" | "=")) else {
             let what = format!("arrays of {descr} cannot be read");
             return Err(Error::input(what, "save the array as float64, float32 or an integer type: a.astype(float)"));
         };
-        let needed = rows.checked_mul(columns).and_then(|cells| cells.checked_mul(width));
-        let there = length.saturating_sub(bytes.len() as u64);
+        let needed = rows.checked_mul(columns).and_then(|cells| cells.checked_mul(kind.width));
+        let there = length.saturating_sub(end as u64);
         if needed.and_then(|needed| u64::try_from(needed).ok()) != Some(there) {
             let what = format!("an array of shape ({rows}, {columns}) of {descr} does not have {there} bytes");
             return Err(broken(what));
         }
-        Ok(Self { rows, columns, turned: turned && columns > 1, meaning, width, big: order == ">" })
+        Ok(Self { rows, columns, turned: fortran_order && columns > 1, kind, big: order == ">" })
     }
 
     /// Bytes of a row.
     pub(super) fn row_bytes(&self) -> usize {
-        self.columns * self.width
+        self.columns * self.kind.width
     }
 
     /// Which bytes below the header have these rows.
     pub(super) fn pieces(&self, of: Range<usize>) -> Vec<Range<u64>> {
-        let bytes = |from: usize, to: usize| (from * self.width) as u64..(to * self.width) as u64;
+        let bytes = |from: usize, to: usize| (from * self.kind.width) as u64..(to * self.kind.width) as u64;
         match self.turned {
             true => (0..self.columns).map(|k| bytes(k * self.rows + of.start, k * self.rows + of.end)).collect(),
             false => vec![bytes(of.start * self.columns, of.end * self.columns)],
         }
     }
 
-    /// The numbers of `rows` rows, row-major, from what their [`pieces`](Self::pieces) have.
-    pub(super) fn numbers(&self, bytes: &[u8], rows: usize) -> Vec<f64> {
-        let number = |bytes: &[u8]| {
-            let mut eight = [0u8; 8];
-            for (at, byte) in bytes.iter().enumerate() {
-                eight[if self.big { self.width - 1 - at } else { at }] = *byte;
-            }
-            (self.meaning)(u64::from_le_bytes(eight))
-        };
-        let numbers: Vec<f64> = bytes.chunks_exact(self.width).map(number).collect();
-        if !self.turned {
-            return numbers;
+    /// The bits of a number in the [`pieces`](Self::pieces) of `rows` rows.
+    fn bits(&self, pieces: &[u8], rows: usize, row: usize, column: usize) -> u64 {
+        let at = if self.turned { column * rows + row } else { row * self.columns + column };
+        let width = self.kind.width;
+        let mut eight = [0u8; 8];
+        for (at, byte) in pieces.iter().skip(at * width).take(width).enumerate() {
+            eight[if self.big { width - 1 - at } else { at }] = *byte;
         }
-        let turned = (0..rows).flat_map(|row| (0..self.columns).map(move |column| column * rows + row));
-        turned.filter_map(|at| numbers.get(at).copied()).collect()
+        u64::from_le_bytes(eight)
+    }
+
+    /// The numbers of `rows` rows, row-major, from their [`pieces`](Self::pieces), but for the column `left_out`.
+    ///
+    /// Fails on booleans that are neither 0 nor 1, and if there is no memory for them.
+    pub(super) fn numbers(&self, pieces: &[u8], rows: usize, left_out: Option<usize>) -> Result<Vec<f64>> {
+        let columns = (0..self.columns).filter(|column| Some(*column) != left_out);
+        let mut numbers = memory::with_capacity(rows.saturating_mul(columns.clone().count()), POINTS)?;
+        for row in 0..rows {
+            numbers.extend(columns.clone().map(|column| (self.kind.real)(self.bits(pieces, rows, row, column))));
+        }
+        if self.kind.largest == 1 && numbers.iter().any(|number| *number > 1.0) {
+            return Err(broken("the array of booleans has bytes that are neither 0 nor 1"));
+        }
+        Ok(numbers)
+    }
+
+    /// A number as a label. Fails, at row `first + row` of the file, on one that is not whole, or too large to be exact.
+    pub(super) fn label(
+        &self,
+        pieces: &[u8],
+        rows: usize,
+        [first, row]: [usize; 2],
+        column: usize,
+        name: &str,
+    ) -> Result<i64> {
+        let bits = self.bits(pieces, rows, row, column);
+        (self.kind.whole)(bits).filter(|_| bits <= self.kind.largest).ok_or_else(|| {
+            let value = (self.kind.real)(bits);
+            // Of the reals, the one with these bits is below 1.
+            let shown = if (self.kind.whole)(1).is_some() { bits.to_string() } else { value.to_string() };
+            let what = match value.fract() {
+                0.0 => format!("the label {shown} is too large to be kept exactly"),
+                _ => format!("the label {shown} is not a whole number"),
+            };
+            let place = Place::default().row(first + row + 1).column(name);
+            Error::input_at(place, what, "labels are whole numbers: of an integer type, or below 2⁵³")
+        })
     }
 }

@@ -6,10 +6,11 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::header::{self, Header};
-use super::{Array, empty, no_points, points};
+use super::{empty, no_points, points};
 use crate::data::Points;
 use crate::data::labels::Wanted;
-use crate::{Error, Result};
+use crate::data::points::POINTS;
+use crate::{Error, Result, memory};
 
 /// A file whose rows are read as they are asked for.
 pub(crate) struct Rows {
@@ -30,12 +31,11 @@ impl Rows {
         }
         let mut above = Vec::new();
         file.by_ref().take(Header::BEFORE).read_to_end(&mut above).map_err(failed)?;
-        let end = header::end(&above)? as u64;
+        let dictionary = header::dictionary(&above)?;
+        let end = dictionary.end as u64;
         file.by_ref().take(end.saturating_sub(Header::BEFORE)).read_to_end(&mut above).map_err(failed)?;
-        if above.len() as u64 != end {
-            return Err(header::cut());
-        }
-        let header = Header::parse(&above, length)?;
+        let text = above.get(dictionary.clone()).ok_or_else(header::cut)?;
+        let header = Header::parse(text, dictionary.end, length)?;
         if header.rows * header.columns == 0 {
             return Err(no_points(header.rows, header.columns));
         }
@@ -61,8 +61,7 @@ impl Rows {
         missing: bool,
     ) -> Result<Points> {
         let failed = failed(path);
-        let mut bytes = Vec::new();
-        bytes.reserve_exact(of.len() * self.row_bytes());
+        let mut bytes = memory::with_capacity(of.len() * self.row_bytes(), POINTS)?;
         for piece in self.header.pieces(of.clone()) {
             self.file.seek(SeekFrom::Start(self.start + piece.start)).map_err(failed)?;
             let wanted = piece.end - piece.start;
@@ -71,8 +70,7 @@ impl Rows {
                 return Err(header::broken("the file became shorter while it was read"));
             }
         }
-        let values = self.header.numbers(&bytes, of.len());
-        points(Array { rows: of.len(), columns: self.header.columns, values }, of.start, label, missing)
+        points(&self.header, &bytes, of, label, missing)
     }
 }
 

@@ -2,7 +2,7 @@ use super::*;
 use crate::Share;
 use crate::data::{Part, ReadOptions, read_blocks, read_part};
 use ndarray::{Array1, Array2, ShapeBuilder};
-use ndarray_npy::ReadNpyExt;
+use ndarray_npy::{ReadNpyExt, WriteNpyExt};
 use proptest::prelude::*;
 use std::path::Path;
 
@@ -82,7 +82,19 @@ fn what_is_wrong_is_named() {
         (saved(&nan), "row 2, column C1: NaN is not a finite number"),
         (b"x,y\n1,2\n".to_vec(), "this is not an NPY file"),
         (b"\x93NUMPY\x01\x00\xff".to_vec(), "the NPY header is cut short"),
-        (file("{}", &[]), "the NPY header has no fortran_order"),
+        (file("{}", &[]), "the NPY header has no descr"),
+        (
+            file("{'descr': '<f8', 'fortran_order': Maybe, 'shape': (1,)}", &[0; 8]),
+            "the NPY header's fortran_order is neither True nor False",
+        ),
+        (b"\x93NUMPY\x00\x00\x02\x00{}".to_vec(), "version 0.0 of the NPY format is not known"),
+        (b"\x93NUMPY\x09\x00\x02\x00\x00\x00{}".to_vec(), "version 9.0 of the NPY format is not known"),
+        (b"\x93NUMPY\x01\x01\x02\x00{}".to_vec(), "version 1.1 of the NPY format is not known"),
+        (b"\x93NUMPY\x02\x00\xff\xff\xff\xff{}".to_vec(), "the NPY header has 4294967295 bytes, more than 10000"),
+        (
+            file("{'descr': '|b1', 'fortran_order': False, 'shape': (2,)}", &[1, 2]),
+            "the array of booleans has bytes that are neither 0 nor 1",
+        ),
         (file(deep, &[0; 8]), "the array has 3 dimensions"),
         (file(complex, &[0; 16]), "arrays of <c16 cannot be read"),
         (file(record, &[0; 8]), "arrays of a structure cannot be read"),
@@ -94,6 +106,38 @@ fn what_is_wrong_is_named() {
 }
 
 #[test]
+fn versions_2_and_3_are_read() {
+    let header = "{'descr': '<f8', 'fortran_order': False, 'shape': (1,), }\n";
+    for version in [2, 3] {
+        let mut bytes = [b"\x93NUMPY".as_slice(), &[version, 0]].concat();
+        bytes.extend((header.len() as u32).to_le_bytes());
+        bytes.extend(header.as_bytes());
+        bytes.extend(2.5f64.to_le_bytes());
+        assert_eq!(read(&bytes, None).unwrap().values, [2.5]);
+    }
+}
+
+#[test]
+fn labels_of_64_bits_are_exact_or_refused() {
+    const ODD: i64 = (1 << 53) + 1;
+    let labels = [ODD, -ODD, i64::MAX, i64::MIN];
+    assert_eq!(read_labels(&saved(&Array1::from(labels.to_vec())), 4).unwrap(), labels);
+    for array in [
+        Array2::from_shape_vec((2, 2), vec![1, ODD, 2, i64::MAX]),
+        Array2::from_shape_vec((2, 2).f(), vec![1, 2, ODD, i64::MAX]),
+    ] {
+        let points = read(&saved(&array.unwrap()), Some("2")).unwrap();
+        assert_eq!((points.values, points.labels.unwrap()), (vec![1.0, 2.0], vec![ODD, i64::MAX]));
+    }
+    let error = read_labels(&saved(&Array1::from(vec![1, u64::MAX])), 2).unwrap_err();
+    assert_eq!(error.to_string(), "row 2, column C1: the label 18446744073709551615 is too large to be kept exactly");
+    // A real number of this size may be another whole number, rounded.
+    let array = Array2::from_shape_vec((2, 2), vec![0.5, 7.0, 1.5, ODD as f64]).unwrap();
+    let error = read(&saved(&array), Some("2")).unwrap_err();
+    assert_eq!(error.to_string(), "row 2, column C2: the label 9007199254740992 is too large to be kept exactly");
+}
+
+#[test]
 fn whole_tables_stay_whole() {
     let matrix = Table::int_matrix(vec!["a".into(), "b".into()], vec![1, 2, 3, 4]).unwrap();
     let table = Table::ints("x", vec![i64::MAX, i64::MIN]).beside(matrix).unwrap();
@@ -102,11 +146,37 @@ fn whole_tables_stay_whole() {
     let back = Array2::<i64>::read_npy(bytes.as_slice()).unwrap();
     assert_eq!(back, ndarray::array![[i64::MAX, 1, 2], [i64::MIN, 3, 4]]);
     let mut bytes = Vec::new();
-    write(&table.beside(Table::floats("y", vec![0.5, 1.5])).unwrap(), &mut bytes).unwrap();
-    assert_eq!(Array2::<f64>::read_npy(bytes.as_slice()).unwrap()[[1, 3]], 1.5);
+    let table = Table::ints("x", vec![7, -7]).beside(Table::floats("y", vec![0.5, 1.5])).unwrap();
+    write(&table, &mut bytes).unwrap();
+    assert_eq!(Array2::<f64>::read_npy(bytes.as_slice()).unwrap(), ndarray::array![[7.0, 0.5], [-7.0, 1.5]]);
     let mut bytes = Vec::new();
     write(&Table::ints("x", vec![3]), &mut bytes).unwrap();
     assert_eq!(Array1::<i64>::read_npy(bytes.as_slice()).unwrap(), ndarray::array![3]);
+}
+
+#[test]
+fn files_have_the_bytes_that_another_writer_gives_them() {
+    for rows in [1, 5, 100_000] {
+        let mut single = Vec::new();
+        write(&Table::floats("x", (0..rows).map(f64::from).collect()), &mut single).unwrap();
+        assert_eq!(single, saved(&(0..rows).map(f64::from).collect::<Array1<f64>>()));
+        let numbers: Vec<i32> = (0..3 * rows).collect();
+        let mut matrix = Vec::new();
+        let names = ["a", "b", "c"].map(String::from).to_vec();
+        write(&Table::count_matrix(names, numbers.clone()).unwrap(), &mut matrix).unwrap();
+        assert_eq!(matrix, saved(&Array2::from_shape_vec((rows as usize, 3), numbers).unwrap()));
+    }
+}
+
+#[test]
+fn whole_numbers_are_not_rounded_beside_real_ones() {
+    let beside = |label: i64| Table::floats("x", vec![0.5]).beside(Table::ints("label", vec![label])).unwrap();
+    write(&beside(1 << 53), &mut Vec::new()).unwrap();
+    write(&beside(i64::MIN), &mut Vec::new()).unwrap();
+    for label in [(1 << 53) + 1, i64::MAX] {
+        let error = write(&beside(label), &mut Vec::new()).unwrap_err().to_string();
+        assert!(error.contains(&format!("row 1, column label: {label} is not exact")), "{error}");
+    }
 }
 
 proptest! {

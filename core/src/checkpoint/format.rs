@@ -1,0 +1,243 @@
+//! The file: a header with a checksum, then safetensors.
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 8 | [`MAGIC`] |
+//! | 4 | [`VERSION`], little-endian as all that follow |
+//! | 8 | length of the payload |
+//! | 4 | CRC-32 of all other bytes |
+//! | the rest | the payload: safetensors of F64 arrays, whose metadata entry `firebox` is JSON `{"run": …, "state": …}` |
+//!
+//! The checksum is verified before anything of the payload is decoded.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fs::File,
+    io::{self, Read, Write},
+    path::Path,
+};
+
+use burn::tensor::backend::Backend;
+use safetensors::{Dtype, tensor::Metadata};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use super::{Identity, Tensors, identity::shown, refuse, tensors::Array};
+use crate::{Context, Error, Result};
+
+/// The version of the format.
+pub const VERSION: u32 = 1;
+const MAGIC: [u8; 8] = *b"\x89FBXST\r\n";
+const HEADER: usize = 24;
+/// The metadata entry.
+const KEY: &str = "firebox";
+/// Bytes at the start of a file in which states of earlier versions name their format.
+const START: usize = 1 << 16;
+
+/// A run's state as a file holds it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Checkpoint {
+    /// The run that it belongs to.
+    pub run: Identity,
+    /// Everything but arrays, in a form that the algorithm chooses.
+    pub state: Value,
+    /// The arrays.
+    pub tensors: Tensors,
+}
+
+#[derive(Serialize)]
+struct Outgoing<'a> {
+    run: &'a Identity,
+    state: &'a Value,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Incoming {
+    run: Identity,
+    state: Value,
+}
+
+impl Checkpoint {
+    /// A state of `run`; `state` is what is not an array.
+    pub fn new(run: &Identity, state: &impl Serialize, tensors: Tensors) -> Result<Self> {
+        let state = serde_json::to_value(state).map_err(unwritable)?;
+        Ok(Self { run: run.clone(), state, tensors })
+    }
+
+    /// The part of the state that is not an array, and the arrays. Fails if the first has not the form of `T`.
+    pub fn parts<T: DeserializeOwned>(self) -> Result<(T, Tensors)> {
+        let state = serde_json::from_value(self.state);
+        let state = state.map_err(|error| refuse(format!("this state is inconsistent: {}", one_line(&error))))?;
+        Ok((state, self.tensors))
+    }
+
+    /// The bytes of its file.
+    pub fn encode(&self) -> Result<Vec<u8>> {
+        self.payload().map(|payload| seal(&payload))
+    }
+
+    /// Everything below the header.
+    fn payload(&self) -> Result<Vec<u8>> {
+        let text = serde_json::to_string(&Outgoing { run: &self.run, state: &self.state }).map_err(unwritable)?;
+        // One entry only, since a hash map would put several in any order.
+        let metadata = HashMap::from([(KEY.to_string(), text)]);
+        safetensors::serialize(&self.tensors.0, Some(metadata)).map_err(unwritable)
+    }
+
+    /// Writes its file.
+    pub(super) fn write(&self, path: &Path) -> Result<()> {
+        let payload = self.payload()?;
+        let header = header(&payload);
+        crate::data::atomic::write(path, |out: &mut dyn Write| {
+            out.write_all(&header)?;
+            out.write_all(&payload)
+        })
+    }
+}
+
+/// The file of a payload: a header with its length and checksum, then the payload, whatever it is.
+pub fn seal(payload: &[u8]) -> Vec<u8> {
+    [&header(payload)[..], payload].concat()
+}
+
+fn header(payload: &[u8]) -> [u8; HEADER] {
+    let mut header = [0; HEADER];
+    header[..8].copy_from_slice(&MAGIC);
+    header[8..12].copy_from_slice(&VERSION.to_le_bytes());
+    header[12..20].copy_from_slice(&(payload.len() as u64).to_le_bytes());
+    let checksum = checksum(&header, payload);
+    header[20..].copy_from_slice(&checksum.to_le_bytes());
+    header
+}
+
+fn unwritable(error: impl std::fmt::Display) -> Error {
+    Error::input(format!("the state has no form to be written in: {error}"), "")
+}
+
+/// A library's message without the line breaks that a text from the file may bring into it.
+fn one_line(error: &impl std::fmt::Display) -> String {
+    error.to_string().chars().take(200).map(|it| if it.is_control() { ' ' } else { it }).collect()
+}
+
+/// CRC-32 of the header without its last field, and of the payload.
+fn checksum(header: &[u8; HEADER], payload: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&header[..20]);
+    hasher.update(payload);
+    hasher.finalize()
+}
+
+/// The state that the bytes of a file hold, whatever the algorithm. Fails if they are damaged, cut short, of another
+/// version, or not a state.
+///
+/// ```
+/// let error = firebox_core::checkpoint::decode(b"x,y\n1,2\n").unwrap_err();
+/// assert_eq!(error.to_string(), "this is not a state file of Firebox");
+/// ```
+pub fn decode(bytes: &[u8]) -> Result<Checkpoint> {
+    let Some((header, payload)) = bytes.split_first_chunk::<HEADER>().filter(|_| bytes.starts_with(&MAGIC)) else {
+        return Err(unknown(bytes));
+    };
+    let version = u32::from_le_bytes([header[8], header[9], header[10], header[11]]);
+    if version != VERSION {
+        let what = format!("this state has format version {version}, and this version of Firebox reads {VERSION}");
+        return Err(Error::input(what, "resume with the version of Firebox that wrote it"));
+    }
+    let (expected, found) = (length(header), payload.len() as u64);
+    if found != expected {
+        let kind = if found < expected { "incomplete" } else { "damaged" };
+        let what = format!("this state is {kind}: {found} bytes follow its header instead of {expected}");
+        return Err(refuse(what));
+    }
+    let claimed = u32::from_le_bytes([header[20], header[21], header[22], header[23]]);
+    if checksum(header, payload) != claimed {
+        return Err(refuse("this state is damaged: its checksum does not match"));
+    }
+    decode_payload(payload)
+}
+
+fn length(header: &[u8; HEADER]) -> u64 {
+    header[12..20].iter().rev().fold(0, |length, byte| length << 8 | u64::from(*byte))
+}
+
+/// The error for bytes that do not begin as a state.
+fn unknown(bytes: &[u8]) -> Error {
+    if !bytes.is_empty() && (MAGIC.starts_with(bytes) || bytes.starts_with(&MAGIC)) {
+        return refuse(format!("this state is incomplete: it has only {} bytes", bytes.len()));
+    }
+    if let Some(format) = earlier_format(&bytes[..bytes.len().min(START)]) {
+        let what = format!("this state was written by an earlier version of Firebox ({format})");
+        return Error::input(what, "resume with the version that wrote it, or start the run anew");
+    }
+    Error::input("this is not a state file of Firebox", "give a file that --checkpoint wrote")
+}
+
+/// `firebox <algorithm> checkpoint <n>` in a file of an earlier version.
+fn earlier_format(start: &[u8]) -> Option<String> {
+    const FIRST: &[u8] = b"firebox ";
+    const SECOND: &[u8] = b" checkpoint ";
+    let at = |place: usize| {
+        let rest = start[place..].strip_prefix(FIRST)?;
+        let name = rest.iter().take_while(|byte| byte.is_ascii_lowercase()).count();
+        let number = rest[name..].strip_prefix(SECOND)?;
+        let digits = number.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let whole = FIRST.len() + name + SECOND.len() + digits;
+        let plausible = (1..=32).contains(&name) && (1..=9).contains(&digits);
+        plausible.then(|| String::from_utf8_lossy(&start[place..place + whole]).into_owned())
+    };
+    (0..start.len()).find_map(at)
+}
+
+/// Decodes safetensors with no assumption on their content, since a checksum can be made for any.
+fn decode_payload(payload: &[u8]) -> Result<Checkpoint> {
+    let bad = |error: &dyn std::fmt::Display| refuse(format!("this state is inconsistent: {}", one_line(&error)));
+    let (length, rest) = payload.split_first_chunk::<8>().ok_or_else(|| bad(&"it is empty"))?;
+    let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
+    let (description, data) = rest.split_at_checked(length).ok_or_else(|| bad(&"its description is cut short"))?;
+    let metadata: Metadata = serde_json::from_slice(description).map_err(|error| bad(&error))?;
+    if metadata.data_len() != data.len() {
+        return Err(bad(&"its tensors do not fill it"));
+    }
+    let entries = metadata.metadata().as_ref().filter(|entries| entries.len() == 1);
+    let text = entries.and_then(|entries| entries.get(KEY)).ok_or_else(|| bad(&"its description is missing"))?;
+    let Incoming { run, state } = serde_json::from_str(text).map_err(|error| bad(&error))?;
+    let mut tensors = BTreeMap::new();
+    for (name, info) in metadata.tensors() {
+        let (start, end) = info.data_offsets;
+        let bytes = data.get(start..end).filter(|_| info.dtype == Dtype::F64);
+        let bytes = bytes.ok_or_else(|| bad(&format!("its tensor {} is not of 64-bit floats", shown(&name))))?;
+        let (numbers, rest) = bytes.as_chunks::<8>();
+        if !rest.is_empty() {
+            return Err(bad(&format!("its tensor {} is cut short", shown(&name))));
+        }
+        let values = numbers.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect();
+        tensors.insert(name, Array { shape: info.shape.clone(), values });
+    }
+    Ok(Checkpoint { run, state, tensors: Tensors(tensors) })
+}
+
+/// The bytes of a state file; of another file only its start, which may have no end.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let mut bytes = Vec::new();
+    (&mut file).take(START as u64).read_to_end(&mut bytes)?;
+    if let Some(header) = bytes.first_chunk::<HEADER>().filter(|_| bytes.starts_with(&MAGIC)) {
+        // One more than there should be, so that a longer file is found out.
+        let whole = length(header).saturating_add(HEADER as u64 + 1);
+        file.take(whole.saturating_sub(bytes.len() as u64)).read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
+}
+
+/// The state in a file, for the run `ours` to go on from; every rank calls this, and rank 0 reads for all.
+///
+/// Fails as [`decode`] and [`Identity::check`] do. A state of another backend gives a notice.
+pub fn resume<B: Backend>(path: &Path, ours: &Identity, context: &Context<B>) -> Result<Checkpoint> {
+    let bytes = context.communicator.from_first(|| read(path));
+    let bytes = bytes.map_err(|source| Error::Io { action: "read", path: path.into(), source })?;
+    let found = decode(&bytes).and_then(|found| found.run.check(ours).map(|()| found));
+    let found = found.map_err(|error| error.in_file(path))?;
+    found.run.backend_notice(ours, &*context.observer);
+    Ok(found)
+}

@@ -1,0 +1,99 @@
+//! The named arrays of a state.
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use safetensors::{Dtype, tensor::View};
+
+use super::{identity::shown, refuse};
+use crate::Result;
+
+/// An array of 64-bit floats, row-major.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Array {
+    pub(super) shape: Vec<usize>,
+    pub(super) values: Vec<f64>,
+}
+
+impl View for &Array {
+    fn dtype(&self) -> Dtype {
+        Dtype::F64
+    }
+
+    fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    fn data(&self) -> Cow<'_, [u8]> {
+        if cfg!(target_endian = "little") {
+            bytemuck::cast_slice(&self.values).into()
+        } else {
+            self.values.iter().flat_map(|value| value.to_le_bytes()).collect()
+        }
+    }
+
+    fn data_len(&self) -> usize {
+        size_of_val(&self.values[..])
+    }
+}
+
+/// The named arrays of a state: added by [`put`](Self::put) when it is written, and removed one by one by
+/// [`take`](Self::take) when it is read, so that [`finish`](Self::finish) finds what does not belong there.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Tensors(pub(super) BTreeMap<String, Array>);
+
+impl Tensors {
+    /// Adds an array, replacing one of the same name. `values` are as many as `shape` says.
+    pub fn put(&mut self, name: impl Into<String>, shape: &[usize], values: impl Into<Vec<f64>>) {
+        let values = values.into();
+        debug_assert_eq!(shape.iter().product::<usize>(), values.len());
+        self.0.insert(name.into(), Array { shape: shape.to_vec(), values });
+    }
+
+    /// The names of all arrays, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    /// The shape of an array, if there is one of this name.
+    pub fn shape(&self, name: &str) -> Option<&[usize]> {
+        self.0.get(name).map(|array| &array.shape[..])
+    }
+
+    /// Removes an array and returns its numbers. Fails if it is missing, if its shape is not `shape`, or if a number is
+    /// not finite.
+    pub fn take(&mut self, name: &str, shape: &[usize]) -> Result<Vec<f64>> {
+        let values = self.take_any(name, shape)?;
+        match values.iter().find(|value| !value.is_finite()) {
+            Some(value) => Err(refuse(format!("this state is inconsistent: its tensor {name} contains {value}"))),
+            None => Ok(values),
+        }
+    }
+
+    /// [`take`](Self::take) without the check that numbers are finite.
+    pub fn take_any(&mut self, name: &str, shape: &[usize]) -> Result<Vec<f64>> {
+        let Some(array) = self.0.remove(name) else {
+            return Err(refuse(format!("this state is incomplete: it has no tensor {name}")));
+        };
+        if array.shape != shape {
+            let what = format!("its tensor {name} has shape {:?} instead of {shape:?}", array.shape);
+            return Err(refuse(format!("this state is inconsistent: {what}")));
+        }
+        Ok(array.values)
+    }
+
+    /// Removes an array of one axis, whatever its length. Fails as [`take`](Self::take) does.
+    pub fn take_vector(&mut self, name: &str) -> Result<Vec<f64>> {
+        let length = self.0.get(name).map_or(0, |array| array.values.len());
+        self.take(name, &[length])
+    }
+
+    /// Fails if arrays are left, which the algorithm does not know.
+    pub fn finish(self) -> Result<()> {
+        match self.0.first_key_value() {
+            Some((name, _)) => {
+                Err(refuse(format!("this state is inconsistent: its tensor {} is unknown", shown(name))))
+            }
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Stop requests and time limits from the outside: how soon the program ends, and what it leaves behind.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used)]
+
+use std::{
+    fmt::Write as _,
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use firebox_tests::program::Program;
+
+/// A stop may take this long. The promise is a second; machines that run other tests beside this one are slower.
+const SOON: Duration = Duration::from_secs(4);
+
+fn program() -> Program {
+    Program::new(env!("CARGO_BIN_EXE_firebox-under-test"))
+}
+
+/// Runs `args` and sends `signal` after a while, upon which the program has to end soon with exit code 130. Returns whether
+/// it was still running then.
+fn interrupt(program: &Program, args: &str, signal: &str, after: Duration) -> bool {
+    let mut command = program.command(&args.split_whitespace().collect::<Vec<_>>());
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    std::thread::sleep(after);
+    if let Some(ended) = child.try_wait().unwrap() {
+        assert!(ended.success(), "{args} failed by itself");
+        return false;
+    }
+    let sent = Instant::now();
+    assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+    let code = child.wait().unwrap().code();
+    // A run may have ended just before the signal came.
+    assert!(matches!(code, Some(130 | 0)), "{args} after {after:?}: {code:?}");
+    assert!(sent.elapsed() < SOON, "{args} took {:?} after {after:?}", sent.elapsed());
+    code == Some(130)
+}
+
+#[test]
+fn long_solutions_stop_soon_and_go_on_to_the_same_bits() {
+    let program = program();
+    let base = "rbf --problem poisson-sine --backend ndarray --grid 11 --seed 5";
+    for (name, options) in [
+        ("qr", "--neurons 900 --redraw cycle --cycles 60"),
+        ("truncated", "--neurons 900 --truncation 1e-13 --redraw cycle --cycles 60"),
+        ("width", "--neurons 900 --width auto --redraw cycle --cycles 60"),
+        ("cg", "--neurons 20000"),
+        ("lsqr", "--neurons 2500 --weights lsqr --precision f64 --redraw cycle --cycles 60"),
+        ("lm", "--neurons 100 --shape lm --points 4000"),
+    ] {
+        for (signal, after) in [("-INT", 700), ("-TERM", 2500)] {
+            let args = format!("{base} {options} --checkpoint {name}.json");
+            let stopped = interrupt(&program, &args, signal, Duration::from_millis(after));
+            assert!(stopped || after > 1000, "{args} ended by itself within {after} ms");
+        }
+    }
+    // A run that was stopped in its first cycle goes on to what one that was not finds.
+    let short = format!("{base} --neurons 900 --points 12000 --redraw never");
+    program.run(&format!("{short} -o whole.csv -q")).succeed();
+    let stopped = interrupt(&program, &format!("{short} --checkpoint s.json"), "-INT", Duration::from_millis(600));
+    assert!(stopped, "{short} ended by itself");
+    program.run(&format!("{short} --resume s.json -o resumed.csv -q")).succeed();
+    assert!(program.read("whole.csv") == program.read("resumed.csv"));
+}
+
+#[test]
+fn clustering_mapping_and_training_stop_soon() {
+    let program = program();
+    program.run("generate uniform --points 60000 -o many.csv -q").succeed();
+    program.run("generate blobs --points 12000 --dims 10 -o blobs.csv -q").succeed();
+    for args in [
+        "ocnn many.csv --backend ndarray",
+        "ocnn blobs.csv --label label --backend ndarray --mode paper --threshold 0.9",
+        "sammon blobs.csv --label label --backend ndarray",
+        "sammon many.csv --backend ndarray --memory sampled",
+        "perceptron train blobs.csv --label label --hidden 2048,2048 --batch 8000 --backend ndarray",
+    ] {
+        for after in [300, 1500] {
+            let args = format!("{args} -o out.csv");
+            let stopped = interrupt(&program, &args, "-INT", Duration::from_millis(after));
+            assert!(stopped || after > 1000, "{args} ended by itself within {after} ms");
+            assert!(!stopped || !program.files().contains(&"out.csv".into()), "{args} was stopped and wrote a result");
+            let _ = std::fs::remove_file(program.path().join("out.csv"));
+        }
+    }
+}
+
+#[test]
+fn a_time_limit_holds_within_the_first_cycle() {
+    let program = program();
+    let timed = |args: &str| {
+        let start = Instant::now();
+        let done = program.run(args);
+        (done, start.elapsed().as_secs_f64())
+    };
+    let base = "rbf --problem poisson-sine --backend ndarray --grid 11 -q";
+    // Conjugate gradients have something to show by then, a decomposition has not.
+    let (done, took) = timed(&format!("{base} --neurons 8000 --cycles 1000 --time-limit 4 -o cg.csv --format json"));
+    assert_eq!(done.succeed().json()["result"]["stop"], "time");
+    assert!(took < 4.0 + SOON.as_secs_f64(), "{took}");
+    let (done, took) =
+        timed(&format!("{base} --neurons 2000 --weights qr --points 100000 --time-limit 2 --checkpoint s.json"));
+    assert_eq!((done.code, done.out.as_str()), (1, ""));
+    assert!(done.err.contains("the time limit of 2 s ended before the first solution"), "{}", done.err);
+    assert!(took < 2.0 + SOON.as_secs_f64(), "{took}");
+    assert!(program.files().contains(&"s.json".into()), "a state to go on from");
+}
+
+/// A union of discs that overlap, on a grid of side × side.
+fn discs(side: usize) -> String {
+    let mut text =
+        String::from("[equation]\nlaplacian = 1\nrhs = 1\n[[boundary]]\ncondition = \"dirichlet\"\nvalue = 0\n");
+    text += "[domain]\ntype = \"union\"\n";
+    for i in 0..side * side {
+        // A grid that is a little off everywhere.
+        let [x, y] = [i % side, i / side].map(|k| k as f64 + 0.2 * ((7 * i + 3 * k) as f64).sin());
+        let radius = 0.65 + 0.1 * (i as f64).cos();
+        writeln!(text, "[[domain.parts]]\ntype = \"disc\"\ncentre = [{x}, {y}]\nradius = {radius}").unwrap();
+    }
+    text
+}
+
+#[test]
+fn a_union_of_two_thousand_discs_is_read_and_sampled_in_seconds() {
+    let program = program();
+    program.write("discs.toml", discs(45));
+    let start = Instant::now();
+    program
+        .run("rbf --problem discs.toml --neurons 64 --weights cg --cycles 1 --backend ndarray -o discs.csv -q")
+        .succeed();
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+}
+
+#[test]
+fn what_is_not_finite_is_refused_with_file_line_and_point() {
+    let program = program();
+    let plate = |rhs: &str, exact: &str| {
+        format!(
+            "exact = \"{exact}\"\n[domain]\ntype = \"box\"\nlow = [0, 0]\nhigh = [1, 1]\n[equation]\nlaplacian = 1\n\
+             rhs = \"{rhs}\"\n[[boundary]]\ncondition = \"dirichlet\"\nvalue = 0\n"
+        )
+    };
+    for (name, rhs, exact, says) in [
+        ("rhs.toml", "ln(x-0.5)", "0", "rhs.toml, line 8, column 7: the right-hand side, 'ln(x-0.5)', is not a number"),
+        (
+            "exact.toml",
+            "1",
+            "1/(x-0.5)",
+            "exact.toml, line 1, column 9: the exact solution, '1/(x-0.5)', is infinite (inf) at",
+        ),
+    ] {
+        program.write(name, plate(rhs, exact));
+        program.run(&format!("rbf --problem {name} --neurons 16 --backend ndarray")).refuse(says);
+    }
+}
+
+#[test]
+fn what_a_command_line_claims_is_not_allocated() {
+    let program = program();
+    for (args, says) in [
+        ("--points 1000000000000000", "points = 1000000000000000: must lie between 1 and"),
+        ("--boundary-points 1000000000000000", "boundary_points = 1000000000000000"),
+        ("--neurons 1000000000000", "neurons = 1000000000000: must lie between 1 and"),
+        ("--grid 1000000000", "grid = 1000000000: must lie between 2 and"),
+        ("--points 1073741824 --weights cg --memory-limit 1000000000", "cannot hold this"),
+        ("--neurons 100000 --weights qr", "cannot hold this"),
+    ] {
+        program.run(&format!("rbf --problem poisson-sine --backend ndarray {args}")).refuse(says);
+    }
+}

@@ -229,11 +229,13 @@ impl Error {
         self
     }
 
-    /// The exit status: 2 for usage, bad input and work that does not fit (found before anything ran), 1 for a run that
-    /// failed and for an output that could not be written, 130 for a stop on request (128 + SIGINT, as shells have it).
+    /// The exit status: 2 for usage, bad input, work that does not fit, and a result that its file's format cannot hold;
+    /// 1 for a run that failed and for an output that could not be written; 130 for a stop on request (128 + SIGINT, as
+    /// shells have it).
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Io { action: "write", .. } | Self::Outputs { .. } | Self::Run { .. } => 1,
+            Self::Outputs { failed, .. } => failed.iter().map(Self::exit_code).min().unwrap_or(1),
+            Self::Io { action: "write", .. } | Self::Run { .. } => 1,
             Self::Input { .. } | Self::Config { .. } | Self::Device { .. } | Self::Memory { .. } | Self::Io { .. } => 2,
             Self::Cancelled => 130,
         }
@@ -286,6 +288,9 @@ mod tests {
         assert_eq!(error.exit_code(), 1);
         let error = Error::Outputs { failed: vec![full()], written: Vec::new() };
         assert!(error.to_string().ends_with("; no output was written"));
+        let unsuitable = || Error::input("a .cls holds one column", "write it to a .csv");
+        let code = |failed| Error::Outputs { failed, written: Vec::new() }.exit_code();
+        assert_eq!((code(vec![unsuitable()]), code(vec![unsuitable(), full()])), (2, 1));
     }
 
     #[test]

@@ -57,8 +57,10 @@ fn long_solutions_stop_soon_and_go_on_to_the_same_bits() {
     }
     // A run that was stopped in its first cycle goes on to what one that was not finds.
     let short = format!("{base} --neurons 900 --points 12000 --redraw never");
+    let start = Instant::now();
     program.run(&format!("{short} -o whole.csv -q")).succeed();
-    let stopped = interrupt(&program, &format!("{short} --checkpoint s.json"), "-INT", Duration::from_millis(600));
+    let early = start.elapsed().mul_f64(0.4);
+    let stopped = interrupt(&program, &format!("{short} --checkpoint s.json"), "-INT", early);
     assert!(stopped, "{short} ended by itself");
     program.run(&format!("{short} --resume s.json -o resumed.csv -q")).succeed();
     assert!(program.read("whole.csv") == program.read("resumed.csv"));

@@ -6,16 +6,23 @@
 use std::{
     fmt::Write as _,
     process::{Command, Stdio},
+    sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
 use firebox_tests::program::Program;
 
-/// A stop may take this long. The promise is a second; machines that run other tests beside this one are slower.
+/// A stop may take this long. The promise is a second; machines that build beside this are slower.
 const SOON: Duration = Duration::from_secs(4);
 
 fn program() -> Program {
     Program::new(env!("CARGO_BIN_EXE_firebox-under-test"))
+}
+
+/// Held by a test that measures time, so that no other such test slows it down.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Runs `args` and sends `signal` after a while, upon which the program has to end soon with exit code 130. Returns whether
@@ -39,7 +46,7 @@ fn interrupt(program: &Program, args: &str, signal: &str, after: Duration) -> bo
 
 #[test]
 fn long_solutions_stop_soon_and_go_on_to_the_same_bits() {
-    let program = program();
+    let (program, _alone) = (program(), alone());
     let base = "rbf --problem poisson-sine --backend ndarray --grid 11 --seed 5";
     for (name, options) in [
         ("qr", "--neurons 900 --redraw cycle --cycles 60"),
@@ -68,7 +75,7 @@ fn long_solutions_stop_soon_and_go_on_to_the_same_bits() {
 
 #[test]
 fn clustering_mapping_and_training_stop_soon() {
-    let program = program();
+    let (program, _alone) = (program(), alone());
     program.run("generate uniform --points 60000 -o many.csv -q").succeed();
     program.run("generate blobs --points 12000 --dims 10 -o blobs.csv -q").succeed();
     for args in [
@@ -90,7 +97,7 @@ fn clustering_mapping_and_training_stop_soon() {
 
 #[test]
 fn a_time_limit_holds_within_the_first_cycle() {
-    let program = program();
+    let (program, _alone) = (program(), alone());
     let timed = |args: &str| {
         let start = Instant::now();
         let done = program.run(args);
@@ -125,7 +132,7 @@ fn discs(side: usize) -> String {
 
 #[test]
 fn a_union_of_two_thousand_discs_is_read_and_sampled_in_seconds() {
-    let program = program();
+    let (program, _alone) = (program(), alone());
     program.write("discs.toml", discs(45));
     let start = Instant::now();
     program

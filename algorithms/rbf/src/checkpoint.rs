@@ -67,6 +67,11 @@ fn read(state: Checkpoint, [m, dims]: [usize; 2]) -> Result<State> {
     let (scalars, mut tensors) = state.parts::<Scalars>()?;
     let Scalars { cycles, ratio, rate, falls, accepted, idle, lm, diagnosis, ended } = scalars;
     require(cycles <= MAX_COUNT, "it has too many cycles")?;
+    // Within a cycle, where ranks exchange states, the history is one longer than the cycles.
+    let history = |name: &str, tensors: &mut Tensors| {
+        let length = tensors.shape(name).and_then(<[usize]>::first).copied().unwrap_or(0);
+        tensors.take_any(name, &[length])
+    };
     let state = State {
         cycles,
         ratio,
@@ -79,8 +84,8 @@ fn read(state: Checkpoint, [m, dims]: [usize; 2]) -> Result<State> {
         centres: tensors.take_any("centres", &[m, dims])?,
         widths: tensors.take_any("widths", &[m])?,
         weights: tensors.take_any("weights", &[m])?,
-        interior: tensors.take_any("residuals.interior", &[cycles])?,
-        boundary: tensors.take_any("residuals.boundary", &[cycles])?,
+        interior: history("residuals.interior", &mut tensors)?,
+        boundary: history("residuals.boundary", &mut tensors)?,
         lm: lm.map(|lm| Lm::restore(&lm, [m, dims], &mut tensors)).transpose()?,
     };
     tensors.finish()?;

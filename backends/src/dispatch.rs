@@ -1,14 +1,14 @@
-//! From a device known at run time to a backend known at compile time.
+//! Dispatch from a device at run time to a backend type at compile time.
 
-/// Runs `$body` with `$B` the Burn backend of a [`Device`](crate::Device) at a
-/// [`Precision`](firebox_core::Precision), and `$device` its device, by reference.
+/// Evaluates `$body` with `$B` the Burn backend type of a [`Device`](crate::Device) at a
+/// [`Precision`](firebox_core::Precision), and `$device` a reference to the backend's device.
 ///
-/// `$body` is compiled once for every backend that is compiled in, so it holds a call of one generic function and
-/// little else. A precision that a device lacks was refused by [`Device::find`](crate::Device::find).
+/// `$body` is compiled once for each backend, so it should only call a generic function.
+/// [`Device::find`](crate::Device::find) refuses unsupported precisions before.
 #[macro_export]
 macro_rules! with_backend {
-    ($found:expr, $precision:expr, |$B:ident, $device:ident| $body:expr) => {
-        match ($found, $precision) {
+    ($chosen:expr, $precision:expr, |$B:ident, $device:ident| $body:expr) => {
+        match ($chosen, $precision) {
             ($crate::Device::NdArray($device), $crate::Precision::F32) => $crate::__ndarray!($device, f32, $B, $body),
             ($crate::Device::NdArray($device), $crate::Precision::F64) => $crate::__ndarray!($device, f64, $B, $body),
             ($crate::Device::Cuda($device), $crate::Precision::F32) => $crate::__cuda!($device, f32, $B, $body),
@@ -20,8 +20,31 @@ macro_rules! with_backend {
     };
 }
 
-// The arm of each backend: the body where its feature is on, nothing to match where it is off. (A `cfg` inside
-// `with_backend!` would ask for the features of the crate that uses it.)
+/// Evaluates `$body` with `$context` a [`Context`](firebox_core::Context) of a [`Session`](firebox_core::Session) on a
+/// [`Device`](crate::Device). As in [`with_backend!`](crate::with_backend), `$body` should only call a generic
+/// function.
+#[macro_export]
+macro_rules! with_context {
+    ($device:expr, $session:expr, |$context:ident| $body:expr) => {{
+        let session: &$crate::Session = $session;
+        if cfg!(test) {
+            // Unit tests of a crate run commands on NdArray only, to avoid compiling every backend again. In a crate
+            // without backends, this branch determines the type of the expression.
+            assert!(matches!($device, $crate::Device::NdArray(_)) && session.precision == $crate::Precision::F32);
+            type B = $crate::backend::NdArray<f32>;
+            let $context = &$crate::Context::<B> { device: Default::default(), session: session.clone() };
+            $body
+        } else {
+            $crate::with_backend!($device, session.precision, |B, device| {
+                let $context = &$crate::Context::<B> { device: device.clone(), session: session.clone() };
+                $body
+            })
+        }
+    }};
+}
+
+// One macro for each backend: the body if its feature is enabled, an empty match otherwise. A `cfg` inside
+// `with_backend!` would refer to features of the crate that uses the macro.
 
 #[cfg(feature = "ndarray")]
 #[doc(hidden)]
@@ -104,7 +127,7 @@ macro_rules! __rocm {
 #[macro_export]
 macro_rules! __flex {
     ($device:ident, $element:ty, $B:ident, $body:expr) => {{
-        type $B = $crate::backend::FlexOf<$element>;
+        type $B = $crate::backend::Flex<$element>;
         $body
     }};
 }

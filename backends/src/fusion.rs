@@ -1,4 +1,4 @@
-//! Custom operations on Burn's `Fusion` backends, so that `burn::backend::{Cuda, Wgpu}` work as they come.
+//! Custom operations on Burn's `Fusion` backends, among them `burn::backend::{Cuda, Wgpu}`.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use burn_fusion::{
 };
 use burn_ir::{CustomOpIr, HandleContainer, OperationIr, OperationOutput, TensorIr};
 
-/// The handles of a fusion backend's tensors.
+/// Handle container of a fusion backend's tensors.
 pub type Handles<B> = HandleContainer<<<B as FusionBackend>::FusionRuntime as FusionRuntime>::FusionHandle>;
 
 struct Custom<F> {
@@ -33,7 +33,7 @@ where
     }
 }
 
-/// Queues an operation named `name` that turns `inputs` into one tensor of `shape` and `dtype`: [`register_all`] of one.
+/// Queues the operation `name` from `inputs` to one tensor of `shape` and `dtype`; see [`register_all`].
 pub fn register<B, F>(
     name: &'static str,
     inputs: Vec<FusionTensor<B::FusionRuntime>>,
@@ -49,10 +49,13 @@ where
     output
 }
 
-/// Queues an operation named `name` that turns `inputs` into tensors of the shapes and types in `outputs`.
+/// Queues the operation `name` from `inputs`, at least one, to tensors of the shapes and types in `outputs`.
 ///
-/// `execute` runs later, on the fusion server's thread, and cannot fail: validate before calling this. It takes its
-/// inputs from the handles by the description's inputs, in order, and registers its outputs under the description's.
+/// `execute` runs later, on the fusion server's thread, and cannot fail: validate before calling this. It looks up its
+/// inputs in the handles by the descriptor's inputs, in order, and registers its outputs under the descriptor's.
+///
+/// # Panics
+/// If `inputs` is empty.
 pub fn register_all<B, F, const N: usize>(
     name: &'static str,
     inputs: Vec<FusionTensor<B::FusionRuntime>>,

@@ -1,28 +1,34 @@
-//! Which device runs Firebox, what it can do, and the kernel blocks that algorithms share.
+//! Device selection and limits, and the building blocks of kernels and their CPU twins.
 //!
-//! - [`device`]: `"cuda:1"` becomes a device, or an error that says what is missing; [`with_backend!`] turns a device
-//!   into a type that implements Burn's `Backend`.
-//! - [`exchange`]: what ranks tell each other of numbers on their devices.
-//! - [`limits`]: what a device can hold.
-//! - [`kernel`]: building blocks for CubeCL kernels; [`cpu`]: their twins for NdArray, and [`ndarray`] its tensors as slices.
+//! - [`device`]: lookup of a device by name, such as `"cuda:1"`; [`with_backend!`] maps a device to a type that
+//!   implements Burn's `Backend`.
+//! - [`collectives`]: collective operations on device tensors.
+//! - [`limits`]: memory limits of devices, and admission of memory plans.
+//! - [`plugin`]: an algorithm as a command, run on a device that is chosen at run time.
+//! - [`mod@bench`]: benchmarks of hot loops and whole runs.
+//! - [`kernel`]: building blocks for CubeCL kernels; [`cpu`]: for hot loops on the CPU; [`ndarray`]: NdArray's tensors
+//!   as slices.
 //! - [`fusion`]: custom operations on Burn's `Fusion` backends.
 
 pub mod bench;
+pub mod collectives;
 pub mod cpu;
 pub mod device;
 mod dispatch;
-pub mod exchange;
 pub mod fusion;
 pub mod kernel;
 pub mod limits;
 pub mod ndarray;
+pub mod plugin;
 
 pub use device::{Choice, Device};
-pub use limits::{Limited, Limits};
+pub use limits::{DeviceLimits, Limits};
+pub use plugin::Plugin;
 
-pub use firebox_core::Precision;
+#[doc(hidden)]
+pub use firebox_core::{Context, Precision, Session};
 
-/// The backends that [`with_backend!`] names, each generic over its float.
+/// The backends that [`with_backend!`] dispatches to, each generic over its float type.
 #[doc(hidden)]
 pub mod backend {
     pub use burn_ndarray::NdArray;
@@ -30,7 +36,7 @@ pub mod backend {
     #[cfg(any(feature = "cuda", feature = "rocm", feature = "wgpu"))]
     use burn_cubecl::CubeBackend;
 
-    /// CUDA without Burn's fusion in front: kernels are launched from raw handles anyway.
+    /// CUDA without fusion, which custom kernels on raw handles do not benefit from.
     #[cfg(feature = "cuda")]
     pub type Cuda<F> = CubeBackend<cubecl::cuda::CudaRuntime, F, i32, u8>;
     /// wgpu without fusion.
@@ -39,7 +45,7 @@ pub mod backend {
     /// ROCm without fusion.
     #[cfg(feature = "rocm")]
     pub type Rocm<F> = CubeBackend<cubecl::hip::HipRuntime, F, i32, u8>;
-    /// Flex, whose float is f32.
+    /// Flex, which implements `Backend` for f32 only.
     #[cfg(feature = "flex")]
-    pub use burn_flex::Flex as FlexOf;
+    pub use burn_flex::Flex;
 }

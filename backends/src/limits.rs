@@ -1,4 +1,4 @@
-//! What a device can hold and do, so that work is planned before anything is allocated.
+//! Memory and other limits of devices, against which work is planned before anything is allocated.
 
 use std::any::Any;
 
@@ -8,35 +8,35 @@ use burn_cubecl::{BoolElement, CubeBackend, CubeRuntime, FloatElement, IntElemen
 use burn_fusion::{Fusion, FusionBackend};
 use burn_ndarray::{FloatNdArrayElement, IntNdArrayElement, NdArray, NdArrayTensor, QuantElement, SharedArray};
 use cubecl::server::ServerCommunication;
-use firebox_core::{Error, Result, algorithm::Context};
+use firebox_core::{Context, Error, Result};
 
 use crate::kernel::launch;
 
-/// What a device can hold and do. `None` is "not known", never "no limit".
+/// Limits of a device. `None` means "unknown", never "unlimited".
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct Limits {
-    /// The device in the driver's words.
+    /// Name of the device, from the driver.
     pub device: String,
-    /// Bytes free now.
+    /// Free memory in bytes.
     pub free: Option<u64>,
-    /// Bytes of the largest single buffer. Beyond it CubeCL fails in its server thread and the caller reads wrong
-    /// numbers, so nothing larger may ever be asked for.
+    /// Size of the largest single buffer in bytes. A larger allocation would fail in CubeCL's server thread, and the
+    /// caller would read wrong numbers.
     pub largest_buffer: Option<u64>,
-    /// Units that work in lock step and can reduce among themselves; `None` without plane arithmetic.
+    /// Units per plane (warp, subgroup); `None` if planes cannot reduce.
     pub plane: Option<u32>,
 }
 
 /// One buffer of a memory plan.
 #[derive(Debug, Clone)]
 pub struct Buffer {
-    /// What it holds, for messages.
+    /// Contents, for messages.
     pub purpose: String,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
 }
 
 impl Buffer {
-    /// A buffer of `count` elements of `size` bytes; sizes past u64 saturate, so that they fit nowhere.
+    /// A buffer of `count` elements of `size` bytes each. A total past u64 saturates, so that no device admits it.
     pub fn new(purpose: impl Into<String>, count: u128, size: usize) -> Self {
         let bytes = u64::try_from(count.saturating_mul(size as u128)).unwrap_or(u64::MAX);
         Self { purpose: purpose.into(), bytes }
@@ -44,8 +44,12 @@ impl Buffer {
 }
 
 impl Limits {
-    /// Checks a plan of buffers that live together; gives their sum, or the error that names what is too large.
-    /// `help` says which option needs less.
+    /// Checks buffers that are alive at the same time against the limits, and returns their total size in bytes. `help`
+    /// names the option that reduces it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Memory`] with the purpose of what does not fit.
     pub fn admit(&self, plan: &[Buffer], memory_limit: Option<u64>, help: &str) -> Result<u64> {
         let refuse = |purpose: String, needed, available, limit| {
             Err(Error::Memory { device: self.device.clone(), purpose, needed, available, limit, help: help.into() })
@@ -58,14 +62,14 @@ impl Limits {
         let total = plan.iter().fold(0u64, |sum, b| sum.saturating_add(b.bytes));
         let purposes = || {
             let mut names: Vec<_> = plan.iter().map(|b| b.purpose.as_str()).collect();
-            // A matrix that is kept in parts is told once.
+            // Parts of one matrix have the same purpose.
             names.dedup();
             names.join(" + ")
         };
         if let Some(limit) = memory_limit
             && total > limit
         {
-            return refuse(purposes(), total, limit, "is the --memory-limit");
+            return refuse(purposes(), total, limit, "is the `memory_limit`");
         }
         if let Some(free) = self.free
             && total > free
@@ -76,17 +80,21 @@ impl Limits {
     }
 }
 
-/// A backend whose devices tell what they can hold.
+/// A backend with known device limits and collectives.
 ///
-/// For a Burn backend that Firebox does not know, `impl Limited for MyBackend {}` will do, in the crate that defines
-/// the backend: nothing is known then, and nothing is checked.
-pub trait Limited: Backend {
-    /// The limits of `device`, free memory as of now.
+/// For another Burn backend, `impl DeviceLimits for MyBackend {}` in the crate that defines it suffices: its limits are
+/// unknown and not checked.
+pub trait DeviceLimits: Backend {
+    /// Limits of `device` with its current free memory.
     fn limits(device: &Self::Device) -> Limits {
         Limits { device: Self::name(device), ..Limits::default() }
     }
 
-    /// Waits for everything submitted so far; launch and compile errors of kernels come out here, once.
+    /// Waits for all submitted work.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Run`] with `phase` for launch and compile errors of kernels, each of which is reported once.
     fn finish(device: &Self::Device, phase: &str) -> Result<()> {
         Self::sync(device).map_err(|error| Error::Run {
             device: Self::limits(device).device,
@@ -95,46 +103,52 @@ pub trait Limited: Backend {
         })
     }
 
-    /// Whether its devices can tell each other numbers by themselves.
-    fn reaches() -> bool {
+    /// Returns whether devices support direct transfers between processes.
+    fn supports_p2p() -> bool {
         false
     }
 
-    /// The sum of the ranks' tensors, each of as many numbers, by the devices `peers` themselves ([`Context::peers`]): the
-    /// same bits on all. Only for devices that [reach](Self::reaches) each other; others give back what they were given.
-    fn sum_among(own: FloatTensor<Self>, peers: &[u16]) -> FloatTensor<Self> {
+    /// All-reduce (sum) of the ranks' tensors of equal shape by the devices `peers`
+    /// ([`Session::peers`](firebox_core::Session::peers)), with the same bits on all ranks. Requires
+    /// [`supports_p2p`](Self::supports_p2p); other backends return `local`.
+    fn all_reduce_sum(local: FloatTensor<Self>, peers: &[u16]) -> FloatTensor<Self> {
         let _ = peers;
-        own
+        local
     }
 }
 
-/// [`Limits::admit`] for the context's device, or its part of it, and `--memory-limit`.
-pub fn admit<B: Limited>(context: &Context<B>, plan: &[Buffer], help: &str) -> Result<u64> {
+/// [`Limits::admit`] for the context's device and memory limit. Ranks that share a device share its free memory
+/// equally.
+///
+/// # Errors
+///
+/// [`Error::Memory`] with the purpose of what does not fit.
+pub fn admit<B: DeviceLimits>(context: &Context<B>, plan: &[Buffer], help: &str) -> Result<u64> {
     let limits = B::limits(&context.device);
     let free = limits.free.map(|free| free / context.sharers.device.max(1) as u64);
     Limits { free, ..limits }.admit(plan, context.memory_limit, help)
 }
 
-/// The innermost cause of the first error in `text`. The stack tells causes one inside the other, with backtraces,
-/// and those of a server that gave up as a list in Rust's debug format.
+/// Extracts the innermost cause of the first error in `text`. CubeCL nests causes with backtraces, and lists the errors
+/// of a failed server in Rust's debug format.
 fn cause(text: &str) -> String {
     const LINES: usize = 4;
     let text = text.replace("\\n", "\n").replace("\\\"", "\"");
     let trace = ["Backtrace", "\", backtrace:", "No backtrace"].iter().filter_map(|word| text.find(word)).min();
-    let said = |cause: &str| {
-        // What debug format puts before a reason, and round an empty list.
+    let message = |cause: &str| {
+        // Prefixes of debug format.
         let cause = cause.rsplit("reason: \"").next().unwrap_or(cause).trim();
-        let debug = ["[]", "[Io(", "[Launch(", "[Profile("];
-        let cause = debug.iter().find_map(|it| cause.strip_prefix(it)).unwrap_or(cause);
+        let prefixes = ["[]", "[Io(", "[Launch(", "[Profile("];
+        let cause = prefixes.iter().find_map(|prefix| cause.strip_prefix(prefix)).unwrap_or(cause);
         let no_frame = |line: &&str| line.split_once(": ").is_none_or(|(number, _)| number.parse::<u32>().is_err());
         let lines = cause.lines().map(str::trim).filter(|line| !line.is_empty());
         lines.take_while(no_frame).take(LINES).collect::<Vec<_>>().join(" ")
     };
-    let mut causes = text[..trace.unwrap_or(text.len())].rsplit("Caused by:").map(said);
-    causes.find(|cause| !cause.is_empty()).unwrap_or_else(|| "it did not say why".into())
+    let mut causes = text[..trace.unwrap_or(text.len())].rsplit("Caused by:").map(message);
+    causes.find(|cause| !cause.is_empty()).unwrap_or_else(|| "unknown cause".into())
 }
 
-impl<E, I, Q> Limited for NdArray<E, I, Q>
+impl<E, I, Q> DeviceLimits for NdArray<E, I, Q>
 where
     E: FloatNdArrayElement,
     I: IntNdArrayElement,
@@ -147,13 +161,13 @@ where
 }
 
 #[cfg(feature = "flex")]
-impl Limited for burn_flex::Flex {
+impl DeviceLimits for burn_flex::Flex {
     fn limits(_device: &Self::Device) -> Limits {
         cpu_limits()
     }
 }
 
-impl<R, F, I, BT> Limited for CubeBackend<R, F, I, BT>
+impl<R, F, I, BT> DeviceLimits for CubeBackend<R, F, I, BT>
 where
     R: CubeRuntime,
     F: FloatElement,
@@ -172,31 +186,31 @@ where
         }
     }
 
-    fn reaches() -> bool {
+    fn supports_p2p() -> bool {
         <R::Server as ServerCommunication>::SERVER_COMM_ENABLED
     }
 
-    fn sum_among(own: CubeTensor<R>, peers: &[u16]) -> CubeTensor<R> {
-        let own = launch::dense(own);
-        let sum = launch::output(&own, own.meta.shape().clone(), own.dtype);
-        launch::sum_among(&own, &sum, peers);
+    fn all_reduce_sum(local: CubeTensor<R>, peers: &[u16]) -> CubeTensor<R> {
+        let local = launch::dense(local);
+        let sum = launch::output(&local, local.meta.shape().clone(), local.dtype);
+        launch::all_reduce_sum(&local, &sum, peers);
         sum
     }
 }
 
-impl<B: FusionBackend + Limited> Limited for Fusion<B> {
+impl<B: FusionBackend + DeviceLimits> DeviceLimits for Fusion<B> {
     fn limits(device: &Self::Device) -> Limits {
         B::limits(device)
     }
 }
 
-impl<B: Limited, C: CheckpointStrategy> Limited for Autodiff<B, C> {
+impl<B: DeviceLimits, C: CheckpointStrategy> DeviceLimits for Autodiff<B, C> {
     fn limits(device: &Self::Device) -> Limits {
         B::limits(device)
     }
 }
 
-/// The CPU's name, threads and available memory, the smaller of the machine's and the control group's.
+/// Number of threads and available memory, the smaller of the machine's and the control group's.
 pub(crate) fn cpu_limits() -> Limits {
     let free = sysinfo::System::new().ok().map(|mut system| {
         system.refresh_memory();
@@ -224,7 +238,7 @@ fn device_name(device: &dyn Any) -> Option<String> {
     None
 }
 
-/// Known on CUDA only; wgpu has no query for it.
+/// Free memory in bytes; `None` except on CUDA, as wgpu cannot query it.
 fn free_memory(device: &dyn Any) -> Option<u64> {
     #[cfg(feature = "cuda")]
     if let Some(cuda) = device.downcast_ref::<burn_cuda::CudaDevice>() {
@@ -239,10 +253,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_innermost_cause_is_told() {
+    fn innermost_cause_is_extracted() {
         let outer =
             "An error happened during execution\nCaused by:\n  The server is in an invalid state\nCaused by:\n  ";
-        for (inner, told) in [
+        for (inner, expected) in [
             (
                 r#"[Generic { reason: "wgpu error: Out of Memory\n", backtrace: No backtrace available }]"#,
                 "wgpu error: Out of Memory",
@@ -259,29 +273,29 @@ mod tests {
             ("[]", "The server is in an invalid state"),
             ("", "The server is in an invalid state"),
         ] {
-            assert_eq!(cause(&format!("{outer}{inner}")), told);
+            assert_eq!(cause(&format!("{outer}{inner}")), expected);
         }
         assert_eq!(cause("nvrtc: error 6\n\nBacktrace:\n 0: main"), "nvrtc: error 6");
-        assert_eq!(cause("Backtrace:\n 0: main"), "it did not say why");
+        assert_eq!(cause("Backtrace:\n 0: main"), "unknown cause");
     }
 
     #[test]
-    fn a_plan_is_held_against_each_limit() {
+    fn admission_checks_each_limit() {
         let limits = Limits { device: "toy".into(), free: Some(100), largest_buffer: Some(60), ..Limits::default() };
         let buffers = |sizes: &[u64]| -> Vec<Buffer> {
             sizes.iter().map(|&bytes| Buffer { purpose: "S".into(), bytes }).collect()
         };
         assert_eq!(limits.admit(&buffers(&[60, 40]), None, "").unwrap(), 100);
-        for (plan, limit, says) in [
+        for (plan, limit, expected) in [
             (vec![61], None, "the largest buffer"),
             (vec![60, 41], None, "are free"),
-            (vec![50], Some(49), "--memory-limit"),
+            (vec![50], Some(49), "`memory_limit`"),
             (vec![u64::MAX, u64::MAX], None, "the largest buffer"),
         ] {
             let error = limits.admit(&buffers(&plan), limit, "less").unwrap_err();
-            assert!(error.to_string().contains(says), "{error}");
+            assert!(error.to_string().contains(expected), "{error}");
             assert_eq!(error.exit_code(), 2);
-            assert!(!error.to_string().contains("S + S"), "parts of one matrix: {error}");
+            assert!(!error.to_string().contains("S + S"), "purposes are repeated: {error}");
         }
         assert_eq!(Buffer::new("S", u128::MAX, 4).bytes, u64::MAX);
     }

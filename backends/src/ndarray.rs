@@ -1,4 +1,4 @@
-//! Slices out of Burn's NdArray tensors, and tensors out of vectors.
+//! Conversions between Burn's NdArray tensors and slices or vectors.
 
 use burn::tensor::{Shape, TensorMetadata};
 use burn_ndarray::{NdArrayTensor, SharedArray};
@@ -9,13 +9,14 @@ pub use burn::tensor::DType;
 
 use crate::cpu::Real;
 
-/// A float that NdArray computes with.
+/// Float type of NdArray tensors.
 pub trait Float: Real {
-    /// The tensor's numbers in row-major order, converted if it holds others.
+    /// Returns the elements in row-major order, converted to this type if necessary.
     fn dense(tensor: NdArrayTensor) -> SharedArray<Self>;
-    /// The memory of a tensor that nothing else holds, whatever its numbers are; none of any other.
+    /// Returns the buffer of a tensor of this type without other references, for reuse, or else an empty vector. Its
+    /// contents are unspecified.
     fn memory(tensor: NdArrayTensor) -> Vec<Self>;
-    /// A tensor of these numbers.
+    /// Creates a tensor from row-major values.
     fn tensor(values: Vec<Self>, shape: &[usize]) -> NdArrayTensor;
 }
 
@@ -26,7 +27,7 @@ macro_rules! float {
                 match tensor {
                     NdArrayTensor::$variant(array) => dense(array.into_shared()),
                     NdArrayTensor::$other(array) => dense(array.into_shared().mapv(|x| x as $float).into_shared()),
-                    // Floats have these two types on NdArray.
+                    // NdArray has no other float types.
                     _ => SharedArray::default(IxDyn(&[0])),
                 }
             }
@@ -48,11 +49,11 @@ macro_rules! float {
 float!(f32, F32, F64);
 float!(f64, F64, F32);
 
-/// Runs `$body` with `$E` the float of the tensor `$of`.
+/// Evaluates `$body` with `$E` the float type of `$tensor`.
 #[macro_export]
 macro_rules! by_float {
-    ($of:expr, $E:ident => $body:expr) => {
-        match $of.dtype() {
+    ($tensor:expr, $E:ident => $body:expr) => {
+        match $tensor.dtype() {
             $crate::ndarray::DType::F64 => {
                 type $E = f64;
                 $body
@@ -67,7 +68,7 @@ macro_rules! by_float {
 
 pub use crate::by_float;
 
-/// An array in row-major order, copied only where the numbers lie in another.
+/// Returns the array in row-major order, copied only if its layout is another.
 pub fn dense<E: Clone>(array: SharedArray<E>) -> SharedArray<E> {
     if array.is_standard_layout() { array } else { array.as_standard_layout().into_owned().into_shared() }
 }
@@ -76,19 +77,17 @@ fn memory<E>(array: SharedArray<E>) -> Vec<E> {
     array.try_into_owned_nocopy().map(|array| array.into_raw_vec_and_offset().0).unwrap_or_default()
 }
 
-/// The numbers of a [`dense`] array.
+/// Elements of a [`dense`] array, in row-major order; an empty slice for arrays in another layout.
 pub fn slice<E>(array: &SharedArray<E>) -> &[E] {
-    // A dense array always is one.
     array.as_slice().unwrap_or_default()
 }
 
-/// An array of these numbers.
+/// Creates an array from row-major values; zeros if they do not fill `shape`.
 pub fn shaped<E: Clone + Default>(values: Vec<E>, shape: &[usize]) -> SharedArray<E> {
-    // Every caller fills its shape.
     SharedArray::from_shape_vec(IxDyn(shape), values).unwrap_or_else(|_| SharedArray::default(IxDyn(shape)))
 }
 
-/// The shape of a tensor of `D` dimensions.
+/// Shape of a tensor of `D` dimensions.
 pub fn dims<const D: usize>(tensor: &NdArrayTensor) -> [usize; D] {
     let shape: Shape = tensor.shape();
     shape.dims()

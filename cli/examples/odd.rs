@@ -1,128 +1,125 @@
-//! A program whose one algorithm does what algorithms should not, for the tests of the program around it.
+//! A program with a single algorithm that misbehaves on request, for tests of the program around the algorithms.
 
 #![allow(clippy::panic, clippy::expect_used)]
 
-use std::{path::PathBuf, thread, time::Duration};
+use std::{process::ExitCode, thread, time::Duration};
 
-use burn::tensor::backend::Backend;
-use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
+use clap::{ArgMatches, Args, Command, ValueEnum};
+use firebox_backends::{
+    Device, Plugin,
+    bench::{BenchRow, Growth, Kernel},
+    plugin::Bench,
+};
+use firebox_cli::Program;
 use firebox_core::{
-    Context, Error, Outcome, Plugin, Result,
+    Error, Result, Session,
+    command::{Conformance, InputFile, Outcome, StateIn, StateOut, TableOut, parse},
     data::Table,
-    observe::checkpoint,
-    plugin::{Bench, BenchRow, Conformance, paths},
     report::{InputSize, Timings},
 };
 use serde_json::{Map, Value};
 
-firebox_cli::firebox! { Odd }
+fn main() -> ExitCode {
+    firebox_cli::run(&Program::new("odd", vec![Box::new(Odd)]))
+}
 
-#[derive(Default)]
 struct Odd;
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum Deed {
+enum Action {
     Nothing,
     Panic,
     PanicInThread,
     Fail,
-    /// Fail, once a thread of the device's has said why
+    /// Fail after a panic in another thread
     FailLate,
-    /// Two seconds and a half in one call
+    /// Run for 2.5 seconds in one call
     Slow,
-    /// Ten seconds of progress
+    /// Run for ten seconds with progress
     Sleep,
-    /// Ten seconds without a look at the wish to stop
+    /// Run for ten seconds without checking for stop requests
     Deaf,
     /// Read standard input to its end
     Read,
-    /// Fail with text that a terminal would act on, in a notice, a summary and an error
+    /// Fail with control characters in a notice and an error
     Escape,
 }
 
 #[derive(Args)]
 struct OddArgs {
     #[arg(value_enum)]
-    deed: Deed,
+    action: Action,
     #[arg(long, default_value_t = 3)]
     rows: usize,
     #[arg(long)]
-    input: Option<PathBuf>,
+    input: Option<InputFile>,
     #[arg(long)]
-    labels: Option<PathBuf>,
+    labels: Option<InputFile>,
     #[arg(long)]
-    extra: Option<PathBuf>,
+    extra: Option<TableOut>,
     #[arg(long)]
-    checkpoint: Option<PathBuf>,
+    checkpoint: Option<StateOut>,
     #[arg(long)]
-    resume: Option<PathBuf>,
-    /// Know beforehand that there is no picture
+    resume: Option<StateIn>,
+    /// Refuse to plot
     #[arg(long)]
     blind: bool,
 }
 
-fn parse(args: &ArgMatches) -> Result<OddArgs> {
-    OddArgs::from_arg_matches(args).map_err(|error| Error::input(error.to_string(), ""))
-}
-
-fn act<B: Backend>(deed: Deed, context: &Context<B>) -> Result<()> {
-    match deed {
-        Deed::Nothing => Ok(()),
-        Deed::Panic => panic!("oh dear"),
-        Deed::PanicInThread => {
+fn perform(action: Action, session: &Session) -> Result<()> {
+    match action {
+        Action::Nothing => Ok(()),
+        Action::Panic => panic!("oh dear"),
+        Action::PanicInThread => {
             let thread = thread::spawn(|| panic!("deep down"));
-            thread.join().map_err(|_| ()).expect("the thread to do its work");
+            thread.join().map_err(|_| ()).expect("the thread panicked");
             Ok(())
         }
-        Deed::Fail => Err(Error::Run { device: "toy".into(), phase: "start".into(), what: "smoke".into() }),
-        Deed::FailLate => {
+        Action::Fail => Err(Error::Run { device: "toy".into(), phase: "start".into(), what: "smoke".into() }),
+        Action::FailLate => {
             let _ = thread::spawn(|| panic!("fire")).join();
-            act(Deed::Fail, context)
+            perform(Action::Fail, session)
         }
-        Deed::Slow => {
+        Action::Slow => {
             thread::sleep(Duration::from_millis(2500));
             Ok(())
         }
-        Deed::Sleep => (0..1000).try_for_each(|done| {
+        Action::Sleep => (0..1000).try_for_each(|done| {
             thread::sleep(Duration::from_millis(10));
-            checkpoint(&*context.observer, if done < 500 { "first half" } else { "second half" }, done % 500, 500)
+            session.checkpoint(if done < 500 { "first half" } else { "second half" }, done % 500, 500)
         }),
-        Deed::Deaf => {
+        Action::Deaf => {
             thread::sleep(Duration::from_secs(10));
             Ok(())
         }
-        Deed::Read => {
+        Action::Read => {
             let read = std::io::read_to_string(std::io::stdin());
             read.map(drop).map_err(|source| Error::Io { action: "read", path: "<stdin>".into(), source })
         }
-        Deed::Escape => {
-            context.observer.notice("column \u{1b}[2Jx");
+        Action::Escape => {
+            session.observer.notice("column \u{1b}[2Jx");
             Err(Error::input(format!("column {}\u{1b}]0;x\u{7}", "h".repeat(1 << 20)), "rename \u{9b}2J"))
         }
     }
 }
 
-impl<B: Backend> Plugin<B> for Odd {
+impl Plugin for Odd {
     fn command(&self) -> Command {
         OddArgs::augment_args(Command::new("odd").about("Does odd things"))
     }
 
-    fn files(&self, args: &ArgMatches) -> Vec<PathBuf> {
-        parse(args).ok().and_then(|args| args.extra).into_iter().collect()
-    }
-
-    fn checkpoints(&self, args: &ArgMatches) -> Vec<PathBuf> {
-        paths(args, &["checkpoint"])
-    }
-
     fn can_plot(&self, args: &ArgMatches) -> Result<()> {
-        if parse(args)?.blind { Err(Error::input("there is nothing to see", "leave out --plot")) } else { Ok(()) }
+        if parse::<OddArgs>(args)?.blind {
+            Err(Error::input("there is nothing to plot", "leave out --plot"))
+        } else {
+            Ok(())
+        }
     }
 
-    fn run(&self, args: &ArgMatches, context: &Context<B>) -> Result<Outcome> {
-        let args = parse(args)?;
-        context.observer.notice("something to know");
-        act(args.deed, context)?;
+    fn run(&self, args: &ArgMatches, _device: &Device, session: &Session) -> Result<Outcome> {
+        let args: OddArgs = parse(args)?;
+        session.observer.notice("something to know");
+        perform(args.action, session)?;
         let table = Table::ints("n", (0..args.rows as i64).collect());
         Ok(Outcome {
             config: Value::Null,
@@ -130,16 +127,16 @@ impl<B: Backend> Plugin<B> for Odd {
             timings: Timings::default(),
             peak_device_bytes: 0,
             result: Map::from_iter([("rows".to_string(), args.rows.into())]),
-            extra: args.extra.map(|path| (path, table.clone())).into_iter().collect(),
+            tables: args.extra.map(|path| (path, table.clone())).into_iter().collect(),
             table,
-            picture: None,
-            pictures: Vec::new(),
+            plot: None,
+            plots: Vec::new(),
             documents: Vec::new(),
             summary: "done oddly".into(),
         })
     }
 
-    fn bench(&self) -> Option<&dyn Bench<B>> {
+    fn bench(&self) -> Option<&dyn Bench> {
         Some(&Odd)
     }
 
@@ -148,13 +145,13 @@ impl<B: Backend> Plugin<B> for Odd {
     }
 }
 
-impl<B: Backend> Bench<B> for Odd {
+impl Bench for Odd {
     fn command(&self) -> Command {
         OddArgs::augment_args(Command::new("odd").about("Measures odd things"))
     }
 
-    fn run(&self, args: &ArgMatches, context: &Context<B>, row: &mut dyn FnMut(BenchRow)) -> Result<()> {
-        let args = parse(args)?;
+    fn run(&self, args: &ArgMatches, _device: &Device, session: &Session, row: &mut dyn FnMut(BenchRow)) -> Result<()> {
+        let args: OddArgs = parse(args)?;
         for n in 0..args.rows {
             row(BenchRow {
                 table: "table 1".into(),
@@ -165,10 +162,18 @@ impl<B: Backend> Bench<B> for Odd {
                 paper_ms: (n % 2 == 0).then_some(1.5),
                 details: Map::new(),
             });
-            if context.observer.cancelled() {
+            if session.observer.cancelled() {
                 return Err(Error::Cancelled);
             }
         }
-        act(args.deed, context)
+        perform(args.action, session)
+    }
+
+    fn kernels(&self, _device: &Device, _session: &Session) -> Vec<Kernel> {
+        Vec::new()
+    }
+
+    fn growth(&self, _device: &Device, _session: &Session) -> Vec<Growth> {
+        Vec::new()
     }
 }

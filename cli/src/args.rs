@@ -1,15 +1,16 @@
-//! The arguments that every algorithm has.
+//! Arguments common to all algorithms.
 //!
-//! Clap takes the doc comment of an `Args` struct for the whole command's description; so these have plain comments.
+//! The `Args` structs have plain comments: clap uses their doc comments as the description of the whole command.
 
 use std::path::PathBuf;
 
 use clap::{ArgAction, ValueEnum, ValueHint};
-use firebox_backends::{Choice, Precision};
+use firebox_backends::Choice;
+use firebox_core::{Precision, Session};
 
-// Where it runs.
+// Backend, precision, seed and memory limit.
 #[derive(Debug, Clone, clap::Args)]
-#[command(next_help_heading = "Where it runs")]
+#[command(next_help_heading = "Execution")]
 pub(crate) struct Compute {
     /// auto, ndarray, flex, wgpu[:i], cuda[:i] or rocm[:i]; auto is the best present: CUDA, then wgpu on a real GPU,
     /// then ndarray. The command 'backends' lists what there is
@@ -22,14 +23,14 @@ pub(crate) struct Compute {
     /// deterministic
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub seed: u64,
-    /// Use at most so much memory on the device: bytes, or a number with a unit (512MiB, 2GB, 1G)
-    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    /// Limit of device memory: bytes, or a number with a unit (512MiB, 2GB, 1G)
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
     pub memory_limit: Option<u64>,
 }
 
-// What comes out.
+// Destinations of the results.
 #[derive(Debug, Clone, clap::Args)]
-#[command(next_help_heading = "What comes out")]
+#[command(next_help_heading = "Output")]
 pub(crate) struct Output {
     /// Write the result's table to a file (.csv, .tsv, .txt, .dat, .npy, .lrn, .cls); - is standard output, as CSV
     #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
@@ -46,20 +47,28 @@ pub(crate) struct Output {
     pub format: Format,
 }
 
-/// Who reads standard output.
+impl Compute {
+    /// Returns a session with these settings, one rank and no observer.
+    pub(crate) fn session(&self) -> Session {
+        let Self { precision, seed, memory_limit, .. } = *self;
+        Session { precision, seed, memory_limit, ..Session::default() }
+    }
+}
+
+/// Format of standard output.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// For a person
+    /// Plain text
     #[default]
     Human,
-    /// For a program
+    /// JSON
     Json,
 }
 
-// How much is said on standard error.
+// Amount of text on standard error.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
-pub(crate) struct Voice {
-    /// Say nothing but errors: no summary, no notices, no progress
+pub(crate) struct Verbosity {
+    /// Print errors only: no summary, no notices, no progress
     #[arg(short, long, conflicts_with = "verbose")]
     pub quiet: bool,
     /// Log to standard error; more with -vv and -vvv
@@ -67,23 +76,25 @@ pub(crate) struct Voice {
     pub verbose: u8,
 }
 
-impl Voice {
-    /// Starts the log, if it was asked for.
-    pub(crate) fn start(self) {
+impl Verbosity {
+    /// Starts logging to standard error if `--verbose` is set.
+    pub(crate) fn start_logging(self) {
         let level = match self.verbose {
             0 => return,
             1 => tracing::Level::INFO,
             2 => tracing::Level::DEBUG,
             _ => tracing::Level::TRACE,
         };
-        // It fails if there is a log already, which is as good.
+        // Fails if a subscriber is already installed, which then receives the log.
         let _ = tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).try_init();
     }
 }
 
-/// Reads `512MiB`, `2GB`, `1.5G` or a plain number. Binary units are KiB, MiB, … and K, M, …; decimal ones KB, MB, ….
-fn bytes(text: &str) -> Result<u64, String> {
-    let wrong = || format!("'{text}' is no size; write bytes, or a number with K, M, G, T, KiB, MiB, … or KB, MB, …");
+/// Parses a size in bytes: `512MiB`, `2GB`, `1.5G` or a plain number. Binary units are KiB, MiB, … and K, M, …; decimal
+/// units KB, MB, ….
+fn parse_bytes(text: &str) -> Result<u64, String> {
+    let invalid =
+        || format!("'{text}' is not a size; write bytes, or a number with K, M, G, T, KiB, MiB, … or KB, MB, …");
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
     let (base, power) = match unit.trim().to_ascii_lowercase().as_str() {
@@ -96,7 +107,7 @@ fn bytes(text: &str) -> Result<u64, String> {
         "mb" => (1000, 2),
         "gb" => (1000, 3),
         "tb" => (1000, 4),
-        _ => return Err(wrong()),
+        _ => return Err(invalid()),
     };
     let factor = base.pow(power);
     let whole = number.parse::<u64>().ok();
@@ -106,15 +117,15 @@ fn bytes(text: &str) -> Result<u64, String> {
             number.parse::<f64>().ok().map(|n| n * factor as f64).filter(|&n| n < u64::MAX as f64).map(|n| n as u64)
         }
     };
-    bytes.ok_or_else(wrong)
+    bytes.ok_or_else(invalid)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::bytes;
+    use super::parse_bytes;
 
     #[test]
-    fn sizes_are_read_as_people_write_them() {
+    fn sizes_with_units_are_parsed() {
         for (text, expected) in [
             ("0", 0),
             ("123", 123),
@@ -126,10 +137,10 @@ mod tests {
             ("1kb", 1000),
             ("18446744073709551615", u64::MAX),
         ] {
-            assert_eq!(bytes(text), Ok(expected), "{text}");
+            assert_eq!(parse_bytes(text), Ok(expected), "{text}");
         }
         for text in ["", "x", "1X", "-1", "GB", ".", "1..2G", "99999999999999T", "18446744073709551616", "1e3"] {
-            assert!(bytes(text).is_err(), "{text}");
+            assert!(parse_bytes(text).is_err(), "{text}");
         }
     }
 }

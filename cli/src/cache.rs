@@ -1,4 +1,4 @@
-//! Where CubeCL keeps compiled kernels and what it tuned: the user's cache folder, not the nearest `target`.
+//! CubeCL's cache of compiled kernels and autotuning results, in the user's cache folder.
 
 use std::{
     fs,
@@ -9,41 +9,41 @@ use std::{
 
 use cubecl::config::{CubeClRuntimeConfig, RuntimeConfig, autotune::AutotuneLogLevel, cache::CacheConfig};
 
-/// Kernels of programs that have not run for so long are thrown away.
-const KEEP: Duration = Duration::from_secs(30 * 24 * 3600);
+/// Age since the last use at which kernel caches of other builds are deleted.
+const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// Configures CubeCL, unless something else did already. Has to come before any device is touched.
+/// Configures CubeCL unless it is already configured. Must be called before any device is used.
 ///
-/// Its logs are off (the environment variables `CUBECL_…` turn them on), and no `cubecl.toml` is read: one that
-/// happens to lie in the current folder is another program's.
+/// Its logs are off; the environment variables `CUBECL_…` turn them on. No `cubecl.toml` is read, since one in the
+/// current folder may belong to another program.
 pub(crate) fn configure() {
     let mut config = CubeClRuntimeConfig::default();
     config.autotune.logger.level = AutotuneLogLevel::Disabled;
-    match folder() {
+    match cache_folder() {
         Some(folder) => {
-            config.compilation.cache = kernels(&folder).map(CacheConfig::File);
+            config.compilation.cache = kernel_folder(&folder).map(CacheConfig::File);
             config.autotune.cache = CacheConfig::File(folder);
         }
-        // No system can make a folder of this name, which CubeCL takes for "no cache".
+        // A folder of this name cannot be created, which CubeCL treats as "no cache".
         None => config.autotune.cache = CacheConfig::File(PathBuf::from("\0")),
     }
     let config = config.override_from_env();
     CubeClRuntimeConfig::storage().lock().get_or_insert_with(|| config.into());
 }
 
-/// `$XDG_CACHE_HOME/firebox`, `~/.cache/firebox` or what the platform has instead, if it can be made.
-fn folder() -> Option<PathBuf> {
+/// Creates and returns `$XDG_CACHE_HOME/firebox`, `~/.cache/firebox` or the platform's equivalent. `None` if that
+/// fails.
+fn cache_folder() -> Option<PathBuf> {
     let folder = dirs::cache_dir()?.join("firebox");
     fs::create_dir_all(&folder).ok()?;
     Some(folder)
 }
 
-/// The folder for the compiled kernels of this very program on this machine's GPUs.
+/// Creates and returns the folder for compiled kernels of this build on this machine's GPU model.
 ///
-/// CubeCL looks a kernel up by its name alone. The same name is another kernel in another build, and compiled for
-/// one GPU it need not run on another, so each build has a folder of its own, and a machine with GPUs of several
-/// models has none.
-fn kernels(folder: &Path) -> Option<PathBuf> {
+/// CubeCL identifies kernels by name only. Since code differs between builds and GPU models, each build has its own
+/// folder, and machines with several GPU models have no cache.
+fn kernel_folder(folder: &Path) -> Option<PathBuf> {
     let program = std::env::current_exe().ok()?.metadata().ok()?;
     let built = program.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
     let models = gpu_models();
@@ -53,15 +53,15 @@ fn kernels(folder: &Path) -> Option<PathBuf> {
     let mut hasher = DefaultHasher::new();
     (built, program.len(), models).hash(&mut hasher);
     let root = folder.join("kernels");
-    let own = root.join(format!("{:016x}", hasher.finish()));
-    throw_old_away(&root, &own);
-    fs::create_dir_all(&own).ok()?;
-    // The folder's time tells when it was last used.
-    fs::write(own.join("used"), "").ok()?;
-    Some(own)
+    let current = root.join(format!("{:016x}", hasher.finish()));
+    remove_stale(&root, &current);
+    fs::create_dir_all(&current).ok()?;
+    // The modification time of this file is the time of last use.
+    fs::write(current.join("used"), "").ok()?;
+    Some(current)
 }
 
-/// The models of the NVIDIA GPUs here, as far as the driver tells without being started.
+/// Returns the distinct models of the NVIDIA GPUs from `/proc`, without initialising the driver.
 fn gpu_models() -> Vec<String> {
     let gpus = fs::read_dir("/proc/driver/nvidia/gpus").into_iter().flatten().flatten();
     let mut models: Vec<String> = gpus
@@ -73,11 +73,12 @@ fn gpu_models() -> Vec<String> {
     models
 }
 
-fn throw_old_away(root: &Path, own: &Path) {
+/// Deletes the kernel folders below `root`, except `current`, that have not been used for [`MAX_AGE`].
+fn remove_stale(root: &Path, current: &Path) {
     for entry in fs::read_dir(root).into_iter().flatten().flatten() {
         let path = entry.path();
         let used = fs::metadata(path.join("used")).and_then(|used| used.modified());
-        if path != own && used.is_ok_and(|used| used.elapsed().is_ok_and(|age| age > KEEP)) {
+        if path != current && used.is_ok_and(|used| used.elapsed().is_ok_and(|age| age > MAX_AGE)) {
             let _ = fs::remove_dir_all(path);
         }
     }

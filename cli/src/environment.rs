@@ -1,12 +1,12 @@
-//! What must be settled before any thread runs.
+//! Environment variables that must be set before any thread starts.
 
 use std::env;
 
-/// Keeps Mesa's device-select layer, which every use of Vulkan loads, from complaining on standard error where no
-/// desktop session set `XDG_RUNTIME_DIR`. It would choose among GPUs for a desktop; Firebox counts them itself.
-pub fn settle() {
+/// Disables Mesa's Vulkan device-select layer where `XDG_RUNTIME_DIR` is not set: it would print warnings on standard
+/// error. The layer selects a GPU for desktop sessions; Firebox selects devices itself.
+pub fn configure() {
     if env::var_os("XDG_RUNTIME_DIR").is_none() && env::var_os("NODEVICE_SELECT").is_none() {
-        // SAFETY: called first thing in `main`, while there is one thread.
+        // SAFETY: called at the start of `main`, while there is a single thread.
         unsafe { env::set_var("NODEVICE_SELECT", "1") };
     }
 }

@@ -1,4 +1,4 @@
-//! How a failure is shown, and what the shell gets to know of it.
+//! Failures of the program: how they are shown, and their exit codes.
 
 use std::{
     fmt::Display,
@@ -10,50 +10,51 @@ use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
 
 use crate::printable;
 
-/// Why the program did not do what was asked.
+/// Reason for which the program failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// The command line is wrong.
+    /// The command line is invalid.
     #[error(transparent)]
     Usage(#[from] clap::Error),
+    /// An error reported by a library of Firebox.
     #[error(transparent)]
-    Known(#[from] Error),
-    /// A mistake in the program: something panicked.
+    Reported(#[from] Error),
+    /// A bug in the program: a thread panicked.
     #[error("internal error: {0}")]
     Internal(String),
 }
 
-/// A failure as a terminal may show it: messages carry text from files.
+/// Message and help without control characters, which may come from files.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
-struct Shown {
+struct Sanitized {
     message: String,
     help: Option<String>,
 }
 
-impl Diagnostic for Shown {
+impl Diagnostic for Sanitized {
     fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
         self.help.as_ref().map(|help| Box::new(help) as _)
     }
 }
 
 impl Failure {
-    /// Whether it is only that whoever read our output has read enough.
+    /// Returns whether the reader of standard output closed the pipe, which is not an error.
     fn is_broken_pipe(&self) -> bool {
-        matches!(self, Self::Known(Error::Io { source, .. }) if source.kind() == io::ErrorKind::BrokenPipe)
+        matches!(self, Self::Reported(Error::Io { source, .. }) if source.kind() == io::ErrorKind::BrokenPipe)
     }
 
-    /// The exit code.
+    /// Returns the exit code of the process.
     pub(crate) fn code(&self) -> u8 {
         match self {
             Self::Usage(_) => 2,
             broken if broken.is_broken_pipe() => 0,
-            Self::Known(error) => error.exit_code(),
+            Self::Reported(error) => error.exit_code(),
             Self::Internal(_) => 1,
         }
     }
 
-    /// Tells the person.
+    /// Prints the failure to standard error.
     pub(crate) fn show(&self) {
         match self {
             Self::Usage(error) => {
@@ -75,28 +76,32 @@ impl Failure {
             GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor()).with_wrap_lines(false)
         };
         let help = self.help().map(|help| printable::line(&help));
-        let shown = Shown { message: printable::line(&self.to_string()), help };
+        let sanitized = Sanitized { message: printable::line(&self.to_string()), help };
         let mut text = String::new();
-        match handler.without_cause_chain().render_report(&mut text, &shown) {
+        match handler.without_cause_chain().render_report(&mut text, &sanitized) {
             Ok(()) => text,
-            Err(_) => format!("error: {shown}\n"),
+            Err(_) => format!("error: {sanitized}\n"),
         }
     }
 
     fn help(&self) -> Option<String> {
         match self {
             Self::Usage(_) => None,
-            Self::Known(error) => error.help(),
+            Self::Reported(error @ Error::Config { .. }) => {
+                error.help().map(|help| format!("{help}; the command's --help describes it"))
+            }
+            Self::Reported(error @ Error::Run { .. }) => error.help().map(|help| format!("{help}; -v logs more")),
+            Self::Reported(error) => error.help(),
             Self::Internal(_) => Some(
-                "this is a mistake in the program, not yours; please report it with the command and what -v logs. \
-                 Another --backend may work meanwhile"
+                "this is a bug in the program; please report it with the command and the log of -v. Another --backend \
+                 may work in the meantime"
                     .into(),
             ),
         }
     }
 }
 
-/// The terminal's width, within reason for reading.
+/// Returns the width of the terminal, limited to a readable range.
 fn width() -> usize {
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     columns.unwrap_or(100).clamp(40, 120)
@@ -108,14 +113,14 @@ mod tests {
 
     #[test]
     fn message_and_help_are_plain_without_a_terminal() {
-        let text = Failure::Known(Error::input("nothing there", "give something")).render(false);
+        let text = Failure::Reported(Error::input("nothing there", "give something")).render(false);
         assert!(text.contains("nothing there") && text.contains("help: give something"), "{text}");
         assert!(!text.contains('\u{1b}'), "{text:?}");
     }
 
     #[test]
     fn text_from_files_cannot_control_the_terminal() {
-        let text = Failure::Known(Error::input("column \u{1b}[2J", "name \u{9b}2J")).render(false);
+        let text = Failure::Reported(Error::input("column \u{1b}[2J", "name \u{9b}2J")).render(false);
         assert!(text.contains("column \\u{1b}[2J") && text.contains("help: name \\u{9b}2J"), "{text:?}");
     }
 }

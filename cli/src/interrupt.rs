@@ -1,5 +1,5 @@
-//! Ctrl-C and SIGTERM: the first asks the run to stop, the second ends the program. A run that does not stop in time is
-//! ended, whatever it is doing.
+//! Ctrl-C and SIGTERM: the first signal requests that the run stops, the second ends the process. So does a watchdog if
+//! the run does not stop within the grace period.
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -8,59 +8,59 @@ use std::{
     time::Duration,
 };
 
-use firebox_core::data::atomic;
+use firebox_core::atomic;
 
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 static QUIET: AtomicBool = AtomicBool::new(false);
-static PATIENCE_MS: AtomicU64 = AtomicU64::new(900);
+static GRACE_MS: AtomicU64 = AtomicU64::new(900);
 
-/// How long a run may take to stop if it writes a state or a model then.
-const SAVING: Duration = Duration::from_secs(10);
+/// Grace period of a run that writes a state or a document when it is stopped.
+const SAVE_GRACE: Duration = Duration::from_secs(10);
 
-/// From now on Ctrl-C asks the run to stop.
+/// Installs the signal handler.
 pub(crate) fn listen() {
-    // It fails if there is a handler already, whose task Ctrl-C is then.
+    // Fails if a handler is already installed, which then handles Ctrl-C.
     let _ = ctrlc::set_handler(|| {
         if REQUESTED.swap(true, Ordering::SeqCst) {
-            end();
+            exit();
         }
         if !QUIET.load(Ordering::SeqCst) {
             let _ = writeln!(io::stderr(), "\nstopping as soon as possible; Ctrl-C again to stop at once");
         }
-        let watch = thread::Builder::new().spawn(|| {
-            thread::sleep(Duration::from_millis(PATIENCE_MS.load(Ordering::SeqCst)));
+        let watchdog = thread::Builder::new().spawn(|| {
+            thread::sleep(Duration::from_millis(GRACE_MS.load(Ordering::SeqCst)));
             let line = if io::stderr().is_terminal() { "\r\x1b[2Kstopped on request" } else { "stopped on request" };
             let _ = writeln!(io::stderr(), "{line}");
-            end();
+            exit();
         });
-        if watch.is_err() {
-            end();
+        if watchdog.is_err() {
+            exit();
         }
     });
 }
 
-/// Without the notice that the run is about to stop.
-pub(crate) fn be_quiet() {
+/// Suppresses the notice that the run is about to stop.
+pub(crate) fn suppress_notice() {
     QUIET.store(true, Ordering::SeqCst);
 }
 
-/// Gives the run time to write what it keeps when it is stopped.
-pub(crate) fn wait_for_state() {
-    PATIENCE_MS.store(SAVING.as_millis() as u64, Ordering::SeqCst);
+/// Extends the grace period so that the run can write its state.
+pub(crate) fn extend_grace_period() {
+    GRACE_MS.store(SAVE_GRACE.as_millis() as u64, Ordering::SeqCst);
 }
 
-/// Ends the program without a trace of unfinished files.
-fn end() -> ! {
+/// Removes temporary files and exits with code 130.
+fn exit() -> ! {
     atomic::abandon();
     std::process::exit(130)
 }
 
-/// Asks the run to stop.
+/// Requests that the run stops.
 pub(crate) fn request() {
     REQUESTED.store(true, Ordering::SeqCst);
 }
 
-/// Whether the run was asked to stop.
+/// Returns whether a stop was requested.
 pub(crate) fn requested() -> bool {
     REQUESTED.load(Ordering::SeqCst)
 }

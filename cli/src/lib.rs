@@ -1,44 +1,38 @@
-//! The `firebox` program as a library: give it algorithms, get a program.
+//! The `firebox` program as a library, which makes a program of any set of algorithms.
 //!
-//! [`Algorithms`] are those of `firebox` itself. A program of others is one line per algorithm:
+//! [`Program::firebox`] is `firebox` itself. Another program takes one line per algorithm:
 //!
 //! ```ignore
-//! firebox_cli::firebox! {
-//!     firebox_ocnn::OcnnPlugin,
-//!     my_crate::MyPlugin,
+//! fn main() -> ExitCode {
+//!     let plugins: Vec<Box<dyn Plugin>> = vec![Box::new(firebox_ocnn::OcnnPlugin), Box::new(my_crate::MyPlugin)];
+//!     firebox_cli::run(&Program::new("mine", plugins))
 //! }
 //! ```
 //!
-//! Each is a type that implements [`Plugin`] for every backend that is compiled in, and `Default`. The program has
-//! a command for each of them, and `backends`, `bench`, `completions`, `generate` and `man`.
+//! The program has a command for each algorithm, and `backends`, `bench`, `completions`, `generate` and `man`.
 //!
 //! # Streams and exit codes
 //!
-//! The result is a table. It goes to standard output as CSV unless `-o` names a file; everything for a person
-//! (summary, notices, progress, errors, logs) goes to standard error. With `--format json` the report takes the
-//! table's place on standard output. Outputs are checked before the run and written after it, each whole or not at all.
-//! Exit codes: 0 done (a reader that closed the pipe included), 1 the run failed or an output could not be written, 2 usage
-//! or bad input, 130 stopped.
+//! The result is a table. It goes to standard output as CSV unless `-o` names a file; summary, notices, progress,
+//! errors and logs go to standard error. With `--format json` the report replaces the table on standard output. Outputs
+//! are checked before the run and written after it, each whole or not at all. Exit codes: 0 done (even if the reader of
+//! standard output closed the pipe), 1 the run failed or an output could not be written, 2 usage or bad input, 130
+//! stopped.
 
-mod algorithms;
 mod args;
-mod backends;
-mod bench;
 mod cache;
 mod command;
-mod docs;
+mod commands;
 mod environment;
 mod failure;
-mod generate;
+mod flags;
 mod interrupt;
-mod job;
 mod output;
 mod panics;
 mod printable;
+mod program;
 mod progress;
 mod ranks;
-mod registry;
-mod run;
 mod stdio;
 mod threads;
 
@@ -51,78 +45,71 @@ use std::{
 
 use clap::ArgMatches;
 
-pub use algorithms::Algorithms;
-pub use firebox_core::Plugin;
-pub use job::Job;
-pub use registry::{Listing, Program, Registry};
+pub use firebox_backends::Plugin;
+pub use program::Program;
 
+use commands::{algorithm, backends, bench, docs, generate};
 use failure::Failure;
 use ranks::Ranks;
 
-/// What the macros need of other crates.
-#[doc(hidden)]
-pub mod __private {
-    pub use burn::tensor::backend::Backend;
-    pub use firebox_backends::{Device, with_backend};
-    pub use firebox_core::{Outcome, Result};
-}
-
-/// Runs the program on the command line's arguments, from the first line of `main` to its exit code.
-pub fn run(program: &dyn Program) -> ExitCode {
-    environment::settle();
-    panics::silence();
+/// Runs the program with the arguments of the command line and returns its exit code. Must be called first in `main`.
+pub fn run(program: &Program) -> ExitCode {
+    environment::configure();
+    panics::install_hook();
     let ranks = match Ranks::start() {
         Ok(ranks) => ranks,
         Err(error) => {
-            let failure = Failure::Known(error);
+            let failure = Failure::Reported(error);
             failure.show();
             return failure.code().into();
         }
     };
     interrupt::listen();
-    let ended = std::panic::catch_unwind(AssertUnwindSafe(|| start(program, &ranks)))
+    let result = std::panic::catch_unwind(AssertUnwindSafe(|| start(program, &ranks)))
         .unwrap_or_else(|payload| Err(panics::failure(&payload)));
-    ranks.end(ended.map_err(panics::explain))
+    ranks.exit(result.map_err(panics::with_first_panic))
 }
 
-fn start(program: &dyn Program, ranks: &Ranks) -> Result<(), Failure> {
-    let matches = match command::root(program).try_get_matches() {
+fn start(program: &Program, ranks: &Ranks) -> Result<(), Failure> {
+    let mut root = command::root(program);
+    let matches = match root.try_get_matches_from_mut(std::env::args_os()) {
         Ok(matches) => matches,
-        Err(asked) if asked.use_stderr() => return Err(asked.into()),
-        Err(_) if !ranks.is_first() => return Ok(()),
-        Err(asked) => return Ok(stdio::help(&asked)?),
+        Err(error) if error.use_stderr() => return Err(error.into()),
+        Err(_) if !ranks.is_root() => return Ok(()),
+        Err(help) => return Ok(stdio::print_help(&help)?),
     };
-    let chosen = deepest(&matches);
-    let quiet = !ranks.is_first() || chosen.try_get_one::<bool>("quiet").ok().flatten().is_some_and(|quiet| *quiet);
+    flags::register(&root, &matches);
+    let selected = innermost(&matches);
+    let quiet = !ranks.is_root() || selected.try_get_one::<bool>("quiet").ok().flatten().is_some_and(|quiet| *quiet);
     if quiet {
-        interrupt::be_quiet();
+        interrupt::suppress_notice();
     }
-    let threads = chosen.try_get_one::<NonZero<usize>>(command::THREADS).ok().flatten().copied();
+    let threads = selected.try_get_one::<NonZero<usize>>(command::THREADS).ok().flatten().copied();
     if let Some(notice) = threads::start(threads, ranks.local_size())?.filter(|_| !quiet) {
         let _ = writeln!(io::stderr(), "note: {notice}");
     }
     match matches.subcommand() {
         Some((name, args)) => dispatch(program, name, args, ranks),
-        None => Ok(()), // Clap asks for one.
+        None => Ok(()), // Clap requires a subcommand.
     }
 }
 
-/// The arguments of the command that runs.
-fn deepest(matches: &ArgMatches) -> &ArgMatches {
-    matches.subcommand().map_or(matches, |(_, below)| deepest(below))
+/// Returns the arguments of the innermost subcommand.
+fn innermost(matches: &ArgMatches) -> &ArgMatches {
+    matches.subcommand().map_or(matches, |(_, inner)| innermost(inner))
 }
 
-fn dispatch(program: &dyn Program, name: &str, args: &ArgMatches, ranks: &Ranks) -> Result<(), Failure> {
-    let alone = ["backends", "bench", "completions", "generate", "man"];
-    if alone.contains(&name) && !ranks.is_first() {
+fn dispatch(program: &Program, name: &str, args: &ArgMatches, ranks: &Ranks) -> Result<(), Failure> {
+    let single_rank = ["backends", "bench", "completions", "generate", "man"];
+    if single_rank.contains(&name) && !ranks.is_root() {
         return Ok(());
     }
     match name {
         "backends" => backends::run(args),
         "bench" => bench::run(program, args),
-        "completions" => docs::completions(program, args),
+        "completions" => docs::completions(command::root(program), args),
         "generate" => generate::run(args),
-        "man" => docs::man(program, args),
-        algorithm => run::run(program, algorithm, args, ranks),
+        "man" => docs::man(command::root(program), args),
+        name => algorithm::run(program, name, args, ranks),
     }
 }

@@ -1,5 +1,5 @@
 //! The `firebox` program.
 
 fn main() -> std::process::ExitCode {
-    firebox_cli::run(&firebox_cli::Algorithms)
+    firebox_cli::run(&firebox_cli::Program::firebox())
 }

@@ -1,4 +1,4 @@
-//! A panic is a mistake of ours: the person gets a message, never a backtrace.
+//! Panics as failures: users see a message, never a backtrace.
 
 use std::{
     any::Any,
@@ -10,37 +10,37 @@ use firebox_core::Error;
 
 use crate::failure::Failure;
 
-/// The first panic: when a device's thread panics, whoever waits for it panics next, with less to say.
-static FIRST: Mutex<Option<String>> = Mutex::new(None);
+/// Message of the first panic. If a device's thread panics, so do the threads waiting for it, with less specific
+/// messages.
+static FIRST_PANIC: Mutex<Option<String>> = Mutex::new(None);
 
-/// Keeps panics of any thread off standard error; they go to the log, which -v shows.
-pub(crate) fn silence() {
+/// Sends panics of all threads to the log instead of standard error.
+pub(crate) fn install_hook() {
     std::panic::set_hook(Box::new(|info: &PanicHookInfo<'_>| {
-        let what = message(info.payload());
+        let text = message(info.payload());
         let place = info.location().map(|at| format!(" ({}:{})", at.file(), at.line())).unwrap_or_default();
-        FIRST.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| format!("{what}{place}"));
-        tracing::error!("panic: {what}{place}");
+        FIRST_PANIC.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| format!("{text}{place}"));
+        tracing::error!("panic: {text}{place}");
     }));
 }
 
-/// What a device's thread said as it went down, told with the failure it led to: the device itself may only know
-/// that it is in no state to go on.
-pub(crate) fn explain(failure: Failure) -> Failure {
-    match (failure, first()) {
-        (Failure::Known(Error::Run { device, phase, what }), Some(first)) if !first.contains(&what) => {
-            Failure::Known(Error::Run { device, phase, what: format!("{what}; before that, {first}") })
+/// Adds the message of the first panic to a failed run. The device's own error may only report that it is unusable.
+pub(crate) fn with_first_panic(failure: Failure) -> Failure {
+    match (failure, take_first()) {
+        (Failure::Reported(Error::Run { device, phase, what }), Some(first)) if !first.contains(&what) => {
+            Failure::Reported(Error::Run { device, phase, what: format!("{what}; before that, {first}") })
         }
         (failure, _) => failure,
     }
 }
 
-fn first() -> Option<String> {
-    FIRST.lock().unwrap_or_else(PoisonError::into_inner).take()
+fn take_first() -> Option<String> {
+    FIRST_PANIC.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
-/// What to say after a panic was caught.
+/// Converts the payload of a caught panic into a failure.
 pub(crate) fn failure(payload: &(dyn Any + Send)) -> Failure {
-    Failure::Internal(first().unwrap_or_else(|| message(payload)))
+    Failure::Internal(take_first().unwrap_or_else(|| message(payload)))
 }
 
 fn message(payload: &dyn Any) -> String {

@@ -1,26 +1,28 @@
-//! Text from files made fit for a terminal: control characters escaped, long words and messages shortened.
+//! Sanitizes text from files for a terminal: escapes control characters, shortens long words and messages.
 
 use std::fmt::Write;
 
-/// Characters of a word that are kept whole: long enough for most paths.
-const WORD: usize = 160;
-/// Characters of a number that are kept whole.
-const NUMBER: usize = 32;
-/// Characters of a message that are kept whole.
-const MESSAGE: usize = 1200;
+use crate::flags;
 
-/// `text` on one line, without characters that a terminal acts on, and of bounded length.
+/// Maximum characters of a word, long enough for most paths.
+const MAX_WORD: usize = 160;
+/// Maximum characters of a number.
+const MAX_NUMBER: usize = 32;
+/// Maximum characters of a message.
+const MAX_MESSAGE: usize = 1200;
+
+/// Returns `text` on one line of bounded length, with flags in place of fields and control characters escaped.
 pub(crate) fn line(text: &str) -> String {
-    shortened(&words(&escaped(text)), MESSAGE)
+    truncate(&truncate_words(&escape(&flags::substitute(text))), MAX_MESSAGE)
 }
 
-/// Each line of `text` as [`line`] makes it.
+/// Applies [`line`] to each line of `text`.
 pub(crate) fn lines(text: &str) -> String {
     text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Escapes C0 and C1 controls, line and paragraph separators, and the marks that turn the direction of text.
-fn escaped(text: &str) -> String {
+/// Escapes C0 and C1 controls, line and paragraph separators, and bidirectional formatting characters.
+fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         let format =
@@ -34,25 +36,25 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// Shortens every long word, numbers more than others.
-fn words(text: &str) -> String {
-    let short = |word: &str| {
+/// Truncates long words, with a smaller limit for numbers.
+fn truncate_words(text: &str) -> String {
+    let truncate_word = |word: &str| {
         let is_number =
             word.bytes().any(|b| b.is_ascii_digit()) && !word.bytes().any(|b| b.is_ascii_alphabetic() && b != b'e');
         let is_number = is_number && !word.contains('/');
-        shortened(word, if is_number { NUMBER } else { WORD })
+        truncate(word, if is_number { MAX_NUMBER } else { MAX_WORD })
     };
-    text.split(' ').map(short).collect::<Vec<_>>().join(" ")
+    text.split(' ').map(truncate_word).collect::<Vec<_>>().join(" ")
 }
 
-/// Keeps two thirds of `most` characters from the start and the rest from the end.
-fn shortened(text: &str, most: usize) -> String {
+/// Limits `text` to `max` characters: two thirds from its start and the rest from its end.
+fn truncate(text: &str, max: usize) -> String {
     let count = text.chars().count();
-    if count <= most {
+    if count <= max {
         return text.into();
     }
-    let head = 2 * most / 3;
-    let tail = most - head - 1;
+    let head = 2 * max / 3;
+    let tail = max - head - 1;
     text.chars().take(head).chain(['…']).chain(text.chars().skip(count - tail)).collect()
 }
 
@@ -61,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn characters_that_a_terminal_acts_on_are_escaped() {
+    fn control_characters_are_escaped() {
         let text = "a\u{1b}]0;evil\u{7}b\u{9b}2Jc\r\nd\u{202e}e\tf";
         let shown = line(text);
         assert_eq!(shown, "a\\u{1b}]0;evil\\u{7}b\\u{9b}2Jc\\r\\nd\\u{202e}e\\tf");
@@ -78,7 +80,7 @@ mod tests {
         let number = format!("{}", 1e308);
         let shown = line(&format!("penalty = {number}: must be less"));
         assert!(shown.chars().count() < 70 && shown.ends_with(": must be less"), "{shown}");
-        assert!(line(&"word ".repeat(10_000)).chars().count() <= MESSAGE);
+        assert!(line(&"word ".repeat(10_000)).chars().count() <= MAX_MESSAGE);
         let path = format!("/{}/a.csv", "folder/".repeat(20));
         assert_eq!(line(&path), path);
     }

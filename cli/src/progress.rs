@@ -1,4 +1,4 @@
-//! Progress, notices and the wish to stop, between a run and the terminal.
+//! Observer of a run: progress and notices on the terminal, stop requests from signals.
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -15,20 +15,20 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::{interrupt, printable};
 
-/// A bar on standard error that only a run of more than a second gets to show, and only on a terminal. Until a run
-/// says how far it is, all there is to be seen is that time passes.
+/// Progress bar on standard error, shown on terminals only and after [`REVEAL_DELAY`]. Shows the elapsed time until the
+/// run reports progress.
 pub(crate) struct Progress {
     quiet: bool,
     phase: Mutex<Option<String>>,
     bar: ProgressBar,
-    /// Shows the bar when its time has come, whatever long call the run is in; ends when the sender is dropped.
+    /// Thread that shows the bar after the delay, even during a long call. Dropping the sender ends it.
     reveal: Mutex<Option<(Sender<()>, JoinHandle<()>)>>,
 }
 
-const PATIENCE: Duration = Duration::from_secs(1);
-const TICK: Duration = Duration::from_millis(200);
-const WAITING: &str = "{spinner} {msg} {elapsed_precise}";
-const COUNTING: &str = "{msg} {wide_bar} {pos}/{len}  {elapsed_precise}  ETA {eta}";
+const REVEAL_DELAY: Duration = Duration::from_secs(1);
+const TICK_INTERVAL: Duration = Duration::from_millis(200);
+const SPINNER: &str = "{spinner} {msg} {elapsed_precise}";
+const COUNTER: &str = "{msg} {wide_bar} {pos}/{len}  {elapsed_precise}  ETA {eta}";
 
 fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
@@ -37,15 +37,15 @@ fn style(template: &str) -> ProgressStyle {
 impl Progress {
     pub(crate) fn new(quiet: bool) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-        bar.set_style(style(WAITING));
-        let seen = !quiet && io::stderr().is_terminal();
-        let reveal = seen.then(|| {
-            let (sender, ended) = mpsc::channel();
+        bar.set_style(style(SPINNER));
+        let visible = !quiet && io::stderr().is_terminal();
+        let reveal = visible.then(|| {
+            let (sender, receiver) = mpsc::channel();
             let bar = bar.clone();
             let thread = thread::spawn(move || {
-                if ended.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                if receiver.recv_timeout(REVEAL_DELAY) == Err(RecvTimeoutError::Timeout) {
                     bar.set_draw_target(ProgressDrawTarget::stderr());
-                    bar.enable_steady_tick(TICK);
+                    bar.enable_steady_tick(TICK_INTERVAL);
                 }
             });
             (sender, thread)
@@ -53,9 +53,9 @@ impl Progress {
         Self { quiet, phase: Mutex::default(), bar, reveal: Mutex::new(reveal) }
     }
 
-    /// Does `work`, such as printing, with the bar out of the way.
-    pub(crate) fn aside<T>(&self, work: impl FnOnce() -> T) -> T {
-        self.bar.suspend(work)
+    /// Hides the bar while `print` writes to the terminal.
+    pub(crate) fn suspend<T>(&self, print: impl FnOnce() -> T) -> T {
+        self.bar.suspend(print)
     }
 
     /// Removes the bar.
@@ -63,15 +63,14 @@ impl Progress {
         let reveal = self.reveal.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some((sender, thread)) = reveal {
             drop(sender);
-            // So that it shows nothing any more.
-            let _ = thread.join();
+            let _ = thread.join(); // It cannot show the bar any more.
         }
         self.bar.finish_and_clear();
     }
 }
 
 impl Drop for Progress {
-    /// No bar is left standing, not even after a panic.
+    /// Removes the bar, also after a panic.
     fn drop(&mut self) {
         self.finish();
     }
@@ -83,21 +82,21 @@ impl Observer for Progress {
         if self.quiet {
             return;
         }
-        let mut known = self.phase.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.as_deref() != Some(phase) {
+        let mut current = self.phase.lock().unwrap_or_else(PoisonError::into_inner);
+        if current.as_deref() != Some(phase) {
             self.bar.reset();
             self.bar.set_message(printable::line(phase));
-            *known = Some(phase.to_string());
+            *current = Some(phase.to_string());
         }
-        // The bar counts from the start, so that it knows the pace once it is seen.
+        // The hidden bar counts too, so that its rate is known once it is shown.
         self.bar.set_length(total);
         self.bar.set_position(done);
-        self.bar.set_style(style(if total > 1 { COUNTING } else { WAITING }));
+        self.bar.set_style(style(if total > 1 { COUNTER } else { SPINNER }));
     }
 
     fn notice(&self, text: &str) {
         if !self.quiet {
-            self.aside(|| {
+            self.suspend(|| {
                 let _ = writeln!(io::stderr(), "note: {}", printable::line(text));
             });
         }

@@ -1,4 +1,4 @@
-//! Standard output, with the failures that the standard library hides.
+//! Standard output, including failures that the standard library hides.
 
 use std::{
     io::{self, BufWriter, Write},
@@ -7,26 +7,26 @@ use std::{
 
 use firebox_core::{Error, Result};
 
-static CLOSED: AtomicBool = AtomicBool::new(false);
+static STDOUT_CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Notes whether standard output was closed before the program started. The standard library opens `/dev/null` in its
-/// place before `main`, and every write would succeed.
+/// Records whether standard output was closed when the program started. The standard library replaces it by `/dev/null`
+/// before `main`, so that writes would succeed.
 #[cfg(unix)]
 #[ctor::ctor(unsafe)]
-fn look() {
-    // Nothing of the standard library's own state is used: it is not set up yet.
-    let state = rustix::io::fcntl_getfd(rustix::stdio::stdout());
-    CLOSED.store(state == Err(rustix::io::Errno::BADF), Ordering::Relaxed);
+fn detect_closed_stdout() {
+    // Runs before the standard library is initialised, hence the direct system call.
+    let flags = rustix::io::fcntl_getfd(rustix::stdio::stdout());
+    STDOUT_CLOSED.store(flags == Err(rustix::io::Errno::BADF), Ordering::Relaxed);
 }
 
-fn failed(source: io::Error) -> Error {
+fn write_error(source: io::Error) -> Error {
     Error::Io { action: "write", path: "standard output".into(), source }
 }
 
 /// Fails if standard output was closed when the program started.
 pub(crate) fn check() -> Result<()> {
-    match CLOSED.load(Ordering::Relaxed) {
-        true => Err(failed(io::Error::other("it is closed"))),
+    match STDOUT_CLOSED.load(Ordering::Relaxed) {
+        true => Err(write_error(io::Error::other("it is closed"))),
         false => Ok(()),
     }
 }
@@ -35,11 +35,11 @@ pub(crate) fn check() -> Result<()> {
 pub(crate) fn write(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     check()?;
     let mut out = BufWriter::new(io::stdout().lock());
-    fill(&mut out).and_then(|()| out.flush()).map_err(failed)
+    fill(&mut out).and_then(|()| out.flush()).map_err(write_error)
 }
 
-/// Prints the help or the version that `asked` holds, in colour on a terminal.
-pub(crate) fn help(asked: &clap::Error) -> Result<()> {
+/// Prints the help or version text in `help`, in colour on a terminal.
+pub(crate) fn print_help(help: &clap::Error) -> Result<()> {
     check()?;
-    asked.print().and_then(|()| io::stdout().flush()).map_err(failed)
+    help.print().and_then(|()| io::stdout().flush()).map_err(write_error)
 }

@@ -1,4 +1,4 @@
-//! `firebox bench` on the CPU: what it prints, and what it refuses before it starts.
+//! `firebox bench` on the CPU: its output, and refusals before it starts.
 
 #![allow(clippy::unwrap_used)]
 
@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-/// Runs, `_` standing for a space, and gives exit code, standard output and standard error.
+/// Runs with `args`, in which `_` stands for a space; returns exit code, standard output and standard error.
 fn bench(args: &str) -> (i32, String, String) {
     let home = tempfile::tempdir().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_firebox"));
@@ -25,19 +25,19 @@ fn rows(args: &str) -> Vec<Value> {
 }
 
 #[test]
-fn each_part_measures() {
+fn paper_tables_and_figures_are_measured() {
     assert_eq!(rows("ocnn figure4 --points 2000").len(), 8);
-    let whole = &rows("ocnn table2 --points 1000")[0];
-    // The best of the paper's three ways, and all of them.
-    assert_eq!(whole["paper_ms"], 260.0);
-    let ways = ["thread_per_neuron", "x_threads", "y_threads", "cpu"];
-    let paper = ways.map(|way| whole["details"][format!("paper_{way}_ms")].as_f64().unwrap());
+    let row = &rows("ocnn table2 --points 1000")[0];
+    // The paper's best GPU time, and the times of all its variants.
+    assert_eq!(row["paper_ms"], 260.0);
+    let variants = ["thread_per_neuron", "x_threads", "y_threads", "cpu"];
+    let paper = variants.map(|variant| row["details"][format!("paper_{variant}_ms")].as_f64().unwrap());
     assert_eq!(paper, [430.0, 260.0, 260.0, 1600.0]);
 }
 
 #[test]
-fn what_cannot_be_measured_is_refused() {
-    for (args, says) in [
+fn invalid_sizes_cases_and_limits_are_refused() {
+    for (args, message) in [
         ("ocnn table1 --points 0", "points = 0: a network needs at least 3 points"),
         ("ocnn auto --points 1000,2", "points = 2: "),
         ("ocnn table1 --points 500", "points = 500: none of the chosen tables"),
@@ -45,28 +45,28 @@ fn what_cannot_be_measured_is_refused() {
         ("ocnn figure4 --points 2000 --memory-limit 1MB", "the synchronisation matrix S needs 15."),
         ("ocnn table1 --points 1000 --memory-limit 1KiB", "a network of 1000 points"),
         ("ocnn table2 --points 1000 --memory-limit 1KiB", "is the --memory-limit"),
-        ("kernels --case ocnn_step", "there is no case 'ocnn step'"),
+        ("kernels --case ocnn_step", "unknown case 'ocnn step'"),
         ("kernels --case ocnn_step", "'ocnn step, on the fly', 'ocnn step, stored J', 'rbf M and r1'"),
         ("kernels --points 0", "must be at least 1"),
         ("kernels --case rbf_gradient --max-points 500", "max_points = 500: "),
     ] {
         let (code, out, err) = bench(args);
         assert_eq!((code, out.as_str()), (2, ""), "{args}: {err}");
-        assert!(err.replace("\n", " ").contains(says), "{args}: {err}");
+        assert!(err.replace("\n", " ").contains(message), "{args}: {err}");
     }
 }
 
 #[test]
-fn every_kernel_is_measured_beside_the_ceilings() {
+fn every_kernel_and_the_ceilings_are_measured() {
     let kernels = rows("kernels --points 70");
     let (ceilings, cases) = kernels.split_at(5);
     assert!(ceilings.iter().all(|row| row["case"] == "ceilings" && row.get("algorithm").is_none()));
     let mut algorithms: Vec<&str> = cases.iter().map(|row| row["algorithm"].as_str().unwrap()).collect();
     algorithms.dedup();
     assert_eq!(algorithms, ["ocnn", "sammon", "rbf", "perceptron"]);
-    let plain = |case: &str| {
-        let found = cases.iter().find(|row| row["case"] == case && row.get("variant").is_none()).unwrap();
-        found["size"].as_array().unwrap().iter().map(|it| it.as_u64().unwrap()).collect::<Vec<_>>()
+    let size_of = |case: &str| {
+        let row = cases.iter().find(|row| row["case"] == case && row.get("variant").is_none()).unwrap();
+        row["size"].as_array().unwrap().iter().map(|count| count.as_u64().unwrap()).collect::<Vec<_>>()
     };
     for (case, size) in [
         ("ocnn step, stored J", vec![70, 1]),
@@ -81,26 +81,26 @@ fn every_kernel_is_measured_beside_the_ceilings() {
         ("mlp forward", vec![70, 784, 128, 10]),
         ("sigmoid elementwise", vec![70]),
     ] {
-        assert_eq!(plain(case), size, "{case}");
+        assert_eq!(size_of(case), size, "{case}");
     }
     for row in cases {
-        let figure = |name: &str| row[name].as_f64().unwrap();
-        assert!(figure("min_ms") <= figure("ms") && figure("ms") <= figure("max_ms"), "{row}");
-        assert!(figure("bytes") > 0.0 && row["backend"] == "ndarray" && row["device"].is_string(), "{row}");
-        // What stays in the cache and computes nothing has no bound.
+        let number = |name: &str| row[name].as_f64().unwrap();
+        assert!(number("min_ms") <= number("ms") && number("ms") <= number("max_ms"), "{row}");
+        assert!(number("bytes") > 0.0 && row["backend"] == "ndarray" && row["device"].is_string(), "{row}");
+        // Rows without memory traffic and operations have no bound.
         assert!(row.get("share").is_none_or(|share| share.as_f64().unwrap() > 0.0), "{row}");
     }
 }
 
 #[test]
-fn what_does_not_fit_is_left_out_with_a_notice() {
-    // Of 1000 points the weights take 4 MB, and the steps 4 MB too.
+fn cases_beyond_the_memory_limit_are_skipped_with_a_notice() {
+    // For 1000 points the weights take 4 MB, and so do the steps.
     let both = "kernels --case ocnn_step,_stored_J --case ocnn_step,_on_the_fly";
     let (code, out, err) = bench(&format!("{both} --points 1000 --memory-limit 6MB --format json"));
     assert_eq!((code, out.lines().filter(|line| !line.contains("ceilings")).count()), (0, 1), "{err}");
     assert!(err.contains("note: left out: ") && err.contains("the weights J"), "{err}");
-    for few in ["--points 1000 --memory-limit 1KiB", "--points 18446744073709551615"] {
-        let (code, out, err) = bench(&format!("{both} {few}"));
+    for options in ["--points 1000 --memory-limit 1KiB", "--points 18446744073709551615"] {
+        let (code, out, err) = bench(&format!("{both} {options}"));
         assert_eq!((code, out.as_str()), (2, ""), "{err}");
         assert!(err.contains("cannot hold this"), "{err}");
     }

@@ -1,4 +1,4 @@
-//! The program around the algorithms: streams, files, exit codes. `examples/odd.rs` is the algorithm.
+//! The program around the algorithms: streams, files, exit codes. The algorithm is that of `examples/odd.rs`.
 
 #![allow(clippy::unwrap_used)]
 
@@ -16,7 +16,7 @@ use serde_json::Value;
 mod odd;
 
 #[test]
-fn the_table_goes_to_standard_output_and_the_summary_does_not() {
+fn the_table_goes_to_standard_output_and_the_summary_to_standard_error() {
     let program = Program::new();
     assert_eq!(program.run("odd nothing"), (0, "n\n0\n1\n2\n".into(), "note: something to know\ndone oddly\n".into()));
     assert_eq!(program.run("odd nothing -q"), (0, "n\n0\n1\n2\n".into(), String::new()));
@@ -26,7 +26,7 @@ fn the_table_goes_to_standard_output_and_the_summary_does_not() {
 }
 
 #[test]
-fn the_report_has_its_keys_in_a_file_and_on_standard_output() {
+fn reports_in_files_and_on_standard_output_are_equal_and_complete() {
     let program = Program::new();
     let (code, out, err) = program.run("odd nothing --format json --report r.json --seed 7 --backend ndarray");
     assert_eq!(code, 0, "{err}");
@@ -66,7 +66,7 @@ fn outputs_that_cannot_be_written_fail_before_the_run_and_leave_nothing() {
         "-o t.csv --report /dev/fd/1",
         "--report .",
     ] {
-        // Had it run, it would have panicked.
+        // A run would panic.
         let (code, out, err) = program.run(&format!("odd panic {outputs}"));
         assert_eq!((code, out.as_str()), (2, ""), "{outputs}: {err}");
         assert!(err.contains("help: "), "{outputs}: {err}");
@@ -75,7 +75,7 @@ fn outputs_that_cannot_be_written_fail_before_the_run_and_leave_nothing() {
 }
 
 #[test]
-fn no_output_replaces_an_input() {
+fn outputs_do_not_replace_inputs() {
     let program = Program::new();
     fs::write(program.path().join("in.csv"), "x\n1\n").unwrap();
     for outputs in ["-o in.csv", "-o ./in.csv", "--extra in.csv", "-o t.csv --report in.csv"] {
@@ -92,16 +92,16 @@ fn outputs_appear_together_or_not_at_all() {
     assert_eq!(program.run("odd nothing -o t.csv --extra e.npy --report r.json").0, 0);
     assert_eq!(program.files(), ["e.npy", "r.json", "t.csv"].map(PathBuf::from));
     let program = Program::new();
-    for deed in ["fail", "panic"] {
-        assert_eq!(program.run(&format!("odd {deed} -o t.csv --extra e.npy --report r.json")).0, 1);
+    for action in ["fail", "panic"] {
+        assert_eq!(program.run(&format!("odd {action} -o t.csv --extra e.npy --report r.json")).0, 1);
         assert_eq!(program.files(), Vec::<PathBuf>::new());
     }
 }
 
-/// A terminal is made by `script` of util-linux.
+/// The terminal is emulated by `script` of util-linux.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_long_call_shows_that_time_passes_on_a_terminal_only() {
+fn elapsed_time_of_a_long_call_is_shown_on_terminals_only() {
     let program = Program::new();
     let odd = program.command("").get_program().to_owned();
     let on_terminal = |args: &str| {
@@ -110,14 +110,14 @@ fn a_long_call_shows_that_time_passes_on_a_terminal_only() {
         script.env("XDG_CACHE_HOME", program.path().join(".cache")).env("XDG_RUNTIME_DIR", program.path());
         script.current_dir(program.path()).stdin(Stdio::null()).output()
     };
-    let Ok(shown) = on_terminal("odd slow") else {
-        let _ = writeln!(std::io::stderr(), "SKIPPED: there is no script to make a terminal");
+    let Ok(output) = on_terminal("odd slow") else {
+        let _ = writeln!(std::io::stderr(), "SKIPPED: script, which emulates a terminal, is not installed");
         return;
     };
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    let shown = text(shown.stdout);
+    let shown = text(output.stdout);
     assert!(shown.contains("00:00:01") && shown.contains("done oddly"), "{shown:?}");
-    // It is wiped away before the summary.
+    // The bar is removed before the summary.
     assert!(!shown.rsplit("\u{1b}[2K").next().unwrap().contains("00:00"), "{shown:?}");
     assert_eq!(text(on_terminal("odd slow -q").unwrap().stdout), "n\r\n0\r\n1\r\n2\r\n");
     assert!(!text(on_terminal("odd nothing").unwrap().stdout).contains("00:00"));
@@ -125,7 +125,7 @@ fn a_long_call_shows_that_time_passes_on_a_terminal_only() {
 }
 
 #[test]
-fn a_failure_is_told_with_what_went_before() {
+fn a_failure_is_shown_with_the_panic_before_it() {
     let program = Program::new();
     assert!(program.run("odd fail").2.contains("toy failed during start: smoke\n"));
     let (code, _, err) = program.run("odd fail-late");
@@ -134,16 +134,16 @@ fn a_failure_is_told_with_what_went_before() {
 }
 
 #[test]
-fn a_picture_that_is_not_there_is_said() {
+fn a_missing_plot_is_reported() {
     let program = Program::new();
     let (code, _, err) = program.run("odd nothing --plot p.svg -o t.csv");
     assert_eq!(code, 0);
-    assert!(err.contains("note: odd draws no picture"), "{err}");
+    assert!(err.contains("note: odd has no plot"), "{err}");
     assert_eq!(program.files(), ["t.csv"].map(PathBuf::from));
 }
 
 #[test]
-fn usage_errors_and_failures_have_their_exit_codes() {
+fn usage_errors_and_failures_have_different_exit_codes() {
     let program = Program::new();
     for (args, expected) in [
         ("", 2),
@@ -174,18 +174,18 @@ fn usage_errors_and_failures_have_their_exit_codes() {
 }
 
 #[test]
-fn a_panic_is_told_as_a_mistake_of_the_program() {
+fn a_panic_is_reported_as_an_internal_error() {
     let program = Program::new();
-    for (deed, says) in [("panic", "oh dear"), ("panic-in-thread", "deep down")] {
-        let (code, out, err) = program.run(&format!("odd {deed} -q"));
+    for (action, message) in [("panic", "oh dear"), ("panic-in-thread", "deep down")] {
+        let (code, out, err) = program.run(&format!("odd {action} -q"));
         assert_eq!((code, out.as_str()), (1, ""));
-        assert!(err.contains(&format!("internal error: {says}")) && err.contains("please report"), "{err}");
+        assert!(err.contains(&format!("internal error: {message}")) && err.contains("please report"), "{err}");
         assert!(!err.contains("panicked") && !err.contains("backtrace"), "{err}");
     }
 }
 
 #[test]
-fn a_reader_who_has_read_enough_is_no_error() {
+fn a_closed_pipe_is_not_an_error() {
     let program = Program::new();
     for args in ["odd nothing --rows 1000000 -q", "generate uniform --points 200000", "bench odd nothing --rows 100000"]
     {
@@ -201,18 +201,18 @@ fn a_reader_who_has_read_enough_is_no_error() {
 
 #[cfg(unix)]
 #[test]
-fn ctrl_c_stops_the_run_and_twice_at_once() {
+fn one_ctrl_c_stops_the_run_and_two_end_it_at_once() {
     let program = Program::new();
-    for (deed, times) in [("sleep", 1), ("deaf", 2)] {
-        let args = format!("odd {deed} -o t.csv");
+    for (action, times) in [("sleep", 1), ("deaf", 2)] {
+        let args = format!("odd {action} -o t.csv");
         let mut child = program.command(&args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
-        stderr.read_line(&mut line).unwrap(); // The notice: it runs.
+        stderr.read_line(&mut line).unwrap(); // The first notice shows that the run has started.
         let start = Instant::now();
         for _ in 0..times {
-            let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-            assert!(killed.success());
+            let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+            assert!(sent.success());
             std::thread::sleep(Duration::from_millis(200));
         }
         assert_eq!(child.wait().unwrap().code(), Some(130));
@@ -226,7 +226,7 @@ fn ctrl_c_stops_the_run_and_twice_at_once() {
 }
 
 #[test]
-fn bench_prints_rows_for_people_and_for_programs() {
+fn bench_prints_rows_as_text_and_json() {
     let program = Program::new();
     let (code, out, _) = program.run("bench odd nothing");
     assert_eq!(code, 0);
@@ -243,11 +243,11 @@ fn bench_prints_rows_for_people_and_for_programs() {
 }
 
 #[test]
-fn the_programs_own_commands_work() {
+fn commands_without_an_algorithm_work() {
     let program = Program::new();
     let list: Value = serde_json::from_str(&program.run("backends --format json").1).unwrap();
     assert!(list.as_array().unwrap().iter().any(|listed| listed["auto"] == true));
-    assert!(program.run("backends").1.contains("taken by --backend auto"));
+    assert!(program.run("backends").1.contains("selected by --backend auto"));
 
     let (code, out, _) = program.run("generate hepta --points 10");
     assert_eq!((code, out.lines().next(), out.lines().count()), (0, Some("C1,C2,C3,label"), 11));
@@ -266,7 +266,7 @@ fn the_programs_own_commands_work() {
 }
 
 #[test]
-fn the_cache_is_the_users_and_needs_not_be() {
+fn kernels_are_cached_in_the_users_folder_if_it_is_writable() {
     let program = Program::new();
     assert_eq!(program.run("odd nothing").0, 0);
     assert!(program.path().join(".cache/firebox/kernels").is_dir());

@@ -1,4 +1,4 @@
-//! The program when its files, streams and signals are hostile. `examples/odd.rs` is the algorithm.
+//! Full disks, closed streams and signals. The algorithm is that of `examples/odd.rs`.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
@@ -11,11 +11,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use odd::{Program, done};
+use odd::{Program, output};
 
 mod odd;
 
-/// Runs a line of the shell, in which `$ODD` is the program.
+/// Runs a shell command line in which `$ODD` is the program.
 fn shell(program: &Program, line: &str) -> (i32, String, String) {
     let odd = program.command("");
     let mut command = Command::new("sh");
@@ -26,7 +26,7 @@ fn shell(program: &Program, line: &str) -> (i32, String, String) {
             None => command.env_remove(name),
         };
     }
-    done(command)
+    output(command)
 }
 
 fn send(signal: &str, child: &Child) {
@@ -35,7 +35,7 @@ fn send(signal: &str, child: &Child) {
 }
 
 #[test]
-fn an_output_that_cannot_be_written_does_not_take_the_others_along() {
+fn a_failed_output_does_not_prevent_the_others() {
     for (line, failed) in [
         ("$ODD odd nothing -o t.csv --extra e.npy --report /dev/full", "/dev/full"),
         ("$ODD odd nothing --format json -o t.csv --extra e.npy >/dev/full", "standard output"),
@@ -51,27 +51,27 @@ fn an_output_that_cannot_be_written_does_not_take_the_others_along() {
 }
 
 #[test]
-fn standard_output_that_is_full_or_closed_is_a_failure() {
+fn full_or_closed_standard_output_is_an_error() {
     let program = Program::new();
     for args in
         ["odd nothing", "--help", "odd --help", "--version", "backends", "generate hepta", "man", "completions bash"]
     {
-        for (stream, says) in [(">/dev/full", "No space left on device"), (">&-", "it is closed")] {
+        for (stream, message) in [(">/dev/full", "No space left on device"), (">&-", "it is closed")] {
             let (code, _, err) = shell(&program, &format!("$ODD {args} {stream}"));
             assert_eq!(code, 1, "{args} {stream}: {err}");
-            assert!(err.contains("cannot write standard output: ") && err.contains(says), "{args} {stream}: {err}");
+            assert!(err.contains("cannot write standard output: ") && err.contains(message), "{args} {stream}: {err}");
         }
     }
-    // The run that writes nothing there needs no standard output; the one that does is refused before it starts.
+    // Standard output is needed only if the table goes there; otherwise the run is refused before it starts.
     assert_eq!(shell(&program, "$ODD odd nothing -q -o t.csv >&-"), (0, String::new(), String::new()));
     let (code, _, err) = shell(&program, "$ODD odd panic >&-");
     assert!(code == 1 && err.contains("it is closed"), "{err}");
-    // An application that reads nothing from the start, as `subprocess.DEVNULL` of Python does.
+    // Open for reading and writing, as Python's `subprocess.DEVNULL` is.
     assert_eq!(shell(&program, "$ODD odd nothing -q 1<>/dev/null").0, 0);
 }
 
 #[test]
-fn a_reader_that_leaves_ends_the_program_quietly() {
+fn a_closed_pipe_ends_the_program_quietly() {
     let program = Program::new();
     for args in ["odd nothing --rows 1000000 -q", "--help", "generate uniform --points 100000"] {
         let line = format!("{{ $ODD {args}; echo $? >&3; }} 3>&1 >&4 4>&1 | head -n 1");
@@ -88,7 +88,7 @@ fn a_reader_that_leaves_ends_the_program_quietly() {
 }
 
 #[test]
-fn a_state_that_is_resumed_is_replaced_by_the_next_state_only() {
+fn a_resumed_state_can_only_be_replaced_by_a_new_state() {
     let program = Program::new();
     fs::write(program.path().join("s.ck"), "state").unwrap();
     for outputs in
@@ -116,15 +116,17 @@ fn every_command_stops_within_a_second() {
     ] {
         let mut command = program.command(args);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        // Until it listens, a signal would end it in the system's way.
+        // Before the handler is installed a signal would kill the process.
         std::thread::sleep(Duration::from_millis(1500));
-        assert_eq!(child.try_wait().unwrap(), None, "{args} ended by itself");
+        assert_eq!(child.try_wait().unwrap(), None, "{args} ended before the signal");
+        // `wait` closes standard input, and a command that reads its end has succeeded.
+        let _input = child.stdin.take();
         let start = Instant::now();
         send(signal, &child);
         let status = child.wait().unwrap();
-        let waited = start.elapsed();
+        let elapsed = start.elapsed();
         assert_eq!(status.code(), Some(130), "{args} {signal}");
-        assert!(waited < Duration::from_millis(1500), "{args} {signal}: {waited:?}");
+        assert!(elapsed < Duration::from_millis(1500), "{args} {signal}: {elapsed:?}");
         let mut err = String::new();
         child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
         assert!(err.contains("stopped on request"), "{args} {signal}: {err}");
@@ -145,11 +147,11 @@ fn text_from_files_cannot_control_the_terminal() {
 fn threads_are_limited_with_a_notice() {
     let program = Program::new();
     let cores = std::thread::available_parallelism().unwrap().get();
-    let says = |source: &str| format!("note: {source} asks for 20000 threads: {} are used", 4 * cores);
+    let message = |source: &str| format!("note: {source} asks for 20000 threads: {} are used", 4 * cores);
     let (code, _, err) = program.run("odd nothing --threads 20000");
-    assert!(code == 0 && err.contains(&says("--threads")), "{err}");
+    assert!(code == 0 && err.contains(&message("--threads")), "{err}");
     let (code, _, err) = shell(&program, "RAYON_NUM_THREADS=20000 $ODD generate hepta -o h.csv");
-    assert!(code == 0 && err.contains(&says("RAYON_NUM_THREADS")), "{err}");
+    assert!(code == 0 && err.contains(&message("RAYON_NUM_THREADS")), "{err}");
     for command in ["odd nothing", "generate hepta", "backends", "man", "completions bash", "bench odd nothing"] {
         let (code, _, err) = program.run(&format!("{command} --threads 1"));
         assert!(code == 0 && !err.contains("threads"), "{command}: {err}");
@@ -158,7 +160,7 @@ fn threads_are_limited_with_a_notice() {
 }
 
 #[test]
-fn two_programs_that_write_one_file_leave_a_whole_one() {
+fn concurrent_writers_of_one_file_leave_a_complete_file() {
     let program = Program::new();
     let start = |rows: usize| program.command(&format!("odd nothing -q --rows {rows} -o t.csv")).spawn().unwrap();
     let mut children = [200_000, 100_000, 200_000, 100_000].map(start);

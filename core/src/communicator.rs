@@ -1,11 +1,12 @@
-//! Processes that share one run, and the little that they tell each other.
+//! Collectives: communication among the processes that share one run.
 //!
-//! Every process of a run, a *rank*, does the same steps in the same order on its part of the rows. All functions here
-//! are collective: every rank calls each of them, in the same order, or all wait for ever. What decides how a run goes
-//! on (time, a wish to stop, a comparison of sums) must therefore be the same on all: taken from what a collective
-//! gave, or from rank 0 by [`Communicator::broadcast`].
+//! Every process of a run, a *rank*, performs the same steps in the same order on its part of the rows. All functions
+//! here are collective: every rank must call them in the same order, or all ranks deadlock. Control flow must therefore
+//! depend only on values that are equal on all ranks: results of a collective, or rank 0's clock, cancellation request
+//! or comparison after a broadcast.
 //!
-//! A transport moves bytes ([`Communicator`]); numbers, sums and words are made of them here, the same for all.
+//! A transport moves bytes ([`Communicator`]); collectives of numbers and strings are built on it here, once for all
+//! transports.
 
 use std::{fmt::Debug, ops::Range};
 
@@ -13,66 +14,67 @@ use bytemuck::Pod;
 
 /// The ranks of a run.
 pub trait Communicator: Debug + Send + Sync {
-    /// Which of them this is, from 0.
+    /// Index of this rank, from 0.
     fn rank(&self) -> usize;
 
-    /// How many there are, at least 1.
+    /// Number of ranks, at least 1.
     fn size(&self) -> usize;
 
-    /// The bytes of all ranks, in the order of the ranks: `counts` of each, which all give alike. They may differ, and be 0.
+    /// All-gather: concatenates the bytes of all ranks in rank order. `counts` holds each rank's number of bytes, which
+    /// may differ or be 0, and is equal on all ranks.
     fn gather(&self, own: &[u8], counts: &[usize]) -> Vec<u8>;
 
-    /// What the ranks have for this one, in the order of the ranks. `own` is cut into `counts`, a part for each rank; all
-    /// give the same counts.
+    /// All-to-all: sends to each rank its part of `own`, whose lengths are `counts`, equal on all ranks. Returns the parts
+    /// received, in rank order.
     fn exchange(&self, own: &[u8], counts: &[usize]) -> Vec<u8>;
 
-    /// Rank 0's bytes, on every rank; what the others give is dropped.
+    /// Returns rank 0's bytes on every rank; those of other ranks are dropped.
     fn broadcast(&self, bytes: Vec<u8>) -> Vec<u8>;
 
-    /// Ends the processes of all ranks, without waiting for them, with this exit code.
+    /// Terminates the processes of all ranks with an exit code, without waiting for them.
     fn abort(&self, code: u8) -> !;
 
-    /// Seconds that this rank has spent in collectives, waiting for others included.
+    /// Seconds that this rank has spent in collectives, including waiting for others.
     fn seconds(&self) -> f64;
 }
 
-/// Numbers that are added up in f64.
+/// Floats that are summed in f64.
 pub trait Number: Pod + Into<f64> {
-    /// The nearest.
-    fn nearest(sum: f64) -> Self;
+    /// Rounds to the nearest value of this type.
+    fn from_sum(sum: f64) -> Self;
 }
 
 impl Number for f32 {
-    fn nearest(sum: f64) -> Self {
+    fn from_sum(sum: f64) -> Self {
         sum as Self
     }
 }
 
 impl Number for f64 {
-    fn nearest(sum: f64) -> Self {
+    fn from_sum(sum: f64) -> Self {
         sum
     }
 }
 
-/// Up to so many numbers of all ranks are summed on every rank, which takes one call; beyond, each rank sums a part.
-const FEW: usize = 1 << 16;
+/// Up to this many numbers in all, every rank sums everything after one all-gather; beyond, each rank sums one part.
+const MAX_GATHERED: usize = 1 << 16;
 
 impl dyn Communicator + '_ {
-    /// This rank's part of what can be shared.
+    /// This rank's share of divisible work.
     pub fn share(&self) -> Share {
         Share { rank: self.rank(), size: self.size() }
     }
 
-    /// The numbers of all ranks, in the order of the ranks. Their counts may differ, and be 0.
+    /// Concatenates the numbers of all ranks in rank order. Their counts may differ or be 0.
     pub fn all_gather<T: Pod>(&self, own: &[T]) -> Vec<T> {
         if self.size() == 1 {
             return own.to_vec();
         }
         let own = bytemuck::cast_slice(own);
-        bytemuck::pod_collect_to_vec(&self.gather(own, &self.all_tell(own.len())))
+        bytemuck::pod_collect_to_vec(&self.gather(own, &self.all_gather_counts(own.len())))
     }
 
-    /// The same where all know how many numbers each has, which takes one call less.
+    /// [`all_gather`](#method.all_gather) with every rank's count known on all ranks, which saves one collective.
     pub fn all_gather_known<T: Pod>(&self, own: &[T], counts: impl Iterator<Item = usize>) -> Vec<T> {
         if self.size() == 1 {
             return own.to_vec();
@@ -81,22 +83,26 @@ impl dyn Communicator + '_ {
         bytemuck::pod_collect_to_vec(&self.gather(bytemuck::cast_slice(own), &counts))
     }
 
-    /// A count of each rank, in the order of the ranks.
-    fn all_tell(&self, own: usize) -> Vec<usize> {
-        let told = self.gather(&(own as u64).to_ne_bytes(), &vec![size_of::<u64>(); self.size()]);
-        bytemuck::pod_collect_to_vec::<_, u64>(&told).into_iter().map(|count| count as usize).collect()
+    /// Gathers one count of each rank, in rank order.
+    fn all_gather_counts(&self, own: usize) -> Vec<usize> {
+        let counts = self.gather(&(own as u64).to_ne_bytes(), &vec![size_of::<u64>(); self.size()]);
+        bytemuck::pod_collect_to_vec::<_, u64>(&counts).into_iter().map(|count| count as usize).collect()
     }
 
-    /// What rank 0 has, on every rank.
-    pub fn first<T: Pod>(&self, own: T) -> T {
+    /// Returns rank 0's value on every rank.
+    pub fn broadcast_value<T: Pod>(&self, own: T) -> T {
         if self.size() == 1 {
             return own;
         }
         bytemuck::pod_read_unaligned(&self.broadcast(bytemuck::bytes_of(&own).to_vec()))
     }
 
-    /// What rank 0 makes, on every rank; the others make nothing.
-    pub fn from_first<T: Pod, E>(&self, make: impl FnOnce() -> Result<Vec<T>, E>) -> Result<Vec<T>, E> {
+    /// Calls `make` on rank 0 alone and returns its result on every rank.
+    ///
+    /// # Errors
+    ///
+    /// Those of `make`, on rank 0 alone: the other ranks then wait until the job is aborted.
+    pub fn broadcast_from_root<T: Pod, E>(&self, make: impl FnOnce() -> Result<Vec<T>, E>) -> Result<Vec<T>, E> {
         if self.size() == 1 {
             return make();
         }
@@ -104,21 +110,21 @@ impl dyn Communicator + '_ {
         Ok(bytemuck::pod_collect_to_vec(&self.broadcast(bytemuck::cast_slice(&made).to_vec())))
     }
 
-    /// What each rank says, in the order of the ranks.
-    pub fn all_say(&self, own: &str) -> Vec<String> {
-        let lengths = self.all_tell(own.len());
+    /// Gathers one string of each rank, in rank order.
+    pub fn all_gather_str(&self, own: &str) -> Vec<String> {
+        let lengths = self.all_gather_counts(own.len());
         let all = self.gather(own.as_bytes(), &lengths);
         let mut rest = &all[..];
-        let said = lengths.into_iter().map(|length| {
-            let (said, after) = rest.split_at(length);
+        let strings = lengths.into_iter().map(|length| {
+            let (text, after) = rest.split_at(length);
             rest = after;
-            String::from_utf8_lossy(said).into_owned()
+            String::from_utf8_lossy(text).into_owned()
         });
-        said.collect()
+        strings.collect()
     }
 
-    /// Adds the numbers of all ranks up, in f64 and in the order of the ranks, and leaves each rank one part of the sums:
-    /// `parts` are those of the ranks, one after the other. All give as many numbers, and the same parts.
+    /// Reduce-scatter: sums the vectors of all ranks elementwise, in f64 and in rank order, and returns this rank's part of
+    /// the sums. `parts` are the consecutive parts of all ranks; lengths and parts are equal on all ranks.
     pub fn sum_parts<T: Number>(&self, values: &[T], parts: &[Range<usize>]) -> Vec<f64> {
         let counts: Vec<usize> = parts.iter().map(|part| size_of_val(&values[part.clone()])).collect();
         let all = self.exchange(bytemuck::cast_slice(values), &counts);
@@ -132,50 +138,50 @@ impl dyn Communicator + '_ {
         sums
     }
 
-    /// Adds the numbers of all ranks up, in f64 and in the order of the ranks: the same bits everywhere, and in every run
-    /// on as many ranks. All give as many.
+    /// All-reduce: sums the vectors of all ranks elementwise, in f64 and in rank order, so that the result is bitwise equal
+    /// on all ranks and in every run with the same number of ranks. Lengths are equal on all ranks.
     pub fn all_sum<T: Number>(&self, values: &mut [T]) {
         if self.size() == 1 {
             return;
         }
         let (size, count) = (self.size(), values.len());
-        if size * count <= FEW {
+        if size * count <= MAX_GATHERED {
             let all = self.all_gather_known(values, (0..size).map(|_| count));
             for (k, value) in values.iter_mut().enumerate() {
-                *value = T::nearest(all[k..].iter().step_by(count).map(|&x| x.into()).sum());
+                *value = T::from_sum(all[k..].iter().step_by(count).map(|&x| x.into()).sum());
             }
             return;
         }
         let parts = self.share().all(count, 1);
-        let own: Vec<T> = self.sum_parts(values, &parts).into_iter().map(T::nearest).collect();
+        let own: Vec<T> = self.sum_parts(values, &parts).into_iter().map(T::from_sum).collect();
         values.copy_from_slice(&self.all_gather_known(&own, parts.iter().map(Range::len)));
     }
 }
 
-/// One rank's part of what all share.
+/// One rank's share of work that is divided among all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Share {
-    /// Whose it is, from 0.
+    /// Index of the rank, from 0.
     pub rank: usize,
-    /// Of how many ranks, at least 1.
+    /// Number of ranks, at least 1.
     pub size: usize,
 }
 
 impl Share {
-    /// Everything, for one rank.
+    /// The share of a single rank: everything.
     pub const WHOLE: Self = Self { rank: 0, size: 1 };
 
-    /// Whether there is nobody to share with.
+    /// Whether one rank has everything.
     pub fn is_whole(self) -> bool {
         self.size == 1
     }
 
-    /// Its part of `0..count`: consecutive, none more than one longer than another.
+    /// Its part of `0..count`. Parts are consecutive in rank order, and their lengths differ by at most 1.
     pub fn of(self, count: usize) -> Range<usize> {
         self.of_units(count, 1)
     }
 
-    /// Its part of `0..count` in whole units of so many, but for the last unit of all.
+    /// Its part of `0..count` in whole units of length `unit`; only the last unit of all may be shorter.
     pub fn of_units(self, count: usize, unit: usize) -> Range<usize> {
         let Self { rank, size } = self;
         let units = count.div_ceil(unit);
@@ -183,13 +189,13 @@ impl Share {
         start(rank)..start(rank + 1)
     }
 
-    /// The parts of all ranks, likewise.
+    /// The parts of all ranks by [`of_units`](Self::of_units).
     pub fn all(self, count: usize, unit: usize) -> Vec<Range<usize>> {
         (0..self.size).map(|rank| Self { rank, ..self }.of_units(count, unit)).collect()
     }
 }
 
-/// One process, by itself.
+/// A single process.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Solo;
 
@@ -228,14 +234,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_rank_is_all_there_is() {
+    fn collectives_of_one_rank_are_identities() {
         let solo: &dyn Communicator = &Solo;
         assert_eq!(solo.share(), Share::WHOLE);
         assert_eq!(solo.all_gather(&[1.0, 2.0]), [1.0, 2.0]);
         assert_eq!(solo.broadcast(vec![7]), [7]);
-        assert_eq!(solo.first(7), 7);
-        assert_eq!(solo.all_say("µ"), ["µ"]);
-        assert_eq!(solo.all_say(""), [""]);
+        assert_eq!(solo.broadcast_value(7), 7);
+        assert_eq!(solo.all_gather_str("µ"), ["µ"]);
+        assert_eq!(solo.all_gather_str(""), [""]);
         let mut sum = [0.1, 0.2];
         solo.all_sum(&mut sum);
         assert_eq!(sum, [0.1, 0.2]);
@@ -243,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_all_of_it_in_order() {
+    fn shares_partition_the_range_in_order() {
         for count in [0, 1, 2, 7, 100, 1000] {
             for (size, unit) in [(1, 1), (2, 1), (3, 7), (5, 64), (8, 1)] {
                 let shares = Share { rank: 0, size }.all(count, unit);

@@ -1,4 +1,4 @@
-//! One error type for everything a person can meet: what was wrong, where, and what to do.
+//! The error type: a cause, its location and advice.
 
 use std::{
     io::ErrorKind,
@@ -8,10 +8,10 @@ use std::{
 /// Shorthand for a result with Firebox's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Where in an input something was found. Lines, rows and columns count from 1, as editors do.
+/// Location in an input. Lines, rows and columns count from 1, as in editors.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Place {
-    /// The file, if it came from one.
+    /// The file, if the input came from one.
     pub file: Option<PathBuf>,
     /// The line or the row.
     pub at: Option<At>,
@@ -19,17 +19,17 @@ pub struct Place {
     pub column: Option<String>,
 }
 
-/// How far down an input.
+/// Vertical position in an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum At {
     /// Line of the file's text.
     Line(usize),
-    /// Row of numbers; a header, comments and empty lines are none, so that its line may be another.
+    /// Row of numbers; headers, comments and empty lines are not counted.
     Row(usize),
 }
 
 impl Place {
-    /// A place that is a whole file.
+    /// A whole file.
     pub fn file(path: impl Into<PathBuf>) -> Self {
         Self { file: Some(path.into()), ..Self::default() }
     }
@@ -71,53 +71,53 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// Everything that can go wrong, each with what to do about it ([`Error::help`]).
+/// Any failure of Firebox, with advice ([`Error::help`]).
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The input data cannot be used.
     #[error("{}{what}", prefix(place))]
     Input {
-        /// What was wrong.
+        /// The cause.
         what: String,
-        /// Where it was found.
+        /// Its location.
         place: Place,
-        /// What to do.
+        /// Advice.
         help: String,
     },
-    /// A parameter is out of its range. One per field: `field` is the parameter's name.
+    /// A parameter is missing or out of its range.
     #[error("{}: {reason}", setting(field, value))]
     Config {
         /// The parameter's name, as in the configuration.
         field: &'static str,
-        /// The given value; empty if the parameter is missing.
+        /// The value; empty if the parameter is missing.
         value: String,
-        /// Why it cannot be used.
+        /// Why it is invalid.
         reason: String,
     },
     /// The chosen backend or device cannot be used.
     #[error("{backend}: {what}")]
     Device {
-        /// The backend as the person named it.
+        /// The backend as the user named it.
         backend: String,
-        /// What is missing.
+        /// The cause.
         what: String,
-        /// What to do.
+        /// Advice.
         help: String,
     },
-    /// The work does not fit; nothing was allocated.
+    /// The work does not fit into memory; nothing was allocated.
     #[error("{device} cannot hold this: {purpose} needs {} ({needed} bytes), and {} ({available} bytes) {limit}", human_bytes(*needed), human_bytes(*available))]
     Memory {
-        /// Which device.
+        /// The device.
         device: String,
-        /// What the memory is for.
+        /// Purpose of the memory.
         purpose: String,
         /// Bytes needed.
         needed: u64,
-        /// Bytes there are.
+        /// Bytes available.
         available: u64,
-        /// Which limit that is: "are free", "is the largest buffer", "is the --memory-limit".
+        /// Kind of limit: "are free", "is the largest buffer", "is the `memory_limit`".
         limit: &'static str,
-        /// What to do.
+        /// Advice.
         help: String,
     },
     /// A file could not be read or written.
@@ -127,7 +127,7 @@ pub enum Error {
         action: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// Some outputs of a run could not be written; the others were.
@@ -138,17 +138,17 @@ pub enum Error {
         /// The outputs that were written.
         written: Vec<PathBuf>,
     },
-    /// The device failed while it worked.
+    /// The device failed during the run.
     #[error("{device} failed during {phase}: {what}")]
     Run {
-        /// Which device.
+        /// The device.
         device: String,
-        /// What it was doing.
+        /// Phase of the run.
         phase: String,
-        /// What it said.
+        /// The driver's message.
         what: String,
     },
-    /// The person stopped the run.
+    /// The user cancelled the run.
     #[error("stopped on request")]
     Cancelled,
 }
@@ -187,18 +187,18 @@ fn prefix(place: &Place) -> String {
     }
 }
 
-/// Text of a file as a message shows it: quoted, without control characters, of bounded length.
+/// Quotes text from a file for a message, escaped and cut to 40 characters.
 pub fn shown(text: &str) -> String {
-    const MOST: usize = 40;
+    const MAX: usize = 40;
     let text = text.trim();
-    let mut short: String = text.chars().take(MOST).collect();
-    if text.chars().nth(MOST).is_some() {
+    let mut short: String = text.chars().take(MAX).collect();
+    if text.chars().nth(MAX).is_some() {
         short.push('…');
     }
     format!("{short:?}")
 }
 
-/// Bytes in the largest binary unit that keeps them above 1, to three digits.
+/// Formats a number of bytes in the largest binary unit of which there is at least 1, with two decimals.
 pub fn human_bytes(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
     let mut value = bytes as f64;
@@ -211,17 +211,17 @@ pub fn human_bytes(bytes: u64) -> String {
 }
 
 impl Error {
-    /// Bad input without a place.
+    /// Invalid input without a location.
     pub fn input(what: impl Into<String>, help: impl Into<String>) -> Self {
         Self::input_at(Place::default(), what, help)
     }
 
-    /// Bad input at a place.
+    /// Invalid input at a location.
     pub fn input_at(place: Place, what: impl Into<String>, help: impl Into<String>) -> Self {
         Self::Input { what: what.into(), place, help: help.into() }
     }
 
-    /// The same error, with the file filled in where the one who found it did not know it.
+    /// Adds the file to the location of invalid input, unless it has one.
     pub fn in_file(mut self, path: &Path) -> Self {
         if let Self::Input { place, .. } = &mut self {
             place.file.get_or_insert_with(|| path.to_path_buf());
@@ -229,9 +229,9 @@ impl Error {
         self
     }
 
-    /// The exit status: 2 for usage, bad input, work that does not fit, and a result that its file's format cannot hold;
-    /// 1 for a run that failed and for an output that could not be written; 130 for a stop on request (128 + SIGINT, as
-    /// shells have it).
+    /// Exit status: 2 for invalid usage or input, work that does not fit into memory, and a result that its file format
+    /// cannot hold; 1 for a failed run or an output that could not be written; 130 for cancellation (128 + SIGINT, by the
+    /// shells' convention).
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Outputs { failed, .. } => failed.iter().map(Self::exit_code).min().unwrap_or(1),
@@ -241,17 +241,17 @@ impl Error {
         }
     }
 
-    /// What to do about it.
+    /// Advice for the user.
     pub fn help(&self) -> Option<String> {
         match self {
             Self::Input { help, .. } | Self::Device { help, .. } | Self::Memory { help, .. } => Some(help.clone()),
             Self::Config { field, value, .. } => {
                 let verb = if value.is_empty() { "give" } else { "change" };
-                Some(format!("{verb} --{}; the command's --help describes it", field.replace('_', "-")))
+                Some(format!("{verb} `{field}`"))
             }
             Self::Io { action, source, .. } => Some(io_help(action, source.kind())),
             Self::Outputs { failed, .. } => failed.first().and_then(Error::help),
-            Self::Run { .. } => Some("try a smaller problem or another --backend; -v logs more".into()),
+            Self::Run { .. } => Some("try a smaller problem or another `backend`".into()),
             Self::Cancelled => None,
         }
         .filter(|help| !help.is_empty())
@@ -263,7 +263,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn place_reads_as_a_person_would_say_it() {
+    fn a_place_lists_file_line_and_column() {
         let place = Place::file("a.csv").line(3).column("x");
         let error = Error::input_at(place, "not a number", "");
         assert_eq!(error.to_string(), "a.csv, line 3, column x: not a number");
@@ -275,7 +275,7 @@ mod tests {
     fn a_missing_parameter_is_called_missing() {
         let error = |value: &str| Error::Config { field: "threshold", value: value.into(), reason: "is needed".into() };
         assert_eq!(error("").to_string(), "threshold is missing: is needed");
-        assert_eq!(error("").help().unwrap(), "give --threshold; the command's --help describes it");
+        assert_eq!(error("").help().unwrap(), "give `threshold`");
         assert_eq!(error("2").to_string(), "threshold = 2: is needed");
     }
 
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_readable() {
+    fn bytes_have_binary_units() {
         assert_eq!(human_bytes(0), "0 B");
         assert_eq!(human_bytes(1023), "1023 B");
         assert_eq!(human_bytes(1536), "1.50 KiB");

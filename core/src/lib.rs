@@ -1,27 +1,33 @@
-//! What every Firebox algorithm shares and no backend knows: the [`Algorithm`] trait and its erased form
-//! [`Plugin`], tables in and out, quality metrics, pictures, the report.
+//! The backend-independent parts that all algorithms of Firebox share: contexts, errors, random numbers, state files,
+//! collectives, tables, metrics, reports.
+//!
+//! Features, all on by default: `io` reads and writes tables of points, `plot` draws plots, `command` declares the
+//! arguments of commands.
 
-pub mod algorithm;
+pub mod atomic;
 pub mod checkpoint;
+#[cfg(feature = "command")]
+pub mod command;
 pub mod communicator;
+pub mod context;
 pub mod data;
 pub mod error;
-pub mod kernels;
+#[cfg(feature = "io")]
+pub mod io;
 pub mod memory;
 pub mod metrics;
 pub mod observe;
 pub mod peers;
+#[cfg(feature = "plot")]
 pub mod plot;
-pub mod plugin;
 pub mod random;
 pub mod report;
 pub mod scaling;
 pub mod tensor;
 pub mod watch;
 
-pub use algorithm::{Algorithm, Context, Precision, Sharers};
 pub use communicator::{Communicator, Share, Solo};
+pub use context::{Algorithm, Context, Precision, Session, Sharers};
 pub use error::{Error, Result};
 pub use observe::{Observer, Silent};
 pub use peers::Peers;
-pub use plugin::{Outcome, Plugin};

@@ -1,5 +1,5 @@
-//! Memory of the host for data whose size the user or a file decides: reserved fallibly, because a failed allocation
-//! would otherwise end the process.
+//! Fallible allocation of host memory for data whose size depends on the user or on a file; otherwise a failed
+//! allocation would abort the process.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -8,14 +8,14 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use crate::error::human_bytes;
-use crate::{Error, Result};
+use crate::error::{Error, Result};
 
-/// Reservations from this size on are compared with the memory that is free: the system grants more than it has.
+/// Minimum size of reservations that are compared with the free memory, since the system overcommits.
 const LARGE: u64 = 1 << 28;
 
 const HELP: &str = "use less data, a machine with more memory, or a higher memory limit of the process (ulimit -v)";
 
-/// Fails unless this process can have `bytes` more, for `purpose` ("the points"). Nothing stays reserved.
+/// Checks that `bytes` can be allocated for `purpose` ("the points"). Nothing stays reserved.
 ///
 /// # Errors
 ///
@@ -38,12 +38,12 @@ pub fn admit(bytes: u128, purpose: &str) -> Result<()> {
     }
     let mut probe = Vec::<u8>::new();
     let granted = usize::try_from(needed).is_ok_and(|bytes| probe.try_reserve_exact(bytes).is_ok());
-    // The compiler may leave out an allocation that nothing uses, as if it had succeeded.
+    // Otherwise the compiler may elide the unused allocation and assume success.
     std::hint::black_box(&probe);
     if granted { Ok(()) } else { Err(denied(needed, purpose)) }
 }
 
-/// An empty vector with room for `count` values.
+/// Creates an empty vector with capacity for `count` values.
 ///
 /// # Errors
 ///
@@ -59,7 +59,7 @@ pub fn with_capacity<T>(count: usize, purpose: &str) -> Result<Vec<T>> {
     Ok(values)
 }
 
-/// A copy of `values`.
+/// Copies `values`.
 ///
 /// # Errors
 ///
@@ -70,7 +70,7 @@ pub fn copied<T: Copy>(values: &[T], purpose: &str) -> Result<Vec<T>> {
     Ok(copy)
 }
 
-/// Appends to a vector that grows with its input.
+/// Appends to a vector, which grows if needed.
 ///
 /// # Errors
 ///
@@ -90,7 +90,7 @@ fn grow<T>(values: &mut Vec<T>, purpose: &str) -> Result<()> {
     values.try_reserve(1).map_err(|_| denied(bytes as u64, purpose))
 }
 
-/// Makes room for one more entry of a map that grows with its input.
+/// Reserves one more entry of a map.
 ///
 /// # Errors
 ///
@@ -101,12 +101,13 @@ pub fn room_for_entry<K: Eq + Hash, V, S: BuildHasher>(map: &mut HashMap<K, V, S
     map.try_reserve(1).map_err(|_| denied(bytes as u64, purpose))
 }
 
-/// Makes room for `bytes` more of a text.
+/// Reserves `bytes` more of a string.
+#[cfg(feature = "io")]
 pub(crate) fn room_for_text(text: &mut String, bytes: usize) -> Result<()> {
     text.try_reserve_exact(bytes).map_err(|_| denied(bytes as u64, "the text"))
 }
 
-/// All bytes of a file.
+/// Reads all bytes of a file.
 ///
 /// # Errors
 ///
@@ -124,7 +125,7 @@ pub fn read_file(path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// All bytes that `source`, which messages call `name`, still has.
+/// Reads all remaining bytes of `source`, which messages call `name`.
 ///
 /// # Errors
 ///
@@ -151,11 +152,11 @@ fn denied(needed: u64, purpose: &str) -> Error {
     Error::input(what, HELP)
 }
 
-/// Bytes that can be used without swapping, if known: of the machine and of the control group.
+/// Bytes available without swapping, on the machine and in the control group; `None` if unknown.
 fn free() -> Option<u64> {
     let mut system = sysinfo::System::new().ok()?;
     system.refresh_memory();
-    // Of the group's memory, files in the cache give way.
+    // The group's page cache is reclaimable: only resident memory counts.
     let group = system.cgroup_limits().map(|group| group.total_memory.saturating_sub(group.rss));
     Some(system.available_memory().min(group.unwrap_or(u64::MAX))).filter(|free| *free > 0)
 }
@@ -165,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_is_an_error_with_the_bytes() {
+    fn reservations_beyond_memory_fail_with_the_bytes() {
         for bytes in [1u128 << 50, u128::from(u64::MAX), u128::MAX] {
             let error = admit(bytes, "the points").unwrap_err();
             assert_eq!(error.exit_code(), 2);

@@ -1,59 +1,58 @@
-//! How alike two clusterings are: adjusted Rand index, normalised and adjusted mutual information.
+//! Similarity of two clusterings: adjusted Rand index, normalised and adjusted mutual information.
 //!
-//! All three compare partitions: what the labels are called does not matter, and noise (−1) is one label like any
-//! other. With $n_{ij}$ points in cluster $i$ of one and $j$ of the other, $a_i = \sum_j n_{ij}$,
-//! $b_j = \sum_i n_{ij}$ and $N = \sum_{ij} n_{ij}$ they follow, also where clusters degenerate, scikit-learn:
+//! All three compare partitions: they are invariant to renaming labels, and noise (−1) is a label like any other. With $n_{ij}$ points in cluster $i$ of one and $j$ of the other, $a_i = \sum_j n_{ij}$,
+//! $b_j = \sum_i n_{ij}$ and $N = \sum_{ij} n_{ij}$ they agree with scikit-learn, also for degenerate clusterings:
 //!
-//! - ARI, Hubert and Arabie, Journal of Classification 2 (1985) 193: the pairs of points that both clusterings put
-//!   together or both apart, less those expected by chance.
+//! - ARI, Hubert and Arabie, Journal of Classification 2 (1985) 193: the fraction of pairs of points on which both
+//!   clusterings agree, adjusted for chance.
 //! - NMI: $I / \tfrac12 (H_a + H_b)$ with $I = \sum \frac{n_{ij}}{N} \ln \frac{N n_{ij}}{a_i b_j}$.
 //! - AMI, Vinh, Epps and Bailey, JMLR 11 (2010) 2837: $(I - E) / (\tfrac12 (H_a + H_b) - E)$ with $E$ the exact
 //!   expectation of $I$ over all clusterings of the same sizes.
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::{Error, Result};
+use crate::error::{Error, Result};
 
-/// How many points lie in each pair of clusters, one of either clustering.
+/// Contingency table of two clusterings: the number of points in each pair of clusters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contingency {
-    /// The labels of the first clustering, by first appearance.
+    /// Labels of the first clustering in order of first appearance.
     pub row_labels: Vec<i64>,
-    /// The labels of the second clustering, by first appearance.
+    /// Labels of the second clustering in order of first appearance.
     pub column_labels: Vec<i64>,
-    /// The pairs of clusters that share points: row, column and how many; sorted.
+    /// Nonzero counts as (row, column, count), sorted.
     pub cells: Vec<(usize, usize, u64)>,
     rows: Vec<u64>,
     columns: Vec<u64>,
     total: u64,
 }
 
-/// Numbers for labels by first appearance: the labels, how often each occurs, and each point's number.
-fn ranked(labels: &[i64]) -> (Vec<i64>, Vec<u64>, Vec<usize>) {
-    let mut ranks = HashMap::new();
+/// Encodes labels by first appearance: the distinct labels, their frequencies, and the code of each point.
+fn encode(labels: &[i64]) -> (Vec<i64>, Vec<u64>, Vec<usize>) {
+    let mut codes = HashMap::new();
     let (mut names, mut sizes) = (Vec::new(), Vec::new());
-    let number = |label: &i64| {
-        let rank = *ranks.entry(*label).or_insert_with(|| {
+    let code = |label: &i64| {
+        let code = *codes.entry(*label).or_insert_with(|| {
             names.push(*label);
             sizes.push(0u64);
             names.len() - 1
         });
-        sizes[rank] += 1;
-        rank
+        sizes[code] += 1;
+        code
     };
-    let numbers = labels.iter().map(number).collect();
-    (names, sizes, numbers)
+    let codes = labels.iter().map(code).collect();
+    (names, sizes, codes)
 }
 
 impl Contingency {
-    /// Counts; fails unless both label the same number of points.
+    /// Counts the points of each pair of clusters. Fails unless both clusterings label the same number of points.
     pub fn new(first: &[i64], second: &[i64]) -> Result<Self> {
         if first.len() != second.len() {
             let what = format!("{} labels cannot be compared with {}", first.len(), second.len());
             return Err(Error::input(what, "compare labels of the same points"));
         }
-        let (row_labels, rows, row) = ranked(first);
-        let (column_labels, columns, column) = ranked(second);
+        let (row_labels, rows, row) = encode(first);
+        let (column_labels, columns, column) = encode(second);
         let mut counts = BTreeMap::new();
         for pair in row.into_iter().zip(column) {
             *counts.entry(pair).or_insert(0u64) += 1;
@@ -62,7 +61,7 @@ impl Contingency {
         Ok(Self { row_labels, column_labels, cells, rows, columns, total: first.len() as u64 })
     }
 
-    /// Whether both put the same points together.
+    /// Whether both clusterings are the same partition.
     pub fn same_partition(&self) -> bool {
         self.cells.len() == self.rows.len() && self.cells.len() == self.columns.len()
     }
@@ -95,7 +94,7 @@ impl Contingency {
         self.cells.iter().map(term).sum::<f64>().max(0.0)
     }
 
-    /// The mean of both clusterings' entropies, in nats.
+    /// Mean entropy $\tfrac12 (H_a + H_b)$ in nats.
     fn mean_entropy(&self) -> f64 {
         let n = self.total as f64;
         let entropy =
@@ -112,7 +111,7 @@ impl Contingency {
         if information <= f64::EPSILON { 0.0 } else { information / self.mean_entropy() }
     }
 
-    /// Adjusted mutual information: 1 for the same partition, 0 expected by chance; below 0 if less alike than that.
+    /// Adjusted mutual information: 1 for the same partition, 0 expected by chance; negative below chance.
     pub fn adjusted_mutual_information(&self) -> f64 {
         if self.same_partition() {
             return 1.0;
@@ -131,8 +130,8 @@ impl Contingency {
     /// eq. 24a): for each pair of sizes $a$, $b$ the overlap $n$ is hypergeometric, and contributes
     /// $\frac{n}{N} \ln \frac{Nn}{ab}$.
     ///
-    /// Its probabilities are found relative to the likeliest by their ratios and then normalised, which needs no
-    /// factorials; both tails are followed until they are below 10⁻²⁵ of it.
+    /// Probabilities relative to the mode follow from their ratios, without factorials, and are then normalised; both
+    /// tails are summed until they are below 10⁻²⁵ of the mode.
     fn expected_information(&self) -> f64 {
         let distinct = |sizes: &[u64]| {
             let mut counts = BTreeMap::new();
@@ -152,21 +151,21 @@ impl Contingency {
     }
 }
 
-/// What a pair of clusters with `a` and `b` of `total` points contributes to the expected information.
+/// Contribution of a pair of clusters with `a` and `b` of `total` points to the expected information.
 fn expected_term(a: u64, b: u64, total: u64) -> f64 {
     const NEGLIGIBLE: f64 = 1e-25;
     let (lowest, highest) = ((a + b).saturating_sub(total), a.min(b));
-    let likeliest = (u128::from(a + 1) * u128::from(b + 1) / u128::from(total + 2)) as u64;
-    let likeliest = likeliest.clamp(lowest, highest);
+    let mode = (u128::from(a + 1) * u128::from(b + 1) / u128::from(total + 2)) as u64;
+    let mode = mode.clamp(lowest, highest);
     let (af, bf, nf) = (a as f64, b as f64, total as f64);
     let gain = |n: u64| {
         if n == 0 { 0.0 } else { n as f64 / nf * (nf * n as f64 / (af * bf)).ln() }
     };
     // P(n + 1) / P(n)
     let ratio = |n: u64| (a - n) as f64 * (b - n) as f64 / ((n + 1) as f64 * (total + n + 1 - a - b) as f64);
-    let (mut weights, mut sum) = (1.0, gain(likeliest));
+    let (mut weights, mut sum) = (1.0, gain(mode));
     let mut weight = 1.0;
-    for n in likeliest..highest {
+    for n in mode..highest {
         weight *= ratio(n);
         if weight < NEGLIGIBLE {
             break;
@@ -175,7 +174,7 @@ fn expected_term(a: u64, b: u64, total: u64) -> f64 {
         sum += weight * gain(n + 1);
     }
     weight = 1.0;
-    for n in (lowest..likeliest).rev() {
+    for n in (lowest..mode).rev() {
         weight /= ratio(n);
         if weight < NEGLIGIBLE {
             break;
@@ -206,7 +205,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Knuth's generator, so that Python could draw the same labels.
+    /// Knuth's linear congruential generator, reproducible in Python.
     fn lcg(n: usize, k: u64, seed: u64) -> Vec<i64> {
         let mut x = seed;
         let step = |_| {
@@ -275,14 +274,14 @@ mod tests {
     }
 
     #[test]
-    fn the_table_counts_pairs() {
+    fn the_table_counts_pairs_of_labels() {
         let table = Contingency::new(&[3, 3, -1, 3], &[0, 0, 0, 5]).unwrap();
         assert_eq!(table.row_labels, [3, -1]);
         assert_eq!(table.column_labels, [0, 5]);
         assert_eq!(table.cells, [(0, 0, 2), (0, 1, 1), (1, 0, 1)]);
     }
 
-    /// The expectation over all permutations, counted one by one.
+    /// Compares with the mean over all permutations.
     #[test]
     fn the_expected_information_is_exact() {
         let (a, b) = ([0i64, 0, 0, 1, 1, 2], [0i64, 0, 1, 1, 1, 1]);
@@ -307,7 +306,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn measures_are_symmetric_and_blind_to_names(
+        fn measures_are_symmetric_and_invariant_to_renaming(
             pairs in prop::collection::vec((-1i64..5, -1i64..5), 0..80), shift in 1i64..1000
         ) {
             let (a, b): (Vec<i64>, Vec<i64>) = pairs.into_iter().unzip();

@@ -1,38 +1,38 @@
-//! Devices of all ranks that may tell each other numbers without their hosts.
+//! Devices of all ranks that may transfer data directly, without staging through the hosts.
 
 use std::sync::OnceLock;
 
-/// The devices of the ranks of one machine, each of its own, in the order of the ranks.
+/// The devices of all ranks on one machine, one per rank, in rank order.
 #[derive(Debug)]
 pub struct Peers {
     devices: Vec<u16>,
     required: bool,
-    met: OnceLock<bool>,
+    connected: OnceLock<bool>,
 }
 
 impl Peers {
-    /// Devices by number; whether telling each other through the hosts instead will not do.
+    /// Devices by ordinal; with `required`, falling back to host transfers is an error.
     pub fn new(devices: Vec<u16>, required: bool) -> Self {
-        Self { devices, required, met: OnceLock::new() }
+        Self { devices, required, connected: OnceLock::new() }
     }
 
-    /// Their numbers.
+    /// Ordinals of the devices.
     pub fn devices(&self) -> &[u16] {
         &self.devices
     }
 
-    /// Whether nothing else will do.
+    /// Whether falling back to host transfers is an error.
     pub fn required(&self) -> bool {
         self.required
     }
 
-    /// Whether they tell each other, which the first call tries by `attempt`.
-    pub fn meet(&self, attempt: impl FnOnce() -> bool) -> bool {
-        *self.met.get_or_init(attempt)
+    /// Whether direct transfers work. The first call determines it by `attempt`.
+    pub fn connect(&self, attempt: impl FnOnce() -> bool) -> bool {
+        *self.connected.get_or_init(attempt)
     }
 
-    /// Whether they have told each other anything.
-    pub fn met(&self) -> bool {
-        self.met.get() == Some(&true)
+    /// Whether direct transfers have been established.
+    pub fn is_connected(&self) -> bool {
+        self.connected.get() == Some(&true)
     }
 }

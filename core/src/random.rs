@@ -1,4 +1,4 @@
-//! Random numbers: one counter-based generator on the host, the same on every backend.
+//! Random numbers: one counter-based generator on the host, identical for every backend.
 //!
 //! ChaCha8 in counter mode. A `(seed, stream)` pair names an independent sequence.
 
@@ -34,7 +34,7 @@ impl Random {
         self.0.next_u64()
     }
 
-    /// Leaves out the next `count` times 64 bits, however many, in no time.
+    /// Skips the next `count` draws of 64 bits in constant time.
     pub fn skip(&mut self, count: u64) {
         self.0.set_word_pos(self.0.get_word_pos() + 2 * u128::from(count));
     }
@@ -54,7 +54,7 @@ impl Random {
         ((u128::from(self.bits()) * bound as u128) >> 64) as usize
     }
 
-    /// Standard normal (Box and Muller 1958), two draws a number.
+    /// Standard normal (Box and Muller 1958), two draws per number.
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.unit()).cos()
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_are_right() {
+    fn normal_moments_are_within_five_standard_errors() {
         let mut random = Random::new(1, 0);
         let n = 200_000;
         let (mut mean, mut square) = (0.0, 0.0);

@@ -5,74 +5,74 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// What `--report` writes. The keys are kept stable; what an algorithm adds stands under `config` and `result`.
+/// Report of a run, as `--report` writes it. Algorithms add keys under `config` and `result` only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// The algorithm's command name.
+    /// The algorithm's command.
     pub algorithm: String,
     /// Firebox's version.
     pub version: String,
-    /// The backend that ran, such as `cuda`.
+    /// Backend, such as `cuda`.
     pub backend: String,
-    /// The device that ran, in the driver's words.
+    /// Device, as the driver names it.
     pub device: String,
     /// `f32` or `f64`.
     pub precision: String,
-    /// The seed that reproduces the run.
+    /// Seed of the random numbers.
     pub seed: u64,
     /// Every parameter, defaults included.
     pub config: Value,
-    /// The input's size.
+    /// Size of the input.
     pub input: InputSize,
-    /// Seconds, in all and by phase.
+    /// Total time and time by phase.
     pub timings: Timings,
-    /// Memory.
+    /// Memory use.
     pub memory: Memory,
-    /// The processes that shared the run, if they were several.
+    /// The processes that shared the run, if several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<Ranks>,
-    /// What was found.
+    /// Results of the algorithm.
     pub result: Map<String, Value>,
 }
 
-/// Rows and columns of the data that went in.
+/// Size of the input data.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InputSize {
-    /// Points.
+    /// Number of points.
     pub rows: usize,
-    /// Coordinates of a point.
+    /// Number of coordinates per point.
     pub columns: usize,
 }
 
 /// A run that several processes shared.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ranks {
-    /// How many.
+    /// Number of ranks.
     pub count: usize,
-    /// The device of each, in the driver's words.
+    /// Device of each rank, as the driver names it.
     pub devices: Vec<String>,
-    /// Through what they told each other: `devices`, from one to the other, or `hosts`.
+    /// Path of communication: `devices` for direct transfers, `hosts` for transfers through host memory.
     #[serde(default)]
     pub exchange: String,
-    /// Seconds of the run that each host spent telling the others and waiting for them.
+    /// Seconds that each rank spent in collectives, including waiting for others.
     pub communication_s: Vec<f64>,
-    /// By how much the rank that worked longest, communication left out, worked longer than the mean: 0.1 is a tenth.
+    /// Load imbalance max/mean − 1 of the ranks' working times, without communication.
     pub imbalance: f64,
 }
 
 /// Memory used by a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memory {
-    /// The plan's largest sum of live buffers on the device, in bytes.
+    /// Largest planned sum of live buffers on the device, in bytes.
     pub peak_device_bytes: u64,
 }
 
 /// Wall-clock seconds of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Timings {
-    /// From the start to the result.
+    /// Time from the start to the result.
     pub total_s: f64,
-    /// By phase, in the order they ran; phases met again add up.
+    /// Time by phase, in the order of first occurrence; repeated phases add up.
     pub phases: Map<String, Value>,
 }
 
@@ -103,7 +103,7 @@ impl Stopwatch {
         }
     }
 
-    /// What was measured.
+    /// The measured times.
     pub fn timings(&self) -> Timings {
         Timings {
             total_s: self.start.elapsed().as_secs_f64(),

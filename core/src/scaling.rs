@@ -1,7 +1,8 @@
-//! Scaling by powers of two, which changes no digit of a number.
+//! Scaling by powers of two, which is exact in binary floating point.
 
-/// The exponent of 2 that brings numbers up to `largest` to about 1, as far as that power and its inverse are normal
-/// numbers. Squares and sums of numbers divided by the power neither overflow nor underflow.
+/// ⌊log₂ `largest`⌋, clamped so that 2 to this power and its inverse are normal numbers; 0 for 0.
+///
+/// Squares and sums of numbers up to `largest` neither overflow nor underflow after division by this power of 2.
 pub fn exponent(largest: f64) -> i32 {
     if largest > 0.0 { (largest.log2().floor() as i32).clamp(-1022, 1022) } else { 0 }
 }

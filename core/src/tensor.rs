@@ -1,19 +1,23 @@
-//! Tensors from numbers on the host, and back.
+//! Transfer of tensors between host and device.
+//!
+//! Runs work on float primitives: a method of Burn's float `Tensor` compiles its quantised counterpart too, with all
+//! kernels that this takes, for every backend.
 
-use std::fmt::Display;
+use std::{fmt::Display, ops::Range};
 
 use burn::tensor::{
-    BasicOps, DType, DataError, Element, Int, Tensor, TensorData, TensorKind, TensorPrimitive,
+    DType, DataError, Element, Int, Shape, Slice, Tensor, TensorData, TensorPrimitive,
     backend::{Backend, ExecutionError},
-    ops::FloatTensor,
+    ops::{FloatTensor, TransactionPrimitive},
+    try_read_sync,
 };
-
 use bytemuck::Pod;
 
-use crate::{Communicator, Error, Result};
+use crate::communicator::Communicator;
+use crate::error::{Error, Result};
 
-/// A tensor of `B`'s own float type, whatever default the device has by now: Burn keeps one default float a device,
-/// and whoever uses the device first sets it.
+/// Creates a tensor of `B`'s float type from row-major values, regardless of the device's default type: Burn keeps one
+/// default float type per device, which the first use of the device sets.
 ///
 /// # Panics
 /// If `values` does not fill `shape`.
@@ -22,19 +26,10 @@ pub fn floats<B: Backend, const D: usize>(
     shape: [usize; D],
     device: &B::Device,
 ) -> Tensor<B, D> {
-    let count = values.len();
-    assert_eq!(count, shape.iter().product::<usize>(), "values that do not fill the shape {shape:?}");
-    let on = (device, B::FloatElem::dtype());
-    // Data's own conversion asks for the type of each number.
-    let values: Vec<B::FloatElem> = values.into_iter().map(|value| value.elem()).collect();
-    if count == 0 {
-        return Tensor::from_data(TensorData::new(values, shape), on);
-    }
-    // CUDA pads the rows of what it is given as rows, and every kernel then has to copy it; one row is padded nowhere.
-    Tensor::<B, 1>::from_data(TensorData::new(values, [count]), on).reshape(shape)
+    tensor(primitive::<B, D>(values, shape, device))
 }
 
-/// [`floats`] as the primitive that operations on backends take.
+/// [`floats`] as a primitive, which backend operations take.
 ///
 /// # Panics
 /// If `values` does not fill `shape`.
@@ -43,21 +38,72 @@ pub fn primitive<B: Backend, const D: usize>(
     shape: [usize; D],
     device: &B::Device,
 ) -> FloatTensor<B> {
-    floats::<B, D>(values, shape, device).into_primitive().tensor()
+    let count = values.len();
+    assert_eq!(count, shape.iter().product::<usize>(), "values that do not fill the shape {shape:?}");
+    // `TensorData::convert` dispatches on the type for each number.
+    let values: Vec<B::FloatElem> = values.into_iter().map(|value| value.elem()).collect();
+    if count == 0 {
+        return B::float_from_data(TensorData::new(values, shape), device);
+    }
+    // CUDA pads rows on upload, and every kernel would then have to copy the tensor; a single row is not padded.
+    B::float_reshape(B::float_from_data(TensorData::new(values, [count]), device), Shape::from(shape))
 }
 
-/// A primitive as a tensor.
+/// The block of a tensor in the given range of each dimension, none of them empty.
+pub fn slice<B: Backend, const D: usize>(tensor: FloatTensor<B>, ranges: [Range<usize>; D]) -> FloatTensor<B> {
+    B::float_slice(tensor, &ranges.map(Slice::from))
+}
+
+/// Wraps a primitive as a tensor.
 pub fn tensor<B: Backend, const D: usize>(primitive: FloatTensor<B>) -> Tensor<B, D> {
     Tensor::from_primitive(TensorPrimitive::Float(primitive))
 }
 
-/// A tensor's numbers on the host, row-major. [`Error::Run`] names `phase` if the device failed by then: Burn's
-/// `into_data` would panic.
+/// Reads a tensor's numbers to the host, row-major.
+///
+/// # Errors
+///
+/// [`Error::Run`] with `phase` if the device failed, where Burn's `into_data` would panic; [`Error::Input`] if the
+/// tensor is quantised.
 pub fn read_floats<B: Backend, const D: usize>(tensor: Tensor<B, D>, phase: &str) -> Result<Vec<f64>> {
-    Ok(widened(&read(tensor, phase)?))
+    match tensor.into_primitive() {
+        TensorPrimitive::Float(primitive) => float_values::<B>(primitive, phase),
+        TensorPrimitive::QFloat(_) => Err(Error::input("the tensor is quantised", "call `dequantize` on it")),
+    }
 }
 
-/// Data's numbers as f64. Its own iterator asks for the type of each.
+/// [`read_floats`] of a primitive.
+///
+/// # Errors
+///
+/// [`Error::Run`] with `phase` if the device failed.
+pub fn float_values<B: Backend>(tensor: FloatTensor<B>, phase: &str) -> Result<Vec<f64>> {
+    Ok(widened(&float_data::<B>(tensor, phase)?))
+}
+
+/// Reads a primitive's data in the device's type. Fails as [`float_values`] does.
+pub fn float_data<B: Backend>(tensor: FloatTensor<B>, phase: &str) -> Result<TensorData> {
+    let device = B::name(&B::float_device(&tensor));
+    completed(try_read_sync(B::float_into_data(tensor)), device, phase)
+}
+
+/// Reads several primitives in one transaction, in their order. Fails as [`float_values`] does.
+pub fn all_float_data<B: Backend>(tensors: Vec<FloatTensor<B>>, phase: &str) -> Result<Vec<TensorData>> {
+    let device = tensors.first().map_or_else(String::new, |tensor| B::name(&B::float_device(tensor)));
+    let transaction = TransactionPrimitive::<B>::new(tensors, Vec::new(), Vec::new(), Vec::new());
+    Ok(completed(try_read_sync(B::tr_execute(transaction)), device, phase)?.read_floats)
+}
+
+/// The result of a transfer, `None` if it is still pending.
+fn completed<T>(transfer: Option<std::result::Result<T, ExecutionError>>, device: String, phase: &str) -> Result<T> {
+    match transfer {
+        Some(Ok(data)) => Ok(data),
+        Some(Err(error)) => Err(failed(device, phase, error)),
+        None => Err(failed(device, phase, "the platform cannot wait for a transfer")),
+    }
+}
+
+/// Converts data to f64. Unlike `TensorData::iter` it does not dispatch on the type for each number.
 pub fn widened(data: &TensorData) -> Vec<f64> {
     match data.dtype {
         DType::F32 => data.as_slice::<f32>().map(|values| values.iter().map(|&x| f64::from(x)).collect()),
@@ -67,34 +113,25 @@ pub fn widened(data: &TensorData) -> Vec<f64> {
     .unwrap_or_else(|_| data.iter::<f64>().collect())
 }
 
-/// [`read_floats`] for whole numbers of 32 bits; the very memory of the data where it can be had.
+/// [`read_floats`] for 32-bit integers, without a copy where possible.
 pub fn read_ints<B: Backend, const D: usize>(tensor: Tensor<B, D, Int>, phase: &str) -> Result<Vec<i32>> {
     let device = B::name(&tensor.device());
-    let data = read(tensor, phase)?.convert::<i32>();
+    let data = completed(try_read_sync(tensor.into_data_async()), device.clone(), phase)?.convert::<i32>();
     data.into_vec::<i32>().map_err(|error| failed(device, phase, format!("{error:?}")))
 }
 
-/// A tensor's data as it is on the device; fails as [`read_floats`] does.
-pub fn read<B: Backend, const D: usize, K: TensorKind<B> + BasicOps<B>>(
-    tensor: Tensor<B, D, K>,
-    phase: &str,
-) -> Result<TensorData> {
-    let device = B::name(&tensor.device());
-    tensor.try_into_data().map_err(|error: ExecutionError| failed(device, phase, error))
-}
-
-/// A vector `[n]` of the parts that all ranks have of it, in the order of the ranks, on each rank's device. A rank without a
-/// part has no tensor, since not every device holds an empty one.
+/// Concatenates the vectors of all ranks in rank order, on each rank's device, to a vector `[n]`. A rank without a part
+/// passes `None`, since not every device supports empty tensors.
 pub fn all_gather<B: Backend>(
-    own: Option<Tensor<B, 1>>,
+    own: Option<FloatTensor<B>>,
     device: &B::Device,
     ranks: &dyn Communicator,
     phase: &str,
-) -> Result<Tensor<B, 1>> {
-    let own = own.map(|own| read(own, phase)).transpose()?;
+) -> Result<FloatTensor<B>> {
+    let own = own.map(|own| float_data::<B>(own, phase)).transpose()?;
     let all = if B::FloatElem::dtype() == DType::F64 { gather::<f64>(own, ranks) } else { gather::<f32>(own, ranks) };
     let all = all.map_err(|error| failed("the host".into(), phase, format!("{error:?}")))?;
-    Ok(Tensor::from_data(all, (device, B::FloatElem::dtype())))
+    Ok(B::float_from_data(all, device))
 }
 
 fn gather<T: Element + Pod>(
@@ -109,7 +146,7 @@ fn gather<T: Element + Pod>(
     Ok(TensorData::new(all, [count]))
 }
 
-/// Adds the floats of all ranks up, as wide as they are: `all_sum` of a [`Communicator`].
+/// All-reduce of floats in their own precision: `all_sum` of a [`Communicator`].
 pub fn all_sum(data: &mut TensorData, ranks: &dyn Communicator) -> Result<()> {
     let error = |error| failed("the host".into(), "adding up", format!("{error:?}"));
     if data.dtype == DType::F64 {
@@ -120,12 +157,12 @@ pub fn all_sum(data: &mut TensorData, ranks: &dyn Communicator) -> Result<()> {
     Ok(())
 }
 
-/// [`Error::Run`] of what the stack says failed on a device.
+/// [`Error::Run`] with the first informative line of a device error.
 pub fn failed(device: String, phase: &str, error: impl Display) -> Error {
-    // Errors of the stack carry chains and backtraces; a person needs what is said first.
+    // Burn's and CubeCL's errors carry chains and backtraces.
     let text = error.to_string();
-    let said = text.lines().map(str::trim);
-    let what = said.filter(|line| !line.is_empty() && *line != "Caused by:" && !line.starts_with("An error happened"));
+    let lines = text.lines().map(str::trim);
+    let what = lines.filter(|line| !line.is_empty() && *line != "Caused by:" && !line.starts_with("An error happened"));
     Error::Run { device, phase: phase.into(), what: what.take(1).collect() }
 }
 

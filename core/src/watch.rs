@@ -1,7 +1,7 @@
-//! Stopping a long computation from inside, below the layers that an [`Observer`] is passed through.
+//! Cancellation of long computations below the layers that receive an [`Observer`].
 //!
-//! Loops of the CPU backend, decompositions and samplers take no [`Context`](crate::Context). They ask the [`Watch`] of the
-//! thread that called them, which [`watched`] installs for the time of one computation:
+//! Loops of the CPU backend, decompositions and samplers take no [`Context`](crate::context::Context). They poll the
+//! thread-local [`Watch`] that [`watched`] installs for the duration of one computation:
 //!
 //! ```
 //! use std::sync::Arc;
@@ -22,8 +22,8 @@
 //! assert_eq!(sum(), 499_999_500_000);
 //! ```
 //!
-//! A loop that stops early leaves incomplete results behind. `watched` fails whenever any loop did, so that
-//! they are not used; code between the two may see them and must not write them to a file.
+//! A loop that stops early leaves incomplete results. `watched` then fails, so that they are not used; code between the
+//! two may see them and must not write them to a file.
 
 use std::{
     cell::RefCell,
@@ -33,7 +33,8 @@ use std::{
     },
 };
 
-use crate::{Error, Observer, Result};
+use crate::error::{Error, Result};
+use crate::observe::Observer;
 
 thread_local! {
     static CURRENT: RefCell<Watch> = const { RefCell::new(Watch(None)) };
@@ -44,23 +45,23 @@ struct Shared {
     stopped: AtomicBool,
 }
 
-/// Tells the loops of one computation whether to stop. Threads that share the computation use clones of one watch: get it
-/// by [`Watch::current`] before the work is handed to other threads.
+/// The cancellation flag of one computation. Its threads share clones of one watch: call [`Watch::current`] before
+/// distributing work to other threads.
 #[derive(Clone, Default)]
 pub struct Watch(Option<Arc<Shared>>);
 
 impl Watch {
-    /// The watch of the computation that this thread runs; outside of [`watched`] one that never stops.
+    /// The watch of the computation that this thread runs. Outside of [`watched`] it never stops.
     pub fn current() -> Self {
         CURRENT.with_borrow(Clone::clone)
     }
 
-    /// Whether anything can stop the computation.
+    /// Whether the computation can be cancelled.
     pub fn is_active(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Whether to stop. Once it is true it stays true. Costs some nanoseconds: ask every 10 µs to 100 ms of work.
+    /// Whether to stop; once true, always true. Costs a few nanoseconds: poll every 10 µs to 100 ms of work.
     pub fn stopped(&self) -> bool {
         let Some(shared) = &self.0 else { return false };
         if shared.stopped.load(Ordering::Relaxed) {
@@ -73,7 +74,7 @@ impl Watch {
         stop
     }
 
-    /// [`stopped`](Self::stopped) for loops of small steps, counted by `step`: one in 1024 asks.
+    /// [`stopped`](Self::stopped) for loops of small steps, counted by `step`: polls once in 1024.
     pub fn stopped_at(&self, step: usize) -> bool {
         const EVERY: usize = 1024;
         step.is_multiple_of(EVERY) && self.stopped()
@@ -84,13 +85,13 @@ impl Watch {
         if self.stopped_at(step) { Err(Error::Cancelled) } else { Ok(()) }
     }
 
-    /// Fails with [`Error::Cancelled`] if the computation is to stop.
+    /// Fails with [`Error::Cancelled`] if the computation should stop.
     pub fn go_on(&self) -> Result<()> {
         if self.stopped() { Err(Error::Cancelled) } else { Ok(()) }
     }
 }
 
-/// Puts the previous watch back, also when the work panics.
+/// Restores the previous watch, also on unwinding.
 struct Restore(Watch);
 
 impl Drop for Restore {
@@ -99,12 +100,11 @@ impl Drop for Restore {
     }
 }
 
-/// Runs `work` with a watch on `observer`; without an observer the work is not stopped, not even by a watch around this
-/// call.
+/// Runs `work` with a watch on `observer`. Without an observer the work is never cancelled, even inside another watch.
 ///
 /// # Errors
 ///
-/// [`Error::Cancelled`] if a loop inside stopped early; what `work` returned is dropped then.
+/// [`Error::Cancelled`] if a loop inside stopped early; the result of `work` is dropped.
 pub fn watched<R>(observer: Option<Arc<dyn Observer>>, work: impl FnOnce() -> R) -> Result<R> {
     let shared = observer.map(|observer| Arc::new(Shared { observer, stopped: AtomicBool::new(false) }));
     let restore = Restore(CURRENT.replace(Watch(shared.clone())));
@@ -122,7 +122,7 @@ mod tests {
 
     use super::*;
 
-    /// Stops at the `n`-th question.
+    /// Cancels at the `n`-th poll.
     struct After(AtomicUsize);
 
     impl Observer for After {
@@ -149,13 +149,13 @@ mod tests {
     }
 
     #[test]
-    fn work_that_is_not_stopped_is_kept() {
+    fn results_of_uncancelled_work_are_returned() {
         assert!(!watched(after(2), || Watch::current().stopped()).unwrap());
         assert!(!watched(None, || Watch::current().stopped()).unwrap());
     }
 
     #[test]
-    fn watches_nest_and_are_put_back() {
+    fn watches_nest_and_are_restored() {
         let outer = watched(after(1), || {
             assert!(!watched(None, || Watch::current().stopped()).unwrap());
             assert!(watched(after(1), || Watch::current().stopped()).is_err());

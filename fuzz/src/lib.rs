@@ -1,7 +1,7 @@
-//! The functions of the fuzz targets: each parses its bytes, and checks what a parser that accepts them promises.
+//! Fuzz targets: each function parses bytes, and checks the parser's postconditions if they are accepted.
 //!
-//! The targets in `fuzz_targets` and the test in `tests/corpus.rs` call these same functions. None of them returns anything:
-//! bytes are refused or accepted, and a panic, an abort or a failed assertion is a defect.
+//! The binaries in `fuzz_targets` and the test in `tests/corpus.rs` call the same functions. A panic, an abort or a
+//! failed assertion is a defect; refused input is not.
 
 use std::path::Path;
 
@@ -13,10 +13,10 @@ use firebox_perceptron::{Model, Optimizer, TrainConfig};
 use firebox_rbf::{NetworkFormat, Problem, RbfConfig, RbfNetwork, ShapeSolver, Weights};
 use firebox_sammon::SammonConfig;
 
-/// A target's function.
+/// Function of a fuzz target.
 pub type Target = fn(&[u8]);
 
-/// Every target, by the name of its folder in `corpus`.
+/// All targets, with the names of their folders in `corpus`.
 pub const TARGETS: [(&str, Target); 8] = [
     ("csv", csv),
     ("npy", npy),
@@ -28,24 +28,24 @@ pub const TARGETS: [(&str, Target); 8] = [
     ("state", state),
 ];
 
-/// Largest input that is tried: parsers are linear, and longer inputs find nothing that these do not.
-const MOST: usize = 1 << 16;
+/// Maximum length of inputs in bytes: parsers are linear, so that longer inputs reach no further branches.
+const MAX_LENGTH: usize = 1 << 16;
 
-fn points(format: Format, bytes: &[u8]) {
-    if bytes.len() > MOST {
+fn check_points(format: Format, bytes: &[u8]) {
+    if bytes.len() > MAX_LENGTH {
         return;
     }
     for label in [None, Some("1"), Some("label")] {
         for missing in [false, true] {
             let options = ReadOptions { label: label.map(String::from), labels: None, missing };
             if let Ok(points) = parse(format, bytes, &options) {
-                check(&points, missing);
+                assert_consistent(&points, missing);
             }
         }
     }
 }
 
-fn check(points: &Points, missing: bool) {
+fn assert_consistent(points: &Points, missing: bool) {
     assert!(points.rows > 0 && points.columns > 0);
     assert_eq!(points.values.len(), points.rows * points.columns);
     assert_eq!(points.names.len(), points.columns);
@@ -55,52 +55,51 @@ fn check(points: &Points, missing: bool) {
     }
 }
 
-/// Delimited text of points.
+/// Parses points in delimited text.
 pub fn csv(bytes: &[u8]) {
-    points(Format::Csv, bytes);
+    check_points(Format::Csv, bytes);
 }
 
-/// NumPy arrays of points, and of labels.
+/// Parses NumPy arrays of points and of labels.
 pub fn npy(bytes: &[u8]) {
-    points(Format::Npy, bytes);
-    beside(Format::Npy, bytes);
+    check_points(Format::Npy, bytes);
+    check_labels(Format::Npy, bytes);
 }
 
-/// Keyed points.
+/// Parses keyed points (`.lrn`).
 pub fn lrn(bytes: &[u8]) {
-    points(Format::Lrn, bytes);
+    check_points(Format::Lrn, bytes);
 }
 
-/// Keyed classes.
+/// Parses keyed classes (`.cls`).
 pub fn cls(bytes: &[u8]) {
-    beside(Format::Cls, bytes);
+    check_labels(Format::Cls, bytes);
 }
 
-/// Labels in lines of text.
+/// Parses labels in lines of text.
 pub fn labels(bytes: &[u8]) {
-    beside(Format::Csv, bytes);
+    check_labels(Format::Csv, bytes);
 }
 
-fn beside(format: Format, bytes: &[u8]) {
-    if bytes.len() > MOST {
+fn check_labels(format: Format, bytes: &[u8]) {
+    if bytes.len() > MAX_LENGTH {
         return;
     }
     for (count, keys) in [(0, None), (1, None), (3, None), (3, Some([7, 1, 5]))] {
         let keys = keys.as_ref().map(|keys| &keys[..]);
         if let Ok((labels, names)) = parse_labels(format, bytes, count, keys) {
             assert_eq!(labels.len(), count);
-            let known = |names: &Vec<String>| labels.iter().all(|&label| (label as usize) < names.len());
-            assert!(names.as_ref().is_none_or(known));
+            let has_names = |names: &Vec<String>| labels.iter().all(|&label| (label as usize) < names.len());
+            assert!(names.as_ref().is_none_or(has_names));
         }
     }
 }
 
-/// Models of the perceptron and networks of RBF.
+/// Parses perceptron models and RBF networks.
 pub fn model(bytes: &[u8]) {
     if let Ok(model) = Model::from_bytes(bytes) {
-        // Names of columns may be any, but the numbers come back to the same bits.
-        let again = model.to_bytes().and_then(|bytes| Model::from_bytes(&bytes));
-        assert!(again.is_ok_and(|again| again == model));
+        let reread = model.to_bytes().and_then(|bytes| Model::from_bytes(&bytes));
+        assert!(reread.is_ok_and(|reread| reread == model));
     }
     for format in [NetworkFormat::Json, NetworkFormat::Safetensors] {
         if let Ok(network) = RbfNetwork::from_bytes(format, bytes) {
@@ -110,9 +109,9 @@ pub fn model(bytes: &[u8]) {
     }
 }
 
-/// Problems of RBF: TOML with expressions.
+/// Parses RBF problems: TOML with expressions.
 pub fn problem(bytes: &[u8]) {
-    if bytes.len() > MOST {
+    if bytes.len() > MAX_LENGTH {
         return;
     }
     if let Ok(text) = std::str::from_utf8(bytes)
@@ -122,7 +121,8 @@ pub fn problem(bytes: &[u8]) {
     }
 }
 
-/// States of every algorithm, as they are and with a header that belongs to them, since no fuzzer finds a checksum.
+/// Parses states of all algorithms: the bytes as a file, and as the contents of a file with a valid header, since
+/// fuzzing does not find checksums.
 pub fn state(bytes: &[u8]) {
     let _ = checkpoint::decode(bytes);
     let file = checkpoint::seal(bytes);
@@ -141,7 +141,7 @@ pub fn state(bytes: &[u8]) {
     }
 }
 
-/// The folder of a target's committed inputs.
+/// Folder of the committed inputs of a target.
 pub fn corpus(target: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target)
 }

@@ -1,11 +1,11 @@
-//! Replays every committed input through the function that its fuzz target calls.
+//! Replays the committed inputs of every fuzz target.
 
 #![allow(clippy::unwrap_used)]
 
 use firebox_fuzz::{TARGETS, corpus};
 
 #[test]
-fn no_input_of_the_corpus_makes_a_parser_panic() {
+fn corpus_causes_no_panic() {
     for (name, target) in TARGETS {
         let mut count = 0;
         for entry in std::fs::read_dir(corpus(name)).unwrap() {
@@ -16,26 +16,26 @@ fn no_input_of_the_corpus_makes_a_parser_panic() {
     }
 }
 
-/// Every input of the corpus with each byte changed in turn, and cut short at each byte.
+/// Flips a bit at up to 64 positions of each input, and truncates it there.
 #[test]
-fn no_neighbour_of_the_corpus_makes_a_parser_panic() {
-    const LONGEST: usize = 4096;
+fn mutated_corpus_causes_no_panic() {
+    const MAX_POSITION: usize = 4096;
     for (name, target) in TARGETS {
         for entry in std::fs::read_dir(corpus(name)).unwrap() {
             let bytes = std::fs::read(entry.unwrap().path()).unwrap();
             let step = bytes.len().div_ceil(64).max(1);
-            for at in (0..bytes.len().min(LONGEST)).step_by(step) {
-                let mut changed = bytes.clone();
-                changed[at] ^= 1 << (at % 8);
-                target(&changed);
-                target(&bytes[..at]);
+            for position in (0..bytes.len().min(MAX_POSITION)).step_by(step) {
+                let mut flipped = bytes.clone();
+                flipped[position] ^= 1 << (position % 8);
+                target(&flipped);
+                target(&bytes[..position]);
             }
         }
     }
 }
 
 #[test]
-fn the_header_of_the_state_target_is_the_one_that_states_have() {
+fn state_target_generates_valid_headers() {
     use firebox_core::checkpoint::{decode, seal};
     let error = decode(&seal(b"not safetensors")).unwrap_err().to_string();
     assert!(!error.contains("checksum") && !error.contains("version") && !error.contains("not a state"), "{error}");

@@ -1,4 +1,4 @@
-//! The ranks of an MPI job: `World`, over the `mpi` crate and whatever MPI is installed.
+//! Collectives over MPI: `World`, on the `mpi` crate and the installed MPI library.
 //!
 //! The crate is empty without its feature `mpi`.
 #![cfg(feature = "mpi")]
@@ -17,24 +17,24 @@ use mpi::{
     traits::{Communicator as _, CommunicatorCollectives as _, Root as _},
 };
 
-/// All ranks of the job that this process was started in; one where it was started by itself.
+/// `MPI_COMM_WORLD`: all ranks of the job of this process; a single rank without `mpirun`.
 pub struct World {
     rank: usize,
     size: usize,
-    /// [`MOST`], or less to test what comes after it.
-    most: usize,
+    /// Maximum bytes per call: [`MAX_BYTES`], or less in tests.
+    max_bytes: usize,
     mpi: Mutex<Mpi>,
 }
 
 struct Mpi {
     world: SimpleCommunicator,
     seconds: f64,
-    // Ends MPI when it is dropped.
+    // Finalises MPI when dropped.
     universe: Option<Universe>,
 }
 
-// SAFETY: with `Threading::Serialized`, which `World::start` makes sure of, MPI's handles may be used by any thread, one
-// at a time, which the mutex around them sees to.
+// SAFETY: `World::start` requires `Threading::Serialized`, which permits MPI calls from any thread, one at a time; the
+// mutex around the handles serialises them.
 unsafe impl Send for Mpi {}
 
 impl std::fmt::Debug for World {
@@ -43,46 +43,46 @@ impl std::fmt::Debug for World {
     }
 }
 
-/// Bytes that one call moves at most: MPI counts with 32 bits.
-const MOST: usize = 1 << 30;
+/// Maximum bytes per call: MPI counts have 32 bits.
+const MAX_BYTES: usize = 1 << 30;
 
-/// Where each of consecutive parts begins.
-fn starts(counts: &[usize]) -> Vec<usize> {
+/// Returns the offsets of consecutive parts of lengths `counts`.
+fn offsets(counts: &[usize]) -> Vec<usize> {
     let next = |sum: &mut usize, count: &usize| Some(std::mem::replace(sum, *sum + count));
     counts.iter().scan(0, next).collect()
 }
 
-fn narrow(counts: &[usize]) -> Vec<Count> {
+fn to_counts(counts: &[usize]) -> Vec<Count> {
     counts.iter().map(|&count| count as Count).collect()
 }
 
-/// `bytes` in consecutive parts of so many.
+/// Splits `bytes` into consecutive parts of lengths `counts`.
 fn partition<'a>(bytes: &'a mut [u8], counts: &[usize]) -> PartitionMut<'a, [u8], Vec<Count>, Vec<Count>> {
-    PartitionMut::new(bytes, narrow(counts), narrow(&starts(counts)))
+    PartitionMut::new(bytes, to_counts(counts), to_counts(&offsets(counts)))
 }
 
-/// So many bytes to write to. At an address of their own even if there are none: Rust says 1 then, which is Open MPI's
-/// `MPI_IN_PLACE`.
-fn room(count: usize) -> Vec<u8> {
-    let mut room = Vec::with_capacity(count.max(1));
-    room.resize(count, 0);
-    room
+/// Returns a receive buffer of `count` bytes, allocated even if empty: Rust's dangling address 1 of empty vectors is
+/// Open MPI's `MPI_IN_PLACE`.
+fn receive_buffer(count: usize) -> Vec<u8> {
+    let mut buffer = Vec::with_capacity(count.max(1));
+    buffer.resize(count, 0);
+    buffer
 }
 
-/// `bytes`, likewise.
-fn placed(bytes: &[u8]) -> &[u8] {
-    static NOTHING: [u8; 1] = [0];
-    if bytes.is_empty() { &NOTHING[..0] } else { bytes }
+/// Returns a send buffer with a valid address even if empty, see [`receive_buffer`].
+fn send_buffer(bytes: &[u8]) -> &[u8] {
+    static EMPTY: [u8; 1] = [0];
+    if bytes.is_empty() { &EMPTY[..0] } else { bytes }
 }
 
-/// `length` of them from `first` on; none of those that end before.
-fn slice(bytes: &[u8], first: usize, length: usize) -> &[u8] {
-    &bytes[first.min(bytes.len())..][..length]
+/// Returns `length` bytes from `start` on, which may lie beyond the end of `bytes` if `length` is 0.
+fn slice(bytes: &[u8], start: usize, length: usize) -> &[u8] {
+    &bytes[start.min(bytes.len())..][..length]
 }
 
 impl World {
-    /// Starts MPI, once in a process. `None` if that was done before, or if this MPI takes no calls from a thread other
-    /// than the first.
+    /// Initialises MPI, once per process. `None` if MPI is already initialised or does not support calls from several
+    /// threads.
     pub fn start() -> Option<Self> {
         let (universe, threading) = mpi::initialize_with_threading(Threading::Serialized)?;
         if threading < Threading::Serialized {
@@ -90,21 +90,26 @@ impl World {
         }
         let world = universe.world();
         let (rank, size) = (world.rank() as usize, world.size() as usize);
-        Some(Self { rank, size, most: MOST, mpi: Mutex::new(Mpi { world, seconds: 0.0, universe: Some(universe) }) })
+        Some(Self {
+            rank,
+            size,
+            max_bytes: MAX_BYTES,
+            mpi: Mutex::new(Mpi { world, seconds: 0.0, universe: Some(universe) }),
+        })
     }
 
-    /// The same, in calls of at most so many bytes.
+    /// Limits the bytes per call, to test splitting.
     #[doc(hidden)]
-    pub fn in_calls_of(self, most: usize) -> Self {
-        Self { most: most.max(self.size), ..self }
+    pub fn with_max_bytes(self, max_bytes: usize) -> Self {
+        Self { max_bytes: max_bytes.max(self.size), ..self }
     }
 
-    /// Waits for all ranks and ends MPI; nothing else may be called after it.
+    /// Finalises MPI, which waits for all ranks. No other method may be called afterwards.
     pub fn finish(&self) {
         self.mpi.lock().unwrap_or_else(PoisonError::into_inner).universe.take();
     }
 
-    /// Its share of what the ranks on this machine have together.
+    /// Returns the rank of this process among those on this machine, and their number. Collective.
     pub fn local(&self) -> Share {
         self.timed(|world| {
             let local = world.split_shared(world.rank());
@@ -112,20 +117,21 @@ impl World {
         })
     }
 
-    /// Where slices of parts of so many bytes begin in them, and how long they are.
+    /// Splits parts of lengths `counts` into slices for several calls: the start of a slice in every part, and its
+    /// length in each.
     fn slices(&self, counts: &[usize]) -> impl Iterator<Item = (usize, Vec<usize>)> {
-        let (step, most) = (self.most / self.size, counts.iter().copied().max().unwrap_or(0));
-        let of = move |first: usize| {
+        let (step, max) = (self.max_bytes / self.size, counts.iter().copied().max().unwrap_or(0));
+        let slices_from = move |first: usize| {
             let length = |count: &usize| (*count).clamp(first, first + step) - first;
             (first, counts.iter().map(length).collect())
         };
-        (0..most).step_by(step).map(of)
+        (0..max).step_by(step).map(slices_from)
     }
 
-    fn timed<T>(&self, work: impl FnOnce(&SimpleCommunicator) -> T) -> T {
+    fn timed<T>(&self, call: impl FnOnce(&SimpleCommunicator) -> T) -> T {
         let mut mpi = self.mpi.lock().unwrap_or_else(PoisonError::into_inner);
         let start = Instant::now();
-        let result = work(&mpi.world);
+        let result = call(&mpi.world);
         mpi.seconds += start.elapsed().as_secs_f64();
         result
     }
@@ -143,22 +149,22 @@ impl Communicator for World {
     fn gather(&self, own: &[u8], counts: &[usize]) -> Vec<u8> {
         debug_assert_eq!(own.len(), counts[self.rank]);
         self.timed(|world| {
-            let places = starts(counts);
-            let mut all = room(counts.iter().sum());
-            // All ranks know all counts, and cut alike.
-            if all.len() <= self.most {
-                world.all_gather_varcount_into(placed(own), &mut partition(&mut all, counts));
+            let starts = offsets(counts);
+            let mut all = receive_buffer(counts.iter().sum());
+            // Counts are equal on all ranks, hence also the slices.
+            if all.len() <= self.max_bytes {
+                world.all_gather_varcount_into(send_buffer(own), &mut partition(&mut all, counts));
                 return all;
             }
             for (first, slices) in self.slices(counts) {
-                let mut some = room(slices.iter().sum());
+                let mut some = receive_buffer(slices.iter().sum());
                 world.all_gather_varcount_into(
-                    placed(slice(own, first, slices[self.rank])),
+                    send_buffer(slice(own, first, slices[self.rank])),
                     &mut partition(&mut some, &slices),
                 );
-                for ((&length, from), &place) in slices.iter().zip(starts(&slices)).zip(&places) {
+                for ((&length, from), &start) in slices.iter().zip(offsets(&slices)).zip(&starts) {
                     if length > 0 {
-                        all[place + first..][..length].copy_from_slice(&some[from..][..length]);
+                        all[start + first..][..length].copy_from_slice(&some[from..][..length]);
                     }
                 }
             }
@@ -168,26 +174,26 @@ impl Communicator for World {
 
     fn exchange(&self, own: &[u8], counts: &[usize]) -> Vec<u8> {
         self.timed(|world| {
-            let (mine, most) = (counts[self.rank], counts.iter().copied().max().unwrap_or(0));
-            let mut all = room(self.size * mine);
-            // The most that any rank sends or gets.
-            if self.size * most <= self.most {
-                let from = Partition::new(placed(own), narrow(counts), narrow(&starts(counts)));
-                world.all_to_all_varcount_into(&from, &mut partition(&mut all, &vec![mine; self.size]));
+            let (own_count, max) = (counts[self.rank], counts.iter().copied().max().unwrap_or(0));
+            let mut all = receive_buffer(self.size * own_count);
+            // Upper bound of the bytes that any rank sends or receives.
+            if self.size * max <= self.max_bytes {
+                let from = Partition::new(send_buffer(own), to_counts(counts), to_counts(&offsets(counts)));
+                world.all_to_all_varcount_into(&from, &mut partition(&mut all, &vec![own_count; self.size]));
                 return all;
             }
             for (first, slices) in self.slices(counts) {
-                let parts = counts.iter().zip(starts(counts)).zip(&slices);
+                let parts = counts.iter().zip(offsets(counts)).zip(&slices);
                 let from: Vec<u8> = parts
                     .flat_map(|((&count, start), &length)| slice(&own[start..][..count], first, length))
                     .copied()
                     .collect();
                 let length = slices[self.rank];
-                let mut some = room(self.size * length);
-                let from = Partition::new(placed(&from), narrow(&slices), narrow(&starts(&slices)));
+                let mut some = receive_buffer(self.size * length);
+                let from = Partition::new(send_buffer(&from), to_counts(&slices), to_counts(&offsets(&slices)));
                 world.all_to_all_varcount_into(&from, &mut partition(&mut some, &vec![length; self.size]));
                 if length > 0 {
-                    for (all, some) in all.chunks_exact_mut(mine).zip(some.chunks_exact(length)) {
+                    for (all, some) in all.chunks_exact_mut(own_count).zip(some.chunks_exact(length)) {
                         all[first..][..length].copy_from_slice(some);
                     }
                 }
@@ -202,7 +208,7 @@ impl Communicator for World {
             let mut count = bytes.len() as u64;
             root.broadcast_into(&mut count);
             bytes.resize(count as usize, 0);
-            for part in bytes.chunks_mut(self.most) {
+            for part in bytes.chunks_mut(self.max_bytes) {
                 root.broadcast_into(part);
             }
             bytes
@@ -210,7 +216,7 @@ impl Communicator for World {
     }
 
     fn abort(&self, code: u8) -> ! {
-        // Not through the mutex: another thread may wait in a collective for ever.
+        // Does not lock the mutex: another thread may hold it in a collective that never ends.
         SimpleCommunicator::world().abort(code.into())
     }
 

@@ -1,4 +1,4 @@
-//! Tests of the whole; see `tests/`.
+//! Tests across all crates, and their shared code.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 

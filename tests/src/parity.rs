@@ -1,11 +1,10 @@
-//! Every operation, on every backend that is here, over awkward shapes, against the f64 reference.
+//! Compares every operation on every available backend with the f64 reference, over edge-case shapes.
 //!
-//! Inputs are fresh in every run: the seed is printed, and `FIREBOX_SEED` brings a run back. A backend that finds no
-//! device is skipped, loudly; `FIREBOX_REQUIRE=ndarray,wgpu` turns that into a failure. A new operation is one entry
-//! in its algorithm's `cases`, a new algorithm one entry in `algorithms!`.
+//! Inputs are random in every run: the seed is printed, and `FIREBOX_SEED` repeats a run. A backend without a device is
+//! skipped with a message; `FIREBOX_REQUIRE=ndarray,wgpu` turns that into a failure. A new operation is one entry in
+//! its algorithm's `parity`, a new algorithm one entry in `algorithms!`.
 //!
-//! In the library, not in the test itself, so that it compiles beside the program: a test waits for the program's
-//! machine code, a library does not.
+//! This is a library module so that it compiles in parallel with the program, for which integration tests wait.
 
 use std::{collections::BTreeSet, env, time::SystemTime};
 
@@ -16,39 +15,40 @@ use firebox_backends::{
 };
 use libtest_mimic::{Arguments, Failed, Trial};
 
-/// The shapes that a backend is tried on.
+/// Selection of shapes for a backend.
 #[derive(Debug, Clone, Copy)]
-struct Share {
-    /// Those with at least as many points.
-    least: usize,
-    /// One in so many of them.
-    every: usize,
-    /// A CPU in disguise. It takes up to half a minute to compile one of the kernels that are unrolled most, so
-    /// operations take turns at what needs kernels of its own, another one each seed.
+struct Selection {
+    /// Minimum number of points.
+    min_points: usize,
+    /// Stride through the list of shapes.
+    stride: usize,
+    /// Whether the device is emulated on the CPU. There the most unrolled kernels take up to half a minute to compile,
+    /// so that only some operations are tested per shape, depending on the seed.
     software: bool,
 }
 
-/// Whose default bodies are not tried behind fusion. Fusion runs RBF's kernels, never these: the reductions that Burn
-/// tunes differ in their last bits from one call to the next, and NVIDIA's Vulkan driver crashes on a fused one.
+/// Prefix of the cases whose default bodies are not tested with fusion. Fusion always runs RBF's kernels instead:
+/// Burn's autotuned reductions differ in the last bits between calls, and NVIDIA's Vulkan driver crashes on a fused
+/// reduction.
 const NOT_FUSED: &str = "rbf/";
 
-impl Share {
-    /// How many operations take turns, if so many do where kernels are slow to compile.
-    fn turns(self, software: usize) -> usize {
-        if self.software { software } else { 1 }
+impl Selection {
+    /// Returns the stride through the operations per shape, which is 1 except on emulated devices.
+    fn case_stride(self, software_stride: usize) -> usize {
+        if self.software { software_stride } else { 1 }
     }
 }
 
-const ALL: Share = Share { least: 0, every: 1, software: false };
+const ALL: Selection = Selection { min_points: 0, stride: 1, software: false };
 
-/// Behind fusion the same kernels run as without, so one shape in four shows that they are reached. CubeCL's CUDA has no
-/// empty buffers, so nothing is tried without points there; the algorithms never ask for it.
-const FUSED: Share = Share { least: 1, every: 4, software: false };
+/// Fusion runs the same kernels, so that one shape in four suffices. CubeCL's CUDA runtime has no empty buffers, hence
+/// at least one point, as in the algorithms.
+const FUSED: Selection = Selection { min_points: 1, stride: 4, software: false };
 
-/// Runs the tests that the command line names, and ends the process.
+/// Runs the tests selected by the command line and exits.
 pub fn main() {
     let mut arguments = Arguments::from_args();
-    // One device, one thread: a failure is then the failing test's own.
+    // One thread, so that a device error can be attributed to its test.
     arguments.test_threads = Some(1);
     let seed = env::var("FIREBOX_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(|| {
         SystemTime::now()
@@ -66,34 +66,53 @@ pub fn main() {
         ("cuda", Choice::Cuda(None), Precision::F32),
         ("cuda f64", Choice::Cuda(None), Precision::F64),
     ] {
-        let found = Device::find(choice, precision);
-        let software = found.as_ref().is_ok_and(Device::is_software);
-        match (found, precision) {
+        let device = Device::find(choice, precision);
+        let software = device.as_ref().is_ok_and(Device::is_software);
+        match (device, precision) {
             (Ok(Device::NdArray(device)), Precision::F32) => {
-                trials.extend(plan::<NdArray<f32>>(name, &device, seed, Bodies::Backend, ALL));
-                trials.extend(plan::<NdArray<f32>>(name, &device, seed, Bodies::TensorOperations, ALL));
+                trials.extend(backend_trials::<NdArray<f32>>(name, &device, seed, Bodies::Backend, ALL));
+                trials.extend(backend_trials::<NdArray<f32>>(name, &device, seed, Bodies::TensorOperations, ALL));
             }
             (Ok(Device::NdArray(device)), Precision::F64) => {
-                trials.extend(plan::<NdArray<f64>>(name, &device, seed, Bodies::Backend, ALL));
+                trials.extend(backend_trials::<NdArray<f64>>(name, &device, seed, Bodies::Backend, ALL));
             }
             (Ok(Device::Wgpu(device)), _) => {
-                trials.extend(plan::<Wgpu<f32>>(name, &device, seed, Bodies::Backend, Share { software, ..ALL }));
-                // As Burn has it, fusion in front; the default bodies too, which run there as anywhere.
-                let (name, share) = ("wgpu with fusion", Share { software, ..FUSED });
-                trials.extend(plan::<Fusion<Wgpu<f32>>>(name, &device, seed, Bodies::Backend, share));
-                let default = plan::<Fusion<Wgpu<f32>>>(name, &device, seed, Bodies::TensorOperations, share);
+                trials.extend(backend_trials::<Wgpu<f32>>(
+                    name,
+                    &device,
+                    seed,
+                    Bodies::Backend,
+                    Selection { software, ..ALL },
+                ));
+                // With fusion, as in Burn's default backends; also the default bodies.
+                let (name, selection) = ("wgpu with fusion", Selection { software, ..FUSED });
+                trials.extend(backend_trials::<Fusion<Wgpu<f32>>>(name, &device, seed, Bodies::Backend, selection));
+                let default =
+                    backend_trials::<Fusion<Wgpu<f32>>>(name, &device, seed, Bodies::TensorOperations, selection);
                 trials.extend(default.into_iter().filter(|trial| !trial.name().starts_with(NOT_FUSED)));
             }
             (Ok(Device::Cuda(device)), Precision::F32) => {
-                trials.extend(plan::<Cuda<f32>>(name, &device, seed, Bodies::Backend, Share { least: 1, ..ALL }));
-                // As Burn has it, fusion in front; the default bodies too, which run there as anywhere.
+                trials.extend(backend_trials::<Cuda<f32>>(
+                    name,
+                    &device,
+                    seed,
+                    Bodies::Backend,
+                    Selection { min_points: 1, ..ALL },
+                ));
+                // With fusion, as in Burn's default backends; also the default bodies.
                 let name = "cuda with fusion";
-                trials.extend(plan::<Fusion<Cuda<f32>>>(name, &device, seed, Bodies::Backend, FUSED));
-                let default = plan::<Fusion<Cuda<f32>>>(name, &device, seed, Bodies::TensorOperations, FUSED);
+                trials.extend(backend_trials::<Fusion<Cuda<f32>>>(name, &device, seed, Bodies::Backend, FUSED));
+                let default = backend_trials::<Fusion<Cuda<f32>>>(name, &device, seed, Bodies::TensorOperations, FUSED);
                 trials.extend(default.into_iter().filter(|trial| !trial.name().starts_with(NOT_FUSED)));
             }
             (Ok(Device::Cuda(device)), Precision::F64) => {
-                trials.extend(plan::<Cuda<f64>>(name, &device, seed, Bodies::Backend, Share { least: 1, ..ALL }));
+                trials.extend(backend_trials::<Cuda<f64>>(
+                    name,
+                    &device,
+                    seed,
+                    Bodies::Backend,
+                    Selection { min_points: 1, ..ALL },
+                ));
             }
             (Ok(_), _) => {}
             (Err(error), _) => {
@@ -104,50 +123,50 @@ pub fn main() {
     }
     let required = env::var("FIREBOX_REQUIRE").unwrap_or_default();
     for backend in required.split(',').filter(|backend| absent.contains(*backend)) {
-        let what = format!("FIREBOX_REQUIRE names {backend}, which is not here");
-        trials.push(Trial::test(format!("{backend} is here"), move || Err(Failed::from(what))));
+        let what = format!("FIREBOX_REQUIRE names {backend}, which is not available");
+        trials.push(Trial::test(format!("{backend} is available"), move || Err(Failed::from(what))));
     }
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-/// Which implementations are under test.
+/// Implementations under test.
 #[derive(Clone, Copy)]
 enum Bodies {
     Backend,
     TensorOperations,
 }
 
-/// Makes `plan` from a name, a crate with `cases`, a trait of operations, and for where kernels are slow to compile the
-/// number of operations that take turns and which kernels a shape has, for each algorithm.
+/// Generates `backend_trials` from, for each algorithm: a name, a crate with `parity`, a trait of operations, and for
+/// emulated devices the stride through the operations and an index of the kernels that a shape needs.
 macro_rules! algorithms {
-    ($($algorithm:ident: $krate:ident::$ops:ident, $turns:literal, |$of:pat_param| $kernels:expr);+ $(;)?) => {
-        /// The operations of all algorithms.
+    ($($algorithm:ident: $krate:ident::$ops:ident, $stride:literal, |$shape:pat_param| $kernels:expr);+ $(;)?) => {
+        /// Operations of all algorithms.
         trait Operations: $($krate::$ops +)+ {}
 
         impl<B: $($krate::$ops +)+> Operations for B {}
 
-        /// A test for every operation and shape of every algorithm on one backend.
-        fn plan<B: Operations>(
+        /// Returns a test for every operation and selected shape of every algorithm on one backend.
+        fn backend_trials<B: Operations>(
             backend: &'static str,
             device: &B::Device,
             seed: u64,
             bodies: Bodies,
-            share: Share,
+            selection: Selection,
         ) -> Vec<Trial> {
             let mut trials = Vec::new();
             $({
-                use $krate::cases::{Problem, Suite, cases, shapes};
+                use $krate::parity::{Problem, Suite, cases, shapes};
                 let suite = match bodies {
                     Bodies::Backend => Suite::<B>::backend,
                     Bodies::TensorOperations => Suite::<B>::tensor_operations,
                 };
-                let turns = share.turns($turns);
-                let shapes = shapes().into_iter().enumerate().filter(|(_, shape)| shape.n >= share.least);
-                for (k, shape) in shapes.step_by(share.every) {
-                    let $of = &shape;
-                    let turn = $kernels + seed as usize;
+                let stride = selection.case_stride($stride);
+                let shapes = shapes().into_iter().enumerate().filter(|(_, shape)| shape.n >= selection.min_points);
+                for (k, shape) in shapes.step_by(selection.stride) {
+                    let $shape = &shape;
+                    let offset = $kernels + seed as usize;
                     let cases = cases::<B>(device).into_iter().enumerate();
-                    for (_, case) in cases.filter(|(c, _)| (c + turn).is_multiple_of(turns)) {
+                    for (_, case) in cases.filter(|(c, _)| (c + offset).is_multiple_of(stride)) {
                         let (device, suite) = (device.clone(), suite());
                         let name =
                             format!("{}/{backend}/{}/{}/{shape}", stringify!($algorithm), suite.name, case.name);

@@ -1,4 +1,4 @@
-//! The program from the outside: run in a folder of its own, and never allowed to panic.
+//! Runs the program in a temporary folder, and asserts that it never panics.
 
 use std::{
     collections::BTreeSet,
@@ -12,25 +12,25 @@ use std::{
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// The backends that are tried, if they are here.
+/// Backends to test where available.
 pub const BACKENDS: [&str; 3] = ["ndarray", "wgpu", "cuda"];
 
-/// A table of three well-separated triples.
+/// A table of three well-separated clusters of three points.
 pub const NINE: &str = "x,y\n0,0\n0,1\n1,0\n20,0\n20,1\n21,0\n0,20\n0,21\n1,20\n";
 
-/// The program in a folder of its own, which it starts in.
+/// The program with a temporary working folder.
 #[derive(Debug)]
 pub struct Program {
     executable: PathBuf,
-    /// What the user has elsewhere: the cache.
+    /// Folder of the user's cache.
     home: TempDir,
     folder: TempDir,
 }
 
-/// What a run left behind.
+/// Exit code and streams of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Done {
-    /// The exit code.
+pub struct RunResult {
+    /// Exit code.
     pub code: i32,
     /// Standard output.
     pub out: String,
@@ -39,70 +39,70 @@ pub struct Done {
 }
 
 impl Program {
-    /// The program `executable` in a new, empty folder.
+    /// Creates an empty working folder for the program `executable`.
     ///
     /// # Panics
     ///
-    /// If there can be no temporary folder.
+    /// If the temporary folder cannot be created.
     pub fn new(executable: &str) -> Self {
         let folder = || tempfile::tempdir().unwrap();
         Self { executable: executable.into(), home: folder(), folder: folder() }
     }
 
-    /// A command line of the program, with nothing to read.
+    /// Returns a command that runs the program with empty standard input.
     pub fn command<S: AsRef<str>>(&self, args: &[S]) -> Command {
         let mut command = Command::new(&self.executable);
         #[cfg(unix)]
         std::os::unix::process::CommandExt::arg0(&mut command, "firebox");
         command.args(args.iter().map(AsRef::as_ref)).current_dir(self.path()).stdin(Stdio::null());
         command.env("XDG_CACHE_HOME", self.home.path());
-        // Without it a layer of Mesa's Vulkan speaks up on standard error.
+        // Without it a Vulkan layer of Mesa prints warnings on standard error.
         command.env("XDG_RUNTIME_DIR", self.home.path());
         command.env("COLUMNS", "100");
         command
     }
 
-    /// Runs with arguments set apart by blanks.
-    pub fn run(&self, args: &str) -> Done {
+    /// Runs with whitespace-separated arguments.
+    pub fn run(&self, args: &str) -> RunResult {
         self.run_args(&args.split_whitespace().collect::<Vec<_>>())
     }
 
-    /// Runs with arguments that may hold blanks or nothing.
-    pub fn run_args<S: AsRef<str>>(&self, args: &[S]) -> Done {
-        Done::of(self.command(args), b"")
+    /// Runs with arguments that may be empty or contain whitespace.
+    pub fn run_args<S: AsRef<str>>(&self, args: &[S]) -> RunResult {
+        RunResult::run(self.command(args), b"")
     }
 
     /// Runs with `input` on standard input.
-    pub fn pipe(&self, input: &[u8], args: &str) -> Done {
+    pub fn pipe(&self, input: &[u8], args: &str) -> RunResult {
         let mut command = self.command(&args.split_whitespace().collect::<Vec<_>>());
         command.stdin(Stdio::piped());
-        Done::of(command, input)
+        RunResult::run(command, input)
     }
 
-    /// The folder it runs in.
+    /// Returns the working folder.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Writes a file there.
+    /// Writes a file in the working folder.
     ///
     /// # Panics
     ///
-    /// If that fails.
+    /// If this fails.
     pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
         fs::write(self.path().join(name), bytes).unwrap();
     }
 
-    /// Reads a file there.
+    /// Reads a file in the working folder.
     ///
     /// # Panics
     ///
-    /// If that fails.
+    /// If this fails.
     pub fn read(&self, name: &str) -> Vec<u8> {
         fs::read(self.path().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
-    /// The names of all files there, hidden ones as well, sorted.
+    /// Returns the sorted names of all files in the working folder, including hidden ones.
     ///
     /// # Panics
     ///
@@ -114,12 +114,11 @@ impl Program {
         files
     }
 
-    /// Those of `names` (as after `--backend`) that can be used here. One that cannot is named on standard error,
-    /// and is a failure if `FIREBOX_REQUIRE` lists it, as in `ndarray,wgpu`.
+    /// Returns those of the backends `names` that are available, and reports the others on standard error.
     ///
     /// # Panics
     ///
-    /// If a required one is missing, or the program lists no backends.
+    /// If a backend in `FIREBOX_REQUIRE`, such as `ndarray,wgpu`, is missing, or the program lists no backends.
     pub fn backends(&self, names: &[&'static str]) -> Vec<&'static str> {
         let list: Value = serde_json::from_str(&self.run("backends --format json").succeed().out).unwrap();
         let required = std::env::var("FIREBOX_REQUIRE").unwrap_or_default();
@@ -129,12 +128,12 @@ impl Program {
             if listed.iter().any(|listed| listed["device"].is_string()) {
                 return true;
             }
-            let why = listed.first().and_then(|listed| listed["missing"].as_str()).unwrap_or("not listed");
-            assert!(!required.split(',').any(|required| required.trim() == name), "{name} is required: {why}");
-            static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-            if SAID.lock().unwrap().insert(name.into()) {
-                // Not by print!, which the test harness keeps to itself.
-                let _ = writeln!(io::stderr(), "SKIPPED {name}: {why}");
+            let reason = listed.first().and_then(|listed| listed["missing"].as_str()).unwrap_or("not listed");
+            assert!(!required.split(',').any(|required| required.trim() == name), "{name} is required: {reason}");
+            static REPORTED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+            if REPORTED.lock().unwrap().insert(name.into()) {
+                // The test harness captures `eprintln!`.
+                let _ = writeln!(io::stderr(), "SKIPPED {name}: {reason}");
             }
             false
         };
@@ -142,49 +141,49 @@ impl Program {
     }
 }
 
-impl Done {
-    fn of(mut command: Command, input: &[u8]) -> Self {
+impl RunResult {
+    fn run(mut command: Command, input: &[u8]) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         if let Some(mut stdin) = child.stdin.take() {
-            // It may have stopped reading for good reasons.
+            // The program may close its input early.
             let _ = stdin.write_all(input);
         }
         let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         let (out, err) = (text(stdout), text(stderr));
-        let code = status.code().unwrap_or_else(|| panic!("{command:?} ended by {status}:\n{err}"));
+        let code = status.code().unwrap_or_else(|| panic!("{command:?} was killed: {status}:\n{err}"));
         for word in ["panicked", "internal error", "RUST_BACKTRACE"] {
             assert!(!err.contains(word), "{command:?}: {err}");
         }
         Self { code, out, err }
     }
 
-    /// The same, if the run was a success.
+    /// Asserts exit code 0.
     ///
     /// # Panics
     ///
-    /// If it was not.
+    /// If the run failed.
     pub fn succeed(self) -> Self {
         assert_eq!(self.code, 0, "{}", self.err);
         self
     }
 
-    /// The same, if the run was refused: exit code 2, nothing on standard output, and `says` on standard error.
+    /// Asserts that the run was refused: exit code 2, empty standard output, and `message` on standard error.
     ///
     /// # Panics
     ///
-    /// If it was not.
-    pub fn refuse(self, says: &str) -> Self {
+    /// If any of these does not hold.
+    pub fn refuse(self, message: &str) -> Self {
         assert_eq!((self.code, self.out.as_str()), (2, ""), "{}", self.err);
-        assert!(self.err.contains(says), "no \"{says}\" in: {}", self.err);
+        assert!(self.err.contains(message), "no \"{message}\" in: {}", self.err);
         self
     }
 
-    /// Standard output as one JSON value.
+    /// Parses standard output as one JSON value.
     ///
     /// # Panics
     ///
-    /// If it is none.
+    /// If it is not JSON.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {}", self.out))
     }

@@ -1,4 +1,4 @@
-//! Damaged and crafted state files, for the tests of every algorithm that keeps states; they include this file.
+//! Damaged and crafted state files. Tests of every algorithm that keeps states include this file.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -18,16 +18,16 @@ pub(crate) type Resume<'a> = &'a dyn Fn(&[u8]) -> Result<Vec<f64>>;
 /// Checks the bytes of a file without a run.
 pub(crate) type Check<'a> = &'a dyn Fn(&[u8]) -> Result<()>;
 
-/// The bytes of the state that `run` keeps at the checkpoints it is given.
-pub(crate) fn kept(run: impl FnOnce(Checkpoints)) -> Vec<u8> {
+/// Returns the bytes of the state file that `run` writes.
+pub(crate) fn written_state(run: impl FnOnce(Checkpoints)) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("state");
     run(Checkpoints { file: Some(file.clone()), ..Checkpoints::default() });
     std::fs::read(file).unwrap()
 }
 
-/// Runs with checkpoints that resume from the bytes of a file.
-pub(crate) fn resumed<T>(bytes: &[u8], run: impl FnOnce(Checkpoints) -> T) -> T {
+/// Calls `run` with checkpoints that resume from the bytes of a state file.
+pub(crate) fn resume_from<T>(bytes: &[u8], run: impl FnOnce(Checkpoints) -> T) -> T {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("state");
     std::fs::write(&file, bytes).unwrap();
@@ -43,8 +43,9 @@ impl Observer for Notices {
     }
 }
 
-/// Runs with a state that cannot be written; asserts that this is said when it first fails and at the end of the run.
-pub(crate) fn unwritable_is_said(run: impl FnOnce(Checkpoints, Arc<dyn Observer>)) {
+/// Calls `run` with a state path that cannot be written; asserts notices at the first failure and at the end of the
+/// run.
+pub(crate) fn assert_unwritable_state_is_reported(run: impl FnOnce(Checkpoints, Arc<dyn Observer>)) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("missing/state");
     let notices = Arc::new(Notices::default());
@@ -55,42 +56,42 @@ pub(crate) fn unwritable_is_said(run: impl FnOnce(Checkpoints, Arc<dyn Observer>
     assert_eq!(notices[1], format!("no state of this run could be written to {}", file.display()));
 }
 
-/// A generator from `FIREBOX_SEED`, printed so that a failure can be repeated.
+/// Returns a generator seeded with `FIREBOX_SEED`, which is printed so that a failure can be repeated.
 fn random() -> Random {
     let seed = std::env::var("FIREBOX_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
     println!("FIREBOX_SEED={seed}");
     Random::new(seed, 0)
 }
 
-fn refused(what: &str, bytes: &[u8], resume: Resume<'_>) {
+fn assert_refused(what: &str, bytes: &[u8], resume: Resume<'_>) {
     let error = resume(bytes).expect_err(what);
     let text = error.to_string();
     assert_eq!(error.exit_code(), 2, "{what}: {text}");
     assert!(!text.contains('\n') && text.len() < 400 && error.help().is_some(), "{what}: {text}");
 }
 
-/// Asserts that 300 flipped bits, 80 truncations and appended bytes are each refused with one sentence.
-pub(crate) fn damage_is_refused(name: &str, bytes: &[u8], resume: Resume<'_>) {
-    assert!(resume(bytes).is_ok(), "{name}: the state itself");
+/// Asserts that 300 flipped bits, 80 truncations and appended bytes are each refused with a one-line message.
+pub(crate) fn assert_damage_is_refused(name: &str, bytes: &[u8], resume: Resume<'_>) {
+    assert!(resume(bytes).is_ok(), "{name}: the intact state");
     let mut random = random();
     for _ in 0..300 {
         let bit = (random.bits() % (8 * bytes.len() as u64)) as usize;
         let mut damaged = bytes.to_vec();
         damaged[bit / 8] ^= 1 << (bit % 8);
-        refused(&format!("{name}, bit {bit}"), &damaged, resume);
+        assert_refused(&format!("{name}, bit {bit}"), &damaged, resume);
     }
     let lengths = (0..60).map(|_| (random.bits() % bytes.len() as u64) as usize);
     for length in lengths.chain(0..10).chain(bytes.len() - 10..bytes.len()) {
-        refused(&format!("{name}, cut to {length}"), &bytes[..length], resume);
+        assert_refused(&format!("{name}, cut to {length}"), &bytes[..length], resume);
     }
     for extra in [&b"\0"[..], b"\n", bytes] {
-        refused(&format!("{name}, with more"), &[bytes, extra].concat(), resume);
+        assert_refused(&format!("{name}, with appended bytes"), &[bytes, extra].concat(), resume);
     }
 }
 
-/// Asserts that states with a right checksum but other content are refused or resumed, without a panic and without a
-/// number in the result that is not finite, and that what `check` refuses is not resumed. Prints how many were refused.
-pub(crate) fn crafted_states_do_no_harm(name: &str, bytes: &[u8], check: Check<'_>, resume: Resume<'_>) {
+/// Asserts that states with modified content and a valid checksum are either refused or resumed with finite results,
+/// never panic, and are not resumed if `check` refuses them. Prints how many were refused.
+pub(crate) fn assert_crafted_states_are_handled(name: &str, bytes: &[u8], check: Check<'_>, resume: Resume<'_>) {
     let resume = |bytes: &[u8]| {
         let (checked, resumed) = (check(bytes), resume(bytes));
         assert!(checked.is_ok() || resumed.is_err());
@@ -142,8 +143,8 @@ pub(crate) fn crafted_states_do_no_harm(name: &str, bytes: &[u8], check: Check<'
         for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0, 0.0, -0.0, 5e-324, 1e30, 1e300, -1e300] {
             for at in [0, values.len() / 2, values.len().saturating_sub(1)] {
                 let mut other = values.clone();
-                if let Some(place) = other.get_mut(at) {
-                    *place = value;
+                if let Some(slot) = other.get_mut(at) {
+                    *slot = value;
                     with(&format!("{value} at {at}"), &shape, other);
                 }
             }
@@ -155,7 +156,7 @@ pub(crate) fn crafted_states_do_no_harm(name: &str, bytes: &[u8], check: Check<'
     }
     let mut other = state.clone();
     other.tensors.put("more", &[1], vec![1.0]);
-    crafted.push(("one more tensor".into(), other));
+    crafted.push(("an additional tensor".into(), other));
     let mut other = state.clone();
     other.run.backend = "x\n".repeat(1000);
     crafted.push(("another backend".into(), other));
@@ -164,7 +165,7 @@ pub(crate) fn crafted_states_do_no_harm(name: &str, bytes: &[u8], check: Check<'
     for (what, state) in &crafted {
         let bytes = state.encode().unwrap();
         let result = catch_unwind(AssertUnwindSafe(|| resume(&bytes)));
-        match result.unwrap_or_else(|_| panic!("{name}, {what}: a panic")) {
+        match result.unwrap_or_else(|_| panic!("{name}, {what}: panicked")) {
             Ok(numbers) => {
                 accepted += 1;
                 assert!(numbers.iter().all(|number| number.is_finite()), "{name}, {what}: {numbers:?}");
@@ -179,7 +180,7 @@ pub(crate) fn crafted_states_do_no_harm(name: &str, bytes: &[u8], check: Check<'
     assert!(refused > accepted / 4 && accepted > 0, "{name}: {accepted} {refused}");
 }
 
-/// Pointers to all values but the whole.
+/// Returns JSON pointers to all values below the root.
 fn paths(value: &Value) -> Vec<String> {
     let below = |(field, value): (String, &Value)| {
         let field = format!("/{field}");
@@ -189,7 +190,7 @@ fn paths(value: &Value) -> Vec<String> {
     match value {
         Value::Object(fields) => fields.iter().map(|(name, value)| (name.clone(), value)).flat_map(below).collect(),
         Value::Array(values) => {
-            values.iter().enumerate().map(|(at, it)| (at.to_string(), it)).flat_map(below).collect()
+            values.iter().enumerate().map(|(at, value)| (at.to_string(), value)).flat_map(below).collect()
         }
         _ => Vec::new(),
     }

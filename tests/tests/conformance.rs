@@ -1,5 +1,5 @@
-//! What every algorithm of the program must pass. A new one is tried as well, by what its `conformance()` says: there
-//! is nothing to be added here. A new help text is taken over by `INSTA_UPDATE=always`.
+//! Conformance tests of all algorithms, based on the arguments that their `conformance()` returns. New algorithms are
+//! included automatically. `INSTA_UPDATE=always` records new help texts.
 
 #![allow(clippy::unwrap_used)]
 
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 const EXECUTABLE: &str = env!("CARGO_BIN_EXE_firebox-under-test");
 
-/// An algorithm, and what it wants to be tried on.
+/// An algorithm with its valid and invalid arguments.
 #[derive(Debug, Deserialize)]
 struct Plugin {
     name: String,
@@ -36,22 +36,22 @@ fn main() {
             }));
         };
         add("help".into(), Box::new(help));
-        add("every_bad_field_has_its_error".into(), Box::new(every_bad_field_has_its_error));
+        add("every_invalid_field_has_its_own_error".into(), Box::new(every_invalid_field_has_its_own_error));
         for backend in backends.iter().copied() {
             let mut on = |name: &str, test: fn(&Plugin, &str)| {
                 add(format!("{name}::{backend}"), Box::new(move |plugin| test(plugin, backend)));
             };
             on("a_small_run_succeeds", a_small_run_succeeds);
-            on("the_same_seed_gives_the_same_bits", the_same_seed_gives_the_same_bits);
+            on("the_same_seed_produces_the_same_bits", the_same_seed_produces_the_same_bits);
             on("the_report_survives_a_round_trip", the_report_survives_a_round_trip);
-            on("every_format_holds_the_same_result", every_format_holds_the_same_result);
-            on("memory_is_planned", memory_is_planned);
+            on("every_format_contains_the_same_result", every_format_contains_the_same_result);
+            on("memory_beyond_the_limit_is_refused", memory_beyond_the_limit_is_refused);
         }
     }
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-/// A program in a folder with the table that `{csv}` stands for.
+/// Returns a program whose folder contains the table that replaces `{csv}`.
 fn with_table() -> Program {
     let program = Program::new(EXECUTABLE);
     program.run("generate blobs --points 60 --seed 3 -o points.csv").succeed();
@@ -59,25 +59,25 @@ fn with_table() -> Program {
 }
 
 impl Plugin {
-    /// The good command line, less the options that `instead` gives anew, and `instead`.
-    fn args(&self, instead: &[String]) -> Vec<String> {
-        let option = |arg: &String| arg.starts_with('-') && arg.parse::<f64>().is_err();
+    /// Returns the valid arguments with the options in `replacements` replaced or added.
+    fn args(&self, replacements: &[String]) -> Vec<String> {
+        let is_option = |arg: &String| arg.starts_with('-') && arg.parse::<f64>().is_err();
         let mut args = vec![self.name.clone()];
         let mut good = self.good.iter().peekable();
         while let Some(arg) = good.next() {
-            if option(arg) && instead.contains(arg) {
-                good.next_if(|value| !option(value));
+            if is_option(arg) && replacements.contains(arg) {
+                good.next_if(|value| !is_option(value));
             } else {
                 args.push(arg.replace("{csv}", "points.csv"));
             }
         }
-        args.extend(instead.iter().cloned());
+        args.extend(replacements.iter().cloned());
         args
     }
 
-    /// The good command line and more.
-    fn with(&self, more: &str) -> Vec<String> {
-        self.args(&more.split_whitespace().map(String::from).collect::<Vec<_>>())
+    /// Returns the valid arguments with whitespace-separated `options` replaced or added.
+    fn with(&self, options: &str) -> Vec<String> {
+        self.args(&options.split_whitespace().map(String::from).collect::<Vec<_>>())
     }
 }
 
@@ -86,21 +86,21 @@ fn help(plugin: &Plugin) {
     let [long, short] = ["--help", "-h"].map(|flag| program.run(&format!("{} {flag}", plugin.name)).succeed());
     assert_eq!((long.err.as_str(), short.err.as_str()), ("", ""));
     let about = short.out.lines().next().unwrap();
-    assert!(program.run("--help").out.contains(about), "the program's help does not say: {about}");
+    assert!(program.run("--help").out.contains(about), "the program's help lacks: {about}");
     insta::assert_snapshot!(format!("{}_help", plugin.name), long.out);
 }
 
-fn every_bad_field_has_its_error(plugin: &Plugin) {
-    assert!(!plugin.bad.is_empty(), "conformance() puts no field out of its range");
+fn every_invalid_field_has_its_own_error(plugin: &Plugin) {
+    assert!(!plugin.bad.is_empty(), "conformance() has no invalid arguments");
     let program = with_table();
     let mut errors: Vec<String> = Vec::new();
     for (field, args) in &plugin.bad {
         let mut args = plugin.args(args);
         args.extend(["-o", "out.csv", "--backend", "ndarray"].map(String::from));
-        // As Error::Config has it, so that whoever uses the library is told as well.
+        // The format of `Error::Config`, which users of the library see too.
         let done = program.run_args(&args).refuse(&format!("{field} = "));
         assert!(done.err.contains(&format!("--{}", field.replace('_', "-"))), "no option in: {}", done.err);
-        assert!(!errors.contains(&done.err), "twice: {}", done.err);
+        assert!(!errors.contains(&done.err), "duplicate message: {}", done.err);
         errors.push(done.err);
     }
     assert_eq!(program.files(), ["points.csv"]);
@@ -116,8 +116,8 @@ fn a_small_run_succeeds(plugin: &Plugin, backend: &str) {
     assert_eq!(program.files(), ["points.csv"]);
 }
 
-fn the_same_seed_gives_the_same_bits(plugin: &Plugin, backend: &str) {
-    // Each in a folder of its own, so that the first run's kernels and choices are no help to the second.
+fn the_same_seed_produces_the_same_bits(plugin: &Plugin, backend: &str) {
+    // Separate folders, so that the second run does not use the cache of the first.
     let runs = [(); 2].map(|()| {
         let program = with_table();
         let args = plugin.with(&format!("--backend {backend} --seed 7 -o out.npy --format json"));
@@ -156,7 +156,7 @@ fn the_report_survives_a_round_trip(plugin: &Plugin, backend: &str) {
     assert!(!report.result.is_empty());
 }
 
-fn every_format_holds_the_same_result(plugin: &Plugin, backend: &str) {
+fn every_format_contains_the_same_result(plugin: &Plugin, backend: &str) {
     let program = with_table();
     let printed = program.run_args(&plugin.with(&format!("--backend {backend} -q"))).succeed().out;
     let write = |name: &str| program.run_args(&plugin.with(&format!("--backend {backend} -q -o {name}")));
@@ -164,24 +164,24 @@ fn every_format_holds_the_same_result(plugin: &Plugin, backend: &str) {
         write(name).succeed();
         data::read(&program.path().join(name), &data::ReadOptions::default()).unwrap().values
     };
-    let wanted = values("out.csv");
+    let expected = values("out.csv");
     assert_eq!(fs::read_to_string(program.path().join("out.csv")).unwrap(), printed);
     for name in ["out.npy", "out.tsv", "out.txt", "out.dat"] {
-        assert_eq!(values(name), wanted, "{name}");
+        assert_eq!(values(name), expected, "{name}");
     }
-    // A .cls holds classes; a result that is none is refused.
+    // A .cls holds classes; other results are refused.
     let done = write("out.cls");
     if done.code == 0 {
         let text = fs::read_to_string(program.path().join("out.cls")).unwrap();
         let rows = text.lines().filter(|line| !line.starts_with('%'));
         let classes: Vec<f64> = rows.map(|row| row.split_once('\t').unwrap().1.parse().unwrap()).collect();
-        assert_eq!(classes, wanted);
+        assert_eq!(classes, expected);
     } else {
         done.refuse("out.cls");
     }
 }
 
-fn memory_is_planned(plugin: &Plugin, backend: &str) {
+fn memory_beyond_the_limit_is_refused(plugin: &Plugin, backend: &str) {
     let program = with_table();
     let done = program.run_args(&plugin.with(&format!("--backend {backend} --memory-limit 1 -o out.csv")));
     let err = done.refuse("--memory-limit").err;

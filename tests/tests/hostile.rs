@@ -1,4 +1,4 @@
-//! Inputs made to exhaust memory, under a limit of the process: refused with a message, never aborted.
+//! Inputs that would exhaust memory, under a limit of the process: refused with a message, without an abort.
 
 #![allow(clippy::unwrap_used)]
 #![cfg(target_os = "linux")]
@@ -12,22 +12,22 @@ use std::{
 use firebox_tests::program::Program;
 
 const EXECUTABLE: &str = env!("CARGO_BIN_EXE_firebox-under-test");
-/// Address space of the process, in KiB: more than the program itself needs, less than any of these inputs asks for.
+/// Limit of the address space in KiB: more than the program itself needs, less than any of these inputs would need.
 const LIMIT: &str = "4000000";
 
-/// Runs in the folder of `program` under the limit; expects exit code 2, no output, and `says` on standard error.
-fn refused(program: &Program, args: &str, says: &str) {
+/// Runs under the limit; asserts exit code 2, empty standard output, and `message` on standard error.
+fn assert_refused(program: &Program, args: &str, message: &str) {
     let script = format!("ulimit -v {LIMIT} && exec \"$0\" \"$@\"");
     let mut command = Command::new("sh");
     command.args(["-c", &script, EXECUTABLE]).args(args.split_whitespace()).current_dir(program.path());
     let Output { status, stdout, stderr } = command.output().unwrap();
     let stderr = String::from_utf8_lossy(&stderr);
     assert_eq!(status.code(), Some(2), "{args}: {status}: {stderr}");
-    assert!(stdout.is_empty() && stderr.contains(says) && stderr.contains("help: "), "{args}: {stderr}");
+    assert!(stdout.is_empty() && stderr.contains(message) && stderr.contains("help: "), "{args}: {stderr}");
 }
 
 #[test]
-fn the_limit_lets_ordinary_runs_pass() {
+fn ordinary_runs_succeed_under_the_limit() {
     let program = Program::new(EXECUTABLE);
     let script = format!("ulimit -v {LIMIT} && exec \"$0\" generate uniform --points 10");
     let output = Command::new("sh").args(["-c", &script, EXECUTABLE]).current_dir(program.path()).output().unwrap();
@@ -40,21 +40,25 @@ fn a_header_that_claims_many_columns_is_refused() {
     let (columns, rows) = (100_000, 100_000);
     let types = " 1".repeat(columns);
     program.write("a.lrn", format!("% {rows}\n% {columns}\n%{types}\n{}", "1\n".repeat(rows)));
-    refused(&program, "ocnn a.lrn --backend ndarray -o out.csv", "1 fields, but the header names 100000 columns");
+    assert_refused(
+        &program,
+        "ocnn a.lrn --backend ndarray -o out.csv",
+        "1 fields, but the header names 100000 columns",
+    );
     assert_eq!(program.files(), ["a.lrn"]);
 }
 
 #[test]
 fn points_beyond_the_memory_are_not_generated() {
     let program = Program::new(EXECUTABLE);
-    for (args, says) in [
+    for (args, message) in [
         ("uniform --points 200000000 --dims 3", "200000000 points of 3 coordinates"),
         ("blobs --points 100000000 --dims 3", "100000000 points of 3 coordinates"),
         ("uniform --points 1 --dims 200000000", "1 points of 200000000 coordinates"),
         ("uniform --points 18446744073709551615 --dims 3", "18446744073709551615 points of 3 coordinates"),
     ] {
         for output in ["-o x.npy", "-o x.csv", ""] {
-            refused(&program, &format!("generate {args} {output}"), says);
+            assert_refused(&program, &format!("generate {args} {output}"), message);
         }
     }
     assert!(program.files().is_empty(), "{:?}", program.files());
@@ -69,15 +73,15 @@ fn files_beyond_the_memory_are_refused() {
     npy.write_all(b"\x93NUMPY\x01\x00").unwrap();
     npy.write_all(&(header.len() as u16).to_le_bytes()).unwrap();
     npy.write_all(header.as_bytes()).unwrap();
-    let above = npy.stream_position().unwrap();
-    // Sparse: nothing of it is on the disk.
-    npy.set_len(above + BYTES).unwrap();
+    let header_length = npy.stream_position().unwrap();
+    // A sparse file, which takes no space on disk.
+    npy.set_len(header_length + BYTES).unwrap();
     for name in ["a.csv", "a.lrn"] {
         let mut file = File::create(program.path().join(name)).unwrap();
         file.seek(SeekFrom::Start(BYTES)).unwrap();
         file.write_all(b"\n").unwrap();
     }
     for name in ["a.npy", "a.csv", "a.lrn"] {
-        refused(&program, &format!("ocnn {name} --backend ndarray -o out.csv"), name);
+        assert_refused(&program, &format!("ocnn {name} --backend ndarray -o out.csv"), name);
     }
 }

@@ -1,4 +1,4 @@
-//! See [`firebox_tests::parity`].
+//! Runs the tests of [`firebox_tests::parity`].
 
 fn main() {
     firebox_tests::parity::main();

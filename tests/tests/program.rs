@@ -1,4 +1,4 @@
-//! The program from end to end, on every backend there is.
+//! End-to-end tests of the program on every available backend.
 
 #![allow(clippy::unwrap_used)]
 
@@ -38,19 +38,19 @@ fn hepta_is_clustered_on_every_backend() {
 }
 
 #[test]
-fn all_devices_agree_where_chaos_does_not_decide() {
+fn all_backends_agree_on_well_separated_clusters() {
     let program = program();
     program.run("generate hepta --seed 5 -o hepta.csv").succeed();
     let args =
         |backend: &str| format!("ocnn hepta.csv --label label --mode paper --threshold 0.85 --backend {backend} -q");
-    let wanted = program.run(&args("ndarray")).succeed().out;
+    let expected = program.run(&args("ndarray")).succeed().out;
     for backend in program.backends(&BACKENDS) {
-        assert_eq!(program.run(&args(backend)).succeed().out, wanted, "{backend}");
+        assert_eq!(program.run(&args(backend)).succeed().out, expected, "{backend}");
     }
 }
 
 #[test]
-fn lrn_and_cls_are_read() {
+fn lrn_and_cls_files_are_read() {
     let program = program();
     let points = data::generate(Shape::Hepta, None, None, 2).unwrap();
     let classes = points.labels.clone().unwrap();
@@ -87,7 +87,7 @@ fn standard_input_is_read() {
 }
 
 #[test]
-fn the_reported_configuration_runs_again() {
+fn the_reported_configuration_equals_the_arguments() {
     let program = program();
     program.write("nine.csv", NINE);
     let args = "ocnn nine.csv --mode paper --threshold 0.62 --sync fragmentary --epsilon 0.2 --steps 50 --transient 3 --period 7 \
@@ -130,7 +130,7 @@ fn points_on_a_line_are_clustered_with_a_notice() {
 #[test]
 fn equal_points_share_a_label() {
     let program = program();
-    // Uniform noise: only being equal keeps two of these together.
+    // Uniform noise, in which points share a cluster only because they are equal.
     let points = data::generate(Shape::Uniform, Some(80), None, 1).unwrap();
     let row = |at: usize| format!("{},{}\n", points.row(at)[0], points.row(at)[1]);
     program.write("twice.csv", (0..160).map(|at| row(at % 80)).collect::<String>());
@@ -142,7 +142,7 @@ fn equal_points_share_a_label() {
                 .out;
             let labels: Vec<&str> = out.lines().skip(1).collect();
             assert_eq!(labels[..80], labels[80..], "{backend} {mode}");
-            assert!(!labels.contains(&"-1"), "equal points are no noise: {labels:?}");
+            assert!(!labels.contains(&"-1"), "equal points labelled as noise: {labels:?}");
         }
     }
 }
@@ -169,7 +169,7 @@ fn the_number_of_threads_changes_no_bit() {
 }
 
 #[test]
-fn a_reader_who_has_read_enough_is_no_error() {
+fn a_closed_pipe_is_not_an_error() {
     let program = program();
     program.write("nine.csv", NINE);
     program.write("long.csv", (0..20_000).map(|i| format!("{}\n", i % 7)).collect::<String>());
@@ -188,7 +188,7 @@ fn a_reader_who_has_read_enough_is_no_error() {
 }
 
 #[test]
-fn streams_are_kept_apart() {
+fn results_and_messages_go_to_separate_streams() {
     let program = program();
     program.write("line.csv", "0,0\n1,1\n2,2\n9,9\n");
     let args = "ocnn line.csv --mode paper --threshold 0.5 --backend ndarray";
@@ -205,22 +205,22 @@ fn streams_are_kept_apart() {
     assert_eq!(program.files(), ["line.csv"]);
 }
 
-/// The paper's problem, as it is asked for by the specification.
+/// The paper's problem and settings, as in the specification.
 const SINE: &str = "--problem poisson-sine --penalty 100";
 const PAPER: &str =
     "--neurons 64 --points 448 --boundary-points 76 --weights cg --shape gd --cycles 200 --precision f32";
 
-/// The relative L2 error of `firebox rbf` with `args`.
-fn solved(program: &Program, args: &str) -> f64 {
+/// Returns the relative L2 error of `firebox rbf` with `args`.
+fn relative_error(program: &Program, args: &str) -> f64 {
     program.run(&format!("rbf {args} --report r.json -o u.csv")).succeed();
     let report: serde_json::Value = serde_json::from_slice(&program.read("r.json")).unwrap();
     report["result"]["relative_l2"].as_f64().unwrap()
 }
 
 #[test]
-fn differential_equations_are_solved_as_well_as_specified() {
+fn differential_equations_are_solved_to_the_specified_accuracy() {
     let program = program();
-    for (args, most) in [
+    for (args, max_error) in [
         (format!("{SINE} {PAPER}"), 2e-2),
         (format!("{SINE} --neurons 64 --points 448 --boundary-points 76 --weights qr --precision f64"), 5e-6),
         (format!("{SINE} --neurons 196 --points 900 --boundary-points 140 --weights qr --precision f64"), 2e-7),
@@ -232,35 +232,35 @@ fn differential_equations_are_solved_as_well_as_specified() {
         ),
     ] {
         for seed in 0..3 {
-            let error = solved(&program, &format!("{args} --backend ndarray --seed {seed}"));
-            assert!(error <= most, "{args}, seed {seed}: {error:e}");
+            let error = relative_error(&program, &format!("{args} --backend ndarray --seed {seed}"));
+            assert!(error <= max_error, "{args}, seed {seed}: {error:e}");
         }
     }
 }
 
 #[test]
-fn the_papers_loop_is_as_good_on_every_backend() {
+fn the_papers_method_is_as_accurate_on_every_backend() {
     let program = program();
     for backend in program.backends(&BACKENDS) {
-        let error = solved(&program, &format!("{SINE} {PAPER} --backend {backend}"));
+        let error = relative_error(&program, &format!("{SINE} {PAPER} --backend {backend}"));
         assert!(error <= 2e-2, "{backend}: {error:e}");
         let report: serde_json::Value = serde_json::from_slice(&program.read("r.json")).unwrap();
         let accepted = report["result"]["accepted"].as_f64().unwrap();
         assert!(accepted >= 0.95, "{backend}: the objective fell in {accepted} of the phases of gradient steps");
     }
-    // Products on the device in f64.
+    // Matrix products on the device in f64.
     for backend in program.backends(&["ndarray", "cuda"]) {
         let points = "--neurons 64 --points 4000 --boundary-points 400 --weights lsqr --precision f64";
-        let error = solved(&program, &format!("{SINE} {points} --backend {backend}"));
+        let error = relative_error(&program, &format!("{SINE} {points} --backend {backend}"));
         assert!(error <= 5e-6, "{backend}: {error:e}");
     }
 }
 
 #[test]
-fn the_programs_own_commands_work() {
+fn commands_without_an_algorithm_work() {
     let program = program();
     let list = program.run("backends --format json").succeed().json();
-    let named = |name: &str| list.as_array().unwrap().iter().any(|it| it["name"].as_str().unwrap().starts_with(name));
+    let named = |name: &str| list.as_array().unwrap().iter().any(|row| row["name"].as_str().unwrap().starts_with(name));
     assert!(["ndarray", "flex", "wgpu", "cuda", "rocm"].into_iter().all(named), "{list}");
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         assert!(program.run(&format!("completions {shell}")).succeed().out.contains("threshold"), "{shell}");
@@ -271,9 +271,9 @@ fn the_programs_own_commands_work() {
     assert!(program.run("--version").succeed().out.contains(env!("CARGO_PKG_VERSION")));
     assert!(program.run("bench ocnn --help").succeed().out.contains("Usage"));
     for backend in program.backends(&BACKENDS) {
-        let words = ["bench", "kernels", "--case", "ocnn step, on the fly", "--points", "1000", "--repeats", "1"];
-        let more = ["--backend", backend, "--format", "json"];
-        let rows = program.run_args(&[&words[..], &more[..]].concat()).succeed().out;
+        let measurement = ["bench", "kernels", "--case", "ocnn step, on the fly", "--points", "1000", "--repeats", "1"];
+        let options = ["--backend", backend, "--format", "json"];
+        let rows = program.run_args(&[&measurement[..], &options[..]].concat()).succeed().out;
         let rows: Vec<serde_json::Value> = rows.lines().map(|row| serde_json::from_str(row).unwrap()).collect();
         let steps: Vec<_> = rows.iter().filter(|row| row["case"] == "ocnn step, on the fly").collect();
         assert_eq!((steps.len(), &steps[0]["size"]), (1, &serde_json::json!([1000, 1])), "{rows:?}");
@@ -282,7 +282,7 @@ fn the_programs_own_commands_work() {
 }
 
 #[test]
-fn every_synthetic_set_is_drawn_and_read() {
+fn every_synthetic_set_is_plotted_and_clustered() {
     let program = program();
     for shape in <Shape as clap::ValueEnum>::value_variants() {
         let name = clap::ValueEnum::to_possible_value(shape).unwrap();
@@ -298,12 +298,12 @@ fn every_synthetic_set_is_drawn_and_read() {
 }
 
 #[test]
-fn a_training_that_goes_on_has_the_bits_of_one_that_was_not_stopped() {
+fn a_resumed_training_equals_an_uninterrupted_one() {
     let program = program();
     for backend in program.backends(&BACKENDS) {
-        let train = |cycles: usize, rest: &str| {
-            let what = "rbf --problem poisson-sine --weights cg --shape gd --seed 5 -q -o out.csv";
-            program.run(&format!("{what} --backend {backend} --cycles {cycles} {rest}")).succeed();
+        let train = |cycles: usize, options: &str| {
+            let base = "rbf --problem poisson-sine --weights cg --shape gd --seed 5 -q -o out.csv";
+            program.run(&format!("{base} --backend {backend} --cycles {cycles} {options}")).succeed();
         };
         train(12, "--checkpoint whole --network whole.json");
         train(5, "--checkpoint half --network half.json");

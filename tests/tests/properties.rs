@@ -1,11 +1,10 @@
-//! What holds for every clustering, whatever the data.
+//! Properties of OCNN clusterings for arbitrary data.
 //!
-//! Chaos decides nothing here: either the trajectory is the same to the last bit, and with it the labels; or the data
-//! is well separated, and clusters are its classes. `FIREBOX_SEEDS=100` tries more seeds than the usual few.
+//! No test depends on chaotic rounding: either trajectories are bitwise identical, or the data is well separated and
+//! clusters are its classes. `FIREBOX_SEEDS=100` sets the number of seeds.
 
 #![allow(clippy::unwrap_used)]
 
-use firebox_cli::Listing as B; // NdArray, 32 bits.
 use firebox_core::{
     Algorithm, Context,
     data::{Shape, generate},
@@ -14,7 +13,9 @@ use firebox_core::{
 };
 use firebox_ocnn::{Clusters, Linking, OcnnConfig, Scale, Sync, Weights};
 
-/// Points and what they are, as a test needs them.
+type B = firebox_backends::backend::NdArray<f32>;
+
+/// Points with their true classes.
 #[derive(Clone)]
 struct Data {
     values: Vec<f64>,
@@ -33,13 +34,13 @@ impl Data {
         self.values.len() / self.d
     }
 
-    /// These rows in this order.
+    /// Returns the given rows in the given order.
     fn select(&self, rows: &[usize]) -> Self {
         let values = rows.iter().flat_map(|&row| self.values[row * self.d..][..self.d].iter().copied()).collect();
         Self { values, d: self.d, truth: rows.iter().map(|&row| self.truth[row]).collect() }
     }
 
-    /// Every row put through `map`.
+    /// Applies `map` to every row.
     fn map(&self, map: impl Fn(&[f64]) -> Vec<f64>) -> Self {
         let values = self.values.chunks(self.d).flat_map(map).collect();
         Self { values, ..self.clone() }
@@ -53,20 +54,21 @@ impl Data {
     }
 }
 
-/// The seeds to try; a failing test prints the one it was at.
-fn seeds(usual: u64) -> impl Iterator<Item = u64> {
-    let wanted = std::env::var("FIREBOX_SEEDS").ok().and_then(|count| count.parse().ok()).unwrap_or(usual);
-    (0..wanted).inspect(|seed| println!("seed {seed}"))
+/// Returns `FIREBOX_SEEDS` seeds, by default `default`; prints each, so that the output of a failed test names its
+/// seed.
+fn seeds(default: u64) -> impl Iterator<Item = u64> {
+    let count = std::env::var("FIREBOX_SEEDS").ok().and_then(|count| count.parse().ok()).unwrap_or(default);
+    (0..count).inspect(|seed| println!("seed {seed}"))
 }
 
-/// Seven balls, smaller than hepta's own: on those, other roundings make a mistake of one run in 300.
+/// Returns hepta with its clusters scaled by 0.4. With the original, one run in 300 fails, depending on rounding.
 fn hepta(seed: u64) -> Data {
     let data = Data::generate(Shape::Hepta, 212, seed);
     let nearest = |x: &f64| 3.0 * (x / 3.0).round();
     data.map(|row| row.iter().map(|x| nearest(x) + 0.4 * (x - nearest(x))).collect())
 }
 
-/// Noise: labels are whatever the last bit of the trajectory makes them.
+/// Returns uniform noise, whose labels depend on the last bit of the trajectory.
 fn noise(points: usize, seed: u64) -> Data {
     Data::generate(Shape::Uniform, points, seed)
 }
@@ -75,13 +77,13 @@ fn phase() -> OcnnConfig {
     OcnnConfig::new(0.85)
 }
 
-/// Both ways to be in step, at thresholds where hepta is its classes.
+/// Returns configurations of both kinds of synchronisation that find the classes of hepta.
 fn modes() -> [OcnnConfig; 2] {
     [phase(), OcnnConfig::new(0.8).with_sync(Sync::Fragmentary).with_epsilon(Some(0.35))]
 }
 
-/// Any configuration, but for what a test sets itself.
-fn drawn(random: &mut Random) -> OcnnConfig {
+/// Returns a random configuration.
+fn random_config(random: &mut Random) -> OcnnConfig {
     let config = OcnnConfig::new(random.uniform(0.4, 0.95))
         .with_steps(1 + (random.bits() % 150) as usize)
         .with_transient((random.bits() % 70) as usize)
@@ -95,7 +97,7 @@ fn drawn(random: &mut Random) -> OcnnConfig {
     }
 }
 
-/// A shuffled 0 … n − 1.
+/// Returns a random permutation of 0 … n − 1.
 fn shuffled(n: usize, seed: u64) -> Vec<usize> {
     let mut random = Random::new(seed, 9);
     let mut order: Vec<usize> = (0..n).collect();
@@ -105,18 +107,18 @@ fn shuffled(n: usize, seed: u64) -> Vec<usize> {
     order
 }
 
-fn assert_same_partition(found: &[i64], wanted: &[i64]) {
-    let table = Contingency::new(found, wanted).unwrap();
+fn assert_same_partition(actual: &[i64], expected: &[i64]) {
+    let table = Contingency::new(actual, expected).unwrap();
     assert!(table.same_partition(), "ARI {}", table.adjusted_rand_index());
 }
 
-/// S as numbers, row-major.
+/// Returns S in row-major order.
 fn sync(clusters: &Clusters<B>) -> Vec<i64> {
     clusters.sync.clone().unwrap().into_values().unwrap().into_iter().map(i64::from).collect()
 }
 
 #[test]
-fn separated_clusters_are_found_whatever_the_order_of_the_points() {
+fn separated_clusters_do_not_depend_on_the_order_of_points() {
     for seed in seeds(6) {
         let data = hepta(seed);
         let order = shuffled(data.rows(), seed);
@@ -131,7 +133,7 @@ fn separated_clusters_are_found_whatever_the_order_of_the_points() {
 }
 
 #[test]
-fn units_origin_and_quarter_turns_change_nothing() {
+fn scaling_translation_and_quarter_turns_do_not_change_clusters() {
     for seed in seeds(4) {
         let data = hepta(seed);
         for config in modes() {
@@ -150,20 +152,20 @@ fn units_origin_and_quarter_turns_change_nothing() {
 }
 
 #[test]
-fn a_unit_that_is_a_power_of_two_changes_no_bit() {
+fn scaling_by_powers_of_two_changes_no_bit() {
     for seed in seeds(6) {
         let data = noise(150, seed);
-        let config = drawn(&mut Random::new(seed, 1));
-        let wanted = data.cluster(&config, seed);
+        let config = random_config(&mut Random::new(seed, 1));
+        let expected = data.cluster(&config, seed);
         for factor in [2f64.powi(-20), 4.0, 2f64.powi(40)] {
             let found = data.map(|row| row.iter().map(|x| x * factor).collect()).cluster(&config, seed);
-            assert_eq!((found.labels, found.scale), (wanted.labels.clone(), wanted.scale * factor), "{config}");
+            assert_eq!((found.labels, found.scale), (expected.labels.clone(), expected.scale * factor), "{config}");
         }
     }
 }
 
 #[test]
-fn columns_that_do_not_vary_change_nothing() {
+fn constant_columns_do_not_change_clusters() {
     for seed in seeds(4) {
         let data = hepta(seed);
         let found = data.map(|row| [row, &[7.5]].concat());
@@ -173,16 +175,16 @@ fn columns_that_do_not_vary_change_nothing() {
 }
 
 #[test]
-fn every_point_twice_is_the_same_clustering() {
+fn duplicating_every_point_does_not_change_clusters() {
     for seed in seeds(4) {
         let data = hepta(seed);
         let n = data.rows();
-        let twice: Vec<usize> = shuffled(2 * n, seed).into_iter().map(|at| at % n).collect();
-        let twice = [(0..n).collect(), twice].concat();
+        let copies: Vec<usize> = shuffled(2 * n, seed).into_iter().map(|at| at % n).collect();
+        let rows = [(0..n).collect(), copies].concat();
         for config in modes() {
-            let found = data.select(&twice).cluster(&config, seed);
+            let found = data.select(&rows).cluster(&config, seed);
             assert_same_partition(&found.labels[..n], &data.truth);
-            for (at, &row) in twice.iter().enumerate() {
+            for (at, &row) in rows.iter().enumerate() {
                 assert_eq!(found.labels[at], found.labels[row], "point {at} equals point {row}");
             }
         }
@@ -190,10 +192,10 @@ fn every_point_twice_is_the_same_clustering() {
 }
 
 #[test]
-fn labels_count_from_zero_by_first_appearance_and_lone_points_are_noise() {
+fn labels_are_numbered_by_first_appearance_and_single_points_are_noise() {
     for seed in seeds(20) {
         let data = noise(120, seed);
-        let found = data.cluster(&drawn(&mut Random::new(seed, 2)), seed);
+        let found = data.cluster(&random_config(&mut Random::new(seed, 2)), seed);
         let mut sizes: Vec<usize> = Vec::new();
         for &label in found.labels.iter().filter(|&&label| label != -1) {
             assert!(label >= 0 && label as usize <= sizes.len(), "{:?}", found.labels);
@@ -201,24 +203,24 @@ fn labels_count_from_zero_by_first_appearance_and_lone_points_are_noise() {
             sizes[label as usize] += 1;
         }
         assert_eq!(found.sizes, sizes);
-        assert!(sizes.iter().all(|&size| size > 1), "a cluster of one: {sizes:?}");
+        assert!(sizes.iter().all(|&size| size > 1), "a cluster of a single point: {sizes:?}");
         assert_eq!(found.noise() + sizes.iter().sum::<usize>(), data.rows());
         assert_eq!(found.count(), sizes.len());
     }
 }
 
 #[test]
-fn union_find_and_breadth_first_give_the_same_labels() {
+fn union_find_and_breadth_first_produce_the_same_labels() {
     for seed in seeds(24) {
         let data = noise(130, seed);
-        let config = drawn(&mut Random::new(seed, 3));
+        let config = random_config(&mut Random::new(seed, 3));
         let labels = |linking| data.cluster(&config.clone().with_linking(linking), seed).labels;
         assert_eq!(labels(Linking::UnionFind), labels(Linking::BreadthFirst), "{config}");
     }
 }
 
 #[test]
-fn stored_and_recomputed_weights_give_the_same_clusters() {
+fn stored_and_recomputed_weights_produce_the_same_clusters() {
     for seed in seeds(6) {
         let data = hepta(seed);
         for config in modes() {
@@ -234,16 +236,16 @@ fn stored_and_recomputed_weights_give_the_same_clusters() {
 fn the_period_changes_no_bit() {
     for seed in seeds(8) {
         let data = noise(100, seed);
-        let config = drawn(&mut Random::new(seed, 4)).with_steps(333);
+        let config = random_config(&mut Random::new(seed, 4)).with_steps(333);
         for keep in [false, true] {
             let config = config.clone().with_keep_sync(keep);
             let run = |period| data.cluster(&config.clone().with_period(period), seed);
-            let wanted = run(64);
+            let expected = run(64);
             for period in [1, 7, 31, 32, 33, 333, 1000] {
                 let found = run(period);
-                assert_eq!(found.labels, wanted.labels, "{config}, period {period}");
+                assert_eq!(found.labels, expected.labels, "{config}, period {period}");
                 if keep {
-                    assert_eq!(sync(&found), sync(&wanted), "{config}, period {period}");
+                    assert_eq!(sync(&found), sync(&expected), "{config}, period {period}");
                 }
             }
         }
@@ -251,12 +253,12 @@ fn the_period_changes_no_bit() {
 }
 
 #[test]
-fn the_synchronisation_matrix_is_one_and_gives_the_labels() {
+fn the_synchronisation_matrix_is_valid_and_determines_the_labels() {
     for seed in seeds(16) {
         let data = noise(90, seed);
-        // Equal points share a neuron, and S has a row for each of them.
+        // Duplicates share a neuron, but each has its own row of S.
         let data = data.select(&(0..100).map(|row| row % 90).collect::<Vec<_>>());
-        let config = drawn(&mut Random::new(seed, 5));
+        let config = random_config(&mut Random::new(seed, 5));
         let found = data.cluster(&config.clone().with_keep_sync(true), seed);
         let (s, n, steps) = (sync(&found), data.rows(), config.steps as i64);
         for i in 0..n {
@@ -267,20 +269,20 @@ fn the_synchronisation_matrix_is_one_and_gives_the_labels() {
             }
         }
 
-        // S > θ T, and whatever hangs together.
+        // Connected components of the graph with edges S > θ T.
         let linked = |i: usize, j: usize| s[i * n + j] as f64 > config.threshold * config.steps as f64;
         let mut component: Vec<usize> = (0..n).collect();
         for (i, j) in (0..n).flat_map(|i| (0..i).map(move |j| (i, j))).filter(|&(i, j)| linked(i, j)) {
             let (from, to) = (component[i], component[j]);
-            component.iter_mut().filter(|it| **it == from).for_each(|it| *it = to);
+            component.iter_mut().filter(|id| **id == from).for_each(|id| *id = to);
         }
-        let mut names = Vec::new();
-        let label = |it: &usize| {
-            if component.iter().filter(|other| *other == it).count() == 1 {
+        let mut ids = Vec::new();
+        let label = |id: &usize| {
+            if component.iter().filter(|other| *other == id).count() == 1 {
                 return -1;
             }
-            let known = names.iter().position(|name| name == it);
-            known.unwrap_or_else(|| (names.push(*it), names.len() - 1).1) as i64
+            let known = ids.iter().position(|other| other == id);
+            known.unwrap_or_else(|| (ids.push(*id), ids.len() - 1).1) as i64
         };
         let expected: Vec<i64> = component.iter().map(label).collect();
         assert_eq!(found.labels, expected, "{config}");
@@ -289,22 +291,22 @@ fn the_synchronisation_matrix_is_one_and_gives_the_labels() {
 }
 
 #[test]
-fn the_transient_is_what_its_steps_would_have_counted() {
+fn transient_steps_are_not_counted() {
     for seed in seeds(12) {
         let data = noise(60, seed);
         let mut random = Random::new(seed, 6);
-        let config = drawn(&mut random).with_keep_sync(true);
+        let config = random_config(&mut random).with_keep_sync(true);
         let transient = 1 + (random.bits() % 90) as usize;
         let run =
             |transient, steps| sync(&data.cluster(&config.clone().with_transient(transient).with_steps(steps), seed));
-        let (all, first, rest) = (run(0, transient + 40), run(0, transient), run(transient, 40));
-        let sum: Vec<i64> = first.iter().zip(&rest).map(|(a, b)| a + b).collect();
-        assert_eq!(sum, all, "{config}, transient {transient}");
+        let (total, transient_part, rest) = (run(0, transient + 40), run(0, transient), run(transient, 40));
+        let sum: Vec<i64> = transient_part.iter().zip(&rest).map(|(a, b)| a + b).collect();
+        assert_eq!(sum, total, "{config}, transient {transient}");
     }
 }
 
 #[test]
-fn separated_clusters_need_no_transient_and_survive_one() {
+fn separated_clusters_do_not_depend_on_the_transient() {
     for seed in seeds(4) {
         let data = hepta(seed);
         for transient in [1, 64, 200] {
@@ -317,17 +319,17 @@ fn separated_clusters_need_no_transient_and_survive_one() {
 }
 
 #[test]
-fn points_that_nothing_reaches_are_noise_at_any_threshold() {
+fn isolated_points_are_noise_at_any_threshold() {
     for seed in seeds(6) {
         let data = hepta(seed);
         let n = data.rows();
-        let far = (0..20).flat_map(|k| [1e4 * f64::from(k + 1), 0.0, 0.0]);
-        let more = Data { values: data.values.iter().copied().chain(far).collect(), ..data };
+        let isolated = (0..20).flat_map(|k| [1e4 * f64::from(k + 1), 0.0, 0.0]);
+        let extended = Data { values: data.values.iter().copied().chain(isolated).collect(), ..data };
         for config in modes() {
             for threshold in [0.3, 0.5, 0.8] {
                 for keep in [false, true] {
                     let config = OcnnConfig { threshold, keep_sync: keep, scale: Scale::Fixed(0.8), ..config.clone() };
-                    let found = more.cluster(&config, seed);
+                    let found = extended.cluster(&config, seed);
                     assert!(found.isolated >= 20, "{config}");
                     assert!(found.labels[n..].iter().all(|&label| label == -1), "{config}: {:?}", found.labels);
                 }
@@ -337,10 +339,10 @@ fn points_that_nothing_reaches_are_noise_at_any_threshold() {
 }
 
 #[test]
-fn a_higher_threshold_only_splits() {
+fn raising_the_threshold_only_splits_clusters() {
     for seed in seeds(10) {
         let data = noise(100, seed);
-        let config = drawn(&mut Random::new(seed, 7));
+        let config = random_config(&mut Random::new(seed, 7));
         let mut coarse = data.cluster(&OcnnConfig { threshold: 0.3, ..config.clone() }, seed).labels;
         for threshold in [0.5, 0.6, 0.7, 0.8, 0.9] {
             let fine = data.cluster(&OcnnConfig { threshold, ..config.clone() }, seed).labels;
@@ -356,10 +358,10 @@ fn a_higher_threshold_only_splits() {
 }
 
 #[test]
-fn same_seed_same_labels_and_other_seeds_other_trajectories() {
+fn equal_seeds_produce_equal_labels_and_different_seeds_different_trajectories() {
     for seed in seeds(8) {
         let data = noise(80, seed);
-        let config = drawn(&mut Random::new(seed, 8)).with_steps(100).with_keep_sync(true);
+        let config = random_config(&mut Random::new(seed, 8)).with_steps(100).with_keep_sync(true);
         let [one, same, other] = [seed, seed, seed + 1].map(|seed| data.cluster(&config, seed));
         assert_eq!((sync(&one), &one.labels), (sync(&same), &same.labels));
         assert_ne!(sync(&one), sync(&other));

@@ -1,5 +1,4 @@
-//! What the program refuses: files, arguments and devices that will not do, and 200 command lines of parts drawn at
-//! random.
+//! Refusal of invalid files, arguments and devices, and 200 random command lines.
 
 #![allow(clippy::unwrap_used)]
 
@@ -13,7 +12,7 @@ fn program() -> Program {
 }
 
 #[test]
-fn bad_files_are_refused_with_their_place() {
+fn invalid_files_are_refused_with_their_location() {
     let program = program();
     for (name, bytes) in [
         ("empty.csv", ""),
@@ -39,7 +38,7 @@ fn bad_files_are_refused_with_their_place() {
     program.write("latin.csv", [b"x,y\n1,2\n3,\xe9\n".as_slice()].concat());
     fs::create_dir(program.path().join("folder.csv")).unwrap();
     let before = program.files();
-    for (input, says) in [
+    for (input, message) in [
         ("missing.csv", "cannot read missing.csv: No such file"),
         ("empty.csv", "empty.csv: the file is empty"),
         ("header.csv", "header.csv: there are no rows"),
@@ -67,7 +66,7 @@ fn bad_files_are_refused_with_their_place() {
         let args = format!(
             "ocnn {input} --mode paper --threshold 0.5 --backend ndarray -o out.csv --plot p.svg --report r.json"
         );
-        let done = program.run(&args).refuse(says);
+        let done = program.run(&args).refuse(message);
         let usage = done.err.contains("Usage:");
         assert!(usage || done.err.contains("help: "), "{input}: no help in {}", done.err);
         assert_eq!(program.files(), before, "{input}");
@@ -75,12 +74,12 @@ fn bad_files_are_refused_with_their_place() {
 }
 
 #[test]
-fn bad_arguments_are_refused() {
+fn invalid_arguments_are_refused() {
     let program = program();
     program.write("nine.csv", NINE);
     fs::create_dir(program.path().join("folder.csv")).unwrap();
     let before = program.files();
-    for (args, says) in [
+    for (args, message) in [
         ("--threshold 0", "threshold = 0: must lie between 0 and 1"),
         ("--threshold 1", "threshold = 1: "),
         ("--threshold -1", "threshold = -1: "),
@@ -105,13 +104,13 @@ fn bad_arguments_are_refused() {
         ("--threshold .5 --sync fragmentary --epsilon nan", "epsilon = NaN: "),
         ("--threshold .5 --epsilon 0.1", "epsilon = 0.1: has no meaning in phase"),
         ("--threshold .5 --backend gpu", "unknown backend 'gpu'"),
-        ("--threshold .5 --backend wgpu:x", "'x' is no device index"),
+        ("--threshold .5 --backend wgpu:x", "'x' is not a device index"),
         ("--threshold .5 --backend wgpu:99", "wgpu:99"),
-        ("--threshold .5 --backend ndarray:0", "one device only"),
+        ("--threshold .5 --backend ndarray:0", "has a single device"),
         ("--threshold .5 --backend rocm", "not compiled in"),
         ("--threshold .5 --precision f16", "'f16'"),
         ("--threshold .5 --seed -1", "-1"),
-        ("--threshold .5 --memory-limit lots", "'lots' is no size"),
+        ("--threshold .5 --memory-limit lots", "'lots' is not a size"),
         ("--threshold .5 --matvec z-threads", "'z-threads'"),
         ("--threshold .5 --matvec x-threads", "matvec = x-threads: "),
         ("--threshold .5 -q -v", "cannot be used with"),
@@ -128,13 +127,13 @@ fn bad_arguments_are_refused() {
         ("--threshold .5 --nonsense", "unexpected argument '--nonsense'"),
     ] {
         let backend = if args.contains("--backend") { "" } else { "--backend ndarray" };
-        program.run(&format!("ocnn nine.csv --mode paper {backend} {args}")).refuse(says);
+        program.run(&format!("ocnn nine.csv --mode paper {backend} {args}")).refuse(message);
         assert_eq!(program.files(), before, "{args}");
     }
 }
 
 #[test]
-fn bad_arguments_of_automatic_clustering_are_refused() {
+fn invalid_arguments_of_automatic_clustering_are_refused() {
     let program = program();
     program.write("nine.csv", NINE);
     program.write("zero.csv", "x,y\n1,2\n0,0\n3,4\n");
@@ -146,7 +145,7 @@ fn bad_arguments_of_automatic_clustering_are_refused() {
     program.write("skew.csv", "0,1,2\n1,0,3\n2,9,0\n");
     program.write("negative.csv", "0,-1,2\n-1,0,3\n2,3,0\n");
     let before = program.files();
-    for (input, args, says) in [
+    for (input, args, message) in [
         ("nine.csv", "--threshold 0", "threshold = 0: "),
         ("nine.csv", "--threshold nan", "threshold = NaN: "),
         ("nine.csv", "--clusters 0", "clusters = 0: "),
@@ -173,8 +172,8 @@ fn bad_arguments_of_automatic_clustering_are_refused() {
             "--metric precomputed --predict nine.csv --predict-output p.csv",
             "distances cannot take new points",
         ),
-        ("line.csv", "--metric precomputed --plot p.svg", "distances and graphs give no point a place"),
-        ("half.csv", "--metric graph --plot p.svg -q", "distances and graphs give no point a place"),
+        ("line.csv", "--metric precomputed --plot p.svg", "--plot needs coordinates"),
+        ("half.csv", "--metric graph --plot p.svg -q", "--plot needs coordinates"),
         ("line.csv", "--metric precomputed --labels line.csv", "line.csv: there are 6 labels for 4 points"),
         ("nine.csv", "--predict nine.csv --predict-output ./out.csv", "two outputs are to be written to ./out.csv"),
         ("nine.csv", "--scores ./nine.csv", "nine.csv is read, and an output is to be written to it"),
@@ -192,12 +191,12 @@ fn bad_arguments_of_automatic_clustering_are_refused() {
         ("negative.csv", "--metric precomputed", "the distance -1 is negative"),
         ("nine.csv", "--metric precomputed", "are no matrix of distances"),
     ] {
-        program.run(&format!("ocnn {input} --backend ndarray -o out.csv {args}")).refuse(says);
+        program.run(&format!("ocnn {input} --backend ndarray -o out.csv {args}")).refuse(message);
         assert_eq!(program.files(), before, "{input} {args}");
     }
 }
 
-/// A problem of its own, with something in it replaced by something else.
+/// Returns the TOML of a problem on a square, with `from` replaced by `to`.
 fn problem(from: &str, to: &str) -> String {
     const SQUARE: &str = "[domain]\ntype = \"box\"\nlow = [0, 0]\nhigh = [\"pi\", \"pi\"]\n[equation]\nlaplacian = 1\n\
                           rhs = \"sin(x)*sin(y)\"\n[[boundary]]\ncondition = \"dirichlet\"\nvalue = 0\n";
@@ -206,7 +205,7 @@ fn problem(from: &str, to: &str) -> String {
 }
 
 #[test]
-fn bad_problems_are_refused_with_their_place() {
+fn invalid_problems_are_refused_with_their_location() {
     let program = program();
     let polygon = "type = \"polygon\"\ncorners = [[0, 0], [1, 1], [1, 0], [0, 1]]";
     let empty = "type = \"difference\"\nparts = [{type = \"disc\", centre = [0, 0], radius = 1}, \
@@ -225,14 +224,14 @@ fn bad_problems_are_refused_with_their_place() {
         program.write(name, problem(from, to));
     }
     let before = program.files();
-    for (args, says) in [
+    for (args, message) in [
         ("--problem missing.toml", "cannot read missing.toml"),
         ("--problem poisson", "'poisson'"),
         ("--problem expression.toml", "expression.toml, line 7, column 15: something is missing at the end"),
         ("--problem variable.toml", "variable.toml, line 7, column 15: unknown name 't'"),
         ("--problem crossing.toml", "a polygon crosses or touches itself: edge 1 from"),
         ("--problem empty.toml", "the domain is empty"),
-        ("--problem key.toml", "key.toml, line 6, column 1: unknown field `laplacean`"),
+        ("--problem key.toml", "key.toml, line 6, column 1: unknown field \"laplacean\""),
         ("--problem nothing.toml", "the equation asks nothing of u"),
         ("--problem open.toml", "open.toml, line 10"),
         ("--problem good.toml --neurons 0", "neurons = 0: "),
@@ -255,48 +254,48 @@ fn bad_problems_are_refused_with_their_place() {
         ("--problem good.toml --evaluate good.toml", "--evaluate-output"),
     ] {
         let args = format!("rbf {args} --backend ndarray -o out.csv --plot p.svg --report r.json");
-        program.run(&args).refuse(says);
+        program.run(&args).refuse(message);
         assert_eq!(program.files(), before, "{args}");
     }
 }
 
 #[test]
-fn devices_that_cannot_are_refused() {
+fn unsuitable_devices_are_refused() {
     let program = program();
     program.write("nine.csv", NINE);
-    let here = program.backends(&BACKENDS);
+    let available = program.backends(&BACKENDS);
     let run = |args: &str| program.run(&format!("ocnn nine.csv --mode paper --threshold 0.5 -o out.csv {args}"));
-    if here.contains(&"wgpu") {
-        run("--backend wgpu --precision f64").refuse("wgpu does not compute 64-bit floats rightly");
+    if available.contains(&"wgpu") {
+        run("--backend wgpu --precision f64").refuse("f64 is unreliable on wgpu");
     }
-    if !here.contains(&"cuda") {
+    if !available.contains(&"cuda") {
         run("--backend cuda").refuse("help: install the driver");
     }
-    for backend in here {
+    for backend in available {
         let done = run(&format!("--backend {backend} --memory-limit 1KiB --steps 100000"));
         let err = done.refuse("(1024 bytes) is the --memory-limit").err;
         let needed: u64 =
-            err.split("needs ").nth(1).and_then(|it| it.split(['(', ' ']).nth(3)).unwrap().parse().unwrap();
+            err.split("needs ").nth(1).and_then(|text| text.split(['(', ' ']).nth(3)).unwrap().parse().unwrap();
         assert!(needed > 1024, "{err}");
     }
     assert_eq!(program.files(), ["nine.csv"]);
 }
 
 #[test]
-fn a_matrix_past_the_largest_buffer_is_refused() {
+fn a_matrix_beyond_the_largest_buffer_is_refused() {
     let program = program();
     let list = program.run("backends --format json").succeed().json();
     for backend in program.backends(&BACKENDS) {
         let kind = |name: &str| name.split(':').next() == Some(backend);
-        let mut listed = list.as_array().unwrap().iter().filter(|it| it["name"].as_str().is_some_and(kind));
-        let Some(largest) = listed.find_map(|it| it["largest_buffer"].as_u64()) else { continue };
+        let mut listed = list.as_array().unwrap().iter().filter(|row| row["name"].as_str().is_some_and(kind));
+        let Some(largest) = listed.find_map(|row| row["largest_buffer"].as_u64()) else { continue };
         let points = (largest / 4).isqrt() + 1;
         program.run(&format!("generate uniform --points {points} -o points.csv")).succeed();
         let args =
             format!("ocnn points.csv --mode paper --threshold 0.5 --weights stored --backend {backend} -o out.csv");
         program.run(&args).refuse("is the largest buffer it has");
         assert_eq!(program.files(), ["points.csv"]);
-        // 8000 points have 256 MB of counts.
+        // The counts of 8000 points take 256 MB.
         if largest < 256_000_000 {
             let args = format!("bench ocnn figure4 --points 8000 --backend {backend}");
             program.run(&args).refuse("the synchronisation matrix S needs 244.14 MiB");
@@ -304,7 +303,7 @@ fn a_matrix_past_the_largest_buffer_is_refused() {
     }
 }
 
-/// 200 command lines of parts drawn at random: whatever they mean, the program ends as it should.
+/// Runs 200 random command lines; each must succeed or fail with a message.
 #[test]
 fn no_command_line_makes_the_program_panic() {
     const INPUTS: [&str; 12] = [
@@ -372,20 +371,20 @@ fn no_command_line_makes_the_program_panic() {
         args.push(if wgpu && run % 16 == 0 { "wgpu" } else { "ndarray" });
         args.extend(["--mode", if below(6) == 0 { "auto" } else { "paper" }]);
         for (at, (name, values)) in PARTS.iter().enumerate() {
-            // A threshold nearly always, for else there is no run.
+            // The threshold is almost always included, since it is required.
             if below(8) < if at == 0 { 7 } else { 2 } {
-                // The first values are the good ones; they should be frequent enough for runs to succeed.
+                // The first two values are valid, and frequent enough for some runs to succeed.
                 args.extend([name, values[if below(5) > 0 { below(2) } else { below(values.len()) }]]);
             }
         }
         args.extend(FLAGS.iter().filter(|_| below(6) == 0));
-        let done = program.run_args(&args); // It checks for panics.
+        let done = program.run_args(&args); // Asserts that there is no panic.
         assert!((0..3).contains(&done.code), "{}: {args:?}\n{}", done.code, done.err);
         assert_eq!(done.code == 0, !done.err.contains("help"), "{args:?}\n{}", done.err);
-        // A result that fits no .cls is found out after the run; the other outputs are written then.
+        // A result that does not fit a .cls is detected after the run; the other outputs are then written.
         assert!(done.code != 1 || done.err.contains("a .cls holds one column"), "{args:?}\n{}", done.err);
         codes[done.code as usize] += 1;
     }
     println!("exit codes 0, 1, 2: {codes:?} in {:?}", start.elapsed());
-    assert!(codes[0] >= 10 && codes[2] >= 10, "not much of a test: {codes:?}");
+    assert!(codes[0] >= 10 && codes[2] >= 10, "too few successes or refusals: {codes:?}");
 }

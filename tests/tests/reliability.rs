@@ -1,4 +1,4 @@
-//! Runs that are killed, and disks that are full.
+//! Killed runs and full disks.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
@@ -16,7 +16,7 @@ fn program() -> Program {
     Program::new(env!("CARGO_BIN_EXE_firebox-under-test"))
 }
 
-/// The seed of a test's choices, printed so that `FIREBOX_SEED` brings them back.
+/// Returns a generator for a test. Its seed is printed; `FIREBOX_SEED` repeats it.
 fn random(test: &str) -> Random {
     let seed = std::env::var("FIREBOX_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = seed.unwrap_or_else(|| u64::from(std::process::id()));
@@ -24,7 +24,7 @@ fn random(test: &str) -> Random {
     Random::new(seed, 0)
 }
 
-/// Runs with states: the command, its result's file, and options that make it last for a few tenths of a second or more.
+/// Runs with states that take a few tenths of a second or more, and the files of their results.
 const RUNS: [(&str, &str); 5] = [
     ("sammon set.csv --label label --tolerance 0 --iterations 3000 -o out.csv", "out.csv"),
     ("sammon set.csv --label label --solver jacobi --iterations 6000 -o out.csv", "out.csv"),
@@ -45,48 +45,48 @@ fn kill(child: &mut Child) -> bool {
 
 #[test]
 fn a_killed_run_resumes_to_the_same_bits() {
-    const MOST: usize = 12;
+    const MAX_ATTEMPTS: usize = 12;
     let mut random = random("a_killed_run_resumes_to_the_same_bits");
     for (args, result) in RUNS {
         let program = program();
         program.run("generate blobs --points 1500 --dims 6 -o set.csv").succeed();
         let args = format!("{args} --backend ndarray -q");
-        let began = std::time::Instant::now();
+        let start = std::time::Instant::now();
         program.run(&args).succeed();
-        let took = began.elapsed().as_secs_f64();
+        let duration = start.elapsed().as_secs_f64();
         let whole = program.read(result);
-        let (mut kills, mut latest) = (0, 0.7 * took);
+        let (mut kills, mut max_delay) = (0, 0.7 * duration);
         for attempt in 0.. {
             let resume = if program.files().contains(&"s.ck".to_string()) { "--resume s.ck" } else { "" };
             let line = format!("{args} --checkpoint s.ck --checkpoint-every 0.02 {resume}");
             let mut command = program.command(&line.split_whitespace().collect::<Vec<_>>());
             let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-            if attempt == MOST {
+            if attempt == MAX_ATTEMPTS {
                 let done = child.wait_with_output().unwrap();
                 assert!(done.status.success(), "{args}: {}", String::from_utf8_lossy(&done.stderr));
                 break;
             }
-            std::thread::sleep(Duration::from_secs_f64(random.uniform(0.1, 1.0) * latest));
+            std::thread::sleep(Duration::from_secs_f64(random.uniform(0.1, 1.0) * max_delay));
             if kill(&mut child) {
                 kills += 1;
             } else if kills > 0 {
                 break;
             } else {
-                // The machine was slower when the run was timed: start anew and kill sooner.
-                latest /= 2.0;
+                // The run was faster than the timed one: start again and kill it earlier.
+                max_delay /= 2.0;
                 std::fs::remove_file(program.path().join("s.ck")).unwrap();
             }
         }
-        assert!(kills > 0, "{args}: it ended before it could be killed");
-        // A run that ended by itself after the last kill has written its result; it is the same either way.
+        assert!(kills > 0, "{args}: the run ended before it could be killed");
+        // The result must be the same even if the run already finished after the last kill.
         let line = format!("{args} --resume s.ck");
         program.run(&line).succeed();
         assert_eq!(program.read(result), whole, "{args}, killed {kills} times");
     }
 }
 
-/// Runs a line of the shell, in which `$FIREBOX` is the program, with a disk of 64 KiB at `full`; nothing if no disk can be
-/// made.
+/// Runs a shell command line in which `$FIREBOX` is the program, with a file system of 64 KiB at `full`. `None` if it
+/// cannot be mounted.
 fn with_small_disk(program: &Program, line: &str) -> Option<Output> {
     let mut command = Command::new("unshare");
     let mount = "mkdir -p full && mount -t tmpfs -o size=64k tmpfs full || exit 77";
@@ -97,14 +97,14 @@ fn with_small_disk(program: &Program, line: &str) -> Option<Output> {
         "-c",
         &format!("{mount}; {line}; code=$?; ls -A full; exit $code"),
     ]);
-    let like: &[&str] = &[];
-    let settings = program.command(like);
+    let no_args: &[&str] = &[];
+    let settings = program.command(no_args);
     command.current_dir(program.path()).stdin(Stdio::null()).env("FIREBOX", settings.get_program());
     command.envs(settings.get_envs().filter_map(|(key, value)| Some((key, value?))));
     match command.output() {
         Ok(output) if output.status.code() != Some(77) => Some(output),
         _ => {
-            let _ = writeln!(io::stderr(), "SKIPPED: no small disk can be made here");
+            let _ = writeln!(io::stderr(), "SKIPPED: a small file system cannot be mounted");
             None
         }
     }
@@ -115,7 +115,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn a_full_disk_costs_the_outputs_on_it_and_no_others() {
+fn a_full_disk_affects_only_the_outputs_on_it() {
     let program = program();
     program.run("generate blobs --points 2000 --dims 3 -o set.csv").succeed();
     let small =
@@ -143,7 +143,7 @@ fn a_full_disk_costs_the_outputs_on_it_and_no_others() {
 }
 
 #[test]
-fn a_state_that_cannot_be_written_costs_no_result() {
+fn an_unwritable_state_does_not_affect_the_result() {
     let program = program();
     program.run("generate blobs --points 1500 --dims 6 -o set.csv").succeed();
     for (args, result) in RUNS {

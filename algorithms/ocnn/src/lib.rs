@@ -1,35 +1,19 @@
 #![doc = include_str!("../README.md")]
 
-mod args;
-pub mod auto;
-mod bench;
-pub mod cases;
-mod components;
+pub mod command;
 pub mod config;
-mod cpu;
-mod curve;
-mod fusion;
-mod kernel;
-mod ndarray;
-pub mod neighbours;
-mod network;
-mod neurons;
+mod model;
 pub mod ops;
-mod pace;
-mod paper;
-mod plan;
-pub mod plugin;
-mod record;
-pub mod reference;
-pub mod scale;
-mod solver;
-mod tensor_ops;
-mod told;
+pub mod parity;
+mod solve;
+mod types;
 
-pub use auto::{Auto, AutoConfig, AutoInput, Clustering};
-pub use config::{Linking, OcnnConfig, Sync, Weights};
-pub use ops::{Graph, MAX_NEAREST, Matvec, Metric, Network, OcnnOps, Parts, REPLICAS};
-pub use plugin::OcnnPlugin;
-pub use record::SyncMatrix;
-pub use scale::Scale;
-pub use solver::{Clusters, Ocnn};
+pub use command::OcnnPlugin;
+pub use config::{AutoConfig, Cut, Distance, Linking, OcnnConfig, Scale, Sync, Weights};
+pub use model::{Auto, Clustering, Clusters, Ocnn, Step, SyncMatrix, Trial};
+pub use ops::OcnnOps;
+pub use solve::{
+    auto::{AutoInput, Links},
+    neighbours, scale,
+};
+pub use types::{Graph, MAX_NEAREST, Matvec, Metric, Network, Parts, REPLICAS, rows};

@@ -1,38 +1,30 @@
 #![doc = include_str!("../README.md")]
 
-mod args;
-mod autodiff;
-mod bench;
-pub mod cases;
-mod checkpoint;
+pub mod command;
 pub mod config;
-mod cpu;
-pub mod data;
-mod fusion;
-mod kernel;
-mod layer;
-mod loss;
-pub mod metrics;
-mod mlp;
+mod io;
 mod model;
-mod ndarray;
 pub mod ops;
-pub mod plugin;
-pub mod reference;
-mod rows;
-mod saved;
-mod score;
-mod shared;
-mod tensor_ops;
-mod train;
+pub mod parity;
+mod solve;
+mod types;
 
-pub use checkpoint::check_state;
-pub use config::{Optimizer, Task, TrainConfig};
+pub use command::PerceptronPlugin;
+pub use config::{MlpConfig, Optimizer, SigmoidLayerConfig, Task, TrainConfig};
 pub use firebox_core::checkpoint::Checkpoints;
-pub use layer::{Linear, SigmoidLayer, SigmoidLayerConfig};
-pub use mlp::{Activation, Mlp, MlpConfig};
-pub use model::{Gives, LayerNumbers, Model, likeliest, probabilities};
-pub use ops::{Matmul, PerceptronOps, Sigmoid, Sign};
-pub use plugin::PerceptronPlugin;
-pub use score::Score;
-pub use train::{Epoch, Stop, Trained, train};
+pub use io::checkpoint::check_state;
+pub use model::{
+    layer::{Linear, SigmoidLayer},
+    mlp::Mlp,
+    score::Score,
+    train::{Trained, train},
+};
+pub use ops::PerceptronOps;
+pub use solve::{
+    data,
+    fitted::{LayerNumbers, Model, OutputKind},
+    logits::{argmax, probabilities},
+    metrics,
+    state::{Epoch, Stop},
+};
+pub use types::{Activation, Matmul, Sigmoid, Sign};

@@ -3,12 +3,12 @@
 use burn::config::Config;
 use firebox_core::Error;
 
-use crate::{Redraw, Sampling, ShapeSolver, Trainer, Weights, Width};
+use crate::types::{Redraw, Sampling, ShapeSolver, Weights, Width};
 
-/// Neurons up to which `auto` solves for the weights by QR.
-const DENSE: usize = 4096;
+/// Maximum number of neurons for which `auto` solves for the weights by QR.
+const MAX_QR_NEURONS: usize = 4096;
 
-/// Configuration of a [`Trainer`].
+/// Configuration of a [`Trainer`](crate::Trainer).
 ///
 /// ```
 /// use firebox_rbf::{RbfConfig, ShapeSolver, Weights};
@@ -16,67 +16,109 @@ const DENSE: usize = 4096;
 /// assert_eq!(paper.init().unwrap().config().penalty, 100.0);
 /// ```
 #[derive(Config, Debug, PartialEq)]
+#[cfg_attr(feature = "command", derive(clap::Args))]
 pub struct RbfConfig {
-    /// m in 1..=2²⁴: about so many neurons; a grid over the domain has a number near it.
+    /// Approximate number m of neurons, 1 to 2²⁴; their centres lie on a grid over the domain
+    #[cfg_attr(feature = "command", arg(long, value_name = "M", default_value_t = 64))]
     pub neurons: usize,
-    /// N, from 1: control points inside; 7 a neuron if not given.
+    /// Number N of control points inside, 1 to 2³⁰; 7 per neuron if not given
     #[config(default = "None")]
+    #[cfg_attr(feature = "command", arg(long, value_name = "N"))]
     pub points: Option<usize>,
-    /// K, from 1: control points on the boundary; 9.5·√m (three dimensions: 14.25·m^⅔) if not given.
+    /// Number K of control points on the boundary, 1 to 2³⁰; 9.5·√m if not given, in three dimensions 14.25·m^⅔
     #[config(default = "None")]
+    #[cfg_attr(feature = "command", arg(long, value_name = "K"))]
     pub boundary_points: Option<usize>,
-    /// λ above 0: the weight of the boundary conditions.
+    /// Weight λ of the boundary conditions, above 0
     #[config(default = 100.0)]
+    #[cfg_attr(
+        feature = "command",
+        arg(long, value_name = "L", default_value_t = defaults().penalty, allow_negative_numbers = true)
+    )]
     pub penalty: f64,
-    /// How the weights are found.
+    /// Solver for the weights; qr works in f64 on the host whatever --precision says
     #[config(default = "Weights::Auto")]
+    #[cfg_attr(feature = "command", arg(long, value_enum, default_value_t = defaults().weights))]
     pub weights: Weights,
-    /// How centres and widths are trained.
+    /// Training of centres and widths
     #[config(default = "ShapeSolver::None")]
+    #[cfg_attr(feature = "command", arg(long, value_enum, default_value_t = defaults().shape))]
     pub shape: ShapeSolver,
-    /// The width of all neurons at the start.
+    /// Width a of all neurons at the start in spacings of their centres, above 0, or auto: the one with the least residual
+    /// at points held out. If not given 0.7 for --shape lm, 3 for cg, else 8
     #[config(default = "Width::Default")]
+    #[cfg_attr(
+        feature = "command",
+        arg(
+            long,
+            value_name = "A|auto",
+            default_value_t = defaults().width,
+            hide_default_value = true,
+            allow_negative_numbers = true
+        )
+    )]
     pub width: Width,
-    /// Spacings that the grid of centres reaches outside the domain; 0.35 for [`Weights::Qr`] and [`Weights::Lsqr`]
-    /// without [`ShapeSolver::Lm`], else 0, if not given.
+    /// Spacings that the grid of centres reaches outside the domain, 0 to 1000; if not given 0.35 for qr and lsqr, 0 for
+    /// cg and --shape lm
     #[config(default = "None")]
+    #[cfg_attr(feature = "command", arg(long, value_name = "R", allow_negative_numbers = true))]
     pub reach: Option<f64>,
-    /// How control points are spread.
+    /// Distribution of control points
     #[config(default = "Sampling::Uniform")]
+    #[cfg_attr(feature = "command", arg(long, value_enum, default_value_t = defaults().sampling))]
     pub sampling: Sampling,
-    /// When control points are drawn.
+    /// When control points are drawn
     #[config(default = "Redraw::Auto")]
+    #[cfg_attr(feature = "command", arg(long, value_enum, default_value_t = defaults().redraw))]
     pub redraw: Redraw,
-    /// At most so many cycles, from 1; if not given 1 where a second would change nothing, 100 for
-    /// [`ShapeSolver::Lm`], else 200.
+    /// Maximum number of cycles, 1 to 10⁹; if not given 1 for qr and lsqr with --shape none, where a second would change
+    /// nothing, 100 for --shape lm, else 200
     #[config(default = "None")]
+    #[cfg_attr(feature = "command", arg(long, value_name = "C"))]
     pub cycles: Option<usize>,
-    /// Gradient steps a cycle, from 1; 2 if not given.
+    /// Gradient steps per cycle (--shape gd), 1 to 10⁶; 2 if not given
     #[config(default = "None")]
+    #[cfg_attr(feature = "command", arg(long, value_name = "S"))]
     pub steps: Option<usize>,
-    /// η of the gradient steps, at most, above 0 and up to 10⁶; 1e-2 if not given.
+    /// Maximum rate η of gradient steps, above 0 and up to 10⁶: steps that together raise the objective are taken again
+    /// with half of it, and it comes back slowly; 0.01 if not given
     #[config(default = "None")]
+    #[cfg_attr(feature = "command", arg(long, value_name = "ETA", allow_negative_numbers = true))]
     pub rate: Option<f64>,
-    /// Take η as it is in every cycle. Else gradient steps that together raise I are taken again with half of it, and η
-    /// comes back slowly: as the weights grow, 1e-2 becomes too large.
+    /// Take --rate as it is in every cycle, even where that raises the objective: as the weights grow, 0.01 becomes too
+    /// large
     #[config(default = false)]
+    #[cfg_attr(feature = "command", arg(long))]
     pub fixed_rate: bool,
-    /// Iterations of cg a cycle, or of lsqr at most, from 1; 30 and 1000 if not given.
+    /// Iterations of cg per cycle, or at most of lsqr, 1 to 10⁶; 30 and 1000 if not given
     #[config(default = "None")]
+    #[cfg_attr(feature = "command", arg(long, value_name = "I"))]
     pub iterations: Option<usize>,
-    /// Stop once √(2I) at the control points is at most this; 0 never does.
+    /// Stop once the residual norm √(2I) at the control points is at most this; 0 never stops
     #[config(default = 0.0)]
+    #[cfg_attr(
+        feature = "command",
+        arg(long, value_name = "T", default_value_t = defaults().tolerance, allow_negative_numbers = true)
+    )]
     pub tolerance: f64,
-    /// Stop after so many seconds, counted from the start of the run: with the solution of the last complete cycle or, of
-    /// `cg` and `lsqr`, with what the iterations of the first cycle have reached; an error if there is nothing yet.
+    /// Stop after this many seconds, counted from the start of the run, with the solution of the last complete cycle or,
+    /// of cg and lsqr, with that of the iterations done in the first; an error if there is no solution by then
     #[config(default = "None")]
+    #[cfg_attr(feature = "command", arg(long, value_name = "S", allow_negative_numbers = true))]
     pub time_limit: Option<f64>,
-    /// Leave out singular values below this share of the largest (qr).
+    /// Leave out singular values below this share of the largest, between 0 and 1, both excluded (qr)
     #[config(default = "None")]
+    #[cfg_attr(feature = "command", arg(long, value_name = "SHARE", allow_negative_numbers = true))]
     pub truncation: Option<f64>,
 }
 
-/// A configuration with every default decided, for a number of dimensions and a precision.
+/// The defaults of the arguments.
+#[cfg(feature = "command")]
+fn defaults() -> RbfConfig {
+    RbfConfig::new(64)
+}
+
+/// A configuration with all defaults resolved, for a number of dimensions and a precision.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Settings {
     pub(crate) points: usize,
@@ -84,7 +126,7 @@ pub(crate) struct Settings {
     /// Never [`Weights::Auto`].
     pub(crate) weights: Weights,
     pub(crate) reach: f64,
-    /// None is to be searched.
+    /// `None` if it is to be searched.
     pub(crate) width: Option<f64>,
     pub(crate) redraw: bool,
     pub(crate) cycles: usize,
@@ -94,39 +136,33 @@ pub(crate) struct Settings {
 }
 
 impl RbfConfig {
-    /// A trainer with these parameters, or the error that names the first one out of its range.
-    pub fn init(&self) -> firebox_core::Result<Trainer> {
-        self.validate()?;
-        Ok(Trainer::new(self.clone()))
-    }
-
-    /// What runs in `dims` dimensions where the device computes in f64 or not; fails if a parameter is given that has no
-    /// meaning there.
+    /// Settings for `dims` dimensions on a device that computes in f64 (`wide`) or f32; fails if a given parameter has
+    /// no effect there.
     pub(crate) fn settings(&self, dims: usize, wide: bool) -> firebox_core::Result<Settings> {
-        let settings = self.decided(dims, wide);
+        let settings = self.resolved(dims, wide);
         let weights = settings.weights;
         let unused = |field, value: String, reason: String| Err(Error::Config { field, value, reason });
         if let Some(share) = self.truncation.filter(|_| weights != Weights::Qr) {
-            let reason = format!("is for --weights qr; here {weights} runs, which has no singular values");
+            let reason = format!("is for `weights = qr`; here {weights} runs, which has no singular values");
             return unused("truncation", share.to_string(), reason);
         }
         if let Some(count) = self.iterations.filter(|_| weights == Weights::Qr) {
             return unused(
                 "iterations",
                 count.to_string(),
-                "qr has none; leave it out, or take --weights cg or lsqr".into(),
+                "qr has none; leave it out, or take `weights = cg` or lsqr".into(),
             );
         }
         if self.redraw == Redraw::Cycle && settings.cycles == 1 {
-            return unused("redraw", "cycle".into(), "there is one cycle only; give --cycles".into());
+            return unused("redraw", "cycle".into(), "there is one cycle only; give `cycles`".into());
         }
         Ok(settings)
     }
 
-    fn decided(&self, dims: usize, wide: bool) -> Settings {
+    fn resolved(&self, dims: usize, wide: bool) -> Settings {
         let m = self.neurons as f64;
         let weights = match self.weights {
-            Weights::Auto if self.neurons <= DENSE || self.shape == ShapeSolver::Lm => Weights::Qr,
+            Weights::Auto if self.neurons <= MAX_QR_NEURONS || self.shape == ShapeSolver::Lm => Weights::Qr,
             Weights::Auto if wide => Weights::Lsqr,
             Weights::Auto => Weights::Cg,
             given => given,
@@ -202,7 +238,7 @@ impl RbfConfig {
         if let Some((field, value)) = given.into_iter().find_map(|(field, value)| Some((field, value?)))
             && self.shape != ShapeSolver::Gd
         {
-            return wrong(field, value, "is for --shape gd, which alone takes gradient steps");
+            return wrong(field, value, "is for `shape = gd`, which alone takes gradient steps");
         }
         if !(self.tolerance >= 0.0 && self.tolerance.is_finite()) {
             return wrong("tolerance", self.tolerance.to_string(), "must be a number, 0 or more");
@@ -215,17 +251,21 @@ impl RbfConfig {
                 return wrong("truncation", share.to_string(), "must lie between 0 and 1, both excluded");
             }
             if !matches!(self.weights, Weights::Auto | Weights::Qr) {
-                return wrong("truncation", share.to_string(), "is for --weights qr, which alone has singular values");
+                return wrong(
+                    "truncation",
+                    share.to_string(),
+                    "is for `weights = qr`, which alone has singular values",
+                );
             }
             if self.shape == ShapeSolver::Lm {
-                return wrong("truncation", share.to_string(), "lm has its own; leave it out, or take --shape none");
+                return wrong("truncation", share.to_string(), "lm has its own; leave it out, or take `shape = none`");
             }
         }
         if self.shape == ShapeSolver::Lm && !matches!(self.weights, Weights::Auto | Weights::Qr) {
             return wrong(
                 "shape",
                 "lm".into(),
-                "eliminates the weights by QR; give --weights qr, or another shape solver",
+                "eliminates the weights by QR; give `weights = qr`, or another shape solver",
             );
         }
         Ok(())
@@ -260,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_do_nothing_is_refused() {
+    fn parameters_without_effect_are_refused() {
         for (field, config) in [
             ("truncation", RbfConfig::new(5000).with_truncation(Some(1e-9))),
             ("iterations", RbfConfig::new(64).with_iterations(Some(30))),

@@ -1,81 +1,44 @@
 #![doc = include_str!("../README.md")]
 
-mod accuracy;
-mod args;
-mod assemble;
-mod autodiff;
-mod bench;
-pub mod cases;
-mod checkpoint;
-mod choice;
-mod conditions;
+pub mod command;
 pub mod config;
-mod control;
-mod cpu;
-mod cycle;
-mod device;
-mod field;
-mod frame;
-mod fusion;
-mod gauss;
-mod goal;
-mod householder;
-mod kernel;
-pub mod layer;
-mod limit;
-mod lm;
-mod lsqr;
-mod ndarray;
-mod network;
+mod io;
+mod model;
 pub mod ops;
-mod paper;
-mod pictures;
-mod plan;
-pub mod plugin;
+pub mod parity;
 mod problem;
-mod qr;
-pub mod reference;
-mod run;
-#[cfg(test)]
-mod samples;
-mod saved;
-mod serial;
-mod state;
-#[cfg(test)]
-mod stopping;
-pub mod strategy;
-mod subset;
-mod tensor_ops;
+mod solve;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod threads;
-mod train;
-mod triangular;
-mod trust;
-mod verdict;
-mod vtk;
-mod width;
+pub mod types;
 
-pub use accuracy::{Accuracy, accuracy};
-pub use assemble::{Weighted, residual};
-pub use checkpoint::check_state;
-pub use choice::{Redraw, ShapeSolver, Weights, Width};
-pub use conditions::{Coefficient, Conditions, System};
+pub use command::RbfPlugin;
 pub use config::RbfConfig;
 pub use firebox_core::checkpoint::Checkpoints;
-pub use layer::{RbfLayer, RbfLayerConfig};
-pub use lm::{Lm, Moved};
-pub use lsqr::{Lsqr, Operator, Preconditioner, lsqr};
-pub use network::RbfNetwork;
-pub use ops::RbfOps;
-pub use plugin::RbfPlugin;
-pub use problem::{
-    Boundary, BoundaryPoints, BoundaryRule, Condition, Domain, Equation, Expression, Function, Grid, Piece, Predicate,
-    Problem, Sampling,
+pub use io::{checkpoint::check_state, serialization::NetworkFormat};
+pub use model::{
+    layer::{self, RbfLayer, RbfLayerConfig},
+    trainer::{Trained, Trainer},
 };
-pub use qr::{Fit, fit};
-pub use saved::NetworkFormat;
-pub use state::Stop;
-pub use train::{Trained, Trainer};
-pub use width::{Tried, WidthSearch, search_width};
+pub use ops::RbfOps;
+pub use problem::{
+    boundary::{Boundary, BoundaryPoints, Piece},
+    definition::{BoundaryRule, Condition, Equation, Problem},
+    domain::Domain,
+    expression::Expression,
+    function::Function,
+    grid::Grid,
+    predicate::Predicate,
+};
+pub use solve::{
+    accuracy::{Accuracy, accuracy},
+    collocation::{Weighted, residual},
+    levenberg_marquardt::{Lm, Moved},
+    lsqr::{Lsqr, Operator, lsqr},
+    network::RbfNetwork,
+    preconditioner::Preconditioner,
+    qr::{Fit, fit},
+    state::Stop,
+    width_search::{Tried, WidthSearch, search_width},
+};
+pub use types::{Coefficient, Conditions, Redraw, Sampling, ShapeSolver, System, Weights, Width};

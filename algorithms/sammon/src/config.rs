@@ -7,12 +7,12 @@ use clap::ValueEnum;
 use firebox_core::Error;
 use serde::{Deserialize, Serialize};
 
-use crate::{Metric, Sammon, Variant};
+use crate::types::{Metric, Variant};
 
-/// The most target dimensions.
-pub const MOST_DIMS: usize = 64;
+/// Maximum number of target dimensions.
+pub const MAX_DIMS: usize = 64;
 
-/// How the embedding is improved.
+/// Method of minimising the stress.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Solver {
@@ -76,7 +76,7 @@ pub enum Start {
     Random,
     /// On the first coordinates.
     First,
-    /// Where the input says ([`SammonInput::start`](crate::SammonInput::start)).
+    /// At the coordinates of the input ([`SammonInput::start`](crate::SammonInput::start)).
     Given,
 }
 
@@ -109,7 +109,7 @@ impl fmt::Display for Memory {
     }
 }
 
-/// Configuration of a [`Sammon`] mapping.
+/// Configuration of a [`Sammon`](crate::Sammon) mapping.
 ///
 /// ```
 /// use firebox_sammon::{SammonConfig, Solver};
@@ -117,70 +117,110 @@ impl fmt::Display for Memory {
 /// assert_eq!(sammon.config().power, 1.0);
 /// ```
 #[derive(Config, Debug, PartialEq)]
+#[cfg_attr(feature = "command", derive(clap::Args))]
 pub struct SammonConfig {
-    /// m in 1..=64: dimensions to map to.
+    /// Dimensions m to map to, 1 to 64
+    #[cfg_attr(feature = "command", arg(long, value_name = "M", default_value_t = 2))]
     pub dims: usize,
-    /// The distance of points given by features.
+    /// Distance of points given by features
     #[config(default = "Metric::Euclidean")]
+    #[cfg_attr(feature = "command", arg(skip = defaults().metric))]
     pub metric: Metric,
-    /// p in 0..=8 of the weights δ^(−p): 0 is metric scaling's raw stress, 1 Sammon's, 2 elastic scaling's.
+    /// p of the weights δ^(-p), 0 to 8: 0 is raw stress, 1 Sammon's, 2 elastic scaling's
     #[config(default = 1.0)]
+    #[cfg_attr(
+        feature = "command",
+        arg(long, value_name = "P", default_value_t = defaults().power, allow_negative_numbers = true)
+    )]
     pub power: f64,
-    /// How the embedding is improved.
+    /// Solver that improves the embedding
     #[config(default = "Solver::Lbfgs")]
+    #[cfg_attr(feature = "command", arg(long, value_enum, default_value_t = defaults().solver))]
     pub solver: Solver,
-    /// The step of `gd` and `jacobi`.
+    /// Step of gd and jacobi: auto, alpha:V or mu:V. mu is the factor of the paper's eq. (3); with its data about
+    /// 1000/N, which its printed 0.5 cannot be
     #[config(default = "Step::Auto")]
+    #[cfg_attr(feature = "command", arg(long, value_name = "STEP", default_value_t = defaults().step))]
     pub step: Step,
-    /// Where the embedding starts.
+    /// Start of the embedding
     #[config(default = "Start::Pca")]
+    #[cfg_attr(feature = "command", arg(skip = defaults().start))]
     pub start: Start,
-    /// Scale the start by β* = Σ w·δ·d/Σ w·d², the best factor for all points, before the first step.
+    /// Whether the start is scaled by β* = Σ w·δ·d/Σ w·d², the factor of least stress.
     #[config(default = true)]
+    #[cfg_attr(
+        feature = "command",
+        arg(
+            long = "no-rescale",
+            action = clap::ArgAction::SetFalse,
+            help = "Do not scale the start by β* = Σ w·δ·d/Σ w·d², the factor of least stress"
+        )
+    )]
     pub rescale: bool,
-    /// Further runs from random starts; the best of all is kept.
+    /// Further runs from random starts; the best of all is kept
     #[config(default = 0)]
+    #[cfg_attr(feature = "command", arg(long, value_name = "R", default_value_t = defaults().restarts))]
     pub restarts: usize,
-    /// At most so many iterations a run, from 1.
+    /// Maximum number of iterations of a run
     #[config(default = 1000)]
+    #[cfg_attr(feature = "command", arg(long, value_name = "I", default_value_t = defaults().iterations))]
     pub iterations: usize,
-    /// Stop when 10 iterations together lower the stress by less than this share; 0 never does.
+    /// Stop when 10 iterations together lower the stress by less than this share; 0 never stops
     #[config(default = 1e-4)]
+    #[cfg_attr(
+        feature = "command",
+        arg(long, value_name = "T", default_value_t = defaults().tolerance, allow_negative_numbers = true)
+    )]
     pub tolerance: f64,
-    /// Stop after so many seconds.
+    /// Stop after this many seconds
     #[config(default = "None")]
+    #[cfg_attr(feature = "command", arg(long, value_name = "S", allow_negative_numbers = true))]
     pub time_limit: Option<f64>,
-    /// Where source distances come from in every iteration.
+    /// Storage of the source distances
     #[config(default = "Memory::Auto")]
+    #[cfg_attr(feature = "command", arg(long, value_enum, default_value_t = defaults().memory))]
     pub memory: Memory,
-    /// How the work of an iteration is shared.
+    /// Distribution of the work over GPU units; the triangle variants add by atomics and are not deterministic
     #[config(default = "Variant::Auto")]
+    #[cfg_attr(feature = "command", arg(long, value_enum, default_value_t = defaults().variant))]
     pub variant: Variant,
-    /// Units of a cube in the paper's variants, a power of two from 1 to 1024; the paper tries 16, 32 and 64.
+    /// Units of a cube in the paper's variants, a power of two up to 1024; the paper tries 16, 32 and 64
     #[config(default = 64)]
+    #[cfg_attr(feature = "command", arg(long, value_name = "U", default_value_t = defaults().units))]
     pub units: u32,
-    /// Epochs of block sampling, from 1.
+    /// Epochs of block sampling
     #[config(default = 300)]
+    #[cfg_attr(feature = "command", arg(long, value_name = "E", default_value_t = defaults().epochs))]
     pub epochs: usize,
-    /// Points of a sampled block, from 1; never more than an eighth of all.
+    /// Points of a sampled block; at most an eighth of all points
     #[config(default = 1024)]
+    #[cfg_attr(feature = "command", arg(long, value_name = "N", default_value_t = defaults().block))]
     pub block: usize,
-    /// Equal points are an error, not one point with a weight.
+    /// Refuse equal points instead of merging them into one with a weight
     #[config(default = false)]
+    #[cfg_attr(feature = "command", arg(long))]
     pub strict: bool,
-    /// Find trustworthiness and continuity.
+    /// Whether trustworthiness and continuity are measured.
     #[config(default = true)]
+    #[cfg_attr(
+        feature = "command",
+        arg(
+            long = "no-quality",
+            action = clap::ArgAction::SetFalse,
+            help = "Do not measure trustworthiness and continuity"
+        )
+    )]
     pub quality: bool,
 }
 
-impl SammonConfig {
-    /// A mapping with these parameters, or the error that names the first one out of its range.
-    pub fn init(&self) -> firebox_core::Result<Sammon> {
-        self.validate()?;
-        Ok(Sammon::new(self.clone()))
-    }
+/// The defaults of the arguments.
+#[cfg(feature = "command")]
+fn defaults() -> SammonConfig {
+    SammonConfig::new(2)
+}
 
-    /// Whether solver and step are the defaults, which block sampling may take the place of.
+impl SammonConfig {
+    /// Whether solver and step are the defaults, so that block sampling may replace them.
     pub(crate) fn plain(&self) -> bool {
         self.solver == Solver::Lbfgs && self.step == Step::Auto
     }
@@ -188,7 +228,7 @@ impl SammonConfig {
     /// Checks every parameter; each has an error of its own.
     pub fn validate(&self) -> firebox_core::Result<()> {
         let wrong = |field, value: String, reason: &str| Err(Error::Config { field, value, reason: reason.into() });
-        if self.dims == 0 || self.dims > MOST_DIMS {
+        if self.dims == 0 || self.dims > MAX_DIMS {
             return wrong("dims", self.dims.to_string(), "must lie between 1 and 64");
         }
         if !(0.0..=8.0).contains(&self.power) {

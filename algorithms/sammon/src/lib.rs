@@ -1,43 +1,19 @@
 #![doc = include_str!("../README.md")]
 
-mod bench;
-pub mod cases;
-mod checkpoint;
+pub mod command;
 pub mod config;
-mod cpu;
-mod descent;
-mod fusion;
-mod input;
-mod kernel;
-mod lbfgs;
-mod ndarray;
+mod io;
+mod model;
 pub mod ops;
-mod paper;
-mod place;
-mod plan;
-pub mod plugin;
-mod quality;
-#[cfg(test)]
-mod quality_tests;
-pub mod reference;
-mod run;
-mod sampled;
-mod solver;
-mod start;
-mod tensor_ops;
-#[cfg(test)]
-mod tests;
-mod told;
-mod transform;
-mod vector;
-mod work;
+pub mod parity;
+mod solve;
+pub mod types;
 
-pub use checkpoint::check_state;
+pub use command::SammonPlugin;
 pub use config::{Memory, SammonConfig, Solver, Start, Step};
 pub use firebox_core::{checkpoint::Checkpoints, data::Distances};
-pub use input::{Data, SammonInput};
-pub use ops::{Metric, SammonOps, Source, Variant};
-pub use plugin::SammonPlugin;
-pub use quality::Neighbourhoods;
-pub use run::Stop;
-pub use solver::{Embedding, Sammon};
+pub use io::state::check_state;
+pub use model::{embedding::Embedding, sammon::Sammon};
+pub use ops::SammonOps;
+pub use solve::{quality::Neighbourhoods, state::Stop};
+pub use types::{Data, Metric, SammonInput, Source, Variant};

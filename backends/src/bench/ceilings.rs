@@ -1,32 +1,30 @@
-//! What a device does at best, measured: the ceilings that kernels are held against.
+//! Measured ceilings of a device (roofline), against which kernels are compared.
 
 mod cpu;
 mod cube;
 
-use firebox_core::{
-    Context, Result,
-    kernels::{Least, Prepared},
-};
+use firebox_core::{Context, Result};
 
+use super::case::{LowerBound, Prepared};
 use super::timed::{Timed, time};
-use crate::{Limited, limits::Limits};
+use crate::{DeviceLimits, limits::Limits};
 
-/// What a ceiling is a ceiling of.
+/// A resource that limits the speed of kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Resource {
-    /// Bytes between a processor and its memory.
+    /// Memory bandwidth.
     Memory,
-    /// Additions and multiplications of floats.
+    /// Throughput of floating-point additions and multiplications.
     Arithmetic,
-    /// Exponentials.
+    /// Throughput of exponentials.
     Exponentials,
-    /// Reciprocal square roots.
+    /// Throughput of reciprocal square roots.
     Roots,
 }
 
 impl Resource {
-    /// Its name in a sentence.
+    /// Name within a sentence.
     pub fn name(self) -> &'static str {
         match self {
             Self::Memory => "memory",
@@ -37,25 +35,29 @@ impl Resource {
     }
 }
 
-/// Work that does nothing but use up one resource.
+/// Work that saturates one resource.
 pub struct Probe {
-    /// Its name in the table.
+    /// Name in the table.
     pub name: &'static str,
-    /// Numbers it works on.
+    /// Number of elements.
     pub count: usize,
-    /// The work, ready to be run.
+    /// Work to be timed.
     pub work: Prepared,
 }
 
-/// A backend whose ceilings can be measured; one that implements nothing has none.
-pub trait Ceilings: Limited {
-    /// Bytes of the last cache before memory.
+/// A backend with probes of its ceilings; by default it has none.
+pub trait Ceilings: DeviceLimits {
+    /// Size of the last-level cache in bytes.
     fn cache(device: &Self::Device) -> f64 {
         let _ = device;
         super::cache::cpu()
     }
 
-    /// Work that uses up one resource each.
+    /// Creates the probes.
+    ///
+    /// # Errors
+    ///
+    /// Errors of the device.
     fn probes(context: &Context<Self>) -> Result<Vec<Probe>> {
         let _ = context;
         Ok(Vec::new())
@@ -65,7 +67,7 @@ pub trait Ceilings: Limited {
 #[cfg(feature = "flex")]
 impl Ceilings for burn_flex::Flex {}
 
-/// How fast a device is at best: units of each resource in a millisecond; none where that was not measured.
+/// Measured ceilings of a device: amount of each resource per millisecond, `None` if not measured.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Rates {
     memory: Option<f64>,
@@ -75,28 +77,28 @@ pub struct Rates {
 }
 
 impl Rates {
-    /// Measures them; each probe goes to `seen` with its time.
+    /// Measures the ceilings; calls `measured` with each probe and its time.
     pub(super) fn measure<B: Ceilings>(
         context: &Context<B>,
         repeats: usize,
-        mut seen: impl FnMut(&Probe, Timed),
+        mut measured: impl FnMut(&Probe, Timed),
     ) -> Result<Self> {
         let mut rates = Self::default();
         for mut probe in B::probes(context)? {
             let timed = time(context, std::slice::from_mut(&mut probe.work), repeats)?;
-            rates.learn(&probe.work.least, timed.median);
-            seen(&probe, timed);
+            rates.update(&probe.work.lower_bound, timed.median);
+            measured(&probe, timed);
         }
         Ok(rates)
     }
 
-    /// The best that was seen of each is the ceiling.
-    fn learn(&mut self, least: &Least, ms: f64) {
+    /// Raises the ceilings to the rates of work that took `ms` milliseconds.
+    fn update(&mut self, lower_bound: &LowerBound, ms: f64) {
         for (rate, amount) in [
-            (&mut self.memory, least.bytes),
-            (&mut self.flops, least.flops),
-            (&mut self.exps, least.exps),
-            (&mut self.roots, least.roots),
+            (&mut self.memory, lower_bound.bytes),
+            (&mut self.flops, lower_bound.flops),
+            (&mut self.exps, lower_bound.exps),
+            (&mut self.roots, lower_bound.roots),
         ] {
             if amount > 0.0 {
                 *rate = Some(rate.unwrap_or(0.0).max(amount / ms));
@@ -104,28 +106,29 @@ impl Rates {
         }
     }
 
-    /// The milliseconds that this work takes at least, and what they are spent on.
-    pub fn bound(&self, least: &Least) -> Option<(f64, Resource)> {
+    /// Shortest possible time of this work in milliseconds, and the resource that limits it.
+    pub fn bound(&self, lower_bound: &LowerBound) -> Option<(f64, Resource)> {
         let bounds = [
-            (least.bytes, self.memory, Resource::Memory),
-            (least.flops, self.flops, Resource::Arithmetic),
-            (least.exps, self.exps, Resource::Exponentials),
-            (least.roots, self.roots, Resource::Roots),
+            (lower_bound.bytes, self.memory, Resource::Memory),
+            (lower_bound.flops, self.flops, Resource::Arithmetic),
+            (lower_bound.exps, self.exps, Resource::Exponentials),
+            (lower_bound.roots, self.roots, Resource::Roots),
         ];
-        let bounds = bounds.into_iter().filter_map(|(amount, rate, of)| Some((amount / rate?, of)));
+        let bounds = bounds.into_iter().filter_map(|(amount, rate, resource)| Some((amount / rate?, resource)));
         bounds.filter(|(ms, _)| *ms > 0.0).max_by(|a, b| a.0.total_cmp(&b.0))
     }
 }
 
-/// Elements of a buffer that memory's speed is read from: past the cache several times, within what the device holds.
+/// Number of elements of the buffer whose access measures memory bandwidth: several times the cache, within the
+/// device's limits.
 fn elements(limits: &Limits, cache: f64, memory_limit: Option<u64>, size: usize) -> usize {
-    const MOST: f64 = (1u64 << 30) as f64;
-    let within = |bytes: Option<u64>, share: f64| bytes.map_or(f64::INFINITY, |bytes| bytes as f64 * share);
+    const MAX_BYTES: f64 = (1u64 << 30) as f64;
+    let share = |bytes: Option<u64>, share: f64| bytes.map_or(f64::INFINITY, |bytes| bytes as f64 * share);
     let bytes = (4.0 * cache)
-        .clamp(MOST / 4.0, MOST)
-        .min(within(limits.largest_buffer, 0.5))
-        .min(within(limits.free, 0.125))
-        .min(within(memory_limit, 0.25));
+        .clamp(MAX_BYTES / 4.0, MAX_BYTES)
+        .min(share(limits.largest_buffer, 0.5))
+        .min(share(limits.free, 0.125))
+        .min(share(memory_limit, 0.25));
     (bytes as usize / size / 1024).max(1) * 1024
 }
 
@@ -134,22 +137,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_slowest_resource_bounds() {
+    fn slowest_resource_determines_the_bound() {
         let mut rates = Rates::default();
-        let least = |bytes, flops, exps| Least { bytes, flops, exps, ..Least::default() };
-        assert_eq!(rates.bound(&least(1.0, 1.0, 1.0)), None);
-        rates.learn(&least(100.0, 0.0, 0.0), 1.0);
-        rates.learn(&least(300.0, 0.0, 0.0), 2.0);
-        rates.learn(&least(0.0, 1000.0, 0.0), 1.0);
-        assert_eq!(rates.bound(&least(300.0, 1000.0, 9e9)), Some((2.0, Resource::Memory)));
-        assert_eq!(rates.bound(&least(15.0, 1000.0, 0.0)), Some((1.0, Resource::Arithmetic)));
-        rates.learn(&least(0.0, 0.0, 10.0), 1.0);
-        assert_eq!(rates.bound(&least(15.0, 1000.0, 50.0)), Some((5.0, Resource::Exponentials)));
-        assert_eq!(rates.bound(&Least::default()), None);
+        let lower_bound = |bytes, flops, exps| LowerBound { bytes, flops, exps, ..LowerBound::default() };
+        assert_eq!(rates.bound(&lower_bound(1.0, 1.0, 1.0)), None);
+        rates.update(&lower_bound(100.0, 0.0, 0.0), 1.0);
+        rates.update(&lower_bound(300.0, 0.0, 0.0), 2.0);
+        rates.update(&lower_bound(0.0, 1000.0, 0.0), 1.0);
+        assert_eq!(rates.bound(&lower_bound(300.0, 1000.0, 9e9)), Some((2.0, Resource::Memory)));
+        assert_eq!(rates.bound(&lower_bound(15.0, 1000.0, 0.0)), Some((1.0, Resource::Arithmetic)));
+        rates.update(&lower_bound(0.0, 0.0, 10.0), 1.0);
+        assert_eq!(rates.bound(&lower_bound(15.0, 1000.0, 50.0)), Some((5.0, Resource::Exponentials)));
+        assert_eq!(rates.bound(&LowerBound::default()), None);
     }
 
     #[test]
-    fn buffers_fit_the_device() {
+    fn probe_buffers_fit_device_limits() {
         let limits = |free, largest_buffer| Limits { free, largest_buffer, ..Limits::default() };
         let bytes = |limits: &Limits, limit| 4 * elements(limits, 1e9, limit, 4);
         assert_eq!(bytes(&limits(None, None), None), 1 << 30);

@@ -1,130 +1,139 @@
-//! `firebox bench kernels`: the hot loops of all algorithms, each by itself, beside what the device does at best.
+//! `firebox bench kernels`: single hot loops of all algorithms, compared with the ceilings of the device.
 
 use std::collections::BTreeSet;
 
-use firebox_core::{
-    Context, Error, Result,
-    kernels::{Kernel, Least},
-};
+use firebox_core::{Context, Error, Result, Session};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{
     at_least_one,
-    cache::{moved, sets},
+    cache::{memory_traffic, sets},
+    case::{Kernel, LowerBound},
     ceilings::{Ceilings, Rates, Resource},
     timed::{Timed, time},
 };
+use crate::{Device, with_context};
 
-/// The case of rows that tell what the device does at best.
+/// Case name of the rows of the ceilings.
 pub const CEILINGS: &str = "ceilings";
 
-/// What to measure.
+/// Cases and sizes to be measured.
 #[derive(Debug, Clone, Default)]
-pub struct Choice {
-    /// Only these cases.
+pub struct Selection {
+    /// Names of cases; all if empty.
     pub cases: Vec<String>,
-    /// Only these numbers of points.
+    /// Numbers of points; those of each case if empty.
     pub points: Vec<usize>,
-    /// No more points than this.
+    /// Maximum number of points.
     pub max_points: Option<usize>,
-    /// Also what a CPU takes long for.
+    /// Whether to include the large sizes of cases.
     pub large: bool,
-    /// Timings of each; the median is given.
+    /// Number of timings, of which the median is reported.
     pub repeats: usize,
 }
 
-/// One case at one size, measured.
+/// Measurement of one case at one size.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct KernelRow {
-    /// Whose hot loop it is; none for ceilings.
+    /// Name of the algorithm; `None` for ceilings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub algorithm: Option<String>,
-    /// What was measured.
+    /// Name of the case.
     pub case: String,
-    /// Which way, or which ceiling.
+    /// Name of the variant or the ceiling.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,
-    /// Points first.
+    /// Problem size, with the number of points first.
     pub size: Vec<usize>,
-    /// Milliseconds of what the case names, the median.
+    /// Median time per unit in milliseconds.
     pub ms: f64,
-    /// The shortest.
+    /// Shortest time per unit in milliseconds.
     pub min_ms: f64,
-    /// The longest.
+    /// Longest time per unit in milliseconds.
     pub max_ms: f64,
-    /// How often it was measured.
+    /// Number of timings.
     pub repeats: usize,
-    /// Calls of each timing.
+    /// Number of calls per timing.
     pub calls: usize,
-    /// What the case names, so many times in a call.
+    /// Number of units of work per call.
     pub units: usize,
-    /// Sets of inputs that took turns.
+    /// Number of sets of inputs that calls rotated through.
     pub sets: usize,
-    /// Bytes that one has to move between the processor and memory at least.
+    /// Lower bound of bytes read and written per unit, with cold caches.
     pub bytes: f64,
-    /// Floating-point operations, likewise.
+    /// Lower bound of floating-point operations per unit, including those of tensor cores.
     pub flops: f64,
-    /// Exponentials, likewise.
+    /// Lower bound of exponentials per unit.
     pub exps: f64,
-    /// Reciprocal square roots, likewise.
+    /// Lower bound of reciprocal square roots per unit.
     pub roots: f64,
-    /// 10⁹ of those bytes in a second.
+    /// `bytes` in 10⁹ per second.
     pub gb_s: f64,
-    /// 10⁹ of those operations in a second, those of tensor cores included.
+    /// `flops` in 10⁹ per second.
     pub gflop_s: f64,
-    /// 10⁹ of those exponentials and roots in a second.
+    /// `exps` and `roots` in 10⁹ per second.
     pub gexp_s: f64,
-    /// The time that this takes at best on this device, over the time that it took.
+    /// Shortest possible time by the ceilings, divided by the measured time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
-    /// What the best time would be spent on.
+    /// Resource that limits the shortest possible time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<Resource>,
-    /// More about it.
+    /// Further entries.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub details: Map<String, Value>,
 }
 
-/// A plugin's name and its kernels.
-pub type Named<B> = (String, Vec<Kernel<B>>);
+/// Name of an algorithm, and its kernels.
+pub type NamedKernels = (String, Vec<Kernel>);
 
-/// Measures what `choice` chooses of `kernels`; each row goes to `row` as soon as it is known, the ceilings with the first,
-/// so that what is refused has no row at all. What the device cannot hold is left out with a notice. Fails if a case is not there, or if there was nothing to measure.
-pub fn measure<B: Ceilings>(
-    kernels: &[Named<B>],
-    choice: &Choice,
+/// Measures the selected `kernels`; each row is passed to `row` as soon as it is measured. The ceilings precede the
+/// first row, so that a refused run has no output. Sizes that do not fit into memory are skipped with a notice.
+///
+/// # Errors
+///
+/// [`Error::Input`] for an unknown case, [`Error::Config`] for an empty selection, [`Error::Memory`] if no size fits.
+pub fn measure(
+    kernels: &[NamedKernels],
+    selection: &Selection,
+    device: &Device,
+    session: &Session,
+    row: &mut dyn FnMut(KernelRow),
+) -> Result<()> {
+    with_context!(device, session, |context| measure_on(kernels, selection, context, row))
+}
+
+fn measure_on<B: Ceilings>(
+    kernels: &[NamedKernels],
+    selection: &Selection,
     context: &Context<B>,
     row: &mut dyn FnMut(KernelRow),
 ) -> Result<()> {
-    at_least_one(&[("repeats", choice.repeats)])?;
-    known(kernels, &choice.cases)?;
-    let wanted = |case: &str| choice.cases.is_empty() || choice.cases.iter().any(|it| it == case);
-    let chosen: Vec<(&str, &Kernel<B>, Vec<usize>)> = kernels
+    at_least_one(&[("repeats", selection.repeats)])?;
+    check_cases(kernels, &selection.cases)?;
+    let is_selected = |case: &str| selection.cases.is_empty() || selection.cases.iter().any(|name| name == case);
+    let selected: Vec<(&str, &Kernel, Vec<usize>)> = kernels
         .iter()
         .flat_map(|(name, kernels)| kernels.iter().map(move |kernel| (name.as_str(), kernel)))
-        .filter(|(_, kernel)| wanted(kernel.case))
-        .flat_map(|(name, kernel)| sizes(kernel, choice).into_iter().map(move |size| (name, kernel, size)))
+        .filter(|(_, kernel)| is_selected(kernel.case))
+        .flat_map(|(name, kernel)| sizes(kernel, selection).into_iter().map(move |size| (name, kernel, size)))
         .collect();
-    if chosen.is_empty() && !choice.cases.iter().any(|case| case == CEILINGS) {
-        let (field, value) = ("max_points", choice.max_points.unwrap_or_default().to_string());
-        return Err(Error::Config {
-            field,
-            value,
-            reason: "no case that was chosen has a size as small as that".into(),
-        });
+    if selected.is_empty() && !selection.cases.iter().any(|case| case == CEILINGS) {
+        let (field, value) = ("max_points", selection.max_points.unwrap_or_default().to_string());
+        return Err(Error::Config { field, value, reason: "all sizes of the selected cases are larger".into() });
     }
     let mut ceilings = Vec::new();
-    let rates = Rates::measure(context, choice.repeats, |probe, timed| {
-        let ceiling = KernelRow::new(CEILINGS, vec![probe.count], timed, &probe.work.least, choice.repeats);
+    let rates = Rates::measure(context, selection.repeats, |probe, timed| {
+        let ceiling = KernelRow::new(CEILINGS, vec![probe.count], timed, &probe.work.lower_bound, selection.repeats);
         ceilings.push(KernelRow { variant: Some(probe.name.into()), ..ceiling });
     })?;
-    if chosen.is_empty() {
+    if selected.is_empty() {
         ceilings.drain(..).for_each(&mut *row);
     }
-    let (mut any, mut refusal) = (chosen.is_empty(), None);
-    for (name, kernel, size) in chosen {
-        match one(kernel, &size, &rates, choice, context) {
+    let (mut any, mut refusal) = (selected.is_empty(), None);
+    for (name, kernel, size) in selected {
+        match measure_size(kernel, &size, &rates, selection, context) {
             Ok(Some(measured)) => {
                 any = true;
                 ceilings.drain(..).for_each(&mut *row);
@@ -144,72 +153,72 @@ pub fn measure<B: Ceilings>(
     }
 }
 
-/// Fails if one of `cases` is none of the kernels', with a list of those.
-fn known<B: Ceilings>(kernels: &[Named<B>], cases: &[String]) -> Result<()> {
-    let there: BTreeSet<&str> = kernels.iter().flat_map(|(_, kernels)| kernels.iter().map(|it| it.case)).collect();
-    match cases.iter().find(|case| *case != CEILINGS && !there.contains(case.as_str())) {
+/// Fails if one of `cases` is unknown, with a list of all cases.
+fn check_cases(kernels: &[NamedKernels], cases: &[String]) -> Result<()> {
+    let known: BTreeSet<&str> = kernels.iter().flat_map(|(_, kernels)| kernels.iter().map(|it| it.case)).collect();
+    match cases.iter().find(|case| *case != CEILINGS && !known.contains(case.as_str())) {
         None => Ok(()),
-        Some(wrong) => {
-            let all: Vec<String> = there.into_iter().chain([CEILINGS]).map(|case| format!("'{case}'")).collect();
-            Err(Error::input(format!("there is no case '{wrong}'"), format!("the cases are {}", all.join(", "))))
+        Some(unknown) => {
+            let all: Vec<String> = known.into_iter().chain([CEILINGS]).map(|case| format!("'{case}'")).collect();
+            Err(Error::input(format!("unknown case '{unknown}'"), format!("the cases are {}", all.join(", "))))
         }
     }
 }
 
-/// The sizes of a kernel that are wanted: of the chosen numbers of points, or else its own. A number of points that it has
-/// no size of takes the place of its first size's.
-fn sizes<B: Ceilings>(kernel: &Kernel<B>, choice: &Choice) -> Vec<Vec<usize>> {
-    let own = kernel.sizes.iter().chain(kernel.large.iter().filter(|_| choice.large));
-    let most = choice.max_points.unwrap_or(usize::MAX);
-    if choice.points.is_empty() {
-        return own.filter(|size| size[0] <= most).cloned().collect();
+/// Selected sizes of a kernel: those with the selected numbers of points, or else its own. A number of points without a
+/// size replaces that of the kernel's first size.
+fn sizes(kernel: &Kernel, selection: &Selection) -> Vec<Vec<usize>> {
+    let own = kernel.sizes.iter().chain(kernel.large.iter().filter(|_| selection.large));
+    let max_points = selection.max_points.unwrap_or(usize::MAX);
+    if selection.points.is_empty() {
+        return own.filter(|size| size[0] <= max_points).cloned().collect();
     }
     let all = || kernel.sizes.iter().chain(&kernel.large);
     let with = |&points: &usize| {
-        let there: Vec<_> = all().filter(|size| size[0] == points).cloned().collect();
-        let other = all().next().map(|first| [&[points], &first[1..]].concat());
-        if there.is_empty() { other.into_iter().collect() } else { there }
+        let existing: Vec<_> = all().filter(|size| size[0] == points).cloned().collect();
+        let derived = all().next().map(|first| [&[points], &first[1..]].concat());
+        if existing.is_empty() { derived.into_iter().collect() } else { existing }
     };
-    choice.points.iter().filter(|&&points| points <= most).flat_map(with).collect()
+    selection.points.iter().filter(|&&points| points <= max_points).flat_map(with).collect()
 }
 
-/// Measures one case at one size; none if the device has no such way.
-fn one<B: Ceilings>(
-    kernel: &Kernel<B>,
+/// Measures one case at one size; `None` if the device does not support the variant.
+fn measure_size<B: Ceilings>(
+    kernel: &Kernel,
     size: &[usize],
     rates: &Rates,
-    choice: &Choice,
+    selection: &Selection,
     context: &Context<B>,
 ) -> Result<Option<KernelRow>> {
     let cache = B::cache(&context.device);
-    let Some(first) = kernel.prepare(size, context)? else { return Ok(None) };
+    let Some(first) = kernel.prepare(size)? else { return Ok(None) };
     let count = sets(first.resident, first.units, cache, context.memory_limit);
     let (units, resident, details) = (first.units, first.resident, first.details.clone());
-    let (least, otherwise) = (first.least, first.otherwise);
+    let (lower_bound, alternative) = (first.lower_bound, first.alternative);
     let mut prepared = vec![first];
     while prepared.len() < count {
-        match kernel.prepare(size, context) {
+        match kernel.prepare(size) {
             Ok(Some(another)) => prepared.push(another),
-            // Those there are will do.
+            // Fewer sets suffice.
             Ok(None) | Err(Error::Memory { .. }) => break,
             Err(error) => return Err(error),
         }
     }
-    let timed = time(context, &mut prepared, choice.repeats)?;
-    let mut row = KernelRow::new(kernel.case, size.to_vec(), timed, &least, choice.repeats);
-    let bound = |least: Least| {
-        let bytes = moved(least.bytes, resident, prepared.len(), units, cache);
-        rates.bound(&Least { bytes, ..least })
+    let timed = time(context, &mut prepared, selection.repeats)?;
+    let mut row = KernelRow::new(kernel.case, size.to_vec(), timed, &lower_bound, selection.repeats);
+    let bound = |lower_bound: LowerBound| {
+        let bytes = memory_traffic(lower_bound.bytes, resident, prepared.len(), units, cache);
+        rates.bound(&LowerBound { bytes, ..lower_bound })
     };
-    let bounds = [Some(least), otherwise].into_iter().flatten().filter_map(bound);
-    if let Some((ms, of)) = bounds.min_by(|a, b| a.0.total_cmp(&b.0)) {
-        (row.share, row.limit) = (Some(ms / timed.median), Some(of));
+    let bounds = [Some(lower_bound), alternative].into_iter().flatten().filter_map(bound);
+    if let Some((ms, resource)) = bounds.min_by(|a, b| a.0.total_cmp(&b.0)) {
+        (row.share, row.limit) = (Some(ms / timed.median), Some(resource));
     }
     Ok(Some(KernelRow { variant: kernel.variant.map(Into::into), units, sets: prepared.len(), details, ..row }))
 }
 
 impl KernelRow {
-    fn new(case: &str, size: Vec<usize>, timed: Timed, least: &Least, repeats: usize) -> Self {
+    fn new(case: &str, size: Vec<usize>, timed: Timed, lower_bound: &LowerBound, repeats: usize) -> Self {
         let Timed { median: ms, min: min_ms, max: max_ms, calls } = timed;
         let giga = |amount: f64| if ms > 0.0 { amount / ms / 1e6 } else { 0.0 };
         Self {
@@ -224,13 +233,13 @@ impl KernelRow {
             calls,
             units: 1,
             sets: 1,
-            bytes: least.bytes,
-            flops: least.flops + least.products,
-            exps: least.exps,
-            roots: least.roots,
-            gb_s: giga(least.bytes),
-            gflop_s: giga(least.flops + least.products),
-            gexp_s: giga(least.exps + least.roots),
+            bytes: lower_bound.bytes,
+            flops: lower_bound.flops + lower_bound.products,
+            exps: lower_bound.exps,
+            roots: lower_bound.roots,
+            gb_s: giga(lower_bound.bytes),
+            gflop_s: giga(lower_bound.flops + lower_bound.products),
+            gexp_s: giga(lower_bound.exps + lower_bound.roots),
             share: None,
             limit: None,
             details: Map::new(),
@@ -240,19 +249,20 @@ impl KernelRow {
 
 #[cfg(test)]
 mod tests {
+    use super::{super::case::Prepared, *};
     use burn_ndarray::NdArray;
-    use firebox_core::kernels::Prepared;
-
-    use super::*;
 
     type B = NdArray<f32>;
 
-    fn kernels() -> Vec<Named<B>> {
-        let least = Least { bytes: 100.0, ..Least::default() };
+    fn kernels() -> Vec<NamedKernels> {
+        let lower_bound = LowerBound { bytes: 100.0, ..LowerBound::default() };
         let nap = || std::thread::sleep(std::time::Duration::from_micros(100));
-        let plain = Kernel::new("nap", &[[10, 2], [20, 3]], move |_, _| Ok(Some(Prepared::new(1e12, least, nap))));
-        let none = Kernel::new("nap", &[[10, 2]], |_, _| Ok(None)).variant("of none");
-        let help = || Error::Memory {
+        let context = &Context::<B>::new(Default::default());
+        let plain = Kernel::new("nap", &[[10, 2], [20, 3]], context, move |_, _| {
+            Ok(Some(Prepared::new(1e12, lower_bound, nap)))
+        });
+        let none = Kernel::new("nap", &[[10, 2]], context, |_, _| Ok(None)).variant("unsupported");
+        let refusal = || Error::Memory {
             device: "toy".into(),
             purpose: "a nap".into(),
             needed: 2,
@@ -260,33 +270,35 @@ mod tests {
             limit: "are free",
             help: String::new(),
         };
-        let huge = Kernel::new("sleep", &[[10]], move |_, _| Err(help()));
+        let huge = Kernel::new("sleep", &[[10]], context, move |_, _| Err(refusal()));
         vec![("toy".into(), vec![plain.large(&[[99, 4]]), none, huge])]
     }
 
-    fn rows(choice: Choice) -> Result<Vec<KernelRow>> {
+    fn rows(selection: Selection) -> Result<Vec<KernelRow>> {
         let mut rows = Vec::new();
-        let context = Context { memory_limit: Some(1 << 22), ..Context::new(Default::default()) };
-        measure(&kernels(), &Choice { repeats: 1, ..choice }, &context, &mut |row| rows.push(row)).map(|()| rows)
+        let mut context = Context::<B>::new(Default::default());
+        context.memory_limit = Some(1 << 22);
+        measure_on(&kernels(), &Selection { repeats: 1, ..selection }, &context, &mut |row| rows.push(row))
+            .map(|()| rows)
     }
 
     #[test]
-    fn sizes_are_those_of_the_points_asked_for() {
+    fn sizes_follow_the_selected_points() {
         let kernels = kernels();
-        let of = |points: &[usize], max_points, large| {
-            let choice = Choice { points: points.to_vec(), max_points, large, ..Choice::default() };
-            sizes(&kernels[0].1[0], &choice)
+        let selected = |points: &[usize], max_points, large| {
+            let selection = Selection { points: points.to_vec(), max_points, large, ..Selection::default() };
+            sizes(&kernels[0].1[0], &selection)
         };
-        assert_eq!(of(&[], None, false), [[10, 2], [20, 3]]);
-        assert_eq!(of(&[], None, true), [[10, 2], [20, 3], [99, 4]]);
-        assert_eq!(of(&[], Some(15), true), [[10, 2]]);
-        assert_eq!(of(&[20, 99, 7], None, false), [[20, 3], [99, 4], [7, 2]]);
-        assert_eq!(of(&[20, 99, 7], Some(30), false), [[20, 3], [7, 2]]);
+        assert_eq!(selected(&[], None, false), [[10, 2], [20, 3]]);
+        assert_eq!(selected(&[], None, true), [[10, 2], [20, 3], [99, 4]]);
+        assert_eq!(selected(&[], Some(15), true), [[10, 2]]);
+        assert_eq!(selected(&[20, 99, 7], None, false), [[20, 3], [99, 4], [7, 2]]);
+        assert_eq!(selected(&[20, 99, 7], Some(30), false), [[20, 3], [7, 2]]);
     }
 
     #[test]
-    fn rows_come_after_the_ceilings_and_what_does_not_fit_is_left_out() {
-        let rows = rows(Choice { max_points: Some(10), ..Choice::default() }).unwrap();
+    fn ceilings_precede_rows_and_sizes_that_do_not_fit_are_skipped() {
+        let rows = rows(Selection { max_points: Some(10), ..Selection::default() }).unwrap();
         let cases: Vec<&str> = rows.iter().map(|row| row.case.as_str()).collect();
         assert_eq!(cases, [CEILINGS, CEILINGS, CEILINGS, CEILINGS, CEILINGS, "nap"]);
         let nap = &rows[5];
@@ -296,17 +308,17 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_measured_is_refused() {
+    fn selections_without_a_measurable_size_are_refused() {
         let cases = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
-        let wrong = rows(Choice { cases: cases(&["nap", "step"]), ..Choice::default() }).unwrap_err();
-        assert!(wrong.to_string().contains("'step'"), "{wrong}");
-        assert!(wrong.help().is_some_and(|help| help.contains("'nap', 'sleep', 'ceilings'")), "{:?}", wrong.help());
-        let few = rows(Choice { cases: cases(&["nap"]), max_points: Some(5), ..Choice::default() }).unwrap_err();
+        let unknown = rows(Selection { cases: cases(&["nap", "step"]), ..Selection::default() }).unwrap_err();
+        assert!(unknown.to_string().contains("'step'"), "{unknown}");
+        assert!(unknown.help().is_some_and(|help| help.contains("'nap', 'sleep', 'ceilings'")), "{:?}", unknown.help());
+        let few = rows(Selection { cases: cases(&["nap"]), max_points: Some(5), ..Selection::default() }).unwrap_err();
         assert!(few.to_string().starts_with("max_points = 5"), "{few}");
-        let all = rows(Choice { max_points: Some(1), ..Choice::default() }).unwrap_err();
+        let all = rows(Selection { max_points: Some(1), ..Selection::default() }).unwrap_err();
         assert!(all.to_string().starts_with("max_points = 1"), "{all}");
-        let large = rows(Choice { cases: cases(&["sleep"]), ..Choice::default() }).unwrap_err();
+        let large = rows(Selection { cases: cases(&["sleep"]), ..Selection::default() }).unwrap_err();
         assert!(matches!(large, Error::Memory { .. }), "{large}");
-        assert_eq!(rows(Choice { cases: cases(&[CEILINGS]), ..Choice::default() }).unwrap().len(), 5);
+        assert_eq!(rows(Selection { cases: cases(&[CEILINGS]), ..Selection::default() }).unwrap().len(), 5);
     }
 }

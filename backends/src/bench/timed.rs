@@ -1,33 +1,33 @@
-//! The clock of kernels.
+//! Timing of kernels.
 
 use std::time::Instant;
 
-use firebox_core::{Context, Error, Result, kernels::Prepared};
+use firebox_core::{Context, Error, Result};
 
-use super::WARM_UP;
-use crate::Limited;
+use super::{WARM_UP, case::Prepared};
+use crate::DeviceLimits;
 
-/// So long a timing is made by calling again, that reading the clock and waiting for the device do not show.
-const ENOUGH: f64 = 5.0;
-/// The most calls of a timing: what is queued on a device has its cost too.
-const MOST: usize = 1000;
+/// Minimum duration of a timing in milliseconds, for which calls are repeated: reading the clock and waiting for the
+/// device are negligible then.
+const MIN_MS: f64 = 5.0;
+/// Maximum number of calls per timing, since a long queue on a device has its own cost.
+const MAX_CALLS: usize = 1000;
 
-/// Milliseconds of one unit.
+/// Time per unit in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Timed {
     pub(super) median: f64,
     pub(super) min: f64,
     pub(super) max: f64,
-    /// Calls of each timing.
+    /// Number of calls per timing.
     pub(super) calls: usize,
 }
 
-/// Times calls of `sets`, one set after the other, `repeats` times, after a warm-up in which each has its turn, since
-/// memory comes page by page where it is written first. The device has finished what it had before, and the clock stops
-/// when it has finished.
-pub(super) fn time<B: Limited>(context: &Context<B>, sets: &mut [Prepared], repeats: usize) -> Result<Timed> {
+/// Times calls that rotate through `sets`, `repeats` times. The warm-up calls each set, since first writes allocate
+/// memory pages. The device is synchronised before and after each timing.
+pub(super) fn time<B: DeviceLimits>(context: &Context<B>, sets: &mut [Prepared], repeats: usize) -> Result<Timed> {
     let units = sets.first().map_or(1, |set| set.units).max(1) as f64;
-    let (mut turn, mut turn_besides) = (0, 0);
+    let (mut turn, mut overhead_turn) = (0, 0);
     let begun = Instant::now();
     let mut done = 0;
     let mut once = f64::INFINITY;
@@ -39,29 +39,29 @@ pub(super) fn time<B: Limited>(context: &Context<B>, sets: &mut [Prepared], repe
     let mut times = Vec::with_capacity(repeats);
     for _ in 0..repeats.max(1) {
         let whole = run(context, sets, &mut turn, calls, false)?;
-        let besides = if sets.iter().any(|set| set.besides.is_some()) {
-            run(context, sets, &mut turn_besides, calls, true)?
+        let overhead = if sets.iter().any(|set| set.overhead.is_some()) {
+            run(context, sets, &mut overhead_turn, calls, true)?
         } else {
             0.0
         };
-        times.push((whole - besides) / (calls as f64 * units));
+        times.push((whole - overhead) / (calls as f64 * units));
     }
     times.sort_by(f64::total_cmp);
     Ok(Timed { median: times[times.len() / 2], min: times[0], max: times[times.len() - 1], calls })
 }
 
-/// How many calls make a timing, if one takes so many milliseconds.
+/// Number of calls per timing if one takes `ms` milliseconds.
 fn calls(ms: f64) -> usize {
-    (ENOUGH / ms.max(1e-6)).ceil().clamp(1.0, MOST as f64) as usize
+    (MIN_MS / ms.max(1e-6)).ceil().clamp(1.0, MAX_CALLS as f64) as usize
 }
 
-/// Milliseconds of `calls` calls, or of what they do besides.
-fn run<B: Limited>(
+/// Time in milliseconds of `calls` calls, or of their overhead.
+fn run<B: DeviceLimits>(
     context: &Context<B>,
     sets: &mut [Prepared],
     turn: &mut usize,
     calls: usize,
-    besides: bool,
+    overhead: bool,
 ) -> Result<f64> {
     if context.observer.cancelled() {
         return Err(Error::Cancelled);
@@ -71,8 +71,8 @@ fn run<B: Limited>(
     for _ in 0..calls {
         *turn = (*turn + 1) % sets.len();
         let set = &mut sets[*turn];
-        match (&mut set.besides, besides) {
-            (Some(besides), true) => besides(),
+        match (&mut set.overhead, overhead) {
+            (Some(overhead), true) => overhead(),
             _ => (set.call)(),
         }
     }
@@ -84,20 +84,18 @@ fn run<B: Limited>(
 mod tests {
     use std::{cell::RefCell, rc::Rc};
 
+    use super::{super::case::LowerBound, *};
     use burn_ndarray::NdArray;
-    use firebox_core::kernels::Least;
-
-    use super::*;
 
     #[test]
-    fn a_timing_is_as_long_as_the_clock_needs() {
+    fn calls_reach_the_minimum_duration() {
         for (ms, expected) in [(0.0, 1000), (0.001, 1000), (0.5, 10), (4.0, 2), (5.0, 1), (1e4, 1)] {
             assert_eq!(calls(ms), expected, "{ms}");
         }
     }
 
     #[test]
-    fn sets_take_turns_and_what_is_besides_is_taken_off() {
+    fn sets_rotate_and_overhead_is_subtracted() {
         let context = Context::<NdArray<f32>>::new(Default::default());
         let seen = Rc::new(RefCell::new(Vec::new()));
         let mut sets: Vec<Prepared> = (0..3)
@@ -108,7 +106,7 @@ mod tests {
                     seen.borrow_mut().push(set);
                     nap(40);
                 };
-                Prepared::new(0.0, Least::default(), call).units(10).besides(move || nap(20))
+                Prepared::new(0.0, LowerBound::default(), call).units(10).overhead(move || nap(20))
             })
             .collect();
         let timed = time(&context, &mut sets, 3).unwrap();

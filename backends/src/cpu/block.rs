@@ -1,4 +1,4 @@
-//! Matrices cut into blocks of 64 columns, padded and aligned, so that inner loops have a constant length.
+//! Matrices in blocks of 64 columns, padded and aligned, so that inner loops have a constant length.
 
 use std::ops::{Deref, DerefMut};
 
@@ -7,7 +7,7 @@ use rayon::prelude::*;
 /// Columns in a [`Block`].
 pub const BLOCK: usize = 64;
 
-/// 64 numbers on cache line boundaries: loads of a whole register never cross one.
+/// 64 numbers aligned to cache lines, so that no load of a vector register crosses one.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 pub struct Block<T>(pub [T; BLOCK]);
@@ -34,8 +34,8 @@ impl<T> DerefMut for Block<T> {
     }
 }
 
-/// Transposes a square of 64 × 64: the upper right of ever smaller squares changes places with the lower left. That
-/// moves whole registers but for the smallest squares, where reading by columns would gather number by number.
+/// Transposes a 64 × 64 matrix by swapping the upper right and lower left quadrants of recursively smaller squares. All
+/// but the smallest swaps move whole registers, where access by columns would gather single numbers.
 #[inline(always)]
 pub fn transpose<T>(square: &mut [Block<T>; BLOCK]) {
     swap_corners::<T, 32>(square);
@@ -58,8 +58,8 @@ fn swap_corners<T, const HALF: usize>(square: &mut [Block<T>; BLOCK]) {
     }
 }
 
-/// A matrix of `rows` × `columns`, stored 64 columns at a time: all rows of the first 64 columns, then of the next.
-/// Columns past the last are `T::default()`.
+/// A `rows` × `columns` matrix stored by blocks of 64 columns: all rows of the first 64 columns, then of the next. The
+/// last block is padded with `T::default()`.
 #[derive(Debug, Clone)]
 pub struct Blocks<T> {
     data: Vec<Block<T>>,
@@ -68,62 +68,58 @@ pub struct Blocks<T> {
 }
 
 impl<T: Copy + Default + Send + Sync> Blocks<T> {
-    /// Packs a row-major matrix. Rows past the end of `matrix` are `T::default()`.
+    /// Packs a row-major matrix. Rows missing at the end of `matrix` are `T::default()`.
     pub fn pack(matrix: &[T], rows: usize, columns: usize) -> Self {
-        Self::fill(rows, columns, |first, data| {
+        let mut blocks = Self::new(rows, columns);
+        blocks.blocks_mut().enumerate().for_each(|(index, block)| {
+            let first = index * BLOCK;
             let end = columns.min(first + BLOCK);
-            for (block, row) in data.iter_mut().zip(matrix.chunks(columns)) {
-                block[..end - first].copy_from_slice(&row[first..end]);
+            for (packed, row) in block.iter_mut().zip(matrix.chunks(columns)) {
+                packed[..end - first].copy_from_slice(&row[first..end]);
             }
-        })
+        });
+        blocks
     }
 
-    /// `T::default()` everywhere.
+    /// A matrix filled with `T::default()`.
     pub fn new(rows: usize, columns: usize) -> Self {
         Self { data: vec![Block::default(); rows * columns.div_ceil(BLOCK)], rows, columns }
     }
 
-    /// The blocks of every 64 columns, as [`block`](Self::block) gives them, to change them in parallel.
+    /// Parallel iterator over the mutable blocks, each as in [`block`](Self::block).
     pub fn blocks_mut(&mut self) -> impl IndexedParallelIterator<Item = &mut [Block<T>]> {
         self.data.par_chunks_mut(self.rows.max(1))
     }
 
-    /// All blocks.
+    /// All blocks as one mutable slice.
     pub fn all_mut(&mut self) -> &mut [Block<T>] {
         &mut self.data
-    }
-
-    /// Fills the blocks of every 64 columns, in parallel, knowing the first of those columns.
-    fn fill(rows: usize, columns: usize, fill: impl Fn(usize, &mut [Block<T>]) + Sync) -> Self {
-        let mut blocks = Self::new(rows, columns);
-        blocks.blocks_mut().enumerate().for_each(|(b, data)| fill(b * BLOCK, data));
-        blocks
     }
 }
 
 impl<T> Blocks<T> {
-    /// Rows of the matrix.
+    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Columns of the matrix, without the padding.
+    /// Number of columns without padding.
     pub fn columns(&self) -> usize {
         self.columns
     }
 
-    /// How many times 64 columns there are, the last perhaps in part.
+    /// Number of blocks.
     pub fn count(&self) -> usize {
         self.columns.div_ceil(BLOCK)
     }
 
-    /// All rows of columns 64·`index` and on.
+    /// All rows of the 64 columns from 64·`index`.
     #[inline(always)]
     pub fn block(&self, index: usize) -> &[Block<T>] {
         &self.data[index * self.rows..(index + 1) * self.rows]
     }
 
-    /// The block that holds `column`, in lane `column % 64`.
+    /// Block that contains `column`, in lane `column % 64`.
     #[inline(always)]
     pub fn of(&self, column: usize) -> &[Block<T>] {
         self.block(column / BLOCK)
@@ -137,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn transposes() {
+    fn transpose_swaps_rows_and_columns() {
         let mut square: [Block<u32>; BLOCK] = array::from_fn(|r| Block(array::from_fn(|c| (r * 100 + c) as u32)));
         transpose(&mut square);
         for (r, row) in square.iter().enumerate() {
@@ -146,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn every_shape_packs() {
+    fn pack_keeps_elements_and_pads_columns() {
         for rows in [0, 1, 3] {
             for columns in [0, 1, 63, 64, 65, 200] {
                 let matrix: Vec<u32> = (1..=(rows * columns) as u32).collect();
@@ -154,8 +150,8 @@ mod tests {
                 assert_eq!((packed.rows(), packed.columns()), (rows, columns));
                 for k in 0..rows {
                     for j in 0..columns.next_multiple_of(BLOCK) {
-                        let wanted = if j < columns { matrix[k * columns + j] } else { 0 };
-                        assert_eq!(packed.of(j)[k][j % BLOCK], wanted, "{rows}x{columns} at {k},{j}");
+                        let expected = if j < columns { matrix[k * columns + j] } else { 0 };
+                        assert_eq!(packed.of(j)[k][j % BLOCK], expected, "{rows}x{columns} at {k},{j}");
                     }
                 }
             }

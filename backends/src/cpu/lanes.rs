@@ -1,15 +1,15 @@
-//! Sums in lanes: the order of additions is fixed by the source, and wide enough for any vector register.
+//! Sums in lanes: the source fixes the order of additions, with enough lanes for any vector register.
 
 use super::{Isa, Real};
 
-/// Partial sums that [`dot`] keeps side by side. With 32 the compiler keeps them in registers, for every instruction
-/// set and both floats; with 64, or with several rows at once, it does not.
+/// Number of partial sums in [`dot`]. The compiler keeps 32 in registers for every instruction set and both float
+/// types; it spills 64, or several rows at once, to memory.
 const LANES: usize = 32;
 
-/// The sum of the lanes, by halves. Their number is a power of two.
+/// Sums the lanes pairwise by halves; `L` must be a power of two.
 ///
-/// Not inlined on purpose: the compiler would start from the last two lanes, find pairs, and go back to make the loop
-/// before it two lanes wide.
+/// Not inlined: the compiler would vectorise from the last two lanes backwards, and narrow the caller's loop to two
+/// lanes.
 #[inline(never)]
 pub fn sum_lanes<E: Real, const L: usize>(lanes: &mut [E; L]) -> E {
     let mut half = L / 2;
@@ -23,7 +23,7 @@ pub fn sum_lanes<E: Real, const L: usize>(lanes: &mut [E; L]) -> E {
     lanes[0]
 }
 
-/// Σⱼ aⱼ·bⱼ over the shorter of the two.
+/// Dot product Σⱼ aⱼ·bⱼ over the length of the shorter slice.
 #[inline(always)]
 pub fn dot<E: Real, I: Isa>(a: &[E], b: &[E]) -> E {
     let n = a.len().min(b.len());
@@ -35,7 +35,7 @@ pub fn dot<E: Real, I: Isa>(a: &[E], b: &[E]) -> E {
             sums[l] = E::fma::<I>(a[l], b[l], sums[l]);
         }
     }
-    // A copy, since `sums` would live in memory all along if its address were taken.
+    // A copy: if the address of `sums` were taken, it would be kept in memory during the loop.
     let mut total = sum_lanes(&mut { sums });
     for (&a, &b) in rest_a.iter().zip(rest_b) {
         total = E::fma::<I>(a, b, total);

@@ -1,30 +1,30 @@
-//! Which instruction set runs a hot loop.
+//! Dispatch of hot loops to instruction sets.
 
-/// A hot loop, compiled once for each [`Level`].
+/// A hot loop, compiled once for each [`SimdLevel`].
 ///
-/// `run` must be `#[inline(always)]`, as must all it calls: the instruction set is that of the function it is inlined
-/// into.
+/// `run` and everything it calls must be `#[inline(always)]`: the function it is inlined into determines the
+/// instruction set.
 pub trait Loop {
-    /// What the loop returns; `()` for a loop that writes into a slice it borrows.
+    /// Result of the loop; `()` if it writes into a borrowed slice.
     type Output;
 
-    /// The body.
+    /// Body of the loop.
     fn run<I: Isa>(self) -> Self::Output;
 }
 
-/// What the body of a [`Loop`] knows of the instruction set at compile time.
+/// Compile-time properties of an instruction set, for the body of a [`Loop`].
 pub trait Isa {
     /// Whether a fused multiply–add is one instruction.
     const FUSED: bool;
 
-    /// 1/√x of positive normal numbers, each off by 2⁻¹⁴ relatively at most, where that is one instruction.
+    /// Estimates 1/√x of positive normal numbers within a relative error of 2⁻¹⁴, if that is one instruction.
     #[inline(always)]
     fn estimate_recip_sqrt(_x: [f32; 16]) -> Option<[f32; 16]> {
         None
     }
 }
 
-/// What the target always has.
+/// Instruction set that the compilation target guarantees.
 struct Baseline;
 impl Isa for Baseline {
     const FUSED: bool = cfg!(any(target_arch = "aarch64", target_feature = "fma"));
@@ -49,17 +49,17 @@ impl Isa for Wide {
             arch::x86_64::{__m512, _mm512_rsqrt14_ps},
             mem::transmute,
         };
-        // SAFETY: 16 floats each; only `run_avx512` runs this, on a machine that has the instruction.
+        // SAFETY: both types are 16 floats; only `run_avx512` calls this, on machines with the instruction.
         Some(unsafe { transmute::<__m512, [f32; 16]>(_mm512_rsqrt14_ps(transmute::<[f32; 16], __m512>(x))) })
     }
 }
 
-/// An instruction set that this machine has. Their results differ in rounding: the baseline rounds twice in a
-/// multiply–add on x86-64, and AVX-512 has estimates of its own.
+/// An instruction set of this machine. Levels differ in rounding: on x86-64 the baseline rounds multiply–adds twice,
+/// and AVX-512 has its own estimates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Level(Set);
+pub struct SimdLevel(Set);
 
-// Private, so that holding a `Level` proves that the machine has it.
+// Private, so that a `SimdLevel` proves that the machine supports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Set {
     Baseline,
@@ -69,13 +69,13 @@ enum Set {
     Avx512,
 }
 
-impl Level {
-    /// The fastest level of this machine.
+impl SimdLevel {
+    /// Returns the fastest level of this machine.
     pub fn best() -> Self {
         #[cfg(target_arch = "x86_64")]
         {
-            // `is_x86_feature_detected` reads a cached word. AVX-512 means Ice Lake or Zen 4 and later: those before
-            // slow down their clock for it and lack the population count.
+            // `is_x86_feature_detected` reads a cached word. AVX-512 is used from Ice Lake and Zen 4 on: earlier
+            // processors reduce their clock for it and lack the population count.
             if is_x86_feature_detected!("avx512f")
                 && is_x86_feature_detected!("avx512bw")
                 && is_x86_feature_detected!("avx512cd")
@@ -103,7 +103,7 @@ impl Level {
             && is_x86_feature_detected!("popcnt")
     }
 
-    /// Every level of this machine, the fastest first; the last is the baseline.
+    /// Returns all levels of this machine, the fastest first and the baseline last.
     pub fn all() -> Vec<Self> {
         #[cfg(target_arch = "x86_64")]
         {
@@ -121,7 +121,7 @@ impl Level {
         vec![Self(Set::Baseline)]
     }
 
-    /// The name a report gives it: `"avx512"`, `"avx2"` or `"baseline"`.
+    /// Name in reports: `"avx512"`, `"avx2"` or `"baseline"`.
     pub fn name(self) -> &'static str {
         match self.0 {
             Set::Baseline => "baseline",
@@ -132,15 +132,15 @@ impl Level {
         }
     }
 
-    /// Runs the body compiled for this level.
+    /// Runs the loop as compiled for this level.
     #[inline]
     pub fn run<L: Loop>(self, body: L) -> L::Output {
         match self.0 {
             Set::Baseline => body.run::<Baseline>(),
-            // SAFETY: a `Level` is made by `best` and `all` only, which have asked the machine for these features.
+            // SAFETY: only `best` and `all` create a `SimdLevel`, after detecting its features.
             #[cfg(target_arch = "x86_64")]
             Set::Avx2 => unsafe { run_avx2(body) },
-            // SAFETY: as above.
+            // SAFETY: only `best` and `all` create a `SimdLevel`, after detecting its features.
             #[cfg(target_arch = "x86_64")]
             Set::Avx512 => unsafe { run_avx512(body) },
         }

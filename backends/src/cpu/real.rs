@@ -1,10 +1,10 @@
-//! The two floats, and what hot loops need of them.
+//! Arithmetic of f32 and f64 in hot loops.
 
 use std::ops::{Add, Mul, Neg, Sub};
 
 use super::Isa;
 
-/// f32 or f64 in a hot loop.
+/// f32 or f64, with arithmetic that vectorises.
 pub trait Real:
     Copy
     + Default
@@ -28,7 +28,7 @@ pub trait Real:
     /// Distance from 1 to the next number.
     const EPSILON: Self;
 
-    /// The nearest number of this type.
+    /// Rounds to the nearest number of this type.
     fn from_f64(value: f64) -> Self;
 
     /// |self|.
@@ -40,25 +40,25 @@ pub trait Real:
     /// self^power, from the C library.
     fn powf(self, power: Self) -> Self;
 
-    /// 1/self within ε relatively (1.25 ε where multiply–adds round twice), for a normal self whose inverse is normal;
-    /// anything for others. Multiplications in f32: a third of a division's time in wide vectors.
+    /// 1/self for a normal number whose inverse is normal, with a relative error of at most ε (1.25 ε if multiply–adds
+    /// round twice); unspecified for others. In f32 by multiplications, in a third of a vector division's time.
     fn recip<I: Isa>(self) -> Self;
 
-    /// 1/√self within ε relatively (1.25 ε where multiply–adds round twice), for a positive normal self; anything for
-    /// others. Multiplications in f32, as above.
+    /// 1/√self for a positive normal number, with a relative error of at most ε (1.25 ε if multiply–adds round twice);
+    /// unspecified for others. In f32 by multiplications.
     fn recip_sqrt<I: Isa>(self) -> Self;
 
-    /// [`recip_sqrt`](Self::recip_sqrt) of 16 numbers, as precise.
+    /// [`recip_sqrt`](Self::recip_sqrt) of 16 numbers, with the same error bound.
     fn recip_sqrts<I: Isa>(x: [Self; 16]) -> [Self; 16];
 
-    /// a·b + c, rounded once where the instruction set can, twice where it cannot.
+    /// a·b + c, rounded once if [`Isa::FUSED`], twice otherwise.
     fn fma<I: Isa>(a: Self, b: Self, c: Self) -> Self;
 
-    /// 2^y for y ≤ 0, within 1 ulp (1.25 ulp where multiply–adds round twice); exactly 1 for y = 0 and 2^y for whole y; 0 where the result would be below
-    /// [`MIN_POSITIVE`](Self::MIN_POSITIVE) (denormals differ between backends, so they count as 0), for −∞ and for NaN.
+    /// 2^y for y ≤ 0, within 1 ulp (1.25 ulp if multiply–adds round twice) and exact for integer y. Results below
+    /// [`MIN_POSITIVE`](Self::MIN_POSITIVE) are 0, since backends differ in denormals, as are those of −∞ and NaN.
     ///
-    /// y = k + g with k whole and |g| ≤ ½; 2^g is a polynomial (Remez, least largest relative error: 2⁻²⁹ in f32,
-    /// 2⁻⁵⁸ in f64), and k is added to its exponent.
+    /// y = k + g with integer k and |g| ≤ ½; 2^g is a minimax polynomial (Remez; relative error 2⁻²⁹ in f32, 2⁻⁵⁸ in
+    /// f64), to whose exponent k is added.
     fn exp2_negative<I: Isa>(y: Self) -> Self;
 }
 
@@ -113,7 +113,7 @@ macro_rules! real {
             #[inline(always)]
             fn exp2_negative<I: Isa>(y: Self) -> Self {
                 const DIGITS: u32 = $float::MANTISSA_DIGITS - 1;
-                // Adding 1.5·2^DIGITS rounds to a whole number, which then stands in the lowest bits.
+                // Adding 1.5·2^DIGITS rounds to an integer, which is then in the lowest bits.
                 const ROUND: $float = 1.5 * (1u64 << DIGITS) as $float;
                 const LOWEST: $float = ($float::MIN_EXP - 1) as $float;
                 const POLYNOMIAL: &[$float] = &$polynomial;
@@ -133,7 +133,8 @@ macro_rules! real {
     };
 }
 
-/// A guess from the exponent, off by 12 % at most, then twice y(1 + e + e²) with e = 1 − x·y, whose error is e³.
+/// 1/x from an initial guess by the exponent, with a relative error of at most 12 %, by two steps of y(1 + e + e²) with
+/// e = 1 − x·y, whose error is e³.
 #[inline(always)]
 fn recip_f32<I: Isa>(x: f32) -> f32 {
     let mut y = f32::from_bits(0x7EF3_11C7u32.wrapping_sub(x.to_bits()));
@@ -144,8 +145,8 @@ fn recip_f32<I: Isa>(x: f32) -> f32 {
     y
 }
 
-/// A guess from the exponent; a Newton step with its constants and the guess's chosen together (Kadlec 2010), off by
-/// 6.5·10⁻⁴ at most; then y(1 + e/2 + 3e²/8) with e = 1 − x·y², whose error is 5e³/16.
+/// 1/√x from an initial guess by the exponent and a Newton step with jointly optimised constants (Kadlec 2010; relative
+/// error at most 6.5·10⁻⁴), then one step of [`refine_recip_sqrt`].
 #[inline(always)]
 fn recip_sqrt_f32<I: Isa>(x: f32) -> f32 {
     let y = f32::from_bits(0x5F1F_FFF9u32.wrapping_sub(x.to_bits() >> 1));
@@ -153,17 +154,18 @@ fn recip_sqrt_f32<I: Isa>(x: f32) -> f32 {
     refine_recip_sqrt::<I>(x, y)
 }
 
+/// y(1 + e/2 + 3e²/8) with e = 1 − x·y², whose error is 5e³/16.
 #[inline(always)]
 fn refine_recip_sqrt<I: Isa>(x: f32, y: f32) -> f32 {
     let e = f32::fma::<I>(-(x * y), y, 1.0);
     f32::fma::<I>(y * e, f32::fma::<I>(e, 0.375, 0.5), y)
 }
 
-// Loops, not `array::map`: that is a function of its own, compiled for the least of CPUs, with a call for each lane.
+// A loop, as `array::map` is not inlined and would be compiled for the baseline, with a call for each lane.
 #[inline(always)]
 fn recip_sqrts_f32<I: Isa>(mut x: [f32; 16]) -> [f32; 16] {
     match I::estimate_recip_sqrt(x) {
-        // Newton's step alone: ⅜e² is 2⁻²⁷ at most, e being twice the estimate's error.
+        // A Newton step suffices: its error ⅜e² is at most 2⁻²⁷, as e is twice the estimate's error.
         Some(y) => std::array::from_fn(|l| {
             let e = f32::fma::<I>(-(x[l] * y[l]), y[l], 1.0);
             f32::fma::<I>(0.5 * y[l], e, y[l])
@@ -177,15 +179,15 @@ fn recip_sqrts_f32<I: Isa>(mut x: [f32; 16]) -> [f32; 16] {
     }
 }
 
-// In f64 as many digits take twice the multiplications on half the lanes: the instructions are as fast.
+// f64 would need twice the multiplications on half the lanes, so that the division and root instructions are as fast.
 #[inline(always)]
-#[allow(clippy::extra_unused_type_parameters)] // The macro calls both floats' alike.
+#[allow(clippy::extra_unused_type_parameters)] // Same signature as the f32 function, for the macro.
 fn recip_f64<I: Isa>(x: f64) -> f64 {
     1.0 / x
 }
 
 #[inline(always)]
-#[allow(clippy::extra_unused_type_parameters)] // As above.
+#[allow(clippy::extra_unused_type_parameters)] // Same signature as the f32 function, for the macro.
 fn recip_sqrt_f64<I: Isa>(x: f64) -> f64 {
     1.0 / x.sqrt()
 }
@@ -228,7 +230,7 @@ real!(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Level, Loop};
+    use super::super::{Loop, SimdLevel};
     use super::*;
     use rayon::prelude::*;
 
@@ -243,14 +245,14 @@ mod tests {
         }
     }
 
-    fn exp2<E: Real>(level: Level, y: &[E]) -> Vec<E> {
+    fn exp2<E: Real>(level: SimdLevel, y: &[E]) -> Vec<E> {
         let mut out = vec![E::from_f64(f64::NAN); y.len()];
         level.run(Exp2(y, &mut out));
         out
     }
 
-    /// What the documentation promises.
-    fn bound(level: Level) -> f64 {
+    /// Documented error bound of `level`, in ulp or ε.
+    fn bound(level: SimdLevel) -> f64 {
         struct IsFused;
         impl Loop for IsFused {
             type Output = bool;
@@ -262,9 +264,9 @@ mod tests {
         if level.run(IsFused) { 1.0 } else { 1.25 }
     }
 
-    /// The largest error in ulp over every `stride`-th f32 from −0 to −126, against the C library's f64 `exp2`,
-    /// whose own error is 2⁻²⁹ ulp of f32.
-    fn worst_f32(level: Level, stride: u32) -> f64 {
+    /// Largest error in ulp over every `stride`-th f32 from −0 to −126, compared with the C library's f64 `exp2`, whose
+    /// error is 2⁻²⁹ ulp of f32.
+    fn worst_f32(level: SimdLevel, stride: u32) -> f64 {
         let last = (-126.0f32).to_bits();
         let chunk = 4096 * stride;
         (0x8000_0000..=last)
@@ -274,11 +276,11 @@ mod tests {
             .map(|first| {
                 let bits = (first..=last.min(first + (chunk - 1))).step_by(stride as usize);
                 let y: Vec<f32> = bits.map(f32::from_bits).collect();
-                let errors = exp2(level, &y).into_iter().zip(&y).map(|(got, &y)| {
+                let errors = exp2(level, &y).into_iter().zip(&y).map(|(actual, &y)| {
                     let exact = f64::from(y).exp2();
-                    // The ulp of the binade that holds the exact value.
+                    // Ulp of the exact value's binade.
                     let ulp = exact.log2().floor().exp2() * f64::from(f32::EPSILON);
-                    (f64::from(got) - exact).abs() / ulp
+                    (f64::from(actual) - exact).abs() / ulp
                 });
                 errors.fold(0.0, f64::max)
             })
@@ -287,7 +289,7 @@ mod tests {
 
     #[test]
     fn exp2_f32_is_within_an_ulp() {
-        for level in Level::all() {
+        for level in SimdLevel::all() {
             let worst = worst_f32(level, 251);
             println!("exp2 f32 {}: {worst:.4} ulp", level.name());
             assert!(worst <= bound(level), "{}: {worst} ulp", level.name());
@@ -297,14 +299,14 @@ mod tests {
     #[test]
     #[ignore = "every f32 from -0 to -126: half a minute"]
     fn exp2_f32_is_within_an_ulp_everywhere() {
-        for level in Level::all() {
+        for level in SimdLevel::all() {
             let worst = worst_f32(level, 1);
             println!("exp2 f32 {}: {worst:.4} ulp", level.name());
             assert!(worst <= bound(level), "{}: {worst} ulp", level.name());
         }
     }
 
-    /// 2^g for |g| ≤ ½ as a sum of two f64, good to 2⁻¹⁰⁰: ten halvings of g, a Taylor series, ten squarings.
+    /// 2^g for |g| ≤ ½ as a sum of two f64 with an error of 2⁻¹⁰⁰, by a Taylor series of 2^(g/1024) and ten squarings.
     fn exact(g: f64) -> (f64, f64) {
         fn mul(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
             let high = a.0 * b.0;
@@ -319,9 +321,9 @@ mod tests {
             let sum = high + low;
             (sum, low - (sum - high))
         }
-        // ln 2 as two f64.
+        // ln 2 as a sum of two f64.
         let x = mul((g / 1024.0, 0.0), (std::f64::consts::LN_2, 2.319_046_813_846_299_6e-17));
-        // e^x − 1 is squared as (1 + s)² − 1 = 2s + s², which keeps the small part exact.
+        // With s = e^x − 1, squaring is (1 + s)² − 1 = 2s + s², which keeps the low part of s.
         let (mut term, mut s) = (x, x);
         for k in 2..12 {
             let inverse = 1.0 / f64::from(k);
@@ -337,7 +339,7 @@ mod tests {
 
     #[test]
     fn exp2_f64_is_within_an_ulp() {
-        // Dense in [−1, 0], then the whole range, and every step around whole and half numbers.
+        // Dense in [−1, 0], then the whole range, then all neighbours of integers and half-integers.
         let dense = (0..1_000_000).map(|i| -f64::from(i) / 999_999.0);
         let wide = (0..1_000_000).map(|i| -f64::from(i) * 1022.0 / 999_999.0);
         let near = (0..1022 * 2).flat_map(|h| {
@@ -345,12 +347,12 @@ mod tests {
             (0..40).map(move |i| f64::from_bits(if h == 0 { bits + i } else { bits + i - 20 }))
         });
         let y: Vec<f64> = dense.chain(wide).chain(near).collect();
-        for level in Level::all() {
+        for level in SimdLevel::all() {
             let mut worst = 0.0f64;
-            for (&got, &y) in exp2(level, &y).iter().zip(&y) {
+            for (&actual, &y) in exp2(level, &y).iter().zip(&y) {
                 let whole = y.round_ties_even();
                 let (high, low) = exact(y - whole);
-                let scaled = got * (-whole / 2.0).floor().exp2() * (-whole / 2.0).ceil().exp2();
+                let scaled = actual * (-whole / 2.0).floor().exp2() * (-whole / 2.0).ceil().exp2();
                 let ulp = if high < 1.0 || high == 1.0 && low < 0.0 { f64::EPSILON / 2.0 } else { f64::EPSILON };
                 worst = worst.max(((scaled - high) - low).abs() / ulp);
             }
@@ -370,28 +372,28 @@ mod tests {
         }
     }
 
-    /// The largest relative errors of 1/x and 1/√x, in units of ε. What f64 rounds is too little to count.
-    fn worst_inverses<E: Real>(level: Level, x: &[E]) -> [f64; 2] {
+    /// Largest relative errors of 1/x and 1/√x in units of ε, compared with f64.
+    fn worst_inverses<E: Real>(level: SimdLevel, x: &[E]) -> [f64; 2] {
         let mut out = vec![[E::ZERO; 2]; x.len()];
         level.run(Inverses(x, &mut out));
-        x.iter().zip(&out).fold([0.0; 2], |worst, (&x, got)| {
+        x.iter().zip(&out).fold([0.0; 2], |worst, (&x, actual)| {
             let wide: f64 = x.into();
             let exact = [1.0 / wide, 1.0 / wide.sqrt()];
             std::array::from_fn(|k| {
-                let got: f64 = got[k].into();
-                f64::max(worst[k], (got / exact[k] - 1.0).abs() / E::EPSILON.into())
+                let actual: f64 = actual[k].into();
+                f64::max(worst[k], (actual / exact[k] - 1.0).abs() / E::EPSILON.into())
             })
         })
     }
 
     #[test]
     fn inverses_are_within_epsilon() {
-        // Every mantissa at an even and an odd exponent: what the root depends on; then every exponent.
+        // Every mantissa at an even and an odd exponent, on which the root depends, then every exponent.
         let dense: Vec<f32> = (0x3F80_0000..0x4080_0000u32).map(f32::from_bits).collect();
         let wide: Vec<f32> =
             (1..253u32).flat_map(|e| (0..999).map(move |k| f32::from_bits((e << 23) | (k * 8397)))).collect();
         let doubles: Vec<f64> = wide.iter().map(|&x| f64::from(x) * 1.1).collect();
-        for level in Level::all() {
+        for level in SimdLevel::all() {
             for worst in [worst_inverses(level, &dense), worst_inverses(level, &wide), worst_inverses(level, &doubles)]
             {
                 println!("1/x, 1/√x {}: {worst:.3?} ε", level.name());
@@ -401,14 +403,14 @@ mod tests {
     }
 
     #[test]
-    fn exp2_ends_where_normal_numbers_end() {
+    fn exp2_is_exact_at_integers_and_zero_below_normal_numbers() {
         fn check<E: Real>(lowest: E, below: E) {
             let far = E::from_f64(-1e30);
             let y = [E::ZERO, -E::ZERO, -E::ONE, lowest, below, far, E::from_f64(f64::NEG_INFINITY)];
             let half = E::from_f64(0.5);
-            let wanted = [E::ONE, E::ONE, half, E::MIN_POSITIVE, E::ZERO, E::ZERO, E::ZERO];
-            for level in Level::all() {
-                assert_eq!(exp2(level, &y).as_slice(), wanted, "{}", level.name());
+            let expected = [E::ONE, E::ONE, half, E::MIN_POSITIVE, E::ZERO, E::ZERO, E::ZERO];
+            for level in SimdLevel::all() {
+                assert_eq!(exp2(level, &y).as_slice(), expected, "{}", level.name());
                 assert_eq!(exp2(level, &[E::from_f64(f64::NAN)]), [E::ZERO]);
             }
         }

@@ -1,4 +1,5 @@
-//! Work on a symmetric matrix, tile by tile: half of the tiles are computed, both halves are written.
+//! Parallel computation of a symmetric matrix by tiles: tiles of the upper triangle are computed, both triangles
+//! written.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -8,12 +9,11 @@ use rayon::prelude::*;
 
 use super::BLOCK;
 
-/// Pairs of blocks (i, j) with i ≤ j < `count`, each once, in parallel; no more of them once the [`Watch`] of the thread
-/// that asks for them stops it.
+/// Parallel iterator over the pairs of blocks (i, j) with i ≤ j < `count`, each once. It ends early if the [`Watch`] of
+/// the calling thread is stopped.
 ///
-/// They come in squares of up to 16 × 16 pairs: the blocks of a square, and the memory pages of the rows that its tiles
-/// and their mirrors lie in, stay at hand. Going along whole rows instead, each mirror would be on pages not seen since
-/// the row before.
+/// Pairs are grouped in squares of up to 16 × 16, whose blocks stay in cache and whose rows' memory pages stay in the
+/// TLB. Along whole rows, each mirrored tile would be on pages last used a row before.
 pub fn tile_pairs(count: usize) -> impl ParallelIterator<Item = (usize, usize)> {
     let (side, watch) = ((count / 16).clamp(1, 16), Watch::current());
     let squares = count.div_ceil(side);
@@ -24,7 +24,7 @@ pub fn tile_pairs(count: usize) -> impl ParallelIterator<Item = (usize, usize)> 
         .filter(move |&(i, j)| i <= j && !watch.stopped())
 }
 
-/// A tile of at most 64 × 64 of a square row-major matrix, borrowed alone.
+/// An exclusively borrowed tile of at most 64 × 64 elements of a square row-major matrix.
 pub struct Tile<'a, T> {
     matrix: *mut T,
     n: usize,
@@ -34,31 +34,30 @@ pub struct Tile<'a, T> {
 }
 
 impl<T> Tile<'_, T> {
-    /// Rows of the matrix in this tile.
+    /// Rows of the matrix that this tile covers.
     pub fn rows(&self) -> Range<usize> {
         self.rows.clone()
     }
 
-    /// Columns of the matrix in this tile.
+    /// Columns of the matrix that this tile covers.
     pub fn columns(&self) -> Range<usize> {
         self.columns.clone()
     }
 
-    /// The part of row `rows().start + r` that lies in this tile.
+    /// Row `r` of the tile, counted from `rows().start`.
     ///
     /// # Panics
-    /// If the tile has no such row.
+    /// If `r` is out of bounds.
     #[inline(always)]
     pub fn row(&mut self, r: usize) -> &mut [T] {
         assert!(r < self.rows.len());
         let first = (self.rows.start + r) * self.n + self.columns.start;
-        // SAFETY: `for_each_tile` checked that rows and columns lie in the matrix, whose borrow outlives the tile,
-        // and made no other tile that overlaps this one; `&mut self` allows one row at a time.
+        // SAFETY: `for_each_tile` checked that rows and columns are within the matrix, whose borrow outlives the tile,
+        // and creates no overlapping tiles; `&mut self` allows one row at a time.
         unsafe { std::slice::from_raw_parts_mut(self.matrix.add(first), self.columns.len()) }
     }
 
-    /// Asks for row `r` of the tile before it is used, where the processor can be asked. A row that the tile does not
-    /// have is no error.
+    /// Prefetches row `r` of the tile, if it exists, on x86-64.
     #[inline(always)]
     pub fn prefetch(&self, r: usize) {
         #[cfg(target_arch = "x86_64")]
@@ -66,7 +65,7 @@ impl<T> Tile<'_, T> {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
             let row = self.matrix.wrapping_add((self.rows.start + r) * self.n + self.columns.start).cast::<i8>();
             for line in (0..self.columns.len() * size_of::<T>()).step_by(64) {
-                // SAFETY: x86-64 always has the instruction, which reads nothing and accepts any address.
+                // SAFETY: every x86-64 has the instruction, which accepts any address.
                 unsafe { _mm_prefetch::<_MM_HINT_T0>(row.wrapping_add(line)) };
             }
         }
@@ -75,20 +74,20 @@ impl<T> Tile<'_, T> {
     }
 }
 
-/// A matrix shared by threads that write disjoint tiles of it.
+/// A matrix shared by threads that write disjoint tiles.
 struct Shared<T>(*mut T);
-// SAFETY: used by `for_each_tile` only, to hand every element of a `&mut [T]` to one thread at a time.
+// SAFETY: only `for_each_tile` uses it, and passes each element of a `&mut [T]` to one thread at a time.
 unsafe impl<T: Send> Sync for Shared<T> {}
 
 impl<T> Shared<T> {
-    // A method, so that closures capture the whole and not the pointer in it.
+    // Through a method, closures capture the struct and not the pointer, which is not `Sync`.
     fn pointer(&self) -> *mut T {
         self.0
     }
 }
 
-/// Calls `work(i, j, tile, mirror)` for all blocks i ≤ j in parallel: `tile` holds rows of block i and columns of block
-/// j, `mirror` rows of j and columns of i. A tile on the diagonal is its own mirror, which is then `None`.
+/// Calls `work(i, j, tile, mirror)` in parallel for all blocks i ≤ j: `tile` covers the rows of block i and the columns
+/// of block j, `mirror` the rows of j and the columns of i. On the diagonal `mirror` is `None`.
 ///
 /// # Panics
 /// If `matrix` is not `n` × `n`.
@@ -97,10 +96,10 @@ pub fn for_each_tile<T: Send>(
     n: usize,
     work: impl Fn(usize, usize, Tile<'_, T>, Option<Tile<'_, T>>) + Sync,
 ) {
-    assert_eq!(matrix.len(), n * n, "a square matrix");
+    assert_eq!(matrix.len(), n * n, "the matrix is not {n} × {n}");
     let shared = Shared(matrix.as_mut_ptr());
     let span = |b: usize| b * BLOCK..n.min((b + 1) * BLOCK);
-    // Each (i, j) comes once, so that each tile, and each mirror below the diagonal, is made once.
+    // Each (i, j) occurs once, so that tiles and mirrors do not overlap.
     tile_pairs(n.div_ceil(BLOCK)).for_each(|(i, j)| {
         let tile = |rows, columns| Tile { matrix: shared.pointer(), n, rows, columns, borrowed: PhantomData };
         work(i, j, tile(span(i), span(j)), (i != j).then(|| tile(span(j), span(i))));
@@ -112,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_element_is_visited_once() {
+    fn tiles_cover_every_element_once() {
         for n in [0, 1, 63, 64, 65, 200, 2200] {
             let mut matrix = vec![0u32; n * n];
             for_each_tile(&mut matrix, n, |i, j, tile, mirror| {

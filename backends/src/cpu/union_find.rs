@@ -1,17 +1,18 @@
-//! Connected components, found by many threads at once without a lock.
+//! Lock-free union–find for connected components.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Disjoint sets of 0..n (Anderson and Woll 1991: union by index, path halving, compare-and-swap).
+/// Disjoint sets of 0..n under concurrent unions (Anderson and Woll 1991: union by index, path halving,
+/// compare-and-swap).
 ///
-/// A parent is never larger than its child, so the root of a set is its smallest member, whichever thread came first.
-/// Relaxed ordering is enough: the parents are all the data there is, each written value is an ancestor for good,
-/// and a root changes by compare-and-swap only.
+/// A parent is never larger than its child, so the root of a set is its smallest member, independently of the order of
+/// unions. Relaxed ordering suffices: there is no data besides the parents, each value written remains an ancestor, and
+/// roots change by compare-and-swap only.
 #[derive(Debug)]
 pub struct UnionFind(Vec<AtomicU32>);
 
 impl UnionFind {
-    /// `n` sets of one member each.
+    /// Creates `n` sets of one member each.
     ///
     /// # Panics
     /// If `n` is above 2³².
@@ -20,7 +21,7 @@ impl UnionFind {
         Self((0..n).map(|i| AtomicU32::new(i as u32)).collect())
     }
 
-    /// The smallest member known so far of the set that holds `member`.
+    /// Returns the current root of the set that contains `member`.
     pub fn find(&self, mut member: u32) -> u32 {
         loop {
             let parent = self.0[member as usize].load(Relaxed);
@@ -28,7 +29,7 @@ impl UnionFind {
             if parent == grandparent {
                 return parent;
             }
-            // `member` is no root, and never will be again: any ancestor may stand here.
+            // `member` is not a root, and will not be one again, so that any ancestor may be its parent.
             self.0[member as usize].store(grandparent, Relaxed);
             member = grandparent;
         }
@@ -48,11 +49,11 @@ impl UnionFind {
         }
     }
 
-    /// The smallest member of the set of each of 0..n, once no thread joins any more.
-    pub fn smallest(self) -> Vec<u32> {
+    /// Returns the root of each of 0..n: the smallest member of its set.
+    pub fn into_roots(self) -> Vec<u32> {
         let mut parents: Vec<u32> = self.0.into_iter().map(AtomicU32::into_inner).collect();
         for i in 0..parents.len() {
-            // The parent is smaller, so it has its root already.
+            // The parent is smaller, so its root is already known.
             parents[i] = parents[parents[i] as usize];
         }
         parents
@@ -66,7 +67,7 @@ mod tests {
     use rayon::prelude::*;
 
     #[test]
-    fn threads_agree_with_a_flood_fill() {
+    fn concurrent_unions_equal_label_propagation() {
         for seed in 0..50 {
             let mut random = Random::new(seed, 0);
             let n = 1 + random.below(2000);
@@ -76,14 +77,14 @@ mod tests {
             edges.par_iter().with_max_len(1).for_each(|&(a, b)| {
                 sets.join(a, b);
             });
-            let mut wanted: Vec<u32> = (0..n as u32).collect();
-            while edges.iter().any(|&(a, b)| wanted[a as usize] != wanted[b as usize]) {
+            let mut expected: Vec<u32> = (0..n as u32).collect();
+            while edges.iter().any(|&(a, b)| expected[a as usize] != expected[b as usize]) {
                 for &(a, b) in &edges {
-                    let least = wanted[a as usize].min(wanted[b as usize]);
-                    (wanted[a as usize], wanted[b as usize]) = (least, least);
+                    let smaller = expected[a as usize].min(expected[b as usize]);
+                    (expected[a as usize], expected[b as usize]) = (smaller, smaller);
                 }
             }
-            assert_eq!(sets.smallest(), wanted, "seed {seed}, n = {n}");
+            assert_eq!(sets.into_roots(), expected, "seed {seed}, n = {n}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! CUDA devices. CubeCL panics when the driver, NVRTC or its headers are missing, so all are probed first.
+//! CUDA devices. CubeCL panics if the driver, NVRTC or its headers are missing, so all are probed first.
 
 use burn_cuda::CudaDevice;
 use cubecl::cuda::install::cuda_path;
@@ -10,38 +10,38 @@ fn missing(index: Option<usize>, what: impl Into<String>, help: &str) -> Error {
     Error::Device { backend, what: what.into(), help: help.into() }
 }
 
-/// How many CUDA devices there are, or what is missing to use one.
+/// Number of CUDA devices. Fails with what is missing to use one.
 pub(crate) fn count() -> Result<usize> {
-    // SAFETY: only asks the loader whether the library can be opened.
+    // SAFETY: only checks whether the library can be loaded.
     if !unsafe { driver::sys::is_culib_present() } {
         return Err(missing(
             None,
             "no NVIDIA driver (libcuda) on this machine",
-            "install the driver, or use --backend wgpu or ndarray",
+            "install the driver, or use `backend = wgpu` or ndarray",
         ));
     }
     driver::result::init()
         .and_then(|()| driver::result::device::get_count())
         .map(|n| n.max(0) as usize)
-        .map_err(|error| missing(None, format!("the driver says: {error}"), "check that nvidia-smi works"))
+        .map_err(|error| missing(None, format!("the NVIDIA driver failed: {error}"), "check that nvidia-smi works"))
 }
 
-/// The device, once everything CubeCL needs to compile for it was found.
+/// Finds a device, by default the first. Fails if the device or part of CubeCL's compile environment is missing.
 pub(crate) fn find(index: Option<usize>) -> Result<CudaDevice> {
     let count = count()?;
-    let wanted = index.unwrap_or(0);
-    if wanted >= count {
+    let ordinal = index.unwrap_or(0);
+    if ordinal >= count {
         return Err(missing(
             index,
-            format!("there is no CUDA device {wanted}; {count} found"),
+            format!("CUDA device {ordinal} does not exist; {count} found"),
             "count from 0; 'firebox backends' lists them",
         ));
     }
-    // SAFETY: only asks the loader whether the library can be opened.
+    // SAFETY: only checks whether the library can be loaded.
     if !unsafe { nvrtc::sys::is_culib_present() } {
         return Err(missing(
             index,
-            "NVRTC (libnvrtc) was not found, and kernels are compiled with it at run time",
+            "NVRTC (libnvrtc), which compiles kernels at run time, was not found",
             "install the CUDA toolkit, or its nvrtc package, and put it on the library path",
         ));
     }
@@ -49,38 +49,36 @@ pub(crate) fn find(index: Option<usize>) -> Result<CudaDevice> {
     if !headers.as_ref().is_some_and(|header| header.exists()) {
         return Err(missing(
             index,
-            "the CUDA headers were not found, and kernels are compiled with them at run time",
-            "install the CUDA toolkit and set CUDA_PATH to the folder that holds include/",
+            "the CUDA headers, with which kernels are compiled at run time, were not found",
+            "install the CUDA toolkit and set CUDA_PATH to the folder that contains include/",
         ));
     }
-    Ok(CudaDevice::new(wanted))
+    Ok(CudaDevice::new(ordinal))
 }
 
-/// Whether the library by which GPUs tell each other (NCCL) can be loaded.
+/// Returns whether NCCL, the library for collectives between GPUs, can be loaded.
 pub(crate) fn has_nccl() -> bool {
-    // SAFETY: only asks the loader whether the library can be opened.
+    // SAFETY: only checks whether the library can be loaded.
     unsafe { cudarc::nccl::sys::is_culib_present() }
 }
 
-/// Tells NCCL where the processes find each other: CubeCL asks it for a place, which without this would be one of each
-/// process's own.
-pub(crate) fn meet_at(port: u16) {
-    // SAFETY: C's environment is read by NCCL alone by now, in the call that comes next; MPI and the driver have read theirs
-    // as they started.
+/// Sets the local port at which NCCL's ranks connect: CubeCL would generate a different address in each process.
+pub(crate) fn set_rendezvous_port(port: u16) {
+    // SAFETY: no other thread reads C's environment: MPI and the driver read it at start, NCCL in the next call.
     unsafe { std::env::set_var("NCCL_COMM_ID", format!("127.0.0.1:{port}")) }
 }
 
-/// The device's name in the driver's words.
+/// Name of the device, from the driver.
 pub(crate) fn name(index: usize) -> Option<String> {
     let device = driver::result::device::get(index as i32).ok()?;
     driver::result::device::get_name(device).ok()
 }
 
-/// Bytes free on the device now.
+/// Free memory of the device in bytes.
 pub(crate) fn free_memory(index: usize) -> Option<u64> {
     let device = driver::result::device::get(index as i32).ok()?;
-    // SAFETY: the device handle was just obtained; the primary context is retained and released in pairs, and it
-    // stays current on this thread, where CubeCL sets its own before every use.
+    // SAFETY: the device handle is valid; the primary context is retained and released in pairs. It stays current on
+    // this thread, which is harmless as CubeCL sets its context before every use.
     unsafe {
         let context = driver::result::primary_ctx::retain(device).ok()?;
         driver::result::ctx::set_current(context).ok()?;
@@ -90,11 +88,11 @@ pub(crate) fn free_memory(index: usize) -> Option<u64> {
     }
 }
 
-/// Bytes of the second-level cache.
+/// Size of the second-level cache in bytes.
 pub(crate) fn cache(index: usize) -> Option<u64> {
     let device = driver::result::device::get(index as i32).ok()?;
     let attribute = driver::sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE;
-    // SAFETY: the device handle was just obtained.
+    // SAFETY: the device handle is valid.
     let bytes = unsafe { driver::result::device::get_attribute(device, attribute) }.ok()?;
     u64::try_from(bytes).ok().filter(|&bytes| bytes > 0)
 }

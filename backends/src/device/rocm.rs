@@ -1,4 +1,4 @@
-//! ROCm devices. CubeCL panics when the HIP libraries or the device are missing, so they are probed first.
+//! ROCm devices. CubeCL panics if the HIP libraries or the device are missing, so they are probed first.
 
 use burn_rocm::RocmDevice;
 use cubecl_hip_sys::{HIP_SUCCESS, hipGetDeviceCount, is_available};
@@ -9,23 +9,23 @@ fn missing(index: Option<usize>, what: impl Into<String>, help: &str) -> Error {
     Error::Device { backend, what: what.into(), help: help.into() }
 }
 
-/// The device, once the libraries were found and it is one of those they count.
+/// Finds a device, by default the first. Fails if the device or the HIP libraries are missing.
 pub(crate) fn find(index: Option<usize>) -> Result<RocmDevice> {
     if !is_available() {
         return Err(missing(
             index,
             "the HIP libraries (libamdhip64, libhiprtc) were not found",
-            "install ROCm and set ROCM_PATH, or use --backend wgpu or ndarray",
+            "install ROCm and set ROCM_PATH, or use `backend = wgpu` or ndarray",
         ));
     }
     let mut count = 0;
-    // SAFETY: the library is there, and writes one number to where the pointer says.
+    // SAFETY: the library is loaded, and writes one integer to the valid pointer.
     let status = unsafe { hipGetDeviceCount(&mut count) };
     let count = if status == HIP_SUCCESS { usize::try_from(count).unwrap_or(0) } else { 0 };
-    let wanted = index.unwrap_or(0);
-    if wanted >= count {
-        let what = format!("there is no ROCm device {wanted}; {count} found (HIP status {status})");
+    let ordinal = index.unwrap_or(0);
+    if ordinal >= count {
+        let what = format!("ROCm device {ordinal} does not exist; {count} found (HIP status {status})");
         return Err(missing(index, what, "count from 0, and check that rocminfo lists the device"));
     }
-    Ok(RocmDevice::new(wanted))
+    Ok(RocmDevice::new(ordinal))
 }

@@ -1,14 +1,14 @@
 //! Sums over the units of a row of a cube (the units with one `UNIT_POS_Y`).
 
-#![allow(missing_docs)] // `#[cube]` writes companions that cannot be documented.
+#![allow(missing_docs)] // `#[cube]` generates items without documentation.
 
 use cubecl::prelude::*;
 
-/// The sum of `value` over the `width` units of this row, in every one of them.
+/// Returns the sum of `value` over the `width` units of this row to every one of them.
 ///
-/// With `planes` the row must be exactly one plane (`width` = plane size). Without, the sum goes through `scratch`
-/// (`width` × rows values) in log₂ `width` steps, and every unit of the cube must call this together. Either way the
-/// order of additions is fixed, so equal inputs give equal bits.
+/// With `planes` the row must be exactly one plane (`width` = plane size). Without, the sum is a tree of log₂ `width`
+/// steps in `scratch` (`width` × rows values), and all units of the cube must call this in uniform control flow. In
+/// both cases the order of additions is fixed, so that equal inputs give equal bits.
 #[cube]
 pub fn row_sum<F: Float>(
     value: F,
@@ -20,7 +20,7 @@ pub fn row_sum<F: Float>(
         plane_sum(value)
     } else {
         let row = UNIT_POS_Y * width;
-        // What another call left must have been read by all before it is overwritten.
+        // All units must have read the result of an earlier call before it is overwritten.
         sync_cube();
         scratch[(row + UNIT_POS_X) as usize] = value;
         sync_cube();

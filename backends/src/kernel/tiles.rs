@@ -1,39 +1,39 @@
-//! The tiles of a symmetric matrix, each pair once.
+//! Enumeration of the tiles in the upper triangle of a symmetric matrix.
 //!
-//! The upper triangle of an even number of tiles T is a rectangle of (T + 1) × T/2 once its lower half is turned
-//! round and pushed against the upper: no square roots, no huge linear index.
+//! For an even number of tiles T, the lower half of the triangle, rotated by 180°, completes the upper half to a
+//! rectangle of (T + 1) × T/2: indexing takes no square roots and no linear index past u32.
 
-#![allow(missing_docs)] // `#[cube]` writes companions that cannot be documented.
+#![allow(missing_docs)] // `#[cube]` generates items without documentation.
 
 use cubecl::prelude::*;
 
-/// Cubes along x and y that cover the upper triangle, diagonal included, of `tiles` × `tiles` tiles.
+/// Number of cubes along x and y that cover the upper triangle of `tiles` × `tiles` tiles, diagonal included.
 pub fn triangle(tiles: u32) -> (u32, u32) {
     let even = tiles.next_multiple_of(2);
     (even + 1, even / 2)
 }
 
-/// The tile row of this cube in a launch over [`triangle`]; may be `tiles` when that is odd.
+/// Tile row of this cube in a launch over [`triangle`]; may equal `tiles` if that is odd.
 #[cube]
 pub fn tile_row(tiles: u32) -> u32 {
     row_at(CUBE_POS_X, CUBE_POS_Y, tiles)
 }
 
-/// The tile column of this cube in a launch over [`triangle`], at least its row; may be `tiles` when that is odd.
+/// Tile column of this cube in a launch over [`triangle`], at least its row; may equal `tiles` if that is odd.
 #[cube]
 pub fn tile_column(tiles: u32) -> u32 {
     column_at(CUBE_POS_X, CUBE_POS_Y, tiles)
 }
 
-/// The row that stands at (x, y) of the rectangle of [`triangle`].
+/// Tile row at (x, y) of the rectangle of [`triangle`].
 #[cube]
 pub fn row_at(x: u32, y: u32, tiles: u32) -> u32 {
     let even = tiles + tiles % 2;
-    // Both sides of a select are computed, so neither may wrap round: written without a subtraction from 0.
+    // Both operands of a select are evaluated, so neither may underflow.
     select(x > y, y, even.max(y + 1) - 1 - y)
 }
 
-/// The column that stands there, at least the row.
+/// Tile column at (x, y) of the rectangle of [`triangle`], at least the row.
 #[cube]
 pub fn column_at(x: u32, y: u32, tiles: u32) -> u32 {
     let even = tiles + tiles % 2;
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_pair_of_tiles_comes_up_once() {
+    fn triangle_enumerates_every_pair_of_tiles_once() {
         for tiles in 0..40 {
             let (width, height) = triangle(tiles);
             let mut seen = std::collections::HashSet::new();

@@ -1,4 +1,4 @@
-//! The program of `examples/odd.rs`, as tests run it.
+//! Runs the program of `examples/odd.rs` in tests.
 
 use std::{
     fs,
@@ -6,7 +6,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-/// The program in a folder of its own, where it also has its cache.
+/// The program with a temporary folder, which also holds its cache.
 pub(crate) struct Program {
     folder: tempfile::TempDir,
 }
@@ -17,27 +17,27 @@ impl Program {
     }
 
     pub(crate) fn command(&self, args: &str) -> Command {
-        // Cargo builds examples for tests; they lie beside the tests' own folder.
+        // Cargo builds examples for tests, into a sibling of the tests' folder.
         let deps = std::env::current_exe().unwrap();
         let examples = deps.parent().and_then(Path::parent).unwrap().join("examples");
         let mut command = Command::new(examples.join(format!("odd{}", std::env::consts::EXE_SUFFIX)));
         command.args(args.split_whitespace()).current_dir(self.path()).stdin(Stdio::null());
         command.env("XDG_CACHE_HOME", self.path().join(".cache"));
-        // Without it a layer of Mesa's Vulkan speaks up on standard error.
+        // Without it a Vulkan layer of Mesa prints warnings on standard error.
         command.env("XDG_RUNTIME_DIR", self.path()).env_remove("RAYON_NUM_THREADS");
         command
     }
 
-    /// Runs, and gives exit code, standard output and standard error.
+    /// Runs the program; returns exit code, standard output and standard error.
     pub(crate) fn run(&self, args: &str) -> (i32, String, String) {
-        done(self.command(args))
+        output(self.command(args))
     }
 
     pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    /// What was written.
+    /// Returns the files in the folder, sorted.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(self.path()).unwrap().map(|entry| entry.unwrap().file_name().into());
         let mut files: Vec<PathBuf> = entries.filter(|name: &PathBuf| !name.starts_with(".cache")).collect();
@@ -46,8 +46,8 @@ impl Program {
     }
 }
 
-/// Runs a command, and gives exit code, standard output and standard error.
-pub(crate) fn done(mut command: Command) -> (i32, String, String) {
+/// Runs a command; returns exit code, standard output and standard error.
+pub(crate) fn output(mut command: Command) -> (i32, String, String) {
     let Output { status, stdout, stderr } = command.output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (status.code().unwrap(), text(stdout), text(stderr))

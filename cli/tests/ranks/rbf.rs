@@ -1,4 +1,4 @@
-//! Networks whose control points ranks share.
+//! RBF networks on several ranks, which share the control points.
 
 use std::fs;
 
@@ -13,15 +13,15 @@ fn training(options: &str, name: &str) -> String {
     )
 }
 
-/// Points of both kinds, in all.
+/// Interior and boundary points.
 const POINTS: usize = 120 + 41;
 const SMALL: &str = "--neurons 16 --points 120 --boundary-points 41";
 
 const DOUBLE: f64 = f64::EPSILON;
 const SINGLE: f64 = f32::EPSILON as f64;
 
-/// Ways to a network, the precision of their floats, and sums over the points on the way.
-const WAYS: [(&str, f64, usize); 7] = [
+/// Options of a solution, ε of its floats, and its number of sums over the points.
+const CASES: [(&str, f64, usize); 7] = [
     ("--precision f64 --weights cg --shape gd --width 1 --cycles 6 --iterations 8", DOUBLE, 6 * 11),
     ("--precision f64 --weights cg --redraw never --width 1 --cycles 6 --iterations 8", DOUBLE, 6 * 9),
     ("--precision f32 --weights cg --shape gd --width 1 --cycles 2 --iterations 4 --sampling sobol", SINGLE, 2 * 7),
@@ -31,19 +31,18 @@ const WAYS: [(&str, f64, usize); 7] = [
     ("--precision f32 --weights qr --shape gd --width 1.5 --rate 1e-4 --cycles 4", SINGLE, 4 * 3),
 ];
 
-/// How far apart solutions on different numbers of ranks may be: every sum is off by an ε for each point that it has, and
-/// what the equations make of that goes with their condition number where they are solved to the end, and is bounded by a
-/// hundred where they are about as good.
+/// Tolerance of solutions between numbers of ranks: reordering changes each sum by at most ε per point. Direct
+/// solutions amplify this by the condition number, iterative ones by at most 100.
 fn tolerance(epsilon: f64, sums: usize, condition: f64) -> f64 {
     epsilon * (POINTS * sums) as f64 * condition.max(100.0)
 }
 
-/// The condition number of what is solved to the end.
+/// Returns the condition number of a direct solution, or 0.
 fn condition(options: &str, report: &Value) -> f64 {
     if options.contains("lsqr") { report["result"]["condition"].as_f64().unwrap() } else { 0.0 }
 }
 
-/// The report's result, but for numbers that rounding moves.
+/// Returns the report's result without the values that depend on rounding.
 fn decisions(report: &Value) -> Value {
     let mut result = report["result"].clone();
     for measured in ["relative_l2", "max_error", "residual_interior", "residual_boundary", "condition"] {
@@ -53,32 +52,35 @@ fn decisions(report: &Value) -> Value {
 }
 
 #[test]
-fn a_network_is_the_same_on_any_number_of_ranks() {
+fn networks_are_equal_on_any_number_of_ranks() {
     let folder = folder();
     let folder = folder.path();
-    for (way, (options, epsilon, sums)) in WAYS.into_iter().enumerate() {
+    for (case, (options, epsilon, sums)) in CASES.into_iter().enumerate() {
         let options = format!("{SMALL} {options}");
-        let mut whole = Value::Null;
+        let mut expected = Value::Null;
         for ranks in [0, 1, 2, 3, 5] {
-            let name = format!("w{way}r{ranks}");
+            let name = format!("c{case}r{ranks}");
             succeed(ranks, folder, &training(&options, &name));
             let report = report(folder, &name, ranks);
             let same = |file: &str| {
-                let of = |name: &str| fs::read(folder.join(format!("{name}{file}"))).unwrap();
-                of(&name) == of(&format!("w{way}r0"))
+                let read = |name: &str| fs::read(folder.join(format!("{name}{file}"))).unwrap();
+                read(&name) == read(&format!("c{case}r0"))
             };
             match ranks {
-                0 => whole = report,
-                1 => assert!(same(".csv") && same("-network.json"), "{options}: one rank is one process"),
+                0 => expected = report,
+                1 => assert!(same(".csv") && same("-network.json"), "{options}: one rank must equal one process"),
                 _ => {
                     let what = format!("{options}, {ranks} ranks");
-                    let tolerance = tolerance(epsilon, sums, condition(&options, &whole));
-                    assert_near(&numbers(folder, &name), &numbers(folder, &format!("w{way}r0")), tolerance, &what);
-                    assert_eq!(decisions(&report), decisions(&whole), "{what}");
-                    assert!(report["result"]["accepted"].as_f64().is_none_or(|share| share > 0.0), "{what}: no step");
+                    let tolerance = tolerance(epsilon, sums, condition(&options, &expected));
+                    assert_near(&numbers(folder, &name), &numbers(folder, &format!("c{case}r0")), tolerance, &what);
+                    assert_eq!(decisions(&report), decisions(&expected), "{what}");
+                    assert!(
+                        report["result"]["accepted"].as_f64().is_none_or(|share| share > 0.0),
+                        "{what}: no step accepted"
+                    );
                     for residual in ["residual_interior", "residual_boundary"] {
-                        let of = |report: &Value| report["result"][residual].as_f64().unwrap();
-                        assert_near(&[of(&report)], &[of(&whole)], tolerance, &format!("{residual}, {what}"));
+                        let value = |report: &Value| report["result"][residual].as_f64().unwrap();
+                        assert_near(&[value(&report)], &[value(&expected)], tolerance, &format!("{residual}, {what}"));
                     }
                 }
             }
@@ -86,9 +88,8 @@ fn a_network_is_the_same_on_any_number_of_ranks() {
     }
 }
 
-/// What the first rank alone solves has the very bits of one process.
 #[test]
-fn a_network_of_the_first_rank_is_that_of_one_process() {
+fn solutions_on_rank_0_alone_are_bitwise_equal_to_one_process() {
     let folder = folder();
     let folder = folder.path();
     for options in ["--weights qr --width auto", "--shape lm --cycles 6", "--weights qr --redraw cycle --cycles 3"] {
@@ -96,15 +97,15 @@ fn a_network_of_the_first_rank_is_that_of_one_process() {
         for (ranks, name) in [(0, "one"), (3, "three")] {
             succeed(ranks, folder, &training(&options, name));
         }
-        let of = |file: &str| fs::read(folder.join(file)).unwrap();
-        assert!(of("one.csv") == of("three.csv"), "{options}");
-        assert!(of("one-network.json") == of("three-network.json"), "{options}");
+        let read = |file: &str| fs::read(folder.join(file)).unwrap();
+        assert!(read("one.csv") == read("three.csv"), "{options}");
+        assert!(read("one-network.json") == read("three-network.json"), "{options}");
         assert_eq!(report(folder, "one", 0)["result"], report(folder, "three", 3)["result"], "{options}");
     }
 }
 
 #[test]
-fn ranks_without_points_do_no_harm() {
+fn ranks_may_have_no_points() {
     let folder = folder();
     let folder = folder.path();
     for options in [
@@ -121,24 +122,24 @@ fn ranks_without_points_do_no_harm() {
     }
 }
 
-/// Killed at a random moment and resumed: on as many ranks to the same bits, on fewer to the same network.
+/// Killed after a random delay and resumed: bitwise equal on as many ranks, equal within the tolerance on fewer.
 #[test]
 #[cfg(target_os = "linux")]
-fn a_killed_rank_ends_the_job_and_its_state_goes_on_anywhere() {
+fn a_killed_rank_ends_the_job_and_its_state_resumes_on_fewer_ranks() {
     let folder = folder();
     let folder = folder.path();
     let seed = std::process::id();
-    println!("moments from seed {seed}");
+    println!("delays from seed {seed}");
     let cycles = 600;
     let options = format!("{SMALL} --precision f64 --weights cg --shape gd --width 1 --iterations 8 --cycles {cycles}");
     succeed(3, folder, &training(&options, "whole"));
     for (turn, ranks) in [(0, 3), (1, 1), (2, 2)] {
         let state = format!("state{turn}");
         kill_one(folder, &training(&options, "cut"), &state, seed * (turn + 7));
-        assert!(!folder.join("cut.csv").exists(), "nothing half done is left");
+        assert!(!folder.join("cut.csv").exists(), "a partial output was written");
         succeed(ranks, folder, &format!("{} --resume {state}", training(&options, "again")));
-        let of = |name: &str| fs::read(folder.join(format!("{name}.csv"))).unwrap();
-        assert!(ranks < 3 || of("again") == of("whole"), "the same bits");
+        let read = |name: &str| fs::read(folder.join(format!("{name}.csv"))).unwrap();
+        assert!(ranks < 3 || read("again") == read("whole"), "the resumed run differs");
         let tolerance = tolerance(DOUBLE, 11 * cycles, 100.0);
         assert_near(&numbers(folder, "again"), &numbers(folder, "whole"), tolerance, &format!("{ranks} ranks"));
     }
@@ -146,7 +147,7 @@ fn a_killed_rank_ends_the_job_and_its_state_goes_on_anywhere() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_wish_to_stop_leaves_a_state() {
+fn a_stopped_run_leaves_a_state() {
     let folder = folder();
     let folder = folder.path();
     let options = |cycles: usize| format!("{SMALL} --weights cg --shape gd --cycles {cycles}");

@@ -1,11 +1,11 @@
-//! Mappings whose pairs ranks share.
+//! Sammon mappings on several ranks, which share the pairs of points.
 
 use std::fs;
 
 use super::*;
 
-/// Points of a cloud in `d` dimensions, some of them twice.
-fn cloud(folder: &Path, count: usize, d: usize) {
+/// Writes `count` points of three clusters in `d` dimensions with some duplicates.
+fn write_points(folder: &Path, count: usize, d: usize) {
     let mut random = random();
     let mut lines: Vec<String> = (0..count)
         .map(|i| {
@@ -24,9 +24,9 @@ fn mapping(options: &str, name: &str) -> String {
     )
 }
 
-/// Ways to a map, and steps on the way. Other numbers of ranks add up in another order: each step is off by N·ε of what it
-/// moves by, and what all of them make of it is bounded by a hundred a step.
-const WAYS: [(&str, usize); 8] = [
+/// Options of a mapping, and its number of steps. Sums in another order change a step by N·ε relative to its length,
+/// and the steps amplify this by at most 100 each.
+const CASES: [(&str, usize); 8] = [
     ("--memory recomputed --iterations 8 --tolerance 0", 8),
     ("--memory cached --iterations 8 --tolerance 0", 8),
     ("--memory cached --metric manhattan --power 1.5 --iterations 8 --tolerance 0", 8),
@@ -38,42 +38,42 @@ const WAYS: [(&str, usize); 8] = [
 ];
 
 #[test]
-fn a_map_is_the_same_on_any_number_of_ranks() {
+fn maps_are_equal_on_any_number_of_ranks() {
     let folder = folder();
     let folder = folder.path();
-    // As many as make several groups of rows, the last of them short.
+    // Several groups of rows, the last of them incomplete.
     let count = 230;
-    cloud(folder, count, 4);
-    for (way, (options, steps)) in WAYS.into_iter().enumerate() {
+    write_points(folder, count, 4);
+    for (case, (options, steps)) in CASES.into_iter().enumerate() {
         let tolerance = 100.0 * f64::EPSILON * (count * steps) as f64;
         let mut stress = f64::NAN;
         for ranks in [0, 1, 2, 3, 5] {
-            let name = format!("w{way}r{ranks}");
+            let name = format!("c{case}r{ranks}");
             succeed(ranks, folder, &mapping(options, &name));
             let report = report(folder, &name, ranks);
-            let found = report["result"]["stress"].as_f64().unwrap();
+            let actual = report["result"]["stress"].as_f64().unwrap();
             match ranks {
-                0 => stress = found,
+                0 => stress = actual,
                 1 => {
                     let same =
                         |a: &str, b: &str| fs::read(folder.join(a)).unwrap() == fs::read(folder.join(b)).unwrap();
                     assert!(
-                        same(&format!("w{way}r0.csv"), &format!("{name}.csv")),
-                        "{options}: one rank is one process"
+                        same(&format!("c{case}r0.csv"), &format!("{name}.csv")),
+                        "{options}: one rank must equal one process"
                     );
                 }
                 _ => {
-                    let whole = numbers(folder, &format!("w{way}r0"));
-                    assert_near(&numbers(folder, &name), &whole, tolerance, &format!("{options}, {ranks} ranks"));
-                    assert_near(&[found], &[stress], tolerance, &format!("E, {options}, {ranks} ranks"));
+                    let expected = numbers(folder, &format!("c{case}r0"));
+                    assert_near(&numbers(folder, &name), &expected, tolerance, &format!("{options}, {ranks} ranks"));
+                    assert_near(&[actual], &[stress], tolerance, &format!("E, {options}, {ranks} ranks"));
                 }
             }
         }
     }
 }
 
-/// A mapping on so many ranks each has the places that it has without mpirun.
-fn same_on(counts: &[usize], folder: &Path, options: &str, tolerance: f64) {
+/// Asserts that maps on each of `counts` ranks equal the map without mpirun.
+fn assert_same(counts: &[usize], folder: &Path, options: &str, tolerance: f64) {
     succeed(0, folder, &mapping(options, "alone"));
     for &ranks in counts {
         succeed(ranks, folder, &mapping(options, "shared"));
@@ -82,37 +82,37 @@ fn same_on(counts: &[usize], folder: &Path, options: &str, tolerance: f64) {
     }
 }
 
-/// L-BFGS leaves each rank whole chunks of 16 384 numbers of its vectors: here there are four, the last of them short.
+/// L-BFGS distributes its vectors in chunks of 16 384 numbers: here there are four, the last of them incomplete.
 #[test]
-fn long_vectors_are_shared() {
+fn long_vectors_are_distributed() {
     let folder = folder();
     let folder = folder.path();
-    cloud(folder, 900, 60);
+    write_points(folder, 900, 60);
     let options = "--dims 60 --start random --memory recomputed --iterations 4 --tolerance 0 --no-quality";
-    same_on(&[2, 3, 5], folder, options, 100.0 * f64::EPSILON * (900 * 4) as f64);
+    assert_same(&[2, 3, 5], folder, options, 100.0 * f64::EPSILON * (900 * 4) as f64);
 }
 
 #[test]
-fn given_distances_are_shared() {
+fn precomputed_distances_are_distributed() {
     let folder = folder();
     let folder = folder.path();
     let mut random = random();
     let points: Vec<[f64; 3]> = (0..150).map(|_| [random(), random(), random()]).collect();
-    let apart = |a: &[f64; 3], b: &[f64; 3]| a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
-    let row = |a| points.iter().map(|b| apart(a, b).to_string()).collect::<Vec<_>>().join(",") + "\n";
+    let distance = |a: &[f64; 3], b: &[f64; 3]| a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
+    let row = |a| points.iter().map(|b| distance(a, b).to_string()).collect::<Vec<_>>().join(",") + "\n";
     fs::write(folder.join("cloud.csv"), points.iter().map(row).collect::<String>()).unwrap();
     let options = "--metric precomputed --iterations 6 --tolerance 0";
-    same_on(&[2, 3], folder, options, 100.0 * f64::EPSILON * (150 * 6) as f64);
+    assert_same(&[2, 3], folder, options, 100.0 * f64::EPSILON * (150 * 6) as f64);
 }
 
 #[test]
-fn ranks_without_points_do_no_harm() {
+fn ranks_may_have_no_points() {
     let folder = folder();
     let folder = folder.path();
     for (count, options) in
         [(1, ""), (2, ""), (3, "--memory cached"), (4, "--memory recomputed"), (70, "--memory cached")]
     {
-        cloud(folder, count, 4);
+        write_points(folder, count, 4);
         for (ranks, name) in [(0, "one"), (5, "five")] {
             succeed(ranks, folder, &mapping(options, name));
         }
@@ -121,14 +121,13 @@ fn ranks_without_points_do_no_harm() {
     }
 }
 
-/// New points are placed by rows, each by itself.
 #[test]
-fn new_points_have_the_same_places() {
+fn new_points_have_equal_positions_on_any_number_of_ranks() {
     let folder = folder();
     let folder = folder.path();
-    cloud(folder, 100, 4);
+    write_points(folder, 100, 4);
     fs::copy(folder.join("cloud.csv"), folder.join("map.csv")).unwrap();
-    cloud(folder, 7, 4);
+    write_points(folder, 7, 4);
     fs::rename(folder.join("cloud.csv"), folder.join("new.csv")).unwrap();
     fs::rename(folder.join("map.csv"), folder.join("cloud.csv")).unwrap();
     for ranks in [0, 2, 5] {
@@ -136,37 +135,37 @@ fn new_points_have_the_same_places() {
         succeed(ranks, folder, &mapping(&options, "map"));
     }
     for ranks in [2, 5] {
-        // The maps differ by rounding, and a place is looked for until a step is 1e-11 of its size.
+        // The maps differ by rounding, and positions are refined until a step is 1e-11 of the map's size.
         let tolerance = 1e-9;
-        let places = numbers(folder, &format!("new{ranks}"));
-        assert_near(&places, &numbers(folder, "new0"), tolerance, &format!("{ranks} ranks"));
+        let positions = numbers(folder, &format!("new{ranks}"));
+        assert_near(&positions, &numbers(folder, "new0"), tolerance, &format!("{ranks} ranks"));
     }
 }
 
-/// Killed at a random moment and resumed: on as many ranks to the same bits, on fewer to the same map, by a solver whose
-/// steps bring maps that differ by rounding no farther apart.
+/// Killed after a random delay and resumed: bitwise equal on as many ranks; equal stress on fewer, with a solver whose
+/// steps do not amplify rounding errors.
 #[test]
 #[cfg(target_os = "linux")]
-fn a_killed_rank_ends_the_job_and_its_state_goes_on_anywhere() {
+fn a_killed_rank_ends_the_job_and_its_state_resumes_on_fewer_ranks() {
     let folder = folder();
     let folder = folder.path();
     let seed = std::process::id();
-    println!("moments from seed {seed}");
+    println!("delays from seed {seed}");
     let cut = |options: &str, state: &str, turn: u32| {
         kill_one(folder, &mapping(options, "cut"), state, seed * (turn + 7));
-        assert!(!folder.join("cut.csv").exists(), "nothing half done is left");
+        assert!(!folder.join("cut.csv").exists(), "a partial output was written");
     };
 
-    cloud(folder, 900, 60);
+    write_points(folder, 900, 60);
     let options = "--dims 60 --start random --memory recomputed --iterations 150 --tolerance 0 --no-quality";
     succeed(3, folder, &mapping(options, "whole"));
     cut(options, "state0", 0);
     succeed(3, folder, &format!("{} --resume state0", mapping(options, "again")));
     let bytes = |name: &str| fs::read(folder.join(name)).unwrap();
-    assert!(bytes("again.csv") == bytes("whole.csv"), "the same bits");
+    assert!(bytes("again.csv") == bytes("whole.csv"), "the resumed run differs");
     succeed(1, folder, &format!("{} --resume state0", mapping(options, "one")));
 
-    cloud(folder, 1500, 4);
+    write_points(folder, 1500, 4);
     let options = "--solver jacobi --memory recomputed --iterations 1500 --tolerance 0 --no-quality";
     succeed(0, folder, &mapping(options, "steps"));
     cut(options, "state1", 1);
@@ -180,10 +179,10 @@ fn a_killed_rank_ends_the_job_and_its_state_goes_on_anywhere() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_wish_to_stop_leaves_a_state() {
+fn a_stopped_run_leaves_a_state() {
     let folder = folder();
     let folder = folder.path();
-    cloud(folder, 1500, 4);
+    write_points(folder, 1500, 4);
     let options = "--solver jacobi --memory recomputed --iterations 1000000 --tolerance 0 --no-quality";
     stop_all(folder, &mapping(options, "cut"));
     assert!(!folder.join("cut.csv").exists());

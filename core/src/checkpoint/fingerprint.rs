@@ -1,8 +1,8 @@
-//! A hash that tells one input from another.
+//! Hash of the input data.
 
 use std::fmt;
 
-/// A 64-bit FNV-1a hash taken a word at a time, printed as 16 hexadecimal digits.
+/// A 64-bit FNV-1a hash over 64-bit words, displayed as 16 hexadecimal digits.
 ///
 /// ```
 /// use firebox_core::checkpoint::Fingerprint;
@@ -21,23 +21,23 @@ impl Default for Fingerprint {
 }
 
 impl Fingerprint {
-    /// The hash after one more word.
+    /// Adds a word.
     pub fn word(self, word: u64) -> Self {
         let hash = (self.0 ^ word).wrapping_mul(0x0000_0100_0000_01b3);
         Self(hash ^ (hash >> 29))
     }
 
-    /// The hash after one more number, by its bits.
+    /// Adds a number by its bits.
     pub fn number(self, value: f64) -> Self {
         self.word(value.to_bits())
     }
 
-    /// The hash after more numbers.
+    /// Adds numbers.
     pub fn numbers<'a>(self, values: impl IntoIterator<Item = &'a f64>) -> Self {
         values.into_iter().fold(self, |hash, value| hash.number(*value))
     }
 
-    /// The hash so far.
+    /// The hash of everything added.
     pub fn value(self) -> u64 {
         self.0
     }

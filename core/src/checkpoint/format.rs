@@ -1,9 +1,9 @@
-//! The file: a header with a checksum, then safetensors.
+//! File format of states: a header with a checksum, then safetensors.
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! |---|---|
 //! | 8 | [`MAGIC`] |
-//! | 4 | [`VERSION`], little-endian as all that follow |
+//! | 4 | [`VERSION`]; this and all following numbers are little-endian |
 //! | 8 | length of the payload |
 //! | 4 | CRC-32 of all other bytes |
 //! | the rest | the payload: safetensors of F64 arrays, whose metadata entry `firebox` is JSON `{"run": …, "state": …}` |
@@ -17,31 +17,33 @@ use std::{
     path::Path,
 };
 
-use burn::tensor::backend::Backend;
 use safetensors::{Dtype, tensor::Metadata};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::{Identity, Tensors, identity::shown, refuse, tensors::Array};
-use crate::{Context, Error, Result};
+use super::identity::{Identity, shown};
+use super::refusal::refuse;
+use super::tensors::{Array, Tensors};
+use crate::context::Session;
+use crate::error::{Error, Result};
 
 /// The version of the format.
 pub const VERSION: u32 = 1;
 const MAGIC: [u8; 8] = *b"\x89FBXST\r\n";
 const HEADER: usize = 24;
-/// The metadata entry.
+/// Key of the metadata entry.
 const KEY: &str = "firebox";
-/// Bytes at the start of a file in which states of earlier versions name their format.
-const START: usize = 1 << 16;
+/// Length of the prefix in which states of earlier versions name their format.
+const PREFIX: usize = 1 << 16;
 
-/// A run's state as a file holds it.
+/// The content of a state file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Checkpoint {
-    /// The run that it belongs to.
+    /// Identity of the run.
     pub run: Identity,
-    /// Everything but arrays, in a form that the algorithm chooses.
+    /// Everything but arrays, in the schema of the algorithm.
     pub state: Value,
-    /// The arrays.
+    /// Arrays.
     pub tensors: Tensors,
 }
 
@@ -59,44 +61,44 @@ struct Incoming {
 }
 
 impl Checkpoint {
-    /// A state of `run`; `state` is what is not an array.
+    /// Creates a state of `run`; `state` is everything but arrays.
     pub fn new(run: &Identity, state: &impl Serialize, tensors: Tensors) -> Result<Self> {
         let state = serde_json::to_value(state).map_err(unwritable)?;
         Ok(Self { run: run.clone(), state, tensors })
     }
 
-    /// The part of the state that is not an array, and the arrays. Fails if the first has not the form of `T`.
+    /// Splits the state into everything but arrays, deserialised as `T`, and the arrays. Fails if `T` does not match.
     pub fn parts<T: DeserializeOwned>(self) -> Result<(T, Tensors)> {
         let state = serde_json::from_value(self.state);
         let state = state.map_err(|error| refuse(format!("this state is inconsistent: {}", one_line(&error))))?;
         Ok((state, self.tensors))
     }
 
-    /// The bytes of its file.
+    /// Encodes the file.
     pub fn encode(&self) -> Result<Vec<u8>> {
         self.payload().map(|payload| seal(&payload))
     }
 
-    /// Everything below the header.
+    /// Encodes the payload.
     fn payload(&self) -> Result<Vec<u8>> {
         let text = serde_json::to_string(&Outgoing { run: &self.run, state: &self.state }).map_err(unwritable)?;
-        // One entry only, since a hash map would put several in any order.
+        // A single entry keeps the bytes deterministic: the order of several in a hash map is random.
         let metadata = HashMap::from([(KEY.to_string(), text)]);
         safetensors::serialize(&self.tensors.0, Some(metadata)).map_err(unwritable)
     }
 
-    /// Writes its file.
+    /// Writes the file atomically.
     pub(super) fn write(&self, path: &Path) -> Result<()> {
         let payload = self.payload()?;
         let header = header(&payload);
-        crate::data::atomic::write(path, |out: &mut dyn Write| {
+        crate::atomic::write(path, |out: &mut dyn Write| {
             out.write_all(&header)?;
             out.write_all(&payload)
         })
     }
 }
 
-/// The file of a payload: a header with its length and checksum, then the payload, whatever it is.
+/// Prepends the header, with length and checksum, to any payload.
 pub fn seal(payload: &[u8]) -> Vec<u8> {
     [&header(payload)[..], payload].concat()
 }
@@ -115,12 +117,12 @@ fn unwritable(error: impl std::fmt::Display) -> Error {
     Error::input(format!("the state has no form to be written in: {error}"), "")
 }
 
-/// A library's message without the line breaks that a text from the file may bring into it.
+/// A library's message on one line: text quoted from the file may contain line breaks.
 fn one_line(error: &impl std::fmt::Display) -> String {
     error.to_string().chars().take(200).map(|it| if it.is_control() { ' ' } else { it }).collect()
 }
 
-/// CRC-32 of the header without its last field, and of the payload.
+/// CRC-32 of the header except its last field, and of the payload.
 fn checksum(header: &[u8; HEADER], payload: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&header[..20]);
@@ -128,8 +130,7 @@ fn checksum(header: &[u8; HEADER], payload: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-/// The state that the bytes of a file hold, whatever the algorithm. Fails if they are damaged, cut short, of another
-/// version, or not a state.
+/// Decodes a state file of any algorithm. Fails if the bytes are damaged, truncated, of another version, or not a state.
 ///
 /// ```
 /// let error = firebox_core::checkpoint::decode(b"x,y\n1,2\n").unwrap_err();
@@ -161,19 +162,19 @@ fn length(header: &[u8; HEADER]) -> u64 {
     header[12..20].iter().rev().fold(0, |length, byte| length << 8 | u64::from(*byte))
 }
 
-/// The error for bytes that do not begin as a state.
+/// The error for bytes that do not start with a header.
 fn unknown(bytes: &[u8]) -> Error {
     if !bytes.is_empty() && (MAGIC.starts_with(bytes) || bytes.starts_with(&MAGIC)) {
         return refuse(format!("this state is incomplete: it has only {} bytes", bytes.len()));
     }
-    if let Some(format) = earlier_format(&bytes[..bytes.len().min(START)]) {
+    if let Some(format) = earlier_format(&bytes[..bytes.len().min(PREFIX)]) {
         let what = format!("this state was written by an earlier version of Firebox ({format})");
         return Error::input(what, "resume with the version that wrote it, or start the run anew");
     }
-    Error::input("this is not a state file of Firebox", "give a file that --checkpoint wrote")
+    Error::input("this is not a state file of Firebox", "give a file that `checkpoint` wrote")
 }
 
-/// `firebox <algorithm> checkpoint <n>` in a file of an earlier version.
+/// Finds `firebox <algorithm> checkpoint <n>`, the format name of earlier versions.
 fn earlier_format(start: &[u8]) -> Option<String> {
     const FIRST: &[u8] = b"firebox ";
     const SECOND: &[u8] = b" checkpoint ";
@@ -189,7 +190,7 @@ fn earlier_format(start: &[u8]) -> Option<String> {
     (0..start.len()).find_map(at)
 }
 
-/// Decodes safetensors with no assumption on their content, since a checksum can be made for any.
+/// Decodes safetensors without trusting their content: a matching checksum does not prove that Firebox wrote it.
 fn decode_payload(payload: &[u8]) -> Result<Checkpoint> {
     let bad = |error: &dyn std::fmt::Display| refuse(format!("this state is inconsistent: {}", one_line(&error)));
     let (length, rest) = payload.split_first_chunk::<8>().ok_or_else(|| bad(&"it is empty"))?;
@@ -217,27 +218,27 @@ fn decode_payload(payload: &[u8]) -> Result<Checkpoint> {
     Ok(Checkpoint { run, state, tensors: Tensors(tensors) })
 }
 
-/// The bytes of a state file; of another file only its start, which may have no end.
+/// Reads a state file. Of other files only a prefix is read, since they may be endless.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     let mut bytes = Vec::new();
-    (&mut file).take(START as u64).read_to_end(&mut bytes)?;
+    (&mut file).take(PREFIX as u64).read_to_end(&mut bytes)?;
     if let Some(header) = bytes.first_chunk::<HEADER>().filter(|_| bytes.starts_with(&MAGIC)) {
-        // One more than there should be, so that a longer file is found out.
+        // One byte more than expected, so that excess bytes are detected.
         let whole = length(header).saturating_add(HEADER as u64 + 1);
         file.take(whole.saturating_sub(bytes.len() as u64)).read_to_end(&mut bytes)?;
     }
     Ok(bytes)
 }
 
-/// The state in a file, for the run `ours` to go on from; every rank calls this, and rank 0 reads for all.
+/// Reads the state that the run `ours` resumes. Collective: rank 0 reads the file and broadcasts it.
 ///
 /// Fails as [`decode`] and [`Identity::check`] do. A state of another backend gives a notice.
-pub fn resume<B: Backend>(path: &Path, ours: &Identity, context: &Context<B>) -> Result<Checkpoint> {
-    let bytes = context.communicator.from_first(|| read(path));
+pub fn resume(path: &Path, ours: &Identity, session: &Session) -> Result<Checkpoint> {
+    let bytes = session.communicator.broadcast_from_root(|| read(path));
     let bytes = bytes.map_err(|source| Error::Io { action: "read", path: path.into(), source })?;
     let found = decode(&bytes).and_then(|found| found.run.check(ours).map(|()| found));
     let found = found.map_err(|error| error.in_file(path))?;
-    found.run.backend_notice(ours, &*context.observer);
+    found.run.backend_notice(ours, &*session.observer);
     Ok(found)
 }

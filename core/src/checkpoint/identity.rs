@@ -1,40 +1,42 @@
-//! Which run a state belongs to.
+//! Identification of the run that a state belongs to.
 
 use burn::tensor::backend::Backend;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Context, Error, Observer, Precision, Result};
+use crate::context::{Context, Precision};
+use crate::error::{Error, Result};
+use crate::observe::Observer;
 
-/// Parameters that a message lists with both values.
-const LISTED: usize = 3;
-/// Characters of a value that a message shows.
-const SHOWN: usize = 40;
+/// Maximum number of parameters that a message lists with both values.
+const MAX_LISTED: usize = 3;
+/// Maximum number of characters of a value in a message.
+const MAX_CHARS: usize = 40;
 
-/// The run that a state belongs to: everything that must agree for another run to go on from it.
+/// Identity of a run: everything that must be equal for another run to resume its state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Identity {
     /// The algorithm's command, such as `sammon`.
     pub algorithm: String,
-    /// The backend that computed, which may differ: see [`Identity::backend_notice`].
+    /// The backend, which may differ: see [`Identity::backend_notice`].
     pub backend: String,
-    /// The precision it computed in.
+    /// Precision of the floats.
     pub precision: Precision,
-    /// The seed of everything random.
+    /// Seed of the random numbers.
     pub seed: u64,
-    /// The input's [`Fingerprint`](super::Fingerprint).
+    /// [`Fingerprint`](super::Fingerprint) of the input.
     pub input: String,
-    /// The parameters without the limits.
+    /// Parameters without the limits.
     pub config: Value,
-    /// Names of the parameters that may differ, for help.
+    /// Names of the parameters that may differ, for advice.
     #[serde(skip)]
     limits: &'static [&'static str],
 }
 
 impl Identity {
-    /// The identity of a run of `algorithm` by `config`, of whose fields those called `limits` may differ in a run that
-    /// goes on.
+    /// Creates the identity of a run of `algorithm` with `config`, whose fields named in `limits` may differ in a resumed
+    /// run.
     pub fn new<B: Backend>(
         algorithm: &str,
         config: &impl Serialize,
@@ -57,7 +59,7 @@ impl Identity {
         }
     }
 
-    /// Fails unless the run `ours` may go on from a state of this run, naming the first of algorithm, precision, seed,
+    /// Checks that the run `ours` may resume a state of this run. The error names the first of algorithm, precision, seed,
     /// parameters and input that differs.
     pub fn check(&self, ours: &Self) -> Result<()> {
         if self.algorithm != ours.algorithm {
@@ -66,19 +68,19 @@ impl Identity {
         }
         if self.precision != ours.precision {
             let what = format!("its run used {}, and this one uses {}", self.precision, ours.precision);
-            return Err(Error::input(what, format!("resume with --precision {}", self.precision)));
+            return Err(Error::input(what, format!("resume with `precision = {}`", self.precision)));
         }
         if self.seed != ours.seed {
             let what = format!("its run had the seed {}, and this one has {}", self.seed, ours.seed);
-            return Err(Error::input(what, format!("resume with --seed {}", self.seed)));
+            return Err(Error::input(what, format!("resume with `seed = {}`", self.seed)));
         }
         let differences = differences(&self.config, &ours.config);
         if !differences.is_empty() {
-            let more = match differences.len().saturating_sub(LISTED) {
+            let more = match differences.len().saturating_sub(MAX_LISTED) {
                 0 => String::new(),
                 more => format!("; and {more} more"),
             };
-            let listed = differences.into_iter().take(LISTED).collect::<Vec<_>>().join("; ");
+            let listed = differences.into_iter().take(MAX_LISTED).collect::<Vec<_>>().join("; ");
             let limits = match ours.limits {
                 [] => String::new(),
                 limits => format!("; only these may differ: {}", limits.join(", ")),
@@ -92,7 +94,7 @@ impl Identity {
         Ok(())
     }
 
-    /// Gives a notice if this state was written on another backend than the one of the run `ours`.
+    /// Notifies the user if this state was written on another backend than that of the run `ours`.
     pub fn backend_notice(&self, ours: &Self, observer: &dyn Observer) {
         if self.backend != ours.backend {
             let theirs = shown(&self.backend);
@@ -105,7 +107,7 @@ impl Identity {
     }
 }
 
-/// The parameters that differ, in words with both values.
+/// Describes each parameter that differs, with both values.
 fn differences(theirs: &Value, ours: &Value) -> Vec<String> {
     if theirs == ours {
         return Vec::new();
@@ -121,15 +123,15 @@ fn differences(theirs: &Value, ours: &Value) -> Vec<String> {
     };
     let unknown = theirs.keys().filter(|name| !ours.contains_key(*name));
     let names = ours.keys().chain(unknown).filter(|name| theirs.get(*name) != ours.get(*name));
-    let word =
+    let description =
         |name: &String| format!("{} was {} and is {}", shown(name), value(theirs.get(name)), value(ours.get(name)));
-    names.map(word).collect()
+    names.map(description).collect()
 }
 
-/// A text from a file in a message: on one line, and not too long.
+/// Text from a file as a message shows it: escaped, on one line, cut to 40 characters.
 pub(super) fn shown(text: &str) -> String {
-    let mut short: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
-    if text.chars().nth(SHOWN).is_some() {
+    let mut short: String = text.chars().take(MAX_CHARS).flat_map(char::escape_debug).collect();
+    if text.chars().nth(MAX_CHARS).is_some() {
         short.push('…');
     }
     short

@@ -1,4 +1,4 @@
-//! Writing states on the way, without ever ending the run that they are of.
+//! Periodic writing of states; failures never end the run.
 
 use std::{
     path::Path,
@@ -6,18 +6,20 @@ use std::{
     time::{Duration, Instant},
 };
 
-use burn::tensor::backend::Backend;
+use super::format::Checkpoint;
+use super::options::Checkpoints;
+use crate::communicator::Communicator;
+use crate::context::Session;
+use crate::error::{Error, Result};
+use crate::observe::Observer;
 
-use super::{Checkpoint, Checkpoints};
-use crate::{Communicator, Context, Error, Observer, Result};
-
-/// Writes a run's states to its file. A write that fails gives a notice and leaves the previous state in place; later
-/// ones are still tried, and [`finish`](Self::finish) says whether the file is behind the run at its end.
+/// Writes a run's states to its file. A failed write gives a notice and leaves the previous state in place; later states
+/// are still tried. [`finish`](Self::finish) returns whether the file is stale at the end of the run.
 pub struct Keeper<'a> {
     path: Option<&'a Path>,
     every: Duration,
     last: Instant,
-    /// Where the run was when the state in the file was written.
+    /// Position of the run when the state in the file was written.
     written: Option<String>,
     /// Whether the last write failed.
     failed: bool,
@@ -26,33 +28,33 @@ pub struct Keeper<'a> {
 }
 
 impl<'a> Keeper<'a> {
-    /// A keeper of states at `checkpoints`, the first due after one interval.
-    pub fn new<B: Backend>(checkpoints: &'a Checkpoints, context: &Context<B>) -> Self {
+    /// Creates a keeper whose first state is due after one interval.
+    pub fn new(checkpoints: &'a Checkpoints, session: &Session) -> Self {
         Self {
             path: checkpoints.file.as_deref(),
             every: Duration::try_from_secs_f64(checkpoints.every).unwrap_or(Duration::MAX),
             last: Instant::now(),
             written: None,
             failed: false,
-            observer: context.observer.clone(),
-            ranks: context.communicator.clone(),
+            observer: session.observer.clone(),
+            ranks: session.communicator.clone(),
         }
     }
 
-    /// Whether states are kept at all.
+    /// Whether states are written.
     pub fn is_on(&self) -> bool {
         self.path.is_some()
     }
 
-    /// Whether the interval since the last state has passed on this rank; ranks that share a run must agree on it.
+    /// Whether the interval since the last state has passed on this rank. Ranks that share a run must broadcast one answer.
     pub fn is_due(&self) -> bool {
         self.is_on() && self.last.elapsed() >= self.every
     }
 
-    /// Writes the state that `make` returns; `at` says where the run is, such as `iteration 12`. Rank 0 alone makes and
-    /// writes it, and the others wait, since a rank that ended the job meanwhile would end the writer.
+    /// Writes the state that `make` returns; `at` is the position of the run, such as `iteration 12`. Collective: only
+    /// rank 0 creates and writes the state, and the others wait, since a rank that exits ends the job and the writer.
     ///
-    /// Fails as `make` does. A state that cannot be written is no failure.
+    /// Fails as `make` does, but not if the state cannot be written.
     pub fn save(&mut self, at: impl Into<String>, make: impl FnOnce() -> Result<Checkpoint>) -> Result<()> {
         let Some(path) = self.path else { return Ok(()) };
         if self.ranks.rank() == 0 {
@@ -79,8 +81,8 @@ impl<'a> Keeper<'a> {
         Ok(())
     }
 
-    /// Whether the last state could not be written, so that the file does not hold where the run ended; gives a notice
-    /// if so. `at` is where the run ended, in the words of [`save`](Self::save).
+    /// Whether the last write failed, so that the file does not hold the final state; gives a notice then. `at` is the
+    /// final position of the run, as in [`save`](Self::save).
     pub fn finish(&self, at: impl Into<String>) -> bool {
         let Some(path) = self.path.filter(|_| self.failed) else { return false };
         let (path, end) = (path.display(), at.into());
@@ -95,7 +97,7 @@ impl<'a> Keeper<'a> {
     }
 }
 
-/// Why a state could not be written, without what the notice says anyway.
+/// The cause of a failed write, without the path and the system's error number.
 fn reason(error: &Error) -> String {
     let text = match error {
         Error::Io { source, .. } => source.to_string(),

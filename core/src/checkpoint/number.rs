@@ -1,6 +1,6 @@
-//! Floating-point numbers in JSON that may be infinite or NaN, for `#[serde(with = "…")]`.
+//! Floats that may be infinite or NaN in JSON, for `#[serde(with = "…")]`.
 //!
-//! JSON has only finite numbers; the others are written as the words `infinity`, `-infinity` and `nan`.
+//! JSON lacks these values; they are written as the strings `infinity`, `-infinity` and `nan`.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
@@ -44,7 +44,7 @@ pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D:
     Form::deserialize(deserializer)?.value()
 }
 
-/// An optional number; `null` if absent.
+/// Optional floats; `null` if absent.
 pub mod option {
     use super::{Deserialize, Deserializer, Form, Serialize, Serializer};
 

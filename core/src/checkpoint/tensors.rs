@@ -1,11 +1,12 @@
-//! The named arrays of a state.
+//! Named arrays of a state.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
 use safetensors::{Dtype, tensor::View};
 
-use super::{identity::shown, refuse};
-use crate::Result;
+use super::identity::shown;
+use super::refusal::refuse;
+use crate::error::Result;
 
 /// An array of 64-bit floats, row-major.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,25 +37,25 @@ impl View for &Array {
     }
 }
 
-/// The named arrays of a state: added by [`put`](Self::put) when it is written, and removed one by one by
-/// [`take`](Self::take) when it is read, so that [`finish`](Self::finish) finds what does not belong there.
+/// The named arrays of a state. Writing adds arrays by [`put`](Self::put); reading removes them by [`take`](Self::take),
+/// so that [`finish`](Self::finish) detects unknown ones.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Tensors(pub(super) BTreeMap<String, Array>);
 
 impl Tensors {
-    /// Adds an array, replacing one of the same name. `values` are as many as `shape` says.
+    /// Adds an array, row-major, replacing one of the same name.
     pub fn put(&mut self, name: impl Into<String>, shape: &[usize], values: impl Into<Vec<f64>>) {
         let values = values.into();
         debug_assert_eq!(shape.iter().product::<usize>(), values.len());
         self.0.insert(name.into(), Array { shape: shape.to_vec(), values });
     }
 
-    /// The names of all arrays, in order.
+    /// The names of all arrays, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 
-    /// The shape of an array, if there is one of this name.
+    /// The shape of an array, if it exists.
     pub fn shape(&self, name: &str) -> Option<&[usize]> {
         self.0.get(name).map(|array| &array.shape[..])
     }
@@ -81,13 +82,13 @@ impl Tensors {
         Ok(array.values)
     }
 
-    /// Removes an array of one axis, whatever its length. Fails as [`take`](Self::take) does.
+    /// Removes a vector of any length. Fails as [`take`](Self::take) does.
     pub fn take_vector(&mut self, name: &str) -> Result<Vec<f64>> {
         let length = self.0.get(name).map_or(0, |array| array.values.len());
         self.take(name, &[length])
     }
 
-    /// Fails if arrays are left, which the algorithm does not know.
+    /// Fails if arrays are left, which are unknown to the algorithm.
     pub fn finish(self) -> Result<()> {
         match self.0.first_key_value() {
             Some((name, _)) => {

@@ -9,11 +9,14 @@ use burn_ndarray::NdArray;
 use serde_json::json;
 
 use super::*;
-use crate::{Context, Observer, Precision, random::Random};
+use crate::context::{Context, Precision};
+use crate::error::Error;
+use crate::observe::Observer;
+use crate::random::Random;
 
 type B = NdArray<f32>;
 
-/// Remembers notices.
+/// Records notices.
 #[derive(Default)]
 struct Notices(Mutex<Vec<String>>);
 
@@ -46,15 +49,15 @@ fn state() -> Checkpoint {
     Checkpoint::new(&identity(), &json!({"iterations": 3, "stop": null}), tensors).unwrap()
 }
 
-/// A seed for random damage, printed so that a failure can be repeated.
+/// Generator of random damage. Its seed is printed so that a failure can be reproduced.
 fn random() -> Random {
     let seed = std::env::var("FIREBOX_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
     println!("FIREBOX_SEED={seed}");
     Random::new(seed, 0)
 }
 
-/// The message of a refusal, which is one sentence with help and the exit code of bad input.
-fn refusal<T>(result: crate::Result<T>) -> String {
+/// The message of a rejected state: one line, with advice and the exit code of invalid input.
+fn refusal<T>(result: crate::error::Result<T>) -> String {
     let Err(error) = result else { panic!("accepted") };
     assert_eq!(error.exit_code(), 2);
     assert!(error.help().is_some(), "{error}");
@@ -64,7 +67,7 @@ fn refusal<T>(result: crate::Result<T>) -> String {
 }
 
 #[test]
-fn states_come_back_to_the_same_bits() {
+fn states_round_trip_bitwise() {
     let bytes = state().encode().unwrap();
     let mut again = decode(&bytes).unwrap();
     assert_eq!(again.encode().unwrap(), bytes);
@@ -78,7 +81,7 @@ fn states_come_back_to_the_same_bits() {
 }
 
 #[test]
-fn every_flipped_bit_is_found() {
+fn every_flipped_bit_is_detected() {
     let bytes = state().encode().unwrap();
     for bit in 0..8 * bytes.len() {
         let mut damaged = bytes.clone();
@@ -88,7 +91,7 @@ fn every_flipped_bit_is_found() {
 }
 
 #[test]
-fn every_truncation_and_addition_is_found() {
+fn every_truncation_and_excess_is_detected() {
     let bytes = state().encode().unwrap();
     for length in 0..bytes.len() {
         refusal(decode(&bytes[..length]));
@@ -100,7 +103,7 @@ fn every_truncation_and_addition_is_found() {
     }
 }
 
-/// [`seal`] by the description of the format.
+/// An independent implementation of [`seal`].
 fn sealed(payload: &[u8]) -> Vec<u8> {
     let mut bytes = state().encode().unwrap()[..12].to_vec();
     bytes.extend((payload.len() as u64).to_le_bytes());
@@ -113,7 +116,7 @@ fn sealed(payload: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn payloads_with_a_right_checksum_are_decoded_without_trust() {
+fn payloads_with_a_valid_checksum_are_not_trusted() {
     let payload = &state().encode().unwrap()[24..];
     assert_eq!(sealed(payload), state().encode().unwrap());
     assert_eq!(sealed(b"any"), seal(b"any"));
@@ -153,7 +156,7 @@ fn payloads_with_a_right_checksum_are_decoded_without_trust() {
 }
 
 #[test]
-fn other_files_and_earlier_versions_are_named() {
+fn other_files_and_versions_are_recognised() {
     let message = |bytes: &[u8]| refusal(decode(bytes));
     assert_eq!(message(b""), "this is not a state file of Firebox");
     assert_eq!(message(b"firebox checkpoint"), "this is not a state file of Firebox");
@@ -168,7 +171,7 @@ fn other_files_and_earlier_versions_are_named() {
 }
 
 #[test]
-fn what_differs_is_named() {
+fn differences_of_identity_are_named() {
     let ours = identity();
     let of = |change: fn(&mut Identity)| {
         let mut theirs = identity();
@@ -177,9 +180,9 @@ fn what_differs_is_named() {
         (error.to_string(), error.help().unwrap())
     };
     let (text, help) = of(|it| it.precision = Precision::F64);
-    assert_eq!((&text[..], &help[..]), ("its run used f64, and this one uses f32", "resume with --precision f64"));
+    assert_eq!((&text[..], &help[..]), ("its run used f64, and this one uses f32", "resume with `precision = f64`"));
     let (text, help) = of(|it| it.seed = 6);
-    assert_eq!((&text[..], &help[..]), ("its run had the seed 6, and this one has 5", "resume with --seed 6"));
+    assert_eq!((&text[..], &help[..]), ("its run had the seed 6, and this one has 5", "resume with `seed = 6`"));
     let (text, help) = of(|it| {
         it.config = json!({"solver": "gd", "power": null, "hidden": [4, 2], "more\n": true});
         it.input = "other".into();
@@ -220,12 +223,12 @@ fn a_state_of_another_backend_is_resumed_with_a_notice() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_file_without_an_end_is_refused() {
+fn an_endless_file_is_rejected() {
     refusal(resume(std::path::Path::new("/dev/zero"), &identity(), &context()));
 }
 
 #[test]
-fn a_large_state_is_read_whole() {
+fn a_state_longer_than_the_prefix_is_read_completely() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state");
     let mut large = state();
@@ -250,7 +253,7 @@ fn tensors_are_checked_by_name_shape_and_value() {
 }
 
 #[test]
-fn numbers_that_json_lacks_are_words() {
+fn non_finite_numbers_are_strings_in_json() {
     #[derive(serde::Serialize, serde::Deserialize)]
     struct Pair(#[serde(with = "number")] f64, #[serde(with = "number::option")] Option<f64>);
     for value in [0.1, -0.0, 5e-324, f64::MAX, f64::INFINITY, f64::NEG_INFINITY, 3.0] {
@@ -306,7 +309,7 @@ fn a_state_that_cannot_be_written_does_not_end_the_run() {
 }
 
 #[test]
-fn nothing_is_kept_without_a_file() {
+fn nothing_is_written_without_a_file() {
     let checkpoints = Checkpoints::default();
     let mut keeper = Keeper::new(&checkpoints, &context());
     assert!(!keeper.is_on() && !keeper.is_due());

@@ -1,11 +1,12 @@
-//! A precomputed matrix of distances: square or condensed, checked.
+//! Precomputed distances from a square or condensed matrix.
 
-use crate::{Error, Result, error::Place, memory};
+use crate::error::{Error, Place, Result};
+use crate::memory;
 
-/// Entries (i, j) and (j, i) may differ by so much of the larger.
+/// Maximum relative difference of the entries (i, j) and (j, i).
 const ASYMMETRY: f64 = 1e-6;
 
-/// Distances of N points, symmetric, 0 on the diagonal; NaN is a missing pair.
+/// Distances of N points: symmetric, 0 on the diagonal, NaN for missing pairs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Distances {
     values: Vec<f64>,
@@ -16,7 +17,7 @@ fn at(row: usize, column: usize) -> Place {
     Place::default().row(row + 1).column((column + 1).to_string())
 }
 
-/// Fails on a negative number and on infinity.
+/// Fails on negative and infinite distances.
 fn check(value: f64, place: impl FnOnce() -> Place) -> Result<()> {
     if value < 0.0 {
         let what = format!("the distance {value} is negative");
@@ -34,11 +35,11 @@ fn check(value: f64, place: impl FnOnce() -> Place) -> Result<()> {
 }
 
 impl Distances {
-    /// From a row-major matrix of `rows` × `columns`: N × N, or all pairs in one row or one column in the order
-    /// (1, 2), (1, 3), …, (2, 3), … as SciPy's `pdist` has them.
+    /// Creates distances from a row-major matrix of `rows` × `columns`: N × N, or condensed, all pairs in one row or column
+    /// in the order (1, 2), (1, 3), …, (2, 3), … of SciPy's `pdist`.
     ///
-    /// Fails on a shape that is neither, a negative or infinite distance, a diagonal that is not 0, entries (i, j) and
-    /// (j, i) that differ by more than 1e-6 of the larger, and a point with no distance to any other.
+    /// Fails on any other shape, a negative or infinite distance, a nonzero diagonal, entries (i, j) and (j, i) that differ
+    /// by more than 1e-6 of the larger, and a point with no distance to any other.
     pub fn new(values: Vec<f64>, rows: usize, columns: usize) -> Result<Self> {
         if values.is_empty() || Some(values.len()) != rows.checked_mul(columns) {
             return Err(Error::input(
@@ -55,7 +56,7 @@ impl Distances {
             let what = format!("{rows} × {columns} numbers are no matrix of distances");
             return Err(Error::input(what, "give a square matrix, or all pairs in one row or column"));
         };
-        distances.no_lonely_point()?;
+        distances.check_connected()?;
         Ok(distances)
     }
 
@@ -77,7 +78,7 @@ impl Distances {
                         format!("the distance is {a}, but {b} the other way round (row {}, column {})", j + 1, i + 1);
                     return Err(Error::input_at(at(i, j), what, "make the matrix symmetric: (D + D.T) / 2"));
                 }
-                // Halves of the smallest numbers are 0.
+                // Halves of the smallest subnormal numbers underflow to 0.
                 let mean = if a == b { a } else { 0.5 * a + 0.5 * b };
                 (values[i * n + j], values[j * n + i]) = (mean, mean);
             }
@@ -105,9 +106,10 @@ impl Distances {
         Ok(Self { values, n })
     }
 
-    fn no_lonely_point(&self) -> Result<()> {
-        let lonely = |row: &[f64]| row.iter().filter(|value| !value.is_nan()).count() <= 1;
-        match self.values.chunks(self.n).position(lonely).filter(|_| self.n > 1) {
+    /// Fails if a point has no distance to any other.
+    fn check_connected(&self) -> Result<()> {
+        let isolated = |row: &[f64]| row.iter().filter(|value| !value.is_nan()).count() <= 1;
+        match self.values.chunks(self.n).position(isolated).filter(|_| self.n > 1) {
             Some(row) => {
                 let what = format!("point {} has no distance to any other", row + 1);
                 Err(Error::input_at(
@@ -120,7 +122,7 @@ impl Distances {
         }
     }
 
-    /// How many points.
+    /// Number of points.
     pub fn points(&self) -> usize {
         self.n
     }
@@ -140,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn square_and_condensed_are_the_same() {
+    fn square_and_condensed_matrices_agree() {
         let square = Distances::new(vec![0.0, 1.0, 2.0, 1.0, 0.0, f64::NAN, 2.0, f64::NAN, 0.0], 3, 3).unwrap();
         for (rows, columns) in [(1, 3), (3, 1)] {
             let condensed = Distances::new(vec![1.0, 2.0, f64::NAN], rows, columns).unwrap();
@@ -153,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_matrix_of_distances_is_refused() {
+    fn invalid_matrices_are_rejected() {
         let nan = f64::NAN;
         assert!(error(&[0.0, 1.0, 2.0, 0.0], 2, 2).starts_with("row 2, column 1: the distance is 2, but 1"));
         assert!(error(&[0.0, nan, 2.0, 0.0], 2, 2).contains("but NaN the other way round"));
@@ -164,7 +166,7 @@ mod tests {
         assert!(error(&[1.0, 2.0], 1, 2).starts_with("2 distances are not all pairs"));
         assert!(error(&[1.0; 6], 2, 3).starts_with("2 × 3 numbers"));
         assert!(error(&[], 0, 0).starts_with("there are no distances"));
-        // 1e-6 of the larger is still rounding.
+        // An asymmetry below 1e-6 counts as rounding.
         assert!(Distances::new(vec![0.0, 1.0, 1.0 + 9e-7, 0.0], 2, 2).is_ok());
     }
 }

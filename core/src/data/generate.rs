@@ -1,21 +1,22 @@
-//! Synthetic sets with known classes: those of the papers, and their like.
+//! Synthetic sets with known classes.
 //!
 //! The shapes named after Ultsch's Fundamental Clustering Problems Suite (FCPS; Ultsch, Proc. WSOM 2005, 75) have
-//! the suite's sizes and class sizes by default, and its geometry; the points are drawn anew, uniformly in each
-//! shape. Another number of points changes the density and keeps the proportions.
+//! the suite's geometry and, by default, its class sizes; the points are drawn anew, uniformly in each shape. Another
+//! number of points changes the density and preserves the proportions.
 
 use std::f64::consts::{PI, TAU};
 
-use crate::data::Points;
-use crate::data::points::{CLASSES, NAME, POINTS};
+use super::points::{CLASSES, NAME, POINTS, Points};
+use crate::error::{Error, Result};
+use crate::memory;
 use crate::random::Random;
-use crate::{Error, Result, memory};
 
-/// The stream of [`Random`] that is drawn from.
+/// Stream of [`Random`].
 const STREAM: u64 = u64::from_be_bytes(*b"generate");
 
 /// A synthetic set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "command", derive(clap::ValueEnum))]
 pub enum Shape {
     /// 1000 points spread evenly over [−100, 100]ᵈ; no classes
     Uniform,
@@ -44,7 +45,7 @@ pub enum Shape {
 /// Draws one point and appends its coordinates.
 type Draw = dyn Fn(&mut Random, &mut Vec<f64>);
 
-/// One class: its share, and how to draw one of its points.
+/// A class: its share of the points, and the distribution of its points.
 struct Class {
     share: usize,
     draw: Box<Draw>,
@@ -96,7 +97,7 @@ fn ring(centre: f64, axis: usize, tube: f64) -> impl Fn(&mut Random, &mut Vec<f6
     }
 }
 
-/// A Gaussian around `centre`, no farther from it than `most`.
+/// A Gaussian around `centre`, truncated at distance `most`.
 fn gauss(centre: Vec<f64>, deviation: f64, most: f64) -> impl Fn(&mut Random, &mut Vec<f64>) {
     move |random, out| {
         let offsets = loop {
@@ -109,8 +110,8 @@ fn gauss(centre: Vec<f64>, deviation: f64, most: f64) -> impl Fn(&mut Random, &m
     }
 }
 
-/// Half of a wing nut: a rectangle evenly filled by one half of the points, and by the other half ever more towards
-/// the corner at the gap. `side` is −1 or 1: the halves are mirrored at the origin.
+/// Half of a wing nut: a rectangle in which half of the points are uniform and the density of the other half increases
+/// towards the corner at the gap. `side` is −1 or 1: the halves are point reflections at the origin.
 fn wing(side: f64) -> impl Fn(&mut Random, &mut Vec<f64>) {
     const GAP: f64 = 0.35;
     const SIZE: [f64; 2] = [2.5, 4.0];
@@ -130,7 +131,7 @@ fn roll(quarter: u32) -> impl Fn(&mut Random, &mut Vec<f64>) {
     }
 }
 
-/// Centres in [−10, 10]ᵈ far from each other: of 64 candidates the one farthest from those there are.
+/// Well-separated centres in [−10, 10]ᵈ: each is the one of 64 uniform candidates that is farthest from the previous ones.
 fn centres(count: usize, dims: usize, random: &mut Random) -> Vec<Vec<f64>> {
     let mut centres: Vec<Vec<f64>> = Vec::new();
     for _ in 0..count {
@@ -149,7 +150,7 @@ fn centres(count: usize, dims: usize, random: &mut Random) -> Vec<Vec<f64>> {
 }
 
 impl Shape {
-    /// How many points it has unless told otherwise.
+    /// Default number of points.
     pub fn default_points(self) -> usize {
         match self {
             Self::TwoDiamonds | Self::Atom => 800,
@@ -161,7 +162,7 @@ impl Shape {
         }
     }
 
-    /// Its dimension if that is fixed; [`Shape::Uniform`] and [`Shape::Blobs`] come in any, 2 unless told otherwise.
+    /// Dimension if fixed; [`Shape::Uniform`] and [`Shape::Blobs`] have any, 2 by default.
     pub fn fixed_dims(self) -> Option<usize> {
         match self {
             Self::Uniform | Self::Blobs => None,
@@ -215,13 +216,13 @@ impl Shape {
     }
 }
 
-/// Draws `points` points (if not given, as many as the shape has) of `dims` coordinates, class after class, labelled
-/// from 1; [`Shape::Uniform`] has no labels. The same seed gives the same points.
+/// Draws `points` points (by default [`Shape::default_points`]) of `dims` coordinates, class after class, labelled from
+/// 1; [`Shape::Uniform`] has no labels. Points are reproducible by their seed.
 ///
 /// # Errors
 ///
-/// [`Error::Config`] if a number is 0 or the shape has other dimensions; [`Error::Memory`] or [`Error::Input`] if there is no
-/// memory for the points and a [table](Points::table) of them.
+/// [`Error::Config`] if a number is 0 or `dims` is not the shape's fixed dimension; [`Error::Memory`] or
+/// [`Error::Input`] if there is not enough memory for the points and a [table](Points::table) of them.
 pub fn generate(shape: Shape, points: Option<usize>, dims: Option<usize>, seed: u64) -> Result<Points> {
     let bad = |field, value: usize, reason: String| Error::Config { field, value: value.to_string(), reason };
     let rows = points.unwrap_or(shape.default_points());
@@ -256,10 +257,10 @@ pub fn generate(shape: Shape, points: Option<usize>, dims: Option<usize>, seed: 
     if shape == Shape::Uniform { Ok(points) } else { points.with_labels(labels) }
 }
 
-/// Fails unless there is memory for points, their labels and names, twice because a table of them is a copy, and for
-/// drawing one.
+/// Fails unless there is enough memory for points, labels and names, twice since a table is a copy, and for drawing one
+/// point.
 fn admit(rows: usize, columns: usize) -> Result<()> {
-    // Centres and candidates of blobs.
+    // Centres of blobs and their candidates.
     const DRAWING: u128 = 8 * size_of::<f64>() as u128;
     let (n, d) = (rows as u128, columns as u128);
     let kept = n.saturating_mul(d + 1).saturating_mul(size_of::<f64>() as u128).saturating_add(d * NAME);
@@ -268,6 +269,7 @@ fn admit(rows: usize, columns: usize) -> Result<()> {
 }
 
 #[cfg(test)]
+#[cfg(feature = "command")]
 mod tests {
     use super::*;
     use clap::ValueEnum;
@@ -279,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_class_sizes_are_those_of_the_suite() {
+    fn names_and_class_sizes_match_the_suite() {
         for (name, expected) in [
             ("two-diamonds", vec![400, 400]),
             ("target", vec![395, 363, 3, 3, 3, 3]),
@@ -359,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn classes_keep_their_distance() {
+    fn classes_are_separated() {
         for (shape, least) in [
             (Shape::TwoDiamonds, 0.09),
             (Shape::Target, 0.9),

@@ -1,34 +1,36 @@
-//! What a run reads: points, and their labels if they have any.
+//! Points with optional labels.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
+use super::table::Table;
+use crate::error::{Error, Place, Result};
+use crate::memory;
 use crate::report::InputSize;
-use crate::{Error, Result, data::Table, memory};
 
-/// Points in a space of `columns` dimensions, every coordinate finite, at least one point and one coordinate.
+/// Points in a space of `columns` dimensions: at least one point and one coordinate, all finite.
 ///
-/// [`crate::data::read`] and [`Points::new`] see to that; whoever fills the fields in another way should too.
+/// [`Points::new`] and the readers of files guarantee this; callers that fill the fields must do so too.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Points {
     /// The coordinates, row-major: `rows` × `columns`.
     pub values: Vec<f64>,
-    /// How many points.
+    /// Number of points.
     pub rows: usize,
-    /// How many coordinates a point has.
+    /// Number of coordinates per point.
     pub columns: usize,
-    /// The coordinates' names; `C1`, `C2`, … if the file had none.
+    /// Names of the coordinates; `C1`, `C2`, … by default.
     pub names: Vec<String>,
-    /// The class of each point, if the file had any or one was named.
+    /// The class of each point, if known.
     pub labels: Option<Vec<i64>>,
-    /// The classes' names if they were text; label k (from 0, by first appearance) is called `label_names[k]`.
+    /// Names of the classes if they were text; label k (from 0, by first appearance) has the name `label_names[k]`.
     pub label_names: Option<Vec<String>>,
 }
 
 impl Points {
-    /// Points without labels, their coordinates named `C1`, `C2`, …
+    /// Creates points without labels and with default names.
     ///
-    /// Fails if there are none, if the numbers do not fill whole rows, or if one is not finite.
+    /// Fails if there are no points, if the values do not fill whole rows, or if one is not finite.
     pub fn new(values: Vec<f64>, columns: usize) -> Result<Self> {
         if values.is_empty() || columns == 0 {
             return Err(Error::input("there are no points", "give at least one row of at least one number"));
@@ -38,14 +40,14 @@ impl Points {
             return Err(Error::input(what, "give every point the same number of coordinates"));
         }
         if let Some(at) = values.iter().position(|value| !value.is_finite()) {
-            let place = crate::error::Place::default().row(at / columns + 1).column(format!("C{}", at % columns + 1));
+            let place = Place::default().row(at / columns + 1).column(format!("C{}", at % columns + 1));
             return Err(Error::input_at(place, format!("{} is not a finite number", values[at]), FINITE));
         }
         let rows = values.len() / columns;
         Ok(Self { values, rows, columns, names: default_names(columns)?, labels: None, label_names: None })
     }
 
-    /// The same points with labels; fails unless there is one for each.
+    /// Replaces the labels. Fails unless there is one for each point.
     pub fn with_labels(mut self, labels: Vec<i64>) -> Result<Self> {
         if labels.len() != self.rows {
             let what = format!("there are {} labels for {} points", labels.len(), self.rows);
@@ -56,15 +58,14 @@ impl Points {
         Ok(self)
     }
 
-    /// Fails on a label that would be rounded in a table of one type, beside real numbers: check it before a run whose table
-    /// has both.
+    /// Fails on a label that is not exact as an f64. Call it before a run whose table has labels beside real numbers.
     pub fn check_labels_as_reals(&self) -> Result<()> {
         let rounded = |label: &&i64| **label as f64 as i128 != i128::from(**label);
         let labels = self.labels.iter().flatten();
         match labels.enumerate().find(|(_, label)| rounded(label)) {
             Some((row, label)) => {
                 let what = format!("the label {label} is not exact as a real number, which the output has beside it");
-                let place = crate::error::Place::default().row(row + 1);
+                let place = Place::default().row(row + 1);
                 Err(Error::input_at(place, what, "number the classes with whole numbers below 2⁵³"))
             }
             None => Ok(()),
@@ -76,25 +77,26 @@ impl Points {
         self.values.get(row * self.columns..(row + 1) * self.columns).unwrap_or_default()
     }
 
-    /// Whether the coordinates have names of their own.
+    /// Whether any coordinate has a name other than the default.
+    #[cfg(feature = "io")]
     pub(crate) fn is_named(&self) -> bool {
         let default = |name: &String| name.strip_prefix('C').is_some_and(|number| number.parse::<usize>().is_ok());
         !self.names.iter().all(default)
     }
 
-    /// All points in order.
+    /// Iterates over the points.
     pub fn iter(&self) -> std::slice::ChunksExact<'_, f64> {
         self.values.chunks_exact(self.columns.max(1))
     }
 
-    /// The size, for the report.
+    /// The size for the report.
     pub fn size(&self) -> InputSize {
         InputSize { rows: self.rows, columns: self.columns }
     }
 
-    /// A copy of the points as a table to write: the coordinates, then a column `label` if there are labels.
+    /// Copies the points into a table: the coordinates, then a column `label` if there are labels.
     ///
-    /// Fails if there is no memory for it.
+    /// Fails if there is not enough memory.
     pub fn table(&self) -> Result<Table> {
         admit_names(self.columns)?;
         let values = memory::copied(&self.values, "the table")?;
@@ -106,17 +108,17 @@ impl Points {
     }
 }
 
-/// What to do about a number that is not finite.
+/// Advice for a number that is not finite.
 pub(crate) const FINITE: &str = "replace it by a finite number, or leave the row out";
 
 /// Purposes of memory, as messages name them.
 pub(crate) const POINTS: &str = "the points";
 pub(crate) const CLASSES: &str = "the classes";
 
-/// Bytes of a column's name: the string, and its text where that is allocated.
+/// Bytes of a column's name: the string and its heap allocation.
 pub(crate) const NAME: u128 = 64;
 
-/// Fails unless there is memory for the names of `columns` columns, each an allocation of its own.
+/// Fails unless there is enough memory for the names of `columns` columns.
 pub(crate) fn admit_names(columns: usize) -> Result<()> {
     memory::admit(columns as u128 * NAME, "the columns' names")
 }
@@ -127,16 +129,17 @@ pub(crate) fn default_names(columns: usize) -> Result<Vec<String>> {
     Ok((1..=columns).map(|column| format!("C{column}")).collect())
 }
 
-/// Scales each row of `d` columns, finite, to length 1; `row` is a row's number from 0 in the input.
+/// Normalises each row of `d` finite columns to unit Euclidean length. `row` maps a row to its index in the input, for the
+/// error.
 ///
-/// Fails on a row of zeros, which has no direction.
+/// Fails on a zero vector, which has no direction.
 pub fn directions(values: &mut [f64], d: usize, row: impl Fn(usize) -> usize) -> Result<()> {
     for (i, x) in values.chunks_mut(d.max(1)).enumerate() {
         let largest = x.iter().fold(0.0f64, |most, x| most.max(x.abs()));
         if largest == 0.0 {
             let what = "a vector of zeros has no direction, which the metric cosine needs";
-            let place = crate::error::Place::default().row(row(i) + 1);
-            return Err(Error::input_at(place, what, "leave the row out, or use another --metric"));
+            let place = Place::default().row(row(i) + 1);
+            return Err(Error::input_at(place, what, "leave the row out, or use another `metric`"));
         }
         x.iter_mut().for_each(|x| *x /= largest);
         let length = x.iter().map(|x| x * x).sum::<f64>().sqrt();
@@ -150,21 +153,21 @@ pub fn directions(values: &mut [f64], d: usize, row: impl Fn(usize) -> usize) ->
 pub struct Distinct {
     /// The distinct rows in order of first appearance, row-major, with −0 written as 0.
     pub values: Vec<f64>,
-    /// How often each distinct row occurs.
+    /// Multiplicity of each distinct row.
     pub counts: Vec<u32>,
-    /// For each row of the input, which distinct row it is.
+    /// For each row of the input the index of its distinct row.
     pub index: Vec<u32>,
 }
 
-/// The distinct points in order of first appearance, how often each occurs, and which one each point is.
+/// Collapses duplicate points, in order of first appearance.
 ///
-/// Points are the same if all their coordinates are the same bits once −0 is taken for 0.
-/// At most 2³² − 1 points can be counted; any beyond are not looked at.
+/// Points are equal if all their coordinates are bitwise equal after replacing −0 by 0. Points beyond the first 2³² − 1
+/// are ignored.
 pub fn collapse_duplicates(points: &Points) -> Distinct {
     let mut seen: HashMap<Vec<u64>, u32> = HashMap::new();
     let mut distinct = Distinct { values: Vec::new(), counts: Vec::new(), index: Vec::with_capacity(points.rows) };
     for row in points.iter().take(u32::MAX as usize) {
-        // Adding 0 turns −0 into 0 and leaves every other number as it is.
+        // Adding 0 turns −0 into 0 and preserves all other numbers.
         let key: Vec<u64> = row.iter().map(|value| (value + 0.0).to_bits()).collect();
         let number = match seen.entry(key) {
             Entry::Occupied(entry) => *entry.get(),
@@ -198,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_table_of_finite_numbers_is_refused() {
+    fn only_tables_of_finite_numbers_are_accepted() {
         assert!(Points::new(Vec::new(), 2).is_err());
         assert!(Points::new(vec![1.0], 0).is_err());
         assert!(Points::new(vec![1.0; 3], 2).is_err());
@@ -209,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_beyond_reals_are_refused() {
+    fn labels_that_are_not_exact_as_reals_are_rejected() {
         let labelled = |label| Points::new(vec![1.0, 2.0], 1).unwrap().with_labels(vec![1, label]).unwrap();
         for label in [0, -1, 1 << 53, i64::MIN] {
             labelled(label).check_labels_as_reals().unwrap();
@@ -218,6 +221,7 @@ mod tests {
         assert!(error.starts_with("row 2: the label 9007199254740993 is not exact"), "{error}");
     }
 
+    #[cfg(feature = "io")]
     #[test]
     fn points_become_a_table() {
         let points = Points::new(vec![1.0, 2.5, 3.0, 4.0], 2).unwrap().with_labels(vec![7, -1]).unwrap();
@@ -231,7 +235,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn collapsing_loses_nothing(cells in prop::collection::vec(-2i8..3, 1..60), columns in 1usize..4) {
+        fn collapsing_is_lossless(cells in prop::collection::vec(-2i8..3, 1..60), columns in 1usize..4) {
             let rows = cells.len() / columns;
             prop_assume!(rows > 0);
             let values: Vec<f64> = cells[..rows * columns].iter().map(|v| f64::from(*v)).collect();

@@ -1,10 +1,6 @@
-//! What a run writes: named columns and matrices of equal height.
+//! Tables: named columns and matrices of equal height.
 
-use std::io::{self, Write};
-use std::path::Path;
-
-use crate::data::{Format, atomic, cls, csv, lrn, npy};
-use crate::{Error, Result};
+use crate::error::{Error, Result};
 
 /// The numbers of a [`Column`], row-major if it is a matrix.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,12 +9,12 @@ pub enum Cells {
     Float(Vec<f64>),
     /// Whole numbers, such as cluster labels.
     Int(Vec<i64>),
-    /// Whole numbers in half the memory, for matrices of counts.
+    /// 32-bit whole numbers, for matrices of counts.
     Count(Vec<i32>),
 }
 
 impl Cells {
-    /// How many numbers there are.
+    /// Number of values.
     pub fn len(&self) -> usize {
         match self {
             Self::Float(values) => values.len(),
@@ -27,12 +23,12 @@ impl Cells {
         }
     }
 
-    /// Whether there are none.
+    /// Whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The number at `index`.
+    /// The value at `index`.
     pub fn get(&self, index: usize) -> Option<Cell> {
         match self {
             Self::Float(values) => values.get(index).copied().map(Cell::Float),
@@ -42,7 +38,7 @@ impl Cells {
     }
 }
 
-/// One number of a [`Table`].
+/// One value of a [`Table`].
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 #[serde(untagged)]
 pub enum Cell {
@@ -53,7 +49,7 @@ pub enum Cell {
 }
 
 impl Cell {
-    /// The number as a float; whole numbers beyond 2⁵³ are rounded.
+    /// The value as a float; whole numbers beyond 2⁵³ are rounded.
     pub fn as_f64(self) -> f64 {
         match self {
             Self::Float(value) => value,
@@ -63,7 +59,7 @@ impl Cell {
 }
 
 impl std::fmt::Display for Cell {
-    /// The shortest decimal that reads back as the same number; very large and very small ones with an exponent.
+    /// The shortest decimal that round-trips; very large and very small numbers have an exponent.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Int(value) => write!(f, "{value}"),
@@ -79,27 +75,27 @@ impl std::fmt::Display for Cell {
     }
 }
 
-/// One column of a [`Table`], or several of one kind whose numbers lie together: a matrix.
+/// A column of a [`Table`], or a matrix: several columns of one type, stored row-major.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
     names: Vec<String>,
     cells: Cells,
-    /// What whole numbers from 0 are called, where text is written.
+    /// Words that codes from 0 stand for in text formats.
     words: Vec<String>,
 }
 
 impl Column {
-    /// The names, one a column of the matrix; a plain column has one.
+    /// The names, one per column of the matrix.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// The numbers, row-major: rows × `names().len()`.
+    /// The values, row-major: rows × `width()`.
     pub fn cells(&self) -> &Cells {
         &self.cells
     }
 
-    /// What the number at `index` is called, if it is called anything: see [`Table::words`].
+    /// The word that the value at `index` stands for, if any: see [`Table::words`].
     pub fn word(&self, index: usize) -> Option<&str> {
         match self.cells.get(index) {
             Some(Cell::Int(code)) if !self.words.is_empty() => {
@@ -109,22 +105,20 @@ impl Column {
         }
     }
 
-    /// How many columns of the table this is: 1, or a matrix's width.
+    /// Number of columns.
     pub fn width(&self) -> usize {
         self.names.len()
     }
 }
 
-/// What a run writes: columns and matrices side by side, all of one height.
+/// Columns and matrices of equal height, side by side.
 ///
 /// ```
 /// use firebox_core::data::Table;
 ///
 /// let table = Table::floats("x", vec![0.5, 1.0]).beside(Table::ints("cluster", vec![0, -1]))?;
-/// let mut text = Vec::new();
-/// table.write_csv(&mut text)?;
-/// assert_eq!(text, b"x,cluster\n0.5,0\n1,-1\n");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// assert_eq!((table.rows(), table.width()), (2, 2));
+/// # Ok::<(), firebox_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
@@ -133,36 +127,37 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table of one column of real numbers.
+    /// Creates a table of one column of real numbers.
     pub fn floats(name: impl Into<String>, values: Vec<f64>) -> Self {
         Self::single(name.into(), Cells::Float(values))
     }
 
-    /// A table of one column of whole numbers.
+    /// Creates a table of one column of whole numbers.
     pub fn ints(name: impl Into<String>, values: Vec<i64>) -> Self {
         Self::single(name.into(), Cells::Int(values))
     }
 
-    /// A table of one column of words, each by its number in `words`. CSV has the words, other formats the numbers.
+    /// Creates a table of one column of words, given as indices into `words`. CSV stores the words, other formats the
+    /// indices.
     pub fn words(name: impl Into<String>, codes: Vec<i64>, words: Vec<String>) -> Self {
         let mut table = Self::ints(name, codes);
         table.columns[0].words = words;
         table
     }
 
-    /// A matrix of real numbers, row-major, with a name for each of its columns.
+    /// Creates a matrix of real numbers, row-major, with one name per column.
     ///
-    /// Fails if there is no name, or if the numbers do not fill whole rows.
+    /// Fails if there are no names or if the values do not fill whole rows.
     pub fn float_matrix(names: Vec<String>, values: Vec<f64>) -> Result<Self> {
         Self::matrix(names, Cells::Float(values))
     }
 
-    /// A matrix of whole numbers, row-major, with a name for each of its columns; fails as [`Table::float_matrix`].
+    /// Creates a matrix of whole numbers. Otherwise as [`Table::float_matrix`].
     pub fn int_matrix(names: Vec<String>, values: Vec<i64>) -> Result<Self> {
         Self::matrix(names, Cells::Int(values))
     }
 
-    /// [`Table::int_matrix`] of numbers of 32 bits.
+    /// Creates a matrix of 32-bit whole numbers. Otherwise as [`Table::float_matrix`].
     pub fn count_matrix(names: Vec<String>, values: Vec<i32>) -> Result<Self> {
         Self::matrix(names, Cells::Count(values))
     }
@@ -179,7 +174,7 @@ impl Table {
         }
     }
 
-    /// The same table with the columns of `other` to its right; fails if the heights differ.
+    /// Appends the columns of `other` to the right. Fails if the heights differ.
     pub fn beside(mut self, other: Self) -> Result<Self> {
         if self.rows != other.rows {
             let what = format!("columns of {} and {} rows do not make one table", self.rows, other.rows);
@@ -189,12 +184,12 @@ impl Table {
         Ok(self)
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// How many columns there are, a matrix counted with its width.
+    /// Number of columns, including those of matrices.
     pub fn width(&self) -> usize {
         self.columns.iter().map(Column::width).sum()
     }
@@ -209,50 +204,12 @@ impl Table {
         self.columns.iter().flat_map(|column| column.names.iter().map(String::as_str))
     }
 
-    /// The numbers of a row, left to right; nothing beyond the last row.
+    /// The values of a row, left to right; empty beyond the last row.
     pub fn row(&self, row: usize) -> impl Iterator<Item = Cell> {
         self.columns.iter().flat_map(move |column| {
             let width = column.width();
             (row * width..(row + 1) * width).filter_map(|index| column.cells.get(index))
         })
-    }
-
-    /// Writes the table to `path`, whole or not at all ([`atomic`]), in the format of the path's extension.
-    ///
-    /// CSV (`.csv`, `.txt`, `.dat`; `.tsv` with tabs) has one header line. NPY is an array of shape (rows) if there
-    /// is one column, else (rows, width), of `i64` if all numbers are whole (`i32` for a matrix of counts alone), else of
-    /// `f64`. `.cls` wants exactly one
-    /// column, of whole numbers. `.lrn` takes a column of whole numbers named `label`, `class` or `cluster` for the
-    /// class and all others for data. `/dev/stdout` and other paths without an extension that are no ordinary files
-    /// get CSV.
-    pub fn write(&self, path: &Path) -> Result<()> {
-        let format = self.format_for(path)?;
-        atomic::write(path, |out| self.write_as(format, out))
-    }
-
-    /// The format in which [`Table::write`] would write this table to `path`; fails where it would.
-    pub fn format_for(&self, path: &Path) -> Result<Format> {
-        let format = Format::of(path)?;
-        if format == Format::Cls {
-            cls::check(self).map_err(|error| error.in_file(path))?;
-        }
-        Ok(format)
-    }
-
-    /// Writes the table in `format`.
-    pub fn write_as(&self, format: Format, out: &mut dyn Write) -> io::Result<()> {
-        match format {
-            Format::Csv => csv::write(self, b',', out),
-            Format::Tsv => csv::write(self, b'\t', out),
-            Format::Npy => npy::write(self, out),
-            Format::Lrn => lrn::write(self, out),
-            Format::Cls => cls::write(self, out),
-        }
-    }
-
-    /// Writes the table as CSV with a header line.
-    pub fn write_csv(&self, out: &mut dyn Write) -> io::Result<()> {
-        self.write_as(Format::Csv, out)
     }
 }
 
@@ -278,18 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_written_where_text_is() {
-        let words = ["a", "b, \"c\"", "#d"].map(String::from).to_vec();
-        let table = Table::words("class", vec![1, 0, 2, 7], words).beside(Table::ints("n", vec![1, 2, 3, 4])).unwrap();
-        let mut text = Vec::new();
-        table.write_csv(&mut text).unwrap();
-        let wanted = "class,n\n\"b, \"\"c\"\"\",1\na,2\n\"#d\",3\n7,4\n";
-        assert_eq!(String::from_utf8(text).unwrap(), wanted);
-        assert_eq!(table.row(0).next(), Some(Cell::Int(1)));
-    }
-
-    #[test]
-    fn numbers_are_short_and_read_back() {
+    fn numbers_have_the_shortest_form_that_round_trips() {
         for (value, text) in [
             (0.1, "0.1"),
             (1.0, "1"),

@@ -1,15 +1,15 @@
-//! Axes: ranges, ticks at round numbers, and a frame with both.
+//! Axes: ranges, ticks at round numbers, and panels.
 
 use plotters::style::text_anchor::{HPos, VPos};
 
 use super::canvas::{Anchor, Canvas, LABEL, SMALL, fitted, width};
 use super::palette::{FRAME, GRID, INK};
-use crate::Result;
+use crate::error::Result;
 
-/// Numbers beyond this are drawn as if they were this.
+/// Magnitude to which numbers are clamped.
 const LARGEST: f64 = 1e300;
 
-/// A range along x or y. On a logarithmic one the bounds are decimal logarithms.
+/// Range of an axis. The bounds of a logarithmic axis are decimal logarithms.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Axis {
     pub(super) low: f64,
@@ -17,14 +17,14 @@ pub(super) struct Axis {
     log: bool,
 }
 
-/// Spans below this count as none: their reciprocals, and quotients of two of them, overflow.
+/// Spans below this count as 0: their reciprocals and ratios would overflow.
 const SMALLEST: f64 = 1e-150;
 
-/// A tick: its share of the way along the axis, and its text.
+/// A tick: its position as a fraction of the axis, and its text.
 pub(super) type Tick = (f64, String);
 
 impl Axis {
-    /// The range of the values that can be shown, with a little room at both ends; never empty.
+    /// The range of the drawable values with a margin at both ends; never empty.
     pub(super) fn around(values: impl IntoIterator<Item = f64>, log: bool) -> Self {
         let empty = Self { low: f64::INFINITY, high: f64::NEG_INFINITY, log };
         let shown = values.into_iter().filter_map(|value| empty.coordinate(value));
@@ -38,7 +38,7 @@ impl Axis {
         Self { low: low - room, high: high + room, log }
     }
 
-    /// The value as the axis counts it, if it can be shown.
+    /// The coordinate of a value on the axis, if it is drawable.
     fn coordinate(&self, value: f64) -> Option<f64> {
         match value {
             value if !value.is_finite() || (self.log && value <= 0.0) => None,
@@ -47,7 +47,7 @@ impl Axis {
         }
     }
 
-    /// From `low` to `high`, with no room at the ends; never empty.
+    /// The range from `low` to `high` without margins; never empty.
     pub(super) fn between(low: f64, high: f64) -> Self {
         if low.is_finite() && high.is_finite() && high - low > SMALLEST {
             Self { low, high, log: false }
@@ -56,23 +56,23 @@ impl Axis {
         }
     }
 
-    /// How much the axis spans.
+    /// Length of the range.
     pub(super) fn span(&self) -> f64 {
         self.high - self.low
     }
 
-    /// The same axis about the same middle, spanning `span`.
+    /// The axis with the same centre and length `span`.
     pub(super) fn widened(self, span: f64) -> Self {
         let middle = 0.5 * self.low + 0.5 * self.high;
         Self { low: middle - 0.5 * span, high: middle + 0.5 * span, ..self }
     }
 
-    /// How far along the axis a value is, from 0 to 1, if it can be shown.
+    /// Position of a value as a fraction of the axis, if it is drawable.
     pub(super) fn share(&self, value: f64) -> Option<f64> {
         self.coordinate(value).map(|x| (x - self.low) / self.span())
     }
 
-    /// At most about `most` ticks at round numbers.
+    /// About `most` ticks at round numbers, at most.
     fn ticks(&self, most: usize) -> Vec<Tick> {
         if !self.log {
             return self.even_ticks(most);
@@ -111,7 +111,7 @@ impl Axis {
     }
 }
 
-/// A tick's text: as many digits as the step needs, with an exponent for large and small sizes.
+/// Text of a tick, with the digits that the step needs, and an exponent for large and small magnitudes.
 fn decimal(value: f64, step: f64, size: f64) -> String {
     let power = |x: f64| (x.log10() + 1e-9).floor();
     let value = if value.abs() < 1e-9 * step { 0.0 } else { value };
@@ -128,7 +128,7 @@ fn decimal(value: f64, step: f64, size: f64) -> String {
 
 fn plain(value: f64) -> String {
     let text = if (1e-4..1e5).contains(&value) { value.to_string() } else { format!("{value:e}") };
-    // 5 · 10⁻³ and its like may be off by a bit: show what is meant.
+    // Products such as 5 · 10⁻³ may have rounding errors, which would show as many digits.
     let text = if text.len() > 8 { format!("{value:.0e}") } else { text };
     text.replace('-', "−")
 }
@@ -139,7 +139,7 @@ fn power_of_ten(power: i32) -> String {
     format!("10{}", power.to_string().chars().map(raise).collect::<String>())
 }
 
-/// A rectangle with an axis below and one at its left.
+/// A frame with an axis below and one at its left.
 #[derive(Debug)]
 pub(super) struct Panel {
     /// Left, top, width and height of the frame.
@@ -148,14 +148,14 @@ pub(super) struct Panel {
     pub(super) y: Axis,
     pub(super) x_label: String,
     pub(super) y_label: String,
-    /// Whether y is only there to spread points, and gets no ticks.
-    pub(super) y_is_nothing: bool,
+    /// Whether y is only jitter, without ticks.
+    pub(super) y_is_jitter: bool,
 }
 
-/// Below a frame: ticks and the axis' label.
+/// Height of ticks and axis label below a frame.
 pub(super) const BELOW: f64 = 48.0;
 
-/// What stands left of a frame of this height: the ticks' texts and the axis' label.
+/// Width of ticks and axis label left of a frame of this height.
 pub(super) fn left_of(y: &Axis, height: f64) -> Result<f64> {
     let mut widest: f64 = 0.0;
     for (_, text) in y_ticks(y, height) {
@@ -164,13 +164,13 @@ pub(super) fn left_of(y: &Axis, height: f64) -> Result<f64> {
     Ok(widest + 40.0)
 }
 
-/// The ticks of an upright axis of this height.
+/// Ticks of a vertical axis of this height.
 pub(super) fn y_ticks(y: &Axis, height: f64) -> Vec<Tick> {
     y.ticks(((height / 45.0) as usize).clamp(2, 8))
 }
 
 impl Panel {
-    /// Where a point lies, if it can be shown.
+    /// Position of a point on the canvas, if it is drawable.
     pub(super) fn at(&self, x: f64, y: f64) -> Option<(f64, f64)> {
         let [left, top, width, height] = self.frame;
         Some((left + self.x.share(x)? * width, top + (1.0 - self.y.share(y)?) * height))
@@ -198,7 +198,7 @@ impl Panel {
             canvas.text((x, bottom + 7.0), &text, SMALL, INK, Anchor(HPos::Center, VPos::Top));
         }
         let mut widest: f64 = 0.0;
-        if !self.y_is_nothing {
+        if !self.y_is_jitter {
             for (share, text) in y_ticks(&self.y, high) {
                 let y = bottom - share * high;
                 widest = widest.max(width(&text, SMALL)?);

@@ -1,4 +1,4 @@
-//! A list of things to draw, in units of the layout, and the two ways to draw it.
+//! A display list in layout units, rendered as SVG or PNG.
 
 use std::sync::OnceLock;
 
@@ -11,11 +11,11 @@ use plotters::style::{
     Color, FontDesc, FontStyle, FontTransform, IntoFont, RGBColor, ShapeStyle, TextStyle, WHITE, register_font,
 };
 
-use super::Image;
+use super::image::Image;
 use super::palette::Marker;
-use crate::{Error, Result};
+use crate::error::{Error, Result};
 
-/// The font's family. SVG viewers set the text in a font of their own of this kind.
+/// Font family. SVG viewers substitute their own font of this family.
 const FAMILY: &str = "sans-serif";
 
 static FONT: &[u8] = include_bytes!("../../assets/DejaVuSans-subset.ttf");
@@ -25,10 +25,10 @@ pub(super) const TITLE: f64 = 21.0;
 pub(super) const LABEL: f64 = 16.0;
 pub(super) const SMALL: f64 = 14.0;
 
-/// The bitmap back end centres a text by its em square: lowered by so much of its size, it is centred to the eye.
+/// Fraction of the font size by which centred text is lowered in bitmaps, whose back end centres the em square.
 const DROP: f64 = 0.11;
 
-/// Where a text hangs on its position.
+/// Alignment of a text relative to its position.
 #[derive(Clone, Copy)]
 pub(super) struct Anchor(pub(super) HPos, pub(super) VPos);
 
@@ -39,7 +39,7 @@ enum Item {
     Text { at: (f64, f64), text: String, size: f64, colour: RGBColor, anchor: Anchor, upward: bool },
 }
 
-/// A list of things to draw.
+/// A display list.
 #[derive(Default)]
 pub(super) struct Canvas {
     items: Vec<Item>,
@@ -52,17 +52,17 @@ fn failed(what: impl std::fmt::Display) -> Error {
 fn font(size: f64) -> Result<FontDesc<'static>> {
     static REGISTERED: OnceLock<bool> = OnceLock::new();
     let registered = REGISTERED.get_or_init(|| register_font(FAMILY, FontStyle::Normal, FONT).is_ok());
-    if *registered { Ok((FAMILY, size).into_font()) } else { Err(failed("the font aboard cannot be read")) }
+    if *registered { Ok((FAMILY, size).into_font()) } else { Err(failed("the embedded font cannot be read")) }
 }
 
-/// The width of a text.
+/// Width of a text.
 pub(super) fn width(text: &str, size: f64) -> Result<f64> {
     const FINE: f64 = 8.0;
     let (width, _) = font(size * FINE)?.box_size(text).map_err(failed)?;
     Ok(f64::from(width) / FINE)
 }
 
-/// The text without control characters, cut to fit `most`.
+/// Replaces control characters by blanks and truncates the text to the width `most`.
 pub(super) fn fitted(text: &str, size: f64, most: f64) -> Result<String> {
     let clean: String = text.chars().take(400).map(|c| if c.is_control() { ' ' } else { c }).collect();
     let mut fitted = clean.trim().to_string();
@@ -92,15 +92,15 @@ impl Canvas {
         self.items.push(Item::Text { at, text: text.into(), size, colour, anchor, upward: false });
     }
 
-    /// A text that reads upward, its middle at `at`.
+    /// A text rotated by 90°, centred at `at`.
     pub(super) fn upward(&mut self, at: (f64, f64), text: &str, size: f64, colour: RGBColor) {
         let anchor = Anchor(HPos::Center, VPos::Center);
         self.items.push(Item::Text { at, text: text.into(), size, colour, anchor, upward: true });
     }
 
-    /// Draws everything on white.
+    /// Renders everything on white.
     pub(super) fn finish(self, (width, height): (f64, f64), image: Image) -> Result<Vec<u8>> {
-        // The back ends know whole pixels only: an SVG is drawn four times larger and then shown at its size.
+        // The back ends round to whole pixels: an SVG is drawn four times larger and then scaled down.
         let scale = match image {
             Image::Svg => 4.0,
             Image::Png => 2.0,
@@ -109,14 +109,14 @@ impl Canvas {
         match image {
             Image::Svg => {
                 let mut svg = String::new();
-                self.play(&SVGBackend::with_string(&mut svg, size).into_drawing_area(), scale, 0.0)?;
+                self.replay(&SVGBackend::with_string(&mut svg, size).into_drawing_area(), scale, 0.0)?;
                 let large = format!("width=\"{}\" height=\"{}\"", size.0, size.1);
                 let shown = format!("width=\"{}\" height=\"{}\"", f64::from(size.0) / scale, f64::from(size.1) / scale);
                 Ok(svg.replacen(&large, &shown, 1).into_bytes())
             }
             Image::Png => {
                 let mut pixels = vec![0; size.0 as usize * size.1 as usize * 3];
-                self.play(&BitMapBackend::with_buffer(&mut pixels, size).into_drawing_area(), scale, DROP)?;
+                self.replay(&BitMapBackend::with_buffer(&mut pixels, size).into_drawing_area(), scale, DROP)?;
                 let mut bytes = Vec::new();
                 let mut encoder = png::Encoder::new(&mut bytes, size.0, size.1);
                 encoder.set_color(png::ColorType::Rgb);
@@ -128,7 +128,7 @@ impl Canvas {
         }
     }
 
-    fn play<DB: DrawingBackend>(&self, area: &DrawingArea<DB, Shift>, scale: f64, drop: f64) -> Result<()> {
+    fn replay<DB: DrawingBackend>(&self, area: &DrawingArea<DB, Shift>, scale: f64, drop: f64) -> Result<()> {
         area.fill(&WHITE).map_err(failed)?;
         let at = |(x, y): (f64, f64)| ((x * scale).round() as i32, (y * scale).round() as i32);
         for item in &self.items {
@@ -160,7 +160,7 @@ impl Canvas {
     }
 }
 
-/// Draws a marker about as large as a circle of `radius`.
+/// Draws a marker of about the size of a circle of `radius`.
 fn draw_marker<DB: DrawingBackend>(
     area: &DrawingArea<DB, Shift>,
     (x, y): (f64, f64),

@@ -1,37 +1,54 @@
-//! Circles with their middles.
+//! Circles with their centres.
 
 use plotters::style::RGBColor;
 use plotters::style::text_anchor::{HPos, VPos};
 
 use super::axis::{Axis, BELOW, Panel, left_of};
 use super::canvas::{Anchor, Canvas, SMALL, TITLE, fitted, width};
+use super::image::Image;
 use super::palette::{FAINT, INK, Marker, style};
-use super::{Circles, Image};
-use crate::Result;
+use crate::error::Result;
+
+/// Circles with their centres, on axes of equal scale. Of strongly overlapping circles a sample is drawn, whose size is in
+/// the caption.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Circles {
+    /// Title above the plot.
+    pub title: String,
+    /// Label of the x axis, with its unit.
+    pub x_label: String,
+    /// Label of the y axis, with its unit.
+    pub y_label: String,
+    /// Centres x, y and radii.
+    pub circles: Vec<[f64; 3]>,
+    /// Points of an outline, drawn as small dots. Circles are clipped well outside it.
+    pub outline: Vec<(f64, f64)>,
+}
 
 const MOST: [f64; 2] = [560.0, 460.0];
 const LEAST: f64 = 160.0;
 const TOP: f64 = 50.0;
-/// Corners of a circle's polygon.
+/// Vertices of a circle's polygon.
 const CORNERS: usize = 720;
-/// Circles reach at most so far past the outline and the middles, in their extent.
-const ROOM: f64 = 0.15;
-/// The colour of circles.
+/// Maximum margin for circles around centres and outline, as a fraction of their extent.
+const MARGIN: f64 = 0.15;
+/// Colour of the circles.
 const STROKE: RGBColor = RGBColor(120, 180, 222);
-/// Where circles cover their middles' extent more than so many times, about so many of them are drawn.
-const COVER: f64 = 8.0;
-const FEW: usize = 24;
-/// Circles that are drawn at most.
-const MANY: usize = 1000;
+/// Ratio of the area of all circles to that of the panel from which circles overlap strongly.
+const MAX_COVERAGE: f64 = 8.0;
+/// Approximate number of strongly overlapping circles that are drawn.
+const MAX_OVERLAPPING: usize = 24;
+/// Maximum number of circles that are drawn otherwise.
+const MAX_DRAWN: usize = 1000;
 
 pub(super) fn render(circles: &Circles, image: Image) -> Result<Vec<u8>> {
     let shown: Vec<[f64; 3]> =
         circles.circles.iter().copied().filter(|circle| circle.iter().all(|number| number.is_finite())).collect();
     let axis = |at: fn([f64; 2]) -> f64| {
-        let middles = shown.iter().map(|&[x, y, _]| [x, y]).chain(circles.outline.iter().map(|&(x, y)| [x, y]));
-        let around = Axis::around(middles.map(at), false);
+        let centres = shown.iter().map(|&[x, y, _]| [x, y]).chain(circles.outline.iter().map(|&(x, y)| [x, y]));
+        let around = Axis::around(centres.map(at), false);
         let widest = shown.iter().map(|circle| circle[2]).fold(0.0, f64::max);
-        around.widened(around.span() + 2.0 * widest.min(ROOM * around.span()))
+        around.widened(around.span() + 2.0 * widest.min(MARGIN * around.span()))
     };
     let (x, y) = (axis(|[x, _]| x), axis(|[_, y]| y));
     let unit = (MOST[0] / x.span()).min(MOST[1] / y.span());
@@ -44,7 +61,7 @@ pub(super) fn render(circles: &Circles, image: Image) -> Result<Vec<u8>> {
         y,
         x_label: circles.x_label.clone(),
         y_label: circles.y_label.clone(),
-        y_is_nothing: false,
+        y_is_jitter: false,
     };
     let mut canvas = Canvas::default();
     panel.draw(&mut canvas)?;
@@ -52,8 +69,8 @@ pub(super) fn render(circles: &Circles, image: Image) -> Result<Vec<u8>> {
         let share = |axis: &Axis, value: f64| axis.share(value).is_some_and(|share| (0.0..=1.0).contains(&share));
         panel.at(x, y).filter(|_| share(&panel.x, x) && share(&panel.y, y))
     };
-    let cover = shown.iter().map(|circle| circle[2].powi(2)).sum::<f64>() / (panel.x.span() * panel.y.span());
-    let every = shown.len().div_ceil(if cover > COVER { FEW } else { MANY }).max(1);
+    let coverage = shown.iter().map(|circle| circle[2].powi(2)).sum::<f64>() / (panel.x.span() * panel.y.span());
+    let every = shown.len().div_ceil(if coverage > MAX_COVERAGE { MAX_OVERLAPPING } else { MAX_DRAWN }).max(1);
     let drawn: Vec<[f64; 3]> = shown.iter().copied().skip(every / 2).step_by(every).collect();
     for &[x, y, radius] in &drawn {
         let corner = |k: usize| {

@@ -1,22 +1,49 @@
-//! A function of two coordinates, by colour.
+//! Heat maps.
 
 use plotters::style::text_anchor::{HPos, VPos};
 use plotters::style::{RGBColor, WHITE};
 
 use super::axis::{Axis, BELOW, Panel, left_of, y_ticks};
 use super::canvas::{Anchor, Canvas, LABEL, SMALL, TITLE, fitted, width};
+use super::image::Image;
 use super::palette::{FRAME, INK, shade_of};
-use super::{Heat, Image};
-use crate::Result;
+use crate::error::Result;
+
+/// A function on a rectangular grid, by colour, with a colour bar. Both axes have equal scales unless one range exceeds
+/// twenty times the other.
+///
+/// Colours are viridis, or with `signed` diverging from blue over white at 0 to orange. Both are safe for any colour
+/// vision.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Heat {
+    /// Title above the plot.
+    pub title: String,
+    /// Label of the x axis, with its unit.
+    pub x_label: String,
+    /// Label of the y axis, with its unit.
+    pub y_label: String,
+    /// Label of the colour bar, with its unit.
+    pub value_label: String,
+    /// First and last x of the grid.
+    pub x: (f64, f64),
+    /// First and last y of the grid.
+    pub y: (f64, f64),
+    /// Number of grid points along x.
+    pub columns: usize,
+    /// Values, row-major, the first row at the smallest y. Non-finite values are blank.
+    pub values: Vec<f64>,
+    /// Whether colours are symmetric about 0.
+    pub signed: bool,
+}
 
 const MOST: [f64; 2] = [560.0, 460.0];
 const LEAST: f64 = 160.0;
 const TOP: f64 = 50.0;
-/// One range over so many times the other has a scale of its own.
-const MOST_UNEQUAL: f64 = 20.0;
-/// Shades that are told apart: neighbours of one shade are one rectangle.
+/// Maximum ratio of two ranges on axes of equal scale.
+const MAX_RATIO: f64 = 20.0;
+/// Number of shades − 1. Neighbouring cells of one shade are one rectangle.
 const SHADES: f64 = 255.0;
-/// Width of the bar, and its distance from the frame.
+/// Width of the colour bar, and its distance from the frame.
 const BAR: [f64; 2] = [18.0, 22.0];
 
 pub(super) fn render(heat: &Heat, image: Image) -> Result<Vec<u8>> {
@@ -31,7 +58,7 @@ pub(super) fn render(heat: &Heat, image: Image) -> Result<Vec<u8>> {
         y,
         x_label: heat.x_label.clone(),
         y_label: heat.y_label.clone(),
-        y_is_nothing: false,
+        y_is_jitter: false,
     };
     let mut canvas = Canvas::default();
     panel.draw(&mut canvas)?;
@@ -54,7 +81,7 @@ pub(super) fn render(heat: &Heat, image: Image) -> Result<Vec<u8>> {
         canvas.text((from + BAR[0] + 8.0, at), &text, SMALL, INK, Anchor(HPos::Left, VPos::Center));
         widest = widest.max(width(&text, SMALL)?);
     }
-    // Below the bar and level: a single letter that stands on its side is another one.
+    // Horizontal, below the bar: some single letters rotated by 90° look like other letters.
     let label = fitted(&heat.value_label, LABEL, 160.0)?;
     canvas.text((from, bottom + 8.0), &label, LABEL, INK, Anchor(HPos::Left, VPos::Top));
     let end = (from + BAR[0] + 8.0 + widest).max(from + width(&label, LABEL)?);
@@ -65,17 +92,17 @@ pub(super) fn render(heat: &Heat, image: Image) -> Result<Vec<u8>> {
     canvas.finish((end.max(middle + half) + 16.0, bottom + BELOW + 8.0), image)
 }
 
-/// The size of a frame with one scale on both axes, if their ranges allow it.
+/// Size of the frame, with equal scales if the ratio of the ranges allows it.
 fn frame(x: &Axis, y: &Axis) -> [f64; 2] {
     let (wide, high) = (x.span(), y.span());
-    if !(1.0 / MOST_UNEQUAL..=MOST_UNEQUAL).contains(&(wide / high)) {
+    if !(1.0 / MAX_RATIO..=MAX_RATIO).contains(&(wide / high)) {
         return MOST;
     }
     let unit = (MOST[0] / wide).min(MOST[1] / high);
     [(wide * unit).max(LEAST.min(MOST[0])), (high * unit).max(LEAST.min(MOST[1]))]
 }
 
-/// The range of the colours.
+/// Range of the colour bar.
 fn scale(heat: &Heat) -> Axis {
     let finite = heat.values.iter().copied().filter(|value| value.is_finite());
     let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
@@ -86,12 +113,12 @@ fn scale(heat: &Heat) -> Axis {
     Axis::between(low, high)
 }
 
-/// A rectangle about each grid point, cut off at the frame.
+/// Draws a rectangle around each grid point, clipped to the frame.
 fn cells(canvas: &mut Canvas, heat: &Heat, panel: &Panel, scale: &Axis) {
     let columns = heat.columns.max(1);
     let rows = heat.values.len() / columns;
     let [left, top, wide, high] = panel.frame;
-    // Where cell k of n begins, as a share.
+    // Start of cell k of n, as a fraction of the frame.
     let edge = |k: usize, n: usize| match n {
         0 | 1 => k as f64,
         _ => ((k as f64 - 0.5) / (n - 1) as f64).clamp(0.0, 1.0),

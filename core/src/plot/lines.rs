@@ -1,16 +1,49 @@
-//! Curves over one pair of axes.
+//! Line plots.
 
 use plotters::style::text_anchor::{HPos, VPos};
 
 use super::axis::{Axis, BELOW, Panel, left_of};
 use super::canvas::{Anchor, Canvas, SMALL, TITLE, fitted, width};
+use super::image::Image;
 use super::palette::{INK, style};
-use super::{Image, Lines, Series};
-use crate::Result;
+use crate::error::Result;
+
+/// Curves over one pair of axes.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Lines {
+    /// Title above the plot.
+    pub title: String,
+    /// Label of the x axis, with its unit.
+    pub x_label: String,
+    /// Label of the y axis, with its unit.
+    pub y_label: String,
+    /// Whether the x axis is logarithmic, which leaves out points at or below 0.
+    pub log_x: bool,
+    /// Whether the y axis is logarithmic, which leaves out points at or below 0.
+    pub log_y: bool,
+    /// The curves. Several have a legend.
+    pub series: Vec<Series>,
+}
+
+/// One curve.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Series {
+    /// Name in the legend.
+    pub name: String,
+    /// Points in order. Non-finite ones are gaps.
+    pub points: Vec<(f64, f64)>,
+}
+
+impl Series {
+    /// Creates a curve through `points`.
+    pub fn new(name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        Self { name: name.into(), points: points.into_iter().collect() }
+    }
+}
 
 const FRAME: [f64; 2] = [600.0, 380.0];
-/// Curves with at most so many points show each of them.
-const MARKED: usize = 40;
+/// Maximum number of points of a curve with a marker at each.
+const MAX_MARKED: usize = 40;
 
 pub(super) fn render(lines: &Lines, image: Image) -> Result<Vec<u8>> {
     let all = || lines.series.iter().flat_map(|series| &series.points);
@@ -25,7 +58,7 @@ pub(super) fn render(lines: &Lines, image: Image) -> Result<Vec<u8>> {
         y,
         x_label: lines.x_label.clone(),
         y_label: lines.y_label.clone(),
-        y_is_nothing: false,
+        y_is_jitter: false,
     };
     let mut canvas = Canvas::default();
     let title = fitted(&lines.title, TITLE, wide)?;
@@ -63,8 +96,8 @@ fn curve(canvas: &mut Canvas, panel: &Panel, rank: usize, series: &Series) {
             canvas.line(piece, colour, 2.0);
         }
     }
-    // Long curves carry a marker now and then, so that they can be told apart by shape too.
-    let every = if shown.len() <= MARKED { 1 } else { shown.len().div_ceil(8) };
+    // Sparse markers distinguish long curves by shape too.
+    let every = if shown.len() <= MAX_MARKED { 1 } else { shown.len().div_ceil(8) };
     let offset = if every > 1 { every / 2 + rank % every.min(4) * every / 8 } else { 0 };
     for at in shown.iter().skip(offset).step_by(every).flatten() {
         canvas.marker(*at, marker, 3.5, colour, 1.0);

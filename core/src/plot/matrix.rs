@@ -1,27 +1,43 @@
-//! A table of counts, by colour and in numbers.
+//! Matrices of counts, such as confusion matrices.
 
 use plotters::style::WHITE;
 use plotters::style::text_anchor::{HPos, VPos};
 
 use super::canvas::{Anchor, Canvas, LABEL, SMALL, TITLE, fitted, width};
+use super::image::Image;
 use super::palette::{FAINT, FRAME, INK, shade_of};
-use super::{Image, Matrix};
-use crate::Result;
+use crate::error::Result;
 
-/// The side of the whole square, and bounds of a cell's.
+/// A matrix of counts by two classes, such as true and predicted ones. Darker cells have higher counts; 0 is white.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Matrix {
+    /// Title above the plot.
+    pub title: String,
+    /// Label of the rows.
+    pub row_label: String,
+    /// Label of the columns.
+    pub column_label: String,
+    /// Names of the classes, for rows and columns.
+    pub names: Vec<String>,
+    /// Counts, row-major, `names.len()` × `names.len()`, the first row at the top.
+    pub counts: Vec<u64>,
+}
+
+/// Side of the matrix.
 const SIDE: f64 = 420.0;
+/// Bounds of the side of a cell.
 const CELL: (f64, f64) = (0.5, 60.0);
 const TOP: f64 = 50.0;
-/// Room for names.
+/// Maximum width of a name.
 const NAME: f64 = 120.0;
-/// Shares of the largest count from which white is easier to read than black.
+/// Fraction of the largest count above which numbers are white.
 const DARK: f64 = 0.5;
 
 pub(super) fn render(matrix: &Matrix, image: Image) -> Result<Vec<u8>> {
     let classes = matrix.names.len();
     let cell = (SIDE / classes.max(1) as f64).clamp(CELL.0, CELL.1);
     let side = cell * classes.max(1) as f64;
-    // Of names too close to each other some are shown.
+    // Names that would overlap are thinned out.
     let every = ((SMALL + 4.0) / cell).ceil().max(1.0) as usize;
     let mut names = Vec::new();
     for (at, name) in matrix.names.iter().enumerate().step_by(every) {
@@ -34,13 +50,13 @@ pub(super) fn render(matrix: &Matrix, image: Image) -> Result<Vec<u8>> {
     let (right, bottom) = (left + side, TOP + side);
     let mut canvas = Canvas::default();
 
-    let mut untold = false;
+    let mut unlabelled = false;
     let most = matrix.counts.iter().copied().max().unwrap_or(0).max(1);
     for (at, &count) in matrix.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
         let (row, column) = (at / classes.max(1), at % classes.max(1));
         let (x, y) = (left + column as f64 * cell, TOP + row as f64 * cell);
         let share = count as f64 / most as f64;
-        // The blue half of the colours about 0, from where it differs from white.
+        // The blue half of the diverging colours, from where it is distinguishable from white.
         canvas.area((x, y), (x + cell, y + cell), shade_of(0.45 * (1.0 - share), true));
         let text = count.to_string();
         if SMALL + 2.0 <= cell && width(&text, SMALL)? + 2.0 <= cell {
@@ -48,7 +64,7 @@ pub(super) fn render(matrix: &Matrix, image: Image) -> Result<Vec<u8>> {
             let middle = (x + 0.5 * cell, y + 0.5 * cell);
             canvas.text(middle, &text, SMALL, colour, Anchor(HPos::Center, VPos::Center));
         } else {
-            untold = true;
+            unlabelled = true;
         }
     }
     canvas.line(vec![(left, TOP), (right, TOP), (right, bottom), (left, bottom), (left, TOP)], FRAME, 1.0);
@@ -69,7 +85,7 @@ pub(super) fn render(matrix: &Matrix, image: Image) -> Result<Vec<u8>> {
     let middle = (left + 0.5 * side).max(half + 16.0);
     canvas.text((middle, 26.0), &title, TITLE, INK, Anchor(HPos::Center, VPos::Center));
     let (mut wide, mut end) = (right.max(middle + half), below + LABEL + 8.0);
-    if untold {
+    if unlabelled {
         let note = format!("the darkest: {most}");
         canvas.text((left, end), &note, SMALL, FAINT, Anchor(HPos::Left, VPos::Top));
         (wide, end) = (wide.max(left + width(&note, SMALL)?), end + SMALL + 4.0);

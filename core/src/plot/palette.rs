@@ -1,8 +1,8 @@
-//! Colours and marker shapes that stay apart for any colour vision.
+//! Colours and marker shapes that are distinguishable with any colour vision.
 //!
 //! The first eight clusters have the colours of Okabe and Ito, "Color Universal Design" (2008), as circles. After
-//! each eight the marker changes (square, triangle, diamond, inverted triangle, plus) and the colours come again,
-//! darker and lighter in turn, so that 48 clusters are all different; then they repeat.
+//! each eight the marker changes (square, triangle, diamond, inverted triangle, plus) and the colours repeat, alternately
+//! darker and lighter, so that 48 clusters are distinct.
 
 use plotters::style::RGBColor;
 
@@ -18,7 +18,7 @@ pub(super) enum Marker {
     Cross,
 }
 
-/// Okabe and Ito's colours, those that stand out on white first.
+/// Okabe and Ito's colours, by decreasing contrast with white.
 const COLOURS: [RGBColor; 8] = [
     RGBColor(0, 114, 178),   // blue
     RGBColor(230, 159, 0),   // orange
@@ -33,19 +33,19 @@ const COLOURS: [RGBColor; 8] = [
 const MARKERS: [Marker; 6] =
     [Marker::Circle, Marker::Square, Marker::Triangle, Marker::Diamond, Marker::Inverted, Marker::Plus];
 
-/// The colour of noise.
+/// Colour of noise.
 pub(super) const NOISE: RGBColor = RGBColor(150, 150, 150);
 
-/// Ink for text.
+/// Colour of text.
 pub(super) const INK: RGBColor = RGBColor(34, 34, 34);
-/// For captions.
+/// Colour of captions.
 pub(super) const FAINT: RGBColor = RGBColor(110, 110, 110);
-/// For frames.
+/// Colour of frames.
 pub(super) const FRAME: RGBColor = RGBColor(120, 120, 120);
-/// For grid lines.
+/// Colour of grid lines.
 pub(super) const GRID: RGBColor = RGBColor(232, 232, 232);
 
-/// Viridis (van der Walt and Smith 2015) in tenths: even steps to the eye, for any colour vision and in grey.
+/// Viridis (van der Walt and Smith 2015) in tenths: perceptually uniform, also with deficient colour vision and in grey.
 const VIRIDIS: [[u8; 3]; 11] = [
     [68, 1, 84],
     [72, 36, 117],
@@ -59,10 +59,10 @@ const VIRIDIS: [[u8; 3]; 11] = [
     [189, 223, 38],
     [253, 231, 37],
 ];
-/// Both sides of 0: Okabe and Ito's blue over nearly white to their vermilion.
+/// Diverging colours: Okabe and Ito's blue over near-white to their vermilion.
 const SIGNED: [[u8; 3]; 5] = [[0, 70, 125], [86, 160, 212], [246, 246, 246], [232, 149, 84], [160, 60, 0]];
 
-/// The colour of a share from 0 to 1.
+/// Interpolates the colour of a fraction from 0 to 1.
 pub(super) fn shade_of(share: f64, signed: bool) -> RGBColor {
     let stops: &[[u8; 3]] = if signed { &SIGNED } else { &VIRIDIS };
     let at = share.clamp(0.0, 1.0) * (stops.len() - 1) as f64;
@@ -74,13 +74,13 @@ pub(super) fn shade_of(share: f64, signed: bool) -> RGBColor {
     RGBColor(mix(0), mix(1), mix(2))
 }
 
-/// The colour and marker of the cluster of this rank, from 0.
+/// Colour and marker of the cluster of this rank, from 0.
 pub(super) fn style(rank: usize) -> (RGBColor, Marker) {
     let round = rank / COLOURS.len() % MARKERS.len();
     (shade(COLOURS[rank % COLOURS.len()], round), MARKERS[round])
 }
 
-/// The colour as it is in round 0, darker in odd rounds, lighter in even ones, ever more so.
+/// Shades a colour by round: unchanged in round 0, darker in odd rounds, lighter in even ones.
 fn shade(RGBColor(r, g, b): RGBColor, round: usize) -> RGBColor {
     const STRENGTH: [f64; 6] = [0.0, 0.35, 0.35, 0.55, 0.5, 0.2];
     let toward = if round % 2 == 1 { 0.0 } else { 235.0 };
@@ -94,7 +94,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn forty_eight_clusters_look_different() {
+    fn forty_eight_clusters_are_distinct() {
         let looks: HashSet<String> = (0..48).map(|rank| format!("{:?}", style(rank))).collect();
         assert_eq!(looks.len(), 48);
         assert_eq!(style(48).1, style(0).1);

@@ -1,22 +1,26 @@
-//! The first three principal components, to look at points of many dimensions.
+//! Projection on the first three principal components.
 
-use crate::data::Points;
+use crate::data::points::Points;
 use crate::random::Random;
 
-/// Axes are found from at most so many points, drawn at random.
-const MOST: usize = 4000;
-/// The stream of [`Random`] that is drawn from.
+/// Maximum size of the random sample that determines the axes.
+const MAX_SAMPLE: usize = 4000;
+/// Stream of [`Random`].
 const STREAM: u64 = u64::from_be_bytes(*b"plot-pca");
 
-/// Three coordinates for each of `rows` of the points, and the share of the variance that each holds.
+/// Projects the points of `rows`, which are finite, on three components. Returns their coordinates and each component's
+/// share of the variance.
 ///
-/// By orthogonal iteration on the centred, unscaled coordinates. `rows` name finite points.
+/// Orthogonal iteration on the centred, unscaled coordinates.
 pub(super) fn project(points: &Points, rows: &[usize]) -> (Vec<[f64; 3]>, [f64; 3]) {
     let d = points.columns;
     let mut random = Random::new(0, STREAM);
-    let sample: Vec<usize> =
-        if rows.len() > MOST { (0..MOST).map(|_| rows[random.below(rows.len())]).collect() } else { rows.to_vec() };
-    // One scale for all keeps the squares within range.
+    let sample: Vec<usize> = if rows.len() > MAX_SAMPLE {
+        (0..MAX_SAMPLE).map(|_| rows[random.below(rows.len())]).collect()
+    } else {
+        rows.to_vec()
+    };
+    // A common scale avoids overflow of the squares.
     let largest = sample.iter().flat_map(|&row| points.row(row)).fold(f64::MIN_POSITIVE, |most, v| most.max(v.abs()));
     let n = sample.len().max(1) as f64;
     let mut mean = vec![0.0; d];
@@ -48,7 +52,7 @@ pub(super) fn project(points: &Points, rows: &[usize]) -> (Vec<[f64; 3]>, [f64; 
         axes = next;
     }
     orthonormalise(&mut axes);
-    // A component's sign is a matter of taste: the largest loading is positive.
+    // The sign of a component is arbitrary: the largest loading is made positive.
     for axis in &mut axes {
         let strongest = axis.iter().fold(0.0f64, |most, &v| if v.abs() > most.abs() { v } else { most });
         if strongest < 0.0 {
@@ -67,7 +71,8 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Gram and Schmidt; an axis that vanishes becomes a unit vector at right angles to those before.
+/// Gram-Schmidt orthonormalisation, twice for stability. A vanishing axis is replaced by a unit vector orthogonal to the
+/// previous ones.
 fn orthonormalise(axes: &mut [Vec<f64>; 3]) {
     for at in 0..3 {
         for unit in 0.. {
@@ -94,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_widest_directions_are_found() {
+    fn components_have_the_variances_of_the_sample() {
         let mut random = Random::new(3, 1);
         let mut values = Vec::new();
         for _ in 0..3000 {
@@ -114,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn points_all_alike_are_no_problem() {
+    fn degenerate_and_extreme_points_are_projected() {
         let points = Points::new(vec![3.0; 40], 4).unwrap();
         let (found, shares) = project(&points, &[0, 1, 2]);
         assert!(found.iter().flatten().all(|v| v.abs() < 1e-9));

@@ -1,4 +1,4 @@
-//! Points in one panel, or in three projections.
+//! Scatter plots, in one panel or three projections.
 
 use std::collections::BTreeMap;
 
@@ -6,26 +6,44 @@ use plotters::style::text_anchor::{HPos, VPos};
 
 use super::axis::{Axis, BELOW, Panel, left_of};
 use super::canvas::{Anchor, Canvas, SMALL, TITLE, fitted, width};
+use super::image::Image;
 use super::palette::{FAINT, INK, Marker, NOISE, style};
-use super::{Image, Scatter, pca};
-use crate::Result;
-use crate::data::Points;
+use super::pca;
+use crate::data::points::Points;
+use crate::error::Result;
 use crate::random::Random;
 
-/// The label of noise.
-const NO_CLUSTER: i64 = -1;
-/// More clusters than this get no legend.
-const LEGEND: usize = 12;
-/// An SVG draws at most so many points.
-const MOST_IN_SVG: usize = 20_000;
-/// Axes are scaled apart if one range is over so many times the other.
-const MOST_UNEQUAL: f64 = 20.0;
-/// The stream of [`Random`] that is drawn from.
+/// Points, coloured by their labels. Label −1 is noise: small grey crosses below everything else.
+///
+/// Two columns fill one panel with equal scales on both axes, unless one range exceeds twenty times the other. One column
+/// is jittered over the height. Three columns give three projections side by side; more give the projections on the
+/// first three principal components, labelled with their shares of the variance. Up to twelve clusters have a legend with
+/// their sizes. An SVG draws a random sample of at most 20 000 points, a PNG all. The caption mentions unequal scales
+/// and sampling.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scatter {
+    /// Title above the plot.
+    pub title: String,
+    /// The points with their column names and labels. Points that are not finite are left out and counted in the caption.
+    pub points: Points,
+    /// Whether the identity line is drawn.
+    pub diagonal: bool,
+}
+
+/// Label of noise.
+const NOISE_LABEL: i64 = -1;
+/// Maximum number of clusters in a legend.
+const MAX_IN_LEGEND: usize = 12;
+/// Maximum number of points in an SVG.
+const MAX_IN_SVG: usize = 20_000;
+/// Maximum ratio of two ranges on axes of equal scale.
+const MAX_RATIO: f64 = 20.0;
+/// Stream of [`Random`].
 const STREAM: u64 = u64::from_be_bytes(*b"plotdraw");
 
 const TOP: f64 = 50.0;
 
-/// What is drawn: rows of the points, their coordinates and the axes' names.
+/// The points to draw: their rows in the table, their coordinates, and the names of the axes.
 struct Cloud {
     rows: Vec<usize>,
     at: Vec<[f64; 3]>,
@@ -78,12 +96,12 @@ fn cloud(points: &Points, image: Image) -> Cloud {
         }
     };
     let mut at: Vec<[f64; 3]> = at;
-    if image == Image::Svg && rows.len() > MOST_IN_SVG {
-        let drawn = format!("{} of {} points drawn, chosen at random", grouped(MOST_IN_SVG), grouped(rows.len()));
+    if image == Image::Svg && rows.len() > MAX_IN_SVG {
+        let drawn = format!("{} of {} points drawn, chosen at random", grouped(MAX_IN_SVG), grouped(rows.len()));
         notes.push(drawn);
         let mut chosen: Vec<usize> = (0..rows.len()).collect();
         random.shuffle(&mut chosen);
-        chosen.truncate(MOST_IN_SVG);
+        chosen.truncate(MAX_IN_SVG);
         chosen.sort_unstable();
         rows = chosen.iter().map(|&index| rows[index]).collect();
         at = chosen.iter().map(|&index| at[index]).collect();
@@ -95,11 +113,11 @@ fn name(points: &Points, column: usize) -> String {
     points.names.get(column).cloned().unwrap_or_else(|| format!("C{}", column + 1))
 }
 
-/// Axes for two of the coordinates and the frame that shows them: with one scale if their ranges allow it.
+/// Fits two axes into a frame, with equal scales if the ratio of their ranges allows it; true if the scales differ.
 fn fit(x: Axis, y: Axis, most: [f64; 2]) -> (Axis, Axis, [f64; 2], bool) {
     const LEAST: f64 = 0.45;
     let (wide, high) = (x.span(), y.span());
-    if !(1.0 / MOST_UNEQUAL..=MOST_UNEQUAL).contains(&(wide / high)) {
+    if !(1.0 / MAX_RATIO..=MAX_RATIO).contains(&(wide / high)) {
         return (x, y, most, true);
     }
     let unit = (most[0] / wide).min(most[1] / high);
@@ -122,11 +140,11 @@ fn panels(cloud: &mut Cloud, columns: usize) -> Result<Vec<Panel>> {
         };
         let left = if columns == 2 { left_of(&y, high)? } else { 44.0 };
         let [x_label, y_label] = [0, 1].map(|at| cloud.names.get(at).cloned().unwrap_or_default());
-        panels.push(Panel { frame: [left, TOP, wide, high], x, y, x_label, y_label, y_is_nothing: columns < 2 });
+        panels.push(Panel { frame: [left, TOP, wide, high], x, y, x_label, y_label, y_is_jitter: columns < 2 });
     } else {
         const SIDE: f64 = 300.0;
         let widest = axes.iter().map(Axis::span).fold(0.0, f64::max);
-        unequal = axes.iter().any(|axis| widest / axis.span() > MOST_UNEQUAL);
+        unequal = axes.iter().any(|axis| widest / axis.span() > MAX_RATIO);
         let axes = if unequal { axes } else { axes.map(|axis| axis.widened(widest)) };
         let mut left = 0.0;
         for (first, second) in [(0, 1), (0, 2), (1, 2)] {
@@ -137,7 +155,7 @@ fn panels(cloud: &mut Cloud, columns: usize) -> Result<Vec<Panel>> {
                 y: axes[second],
                 x_label: cloud.names.get(first).cloned().unwrap_or_default(),
                 y_label: cloud.names.get(second).cloned().unwrap_or_default(),
-                y_is_nothing: false,
+                y_is_jitter: false,
             });
             left += SIDE + 14.0;
         }
@@ -148,13 +166,13 @@ fn panels(cloud: &mut Cloud, columns: usize) -> Result<Vec<Panel>> {
     Ok(panels)
 }
 
-/// The clusters by label, each with its size; noise apart.
+/// Sizes of the clusters by label, and the number of noise points.
 fn clusters(points: &Points) -> (BTreeMap<i64, usize>, usize) {
     let mut sizes = BTreeMap::new();
     for label in points.labels.iter().flatten() {
         *sizes.entry(*label).or_insert(0) += 1;
     }
-    let noise = if points.label_names.is_none() { sizes.remove(&NO_CLUSTER).unwrap_or(0) } else { 0 };
+    let noise = if points.label_names.is_none() { sizes.remove(&NOISE_LABEL).unwrap_or(0) } else { 0 };
     (sizes, noise)
 }
 
@@ -165,7 +183,7 @@ pub(super) fn render(scatter: &Scatter, image: Image) -> Result<Vec<u8>> {
     let (sizes, noise) = clusters(points);
     let ranks: BTreeMap<i64, usize> = sizes.keys().enumerate().map(|(rank, label)| (*label, rank)).collect();
     let legend = !sizes.is_empty() || noise > 0;
-    if legend && sizes.len() > LEGEND {
+    if legend && sizes.len() > MAX_IN_LEGEND {
         let noise = if noise > 0 { format!(", {} points of noise", grouped(noise)) } else { String::new() };
         cloud.notes.insert(0, format!("{} clusters{noise}", grouped(sizes.len())));
     }
@@ -225,7 +243,7 @@ pub(super) fn render(scatter: &Scatter, image: Image) -> Result<Vec<u8>> {
         bottom += 20.0;
     }
     right = right.max(middle + half);
-    if legend && sizes.len() <= LEGEND {
+    if legend && sizes.len() <= MAX_IN_LEGEND {
         let from = panels.last().map_or(0.0, |panel| panel.frame[0] + panel.frame[2]) + 18.0;
         let (end, lowest) = draw_legend(&mut canvas, points, &sizes, noise, from)?;
         right = right.max(end);
@@ -234,7 +252,7 @@ pub(super) fn render(scatter: &Scatter, image: Image) -> Result<Vec<u8>> {
     canvas.finish((right + 20.0, bottom + 14.0), image)
 }
 
-/// Which coordinates a panel shows: of one panel the first two, of three each pair.
+/// Indices of the coordinates of a panel: the first two in a single panel, one pair in each of three.
 fn axes_of(panels: &[Panel], panel: &Panel) -> (usize, usize) {
     match panels.iter().position(|other| std::ptr::eq(other, panel)) {
         Some(1) => (0, 2),
@@ -243,7 +261,7 @@ fn axes_of(panels: &[Panel], panel: &Panel) -> (usize, usize) {
     }
 }
 
-/// Draws the legend from `from` to the right; how far it reaches.
+/// Draws the legend to the right of `from`. Returns its right and lower ends.
 fn draw_legend(
     canvas: &mut Canvas,
     points: &Points,

@@ -1,5 +1,5 @@
-//! A Burn project that adds Firebox as a library: the same call on `burn::backend::{NdArray, Wgpu}` as they come,
-//! fusion on, in the middle of other tensor work.
+//! A Burn project that uses Firebox as a library: clusters points between other tensor operations, on
+//! `burn::backend::{NdArray, Wgpu}` with fusion.
 
 use std::process::ExitCode;
 
@@ -13,23 +13,24 @@ use firebox_core::{
 };
 use firebox_ocnn::{Clusters, OcnnConfig, OcnnOps};
 
-/// Clusters hepta's seven clouds after a rotation and a shift done with Burn, and gives the ARI against the truth.
+/// Clusters the seven clusters of hepta after a rotation and a shift with Burn; returns the ARI against the true
+/// classes.
 fn cluster<B: OcnnOps>(device: &B::Device) -> firebox_core::Result<(Clusters<B>, f64)> {
     let hepta = generate(Shape::Hepta, None, None, 7)?;
     let data = TensorData::new(hepta.values, [hepta.rows, hepta.columns]);
     let points = Tensor::<B, 2>::from_data(data, device);
 
     let (s, c) = 0.5f32.sin_cos();
-    let turn = Tensor::<B, 2>::from_data([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]], device);
-    let moved = points.matmul(turn) * 3.0 + 100.0;
+    let rotation = Tensor::<B, 2>::from_data([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]], device);
+    let moved = points.matmul(rotation) * 3.0 + 100.0;
 
     let clusters = OcnnConfig::new(0.85).init()?.fit(moved)?;
     let ari = adjusted_rand_index(&hepta.labels.unwrap_or_default(), &clusters.labels)?;
 
-    // Labels are a tensor again for whatever comes next, here the size of the first cluster.
+    // Labels as a tensor for further operations, here the size of the first cluster.
     let labels = clusters.tensor(device);
-    let first = labels.equal_elem(0).int().sum().into_data();
-    assert_eq!(first.iter::<i64>().next(), Some(clusters.sizes[0] as i64));
+    let size = labels.equal_elem(0).int().sum().into_data();
+    assert_eq!(size.iter::<i64>().next(), Some(clusters.sizes[0] as i64));
     Ok((clusters, ari))
 }
 

@@ -1,5 +1,5 @@
-//! A Burn network of its own with Firebox's [`SigmoidLayer`] between Burn's linear layers, trained by Burn's Adam to
-//! tell two spirals apart. The layer is one operation forward, with a backward pass of its own.
+//! A Burn network of two of Firebox's [`SigmoidLayer`]s and a linear layer of Burn, trained by Burn's Adam to separate
+//! two spirals. The sigmoid layer is a single operation with its own backward pass.
 
 use std::process::ExitCode;
 
@@ -35,7 +35,7 @@ impl<B: PerceptronOps> Network<B> {
     }
 }
 
-/// Points of two spirals with a little noise, and which of the two each is on.
+/// Returns noisy points of two spirals, shape (count, 2), and the spiral of each point, shape (count).
 fn spirals<B: Backend>(count: usize, device: &B::Device) -> (Tensor<B, 2>, Tensor<B, 1, Int>) {
     let mut random = Random::new(3, 0);
     let (mut points, mut classes) = (Vec::new(), Vec::new());
@@ -66,13 +66,13 @@ fn main() -> ExitCode {
     let cross_entropy = CrossEntropyLossConfig::new().init(&device);
     for step in 0..=1500 {
         let logits = network.forward(points.clone());
-        let found: Tensor<B, 1, Int> = logits.clone().argmax(1).squeeze_dim(1);
-        let right: i64 = found.equal(classes.clone()).int().sum().into_scalar();
+        let predicted: Tensor<B, 1, Int> = logits.clone().argmax(1).squeeze_dim(1);
+        let correct: i64 = predicted.equal(classes.clone()).int().sum().into_scalar();
         let loss = cross_entropy.forward(logits, classes.clone());
         if step % 300 == 0 {
-            println!("step {step}: loss {:.4}, {right} of 600 right", loss.clone().into_scalar());
+            println!("step {step}: loss {:.4}, {correct} of 600 correct", loss.clone().into_scalar());
         }
-        if step == 1500 && right < 590 {
+        if step == 1500 && correct < 590 {
             return ExitCode::FAILURE;
         }
         let gradients = GradientsParams::from_grads(loss.backward(), &network);

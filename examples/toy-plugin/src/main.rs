@@ -1,5 +1,10 @@
-//! A program with the toy: one line per algorithm.
+//! A program with the toy algorithm: one line per algorithm.
 
-firebox_cli::firebox! {
-    toy_plugin::CentroidPlugin,
+use std::process::ExitCode;
+
+use firebox_cli::{Plugin, Program};
+
+fn main() -> ExitCode {
+    let plugins: Vec<Box<dyn Plugin>> = vec![Box::new(toy_plugin::CentroidPlugin)];
+    firebox_cli::run(&Program::new(env!("CARGO_BIN_NAME"), plugins))
 }

@@ -1,4 +1,4 @@
-//! The program with the toy in it, from the outside.
+//! End-to-end tests of the program with the toy algorithm.
 
 #![allow(clippy::unwrap_used)]
 
@@ -13,7 +13,7 @@ fn run(folder: &Path, args: &str) -> (Option<i32>, String, String) {
 }
 
 #[test]
-fn it_is_a_command_like_any_other() {
+fn the_command_writes_distances_and_a_plot() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     assert_eq!(run(folder, "generate lsun -o lsun.csv").0, Some(0));
@@ -25,15 +25,15 @@ fn it_is_a_command_like_any_other() {
         assert!(err.contains("the centre of 400 points"), "{err}");
         assert!(folder.join("lsun.svg").exists());
     }
-    assert!(run(folder, "--help").1.contains("Measures how far points lie"));
+    assert!(run(folder, "--help").1.contains("Measures the distances of points"));
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn invalid_arguments_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     assert_eq!(run(folder, "generate lsun -o lsun.csv").0, Some(0));
-    for (args, says) in [
+    for (args, message) in [
         ("centroid none.csv", "cannot read none.csv"),
         ("centroid lsun.csv --norm 0.5", "norm = 0.5"),
         ("centroid lsun.csv --norm nan", "norm = NaN"),
@@ -41,6 +41,6 @@ fn what_cannot_be_is_refused() {
     ] {
         let (code, out, err) = run(folder, args);
         assert_eq!((code, out.as_str()), (Some(2), ""), "{args}");
-        assert!(err.contains(says), "{args}: {err}");
+        assert!(err.contains(message), "{args}: {err}");
     }
 }

@@ -1,20 +1,20 @@
-//! The program as its users have it: the same algorithms, built whenever the tests are.
+//! The `firebox` program, built with the tests.
 //!
-//! `firebox-under-test conformance` lists, as JSON, what the plugins want to be tried on.
+//! `firebox-under-test conformance` prints the plugins' conformance arguments as JSON.
 
 use std::process::ExitCode;
 
-use firebox_cli::{Algorithms, Program};
+use firebox_cli::Program;
 use serde_json::json;
 
 fn main() -> ExitCode {
     if std::env::args().nth(1).as_deref() != Some("conformance") {
-        return firebox_cli::run(&Algorithms);
+        return firebox_cli::run(&Program::firebox());
     }
-    let plugins = Algorithms.listing();
-    let entries = plugins.iter().map(|plugin| {
-        let wanted = plugin.conformance();
-        json!({ "name": plugin.command().get_name(), "good": wanted.good, "bad": wanted.bad })
+    let program = Program::firebox();
+    let entries = program.plugins().iter().map(|plugin| {
+        let conformance = plugin.conformance();
+        json!({ "name": plugin.command().get_name(), "good": conformance.good, "bad": conformance.bad })
     });
     println!("{}", serde_json::Value::from_iter(entries));
     ExitCode::SUCCESS

@@ -1,34 +1,35 @@
-//! Points on the boundary of a domain, spread by its length, or in three dimensions by its area.
+//! Points on the boundary of a domain, uniform by length, in three dimensions by area.
 
 use firebox_core::{Error, Result, random::Random, watch::Watch};
 use rayon::prelude::*;
 
 use super::{
-    Domain, Sampling,
+    domain::Domain,
     index::Index,
-    sampling::Unit,
+    sequence::Unit,
     shape::{Point, Shape},
 };
+use crate::types::Sampling;
 
-/// Places looked at along the boundary to find where shapes cross; parts shorter than a 16 384th of it may be missed.
-const PLACES: f64 = 16_384.0;
-/// Steps off the boundary that tell in from out, in diameters of the domain.
-const STEP: f64 = 1e-6;
-/// Two boundaries this close are one, in diameters of the domain.
-const SAME: f64 = 1e-9;
+/// Samples along the boundary that locate crossings of shapes; stretches shorter than a 16 384th of it may be missed.
+const SAMPLES: f64 = 16_384.0;
+/// Offset from the boundary for inside tests, in diameters of the domain.
+const OFFSET: f64 = 1e-6;
+/// Distance below which two boundaries coincide, in diameters of the domain.
+const COINCIDENCE: f64 = 1e-9;
 
-/// A face of a shape of the domain, as boundary conditions name it.
+/// A face of a shape of the domain, addressed by boundary conditions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
-    /// The shape's name, if it was given one.
+    /// The name of the shape, if any.
     pub shape: Option<String>,
-    /// `left`, `right`, `bottom`, `top` (`front`, `back` in y of three dimensions) of a box, `edge-1`, … of a polygon,
-    /// from its first to its second corner.
+    /// `left`, `right`, `bottom`, `top` (in three dimensions also `front`, `back` in y) of a box; `edge-1`, … of a
+    /// polygon, the first from its first to its second corner.
     pub face: Option<String>,
 }
 
 impl Piece {
-    /// Whether `name` means it: its shape, its face, or both as `shape.face`.
+    /// Whether `name` addresses this piece: its shape, its face, or both as `shape.face`.
     pub fn is(&self, name: &str) -> bool {
         let both = matches!((&self.shape, &self.face), (Some(shape), Some(face)) if name.strip_prefix(shape.as_str())
             .and_then(|rest| rest.strip_prefix('.')) == Some(face));
@@ -43,11 +44,12 @@ pub struct BoundaryPoints {
     pub points: Vec<f64>,
     /// Unit normals pointing out of the domain, row-major n × dims.
     pub normals: Vec<f64>,
-    /// The piece each point is on, an index into [`Boundary::pieces`].
+    /// Each point's piece, an index into [`Boundary::pieces`].
     pub piece: Vec<usize>,
 }
 
-/// A stretch of a face that bounds the domain, in the face's parameter; `sign` turns the face's normal outwards.
+/// A stretch of a face that bounds the domain, in the face's parameter; `sign` times the face's normal points out of
+/// it.
 #[derive(Debug, Clone)]
 struct Stretch {
     piece: usize,
@@ -56,24 +58,24 @@ struct Stretch {
     sign: f64,
 }
 
-/// The boundary of a domain: which parts of its shapes' faces bound it.
+/// The boundary of a domain: the parts of its shapes' faces that bound it.
 #[derive(Debug, Clone)]
 pub struct Boundary {
     domain: Domain,
     shapes: Vec<Shape>,
-    /// Of the shapes.
+    /// Spatial index of the shapes.
     index: Index,
     pieces: Vec<Piece>,
     /// The shape and face of each piece.
     faces: Vec<(usize, usize)>,
-    /// In two dimensions what bounds the domain; in three all faces, of which points are looked at one by one.
+    /// In two dimensions the stretches that bound the domain; in three all faces, whose points are tested one by one.
     stretches: Vec<Stretch>,
-    /// Lengths (areas) of the stretches, summed up.
+    /// Cumulative lengths (areas) of the stretches.
     sums: Vec<f64>,
 }
 
 impl Boundary {
-    /// Finds the boundary of `domain`; fails if there is none.
+    /// The boundary of `domain`. Fails if no face bounds it.
     pub fn of(domain: &Domain) -> Result<Self> {
         let mut boundary = Self {
             domain: domain.clone(),
@@ -97,12 +99,12 @@ impl Boundary {
         let total: f64 = (0..boundary.faces.len()).map(|piece| boundary.measure(piece)).sum();
         let pieces = boundary.faces.len();
         if domain.dims() == 2 {
-            // All of a single shape's boundary bounds the domain.
+            // A single shape: its whole boundary bounds the domain.
             let single = boundary.shapes.len() == 1;
-            let places = |piece| (PLACES * boundary.measure(piece) / total).ceil().max(16.0) as usize;
+            let samples = |piece| (SAMPLES * boundary.measure(piece) / total).ceil().max(16.0) as usize;
             let stretches = |piece| {
-                let look = !watch.stopped();
-                if look { boundary.stretches(piece, if single { 1 } else { places(piece) }) } else { Vec::new() }
+                let go_on = !watch.stopped();
+                if go_on { boundary.stretches(piece, if single { 1 } else { samples(piece) }) } else { Vec::new() }
             };
             let found: Vec<Vec<Stretch>> = (0..pieces).into_par_iter().map(stretches).collect();
             watch.go_on()?;
@@ -138,45 +140,45 @@ impl Boundary {
         self.shapes[shape].on_face(face, t)
     }
 
-    /// Whether the domain ends here: 1 if the piece's normal points out of it, −1 if into it, none if both sides are
-    /// inside, or outside, or an earlier shape's boundary runs here too.
+    /// Orientation of the boundary here: 1 if the piece's normal points out of the domain, −1 if into it; `None` if
+    /// both sides are inside or both outside, or an earlier shape's boundary coincides.
     fn sign(&self, piece: usize, at: &Point, normal: &Point) -> Option<f64> {
         let d = self.domain.dims();
         let (shape, scale) = (self.faces[piece].0, self.domain.diameter());
-        let near = SAME * scale;
-        let runs_here = |other: usize| other < shape && self.shapes[other].signed_distance(&at[..d]).abs() <= near;
-        if shape > 0 && self.index.any_within(&at[..d], near, runs_here) {
+        let near = COINCIDENCE * scale;
+        let coincides = |other: usize| other < shape && self.shapes[other].signed_distance(&at[..d]).abs() <= near;
+        if shape > 0 && self.index.any_within(&at[..d], near, coincides) {
             return None;
         }
         let inside = |step: f64| {
             let p: Point = std::array::from_fn(|i| at[i] + step * scale * normal[i]);
             self.domain.contains(&p[..d])
         };
-        match (inside(-STEP), inside(STEP)) {
+        match (inside(-OFFSET), inside(OFFSET)) {
             (true, false) => Some(1.0),
             (false, true) => Some(-1.0),
             _ => None,
         }
     }
 
-    /// The stretches of a piece: looked at in the middles of `places` parts, their ends found by halving.
-    fn stretches(&self, piece: usize, places: usize) -> Vec<Stretch> {
-        let look = |t: f64| {
+    /// The stretches of a piece: sampled at the midpoints of `samples` parts, their ends located by bisection.
+    fn stretches(&self, piece: usize, samples: usize) -> Vec<Stretch> {
+        let sign_at = |t: f64| {
             let (at, normal) = self.at(piece, [t, 0.0]);
             self.sign(piece, &at, &normal)
         };
-        let middle = |i: usize| (i as f64 + 0.5) / places as f64;
+        let midpoint = |i: usize| (i as f64 + 0.5) / samples as f64;
         let mut found = Vec::new();
-        let (mut state, mut start) = (look(middle(0)), 0.0);
-        for i in 1..places {
-            let next = look(middle(i));
+        let (mut state, mut start) = (sign_at(midpoint(0)), 0.0);
+        for i in 1..samples {
+            let next = sign_at(midpoint(i));
             if next == state {
                 continue;
             }
-            let (mut low, mut high) = (middle(i - 1), middle(i));
+            let (mut low, mut high) = (midpoint(i - 1), midpoint(i));
             for _ in 0..50 {
                 let half = 0.5 * (low + high);
-                if look(half) == state { low = half } else { high = half }
+                if sign_at(half) == state { low = half } else { high = half }
             }
             found.extend(state.map(|sign| Stretch { piece, start, end: low, sign }));
             (state, start) = (next, high);
@@ -185,11 +187,11 @@ impl Boundary {
         found
     }
 
-    /// `n` points: uniform, or with [`Sampling::Sobol`] in two dimensions one in each of n equal lengths.
+    /// `n` points: uniform, or with [`Sampling::Sobol`] in two dimensions one in each of n equal stretches.
     ///
     /// # Errors
     ///
-    /// [`Error::Input`] if so little of the shapes' faces bounds the domain (three dimensions) that they are not found.
+    /// [`Error::Input`] if, in three dimensions, too small a part of the shapes' faces bounds the domain.
     pub fn points(&self, n: usize, sampling: Sampling, random: &mut Random) -> Result<BoundaryPoints> {
         let (mut out, watch) = (BoundaryPoints::default(), Watch::current());
         let total = self.sums.last().copied().unwrap_or(0.0);
@@ -227,7 +229,7 @@ impl Boundary {
         Ok(out)
     }
 
-    /// The stretch at a length along all of them, and how far along it in [0, 1].
+    /// The stretch at a cumulative length, and the position along it in [0, 1].
     fn stretch_at(&self, length: f64) -> (&Stretch, f64) {
         let index = self.sums.partition_point(|&sum| sum <= length).min(self.sums.len() - 1);
         let before = if index == 0 { 0.0 } else { self.sums[index - 1] };
@@ -242,7 +244,7 @@ impl Boundary {
         out.piece.push(piece);
     }
 
-    /// The boundary's length, where it is known: in two dimensions.
+    /// Length of the boundary; known in two dimensions only.
     pub fn length(&self) -> Option<f64> {
         (self.domain.dims() == 2).then(|| self.sums.last().copied()).flatten()
     }
@@ -252,8 +254,8 @@ impl Boundary {
 mod tests {
     use std::f64::consts::PI;
 
-    use super::super::domain::tests::catalogue;
     use super::*;
+    use crate::problem::domain::tests::catalogue;
 
     #[test]
     fn points_are_on_the_boundary_with_normals_that_point_out() {

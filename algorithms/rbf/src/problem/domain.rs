@@ -1,35 +1,35 @@
-//! Where an equation holds: boxes, discs and balls, polygons, and what is made of them.
+//! Domains: boxes, discs and balls, polygons, and their unions, intersections and differences.
 
 use firebox_core::{Error, Result, watch::Watch};
 
-use super::{index::Index, sampling::Unit, shape::Shape};
+use super::{index::Index, sequence::Unit, shape::Shape};
 
-/// Points tried before a domain counts as empty.
-const TRIES: usize = 1 << 16;
-/// The most compounds within each other.
-const DEEPEST: usize = 64;
-/// Shapes in a union from which on they have an index.
-const INDEXED: usize = 8;
+/// Samples without a hit after which a domain counts as empty.
+const EMPTINESS_SAMPLES: usize = 1 << 16;
+/// Maximum nesting depth of compounds.
+const MAX_DEPTH: usize = 64;
+/// Minimum number of shapes in a union for a spatial index.
+const MIN_INDEXED: usize = 8;
 
 #[derive(Debug, Clone, PartialEq)]
 enum Node {
     Shape(Named),
     Union(Union),
     Intersection(Vec<Node>),
-    /// The first without the others.
+    /// The first part minus the others.
     Difference(Box<Node>, Union),
 }
 
-/// Union of parts. Of parts that are shapes only those near a point are looked at.
+/// A union of parts, whose shapes are searched through a spatial index.
 #[derive(Debug, Clone, PartialEq)]
 struct Union {
     parts: Vec<Node>,
-    /// Of the parts that are shapes, if these are many.
+    /// Spatial index of the parts that are shapes, if they are many.
     index: Option<Index>,
 }
 
 impl Union {
-    /// Parts that are unions themselves are taken apart.
+    /// Flattens nested unions.
     fn new(parts: Vec<Node>) -> Self {
         let mut flat = Vec::with_capacity(parts.len());
         for part in parts {
@@ -43,7 +43,7 @@ impl Union {
             _ => None,
         };
         let shapes: Vec<_> = flat.iter().enumerate().filter_map(shape).collect();
-        let index = (shapes.len() >= INDEXED).then(|| Index::new(&shapes));
+        let index = (shapes.len() >= MIN_INDEXED).then(|| Index::new(&shapes));
         Self { parts: flat, index }
     }
 
@@ -71,7 +71,7 @@ impl Union {
 }
 
 impl Node {
-    /// Whether the signed distance is below 0, found without the distance where that takes longer.
+    /// Whether the signed distance is below 0; cheaper than the distance where possible.
     fn contains(&self, p: &[f64]) -> bool {
         match self {
             Self::Shape(named) => named.shape.signed_distance(p) < 0.0,
@@ -101,14 +101,14 @@ impl Node {
     }
 }
 
-/// A shape, and what boundary conditions call it.
+/// A shape and the name that boundary conditions address it by.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Named {
     pub(super) name: Option<String>,
     pub(super) shape: Shape,
 }
 
-/// A domain of two or three dimensions, open: its boundary does not belong to it.
+/// An open domain in two or three dimensions, without its boundary.
 ///
 /// ```
 /// use firebox_rbf::Domain;
@@ -121,7 +121,7 @@ pub(super) struct Named {
 pub struct Domain {
     dims: usize,
     node: Node,
-    /// Compounds within each other.
+    /// Nesting depth of compounds.
     depth: usize,
     low: Vec<f64>,
     high: Vec<f64>,
@@ -138,13 +138,13 @@ impl Domain {
         Shape::ball(centre, radius).map(Self::of)
     }
 
-    /// The polygon with these corners, 3 to 4096, either way around. Fails if it crosses or touches itself, naming the
-    /// edges, or has no area.
+    /// The polygon with these corners, 3 to 4096, in either orientation. Fails if it crosses or touches itself, naming
+    /// the edges, or has no area.
     pub fn polygon(corners: Vec<[f64; 2]>) -> Result<Self> {
         Shape::polygon(corners).map(Self::of)
     }
 
-    /// What is in any of the parts.
+    /// The union of the parts.
     pub fn union(parts: Vec<Self>) -> Result<Self> {
         Self::compound(
             "union",
@@ -154,14 +154,14 @@ impl Domain {
         )
     }
 
-    /// What is in all parts. Fails if nothing is.
+    /// The intersection of the parts. Fails if it is empty.
     pub fn intersection(parts: Vec<Self>) -> Result<Self> {
         Self::compound("intersection", parts, Node::Intersection, |bounds| {
             bounds.reduce(|a, b| (each(&a.0, &b.0, f64::max), each(&a.1, &b.1, f64::min)))
         })
     }
 
-    /// What is in the first part and in none of the others. Fails if nothing is.
+    /// The first part minus the others. Fails if it is empty.
     pub fn difference(parts: Vec<Self>) -> Result<Self> {
         let node = |mut parts: Vec<Node>| {
             let others = Union::new(parts.split_off(1));
@@ -172,21 +172,21 @@ impl Domain {
         Self::compound("difference", parts, node, |bounds| bounds.next())
     }
 
-    /// The same, with a name for the boundary conditions of every shape in it that has none.
+    /// Names every unnamed shape of the domain, for boundary conditions.
     pub fn named(mut self, name: &str) -> Self {
-        fn give(node: &mut Node, name: &str) {
+        fn name_shapes(node: &mut Node, name: &str) {
             match node {
                 Node::Shape(shape) => _ = shape.name.get_or_insert_with(|| name.into()),
                 Node::Union(Union { parts, .. }) | Node::Intersection(parts) => {
-                    parts.iter_mut().for_each(|part| give(part, name));
+                    parts.iter_mut().for_each(|part| name_shapes(part, name));
                 }
                 Node::Difference(first, others) => {
-                    give(first, name);
-                    others.parts.iter_mut().for_each(|part| give(part, name));
+                    name_shapes(first, name);
+                    others.parts.iter_mut().for_each(|part| name_shapes(part, name));
                 }
             }
         }
-        give(&mut self.node, name);
+        name_shapes(&mut self.node, name);
         self
     }
 
@@ -210,13 +210,15 @@ impl Domain {
             return Err(Error::input(format!("a {kind} has no parts"), "give at least one"));
         };
         let depth = 1 + parts.iter().map(|part| part.depth).max().unwrap_or(0);
-        if depth > DEEPEST {
-            let what = format!("a {kind} has more than {DEEPEST} compounds within each other");
+        if depth > MAX_DEPTH {
+            let what = format!("a {kind} has more than {MAX_DEPTH} compounds within each other");
             return Err(Error::input(what, "give the parts of a union within a union to the outer one"));
         }
         let domain = Self { dims, node: node(parts.into_iter().map(|part| part.node).collect()), depth, low, high };
         if domain.seems_empty() {
-            let what = format!("the domain is empty: the {kind} leaves nothing, or less than a {TRIES}th of its box");
+            let what = format!(
+                "the domain is empty: the {kind} leaves nothing, or less than a {EMPTINESS_SAMPLES}th of its box"
+            );
             return Err(Error::input(what, "check the places and sizes of its parts"));
         }
         Ok(domain)
@@ -227,11 +229,11 @@ impl Domain {
             return true;
         }
         let (mut unit, watch) = (Unit::fixed(), Watch::current());
-        !(0..TRIES).any(|_| watch.stopped() || self.contains(&self.place(unit.draw())[..self.dims]))
+        !(0..EMPTINESS_SAMPLES).any(|_| watch.stopped() || self.contains(&self.point_at(unit.draw())[..self.dims]))
     }
 
     /// The point of the bounding box at `t` in [0, 1)ᵈ.
-    pub(super) fn place(&self, t: [f64; 3]) -> [f64; 3] {
+    pub(super) fn point_at(&self, t: [f64; 3]) -> [f64; 3] {
         let mut x = [0.0; 3];
         for i in 0..self.dims {
             x[i] = self.low[i] + t[i] * (self.high[i] - self.low[i]);
@@ -244,7 +246,7 @@ impl Domain {
         self.dims
     }
 
-    /// The corners of a box around it: the smallest one, but for intersections and differences.
+    /// The corners of a bounding box: the smallest one, except for intersections and differences.
     pub fn bounds(&self) -> (&[f64], &[f64]) {
         (&self.low, &self.high)
     }
@@ -264,13 +266,13 @@ impl Domain {
         self.node.contains(point)
     }
 
-    /// The distance to the boundary, negative inside; of compounds a lower bound of its size with the right sign
-    /// (0 also on seams inside a union).
+    /// The signed distance to the boundary, negative inside; for compounds a lower bound of its absolute value with the
+    /// correct sign (0 also on seams inside a union).
     pub fn signed_distance(&self, point: &[f64]) -> f64 {
         self.node.distance(point)
     }
 
-    /// All shapes in it, in the order they were given.
+    /// All shapes, in the order of construction.
     pub(super) fn shapes(&self) -> Vec<&Named> {
         fn walk<'a>(node: &'a Node, out: &mut Vec<&'a Named>) {
             match node {
@@ -306,7 +308,7 @@ pub(super) mod tests {
             ("box 3-D", cuboid(&[0.0, 0.0, 0.0], &[1.0, 2.0, 3.0])),
             ("ball", ball(&[1.0, 0.0, 0.0], 0.5)),
         ];
-        let content = |domain: &Domain| domain.shapes()[0].shape.content();
+        let content = |domain: &Domain| domain.shapes()[0].shape.volume();
         let mut all: Vec<_> =
             simple.into_iter().map(|(name, domain)| (name, domain.clone(), content(&domain))).collect();
         let square = cuboid(&[-1.0, -1.0], &[1.0, 1.0]);
@@ -329,22 +331,22 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn signed_distances_have_the_size_the_sign_and_the_slope() {
+    fn signed_distances_are_lipschitz_with_correct_sign() {
         let mut random = Random::new(1, 0);
         for (name, domain, content) in catalogue() {
             let (low, high) = domain.bounds();
             let around: f64 = low.iter().zip(high).map(|(a, b)| b - a).product();
             let (mut inside, n) = (0usize, 100_000);
             for _ in 0..n {
-                let p = domain.place([random.unit(), random.unit(), random.unit()]);
+                let p = domain.point_at([random.unit(), random.unit(), random.unit()]);
                 inside += usize::from(domain.contains(&p[..domain.dims()]));
             }
             let share = content / around;
             let error = (inside as f64 / f64::from(n) - share).abs();
             assert!(error <= 5.0 * (share * (1.0 - share) / f64::from(n)).sqrt() + 1e-12, "{name}: {error}");
-            // No distance grows faster than one walks.
+            // Signed distances are 1-Lipschitz.
             for _ in 0..1000 {
-                let mut draw = || domain.place([(); 3].map(|()| random.uniform(-0.5, 1.5)));
+                let mut draw = || domain.point_at([(); 3].map(|()| random.uniform(-0.5, 1.5)));
                 let (p, q) = (draw(), draw());
                 let walk = p.iter().zip(&q).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
                 let d = domain.dims();
@@ -354,7 +356,7 @@ pub(super) mod tests {
         }
         for (name, domain, _) in catalogue() {
             for _ in 0..1000 {
-                let p = domain.place([(); 3].map(|()| (random.uniform(-0.5, 1.5) * 8.0).round() / 8.0));
+                let p = domain.point_at([(); 3].map(|()| (random.uniform(-0.5, 1.5) * 8.0).round() / 8.0));
                 let p = &p[..domain.dims()];
                 assert_eq!(domain.contains(p), domain.signed_distance(p) < 0.0, "{name}: {p:?}");
             }
@@ -365,7 +367,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_is_no_domain_is_refused() {
+    fn invalid_domains_are_refused() {
         let refused = |domain: Result<Domain>, part: &str| {
             let error = domain.unwrap_err().to_string();
             assert!(error.contains(part), "{error}");

@@ -1,8 +1,7 @@
-//! Functions of the coordinates, written as text.
+//! Functions of the coordinates, parsed from text.
 //!
-//! The crate exmex parses and evaluates. Before it, the text is split into tokens and checked one by one, because exmex
-//! says neither where a mistake is nor that `-x^2` means (−x)² to it: what it gets has every call and every sign in
-//! parentheses or in an operator of its own.
+//! The crate exmex parses and evaluates. It reports no positions of errors and reads `-x^2` as (−x)²; tokens are
+//! therefore checked first, and calls and signs rewritten with parentheses or operators of their own.
 
 use std::{fmt, sync::Arc};
 
@@ -12,16 +11,16 @@ use rayon::prelude::*;
 
 use super::token::{self, BINARY, UNARY};
 
-/// The most characters of an expression.
-const LONGEST: usize = 10_000;
-/// Points a thread evaluates at once.
+/// Maximum number of characters of an expression.
+const MAX_CHARS: usize = 10_000;
+/// Points per task.
 const BLOCK: usize = 4096;
 
 fn binary(repr: &str, prio: i64, apply: fn(f64, f64) -> f64) -> Operator<'_, f64> {
     Operator::make_bin(repr, BinOp { apply, prio, is_commutative: false })
 }
 
-/// What the parser knows.
+/// Operators and constants for the parser.
 #[derive(Clone, Debug)]
 struct Operators;
 
@@ -43,16 +42,17 @@ impl MakeOperators<f64> for Operators {
     }
 }
 
-/// A function of x, y (z): numbers, `pi`, `e`, `+ - * / ^`, parentheses, and functions such as `sin(x)` and `atan2(y, x)`.
+/// A function of x, y (z): numbers, `pi`, `e`, `+ - * / ^`, parentheses, and functions such as `sin(x)` and `atan2(y,
+/// x)`.
 #[derive(Clone)]
 pub struct Expression {
     text: String,
     dims: usize,
-    /// 19 KB, so that copies share it.
+    /// Shared by copies: 19 KB.
     compiled: Arc<FlatEx<f64, Operators>>,
-    /// The coordinate each variable of `compiled` is.
+    /// The coordinate of each variable of `compiled`.
     axes: Vec<usize>,
-    /// Where it was written, if that is known.
+    /// The position of its text, if known.
     place: Arc<Place>,
 }
 
@@ -67,13 +67,13 @@ impl Expression {
     ///
     /// # Errors
     ///
-    /// [`Error::Input`] that shows the expression with a mark under the mistake, and names what is allowed there.
+    /// [`Error::Input`] that shows the expression with a mark under the error, and lists what is allowed there.
     pub fn parse(text: &str, dims: usize) -> Result<Self> {
-        if text.chars().count() > LONGEST {
-            let what = format!("an expression has more than {LONGEST} characters");
+        if text.chars().count() > MAX_CHARS {
+            let what = format!("an expression has more than {MAX_CHARS} characters");
             return Err(Error::input(what, "give a shorter one"));
         }
-        let plain = token::normalise(text, dims).map_err(|mistake| mistake.error(text))?;
+        let plain = token::normalise(text, dims).map_err(|error| error.error(text))?;
         let compiled = FlatEx::<f64, Operators>::parse(&plain).map_err(|error| unreadable(text, &error.to_string()))?;
         let axis = |name: &String| ["x", "y", "z"].iter().position(|axis| axis == name);
         let axes = compiled.var_names().iter().map(axis).collect::<Option<Vec<_>>>();
@@ -81,28 +81,28 @@ impl Expression {
         Ok(Self { text: text.trim().into(), dims, compiled: Arc::new(compiled), axes, place: Arc::default() })
     }
 
-    /// The same expression, said by errors to stand at `place`.
+    /// Sets the position that errors name.
     pub fn at_place(mut self, place: Place) -> Self {
         self.place = Arc::new(place);
         self
     }
 
-    /// Where it was written; empty if that is not known.
+    /// The position of its text; empty if unknown.
     pub fn place(&self) -> &Place {
         &self.place
     }
 
-    /// As it was written.
+    /// Its text.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Its value, if it has no variable.
+    /// Its value, if it has no variables.
     pub fn constant(&self) -> Option<f64> {
         self.axes.is_empty().then(|| self.at(&[]))
     }
 
-    /// Its value at one point; NaN where it has none.
+    /// Its value at one point; NaN where undefined.
     pub fn at(&self, point: &[f64]) -> f64 {
         let mut values = [0.0; 3];
         for (value, &axis) in values.iter_mut().zip(&self.axes) {
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn expressions_mean_what_mathematics_means() {
+    fn expressions_follow_mathematical_precedence() {
         use std::f64::consts::{E, PI};
         for (text, expected) in [
             ("-x^2", -4.0),
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn many_points_are_as_one() {
+    fn values_at_many_points_match_single_ones() {
         let expression = Expression::parse("y - 2*x", 2).unwrap();
         let points: Vec<f64> = (0..20_000).map(f64::from).collect();
         let values = expression.values(&points);
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_shown_where_they_are() {
+    fn errors_show_their_position() {
         for (text, column, part) in [
             ("sin(x)*", 8, "something is missing at the end"),
             ("sin(x", 6, "')' is missing"),
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_written_is_read_or_refused() {
+    fn random_text_is_parsed_or_refused() {
         let mut random = firebox_core::random::Random::new(1, 0);
         let words = [
             "x", "y", "1", "2.5", "e", "pi", "sin", "atan2", "max", "(", ")", "(", ")", ",", "+", "-", "*", "/", "^",
@@ -230,7 +230,7 @@ mod tests {
                     read += 1;
                     expression.at(&[0.5, 2.0]);
                 }
-                // What passed the tokens' check is never refused by the parser.
+                // The parser accepts whatever passes the check of tokens.
                 Err(error) => assert!(error.to_string().starts_with("column "), "{text}: {error}"),
             }
         }

@@ -1,4 +1,4 @@
-//! Problems written in TOML.
+//! Problems in TOML files.
 
 use std::{
     fmt,
@@ -9,7 +9,13 @@ use firebox_core::{Error, Result, error::Place};
 use serde::{Deserialize, Deserializer, de};
 use toml::Spanned;
 
-use super::{BoundaryRule, Condition, Domain, Equation, Expression, Function, Predicate, Problem};
+use super::{
+    definition::{BoundaryRule, Condition, Equation, Problem},
+    domain::Domain,
+    expression::Expression,
+    function::Function,
+    predicate::Predicate,
+};
 
 /// An expression: text, or a plain number.
 #[derive(Debug)]
@@ -87,7 +93,7 @@ struct BoundaryFile {
     coefficient: Option<Written>,
 }
 
-pub(super) fn read(path: &Path) -> Result<Problem> {
+fn read(path: &Path) -> Result<Problem> {
     let bytes = std::fs::read(path).map_err(|source| Error::Io { action: "read", path: path.into(), source })?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let what = format!("byte {} is not UTF-8", error.utf8_error().valid_up_to() + 1);
@@ -97,19 +103,20 @@ pub(super) fn read(path: &Path) -> Result<Problem> {
     parse(&text, &stem, Some(path)).map_err(|error| error.in_file(path))
 }
 
-/// The text, to say where things are.
+/// The text of a file, for positions of errors.
 struct Source<'a> {
     text: &'a str,
     file: Option<PathBuf>,
     dims: usize,
 }
 
-/// A problem from `text`, called `name` if it does not say. Errors that are found only when the problem is solved name `file`.
-pub(super) fn parse(text: &str, name: &str, file: Option<&Path>) -> Result<Problem> {
+/// A problem from `text`, called `name` unless the text has a name. Errors found while the problem is solved name
+/// `file`.
+fn parse(text: &str, name: &str, file: Option<&Path>) -> Result<Problem> {
     let mut source = Source { text, file: file.map(Path::to_path_buf), dims: 2 };
     let file: ProblemFile = toml::from_str(text).map_err(|error| {
         let place = error.span().map_or_else(Place::default, |span| source.place(span.start));
-        let what = error.message().trim_end().replace('\n', "; ");
+        let what = error.message().trim_end().replace('`', "\"").replace('\n', "; ");
         Error::input_at(place, what, "examples/problems/heated-plate.toml shows what a problem can have")
     })?;
     if let Some(dims) = &file.dims {
@@ -128,7 +135,7 @@ pub(super) fn parse(text: &str, name: &str, file: Option<&Path>) -> Result<Probl
     let rules = file.boundary.get_ref().iter().map(|rule| source.rule(rule, exact.as_ref()));
     let rules: Vec<BoundaryRule> = rules.collect::<Result<_>>()?;
     Problem::new(file.name.as_deref().unwrap_or(name), domain, equation, rules, exact)
-        .map_err(|error| source.within(error, file.boundary.span().start))
+        .map_err(|error| source.locate(error, file.boundary.span().start))
 }
 
 impl Source<'_> {
@@ -143,8 +150,8 @@ impl Source<'_> {
         Error::input_at(self.place(near.span().start), what, help)
     }
 
-    /// An error from elsewhere, at this place unless it has one.
-    fn within(&self, error: Error, at: usize) -> Error {
+    /// Adds this position to an error that has none.
+    fn locate(&self, error: Error, at: usize) -> Error {
         match error {
             Error::Input { what, place, help } if place == Place::default() => {
                 Error::Input { what, place: self.place(at), help }
@@ -153,13 +160,13 @@ impl Source<'_> {
         }
     }
 
-    /// An error about an expression: its column becomes one of the file.
+    /// Maps the column of an error in an expression to the file.
     fn in_expression(&self, text: &Written, error: Error) -> Error {
         let Error::Input { what, place, help } = error else { return error };
         let span = text.span();
         let column = place.column.and_then(|column| column.parse::<usize>().ok());
         let raw = self.text.get(span.clone()).unwrap_or_default();
-        let inside = column.map_or(0, |column| place_in(raw, column - 1));
+        let inside = column.map_or(0, |column| byte_offset(raw, column - 1));
         Error::Input { what, place: self.place((span.start + inside).min(span.end.saturating_sub(1))), help }
     }
 
@@ -170,7 +177,7 @@ impl Source<'_> {
         Ok(Function::of(expression.at_place(place)))
     }
 
-    /// A number, perhaps written as `pi/2`.
+    /// A constant, which may be an expression such as `pi/2`.
     fn number(&self, text: &Written) -> Result<f64> {
         let expression =
             Expression::parse(&text.get_ref().0, self.dims).map_err(|error| self.in_expression(text, error))?;
@@ -198,7 +205,7 @@ impl Source<'_> {
             ("parts", file.parts.is_some()),
         ];
         let kind = file.r#type.get_ref().as_str();
-        let wanted: &[&str] = match kind {
+        let required: &[&str] = match kind {
             "box" => &["low", "high"],
             "disc" | "ball" => &["centre", "radius"],
             "polygon" => &["corners"],
@@ -208,10 +215,10 @@ impl Source<'_> {
                 return Err(self.error(&file.r#type, format!("there is no domain of type '{kind}'"), help));
             }
         };
-        if let Some((key, is)) = given.iter().find(|(key, is)| *is != wanted.contains(key)) {
+        if let Some((key, present)) = given.iter().find(|(key, present)| *present != required.contains(key)) {
             let what =
-                format!("a domain of type '{kind}' {} '{key}'", if *is { "has no key" } else { "needs the key" });
-            return Err(self.error(at, what, &format!("give it {}", wanted.join(" and "))));
+                format!("a domain of type '{kind}' {} '{key}'", if *present { "has no key" } else { "needs the key" });
+            return Err(self.error(at, what, &format!("give it {}", required.join(" and "))));
         }
         let list = |list: &Option<Vec<Written>>| self.numbers(list.as_deref().unwrap_or_default());
         let domain = match kind {
@@ -230,7 +237,7 @@ impl Source<'_> {
                 }
             }
         };
-        let domain = domain.map_err(|error| self.within(error, at.span().start))?;
+        let domain = domain.map_err(|error| self.locate(error, at.span().start))?;
         Ok(match &file.name {
             Some(name) => domain.named(name),
             None => domain,
@@ -307,13 +314,13 @@ impl Source<'_> {
     }
 }
 
-/// The bytes before the character after `count` others of what `raw` means in TOML: a string of one line or of several, with
-/// escapes or without, or a number.
-fn place_in(raw: &str, count: usize) -> usize {
+/// Byte offset in `raw` of character number `count` of the TOML value: a basic, literal or multi-line string, or a
+/// number.
+fn byte_offset(raw: &str, count: usize) -> usize {
     let Some(quote) = raw.chars().next().filter(|quote| matches!(quote, '"' | '\'')) else { return 0 };
     let mut at = 1;
     if raw.starts_with(&String::from(quote).repeat(3)) {
-        // A line break right after the quotes does not count.
+        // TOML ignores a line break right after the opening quotes.
         let rest = &raw[3..];
         at = 3 + if rest.starts_with("\r\n") { 2 } else { usize::from(rest.starts_with('\n')) };
     }
@@ -329,11 +336,43 @@ fn place_in(raw: &str, count: usize) -> usize {
                 Some(other) => other.len_utf8(),
                 None => 0,
             };
-            // Also where the file has been cut within an escape.
+            // A file may end within an escape.
             at = (at..raw.len()).find(|&at| raw.is_char_boundary(at)).unwrap_or(raw.len());
         }
     }
     at
+}
+
+impl Problem {
+    /// Reads a problem from a TOML file; `examples/problems/heated-plate.toml` documents the format.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] if the file cannot be read; [`Error::Input`] with file, line, column and advice.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self> {
+        read(path.as_ref())
+    }
+
+    /// Parses a problem from the text of a TOML file, without access to files; its default name is `problem`.
+    ///
+    /// ```
+    /// let text = "
+    /// equation = { laplacian = 1, rhs = 'sin(x)*sin(y)' }
+    /// boundary = [{ condition = 'dirichlet', value = 0 }]
+    /// [domain]
+    /// type = 'box'
+    /// low = [0, 0]
+    /// high = ['pi', 'pi']";
+    /// assert_eq!(firebox_rbf::Problem::parse(text)?.dims(), 2);
+    /// # Ok::<(), firebox_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Input`] with line, column and advice.
+    pub fn parse(text: &str) -> Result<Self> {
+        parse(text, "problem", None)
+    }
 }
 
 #[cfg(test)]

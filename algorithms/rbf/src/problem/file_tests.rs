@@ -1,8 +1,8 @@
 use firebox_core::random::Random;
 
-use super::super::{Sampling, named::tests::check};
+use super::super::named::tests::check;
 use super::*;
-use crate::Coefficient;
+use crate::types::{Coefficient, Sampling};
 
 const PLATE: &str = include_str!("../../../../examples/problems/heated-plate.toml");
 
@@ -24,7 +24,7 @@ fn error(text: &str) -> String {
 }
 
 #[test]
-fn the_example_is_a_problem_whose_solution_is_right() {
+fn the_examples_exact_solution_fulfils_its_conditions() {
     let problem = parse(PLATE, "plate", None).unwrap();
     check(&problem);
     let points = problem.boundary_points(400, Sampling::Sobol, &mut Random::new(1, 0)).unwrap();
@@ -36,7 +36,7 @@ fn the_example_is_a_problem_whose_solution_is_right() {
 }
 
 #[test]
-fn a_file_is_what_a_named_problem_is() {
+fn a_file_can_define_a_named_problem() {
     let (ours, theirs) = (parse(SQUARE, "square", None).unwrap(), Problem::named("poisson-sine").unwrap());
     let points = theirs.interior_points(100, Sampling::Uniform, &mut Random::new(1, 0)).unwrap();
     assert_eq!(ours.interior(points.clone()).unwrap(), theirs.interior(points).unwrap());
@@ -44,7 +44,7 @@ fn a_file_is_what_a_named_problem_is() {
 }
 
 #[test]
-fn a_condition_that_asks_nothing_is_refused() {
+fn vacuous_conditions_are_refused() {
     let with = |normal: &str| {
         let robin = format!("condition = \"robin\"\nnormal = {normal}\ncoefficient = 0\nvalue = 0");
         let problem = parse(&SQUARE.replace("condition = \"dirichlet\"\nvalue = 0", &robin), "square", None).unwrap();
@@ -70,12 +70,12 @@ fn files_are_read_and_named_in_errors() {
 }
 
 #[test]
-fn mistakes_have_a_line_and_a_column() {
+fn errors_have_line_and_column() {
     for (from, to, expected) in [
         ("rhs = \"sin(x)*sin(y)\"", "rhs = \"sin(x)*\"", "line 8, column 15: something is missing at the end"),
         ("sin(x)*sin(y)", "sin(x)*t", "line 8, column 15: unknown name 't'"),
         ("\"pi\", \"pi\"", "\"pi\", \"x\"", "line 5, column 15: 'x' is not the same everywhere"),
-        ("laplacian = 1", "laplacean = 1", "line 7, column 1: unknown field `laplacean`, expected one of"),
+        ("laplacian = 1", "laplacean = 1", "line 7, column 1: unknown field \"laplacean\", expected one of"),
         ("laplacian = 1", "gradient = [1]", "line 7, column 12: the gradient has 1 coefficients"),
         ("laplacian = 1", "", "the equation asks nothing of u"),
         ("\"box\"", "\"bocks\"", "line 3, column 8: there is no domain of type 'bocks'"),
@@ -97,7 +97,7 @@ fn mistakes_have_a_line_and_a_column() {
         ("\"sin(x)*sin(y)\"", "\"sin(\\u0078)*t\"", "line 8, column 20: unknown name 't'"),
         ("value = 0", "value = 0\non = \"hole\"", "no shape or face of the domain is called 'hole'"),
         ("value = 0", "value = [", "line 11"),
-        ("[[boundary]]", "[[edge]]", "line 9, column 3: unknown field `edge`"),
+        ("[[boundary]]", "[[edge]]", "line 9, column 3: unknown field \"edge\""),
     ] {
         assert!(SQUARE.contains(from));
         let found = error(&SQUARE.replace(from, to));
@@ -106,7 +106,7 @@ fn mistakes_have_a_line_and_a_column() {
 }
 
 #[test]
-fn domains_that_are_none_are_refused() {
+fn invalid_domains_are_refused() {
     let with = |domain: &str| {
         let rest = SQUARE.find("[equation]").unwrap();
         error(&format!("[domain]\n{domain}\n{}", &SQUARE[rest..]))
@@ -137,7 +137,7 @@ fn discs(side: usize) -> String {
 }
 
 #[test]
-fn many_discs_are_read_in_about_the_time_of_few() {
+fn reading_scales_almost_linearly_with_discs() {
     let time = |side: usize| {
         let text = discs(side);
         let start = std::time::Instant::now();
@@ -148,12 +148,12 @@ fn many_discs_are_read_in_about_the_time_of_few() {
         start.elapsed().as_secs_f64()
     };
     let (few, many) = (time(11), time(45));
-    // 17 times as many discs: by all pairs 280 times as long.
+    // 17 times as many discs; comparing all pairs would take 280 times as long.
     assert!(many < 60.0 * few, "{few} s and {many} s");
 }
 
 #[test]
-fn depth_is_refused_not_run_into_the_stack() {
+fn deep_nesting_is_refused() {
     let levels = 10_000;
     let nested = |open: &str, close: &str, inner: &str| {
         let rest = &SQUARE[SQUARE.find("[equation]").unwrap()..];
@@ -173,7 +173,7 @@ fn depth_is_refused_not_run_into_the_stack() {
     ] {
         assert!(Problem::parse(&text).is_err());
     }
-    // What the limit of a TOML parser lets through.
+    // Within the TOML parser's own limit.
     let mut domain = Domain::ball(vec![0.0; 2], 1.0).unwrap();
     let error = loop {
         match Domain::intersection(vec![domain]) {
@@ -185,7 +185,7 @@ fn depth_is_refused_not_run_into_the_stack() {
 }
 
 #[test]
-fn what_is_not_finite_is_named_with_its_file_line_and_point() {
+fn values_that_are_not_finite_are_located() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("heated.toml");
     let asked = |from: &str, to: &str| {

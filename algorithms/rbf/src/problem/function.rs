@@ -1,27 +1,27 @@
-//! Functions of space, as problems are made of.
+//! Functions of space: constants, expressions, and Rust code.
 
 use std::{fmt, sync::Arc};
 
 use firebox_core::{Error, Result, error::Place, watch::Watch};
 use rayon::prelude::*;
 
-use super::Expression;
-use crate::Coefficient;
+use super::expression::Expression;
+use crate::types::Coefficient;
 
-/// Points a thread evaluates at once.
+/// Points per task.
 const BLOCK: usize = 1024;
 
-/// Rust code that is given a point of dims coordinates.
+/// Rust code that takes a point of dims coordinates.
 type Code = dyn Fn(&[f64]) -> f64 + Send + Sync;
 
 /// A function of space.
 #[derive(Clone)]
 pub enum Function {
-    /// The same everywhere.
+    /// A constant.
     Constant(f64),
-    /// Written by a person.
+    /// A parsed expression.
     Written(Expression),
-    /// Rust code, given a point of dims coordinates.
+    /// Rust code that takes a point of dims coordinates.
     Given(Arc<Code>),
 }
 
@@ -36,7 +36,7 @@ impl fmt::Debug for Function {
 }
 
 impl Function {
-    /// Rust code.
+    /// A function in Rust code.
     pub fn given(function: impl Fn(&[f64]) -> f64 + Send + Sync + 'static) -> Self {
         Self::Given(Arc::new(function))
     }
@@ -46,7 +46,7 @@ impl Function {
         Expression::parse(text, dims).map(Self::of)
     }
 
-    /// An expression, or the number that it is everywhere. One that is not finite stays an expression, which errors show.
+    /// The expression, or its constant value if finite; otherwise errors show the expression.
     pub(super) fn of(expression: Expression) -> Self {
         match expression.constant() {
             Some(value) if value.is_finite() => Self::Constant(value),
@@ -54,7 +54,7 @@ impl Function {
         }
     }
 
-    /// Its value, if that is the same everywhere.
+    /// Its value, if constant.
     pub fn constant(&self) -> Option<f64> {
         match self {
             Self::Constant(value) => Some(*value),
@@ -94,7 +94,7 @@ impl Function {
         if value.is_finite() { Ok(value) } else { Err(not_finite(self, point, what, value)) }
     }
 
-    /// All values, finite. Fails with the first that is not, and if the thread's [`Watch`] stops it.
+    /// Values at points, all finite. Fails for the first that is not, and if the thread's [`Watch`] stops it.
     pub(super) fn finite_values(&self, points: &[f64], dims: usize, what: &str) -> Result<Vec<f64>> {
         let values = self.values(points, dims);
         Watch::current().go_on()?;
@@ -104,7 +104,7 @@ impl Function {
         }
     }
 
-    /// As a coefficient at points.
+    /// Its values at points as a coefficient.
     pub(super) fn coefficient(&self, points: &[f64], dims: usize, what: &str) -> Result<Coefficient> {
         match self.constant() {
             Some(0.0) => Ok(Coefficient::Zero),
@@ -114,14 +114,15 @@ impl Function {
     }
 }
 
-pub(super) fn place(point: &[f64]) -> String {
+/// A point as `(x, y)`, for messages.
+pub(super) fn format_point(point: &[f64]) -> String {
     let numbers: Vec<String> = point.iter().map(f64::to_string).collect();
     format!("({})", numbers.join(", "))
 }
 
 pub(super) fn not_finite(function: &Function, point: &[f64], what: &str, value: f64) -> Error {
     let size = if value.is_nan() { "not a number" } else { "infinite" };
-    let what = format!("{what}, {function:?}, is {size} ({value}) at {}", place(point));
+    let what = format!("{what}, {function:?}, is {size} ({value}) at {}", format_point(point));
     let at = match function {
         Function::Written(expression) => expression.place().clone(),
         _ => Place::default(),

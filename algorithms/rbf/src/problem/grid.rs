@@ -1,13 +1,13 @@
-//! Where centres begin: on a grid over the domain.
+//! Initial centres on a grid over the domain.
 
 use firebox_core::{Error, Result, watch::Watch};
 
-use super::Domain;
+use super::domain::Domain;
 
-/// Centres are kept up to so many spacings outside a domain that is no box.
+/// Distance up to which centres outside a domain other than a box are kept, in spacings.
 const MARGIN: f64 = 0.5;
-/// The most places of a grid that are looked at for centres inside.
-const MOST_PLACES: f64 = 1e8;
+/// Maximum number of grid positions tested against the domain.
+const MAX_POSITIONS: f64 = 1e8;
 
 /// Centres on a grid.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,7 +16,7 @@ pub struct Grid {
     pub dims: usize,
     /// Row-major m × dims, x running fastest.
     pub centres: Vec<f64>,
-    /// h: the distance of neighbours (the geometric mean, where the axes differ).
+    /// h: the distance between neighbours, the geometric mean over axes.
     pub spacing: f64,
     /// Centres along each axis of the box; empty for other domains.
     pub counts: Vec<usize>,
@@ -25,10 +25,10 @@ pub struct Grid {
 impl Grid {
     /// About `neurons` centres on a grid over `domain`.
     ///
-    /// On a box exactly gᵈ if its sides are equal and `neurons` is a power, else the counts whose spacings are nearest
-    /// to equal and whose product is nearest to `neurons`; of spacing h₀ with the outer ones on the boundary, then
-    /// stretched to reach `reach`·h₀ outside. On other domains the centres of a square grid that are inside or up to
-    /// max(`reach`, ½) spacings outside, with the spacing that leaves a number nearest to `neurons`.
+    /// On a box the counts per axis whose product is nearest to `neurons` with the most even spacings, exactly gᵈ on a
+    /// cube if `neurons` is such a power: spacing h₀ with the outer centres on the boundary, then stretched to extend
+    /// `reach`·h₀ outside. On other domains the centres of a square grid that are inside or up to max(`reach`, ½)
+    /// spacings outside, with the spacing whose number of centres is nearest to `neurons`.
     ///
     /// # Errors
     ///
@@ -57,7 +57,7 @@ impl Grid {
         self.centres.len() / self.dims
     }
 
-    /// Whether there are no centres; a grid has some.
+    /// Whether there are no centres; [`new`](Self::new) makes at least one.
     pub fn is_empty(&self) -> bool {
         self.centres.is_empty()
     }
@@ -95,19 +95,19 @@ impl Grid {
         let (low, high) = domain.bounds();
         let d = low.len();
         let margin = reach.max(MARGIN);
-        // Places to either side of the middle.
+        // Positions on either side of the middle.
         let reach = |h: f64, i: usize| (0.5 * (high[i] - low[i]) / h + margin).floor();
-        let places = |h: f64| (0..d).map(|i| 2.0 * reach(h, i) + 1.0).product::<f64>();
-        let keep = |h: f64| {
+        let positions = |h: f64| (0..d).map(|i| 2.0 * reach(h, i) + 1.0).product::<f64>();
+        let centres_with = |h: f64| {
             let axis = |i: usize| {
                 let (middle, n) = (0.5 * low[i] + 0.5 * high[i], reach(h, i) as i64);
                 (-n..=n).map(|k| middle + k as f64 * h).collect()
             };
             let axes: Vec<Vec<f64>> = (0..d).map(axis).collect();
-            let (mut centres, mut looks) = (Vec::new(), 0usize);
+            let (mut centres, mut visited) = (Vec::new(), 0usize);
             product(&axes, |x| {
-                looks = looks.wrapping_add(1);
-                if watch.stopped_at(looks) {
+                visited = visited.wrapping_add(1);
+                if watch.stopped_at(visited) {
                     return false;
                 }
                 if domain.signed_distance(x) <= margin * h {
@@ -120,27 +120,27 @@ impl Grid {
         let off = |centres: &[f64]| (centres.len() / d).abs_diff(neurons);
         let volume: f64 = low.iter().zip(high).map(|(a, b)| b - a).product();
         let mut best = (0.0, Vec::new());
-        // How many there are; what has too many places to be looked at has too many of them.
+        // Number of centres; a grid with too many positions to test has too many centres.
         let mut try_spacing = |h: f64| {
-            if places(h) > MOST_PLACES {
+            if positions(h) > MAX_POSITIONS {
                 return usize::MAX;
             }
-            let centres = keep(h);
+            let centres = centres_with(h);
             let count = centres.len() / d;
             if best.1.is_empty() || (off(&centres) < off(&best.1) && count > 0) {
                 best = (h, centres);
             }
             count
         };
-        // Fewer than all are inside, so a spacing for all of the box is too wide, unless the margin is most of what there
-        // is, as round a thin domain; halving the logarithm finds it.
+        // Not all positions are inside, so the spacing for the whole box is too wide, unless the margin dominates as
+        // around thin domains. Bisection of the logarithm finds the spacing.
         let mut wide = 2.0 * (volume / neurons as f64).powf(1.0 / d as f64);
         let longest = low.iter().zip(high).map(|(a, b)| b - a).fold(0.0, f64::max);
         while wide < 2.0 * longest && !watch.stopped() && try_spacing(wide) > neurons {
             wide *= 2.0;
         }
         let mut narrow = wide;
-        while places(narrow) < MOST_PLACES && !watch.stopped() && try_spacing(narrow) < neurons {
+        while positions(narrow) < MAX_POSITIONS && !watch.stopped() && try_spacing(narrow) < neurons {
             narrow *= 0.7;
         }
         for _ in 0..40 {
@@ -162,7 +162,7 @@ impl Grid {
     }
 }
 
-/// Counts along the sides for a product near `neurons`, as even a spacing as can be.
+/// Counts per side with a product near `neurons` and spacings as even as possible.
 fn counts(sides: &[f64], neurons: usize) -> Vec<usize> {
     let longest = sides.iter().copied().fold(0.0, f64::max);
     let candidate = |g: usize| -> Vec<usize> {
@@ -185,7 +185,7 @@ fn counts(sides: &[f64], neurons: usize) -> Vec<usize> {
     best
 }
 
-/// Every point of a product of axes, the first running fastest, for as long as `visit` wants more.
+/// Visits every point of a product of axes, the first running fastest, until `visit` returns `false`.
 fn product(axes: &[Vec<f64>], mut visit: impl FnMut(&[f64]) -> bool) {
     let total: usize = axes.iter().map(Vec::len).product();
     let mut x = vec![0.0; axes.len()];
@@ -203,8 +203,8 @@ fn product(axes: &[Vec<f64>], mut visit: impl FnMut(&[f64]) -> bool) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::domain::tests::catalogue;
     use super::*;
+    use crate::problem::domain::tests::catalogue;
 
     #[test]
     fn a_square_has_a_square_grid() {

@@ -1,16 +1,16 @@
-//! Which of many shapes are near a point: a tree of boxes around them.
+//! Spatial index: a bounding volume hierarchy of shapes.
 
-/// Shapes of a leaf.
+/// Shapes per leaf.
 const LEAF: usize = 4;
-/// By how much bounds may be off for rounding, in units of the coordinates they are of.
-const SLACK: f64 = 1e-12;
+/// Relative rounding margin of bounds.
+const ROUNDING: f64 = 1e-12;
 
-/// Boxes around shapes, and boxes around those. The shapes are known by their numbers; their distances come from the caller.
+/// A bounding volume hierarchy. Shapes are referred to by number; the caller computes their distances.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Index {
-    /// The root first, then of every node that is no leaf its two parts.
+    /// The root, then the two children of every inner node.
     nodes: Vec<Node>,
-    /// The numbers of the shapes, those of a leaf side by side.
+    /// Numbers of the shapes, contiguous per leaf.
     shapes: Vec<usize>,
 }
 
@@ -18,22 +18,22 @@ pub(super) struct Index {
 struct Node {
     low: [f64; 3],
     high: [f64; 3],
-    content: Content,
+    kind: NodeKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Content {
-    /// Two nodes: this one and the next.
-    Parts(usize),
+enum NodeKind {
+    /// Children: this node and the next.
+    Children(usize),
     /// A range of the shapes.
     Leaf(usize, usize),
 }
 
-/// A box around a shape: its low and its high corner.
+/// A box enclosing a shape: its low and its high corner.
 pub(super) type Bounds = (Vec<f64>, Vec<f64>);
 
 impl Index {
-    /// The tree of shapes with these numbers and boxes.
+    /// Builds the tree of shapes with these numbers and boxes.
     pub(super) fn new(shapes: &[(usize, Bounds)]) -> Self {
         let corner = |corner: &[f64]| std::array::from_fn(|axis| corner.get(axis).copied().unwrap_or(0.0));
         let mut boxes: Vec<Item> = shapes
@@ -42,55 +42,55 @@ impl Index {
             .collect();
         let mut index = Self { nodes: Vec::new(), shapes: Vec::with_capacity(boxes.len()) };
         if !boxes.is_empty() {
-            index.nodes.push(around(&boxes));
+            index.nodes.push(enclosing(&boxes));
             index.split(0, &mut boxes);
         }
         index
     }
 
-    /// Gives a node its parts, halved by their middles along its longest side, or its shapes.
+    /// Splits a node at the median of its shapes' midpoints along its longest side, or makes it a leaf.
     fn split(&mut self, node: usize, boxes: &mut [Item]) {
         if boxes.len() <= LEAF {
             let first = self.shapes.len();
             self.shapes.extend(boxes.iter().map(|item| item.number));
-            self.nodes[node].content = Content::Leaf(first, self.shapes.len());
+            self.nodes[node].kind = NodeKind::Leaf(first, self.shapes.len());
             return;
         }
         let Node { low, high, .. } = self.nodes[node];
         let longest =
             (0..3).fold(0, |best, axis| if high[axis] - low[axis] > high[best] - low[best] { axis } else { best });
-        let middle = |item: &Item| item.low[longest] + item.high[longest];
+        let midpoint = |item: &Item| item.low[longest] + item.high[longest];
         let half = boxes.len() / 2;
-        boxes.select_nth_unstable_by(half, |a, b| middle(a).total_cmp(&middle(b)).then(a.number.cmp(&b.number)));
+        boxes.select_nth_unstable_by(half, |a, b| midpoint(a).total_cmp(&midpoint(b)).then(a.number.cmp(&b.number)));
         let (left, right) = boxes.split_at_mut(half);
-        let parts = self.nodes.len();
-        self.nodes[node].content = Content::Parts(parts);
-        self.nodes.extend([around(left), around(right)]);
-        self.split(parts, left);
-        self.split(parts + 1, right);
+        let children = self.nodes.len();
+        self.nodes[node].kind = NodeKind::Children(children);
+        self.nodes.extend([enclosing(left), enclosing(right)]);
+        self.split(children, left);
+        self.split(children + 1, right);
     }
 
-    /// The least of the shapes' signed distances to `point`, ∞ if there are none. A shape is left out where its box alone is
-    /// farther than another shape, which a signed distance that is exact allows.
+    /// The least signed distance of the shapes to `point`, ∞ without shapes. Prunes boxes farther away than the best
+    /// shape, which requires exact signed distances.
     pub(super) fn least(&self, point: &[f64], distance: impl Fn(usize) -> f64) -> f64 {
-        let (mut least, mut open) = (f64::INFINITY, Stack::default());
+        let (mut least, mut stack) = (f64::INFINITY, Stack::default());
         if let Some(root) = self.nodes.first() {
-            open.push((root.distance(point), 0));
+            stack.push((root.distance(point), 0));
         }
-        while let Some((bound, node)) = open.pop() {
+        while let Some((bound, node)) = stack.pop() {
             if bound > least {
                 continue;
             }
-            match self.nodes[node].content {
-                Content::Leaf(first, end) => {
+            match self.nodes[node].kind {
+                NodeKind::Leaf(first, end) => {
                     least = self.shapes[first..end].iter().fold(least, |least, &shape| least.min(distance(shape)));
                 }
-                Content::Parts(parts) => {
-                    let [a, b] = [parts, parts + 1].map(|part| (self.nodes[part].distance(point), part));
-                    // The nearer one is looked at first.
+                NodeKind::Children(children) => {
+                    let [a, b] = [children, children + 1].map(|part| (self.nodes[part].distance(point), part));
+                    // The nearer child first.
                     let (near, far) = if a.0 <= b.0 { (a, b) } else { (b, a) };
-                    open.push(far);
-                    open.push(near);
+                    stack.push(far);
+                    stack.push(near);
                 }
             }
         }
@@ -99,20 +99,20 @@ impl Index {
 
     /// Whether `test` holds for a shape whose box is within `reach` of `point`.
     pub(super) fn any_within(&self, point: &[f64], reach: f64, mut test: impl FnMut(usize) -> bool) -> bool {
-        let mut open = Stack::default();
+        let mut stack = Stack::default();
         if !self.nodes.is_empty() {
-            open.push((0.0, 0));
+            stack.push((0.0, 0));
         }
-        while let Some((_, node)) = open.pop() {
+        while let Some((_, node)) = stack.pop() {
             if self.nodes[node].distance(point) > reach {
                 continue;
             }
-            match self.nodes[node].content {
-                Content::Leaf(first, end) if self.shapes[first..end].iter().any(|&shape| test(shape)) => return true,
-                Content::Leaf(..) => {}
-                Content::Parts(parts) => {
-                    open.push((0.0, parts + 1));
-                    open.push((0.0, parts));
+            match self.nodes[node].kind {
+                NodeKind::Leaf(first, end) if self.shapes[first..end].iter().any(|&shape| test(shape)) => return true,
+                NodeKind::Leaf(..) => {}
+                NodeKind::Children(children) => {
+                    stack.push((0.0, children + 1));
+                    stack.push((0.0, children));
                 }
             }
         }
@@ -120,8 +120,8 @@ impl Index {
     }
 }
 
-/// Nodes still to be looked at, with the bounds of their distances: as many as the tree is deep at most, which is the
-/// logarithm of the number of shapes.
+/// Stack of nodes to visit with lower bounds of their distances, at most as deep as the tree: the logarithm of the
+/// number of shapes.
 struct Stack {
     nodes: [(f64, usize); 64],
     count: usize,
@@ -151,8 +151,8 @@ struct Item {
     high: [f64; 3],
 }
 
-/// A leaf without shapes around all boxes.
-fn around(boxes: &[Item]) -> Node {
+/// An empty leaf whose box contains all given boxes.
+fn enclosing(boxes: &[Item]) -> Node {
     let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
     for item in boxes {
         for axis in 0..3 {
@@ -160,11 +160,11 @@ fn around(boxes: &[Item]) -> Node {
             high[axis] = high[axis].max(item.high[axis]);
         }
     }
-    Node { low, high, content: Content::Leaf(0, 0) }
+    Node { low, high, kind: NodeKind::Leaf(0, 0) }
 }
 
 impl Node {
-    /// A lower bound of the signed distance to any shape inside the box: that to the box, less what rounding may take.
+    /// A lower bound of the signed distance to any shape in the box: the distance to the box less a rounding margin.
     fn distance(&self, point: &[f64]) -> f64 {
         let (mut outside, mut inside, mut size) = (0.0f64, f64::NEG_INFINITY, 0.0f64);
         for (axis, x) in point.iter().enumerate() {
@@ -175,7 +175,7 @@ impl Node {
             size = size.max(x.abs()).max(low.abs()).max(high.abs());
         }
         let distance = if inside > 0.0 { outside.sqrt() } else { inside };
-        distance - SLACK * size
+        distance - ROUNDING * size
     }
 }
 
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn few_of_many_shapes_are_looked_at() {
+    fn few_of_many_shapes_are_visited() {
         let discs = discs(4000);
         let (index, mut random, looks) = (Index::new(&bounds(&discs)), Random::new(3, 0), Cell::new(0));
         for _ in 0..1000 {

@@ -1,17 +1,21 @@
-//! The problems that have a name. All have Dirichlet data from their exact solution.
+//! Built-in problems, with Dirichlet data from their exact solutions.
 
 use std::f64::consts::{FRAC_PI_4, PI, TAU};
 
 use firebox_core::{Error, Result};
 
-use super::{BoundaryRule, Condition, Domain, Equation, Function, Problem};
+use super::{
+    definition::{BoundaryRule, Condition, Equation, Problem},
+    domain::Domain,
+    function::Function,
+};
 
-pub(super) const NAMES: [&str; 8] =
+const NAMES: [&str; 8] =
     ["poisson-sine", "poisson-disc", "l-shape", "peak", "boundary-layer", "helmholtz", "wave-front", "poisson-cube"];
 
 /// Sharpness of the peak.
 const PEAK: f64 = 100.0;
-/// Its place.
+/// Position of the peak.
 const PEAK_AT: [f64; 2] = [0.45, 0.55];
 /// ε of the boundary layer.
 const THIN: f64 = 0.1;
@@ -39,7 +43,7 @@ fn square(low: f64, high: f64) -> Result<Domain> {
     Domain::cuboid(vec![low; 2], vec![high; 2])
 }
 
-pub(super) fn named(name: &str) -> Result<Problem> {
+fn named(name: &str) -> Result<Problem> {
     match name {
         "poisson-sine" => {
             let equation = poisson(|p| p[0].sin() * p[1].sin());
@@ -96,7 +100,7 @@ pub(super) fn named(name: &str) -> Result<Problem> {
     }
 }
 
-/// r^{2/3} sin(2θ/3), θ from the positive x-axis; its cut is outside the domain.
+/// r^{2/3} sin(2θ/3), θ from the positive x-axis; its branch cut lies outside the domain.
 fn corner(p: &[f64]) -> f64 {
     let angle = p[1].atan2(p[0]);
     let angle = if angle < -FRAC_PI_4 { angle + TAU } else { angle };
@@ -119,13 +123,28 @@ fn layer_rhs(p: &[f64]) -> f64 {
     -THIN * laplacian + 2.0 * ux + uy
 }
 
+impl Problem {
+    /// Names for [`Problem::named`].
+    pub const NAMES: [&'static str; 8] = NAMES;
+
+    /// The built-in problem `name`.
+    ///
+    /// ```
+    /// let problem = firebox_rbf::Problem::named("poisson-disc").unwrap();
+    /// assert_eq!(problem.exact(&[0.0, 0.0]), Some(vec![1.0]));
+    /// ```
+    pub fn named(name: &str) -> Result<Self> {
+        self::named(name)
+    }
+}
+
 #[cfg(test)]
 pub(super) mod tests {
     use firebox_core::random::Random;
 
-    use super::super::Sampling;
     use super::*;
-    use crate::Conditions;
+    use crate::types::Conditions;
+    use crate::types::Sampling;
 
     /// ∇u and Δu by central differences of sixth order.
     fn derivatives(u: &dyn Fn(&[f64]) -> f64, p: &[f64]) -> (Vec<f64>, f64) {
@@ -144,7 +163,7 @@ pub(super) mod tests {
         (gradient, laplacian)
     }
 
-    /// The exact solution must fulfil every condition (but where it is singular).
+    /// Asserts that the exact solution fulfils every condition, except where it is singular.
     pub(crate) fn check(problem: &Problem) {
         let u = |p: &[f64]| problem.exact(p).unwrap()[0];
         let mut random = Random::new(2, 0);
@@ -174,7 +193,7 @@ pub(super) mod tests {
 
     #[test]
     fn coefficients_are_special_where_they_can_be() {
-        use crate::Coefficient::{Each, One, Zero};
+        use crate::types::Coefficient::{Each, One, Zero};
         let conditions = |name: &str| {
             let problem = Problem::named(name).unwrap();
             let points = problem.boundary_points(3, Sampling::Sobol, &mut Random::new(0, 0)).unwrap();

@@ -1,13 +1,13 @@
-//! Tests on points, which say where a boundary condition holds.
+//! Predicates on points, which restrict boundary conditions.
 
 use firebox_core::{Error, Result, error::Place};
 
-use super::Expression;
+use super::expression::Expression;
 
-/// A test on points: comparisons of expressions, joined by `and`.
+/// A predicate on points: comparisons of expressions joined by `and`.
 #[derive(Debug, Clone)]
 pub struct Predicate {
-    /// Both sides, and whether equality will do; the left is to be less.
+    /// The smaller and the larger side, and whether they may be equal.
     comparisons: Vec<(Expression, Expression, bool)>,
 }
 
@@ -16,9 +16,9 @@ impl Predicate {
     ///
     /// # Errors
     ///
-    /// [`Error::Input`] for one that has no comparison sign, or for a mistake in an expression, which is shown.
+    /// [`Error::Input`] without a comparison sign, or for an error in an expression.
     pub fn parse(text: &str, dims: usize) -> Result<Self> {
-        // A part of the text, by where it begins: columns of errors are the text's.
+        // Offsets of parts give errors the columns of the whole text.
         let expression = |part: &str, start: usize| {
             Expression::parse(part, dims).map_err(|error| shifted(error, text[..start].chars().count()))
         };
@@ -37,7 +37,7 @@ impl Predicate {
         Ok(Self { comparisons: parts(text).into_iter().map(comparison).collect::<Result<_>>()? })
     }
 
-    /// Whether it holds at a point; never where a side has no value.
+    /// Whether it holds at a point; `false` where a side is undefined.
     pub fn holds(&self, point: &[f64]) -> bool {
         self.comparisons.iter().all(|(less, more, equal)| {
             let (less, more) = (less.at(point), more.at(point));
@@ -46,7 +46,7 @@ impl Predicate {
     }
 }
 
-/// What the words `and` of a text part, each with where it begins.
+/// The parts of a text between the words `and`, with their offsets.
 fn parts(text: &str) -> Vec<(usize, &str)> {
     let blank = |c: Option<char>| c.is_some_and(char::is_whitespace);
     let mut parts = Vec::new();
@@ -62,7 +62,7 @@ fn parts(text: &str) -> Vec<(usize, &str)> {
     parts
 }
 
-/// An error about text that `before` characters come before.
+/// Shifts the column of an error by `before` characters.
 fn shifted(error: Error, before: usize) -> Error {
     let Error::Input { what, mut place, help } = error else { return error };
     let column = place.column.and_then(|column| column.parse::<usize>().ok());

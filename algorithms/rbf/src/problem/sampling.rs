@@ -1,101 +1,26 @@
-//! Points inside a domain, drawn at random or from a sequence that fills it more evenly.
+//! Points inside a domain, drawn at random or from a low-discrepancy sequence.
 
-use clap::ValueEnum;
 use firebox_core::{Communicator, Error, Result, Solo, random::Random, watch::Watch};
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
-use super::Domain;
+use super::{domain::Domain, sequence::Unit};
+use crate::types::Sampling;
 
-/// The most numbers of one Sobol sequence of the generator.
-const SEQUENCE: u32 = 1 << 16;
-
-/// How control points are spread.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub enum Sampling {
-    /// Each point uniform and independent of the others
-    #[default]
-    Uniform,
-    /// Owen-scrambled Sobol points inside, one random point in each of equal stretches of the boundary
-    Sobol,
-}
-
-/// Points that a thread draws at once.
-const DRAWN: usize = 1 << 14;
-
-/// A stream of points in [0, 1)³.
-#[derive(Clone)]
-pub(super) struct Unit {
-    random: Random,
-    /// The sequence, and how far it was used up.
-    sobol: Option<(u32, u32)>,
-}
-
-impl Unit {
-    /// One that goes on from `random`.
-    pub(super) fn new(sampling: Sampling, random: &Random) -> Self {
-        let mut random = random.clone();
-        let sobol = (sampling == Sampling::Sobol).then(|| (random.bits() as u32, 0));
-        Self { random, sobol }
-    }
-
-    /// The same points every time.
-    pub(super) fn fixed() -> Self {
-        Self { random: Random::new(0, 0), sobol: Some((0, 0)) }
-    }
-
-    /// What was not drawn from yet.
-    pub(super) fn into_random(self) -> Random {
-        self.random
-    }
-
-    /// Leaves out so many.
-    fn skip(&mut self, mut count: usize) {
-        if self.sobol.is_none() {
-            self.random.skip(3 * count as u64);
-            return;
-        }
-        while count > 0 {
-            let Some((_, index)) = self.sequence() else { return };
-            let here = count.min((SEQUENCE - *index) as usize);
-            *index += here as u32;
-            count -= here;
-        }
-    }
-
-    /// The sequence, a new one where the last is used up; none of points that are independent.
-    fn sequence(&mut self) -> Option<&mut (u32, u32)> {
-        let Self { random, sobol } = self;
-        let sobol = sobol.as_mut()?;
-        if sobol.1 == SEQUENCE {
-            *sobol = (random.bits() as u32, 0);
-        }
-        Some(sobol)
-    }
-
-    pub(super) fn draw(&mut self) -> [f64; 3] {
-        if let Some((seed, index)) = self.sequence() {
-            let at = [0, 1, 2].map(|axis| f64::from(sobol_burley::sample(*index, axis, *seed)));
-            *index += 1;
-            return at;
-        }
-        [(); 3].map(|()| self.random.unit())
-    }
-}
+/// Points drawn per task.
+const TASK_LEN: usize = 1 << 14;
 
 impl Domain {
-    /// `n` points inside, row-major n × dims: drawn in the bounding box, those outside left out.
+    /// `n` points inside, row-major n × dims, by rejection sampling in the bounding box.
     ///
     /// # Errors
     ///
-    /// [`Error::Input`] if the domain fills so little of its bounding box that they are not found.
+    /// [`Error::Input`] if the domain fills too small a part of its bounding box.
     pub fn interior_points(&self, n: usize, sampling: Sampling, random: &mut Random) -> Result<Vec<f64>> {
         self.shared_points(n, sampling, random, &Solo)
     }
 
-    /// A rank's part of the very same points, however many ranks there are. As many places as points are wanted yet are
-    /// looked at, by each rank its part of them, until none is wanted.
+    /// A rank's part of [`interior_points`](Self::interior_points); all parts together do not depend on the number of
+    /// ranks. Each round tests as many candidates as points are still missing, divided among the ranks.
     pub(crate) fn shared_points(
         &self,
         n: usize,
@@ -119,8 +44,8 @@ impl Domain {
             let (own, before) = (share.of(count), points.len());
             unit.skip(own.start);
             let mut parts = Vec::new();
-            for from in own.clone().step_by(DRAWN) {
-                let count = DRAWN.min(own.end - from);
+            for from in own.clone().step_by(TASK_LEN) {
+                let count = TASK_LEN.min(own.end - from);
                 parts.push((unit.clone(), count));
                 unit.skip(count);
             }
@@ -129,8 +54,8 @@ impl Domain {
                 if watch.stopped() {
                     return Vec::new();
                 }
-                let places = (0..count).map(|_| self.place(unit.draw()));
-                places.filter(|at| self.contains(&at[..dims])).flat_map(|at| at.into_iter().take(dims)).collect()
+                let candidates = (0..count).map(|_| self.point_at(unit.draw()));
+                candidates.filter(|at| self.contains(&at[..dims])).flat_map(|at| at.into_iter().take(dims)).collect()
             };
             let drawn: Vec<Vec<f64>> = parts.into_par_iter().map(inside).collect();
             watch.go_on()?;
@@ -145,9 +70,9 @@ impl Domain {
 
 #[cfg(test)]
 mod tests {
-    use super::super::domain::tests::catalogue;
     use super::*;
-    use crate::threads::ranks;
+    use crate::problem::domain::tests::catalogue;
+    use crate::tests::ranks::ranks;
 
     #[test]
     fn points_are_inside_and_the_same_for_the_same_seed() {
@@ -177,7 +102,7 @@ mod tests {
                 alone.sort_by(|a, b| a.partial_cmp(b).unwrap());
                 for size in [2, 3, 5] {
                     let all = ranks(size, |ranks| drawn(&*ranks));
-                    assert!(all.iter().all(|it| it.1 == next), "what is drawn next is the same");
+                    assert!(all.iter().all(|it| it.1 == next), "the random state is the same");
                     let mut points: Vec<_> = all.into_iter().flat_map(|it| it.0).collect();
                     points.sort_by(|a, b| a.partial_cmp(b).unwrap());
                     assert!(points == alone, "{name}: {n} points of {size} ranks");
@@ -186,7 +111,7 @@ mod tests {
         }
     }
 
-    /// Parts of several sequences.
+    /// The points span several Sobol sequences.
     #[test]
     fn ranks_draw_long_sequences() {
         let square = Domain::cuboid(vec![0.0, 0.0], vec![1.0, 1.0]).unwrap();
@@ -206,7 +131,7 @@ mod tests {
             counts.iter().map(|&c| (c as f64 - n as f64 / 64.0).abs()).fold(0.0, f64::max)
         };
         assert!(worst(Sampling::Sobol, 4096) <= 2.0 && worst(Sampling::Uniform, 4096) > 8.0);
-        // Longer than one sequence of the generator.
+        // More points than one sequence has.
         assert!(worst(Sampling::Sobol, 100_000) < 60.0);
     }
 }

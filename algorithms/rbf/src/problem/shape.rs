@@ -1,11 +1,11 @@
-//! The shapes domains are made of: signed distance, bounds, and the faces of the boundary.
+//! Primitive shapes: signed distance, bounds, and faces.
 
 use std::f64::consts::TAU;
 
 use firebox_core::{Error, Result};
 
-/// The most corners of a polygon.
-const MOST_CORNERS: usize = 4096;
+/// Maximum number of corners of a polygon.
+const MAX_CORNERS: usize = 4096;
 
 /// A point; in two dimensions z is 0.
 pub(super) type Point = [f64; 3];
@@ -17,77 +17,77 @@ pub(super) enum Shape {
     Polygon(Vec<[f64; 2]>),
 }
 
-fn wrong<T>(what: String, help: &str) -> Result<T> {
+fn invalid<T>(what: String, help: &str) -> Result<T> {
     Err(Error::input(what, help))
 }
 
-fn finite(what: &str, numbers: &[f64]) -> Result<()> {
+fn check_finite(what: &str, numbers: &[f64]) -> Result<()> {
     match numbers.iter().find(|x| !x.is_finite()) {
-        Some(x) => wrong(format!("{what} has the coordinate {x}"), "give finite numbers"),
+        Some(x) => invalid(format!("{what} has the coordinate {x}"), "give finite numbers"),
         None => Ok(()),
     }
 }
 
-fn dims(what: &str, numbers: &[f64]) -> Result<()> {
+fn check_point(what: &str, numbers: &[f64]) -> Result<()> {
     match numbers.len() {
-        2 | 3 => finite(what, numbers),
-        n => wrong(format!("{what} has {n} coordinates"), "give 2, or 3 in three dimensions"),
+        2 | 3 => check_finite(what, numbers),
+        n => invalid(format!("{what} has {n} coordinates"), "give 2, or 3 in three dimensions"),
     }
 }
 
 /// Twice the area of the triangle abc, positive if it turns left.
-fn turn(a: [f64; 2], b: [f64; 2], c: [f64; 2]) -> f64 {
+fn orientation(a: [f64; 2], b: [f64; 2], c: [f64; 2]) -> f64 {
     (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
 }
 
 /// Whether ab and cd share a point.
-fn meet(a: [f64; 2], b: [f64; 2], c: [f64; 2], d: [f64; 2]) -> bool {
-    let beside = (0..2).any(|i| a[i].max(b[i]) < c[i].min(d[i]) || c[i].max(d[i]) < a[i].min(b[i]));
-    let apart = |p, q, r, s| {
-        let (one, other) = (turn(p, q, r), turn(p, q, s));
+fn segments_intersect(a: [f64; 2], b: [f64; 2], c: [f64; 2], d: [f64; 2]) -> bool {
+    let disjoint_boxes = (0..2).any(|i| a[i].max(b[i]) < c[i].min(d[i]) || c[i].max(d[i]) < a[i].min(b[i]));
+    let same_side = |p, q, r, s| {
+        let (one, other) = (orientation(p, q, r), orientation(p, q, s));
         (one > 0.0 && other > 0.0) || (one < 0.0 && other < 0.0)
     };
-    !beside && !apart(a, b, c, d) && !apart(c, d, a, b)
+    !disjoint_boxes && !same_side(a, b, c, d) && !same_side(c, d, a, b)
 }
 
 impl Shape {
     pub(super) fn cuboid(low: Vec<f64>, high: Vec<f64>) -> Result<Self> {
-        dims("a box's low corner", &low)?;
-        dims("a box's high corner", &high)?;
+        check_point("a box's low corner", &low)?;
+        check_point("a box's high corner", &high)?;
         if low.len() != high.len() {
-            return wrong(format!("a box has corners {low:?} and {high:?}"), "give both as many coordinates");
+            return invalid(format!("a box has corners {low:?} and {high:?}"), "give both as many coordinates");
         }
         if let Some(axis) = (0..low.len()).find(|&i| low[i] >= high[i]) {
             let axis_name = ["x", "y", "z"][axis];
             let what = format!("a box reaches from {} to {} in {axis_name}", low[axis], high[axis]);
-            return wrong(what, "give each coordinate of low below that of high");
+            return invalid(what, "give each coordinate of low below that of high");
         }
         Ok(Self::Box { low, high })
     }
 
     pub(super) fn ball(centre: Vec<f64>, radius: f64) -> Result<Self> {
-        dims("a disc's or ball's centre", &centre)?;
+        check_point("a disc's or ball's centre", &centre)?;
         if !(radius > 0.0 && radius.is_finite()) {
-            return wrong(format!("a disc or ball has the radius {radius}"), "give a number above 0");
+            return invalid(format!("a disc or ball has the radius {radius}"), "give a number above 0");
         }
         Ok(Self::Ball { centre, radius })
     }
 
     pub(super) fn polygon(corners: Vec<[f64; 2]>) -> Result<Self> {
         let n = corners.len();
-        if !(3..=MOST_CORNERS).contains(&n) {
-            return wrong(format!("a polygon has {n} corners"), "give 3 to 4096; the last is joined to the first");
+        if !(3..=MAX_CORNERS).contains(&n) {
+            return invalid(format!("a polygon has {n} corners"), "give 3 to 4096; the last is joined to the first");
         }
-        finite("a polygon's corner", corners.as_flattened())?;
+        check_finite("a polygon's corner", corners.as_flattened())?;
         let edge = |i: usize| (corners[i], corners[(i + 1) % n]);
         let name = |i: usize| {
             let (a, b) = edge(i);
             format!("{} from ({}, {}) to ({}, {})", i + 1, a[0], a[1], b[0], b[1])
         };
         if let Some(i) = (0..n).find(|&i| edge(i).0 == edge(i).1) {
-            return wrong(format!("a polygon's edge {} has no length", name(i)), "give no corner twice");
+            return invalid(format!("a polygon's edge {} has no length", name(i)), "give no corner twice");
         }
-        let area = (1..n - 1).map(|i| turn(corners[0], corners[i], corners[i + 1])).sum::<f64>() / 2.0;
+        let area = (1..n - 1).map(|i| orientation(corners[0], corners[i], corners[i + 1])).sum::<f64>() / 2.0;
         let shape = Self::Polygon(corners.clone());
         let sides = shape.bounds();
         let extent = (0..2).map(|i| sides.1[i] - sides.0[i]).fold(0.0, f64::max);
@@ -95,22 +95,23 @@ impl Shape {
         for i in 0..n {
             let (a, b) = edge(i);
             let (_, next) = edge((i + 1) % n);
-            let back = turn(a, b, next) == 0.0 && (0..2).map(|k| (b[k] - a[k]) * (next[k] - b[k])).sum::<f64>() < 0.0;
-            if back && !flat {
+            let reverses =
+                orientation(a, b, next) == 0.0 && (0..2).map(|k| (b[k] - a[k]) * (next[k] - b[k])).sum::<f64>() < 0.0;
+            if reverses && !flat {
                 let what = format!("a polygon's edge {} is run over again by edge {}", name(i), name((i + 1) % n));
-                return wrong(what, "leave out the spike");
+                return invalid(what, "leave out the spike");
             }
             let last = if i == 0 { n - 1 } else { n };
             for j in i + 2..last {
                 let (c, d) = edge(j);
-                if meet(a, b, c, d) {
+                if segments_intersect(a, b, c, d) {
                     let what = format!("a polygon crosses or touches itself: edge {} and edge {}", name(i), name(j));
-                    return wrong(what, "give the corners in the order they are met walking around");
+                    return invalid(what, "give the corners in the order they are met walking around");
                 }
             }
         }
         if flat {
-            return wrong("a polygon has no area".into(), "give corners that are not on one line");
+            return invalid("a polygon has no area".into(), "give corners that are not on one line");
         }
         Ok(shape)
     }
@@ -123,7 +124,7 @@ impl Shape {
         }
     }
 
-    /// The smallest box around it.
+    /// The smallest bounding box.
     pub(super) fn bounds(&self) -> (Vec<f64>, Vec<f64>) {
         match self {
             Self::Box { low, high } => (low.clone(), high.clone()),
@@ -139,7 +140,7 @@ impl Shape {
         }
     }
 
-    /// The distance to the boundary, negative inside.
+    /// The signed distance to the boundary, negative inside.
     pub(super) fn signed_distance(&self, p: &[f64]) -> f64 {
         match self {
             Self::Box { low, high } => {
@@ -172,7 +173,7 @@ impl Shape {
         }
     }
 
-    /// How many faces its boundary has: sides of a box, edges of a polygon, one of a ball.
+    /// Number of faces: sides of a box, edges of a polygon, one of a ball.
     pub(super) fn faces(&self) -> usize {
         match self {
             Self::Box { low, .. } => 2 * low.len(),
@@ -181,7 +182,7 @@ impl Shape {
         }
     }
 
-    /// What a face is called; a ball's has no name.
+    /// The name of a face; a ball's has none.
     pub(super) fn face_name(&self, face: usize) -> Option<String> {
         match self {
             Self::Box { low, .. } => {
@@ -206,8 +207,8 @@ impl Shape {
         }
     }
 
-    /// The point of a face at `t` in [0, 1]² (in two dimensions the first only), uniform in `t`, and the unit normal
-    /// that points out of this shape (out of a polygon that runs clockwise, into it).
+    /// The point of a face at `t` in [0, 1]² (in two dimensions only the first counts), uniform in `t`, and the unit
+    /// normal, outward except for clockwise polygons.
     pub(super) fn on_face(&self, face: usize, t: [f64; 2]) -> (Point, Point) {
         let (mut at, mut normal) = ([0.0; 3], [0.0; 3]);
         match self {
@@ -245,12 +246,12 @@ impl Shape {
 
     /// Area, or in three dimensions volume.
     #[cfg(test)]
-    pub(super) fn content(&self) -> f64 {
+    pub(super) fn volume(&self) -> f64 {
         match self {
             Self::Box { low, high } => low.iter().zip(high).map(|(a, b)| b - a).product(),
             Self::Ball { centre, radius } if centre.len() == 2 => TAU / 2.0 * radius.powi(2),
             Self::Ball { radius, .. } => TAU * 2.0 / 3.0 * radius.powi(3),
-            Self::Polygon(c) => (1..c.len() - 1).map(|i| turn(c[0], c[i], c[i + 1])).sum::<f64>().abs() / 2.0,
+            Self::Polygon(c) => (1..c.len() - 1).map(|i| orientation(c[0], c[i], c[i + 1])).sum::<f64>().abs() / 2.0,
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The words of an expression: split, checked for order with the place of the first mistake, and written down again in
-//! the form that leaves the parser nothing to guess.
+//! Tokens of an expression: split, checked with the position of the first error, and rewritten into an unambiguous form
+//! for the parser.
 
 use std::f64::consts::{E, PI};
 use std::fmt::Write;
@@ -9,7 +9,7 @@ use firebox_core::{Error, error::Place};
 type Unary = (&'static str, fn(f64) -> f64);
 type Binary = (&'static str, fn(f64, f64) -> f64);
 
-/// Functions of one number.
+/// Unary functions.
 pub(super) const UNARY: [Unary; 18] = [
     ("sin", f64::sin),
     ("cos", f64::cos),
@@ -31,27 +31,27 @@ pub(super) const UNARY: [Unary; 18] = [
     ("sign", |a| if a == 0.0 { 0.0 } else { a.signum() }),
 ];
 
-/// Functions of two.
+/// Binary functions.
 pub(super) const BINARY: [Binary; 4] =
     [("atan2", f64::atan2), ("min", f64::min), ("max", f64::max), ("hypot", f64::hypot)];
 
-/// The most open parentheses at once.
-const DEEPEST: usize = 100;
+/// Maximum nesting depth of parentheses.
+const MAX_DEPTH: usize = 100;
 const VARIABLES: [&str; 3] = ["x", "y", "z"];
 
-/// The first thing wrong with an expression.
+/// The first error of an expression.
 #[derive(Debug)]
-pub(super) struct Mistake {
+pub(super) struct SyntaxError {
     /// Characters before it.
     at: usize,
     what: String,
     help: String,
 }
 
-impl Mistake {
-    /// The error, with the expression and a mark under the place.
+impl SyntaxError {
+    /// The error, with the expression and a mark under the position.
     pub(super) fn error(self, text: &str) -> Error {
-        // A mark fits under one line only.
+        // A mark needs a single line.
         let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         let what = format!("{}\n  {line}\n  {}^", self.what, " ".repeat(self.at));
         Error::input_at(Place::default().column((self.at + 1).to_string()), what, self.help)
@@ -70,11 +70,11 @@ struct Token {
     at: usize,
 }
 
-fn mistake<T>(at: usize, what: impl Into<String>, help: impl Into<String>) -> Result<T, Mistake> {
-    Err(Mistake { at, what: what.into(), help: help.into() })
+fn syntax_error<T>(at: usize, what: impl Into<String>, help: impl Into<String>) -> Result<T, SyntaxError> {
+    Err(SyntaxError { at, what: what.into(), help: help.into() })
 }
 
-fn split(text: &str) -> Result<Vec<Token>, Mistake> {
+fn split(text: &str) -> Result<Vec<Token>, SyntaxError> {
     let chars: Vec<char> = text.chars().collect();
     let mut tokens = Vec::new();
     let mut at = 0;
@@ -90,13 +90,13 @@ fn split(text: &str) -> Result<Vec<Token>, Mistake> {
             if matches!(chars.get(at), Some('e' | 'E')) {
                 let sign = usize::from(matches!(chars.get(at + 1), Some('+' | '-')));
                 let end = while_in((at + 1 + sign).min(chars.len()), |c| c.is_ascii_digit());
-                // `2e` is a number and a name, and told so.
+                // `2e` is a number followed by a name.
                 at = if end > at + 1 + sign { end } else { at };
             }
             let word: String = chars[start..at].iter().collect();
             match word.parse::<f64>() {
                 Ok(value) if value.is_finite() => Kind::Number(value),
-                _ => return mistake(start, format!("'{word}' is not a number"), "write it as 12, 1.5 or 2e-3"),
+                _ => return syntax_error(start, format!("'{word}' is not a number"), "write it as 12, 1.5 or 2e-3"),
             }
         } else if c.is_alphabetic() || c == '_' {
             at = while_in(at, |c| c.is_alphanumeric() || c == '_');
@@ -105,7 +105,7 @@ fn split(text: &str) -> Result<Vec<Token>, Mistake> {
             at += 1;
             Kind::Symbol(c)
         } else {
-            return mistake(start, format!("'{c}' means nothing here"), "expressions have + - * / ^ ( ) and ,");
+            return syntax_error(start, format!("'{c}' means nothing here"), "expressions have + - * / ^ ( ) and ,");
         };
         tokens.push(Token { kind, at: start });
     }
@@ -115,43 +115,43 @@ fn split(text: &str) -> Result<Vec<Token>, Mistake> {
 /// An open parenthesis.
 enum Open {
     Group,
-    /// A function of one number.
+    /// A unary function.
     Unary,
-    /// A function of two, and whether its comma was met.
+    /// A binary function, and whether its comma has been read.
     Binary(&'static str, bool),
 }
 
-/// What an unknown name could have been.
-fn unknown<T>(name: &str, at: usize, dims: usize) -> Result<T, Mistake> {
+/// Suggestions for an unknown name.
+fn unknown_name<T>(name: &str, at: usize, dims: usize) -> Result<T, SyntaxError> {
     let functions: Vec<&str> = UNARY.iter().map(|f| f.0).chain(BINARY.iter().map(|f| f.0)).collect();
     let help = format!(
         "the variables are {}, the constants pi and e, the functions {}",
         VARIABLES[..dims].join(", "),
         functions.join(", ")
     );
-    mistake(at, format!("unknown name '{name}'"), help)
+    syntax_error(at, format!("unknown name '{name}'"), help)
 }
 
-/// Checks and rewriting in one pass over the tokens.
+/// Checks and rewrites in one pass over the tokens.
 struct Writer {
     dims: usize,
     out: String,
-    /// What is open, since which place, and whether it is an exponent.
+    /// Open parentheses: kind, position, and whether they hold an exponent.
     open: Vec<(Open, usize, bool)>,
-    /// Whether a value ended, so that an operator may follow.
+    /// Whether a value just ended, so that an operator may follow.
     ended: bool,
-    /// Whether an odd number of signs waits for its value.
+    /// Whether the value to come is negated.
     negative: bool,
     /// Whether the value to come is an exponent.
     exponent: bool,
-    /// Whether the value that ended was one.
+    /// Whether the value that just ended was an exponent.
     was_exponent: bool,
     /// The function whose '(' must follow.
     call: Option<Open>,
 }
 
 impl Writer {
-    /// Writes the sign of a value that begins.
+    /// Writes the pending sign of the value to come.
     fn begin(&mut self) {
         if self.negative {
             self.out.push_str(if self.exponent { "neg " } else { "0 ~ " });
@@ -166,7 +166,7 @@ impl Writer {
         self.ended = true;
     }
 
-    fn name(&mut self, name: &str, at: usize) -> Result<(), Mistake> {
+    fn name(&mut self, name: &str, at: usize) -> Result<(), SyntaxError> {
         match name {
             "pi" | "π" => self.value(&format!("{PI}")),
             "e" => self.value(&format!("{E}")),
@@ -174,10 +174,10 @@ impl Writer {
             _ => {
                 let two = BINARY.iter().find(|f| f.0 == name).map(|f| Open::Binary(f.0, false));
                 let Some(call) = UNARY.iter().find(|f| f.0 == name).map(|_| Open::Unary).or(two) else {
-                    return unknown(name, at, self.dims);
+                    return unknown_name(name, at, self.dims);
                 };
                 self.begin();
-                // A function of two numbers goes between them: ((a) f (b)).
+                // Binary functions become infix: ((a) f (b)).
                 match call {
                     Open::Unary => _ = write!(self.out, "{name} ("),
                     _ => self.out.push_str("(("),
@@ -188,22 +188,22 @@ impl Writer {
         Ok(())
     }
 
-    fn open(&mut self, open: Open, at: usize) -> Result<(), Mistake> {
-        if self.open.len() == DEEPEST {
-            return mistake(at, format!("more than {DEEPEST} open parentheses"), "write a simpler expression");
+    fn open(&mut self, open: Open, at: usize) -> Result<(), SyntaxError> {
+        if self.open.len() == MAX_DEPTH {
+            return syntax_error(at, format!("more than {MAX_DEPTH} open parentheses"), "write a simpler expression");
         }
         self.open.push((open, at, self.was_exponent));
         (self.ended, self.was_exponent) = (false, false);
         Ok(())
     }
 
-    fn close(&mut self, at: usize) -> Result<(), Mistake> {
+    fn close(&mut self, at: usize) -> Result<(), SyntaxError> {
         let Some((open, _, exponent)) = self.open.pop() else {
-            return mistake(at, "')' without '('", "remove it, or open a '(' before");
+            return syntax_error(at, "')' without '('", "remove it, or open a '(' before");
         };
         match open {
             Open::Binary(name, false) => {
-                return mistake(at, format!("{name} has two arguments, and ',' is missing"), "write f(a, b)");
+                return syntax_error(at, format!("{name} has two arguments, and ',' is missing"), "write f(a, b)");
             }
             Open::Binary(_, true) => self.out.push_str(")) "),
             Open::Group | Open::Unary => self.out.push_str(") "),
@@ -212,20 +212,24 @@ impl Writer {
         Ok(())
     }
 
-    fn operator(&mut self, c: char, at: usize) -> Result<(), Mistake> {
+    fn operator(&mut self, c: char, at: usize) -> Result<(), SyntaxError> {
         match c {
             ',' => match self.open.last_mut() {
-                Some((Open::Binary(name, met @ false), ..)) => {
-                    *met = true;
+                Some((Open::Binary(name, comma @ false), ..)) => {
+                    *comma = true;
                     _ = write!(self.out, ") {name} (");
                 }
                 Some((Open::Binary(name, true), ..)) => {
-                    return mistake(at, format!("{name} has two arguments, and ',' begins a third"), "write f(a, b)");
+                    return syntax_error(
+                        at,
+                        format!("{name} has two arguments, and ',' begins a third"),
+                        "write f(a, b)",
+                    );
                 }
-                _ => return mistake(at, "',' is for functions of two arguments only", "write 1.5 with a point"),
+                _ => return syntax_error(at, "',' is for functions of two arguments only", "write 1.5 with a point"),
             },
             '^' if self.was_exponent => {
-                return mistake(at, "a power of a power needs parentheses", "write (a^b)^c or a^(b^c)");
+                return syntax_error(at, "a power of a power needs parentheses", "write (a^b)^c or a^(b^c)");
             }
             _ => {
                 self.exponent = c == '^';
@@ -237,12 +241,12 @@ impl Writer {
         Ok(())
     }
 
-    fn token(&mut self, token: &Token) -> Result<(), Mistake> {
+    fn token(&mut self, token: &Token) -> Result<(), SyntaxError> {
         let at = token.at;
         if let Some(call) = self.call.take() {
             return match token.kind {
                 Kind::Symbol('(') => self.open(call, at),
-                _ => mistake(at, "a function's argument begins with '('", "write it as sin(x)"),
+                _ => syntax_error(at, "a function's argument begins with '('", "write it as sin(x)"),
             };
         }
         match (&token.kind, self.ended) {
@@ -263,21 +267,21 @@ impl Writer {
                 Ok(())
             }
             (Kind::Symbol(_), false) => {
-                mistake(at, "a number, a variable or '(' must stand here", "put it between the operators")
+                syntax_error(at, "a number, a variable or '(' must stand here", "put it between the operators")
             }
             (Kind::Symbol('('), true) | (Kind::Number(_) | Kind::Name(_), true) => {
-                mistake(at, "an operator is missing here", "a product is written with *, as 2*x")
+                syntax_error(at, "an operator is missing here", "a product is written with *, as 2*x")
             }
             (&Kind::Symbol(c), true) => self.operator(c, at),
         }
     }
 }
 
-/// `text` for the parser, or the first mistake in it.
-pub(super) fn normalise(text: &str, dims: usize) -> Result<String, Mistake> {
+/// `text` rewritten for the parser, or its first error.
+pub(super) fn normalise(text: &str, dims: usize) -> Result<String, SyntaxError> {
     let tokens = split(text)?;
     if tokens.is_empty() {
-        return mistake(0, "the expression is empty", "write a number or a formula, as 0 or sin(x)*y");
+        return syntax_error(0, "the expression is empty", "write a number or a formula, as 0 or sin(x)*y");
     }
     let mut writer = Writer {
         dims: dims.min(VARIABLES.len()),
@@ -294,11 +298,11 @@ pub(super) fn normalise(text: &str, dims: usize) -> Result<String, Mistake> {
     }
     let end = text.trim_end().chars().count();
     if writer.call.is_some() || !writer.ended {
-        return mistake(end, "something is missing at the end", "complete the expression");
+        return syntax_error(end, "something is missing at the end", "complete the expression");
     }
     if let Some((_, at, _)) = writer.open.last() {
         let what = format!("')' is missing for the '(' in column {}", at + 1);
-        return mistake(end, what, "close it");
+        return syntax_error(end, what, "close it");
     }
     Ok(writer.out)
 }

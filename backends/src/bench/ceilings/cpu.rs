@@ -1,27 +1,24 @@
-//! The CPU's ceilings: SIMD loops on all threads.
+//! Ceilings of the CPU: SIMD loops on all threads.
 
 use std::hint::black_box;
 
 use burn::tensor::Element;
 use burn_ndarray::{FloatNdArrayElement, IntNdArrayElement, NdArray, NdArrayTensor, QuantElement, SharedArray};
-use firebox_core::{
-    Context, Result,
-    kernels::{Least, Prepared},
-};
+use firebox_core::{Context, Result};
 use rayon::prelude::*;
 
 use super::{Ceilings, Probe, elements};
 use crate::{
-    Limited,
-    bench::cache,
-    cpu::{Isa, Level, Loop, Real, dot},
+    DeviceLimits,
+    bench::{LowerBound, Prepared, cache},
+    cpu::{Isa, Loop, Real, SimdLevel, dot},
 };
 
-/// Numbers of a task's chain, in registers all along.
+/// Number of independent chains per task, which stay in registers.
 const LANES: usize = 64;
-/// How often each of them is computed anew.
+/// Length of each chain.
 const STEPS: usize = 1 << 14;
-/// Numbers that a thread copies or reads at a time.
+/// Number of elements that a thread copies or reads at a time.
 const CHUNK: usize = 1 << 16;
 
 impl<E, I, Q> Ceilings for NdArray<E, I, Q>
@@ -43,24 +40,24 @@ fn probes<E: Real + Element>(count: usize) -> Vec<Probe> {
     let source = vec![E::ONE; count];
     let mut target = source.clone();
     let read = source.clone();
-    let level = Level::best();
-    // AVX-512 has as many more registers as it takes to hide how long a multiply–add is under way.
+    let level = SimdLevel::best();
+    // AVX-512 has the registers for twice the lanes, which hide the latency of multiply–adds.
     let wide = level.name() == "avx512" && size_of::<E>() == 4;
-    let memory = |bytes| Least { bytes, ..Least::default() };
+    let memory = |bytes| LowerBound { bytes, ..LowerBound::default() };
     let tasks = 8 * rayon::current_num_threads();
-    let each = (tasks * STEPS * LANES) as f64;
-    let chains = |name, least: fn(f64) -> Least, amount: f64, run: fn(Level, E) -> E| {
+    let steps = (tasks * STEPS * LANES) as f64;
+    let chains = |name, lower_bound: fn(f64) -> LowerBound, amount: f64, run: fn(SimdLevel, E) -> E| {
         let call = move || {
             let total: f64 = (0..tasks).into_par_iter().map(|_| run(level, E::ONE).into()).sum();
             black_box(total);
         };
-        Probe { name, count: tasks * LANES, work: Prepared::new(0.0, least(amount), call) }
+        Probe { name, count: tasks * LANES, work: Prepared::new(0.0, lower_bound(amount), call) }
     };
-    let flops = |flops| Least { flops, ..Least::default() };
+    let flops = |flops| LowerBound { flops, ..LowerBound::default() };
     let multiply_add = if wide {
-        chains("multiply-add", flops, 4.0 * each, |level, x| level.run(MultiplyAdd::<E, { 2 * LANES }>(x)))
+        chains("multiply-add", flops, 4.0 * steps, |level, x| level.run(MultiplyAdd::<E, { 2 * LANES }>(x)))
     } else {
-        chains("multiply-add", flops, 2.0 * each, |level, x| level.run(MultiplyAdd::<E, LANES>(x)))
+        chains("multiply-add", flops, 2.0 * steps, |level, x| level.run(MultiplyAdd::<E, LANES>(x)))
     };
     vec![
         Probe {
@@ -81,8 +78,8 @@ fn probes<E: Real + Element>(count: usize) -> Vec<Probe> {
             }),
         },
         multiply_add,
-        chains("exp", |exps| Least { exps, ..Least::default() }, each, |level, x| level.run(Exp(x))),
-        chains("rsqrt", |roots| Least { roots, ..Least::default() }, each, |level, x| level.run(Root(x))),
+        chains("exp", |exps| LowerBound { exps, ..LowerBound::default() }, steps, |level, x| level.run(Exp(x))),
+        chains("rsqrt", |roots| LowerBound { roots, ..LowerBound::default() }, steps, |level, x| level.run(Root(x))),
     ]
 }
 
@@ -140,10 +137,10 @@ impl<E: Real> Loop for Root<E> {
     }
 }
 
-/// `STEPS` steps of all lanes from x; one of them.
+/// Returns one of `L` equal lanes after `STEPS` steps from x.
 #[inline(always)]
 fn chain<E: Real, const L: usize>(x: E, step: impl Fn([E; L]) -> [E; L]) -> E {
-    // All are one number, which the compiler is not told.
+    // Hides from the compiler that all lanes are equal.
     let mut lanes: [E; L] = black_box([x; L]);
     for _ in 0..STEPS {
         lanes = step(lanes);

@@ -1,27 +1,28 @@
-//! A GPU's ceilings: small kernels that copy, read, or compute in registers.
+//! Ceilings of a GPU: small kernels that copy, read, or compute in registers.
 
-#![allow(missing_docs)] // `#[cube]` writes companions that cannot be documented.
+#![allow(missing_docs)] // `#[cube]` generates items without documentation.
 
 use burn::tensor::Tensor;
 use burn_cubecl::{BoolElement, CubeBackend, CubeRuntime, FloatElement, IntElement, tensor::CubeTensor};
 use cubecl::prelude::*;
-use firebox_core::{
-    Context, Result,
-    kernels::{Least, Prepared},
-    tensor::floats,
-};
+use firebox_core::{Context, Result, tensor::floats};
 
 use super::{Ceilings, Probe, elements};
-use crate::{Limited, bench::cache, kernel::launch};
+use crate::{
+    DeviceLimits,
+    bench::{LowerBound, Prepared, cache},
+    kernel::launch,
+};
 
-/// Numbers of a load.
+/// Vector width of loads and stores.
 const WIDTH: usize = 4;
-/// Units of a cube.
+/// Maximum number of units per cube.
 const UNITS: u32 = 256;
-/// Units that compute.
+/// Number of units that compute.
 const THREADS: usize = 1 << 20;
-/// Numbers that each of them computes side by side, and how often.
+/// Number of independent chains per unit.
 const CHAINS: u32 = 8;
+/// Length of each chain.
 const STEPS: u32 = 64;
 
 #[cube(launch_unchecked, address_type = "dynamic")]
@@ -36,7 +37,7 @@ fn copy_kernel<F: Float + CubeElement, N: Size>(
     }
 }
 
-/// Each unit adds up every `threads`-th vector.
+/// Each unit sums every `threads`-th vector.
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn read_kernel<F: Float + CubeElement, N: Size>(
     source: &Array<Vector<F, N>>,
@@ -54,7 +55,7 @@ fn read_kernel<F: Float + CubeElement, N: Size>(
     }
 }
 
-/// What a unit computes again and again.
+/// Operation that is repeated in registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Chain {
     MultiplyAdd,
@@ -107,18 +108,18 @@ where
         let limits = Self::limits(&context.device);
         let count = elements(&limits, Self::cache(&context.device), context.memory_limit, size);
         let ones = Tensor::<Self, 1>::ones([count], (&context.device, F::dtype())).into_primitive().tensor();
-        let place = |count: usize| launch::output(&ones, [count], F::dtype());
+        let empty = |count: usize| launch::output(&ones, [count], F::dtype());
         let bytes = (count * size) as f64;
-        let memory = |bytes| Least { bytes, ..Least::default() };
-        let sums = place(THREADS.min(count / WIDTH) * WIDTH);
-        let few = floats::<Self, 1>(vec![0.0; THREADS], [THREADS], &context.device).into_primitive().tensor();
-        let chain = |name, least: fn(f64) -> Least, each: f64, chain| {
-            let out = few.clone();
+        let memory = |bytes| LowerBound { bytes, ..LowerBound::default() };
+        let sums = empty(THREADS.min(count / WIDTH) * WIDTH);
+        let outputs = floats::<Self, 1>(vec![0.0; THREADS], [THREADS], &context.device).into_primitive().tensor();
+        let chain = |name, lower_bound: fn(f64) -> LowerBound, each: f64, chain| {
+            let out = outputs.clone();
             let amount = each * THREADS as f64 * f64::from(CHAINS * STEPS);
-            let work = Prepared::new(0.0, least(amount), move || compute::<R, F>(&out, chain));
+            let work = Prepared::new(0.0, lower_bound(amount), move || compute::<R, F>(&out, chain));
             Probe { name, count: THREADS, work }
         };
-        let (source, target) = (ones.clone(), place(count));
+        let (source, target) = (ones.clone(), empty(count));
         Ok(vec![
             Probe {
                 name: "copy",
@@ -130,14 +131,14 @@ where
                 count,
                 work: Prepared::new(bytes, memory(bytes), move || read::<R, F>(&ones, &sums)),
             },
-            chain("multiply-add", |flops| Least { flops, ..Least::default() }, 2.0, Chain::MultiplyAdd),
-            chain("exp", |exps| Least { exps, ..Least::default() }, 1.0, Chain::Exp),
-            chain("rsqrt", |roots| Least { roots, ..Least::default() }, 1.0, Chain::Root),
+            chain("multiply-add", |flops| LowerBound { flops, ..LowerBound::default() }, 2.0, Chain::MultiplyAdd),
+            chain("exp", |exps| LowerBound { exps, ..LowerBound::default() }, 1.0, Chain::Exp),
+            chain("rsqrt", |roots| LowerBound { roots, ..LowerBound::default() }, 1.0, Chain::Root),
         ])
     }
 }
 
-/// Cubes and their units for so many threads.
+/// Launch shape of `threads` units.
 fn grid<R: Runtime>(client: &ComputeClient<R>, threads: usize) -> (CubeCount, CubeDim) {
     let units = launch::units_within(client, UNITS);
     (launch::cubes_for(client, threads, units), CubeDim::new_1d(units))
@@ -146,7 +147,7 @@ fn grid<R: Runtime>(client: &ComputeClient<R>, threads: usize) -> (CubeCount, Cu
 fn copy<R: CubeRuntime, F: FloatElement>(source: &CubeTensor<R>, target: &CubeTensor<R>) {
     let count = source.meta.num_elements() / WIDTH;
     let (cubes, units) = grid(&source.client, count);
-    // SAFETY: the kernel guards its place against the number of vectors, which both arrays have.
+    // SAFETY: the kernel checks its index against the number of vectors, which is that of both arrays.
     unsafe {
         copy_kernel::launch_unchecked::<F, R>(
             &source.client,
@@ -165,7 +166,7 @@ fn read<R: CubeRuntime, F: FloatElement>(source: &CubeTensor<R>, sums: &CubeTens
     let count = source.meta.num_elements() / WIDTH;
     let threads = sums.meta.num_elements() / WIDTH;
     let (cubes, units) = grid(&source.client, threads);
-    // SAFETY: the kernel guards its place against the number of sums, and reads below the number of vectors.
+    // SAFETY: the kernel checks its index against the number of sums, and reads below the number of vectors.
     unsafe {
         read_kernel::launch_unchecked::<F, R>(
             &source.client,
@@ -184,7 +185,7 @@ fn read<R: CubeRuntime, F: FloatElement>(source: &CubeTensor<R>, sums: &CubeTens
 fn compute<R: CubeRuntime, F: FloatElement>(out: &CubeTensor<R>, chain: Chain) {
     let count = out.meta.num_elements();
     let (cubes, units) = grid(&out.client, count);
-    // SAFETY: the kernel guards its place against the number of outputs.
+    // SAFETY: the kernel checks its index against the number of outputs.
     unsafe {
         chain_kernel::launch_unchecked::<F, R>(
             &out.client,

@@ -1,0 +1,188 @@
+//! The arguments of `firebox ocnn`: those of [`AutoConfig`] and [`OcnnConfig`], files, and the mode that chooses between
+//! the two.
+
+use clap::{ArgMatches, Args, ValueEnum, parser::ValueSource};
+use firebox_core::{
+    Error, Result,
+    command::{InputArgs, InputFile, PlotOut, TableOut},
+    data::{Distances, Points},
+};
+
+use crate::{
+    config::{AutoConfig, Cut, Distance, OcnnConfig},
+    solve::auto::{AutoInput, Links},
+};
+
+/// Method that finds the clusters.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Mode {
+    /// By mutual information on a graph of neighbours, without a threshold, in memory linear in the points
+    #[default]
+    Auto,
+    /// By the paper's network of all pairs; needs --threshold
+    Paper,
+}
+
+impl std::fmt::Display for Mode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if *self == Self::Auto { "auto" } else { "paper" })
+    }
+}
+
+/// Content of the input, and the distance between its points.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Metric {
+    /// √Σ(a − b)²
+    #[default]
+    Euclidean,
+    /// Σ|a − b|
+    Manhattan,
+    /// 1 − cos(a, b)
+    Cosine,
+    /// Along the great circle: INPUT has latitude and longitude in degrees
+    Haversine,
+    /// INPUT is a matrix of distances, or all pairs in one row or column; nan is a missing pair
+    Precomputed,
+    /// INPUT has rows i,j,distance: some pairs of points, by number from 0
+    Graph,
+}
+
+impl Metric {
+    /// Whether the input has distances instead of points.
+    pub(crate) fn is_precomputed(self) -> bool {
+        matches!(self, Self::Precomputed | Self::Graph)
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OcnnArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    /// How clusters are found
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) mode: Mode,
+    /// Auto: cut edges of at most this agreement, instead of choosing the cut from the data; paper: link neurons that are
+    /// in step at more than this share of the steps; between 0 and 1
+    #[arg(long, value_name = "THETA", allow_negative_numbers = true)]
+    pub(crate) threshold: Option<f64>,
+    #[arg(long, value_name = "T", help = with_defaults("Steps that count", |auto| auto.steps, |paper| paper.steps))]
+    steps: Option<usize>,
+    #[arg(
+        long,
+        value_name = "T",
+        help = with_defaults("Steps before those, which do not count", |auto| auto.transient, |paper| paper.transient)
+    )]
+    transient: Option<usize>,
+    #[command(flatten)]
+    pub(crate) auto: AutoArgs,
+    #[command(flatten)]
+    pub(crate) paper: PaperArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Options of --mode auto")]
+pub(crate) struct AutoArgs {
+    /// How far points are from each other
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) metric: Metric,
+    /// Number of clusters, instead of choosing it from the data
+    #[arg(long, value_name = "K", conflicts_with = "threshold")]
+    pub(crate) clusters: Option<usize>,
+    #[command(flatten)]
+    config: AutoConfig,
+    /// Write each point's membership, in bits, and outlier score, from 0 to 1 (.csv, .npy)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) scores: Option<TableOut>,
+    /// Write the tree of all clusters as SciPy's linkage matrix (.npy, .csv)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) linkage: Option<TableOut>,
+    /// Draw the tree of all clusters (.svg, .png)
+    #[arg(long, value_name = "P")]
+    pub(crate) dendrogram: Option<PlotOut>,
+    /// Draw the number of clusters against the contrast, and the choice (.svg, .png)
+    #[arg(long, value_name = "P")]
+    pub(crate) plateau: Option<PlotOut>,
+    /// Find the clusters of these points too; columns as in INPUT
+    #[arg(long, value_name = "NEW", requires = "predict_output")]
+    pub(crate) predict: Option<InputFile>,
+    /// Destination of the new points' clusters
+    #[arg(long, value_name = "OUT", requires = "predict")]
+    pub(crate) predict_output: Option<TableOut>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Options of --mode paper")]
+pub(crate) struct PaperArgs {
+    #[command(flatten)]
+    config: OcnnConfig,
+    // Messages name the field that this sets, so the id is the field's.
+    /// Write the synchronisation matrix S: for each pair of points, the steps at which they were in step (.npy, .csv)
+    #[arg(id = "keep_sync", long = "sync-matrix", value_name = "FILE")]
+    pub(crate) sync_matrix: Option<TableOut>,
+}
+
+/// Help of an option of both modes, with its defaults.
+fn with_defaults(help: &str, auto: fn(AutoConfig) -> usize, paper: fn(OcnnConfig) -> usize) -> String {
+    let (auto, paper) = (auto(AutoConfig::new()), paper(OcnnConfig::new(f64::NAN)));
+    format!("{help} [default: {auto}, and {paper} in paper mode]")
+}
+
+impl OcnnArgs {
+    /// Checks that no option of one mode is given in the other.
+    pub(crate) fn check(&self, matches: &ArgMatches) -> Result<()> {
+        let (foreign, other) = match self.mode {
+            Mode::Auto => (PaperArgs::augment_args(clap::Command::new("")), Mode::Paper),
+            Mode::Paper => (AutoArgs::augment_args(clap::Command::new("")), Mode::Auto),
+        };
+        let given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
+        let Some(misplaced) = foreign.get_arguments().find(|argument| given(argument.get_id().as_str())) else {
+            return Ok(());
+        };
+        let (name, mode) = (misplaced.get_id(), self.mode);
+        let what = format!("`{name}` belongs to `mode = {other}`, and this is `mode = {mode}`");
+        Err(Error::input(what, format!("leave it out, or give `mode = {other}`")))
+    }
+
+    /// The configuration of the paper's network.
+    pub(crate) fn paper(&self) -> Result<OcnnConfig> {
+        let Some(threshold) = self.threshold else {
+            let reason = "the paper's network needs it, and no value suits all data; try 0.7".into();
+            return Err(Error::Config { field: "threshold", value: String::new(), reason });
+        };
+        let config = OcnnConfig { threshold, ..self.paper.config.clone() };
+        let (steps, transient) = (self.steps.unwrap_or(config.steps), self.transient.unwrap_or(config.transient));
+        Ok(config.with_steps(steps).with_transient(transient).with_keep_sync(self.paper.sync_matrix.is_some()))
+    }
+
+    /// The configuration of automatic clustering.
+    pub(crate) fn auto(&self) -> AutoConfig {
+        let auto = &self.auto;
+        let distance = match auto.metric {
+            Metric::Euclidean | Metric::Precomputed | Metric::Graph => Distance::Euclidean,
+            Metric::Manhattan => Distance::Manhattan,
+            Metric::Cosine => Distance::Cosine,
+            Metric::Haversine => Distance::Haversine,
+        };
+        let cut = match (auto.clusters, self.threshold) {
+            (Some(count), _) => Cut::Clusters(count),
+            (None, Some(theta)) => Cut::Threshold(theta),
+            (None, None) => Cut::Auto,
+        };
+        let config = auto.config.clone();
+        let (steps, transient) = (self.steps.unwrap_or(config.steps), self.transient.unwrap_or(config.transient));
+        config.with_distance(distance).with_steps(steps).with_transient(transient).with_cut(cut)
+    }
+
+    /// Reads the input of automatic clustering, and the table with its labels and size.
+    pub(crate) fn read(&self) -> Result<(AutoInput, Points)> {
+        let metric = self.auto.metric;
+        let make = |points: &Points| match metric {
+            Metric::Precomputed => {
+                Distances::new(points.values.clone(), points.rows, points.columns).map(AutoInput::Distances)
+            }
+            Metric::Graph => Links::new(&points.values, points.columns).map(AutoInput::Graph),
+            _ => Ok(AutoInput::Points(points.clone())),
+        };
+        self.input.read_as(metric == Metric::Precomputed, make, AutoInput::points)
+    }
+}

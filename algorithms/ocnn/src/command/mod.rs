@@ -1,0 +1,130 @@
+//! `firebox ocnn`: arguments to configurations, clusters to tables, plots and the report's result.
+
+mod args;
+mod bench;
+mod plots;
+mod report;
+
+use clap::{ArgMatches, Args, Command};
+use firebox_backends::{Device, Plugin, plugin::Bench, with_context};
+use firebox_core::{
+    Context, Error, Result, Session,
+    command::{Conformance, InputFile, Outcome, parse},
+    data::Points,
+};
+
+use self::{
+    args::{Mode, OcnnArgs},
+    bench::OcnnBench,
+};
+use crate::{
+    model::{Auto, Clustering, Ocnn},
+    ops::OcnnOps,
+    solve::auto::AutoInput,
+};
+
+/// The command `ocnn`.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct OcnnPlugin;
+
+impl Plugin for OcnnPlugin {
+    fn command(&self) -> Command {
+        // Set after the arguments, since the doc comment of a flattened struct would replace the description.
+        OcnnArgs::augment_args(Command::new("ocnn"))
+            .about("Clusters points by the synchronisation of a chaotic neural network")
+            .long_about(
+                "Clusters points with an oscillatory chaotic neural network: a neuron a point, coupled by closeness. \
+                 Points that belong together come to oscillate together, and clusters are read from the dynamics, \
+                 without their number being given. Writes each point's cluster, from 0; -1 is noise.",
+            )
+    }
+
+    fn run(&self, matches: &ArgMatches, device: &Device, session: &Session) -> Result<Outcome> {
+        let args: OcnnArgs = parse(matches)?;
+        args.check(matches)?;
+        match args.mode {
+            Mode::Auto => automatic(&args, device, session),
+            Mode::Paper => {
+                let ocnn = args.paper()?.init()?;
+                let points = args.input.read()?;
+                with_context!(device, session, |context| paper(&args, &ocnn, points, context))
+            }
+        }
+    }
+
+    fn can_plot(&self, args: &ArgMatches) -> Result<()> {
+        let args: OcnnArgs = parse(args)?;
+        if args.mode == Mode::Paper || !args.auto.metric.is_precomputed() {
+            return Ok(());
+        }
+        let what = "`plot` needs coordinates, which distances and graphs do not have";
+        Err(Error::input(what, "leave it out; `dendrogram` and `plateau` can be drawn"))
+    }
+
+    fn can_share(&self, _args: &ArgMatches) -> Result<()> {
+        Ok(())
+    }
+
+    fn bench(&self) -> Option<&dyn Bench> {
+        Some(&OcnnBench)
+    }
+
+    fn conformance(&self) -> Conformance {
+        let args = |text: &str| text.split(' ').map(String::from).collect::<Vec<_>>();
+        Conformance {
+            good: args("{csv} --label label"),
+            bad: vec![
+                ("threshold", args("--threshold 2")),
+                ("clusters", args("--clusters 0")),
+                ("clusters", args("--clusters 1000")),
+                ("neighbours", args("--neighbours 0")),
+                ("neighbours", args("--neighbours 60")),
+                ("steps", args("--steps 6")),
+                ("transient", args("--transient 4294967296")),
+                ("seeds", args("--seeds 0")),
+            ],
+        }
+    }
+}
+
+/// Runs `firebox ocnn --mode paper`.
+fn paper<B: OcnnOps>(args: &OcnnArgs, ocnn: &Ocnn, points: Points, context: &Context<B>) -> Result<Outcome> {
+    let clusters = ocnn.run_points(&points, context)?;
+    report::paper(args, ocnn.config(), points, clusters)
+}
+
+/// Runs `firebox ocnn --mode auto`.
+fn automatic(args: &OcnnArgs, device: &Device, session: &Session) -> Result<Outcome> {
+    let auto = args.auto().init()?;
+    let (input, points) = args.read()?;
+    let new = args.auto.predict.as_ref().map(|file| new_points(args, file, &points).map(|new| (file, new)));
+    let new = new.transpose()?;
+    if let Some((file, new)) = &new {
+        auto.check_new(new).map_err(|error| error.in_file(file))?;
+    }
+    let (clustering, predicted) =
+        with_context!(device, session, |context| cluster(&args.input.input, &auto, &input, new, context))?;
+    report::automatic(args, auto.config(), &input, points, clustering, predicted)
+}
+
+/// Clusters the input, and predicts the clusters of the new points.
+fn cluster<B: OcnnOps>(
+    file: &InputFile,
+    auto: &Auto,
+    input: &AutoInput,
+    new: Option<(&InputFile, Points)>,
+    context: &Context<B>,
+) -> Result<(Clustering, Option<Vec<i64>>)> {
+    let clustering = auto.cluster(input, context).map_err(|error| error.in_file(file))?;
+    let predicted =
+        new.map(|(file, new)| auto.predict(&clustering, &new, context).map_err(|error| error.in_file(file)));
+    Ok((clustering, predicted.transpose()?))
+}
+
+/// Reads the points to be predicted.
+fn new_points(args: &OcnnArgs, file: &InputFile, points: &Points) -> Result<Points> {
+    if args.auto.metric.is_precomputed() {
+        return Err(Error::input("distances cannot take new points", "cluster points, or leave out `predict`"));
+    }
+    args.input.read_more(file, points)
+}

@@ -1,0 +1,213 @@
+//! Tables and the report of both modes.
+
+use burn::tensor::backend::Backend;
+use firebox_core::{
+    Result,
+    command::Outcome,
+    data::{Cell, Points, Table},
+    metrics,
+    plot::Plot,
+};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::{args::OcnnArgs, plots};
+use crate::{
+    config::{AutoConfig, OcnnConfig},
+    model::{Clustering, Clusters},
+    solve::auto::AutoInput,
+};
+
+/// A configuration and its mode, for the report.
+fn settings(mode: &str, config: &impl Serialize) -> Value {
+    let mut settings = json!({ "mode": mode });
+    if let (Value::Object(all), Ok(Value::Object(config))) = (&mut settings, serde_json::to_value(config)) {
+        all.extend(config);
+    }
+    settings
+}
+
+/// The outcome of a run of the network of all pairs.
+pub(super) fn paper<B: Backend>(
+    args: &OcnnArgs,
+    config: &OcnnConfig,
+    points: Points,
+    clusters: Clusters<B>,
+) -> Result<Outcome> {
+    let mut result = Map::new();
+    result.insert("clusters".into(), clusters.count().into());
+    result.insert("noise".into(), clusters.noise().into());
+    result.insert("sizes".into(), json!(clusters.sizes));
+    result.insert("scale".into(), clusters.scale.into());
+    result.insert("scale_method".into(), json!(clusters.scale_method));
+    result.insert("isolated".into(), clusters.isolated.into());
+    result.insert("strategy".into(), clusters.strategy.clone().into());
+    let mut summary = format!(
+        "{} clusters and {} noise points among {} (scale {}, {})",
+        clusters.count(),
+        clusters.noise(),
+        points.rows,
+        six_digits(clusters.scale),
+        clusters.strategy
+    );
+    summary.push_str(&against_truth(&points, &clusters.labels, &mut result)?);
+    let mut tables = Vec::new();
+    if let (Some(path), Some(sync)) = (&args.paper.sync_matrix, clusters.sync) {
+        let names = (1..=points.rows).map(|i| format!("S{i}")).collect();
+        tables.push((path.clone(), Table::count_matrix(names, sync.into_values()?)?));
+    }
+    let size = points.size();
+    let table = Table::ints("cluster", clusters.labels.clone());
+    let title = format!("{} clusters, {} noise", clusters.sizes.len(), result["noise"]);
+    let plot = Plot::scatter(title, points.with_labels(clusters.labels)?);
+    Ok(Outcome {
+        config: settings("paper", config),
+        input: size,
+        timings: clusters.timings,
+        peak_device_bytes: clusters.peak_device_bytes,
+        result,
+        table,
+        plot: Some(plot),
+        tables,
+        plots: Vec::new(),
+        documents: Vec::new(),
+        summary,
+    })
+}
+
+/// The outcome of automatic clustering; `predicted` are the clusters of new points.
+pub(super) fn automatic(
+    args: &OcnnArgs,
+    config: &AutoConfig,
+    input: &AutoInput,
+    points: Points,
+    clustering: Clustering,
+    predicted: Option<Vec<i64>>,
+) -> Result<Outcome> {
+    let mut tables = Vec::new();
+    if let Some(path) = &args.auto.scores {
+        let table = Table::floats("membership", clustering.memberships.clone());
+        tables.push((path.clone(), table.beside(Table::floats("outlier", clustering.outliers.clone()))?));
+    }
+    if let Some(path) = &args.auto.linkage {
+        let names = ["first", "second", "distance", "points"].map(String::from).to_vec();
+        tables.push((path.clone(), Table::float_matrix(names, clustering.linkage.clone())?));
+    }
+    if let (Some(path), Some(labels)) = (&args.auto.predict_output, predicted) {
+        tables.push((path.clone(), Table::ints("cluster", labels)));
+    }
+    let mut plots = Vec::new();
+    if let Some(path) = &args.auto.dendrogram {
+        plots.push((path.clone(), plots::dendrogram(&clustering)));
+    }
+    if let Some(path) = &args.auto.plateau {
+        plots.push((path.clone(), plots::plateau(&clustering)));
+    }
+    let mut result = result(&clustering);
+    let searched = args.auto.clusters.is_none() && args.threshold.is_none();
+    let mut summary = summary(&clustering, input.points(), searched);
+    summary.push_str(&against_truth(&points, &clustering.labels, &mut result)?);
+    let size = points.size();
+    let table = Table::ints("cluster", clustering.labels.clone());
+    let title = format!("{} {}, {} noise", clustering.count(), plots::clusters(clustering.count()), clustering.noise());
+    // Distances and graphs have no coordinates to draw.
+    let drawn = matches!(input, AutoInput::Points(_)).then(|| points.with_labels(clustering.labels)).transpose()?;
+    let mut settings = settings("auto", config);
+    // The arguments that determine `cut`.
+    settings["clusters"] = json!(args.auto.clusters);
+    settings["threshold"] = json!(args.threshold);
+    if args.auto.metric.is_precomputed() {
+        settings["distance"] = "precomputed".into();
+    }
+    Ok(Outcome {
+        config: settings,
+        input: size,
+        timings: clustering.timings,
+        peak_device_bytes: clustering.peak_device_bytes,
+        result,
+        table,
+        plot: drawn.map(|points| Plot::scatter(title, points)),
+        tables,
+        plots,
+        documents: Vec::new(),
+        summary,
+    })
+}
+
+fn result(clustering: &Clustering) -> Map<String, Value> {
+    let mut result = Map::new();
+    result.insert("clusters".into(), clustering.count().into());
+    result.insert("noise".into(), clustering.noise().into());
+    result.insert("sizes".into(), json!(clustering.sizes));
+    result.insert("contrast".into(), json!(clustering.steps.first().map(|step| step.contrast)));
+    result.insert("chance".into(), clustering.chance.into());
+    result.insert("plateau".into(), clustering.plateau().into());
+    result.insert("stability".into(), json!(clustering.stability()));
+    result.insert("neighbours".into(), json!(clustering.graphs));
+    result.insert("scales".into(), json!(clustering.scales));
+    result.insert("components".into(), clustering.parts.into());
+    result.insert("steps".into(), json!(clustering.steps.iter().take(20).collect::<Vec<_>>()));
+    if clustering.trials.len() > 1 {
+        result.insert("sweep".into(), json!(clustering.trials));
+    }
+    result
+}
+
+/// The summary of automatic clustering; `searched` states that neither the number of clusters nor a threshold was given.
+fn summary(clustering: &Clustering, points: usize, searched: bool) -> String {
+    let count = clustering.count();
+    let mut text = format!("{count} {} and {} noise points among {points}", plots::clusters(count), clustering.noise());
+    let strongest = clustering.steps.first().map_or(0.0, |step| step.contrast);
+    let chance = six_digits(clustering.chance);
+    if count == 1 && searched && strongest < clustering.chance {
+        text.push_str(&format!(
+            ": no structure was found (contrast {}, by chance up to {chance})",
+            six_digits(strongest)
+        ));
+    } else {
+        text.push_str(&format!(" (contrast {}, by chance up to {chance})", six_digits(strongest)));
+    }
+    for trial in clustering.trials.iter().filter(|_| clustering.trials.len() > 1) {
+        let [first, second] = trial.neighbours;
+        let stability = trial.stability.map_or(String::new(), |it| format!(", stability {it:.3}"));
+        text.push_str(&format!(
+            "\n{first} and {second} neighbours: {} {}, plateau {:.3}{stability}",
+            trial.clusters,
+            plots::clusters(trial.clusters),
+            trial.plateau
+        ));
+    }
+    if let (Some(stability), 1) = (clustering.stability(), clustering.trials.len()) {
+        text.push_str(&format!("\nother seeds agree by an adjusted Rand index of {stability:.4}"));
+    }
+    text
+}
+
+/// Adds the agreement of `labels` with the true classes to `result`, if these are known; returns its line of the summary.
+fn against_truth(points: &Points, labels: &[i64], result: &mut Map<String, Value>) -> Result<String> {
+    let Some(truth) = &points.labels else {
+        return Ok(String::new());
+    };
+    let ari = metrics::adjusted_rand_index(truth, labels)?;
+    let nmi = metrics::normalized_mutual_information(truth, labels)?;
+    result.insert("ari".into(), ari.into());
+    result.insert("nmi".into(), nmi.into());
+    Ok(format!("\nagainst the true classes: ARI {ari:.4}, NMI {nmi:.4}"))
+}
+
+/// A number rounded to six significant digits, in the notation of tables.
+fn six_digits(value: f64) -> Cell {
+    Cell::Float(format!("{value:.5e}").parse().unwrap_or(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_rounded_to_six_digits() {
+        for (scale, text) in [(0.31415926, "0.314159"), (1.23456789e-7, "1.23457e-7"), (1.7e308, "1.7e308")] {
+            assert_eq!(six_digits(scale).to_string(), text);
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Result of automatic clustering.
+
+use std::collections::HashMap;
+
+use firebox_core::report::Timings;
+use serde::Serialize;
+
+use crate::{
+    config::{AutoConfig, Cut},
+    solve::auto::{
+        agreement::EdgeMatrix,
+        cut,
+        distinct_points::DistinctPoints,
+        hierarchy::Hierarchy,
+        membership::{memberships, outliers},
+        select::{ScoredCuts, best_cut_count, chance_level, cut_candidates, score_cuts},
+    },
+};
+
+/// A number of clusters and its score.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Step {
+    /// Number of clusters.
+    pub clusters: usize,
+    /// The contrast S of the last edge cut.
+    pub contrast: f64,
+    /// Length of the plateau, ln(S/S′), S′ the next contrast.
+    pub plateau: f64,
+    /// ln(0.3 + H) + 4.5·plateau, H the entropy of the cluster sizes.
+    pub score: f64,
+}
+
+/// Result of one pair of graphs in a sweep.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Trial {
+    /// Neighbours in each graph.
+    pub neighbours: [usize; 2],
+    /// Number of clusters.
+    pub clusters: usize,
+    /// Length of the plateau; 0 for one cluster.
+    pub plateau: f64,
+    /// Mean adjusted Rand index of further runs with the first, if any.
+    pub stability: Option<f64>,
+}
+
+/// Clusters, memberships, and the tree from which the clusters were cut.
+#[derive(Debug, Clone)]
+pub struct Clustering {
+    /// The cluster of each point, from 0 by first appearance; −1 is noise. `[N]`
+    pub labels: Vec<i64>,
+    /// Number of points of each cluster.
+    pub sizes: Vec<usize>,
+    /// Mean mutual information, in bits, of each point with its neighbours in its cluster. `[N]`
+    pub memberships: Vec<f64>,
+    /// Outlier score of each point, 1 − membership/median of its cluster, in [0, 1]. `[N]`
+    pub outliers: Vec<f64>,
+    /// Every number of clusters considered.
+    pub steps: Vec<Step>,
+    /// Chance level: the contrast of points without structure; below it there is one cluster.
+    pub chance: f64,
+    /// The tree as SciPy's linkage matrix, row-major (N − 1) × 4, distances 1 − J.
+    pub linkage: Vec<f64>,
+    /// Neighbours in each graph.
+    pub graphs: [usize; 2],
+    /// Scale a of each graph, in the distance's unit.
+    pub scales: [f64; 2],
+    /// Number of connected components of the graph.
+    pub parts: usize,
+    /// Adjusted Rand index of each further run with the first.
+    pub agreements: Vec<f64>,
+    /// Results of all graphs tried.
+    pub trials: Vec<Trial>,
+    /// Seconds by phase.
+    pub timings: Timings,
+    /// The plan's largest sum of live buffers.
+    pub peak_device_bytes: u64,
+    /// Index of the chosen step; absent for one cluster and for a threshold.
+    pub(crate) chosen: Option<usize>,
+    /// Largest distance of a point to its neighbours, in the unit of `known`.
+    pub(super) reach: f64,
+    /// The clustered points, for prediction.
+    pub(super) known: Option<DistinctPoints>,
+}
+
+impl Clustering {
+    /// Cuts the tree of one run; `of_point` is the neuron of each point.
+    pub(super) fn new(hierarchy: &Hierarchy, config: &AutoConfig, of_point: &[u32]) -> Self {
+        let Hierarchy { candidate_graph, graphs, information, agreement, tree } = hierarchy;
+        let candidates = cut_candidates(
+            tree,
+            EdgeMatrix { adjacency: &candidate_graph.adjacency, values: agreement },
+            &candidate_graph.dimension_estimates,
+        );
+        let chance = chance_level(tree.points(), candidate_graph.dimensions.local);
+        let scored = score_cuts(tree, &candidates, chance);
+        let cut = cut::edges(tree, config, &candidates, best_cut_count(&candidates, &scored, chance));
+        let piece = tree.pieces(&cut);
+        let memberships = memberships(&candidate_graph.candidates, information, &piece);
+        let outliers = outliers(&memberships, &piece, &tree.counts);
+        let chosen = match config.cut {
+            Cut::Threshold(_) => None,
+            _ => cut.len().checked_sub(1).filter(|&cuts| cuts < scored.len()),
+        };
+        let noise = cut::noise(tree, config, &cut, &piece);
+        let mut numbers = HashMap::new();
+        let label = |&neuron: &u32| {
+            if noise[neuron as usize] {
+                return -1;
+            }
+            let next = numbers.len() as i64;
+            *numbers.entry(piece[neuron as usize]).or_insert(next)
+        };
+        let labels: Vec<i64> = of_point.iter().map(label).collect();
+        let mut sizes = vec![0; numbers.len()];
+        labels.iter().filter(|&&label| label >= 0).for_each(|&label| sizes[label as usize] += 1);
+        let each = |values: &[f64]| of_point.iter().map(|&neuron| values[neuron as usize]).collect();
+        let step = |scored: &ScoredCuts| Step {
+            clusters: scored.cuts + 1,
+            contrast: candidates[scored.cuts - 1].contrast,
+            plateau: scored.plateau,
+            score: scored.score,
+        };
+        Self {
+            labels,
+            sizes,
+            memberships: each(&memberships),
+            outliers: each(&outliers),
+            steps: scored.iter().map(step).collect(),
+            chance,
+            linkage: Vec::new(),
+            graphs: graphs.neighbours,
+            scales: graphs.scales,
+            parts: tree.parts,
+            chosen,
+            reach: candidate_graph.reach,
+            agreements: Vec::new(),
+            trials: Vec::new(),
+            timings: Timings::default(),
+            peak_device_bytes: 0,
+            known: None,
+        }
+    }
+
+    /// Number of clusters.
+    pub fn count(&self) -> usize {
+        self.sizes.len()
+    }
+
+    /// Number of noise points.
+    pub fn noise(&self) -> usize {
+        self.labels.iter().filter(|&&label| label < 0).count()
+    }
+
+    /// Mean adjusted Rand index of further runs with the first, if any.
+    pub fn stability(&self) -> Option<f64> {
+        let runs = self.agreements.len();
+        (runs > 0).then(|| self.agreements.iter().sum::<f64>() / runs as f64)
+    }
+
+    /// Length of the chosen plateau; 0 for one cluster.
+    pub fn plateau(&self) -> f64 {
+        self.chosen.map_or(0.0, |step| self.steps[step].plateau)
+    }
+
+    /// The criterion of a sweep: H·stability, H the entropy of the cluster sizes.
+    pub(super) fn sweep_criterion(&self) -> f64 {
+        let points: usize = self.sizes.iter().sum();
+        let share = |&size: &usize| size as f64 / points as f64;
+        let entropy: f64 = self.sizes.iter().map(share).map(|share| -share * share.ln()).sum();
+        entropy * self.stability().unwrap_or(1.0)
+    }
+
+    pub(super) fn trial(&self, neighbours: [usize; 2]) -> Trial {
+        Trial { neighbours, clusters: self.count(), plateau: self.plateau(), stability: self.stability() }
+    }
+}

@@ -1,0 +1,230 @@
+//! Operations on a sparse graph and nearest neighbours against the reference.
+
+use std::collections::HashSet;
+
+use burn::tensor::{
+    DType, Int, Tensor, TensorData,
+    ops::{FloatTensor, IntTensor},
+};
+use firebox_core::{random::Random, tensor::floats};
+
+use super::{
+    compare::{check_close, check_equal},
+    problem::{Case, Problem, Shape, rounded},
+    reference,
+};
+use crate::{
+    ops::OcnnOps,
+    types::{Graph, MAX_NEAREST, Metric, REPLICAS},
+};
+
+/// The checks of these operations.
+pub(super) fn cases<B: OcnnOps>() -> Vec<Case<B>> {
+    let mut cases = vec![
+        Case { name: "graph steps".into(), check: Box::new(Problem::check_graph_steps) },
+        Case { name: "signs".into(), check: Box::new(Problem::check_signs) },
+        Case { name: "common ones".into(), check: Box::new(Problem::check_common_ones) },
+    ];
+    for metric in [Metric::Euclidean, Metric::Manhattan] {
+        let name = format!("nearest, {metric:?}");
+        cases.push(Case { name, check: Box::new(move |p| p.check_nearest(metric)) });
+        let name = format!("nearest on a lattice, {metric:?}");
+        cases.push(Case { name, check: Box::new(move |p| p.check_nearest_lattice(metric)) });
+    }
+    cases
+}
+
+/// A graph in compressed sparse rows.
+struct Rows {
+    starts: Vec<u32>,
+    neighbours: Vec<u32>,
+    weights: Vec<f64>,
+}
+
+/// Points, queries and parameters of a nearest-neighbour search.
+struct Search {
+    points: Vec<f64>,
+    queries: Vec<f64>,
+    d: usize,
+    q: usize,
+    k: usize,
+    own: Option<usize>,
+}
+
+impl<B: OcnnOps> Problem<B> {
+    fn random(&self, purpose: u64) -> Random {
+        Random::new(self.seed, 100 + purpose)
+    }
+
+    fn int1(&self, values: &[u32]) -> IntTensor<B> {
+        let values: Vec<i32> = values.iter().map(|&value| value as i32).collect();
+        let count = values.len();
+        Tensor::<B, 1, Int>::from_data(TensorData::new(values, [count]), (&self.device, DType::I32)).into_primitive()
+    }
+
+    /// Outputs `[p, n, 8]` as a permuted, non-contiguous view.
+    fn outputs3(&self, values: &[f64], [p, n]: [usize; 2]) -> FloatTensor<B> {
+        let row = n * REPLICAS;
+        let of = |i: usize| (0..p).flat_map(move |t| &values[t * row + i * REPLICAS..][..REPLICAS]);
+        let turned: Vec<f64> = (0..n).flat_map(of).copied().collect();
+        let turned = floats::<B, 3>(turned, [n, p, REPLICAS], &self.device);
+        turned.permute([1, 0, 2]).into_primitive().tensor()
+    }
+
+    /// Rows of 0 to 12 neighbours, with self-edges and repetitions, and one row of up to 400; entries after the last
+    /// row must be ignored.
+    fn graph(&self) -> Rows {
+        let n = self.shape.n;
+        let mut random = self.random(0);
+        let mut rows = Rows { starts: vec![0], neighbours: Vec::new(), weights: Vec::new() };
+        for i in 0..n {
+            let count = if i == n / 2 { random.below(400) } else { random.below(13) };
+            let raw: Vec<f64> = (0..count).map(|_| random.uniform(0.1, 1.0)).collect();
+            let sum: f64 = raw.iter().sum();
+            rows.weights.extend(raw.iter().map(|weight| rounded::<B>(weight / sum)));
+            rows.neighbours.extend((0..count).map(|_| random.below(n) as u32));
+            rows.starts.push(rows.neighbours.len() as u32);
+        }
+        if n > 0 {
+            // At least one entry, since CUDA has no empty buffers and every row may be empty.
+            let unused = 1 + random.below(3);
+            rows.weights.resize(rows.weights.len() + unused, 1e9);
+            rows.neighbours.resize(rows.neighbours.len() + unused, 0);
+        }
+        rows
+    }
+
+    /// Each step is compared from the backend's previous states, since chaos amplifies rounding errors.
+    ///
+    /// Error bound: 4u for f = 1 − 2x² with |x| ≤ 1, u for each product, and (m − 1)u times the sum of magnitudes for a
+    /// sum over m neighbours.
+    fn check_graph_steps(&self) -> Result<(), String> {
+        let Shape { n, steps, .. } = self.shape;
+        let steps = steps.min(5);
+        let Rows { starts, neighbours, weights } = self.graph();
+        let mut random = self.random(1);
+        let state: Vec<f64> = (0..n * REPLICAS).map(|_| rounded::<B>(random.uniform(-1.0, 1.0))).collect();
+        let graph = Graph::<B> {
+            starts: self.int1(&starts),
+            neighbours: self.int1(&neighbours),
+            weights: self.float1(&weights),
+        };
+        self.poison_for(n * REPLICAS * (steps + 1));
+        let trajectory = (self.suite.graph_steps)(&graph, self.float2(&state, [n, REPLICAS]), steps);
+        let found = self.floats(trajectory, [steps + 1, n, REPLICAS])?;
+        let row = n * REPLICAS;
+        check_close(&found[..row], &state, |_| 0.0).map_err(|what| format!("row 0, the state: {what}"))?;
+        let u = self.unit();
+        for step in 0..steps {
+            let (x, next) = found[step * row..][..2 * row].split_at(row);
+            let wanted = reference::graph_step(&starts, &neighbours, &weights, x);
+            let allowed = |at: usize| {
+                let edges = starts[at / REPLICAS] as usize..starts[at / REPLICAS + 1] as usize;
+                let far = |&j: &u32| reference::map(x[j as usize * REPLICAS + at % REPLICAS]).abs();
+                let count = edges.len() as f64;
+                let terms = weights[edges.clone()].iter().zip(&neighbours[edges.clone()]);
+                let terms: f64 = terms.map(|(weight, j)| weight * far(j)).sum();
+                let all: f64 = weights[edges].iter().sum();
+                count * u * terms + 4.0 * u * all.max(1.0)
+            };
+            check_close(next, &wanted, allowed).map_err(|what| format!("step {step}: {what}"))?;
+        }
+        Ok(())
+    }
+
+    fn check_signs(&self) -> Result<(), String> {
+        let n = self.shape.n;
+        let p = self.shape.steps.next_multiple_of(4);
+        let mut random = self.random(2);
+        // One output in five is 0.
+        let outputs: Vec<f64> = (0..p * n * REPLICAS).map(|_| (random.below(5) as f64 - 2.0) / 16.0).collect();
+        self.poison_for(n * p / 4);
+        let found = (self.suite.signs)(self.outputs3(&outputs, [p, n]));
+        check_equal(&self.ints(found, [n, p / 4])?, &reference::signs(&outputs, n))
+    }
+
+    fn check_common_ones(&self) -> Result<(), String> {
+        let n = self.shape.n;
+        let mut random = self.random(3);
+        let width = [64, 1, 7, 4, 33, 16, 12][random.below(7)];
+        let words: Vec<u32> = (0..n * width).map(|_| random.bits() as u32).collect();
+        let e = if n == 0 { 0 } else { 1 + random.below(3 * n) };
+        let mut ends: Vec<u32> = (0..2 * e).map(|_| random.below(n) as u32).collect();
+        let (from, to) = ends.split_at_mut(e);
+        from.sort_unstable();
+        to.iter_mut().zip(from).step_by(5).for_each(|(to, from)| *to = *from);
+        let tensor = self.int2(&ends, [2, e]);
+        self.poison_for(e);
+        let found = (self.suite.common_ones)(self.int2(&words, [n, width]), tensor);
+        let (from, to) = ends.split_at(e);
+        check_equal(&self.ints(found, [e])?, &reference::common_ones(&words, width, from, to))
+    }
+
+    /// Queries among the points, and other queries; some in more dimensions than kernels keep in registers.
+    fn searches(&self, purpose: u64, mut coordinate: impl FnMut(&mut Random) -> f64) -> [Search; 2] {
+        let n = self.shape.n;
+        let mut random = self.random(purpose);
+        [true, false].map(|among| {
+            let d = [self.shape.d, self.shape.d, self.shape.d, 33, 64, 70][random.below(6)];
+            let mut values = |count: usize| (0..d * count).map(|_| coordinate(&mut random)).collect::<Vec<_>>();
+            let points = values(n);
+            let others = values(n / 2 + 1);
+            let own = (among && n > 0).then(|| random.below(n));
+            let q = own.map_or(n / 2 + 1, |own| 1 + random.below(n - own));
+            let queries = match own {
+                Some(own) => points.chunks(n).flat_map(|row| &row[own..own + q]).copied().collect(),
+                None => others,
+            };
+            let most = MAX_NEAREST.min(n - usize::from(own.is_some()));
+            let k = [1.min(most), most, random.below(most + 1)][random.below(3)];
+            Search { points, queries, d, q, k, own }
+        })
+    }
+
+    fn find(&self, search: &Search, metric: Metric) -> Result<Vec<u32>, String> {
+        let n = self.shape.n;
+        let &Search { d, q, k, own, .. } = search;
+        let points = self.float2(&search.points, [d, n]);
+        let queries = self.float2(&search.queries, [d, q]);
+        self.poison_for(q * k);
+        self.ints((self.suite.nearest)(points, queries, k, metric, own), [q, k])
+    }
+
+    /// Rounding may swap nearly equal distances. Differences have a relative error of u, their squares of 3u and sums
+    /// of d squares of (d + 2)u; so have the m-th smallest distance and that of the point taken for it.
+    fn check_nearest(&self, metric: Metric) -> Result<(), String> {
+        let n = self.shape.n;
+        for search in self.searches(4, |random| rounded::<B>(random.uniform(-3.0, 3.0))) {
+            let Search { points, queries, d, q, k, own } = &search;
+            let (q, k) = (*q, *k);
+            let allowed = 2.5 * (d + 2) as f64 * self.unit();
+            let found = self.find(&search, metric)?;
+            let wanted = reference::nearest(points, n, queries, q, k, metric, *own);
+            for i in 0..q {
+                let (found, wanted) = (&found[i * k..(i + 1) * k], &wanted[i * k..(i + 1) * k]);
+                let at = || format!("k = {k}, own {own:?}, query {i} of {q}: {found:?}, not {wanted:?}");
+                let distinct: HashSet<&u32> = found.iter().collect();
+                let itself = |&&j: &&u32| own.is_some_and(|own| own + i == j as usize);
+                if distinct.len() < k || found.iter().any(|&j| j as usize >= n) || found.iter().any(|j| itself(&j)) {
+                    return Err(at());
+                }
+                let distance = |&j: &u32| reference::distance(points, n, j as usize, queries, q, i, metric);
+                let (is, should): (Vec<f64>, Vec<f64>) =
+                    (found.iter().map(distance).collect(), wanted.iter().map(distance).collect());
+                check_close(&is, &should, |rank| allowed * should[rank]).map_err(|what| format!("{what}; {}", at()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Distances between small whole numbers are exact, and many are equal.
+    fn check_nearest_lattice(&self, metric: Metric) -> Result<(), String> {
+        for search in self.searches(5, |random| random.below(5) as f64 - 2.0) {
+            let Search { points, queries, q, k, own, .. } = &search;
+            let wanted = reference::nearest(points, self.shape.n, queries, *q, *k, metric, *own);
+            check_equal(&self.find(&search, metric)?, &wanted)
+                .map_err(|what| format!("k = {k}, own {own:?}: {what}"))?;
+        }
+        Ok(())
+    }
+}

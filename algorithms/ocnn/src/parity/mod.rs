@@ -1,0 +1,20 @@
+//! Parity tests: every operation against [`reference`](mod@reference), with derived error bounds.
+//!
+//! A new operation is one entry in [`cases`](fn@cases). Inputs are exact in the backend's floats, so the reference
+//! computes from the same numbers; u is the backend's unit roundoff.
+
+mod cases;
+mod compare;
+mod graph;
+mod problem;
+pub mod reference;
+mod steps;
+mod suite;
+mod sync;
+
+pub use cases::cases;
+pub use problem::{Case, Check, Problem, Shape, shapes};
+pub use suite::Suite;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,67 @@
+//! Membership in a cluster, and outlier scores.
+
+use super::edges::Edges;
+
+/// Mean mutual information, in bits, of each neuron's edges within its cluster; 0 without such edges.
+pub(crate) fn memberships(edges: &Edges, information: &[f64], piece: &[u32]) -> Vec<f64> {
+    let (mut sums, mut counts) = (vec![0.0; edges.n], vec![0u32; edges.n]);
+    for (e, &bits) in information.iter().enumerate() {
+        let (i, j) = (edges.heads[e] as usize, edges.tails[e] as usize);
+        if piece[i] == piece[j] {
+            for end in [i, j] {
+                sums[end] += bits;
+                counts[end] += 1;
+            }
+        }
+    }
+    sums.into_iter().zip(counts).map(|(sum, count)| sum / f64::from(count.max(1))).collect()
+}
+
+/// Outlier score of each neuron: 1 − membership/median of its cluster, clamped to [0, 1]; 1 for a single point without
+/// a cluster. `counts` are multiplicities: equal points form a cluster.
+pub(crate) fn outliers(memberships: &[f64], piece: &[u32], counts: &[u32]) -> Vec<f64> {
+    let pieces = piece.iter().max().map_or(0, |&last| last as usize + 1);
+    let mut of = vec![Vec::new(); pieces];
+    memberships.iter().zip(piece).for_each(|(&bits, &piece)| of[piece as usize].push(bits));
+    let medians: Vec<f64> = of.into_iter().map(median).collect();
+    let score = |((&bits, &piece), &count): ((&f64, &u32), &u32)| match medians[piece as usize] {
+        median if median > 0.0 => (1.0 - bits / median).clamp(0.0, 1.0),
+        _ if bits > 0.0 || count > 1 => 0.0,
+        _ => 1.0,
+    };
+    memberships.iter().zip(piece).zip(counts).map(score).collect()
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    if values.is_empty() {
+        return 0.0;
+    }
+    values.sort_unstable_by(f64::total_cmp);
+    let (low, high) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
+    0.5 * (low + high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weak_members_have_high_outlier_scores() {
+        let edges = Edges { n: 5, heads: vec![0, 0, 1, 2, 3], tails: vec![1, 2, 2, 3, 4], lengths: vec![1.0; 5] };
+        let piece = [0, 0, 0, 0, 1];
+        let members = memberships(&edges, &[0.8, 0.6, 0.4, 0.1, 0.9], &piece);
+        let wanted = [0.7, 0.6, (0.6 + 0.4 + 0.1) / 3.0, 0.1, 0.0];
+        assert!(members.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-15));
+        let scores = outliers(&members, &piece, &[1; 5]);
+        let median = 0.5 * (0.6 + 1.1 / 3.0);
+        assert_eq!(scores[0], 0.0);
+        assert!((scores[3] - (1.0 - 0.1 / median)).abs() < 1e-15);
+        assert_eq!(scores[4], 1.0);
+        assert_eq!(outliers(&members, &piece, &[1, 1, 1, 1, 2])[4], 0.0);
+        assert_eq!((median_of(&[]), median_of(&[3.0]), median_of(&[4.0, 1.0, 2.0])), (0.0, 3.0, 2.0));
+    }
+
+    fn median_of(values: &[f64]) -> f64 {
+        median(values.to_vec())
+    }
+}

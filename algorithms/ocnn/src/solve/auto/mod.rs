@@ -1,0 +1,34 @@
+//! Automatic clustering, without a given number of clusters or threshold.
+//!
+//! 1. `metric_space`: the nearest neighbours of each point, by a k-d tree or from all pairs on the device;
+//! 2. `coupling`: two graphs of k and 2k neighbours, with weights exp(−d²/2a²), rows divided by their sums;
+//! 3. `simulation`: 8 networks with independent initial states on each graph; the signs of their outputs after the
+//!    transient;
+//! 4. `information`: the mutual information of the signs at the two ends of each edge, pooled over the networks;
+//! 5. `agreement`: the cosine of the two ends' rows of mutual information, for each edge;
+//! 6. `tree`: the maximum spanning tree by agreement;
+//! 7. `select`, `cut`: the contrast of the tree's edges; the edges before the largest drop in contrast are cut;
+//! 8. `membership`: each point's membership in its cluster, and its outlier score.
+//!
+//! After Angelini, Di Carlo, Marangi, Pellicoro and Stramaglia, PRL 85 (2000) 554 (mutual
+//! information), and Benderskaya and Tolstov (the network). The graphs, the tree and the selection are Firebox's own.
+
+pub(crate) mod agreement;
+pub(crate) mod coupling;
+pub(crate) mod cut;
+pub(crate) mod dimension;
+pub(crate) mod disjoint_sets;
+pub(crate) mod distinct_points;
+pub(crate) mod edges;
+pub(crate) mod graph_sizes;
+pub(crate) mod hierarchy;
+pub(crate) mod information;
+pub(crate) mod input;
+pub(crate) mod membership;
+pub(crate) mod metric_space;
+pub(crate) mod neighbour_lists;
+pub(crate) mod select;
+pub(crate) mod simulation;
+pub(crate) mod tree;
+
+pub use input::{AutoInput, Links};

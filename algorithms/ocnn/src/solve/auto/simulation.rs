@@ -1,0 +1,189 @@
+//! Simulation of networks on a graph, and the counts of positive signs.
+
+use std::{ops::Range, time::Instant};
+
+use burn::tensor::{DType, Int, Tensor, TensorData, backend::Backend};
+use firebox_backends::limits::{self, Buffer};
+use firebox_core::{
+    Context, Error, Result,
+    random::Random,
+    tensor::{primitive, read_ints, slice},
+};
+
+use super::{
+    coupling::CouplingRows,
+    distinct_points::DistinctPoints,
+    edges::{CANDIDATES, Edges},
+    information::SignCounts,
+};
+use crate::{
+    config::AutoConfig,
+    ops::OcnnOps,
+    solve::batching,
+    types::{Graph, REPLICAS},
+};
+
+/// Largest number of outputs of a device call: 64 MiB of f32.
+const CALL_OUTPUTS: usize = 1 << 24;
+/// Memory above which a notice precedes its allocation.
+const NOTICE_BYTES: u64 = 256 << 20;
+/// Steps per word of signs.
+const WORD: usize = 32 / REPLICAS;
+
+/// Largest number of steps per call; `largest` is the device's buffer limit in bytes.
+fn max_steps_per_call(n: usize, float: usize, largest: Option<u64>) -> usize {
+    let elements = largest.map_or(CALL_OUTPUTS, |bytes| CALL_OUTPUTS.min(bytes as usize / float));
+    // A trajectory also contains the initial state.
+    ((elements / (n * REPLICAS)).saturating_sub(1) / WORD * WORD).max(WORD)
+}
+
+/// Checks that the device can hold graphs of up to k neighbours; returns the sum in bytes.
+pub(crate) fn admit<B: OcnnOps>(
+    config: &AutoConfig,
+    distinct: &DistinctPoints,
+    k: usize,
+    context: &Context<B>,
+) -> Result<u64> {
+    let (n, float) = (distinct.len() as u128, size_of::<B::FloatElem>());
+    // Each edge has two directions; a neuron's own count is that of an edge (i, i).
+    let (directed, edges) = (2 * n * k as u128, n * CANDIDATES.min(k) as u128 + n);
+    if directed > i32::MAX as u128 {
+        let reason = format!("with this number {n} different points have more than 2³¹ entries in a graph");
+        return Err(Error::Config { field: "neighbours", value: k.to_string(), reason });
+    }
+    let largest = B::limits(&context.device).largest_buffer;
+    let steps = max_steps_per_call(distinct.len(), float, largest).min(config.steps.max(config.transient)) as u128;
+    let plan = [
+        Buffer::new("neighbours", directed, 4),
+        Buffer::new("weights of the neighbours", directed, float),
+        Buffer::new("outputs of a call", (steps + 1) * n * REPLICAS as u128, float),
+        Buffer::new("outputs after the transient", steps * n * REPLICAS as u128, float),
+        // The parts are concatenated at the end, when both are live.
+        Buffer::new("signs of each call", n * (config.steps / WORD) as u128, 4),
+        Buffer::new("signs of all steps", n * (config.steps / WORD) as u128, 4),
+        Buffer::new("edges, counts of signs", 3 * edges, 4),
+    ];
+    limits::admit(context, &plan, "use fewer `neighbours`, fewer `steps`, or a device with more memory")
+}
+
+/// Announces large allocations. The host needs about 60 bytes per neighbour and 50 per candidate edge.
+pub(crate) fn announce_memory<B: OcnnOps>(n: usize, k: usize, bytes: u64, context: &Context<B>) {
+    let host = (n * (60 * k + 50 * CANDIDATES)) as u64;
+    if bytes + host >= NOTICE_BYTES {
+        let [device, host] = [bytes, host].map(|bytes| bytes as f64 / 1e9);
+        context
+            .observer
+            .notice(&format!("takes {device:.2} GB of the device's memory, about {host:.2} GB of the host's"));
+    }
+}
+
+/// Sign counts of several runs, each with networks on both graphs. Ranks share the pairs of run and graph.
+pub(crate) fn count_signs<B: OcnnOps>(
+    config: &AutoConfig,
+    graphs: &[CouplingRows; 2],
+    edges: &Edges,
+    runs: Range<u64>,
+    context: &Context<B>,
+) -> Result<Vec<SignCounts>> {
+    let mut counts: Vec<SignCounts> = runs.clone().map(|_| SignCounts::new(edges)).collect();
+    if edges.len() == 0 {
+        return Ok(counts);
+    }
+    let (ranks, samples) = (&*context.communicator, REPLICAS * config.steps);
+    let jobs: Vec<(u64, usize)> = runs.clone().flat_map(|run| [(run, 0), (run, 1)]).collect();
+    let (turns, size) = (jobs.len().div_ceil(ranks.size()), ranks.size());
+    for turn in 0..turns {
+        context.go_on()?;
+        let now = &jobs[turn * size..jobs.len().min((turn + 1) * size)];
+        let own = now.get(ranks.rank()).map(|&(run, graph)| {
+            let simulation = Simulation { config, graph, run, context };
+            simulation.run(&graphs[graph], edges)
+        });
+        let found = ranks.all_gather(&own.unwrap_or(Ok(Vec::new()))?);
+        for (found, (run, _)) in found.chunks_exact(edges.len() + edges.n).zip(now) {
+            let (common, own) = found.split_at(edges.len());
+            counts[(run - runs.start) as usize].add(samples, own, common);
+        }
+    }
+    Ok(counts)
+}
+
+/// [`REPLICAS`] networks on one graph.
+struct Simulation<'a, B: Backend> {
+    config: &'a AutoConfig,
+    /// Index of the graph.
+    graph: usize,
+    /// Offset from the context's seed.
+    run: u64,
+    context: &'a Context<B>,
+}
+
+impl<B: OcnnOps> Simulation<'_, B> {
+    fn ints(&self, values: Vec<i32>, shape: &[usize]) -> Tensor<B, 1, Int> {
+        Tensor::from_data(TensorData::new(values, shape.to_vec()), (&self.context.device, DType::I32))
+    }
+
+    /// Runs the networks; returns the simultaneous positive signs of each edge, then the positive signs of each neuron.
+    fn run(&self, rows: &CouplingRows, edges: &Edges) -> Result<Vec<i32>> {
+        let n = edges.n;
+        let signs = self.signs(rows, n)?;
+        let own = 0..n as i32;
+        let ends = |ends: &[u32]| ends.iter().map(|&i| i as i32).chain(own.clone()).collect::<Vec<_>>();
+        let both = [ends(&edges.heads), ends(&edges.tails)].concat();
+        let count = edges.len() + n;
+        let pairs = self.ints(both, &[2 * count]).reshape([2, count]).into_primitive();
+        let found = B::ocnn_common_ones(signs.into_primitive(), pairs);
+        let found = read_ints(Tensor::<B, 1, Int>::from_primitive(found), "information")?;
+        let samples = REPLICAS * self.config.steps;
+        let (common, own) = found.split_at(edges.len());
+        // Counts that a kernel did not write are, as a rule, inconsistent.
+        let possible = |e: usize| {
+            let ends = [edges.heads[e], edges.tails[e]].map(|i| own[i as usize]);
+            (0..=ends[0].min(ends[1])).contains(&common[e]) && ends[0] + ends[1] - common[e] <= samples as i32
+        };
+        if !own.iter().all(|ones| (0..=samples as i32).contains(ones)) || !(0..edges.len()).all(possible) {
+            let device = B::limits(&self.context.device).device;
+            let what = "the device returned inconsistent counts of signs".into();
+            return Err(Error::Run { device, phase: "information".into(), what });
+        }
+        Ok(found)
+    }
+
+    /// Signs of all steps after the transient, packed, `[n, steps/4]`.
+    fn signs(&self, rows: &CouplingRows, n: usize) -> Result<Tensor<B, 2, Int>> {
+        let device = &self.context.device;
+        let signed = |values: &[u32]| values.iter().map(|&value| value as i32).collect::<Vec<_>>();
+        let (starts, entries) = (rows.starts.len(), rows.neighbours.len());
+        let graph = Graph::<B> {
+            starts: self.ints(signed(&rows.starts), &[starts]).into_primitive(),
+            neighbours: self.ints(signed(&rows.neighbours), &[entries]).into_primitive(),
+            weights: primitive::<B, 1>(rows.weights.clone(), [entries], device),
+        };
+        let mut random = Random::new(self.context.seed.wrapping_add(self.run), self.graph as u64);
+        let state = (0..n * REPLICAS).map(|_| random.uniform(-1.0, 1.0)).collect();
+        let mut state = primitive::<B, 3>(state, [1, n, REPLICAS], device);
+        let (transient, total) = (self.config.transient, self.config.transient + self.config.steps);
+        let mut words: Vec<Tensor<B, 2, Int>> = Vec::new();
+        let max_batch = max_steps_per_call(n, size_of::<B::FloatElem>(), B::limits(device).largest_buffer);
+        let session = self.context.rank_local();
+        let (mut done, mut batch) = (0, WORD);
+        while done < total {
+            let start = Instant::now();
+            let counts = done >= transient;
+            let steps = batch.min(if counts { total } else { transient } - done);
+            let state_now = B::float_reshape(state, [n, REPLICAS].into());
+            let trajectory = B::ocnn_graph_steps(&graph, state_now, steps);
+            state = slice::<B, 3>(trajectory.clone(), [steps..steps + 1, 0..n, 0..REPLICAS]);
+            if counts {
+                let outputs = slice::<B, 3>(trajectory, [1..steps + 1, 0..n, 0..REPLICAS]);
+                words.push(Tensor::from_primitive(B::ocnn_signs(outputs)));
+            }
+            done += steps;
+            B::finish(device, "simulation")?;
+            let first = (self.graph * total) as u64;
+            session.checkpoint("simulating", first + done as u64, 2 * total as u64)?;
+            batch = (batching::next_batch(batch, steps, start) / WORD * WORD).clamp(WORD, max_batch);
+        }
+        Ok(if words.len() == 1 { words.remove(0) } else { Tensor::cat(words, 1) })
+    }
+}

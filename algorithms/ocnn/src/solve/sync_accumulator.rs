@@ -1,0 +1,141 @@
+//! Accumulates synchronisation over steps, and finds the components of linked neurons.
+
+use burn::tensor::{
+    Int, Tensor, TensorData, TensorMetadata,
+    backend::Backend,
+    ops::{FloatTensor, IntTensor},
+};
+use firebox_core::{
+    Context, Error, Result,
+    tensor::{read_ints, slice},
+};
+
+use super::components::breadth_first;
+use crate::{
+    config::{Linking, OcnnConfig, Sync},
+    ops::{OcnnOps, union_find::UnionFind},
+};
+
+/// Rows of links per query of the breadth-first search.
+pub(crate) const LINK_ROWS: usize = 1024;
+
+/// Name of the phase in progress reports and messages.
+const LINKING: &str = "linking";
+
+/// The smallest index in each neuron's component, and S `[n, n]` if it is kept.
+pub(crate) type Components<B> = (Vec<usize>, Option<Tensor<B, 2, Int>>);
+
+/// Recorded steps, or the sum of their synchronisation.
+pub(crate) enum SyncAccumulator<B: Backend> {
+    /// Signs of increase, packed.
+    Signs(Vec<Tensor<B, 2, Int>>),
+    /// Outputs `[P, n]` of each period.
+    Outputs(Vec<FloatTensor<B>>),
+    /// S `[n, n]`, absent before the first period; moved into each update, so that it can be in place.
+    Counts(Option<Tensor<B, 2, Int>>),
+}
+
+impl<B: OcnnOps> SyncAccumulator<B> {
+    pub(crate) fn new(config: &OcnnConfig) -> Self {
+        match (config.keep_sync, config.sync) {
+            (true, _) => Self::Counts(None),
+            (false, Sync::Phase) => Self::Signs(Vec::new()),
+            (false, Sync::Fragmentary) => Self::Outputs(Vec::new()),
+        }
+    }
+
+    /// Records a period's trajectory `[P + 1, n]`.
+    pub(crate) fn record(&mut self, trajectory: FloatTensor<B>, config: &OcnnConfig) {
+        let [rows, n] = trajectory.shape().dims();
+        let signs = |trajectory| B::ocnn_increase_bits(trajectory);
+        let outputs = |trajectory| slice::<B, 2>(trajectory, [1..rows, 0..n]);
+        match self {
+            Self::Signs(parts) => parts.push(Tensor::from_primitive(signs(trajectory))),
+            Self::Outputs(parts) => parts.push(outputs(trajectory)),
+            Self::Counts(counts) => {
+                let before = counts.take().map(Tensor::into_primitive);
+                *counts = Some(Tensor::from_primitive(match (config.sync, config.epsilon) {
+                    (Sync::Fragmentary, Some(epsilon)) => {
+                        B::ocnn_fragmentary_sync(outputs(trajectory), epsilon, before)
+                    }
+                    _ => B::ocnn_phase_sync(signs(trajectory), rows - 1, before),
+                }));
+            }
+        }
+    }
+
+    /// The components of `n` neurons linked in more than θ·T steps, and S if it is kept.
+    pub(crate) fn components(self, config: &OcnnConfig, n: usize, context: &Context<B>) -> Result<Components<B>> {
+        let (limit, ranks) = (config.limit(), &*context.communicator);
+        let share = ranks.share();
+        let union_find = |roots: IntTensor<B>| -> Result<Vec<usize>> {
+            let roots = read_ints(Tensor::<B, 1, Int>::from_primitive(roots), LINKING)?;
+            // A kernel that did not run leaves invalid roots.
+            let valid = |(i, &root): (usize, &i32)| (0..=i as i32).contains(&root) && roots[root as usize] == root;
+            if !roots.iter().enumerate().all(valid) {
+                let device = B::limits(&context.device).device;
+                let what = "the device returned invalid components".into();
+                return Err(Error::Run { device, phase: LINKING.into(), what });
+            }
+            if share.is_whole() {
+                return Ok(roots.into_iter().map(|root| root as usize).collect());
+            }
+            Ok(UnionFind::from_roots(n, ranks.all_gather(&roots).into_iter().map(|root| root as usize)).roots())
+        };
+        let mut queried = 0;
+        let mut search = |links: &dyn Fn(&[u32]) -> Result<Vec<i32>>| {
+            breadth_first(n, LINK_ROWS, |rows| {
+                context.checkpoint(LINKING, queried as u64, n as u64)?;
+                queried += rows.len();
+                let own = &rows[share.of(rows.len())];
+                let words = if own.is_empty() { Vec::new() } else { links(own)? };
+                Ok::<_, Error>(ranks.all_gather(&words))
+            })
+        };
+        let words = |links: IntTensor<B>| read_ints(Tensor::<B, 2, Int>::from_primitive(links), LINKING);
+        match self {
+            Self::Signs(parts) => {
+                let bits = Tensor::cat(parts, 0).into_primitive();
+                let roots = match config.linking {
+                    Linking::UnionFind => union_find(B::ocnn_phase_components(bits, config.steps, limit, share))?,
+                    Linking::BreadthFirst => {
+                        search(&|rows| words(B::ocnn_phase_links(bits.clone(), config.steps, limit, rows)))?
+                    }
+                };
+                Ok((roots, None))
+            }
+            Self::Outputs(parts) => {
+                let outputs = B::float_cat(parts, 0);
+                let epsilon = config.epsilon.unwrap_or_default();
+                let roots = match config.linking {
+                    Linking::UnionFind => union_find(B::ocnn_fragmentary_components(outputs, epsilon, limit, share))?,
+                    Linking::BreadthFirst => {
+                        search(&|rows| words(B::ocnn_fragmentary_links(outputs.clone(), epsilon, limit, rows)))?
+                    }
+                };
+                Ok((roots, None))
+            }
+            Self::Counts(None) => Ok(((0..n).collect(), None)),
+            Self::Counts(Some(counts)) => {
+                // Rows are read on demand, since a host copy of S would double its memory.
+                let roots = search(&|rows| {
+                    let index: Vec<i64> = rows.iter().map(|&row| i64::from(row)).collect();
+                    let index = TensorData::new(index, [rows.len()]);
+                    let index = Tensor::<B, 1, Int>::from_data(index, &counts.device());
+                    let values = read_ints(counts.clone().select(0, index), LINKING)?;
+                    Ok(values.chunks(n).zip(rows).flat_map(|(row, &i)| link_words(row, i as usize, limit)).collect())
+                })?;
+                Ok((roots, Some(counts)))
+            }
+        }
+    }
+}
+
+/// The links of neuron `i` from its row of S, a bit per neuron, without itself.
+fn link_words(row: &[i32], i: usize, limit: usize) -> Vec<i32> {
+    let mut words = vec![0i32; row.len().div_ceil(32)];
+    for (j, &count) in row.iter().enumerate().filter(|&(j, _)| j != i) {
+        words[j / 32] |= i32::from(count as usize > limit) << (j % 32);
+    }
+    words
+}

@@ -1,0 +1,111 @@
+//! `firebox perceptron train|predict|eval`: arguments to configurations, outcomes to tables, plots and reports.
+
+mod args;
+mod bench;
+mod eval;
+mod input;
+mod loaded;
+mod plots;
+mod predict;
+mod report;
+#[cfg(test)]
+mod tests;
+mod train;
+
+use clap::{ArgMatches, Args, Command};
+use firebox_backends::{Device, Plugin, plugin::Bench};
+use firebox_core::{
+    Error, Result, Session,
+    command::{Conformance, Outcome, parse},
+};
+
+use self::{
+    args::{ModelArgs, PredictArgs, TrainArgs},
+    bench::PerceptronBench,
+};
+
+/// The command `perceptron`.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PerceptronPlugin;
+
+impl Plugin for PerceptronPlugin {
+    fn command(&self) -> Command {
+        // Set after the arguments, since the doc comment of a flattened struct would replace the description.
+        let train = TrainArgs::augment_args(Command::new("train")).about("Trains a network on a table").long_about(
+            "Trains a multilayer perceptron on a table: columns of numbers, and one of classes or numbers to learn. A share \
+             of the rows is kept for a test, whose figures the report has; early stopping looks at a share of the others. \
+             Writes the losses of each epoch. Ctrl-C keeps the best network so far in --model. A training that goes on from \
+             a state (--resume) may differ from the one that wrote it in --epochs and --patience only.",
+        );
+        let predict = PredictArgs::augment_args(Command::new("predict"))
+            .about("Predicts the rows of a table")
+            .long_about(
+                "Predicts the rows of a table with a network that train wrote, on any backend. Columns are found by their \
+                 names; others are ignored. The label comes first.",
+            );
+        let eval = ModelArgs::augment_args(Command::new("eval"))
+            .about("Compares predictions with the truth")
+            .long_about(
+                "Predicts the rows of a table and compares them with its column of classes or numbers. Writes the confusion \
+                 matrix, or true numbers beside predicted ones.",
+            );
+        Command::new("perceptron")
+            .about("Trains and runs multilayer perceptrons")
+            .long_about(
+                "Trains and runs multilayer perceptrons: matrix products and sigmoids, layer after layer, on tables of \
+                 numbers.",
+            )
+            .subcommand_required(true)
+            .arg_required_else_help(true)
+            .subcommands([train, predict, eval])
+    }
+
+    fn run(&self, args: &ArgMatches, device: &Device, session: &Session) -> Result<Outcome> {
+        match args.subcommand() {
+            Some(("train", args)) => train::run(&parse(args)?, device, session),
+            Some(("predict", args)) => predict::run(&parse(args)?, device, session),
+            Some(("eval", args)) => eval::run(&parse(args)?, device, session),
+            _ => Err(Error::input("the subcommand is missing", "give train, predict or eval")),
+        }
+    }
+
+    fn can_share(&self, args: &ArgMatches) -> Result<()> {
+        match args.subcommand_name() {
+            Some("train") => Ok(()),
+            _ => Err(Error::input("only perceptron train is shared by several ranks", "start this without mpirun")),
+        }
+    }
+
+    fn can_plot(&self, args: &ArgMatches) -> Result<()> {
+        match args.subcommand_name() {
+            Some("predict") => Err(Error::input("predictions have no plot", "leave out `plot`")),
+            _ => Ok(()),
+        }
+    }
+
+    fn bench(&self) -> Option<&dyn Bench> {
+        Some(&PerceptronBench)
+    }
+
+    fn conformance(&self) -> Conformance {
+        let args = |text: &str| text.split(' ').map(String::from).collect::<Vec<_>>();
+        Conformance {
+            good: args("train {csv} --label label --hidden 4 --epochs 3"),
+            bad: vec![
+                ("hidden", args("--hidden 0")),
+                ("slope", args("--slope 0")),
+                ("location", args("--location nan")),
+                ("learning_rate", args("--learning-rate 0")),
+                ("momentum", args("--momentum 1")),
+                ("weight_decay", args("--weight-decay -1")),
+                ("batch", args("--batch 0")),
+                ("epochs", args("--epochs 0")),
+                ("test", args("--test 1")),
+                ("validation", args("--validation -1")),
+                ("patience", args("--patience 0")),
+                ("matmul", args("--matmul tile")),
+                ("checkpoint_every", args("--checkpoint-every 0")),
+            ],
+        }
+    }
+}

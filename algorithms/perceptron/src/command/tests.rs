@@ -1,0 +1,151 @@
+//! Train, predict and eval of the program, on NdArray.
+
+use std::path::Path;
+
+use burn_ndarray::NdArray;
+use firebox_core::data::{Shape, generate};
+
+use super::*;
+use crate::{
+    config::TrainConfig,
+    types::{Matmul, Sigmoid, Sign},
+};
+
+fn run(args: &str) -> Result<Outcome> {
+    let matches = PerceptronPlugin.command().try_get_matches_from(args.split(' ')).unwrap();
+    let session = Session { seed: 3, ..Session::default() };
+    let outcome = PerceptronPlugin.run(&matches, &Device::NdArray(Default::default()), &session)?;
+    for (path, document) in &outcome.documents {
+        document.write(&mut std::fs::File::create(path).unwrap()).unwrap();
+    }
+    Ok(outcome)
+}
+
+/// Writes a table of blobs with named classes, and one without classes in reversed column order. Returns their paths and
+/// one for a model.
+fn files(folder: &Path) -> [String; 3] {
+    let points = generate(Shape::Blobs, Some(300), Some(2), 1).unwrap();
+    let labels = points.labels.clone().unwrap();
+    let (mut rows, mut others) = (String::from("a,b,kind\n"), String::from("more,b,a\n"));
+    for (row, label) in points.iter().zip(&labels) {
+        rows += &format!("{},{},blob {label}\n", row[0], row[1]);
+        others += &format!("7,{},{}\n", row[1], row[0]);
+    }
+    ["rows.csv", "others.csv", "m.safetensors"].map(|name| {
+        let path = folder.join(name);
+        let text = if name == "rows.csv" { &rows } else { &others };
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    })
+}
+
+/// Parses the arguments of train to a configuration.
+fn config(args: &str) -> TrainConfig {
+    let args = ["perceptron", "train", "a.csv"].into_iter().chain(args.split_whitespace());
+    let matches = PerceptronPlugin.command().try_get_matches_from(args).unwrap();
+    let (_, matches) = matches.subcommand().unwrap();
+    parse::<TrainArgs>(matches).unwrap().config().unwrap()
+}
+
+#[test]
+fn arguments_are_the_configuration() {
+    PerceptronPlugin.command().debug_assert();
+    let default = TrainConfig::new();
+    assert_eq!(config(""), default);
+    assert_eq!(config("--hidden none --no-bias"), default.clone().with_hidden(Vec::new()).with_bias(false));
+    let sigmoid = Sigmoid { location: -1.0, slope: 2.0, sign: Sign::Literal };
+    let other = default.with_hidden(vec![8, 4]).with_matmul(Matmul::Tensor).with_allow_tf32(true).with_sigmoid(sigmoid);
+    let args = "--hidden 8,4 --matmul tensor --allow-tf32 --location -1 --slope 2 --sigmoid literal";
+    assert_eq!(config(args), other);
+}
+
+#[test]
+fn models_are_trained_saved_and_applied() {
+    let folder = tempfile::tempdir().unwrap();
+    let [rows, others, model] = files(folder.path());
+    let trained = run(&format!("perceptron train {rows} --label kind --hidden 16 --model {model}")).unwrap();
+    assert!(trained.result["accuracy"].as_f64().unwrap() > 0.9, "{}", trained.summary);
+    let keys: Vec<&str> = trained.result.keys().map(String::as_str).collect();
+    assert_eq!(keys[..5], ["loss", "accuracy", "f1", "rmse", "r2"]);
+    assert_eq!(trained.table.rows() as u64, trained.result["epochs"].as_u64().unwrap());
+
+    let evaluated = run(&format!("perceptron eval {rows} --label kind --model {model}")).unwrap();
+    assert!(evaluated.result["accuracy"].as_f64().unwrap() > 0.9, "{}", evaluated.summary);
+    let labels = run(&format!("perceptron predict {others} --model {model}")).unwrap().table;
+    let mut text = Vec::new();
+    labels.write_csv(&mut text).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    assert!(text.starts_with("label\nblob ") && text.lines().count() == 301, "{text}");
+    let probabilities =
+        run(&format!("perceptron predict {others} --model {model} --give probabilities")).unwrap().table;
+    assert_eq!(probabilities.names().next(), Some("label"));
+    for row in 0..300 {
+        let sum: f64 = probabilities.row(row).skip(1).map(|cell| cell.as_f64()).sum();
+        assert!((sum - 1.0).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn regression_fits_a_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows: String = (0..200).map(|i| format!("{},{}\n", i, 1e6 + 3e4 * f64::from(i))).collect();
+    let path = folder.path().join("line.csv").display().to_string();
+    std::fs::write(&path, format!("x,y\n{rows}")).unwrap();
+    let train = format!("perceptron train {path} --task regression --label y --hidden 8 --learning-rate 0.02");
+    let outcome = run(&train).unwrap();
+    assert!(outcome.result["r2"].as_f64().unwrap() > 0.99, "{}", outcome.summary);
+    assert!(outcome.result["accuracy"].is_null());
+}
+
+#[test]
+fn resumed_training_equals_uninterrupted_training() {
+    let folder = tempfile::tempdir().unwrap();
+    let [rows, _, model] = files(folder.path());
+    let state = folder.path().join("state").display().to_string();
+    // If the process used the device with f64 first, Burn's records are restored as f64.
+    let _ = burn::tensor::Tensor::<NdArray<f64>, 1>::zeros([1], &Default::default());
+    let train = format!("perceptron train {rows} --label kind --hidden 8 --patience 50 --model {model}");
+    for train in [format!("{train} --optimizer sgd"), train.clone()] {
+        let whole = run(&format!("{train} --epochs 12")).unwrap();
+        let network = std::fs::read(&model).unwrap();
+        run(&format!("{train} --epochs 5 --checkpoint {state}")).unwrap();
+        let resumed = run(&format!("{train} --epochs 12 --resume {state}")).unwrap();
+        assert_eq!(whole.table, resumed.table);
+        assert_eq!(network, std::fs::read(&model).unwrap());
+    }
+    let refused = run(&format!("{train} --epochs 12 --batch 32 --resume {state}")).unwrap_err();
+    assert!(refused.to_string().contains("its run had other parameters: batch was 64 and is 32"), "{refused}");
+    let refused = run(&format!("{train} --epochs 12 --resume {model}")).unwrap_err();
+    assert!(refused.to_string().contains("this is not a state file of Firebox"), "{refused}");
+}
+
+#[test]
+fn invalid_input_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let [rows, others, model] = files(folder.path());
+    let one = folder.path().join("one.csv").display().to_string();
+    std::fs::write(&one, "x,k\n1,a\n2,a\n3,a\n").unwrap();
+    let nan = folder.path().join("nan.csv").display().to_string();
+    std::fs::write(&nan, "x,k\n1,a\nnan,b\n3,a\n").unwrap();
+    let refusal = |args: &str| {
+        let error = run(args).unwrap_err();
+        assert_eq!(error.exit_code(), 2, "{error}");
+        assert!(error.help().is_some(), "{error}");
+        error.to_string()
+    };
+    assert!(refusal(&format!("perceptron train {rows} --label none")).contains("there is no column \"none\""));
+    assert!(refusal(&format!("perceptron train {others}")).contains("no classes to learn"));
+    assert!(refusal(&format!("perceptron train {one} --label k")).contains("all rows are of one class, a"));
+    assert!(refusal(&format!("perceptron train {nan} --label k")).contains("line 3, column x"));
+    assert!(refusal(&format!("perceptron train {rows} --label kind --batch 0")).contains("batch = 0"));
+    assert!(refusal(&format!("perceptron train {rows} --label kind --hidden 4,0")).contains("hidden = 0"));
+    assert!(refusal(&format!("perceptron predict {others} --model {rows}")).contains("this is no perceptron"));
+    run(&format!("perceptron train {rows} --label kind --epochs 2 --model {model}")).unwrap();
+    assert!(
+        refusal(&format!("perceptron predict {one} --label k --model {model}"))
+            .contains("there is no column \"a\", nor 1 others")
+    );
+    let bytes = std::fs::read(&model).unwrap();
+    std::fs::write(&model, &bytes[..bytes.len() - 1]).unwrap();
+    assert!(refusal(&format!("perceptron predict {others} --model {model}")).contains("this is no perceptron"));
+}

@@ -1,0 +1,173 @@
+//! How a network is trained: parameters, defaults, ranges.
+
+use burn::config::Config;
+use firebox_core::Error;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    config::mlp::MlpConfig,
+    types::{Activation, Matmul, Sigmoid},
+};
+
+/// Learning task of a network.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Task {
+    /// Which class an instance is of, by cross-entropy.
+    #[default]
+    Classification,
+    /// A number, by mean squared error.
+    Regression,
+}
+
+/// Method of the gradient steps.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Optimizer {
+    /// Adam (Kingma and Ba 2015).
+    #[default]
+    Adam,
+    /// Stochastic gradient descent, with momentum.
+    Sgd,
+}
+
+/// Configuration of a training.
+#[derive(Config, Debug, PartialEq)]
+#[cfg_attr(feature = "command", derive(clap::Args))]
+pub struct TrainConfig {
+    /// The task: classification, or regression of a column.
+    #[config(default = "Task::Classification")]
+    #[cfg_attr(feature = "command", arg(long, value_enum, default_value_t = defaults().task, help = TASK))]
+    pub task: Task,
+    /// Neurons of each hidden layer, from 1; none for a linear model
+    #[config(default = "vec![128]")]
+    #[cfg_attr(feature = "command", arg(skip = defaults().hidden))]
+    pub hidden: Vec<usize>,
+    /// Activation function of the hidden layers
+    #[config(default = "Activation::Sigmoid")]
+    #[cfg_attr(feature = "command", arg(long, value_enum, default_value_t = defaults().activation))]
+    pub activation: Activation,
+    /// The sigmoid
+    #[config(default = "Sigmoid::default()")]
+    #[cfg_attr(feature = "command", command(flatten))]
+    pub sigmoid: Sigmoid,
+    /// Whether every layer has a bias, which the paper's layers do not have.
+    #[config(default = true)]
+    #[cfg_attr(
+        feature = "command",
+        arg(
+            long = "no-bias",
+            action = clap::ArgAction::SetFalse,
+            help = "Leave out the bias of every layer, as in the paper"
+        )
+    )]
+    pub bias: bool,
+    /// Matrix product kernel on a GPU.
+    #[config(default = "Matmul::Auto")]
+    #[cfg_attr(feature = "command", arg(skip = defaults().matmul))]
+    pub matmul: Matmul,
+    /// Whether products may truncate f32 to TF32 (11 bits) on tensor cores.
+    #[config(default = false)]
+    #[cfg_attr(feature = "command", arg(skip = defaults().allow_tf32))]
+    pub allow_tf32: bool,
+    /// Method of the steps
+    #[config(default = "Optimizer::Adam")]
+    #[cfg_attr(feature = "command", arg(long, value_enum, default_value_t = defaults().optimizer))]
+    pub optimizer: Optimizer,
+    /// Length of a step, above 0
+    #[config(default = "0.005")]
+    #[cfg_attr(
+        feature = "command",
+        arg(long, value_name = "R", default_value_t = defaults().learning_rate, allow_negative_numbers = true)
+    )]
+    pub learning_rate: f64,
+    /// Share of the last step that the next one goes on with (sgd), from 0 to below 1
+    #[config(default = "0.9")]
+    #[cfg_attr(
+        feature = "command",
+        arg(long, value_name = "M", default_value_t = defaults().momentum, allow_negative_numbers = true)
+    )]
+    pub momentum: f64,
+    /// λ: λ/2 times the sum of all squared weights is added to the loss, from 0
+    #[config(default = "1e-4")]
+    #[cfg_attr(
+        feature = "command",
+        arg(long, value_name = "L", default_value_t = defaults().weight_decay, allow_negative_numbers = true)
+    )]
+    pub weight_decay: f64,
+    /// Rows of a step, from 1
+    #[config(default = 64)]
+    #[cfg_attr(feature = "command", arg(long, value_name = "N", default_value_t = defaults().batch))]
+    pub batch: usize,
+    /// Maximum number of passes over the training part, from 1
+    #[config(default = 100)]
+    #[cfg_attr(feature = "command", arg(long, value_name = "E", default_value_t = defaults().epochs))]
+    pub epochs: usize,
+    /// Share of the rows that is kept for the test, from 0 to below 1
+    #[config(default = "0.2")]
+    #[cfg_attr(
+        feature = "command",
+        arg(long, value_name = "S", default_value_t = defaults().test, allow_negative_numbers = true)
+    )]
+    pub test: f64,
+    /// Share of the other rows that early stopping looks at, from 0 to below 1; with 0 nothing stops early
+    #[config(default = "0.1")]
+    #[cfg_attr(
+        feature = "command",
+        arg(long, value_name = "S", default_value_t = defaults().validation, allow_negative_numbers = true)
+    )]
+    pub validation: f64,
+    /// Passes without a lower loss on those rows after which training stops, from 1
+    #[config(default = 15)]
+    #[cfg_attr(feature = "command", arg(long, value_name = "E", default_value_t = defaults().patience))]
+    pub patience: usize,
+}
+
+/// Help of the argument `task`, with the arguments that name the column.
+#[cfg(feature = "command")]
+const TASK: &str =
+    "What is learnt: classes, named by --label or --labels, or the numbers of the column that --label names";
+
+/// The defaults of the arguments.
+#[cfg(feature = "command")]
+fn defaults() -> TrainConfig {
+    TrainConfig::new()
+}
+
+impl TrainConfig {
+    /// Configuration of the network for numbers of columns and outputs.
+    pub fn network(&self, inputs: usize, outputs: usize, seed: u64) -> MlpConfig {
+        MlpConfig::new(inputs, self.hidden.clone(), outputs)
+            .with_activation(self.activation)
+            .with_sigmoid(self.sigmoid)
+            .with_bias(self.bias)
+            .with_matmul(self.matmul)
+            .with_seed(seed)
+    }
+
+    /// Fails if a field is out of its range, which it names.
+    pub fn validate(&self) -> firebox_core::Result<()> {
+        self.network(1, 1, 0).validate()?;
+        let wrong = |field, value: String, reason: &str| Err(Error::Config { field, value, reason: reason.into() });
+        let positive = |it: f64| it > 0.0 && it.is_finite();
+        if !positive(self.learning_rate) {
+            return wrong("learning_rate", self.learning_rate.to_string(), "must be a number above 0");
+        }
+        let shares = [("momentum", self.momentum), ("test", self.test), ("validation", self.validation)];
+        for (field, share) in shares {
+            if !(0.0..1.0).contains(&share) {
+                return wrong(field, share.to_string(), "must be a number from 0 to below 1");
+            }
+        }
+        if !(self.weight_decay == 0.0 || positive(self.weight_decay)) {
+            return wrong("weight_decay", self.weight_decay.to_string(), "must be a number from 0");
+        }
+        let counts = [("batch", self.batch), ("epochs", self.epochs), ("patience", self.patience)];
+        for (field, count) in counts {
+            if !(1..=1 << 31).contains(&count) {
+                return wrong(field, count.to_string(), &format!("must lie between 1 and {}", 1u64 << 31));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,181 @@
+//! Training in a [state file](firebox_core::checkpoint).
+
+use burn::tensor::backend::Backend;
+use firebox_core::{
+    Context, Precision, Result,
+    checkpoint::{Checkpoint, Fingerprint, Identity, MAX_COUNT, Tensors, decode, require},
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    config::{MlpConfig, Optimizer, Task, TrainConfig},
+    solve::{
+        data::instances::{Instances, Targets},
+        fitted::LayerNumbers,
+        state::{Epoch, State},
+    },
+};
+
+/// Parameters that may change when training is resumed.
+const LIMITS: &[&str] = &["epochs", "patience"];
+
+/// Identity of training in its state files. The fingerprint of the rows does not depend on the number of ranks.
+pub(crate) fn identity<B: Backend>(config: &TrainConfig, instances: &Instances, context: &Context<B>) -> Identity {
+    let ranks = &*context.communicator;
+    let (own, rows) = instances.place(ranks);
+    let columns = instances.names.len();
+    let hashes = instances.values.chunks(columns.max(1)).enumerate().map(|(row, values)| {
+        let target = match &instances.targets {
+            Targets::Classes(codes, _) => codes[row] as u64,
+            Targets::Numbers(numbers, _) => numbers[row].to_bits(),
+        };
+        Fingerprint::default().word((own.start + row) as u64).word(target).numbers(values).value()
+    });
+    // A sum, so that the distribution of the rows does not matter.
+    let sums = ranks.all_gather(&[hashes.fold(0, u64::wrapping_add)]);
+    let sum = sums.into_iter().fold(0, u64::wrapping_add);
+    let hash = [rows, columns, instances.targets.outputs()]
+        .iter()
+        .fold(Fingerprint::default().word(sum), |hash, it| hash.word(*it as u64));
+    Identity::new("perceptron", config, LIMITS, hash.to_string(), context)
+}
+
+/// Scalars of a state. The best epoch and the number of steps follow from the history.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Scalars {
+    epochs: usize,
+}
+
+/// Sizes and precision that a state must match besides the configuration.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Expected<'a> {
+    pub network: &'a MlpConfig,
+    /// Rows of the training and the validation part.
+    pub rows: [usize; 2],
+    pub precision: Precision,
+}
+
+/// Training on the host.
+pub(crate) struct Snapshot {
+    pub state: State,
+    pub network: Vec<LayerNumbers>,
+    pub best: Vec<LayerNumbers>,
+    /// Moments of each parameter, layer by layer, weights before the bias; empty before the first epoch.
+    pub moments: Vec<Vec<Vec<f64>>>,
+}
+
+/// Names of the moments of each parameter.
+fn moment_names(optimizer: Optimizer) -> &'static [&'static str] {
+    match optimizer {
+        Optimizer::Adam => &["moment_1", "moment_2"],
+        Optimizer::Sgd => &["velocity"],
+    }
+}
+
+/// Name and shape of each parameter, layer by layer, weights before the bias.
+fn parameters(network: &MlpConfig) -> Vec<(String, Vec<usize>)> {
+    let widths = network.widths();
+    let layers = widths.windows(2).enumerate();
+    let parameters = |(at, pair): (usize, &[usize])| {
+        let weights = (format!("layer.{at}.weights"), pair.to_vec());
+        let bias = network.bias.then(|| (format!("layer.{at}.bias"), vec![pair[1]]));
+        [Some(weights), bias].into_iter().flatten()
+    };
+    layers.flat_map(parameters).collect()
+}
+
+/// Content of a state file.
+pub(crate) fn encode(
+    (config, network_config): (&TrainConfig, &MlpConfig),
+    run: &Identity,
+    Snapshot { state, network, best, moments }: Snapshot,
+) -> Result<Checkpoint> {
+    let mut tensors = Tensors::default();
+    let names = parameters(network_config);
+    for (prefix, layers) in [("network", network), ("best", best)] {
+        let values = layers.into_iter().flat_map(|(weights, bias)| [Some(weights), bias].into_iter().flatten());
+        for ((name, shape), values) in names.iter().zip(values) {
+            tensors.put(format!("{prefix}.{name}"), shape, values);
+        }
+    }
+    for ((name, shape), moments) in names.iter().zip(moments) {
+        for (moment, values) in moment_names(config.optimizer).iter().zip(moments) {
+            tensors.put(format!("optimizer.{name}.{moment}"), shape, values);
+        }
+    }
+    let epochs = state.history.len();
+    let mut put = |name: &str, of: fn(&Epoch) -> Option<f64>| {
+        let values: Vec<f64> = state.history.iter().filter_map(of).collect();
+        tensors.put(format!("history.{name}"), &[values.len()], values);
+    };
+    put("loss", |epoch| Some(epoch.loss));
+    put("validation_loss", |epoch| epoch.validation_loss);
+    put("validation_accuracy", |epoch| epoch.validation_accuracy);
+    Checkpoint::new(run, &Scalars { epochs }, tensors)
+}
+
+/// Snapshot of a state; fails if it does not match `config` and `expected`.
+pub(crate) fn decode_snapshot(state: Checkpoint, config: &TrainConfig, expected: Expected<'_>) -> Result<Snapshot> {
+    let (Scalars { epochs }, mut tensors) = state.parts()?;
+    let [training, validation] = expected.rows;
+    require(epochs <= MAX_COUNT, "it has too many epochs")?;
+    let losses = tensors.take("history.loss", &[epochs])?;
+    let validated = if validation > 0 { epochs } else { 0 };
+    let validation_losses = tensors.take("history.validation_loss", &[validated])?;
+    let classified = if config.task == Task::Classification { validated } else { 0 };
+    let accuracies = tensors.take("history.validation_accuracy", &[classified])?;
+    require(
+        accuracies.iter().all(|share| (0.0..=1.0).contains(share)),
+        "an accuracy of its history is outside [0, 1]",
+    )?;
+    let mut state = State::default();
+    for (at, loss) in losses.into_iter().enumerate() {
+        let (validation_loss, validation_accuracy) = (validation_losses.get(at).copied(), accuracies.get(at).copied());
+        state.add(Epoch { loss, validation_loss, validation_accuracy });
+    }
+    require(state.steps(training, config.batch) <= MAX_COUNT, "it has too many epochs")?;
+    let names = parameters(expected.network);
+    let mut take = |prefix: &str, suffix: &str| {
+        let take_parameter = |(name, shape): &(String, Vec<usize>)| {
+            let name = format!("{prefix}.{name}{suffix}");
+            let values = tensors.take(&name, shape)?;
+            let narrow = expected.precision == Precision::F32;
+            let in_range = !narrow || values.iter().all(|value| (*value as f32).is_finite());
+            require(in_range, "it has numbers that are too large for its precision").map(|()| values)
+        };
+        names.iter().map(take_parameter).collect::<Result<Vec<_>>>()
+    };
+    let (network, best) = (take("network", "")?, take("best", "")?);
+    let mut all_moments = vec![Vec::new(); names.len()];
+    for moment in moment_names(config.optimizer).iter().filter(|_| epochs > 0) {
+        let values = take("optimizer", &format!(".{moment}"))?;
+        let possible = *moment != "moment_2" || values.iter().flatten().all(|value| *value >= 0.0);
+        require(possible, "a second moment of its optimiser is below 0")?;
+        all_moments.iter_mut().zip(values).for_each(|(moments, values)| moments.push(values));
+    }
+    tensors.finish()?;
+    let [network, best] = [network, best].map(|values| layers(expected.network, values));
+    Ok(Snapshot { state, network, best, moments: all_moments })
+}
+
+/// Groups the values of parameters by layer.
+fn layers(network: &MlpConfig, values: Vec<Vec<f64>>) -> Vec<LayerNumbers> {
+    let mut values = values.into_iter();
+    let mut layers = Vec::new();
+    while let Some(weights) = values.next() {
+        layers.push((weights, if network.bias { values.next() } else { None }));
+    }
+    layers
+}
+
+/// Fails unless `bytes` are a state file from which training by `config` can be resumed, of a network with `inputs` and
+/// `outputs`, with `rows` in the training and the validation part; seed, precision and data are not compared.
+pub fn check_state(bytes: &[u8], config: &TrainConfig, [inputs, outputs]: [usize; 2], rows: [usize; 2]) -> Result<()> {
+    let state = decode(bytes)?;
+    let (network, precision) = (config.network(inputs, outputs, state.run.seed), state.run.precision);
+    decode_snapshot(state, config, Expected { network: &network, rows, precision }).map(drop)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,332 @@
+//! Model files: safetensors with `layer.0.weights` `[k, m]`, `layer.0.bias` `[m]` and so on, in the precision of training;
+//! everything else is JSON under `firebox` in the metadata.
+
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+    path::Path,
+};
+
+use firebox_core::{
+    Error, Result,
+    error::{Place, shown},
+    memory,
+};
+use safetensors::{Dtype, SafeTensors, tensor::View};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    config::MlpConfig,
+    solve::{
+        data::{instances::Classes, scaling::Scaling},
+        fitted::{Model, OutputKind},
+    },
+    types::{Activation, Sigmoid},
+};
+
+const FORMAT: &str = "firebox perceptron 1";
+const KEY: &str = "firebox";
+
+/// Part of a [`Description`] that all versions have.
+#[derive(Deserialize)]
+struct Versioned {
+    format: String,
+}
+
+/// Metadata of a model.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Description {
+    format: String,
+    columns: Vec<String>,
+    scaling: Scaling,
+    hidden: Vec<usize>,
+    outputs: usize,
+    activation: Activation,
+    sigmoid: Sigmoid,
+    squash_outputs: bool,
+    bias: bool,
+    gives: OutputKind,
+}
+
+struct Values<'a> {
+    shape: Vec<usize>,
+    values: &'a [f64],
+    wide: bool,
+}
+
+impl View for Values<'_> {
+    fn dtype(&self) -> Dtype {
+        if self.wide { Dtype::F64 } else { Dtype::F32 }
+    }
+
+    fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    fn data(&self) -> Cow<'_, [u8]> {
+        if self.wide {
+            self.values.iter().flat_map(|value| value.to_le_bytes()).collect()
+        } else {
+            self.values.iter().flat_map(|value| (*value as f32).to_le_bytes()).collect()
+        }
+    }
+
+    fn data_len(&self) -> usize {
+        self.values.len() * if self.wide { 8 } else { 4 }
+    }
+}
+
+impl Model {
+    /// Content of its file.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let network = &self.network;
+        let description = Description {
+            format: FORMAT.into(),
+            columns: self.columns.clone(),
+            scaling: self.scaling.clone(),
+            hidden: network.hidden.clone(),
+            outputs: network.outputs,
+            activation: network.activation,
+            sigmoid: network.sigmoid,
+            squash_outputs: network.squash_outputs,
+            bias: network.bias,
+            gives: self.output.clone(),
+        };
+        let failed = |error: &dyn std::fmt::Display| Error::input(format!("the model cannot be written: {error}"), "");
+        let text = serde_json::to_string(&description).map_err(|error| failed(&error))?;
+        let wide = self.wide;
+        let mut tensors = Vec::new();
+        for ((at, pair), (weights, bias)) in network.widths().windows(2).enumerate().zip(&self.layers) {
+            tensors.push((weights_name(at), Values { shape: pair.to_vec(), values: weights, wide }));
+            if let Some(bias) = bias {
+                tensors.push((bias_name(at), Values { shape: vec![pair[1]], values: bias, wide }));
+            }
+        }
+        // One entry only, since the order of entries is that of a hash map.
+        let metadata = HashMap::from([(KEY.to_string(), text)]);
+        safetensors::serialize(tensors, Some(metadata)).map_err(|error| failed(&error))
+    }
+
+    /// Inverse of [`to_bytes`](Self::to_bytes), bit for bit. Fails for any other content.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(bad)?;
+        let metadata = metadata.metadata().as_ref();
+        let Some(text) = metadata.and_then(|it| it.get(KEY)) else {
+            return Err(match metadata.and_then(|it| it.get("format")) {
+                Some(other) => bad(format!("its format is {}", shown(other))),
+                None => bad("its metadata say nothing of it"),
+            });
+        };
+        check_format(&serde_json::from_str::<Versioned>(text).map_err(bad)?.format)?;
+        let description: Description = serde_json::from_str(text).map_err(bad)?;
+        let (inputs, outputs) = (description.columns.len(), description.outputs);
+        let is_scaling = |scaling: &Scaling, columns: usize| {
+            let fits = |it: &[f64]| it.len() == columns && it.iter().all(|x| x.is_finite());
+            // Subnormal numbers have too few digits to divide by.
+            let is_divisor = |it: &f64| *it > 0.0 && it.is_normal();
+            fits(&scaling.mean) && fits(&scaling.deviation) && scaling.deviation.iter().all(is_divisor)
+        };
+        let gives = match &description.gives {
+            OutputKind::Class(classes) => classes.len() == outputs && outputs > 1,
+            OutputKind::Number { scaling, .. } => outputs == 1 && is_scaling(scaling, 1),
+        };
+        if !(gives && is_scaling(&description.scaling, inputs)) {
+            return Err(bad("its parts do not belong together"));
+        }
+        let repeated = match &description.gives {
+            OutputKind::Class(Classes::Numbers(of)) => !of.is_sorted_by(|a, b| a < b),
+            OutputKind::Class(Classes::Names(of)) => !are_distinct(of),
+            OutputKind::Number { .. } => false,
+        };
+        if repeated {
+            return Err(bad("its classes are not different and in order"));
+        }
+        if !are_distinct(&description.columns) {
+            return Err(bad("several of its columns have one name"));
+        }
+        let network = MlpConfig::new(inputs, description.hidden, outputs)
+            .with_activation(description.activation)
+            .with_sigmoid(description.sigmoid)
+            .with_squash_outputs(description.squash_outputs)
+            .with_bias(description.bias);
+        network.validate().map_err(bad)?;
+        let tensors = SafeTensors::deserialize(bytes).map_err(bad)?;
+        let mut wide = false;
+        let mut read = |name: String, shape: &[usize]| {
+            let tensor = tensors.tensor(&name).map_err(bad)?;
+            let data = tensor.data();
+            if tensor.shape() != shape {
+                return Err(bad(format!("`{name}` is of shape {:?}, not {shape:?}", tensor.shape())));
+            }
+            let mut values: Vec<f64> = memory::with_capacity(shape.iter().product(), "the network")?;
+            match tensor.dtype() {
+                Dtype::F32 => {
+                    values.extend(data.as_chunks::<4>().0.iter().map(|it| f64::from(f32::from_le_bytes(*it))))
+                }
+                Dtype::F64 => values.extend(data.as_chunks::<8>().0.iter().map(|it| f64::from_le_bytes(*it))),
+                other => return Err(bad(format!("`{name}` is {other:?}, neither F32 nor F64"))),
+            }
+            wide |= tensor.dtype() == Dtype::F64;
+            if values.iter().any(|value| !value.is_finite()) {
+                return Err(bad(format!("`{name}` has numbers that are not finite")));
+            }
+            Ok(values)
+        };
+        let mut layers = Vec::new();
+        for (at, pair) in network.widths().windows(2).enumerate() {
+            let weights = read(weights_name(at), pair)?;
+            let bias = if network.bias { Some(read(bias_name(at), &pair[1..])?) } else { None };
+            layers.push((weights, bias));
+        }
+        Ok(Self {
+            network,
+            columns: description.columns,
+            scaling: description.scaling,
+            output: description.gives,
+            layers,
+            wide,
+        })
+    }
+
+    /// Reads a model file.
+    pub fn load(path: &Path) -> Result<Self> {
+        let bytes = memory::read_file(path)?;
+        Self::from_bytes(&bytes).map_err(|error| error.in_file(path))
+    }
+}
+
+/// Fails unless `format` is supported.
+fn check_format(format: &str) -> Result<()> {
+    if format == FORMAT {
+        return Ok(());
+    }
+    if format.starts_with("firebox perceptron checkpoint ") {
+        let help = "give the model that the training wrote; `resume` continues a training from a checkpoint";
+        return Err(Error::input("this is the checkpoint of a training, not a model", help));
+    }
+    if let Some(version) = format.strip_prefix("firebox perceptron ") {
+        let what = format!("this model is of version {}; this program reads version 1", shown(version));
+        return Err(Error::input(what, "train it again, or use the version of Firebox that wrote it"));
+    }
+    Err(bad(format!("its format is {}", shown(format))))
+}
+
+fn are_distinct(names: &[String]) -> bool {
+    let mut seen = HashSet::new();
+    names.iter().all(|name| seen.insert(name))
+}
+
+fn weights_name(layer: usize) -> String {
+    format!("layer.{layer}.weights")
+}
+
+fn bias_name(layer: usize) -> String {
+    format!("layer.{layer}.bias")
+}
+
+fn bad(what: impl std::fmt::Display) -> Error {
+    let help = "give a model that a training of a perceptron wrote";
+    Error::input_at(Place::default(), format!("this is no perceptron: {what}"), help)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model(wide: bool) -> Model {
+        let network = MlpConfig::new(2, vec![3], 2);
+        let numbers = |count: usize| (0..count).map(|i| f64::from((i as f32 * 0.7).sin())).collect::<Vec<f64>>();
+        Model {
+            network,
+            columns: vec!["x".into(), "y \"é".into()],
+            scaling: Scaling { mean: vec![0.1, -3.0], deviation: vec![1.0, 2.5] },
+            output: OutputKind::Class(Classes::Names(vec!["a".into(), "b".into()])),
+            layers: vec![(numbers(6), Some(numbers(3))), (numbers(6), Some(numbers(2)))],
+            wide,
+        }
+    }
+
+    #[test]
+    fn models_round_trip_bit_for_bit() {
+        for wide in [true, false] {
+            let bytes = model(wide).to_bytes().unwrap();
+            let again = Model::from_bytes(&bytes).unwrap();
+            assert_eq!(again, model(wide));
+            assert_eq!(again.to_bytes().unwrap(), bytes);
+        }
+    }
+
+    #[test]
+    fn other_files_are_refused() {
+        let bytes = model(false).to_bytes().unwrap();
+        for cut in (0..bytes.len()).step_by(7) {
+            let error = Model::from_bytes(&bytes[..cut]).unwrap_err();
+            assert!(error.to_string().starts_with("this is no perceptron: "), "{error}");
+            assert_eq!(error.exit_code(), 2);
+        }
+        let none: Vec<(String, Values<'_>)> = Vec::new();
+        let other = safetensors::serialize(none, None).unwrap();
+        let error = Model::from_bytes(&other).unwrap_err();
+        assert_eq!(error.to_string(), "this is no perceptron: its metadata say nothing of it");
+        let refused = |change: fn(&mut Model)| {
+            let mut other = model(false);
+            change(&mut other);
+            Model::from_bytes(&other.to_bytes().unwrap()).unwrap_err().to_string()
+        };
+        assert!(refused(|it| it.scaling.deviation[0] = 0.0).contains("do not belong together"));
+        assert!(
+            refused(|it| it.output = OutputKind::Class(Classes::Numbers(vec![1]))).contains("do not belong together")
+        );
+        assert!(refused(|it| it.layers[0].0[0] = f64::NAN).contains("not finite"));
+    }
+
+    /// The message of a model whose description is changed as text.
+    fn edited(from: &str, to: &str) -> String {
+        let bytes = model(false).to_bytes().unwrap();
+        let (_, metadata) = SafeTensors::read_metadata(&bytes).unwrap();
+        let text = metadata.metadata().as_ref().unwrap()[KEY].replacen(from, to, 1);
+        assert!(!bytes.windows(text.len()).any(|it| it == text.as_bytes()), "{from} is not in {text}");
+        let tensors = SafeTensors::deserialize(&bytes).unwrap();
+        let changed = safetensors::serialize(tensors.tensors(), Some(HashMap::from([(KEY.to_string(), text)])));
+        let error = Model::from_bytes(&changed.unwrap()).unwrap_err();
+        assert!(error.exit_code() == 2 && error.help().is_some());
+        error.to_string()
+    }
+
+    #[test]
+    fn other_versions_and_kinds_are_refused_by_name() {
+        let version = |of: &str| edited("firebox perceptron 1", of);
+        assert_eq!(version("firebox perceptron 2"), "this model is of version \"2\"; this program reads version 1");
+        assert_eq!(version("firebox perceptron 0"), "this model is of version \"0\"; this program reads version 1");
+        assert!(version("firebox perceptron checkpoint 2").starts_with("this is the checkpoint of a training"));
+        assert_eq!(version("x\\u001b[2J"), "this is no perceptron: its format is \"x\\u{1b}[2J\"");
+        // A later version may have other fields.
+        let later = edited("\"format\":\"firebox perceptron 1\"", "\"format\":\"firebox perceptron 7\",\"new\":1");
+        assert_eq!(later, "this model is of version \"7\"; this program reads version 1");
+        let none: Vec<(String, Values<'_>)> = Vec::new();
+        let metadata = HashMap::from([("format".to_string(), "firebox rbf network 1".to_string())]);
+        let error = Model::from_bytes(&safetensors::serialize(none, Some(metadata)).unwrap()).unwrap_err();
+        assert_eq!(error.to_string(), "this is no perceptron: its format is \"firebox rbf network 1\"");
+    }
+
+    #[test]
+    fn crafted_descriptions_are_refused() {
+        for (from, to, message) in [
+            ("\"hidden\":[3]", "\"hidden\":[1099511627776]", "must lie between 1 and 16777216"),
+            ("\"hidden\":[3]", "\"hidden\":[16777216]", "is of shape [2, 3], not [2, 16777216]"),
+            ("\"hidden\":[3]", "\"hidden\":[99999999999999999999]", "invalid"),
+            ("\"hidden\":[3]", "\"hidden\":[0]", "must lie between"),
+            ("\"hidden\":[3]", "\"hidden\":[3],\"hidden\":[3]", "duplicate field"),
+            ("\"outputs\":2", "\"outputs\":1000000000000", "do not belong together"),
+            ("\"deviation\":[1.0", "\"deviation\":[1e-320", "do not belong together"),
+            ("\"deviation\":[1.0", "\"deviation\":[1e999", "out of range"),
+            ("\"mean\":[0.1", "\"mean\":[null", "invalid type"),
+            ("\"columns\":[\"x\"", "\"columns\":[\"y \\\"é\"", "several of its columns have one name"),
+            ("[\"a\",\"b\"]", "[\"a\",\"a\"]", "its classes are not different"),
+            ("[\"a\",\"b\"]", "[2,1]", "its classes are not different and in order"),
+        ] {
+            assert!(edited(from, to).contains(message), "{to}: {}", edited(from, to));
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Multilayer perceptron as a Burn module.
+
+use burn::{
+    module::Module,
+    tensor::{Tensor, activation, backend::Backend},
+};
+use firebox_core::{Result, random::Random, tensor::read_floats};
+
+use crate::{
+    config::MlpConfig,
+    model::layer::Linear,
+    ops::PerceptronOps,
+    solve::fitted::LayerNumbers,
+    types::{Activation, Sigmoid},
+};
+
+/// Stream of [`Random`] that draws the weights of a network.
+const STREAM: u64 = 0x6d6c;
+
+impl MlpConfig {
+    /// Initialises a network with weights uniform in ±√(6/(k + m)) (Glorot and Bengio 2010), doubled before a sigmoid,
+    /// which is half as steep, and biases of 0.
+    ///
+    /// Fails with the name of a field that is out of range.
+    pub fn init<B: Backend>(&self, device: &B::Device) -> Result<Mlp<B>> {
+        self.validate()?;
+        let mut random = Random::new(self.seed, STREAM);
+        let widths = self.widths();
+        let last = widths.len() - 2;
+        let init = |(at, pair): (usize, &[usize])| {
+            let has_sigmoid = at < last && self.activation == Activation::Sigmoid;
+            let gain = if has_sigmoid { 2.0 } else { 1.0 };
+            Linear::init([pair[0], pair[1]], self.bias, self.matmul, gain, &mut random, device)
+        };
+        let layers = widths.windows(2).enumerate().map(init).collect::<Result<_>>()?;
+        Ok(self.with_layers(layers))
+    }
+
+    /// Network of layers with these values.
+    pub(crate) fn with_values<B: Backend>(
+        &self,
+        layers: impl IntoIterator<Item = LayerNumbers>,
+        device: &B::Device,
+    ) -> Mlp<B> {
+        let widths = self.widths();
+        let layers = widths
+            .windows(2)
+            .zip(layers)
+            .map(|(pair, (weights, bias))| Linear::from_values(weights, bias, [pair[0], pair[1]], self.matmul, device));
+        self.with_layers(layers.collect())
+    }
+
+    /// Network of these layers.
+    fn with_layers<B: Backend>(&self, layers: Vec<Linear<B>>) -> Mlp<B> {
+        let (activation, sigmoid, squash_outputs) = (self.activation, self.sigmoid, self.squash_outputs);
+        Mlp { layers, activation, sigmoid, squash_outputs }
+    }
+}
+
+/// Multilayer perceptron: the outputs of each layer are the inputs of the next.
+#[derive(Module, Debug)]
+pub struct Mlp<B: Backend> {
+    /// The layers in order.
+    pub layers: Vec<Linear<B>>,
+    /// Activation of hidden layers, which is not trained.
+    #[module(skip)]
+    pub activation: Activation,
+    /// The sigmoid of layers that have one.
+    #[module(skip)]
+    pub sigmoid: Sigmoid,
+    /// Applies the sigmoid to the last layer too.
+    #[module(skip)]
+    pub squash_outputs: bool,
+}
+
+impl<B: Backend> Mlp<B> {
+    /// Stores weights in column-major layout, in which products on tensor cores read them, for prediction. Training steps
+    /// restore row-major layout.
+    pub fn into_column_major(mut self) -> Self {
+        for layer in &mut self.layers {
+            let weights = layer.weights.clone();
+            layer.weights = weights.map(|weights| {
+                let [k, m] = weights.dims();
+                // As one axis first: the device might pad rows.
+                weights.transpose().reshape([m * k]).reshape([m, k]).transpose()
+            });
+        }
+        self
+    }
+
+    /// Reads the weights and biases from the device.
+    pub(crate) fn to_host(&self, phase: &str) -> Result<Vec<LayerNumbers>> {
+        let read = |layer: &Linear<B>| {
+            let bias = layer.bias.as_ref().map(|bias| read_floats(bias.val(), phase)).transpose()?;
+            Ok((read_floats(layer.weights.val(), phase)?, bias))
+        };
+        self.layers.iter().map(read).collect()
+    }
+}
+
+impl<B: PerceptronOps> Mlp<B> {
+    /// Outputs `[n, outputs]` of instances `[n, inputs]`: logits for a classifier, unless `squash_outputs` is set.
+    ///
+    /// # Panics
+    /// If the instances have another number of inputs, or n = 0.
+    pub fn forward(&self, instances: Tensor<B, 2>) -> Tensor<B, 2> {
+        let last = self.layers.len().saturating_sub(1);
+        self.layers.iter().enumerate().fold(instances, |x, (at, layer)| match self.activation {
+            _ if at == last => layer.forward_with(x, self.squash_outputs.then_some(self.sigmoid)),
+            Activation::Sigmoid => layer.forward_with(x, Some(self.sigmoid)),
+            Activation::Relu => activation::relu(layer.forward(x)),
+            Activation::Tanh => activation::tanh(layer.forward(x)),
+            Activation::Gelu => activation::gelu(layer.forward(x)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn_ndarray::NdArray;
+    use firebox_core::{
+        Error,
+        tensor::{floats, read_floats},
+    };
+
+    use super::*;
+    use crate::parity::reference;
+
+    type B = NdArray<f64>;
+
+    /// The network of the paper: a sigmoid after every layer, no bias.
+    #[test]
+    fn network_composes_its_layers() {
+        let device = Default::default();
+        let config = MlpConfig::new(3, vec![5, 4], 2).with_bias(false).with_squash_outputs(true).with_seed(7);
+        let network = config.init::<B>(&device).unwrap();
+        assert_eq!(config.parameters(), 15 + 20 + 8);
+        let x: Vec<f64> = (0..6).map(f64::from).collect();
+        let actual = read_floats(network.forward(floats(x.clone(), [2, 3], &device)), "test").unwrap();
+        let expected = network.layers.iter().fold(x.clone(), |x, layer| {
+            let [k, m] = layer.weights.dims();
+            let weights = read_floats(layer.weights.val(), "test").unwrap();
+            reference::layer(&x, &weights, None, config.sigmoid, [2, k, m])
+        });
+        assert!(actual.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-14));
+        let column_major = network.into_column_major().forward(floats(x, [2, 3], &device));
+        let column_major = read_floats(column_major, "test").unwrap();
+        assert!(column_major.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-14));
+    }
+
+    #[test]
+    fn every_activation_runs() {
+        let device = Default::default();
+        for activation in [Activation::Sigmoid, Activation::Relu, Activation::Tanh, Activation::Gelu] {
+            let network = MlpConfig::new(3, vec![5], 2).with_activation(activation).init::<B>(&device).unwrap();
+            assert_eq!(network.forward(Tensor::ones([4, 3], &device)).dims(), [4, 2]);
+        }
+        let linear = MlpConfig::new(3, vec![], 2).init::<B>(&device).unwrap();
+        assert_eq!(linear.forward(Tensor::ones([4, 3], &device)).dims(), [4, 2]);
+        let field = |config: MlpConfig| match config.init::<B>(&device) {
+            Err(Error::Config { field, .. }) => field,
+            _ => "none",
+        };
+        assert_eq!(field(MlpConfig::new(3, vec![4, 0], 2)), "hidden");
+        let flat = Sigmoid { slope: 0.0, ..Sigmoid::default() };
+        assert_eq!(field(MlpConfig::new(3, vec![4], 2).with_sigmoid(flat)), "slope");
+    }
+}

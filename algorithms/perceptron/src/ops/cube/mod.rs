@@ -1,0 +1,10 @@
+//! CubeCL kernels with their launches, for CUDA, Vulkan, Metal and ROCm.
+
+#![allow(missing_docs)] // `#[cube]` generates items that cannot be documented.
+
+mod cubek;
+pub(super) mod launch;
+mod sigmoid;
+pub(super) mod strategy;
+mod tensor_cores;
+mod tile;

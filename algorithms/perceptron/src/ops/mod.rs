@@ -1,0 +1,132 @@
+//! Operations of a perceptron on a backend, with one implementation per kind of backend.
+//!
+//! | backend | implementation |
+//! |---|---|
+//! | `NdArray` | `ndarray`: rayon and SIMD over slices, products by `matrixmultiply` |
+//! | `CubeBackend` (CUDA, wgpu, ROCm) | `cube`: CubeCL, and cubek's matrix products |
+//! | `Fusion<B>` | `fusion`: queued custom operations, executed by `B` |
+//! | `Autodiff<B>` | `autodiff`: operations of `B` with explicit backward passes |
+//! | any other | `tensor`: the default bodies |
+//!
+//! Shapes: n instances, k inputs of a layer, m neurons. Floats are f32, f64, or on a CubeCL backend also f16 and bf16,
+//! which accumulate in f32; all tensors of a call have one type. The default bodies support f32 and f64 and use Burn's
+//! matrix product, which rounds f32 to TF32 on devices with TF32 tensor cores.
+
+mod autodiff;
+mod cube;
+mod fusion;
+mod ndarray;
+pub(crate) mod sums;
+pub(crate) mod tensor;
+
+use burn::tensor::{DType, ops::FloatTensor};
+use burn_cubecl::{BoolElement, CubeBackend, CubeRuntime, FloatElement, IntElement};
+use firebox_backends::DeviceLimits;
+use firebox_core::{Error, Result};
+
+use crate::types::{Matmul, Sigmoid};
+
+/// Operations of a perceptron on a backend. The default bodies are tensor operations; backends with kernels override all
+/// of them.
+pub trait PerceptronOps: DeviceLimits {
+    /// Resolves `matmul` for a product of `[n, k]` by `[k, m]` (`size` is n, k, m) in floats of type `dtype`; returns the
+    /// method and the name of the kernel for dense matrices. Without `tf32`, `Auto` never rounds f32 to TF32.
+    ///
+    /// Fails if the device has no such kernel.
+    fn perceptron_strategy(
+        device: &Self::Device,
+        dtype: DType,
+        size: [usize; 3],
+        matmul: Matmul,
+        tf32: bool,
+    ) -> Result<(Matmul, &'static str)> {
+        let _ = (device, dtype, size, tf32);
+        if matmul == Matmul::Auto { Ok((matmul, "tensor operations")) } else { Err(unsupported_matmul(matmul)) }
+    }
+
+    /// y = 1/(1 + exp(∓(x − μ)·σ)) of every element of `values`, of any shape. With `in_place`, the result reuses the
+    /// memory of `values` if no other tensor shares it.
+    fn perceptron_sigmoid(values: FloatTensor<Self>, sigmoid: Sigmoid, in_place: bool) -> FloatTensor<Self> {
+        let _ = in_place;
+        tensor::sigmoid::<Self>(values, sigmoid)
+    }
+
+    /// Δ = ±σ·y·(1 − y)·g of every element: the backward pass of a sigmoid with `outputs` y for a `gradient` g of the
+    /// same shape.
+    fn perceptron_delta(
+        outputs: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+        sigmoid: Sigmoid,
+    ) -> FloatTensor<Self> {
+        tensor::delta::<Self>(outputs, gradient, sigmoid)
+    }
+
+    /// Outputs `[n, m]` of a layer: A·B + b, or the sigmoid of it, for inputs A `[n, k]`, weights B `[k, m]` and a bias b
+    /// `[m]`; k ≥ 1. A and B may be transposed views, which are read without a copy.
+    ///
+    /// # Panics
+    /// If shapes or types do not match, or the device lacks the kernel, which
+    /// [`perceptron_strategy`](Self::perceptron_strategy) checks.
+    fn perceptron_layer(
+        inputs: FloatTensor<Self>,
+        weights: FloatTensor<Self>,
+        bias: Option<FloatTensor<Self>>,
+        sigmoid: Option<Sigmoid>,
+        matmul: Matmul,
+    ) -> FloatTensor<Self> {
+        let _ = matmul;
+        tensor::layer::<Self>(inputs, weights, bias, sigmoid)
+    }
+}
+
+/// Error of a backend with a single matrix product.
+pub(crate) fn unsupported_matmul(matmul: Matmul) -> Error {
+    Error::Config {
+        field: "matmul",
+        value: matmul.to_string(),
+        reason: "this backend has a single matrix product; use auto".into(),
+    }
+}
+
+impl<R, F, I, BT> PerceptronOps for CubeBackend<R, F, I, BT>
+where
+    R: CubeRuntime,
+    F: FloatElement,
+    I: IntElement,
+    BT: BoolElement,
+{
+    fn perceptron_strategy(
+        device: &Self::Device,
+        dtype: DType,
+        size: [usize; 3],
+        matmul: Matmul,
+        tf32: bool,
+    ) -> Result<(Matmul, &'static str)> {
+        cube::strategy::choose::<R>(device, || Self::limits(device).device, dtype, size, matmul, tf32)
+    }
+
+    fn perceptron_sigmoid(values: FloatTensor<Self>, sigmoid: Sigmoid, in_place: bool) -> FloatTensor<Self> {
+        cube::launch::sigmoid(values, sigmoid, in_place)
+    }
+
+    fn perceptron_delta(
+        outputs: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+        sigmoid: Sigmoid,
+    ) -> FloatTensor<Self> {
+        cube::launch::delta(outputs, gradient, sigmoid)
+    }
+
+    fn perceptron_layer(
+        inputs: FloatTensor<Self>,
+        weights: FloatTensor<Self>,
+        bias: Option<FloatTensor<Self>>,
+        sigmoid: Option<Sigmoid>,
+        matmul: Matmul,
+    ) -> FloatTensor<Self> {
+        cube::launch::layer(inputs, weights, bias, sigmoid, matmul)
+    }
+}
+
+#[cfg(feature = "flex")]
+impl PerceptronOps for burn_flex::Flex {}

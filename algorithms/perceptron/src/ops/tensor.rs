@@ -1,0 +1,66 @@
+//! Default bodies of the operations, in tensor operations of any Burn backend.
+
+use burn::tensor::{Tensor, TensorMetadata, backend::Backend, ops::FloatTensor};
+use firebox_core::tensor::tensor;
+
+use crate::types::Sigmoid;
+
+pub(crate) fn primitive<B: Backend, const D: usize>(tensor: Tensor<B, D>) -> FloatTensor<B> {
+    tensor.into_primitive().tensor()
+}
+
+pub(crate) fn is_empty(tensor: &impl TensorMetadata) -> bool {
+    tensor.shape().num_elements() == 0
+}
+
+/// The elements as one axis, for element-wise operations.
+fn flat<B: Backend>(values: FloatTensor<B>) -> Tensor<B, 1> {
+    let count = values.shape().num_elements();
+    tensor(B::float_reshape(values, [count].into()))
+}
+
+fn logistic<B: Backend, const D: usize>(x: Tensor<B, D>, sigmoid: Sigmoid) -> Tensor<B, D> {
+    let denominator = x.sub_scalar(sigmoid.location).mul_scalar(-sigmoid.steepness()).exp().add_scalar(1.0);
+    // `recip` is a 12-bit estimate on NdArray.
+    denominator.ones_like() / denominator
+}
+
+pub(crate) fn sigmoid<B: Backend>(values: FloatTensor<B>, sigmoid: Sigmoid) -> FloatTensor<B> {
+    if is_empty(&values) {
+        return values;
+    }
+    let shape = values.shape();
+    B::float_reshape(primitive(logistic(flat::<B>(values), sigmoid)), shape)
+}
+
+pub(crate) fn delta<B: Backend>(outputs: FloatTensor<B>, gradient: FloatTensor<B>, sigmoid: Sigmoid) -> FloatTensor<B> {
+    if is_empty(&outputs) {
+        return gradient;
+    }
+    let shape = outputs.shape();
+    let (y, g) = (flat::<B>(outputs), flat::<B>(gradient));
+    let slope = (y.clone() * y.neg().add_scalar(1.0)).mul_scalar(sigmoid.steepness());
+    B::float_reshape(primitive(slope * g), shape)
+}
+
+pub(crate) fn layer<B: Backend>(
+    inputs: FloatTensor<B>,
+    weights: FloatTensor<B>,
+    bias: Option<FloatTensor<B>>,
+    sigmoid: Option<Sigmoid>,
+) -> FloatTensor<B> {
+    let (inputs, weights) = (tensor::<B, 2>(inputs), tensor::<B, 2>(weights));
+    let (n, m) = (inputs.dims()[0], weights.dims()[1]);
+    if n * m == 0 {
+        return primitive(Tensor::<B, 2>::zeros([n, m], (&inputs.device(), inputs.dtype())));
+    }
+    let sums = inputs.matmul(weights);
+    let sums = match bias {
+        Some(bias) => sums + tensor::<B, 1>(bias).unsqueeze(),
+        None => sums,
+    };
+    primitive(match sigmoid {
+        Some(sigmoid) => logistic(sums, sigmoid),
+        None => sums,
+    })
+}

@@ -1,0 +1,198 @@
+//! One check for every operation.
+
+use burn::tensor::{DType, Tensor, ops::FloatTensor};
+use burn_autodiff::Autodiff;
+use firebox_core::tensor::tensor;
+
+use crate::{
+    ops::{PerceptronOps, tensor::primitive},
+    parity::{
+        bounds::{Rounding, magnitudes, near, rounding, sigmoid_error, sum_error},
+        problem::{Problem, Shape, has, multiplies, own},
+        reference,
+    },
+    types::Matmul,
+};
+
+/// Check of one operation on a problem.
+pub type Check<B> = Box<dyn Fn(&Problem<B>) -> Result<(), String> + Send>;
+
+/// Named check of one operation.
+pub struct Case<B: PerceptronOps> {
+    /// Operation and variant.
+    pub name: String,
+    /// Check, which fails with the first difference and its index.
+    pub check: Check<B>,
+}
+
+/// All checks, one entry per operation, except floats and methods that the device does not support.
+pub fn cases<B: PerceptronOps>(device: &B::Device) -> Vec<Case<B>> {
+    let mut cases = Vec::new();
+    let own = own::<B>();
+    let halves = [DType::F16, DType::BF16].into_iter().filter(|_| own == DType::F32);
+    for dtype in [own].into_iter().chain(halves).filter(|&dtype| has::<B>(device, dtype)) {
+        let suffix = if dtype == own { String::new() } else { format!(", {dtype:?}") };
+        let mut add = |name: &str, check: Check<B>| {
+            // The default bodies do not support half floats, for which backends have kernels.
+            let check = move |p: &Problem<B>| if p.suite.by_burn && dtype != own { Ok(()) } else { check(p) };
+            cases.push(Case { name: format!("{name}{suffix}"), check: Box::new(check) });
+        };
+        add("sigmoid", Box::new(move |p| p.check_sigmoid(dtype, false)));
+        add("delta", Box::new(move |p| p.check_delta(dtype)));
+        if dtype == own {
+            add("sigmoid, in place", Box::new(move |p| p.check_sigmoid(dtype, true)));
+        }
+        let methods = [Matmul::Auto, Matmul::Tile, Matmul::Simt, Matmul::Split, Matmul::Tensor];
+        for matmul in methods.into_iter().filter(|&matmul| multiplies::<B>(device, dtype, matmul)) {
+            add(&format!("product, {matmul}"), Box::new(move |p| p.check_product(dtype, matmul)));
+            add(&format!("layer, {matmul}"), Box::new(move |p| p.check_layer(dtype, matmul)));
+            if dtype == own {
+                add(&format!("gradients, {matmul}"), Box::new(move |p| p.check_gradients(dtype, matmul)));
+            }
+        }
+    }
+    cases
+}
+
+impl<B: PerceptronOps> Problem<B> {
+    fn check_sigmoid(&self, dtype: DType, in_place: bool) -> Result<(), String> {
+        let Shape { n, m, .. } = self.shape;
+        self.poison(self.shape.n * self.shape.m);
+        let (x, values) = self.draw(1, [n, m], 30.0, dtype, self.transposed[0])?;
+        let kept = (!in_place).then(|| values.clone());
+        let actual = self.read((self.suite.sigmoid)(primitive(values), self.sigmoid, in_place), [n, m])?;
+        let expected: Vec<f64> = x.iter().map(|&x| reference::sigmoid(x, self.sigmoid)).collect();
+        let rounding = rounding(dtype);
+        near(&actual, &expected, |at| sigmoid_error(self.sigmoid, x[at], 0.0, &rounding))?;
+        match kept {
+            Some(values) => {
+                near(&self.read(primitive(values), [n, m])?, &x, |_| 0.0).map_err(|it| format!("input: {it}"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// 1 − y and three products round.
+    fn check_delta(&self, dtype: DType) -> Result<(), String> {
+        let Shape { n, m, .. } = self.shape;
+        let (y, outputs) = self.draw(1, [n, m], 1.0, dtype, self.transposed[0])?;
+        let (g, gradient) = self.draw(2, [n, m], 1.0, dtype, self.transposed[1])?;
+        self.poison(self.shape.n * self.shape.m);
+        let delta = (self.suite.delta)(primitive(outputs), primitive(gradient), self.sigmoid);
+        let actual = self.read(delta, [n, m])?;
+        let expected: Vec<f64> = y.iter().zip(&g).map(|(&y, g)| g * reference::slope(y, self.sigmoid)).collect();
+        let Rounding { u, stored, tiny } = rounding(dtype);
+        near(&actual, &expected, |at| (6.0 * u + stored) * expected[at].abs() + tiny)
+    }
+
+    fn check_product(&self, dtype: DType, matmul: Matmul) -> Result<(), String> {
+        let Shape { n, m, .. } = self.shape;
+        let ([left, right], sums, errors) = self.sums(dtype, self.rounds_as(dtype, matmul))?;
+        let (b, bias) = self.bias(dtype)?;
+        self.poison(self.shape.n * self.shape.m);
+        let actual = (self.suite.layer)(primitive(left), primitive(right), bias, None, matmul);
+        let actual = self.read(actual, [n, m])?;
+        let expected: Vec<f64> = sums.iter().enumerate().map(|(at, x)| x + b[at % m]).collect();
+        let Rounding { u, stored, tiny } = rounding(dtype);
+        near(&actual, &expected, |at| {
+            errors[at] + stored * sums[at].abs() + (u + stored) * 1.01 * expected[at].abs() + tiny
+        })
+    }
+
+    /// After a product by cubek, half floats are stored before the sigmoid.
+    fn check_layer(&self, dtype: DType, matmul: Matmul) -> Result<(), String> {
+        let Shape { n, m, .. } = self.shape;
+        let ([left, right], sums, errors) = self.sums(dtype, self.rounds_as(dtype, matmul))?;
+        let (b, bias) = self.bias(dtype)?;
+        self.poison(self.shape.n * self.shape.m);
+        let layer = (self.suite.layer)(primitive(left), primitive(right), bias, Some(self.sigmoid), matmul);
+        let actual = self.read(layer, [n, m])?;
+        let x: Vec<f64> = sums.iter().enumerate().map(|(at, x)| x + b[at % m]).collect();
+        let expected: Vec<f64> = x.iter().map(|&x| reference::sigmoid(x, self.sigmoid)).collect();
+        let rounding = rounding(dtype);
+        near(&actual, &expected, |at| {
+            let in_x = errors[at] + rounding.stored * sums[at].abs() + 2.0 * rounding.u * x[at].abs();
+            sigmoid_error(self.sigmoid, x[at], in_x, &rounding)
+        })
+    }
+
+    /// Backward pass of Σ g·y on `Autodiff<B>`. The error of Δ = ±σ·y·(1 − y)·g is at most σ·|g| times that of y, plus 6u·|Δ|;
+    /// the products that follow add the errors of their sums, of n or m terms.
+    fn check_gradients(&self, dtype: DType, matmul: Matmul) -> Result<(), String> {
+        let shape @ [n, k, m] = [self.shape.n, self.shape.k, self.shape.m];
+        if n == 0 {
+            return Ok(());
+        }
+        let (a, _) = self.draw(1, [n, k], 1.0, dtype, self.transposed[0])?;
+        let (b, _) = self.draw(2, [k, m], 1.0 / (k as f64).sqrt(), dtype, self.transposed[1])?;
+        let ([left, right], sums, errors) = self.sums(dtype, matmul)?;
+        let (of_bias, bias) = self.bias(dtype)?;
+        let (g, gradient) = self.draw(4, [n, m], 1.0, dtype, false)?;
+        self.poison(self.shape.n * self.shape.m);
+        let tracked = |tensor: Tensor<B, 2>| Tensor::<Autodiff<B>, 2>::from_inner(tensor).require_grad();
+        let (left, right) = (tracked(left), tracked(right));
+        let bias = bias.map(|bias| Tensor::<Autodiff<B>, 1>::from_inner(tensor(bias)).require_grad());
+        let layer = Autodiff::<B>::perceptron_layer(
+            primitive(left.clone()),
+            primitive(right.clone()),
+            bias.clone().map(primitive),
+            Some(self.sigmoid),
+            matmul,
+        );
+        let gradients = (tensor::<Autodiff<B>, 2>(layer) * Tensor::from_inner(gradient)).sum().backward();
+        let missing = || "the gradient is missing".to_string();
+
+        let biased = self.bias.then_some(of_bias.as_slice());
+        let expected = reference::layer_gradients(&a, &b, biased, self.sigmoid, &g, shape);
+        let rounding = rounding(dtype);
+        let (mut delta, mut delta_errors) = (Vec::new(), Vec::new());
+        for (at, (&sum, &g)) in sums.iter().zip(&g).enumerate() {
+            let x = sum + of_bias[at % m];
+            let y_error = sigmoid_error(self.sigmoid, x, errors[at] + 2.0 * rounding.u * x.abs(), &rounding);
+            let size = (g * reference::slope(reference::sigmoid(x, self.sigmoid), self.sigmoid)).abs();
+            delta.push(size);
+            delta_errors.push(self.sigmoid.slope * g.abs() * y_error + 6.0 * rounding.u * size);
+        }
+        // Error of a product of Δ and a matrix, per element of Δ: that of Δ and that of sums of `terms` terms.
+        let product_errors = |terms: usize| -> Vec<f64> {
+            delta
+                .iter()
+                .zip(&delta_errors)
+                .map(|(size, error)| error + sum_error(dtype, matmul, terms) * (size + error))
+                .collect()
+        };
+        let check = |what: &str, actual: FloatTensor<B>, shape: [usize; 2], expected: &[f64], errors: &[f64]| {
+            let actual = self.read(actual, shape)?;
+            near(&actual, expected, |at| errors[at] + rounding.tiny).map_err(|it| format!("by {what}: {it}"))
+        };
+        let by_inputs = primitive(left.grad(&gradients).ok_or_else(missing)?);
+        let transposed = reference::transposed(&magnitudes(&b), [k, m]);
+        check(
+            "inputs",
+            by_inputs,
+            [n, k],
+            &expected.inputs,
+            &reference::product(&product_errors(m), &transposed, [n, m, k]),
+        )?;
+        let by_weights = primitive(right.grad(&gradients).ok_or_else(missing)?);
+        let transposed = reference::transposed(&magnitudes(&a), [n, k]);
+        check(
+            "weights",
+            by_weights,
+            [k, m],
+            &expected.weights,
+            &reference::product(&transposed, &product_errors(n), [k, n, m]),
+        )?;
+        if let Some(bias) = bias {
+            let by_bias = bias.grad(&gradients).ok_or_else(missing)?.unsqueeze::<2>();
+            let column_errors: Vec<f64> = delta
+                .iter()
+                .zip(&delta_errors)
+                .map(|(size, error)| error + (n + 2) as f64 * rounding.u * size)
+                .collect();
+            let errors = reference::product(&vec![1.0; n], &column_errors, [1, n, m]);
+            check("bias", primitive(by_bias), [1, m], &expected.bias, &errors)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,17 @@
+//! Parity tests: every operation against the [`reference`](mod@reference), within derived error bounds.
+//!
+//! A new operation is one entry in [`cases`]. Inputs are exact in the float under test, so that the reference computes from
+//! equal numbers; u is the unit roundoff of that float.
+
+mod bounds;
+mod checks;
+mod problem;
+pub mod reference;
+mod suite;
+
+pub use checks::{Case, Check, cases};
+pub use problem::{Problem, Shape, shapes};
+pub use suite::Suite;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,87 @@
+//! The arguments of `firebox rbf`: those of [`RbfConfig`], and files.
+
+use std::path::{Path, PathBuf};
+
+use clap::{
+    Args,
+    builder::{StringValueParser, TypedValueParser},
+};
+use firebox_core::{
+    Error, Result,
+    command::{CheckpointArgs, DocumentOut, InputFile, NameOrFile, PlotOut, TableOut},
+    data::{Points, ReadOptions, read},
+};
+
+use crate::{config::RbfConfig, problem::definition::Problem};
+
+#[derive(Debug, Args)]
+pub(super) struct RbfArgs {
+    /// Problem to solve: poisson-sine (the paper's), poisson-disc, l-shape, peak, boundary-layer, helmholtz, wave-front,
+    /// poisson-cube, or a file such as examples/problems/heated-plate.toml
+    #[arg(long, value_name = "NAME|FILE.toml", value_parser = StringValueParser::new().map(name_or_file))]
+    problem: NameOrFile,
+    #[command(flatten)]
+    pub(super) config: RbfConfig,
+    /// Points along each side of the grid that the solution is written and drawn on; 101, or 31 in three dimensions
+    #[arg(long, value_name = "G")]
+    pub(super) grid: Option<usize>,
+    /// Write the trained network (.json, .safetensors)
+    #[arg(long, value_name = "FILE")]
+    pub(super) network: Option<DocumentOut>,
+    /// Write the solution for ParaView (.vtk, .vtu)
+    #[arg(long, value_name = "FILE")]
+    pub(super) vtk: Option<DocumentOut>,
+    /// Also evaluate the solution at these points, one a row
+    #[arg(long, value_name = "POINTS", requires = "evaluate_output")]
+    evaluate: Option<InputFile>,
+    /// Destination of the solution at those points
+    #[arg(long, value_name = "OUT", requires = "evaluate")]
+    pub(super) evaluate_output: Option<TableOut>,
+    /// Draw the error (.svg, .png), if the exact solution is known
+    #[arg(long, value_name = "P")]
+    pub(super) error_plot: Option<PlotOut>,
+    /// Draw the centres and their widths (.svg, .png)
+    #[arg(long, value_name = "P")]
+    pub(super) centres_plot: Option<PlotOut>,
+    /// Draw the residuals by cycle (.svg, .png)
+    #[arg(long, value_name = "P")]
+    pub(super) convergence: Option<PlotOut>,
+    #[command(flatten)]
+    pub(super) states: CheckpointArgs,
+}
+
+/// A file if the text has an extension, else a name; [`Problem::named`] refuses unknown ones.
+fn name_or_file(text: String) -> NameOrFile {
+    match Path::new(&text).extension() {
+        Some(_) => NameOrFile::File(PathBuf::from(text).into()),
+        None => NameOrFile::Name(text),
+    }
+}
+
+impl RbfArgs {
+    pub(super) fn problem(&self) -> Result<Problem> {
+        match &self.problem {
+            NameOrFile::File(path) => Problem::read(path),
+            NameOrFile::Name(name) => Problem::named(name),
+        }
+    }
+
+    /// The name or the path of the problem, for the report.
+    pub(super) fn problem_text(&self) -> String {
+        match &self.problem {
+            NameOrFile::File(path) => path.display().to_string(),
+            NameOrFile::Name(name) => name.clone(),
+        }
+    }
+
+    /// Reads the points of `--evaluate`.
+    pub(super) fn evaluation_points(&self, dims: usize) -> Result<Option<Points>> {
+        let Some(path) = &self.evaluate else { return Ok(None) };
+        let points = read(path, &ReadOptions::default())?;
+        if points.columns != dims {
+            let what = format!("these points have {} coordinates; the problem has {dims} dimensions", points.columns);
+            return Err(Error::input(what, "give one row per point and one column per dimension").in_file(path));
+        }
+        Ok(Some(points))
+    }
+}

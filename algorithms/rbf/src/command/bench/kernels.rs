@@ -1,0 +1,168 @@
+//! Benchmark cases of the hot loops of RBF networks.
+
+use burn::tensor::ops::FloatTensor;
+use firebox_backends::{
+    bench::{Kernel, LowerBound, Prepared},
+    limits::{Buffer, admit},
+};
+use firebox_core::{Context, Result, random::Random};
+
+use crate::{
+    ops::{
+        RbfOps,
+        transfer::{self, aim, vector},
+    },
+    problem::{definition::Problem, grid::Grid},
+    types::{Aim, Sampling, Shape, System},
+};
+
+/// The cases of `firebox bench kernels`.
+pub(crate) fn kernels<B: RbfOps>(context: &Context<B>) -> Vec<Kernel> {
+    type Call<B> = fn(&[usize], &Context<B>) -> Result<Prepared>;
+    let case = |name, call: Call<B>| {
+        Kernel::new(name, &[[524, 64], [100_000, 256]], context, move |size, context| call(size, context).map(Some))
+            .large(&[[100_000, 1024], [1_000_000, 1024]])
+    };
+    vec![
+        case("rbf M and r1", matrix),
+        case("rbf gradient", |size, context| descend(size, 1, context)),
+        case("rbf gradient", |size, context| descend(size, 64, context)).variant("of 64 steps in a call"),
+        case("rbf gradient", gradient).variant("r1 given"),
+        case("rbf cg iteration", conjugate),
+        case("rbf cg iteration", |size, context| product(size, true, context)).variant("a product, M stored"),
+        case("rbf cg iteration", |size, context| product(size, false, context)).variant("a product, M computed again"),
+    ]
+}
+
+/// Operands of a case: a problem's control points and neurons on the device.
+pub(super) struct Operands<B: RbfOps> {
+    pub(super) aim: Aim<B>,
+    pub(super) shape: Shape<B>,
+    pub(super) weights: FloatTensor<B>,
+}
+
+impl<B: RbfOps> Operands<B> {
+    /// The paper's problem with `inside` and `around` control points and `neurons` on a grid, its memory admitted.
+    pub(super) fn new(
+        inside: usize,
+        around: usize,
+        neurons: usize,
+        matrix: bool,
+        context: &Context<B>,
+    ) -> Result<Self> {
+        let (float, n) = (size_of::<B::FloatElem>(), inside as u128 + around as u128);
+        let mut plan = vec![Buffer::new("control points and residuals", 6 * n, float)];
+        plan.push(Buffer::new("neurons", 16 * neurons as u128, float));
+        if matrix {
+            plan.push(Buffer::new("M", n * neurons as u128, float));
+        }
+        admit(context, &plan, "take a smaller `max_points`, or a device with more memory")?;
+        let problem = Problem::named("poisson-sine")?;
+        let random = &mut Random::new(context.seed, 1);
+        let interior = problem.interior(problem.interior_points(inside, Sampling::Uniform, random)?)?;
+        let boundary = problem.boundary(&problem.boundary_points(around, Sampling::Uniform, random)?)?;
+        let grid = Grid::new(problem.domain(), neurons, 0.0)?;
+        let widths = vec![3.0 * grid.spacing; grid.len()];
+        let weights: Vec<f64> = (0..grid.len()).map(|_| random.uniform(-1.0, 1.0)).collect();
+        let device = &context.device;
+        Ok(Self {
+            aim: aim(&System { interior, boundary, penalty: 100.0 }, device),
+            shape: transfer::shape(&grid.centres, &widths, 2, device),
+            weights: vector::<B>(&weights, device),
+        })
+    }
+}
+
+/// Size of a case: control points, their pairs with neurons, and the bytes of a float.
+struct Size {
+    points: f64,
+    pairs: f64,
+    float: f64,
+}
+
+impl Size {
+    fn new<B: RbfOps>(size: &[usize]) -> Self {
+        let (points, float) = (size[0] as f64, size_of::<B::FloatElem>() as f64);
+        Self { points, pairs: points * size[1] as f64, float }
+    }
+
+    /// Bytes of points, right-hand sides and residuals; those of neurons do not count.
+    fn resident(&self) -> f64 {
+        4.0 * self.points * self.float
+    }
+
+    /// Lower bound with one exponential and `flops` operations per pair, and `bytes` besides those of the points.
+    fn least(&self, flops: f64, bytes: f64) -> LowerBound {
+        let bytes = self.resident() + bytes;
+        LowerBound { bytes, flops: flops * self.pairs, exps: self.pairs, ..LowerBound::default() }
+    }
+
+    /// Bytes of M.
+    fn matrix(&self) -> f64 {
+        self.pairs * self.float
+    }
+}
+
+fn matrix<B: RbfOps>(size: &[usize], context: &Context<B>) -> Result<Prepared> {
+    let extent = Size::new::<B>(size);
+    let Operands { aim, shape, weights } = Operands::<B>::new(size[0], 1, size[1], true, context)?;
+    // M is recomputed in the same memory, as in a loop.
+    let mut spare = None;
+    // Operations of the distance, (|x − c|² − a²)·4/a⁴, the weight and the sum.
+    Ok(Prepared::new(extent.resident() + extent.matrix(), extent.least(11.0, extent.matrix()), move || {
+        let (rows, weights) = (&aim.interior, weights.clone());
+        let (matrix, _) = match spare.take() {
+            Some(spare) => B::rbf_matrix_into(rows, &shape, weights, spare),
+            None => B::rbf_matrix(rows, &shape, weights),
+        };
+        spare = Some(matrix);
+    }))
+}
+
+/// A gradient step, timed as one of `steps` in a call: residuals, the gradient by c and a, and the update.
+fn descend<B: RbfOps>(size: &[usize], steps: usize, context: &Context<B>) -> Result<Prepared> {
+    let extent = Size::new::<B>(size);
+    // Where a step takes long, few suffice to hide the overhead of a call.
+    let steps = if extent.pairs > 1e7 { steps.min(8) } else { steps };
+    let Operands { aim, shape, weights } = Operands::<B>::new(size[0], 1, size[1], false, context)?;
+    let call = move || drop(B::rbf_descend(&aim, shape.clone(), weights.clone(), [1e-6; 2], steps));
+    // The operations of M, then three derivatives and their sums.
+    Ok(Prepared::new(extent.resident(), extent.least(23.0, 0.0), call).units(steps).detail("steps", steps))
+}
+
+/// The gradient, from given residuals.
+fn gradient<B: RbfOps>(size: &[usize], context: &Context<B>) -> Result<Prepared> {
+    let extent = Size::new::<B>(size);
+    let Operands { aim, shape, weights } = Operands::<B>::new(size[0], 1, size[1], false, context)?;
+    let values = B::rbf_residual(&aim.interior, &shape, weights.clone());
+    let call = move || drop(B::rbf_gradient(&aim.interior, &shape, weights.clone(), values.clone()));
+    Ok(Prepared::new(extent.resident(), extent.least(21.0, 0.0), call))
+}
+
+/// An iteration of conjugate gradients; a call without iterations is subtracted.
+fn conjugate<B: RbfOps>(size: &[usize], context: &Context<B>) -> Result<Prepared> {
+    let extent = Size::new::<B>(size);
+    let iterations = if extent.pairs > 1e8 { 4 } else { 30 };
+    let Operands { aim, shape, weights } = Operands::<B>::new(size[0], 1, size[1], false, context)?;
+    let call = {
+        let (aim, shape, weights) = (aim.clone(), shape.clone(), weights.clone());
+        move || drop(B::rbf_conjugate(&aim, &shape, weights.clone(), iterations))
+    };
+    // Lower bound if M is stored instead.
+    let kept = LowerBound { bytes: extent.matrix(), flops: 4.0 * extent.pairs, ..LowerBound::default() };
+    let prepared = Prepared::new(extent.resident(), extent.least(12.0, 0.0), call).units(iterations).alternative(kept);
+    Ok(prepared.overhead(move || drop(B::rbf_conjugate(&aim, &shape, weights.clone(), 0))))
+}
+
+/// MᵀM·p, the pass of an iteration.
+fn product<B: RbfOps>(size: &[usize], stored: bool, context: &Context<B>) -> Result<Prepared> {
+    let extent = Size::new::<B>(size);
+    let Operands { aim, shape, weights } = Operands::<B>::new(size[0], 1, size[1], stored, context)?;
+    let matrix = stored.then(|| B::rbf_matrix(&aim.interior, &shape, weights.clone()).0);
+    let call = move || drop(B::rbf_normal(&aim.interior, &shape, matrix.clone(), weights.clone()));
+    if stored {
+        let least = LowerBound { bytes: extent.matrix(), flops: 4.0 * extent.pairs, ..LowerBound::default() };
+        return Ok(Prepared::new(extent.matrix(), least, call));
+    }
+    Ok(Prepared::new(extent.resident(), extent.least(12.0, 0.0), call))
+}

@@ -1,0 +1,255 @@
+//! `firebox bench rbf`: the paper's table run again, solutions by QR, and a large cycle.
+
+mod growth;
+mod kernels;
+mod paper;
+
+use std::time::Instant;
+
+use clap::{ArgMatches, Args, Command, ValueEnum};
+use firebox_backends::{
+    Device,
+    bench::{BenchRow, Growth, Kernel, Rows, at_least_one, median},
+    plugin::Bench,
+    with_context,
+};
+use firebox_core::{Algorithm, Context, Error, Result, Session, command::parse, random::Random};
+use serde_json::Map;
+
+use self::{
+    growth::growth,
+    kernels::{Operands, kernels},
+};
+use crate::{
+    config::RbfConfig,
+    model::trainer::{Trained, Trainer},
+    ops::RbfOps,
+    problem::{definition::Problem, grid::Grid},
+    solve::qr::fit,
+    types::{Sampling, ShapeSolver, System, Weights},
+};
+
+/// Control points in the smallest row of the table.
+const SMALLEST: usize = 224;
+
+/// The bench of RBF networks.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RbfBench;
+
+/// What to measure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// The paper's table: step 3, step 4 and the whole training at 224 and 524 points
+    Table,
+    /// Solutions for the weights by QR, on the host
+    Solves,
+    /// A cycle of the paper's loop that stores no matrix; 4 000 000 points with --max-points 4000000
+    Large,
+}
+
+#[derive(Debug, Args)]
+struct BenchArgs {
+    /// What to measure; everything by default
+    #[arg(value_enum)]
+    parts: Vec<Part>,
+    /// No more points than this
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    max_points: usize,
+    /// Gradient steps in the paper's step 3, which does not say how many
+    #[arg(long, value_name = "S", default_value_t = 2)]
+    steps: usize,
+    /// Iterations in the paper's step 4, likewise
+    #[arg(long, value_name = "I", default_value_t = 30)]
+    iterations: usize,
+    /// Cycles of the whole training, likewise
+    #[arg(long, value_name = "C", default_value_t = 200)]
+    cycles: usize,
+    /// How often each figure is measured; the median is given
+    #[arg(long, value_name = "R", default_value_t = 5)]
+    repeats: usize,
+}
+
+impl Bench for RbfBench {
+    fn command(&self) -> Command {
+        let about = "The RBF network paper's table, measured here, beside the paper's figures";
+        BenchArgs::augment_args(Command::new("rbf").about(about))
+    }
+
+    fn run(&self, args: &ArgMatches, device: &Device, session: &Session, row: &mut dyn FnMut(BenchRow)) -> Result<()> {
+        let args: BenchArgs = parse(args)?;
+        let counts = [("steps", args.steps), ("iterations", args.iterations), ("cycles", args.cycles)];
+        at_least_one(&counts)?;
+        at_least_one(&[("repeats", args.repeats)])?;
+        if args.max_points < SMALLEST {
+            let reason = format!("the smallest row has {SMALLEST} points");
+            return Err(Error::Config { field: "max_points", value: args.max_points.to_string(), reason });
+        }
+        let parts = if args.parts.is_empty() { Part::value_variants() } else { &args.parts };
+        let mut rows = Rows::new(&*session.observer, row);
+        with_context!(device, session, |context| measure(&args, parts, context, &mut rows))?;
+        rows.end(&[args.max_points])
+    }
+
+    fn kernels(&self, device: &Device, session: &Session) -> Vec<Kernel> {
+        with_context!(device, session, |context| kernels(context))
+    }
+
+    fn growth(&self, device: &Device, session: &Session) -> Vec<Growth> {
+        with_context!(device, session, |context| growth(context))
+    }
+}
+
+fn measure<B: RbfOps>(args: &BenchArgs, parts: &[Part], context: &Context<B>, rows: &mut Rows<'_>) -> Result<()> {
+    let bench = Measure { context, args };
+    parts.iter().try_for_each(|part| match part {
+        Part::Table => bench.table(rows),
+        Part::Solves => bench.solves(rows),
+        Part::Large => bench.large(rows),
+    })
+}
+
+struct Measure<'a, B: RbfOps> {
+    context: &'a Context<B>,
+    args: &'a BenchArgs,
+}
+
+impl<B: RbfOps> Measure<'_, B> {
+    fn is_selected(&self, points: usize) -> bool {
+        points <= self.args.max_points
+    }
+
+    fn time(&self, work: impl FnMut() -> Result<()>) -> Result<f64> {
+        median(self.context, self.args.repeats, work)
+    }
+
+    fn row(&self, table: &str, case: &str, size: [usize; 2], ms: f64, paper_ms: Option<f64>) -> BenchRow {
+        let (table, case, repeats) = (table.into(), case.into(), self.args.repeats);
+        BenchRow { table, case, size: size.into(), ms, repeats, paper_ms, details: Map::new() }
+    }
+
+    fn table(&self, rows: &mut Rows<'_>) -> Result<()> {
+        for published in paper::TABLE.iter().filter(|published| self.is_selected(published.points)) {
+            rows.add(self.step_3(published))?;
+            rows.add(self.step_4(published))?;
+            rows.add(self.whole(published))?;
+        }
+        Ok(())
+    }
+
+    fn step_3(&self, published: &paper::Row) -> Result<BenchRow> {
+        let operands =
+            Operands::new(published.points - paper::BOUNDARY, paper::BOUNDARY, paper::NEURONS, false, self.context)?;
+        let steps = self.args.steps;
+        let ms = self.time(|| {
+            let _ = B::rbf_descend(&operands.aim, operands.shape.clone(), operands.weights.clone(), [1e-4; 2], steps);
+            Ok(())
+        })?;
+        let [gpu, cpu_1, cpu_2] = published.step_3;
+        let mut row =
+            self.row("table", &format!("step 3, {steps} steps"), [published.points, paper::NEURONS], ms, Some(gpu));
+        row.details.insert("paper_cpu_1_ms".into(), cpu_1.into());
+        row.details.insert("paper_cpu_2_ms".into(), cpu_2.into());
+        Ok(row)
+    }
+
+    fn step_4(&self, published: &paper::Row) -> Result<BenchRow> {
+        let operands =
+            Operands::new(published.points - paper::BOUNDARY, paper::BOUNDARY, paper::NEURONS, false, self.context)?;
+        let iterations = self.args.iterations;
+        let ms = self.time(|| {
+            let _ = B::rbf_conjugate(&operands.aim, &operands.shape, operands.weights.clone(), iterations);
+            Ok(())
+        })?;
+        let [gpu, cpu_1, cpu_2] = paper::STEP_4;
+        let case = format!("step 4, {iterations} iterations");
+        let mut row = self.row("table", &case, [published.points, paper::NEURONS], ms, Some(gpu));
+        row.details.insert("paper_cpu_1_ms".into(), cpu_1.into());
+        row.details.insert("paper_cpu_2_ms".into(), cpu_2.into());
+        Ok(row)
+    }
+
+    /// The paper's loop from end to end, points drawn on the host included.
+    fn whole(&self, published: &paper::Row) -> Result<BenchRow> {
+        let trainer = RbfConfig::new(paper::NEURONS)
+            .with_points(Some(published.points - paper::BOUNDARY))
+            .with_boundary_points(Some(paper::BOUNDARY))
+            .with_weights(Weights::Cg)
+            .with_shape(ShapeSolver::Gd)
+            .with_steps(Some(self.args.steps))
+            .with_iterations(Some(self.args.iterations))
+            .with_cycles(Some(self.args.cycles))
+            .init()?;
+        let (ms, trained) = self.trained(&trainer, self.args.repeats)?;
+        let case = format!("whole training, {} cycles", self.args.cycles);
+        let mut row = self.row("table", &case, [published.points, paper::NEURONS], ms, None);
+        row.details.insert("relative_l2".into(), trained.accuracy.map(|it| it.relative_l2).into());
+        row.details.insert("paper_speedup_over_cpu_1".into(), published.speedups[0].into());
+        row.details.insert("paper_speedup_over_cpu_2".into(), published.speedups[1].into());
+        Ok(row)
+    }
+
+    /// Solutions for the weights of the paper's problem in f64, from given control points and neurons.
+    fn solves(&self, rows: &mut Rows<'_>) -> Result<()> {
+        // SciPy's dense least squares take 2.1 and 14 ms.
+        for (neurons, inside, around, scipy) in [(64, 448, 76, 2.1), (196, 900, 140, 14.0)] {
+            if !self.is_selected(inside + around) {
+                continue;
+            }
+            let problem = Problem::named("poisson-sine")?;
+            let random = &mut Random::new(self.context.seed, 1);
+            let interior = problem.interior(problem.interior_points(inside, Sampling::Uniform, random)?)?;
+            let boundary = problem.boundary(&problem.boundary_points(around, Sampling::Uniform, random)?)?;
+            let system = System { interior, boundary, penalty: 100.0 };
+            let grid = Grid::new(problem.domain(), neurons, 0.35)?;
+            let widths = vec![8.0 * grid.spacing; grid.len()];
+            let ms = self.time(|| fit(&system, &grid.centres, &widths, None).map(drop))?;
+            let mut row = self.row("solves", "weights by QR", [inside + around, neurons], ms, None);
+            row.details.insert("scipy_ms".into(), scipy.into());
+            rows.add(Ok(row))?;
+        }
+        Ok(())
+    }
+
+    /// Two gradient steps and 30 CG iterations, points drawn on the host included, and the memory planned for them.
+    fn large(&self, rows: &mut Rows<'_>) -> Result<()> {
+        for (points, neurons) in [(100_000, 256), (4_000_000, 4096)].into_iter().filter(|size| self.is_selected(size.0))
+        {
+            let trainer = RbfConfig::new(neurons)
+                .with_points(Some(points - points / 1000))
+                .with_boundary_points(Some(points / 1000))
+                .with_weights(Weights::Cg)
+                .with_shape(ShapeSolver::Gd)
+                .with_cycles(Some(1))
+                .init()?;
+            rows.add(self.trained(&trainer, 1).map(|(ms, trained)| {
+                let mut row = self.row("large", "a cycle of 2 steps and 30 iterations", [points, neurons], ms, None);
+                row.repeats = 1;
+                row.details.insert("planned_bytes".into(), trained.peak_device_bytes.into());
+                row.details.insert(
+                    "conjugate_gradients".into(),
+                    trained.conjugate.map(|strategy| strategy.to_string()).into(),
+                );
+                row
+            }))?;
+        }
+        Ok(())
+    }
+
+    /// Median milliseconds of `repeats` trainings for the paper's problem after a warm-up, and the last result.
+    fn trained(&self, trainer: &Trainer, repeats: usize) -> Result<(f64, Trained)> {
+        let mut times = Vec::new();
+        let mut run = || {
+            let start = Instant::now();
+            let trained = Algorithm::<B>::run(trainer, Problem::named("poisson-sine")?, self.context)?;
+            times.push(start.elapsed().as_secs_f64() * 1e3);
+            Ok::<Trained, Error>(trained)
+        };
+        let mut last = run()?;
+        for _ in 0..repeats {
+            last = run()?;
+        }
+        times.remove(0);
+        times.sort_by(f64::total_cmp);
+        Ok((times[times.len() / 2], last))
+    }
+}

@@ -1,0 +1,91 @@
+//! Plots of a solution: u, its error, the neurons, the residuals by cycle.
+
+use firebox_core::{
+    Result,
+    plot::{Circles, Heat, Lines, Plot, Series},
+    random::Random,
+};
+
+use crate::{
+    io::solution_grid::{Field, Values},
+    model::trainer::Trained,
+    problem::definition::Problem,
+    types::Sampling,
+};
+
+/// Number of points on the outline of a domain.
+const OUTLINE_POINTS: usize = 2000;
+/// Maximum number of points per axis.
+const MAX_RESOLUTION: usize = 561;
+/// Maximum number of neurons.
+const MAX_NEURONS: usize = 20_000;
+
+/// Values at the points of a field as a heat map; in three dimensions the middle layer in z.
+fn heat(field: &Field, title: String, label: &str, values: &[f64], signed: bool) -> Plot {
+    let plane = field.side * field.side;
+    let layer = if field.dims == 2 { 0 } else { field.side / 2 };
+    let title = match field.node(layer * plane).get(2) {
+        Some(z) => format!("{title}, z = {z:.3}"),
+        None => title,
+    };
+    let shown = field.side.min(MAX_RESOLUTION);
+    let at = |k: usize| k * (field.side - 1) / (shown - 1);
+    let nodes = (0..shown * shown).map(|k| layer * plane + at(k / shown) * field.side + at(k % shown));
+    Plot::heat(Heat {
+        title,
+        x_label: "x".into(),
+        y_label: "y".into(),
+        value_label: label.into(),
+        x: (field.low[0], field.high[0]),
+        y: (field.low[1], field.high[1]),
+        columns: shown,
+        values: nodes.map(|node| field.row(node).map_or(f64::NAN, |row| values[row])).collect(),
+        signed,
+    })
+}
+
+/// The solution u as a heat map.
+pub(crate) fn solution(problem: &Problem, field: &Field, values: &Values, trained: &Trained) -> Plot {
+    let error = trained.accuracy.map_or_else(String::new, |it| format!(", relative L2 error {:.1e}", it.relative_l2));
+    heat(field, format!("{}{error}", problem.name()), "u", &values.u, false)
+}
+
+/// u minus the exact solution as a heat map, if the exact solution is known.
+pub(crate) fn error(problem: &Problem, field: &Field, values: &Values) -> Option<Plot> {
+    let (_, errors) = values.exact.as_ref()?;
+    let largest = errors.iter().fold(0.0f64, |most, error| most.max(error.abs()));
+    Some(heat(field, format!("{}: error, at most {largest:.1e}", problem.name()), "u − exact", errors, true))
+}
+
+/// The centres with circles of their widths, in three dimensions projected along z.
+pub(crate) fn neurons(problem: &Problem, trained: &Trained) -> Result<Plot> {
+    let network = &trained.network;
+    let dims = network.dims();
+    let stride = network.len().div_ceil(MAX_NEURONS);
+    let neurons = network.centres().chunks(dims).zip(network.widths()).step_by(stride);
+    let circles: Vec<_> = neurons.map(|(c, &a)| [c[0], c[1], a]).collect();
+    let outline = if dims == 2 {
+        let points = problem.boundary_points(OUTLINE_POINTS, Sampling::Sobol, &mut Random::new(0, 0))?.points;
+        points.chunks(dims).map(|point| (point[0], point[1])).collect()
+    } else {
+        Vec::new()
+    };
+    let of = if stride > 1 { format!(" of {}", network.len()) } else { String::new() };
+    let title = format!("{}: {}{of} centres and their widths", problem.name(), circles.len());
+    Ok(Plot::Circles(Circles { title, x_label: "x".into(), y_label: "y".into(), circles, outline }))
+}
+
+/// Residuals after each cycle.
+pub(crate) fn residuals(problem: &Problem, trained: &Trained) -> Plot {
+    let series = |name: &str, of: fn(&(f64, f64)) -> f64| {
+        Series::new(name, trained.history.iter().zip(1..).map(|(residuals, cycle)| (f64::from(cycle), of(residuals))))
+    };
+    Plot::Lines(Lines {
+        title: format!("{}: residuals by cycle", problem.name()),
+        x_label: "cycle".into(),
+        y_label: "root mean square residual".into(),
+        log_y: true,
+        series: vec![series("inside", |it| it.0), series("on the boundary", |it| it.1)],
+        ..Lines::default()
+    })
+}

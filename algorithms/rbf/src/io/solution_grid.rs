@@ -1,0 +1,208 @@
+//! The grid on which a solution is evaluated: grid points of the domain's box inside the domain or on its boundary.
+
+use firebox_backends::limits::Buffer;
+use firebox_core::{Error, Result, data::Table, watch::Watch};
+
+use crate::{ops::ndarray::host_limits, problem::definition::Problem, solve::network::RbfNetwork};
+
+/// Distance up to which points outside count as boundary, in diagonals of the box.
+const EDGE: f64 = 1e-9;
+/// Maximum number of grid points.
+const MAX_POINTS: usize = 1 << 27;
+
+/// Row of a grid point outside the domain.
+const OUTSIDE: u32 = u32::MAX;
+
+/// A grid over the bounding box of a domain, and its points in the domain or on its boundary.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Field {
+    pub(crate) dims: usize,
+    /// Points along each axis.
+    pub(crate) side: usize,
+    pub(crate) low: Vec<f64>,
+    pub(crate) high: Vec<f64>,
+    /// Per grid point, x running fastest: its row in `points`, or [`OUTSIDE`].
+    rows: Vec<u32>,
+    /// Points inside, row-major.
+    pub(crate) points: Vec<f64>,
+    /// The exact solution at `points`, if known.
+    pub(crate) exact: Option<Vec<f64>>,
+}
+
+impl Field {
+    /// Default number of points per axis.
+    pub(crate) fn default_side(dims: usize) -> usize {
+        if dims == 2 { 101 } else { 31 }
+    }
+
+    /// A grid of `side` points per axis.
+    ///
+    /// # Errors
+    ///
+    /// If no point is inside, if there are too many, or if the exact solution is not finite at one of them.
+    pub(crate) fn new(problem: &Problem, side: usize) -> Result<Self> {
+        let dims = problem.dims();
+        let wrong = |reason: String| Error::Config { field: "grid", value: side.to_string(), reason };
+        let total = (0..dims).try_fold(1usize, |total, _| total.checked_mul(side).filter(|&total| total <= MAX_POINTS));
+        let Some(total) = total.filter(|_| side >= 2) else {
+            return Err(wrong(format!(
+                "must lie between 2 and {}",
+                (MAX_POINTS as f64).powf(1.0 / dims as f64) as usize
+            )));
+        };
+        admit(total, dims)?;
+        let domain = problem.domain();
+        let (low, high) = domain.bounds();
+        let diagonal = low.iter().zip(high).map(|(a, b)| (b - a).powi(2)).sum::<f64>().sqrt();
+        let (mut rows, mut points) = (Vec::with_capacity(total), Vec::new());
+        let (mut at, watch) = (vec![0.0; dims], Watch::current());
+        for node in 0..total {
+            watch.go_on_at(node)?;
+            let mut rest = node;
+            for (axis, x) in at.iter_mut().enumerate() {
+                let share = (rest % side) as f64 / (side - 1) as f64;
+                *x = low[axis] + share * (high[axis] - low[axis]);
+                rest /= side;
+            }
+            let inside = domain.signed_distance(&at) <= EDGE * diagonal;
+            rows.push(if inside { (points.len() / dims) as u32 } else { OUTSIDE });
+            if inside {
+                points.extend_from_slice(&at);
+            }
+        }
+        if points.is_empty() {
+            return Err(wrong("no point of the grid is in the domain; take more".into()));
+        }
+        let exact = problem.finite_exact(&points)?;
+        Ok(Self { dims, side, low: low.to_vec(), high: high.to_vec(), rows, points, exact })
+    }
+
+    /// Number of grid points.
+    pub(crate) fn nodes(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The row of a grid point in `points`, if inside.
+    pub(crate) fn row(&self, node: usize) -> Option<usize> {
+        self.rows.get(node).filter(|row| **row != OUTSIDE).map(|row| *row as usize)
+    }
+
+    /// Coordinates of a grid point, x running fastest.
+    pub(crate) fn node(&self, node: usize) -> Vec<f64> {
+        let step = |axis: usize| (self.high[axis] - self.low[axis]) / (self.side - 1) as f64;
+        let index = |axis: usize| node / self.side.pow(axis as u32) % self.side;
+        (0..self.dims).map(|axis| self.low[axis] + index(axis) as f64 * step(axis)).collect()
+    }
+}
+
+/// Admits the host memory of a grid with its values.
+fn admit(nodes: usize, dims: usize) -> Result<()> {
+    // The points; u, the exact solution and the error, each twice, since they are copied to a table; and packed points
+    // during evaluation.
+    let bytes = size_of::<u32>() + (3 * dims + 7) * size_of::<f64>();
+    host_limits()
+        .admit(&[Buffer::new("the solution on a grid", nodes as u128, bytes)], None, "take a smaller `grid`")
+        .map(drop)
+}
+
+/// The exact solution at points, NaN where it is undefined outside the domain.
+///
+/// # Errors
+///
+/// [`Error::Input`] with the first point of the domain or its boundary where it is not finite.
+pub(crate) fn exact_at(problem: &Problem, points: &[f64]) -> Result<Option<Vec<f64>>> {
+    let Some(mut exact) = problem.exact(points) else { return Ok(None) };
+    Watch::current().go_on()?;
+    let edge = EDGE * problem.domain().diameter();
+    for (value, point) in exact.iter_mut().zip(points.chunks(problem.dims())).filter(|(value, _)| !value.is_finite()) {
+        if problem.domain().signed_distance(point) <= edge {
+            problem.finite_exact(point)?;
+        }
+        *value = f64::NAN;
+    }
+    Ok(Some(exact))
+}
+
+/// A solution at points.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Values {
+    pub(crate) u: Vec<f64>,
+    /// The exact solution, and u minus it; NaN where it is undefined outside the domain.
+    pub(crate) exact: Option<(Vec<f64>, Vec<f64>)>,
+}
+
+impl Values {
+    /// Fails if u is not finite everywhere.
+    pub(crate) fn new(network: &RbfNetwork, points: &[f64], exact: Option<Vec<f64>>) -> Result<Self> {
+        let u = network.evaluate(points);
+        if u.iter().any(|u| !u.is_finite()) {
+            let what = "the solution is not finite everywhere".into();
+            return Err(Error::Run { device: "the network".into(), phase: "evaluation".into(), what });
+        }
+        let errors = |exact: &Vec<f64>| u.iter().zip(exact).map(|(u, exact)| u - exact).collect();
+        let exact = exact.map(|exact| {
+            let errors = errors(&exact);
+            (exact, errors)
+        });
+        Ok(Self { u, exact })
+    }
+
+    /// Named columns: `u` and, if the exact solution is known, `exact` and `error`.
+    pub(crate) fn columns(&self) -> Vec<(&'static str, &[f64])> {
+        let mut columns = vec![("u", &self.u[..])];
+        if let Some((exact, errors)) = &self.exact {
+            columns.extend([("exact", &exact[..]), ("error", &errors[..])]);
+        }
+        columns
+    }
+
+    /// Columns x, y (z) and [`columns`](Self::columns).
+    pub(crate) fn table(&self, points: &[f64], dims: usize) -> Result<Table> {
+        let names = ["x", "y", "z"].iter().take(dims).map(|name| (*name).to_string()).collect();
+        let mut table = Table::float_matrix(names, points.to_vec())?;
+        for (name, values) in self.columns() {
+            table = table.beside(Table::floats(name, values.to_vec()))?;
+        }
+        Ok(table)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grids_leave_out_points_outside() {
+        let square = Field::new(&Problem::named("poisson-sine").unwrap(), 101).unwrap();
+        assert_eq!((square.points.len(), square.nodes()), (2 * 101 * 101, 101 * 101));
+        assert_eq!(square.node(101), [0.0, std::f64::consts::PI / 100.0]);
+        let corner = Field::new(&Problem::named("l-shape").unwrap(), 5).unwrap();
+        let inside: Vec<bool> = (0..corner.nodes()).map(|node| corner.row(node).is_some()).collect();
+        // The quarter right below is missing, its edges are not.
+        assert_eq!(inside.iter().filter(|it| !**it).count(), 4);
+        assert!(!inside[3] && !inside[4] && !inside[8] && inside[13] && inside[2]);
+        assert!(Field::new(&Problem::named("l-shape").unwrap(), 1).is_err());
+    }
+
+    #[test]
+    fn exact_solutions_must_be_finite_inside_the_domain() {
+        let with = |exact: &str| {
+            let text = format!(
+                "exact = '{exact}'\nequation = {{ laplacian = 1, rhs = 0 }}\n\
+                 boundary = [{{ condition = 'dirichlet', value = 0 }}]\n\
+                 domain = {{ type = 'box', low = [0, 0], high = [1, 1] }}"
+            );
+            Problem::parse(&text).unwrap()
+        };
+        let said = |error: Error| (error.exit_code(), error.to_string());
+        let pole = "line 1, column 9: the exact solution, '1/(x-0.5)', is infinite (inf) at (0.5, 0)";
+        assert_eq!(said(Field::new(&with("1/(x-0.5)"), 3).unwrap_err()), (2, pole.into()));
+        let root = "line 1, column 9: the exact solution, 'sqrt(0.25-y)', is not a number (NaN) at (0, 0.5)";
+        assert_eq!(said(Field::new(&with("sqrt(0.25-y)"), 3).unwrap_err()), (2, root.into()));
+        // A grid that misses the pole.
+        assert!(Field::new(&with("1/(x-0.5)"), 4).unwrap().exact.is_some());
+        let outside = exact_at(&with("sqrt(x)"), &[-2.0, 0.5, 0.25, 0.5]).unwrap().unwrap();
+        assert!(outside[0].is_nan() && outside[1] == 0.5);
+        assert!(exact_at(&with("1/x"), &[2.0, 0.5, 0.0, 0.5]).is_err());
+    }
+}

@@ -1,0 +1,371 @@
+//! The objective I at the control points of a cycle, on one device or distributed over ranks.
+//!
+//! Neurons are replicated, rows of A distributed. With the factors 1/N and λ/K of the whole, I, its gradient and the
+//! products of conjugate gradients are sums over ranks. Devices with peer-to-peer access reduce them inside the
+//! operations (see [`Whole`]); otherwise hosts reduce them in f64 and repeat the remaining arithmetic on every rank,
+//! which keeps the neurons identical.
+
+use burn::tensor::{Element, ElementConversion, Slice, TensorMetadata, ops::FloatTensor};
+use firebox_backends::collectives::{all_sum_to_host, peers};
+use firebox_core::{
+    Context, Error, Result,
+    tensor::{primitive, slice, widened},
+};
+
+use super::time_limit::{Completion, TimeLimit};
+use crate::{
+    ops::{RbfOps, transfer},
+    solve::subset::part,
+    types::{Aim, Conditions, Extent, Rows, Shape, System, Way, Whole, root_mean},
+};
+
+/// Squares per partial sum on the device, a power of two: pairwise summation of 2¹⁰ numbers has 10 roundings.
+const RUN: usize = 1 << 10;
+/// Minimum number of runs for reducing on the device.
+const MIN_RUNS: usize = 16;
+
+/// Conditions at the control points on the device.
+pub(crate) enum Objective<B: RbfOps> {
+    /// All conditions.
+    Whole(Aim<B>),
+    /// This rank's conditions.
+    Part(Part<B>),
+}
+
+impl<B: RbfOps> Objective<B> {
+    /// Uploads `system`: all conditions, or this rank's part if `own` gives N and K of the whole. Without `own`,
+    /// several ranks divide `system` among them.
+    pub(crate) fn new(system: &System, own: Option<[usize; 2]>, context: &Context<B>) -> Result<Self> {
+        let share = context.communicator.share();
+        Ok(match own {
+            Some(counts) => Self::Part(Part::new(system, counts, context)?),
+            None if share.is_whole() => Self::Whole(transfer::aim(system, &context.device)),
+            None => {
+                let System { interior, boundary, penalty } = system;
+                let counts = [interior.len(), boundary.len()];
+                let own =
+                    System { interior: part(interior, share), boundary: part(boundary, share), penalty: *penalty };
+                Self::Part(Part::new(&own, counts, context)?)
+            }
+        })
+    }
+
+    /// Gradient steps on centres and widths. Returns the new shape, and I before the first step and after the last.
+    pub(crate) fn descend(
+        &self,
+        shape: &Shape<B>,
+        weights: &FloatTensor<B>,
+        rates: [f64; 2],
+        steps: usize,
+        context: &Context<B>,
+    ) -> Result<(Shape<B>, [f64; 2])> {
+        let aim = match self {
+            Self::Whole(aim) | Self::Part(Part { joint: Some(aim), .. }) => aim,
+            Self::Part(part) => return part.descend(shape, weights, rates, steps, context),
+        };
+        let descend = |shape: &Shape<B>, steps| B::rbf_descend(aim, shape.clone(), weights.clone(), rates, steps);
+        let (shape, before) = descend(shape, steps);
+        // I after the last step comes from the same sums as I before the first: one more step, whose shape is dropped.
+        let (_, after) = descend(&shape, 1);
+        let read = transfer::fetch(vec![before, after], Vec::new(), context)?;
+        Ok((shape, [read[0][0], read[1][0]]))
+    }
+
+    /// The weights after `iterations` of conjugate gradients or, if `partial` allows it, after the iterations completed
+    /// within `limit`, at least one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Cancelled`] for a stop request, and for an expired limit without usable weights.
+    pub(crate) fn conjugate(
+        &self,
+        shape: &Shape<B>,
+        weights: FloatTensor<B>,
+        iterations: usize,
+        (limit, partial): (&TimeLimit, bool),
+        context: &Context<B>,
+    ) -> Result<(FloatTensor<B>, Completion)> {
+        let aim = match self {
+            Self::Whole(aim) | Self::Part(Part { joint: Some(aim), .. }) => aim,
+            Self::Part(part) => return part.conjugate(shape, weights, iterations, (limit, partial), context),
+        };
+        let mut found = None;
+        let whole = limit.watched(context, || {
+            found = Some(B::rbf_conjugate(aim, shape, weights, iterations));
+            Ok(())
+        });
+        match (whole, found) {
+            (Ok(()), Some((weights, _))) => Ok((weights, Completion::Complete)),
+            (Err(Error::Cancelled), Some((weights, norms))) if partial && !context.observer.cancelled() => {
+                // NaN marks the first incomplete iteration.
+                let norms = transfer::fetch(vec![norms], Vec::new(), context)?;
+                match norms.first().and_then(|norms| norms.get(1)) {
+                    Some(norm) if norm.is_finite() => Ok((weights, Completion::CutShort)),
+                    _ => Err(Error::Cancelled),
+                }
+            }
+            (whole, _) => Err(whole.err().unwrap_or(Error::Cancelled)),
+        }
+    }
+
+    /// Root mean square residuals √(Σr1²/N) and √(Σr2²/K).
+    pub(crate) fn root_means(
+        &self,
+        shape: &Shape<B>,
+        weights: &FloatTensor<B>,
+        context: &Context<B>,
+    ) -> Result<[f64; 2]> {
+        let aim = match self {
+            Self::Whole(aim) => aim,
+            Self::Part(part) => return part.root_means(shape, weights, context),
+        };
+        let residual = |rows| B::rbf_residual(rows, shape, weights.clone());
+        let read = transfer::fetch([&aim.interior, &aim.boundary].map(residual).into(), Vec::new(), context)?;
+        Ok([root_mean(&read[0]), root_mean(&read[1])])
+    }
+}
+
+/// A rank's conditions of one kind, at least one.
+struct Kind<B: RbfOps> {
+    /// 0 inside, 1 on the boundary.
+    index: usize,
+    rows: Rows<B>,
+    /// 1/N or λ/K.
+    share: f64,
+}
+
+/// A rank's part of the conditions. Empty kinds are omitted: some devices have no empty tensors.
+pub(crate) struct Part<B: RbfOps> {
+    kinds: Vec<Kind<B>>,
+    /// N and K.
+    counts: [usize; 2],
+    own: [usize; 2],
+    /// The same conditions for operations that reduce over ranks: with peer-to-peer access and both kinds on every
+    /// rank.
+    joint: Option<Aim<B>>,
+}
+
+impl<B: RbfOps> Part<B> {
+    fn new(system: &System, counts: [usize; 2], context: &Context<B>) -> Result<Self> {
+        let own = [system.interior.len(), system.boundary.len()];
+        let kind = |(index, conditions, factor): (usize, &Conditions, f64)| {
+            let rows = || transfer::rows(conditions, &context.device);
+            (own[index] > 0).then(|| Kind { index, rows: rows(), share: factor / counts[index] as f64 })
+        };
+        let kinds = [(0, &system.interior, 1.0), (1, &system.boundary, system.penalty)];
+        let kinds: Vec<_> = kinds.into_iter().filter_map(kind).collect();
+        let both = || context.communicator.all_gather(&[kinds.len() as u64]).iter().all(|&count| count == 2);
+        let joint = match (peers(context)?.filter(|_| both()), &kinds[..]) {
+            (Some(peers), [interior, boundary]) => Some(Aim {
+                interior: interior.rows.clone(),
+                boundary: boundary.rows.clone(),
+                penalty: system.penalty,
+                whole: Some(Whole { counts, peers: peers.into() }),
+            }),
+            _ => None,
+        };
+        Ok(Self { kinds, counts, own, joint })
+    }
+
+    fn residuals(&self, shape: &Shape<B>, weights: &FloatTensor<B>) -> Vec<FloatTensor<B>> {
+        self.kinds.iter().map(|kind| B::rbf_residual(&kind.rows, shape, weights.clone())).collect()
+    }
+
+    /// This rank's share of I, from partial sums of squared residuals.
+    fn objective(&self, sums: &[Vec<f64>]) -> f64 {
+        self.kinds.iter().zip(sums).map(|(kind, sums)| 0.5 * kind.share * sums.iter().sum::<f64>()).sum()
+    }
+
+    /// Partial sums of squared residuals, per kind.
+    fn squared(&self, shape: &Shape<B>, weights: &FloatTensor<B>, context: &Context<B>) -> Result<Vec<Vec<f64>>> {
+        let squares = self.residuals(shape, weights).into_iter().map(squared::<B>).collect();
+        transfer::fetch(squares, Vec::new(), context)
+    }
+
+    fn root_means(&self, shape: &Shape<B>, weights: &FloatTensor<B>, context: &Context<B>) -> Result<[f64; 2]> {
+        let read = self.squared(shape, weights, context)?;
+        let mut sums = [0.0; 2];
+        self.kinds.iter().zip(&read).for_each(|(kind, squares)| sums[kind.index] = squares.iter().sum());
+        context.communicator.all_sum(&mut sums);
+        Ok([0, 1].map(|index| (sums[index] / self.counts[index].max(1) as f64).sqrt()))
+    }
+
+    /// ∂I/∂(c, a), row-major (d + 1) × m; and I if `objective`, which takes more device calls. Device errors surface at
+    /// the next `fetch`.
+    fn slopes(
+        &self,
+        shape: &Shape<B>,
+        weights: &FloatTensor<B>,
+        objective: bool,
+        context: &Context<B>,
+    ) -> Result<(Vec<f64>, Option<f64>)> {
+        let residuals = self.residuals(shape, weights);
+        let gradient = |(kind, residual): (&Kind<B>, &FloatTensor<B>)| {
+            B::rbf_gradient(&kind.rows, shape, weights.clone(), residual.clone())
+        };
+        let gradients = self.kinds.iter().zip(&residuals).map(gradient).collect();
+        let count = shape.centres.shape().num_elements() + shape.widths.shape().num_elements();
+        let slopes = self.total(gradients, count, context)?;
+        if !objective {
+            return Ok((slopes, None));
+        }
+        let squares = residuals.into_iter().map(squared::<B>).collect();
+        let mut objective = [self.objective(&transfer::peek(squares, Vec::new(), context)?)];
+        context.communicator.all_sum(&mut objective);
+        Ok((slopes, Some(objective[0])))
+    }
+
+    fn descend(
+        &self,
+        shape: &Shape<B>,
+        weights: &FloatTensor<B>,
+        [of_centres, of_widths]: [f64; 2],
+        steps: usize,
+        context: &Context<B>,
+    ) -> Result<(Shape<B>, [f64; 2])> {
+        let mut read = transfer::fetch(vec![shape.widths.clone()], vec![shape.centres.clone()], context)?.into_iter();
+        let (mut widths, mut centres) = (read.next().unwrap_or_default(), read.next().unwrap_or_default());
+        let (m, d) = (widths.len(), centres.len() / widths.len().max(1));
+        let (mut shape, mut before) = (shape.clone(), None);
+        for _ in 0..steps {
+            context.go_on()?;
+            let (slopes, objective) = self.slopes(&shape, weights, before.is_none(), context)?;
+            before = before.or(objective);
+            // Rounded to the device's floats, as on a single rank.
+            for (c, slope) in centres.iter_mut().zip(&slopes) {
+                *c = rounded::<B::FloatElem>(*c - of_centres * slope);
+            }
+            for (a, slope) in widths.iter_mut().zip(&slopes[d * m..]) {
+                *a = rounded::<B::FloatElem>(*a * (-of_widths * *a * slope).exp());
+            }
+            shape = Shape {
+                centres: primitive::<B, 2>(centres.clone(), [d, m], &context.device),
+                widths: primitive::<B, 1>(widths.clone(), [m], &context.device),
+            };
+        }
+        let mut after = [self.objective(&self.squared(&shape, weights, context)?)];
+        context.communicator.all_sum(&mut after);
+        let before = before.unwrap_or(after[0]);
+        Ok((shape, [before, after[0]].map(rounded::<B::FloatElem>)))
+    }
+
+    fn conjugate(
+        &self,
+        shape: &Shape<B>,
+        weights: FloatTensor<B>,
+        iterations: usize,
+        (limit, partial): (&TimeLimit, bool),
+        context: &Context<B>,
+    ) -> Result<(FloatTensor<B>, Completion)> {
+        let [dims, neurons] = shape.centres.shape().dims();
+        let extent = Extent { conditions: self.own, neurons, dims, steps: 0 };
+        let keep = B::rbf_strategy(&extent, &context.device).conjugate == Way::Kept;
+        let (mut matrices, mut first) = (Vec::new(), Vec::new());
+        for kind in &self.kinds {
+            let (matrix, residual) = if keep {
+                let (matrix, residual) = B::rbf_matrix(&kind.rows, shape, weights.clone());
+                (Some(matrix), residual)
+            } else {
+                (None, B::rbf_residual(&kind.rows, shape, weights.clone()))
+            };
+            matrices.push(matrix);
+            first.push(B::rbf_transposed(&kind.rows, shape, residual));
+        }
+        let read = transfer::fetch(vec![weights], Vec::new(), context)?;
+        let mut weights = read.into_iter().next().unwrap_or_default();
+        let mut normal_residual = self.total(first, neurons, context)?;
+        normal_residual.iter_mut().for_each(|normal_residual| *normal_residual = -*normal_residual);
+        // Rounded as the device rounds it, so that products and direction agree.
+        let mut direction: Vec<f64> = normal_residual.iter().map(|&it| rounded::<B::FloatElem>(it)).collect();
+        let mut norm = dot(&normal_residual, &normal_residual);
+        let mut ended = Completion::Complete;
+        for iteration in 0..iterations {
+            // Clocks differ between ranks: rank 0 decides.
+            let flags = [context.observer.cancelled(), limit.has_expired()].map(u8::from);
+            let [stop, late] = context.communicator.broadcast_value(flags).map(|word| word == 1);
+            if stop || (late && (!partial || iteration == 0)) {
+                return Err(Error::Cancelled);
+            }
+            if late {
+                ended = Completion::CutShort;
+                break;
+            }
+            let along = transfer::vector::<B>(&direction, &context.device);
+            let product = |(kind, matrix): (&Kind<B>, &Option<FloatTensor<B>>)| {
+                B::rbf_normal(&kind.rows, shape, matrix.clone(), along.clone())
+            };
+            let products = self.kinds.iter().zip(&matrices).map(product).collect();
+            let product = self.total(products, neurons, context)?;
+            let curvature = dot(&direction, &product);
+            if norm > 0.0 && curvature > 0.0 {
+                let length = norm / curvature;
+                weights.iter_mut().zip(&direction).for_each(|(w, p)| *w += length * p);
+                normal_residual
+                    .iter_mut()
+                    .zip(&product)
+                    .for_each(|(normal_residual, product)| *normal_residual -= length * product);
+                let next = dot(&normal_residual, &normal_residual);
+                let ratio = next / norm;
+                direction
+                    .iter_mut()
+                    .zip(&normal_residual)
+                    .for_each(|(p, normal_residual)| *p = rounded::<B::FloatElem>(normal_residual + ratio * *p));
+                norm = next;
+            }
+        }
+        B::finish(&context.device, transfer::PHASE)?;
+        Ok((transfer::vector::<B>(&weights, &context.device), ended))
+    }
+
+    /// Σ share·sums over kinds and ranks, `count` numbers. Device errors surface at the next `fetch` or `finish`.
+    fn total(&self, sums: Vec<FloatTensor<B>>, count: usize, context: &Context<B>) -> Result<Vec<f64>> {
+        let parts = self.kinds.iter().zip(sums);
+        let parts = parts.map(|(kind, sums)| B::float_mul_scalar(row::<B>(sums, count), kind.share.into()));
+        let zeros = || B::float_zeros([count].into(), &context.device, B::FloatElem::dtype().into());
+        let total = parts.reduce(B::float_add).unwrap_or_else(zeros);
+        Ok(widened(&all_sum_to_host(total, context, transfer::PHASE)?))
+    }
+}
+
+/// A vector or matrix of `count` numbers as a vector.
+fn row<B: RbfOps>(of: FloatTensor<B>, count: usize) -> FloatTensor<B> {
+    if of.shape().num_dims() == 1 { of } else { B::float_reshape(of, [count].into()) }
+}
+
+/// `value` rounded to `E`.
+fn rounded<E: Element>(value: f64) -> f64 {
+    value.elem::<E>().elem()
+}
+
+/// Squares of a residual for the host to sum; long ones as partial sums of [`RUN`] squares, to shorten the transfer.
+fn squared<B: RbfOps>(residual: FloatTensor<B>) -> FloatTensor<B> {
+    let n = residual.shape()[0];
+    let squares = B::float_mul(residual.clone(), residual);
+    let runs = n / RUN;
+    if runs < MIN_RUNS {
+        return squares;
+    }
+    // Pairwise: the same order on every rank, where Burn may autotune a reduction per device, and few roundings.
+    let whole_runs = B::float_slice(squares.clone(), &[Slice::from(0..runs * RUN)]);
+    let mut sums = B::float_reshape(whole_runs, [RUN, runs].into());
+    let mut width = RUN;
+    while width > 1 {
+        width /= 2;
+        let upper = slice::<B, 2>(sums.clone(), [width..2 * width, 0..runs]);
+        sums = B::float_add(slice::<B, 2>(sums, [0..width, 0..runs]), upper);
+    }
+    let sums = B::float_reshape(sums, [runs].into());
+    // Some devices have no empty tensors.
+    if runs * RUN < n {
+        B::float_cat(vec![sums, B::float_slice(squares, &[Slice::from(runs * RUN..n)])], 0)
+    } else {
+        sums
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+//! The hot loops as operations on a backend.
+//!
+//! | backend | implementation |
+//! |---|---|
+//! | `NdArray` | `ndarray`: rayon and SIMD over slices |
+//! | `CubeBackend` (CUDA, wgpu, ROCm) | `cube`: CubeCL kernels |
+//! | `Fusion<B>` | `fusion`: `B`'s, queued as custom operations |
+//! | `Autodiff<B>` | `autodiff`: `B`'s, with a backward pass for the operations of the layer |
+//! | any other | default bodies: tensor operations on blocks of rows |
+//!
+//! Shapes: n ≥ 0 conditions, m ≥ 1 neurons, d = 2 or 3 dimensions. Points and centres are *dimension-major*, `[d, n]`
+//! and `[d, m]`.
+//!
+//! With φ_k(x) = exp(−|x − c_k|²/a_k²), condition i is a row of A: A_ik = (Lφ_k)(x_i), Lφ = α·Δφ + β·∇φ + γ·φ, with the
+//! residual r_i = Σ_k A_ik·w_k − t_i. Memory of the size of A is allocated only for results.
+
+mod autodiff;
+pub(crate) mod cube;
+mod fusion;
+pub(crate) mod ndarray;
+pub(crate) mod tensor;
+pub(crate) mod transfer;
+
+use burn::tensor::ops::FloatTensor;
+use firebox_backends::DeviceLimits;
+
+use crate::types::{Aim, Extent, Rows, Shape, Strategy};
+
+/// Operations on conditions and neurons, with default bodies of tensor operations. Results are deterministic.
+pub trait RbfOps: DeviceLimits {
+    /// How [`rbf_descend`](Self::rbf_descend) and [`rbf_conjugate`](Self::rbf_conjugate) run.
+    fn rbf_strategy(extent: &Extent, _device: &Self::Device) -> Strategy {
+        tensor::strategy(extent)
+    }
+
+    /// A `[n, m]` and r `[n]` in one pass.
+    fn rbf_matrix(
+        rows: &Rows<Self>,
+        shape: &Shape<Self>,
+        weights: FloatTensor<Self>,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
+        tensor::matrix::<Self>(rows, shape, weights)
+    }
+
+    /// [`rbf_matrix`](Self::rbf_matrix) that reuses the memory of `spare`, an A of the same size, unless it is shared.
+    /// Page faults of new memory cost the CPU several times the computation; devices return `spare` to their memory
+    /// pool first.
+    fn rbf_matrix_into(
+        rows: &Rows<Self>,
+        shape: &Shape<Self>,
+        weights: FloatTensor<Self>,
+        spare: FloatTensor<Self>,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
+        drop(spare);
+        Self::rbf_matrix(rows, shape, weights)
+    }
+
+    /// r `[n]` without storing A.
+    fn rbf_residual(rows: &Rows<Self>, shape: &Shape<Self>, weights: FloatTensor<Self>) -> FloatTensor<Self> {
+        tensor::residual::<Self>(rows, shape, weights)
+    }
+
+    /// Aᵀv `[m]` for v `[n]` without storing A.
+    fn rbf_transposed(rows: &Rows<Self>, shape: &Shape<Self>, values: FloatTensor<Self>) -> FloatTensor<Self> {
+        tensor::transposed::<Self>(rows, shape, values)
+    }
+
+    /// AᵀA·p `[m]` for p `[m]` in one pass over `matrix`, A `[n, m]`; recomputes A without it.
+    fn rbf_normal(
+        rows: &Rows<Self>,
+        shape: &Shape<Self>,
+        matrix: Option<FloatTensor<Self>>,
+        vector: FloatTensor<Self>,
+    ) -> FloatTensor<Self> {
+        tensor::normal::<Self>(rows, shape, matrix, vector)
+    }
+
+    /// Σ_i v_i·w_k·∂(Lφ_k)(x_i)/∂(c_k, a_k) `[d + 1, m]` for v `[n]`; the last row is by a.
+    fn rbf_gradient(
+        rows: &Rows<Self>,
+        shape: &Shape<Self>,
+        weights: FloatTensor<Self>,
+        values: FloatTensor<Self>,
+    ) -> FloatTensor<Self> {
+        tensor::gradient::<Self>(rows, shape, weights, values)
+    }
+
+    /// ∂(Lu)/∂x = Σ_k w_k·∂(Lφ_k)/∂x at the points `[d, n]` with coefficients held constant: ∇u for the form u.
+    fn rbf_slopes(rows: &Rows<Self>, shape: &Shape<Self>, weights: FloatTensor<Self>) -> FloatTensor<Self> {
+        tensor::slopes::<Self>(rows, shape, weights)
+    }
+
+    /// `steps` gradient steps on c and q = ln a with w fixed: c ← c − η·∂I/∂c, q ← q − η'·a·∂I/∂a for `rates` [η, η'],
+    /// which differ because c has a unit of length and q has none. Returns the new shape, and I before each step
+    /// `[steps]`.
+    fn rbf_descend(
+        aim: &Aim<Self>,
+        shape: Shape<Self>,
+        weights: FloatTensor<Self>,
+        rates: [f64; 2],
+        steps: usize,
+    ) -> (Shape<Self>, FloatTensor<Self>) {
+        tensor::descend::<Self>(aim, shape, weights, rates, steps)
+    }
+
+    /// `iterations` of conjugate gradients on (MᵀM/N + λNᵀN/K)·w = Mᵀf/N + λNᵀp/K from `weights`, with c and a fixed.
+    /// Returns the new weights, and the squared residual norm of that equation before each iteration and at the end
+    /// `[iterations + 1]`. Iterations with a zero residual or curvature change nothing.
+    fn rbf_conjugate(
+        aim: &Aim<Self>,
+        shape: &Shape<Self>,
+        weights: FloatTensor<Self>,
+        iterations: usize,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
+        tensor::conjugate::<Self>(aim, shape, weights, iterations)
+    }
+}
+
+#[cfg(feature = "flex")]
+impl RbfOps for burn_flex::Flex {}

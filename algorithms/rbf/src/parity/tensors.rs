@@ -1,0 +1,175 @@
+//! Tensors of inputs as non-contiguous views, and comparison of results.
+
+use burn::tensor::{DType, Element, Int, Tensor, TensorData, backend::Backend, ops::FloatTensor};
+use firebox_core::tensor::{floats, read_floats, tensor};
+
+use super::{
+    bounds::Expected,
+    inputs::{Inputs, Kind},
+    problem::Problem,
+    size::Size,
+};
+use crate::{
+    ops::{RbfOps, transfer::to_dimension_major},
+    types::{Coefficient, Conditions, Rows, Shape},
+};
+
+impl<B: RbfOps> Problem<B> {
+    /// Fills freed memory with NaN, which reveals kernels that do not write their results.
+    pub(super) fn poison(&self) {
+        let Size { n, m, d, .. } = self.inputs.size;
+        for count in [n * m, (d + 1) * m, d * n, n, m, m] {
+            // All bits of −1 are set, which is NaN as a float.
+            let nonsense = TensorData::new(vec![-1; count.max(1)], [count.max(1)]);
+            let _ = Tensor::<B, 1, Int>::from_data(nonsense, (&self.device, DType::I32)).into_data();
+        }
+    }
+
+    /// Conditions and neurons on the device.
+    pub(super) fn given(&self, kind: Kind) -> (Rows<B>, Shape<B>) {
+        (self.rows(kind, false), self.shape(&self.inputs.centres, &self.inputs.widths))
+    }
+
+    /// A vector as a view that begins within its memory.
+    pub(super) fn float1(&self, values: &[f64]) -> FloatTensor<B> {
+        let padded = padded(values, values.len().max(1));
+        let all = floats::<B, 1>(padded.clone(), [padded.len()], &self.device);
+        primitive(all.slice(PAD..PAD + values.len()))
+    }
+
+    /// A matrix as a non-contiguous view: transposed, or sliced out of a wider one.
+    pub(super) fn float2(&self, values: &[f64], [rows, columns]: [usize; 2]) -> FloatTensor<B> {
+        if rows % 2 == 0 || columns == 0 {
+            return primitive(
+                floats::<B, 2>(to_dimension_major(values, columns), [columns, rows], &self.device).transpose(),
+            );
+        }
+        let wide = floats::<B, 2>(padded(values, columns), [rows, columns + 2 * PAD], &self.device);
+        primitive(wide.slice([0..rows, PAD..PAD + columns]))
+    }
+
+    pub(super) fn shape(&self, centres: &[f64], widths: &[f64]) -> Shape<B> {
+        let d = self.inputs.size.d;
+        Shape { centres: self.float2(&to_dimension_major(centres, d), [d, widths.len()]), widths: self.float1(widths) }
+    }
+
+    pub(super) fn rows(&self, kind: Kind, edge: bool) -> Rows<B> {
+        let conditions = self.inputs.conditions(kind, edge);
+        let Conditions { dims, points, laplacian, gradient, value, target } = conditions;
+        let (d, n) = (*dims, target.len());
+        let mut coefficients = Vec::new();
+        if let Coefficient::Each(alpha) = laplacian {
+            coefficients.extend(alpha);
+        }
+        if let Some(beta) = gradient {
+            coefficients.extend(to_dimension_major(beta, d));
+        }
+        if let Coefficient::Each(gamma) = value {
+            coefficients.extend(gamma);
+        }
+        let form = kind.form();
+        let each = |term| usize::from(term == crate::types::Term::Each);
+        let count = each(form.laplacian) + each(form.value) + if form.gradient { d } else { 0 };
+        Rows {
+            points: self.float2(&to_dimension_major(points, d), [d, n]),
+            form,
+            coefficients: (count > 0).then(|| self.float2(&coefficients, [count, n])),
+            target: self.float1(target),
+        }
+    }
+
+    pub(super) fn floats<const D: usize>(&self, found: FloatTensor<B>, shape: [usize; D]) -> Result<Vec<f64>, String> {
+        let found = tensor::<B, D>(found);
+        if found.dims() != shape {
+            return Err(format!("shape {:?}, not {shape:?}", found.dims()));
+        }
+        if found.dtype() != B::FloatElem::dtype() {
+            return Err(format!("floats of type {:?}", found.dtype()));
+        }
+        if shape.contains(&0) {
+            // CUDA cannot read empty buffers.
+            return Ok(Vec::new());
+        }
+        read_floats(found, "parity").map_err(|error| error.to_string())
+    }
+
+    /// Downloads a result and compares it with the expected values.
+    pub(super) fn compare<const D: usize>(
+        &self,
+        what: &str,
+        found: FloatTensor<B>,
+        shape: [usize; D],
+        expected: &Expected,
+    ) -> Result<Vec<f64>, String> {
+        let found = self.floats(found, shape).map_err(|why| format!("{what}: {why}"))?;
+        near(&found, expected).map_err(|why| format!("{what}{why}"))?;
+        Ok(found)
+    }
+
+    /// Compares the result of `work`, and checks that a second run has the same bits.
+    pub(super) fn twice<const D: usize>(
+        &self,
+        what: &str,
+        work: impl Fn() -> FloatTensor<B>,
+        shape: [usize; D],
+        expected: &Expected,
+    ) -> Result<(), String> {
+        self.poison();
+        let first = self.compare(what, work(), shape, expected)?;
+        self.poison();
+        same(&first, &self.floats(work(), shape)?).map_err(|why| format!("{what}{why}"))
+    }
+
+    /// Checks that a tensor still has its values.
+    pub(super) fn untouched<const D: usize>(
+        &self,
+        what: &str,
+        tensor: FloatTensor<B>,
+        shape: [usize; D],
+        values: &[f64],
+    ) -> Result<(), String> {
+        self.compare(what, tensor, shape, &Expected::exact(values)).map(drop)
+    }
+}
+
+impl Inputs {
+    /// Centres as on a device, `[d, m]`.
+    pub(super) fn major(&self, centres: &[f64]) -> Vec<f64> {
+        to_dimension_major(centres, self.size.d)
+    }
+}
+
+pub(super) fn primitive<B: Backend, const D: usize>(tensor: Tensor<B, D>) -> FloatTensor<B> {
+    tensor.into_primitive().tensor()
+}
+
+/// Padding around a view, a multiple of all backends' alignment of binding offsets (at most 512 bytes), so that the
+/// view is not copied.
+const PAD: usize = 128;
+
+/// Each row between [`PAD`] NaNs, which must not be read.
+fn padded(values: &[f64], columns: usize) -> Vec<f64> {
+    let padding = vec![f64::NAN; PAD];
+    let rows = values.chunks(columns).map(|row| [&padding, row, &padding].concat());
+    if values.is_empty() { [padding.clone(), padding.clone()].concat() } else { rows.flatten().collect() }
+}
+
+pub(super) fn near(found: &[f64], expected: &Expected) -> Result<(), String> {
+    if found.len() != expected.values.len() {
+        return Err(format!(": {} values, not {}", found.len(), expected.values.len()));
+    }
+    for (k, (&a, &b)) in found.iter().zip(&expected.values).enumerate() {
+        let off = (a - b).abs();
+        if off.is_nan() || off > expected.allowed(k) {
+            return Err(format!("[{k}]: {a:e}, not {b:e}, off by {off:e} where {:e} is allowed", expected.allowed(k)));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn same(first: &[f64], second: &[f64]) -> Result<(), String> {
+    match first.iter().zip(second).position(|(a, b)| a.to_bits() != b.to_bits()) {
+        Some(k) => Err(format!("[{k}]: {:e}, a second time {:e}", first[k], second[k])),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,69 @@
+//! A stream of points in the unit cube: independent, or an Owen-scrambled Sobol sequence.
+
+use firebox_core::random::Random;
+
+use crate::types::Sampling;
+
+/// Length of one Sobol sequence of the generator.
+const SEQUENCE: u32 = 1 << 16;
+
+/// A stream of points in [0, 1)³.
+#[derive(Clone)]
+pub(super) struct Unit {
+    random: Random,
+    /// Seed of the current Sobol sequence, and the index of its next point.
+    sobol: Option<(u32, u32)>,
+}
+
+impl Unit {
+    /// A stream that continues `random`.
+    pub(super) fn new(sampling: Sampling, random: &Random) -> Self {
+        let mut random = random.clone();
+        let sobol = (sampling == Sampling::Sobol).then(|| (random.bits() as u32, 0));
+        Self { random, sobol }
+    }
+
+    /// A fixed stream.
+    pub(super) fn fixed() -> Self {
+        Self { random: Random::new(0, 0), sobol: Some((0, 0)) }
+    }
+
+    /// The random state after the points drawn.
+    pub(super) fn into_random(self) -> Random {
+        self.random
+    }
+
+    /// Skips `count` points.
+    pub(super) fn skip(&mut self, mut count: usize) {
+        if self.sobol.is_none() {
+            self.random.skip(3 * count as u64);
+            return;
+        }
+        while count > 0 {
+            let Some((_, index)) = self.sequence() else { return };
+            let here = count.min((SEQUENCE - *index) as usize);
+            *index += here as u32;
+            count -= here;
+        }
+    }
+
+    /// The current Sobol sequence, a new one once it is exhausted; `None` for independent points.
+    fn sequence(&mut self) -> Option<&mut (u32, u32)> {
+        let Self { random, sobol } = self;
+        let sobol = sobol.as_mut()?;
+        if sobol.1 == SEQUENCE {
+            *sobol = (random.bits() as u32, 0);
+        }
+        Some(sobol)
+    }
+
+    /// The next point.
+    pub(super) fn draw(&mut self) -> [f64; 3] {
+        if let Some((seed, index)) = self.sequence() {
+            let at = [0, 1, 2].map(|axis| f64::from(sobol_burley::sample(*index, axis, *seed)));
+            *index += 1;
+            return at;
+        }
+        [(); 3].map(|()| self.random.unit())
+    }
+}

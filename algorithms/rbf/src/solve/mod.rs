@@ -1,0 +1,19 @@
+//! The numerics: collocation, least squares, and the minimisation of centres and widths.
+
+pub(crate) mod accuracy;
+pub(crate) mod collocation;
+pub(crate) mod control_points;
+mod decompositions;
+mod gaussian;
+mod householder;
+pub(crate) mod levenberg_marquardt;
+pub(crate) mod lsqr;
+pub(crate) mod network;
+pub(crate) mod nondimensional;
+pub(crate) mod preconditioner;
+pub(crate) mod qr;
+pub(crate) mod state;
+pub(crate) mod subset;
+mod triangular;
+pub(crate) mod trust_region;
+pub(crate) mod width_search;

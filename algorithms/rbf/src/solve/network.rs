@@ -1,0 +1,246 @@
+//! The trained network: u(x) = Σₖ wₖ exp(−|x − cₖ|²/aₖ²), and its derivatives.
+
+use firebox_backends::cpu::{BLOCK, Block, Blocks, Isa, Loop, Real, SimdLevel};
+use firebox_core::{Error, Result, watch::Watch};
+use rayon::prelude::*;
+
+use super::gaussian::{gaussian, pack, squares};
+
+/// m Gaussians with centres, widths and weights, in 2 or 3 dimensions.
+///
+/// Values at points are incomplete if the thread's [`Watch`] stops the evaluation.
+///
+/// ```
+/// use firebox_rbf::RbfNetwork;
+///
+/// let network = RbfNetwork::new(2, vec![0.0, 0.0], vec![1.0], vec![2.0])?;
+/// assert_eq!(network.evaluate(&[0.0, 0.0]), [2.0]);
+/// assert_eq!(network.laplacian(&[0.0, 0.0]), [-8.0]);
+/// # Ok::<(), firebox_core::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct RbfNetwork {
+    dims: usize,
+    centres: Vec<f64>,
+    widths: Vec<f64>,
+    weights: Vec<f64>,
+}
+
+impl RbfNetwork {
+    /// A network of `centres`, row-major m × `dims`, `widths` and `weights`, m each.
+    ///
+    /// Fails unless there are 2 or 3 dimensions, the sizes agree, all numbers are finite and the widths positive.
+    pub fn new(dims: usize, centres: Vec<f64>, widths: Vec<f64>, weights: Vec<f64>) -> Result<Self> {
+        check_shape(dims, &centres, &widths)?;
+        if weights.len() != widths.len() {
+            return Err(unfit(format!("{} weights for {} neurons", weights.len(), widths.len())));
+        }
+        if let Some(k) = weights.iter().position(|w| !w.is_finite()) {
+            return Err(unfit(format!("the weight of neuron {k} is {}", weights[k])));
+        }
+        Ok(Self { dims, centres, widths, weights })
+    }
+
+    /// Dimensions of space, n.
+    pub fn dims(&self) -> usize {
+        self.dims
+    }
+
+    /// Neurons, m.
+    pub fn len(&self) -> usize {
+        self.widths.len()
+    }
+
+    /// Whether there are no neurons, which [`new`](Self::new) refuses.
+    pub fn is_empty(&self) -> bool {
+        self.widths.is_empty()
+    }
+
+    /// c, row-major m × n.
+    pub fn centres(&self) -> &[f64] {
+        &self.centres
+    }
+
+    /// a.
+    pub fn widths(&self) -> &[f64] {
+        &self.widths
+    }
+
+    /// w.
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    /// u at `points`, row-major; an incomplete last point is ignored.
+    pub fn evaluate(&self, points: &[f64]) -> Vec<f64> {
+        self.sums(Term::Value, points)
+    }
+
+    /// ∇u at `points`, row-major like `points`; an incomplete last point is ignored.
+    pub fn gradient(&self, points: &[f64]) -> Vec<f64> {
+        self.sums(Term::Gradient, points)
+    }
+
+    /// Δu at `points`, row-major; an incomplete last point is ignored.
+    pub fn laplacian(&self, points: &[f64]) -> Vec<f64> {
+        self.sums(Term::Laplacian, points)
+    }
+
+    fn sums(&self, term: Term, points: &[f64]) -> Vec<f64> {
+        let (level, watch, packed) = (SimdLevel::best(), Watch::current(), pack(points, self.dims));
+        let each = if term == Term::Gradient { self.dims } else { 1 };
+        let mut sums = vec![0.0; packed.columns() * each];
+        let one = |(b, out): (usize, &mut [f64])| {
+            if !watch.stopped() {
+                level.run(Sums { network: self, term, points: &packed, block: b, out });
+            }
+        };
+        // At least tens of microseconds of work per task.
+        let least = (1 << 14) / (BLOCK * self.len()).max(1) + 1;
+        sums.par_chunks_mut(BLOCK * each).enumerate().with_min_len(least).for_each(one);
+        sums
+    }
+}
+
+/// Fails unless `centres` and `widths` are finite, positive widths, of one size, in 2 or 3 dimensions.
+pub(crate) fn check_shape(dims: usize, centres: &[f64], widths: &[f64]) -> Result<()> {
+    if !(2..=3).contains(&dims) {
+        return Err(unfit(format!("{dims} dimensions, but there may be 2 or 3")));
+    }
+    if widths.is_empty() {
+        return Err(unfit("no neurons".into()));
+    }
+    if centres.len() != dims * widths.len() {
+        let what = format!("{} coordinates of centres for {} neurons", centres.len(), widths.len());
+        return Err(unfit(format!("{what} in {dims} dimensions")));
+    }
+    if let Some(k) = widths.iter().position(|a| !(a.is_finite() && *a > 0.0)) {
+        return Err(unfit(format!("the width of neuron {k} is {}", widths[k])));
+    }
+    if let Some(at) = centres.iter().position(|c| !c.is_finite()) {
+        return Err(unfit(format!("the centre of neuron {} has a coordinate {}", at / dims, centres[at])));
+    }
+    Ok(())
+}
+
+fn unfit(what: String) -> Error {
+    let help = "a network has a centre, a positive width and a weight for each neuron, all finite";
+    Error::input(format!("not a network: {what}"), help)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Term {
+    Value,
+    Gradient,
+    Laplacian,
+}
+
+/// The sum over all neurons at the points of one block.
+struct Sums<'a> {
+    network: &'a RbfNetwork,
+    term: Term,
+    points: &'a Blocks<f64>,
+    block: usize,
+    out: &'a mut [f64],
+}
+
+impl Loop for Sums<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let RbfNetwork { dims, centres, widths, weights } = self.network;
+        let (points, n) = (self.points.block(self.block), *dims as f64);
+        let mut sums = [Block::default(); 3];
+        for ((centre, &a), &w) in centres.chunks_exact(*dims).zip(widths).zip(weights) {
+            let q = 1.0 / (a * a);
+            let r2 = squares::<I>(points, centre);
+            let phi = gaussian::<I>(&r2, q);
+            match self.term {
+                Term::Value => {
+                    for l in 0..BLOCK {
+                        sums[0][l] = f64::fma::<I>(w, phi[l], sums[0][l]);
+                    }
+                }
+                Term::Laplacian => {
+                    let (slope, start) = (4.0 * w * q * q, -2.0 * n * w * q);
+                    for l in 0..BLOCK {
+                        sums[0][l] = f64::fma::<I>(phi[l], f64::fma::<I>(slope, r2[l], start), sums[0][l]);
+                    }
+                }
+                Term::Gradient => {
+                    let factor = -2.0 * w * q;
+                    for ((sum, x), &c) in sums.iter_mut().zip(points).zip(centre) {
+                        for l in 0..BLOCK {
+                            sum[l] = f64::fma::<I>(factor * (x[l] - c), phi[l], sum[l]);
+                        }
+                    }
+                }
+            }
+        }
+        let each = if self.term == Term::Gradient { *dims } else { 1 };
+        for (l, out) in self.out.chunks_mut(each).enumerate() {
+            for (out, sum) in out.iter_mut().zip(&sums) {
+                *out = sum[l];
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use firebox_core::random::Random;
+
+    use super::*;
+    use crate::parity::reference;
+
+    #[test]
+    fn values_and_derivatives_match_the_reference() {
+        let mut random = Random::new(3, 0);
+        for dims in [2, 3] {
+            for n in [0, 1, 63, 64, 65, 200] {
+                let mut draw = |count: usize, low: f64, high: f64| -> Vec<f64> {
+                    (0..count).map(|_| random.uniform(low, high)).collect()
+                };
+                let (centres, widths, weights) = (draw(7 * dims, -1.0, 1.0), draw(7, 0.2, 2.0), draw(7, -1.0, 1.0));
+                let points = draw(n * dims, -1.0, 1.0);
+                let network = RbfNetwork::new(dims, centres, widths, weights).unwrap();
+                let plain = |alpha: f64, beta: &[f64], gamma: f64| -> Vec<f64> {
+                    let functional = reference::Functional { alpha, beta, gamma };
+                    let neurons = || network.centres.chunks(dims).zip(&network.widths).zip(&network.weights);
+                    let at = |x: &[f64]| neurons().map(|((c, &a), w)| w * functional.of(x, c, a)).sum();
+                    points.chunks(dims).map(at).collect()
+                };
+                let near = |got: &[f64], wanted: &[f64]| {
+                    assert_eq!(got.len(), wanted.len());
+                    let scale = wanted.iter().fold(1.0f64, |most, value| most.max(value.abs()));
+                    assert!(got.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-13 * scale), "{got:?} {wanted:?}");
+                };
+                near(&network.evaluate(&points), &plain(0.0, &[], 1.0));
+                near(&network.laplacian(&points), &plain(1.0, &[], 0.0));
+                let gradient = network.gradient(&points);
+                for x in 0..dims {
+                    let unit: Vec<f64> = (0..dims).map(|y| f64::from(u8::from(x == y))).collect();
+                    let part: Vec<f64> = gradient.iter().skip(x).step_by(dims).copied().collect();
+                    near(&part, &plain(0.0, &unit, 0.0));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn invalid_networks_are_refused() {
+        let refused = |dims, centres: &[f64], widths: &[f64], weights: &[f64]| {
+            RbfNetwork::new(dims, centres.into(), widths.into(), weights.into()).unwrap_err().to_string()
+        };
+        assert_eq!(refused(4, &[0.0; 4], &[1.0], &[1.0]), "not a network: 4 dimensions, but there may be 2 or 3");
+        assert_eq!(refused(2, &[], &[], &[]), "not a network: no neurons");
+        assert_eq!(refused(2, &[0.0; 2], &[-1.0], &[1.0]), "not a network: the width of neuron 0 is -1");
+        assert_eq!(refused(2, &[0.0; 2], &[1.0], &[f64::NAN]), "not a network: the weight of neuron 0 is NaN");
+        assert_eq!(refused(2, &[0.0; 2], &[1.0], &[]), "not a network: 0 weights for 1 neurons");
+        let infinite = refused(2, &[0.0, f64::INFINITY], &[1.0], &[1.0]);
+        assert_eq!(infinite, "not a network: the centre of neuron 0 has a coordinate inf");
+        let few = refused(3, &[0.0; 4], &[1.0], &[1.0]);
+        assert_eq!(few, "not a network: 4 coordinates of centres for 1 neurons in 3 dimensions");
+    }
+}

@@ -1,0 +1,4 @@
+//! Helpers for tests in several modules.
+
+pub(crate) mod ranks;
+pub(crate) mod samples;

@@ -1,0 +1,102 @@
+//! The arguments of `firebox sammon`: those of [`SammonConfig`], and files.
+
+use clap::{Args, ValueEnum};
+use firebox_core::{
+    Error, Result,
+    command::{CheckpointArgs, InputArgs, InputFile, NameOrFile, PlotOut, TableOut},
+    data::{Distances, Points, ReadOptions, read},
+    memory,
+};
+
+use crate::{
+    config::{SammonConfig, Start},
+    types::{Metric, SammonInput},
+};
+
+/// Content of the input, and the distance between its points.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum Kind {
+    /// Features; √Σ(a − b)²
+    #[default]
+    Euclidean,
+    /// Features; Σ|a − b|
+    Manhattan,
+    /// Features; 1 − cos(a, b)
+    Cosine,
+    /// Distances: a square matrix, or all pairs in one row or column; nan is a missing pair
+    Precomputed,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct SammonArgs {
+    #[command(flatten)]
+    pub(super) input: InputArgs,
+    /// The distance of two points, or precomputed for an input of distances
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) metric: Kind,
+    /// Start of the embedding: pca, random, first (coordinates) or a file with a row for each point
+    #[arg(long, value_name = "START", default_value = "pca", value_parser = NameOrFile::parser(&["pca", "random", "first"]))]
+    pub(super) start: NameOrFile,
+    #[command(flatten)]
+    config: SammonConfig,
+    /// Add each point's part of the stress to the table
+    #[arg(long)]
+    pub(super) point_stress: bool,
+    /// Place these points into the map, which stays as it is; columns as in INPUT
+    #[arg(long, value_name = "NEW", requires = "transform_output")]
+    pub(super) transform: Option<InputFile>,
+    /// Destination of the new points' coordinates
+    #[arg(long, value_name = "OUT", requires = "transform")]
+    pub(super) transform_output: Option<TableOut>,
+    /// Draw source distances against distances in the map (.svg, .png)
+    #[arg(long, value_name = "P")]
+    pub(super) shepard: Option<PlotOut>,
+    /// Draw the stress by iteration (.svg, .png)
+    #[arg(long, value_name = "P")]
+    pub(super) convergence: Option<PlotOut>,
+    #[command(flatten)]
+    pub(super) states: CheckpointArgs,
+}
+
+impl SammonArgs {
+    pub(super) fn config(&self) -> SammonConfig {
+        let metric = match self.metric {
+            Kind::Euclidean | Kind::Precomputed => Metric::Euclidean,
+            Kind::Manhattan => Metric::Manhattan,
+            Kind::Cosine => Metric::Cosine,
+        };
+        let start = match &self.start {
+            NameOrFile::Name(name) => Start::from_str(name, false).unwrap_or_default(),
+            NameOrFile::File(_) => Start::Given,
+        };
+        self.config.clone().with_metric(metric).with_start(start)
+    }
+
+    /// Reads the input, and the points with the labels and the size for the report.
+    pub(super) fn read(&self) -> Result<(SammonInput, Points)> {
+        let precomputed = self.metric == Kind::Precomputed;
+        let make = |points: &Points| {
+            Ok(if precomputed {
+                let values = memory::copied(&points.values, "the distances")?;
+                Distances::new(values, points.rows, points.columns)?.into()
+            } else {
+                SammonInput::from(points.clone())
+            })
+        };
+        let (mut input, points) = self.input.read_as(precomputed, make, SammonInput::points)?;
+        let labelled = self.input.labels.as_ref().unwrap_or(&self.input.input);
+        points.check_labels_as_reals().map_err(|error| error.in_file(labelled))?;
+        if let NameOrFile::File(path) = &self.start {
+            let start = read(path, &ReadOptions::default())?;
+            let dims = self.config.dims;
+            if start.rows != input.points() || start.columns != dims {
+                let (rows, columns, points) = (start.rows, start.columns, input.points());
+                let what = format!("the start has {rows} rows of {columns} numbers, not {points} of {dims}");
+                let help = "give a row for each point and a column for each dimension";
+                return Err(Error::input(what, help).in_file(path));
+            }
+            input = input.starting_at(start.values);
+        }
+        Ok((input, points))
+    }
+}

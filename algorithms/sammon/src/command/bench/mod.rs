@@ -1,0 +1,8 @@
+//! `firebox bench sammon`, and the cases of `firebox bench kernels` and `firebox bench cost`.
+
+mod growth;
+mod kernels;
+mod paper;
+mod tables;
+
+pub(crate) use self::tables::SammonBench;

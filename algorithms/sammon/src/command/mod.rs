@@ -1,0 +1,141 @@
+//! `firebox sammon`: arguments to a [`SammonConfig`], embeddings to tables, plots and the report's result.
+
+mod args;
+mod bench;
+mod plots;
+mod report;
+
+use clap::{ArgMatches, Args, Command};
+use firebox_backends::{Device, Plugin, plugin::Bench, with_context};
+use firebox_core::{
+    Algorithm, Context, Error, Result, Session,
+    command::{Conformance, NameOrFile, Outcome, parse},
+    data::{Points, Table},
+    plot::Plot,
+};
+use serde_json::Value;
+
+use self::{
+    args::{Kind, SammonArgs},
+    bench::SammonBench,
+};
+use crate::{config::SammonConfig, model::embedding::Embedding, ops::SammonOps};
+
+/// The command `sammon`.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SammonPlugin;
+
+impl Plugin for SammonPlugin {
+    fn command(&self) -> Command {
+        SammonArgs::augment_args(Command::new("sammon"))
+            .about("Maps points to few dimensions, keeping their distances")
+            .long_about(
+                "Maps points to 2, 3 or more dimensions so that their distances stay as they are, small ones above all \
+                 (Sammon 1969). Writes each point's place in columns y1, y2, …, its class if it is known, and on \
+                 request its part of the stress.",
+            )
+    }
+
+    fn run(&self, args: &ArgMatches, device: &Device, session: &Session) -> Result<Outcome> {
+        let args: SammonArgs = parse(args)?;
+        with_context!(device, session, |context| run(&args, context))
+    }
+
+    fn can_share(&self, _args: &ArgMatches) -> Result<()> {
+        Ok(())
+    }
+
+    fn bench(&self) -> Option<&dyn Bench> {
+        Some(&SammonBench)
+    }
+
+    fn conformance(&self) -> Conformance {
+        let args = |text: &str| text.split(' ').map(String::from).collect::<Vec<_>>();
+        Conformance {
+            good: args("{csv} --label label --dims 2 --iterations 50"),
+            bad: vec![
+                ("dims", args("--dims 0")),
+                ("power", args("--power -1")),
+                ("step", args("--step alpha:1")),
+                ("restarts", args("--restarts 20000")),
+                ("iterations", args("--iterations 0")),
+                ("tolerance", args("--tolerance -1")),
+                ("time_limit", args("--time-limit 0")),
+                ("memory", args("--memory cached-f16")),
+                ("variant", args("--variant rows-full --memory sampled")),
+                ("units", args("--units 48")),
+                ("solver", args("--memory sampled --solver gd")),
+                ("epochs", args("--epochs 0")),
+                ("block", args("--block 0")),
+                ("checkpoint_every", args("--checkpoint-every 0")),
+            ],
+        }
+    }
+}
+
+fn run<B: SammonOps>(args: &SammonArgs, context: &Context<B>) -> Result<Outcome> {
+    let sammon = args.config().init()?.with_checkpoints(args.states.checkpoints()?);
+    let (input, points) = args.read()?;
+    if args.transform.is_some() && args.metric == Kind::Precomputed {
+        let help = "give the points' features instead of their distances, or leave out `transform`";
+        return Err(Error::input("distances cannot take new points", help));
+    }
+    let new = args.transform.as_ref().map(|path| args.input.read_more(path, &points).map(|new| (path, new)));
+    let new = new.transpose()?;
+    let file = &args.input.input;
+    let map: Embedding<B> = sammon.run(input, context).map_err(|error| error.in_file(file))?;
+    let placed = new.map(|(path, new)| sammon.place(&map, &new, context).map_err(|error| error.in_file(path)));
+    outcome(args, sammon.config(), points, map, placed.transpose()?)
+}
+
+/// `y1`, `y2`, …
+fn names(dims: usize) -> Vec<String> {
+    (1..=dims).map(|k| format!("y{k}")).collect()
+}
+
+fn outcome<B: SammonOps>(
+    args: &SammonArgs,
+    config: &SammonConfig,
+    points: Points,
+    map: Embedding<B>,
+    placed: Option<Vec<f64>>,
+) -> Result<Outcome> {
+    let dims = config.dims;
+    let result = report::result(&map);
+    let labels = points.labels.clone();
+    let mut table = Table::float_matrix(names(dims), map.coordinates.clone())?;
+    if let Some(labels) = &labels {
+        table = table.beside(Table::ints("label", labels.clone()))?;
+    }
+    if let Some(stress) = map.point_stress.clone().filter(|_| args.point_stress) {
+        table = table.beside(Table::floats("stress", stress))?;
+    }
+    let placed = args.transform_output.iter().zip(placed);
+    let tables = placed.map(|(path, placed)| Ok((path.clone(), Table::float_matrix(names(dims), placed)?)));
+    let tables = tables.collect::<Result<Vec<_>>>()?;
+    let size = points.size();
+    let mut drawn = Points::new(map.coordinates.clone(), dims)?;
+    drawn.names = names(dims);
+    (drawn.labels, drawn.label_names) = (labels, points.label_names);
+    let mut settings = serde_json::to_value(config).unwrap_or(Value::Null);
+    if args.metric == Kind::Precomputed {
+        settings["metric"] = "precomputed".into();
+    }
+    if let NameOrFile::File(path) = &args.start {
+        settings["start"] = path.display().to_string().into();
+    }
+    settings["checkpoint_every"] = args.states.checkpoint_every.into();
+    Ok(Outcome {
+        config: settings,
+        input: size,
+        timings: map.timings.clone(),
+        peak_device_bytes: map.peak_device_bytes,
+        summary: report::summary(&map, args.point_stress),
+        plots: plots::plots(&map, args.shepard.as_ref(), args.convergence.as_ref()),
+        documents: Vec::new(),
+        result,
+        table,
+        plot: Some(Plot::scatter(format!("Sammon mapping, E = {:.6}", map.stress), drawn)),
+        tables,
+    })
+}

@@ -1,0 +1,48 @@
+//! List of all checks.
+
+use super::{
+    origin::{METRICS, Origin, metric_name, origins},
+    problem::Problem,
+};
+use crate::{ops::SammonOps, types::Variant};
+
+/// Check that runs on a problem.
+pub type Check<B> = Box<dyn Fn(&Problem<B>) -> Result<(), String> + Send>;
+
+/// A check of one operation.
+pub struct Case<B: SammonOps> {
+    /// Operation and its variant.
+    pub name: String,
+    /// Returns the first difference as an error.
+    pub check: Check<B>,
+}
+
+/// All checks of the operations that the device supports.
+pub fn cases<B: SammonOps>(device: &B::Device) -> Vec<Case<B>> {
+    let mut cases = Vec::new();
+    let mut add = |name: String, check: Check<B>| {
+        cases.push(Case { name, check });
+    };
+    let variants =
+        [Variant::Auto, Variant::RowsFull, Variant::RowsTriangle, Variant::ColumnsFull, Variant::ColumnsTriangle];
+    let variants = variants.into_iter().filter(|&variant| B::sammon_strategy(device, variant).is_ok());
+    for metric in METRICS {
+        add(format!("inverse, {}", metric_name(metric)), Box::new(move |p| p.check_inverse(metric)));
+        add(format!("sampled, {}", metric_name(metric)), Box::new(move |p| p.check_sampled(metric)));
+    }
+    for origin in origins::<B>(device) {
+        for variant in variants.clone() {
+            add(format!("forces, {variant}, {origin}"), Box::new(move |p| p.check_forces(variant, origin)));
+            // A variant's steps apply its forces, so that the source of distances need not be varied again.
+            let plain = matches!(origin, Origin::Stored { blocks: false, half: false });
+            if variant == Variant::Auto || plain {
+                add(format!("steps, {variant}, {origin}"), Box::new(move |p| p.check_steps(variant, origin)));
+            }
+        }
+        add(format!("measure, {origin}"), Box::new(move |p| p.check_measure(origin)));
+        add(format!("parts, {origin}"), Box::new(move |p| p.check_parts(origin)));
+    }
+    add("forces, many points".into(), Box::new(Problem::check_many));
+    add("place".into(), Box::new(Problem::check_place));
+    cases
+}

@@ -1,0 +1,14 @@
+//! Numerics of a mapping: on the host in f64, and by operations on a backend.
+
+pub(crate) mod block_sampling;
+pub(crate) mod descent;
+pub(crate) mod initialization;
+pub(crate) mod lbfgs;
+pub(crate) mod memory_plan;
+pub(crate) mod nondimensional;
+pub(crate) mod objective;
+pub(crate) mod out_of_sample;
+pub(crate) mod quality;
+pub(crate) mod state;
+pub(crate) mod subsample;
+pub(crate) mod vector;

@@ -1,0 +1,349 @@
+//! Nondimensional form of the input: equal points merged, features centred, distances about 1.
+
+use std::collections::HashMap;
+
+use firebox_core::{
+    Error, Result,
+    data::{Distances, Points, collapse_duplicates, directions},
+    error::Place,
+    memory,
+    random::Random,
+    scaling::exponent,
+};
+use rayon::prelude::*;
+
+use crate::types::{Data, Metric};
+
+/// The stream of [`Random`] that pairs are drawn from.
+const STREAM: u64 = u64::from_be_bytes(*b"sam-unit");
+/// Pairs whose mean distance defines the unit.
+const PAIRS: usize = 4096;
+/// Maximum factor of coordinates relative to the largest one, so that squares do not overflow in f32.
+const MAX_FACTOR: f64 = 1e12;
+/// Largest distance whose map has finite coordinates for certain.
+const MAX_DISTANCE: f64 = f64::MAX / 1e3;
+
+/// Affine map of features to nondimensional ones: (x/largest − mean)·factor.
+#[derive(Debug, Clone)]
+pub(crate) struct FeatureScaling {
+    metric: Metric,
+    largest: f64,
+    mean: Vec<f64>,
+    factor: f64,
+}
+
+impl FeatureScaling {
+    /// Maps row-major features; `row` is a vector's row in the input, for errors.
+    ///
+    /// # Errors
+    /// If the metric is cosine and a vector is 0.
+    pub(crate) fn apply(&self, values: &[f64], row: impl Fn(usize) -> usize) -> Result<Vec<f64>> {
+        let mut values = normalized(values, self.mean.len(), self.metric, row)?;
+        values.par_chunks_mut(self.mean.len()).for_each(|x| {
+            x.iter_mut().zip(&self.mean).for_each(|(x, mean)| *x = (*x / self.largest - mean) * self.factor);
+        });
+        Ok(values)
+    }
+}
+
+/// Normalizes vectors to length 1 if the metric is cosine; `row` is a vector's row in the input, for errors.
+fn normalized(values: &[f64], d: usize, metric: Metric, row: impl Fn(usize) -> usize) -> Result<Vec<f64>> {
+    let mut values = values.to_vec();
+    if metric == Metric::Cosine {
+        directions(&mut values, d, row)?;
+    }
+    Ok(values)
+}
+
+/// Nondimensional source on the host.
+#[derive(Debug, Clone)]
+pub(crate) enum PreparedSource {
+    /// Row-major features n × d.
+    Features { values: Vec<f64>, d: usize, metric: Metric, scaling: FeatureScaling },
+    /// Row-major distances n × n, NaN for missing pairs.
+    Distances(Vec<f64>),
+}
+
+/// Distinct points in nondimensional form.
+#[derive(Debug, Clone)]
+pub(crate) struct Prepared {
+    pub(crate) source: PreparedSource,
+    /// Multiplicity of each distinct point.
+    pub(crate) counts: Vec<u32>,
+    /// Index of the distinct point for each point of the input.
+    pub(crate) index: Vec<u32>,
+    /// Unit of length, in that of the input.
+    pub(crate) unit: f64,
+    /// Number of pairs of distinct points with distance 0, which have weight 0.
+    pub(crate) zero_pairs: usize,
+}
+
+impl Prepared {
+    /// Number of distinct points n.
+    pub(crate) fn len(&self) -> usize {
+        self.counts.len()
+    }
+
+    /// Number of points that equal an earlier one.
+    pub(crate) fn duplicates(&self) -> usize {
+        self.index.len() - self.counts.len()
+    }
+
+    /// First row of the input of each distinct point.
+    pub(crate) fn first_rows(&self) -> Vec<usize> {
+        let mut first = Vec::with_capacity(self.counts.len());
+        for (row, &point) in self.index.iter().enumerate() {
+            if point as usize == first.len() {
+                first.push(row);
+            }
+        }
+        first
+    }
+
+    /// Merges equal points and scales the input.
+    ///
+    /// # Errors
+    /// If a point has no distance above 0, if distances are out of range, or with `strict` if points are equal.
+    pub(crate) fn new(data: Data, metric: Metric, strict: bool) -> Result<Self> {
+        match data {
+            Data::Features(points) => Self::features(points, metric, strict),
+            Data::Distances(distances) => Self::distances(distances, strict),
+        }
+    }
+
+    fn features(points: Points, metric: Metric, strict: bool) -> Result<Self> {
+        let d = points.columns;
+        let distinct = collapse_duplicates(&points);
+        refuse_duplicates(strict, &distinct.index)?;
+        drop(points);
+        let mut prepared = Self {
+            source: PreparedSource::Distances(Vec::new()),
+            counts: distinct.counts,
+            index: distinct.index,
+            unit: 1.0,
+            zero_pairs: 0,
+        };
+        let first = prepared.first_rows();
+        let mut values = normalized(&distinct.values, d, metric, |i| first[i])?;
+        let largest = values.iter().fold(f64::MIN_POSITIVE, |most, x| most.max(x.abs()));
+        let all = prepared.index.len() as f64;
+        let mut mean = vec![0.0; d];
+        for (x, &count) in values.chunks(d).zip(&prepared.counts) {
+            mean.iter_mut().zip(x).for_each(|(mean, x)| *mean += x / largest * f64::from(count) / all);
+        }
+        values.par_chunks_mut(d).for_each(|x| x.iter_mut().zip(&mean).for_each(|(x, mean)| *x = *x / largest - mean));
+        let typical = typical_distance(&values, d, metric);
+        let factor = if metric == Metric::Cosine { typical.sqrt().recip() } else { typical.recip() }.min(MAX_FACTOR);
+        values.par_iter_mut().for_each(|x| *x *= factor);
+        // The cosine distance scales as the square of the vectors.
+        prepared.unit = if metric == Metric::Cosine { (largest / factor).powi(2) } else { largest / factor };
+        if !(prepared.unit > 0.0 && prepared.unit.is_finite()) {
+            let what = format!("distances of points with coordinates of {largest:e} are beyond all numbers");
+            return Err(Error::input(what, "scale the coordinates to ordinary sizes"));
+        }
+        prepared.source =
+            PreparedSource::Features { values, d, metric, scaling: FeatureScaling { metric, largest, mean, factor } };
+        Ok(prepared)
+    }
+
+    fn distances(distances: Distances, strict: bool) -> Result<Self> {
+        let n = distances.points();
+        // Points are equal if their rows are; their distance is then 0.
+        let index = equal_rows(distances.values(), n);
+        refuse_duplicates(strict, &index)?;
+        let mut counts: Vec<u32> = Vec::new();
+        let mut first = Vec::new();
+        for (row, &point) in index.iter().enumerate() {
+            if point as usize == counts.len() {
+                counts.push(0);
+                first.push(row);
+            }
+            counts[point as usize] += 1;
+        }
+        let mut values = memory::with_capacity(first.len() * first.len(), "the distances")?;
+        for &i in &first {
+            values.extend(first.iter().map(|&j| distances.values()[i * n + j]));
+        }
+        let zeros = values.iter().filter(|&&value| value == 0.0).count() - first.len();
+        let largest = values.iter().fold(0.0f64, |most, &x| most.max(x));
+        if largest > MAX_DISTANCE {
+            let what = format!("a map of distances of {largest:e} is beyond all numbers");
+            return Err(Error::input(what, "give the distances in a larger unit"));
+        }
+        let isolated = values.chunks(first.len().max(1)).position(|row| row.iter().all(|&x| x.is_nan() || x == 0.0));
+        if let Some(row) = isolated.filter(|_| first.len() > 1) {
+            let what = format!("point {} has no distance above 0 to any other", first[row] + 1);
+            let place = Place::default().row(first[row] + 1);
+            return Err(Error::input_at(place, what, "give it at least one, or leave the point out"));
+        }
+        let unit = mean_distance(&values, largest);
+        if let Some(lost) = values.iter().position(|&value| value > 0.0 && value / unit == 0.0) {
+            let (row, column) = (first[lost / first.len()] + 1, first[lost % first.len()] + 1);
+            let what = format!("the distance {:e} vanishes beside the mean of all, {unit:e}", values[lost]);
+            let place = Place::default().row(row).column(column.to_string());
+            return Err(Error::input_at(place, what, "leave out the points that are so much farther apart"));
+        }
+        values.iter_mut().for_each(|value| *value /= unit);
+        Ok(Self { source: PreparedSource::Distances(values), counts, index, unit, zero_pairs: zeros / 2 })
+    }
+}
+
+/// Mean of the distances above 0, of which `largest` is the maximum; 1 if there is none.
+fn mean_distance(distances: &[f64], largest: f64) -> f64 {
+    if largest == 0.0 {
+        return 1.0;
+    }
+    // Scaling by a power of two is exact, and the sum does not overflow.
+    let exponent = exponent(largest);
+    let scale = 2f64.powi(-exponent);
+    let positive = distances.iter().filter(|x| **x > 0.0);
+    let (sum, pairs) = positive.fold((0.0, 0usize), |(sum, pairs), x| (sum + x * scale, pairs + 1));
+    sum / pairs as f64 * 2f64.powi(exponent)
+}
+
+/// Index of the distinct row for each of n rows.
+fn equal_rows(values: &[f64], n: usize) -> Vec<u32> {
+    let mut seen: HashMap<Vec<u64>, u32> = HashMap::new();
+    let key = |row: &[f64]| row.iter().map(|&x| if x.is_nan() { u64::MAX } else { (x + 0.0).to_bits() }).collect();
+    values
+        .chunks(n)
+        .map(|row| {
+            let next = seen.len() as u32;
+            *seen.entry(key(row)).or_insert(next)
+        })
+        .collect()
+}
+
+/// Fails with `strict` if an index occurs twice.
+fn refuse_duplicates(strict: bool, index: &[u32]) -> Result<()> {
+    let mut first: HashMap<u32, usize> = HashMap::new();
+    let mut pairs = Vec::new();
+    for (row, &point) in index.iter().enumerate().take_while(|_| strict) {
+        let earlier = *first.entry(point).or_insert(row);
+        if earlier < row {
+            pairs.push(format!("{} = {}", row + 1, earlier + 1));
+        }
+    }
+    if pairs.is_empty() {
+        return Ok(());
+    }
+    let more = if pairs.len() > 10 { format!(" and {} more", pairs.len() - 10) } else { String::new() };
+    let rows = pairs.iter().take(10).cloned().collect::<Vec<_>>().join(", ");
+    let what = format!("{} rows equal an earlier one: {rows}{more}", pairs.len());
+    Err(Error::input(what, "leave them out, or run without `strict`: equal points then share a place"))
+}
+
+/// Distance δ of two points.
+pub(crate) fn distance(a: &[f64], b: &[f64], metric: Metric) -> f64 {
+    let differences = a.iter().zip(b).map(|(a, b)| a - b);
+    match metric {
+        Metric::Euclidean => differences.map(|x| x * x).sum::<f64>().sqrt(),
+        Metric::Manhattan => differences.map(f64::abs).sum(),
+        Metric::Cosine => 0.5 * differences.map(|x| x * x).sum::<f64>(),
+    }
+}
+
+/// Mean distance of random pairs with distance above 0; 1 if there is none.
+fn typical_distance(values: &[f64], d: usize, metric: Metric) -> f64 {
+    let n = values.len() / d.max(1);
+    let mut random = Random::new(0, STREAM);
+    let (mut sum, mut pairs) = (0.0, 0);
+    for _ in 0..if n > 1 { PAIRS } else { 0 } {
+        let (i, j) = (random.below(n), random.below(n));
+        let delta = distance(&values[i * d..(i + 1) * d], &values[j * d..(j + 1) * d], metric);
+        if delta > 0.0 {
+            (sum, pairs) = (sum + delta, pairs + 1);
+        }
+    }
+    if pairs > 0 { sum / f64::from(pairs) } else { 1.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn features(rows: &[&[f64]], metric: Metric) -> Result<Prepared> {
+        let points = Points::new(rows.concat(), rows[0].len()).unwrap();
+        Prepared::new(Data::Features(points), metric, false)
+    }
+
+    #[test]
+    fn distances_keep_the_unit_of_the_input() {
+        let rows: [&[f64]; 4] = [&[1e6, 3.0], &[1e6 + 4.0, 6.0], &[1e6, 3.0], &[1e6 - 1.0, -2.0]];
+        for metric in [Metric::Euclidean, Metric::Manhattan] {
+            let prepared = features(&rows, metric).unwrap();
+            assert_eq!((prepared.len(), prepared.duplicates(), prepared.index.clone()), (3, 1, vec![0, 1, 0, 2]));
+            let PreparedSource::Features { values, d, .. } = &prepared.source else { panic!() };
+            let found = distance(&values[..*d], &values[*d..2 * d], metric) * prepared.unit;
+            let expected = if metric == Metric::Euclidean { 5.0 } else { 7.0 };
+            assert!((found - expected).abs() < 1e-9, "{metric:?} {found}");
+        }
+        let prepared = features(&[&[1.0, 0.0], &[0.0, 3.0], &[2.0, 2.0]], Metric::Cosine).unwrap();
+        let PreparedSource::Features { values, d, .. } = &prepared.source else { panic!() };
+        assert!((distance(&values[..*d], &values[*d..2 * d], Metric::Cosine) * prepared.unit - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn extreme_coordinates_do_not_overflow() {
+        let prepared = features(&[&[1e307, -1e307], &[-1e307, 1e307], &[0.0, 1.0]], Metric::Euclidean).unwrap();
+        let PreparedSource::Features { values, .. } = &prepared.source else { panic!() };
+        assert!(values.iter().all(|x| x.abs() < 10.0) && prepared.unit.is_finite());
+        assert!(features(&[&[1.7e308], &[-1.7e308], &[0.0]], Metric::Euclidean).is_err());
+    }
+
+    #[test]
+    fn zero_vectors_are_refused_for_cosine() {
+        let error = features(&[&[1.0, 0.0], &[1.0, 0.0], &[0.0, 0.0]], Metric::Cosine).unwrap_err();
+        assert!(error.to_string().starts_with("row 3: a vector of zeros"), "{error}");
+    }
+
+    #[test]
+    fn strict_refuses_equal_rows_by_number() {
+        let points = Points::new(vec![1.0, 2.0, 1.0, 1.0], 1).unwrap();
+        let error = Prepared::new(Data::Features(points), Metric::Euclidean, true).unwrap_err();
+        assert!(error.to_string().contains("2 rows equal an earlier one: 3 = 1, 4 = 1"), "{error}");
+    }
+
+    #[test]
+    fn equal_rows_of_a_matrix_are_one_point() {
+        let matrix = vec![0.0, 0.0, 2.0, 0.0, 0.0, 2.0, 2.0, 2.0, 0.0];
+        let prepared = Prepared::new(Data::Distances(Distances::new(matrix, 3, 3).unwrap()), Metric::Euclidean, false);
+        let prepared = prepared.unwrap();
+        assert_eq!((prepared.counts.clone(), prepared.index.clone(), prepared.unit), (vec![2, 1], vec![0, 0, 1], 2.0));
+    }
+
+    #[test]
+    fn scaled_distances_do_not_depend_on_the_unit() {
+        let pairs = [3.0, 4.0, 5.0, 2.5, 1.0, 2.0];
+        let prepared = |scale: f64| {
+            let pairs = pairs.iter().map(|x| x * scale).collect();
+            Prepared::new(Data::Distances(Distances::new(pairs, 1, 6).unwrap()), Metric::Euclidean, false).unwrap()
+        };
+        let PreparedSource::Distances(ordinary) = prepared(1.0).source else { panic!() };
+        for exponent in [-1020, -997, -400, 400, 997, 1010] {
+            let scale = 2f64.powi(exponent);
+            let scaled = prepared(scale);
+            let PreparedSource::Distances(values) = scaled.source else { panic!() };
+            assert_eq!((values, scaled.unit), (ordinary.clone(), prepared(1.0).unit * scale), "2^{exponent}");
+        }
+        for scale in [1e300, 1e-300, 5e-324] {
+            let PreparedSource::Distances(values) = prepared(scale).source else { panic!() };
+            let near = |(a, b): (&f64, &f64)| (a - b).abs() < 0.2;
+            assert!(values.iter().zip(&ordinary).all(near), "{scale:e}: {values:?}");
+        }
+        // 1560 entries, whose sum overflows.
+        let equal = Distances::new(vec![1.5e305; 780], 1, 780).unwrap();
+        let PreparedSource::Distances(values) =
+            Prepared::new(Data::Distances(equal), Metric::Euclidean, false).unwrap().source
+        else {
+            panic!()
+        };
+        assert!(values.iter().all(|x| *x == 0.0 || (x - 1.0).abs() < 1e-12));
+        let mixed = Distances::new(vec![1e300, 1e300, 1e-30], 1, 3).unwrap();
+        let error = Prepared::new(Data::Distances(mixed), Metric::Euclidean, false).unwrap_err().to_string();
+        assert!(error.starts_with("row 2, column 3: the distance 1e-30 vanishes beside"), "{error}");
+        let beyond = Distances::new(vec![1e306, 1e306, 1e306], 1, 3).unwrap();
+        let error = Prepared::new(Data::Distances(beyond), Metric::Euclidean, false).unwrap_err();
+        assert!(error.to_string().contains("a map of distances of 1e306 is beyond all numbers"), "{error}");
+    }
+}

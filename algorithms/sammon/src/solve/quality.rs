@@ -1,0 +1,248 @@
+//! Trustworthiness and continuity, and the pairs of a Shepard diagram.
+
+use firebox_core::{Result, Session, random::Random, watch::Watch};
+use rayon::prelude::*;
+
+use super::{
+    nondimensional::{Prepared, PreparedSource, distance},
+    subsample::Subsample,
+    vector::transposed,
+};
+use crate::types::Metric;
+
+/// The stream of [`Random`] that pairs are drawn from.
+const STREAM: u64 = u64::from_be_bytes(*b"sam-shep");
+/// Size k of a neighbourhood; smaller for few points.
+const NEIGHBOURS: usize = 12;
+/// Multiply–adds spent on neighbourhoods; beyond it a sample of the points is used.
+const BUDGET: usize = 3_000_000_000;
+/// Minimum size of the sample.
+const MIN_SAMPLE: usize = 256;
+/// Maximum pairs of a Shepard diagram.
+const SHEPARD_PAIRS: usize = 5000;
+
+/// Preservation of neighbourhoods (Venna and Kaski 2001), over distinct points.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Neighbourhoods {
+    /// 1 − normalized penalty of points that are neighbours only in the map, by their ranks in the source.
+    pub trustworthiness: f64,
+    /// 1 − normalized penalty of points that are neighbours only in the source, by their ranks in the map.
+    pub continuity: f64,
+    /// Number of neighbours k: 12, fewer for fewer than 25 points.
+    pub k: usize,
+    /// Size of the sample of points, if not all were used.
+    pub rows: Option<usize>,
+}
+
+/// Coordinates in f32 for ranking by distance, squared or not: only the order matters.
+struct Spaces<'a> {
+    prepared: &'a Prepared,
+    source: Vec<f32>,
+    target: Vec<f32>,
+    m: usize,
+}
+
+impl<'a> Spaces<'a> {
+    fn new(prepared: &'a Prepared, x: &[f64]) -> Self {
+        let n = prepared.len();
+        // Dimension-major, so that distances of one point to all others vectorize.
+        let source = match &prepared.source {
+            PreparedSource::Features { values, d, .. } => {
+                transposed(values, *d).into_iter().map(|x| x as f32).collect()
+            }
+            PreparedSource::Distances(_) => Vec::new(),
+        };
+        Self { prepared, source, target: x.iter().map(|&x| x as f32).collect(), m: x.len() / n.max(1) }
+    }
+
+    /// Writes distances of point `i` to all points in the source; infinite for missing pairs.
+    fn source(&self, i: usize, out: &mut [f32]) {
+        match &self.prepared.source {
+            PreparedSource::Features { d, metric, .. } => {
+                accumulate(&self.source, *d, i, *metric == Metric::Manhattan, out)
+            }
+            PreparedSource::Distances(values) => {
+                let row = &values[i * out.len()..(i + 1) * out.len()];
+                out.iter_mut().zip(row).for_each(|(o, v)| *o = if v.is_nan() { f32::INFINITY } else { *v as f32 });
+            }
+        }
+    }
+
+    /// Writes squared distances of point `i` to all points in the map.
+    fn target(&self, i: usize, out: &mut [f32]) {
+        accumulate(&self.target, self.m, i, false, out);
+    }
+}
+
+/// Writes Σ(x − x_i)² or, if `absolute`, Σ|x − x_i| over `d` columns.
+fn accumulate(columns: &[f32], d: usize, i: usize, absolute: bool, out: &mut [f32]) {
+    let n = out.len();
+    out.fill(0.0);
+    for column in columns.chunks(n).take(d) {
+        let own = column[i];
+        if absolute {
+            out.iter_mut().zip(column).for_each(|(o, x)| *o += (x - own).abs());
+        } else {
+            out.iter_mut().zip(column).for_each(|(o, x)| *o += (x - own) * (x - own));
+        }
+    }
+}
+
+/// Trustworthiness and continuity; `None` for fewer than three points.
+pub(crate) fn neighbourhoods(prepared: &Prepared, x: &[f64], session: &Session) -> Result<Option<Neighbourhoods>> {
+    let n = prepared.len();
+    if n < 3 {
+        return Ok(None);
+    }
+    let k = NEIGHBOURS.min((n - 1) / 2).max(1);
+    let spaces = Spaces::new(prepared, x);
+    let width = match &prepared.source {
+        PreparedSource::Features { d, .. } => *d,
+        PreparedSource::Distances(_) => 1,
+    };
+    let rows = (BUDGET / (n * (width + spaces.m + 2 * k))).max(MIN_SAMPLE);
+    let chosen = Subsample::new(n, rows).chosen;
+    let (mut intrusions, mut extrusions, watch) = (0u64, 0u64, Watch::current());
+    for (done, part) in chosen.chunks(1024).enumerate() {
+        session.checkpoint("neighbourhoods", (done * 1024) as u64, chosen.len() as u64)?;
+        let (a, b) = part
+            .par_iter()
+            .map_init(
+                || (vec![0.0f32; n], vec![0.0f32; n]),
+                |(source, target), &i| {
+                    if watch.stopped() {
+                        return (0, 0);
+                    }
+                    spaces.source(i, source);
+                    spaces.target(i, target);
+                    // Excludes the point itself.
+                    (source[i], target[i]) = (-1.0, -1.0);
+                    (penalty(target, source, k), penalty(source, target, k))
+                },
+            )
+            .reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+        (intrusions, extrusions) = (intrusions + a, extrusions + b);
+    }
+    // The maximum penalty of a point is k·(2n − 3k − 1)/2.
+    let share = |penalty: u64| 1.0 - 2.0 * penalty as f64 / (chosen.len() * k * (2 * n - 3 * k - 1)) as f64;
+    Ok(Some(Neighbourhoods {
+        trustworthiness: share(intrusions),
+        continuity: share(extrusions),
+        k,
+        rows: (chosen.len() < n).then_some(chosen.len()),
+    }))
+}
+
+/// Σ (rank by `other` − k) of the k nearest by `near` that are not among the k nearest by `other`. Ties are broken by
+/// index; the point itself is marked by a negative distance.
+fn penalty(near: &[f32], other: &[f32], k: usize) -> u64 {
+    let mut nearest: Vec<(f32, usize)> = Vec::with_capacity(k + 1);
+    let mut limit = f32::INFINITY;
+    for (j, &distance) in near.iter().enumerate() {
+        if distance >= 0.0 && (distance < limit || nearest.len() < k) {
+            let at = nearest.partition_point(|&(d, _)| d <= distance);
+            nearest.insert(at, (distance, j));
+            nearest.truncate(k);
+            if nearest.len() == k {
+                limit = nearest[k - 1].0;
+            }
+        }
+    }
+    nearest
+        .iter()
+        .map(|&(_, j)| {
+            let own = other[j];
+            // The rank from 1: the count includes the point itself instead of point j.
+            let closer = other.iter().filter(|&&d| d < own).count();
+            let tied = other[..j].iter().filter(|&&d| d == own).count();
+            ((closer + tied) as u64).saturating_sub(k as u64)
+        })
+        .sum()
+}
+
+/// Pairs (δ, d) in the unit of the input: all, or a random sample. Omits missing pairs.
+pub(crate) fn shepard(prepared: &Prepared, x: &[f64]) -> Vec<(f64, f64)> {
+    let n = prepared.len();
+    let m = x.len() / n.max(1);
+    let pair = |i: usize, j: usize| {
+        let source = match &prepared.source {
+            PreparedSource::Features { values, d, metric, .. } => {
+                distance(&values[i * d..(i + 1) * d], &values[j * d..(j + 1) * d], *metric)
+            }
+            PreparedSource::Distances(values) => values[i * n + j],
+        };
+        let target = (0..m).map(|k| (x[k * n + i] - x[k * n + j]).powi(2)).sum::<f64>().sqrt();
+        (source * prepared.unit, target * prepared.unit)
+    };
+    let mut random = Random::new(0, STREAM);
+    let pairs: Vec<(f64, f64)> = if n * n.saturating_sub(1) / 2 <= SHEPARD_PAIRS {
+        (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j))).map(|(i, j)| pair(i, j)).collect()
+    } else {
+        let draw = |random: &mut Random| {
+            let (i, j) = (random.below(n), random.below(n - 1));
+            pair(i, if j < i { j } else { j + 1 })
+        };
+        (0..SHEPARD_PAIRS).map(|_| draw(&mut random)).collect()
+    };
+    pairs.into_iter().filter(|(source, _)| !source.is_nan()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::Data;
+    use firebox_core::data::Points;
+
+    /// The definition, in f64.
+    fn by_definition(
+        near: &dyn Fn(usize, usize) -> f64,
+        other: &dyn Fn(usize, usize) -> f64,
+        n: usize,
+        k: usize,
+    ) -> f64 {
+        let order = |distance: &dyn Fn(usize, usize) -> f64, i: usize| {
+            let mut all: Vec<usize> = (0..n).filter(|&j| j != i).collect();
+            all.sort_by(|&a, &b| distance(i, a).total_cmp(&distance(i, b)).then(a.cmp(&b)));
+            all
+        };
+        let mut sum = 0.0;
+        for i in 0..n {
+            let ranks = order(other, i);
+            for j in &order(near, i)[..k] {
+                let rank = ranks.iter().position(|other| other == j).unwrap() + 1;
+                sum += rank.saturating_sub(k) as f64;
+            }
+        }
+        1.0 - 2.0 * sum / (n as f64 * k as f64 * (2.0 * n as f64 - 3.0 * k as f64 - 1.0))
+    }
+
+    #[test]
+    fn measures_agree_with_their_definition() {
+        for n in [3, 4, 5, 24, 25, 90] {
+            let mut random = Random::new(n as u64, 0);
+            let values: Vec<f64> = (0..n * 5).map(|_| random.normal()).collect();
+            let points = Points::new(values, 5).unwrap();
+            let prepared = Prepared::new(Data::Features(points), Metric::Euclidean, false).unwrap();
+            let x: Vec<f64> = (0..2 * n).map(|_| random.normal()).collect();
+            let found = neighbourhoods(&prepared, &x, &Session::default()).unwrap().unwrap();
+            assert_eq!((found.k, found.rows), (12.min((n - 1) / 2), None));
+            let PreparedSource::Features { values, .. } = &prepared.source else { panic!() };
+            let source =
+                |i: usize, j: usize| distance(&values[i * 5..i * 5 + 5], &values[j * 5..j * 5 + 5], Metric::Euclidean);
+            let target = |i: usize, j: usize| (x[i] - x[j]).hypot(x[n + i] - x[n + j]);
+            assert!((found.trustworthiness - by_definition(&target, &source, n, found.k)).abs() < 1e-12, "{n}");
+            assert!((found.continuity - by_definition(&source, &target, n, found.k)).abs() < 1e-12, "{n}");
+        }
+    }
+
+    #[test]
+    fn an_exact_map_preserves_neighbourhoods() {
+        let values: Vec<f64> = (0..60).map(|i| f64::from(i) * f64::from(i)).collect();
+        let prepared = Prepared::new(Data::Features(Points::new(values.clone(), 1).unwrap()), Metric::Euclidean, false);
+        let prepared = prepared.unwrap();
+        let x: Vec<f64> = values.iter().map(|v| v / prepared.unit).collect();
+        let found = neighbourhoods(&prepared, &x, &Session::default()).unwrap().unwrap();
+        assert_eq!((found.trustworthiness, found.continuity), (1.0, 1.0));
+        assert!(shepard(&prepared, &x).iter().all(|(a, b)| (a - b).abs() < 1e-9));
+    }
+}

@@ -1,0 +1,80 @@
+//! An algorithm as a command of a program. The trait is not generic over backends, so that each algorithm is compiled
+//! for the backends in its own crate and the program does not depend on its types.
+
+use clap::{ArgMatches, Command};
+use firebox_core::{
+    Error, Result, Session,
+    command::{Conformance, Outcome},
+};
+
+use crate::{
+    Device,
+    bench::{BenchRow, Growth, Kernel},
+};
+
+/// An algorithm as a command: its arguments, its run on a device, and the command lines of its conformance tests.
+///
+/// The program adds the arguments that every command has (`--backend`, `--precision`, `--seed`, `--memory-limit`, `-o`,
+/// `--plot`, `--report`, `--format`, `-q`, `-v`) and writes the outcome. It finds the files of a command by the types
+/// of their arguments ([`Paths`](firebox_core::command::Paths)), and checks them before the run.
+pub trait Plugin: Send + Sync {
+    /// The command: its name, its description, and its own arguments. If it has subcommands, `args` in the functions
+    /// below are the command's, with the chosen subcommand inside.
+    fn command(&self) -> Command;
+
+    /// Reads the input named in `args`, runs on `device`, and returns all outputs. The run itself writes only states.
+    /// [`with_context!`](crate::with_context) dispatches the device to a backend.
+    ///
+    /// # Errors
+    ///
+    /// Errors of the input, the parameters and the run.
+    fn run(&self, args: &ArgMatches, device: &Device, session: &Session) -> Result<Outcome>;
+
+    /// Checks that a run with `args` has a plot for `--plot`. Called before the run if a plot is requested.
+    ///
+    /// # Errors
+    ///
+    /// An error if it has none; by default it succeeds.
+    fn can_plot(&self, args: &ArgMatches) -> Result<()> {
+        let _ = args;
+        Ok(())
+    }
+
+    /// Checks that several ranks can share a run with `args`. Called before the run if there are several ranks.
+    ///
+    /// # Errors
+    ///
+    /// An error if they cannot, which is the default.
+    fn can_share(&self, args: &ArgMatches) -> Result<()> {
+        let _ = args;
+        let what = format!("{} does not support several processes", self.command().get_name());
+        Err(Error::input(what, "start it without mpirun"))
+    }
+
+    /// Benchmarks of the algorithm, if any.
+    fn bench(&self) -> Option<&dyn Bench> {
+        None
+    }
+
+    /// Command lines for the conformance tests.
+    fn conformance(&self) -> Conformance;
+}
+
+/// The benchmarks of an algorithm.
+pub trait Bench {
+    /// The command under `firebox bench` that measures the paper's tables, with its own arguments.
+    fn command(&self) -> Command;
+
+    /// Measures the paper's tables; each row is passed to `row` as soon as it is measured.
+    ///
+    /// # Errors
+    ///
+    /// Errors of the arguments and the runs.
+    fn run(&self, args: &ArgMatches, device: &Device, session: &Session, row: &mut dyn FnMut(BenchRow)) -> Result<()>;
+
+    /// Hot loops that `firebox bench kernels` measures.
+    fn kernels(&self, device: &Device, session: &Session) -> Vec<Kernel>;
+
+    /// Whole runs whose cost `firebox bench cost` measures at growing numbers of points.
+    fn growth(&self, device: &Device, session: &Session) -> Vec<Growth>;
+}

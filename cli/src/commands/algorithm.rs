@@ -1,0 +1,106 @@
+//! `firebox <algorithm>`: runs an algorithm and writes its outcome.
+
+use std::{io::Write, path::Path, sync::Arc, time::Instant};
+
+use clap::{ArgMatches, FromArgMatches};
+use firebox_backends::Device;
+use firebox_core::{
+    Error, Observer, Session,
+    command::{Outcome, Paths},
+    report::{Memory, Report},
+};
+
+use crate::{
+    Program,
+    args::{Compute, Output, Verbosity},
+    cache,
+    failure::Failure,
+    interrupt, output, printable,
+    progress::Progress,
+    ranks::Ranks,
+};
+
+pub(crate) fn run(program: &Program, name: &str, args: &ArgMatches, ranks: &Ranks) -> Result<(), Failure> {
+    cache::configure();
+    // If the algorithm has subcommands, these hold the common arguments.
+    let common = args.subcommand().map_or(args, |(_, args)| args);
+    let (compute, verbosity) = (Compute::from_arg_matches(common)?, Verbosity::from_arg_matches(common)?);
+    let output = Output::from_arg_matches(common)?;
+    verbosity.start_logging();
+    let Some(plugin) = program.plugin(name) else { return Ok(()) }; // Clap accepts known names only.
+    if output.plot.is_some() {
+        plugin.can_plot(args)?;
+    }
+    let files = Paths::of(args);
+    if !(files.states.is_empty() && files.documents.is_empty()) {
+        interrupt::extend_grace_period();
+    }
+    let quiet = verbosity.quiet || !ranks.is_root();
+    if ranks.is_distributed() {
+        plugin.can_share(args)?;
+        if files.inputs.iter().any(|path| path == Path::new("-")) {
+            let what = "standard input (-) is available to rank 0 only";
+            return Err(Error::input(what, "name a file that all processes can read").into());
+        }
+        ranks.check_files(&files.inputs)?;
+    }
+    if ranks.is_root() {
+        output::check(&output, &files)?;
+    }
+    let progress = Arc::new(Progress::new(quiet));
+    ranks.check_affinity(&*progress);
+    let device = Device::find(ranks.device(compute.backend, &*progress), compute.precision)?;
+    tracing::info!(backend = device.backend(), ?device, precision = %compute.precision, "device found");
+
+    ranks.check_backends(&device)?;
+    let peers = ranks.peers(&device)?;
+    let session = Session {
+        observer: progress.clone(),
+        communicator: ranks.communicator(),
+        sharers: ranks.sharers(&device),
+        peers: peers.clone(),
+        ..compute.session()
+    };
+    let start = Instant::now();
+    // `watched` also stops loops that have no access to the session.
+    let outcome = session.watched(|| plugin.run(args, &device, &session)).and_then(|outcome| outcome);
+    progress.finish();
+    let outcome = outcome?;
+    let direct = peers.as_ref().is_some_and(|peers| peers.is_connected());
+    if peers.is_some_and(|peers| peers.required()) && !direct {
+        progress.notice("this run exchanged no data directly between devices; all of it went through the hosts");
+    }
+    let rank_report = ranks.report(&device.limits().device, start.elapsed().as_secs_f64(), direct);
+    if !ranks.is_root() {
+        return Ok(());
+    }
+    if interrupt::requested() {
+        return Err(Error::Cancelled.into());
+    }
+    if output.plot.is_some() && outcome.plot.is_none() {
+        progress.notice(&format!("{name} has no plot; nothing was written for --plot"));
+    }
+    let report = Report { ranks: rank_report, ..report(name, &compute, &device, &outcome) };
+    output::write(&output, &outcome, &report)?;
+    if !verbosity.quiet {
+        let _ = writeln!(std::io::stderr(), "{}", printable::lines(&outcome.summary));
+    }
+    Ok(())
+}
+
+fn report(name: &str, compute: &Compute, device: &Device, outcome: &Outcome) -> Report {
+    Report {
+        algorithm: name.into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        backend: device.backend().into(),
+        device: device.limits().device,
+        precision: compute.precision.to_string(),
+        seed: compute.seed,
+        config: outcome.config.clone(),
+        input: outcome.input,
+        timings: outcome.timings.clone(),
+        memory: Memory { peak_device_bytes: outcome.peak_device_bytes },
+        ranks: None,
+        result: outcome.result.clone(),
+    }
+}

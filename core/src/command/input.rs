@@ -1,0 +1,138 @@
+//! Arguments for input points.
+
+use std::path::{Path, PathBuf};
+
+use super::paths::InputFile;
+use crate::communicator::Share;
+use crate::data::points::Points;
+use crate::error::Result;
+use crate::io::read::{Part, ReadOptions, read, read_part};
+use crate::io::read::{read_as, read_more};
+
+/// Arguments for input points, to be flattened into those of a command.
+#[derive(Debug, Clone, PartialEq, Eq, clap::Args)]
+pub struct InputArgs {
+    /// Points, one a row: .csv, .tsv, .txt, .dat, .npy or .lrn; - reads CSV from standard input
+    #[arg(value_name = "INPUT")]
+    pub input: InputFile,
+    /// The column that holds the true classes, by name or by number from 1; it is no coordinate then
+    #[arg(long, value_name = "COLUMN", conflicts_with = "labels")]
+    pub label: Option<String>,
+    /// A file with the true classes: .cls, or one label a row in .csv, .txt or .npy
+    #[arg(long, value_name = "FILE")]
+    pub labels: Option<InputFile>,
+}
+
+impl InputArgs {
+    /// Reads the points; fails as [`read`] does.
+    pub fn read(&self) -> Result<Points> {
+        read(&self.input, &self.options(false))
+    }
+
+    /// Reads a rank's part of the points; fails as [`read`] does.
+    pub fn read_part(&self, share: Share) -> Result<Part> {
+        read_part(&self.input, &self.options(false), share)
+    }
+
+    /// Reads a table whose rows need not be points, such as a matrix of distances. Returns the value that `make` creates
+    /// from the table, and the table with the labels of `count(value)` points. With `missing`, numbers may be NaN.
+    ///
+    /// Fails as [`read`] and `make` do, and if the number of labels differs from the number of points.
+    pub fn read_as<T>(
+        &self,
+        missing: bool,
+        make: impl FnOnce(&Points) -> Result<T>,
+        count: impl FnOnce(&T) -> usize,
+    ) -> Result<(T, Points)> {
+        read_as(&self.input, &self.options(missing), make, count)
+    }
+
+    /// Reads further points with the coordinates of `like`, the points of INPUT. The column of `--label` is dropped if the
+    /// file has one column more.
+    ///
+    /// Fails as [`read`] does, and if the number of columns or, where both files have names, their names differ.
+    pub fn read_more(&self, path: &Path, like: &Points) -> Result<Points> {
+        read_more(path, self.label.as_deref(), like, &self.input)
+    }
+
+    fn options(&self, missing: bool) -> ReadOptions {
+        ReadOptions { label: self.label.clone(), labels: self.labels.clone().map(PathBuf::from), missing }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{Args, FromArgMatches};
+
+    fn parse(args: &[&str]) -> std::result::Result<InputArgs, clap::Error> {
+        let command = InputArgs::augment_args(clap::Command::new("test"));
+        InputArgs::from_arg_matches(&command.try_get_matches_from(args)?)
+    }
+
+    #[test]
+    fn the_two_sources_of_labels_exclude_each_other() {
+        let args = parse(&["test", "a.csv", "--label", "class"]).unwrap();
+        assert_eq!(args.label.as_deref(), Some("class"));
+        assert!(parse(&["test", "a.csv", "--labels", "a.cls"]).is_ok());
+        assert!(parse(&["test", "-"]).is_ok());
+        assert!(parse(&["test", "a.csv", "--label", "1", "--labels", "a.cls"]).is_err());
+        assert!(parse(&["test"]).is_err());
+    }
+
+    /// The values of further points in `new`, read with the coordinates of `first`, or the error.
+    fn more(first: &str, label: Option<&str>, new: &str) -> std::result::Result<Vec<f64>, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let [input, path] = ["first.csv", "new.csv"].map(|name| folder.path().join(name));
+        std::fs::write(&input, first).unwrap();
+        std::fs::write(&path, new).unwrap();
+        let args = InputArgs { input: input.into(), label: label.map(String::from), labels: None };
+        let points = args.read_more(&path, &args.read().unwrap());
+        let place = format!("{}/", folder.path().display());
+        points.map(|points| points.values).map_err(|error| error.to_string().replace(&place, ""))
+    }
+
+    #[test]
+    fn further_points_have_the_same_coordinates() {
+        const NAMED: &str = "x,y,class\n1,2,a\n3,4,b\n";
+        for (first, label, new) in [
+            (NAMED, Some("class"), "x,y\n5,6\n"),
+            (NAMED, Some("class"), "class,x,y\nz,5,6\n"),
+            (NAMED, Some("3"), "x,y\n5,6\n"),
+            (NAMED, Some("3"), "x,y,kind\n5,6,a\n"),
+            (NAMED, Some("3"), "5,6\n"),
+            ("1,2,7\n3,4,8\n", Some("3"), "5,6\n"),
+            ("7,1,2\n8,3,4\n", Some("1"), "5,6\n"),
+            ("7,1,2\n8,3,4\n", Some("1"), "9,5,6\n"),
+            ("7,1,2\n8,3,4\n", Some("1"), "u,v\n5,6\n"),
+            ("x,y\n1,2\n3,4\n", None, "x,y\n5,6\n"),
+        ] {
+            assert_eq!(more(first, label, new).unwrap(), [5.0, 6.0], "{first} {label:?} {new}");
+        }
+        // As many columns as coordinates: the third column is a coordinate.
+        assert_eq!(more("1,2,7,4\n", Some("3"), "5,6,8\n").unwrap(), [5.0, 6.0, 8.0]);
+        for (first, label, new, says) in [
+            (NAMED, Some("class"), "y,x\n5,6\n", "new.csv, column y: coordinate 1 of first.csv is called \"x\""),
+            (
+                NAMED,
+                Some("3"),
+                "class,x,y\n1,5,6\n",
+                "new.csv, column class: coordinate 1 of first.csv is called \"x\"",
+            ),
+            (
+                NAMED,
+                Some("class"),
+                "x,class\n5,6\n",
+                "new.csv, column class: coordinate 2 of first.csv is called \"y\"",
+            ),
+            (NAMED, Some("class"), "5,6,7\n", "new.csv: these points have 3 columns; those of first.csv have 2"),
+            (NAMED, Some("3"), "x\n5\n", "new.csv: these points have 1 columns; those of first.csv have 2"),
+            (NAMED, Some("3"), "x,y,z,class\n5,6,7,1\n", "new.csv: these points have 4 columns; those of"),
+            (NAMED, Some("class"), "x,y,class\n5,nan,a\n", "new.csv, line 2, column y: \"nan\" is not a finite number"),
+            ("1,2\n", None, "5,6,7\n", "new.csv: these points have 3 columns; those of first.csv have 2"),
+        ] {
+            let error = more(first, label, new).unwrap_err();
+            assert!(error.starts_with(says), "{first} {label:?} {new}: {error}");
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Backend-independent parts of commands: typed path arguments, input points, outcomes.
+
+mod checkpoints;
+mod input;
+mod outcome;
+mod paths;
+
+pub use checkpoints::CheckpointArgs;
+pub use input::InputArgs;
+pub use outcome::{Conformance, Document, Outcome};
+pub use paths::{DocumentOut, InputFile, NameOrFile, Paths, PlotOut, StateIn, StateOut, TableOut};
+
+use clap::{ArgMatches, FromArgMatches};
+
+use crate::error::{Error, Result};
+
+/// Parses the arguments of a command into the type that declares them.
+///
+/// # Errors
+///
+/// [`Error::Input`] with clap's message.
+pub fn parse<T: FromArgMatches>(args: &ArgMatches) -> Result<T> {
+    T::from_arg_matches(args).map_err(|error| Error::input(error.to_string(), "see --help"))
+}

@@ -1,0 +1,312 @@
+//! Delimited text: CSV and its variants.
+//!
+//! - **Delimiter**: the first of tab, `;`, `|` and `,` that occurs equally often, at least once, in each of the first
+//!   lines; blanks otherwise.
+//! - **Ignored**: a byte-order mark, empty lines, and lines whose first character is `#`.
+//! - **Quotes**: a field may be in double quotes; inside, `""` is a quote, and line breaks are allowed.
+//! - **Header**: the first row is a header if it has text and no number. A first row with both is data if its text is
+//!   above text (a column of classes), and a header if its numbers are the column indices, from 0 or from 1. If it
+//!   might be both, or if text is above a number, that is an error.
+
+use std::io::{self, Write};
+
+use super::label_column::LabelColumn;
+use super::labels::encode;
+use super::number::{self, Field, classify};
+use super::records::{FIELDS, Record, Records, sniff};
+use crate::data::points::{CLASSES, POINTS, Points, admit_names, default_names};
+use crate::data::table::Table;
+use crate::error::{Error, Place, Result, shown};
+use crate::memory;
+
+/// Whether the first row is a header, by the rules of the module.
+fn is_header(first: &Record<'_>, second: Option<&Record<'_>>) -> Result<bool> {
+    let mut kinds: Vec<Field> = memory::with_capacity(first.fields.len(), FIELDS)?;
+    kinds.extend(first.fields.iter().map(|field| classify(field)));
+    let text = kinds.contains(&Field::Text);
+    let number = kinds.iter().any(|kind| matches!(kind, Field::Finite(_) | Field::NotFinite));
+    if !text || !number {
+        return Ok(text);
+    }
+    let numbered = |from: f64| {
+        kinds.iter().enumerate().all(|(at, kind)| match kind {
+            Field::Finite(value) => *value == at as f64 + from,
+            other => *other == Field::Text,
+        })
+    };
+    let above_text = kinds.iter().enumerate().all(|(at, kind)| {
+        let below = second.and_then(|record| record.fields.get(at));
+        *kind != Field::Text || below.is_none_or(|below| classify(below) == Field::Text)
+    });
+    match (numbered(0.0) || numbered(1.0), above_text) {
+        (true, true) => {
+            let help = "name all columns with words, or put such a header above the first row";
+            let what = "the first row may be a header or data";
+            Err(Error::input_at(Place::default().line(first.line), what, help))
+        }
+        (numbered, _) => Ok(numbered),
+    }
+}
+
+/// Length in bytes of the header and everything before it; 0 without a header.
+pub(super) fn header(text: &str) -> Result<usize> {
+    let mut records = Records::new(text, sniff(text));
+    let Some(first) = records.next().transpose()? else { return Ok(0) };
+    let end = records.position();
+    let second = records.next().transpose()?;
+    Ok(if is_header(&first, second.as_ref())? { end } else { 0 })
+}
+
+/// The column names of a header.
+fn names(header: &Record<'_>) -> Result<Vec<String>> {
+    if let Some(at) = header.fields.iter().position(|name| name.trim().is_empty()) {
+        let place = Place::default().line(header.line).column((at + 1).to_string());
+        let help = "name it; if it is an index that pandas wrote, write the file with index=False";
+        return Err(Error::input_at(place, "the header leaves this column without a name", help));
+    }
+    admit_names(header.fields.len())?;
+    Ok(header.fields.iter().map(|name| name.trim().to_string()).collect())
+}
+
+/// Reads points; `label` is the column of the labels. With `missing`, numbers may be NaN.
+pub(super) fn read(text: &str, label: Option<LabelColumn<'_>>, missing: bool) -> Result<Points> {
+    read_below(text, None, label, missing)
+}
+
+/// [`read`] of text of which `header` says whether the first row is a header.
+pub(super) fn read_below(
+    text: &str,
+    header: Option<bool>,
+    label: Option<LabelColumn<'_>>,
+    missing: bool,
+) -> Result<Points> {
+    let no_rows = || Error::input("there are no rows of numbers", "give at least one row below the header");
+    let mut records = Records::new(text, sniff(text));
+    let first = records.next().ok_or_else(no_rows)??;
+    let second = records.next().transpose()?;
+    let header = header.map_or_else(|| is_header(&first, second.as_ref()), Ok)?;
+    let width = first.fields.len();
+    let first_line = first.line;
+    let names = if header { names(&first)? } else { default_names(width)? };
+    let label = label.map_or(Ok(None), |label| label.find(&names, width))?;
+    if label.is_some() && width == 1 {
+        return Err(Error::input("the only column is the labels", "give at least one column of coordinates"));
+    }
+
+    let mut points = Points {
+        values: Vec::new(),
+        rows: 0,
+        columns: width - usize::from(label.is_some()),
+        names: Vec::new(),
+        labels: None,
+        label_names: None,
+    };
+    let (mut classes, mut lines) = (Vec::new(), Vec::new());
+    let head = (!header).then_some(first);
+    for record in head.into_iter().chain(second).map(Ok).chain(records) {
+        let Record { line, fields } = record?;
+        if fields.len() != width {
+            let what = format!("{} fields, but line {first_line} has {width}", fields.len());
+            let help = "give every row the same number of fields; quote a field that contains the delimiter";
+            return Err(Error::input_at(Place::default().line(line), what, help));
+        }
+        for (at, field) in fields.into_iter().enumerate() {
+            if Some(at) == label {
+                memory::push(&mut classes, field, CLASSES)?;
+                memory::push(&mut lines, line, CLASSES)?;
+            } else {
+                let value = match number::missing(&field).filter(|_| missing) {
+                    Some(nan) => Ok(nan),
+                    None => number::coordinate(&field, line, &names[at], label.is_some()),
+                };
+                let value = value.map_err(|error| match line == first_line && !header {
+                    true => perhaps_header(error, &field, label.is_some()),
+                    false => error,
+                })?;
+                memory::push(&mut points.values, value, POINTS)?;
+            }
+        }
+        points.rows += 1;
+    }
+    if points.rows == 0 {
+        return Err(no_rows());
+    }
+    if let Some(at) = label {
+        let (codes, classes) = encode(&classes, &lines, &names[at])?;
+        points.labels = Some(codes);
+        points.label_names = classes;
+    }
+    points.names = names.into_iter().enumerate().filter(|(at, _)| Some(*at) != label).map(|(_, name)| name).collect();
+    Ok(points)
+}
+
+/// Adds to the advice that text in a first row may be a header or, unless the points are `labelled`, a class.
+fn perhaps_header(error: Error, field: &str, labelled: bool) -> Error {
+    match error {
+        Error::Input { what, place, .. } if classify(field) == Field::Text => {
+            let classes = if labelled { "" } else { "; if the column holds the classes, add `label` with its number" };
+            let help =
+                format!("correct {}; if the row is a header, name its columns with words{classes}", shown(field));
+            Error::input_at(place, what, help)
+        }
+        other => other,
+    }
+}
+
+/// Writes a header line and the rows.
+pub(super) fn write(table: &Table, delimiter: u8, out: &mut dyn Write) -> io::Result<()> {
+    let mut line = Vec::new();
+    for (at, name) in table.names().enumerate() {
+        if at > 0 {
+            line.push(delimiter);
+        }
+        quote(name, delimiter, &mut line);
+    }
+    line.push(b'\n');
+    out.write_all(&line)?;
+    for row in 0..table.rows() {
+        line.clear();
+        for column in table.columns() {
+            let width = column.width();
+            for index in row * width..(row + 1) * width {
+                if !line.is_empty() {
+                    line.push(delimiter);
+                }
+                match (column.word(index), column.cells().get(index)) {
+                    (Some(word), _) => quote(word, delimiter, &mut line),
+                    (None, Some(cell)) => write!(line, "{cell}")?,
+                    (None, None) => {}
+                }
+            }
+        }
+        line.push(b'\n');
+        out.write_all(&line)?;
+    }
+    Ok(())
+}
+
+/// Appends a word, quoted if necessary.
+fn quote(word: &str, delimiter: u8, line: &mut Vec<u8>) {
+    let special = |byte: u8| byte == delimiter || matches!(byte, b'"' | b'\n' | b'\r' | b'#');
+    if word.is_empty() || word.trim() != word || word.bytes().any(special) {
+        line.push(b'"');
+        line.extend(word.replace('"', "\"\"").bytes());
+        line.push(b'"');
+    } else {
+        line.extend(word.bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str, label: Option<&str>) -> Result<Points> {
+        super::read(text, label.map(LabelColumn::required), false)
+    }
+
+    #[test]
+    fn nan_is_accepted_only_on_request() {
+        let points = super::read("0,nan\nNaN,0\n", None, true).unwrap();
+        assert!(points.values[1].is_nan() && points.values[2].is_nan());
+        assert!(super::read("0,inf\n1,0\n", None, true).is_err());
+        assert!(read("0,nan\n1,0\n", None).is_err());
+    }
+    use proptest::prelude::*;
+
+    fn message(text: &str, label: Option<&str>) -> String {
+        read(text, label).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn headers_are_distinguished_from_data() {
+        for (text, names, rows) in [
+            ("x,y\n1,2\n", vec!["x", "y"], 1),
+            ("1,2\n3,4\n", vec!["C1", "C2"], 2),
+            ("\"weight\n(kg)\";b\n1;2\n", vec!["weight\n(kg)", "b"], 1),
+            ("0 1 label\n5 6 7\n", vec!["0", "1", "label"], 1),
+            ("1,2,z\n5,6,7\n", vec!["1", "2", "z"], 1),
+            ("# only a comment\n7\n8\n", vec!["C1"], 2),
+        ] {
+            let points = read(text, None).unwrap();
+            assert_eq!((points.names, points.rows), (names.into_iter().map(String::from).collect(), rows), "{text:?}");
+        }
+        let points = read("5.1,3.5,setosa\n4.9,3,virginica\n", Some("3")).unwrap();
+        assert_eq!((points.rows, points.labels.unwrap()), (2, vec![0, 1]));
+        let expected = "line 1: the first row may be a header or data";
+        assert_eq!(message("0,1,label\n5.1,3.5,setosa\n", Some("3")), expected);
+        // An error in the first row does not make it a header.
+        let error = read("1,2\n", None).and(read("7,x\n3,4\n", None)).unwrap_err();
+        assert_eq!(error.to_string(), "line 1, column C2: \"x\" is not a number");
+        assert!(error.help().unwrap().contains("if the row is a header"));
+        assert_eq!(message(",x\n0,1\n", None), "line 1, column 1: the header leaves this column without a name");
+    }
+
+    #[test]
+    fn the_label_column_is_separated() {
+        let points = read("x,class,y\n1,b,2\n3,a,4\n5,b,6\n", Some("class")).unwrap();
+        assert_eq!(points.values, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        assert_eq!(points.names, ["x", "y"]);
+        assert_eq!(points.labels.unwrap(), [0, 1, 0]);
+        assert_eq!(points.label_names.unwrap(), ["b", "a"]);
+        assert_eq!(read("x,k\n1,-1\n2,7\n", Some("2")).unwrap().labels.unwrap(), [-1, 7]);
+    }
+
+    #[test]
+    fn errors_have_their_location() {
+        for (text, label, expected) in [
+            ("x,y\n1,2\n3\n", None, "line 3: 1 fields, but line 1 has 2"),
+            ("x,y\n1,2\n\n3,4,5\n", None, "line 4: 3 fields, but line 1 has 2"),
+            ("x,y\n1,abc\n", None, "line 2, column y: \"abc\" is not a number"),
+            ("x,y\n1,\n", None, "line 2, column y: the field is empty"),
+            ("1,2\n3,nan\n", None, "line 2, column C2: \"nan\" is not a finite number"),
+            ("1,2\n3,-INF\n", None, "line 2, column C2: \"-INF\" is not a finite number"),
+            ("1,2\n1e999,3\n", None, "line 2, column C1: \"1e999\" is not a finite number"),
+            ("NaN,2\n", None, "line 1, column C1: \"NaN\" is not a finite number"),
+            ("x,y\n", None, "there are no rows of numbers"),
+            ("# nothing\n", None, "there are no rows of numbers"),
+            ("x,y\n1,2\n", Some("z"), "there is no column \"z\" to take the labels from"),
+            ("x\n1\n", Some("x"), "the only column is the labels"),
+            ("x,y\n1,\n", Some("y"), "line 2, column y: the label is missing"),
+            ("x,y\n1,0.5\n", Some("y"), "line 2, column y: the label \"0.5\" is not a whole number"),
+            ("x;y\n1,5;2\n", None, "line 2, column x: \"1,5\" is not a number"),
+        ] {
+            assert_eq!(message(text, label), expected, "{text:?}");
+        }
+        let help = read("x,species\n1,setosa\n", None).unwrap_err().help().unwrap();
+        assert_eq!(help, "correct it; if the column holds the classes, add `label = species`");
+        let help = read("x,note,species\n1,a,setosa\n", Some("species")).unwrap_err().help().unwrap();
+        assert_eq!(help, "correct it, or leave the column out of the file");
+        let help = read("1,a,4\n2,3,5\n", Some("3")).unwrap_err().help().unwrap();
+        assert_eq!(help, "correct \"a\"; if the row is a header, name its columns with words");
+    }
+
+    fn finite() -> impl Strategy<Value = f64> {
+        prop::num::f64::NORMAL | prop::num::f64::SUBNORMAL | prop::num::f64::ZERO
+    }
+
+    proptest! {
+        #[test]
+        fn written_tables_round_trip(
+            values in prop::collection::vec(finite(), 1..60),
+            names in prop::collection::vec("[a-zäß_ ,;\"#\n|]{0,5}[a-z]", 4),
+            columns in 1usize..4,
+            tabs in any::<bool>(),
+        ) {
+            let rows = values.len() / columns;
+            prop_assume!(rows > 0 && names.iter().all(|name| classify(name) == Field::Text));
+            let mut points = Points::new(values[..rows * columns].to_vec(), columns).unwrap();
+            points.names = names[..columns].iter().map(|name| name.trim().to_string()).collect();
+            points = points.with_labels((0..rows as i64).map(|row| row % 3 - 1).collect()).unwrap();
+            let mut text = Vec::new();
+            write(&points.table().unwrap(), if tabs { b'\t' } else { b',' }, &mut text).unwrap();
+            let text = String::from_utf8(text).unwrap();
+            let label = (columns + 1).to_string();
+            let back = read(&text, Some(&label)).unwrap();
+            let bits = |points: &Points| points.values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+            prop_assert_eq!(bits(&back), bits(&points), "{}", text);
+            prop_assert_eq!(back.labels, points.labels);
+            prop_assert_eq!(back.names, points.names);
+        }
+    }
+}

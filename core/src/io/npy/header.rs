@@ -1,0 +1,183 @@
+//! Header of a `.npy`, and access to its numbers.
+
+use std::ops::Range;
+
+use super::dictionary::{self, Dictionary};
+use super::invalid::{broken, truncated};
+use crate::data::points::POINTS;
+use crate::error::{Error, Place, Result};
+use crate::io::number::whole_f64;
+use crate::memory;
+
+/// Element type of an array.
+#[derive(Clone, Copy)]
+struct Kind {
+    /// Bytes per number.
+    width: usize,
+    /// Converts bits to the nearest f64.
+    real: fn(u64) -> f64,
+    /// Converts bits to a whole number; `None` if that is not exact.
+    whole: fn(u64) -> Option<i64>,
+    /// Largest valid bits: 1 for booleans.
+    largest: u64,
+}
+
+/// An array of one or two dimensions.
+pub(super) struct Header {
+    pub(super) rows: usize,
+    pub(super) columns: usize,
+    /// Whether the array is in Fortran order.
+    column_major: bool,
+    kind: Kind,
+    /// Whether numbers are big-endian.
+    big_endian: bool,
+}
+
+/// Maximum length of the preamble: magic, version and length of the dictionary.
+const PREAMBLE: usize = 12;
+/// Maximum length of a dictionary that NumPy reads.
+const MAX_DICTIONARY: usize = 10_000;
+
+/// Range of the dictionary, from the first bytes of a file.
+pub(super) fn dictionary_range(bytes: &[u8]) -> Result<Range<usize>> {
+    let rest = bytes.strip_prefix(b"\x93NUMPY").ok_or_else(|| broken("this is not an NPY file"))?;
+    let (start, length) = match *rest {
+        [1, 0, a, b, ..] => (10, u32::from(u16::from_le_bytes([a, b]))),
+        [2 | 3, 0, a, b, c, d, ..] => (PREAMBLE, u32::from_le_bytes([a, b, c, d])),
+        [] | [1..=3] | [1..=3, 0, ..] => return Err(truncated()),
+        [major, ref rest @ ..] => {
+            let what = match rest.first() {
+                Some(minor) => format!("version {major}.{minor} of the NPY format is not known"),
+                None => format!("version {major} of the NPY format is not known"),
+            };
+            return Err(Error::input(what, "save the array with numpy.save, in version 1.0, 2.0 or 3.0"));
+        }
+    };
+    let length = length as usize;
+    if length > MAX_DICTIONARY {
+        return Err(broken(format!("the NPY header has {length} bytes, more than {MAX_DICTIONARY}")));
+    }
+    Ok(start..start + length)
+}
+
+/// The element type by NumPy's letter and size.
+fn kind(name: &str) -> Option<Kind> {
+    let (width, whole): (usize, fn(u64) -> Option<i64>) = match name {
+        "f8" => (8, |bits| whole_f64(f64::from_bits(bits))),
+        "f4" => (4, |bits| whole_f64(f64::from(f32::from_bits(bits as u32)))),
+        "i8" => (8, |bits| Some(bits as i64)),
+        "i4" => (4, |bits| Some((bits as u32 as i32).into())),
+        "i2" => (2, |bits| Some((bits as u16 as i16).into())),
+        "i1" => (1, |bits| Some((bits as u8 as i8).into())),
+        "u8" => (8, |bits| i64::try_from(bits).ok()),
+        "u4" => (4, |bits| Some(bits as i64)),
+        "u2" => (2, |bits| Some(bits as i64)),
+        "u1" | "b1" => (1, |bits| Some(bits as i64)),
+        _ => return None,
+    };
+    let real: fn(u64) -> f64 = match name {
+        "f8" => f64::from_bits,
+        "f4" => |bits| f64::from(f32::from_bits(bits as u32)),
+        "i8" => |bits| bits as i64 as f64,
+        "i4" => |bits| f64::from(bits as u32 as i32),
+        "i2" => |bits| f64::from(bits as u16 as i16),
+        "i1" => |bits| f64::from(bits as u8 as i8),
+        _ => |bits| bits as f64,
+    };
+    let largest = if name == "b1" { 1 } else { u64::MAX };
+    Some(Kind { width, real, whole, largest })
+}
+
+impl Header {
+    /// Number of bytes that [`dictionary_range`] needs.
+    pub(super) const PREAMBLE: u64 = PREAMBLE as u64;
+
+    /// Parses the dictionary `text` of a file of `length` bytes, in which it ends at `end`.
+    pub(super) fn parse(text: &[u8], end: usize, length: u64) -> Result<Self> {
+        let Dictionary { descr, fortran_order, shape } = dictionary::parse(text)?;
+        let (rows, columns) = match shape[..] {
+            [rows] => (rows, 1),
+            [rows, columns] => (rows, columns),
+            _ => {
+                let what = format!("the array has {} dimensions", shape.len());
+                return Err(Error::input(what, "save an array of shape (points, coordinates)"));
+            }
+        };
+        let descr = descr.as_deref().unwrap_or("a structure");
+        let (order, name) = descr.split_at_checked(1).unwrap_or(("", ""));
+        let Some(kind) = kind(name).filter(|_| matches!(order, "<" | ">" | "|" | "=")) else {
+            let what = format!("arrays of {descr} cannot be read");
+            return Err(Error::input(what, "save the array as float64, float32 or an integer type: a.astype(float)"));
+        };
+        let needed = rows.checked_mul(columns).and_then(|cells| cells.checked_mul(kind.width));
+        let there = length.saturating_sub(end as u64);
+        if needed.and_then(|needed| u64::try_from(needed).ok()) != Some(there) {
+            let what = format!("an array of shape ({rows}, {columns}) of {descr} does not have {there} bytes");
+            return Err(broken(what));
+        }
+        Ok(Self { rows, columns, column_major: fortran_order && columns > 1, kind, big_endian: order == ">" })
+    }
+
+    /// Bytes per row.
+    pub(super) fn row_bytes(&self) -> usize {
+        self.columns * self.kind.width
+    }
+
+    /// Byte ranges of these rows, relative to the end of the header.
+    pub(super) fn pieces(&self, of: Range<usize>) -> Vec<Range<u64>> {
+        let bytes = |from: usize, to: usize| (from * self.kind.width) as u64..(to * self.kind.width) as u64;
+        match self.column_major {
+            true => (0..self.columns).map(|k| bytes(k * self.rows + of.start, k * self.rows + of.end)).collect(),
+            false => vec![bytes(of.start * self.columns, of.end * self.columns)],
+        }
+    }
+
+    /// Bits of a number in the concatenated [`pieces`](Self::pieces) of `rows` rows.
+    fn bits(&self, pieces: &[u8], rows: usize, row: usize, column: usize) -> u64 {
+        let at = if self.column_major { column * rows + row } else { row * self.columns + column };
+        let width = self.kind.width;
+        let mut eight = [0u8; 8];
+        for (at, byte) in pieces.iter().skip(at * width).take(width).enumerate() {
+            eight[if self.big_endian { width - 1 - at } else { at }] = *byte;
+        }
+        u64::from_le_bytes(eight)
+    }
+
+    /// Decodes `rows` rows from their [`pieces`](Self::pieces), row-major, without the column `left_out`.
+    ///
+    /// Fails on booleans that are neither 0 nor 1, and if there is not enough memory.
+    pub(super) fn numbers(&self, pieces: &[u8], rows: usize, left_out: Option<usize>) -> Result<Vec<f64>> {
+        let columns = (0..self.columns).filter(|column| Some(*column) != left_out);
+        let mut numbers = memory::with_capacity(rows.saturating_mul(columns.clone().count()), POINTS)?;
+        for row in 0..rows {
+            numbers.extend(columns.clone().map(|column| (self.kind.real)(self.bits(pieces, rows, row, column))));
+        }
+        if self.kind.largest == 1 && numbers.iter().any(|number| *number > 1.0) {
+            return Err(broken("the array of booleans has bytes that are neither 0 nor 1"));
+        }
+        Ok(numbers)
+    }
+
+    /// Decodes a label. Fails, naming row `first + row` of the file, if it is not whole or too large to be exact.
+    pub(super) fn label(
+        &self,
+        pieces: &[u8],
+        rows: usize,
+        [first, row]: [usize; 2],
+        column: usize,
+        name: &str,
+    ) -> Result<i64> {
+        let bits = self.bits(pieces, rows, row, column);
+        (self.kind.whole)(bits).filter(|_| bits <= self.kind.largest).ok_or_else(|| {
+            let value = (self.kind.real)(bits);
+            // Bits 1 are whole for integer types only: as a float they are subnormal.
+            let shown = if (self.kind.whole)(1).is_some() { bits.to_string() } else { value.to_string() };
+            let what = match value.fract() {
+                0.0 => format!("the label {shown} is too large to be kept exactly"),
+                _ => format!("the label {shown} is not a whole number"),
+            };
+            let place = Place::default().row(first + row + 1).column(name);
+            Error::input_at(place, what, "labels are whole numbers: of an integer type, or below 2⁵³")
+        })
+    }
+}

@@ -1,0 +1,15 @@
+//! `.npy`: one NumPy array of one or two dimensions, in C or Fortran order, of booleans, integers or floats.
+
+mod dictionary;
+mod header;
+mod invalid;
+mod read;
+mod rows;
+#[cfg(test)]
+mod tests;
+mod write;
+
+pub(super) use invalid::empty;
+pub(super) use read::{read, read_labels};
+pub(super) use rows::Rows;
+pub(super) use write::write;

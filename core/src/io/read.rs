@@ -1,0 +1,340 @@
+//! Reading points from a path.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use super::format::Format;
+use super::label_column::LabelColumn;
+use super::label_file::parse_labels;
+use super::labels::check_count;
+use super::{csv, lrn, npy, number};
+use crate::communicator::Share;
+use crate::data::points::Points;
+use crate::error::{Error, Place, Result, shown};
+use crate::memory;
+
+/// Options for reading points: the source of the labels, and missing values.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// The column of the labels, by name or else by number from 1.
+    pub label: Option<String>,
+    /// A file of labels: `.cls` joined by key, or one label per row.
+    pub labels: Option<PathBuf>,
+    /// Whether NaN is accepted, as for unknown distances.
+    pub missing: bool,
+}
+
+/// Reads points from `path` in the format of its extension; `-` is CSV from standard input.
+///
+/// CSV: the delimiter and the header are detected; an ambiguous header is an error. NPY: an array of shape (points,
+/// coordinates) or (points). `.lrn`: a column of type 3 holds the labels unless the options name others. Every coordinate
+/// is finite, except that CSV and NPY may contain NaN if the options accept it.
+///
+/// # Errors
+///
+/// [`Error::Io`] if the file cannot be read, [`Error::Memory`] if it does not fit, else [`Error::Input`] with file, line,
+/// column and advice.
+pub fn read(path: &Path, options: &ReadOptions) -> Result<Points> {
+    read_as(path, options, |points| Ok(points.rows), |rows| *rows).map(|(_, points)| points)
+}
+
+/// [`read`] of a table whose rows need not be points, such as a matrix of distances. Returns the value that `make` creates
+/// from the table, and the table with the labels of `count(value)` points.
+pub(crate) fn read_as<T>(
+    path: &Path,
+    options: &ReadOptions,
+    make: impl FnOnce(&Points) -> Result<T>,
+    count: impl FnOnce(&T) -> usize,
+) -> Result<(T, Points)> {
+    if options.label.is_some() && options.labels.is_some() {
+        let what = "the labels are given twice, by a column and by a file";
+        return Err(Error::input(what, "leave one of `label` and `labels`"));
+    }
+    let label = options.label.as_deref().map(LabelColumn::required);
+    let in_file = |error: Error| error.in_file(name(path));
+    let (mut points, keys) = parse_keyed(Format::of(path)?, &bytes(path)?, label, options.missing).map_err(in_file)?;
+    let made = make(&points).map_err(in_file)?;
+    let n = count(&made);
+    if let Some(path) = &options.labels {
+        // Keys of rows that are not points cannot be joined.
+        let keys = keys.filter(|keys| keys.len() == n);
+        let found = parse_labels(Format::of(path)?, &bytes(path)?, n, keys.as_deref());
+        let found = found.map_err(|error| error.in_file(path))?;
+        (points.labels, points.label_names) = (Some(found.0), found.1);
+    } else if let Some(labels) = &points.labels {
+        check_count(labels.len(), n).map_err(in_file)?;
+    }
+    Ok((made, points))
+}
+
+/// One rank's part of the rows of a table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Part {
+    /// The points of these rows. Unlike elsewhere they may be empty.
+    pub points: Points,
+    /// Range of the rows.
+    pub of: Range<usize>,
+    /// Number of rows of the table.
+    pub rows: usize,
+}
+
+/// [`read`] of one rank's consecutive part of the rows. Only the part is read from NPY, so that the file may exceed a
+/// rank's memory; other formats are read completely.
+pub fn read_part(path: &Path, options: &ReadOptions, share: Share) -> Result<Part> {
+    if !share.is_whole() && has_row_access(path, options)? {
+        let in_file = |error: Error| error.in_file(path);
+        let mut file = npy::Rows::open(path).map_err(in_file)?;
+        let (rows, of) = (file.count(), share.of(file.count()));
+        let label = options.label.as_deref().map(LabelColumn::required);
+        let points = file.read(path, of.clone(), label, options.missing).map_err(in_file)?;
+        return Ok(Part { points, of, rows });
+    }
+    let Points { mut values, rows, columns, names, mut labels, label_names } = read(path, options)?;
+    let of = share.of(rows);
+    values = keep(values, of.start * columns..of.end * columns);
+    labels = labels.map(|labels| keep(labels, of.clone()));
+    let points = Points { values, rows: of.len(), columns, names, labels, label_names };
+    Ok(Part { points, of, rows })
+}
+
+/// Whether rows can be read separately: from an array in a regular file, without a file of labels.
+pub(crate) fn has_row_access(path: &Path, options: &ReadOptions) -> Result<bool> {
+    let file = || std::fs::metadata(path).is_ok_and(|it| it.is_file());
+    Ok(Format::of(path)? == Format::Npy && options.labels.is_none() && file())
+}
+
+/// Truncates to a range and frees the rest.
+fn keep<T>(mut all: Vec<T>, of: Range<usize>) -> Vec<T> {
+    all.truncate(of.end);
+    all.drain(..of.start);
+    all.shrink_to_fit();
+    all
+}
+
+/// Reads further points with the columns of `like`, read from `first`. The column `label` is dropped if there is one
+/// column more.
+pub(crate) fn read_more(path: &Path, label: Option<&str>, like: &Points, first: &Path) -> Result<Points> {
+    let wanted = label.map(|label| LabelColumn::optional(label, like.columns));
+    let (points, _) =
+        parse_keyed(Format::of(path)?, &bytes(path)?, wanted, false).map_err(|error| error.in_file(name(path)))?;
+    let help = match label {
+        Some(_) => "give the same columns in the same order, with the one of `label` or without it",
+        None => "give the same columns in the same order",
+    };
+    let first = name(first).display();
+    if points.columns != like.columns {
+        let what = format!("these points have {} columns; those of {first} have {}", points.columns, like.columns);
+        return Err(Error::input_at(Place::file(name(path)), what, help));
+    }
+    let mut pairs = points.names.iter().zip(&like.names).enumerate();
+    match pairs.find(|(_, (own, other))| own != other && points.is_named() && like.is_named()) {
+        Some((at, (own, other))) => {
+            let what = format!("coordinate {} of {first} is called {}", at + 1, shown(other));
+            Err(Error::input_at(Place::file(name(path)).column(own.as_str()), what, help))
+        }
+        None => Ok(points),
+    }
+}
+
+/// Parses points from the bytes of a file, as [`read`] does from a path.
+///
+/// ```
+/// use firebox_core::data::{Format, ReadOptions, parse};
+///
+/// let points = parse(Format::Csv, b"x,y\n1,2\n3,4\n", &ReadOptions::default())?;
+/// assert_eq!((points.rows, points.values), (2, vec![1.0, 2.0, 3.0, 4.0]));
+/// # Ok::<(), firebox_core::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Error::Input`] with line or row and column if the bytes are not a table of points, and if the options name a file of
+/// labels, which [`parse_labels`] parses.
+pub fn parse(format: Format, bytes: &[u8], options: &ReadOptions) -> Result<Points> {
+    if options.labels.is_some() {
+        return Err(Error::input("a file of labels is not read here", "parse it separately, with parse_labels"));
+    }
+    parse_keyed(format, bytes, options.label.as_deref().map(LabelColumn::required), options.missing)
+        .map(|(points, _)| points)
+}
+
+/// Parses points, and their keys if the format has keys.
+fn parse_keyed(
+    format: Format,
+    bytes: &[u8],
+    label: Option<LabelColumn<'_>>,
+    missing: bool,
+) -> Result<(Points, Option<Vec<i64>>)> {
+    match format {
+        Format::Csv | Format::Tsv => Ok((csv::read(number::text(bytes)?, label, missing)?, None)),
+        Format::Npy if bytes.is_empty() => Err(npy::empty()),
+        Format::Npy => Ok((npy::read(bytes, label, missing)?, None)),
+        Format::Lrn => lrn::read(number::text(bytes)?, label),
+        Format::Cls => Err(Error::input("a .cls holds classes, no points", "give it with `labels` beside its .lrn")),
+    }
+}
+
+fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// The name of `path` in messages.
+fn name(path: &Path) -> &Path {
+    if is_stdin(path) { Path::new("<stdin>") } else { path }
+}
+
+fn bytes(path: &Path) -> Result<Vec<u8>> {
+    if is_stdin(path) { memory::read_all(std::io::stdin().lock(), name(path)) } else { memory::read_file(path) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    struct Folder(tempfile::TempDir);
+
+    impl Folder {
+        fn new() -> Self {
+            Self(tempfile::tempdir().unwrap())
+        }
+
+        fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+            let path = self.0.path().join(name);
+            std::fs::write(&path, bytes).unwrap();
+            path
+        }
+    }
+
+    fn labels(path: PathBuf) -> ReadOptions {
+        ReadOptions { labels: Some(path), ..ReadOptions::default() }
+    }
+
+    #[test]
+    fn all_formats_give_the_same_points() {
+        let folder = Folder::new();
+        let points = Points::new(vec![0.5, 1.0, -2.0, 1e-3], 2).unwrap();
+        for name in ["a.csv", "a.tsv", "a.txt", "a.dat", "a.npy", "a.lrn"] {
+            let path = folder.0.path().join(name);
+            points.table().unwrap().write(&path).unwrap();
+            assert_eq!(read(&path, &ReadOptions::default()).unwrap(), points, "{name}");
+        }
+        let windows = "\u{feff}C1;C2\r\n0.5;1\r\n-2;1e-3\r\n";
+        assert_eq!(read(&folder.file("w.csv", windows), &ReadOptions::default()).unwrap(), points);
+    }
+
+    #[test]
+    fn labels_are_read_from_a_second_file() {
+        let folder = Folder::new();
+        let lrn = folder.file("a.lrn", "% 2\n% 2\n% 9\t1\n% Key\tx\n8\t1\n9\t2\n");
+        let csv = folder.file("a.csv", "x\n1\n2\n");
+        let cls = folder.file("a.cls", "% 2\n9\t5\n8\t6\n");
+        let numbered = folder.file("b.cls", "% 2\n1\t5\n2\t6\n");
+        let text = folder.file("a.txt", "label\nb\na\n");
+        let read = |path: &Path, beside: &PathBuf| super::read(path, &labels(beside.clone()));
+        assert_eq!(read(&lrn, &cls).unwrap().labels.unwrap(), [6, 5]);
+        assert_eq!(read(&csv, &numbered).unwrap().labels.unwrap(), [5, 6]);
+        let points = read(&lrn, &text).unwrap();
+        assert_eq!((points.labels.unwrap(), points.label_names.unwrap()[0].as_str()), (vec![0, 1], "b"));
+        let error = read(&csv, &cls).unwrap_err();
+        let expected = "2 of 2 points have no class; the first is the one with key 1";
+        assert_eq!(error.to_string(), format!("{}: {expected}", cls.display()));
+        let error = read(&csv, &lrn).unwrap_err();
+        assert_eq!(error.to_string(), format!("{}: an .lrn holds points", lrn.display()));
+    }
+
+    #[test]
+    fn labels_are_counted_by_points_not_rows() {
+        use crate::data::distances::Distances;
+        let folder = Folder::new();
+        let classes = folder.file("a.txt", "b\na\nb\nb\n");
+        let keyed = folder.file("a.cls", "3\t5\n2\t6\n1\t7\n4\t8\n");
+        let make = |points: &Points| Distances::new(points.values.clone(), points.rows, points.columns);
+        let read = |path: &Path, options: &ReadOptions| super::read_as(path, options, make, Distances::points);
+        let row = folder.file("row.csv", "1,2,3,4,5,6\n");
+        let lrn = folder.file("pairs.lrn", "% 6\n% 2\n% 9 1\n11 1\n12 2\n13 3\n14 4\n15 5\n16 6\n");
+        let square = folder.file("square.lrn", "% 4\n% 5\n% 9 1 1 1 1\n3 0 1 2 3\n2 1 0 3 4\n1 2 3 0 5\n4 3 4 5 0\n");
+        for path in [&row, &folder.file("column.csv", "d\n1\n2\n3\n4\n5\n6\n"), &lrn] {
+            let (distances, points) = read(path, &labels(classes.clone())).unwrap();
+            assert_eq!((distances.points(), points.labels.unwrap()), (4, vec![0, 1, 0, 0]), "{}", path.display());
+            assert_eq!(
+                read(path, &labels(keyed.clone())).unwrap().1.labels.unwrap(),
+                [7, 6, 5, 8],
+                "{}",
+                path.display()
+            );
+        }
+        assert_eq!(read(&square, &labels(keyed)).unwrap().1.labels.unwrap(), [5, 6, 7, 8]);
+        let two = folder.file("two.txt", "1\n2\n");
+        let error = read(&row, &labels(two.clone())).unwrap_err().to_string();
+        assert_eq!(error, format!("{}: there are 2 labels for 4 points", two.display()));
+        // A column beside pairs is no column of the points' labels.
+        let beside = folder.file("beside.csv", "1,7\n2,7\n3,8\n4,8\n5,9\n6,9\n");
+        let error = read(&beside, &ReadOptions { label: Some("2".into()), ..ReadOptions::default() }).unwrap_err();
+        assert_eq!(error.to_string(), format!("{}: there are 6 labels for 4 points", beside.display()));
+    }
+
+    #[test]
+    fn errors_name_the_file() {
+        let folder = Folder::new();
+        let none = ReadOptions::default();
+        let missing = folder.0.path().join("missing.csv");
+        assert!(matches!(read(&missing, &none), Err(Error::Io { action: "read", .. })));
+        let csv = folder.file("a.csv", "x,y\n1,2\n3,four\n");
+        let error = read(&csv, &none).unwrap_err();
+        assert_eq!(error.to_string(), format!("{}, line 3, column y: \"four\" is not a number", csv.display()));
+        assert_eq!(error.exit_code(), 2);
+        for name in ["e.csv", "e.npy", "e.lrn"] {
+            let empty = folder.file(name, "");
+            let expected = format!("{}: the file is empty", empty.display());
+            assert_eq!(read(&empty, &none).unwrap_err().to_string(), expected);
+        }
+        let cls = folder.file("a.cls", "1\t1\n");
+        assert!(read(&cls, &none).unwrap_err().to_string().contains("a .cls holds classes, no points"));
+        assert!(read(&folder.file("a.json", "{}"), &none).unwrap_err().to_string().contains("extension .json"));
+        let both = ReadOptions { label: Some("x".into()), labels: Some(cls), missing: false };
+        assert!(read(&csv, &both).unwrap_err().to_string().contains("given twice"));
+    }
+
+    const FORMATS: [Format; 5] = [Format::Csv, Format::Tsv, Format::Npy, Format::Lrn, Format::Cls];
+
+    fn try_all(bytes: &[u8]) {
+        for label in [None, Some("1"), Some("C2"), Some("")] {
+            for format in FORMATS {
+                let options = ReadOptions { label: label.map(String::from), ..ReadOptions::default() };
+                if let Ok(points) = parse(format, bytes, &options) {
+                    assert_eq!(points.values.len(), points.rows * points.columns);
+                    assert!(points.rows > 0 && points.columns > 0);
+                    assert!(points.values.iter().all(|value| value.is_finite()));
+                    assert_eq!(points.names.len(), points.columns);
+                    assert!(points.labels.is_none_or(|labels| labels.len() == points.rows));
+                }
+            }
+        }
+        for format in FORMATS {
+            for (points, keys) in [(2, Some(&[1, 5][..])), (2, None), (usize::MAX, None)] {
+                let found = parse_labels(format, bytes, points, keys);
+                assert!(found.map_or(true, |(labels, _)| labels.len() == points));
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_a_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            try_all(&bytes);
+        }
+
+        #[test]
+        fn no_text_makes_a_reader_panic(text in "[0-9a,;|\t \r\n\"#%.e+\u{e4}-]{0,120}") {
+            try_all(text.as_bytes());
+        }
+
+        #[test]
+        fn no_lrn_makes_a_reader_panic(
+            n in 0usize..4, m in 0usize..5, types in "[0139 ]{0,9}", names in "[a-c ]{0,9}", rows in "[0-9 \n]{0,60}"
+        ) {
+            try_all(format!("% {n}\n% {m}\n%{types}\n%{names}\n{rows}").as_bytes());
+        }
+    }
+}

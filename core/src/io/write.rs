@@ -1,0 +1,66 @@
+//! Writing tables to files.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::format::Format;
+use super::{cls, csv, lrn, npy};
+use crate::atomic;
+use crate::data::table::Table;
+use crate::error::Result;
+
+impl Table {
+    /// Writes the table to `path` atomically ([`atomic`]), in the format of the path's extension.
+    ///
+    /// CSV (`.csv`, `.txt`, `.dat`; `.tsv` with tabs) has one header line. NPY is an array of shape (rows) if there
+    /// is one column, else (rows, width), of `i64` if all numbers are whole (`i32` for a single matrix of counts), else of
+    /// `f64`. `.cls` holds exactly one column, of whole numbers. In `.lrn` a column of whole numbers named `label`, `class`
+    /// or `cluster` is the class and all others are data. `/dev/stdout` and other paths without an extension that are not
+    /// regular files receive CSV.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let format = self.format_for(path)?;
+        atomic::write(path, |out| self.write_as(format, out))
+    }
+
+    /// The format in which [`Table::write`] writes this table to `path`. Fails if the format cannot hold the table.
+    pub fn format_for(&self, path: &Path) -> Result<Format> {
+        let format = Format::of(path)?;
+        if format == Format::Cls {
+            cls::check(self).map_err(|error| error.in_file(path))?;
+        }
+        Ok(format)
+    }
+
+    /// Writes the table in `format`.
+    pub fn write_as(&self, format: Format, out: &mut dyn Write) -> io::Result<()> {
+        match format {
+            Format::Csv => csv::write(self, b',', out),
+            Format::Tsv => csv::write(self, b'\t', out),
+            Format::Npy => npy::write(self, out),
+            Format::Lrn => lrn::write(self, out),
+            Format::Cls => cls::write(self, out),
+        }
+    }
+
+    /// Writes the table as CSV with a header line.
+    pub fn write_csv(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.write_as(Format::Csv, out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::table::Cell;
+
+    #[test]
+    fn words_are_written_to_text_formats() {
+        let words = ["a", "b, \"c\"", "#d"].map(String::from).to_vec();
+        let table = Table::words("class", vec![1, 0, 2, 7], words).beside(Table::ints("n", vec![1, 2, 3, 4])).unwrap();
+        let mut text = Vec::new();
+        table.write_csv(&mut text).unwrap();
+        let wanted = "class,n\n\"b, \"\"c\"\"\",1\na,2\n\"#d\",3\n7,4\n";
+        assert_eq!(String::from_utf8(text).unwrap(), wanted);
+        assert_eq!(table.row(0).next(), Some(Cell::Int(1)));
+    }
+}

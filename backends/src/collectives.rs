@@ -26,7 +26,6 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
 /// this and is collective.
 ///
 /// # Errors
-///
 /// [`Error::Run`] if direct transfers fail and are [required](firebox_core::Peers::required).
 pub fn peers<B: DeviceLimits>(context: &Context<B>) -> Result<Option<&[u16]>> {
     let peers = context.peers.as_ref().filter(|_| B::supports_p2p() && context.communicator.size() > 1);
@@ -83,7 +82,6 @@ fn free_port() -> u16 {
 /// Devices add in their float type, hosts in f64.
 ///
 /// # Errors
-///
 /// [`Error::Run`] with `phase` if a device failed.
 pub fn all_sum<B: DeviceLimits>(local: FloatTensor<B>, context: &Context<B>, phase: &str) -> Result<FloatTensor<B>> {
     if context.communicator.size() == 1 {
@@ -99,7 +97,6 @@ pub fn all_sum<B: DeviceLimits>(local: FloatTensor<B>, context: &Context<B>, pha
 /// [`all_sum`] whose result is on each rank's host.
 ///
 /// # Errors
-///
 /// [`Error::Run`] with `phase` if a device failed.
 pub fn all_sum_to_host<B: DeviceLimits>(
     local: FloatTensor<B>,
@@ -112,11 +109,10 @@ pub fn all_sum_to_host<B: DeviceLimits>(
     }
 }
 
-/// Concatenates the ranks' parts to a vector `[n]` on each rank's device. `local` holds the elements `range`; a rank
+/// Concatenates the ranks' parts into a vector `[n]` on each rank's device. `local` holds the elements `range`; a rank
 /// without a part passes `None`, since not every device supports empty tensors.
 ///
 /// # Errors
-///
 /// [`Error::Run`] with `phase` if a device failed.
 pub fn all_gather<B: DeviceLimits>(
     local: Option<FloatTensor<B>>,
@@ -136,6 +132,7 @@ pub fn all_gather<B: DeviceLimits>(
     Ok(B::all_reduce_sum(padded, peers))
 }
 
+/// All-reduce (sum) of the ranks' values through the hosts.
 fn host_sum<B: DeviceLimits>(mut data: TensorData, context: &Context<B>) -> Result<TensorData> {
     tensor::all_sum(&mut data, &*context.communicator)?;
     Ok(data)

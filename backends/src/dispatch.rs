@@ -9,13 +9,21 @@
 macro_rules! with_backend {
     ($chosen:expr, $precision:expr, |$B:ident, $device:ident| $body:expr) => {
         match ($chosen, $precision) {
-            ($crate::Device::NdArray($device), $crate::Precision::F32) => $crate::__ndarray!($device, f32, $B, $body),
-            ($crate::Device::NdArray($device), $crate::Precision::F64) => $crate::__ndarray!($device, f64, $B, $body),
-            ($crate::Device::Cuda($device), $crate::Precision::F32) => $crate::__cuda!($device, f32, $B, $body),
-            ($crate::Device::Cuda($device), $crate::Precision::F64) => $crate::__cuda!($device, f64, $B, $body),
-            ($crate::Device::Wgpu($device), _) => $crate::__wgpu!($device, f32, $B, $body),
-            ($crate::Device::Rocm($device), _) => $crate::__rocm!($device, f32, $B, $body),
-            ($crate::Device::Flex($device), _) => $crate::__flex!($device, f32, $B, $body),
+            ($crate::Device::NdArray($device), $crate::Precision::F32) => {
+                $crate::backend::ndarray!($device, NdArray<f32>, $B, $body)
+            }
+            ($crate::Device::NdArray($device), $crate::Precision::F64) => {
+                $crate::backend::ndarray!($device, NdArray<f64>, $B, $body)
+            }
+            ($crate::Device::Cuda($device), $crate::Precision::F32) => {
+                $crate::backend::cuda!($device, Cuda<f32>, $B, $body)
+            }
+            ($crate::Device::Cuda($device), $crate::Precision::F64) => {
+                $crate::backend::cuda!($device, Cuda<f64>, $B, $body)
+            }
+            ($crate::Device::Wgpu($device), _) => $crate::backend::wgpu!($device, Wgpu<f32>, $B, $body),
+            ($crate::Device::Rocm($device), _) => $crate::backend::rocm!($device, Rocm<f32>, $B, $body),
+            ($crate::Device::Flex($device), _) => $crate::backend::flex!($device, Flex<f32>, $B, $body),
         }
     };
 }
@@ -43,100 +51,54 @@ macro_rules! with_context {
     }};
 }
 
-// One macro for each backend: the body if its feature is enabled, an empty match otherwise. A `cfg` inside
-// `with_backend!` would refer to features of the crate that uses the macro.
-
-#[cfg(feature = "ndarray")]
+/// Evaluates the body on a backend that is compiled in.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __ndarray {
-    ($device:ident, $element:ty, $B:ident, $body:expr) => {{
-        type $B = $crate::backend::NdArray<$element>;
+macro_rules! __compiled_in {
+    ($device:ident, $backend:ident<$element:ty>, $B:ident, $body:expr) => {{
+        type $B = $crate::backend::$backend<$element>;
         $body
     }};
 }
 
-#[cfg(not(feature = "ndarray"))]
+/// Matches the device of a backend that is not compiled in, which has no values.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __ndarray {
-    ($device:ident, $element:ty, $B:ident, $body:expr) => {
+macro_rules! __not_compiled_in {
+    ($device:ident, $backend:ident<$element:ty>, $B:ident, $body:expr) => {
         match *$device {}
     };
 }
 
-#[cfg(feature = "cuda")]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __cuda {
-    ($device:ident, $element:ty, $B:ident, $body:expr) => {{
-        type $B = $crate::backend::Cuda<$element>;
-        $body
-    }};
-}
+/// The backends that [`with_backend!`](crate::with_backend) dispatches to, each generic over its float type, and a
+/// macro for each, one of the two above: a `cfg` inside `with_backend!` would refer to features of the crate that uses
+/// it.
+pub mod backend {
+    pub use burn_ndarray::NdArray;
 
-#[cfg(not(feature = "cuda"))]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __cuda {
-    ($device:ident, $element:ty, $B:ident, $body:expr) => {
-        match *$device {}
-    };
-}
+    #[cfg(any(feature = "cuda", feature = "rocm", feature = "wgpu"))]
+    use burn_cubecl::CubeBackend;
 
-#[cfg(feature = "wgpu")]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __wgpu {
-    ($device:ident, $element:ty, $B:ident, $body:expr) => {{
-        type $B = $crate::backend::Wgpu<$element>;
-        $body
-    }};
-}
+    /// CUDA without fusion, which custom kernels on raw handles do not benefit from.
+    #[cfg(feature = "cuda")]
+    pub type Cuda<F> = CubeBackend<cubecl::cuda::CudaRuntime, F, i32, u8>;
+    /// wgpu without fusion.
+    #[cfg(feature = "wgpu")]
+    pub type Wgpu<F> = CubeBackend<cubecl::wgpu::WgpuRuntime, F, i32, u32>;
+    /// ROCm without fusion.
+    #[cfg(feature = "rocm")]
+    pub type Rocm<F> = CubeBackend<cubecl::hip::HipRuntime, F, i32, u8>;
+    /// Flex, which implements `Backend` for f32 only.
+    #[cfg(feature = "flex")]
+    pub use burn_flex::Flex;
 
-#[cfg(not(feature = "wgpu"))]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __wgpu {
-    ($device:ident, $element:ty, $B:ident, $body:expr) => {
-        match *$device {}
-    };
-}
-
-#[cfg(feature = "rocm")]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __rocm {
-    ($device:ident, $element:ty, $B:ident, $body:expr) => {{
-        type $B = $crate::backend::Rocm<$element>;
-        $body
-    }};
-}
-
-#[cfg(not(feature = "rocm"))]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __rocm {
-    ($device:ident, $element:ty, $B:ident, $body:expr) => {
-        match *$device {}
-    };
-}
-
-#[cfg(feature = "flex")]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __flex {
-    ($device:ident, $element:ty, $B:ident, $body:expr) => {{
-        type $B = $crate::backend::Flex<$element>;
-        $body
-    }};
-}
-
-#[cfg(not(feature = "flex"))]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __flex {
-    ($device:ident, $element:ty, $B:ident, $body:expr) => {
-        match *$device {}
-    };
+    macro_rules! dispatch {
+        ($($feature:literal $name:ident)*) => { $(
+            #[cfg(feature = $feature)]
+            pub use crate::__compiled_in as $name;
+            #[cfg(not(feature = $feature))]
+            pub use crate::__not_compiled_in as $name;
+        )* };
+    }
+    dispatch!("ndarray" ndarray "cuda" cuda "wgpu" wgpu "rocm" rocm "flex" flex);
 }

@@ -4,48 +4,38 @@
 //!   implements Burn's `Backend`.
 //! - [`collectives`]: collective operations on device tensors.
 //! - [`limits`]: memory limits of devices, and admission of memory plans.
-//! - [`plugin`]: an algorithm as a command, run on a device that is chosen at run time.
-//! - [`mod@bench`]: benchmarks of hot loops and whole runs.
-//! - [`kernel`]: building blocks for CubeCL kernels; [`cpu`]: for hot loops on the CPU; [`ndarray`]: NdArray's tensors
-//!   as slices.
-//! - [`fusion`]: custom operations on Burn's `Fusion` backends.
+//! - [`cpu`]: building blocks for hot loops on the CPU; [`ndarray`]: NdArray's tensors as slices.
+//! - `kernel` (feature `cube`): building blocks for CubeCL kernels.
+//! - [`macro@operations`]: the declaration of an algorithm's operations; `fusion` (feature `fusion`): their
+//!   registration on Burn's `Fusion` backends.
+//! - `plugin` (feature `command`): an algorithm as a command, run on a device that is chosen at run time; `bench`:
+//!   benchmarks of hot loops and whole runs.
 
+#[cfg(test)]
+extern crate self as firebox_backends; // For code that `operations` generates.
+
+#[cfg(feature = "command")]
 pub mod bench;
 pub mod collectives;
 pub mod cpu;
 pub mod device;
 mod dispatch;
+#[cfg(feature = "fusion")]
 pub mod fusion;
+#[cfg(feature = "cube")]
 pub mod kernel;
 pub mod limits;
 pub mod ndarray;
+#[cfg(feature = "command")]
 pub mod plugin;
 
 pub use device::{Choice, Device};
+pub use firebox_macros::operations;
 pub use limits::{DeviceLimits, Limits};
+#[cfg(feature = "command")]
 pub use plugin::Plugin;
 
 #[doc(hidden)]
-pub use firebox_core::{Context, Precision, Session};
-
-/// The backends that [`with_backend!`] dispatches to, each generic over its float type.
+pub use dispatch::backend;
 #[doc(hidden)]
-pub mod backend {
-    pub use burn_ndarray::NdArray;
-
-    #[cfg(any(feature = "cuda", feature = "rocm", feature = "wgpu"))]
-    use burn_cubecl::CubeBackend;
-
-    /// CUDA without fusion, which custom kernels on raw handles do not benefit from.
-    #[cfg(feature = "cuda")]
-    pub type Cuda<F> = CubeBackend<cubecl::cuda::CudaRuntime, F, i32, u8>;
-    /// wgpu without fusion.
-    #[cfg(feature = "wgpu")]
-    pub type Wgpu<F> = CubeBackend<cubecl::wgpu::WgpuRuntime, F, i32, u32>;
-    /// ROCm without fusion.
-    #[cfg(feature = "rocm")]
-    pub type Rocm<F> = CubeBackend<cubecl::hip::HipRuntime, F, i32, u8>;
-    /// Flex, which implements `Backend` for f32 only.
-    #[cfg(feature = "flex")]
-    pub use burn_flex::Flex;
-}
+pub use firebox_core::{Context, Precision, Session};

@@ -1,16 +1,8 @@
 //! Memory and other limits of devices, against which work is planned before anything is allocated.
 
-use std::any::Any;
-
 use burn::tensor::{backend::Backend, ops::FloatTensor};
-use burn_autodiff::{Autodiff, checkpoint::strategy::CheckpointStrategy};
-use burn_cubecl::{BoolElement, CubeBackend, CubeRuntime, FloatElement, IntElement, tensor::CubeTensor};
-use burn_fusion::{Fusion, FusionBackend};
 use burn_ndarray::{FloatNdArrayElement, IntNdArrayElement, NdArray, NdArrayTensor, QuantElement, SharedArray};
-use cubecl::server::ServerCommunication;
 use firebox_core::{Context, Error, Result};
-
-use crate::kernel::launch;
 
 /// Limits of a device. `None` means "unknown", never "unlimited".
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
@@ -48,8 +40,7 @@ impl Limits {
     /// names the option that reduces it.
     ///
     /// # Errors
-    ///
-    /// [`Error::Memory`] with the purpose of what does not fit.
+    /// [`Error::Memory`] with the purpose of the buffers that do not fit.
     pub fn admit(&self, plan: &[Buffer], memory_limit: Option<u64>, help: &str) -> Result<u64> {
         let refuse = |purpose: String, needed, available, limit| {
             Err(Error::Memory { device: self.device.clone(), purpose, needed, available, limit, help: help.into() })
@@ -93,7 +84,6 @@ pub trait DeviceLimits: Backend {
     /// Waits for all submitted work.
     ///
     /// # Errors
-    ///
     /// [`Error::Run`] with `phase` for launch and compile errors of kernels, each of which is reported once.
     fn finish(device: &Self::Device, phase: &str) -> Result<()> {
         Self::sync(device).map_err(|error| Error::Run {
@@ -101,6 +91,12 @@ pub trait DeviceLimits: Backend {
             phase: phase.into(),
             what: cause(&error.to_string()),
         })
+    }
+
+    /// Returns whether `device` has an atomic addition of f32; `None` on the CPU, where no loop needs it.
+    fn supports_atomic_f32(device: &Self::Device) -> Option<bool> {
+        let _ = device;
+        None
     }
 
     /// Returns whether devices support direct transfers between processes.
@@ -121,8 +117,7 @@ pub trait DeviceLimits: Backend {
 /// equally.
 ///
 /// # Errors
-///
-/// [`Error::Memory`] with the purpose of what does not fit.
+/// [`Error::Memory`] with the purpose of the buffers that do not fit.
 pub fn admit<B: DeviceLimits>(context: &Context<B>, plan: &[Buffer], help: &str) -> Result<u64> {
     let limits = B::limits(&context.device);
     let free = limits.free.map(|free| free / context.sharers.device.max(1) as u64);
@@ -167,51 +162,24 @@ impl DeviceLimits for burn_flex::Flex {
     }
 }
 
-impl<R, F, I, BT> DeviceLimits for CubeBackend<R, F, I, BT>
-where
-    R: CubeRuntime,
-    F: FloatElement,
-    I: IntElement,
-    BT: BoolElement,
+#[cfg(feature = "fusion")]
+impl<B: burn_fusion::FusionBackend + DeviceLimits> DeviceLimits for burn_fusion::Fusion<B> {
+    fn limits(device: &Self::Device) -> Limits {
+        B::limits(device)
+    }
+}
+
+#[cfg(feature = "autodiff")]
+impl<B: DeviceLimits, C: burn_autodiff::checkpoint::strategy::CheckpointStrategy> DeviceLimits
+    for burn_autodiff::Autodiff<B, C>
 {
-    fn limits(device: &R::Device) -> Limits {
-        let client = R::client(device);
-        let properties = client.properties();
-        let device_any = device as &dyn Any;
-        Limits {
-            device: device_name(device_any).unwrap_or_else(|| R::name(&client).to_string()),
-            free: free_memory(device_any),
-            largest_buffer: Some(properties.memory.max_page_size),
-            plane: launch::plane(&client),
-        }
-    }
-
-    fn supports_p2p() -> bool {
-        <R::Server as ServerCommunication>::SERVER_COMM_ENABLED
-    }
-
-    fn all_reduce_sum(local: CubeTensor<R>, peers: &[u16]) -> CubeTensor<R> {
-        let local = launch::dense(local);
-        let sum = launch::output(&local, local.meta.shape().clone(), local.dtype);
-        launch::all_reduce_sum(&local, &sum, peers);
-        sum
-    }
-}
-
-impl<B: FusionBackend + DeviceLimits> DeviceLimits for Fusion<B> {
     fn limits(device: &Self::Device) -> Limits {
         B::limits(device)
     }
 }
 
-impl<B: DeviceLimits, C: CheckpointStrategy> DeviceLimits for Autodiff<B, C> {
-    fn limits(device: &Self::Device) -> Limits {
-        B::limits(device)
-    }
-}
-
-/// Number of threads and available memory, the smaller of the machine's and the control group's.
-pub(crate) fn cpu_limits() -> Limits {
+/// Limits of the CPU: free is the smaller of the machine's and the control group's available memory.
+fn cpu_limits() -> Limits {
     let free = sysinfo::System::new().ok().map(|mut system| {
         system.refresh_memory();
         let group = system.cgroup_limits().map(|group| group.free_memory).filter(|&free| free > 0);
@@ -220,32 +188,8 @@ pub(crate) fn cpu_limits() -> Limits {
     Limits {
         device: format!("CPU, {} threads", rayon::current_num_threads()),
         free: free.filter(|&bytes| bytes > 0),
-        largest_buffer: None,
-        plane: None,
+        ..Limits::default()
     }
-}
-
-fn device_name(device: &dyn Any) -> Option<String> {
-    #[cfg(feature = "cuda")]
-    if let Some(cuda) = device.downcast_ref::<burn_cuda::CudaDevice>() {
-        return crate::device::cuda::name(cuda.index);
-    }
-    #[cfg(feature = "wgpu")]
-    if let Some(wgpu) = device.downcast_ref::<burn_wgpu::WgpuDevice>() {
-        return crate::device::wgpu::name(wgpu);
-    }
-    let _ = device;
-    None
-}
-
-/// Free memory in bytes; `None` except on CUDA, as wgpu cannot query it.
-fn free_memory(device: &dyn Any) -> Option<u64> {
-    #[cfg(feature = "cuda")]
-    if let Some(cuda) = device.downcast_ref::<burn_cuda::CudaDevice>() {
-        return crate::device::cuda::free_memory(cuda.index);
-    }
-    let _ = device;
-    None
 }
 
 #[cfg(test)]

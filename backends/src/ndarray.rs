@@ -68,7 +68,7 @@ macro_rules! by_float {
 
 pub use crate::by_float;
 
-/// Returns the array in row-major order, copied only if its layout is another.
+/// Returns the array in row-major order, copied only if its layout differs.
 pub fn dense<E: Clone>(array: SharedArray<E>) -> SharedArray<E> {
     if array.is_standard_layout() { array } else { array.as_standard_layout().into_owned().into_shared() }
 }

@@ -26,15 +26,13 @@ pub trait Plugin: Send + Sync {
     /// [`with_context!`](crate::with_context) dispatches the device to a backend.
     ///
     /// # Errors
-    ///
     /// Errors of the input, the parameters and the run.
     fn run(&self, args: &ArgMatches, device: &Device, session: &Session) -> Result<Outcome>;
 
     /// Checks that a run with `args` has a plot for `--plot`. Called before the run if a plot is requested.
     ///
     /// # Errors
-    ///
-    /// An error if it has none; by default it succeeds.
+    /// If it has no plot. The default succeeds.
     fn can_plot(&self, args: &ArgMatches) -> Result<()> {
         let _ = args;
         Ok(())
@@ -43,8 +41,7 @@ pub trait Plugin: Send + Sync {
     /// Checks that several ranks can share a run with `args`. Called before the run if there are several ranks.
     ///
     /// # Errors
-    ///
-    /// An error if they cannot, which is the default.
+    /// If they cannot, which is the default.
     fn can_share(&self, args: &ArgMatches) -> Result<()> {
         let _ = args;
         let what = format!("{} does not support several processes", self.command().get_name());
@@ -68,7 +65,6 @@ pub trait Bench {
     /// Measures the paper's tables; each row is passed to `row` as soon as it is measured.
     ///
     /// # Errors
-    ///
     /// Errors of the arguments and the runs.
     fn run(&self, args: &ArgMatches, device: &Device, session: &Session, row: &mut dyn FnMut(BenchRow)) -> Result<()>;
 

@@ -1,12 +1,9 @@
 //! Failures of the program: how they are shown, and their exit codes.
 
-use std::{
-    fmt::Display,
-    io::{self, IsTerminal, Write},
-};
+use std::io::{self, IsTerminal, Write};
 
 use firebox_core::Error;
-use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
+use miette::{GraphicalReportHandler, GraphicalTheme, MietteDiagnostic};
 
 use crate::printable;
 
@@ -22,20 +19,6 @@ pub(crate) enum Failure {
     /// A bug in the program: a thread panicked.
     #[error("internal error: {0}")]
     Internal(String),
-}
-
-/// Message and help without control characters, which may come from files.
-#[derive(Debug, thiserror::Error)]
-#[error("{message}")]
-struct Sanitized {
-    message: String,
-    help: Option<String>,
-}
-
-impl Diagnostic for Sanitized {
-    fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
-        self.help.as_ref().map(|help| Box::new(help) as _)
-    }
 }
 
 impl Failure {
@@ -75,12 +58,13 @@ impl Failure {
         } else {
             GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor()).with_wrap_lines(false)
         };
-        let help = self.help().map(|help| printable::line(&help));
-        let sanitized = Sanitized { message: printable::line(&self.to_string()), help };
+        // Text from files may contain control characters.
+        let mut diagnostic = MietteDiagnostic::new(printable::line(&self.to_string()));
+        diagnostic.help = self.help().map(|help| printable::line(&help));
         let mut text = String::new();
-        match handler.without_cause_chain().render_report(&mut text, &sanitized) {
+        match handler.without_cause_chain().render_report(&mut text, &diagnostic) {
             Ok(()) => text,
-            Err(_) => format!("error: {sanitized}\n"),
+            Err(_) => format!("error: {diagnostic}\n"),
         }
     }
 

@@ -21,7 +21,6 @@
 
 mod args;
 mod cache;
-mod command;
 mod commands;
 mod environment;
 mod failure;
@@ -48,7 +47,6 @@ use clap::ArgMatches;
 pub use firebox_backends::Plugin;
 pub use program::Program;
 
-use commands::{algorithm, backends, bench, docs, generate};
 use failure::Failure;
 use ranks::Ranks;
 
@@ -71,7 +69,7 @@ pub fn run(program: &Program) -> ExitCode {
 }
 
 fn start(program: &Program, ranks: &Ranks) -> Result<(), Failure> {
-    let mut root = command::root(program);
+    let mut root = commands::root(program);
     let matches = match root.try_get_matches_from_mut(std::env::args_os()) {
         Ok(matches) => matches,
         Err(error) if error.use_stderr() => return Err(error.into()),
@@ -84,32 +82,14 @@ fn start(program: &Program, ranks: &Ranks) -> Result<(), Failure> {
     if quiet {
         interrupt::suppress_notice();
     }
-    let threads = selected.try_get_one::<NonZero<usize>>(command::THREADS).ok().flatten().copied();
+    let threads = selected.try_get_one::<NonZero<usize>>(commands::THREADS).ok().flatten().copied();
     if let Some(notice) = threads::start(threads, ranks.local_size())?.filter(|_| !quiet) {
         let _ = writeln!(io::stderr(), "note: {notice}");
     }
-    match matches.subcommand() {
-        Some((name, args)) => dispatch(program, name, args, ranks),
-        None => Ok(()), // Clap requires a subcommand.
-    }
+    commands::run(program, &matches, ranks)
 }
 
 /// Returns the arguments of the innermost subcommand.
 fn innermost(matches: &ArgMatches) -> &ArgMatches {
     matches.subcommand().map_or(matches, |(_, inner)| innermost(inner))
-}
-
-fn dispatch(program: &Program, name: &str, args: &ArgMatches, ranks: &Ranks) -> Result<(), Failure> {
-    let single_rank = ["backends", "bench", "completions", "generate", "man"];
-    if single_rank.contains(&name) && !ranks.is_root() {
-        return Ok(());
-    }
-    match name {
-        "backends" => backends::run(args),
-        "bench" => bench::run(program, args),
-        "completions" => docs::completions(command::root(program), args),
-        "generate" => generate::run(args),
-        "man" => docs::man(command::root(program), args),
-        name => algorithm::run(program, name, args, ranks),
-    }
 }

@@ -1,6 +1,6 @@
 //! A program: a name and a set of algorithms.
 
-use firebox_backends::Plugin;
+use firebox_backends::{Plugin, plugin::Bench};
 
 /// A program with a command for each of its algorithms, in the order of `--help`.
 pub struct Program {
@@ -38,5 +38,10 @@ impl Program {
     /// Returns the algorithm whose command is called `name`.
     pub(crate) fn plugin(&self, name: &str) -> Option<&dyn Plugin> {
         self.plugins.iter().map(|plugin| &**plugin).find(|plugin| plugin.command().get_name() == name)
+    }
+
+    /// Returns the benchmarks of the algorithms that have any, with the names of their commands.
+    pub(crate) fn benches(&self) -> impl Iterator<Item = (String, &dyn Bench)> {
+        self.plugins.iter().filter_map(|plugin| Some((plugin.command().get_name().to_owned(), plugin.bench()?)))
     }
 }

@@ -99,9 +99,7 @@ impl dyn Communicator + '_ {
 
     /// Calls `make` on rank 0 alone and returns its result on every rank.
     ///
-    /// # Errors
-    ///
-    /// Those of `make`, on rank 0 alone: the other ranks then wait until the job is aborted.
+    /// Fails as `make` does, on rank 0 alone: the other ranks then wait until the job is aborted.
     pub fn broadcast_from_root<T: Pod, E>(&self, make: impl FnOnce() -> Result<Vec<T>, E>) -> Result<Vec<T>, E> {
         if self.size() == 1 {
             return make();
@@ -115,12 +113,8 @@ impl dyn Communicator + '_ {
         let lengths = self.all_gather_counts(own.len());
         let all = self.gather(own.as_bytes(), &lengths);
         let mut rest = &all[..];
-        let strings = lengths.into_iter().map(|length| {
-            let (text, after) = rest.split_at(length);
-            rest = after;
-            String::from_utf8_lossy(text).into_owned()
-        });
-        strings.collect()
+        let mut next = |length| rest.split_off(..length).map(String::from_utf8_lossy).unwrap_or_default().into_owned();
+        lengths.into_iter().map(&mut next).collect()
     }
 
     /// Reduce-scatter: sums the vectors of all ranks elementwise, in f64 and in rank order, and returns this rank's part of
@@ -171,7 +165,7 @@ impl Share {
     /// The share of a single rank: everything.
     pub const WHOLE: Self = Self { rank: 0, size: 1 };
 
-    /// Whether one rank has everything.
+    /// True if one rank has everything.
     pub fn is_whole(self) -> bool {
         self.size == 1
     }

@@ -84,16 +84,12 @@ impl Default for Session {
 }
 
 impl Session {
-    /// Whether cancellation was requested of rank 0's observer. Collective.
+    /// True if cancellation was requested of rank 0's observer. Collective.
     pub fn cancelled(&self) -> bool {
         self.communicator.broadcast_value(u8::from(self.observer.cancelled())) == 1
     }
 
-    /// Reports `done` of `total` units of `phase`. Collective.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Cancelled`] on every rank if cancellation was requested.
+    /// Reports `done` of `total` units of `phase`; then as [`go_on`](Self::go_on). Collective.
     pub fn checkpoint(&self, phase: &str, done: u64, total: u64) -> Result<()> {
         self.observer.progress(phase, done, total);
         self.go_on()
@@ -110,20 +106,17 @@ impl Session {
         Self { communicator: Arc::new(Solo), peers: None, ..self.clone() }
     }
 
-    /// A session for work that each rank does independently of the others. Its checkpoints report progress, and cancel only
-    /// on a single rank: a rank that stopped early would leave the others waiting.
+    /// A session for work that each rank does independently of the others. It reports progress, and cancels only on a
+    /// single rank, as [`watched`](Self::watched) does.
     pub fn rank_local(&self) -> Self {
-        let observer =
-            Arc::new(RankLocal { observer: self.observer.clone(), single_rank: self.communicator.size() == 1 });
-        Self { observer, ..self.solo() }
+        let (observer, single_rank) = (self.observer.clone(), self.communicator.size() == 1);
+        Self { observer: Arc::new(RankLocal { observer, single_rank }), ..self.solo() }
     }
 
-    /// Runs rank-local work whose loops stop early on cancellation ([`watched`]), on a single rank
-    /// only: a rank that stopped early would leave the others waiting.
+    /// Runs rank-local work. On a single rank its loops stop early on cancellation ([`watched`]); in a shared run they do
+    /// not, since a rank that stopped early would leave the others waiting.
     ///
-    /// # Errors
-    ///
-    /// [`Error::Cancelled`] if a loop stopped early.
+    /// Fails with [`Error::Cancelled`] if a loop stopped early.
     pub fn watched<R>(&self, work: impl FnOnce() -> R) -> Result<R> {
         watched((self.communicator.size() == 1).then(|| self.observer.clone()), work)
     }
@@ -196,20 +189,4 @@ impl<B: Backend> DerefMut for Context<B> {
     fn deref_mut(&mut self) -> &mut Session {
         &mut self.session
     }
-}
-
-/// An algorithm on backend `B` with validated parameters, created by its configuration in Burn's manner
-/// (`Config::new().with_…().init()`).
-pub trait Algorithm<B: Backend> {
-    /// Input, typically tensors on `B`.
-    type Input;
-    /// Result.
-    type Output;
-
-    /// Runs to the end, or until the observer requests cancellation.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Cancelled`] on cancellation, and those of the algorithm.
-    fn run(&self, input: Self::Input, context: &Context<B>) -> Result<Self::Output>;
 }

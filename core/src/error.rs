@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Shorthand for a result with Firebox's [`Error`].
+/// A result with Firebox's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Location in an input. Lines, rows and columns count from 1, as in editors.
@@ -55,18 +55,12 @@ impl Place {
 
 impl std::fmt::Display for Place {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut parts = Vec::new();
-        if let Some(file) = &self.file {
-            parts.push(file.display().to_string());
-        }
-        match self.at {
-            Some(At::Line(line)) => parts.push(format!("line {line}")),
-            Some(At::Row(row)) => parts.push(format!("row {row}")),
-            None => {}
-        }
-        if let Some(column) = &self.column {
-            parts.push(format!("column {column}"));
-        }
+        let mut parts: Vec<String> = self.file.iter().map(|file| file.display().to_string()).collect();
+        parts.extend(self.at.map(|at| match at {
+            At::Line(line) => format!("line {line}"),
+            At::Row(row) => format!("row {row}"),
+        }));
+        parts.extend(self.column.iter().map(|column| format!("column {column}")));
         f.write_str(&parts.join(", "))
     }
 }
@@ -160,16 +154,15 @@ fn setting(field: &str, value: &str) -> String {
 fn outputs(failed: &[Error], written: &[PathBuf]) -> String {
     let failed: Vec<String> = failed.iter().map(Error::to_string).collect();
     let written: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
-    let rest =
-        if written.is_empty() { "no output was written".into() } else { format!("written: {}", written.join(", ")) };
-    format!("{}; {rest}", failed.join("; "))
+    let rest = if written.is_empty() { "no output was written" } else { "written: " };
+    format!("{}; {rest}{}", failed.join("; "), written.join(", "))
 }
 
 /// Advice on a file that could not be read or written.
 fn io_help(action: &str, kind: ErrorKind) -> String {
     match kind {
         ErrorKind::NotFound if action == "write" => "create the folder first, or correct the path".into(),
-        ErrorKind::NotFound => "correct the path: there is no such file".into(),
+        ErrorKind::NotFound => "correct the path: the file does not exist".into(),
         ErrorKind::PermissionDenied => format!("get permission to {action} it, or name another file"),
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
             "free space on that disk, or name a file on another".into()
@@ -189,25 +182,25 @@ fn prefix(place: &Place) -> String {
 
 /// Quotes text from a file for a message, escaped and cut to 40 characters.
 pub fn shown(text: &str) -> String {
+    format!("{:?}", cut(text.trim()))
+}
+
+/// Cuts text to 40 characters.
+pub(crate) fn cut(text: &str) -> String {
     const MAX: usize = 40;
-    let text = text.trim();
-    let mut short: String = text.chars().take(MAX).collect();
-    if text.chars().nth(MAX).is_some() {
-        short.push('…');
-    }
-    format!("{short:?}")
+    let more = if text.chars().nth(MAX).is_some() { "…" } else { "" };
+    text.chars().take(MAX).chain(more.chars()).collect()
 }
 
 /// Formats a number of bytes in the largest binary unit of which there is at least 1, with two decimals.
 pub fn human_bytes(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
-    let mut value = bytes as f64;
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
+    let unit = (bytes.max(1).ilog2() as usize / 10).min(UNITS.len() - 1);
+    if unit == 0 {
+        format!("{bytes} B")
+    } else {
+        format!("{:.2} {}", bytes as f64 / 1024f64.powi(unit as i32), UNITS[unit])
     }
-    if unit == 0 { format!("{bytes} B") } else { format!("{value:.2} {}", UNITS[unit]) }
 }
 
 impl Error {
@@ -245,10 +238,8 @@ impl Error {
     pub fn help(&self) -> Option<String> {
         match self {
             Self::Input { help, .. } | Self::Device { help, .. } | Self::Memory { help, .. } => Some(help.clone()),
-            Self::Config { field, value, .. } => {
-                let verb = if value.is_empty() { "give" } else { "change" };
-                Some(format!("{verb} `{field}`"))
-            }
+            Self::Config { field, value, .. } if value.is_empty() => Some(format!("give `{field}`")),
+            Self::Config { field, .. } => Some(format!("change `{field}`")),
             Self::Io { action, source, .. } => Some(io_help(action, source.kind())),
             Self::Outputs { failed, .. } => failed.first().and_then(Error::help),
             Self::Run { .. } => Some("try a smaller problem or another `backend`".into()),
@@ -295,9 +286,7 @@ mod tests {
 
     #[test]
     fn bytes_have_binary_units() {
-        assert_eq!(human_bytes(0), "0 B");
-        assert_eq!(human_bytes(1023), "1023 B");
-        assert_eq!(human_bytes(1536), "1.50 KiB");
-        assert_eq!(human_bytes(40_000_000_000), "37.25 GiB");
+        let found = [0, 1023, 1024, 1536, 40_000_000_000, (1 << 60) - 1, u64::MAX].map(human_bytes);
+        assert_eq!(found, ["0 B", "1023 B", "1.00 KiB", "1.50 KiB", "37.25 GiB", "1024.00 PiB", "16384.00 PiB"]);
     }
 }

@@ -1,10 +1,12 @@
 //! The backend-independent parts that all algorithms of Firebox share: contexts, errors, random numbers, state files,
 //! collectives, tables, metrics, reports.
 //!
-//! Features, all on by default: `io` reads and writes tables of points, `plot` draws plots, `command` declares the
+//! Features: `io` reads and writes tables of points and states of runs, `plot` draws plots, `command` declares the
 //! arguments of commands.
 
+#[cfg(feature = "io")]
 pub mod atomic;
+#[cfg(feature = "io")]
 pub mod checkpoint;
 #[cfg(feature = "command")]
 pub mod command;
@@ -27,7 +29,7 @@ pub mod tensor;
 pub mod watch;
 
 pub use communicator::{Communicator, Share, Solo};
-pub use context::{Algorithm, Context, Precision, Session, Sharers};
+pub use context::{Context, Precision, Session, Sharers};
 pub use error::{Error, Result};
 pub use observe::{Observer, Silent};
 pub use peers::Peers;

@@ -3,12 +3,11 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::hash::{BuildHasher, Hash};
+use std::hash::Hash;
 use std::io::{self, Read};
 use std::path::Path;
 
-use crate::error::human_bytes;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, human_bytes};
 
 /// Minimum size of reservations that are compared with the free memory, since the system overcommits.
 const LARGE: u64 = 1 << 28;
@@ -17,24 +16,16 @@ const HELP: &str = "use less data, a machine with more memory, or a higher memor
 
 /// Checks that `bytes` can be allocated for `purpose` ("the points"). Nothing stays reserved.
 ///
-/// # Errors
-///
-/// [`Error::Memory`] if less than that is free, [`Error::Input`] if the system does not grant it to this process.
+/// Fails with [`Error::Memory`] if less than that is free, [`Error::Input`] if the system does not grant it to this
+/// process.
 pub fn admit(bytes: u128, purpose: &str) -> Result<()> {
     let needed = u64::try_from(bytes).unwrap_or(u64::MAX);
     if needed >= LARGE
         && let Some(free) = free()
         && needed > free
     {
-        let (purpose, help) = (purpose.into(), HELP.into());
-        return Err(Error::Memory {
-            device: "this machine".into(),
-            purpose,
-            needed,
-            available: free,
-            limit: "are free",
-            help,
-        });
+        let (device, purpose, help) = ("this machine".into(), purpose.into(), HELP.into());
+        return Err(Error::Memory { device, purpose, needed, available: free, limit: "are free", help });
     }
     let mut probe = Vec::<u8>::new();
     let granted = usize::try_from(needed).is_ok_and(|bytes| probe.try_reserve_exact(bytes).is_ok());
@@ -43,11 +34,7 @@ pub fn admit(bytes: u128, purpose: &str) -> Result<()> {
     if granted { Ok(()) } else { Err(denied(needed, purpose)) }
 }
 
-/// Creates an empty vector with capacity for `count` values.
-///
-/// # Errors
-///
-/// As [`admit`].
+/// Creates an empty vector with capacity for `count` values. Fails as [`admit`] does.
 pub fn with_capacity<T>(count: usize, purpose: &str) -> Result<Vec<T>> {
     let bytes = count as u128 * size_of::<T>() as u128;
     if bytes >= u128::from(LARGE) {
@@ -59,22 +46,14 @@ pub fn with_capacity<T>(count: usize, purpose: &str) -> Result<Vec<T>> {
     Ok(values)
 }
 
-/// Copies `values`.
-///
-/// # Errors
-///
-/// As [`admit`].
+/// Copies `values`. Fails as [`admit`] does.
 pub fn copied<T: Copy>(values: &[T], purpose: &str) -> Result<Vec<T>> {
     let mut copy = with_capacity(values.len(), purpose)?;
     copy.extend_from_slice(values);
     Ok(copy)
 }
 
-/// Appends to a vector, which grows if needed.
-///
-/// # Errors
-///
-/// [`Error::Input`] if the system does not grant the memory.
+/// Appends to a vector, which grows if needed. Fails with [`Error::Input`] if the system does not grant the memory.
 #[inline]
 pub fn push<T>(values: &mut Vec<T>, value: T, purpose: &str) -> Result<()> {
     if values.len() == values.capacity() {
@@ -90,48 +69,25 @@ fn grow<T>(values: &mut Vec<T>, purpose: &str) -> Result<()> {
     values.try_reserve(1).map_err(|_| denied(bytes as u64, purpose))
 }
 
-/// Reserves one more entry of a map.
-///
-/// # Errors
-///
-/// As [`push`].
+/// Reserves one more entry of a map. Fails as [`push`] does.
 #[inline]
-pub fn room_for_entry<K: Eq + Hash, V, S: BuildHasher>(map: &mut HashMap<K, V, S>, purpose: &str) -> Result<()> {
+pub fn reserve_entry<K: Eq + Hash, V>(map: &mut HashMap<K, V>, purpose: &str) -> Result<()> {
     let bytes = map.len().saturating_mul(2 * (size_of::<(K, V)>() + 1));
     map.try_reserve(1).map_err(|_| denied(bytes as u64, purpose))
 }
 
-/// Reserves `bytes` more of a string.
-#[cfg(feature = "io")]
-pub(crate) fn room_for_text(text: &mut String, bytes: usize) -> Result<()> {
-    text.try_reserve_exact(bytes).map_err(|_| denied(bytes as u64, "the text"))
-}
-
 /// Reads all bytes of a file.
 ///
-/// # Errors
-///
-/// [`Error::Io`] if it cannot be read, [`Error::Memory`] or [`Error::Input`] if there is no memory for it.
+/// Fails with [`Error::Io`] if it cannot be read, [`Error::Memory`] or [`Error::Input`] if there is no memory for it.
 pub fn read_file(path: &Path) -> Result<Vec<u8>> {
-    let failed = |source| Error::Io { action: "read", path: path.to_path_buf(), source };
-    let mut file = File::open(path).map_err(failed)?;
+    let file = File::open(path).map_err(|error| unread(error, path, 0))?;
     let size = file.metadata().map_or(0, |of| if of.is_file() { of.len() } else { 0 });
-    let in_file = |error: Error| error.in_file(path);
-    let mut bytes = usize::try_from(size)
-        .map_err(|_| denied(size, "the file"))
-        .and_then(|size| with_capacity(size, "the file"))
-        .map_err(in_file)?;
-    file.read_to_end(&mut bytes).map_err(|error| unread(error, path, bytes.len()))?;
-    Ok(bytes)
+    let size = usize::try_from(size).map_err(|_| denied(size, "the file").in_file(path))?;
+    read_all(file, with_capacity(size, "the file").map_err(|error| error.in_file(path))?, path)
 }
 
-/// Reads all remaining bytes of `source`, which messages call `name`.
-///
-/// # Errors
-///
-/// As [`read_file`].
-pub fn read_all(mut source: impl Read, name: &Path) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
+/// Appends all remaining bytes of `source`, which messages call `name`, to `bytes`. Fails as [`read_file`] does.
+pub(crate) fn read_all(mut source: impl Read, mut bytes: Vec<u8>, name: &Path) -> Result<Vec<u8>> {
     source.read_to_end(&mut bytes).map_err(|error| unread(error, name, bytes.len()))?;
     Ok(bytes)
 }
@@ -170,8 +126,8 @@ mod tests {
         for bytes in [1u128 << 50, u128::from(u64::MAX), u128::MAX] {
             let error = admit(bytes, "the points").unwrap_err();
             assert_eq!(error.exit_code(), 2);
-            assert!(error.to_string().contains("the points"), "{error}");
-            assert!(error.to_string().contains(&format!("({} bytes)", bytes.min(u64::MAX.into()))), "{error}");
+            let (text, bytes) = (error.to_string(), format!("({} bytes)", bytes.min(u64::MAX.into())));
+            assert!(text.contains("the points") && text.contains(&bytes), "{text}");
         }
         assert!(with_capacity::<f64>(usize::MAX, "the points").is_err());
         assert!(with_capacity::<f64>(1 << 50, "the points").is_err());
@@ -194,7 +150,7 @@ mod tests {
         assert!(matches!(read_file(&path), Err(Error::Io { action: "read", .. })));
         std::fs::write(&path, b"abc").unwrap();
         assert_eq!(read_file(&path).unwrap(), b"abc");
-        assert_eq!(read_all(&b"abc"[..], &path).unwrap(), b"abc");
+        assert_eq!(read_all(&b"abc"[..], Vec::new(), &path).unwrap(), b"abc");
         // A sparse file, larger than any machine's memory.
         let file = File::options().write(true).open(&path).unwrap();
         if file.set_len(1 << 43).is_ok() {

@@ -12,7 +12,7 @@ pub trait Observer: Send + Sync {
         let _ = text;
     }
 
-    /// Whether the run should stop at its next checkpoint.
+    /// True if the run should stop at its next checkpoint.
     fn cancelled(&self) -> bool {
         false
     }

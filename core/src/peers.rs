@@ -21,17 +21,17 @@ impl Peers {
         &self.devices
     }
 
-    /// Whether falling back to host transfers is an error.
+    /// True if falling back to host transfers is an error.
     pub fn required(&self) -> bool {
         self.required
     }
 
-    /// Whether direct transfers work. The first call determines it by `attempt`.
+    /// Establishes direct transfers by `attempt`, in the first call only. Returns its result in all calls.
     pub fn connect(&self, attempt: impl FnOnce() -> bool) -> bool {
         *self.connected.get_or_init(attempt)
     }
 
-    /// Whether direct transfers have been established.
+    /// True if direct transfers have been established.
     pub fn is_connected(&self) -> bool {
         self.connected.get() == Some(&true)
     }

@@ -81,33 +81,28 @@ pub struct Timings {
 pub struct Stopwatch {
     start: Instant,
     lap: Instant,
-    phases: Vec<(&'static str, f64)>,
+    phases: Map<String, Value>,
 }
 
 impl Default for Stopwatch {
     fn default() -> Self {
         let now = Instant::now();
-        Self { start: now, lap: now, phases: Vec::new() }
+        Self { start: now, lap: now, phases: Map::new() }
     }
 }
 
 impl Stopwatch {
     /// Adds the time since the last lap to `phase`.
-    pub fn lap(&mut self, phase: &'static str) {
+    pub fn lap(&mut self, phase: &str) {
         let now = Instant::now();
         let seconds = (now - self.lap).as_secs_f64();
         self.lap = now;
-        match self.phases.iter_mut().find(|(name, _)| *name == phase) {
-            Some((_, sum)) => *sum += seconds,
-            None => self.phases.push((phase, seconds)),
-        }
+        let before = self.phases.get(phase).and_then(Value::as_f64).unwrap_or(0.0);
+        self.phases.insert(phase.into(), (before + seconds).into());
     }
 
     /// The measured times.
     pub fn timings(&self) -> Timings {
-        Timings {
-            total_s: self.start.elapsed().as_secs_f64(),
-            phases: self.phases.iter().map(|(name, s)| ((*name).to_string(), Value::from(*s))).collect(),
-        }
+        Timings { total_s: self.start.elapsed().as_secs_f64(), phases: self.phases.clone() }
     }
 }

@@ -61,10 +61,8 @@ pub fn tensor<B: Backend, const D: usize>(primitive: FloatTensor<B>) -> Tensor<B
 
 /// Reads a tensor's numbers to the host, row-major.
 ///
-/// # Errors
-///
-/// [`Error::Run`] with `phase` if the device failed, where Burn's `into_data` would panic; [`Error::Input`] if the
-/// tensor is quantised.
+/// Fails with an [`Error::Run`] in `phase` if the device failed, where Burn's `into_data` would panic, and with
+/// [`Error::Input`] if the tensor is quantised.
 pub fn read_floats<B: Backend, const D: usize>(tensor: Tensor<B, D>, phase: &str) -> Result<Vec<f64>> {
     match tensor.into_primitive() {
         TensorPrimitive::Float(primitive) => float_values::<B>(primitive, phase),
@@ -72,11 +70,7 @@ pub fn read_floats<B: Backend, const D: usize>(tensor: Tensor<B, D>, phase: &str
     }
 }
 
-/// [`read_floats`] of a primitive.
-///
-/// # Errors
-///
-/// [`Error::Run`] with `phase` if the device failed.
+/// [`read_floats`] of a primitive. Fails with an [`Error::Run`] in `phase` if the device failed.
 pub fn float_values<B: Backend>(tensor: FloatTensor<B>, phase: &str) -> Result<Vec<f64>> {
     Ok(widened(&float_data::<B>(tensor, phase)?))
 }

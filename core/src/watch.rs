@@ -56,12 +56,12 @@ impl Watch {
         CURRENT.with_borrow(Clone::clone)
     }
 
-    /// Whether the computation can be cancelled.
+    /// True if the computation can be cancelled.
     pub fn is_active(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Whether to stop; once true, always true. Costs a few nanoseconds: poll every 10 µs to 100 ms of work.
+    /// True if the computation should stop, and from then on. Costs a few nanoseconds: poll every 10 µs to 100 ms of work.
     pub fn stopped(&self) -> bool {
         let Some(shared) = &self.0 else { return false };
         if shared.stopped.load(Ordering::Relaxed) {
@@ -80,7 +80,7 @@ impl Watch {
         step.is_multiple_of(EVERY) && self.stopped()
     }
 
-    /// [`go_on`](Self::go_on) for loops of small steps, as [`stopped_at`](Self::stopped_at).
+    /// [`go_on`](Self::go_on) for loops of small steps, polled as by [`stopped_at`](Self::stopped_at).
     pub fn go_on_at(&self, step: usize) -> Result<()> {
         if self.stopped_at(step) { Err(Error::Cancelled) } else { Ok(()) }
     }
@@ -102,17 +102,15 @@ impl Drop for Restore {
 
 /// Runs `work` with a watch on `observer`. Without an observer the work is never cancelled, even inside another watch.
 ///
-/// # Errors
-///
-/// [`Error::Cancelled`] if a loop inside stopped early; the result of `work` is dropped.
+/// Fails with [`Error::Cancelled`] if a loop inside stopped early; the result of `work` is dropped.
 pub fn watched<R>(observer: Option<Arc<dyn Observer>>, work: impl FnOnce() -> R) -> Result<R> {
     let shared = observer.map(|observer| Arc::new(Shared { observer, stopped: AtomicBool::new(false) }));
     let restore = Restore(CURRENT.replace(Watch(shared.clone())));
-    let made = work();
+    let result = work();
     drop(restore);
     match shared {
         Some(shared) if shared.stopped.load(Ordering::Relaxed) => Err(Error::Cancelled),
-        _ => Ok(made),
+        _ => Ok(result),
     }
 }
 

@@ -132,7 +132,7 @@ pub fn state(bytes: &[u8]) {
     let _ = firebox_sammon::check_state(&file, &SammonConfig::new(2), 6);
     let solvers = [(Weights::Cg, ShapeSolver::Gd), (Weights::Qr, ShapeSolver::Lm)];
     for (weights, shape) in solvers {
-        let config = RbfConfig::new(4).with_weights(weights).with_shape(shape);
+        let config = RbfConfig::new().with_neurons(4).with_weights(weights).with_shape(shape);
         let _ = firebox_rbf::check_state(&file, &config, 4, 2);
     }
     for optimizer in [Optimizer::Adam, Optimizer::Sgd] {

@@ -15,6 +15,8 @@ use firebox_backends::{
 };
 use libtest_mimic::{Arguments, Failed, Trial};
 
+use crate::program::seed;
+
 /// Selection of shapes for a backend.
 #[derive(Debug, Clone, Copy)]
 struct Selection {
@@ -22,15 +24,10 @@ struct Selection {
     min_points: usize,
     /// Stride through the list of shapes.
     stride: usize,
-    /// Whether the device is emulated on the CPU. There the most unrolled kernels take up to half a minute to compile,
+    /// True for devices emulated on the CPU. There the most unrolled kernels take up to half a minute to compile,
     /// so that only some operations are tested per shape, depending on the seed.
     software: bool,
 }
-
-/// Prefix of the cases whose default bodies are not tested with fusion. Fusion always runs RBF's kernels instead:
-/// Burn's autotuned reductions differ in the last bits between calls, and NVIDIA's Vulkan driver crashes on a fused
-/// reduction.
-const NOT_FUSED: &str = "rbf/";
 
 impl Selection {
     /// Returns the stride through the operations per shape, which is 1 except on emulated devices.
@@ -41,21 +38,19 @@ impl Selection {
 
 const ALL: Selection = Selection { min_points: 0, stride: 1, software: false };
 
-/// Fusion runs the same kernels, so that one shape in four suffices. CubeCL's CUDA runtime has no empty buffers, hence
-/// at least one point, as in the algorithms.
-const FUSED: Selection = Selection { min_points: 1, stride: 4, software: false };
+/// CubeCL's CUDA runtime has no empty buffers, hence at least one point, as in the algorithms.
+const CUDA: Selection = Selection { min_points: 1, ..ALL };
+
+/// Fusion runs the same kernels, so that one shape in four suffices.
+const FUSED: Selection = Selection { stride: 4, ..CUDA };
 
 /// Runs the tests selected by the command line and exits.
 pub fn main() {
     let mut arguments = Arguments::from_args();
     // One thread, so that a device error can be attributed to its test.
     arguments.test_threads = Some(1);
-    let seed = env::var("FIREBOX_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(|| {
-        SystemTime::now()
-            .duration_since(SystemTime::UNIX_EPOCH)
-            .map_or(0, |since| since.as_nanos() as u64 % 1_000_000_007)
-    });
-    eprintln!("FIREBOX_SEED={seed}");
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let seed = seed(since.map_or(0, |since| since.as_nanos() as u64 % 1_000_000_007));
 
     let mut trials = Vec::new();
     let mut absent = BTreeSet::new();
@@ -70,49 +65,24 @@ pub fn main() {
         let software = device.as_ref().is_ok_and(Device::is_software);
         match (device, precision) {
             (Ok(Device::NdArray(device)), Precision::F32) => {
-                trials.extend(backend_trials::<NdArray<f32>>(name, &device, seed, Bodies::Backend, ALL));
-                trials.extend(backend_trials::<NdArray<f32>>(name, &device, seed, Bodies::TensorOperations, ALL));
+                for bodies in [Bodies::Backend, Bodies::TensorOperations] {
+                    trials.extend(backend_trials::<NdArray<f32>>(name, &device, seed, bodies, ALL));
+                }
             }
             (Ok(Device::NdArray(device)), Precision::F64) => {
                 trials.extend(backend_trials::<NdArray<f64>>(name, &device, seed, Bodies::Backend, ALL));
             }
             (Ok(Device::Wgpu(device)), _) => {
-                trials.extend(backend_trials::<Wgpu<f32>>(
-                    name,
-                    &device,
-                    seed,
-                    Bodies::Backend,
-                    Selection { software, ..ALL },
-                ));
-                // With fusion, as in Burn's default backends; also the default bodies.
-                let (name, selection) = ("wgpu with fusion", Selection { software, ..FUSED });
-                trials.extend(backend_trials::<Fusion<Wgpu<f32>>>(name, &device, seed, Bodies::Backend, selection));
-                let default =
-                    backend_trials::<Fusion<Wgpu<f32>>>(name, &device, seed, Bodies::TensorOperations, selection);
-                trials.extend(default.into_iter().filter(|trial| !trial.name().starts_with(NOT_FUSED)));
+                let [all, fused] = [ALL, FUSED].map(|selection| Selection { software, ..selection });
+                trials.extend(backend_trials::<Wgpu<f32>>(name, &device, seed, Bodies::Backend, all));
+                trials.extend(fused_trials::<Fusion<Wgpu<f32>>>("wgpu with fusion", &device, seed, fused));
             }
             (Ok(Device::Cuda(device)), Precision::F32) => {
-                trials.extend(backend_trials::<Cuda<f32>>(
-                    name,
-                    &device,
-                    seed,
-                    Bodies::Backend,
-                    Selection { min_points: 1, ..ALL },
-                ));
-                // With fusion, as in Burn's default backends; also the default bodies.
-                let name = "cuda with fusion";
-                trials.extend(backend_trials::<Fusion<Cuda<f32>>>(name, &device, seed, Bodies::Backend, FUSED));
-                let default = backend_trials::<Fusion<Cuda<f32>>>(name, &device, seed, Bodies::TensorOperations, FUSED);
-                trials.extend(default.into_iter().filter(|trial| !trial.name().starts_with(NOT_FUSED)));
+                trials.extend(backend_trials::<Cuda<f32>>(name, &device, seed, Bodies::Backend, CUDA));
+                trials.extend(fused_trials::<Fusion<Cuda<f32>>>("cuda with fusion", &device, seed, FUSED));
             }
             (Ok(Device::Cuda(device)), Precision::F64) => {
-                trials.extend(backend_trials::<Cuda<f64>>(
-                    name,
-                    &device,
-                    seed,
-                    Bodies::Backend,
-                    Selection { min_points: 1, ..ALL },
-                ));
+                trials.extend(backend_trials::<Cuda<f64>>(name, &device, seed, Bodies::Backend, CUDA));
             }
             (Ok(_), _) => {}
             (Err(error), _) => {
@@ -134,6 +104,24 @@ pub fn main() {
 enum Bodies {
     Backend,
     TensorOperations,
+}
+
+/// Prefix of the cases whose default bodies are not tested with fusion. Fusion always runs RBF's kernels instead:
+/// Burn's autotuned reductions differ in the last bits between calls, and NVIDIA's Vulkan driver crashes on a fused
+/// reduction.
+const NOT_FUSED: &str = "rbf/";
+
+/// Returns tests with fusion, as in Burn's default backends, of kernels and of default bodies.
+fn fused_trials<B: Operations>(
+    backend: &'static str,
+    device: &B::Device,
+    seed: u64,
+    selection: Selection,
+) -> Vec<Trial> {
+    let mut trials = backend_trials::<B>(backend, device, seed, Bodies::Backend, selection);
+    let default = backend_trials::<B>(backend, device, seed, Bodies::TensorOperations, selection);
+    trials.extend(default.into_iter().filter(|trial| !trial.name().starts_with(NOT_FUSED)));
+    trials
 }
 
 /// Generates `backend_trials` from, for each algorithm: a name, a crate with `parity`, a trait of operations, and for

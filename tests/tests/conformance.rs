@@ -3,15 +3,13 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::{fs, sync::Arc};
+use std::sync::Arc;
 
 use firebox_core::{data, report::Report};
-use firebox_tests::program::Program;
+use firebox_tests::program::{BACKENDS, Program};
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde::Deserialize;
 use serde_json::Value;
-
-const EXECUTABLE: &str = env!("CARGO_BIN_EXE_firebox-under-test");
 
 /// An algorithm with its valid and invalid arguments.
 #[derive(Debug, Deserialize)]
@@ -23,9 +21,9 @@ struct Plugin {
 
 fn main() {
     let arguments = Arguments::from_args();
-    let program = Program::new(EXECUTABLE);
+    let program = Program::firebox();
     let plugins: Vec<Plugin> = serde_json::from_str(&program.run("conformance").succeed().out).unwrap();
-    let backends = if arguments.list { vec!["ndarray"] } else { program.backends(&["ndarray", "wgpu", "cuda"]) };
+    let backends = if arguments.list { vec!["ndarray"] } else { program.backends(&BACKENDS) };
     let mut trials = Vec::new();
     for plugin in plugins.into_iter().map(Arc::new) {
         let mut add = |name: String, test: Box<dyn Fn(&Plugin) + Send>| {
@@ -53,7 +51,7 @@ fn main() {
 
 /// Returns a program whose folder contains the table that replaces `{csv}`.
 fn with_table() -> Program {
-    let program = Program::new(EXECUTABLE);
+    let program = Program::firebox();
     program.run("generate blobs --points 60 --seed 3 -o points.csv").succeed();
     program
 }
@@ -82,7 +80,7 @@ impl Plugin {
 }
 
 fn help(plugin: &Plugin) {
-    let program = Program::new(EXECUTABLE);
+    let program = Program::firebox();
     let [long, short] = ["--help", "-h"].map(|flag| program.run(&format!("{} {flag}", plugin.name)).succeed());
     assert_eq!((long.err.as_str(), short.err.as_str()), ("", ""));
     let about = short.out.lines().next().unwrap();
@@ -132,7 +130,7 @@ fn the_report_survives_a_round_trip(plugin: &Plugin, backend: &str) {
     let program = with_table();
     let args = plugin.with(&format!("--backend {backend} --seed 18446744073709551615 --report r.json"));
     program.run_args(&args).succeed();
-    let json: Value = serde_json::from_slice(&program.read("r.json")).unwrap();
+    let json = program.json("r.json");
     let report: Report = serde_json::from_value(json.clone()).unwrap();
     assert_eq!(serde_json::to_value(&report).unwrap(), json);
 
@@ -165,14 +163,14 @@ fn every_format_contains_the_same_result(plugin: &Plugin, backend: &str) {
         data::read(&program.path().join(name), &data::ReadOptions::default()).unwrap().values
     };
     let expected = values("out.csv");
-    assert_eq!(fs::read_to_string(program.path().join("out.csv")).unwrap(), printed);
+    assert_eq!(program.text("out.csv"), printed);
     for name in ["out.npy", "out.tsv", "out.txt", "out.dat"] {
         assert_eq!(values(name), expected, "{name}");
     }
     // A .cls holds classes; other results are refused.
     let done = write("out.cls");
     if done.code == 0 {
-        let text = fs::read_to_string(program.path().join("out.cls")).unwrap();
+        let text = program.text("out.cls");
         let rows = text.lines().filter(|line| !line.starts_with('%'));
         let classes: Vec<f64> = rows.map(|row| row.split_once('\t').unwrap().1.parse().unwrap()).collect();
         assert_eq!(classes, expected);

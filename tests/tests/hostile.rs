@@ -6,37 +6,28 @@
 use std::{
     fs::File,
     io::{Seek, SeekFrom, Write},
-    process::{Command, Output},
 };
 
-use firebox_tests::program::Program;
+use firebox_tests::program::{Program, RunResult};
 
-const EXECUTABLE: &str = env!("CARGO_BIN_EXE_firebox-under-test");
-/// Limit of the address space in KiB: more than the program itself needs, less than any of these inputs would need.
-const LIMIT: &str = "4000000";
+/// Runs with a limit of the address space: more than the program itself needs, less than any of these inputs would.
+fn run(program: &Program, args: &str) -> RunResult {
+    RunResult::of(program.shell(&format!("ulimit -v 4000000 && exec $PROGRAM {args}")))
+}
 
-/// Runs under the limit; asserts exit code 2, empty standard output, and `message` on standard error.
 fn assert_refused(program: &Program, args: &str, message: &str) {
-    let script = format!("ulimit -v {LIMIT} && exec \"$0\" \"$@\"");
-    let mut command = Command::new("sh");
-    command.args(["-c", &script, EXECUTABLE]).args(args.split_whitespace()).current_dir(program.path());
-    let Output { status, stdout, stderr } = command.output().unwrap();
-    let stderr = String::from_utf8_lossy(&stderr);
-    assert_eq!(status.code(), Some(2), "{args}: {status}: {stderr}");
-    assert!(stdout.is_empty() && stderr.contains(message) && stderr.contains("help: "), "{args}: {stderr}");
+    let err = run(program, args).refuse(message).err;
+    assert!(err.contains("help: "), "{args}: {err}");
 }
 
 #[test]
 fn ordinary_runs_succeed_under_the_limit() {
-    let program = Program::new(EXECUTABLE);
-    let script = format!("ulimit -v {LIMIT} && exec \"$0\" generate uniform --points 10");
-    let output = Command::new("sh").args(["-c", &script, EXECUTABLE]).current_dir(program.path()).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    run(&Program::firebox(), "generate uniform --points 10").succeed();
 }
 
 #[test]
 fn a_header_that_claims_many_columns_is_refused() {
-    let program = Program::new(EXECUTABLE);
+    let program = Program::firebox();
     let (columns, rows) = (100_000, 100_000);
     let types = " 1".repeat(columns);
     program.write("a.lrn", format!("% {rows}\n% {columns}\n%{types}\n{}", "1\n".repeat(rows)));
@@ -50,7 +41,7 @@ fn a_header_that_claims_many_columns_is_refused() {
 
 #[test]
 fn points_beyond_the_memory_are_not_generated() {
-    let program = Program::new(EXECUTABLE);
+    let program = Program::firebox();
     for (args, message) in [
         ("uniform --points 200000000 --dims 3", "200000000 points of 3 coordinates"),
         ("blobs --points 100000000 --dims 3", "100000000 points of 3 coordinates"),
@@ -67,7 +58,7 @@ fn points_beyond_the_memory_are_not_generated() {
 #[test]
 fn files_beyond_the_memory_are_refused() {
     const BYTES: u64 = 8 << 30;
-    let program = Program::new(EXECUTABLE);
+    let program = Program::firebox();
     let header = format!("{{'descr': '|u1', 'fortran_order': False, 'shape': ({BYTES},), }}\n");
     let mut npy = File::create(program.path().join("a.npy")).unwrap();
     npy.write_all(b"\x93NUMPY\x01\x00").unwrap();

@@ -2,24 +2,15 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::{
-    fmt::Write as _,
-    fs,
-    io::{BufRead, BufReader},
-    process::{Output, Stdio},
-};
+use std::{fmt::Write as _, fs};
 
 use firebox_core::data::{self, Shape};
-use firebox_ocnn::OcnnConfig;
-use firebox_tests::program::{BACKENDS, NINE, Program};
-
-fn program() -> Program {
-    Program::new(env!("CARGO_BIN_EXE_firebox-under-test"))
-}
+use firebox_ocnn::PaperConfig;
+use firebox_tests::program::{BACKENDS, NINE, Program, RunResult};
 
 #[test]
 fn hepta_is_clustered_on_every_backend() {
-    let program = program();
+    let program = Program::firebox();
     program.run("generate hepta -o hepta.csv").succeed();
     for backend in program.backends(&BACKENDS) {
         for mode in
@@ -29,17 +20,16 @@ fn hepta_is_clustered_on_every_backend() {
             let done = program.run(&args).succeed();
             assert_eq!(done.out, "");
             assert!(done.err.contains("7 clusters"), "{}", done.err);
-            let report: serde_json::Value = serde_json::from_slice(&program.read("r.json")).unwrap();
-            let ari = report["result"]["ari"].as_f64().unwrap();
+            let ari = program.json("r.json")["result"]["ari"].as_f64().unwrap();
             assert!(ari >= 0.99, "{backend} {mode}: ARI {ari}");
-            assert_eq!(String::from_utf8(program.read("out.csv")).unwrap().lines().count(), 213);
+            assert_eq!(program.text("out.csv").lines().count(), 213);
         }
     }
 }
 
 #[test]
 fn all_backends_agree_on_well_separated_clusters() {
-    let program = program();
+    let program = Program::firebox();
     program.run("generate hepta --seed 5 -o hepta.csv").succeed();
     let args =
         |backend: &str| format!("ocnn hepta.csv --label label --mode paper --threshold 0.85 --backend {backend} -q");
@@ -51,7 +41,7 @@ fn all_backends_agree_on_well_separated_clusters() {
 
 #[test]
 fn lrn_and_cls_files_are_read() {
-    let program = program();
+    let program = Program::firebox();
     let points = data::generate(Shape::Hepta, None, None, 2).unwrap();
     let classes = points.labels.clone().unwrap();
     let mut lrn = format!("% {}\n% 4\n% 9\t1\t1\t1\n% Key\tx\ty\tz\n", points.rows);
@@ -70,13 +60,12 @@ fn lrn_and_cls_files_are_read() {
     let report = program.run(args).succeed().json();
     assert_eq!(report["result"]["ari"], 1.0);
     assert_eq!((&report["input"]["rows"], &report["input"]["columns"]), (&212.into(), &3.into()));
-    let written = String::from_utf8(program.read("out.cls")).unwrap();
-    assert_eq!(written.lines().next(), Some("% 212"));
+    assert_eq!(program.text("out.cls").lines().next(), Some("% 212"));
 }
 
 #[test]
 fn standard_input_is_read() {
-    let program = program();
+    let program = Program::firebox();
     let points = program.run("generate hepta").succeed().out;
     for input in ["-", "/dev/stdin"] {
         let args = format!("ocnn {input} --label label --mode paper --threshold 0.85 --backend ndarray --format json");
@@ -88,14 +77,14 @@ fn standard_input_is_read() {
 
 #[test]
 fn the_reported_configuration_equals_the_arguments() {
-    let program = program();
+    let program = Program::firebox();
     program.write("nine.csv", NINE);
     let args = "ocnn nine.csv --mode paper --threshold 0.62 --sync fragmentary --epsilon 0.2 --steps 50 --transient 3 --period 7 \
                 --scale nearest:4 --self-coupling --weights stored --linking breadth-first --sync-matrix s.csv \
                 --backend ndarray --format json -o out.csv";
     let report = program.run(args).succeed().json();
-    let config: OcnnConfig = serde_json::from_value(report["config"].clone()).unwrap();
-    let expected = OcnnConfig::new(0.62)
+    let config: PaperConfig = serde_json::from_value(report["config"].clone()).unwrap();
+    let expected = PaperConfig::new(0.62)
         .with_sync(firebox_ocnn::Sync::Fragmentary)
         .with_epsilon(Some(0.2))
         .with_steps(50)
@@ -112,7 +101,7 @@ fn the_reported_configuration_equals_the_arguments() {
 
 #[test]
 fn points_on_a_line_are_clustered_with_a_notice() {
-    let program = program();
+    let program = Program::firebox();
     let rows = (0..40).map(|i| f64::from(i) * 0.125 + if i < 20 { 0.0 } else { 64.0 });
     let text: String = rows.map(|x| format!("{x},{}\n", 2.0 * x + 1.0)).collect();
     program.write("line.csv", text);
@@ -122,24 +111,21 @@ fn points_on_a_line_are_clustered_with_a_notice() {
         assert!(done.err.contains("note: ") && done.err.contains("20 nearest neighbours"), "{}", done.err);
         let rows: Vec<&str> = done.out.lines().skip(1).collect();
         assert_eq!(rows, [["0"; 20], ["1"; 20]].concat(), "{backend}");
-        let report: serde_json::Value = serde_json::from_slice(&program.read("r.json")).unwrap();
-        assert_eq!(report["result"]["scale_method"], "nearest");
+        assert_eq!(program.json("r.json")["result"]["scale_method"], "nearest");
     }
 }
 
 #[test]
 fn equal_points_share_a_label() {
-    let program = program();
+    let program = Program::firebox();
     // Uniform noise, in which points share a cluster only because they are equal.
     let points = data::generate(Shape::Uniform, Some(80), None, 1).unwrap();
     let row = |at: usize| format!("{},{}\n", points.row(at)[0], points.row(at)[1]);
     program.write("twice.csv", (0..160).map(|at| row(at % 80)).collect::<String>());
     for backend in program.backends(&BACKENDS) {
         for mode in ["", "--sync-matrix s.csv"] {
-            let out = program
-                .run(&format!("ocnn twice.csv --mode paper --threshold 0.7 --backend {backend} -q {mode}"))
-                .succeed()
-                .out;
+            let args = format!("ocnn twice.csv --mode paper --threshold 0.7 --backend {backend} -q {mode}");
+            let out = program.run(&args).succeed().out;
             let labels: Vec<&str> = out.lines().skip(1).collect();
             assert_eq!(labels[..80], labels[80..], "{backend} {mode}");
             assert!(!labels.contains(&"-1"), "equal points labelled as noise: {labels:?}");
@@ -149,7 +135,7 @@ fn equal_points_share_a_label() {
 
 #[test]
 fn the_number_of_threads_changes_no_bit() {
-    let program = program();
+    let program = Program::firebox();
     program.run("generate uniform --points 1500 -o points.csv").succeed();
     for precision in ["f32", "f64"] {
         for mode in ["--weights stored", "--weights on-the-fly", "--sync fragmentary --epsilon 0.2"] {
@@ -158,9 +144,9 @@ fn the_number_of_threads_changes_no_bit() {
                     "ocnn points.csv --mode paper --threshold 0.7 --steps 60 --backend ndarray --precision {precision} \
                      --sync-matrix s.npy -o out.npy {mode}"
                 );
-                let args: Vec<&str> = args.split_whitespace().collect();
-                let output = program.command(&args).env("RAYON_NUM_THREADS", threads).output().unwrap();
-                assert!(output.status.success(), "{output:?}");
+                let mut command = program.command(&args);
+                command.env("RAYON_NUM_THREADS", threads);
+                RunResult::of(command).succeed();
                 (program.read("s.npy"), program.read("out.npy"))
             });
             assert!(one == two && one == four, "{precision} {mode}");
@@ -169,27 +155,8 @@ fn the_number_of_threads_changes_no_bit() {
 }
 
 #[test]
-fn a_closed_pipe_is_not_an_error() {
-    let program = program();
-    program.write("nine.csv", NINE);
-    program.write("long.csv", (0..20_000).map(|i| format!("{}\n", i % 7)).collect::<String>());
-    for args in [
-        "generate uniform --points 200000",
-        "ocnn long.csv --mode paper --threshold 0.5 --steps 10 --backend ndarray -q",
-    ] {
-        let args: Vec<&str> = args.split_whitespace().collect();
-        let mut child = program.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::with_capacity(16, child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        assert_ne!(line, "");
-        let Output { status, stderr, .. } = child.wait_with_output().unwrap();
-        assert_eq!((status.code(), String::from_utf8(stderr).unwrap().as_str()), (Some(0), ""), "{args:?}");
-    }
-}
-
-#[test]
 fn results_and_messages_go_to_separate_streams() {
-    let program = program();
+    let program = Program::firebox();
     program.write("line.csv", "0,0\n1,1\n2,2\n9,9\n");
     let args = "ocnn line.csv --mode paper --threshold 0.5 --backend ndarray";
     let loud = program.run(args).succeed();
@@ -213,13 +180,12 @@ const PAPER: &str =
 /// Returns the relative L2 error of `firebox rbf` with `args`.
 fn relative_error(program: &Program, args: &str) -> f64 {
     program.run(&format!("rbf {args} --report r.json -o u.csv")).succeed();
-    let report: serde_json::Value = serde_json::from_slice(&program.read("r.json")).unwrap();
-    report["result"]["relative_l2"].as_f64().unwrap()
+    program.json("r.json")["result"]["relative_l2"].as_f64().unwrap()
 }
 
 #[test]
 fn differential_equations_are_solved_to_the_specified_accuracy() {
-    let program = program();
+    let program = Program::firebox();
     for (args, max_error) in [
         (format!("{SINE} {PAPER}"), 2e-2),
         (format!("{SINE} --neurons 64 --points 448 --boundary-points 76 --weights qr --precision f64"), 5e-6),
@@ -240,12 +206,11 @@ fn differential_equations_are_solved_to_the_specified_accuracy() {
 
 #[test]
 fn the_papers_method_is_as_accurate_on_every_backend() {
-    let program = program();
+    let program = Program::firebox();
     for backend in program.backends(&BACKENDS) {
         let error = relative_error(&program, &format!("{SINE} {PAPER} --backend {backend}"));
         assert!(error <= 2e-2, "{backend}: {error:e}");
-        let report: serde_json::Value = serde_json::from_slice(&program.read("r.json")).unwrap();
-        let accepted = report["result"]["accepted"].as_f64().unwrap();
+        let accepted = program.json("r.json")["result"]["accepted"].as_f64().unwrap();
         assert!(accepted >= 0.95, "{backend}: the objective fell in {accepted} of the phases of gradient steps");
     }
     // Matrix products on the device in f64.
@@ -258,7 +223,7 @@ fn the_papers_method_is_as_accurate_on_every_backend() {
 
 #[test]
 fn commands_without_an_algorithm_work() {
-    let program = program();
+    let program = Program::firebox();
     let list = program.run("backends --format json").succeed().json();
     let named = |name: &str| list.as_array().unwrap().iter().any(|row| row["name"].as_str().unwrap().starts_with(name));
     assert!(["ndarray", "flex", "wgpu", "cuda", "rocm"].into_iter().all(named), "{list}");
@@ -273,8 +238,7 @@ fn commands_without_an_algorithm_work() {
     for backend in program.backends(&BACKENDS) {
         let measurement = ["bench", "kernels", "--case", "ocnn step, on the fly", "--points", "1000", "--repeats", "1"];
         let options = ["--backend", backend, "--format", "json"];
-        let rows = program.run_args(&[&measurement[..], &options[..]].concat()).succeed().out;
-        let rows: Vec<serde_json::Value> = rows.lines().map(|row| serde_json::from_str(row).unwrap()).collect();
+        let rows = program.run_args(&[&measurement[..], &options[..]].concat()).succeed().json_lines();
         let steps: Vec<_> = rows.iter().filter(|row| row["case"] == "ocnn step, on the fly").collect();
         assert_eq!((steps.len(), &steps[0]["size"]), (1, &serde_json::json!([1000, 1])), "{rows:?}");
         assert_eq!((&steps[0]["backend"], rows.len()), (&backend.into(), 6), "{rows:?}");
@@ -283,7 +247,7 @@ fn commands_without_an_algorithm_work() {
 
 #[test]
 fn every_synthetic_set_is_plotted_and_clustered() {
-    let program = program();
+    let program = Program::firebox();
     for shape in <Shape as clap::ValueEnum>::value_variants() {
         let name = clap::ValueEnum::to_possible_value(shape).unwrap();
         let name = name.get_name();
@@ -299,7 +263,7 @@ fn every_synthetic_set_is_plotted_and_clustered() {
 
 #[test]
 fn a_resumed_training_equals_an_uninterrupted_one() {
-    let program = program();
+    let program = Program::firebox();
     for backend in program.backends(&BACKENDS) {
         let train = |cycles: usize, options: &str| {
             let base = "rbf --problem poisson-sine --weights cg --shape gd --seed 5 -q -o out.csv";

@@ -6,12 +6,12 @@
 #![allow(clippy::unwrap_used)]
 
 use firebox_core::{
-    Algorithm, Context,
+    Context,
     data::{Shape, generate},
     metrics::Contingency,
     random::Random,
 };
-use firebox_ocnn::{Clusters, Linking, OcnnConfig, Scale, Sync, Weights};
+use firebox_ocnn::{Linking, PaperClusters, PaperConfig, Scale, Sync, Weights};
 
 type B = firebox_backends::backend::NdArray<f32>;
 
@@ -46,11 +46,11 @@ impl Data {
         Self { values, ..self.clone() }
     }
 
-    fn cluster(&self, config: &OcnnConfig, seed: u64) -> Clusters<B> {
+    fn cluster(&self, config: &PaperConfig, seed: u64) -> PaperClusters<B> {
         let device = Default::default();
         let data = burn::tensor::TensorData::new(self.values.clone(), [self.rows(), self.d]);
         let points = burn::tensor::Tensor::<B, 2>::from_data(data.convert::<f32>(), &device);
-        config.init().unwrap().run(points, &Context::new(device).seed(seed)).unwrap()
+        config.init().unwrap().fit_with(points, &Context::new(device).seed(seed)).unwrap()
     }
 }
 
@@ -73,18 +73,18 @@ fn noise(points: usize, seed: u64) -> Data {
     Data::generate(Shape::Uniform, points, seed)
 }
 
-fn phase() -> OcnnConfig {
-    OcnnConfig::new(0.85)
+fn phase() -> PaperConfig {
+    PaperConfig::new(0.85)
 }
 
 /// Returns configurations of both kinds of synchronisation that find the classes of hepta.
-fn modes() -> [OcnnConfig; 2] {
-    [phase(), OcnnConfig::new(0.8).with_sync(Sync::Fragmentary).with_epsilon(Some(0.35))]
+fn modes() -> [PaperConfig; 2] {
+    [phase(), PaperConfig::new(0.8).with_sync(Sync::Fragmentary).with_epsilon(Some(0.35))]
 }
 
 /// Returns a random configuration.
-fn random_config(random: &mut Random) -> OcnnConfig {
-    let config = OcnnConfig::new(random.uniform(0.4, 0.95))
+fn random_config(random: &mut Random) -> PaperConfig {
+    let config = PaperConfig::new(random.uniform(0.4, 0.95))
         .with_steps(1 + (random.bits() % 150) as usize)
         .with_transient((random.bits() % 70) as usize)
         .with_period(1 + (random.bits() % 100) as usize)
@@ -113,7 +113,7 @@ fn assert_same_partition(actual: &[i64], expected: &[i64]) {
 }
 
 /// Returns S in row-major order.
-fn sync(clusters: &Clusters<B>) -> Vec<i64> {
+fn sync(clusters: &PaperClusters<B>) -> Vec<i64> {
     clusters.sync.clone().unwrap().into_values().unwrap().into_iter().map(i64::from).collect()
 }
 
@@ -124,10 +124,10 @@ fn separated_clusters_do_not_depend_on_the_order_of_points() {
         let order = shuffled(data.rows(), seed);
         for config in modes() {
             let found = data.cluster(&config, seed);
-            assert_same_partition(&found.labels, &data.truth);
+            assert_same_partition(&found.host_labels, &data.truth);
             let permuted = data.select(&order).cluster(&config, seed);
-            let expected: Vec<i64> = order.iter().map(|&row| found.labels[row]).collect();
-            assert_same_partition(&permuted.labels, &expected);
+            let expected: Vec<i64> = order.iter().map(|&row| found.host_labels[row]).collect();
+            assert_same_partition(&permuted.host_labels, &expected);
         }
     }
 }
@@ -145,7 +145,7 @@ fn scaling_translation_and_quarter_turns_do_not_change_clusters() {
                 data.map(|row| vec![row[2], row[0], row[1]]),
                 data.map(|row| row.iter().map(|x| -x).collect()),
             ] {
-                assert_same_partition(&moved.cluster(&config, seed).labels, &data.truth);
+                assert_same_partition(&moved.cluster(&config, seed).host_labels, &data.truth);
             }
         }
     }
@@ -159,7 +159,11 @@ fn scaling_by_powers_of_two_changes_no_bit() {
         let expected = data.cluster(&config, seed);
         for factor in [2f64.powi(-20), 4.0, 2f64.powi(40)] {
             let found = data.map(|row| row.iter().map(|x| x * factor).collect()).cluster(&config, seed);
-            assert_eq!((found.labels, found.scale), (expected.labels.clone(), expected.scale * factor), "{config}");
+            assert_eq!(
+                (found.host_labels, found.scale),
+                (expected.host_labels.clone(), expected.scale * factor),
+                "{config}"
+            );
         }
     }
 }
@@ -170,7 +174,7 @@ fn constant_columns_do_not_change_clusters() {
         let data = hepta(seed);
         let found = data.map(|row| [row, &[7.5]].concat());
         let found = Data { d: data.d + 1, ..found }.cluster(&phase().with_scale(Scale::Fixed(0.8)), seed);
-        assert_same_partition(&found.labels, &data.truth);
+        assert_same_partition(&found.host_labels, &data.truth);
     }
 }
 
@@ -183,9 +187,9 @@ fn duplicating_every_point_does_not_change_clusters() {
         let rows = [(0..n).collect(), copies].concat();
         for config in modes() {
             let found = data.select(&rows).cluster(&config, seed);
-            assert_same_partition(&found.labels[..n], &data.truth);
+            assert_same_partition(&found.host_labels[..n], &data.truth);
             for (at, &row) in rows.iter().enumerate() {
-                assert_eq!(found.labels[at], found.labels[row], "point {at} equals point {row}");
+                assert_eq!(found.host_labels[at], found.host_labels[row], "point {at} equals point {row}");
             }
         }
     }
@@ -197,8 +201,8 @@ fn labels_are_numbered_by_first_appearance_and_single_points_are_noise() {
         let data = noise(120, seed);
         let found = data.cluster(&random_config(&mut Random::new(seed, 2)), seed);
         let mut sizes: Vec<usize> = Vec::new();
-        for &label in found.labels.iter().filter(|&&label| label != -1) {
-            assert!(label >= 0 && label as usize <= sizes.len(), "{:?}", found.labels);
+        for &label in found.host_labels.iter().filter(|&&label| label != -1) {
+            assert!(label >= 0 && label as usize <= sizes.len(), "{:?}", found.host_labels);
             sizes.resize(sizes.len().max(label as usize + 1), 0);
             sizes[label as usize] += 1;
         }
@@ -214,7 +218,7 @@ fn union_find_and_breadth_first_produce_the_same_labels() {
     for seed in seeds(24) {
         let data = noise(130, seed);
         let config = random_config(&mut Random::new(seed, 3));
-        let labels = |linking| data.cluster(&config.clone().with_linking(linking), seed).labels;
+        let labels = |linking| data.cluster(&config.clone().with_linking(linking), seed).host_labels;
         assert_eq!(labels(Linking::UnionFind), labels(Linking::BreadthFirst), "{config}");
     }
 }
@@ -226,7 +230,7 @@ fn stored_and_recomputed_weights_produce_the_same_clusters() {
         for config in modes() {
             for weights in [Weights::Stored, Weights::OnTheFly, Weights::Auto] {
                 let found = data.cluster(&config.clone().with_weights(weights), seed);
-                assert_same_partition(&found.labels, &data.truth);
+                assert_same_partition(&found.host_labels, &data.truth);
             }
         }
     }
@@ -243,7 +247,7 @@ fn the_period_changes_no_bit() {
             let expected = run(64);
             for period in [1, 7, 31, 32, 33, 333, 1000] {
                 let found = run(period);
-                assert_eq!(found.labels, expected.labels, "{config}, period {period}");
+                assert_eq!(found.host_labels, expected.host_labels, "{config}, period {period}");
                 if keep {
                     assert_eq!(sync(&found), sync(&expected), "{config}, period {period}");
                 }
@@ -285,8 +289,8 @@ fn the_synchronisation_matrix_is_valid_and_determines_the_labels() {
             known.unwrap_or_else(|| (ids.push(*id), ids.len() - 1).1) as i64
         };
         let expected: Vec<i64> = component.iter().map(label).collect();
-        assert_eq!(found.labels, expected, "{config}");
-        assert_eq!(data.cluster(&config, seed).labels, expected, "without S: {config}");
+        assert_eq!(found.host_labels, expected, "{config}");
+        assert_eq!(data.cluster(&config, seed).host_labels, expected, "without S: {config}");
     }
 }
 
@@ -312,7 +316,7 @@ fn separated_clusters_do_not_depend_on_the_transient() {
         for transient in [1, 64, 200] {
             for config in modes() {
                 let found = data.cluster(&config.with_transient(transient), seed);
-                assert_same_partition(&found.labels, &data.truth);
+                assert_same_partition(&found.host_labels, &data.truth);
             }
         }
     }
@@ -328,10 +332,14 @@ fn isolated_points_are_noise_at_any_threshold() {
         for config in modes() {
             for threshold in [0.3, 0.5, 0.8] {
                 for keep in [false, true] {
-                    let config = OcnnConfig { threshold, keep_sync: keep, scale: Scale::Fixed(0.8), ..config.clone() };
+                    let config = PaperConfig { threshold, keep_sync: keep, scale: Scale::Fixed(0.8), ..config.clone() };
                     let found = extended.cluster(&config, seed);
                     assert!(found.isolated >= 20, "{config}");
-                    assert!(found.labels[n..].iter().all(|&label| label == -1), "{config}: {:?}", found.labels);
+                    assert!(
+                        found.host_labels[n..].iter().all(|&label| label == -1),
+                        "{config}: {:?}",
+                        found.host_labels
+                    );
                 }
             }
         }
@@ -343,9 +351,9 @@ fn raising_the_threshold_only_splits_clusters() {
     for seed in seeds(10) {
         let data = noise(100, seed);
         let config = random_config(&mut Random::new(seed, 7));
-        let mut coarse = data.cluster(&OcnnConfig { threshold: 0.3, ..config.clone() }, seed).labels;
+        let mut coarse = data.cluster(&PaperConfig { threshold: 0.3, ..config.clone() }, seed).host_labels;
         for threshold in [0.5, 0.6, 0.7, 0.8, 0.9] {
-            let fine = data.cluster(&OcnnConfig { threshold, ..config.clone() }, seed).labels;
+            let fine = data.cluster(&PaperConfig { threshold, ..config.clone() }, seed).host_labels;
             for i in 0..data.rows() {
                 for j in 0..i {
                     let together = |labels: &[i64]| labels[i] == labels[j] && labels[i] != -1;
@@ -363,7 +371,7 @@ fn equal_seeds_produce_equal_labels_and_different_seeds_different_trajectories()
         let data = noise(80, seed);
         let config = random_config(&mut Random::new(seed, 8)).with_steps(100).with_keep_sync(true);
         let [one, same, other] = [seed, seed, seed + 1].map(|seed| data.cluster(&config, seed));
-        assert_eq!((sync(&one), &one.labels), (sync(&same), &same.labels));
+        assert_eq!((sync(&one), &one.host_labels), (sync(&same), &same.host_labels));
         assert_ne!(sync(&one), sync(&other));
     }
 }

@@ -5,15 +5,11 @@
 use std::{fs, time::Instant};
 
 use firebox_core::random::Random;
-use firebox_tests::program::{BACKENDS, NINE, Program};
-
-fn program() -> Program {
-    Program::new(env!("CARGO_BIN_EXE_firebox-under-test"))
-}
+use firebox_tests::program::{BACKENDS, NINE, Program, seed};
 
 #[test]
 fn invalid_files_are_refused_with_their_location() {
-    let program = program();
+    let program = Program::firebox();
     for (name, bytes) in [
         ("empty.csv", ""),
         ("header.csv", "x,y\n"),
@@ -37,7 +33,6 @@ fn invalid_files_are_refused_with_their_location() {
     }
     program.write("latin.csv", [b"x,y\n1,2\n3,\xe9\n".as_slice()].concat());
     fs::create_dir(program.path().join("folder.csv")).unwrap();
-    let before = program.files();
     for (input, message) in [
         ("missing.csv", "cannot read missing.csv: No such file"),
         ("empty.csv", "empty.csv: the file is empty"),
@@ -66,19 +61,16 @@ fn invalid_files_are_refused_with_their_location() {
         let args = format!(
             "ocnn {input} --mode paper --threshold 0.5 --backend ndarray -o out.csv --plot p.svg --report r.json"
         );
-        let done = program.run(&args).refuse(message);
-        let usage = done.err.contains("Usage:");
-        assert!(usage || done.err.contains("help: "), "{input}: no help in {}", done.err);
-        assert_eq!(program.files(), before, "{input}");
+        let err = program.refuse(&args, message).err;
+        assert!(err.contains("Usage:") || err.contains("help: "), "{input}: no help in {err}");
     }
 }
 
 #[test]
 fn invalid_arguments_are_refused() {
-    let program = program();
+    let program = Program::firebox();
     program.write("nine.csv", NINE);
     fs::create_dir(program.path().join("folder.csv")).unwrap();
-    let before = program.files();
     for (args, message) in [
         ("--threshold 0", "threshold = 0: must lie between 0 and 1"),
         ("--threshold 1", "threshold = 1: "),
@@ -127,14 +119,13 @@ fn invalid_arguments_are_refused() {
         ("--threshold .5 --nonsense", "unexpected argument '--nonsense'"),
     ] {
         let backend = if args.contains("--backend") { "" } else { "--backend ndarray" };
-        program.run(&format!("ocnn nine.csv --mode paper {backend} {args}")).refuse(message);
-        assert_eq!(program.files(), before, "{args}");
+        program.refuse(&format!("ocnn nine.csv --mode paper {backend} {args}"), message);
     }
 }
 
 #[test]
 fn invalid_arguments_of_automatic_clustering_are_refused() {
-    let program = program();
+    let program = Program::firebox();
     program.write("nine.csv", NINE);
     program.write("zero.csv", "x,y\n1,2\n0,0\n3,4\n");
     program.write("north.csv", "lat,lon\n91,0\n10,0\n10,1\n");
@@ -144,7 +135,6 @@ fn invalid_arguments_of_automatic_clustering_are_refused() {
     program.write("half.csv", "i,j,d\n0,1,1\n1.5,2,2\n");
     program.write("skew.csv", "0,1,2\n1,0,3\n2,9,0\n");
     program.write("negative.csv", "0,-1,2\n-1,0,3\n2,3,0\n");
-    let before = program.files();
     for (input, args, message) in [
         ("nine.csv", "--threshold 0", "threshold = 0: "),
         ("nine.csv", "--threshold nan", "threshold = NaN: "),
@@ -189,10 +179,9 @@ fn invalid_arguments_of_automatic_clustering_are_refused() {
         ("nine.csv", "--metric graph", "a graph has 3 columns"),
         ("skew.csv", "--metric precomputed", "the other way round"),
         ("negative.csv", "--metric precomputed", "the distance -1 is negative"),
-        ("nine.csv", "--metric precomputed", "are no matrix of distances"),
+        ("nine.csv", "--metric precomputed", "are not a matrix of distances"),
     ] {
-        program.run(&format!("ocnn {input} --backend ndarray -o out.csv {args}")).refuse(message);
-        assert_eq!(program.files(), before, "{input} {args}");
+        program.refuse(&format!("ocnn {input} --backend ndarray -o out.csv {args}"), message);
     }
 }
 
@@ -206,7 +195,7 @@ fn problem(from: &str, to: &str) -> String {
 
 #[test]
 fn invalid_problems_are_refused_with_their_location() {
-    let program = program();
+    let program = Program::firebox();
     let polygon = "type = \"polygon\"\ncorners = [[0, 0], [1, 1], [1, 0], [0, 1]]";
     let empty = "type = \"difference\"\nparts = [{type = \"disc\", centre = [0, 0], radius = 1}, \
                  {type = \"box\", low = [-2, -2], high = [2, 2]}]";
@@ -223,7 +212,6 @@ fn invalid_problems_are_refused_with_their_location() {
     ] {
         program.write(name, problem(from, to));
     }
-    let before = program.files();
     for (args, message) in [
         ("--problem missing.toml", "cannot read missing.toml"),
         ("--problem poisson", "'poisson'"),
@@ -253,37 +241,36 @@ fn invalid_problems_are_refused_with_their_location() {
         ("--problem good.toml --network net.txt", "net.txt"),
         ("--problem good.toml --evaluate good.toml", "--evaluate-output"),
     ] {
-        let args = format!("rbf {args} --backend ndarray -o out.csv --plot p.svg --report r.json");
-        program.run(&args).refuse(message);
-        assert_eq!(program.files(), before, "{args}");
+        program.refuse(&format!("rbf {args} --backend ndarray -o out.csv --plot p.svg --report r.json"), message);
     }
 }
 
 #[test]
 fn unsuitable_devices_are_refused() {
-    let program = program();
+    let program = Program::firebox();
     program.write("nine.csv", NINE);
     let available = program.backends(&BACKENDS);
-    let run = |args: &str| program.run(&format!("ocnn nine.csv --mode paper --threshold 0.5 -o out.csv {args}"));
+    let refuse = |args: &str, message: &str| {
+        program.refuse(&format!("ocnn nine.csv --mode paper --threshold 0.5 -o out.csv {args}"), message)
+    };
     if available.contains(&"wgpu") {
-        run("--backend wgpu --precision f64").refuse("f64 is unreliable on wgpu");
+        refuse("--backend wgpu --precision f64", "f64 is unreliable on wgpu");
     }
     if !available.contains(&"cuda") {
-        run("--backend cuda").refuse("help: install the driver");
+        refuse("--backend cuda", "help: install the driver");
     }
     for backend in available {
-        let done = run(&format!("--backend {backend} --memory-limit 1KiB --steps 100000"));
-        let err = done.refuse("(1024 bytes) is the --memory-limit").err;
+        let args = format!("--backend {backend} --memory-limit 1KiB --steps 100000");
+        let err = refuse(&args, "(1024 bytes) is the --memory-limit").err;
         let needed: u64 =
             err.split("needs ").nth(1).and_then(|text| text.split(['(', ' ']).nth(3)).unwrap().parse().unwrap();
         assert!(needed > 1024, "{err}");
     }
-    assert_eq!(program.files(), ["nine.csv"]);
 }
 
 #[test]
 fn a_matrix_beyond_the_largest_buffer_is_refused() {
-    let program = program();
+    let program = Program::firebox();
     let list = program.run("backends --format json").succeed().json();
     for backend in program.backends(&BACKENDS) {
         let kind = |name: &str| name.split(':').next() == Some(backend);
@@ -293,8 +280,7 @@ fn a_matrix_beyond_the_largest_buffer_is_refused() {
         program.run(&format!("generate uniform --points {points} -o points.csv")).succeed();
         let args =
             format!("ocnn points.csv --mode paper --threshold 0.5 --weights stored --backend {backend} -o out.csv");
-        program.run(&args).refuse("is the largest buffer it has");
-        assert_eq!(program.files(), ["points.csv"]);
+        program.refuse(&args, "is the largest buffer it has");
         // The counts of 8000 points take 256 MB.
         if largest < 256_000_000 {
             let args = format!("bench ocnn figure4 --points 8000 --backend {backend}");
@@ -306,20 +292,8 @@ fn a_matrix_beyond_the_largest_buffer_is_refused() {
 /// Runs 200 random command lines; each must succeed or fail with a message.
 #[test]
 fn no_command_line_makes_the_program_panic() {
-    const INPUTS: [&str; 12] = [
-        "nine.csv",
-        "nine.csv",
-        "nine.csv",
-        "line.csv",
-        "wide.csv",
-        "equal.csv",
-        "huge.csv",
-        "tiny.csv",
-        "two.csv",
-        "one.csv",
-        "empty.csv",
-        "missing.csv",
-    ];
+    const INPUTS: &str = "nine.csv nine.csv nine.csv line.csv wide.csv equal.csv huge.csv tiny.csv two.csv one.csv \
+                          empty.csv missing.csv";
     const PARTS: [(&str, &[&str]); 15] = [
         ("--threshold", &["0.5", "0.8", "0.001", "0.999999999", "1e-300", "1", "-0.5", "nan", ""]),
         ("--sync", &["phase", "fragmentary", "both"]),
@@ -337,19 +311,10 @@ fn no_command_line_makes_the_program_panic() {
         ("--label", &["x", "1", "2", "3", "none", ""]),
         ("--sync-matrix", &["s.npy", "s.csv", "s.cls", "none/s.csv"]),
     ];
-    const FLAGS: [&str; 10] = [
-        "--self-coupling",
-        "-q",
-        "-v",
-        "-oout.csv",
-        "-oout.cls",
-        "-oout.lrn",
-        "--plot=p.svg",
-        "--plot=p.png",
-        "--format=json",
-        "--report=r.json",
-    ];
-    let program = program();
+    const FLAGS: &str = "--self-coupling -q -v -oout.csv -oout.cls -oout.lrn --plot=p.svg --plot=p.png --format=json \
+                         --report=r.json";
+    let inputs: Vec<&str> = INPUTS.split(' ').collect();
+    let program = Program::firebox();
     program.write("nine.csv", NINE);
     program.write("line.csv", "x,y\n0,0\n1,1\n2,2\n3,3\n50,50\n");
     program.write("wide.csv", "1 2 3 4 5 6 7 8 9\n9 8 7 6 5 4 3 2 1\n1 1 1 1 1 1 1 1 1\n2 2 2 2 2 3 3 3 3\n");
@@ -361,13 +326,11 @@ fn no_command_line_makes_the_program_panic() {
     program.write("empty.csv", "");
     let wgpu = program.backends(&["ndarray", "wgpu"]).contains(&"wgpu");
 
-    let seed = std::env::var("FIREBOX_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
-    println!("FIREBOX_SEED={seed}");
-    let mut random = Random::new(seed, 0);
+    let mut random = Random::new(seed(1), 0);
     let mut below = |n: usize| (random.bits() % n as u64) as usize;
     let (start, mut codes) = (Instant::now(), [0; 3]);
     for run in 0..200 {
-        let mut args = vec!["ocnn", INPUTS[below(INPUTS.len())], "--backend"];
+        let mut args = vec!["ocnn", inputs[below(inputs.len())], "--backend"];
         args.push(if wgpu && run % 16 == 0 { "wgpu" } else { "ndarray" });
         args.extend(["--mode", if below(6) == 0 { "auto" } else { "paper" }]);
         for (at, (name, values)) in PARTS.iter().enumerate() {
@@ -377,7 +340,7 @@ fn no_command_line_makes_the_program_panic() {
                 args.extend([name, values[if below(5) > 0 { below(2) } else { below(values.len()) }]]);
             }
         }
-        args.extend(FLAGS.iter().filter(|_| below(6) == 0));
+        args.extend(FLAGS.split(' ').filter(|_| below(6) == 0));
         let done = program.run_args(&args); // Asserts that there is no panic.
         assert!((0..3).contains(&done.code), "{}: {args:?}\n{}", done.code, done.err);
         assert_eq!(done.code == 0, !done.err.contains("help"), "{args:?}\n{}", done.err);

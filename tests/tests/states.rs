@@ -12,7 +12,7 @@ const RUNS: [(&str, &str); 3] = [
 ];
 
 fn program() -> Program {
-    let program = Program::new(env!("CARGO_BIN_EXE_firebox-under-test"));
+    let program = Program::firebox();
     program.run("generate blobs --points 60 -o p.csv").succeed();
     program
 }
@@ -30,10 +30,7 @@ fn a_state_on_a_full_disk_does_not_end_the_run() {
         assert_eq!(done.err.matches(notice).count(), 1, "{}", done.err);
         assert!(done.err.contains("note: no state of this run could be written to /dev/full\n"), "{}", done.err);
         assert_eq!(program.read("out.csv"), program.read("whole.csv"), "{run}");
-        let stale = |name: &str| {
-            let report: serde_json::Value = serde_json::from_slice(&program.read(name)).unwrap();
-            report["result"]["stale_state"].clone()
-        };
+        let stale = |name: &str| program.json(name)["result"]["stale_state"].clone();
         assert_eq!((stale("out.json"), stale("whole.json")), (true.into(), serde_json::Value::Null));
     }
 }

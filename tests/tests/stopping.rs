@@ -5,19 +5,15 @@
 
 use std::{
     fmt::Write as _,
-    process::{Command, Stdio},
+    process::Stdio,
     sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
-use firebox_tests::program::Program;
+use firebox_tests::program::{Program, send};
 
 /// Maximum response time to a stop request. The specified second is too short on machines that run builds in parallel.
 const MAX_RESPONSE: Duration = Duration::from_secs(4);
-
-fn program() -> Program {
-    Program::new(env!("CARGO_BIN_EXE_firebox-under-test"))
-}
 
 /// Returns a lock that serialises the tests that measure time.
 fn timing_lock() -> MutexGuard<'static, ()> {
@@ -28,15 +24,14 @@ fn timing_lock() -> MutexGuard<'static, ()> {
 /// Runs `args`, sends `signal` after the delay `after`, and asserts that the program then ends soon with exit code 130.
 /// Returns whether the signal stopped it.
 fn interrupt(program: &Program, args: &str, signal: &str, after: Duration) -> bool {
-    let mut command = program.command(&args.split_whitespace().collect::<Vec<_>>());
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut child = program.command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     std::thread::sleep(after);
     if let Some(status) = child.try_wait().unwrap() {
         assert!(status.success(), "{args} failed before the signal");
         return false;
     }
     let sent = Instant::now();
-    assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+    send(signal, &child);
     let code = child.wait().unwrap().code();
     // The run may have ended just before the signal.
     assert!(matches!(code, Some(130 | 0)), "{args} after {after:?}: {code:?}");
@@ -46,7 +41,7 @@ fn interrupt(program: &Program, args: &str, signal: &str, after: Duration) -> bo
 
 #[test]
 fn long_solutions_stop_soon_and_resume_to_the_same_bits() {
-    let (program, _lock) = (program(), timing_lock());
+    let (program, _lock) = (Program::firebox(), timing_lock());
     let base = "rbf --problem poisson-sine --backend ndarray --grid 11 --seed 5";
     for (name, options) in [
         ("qr", "--neurons 900 --redraw cycle --cycles 60"),
@@ -75,7 +70,7 @@ fn long_solutions_stop_soon_and_resume_to_the_same_bits() {
 
 #[test]
 fn clustering_mapping_and_training_stop_soon() {
-    let (program, _lock) = (program(), timing_lock());
+    let (program, _lock) = (Program::firebox(), timing_lock());
     program.run("generate uniform --points 60000 -o many.csv -q").succeed();
     program.run("generate blobs --points 12000 --dims 10 -o blobs.csv -q").succeed();
     for args in [
@@ -97,7 +92,7 @@ fn clustering_mapping_and_training_stop_soon() {
 
 #[test]
 fn a_time_limit_holds_within_the_first_cycle() {
-    let (program, _lock) = (program(), timing_lock());
+    let (program, _lock) = (Program::firebox(), timing_lock());
     let timed = |args: &str| {
         let start = Instant::now();
         let done = program.run(args);
@@ -132,7 +127,7 @@ fn discs(side: usize) -> String {
 
 #[test]
 fn a_union_of_two_thousand_discs_is_read_and_sampled_in_seconds() {
-    let (program, _lock) = (program(), timing_lock());
+    let (program, _lock) = (Program::firebox(), timing_lock());
     program.write("discs.toml", discs(45));
     let start = Instant::now();
     program
@@ -143,7 +138,7 @@ fn a_union_of_two_thousand_discs_is_read_and_sampled_in_seconds() {
 
 #[test]
 fn non_finite_values_are_refused_with_file_line_and_point() {
-    let program = program();
+    let program = Program::firebox();
     let plate = |rhs: &str, exact: &str| {
         format!(
             "exact = \"{exact}\"\n[domain]\ntype = \"box\"\nlow = [0, 0]\nhigh = [1, 1]\n[equation]\nlaplacian = 1\n\
@@ -166,7 +161,7 @@ fn non_finite_values_are_refused_with_file_line_and_point() {
 
 #[test]
 fn huge_numbers_are_refused_before_allocation() {
-    let program = program();
+    let program = Program::firebox();
     for (args, message) in [
         ("--points 1000000000000000", "points = 1000000000000000: must lie between 1 and"),
         ("--boundary-points 1000000000000000", "boundary_points = 1000000000000000"),

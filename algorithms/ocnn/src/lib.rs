@@ -1,19 +1,19 @@
 #![doc = include_str!("../README.md")]
 
+#[cfg(feature = "command")]
 pub mod command;
 pub mod config;
 mod model;
 pub mod ops;
+#[cfg(any(test, feature = "parity"))]
 pub mod parity;
 mod solve;
 mod types;
 
+#[cfg(feature = "command")]
 pub use command::OcnnPlugin;
-pub use config::{AutoConfig, Cut, Distance, Linking, OcnnConfig, Scale, Sync, Weights};
-pub use model::{Auto, Clustering, Clusters, Ocnn, Step, SyncMatrix, Trial};
+pub use config::{Cut, Distance, Linking, OcnnConfig, PaperConfig, Scale, Sync, Weights};
+pub use model::{Clustering, FittedOcnn, Ocnn, OcnnInput, PaperClusters, PaperOcnn, Step, SyncMatrix, Trial};
 pub use ops::OcnnOps;
-pub use solve::{
-    auto::{AutoInput, Links},
-    neighbours, scale,
-};
+pub use solve::{auto::Links, execution_plan::Strategy, scale::ScaleMethod};
 pub use types::{Graph, MAX_NEAREST, Matvec, Metric, Network, Parts, REPLICAS, rows};

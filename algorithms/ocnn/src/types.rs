@@ -13,7 +13,8 @@ use firebox_core::Share;
 use serde::{Deserialize, Serialize};
 
 /// Parallelisation of a step on a GPU: the paper's three variants.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "command", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum Matvec {
     /// X-threads that pass over tiles of neurons out of reach, from some thousand neurons in up to 8 dimensions on;
@@ -86,7 +87,7 @@ pub struct Parts<B: DeviceLimits> {
     pub multiplicity: FloatTensor<B>,
     /// 1/C_i `[n]`; 0 for an isolated neuron, which follows its own map.
     pub inverse_strength: FloatTensor<B>,
-    /// Whether J_ii = 1 (else 0).
+    /// J_ii = 1 instead of 0.
     pub self_coupling: bool,
     /// The neurons computed here: `0..n`, or a rank's share by [`rows`](fn@rows).
     pub rows: Range<usize>,

@@ -1,30 +1,27 @@
 #![doc = include_str!("../README.md")]
 
+#[cfg(feature = "command")]
 pub mod command;
 pub mod config;
 mod io;
 mod model;
 pub mod ops;
+#[cfg(any(test, feature = "parity"))]
 pub mod parity;
 mod solve;
 mod types;
 
+#[cfg(feature = "command")]
 pub use command::PerceptronPlugin;
 pub use config::{MlpConfig, Optimizer, SigmoidLayerConfig, Task, TrainConfig};
 pub use firebox_core::checkpoint::Checkpoints;
-pub use io::checkpoint::check_state;
+pub use io::check_state;
 pub use model::{
-    layer::{Linear, SigmoidLayer},
-    mlp::Mlp,
-    score::Score,
-    train::{Trained, train},
+    Classification, FittedMlp, FittedMlpClassifier, FittedMlpRegressor, Linear, Mlp, MlpClassifier, MlpEstimator,
+    MlpRegressor, Regression, Score, SigmoidLayer, TaskKind, Training,
 };
 pub use ops::PerceptronOps;
 pub use solve::{
-    data,
-    fitted::{LayerNumbers, Model, OutputKind},
-    logits::{argmax, probabilities},
-    metrics,
-    state::{Epoch, Stop},
+    Classes, Confusion, Epoch, Instances, LayerNumbers, Model, OutputKind, Parts, Scaling, Stop, Targets, r2, rmse,
 };
-pub use types::{Activation, Matmul, Sigmoid, Sign};
+pub use types::{Activation, Matmul, MatmulKernel, Sigmoid, Sign};

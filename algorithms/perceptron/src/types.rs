@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 /// Sign of a sigmoid's exponent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "command", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum Sign {
     /// y = 1/(1 + exp(−(x − μ)·σ)), increasing for σ > 0.
@@ -18,16 +19,12 @@ pub enum Sign {
 #[cfg_attr(feature = "command", derive(clap::Args))]
 pub struct Sigmoid {
     /// Location μ of the sigmoid, where it is a half
-    #[cfg_attr(
-        feature = "command",
-        arg(long, value_name = "X", default_value_t = Sigmoid::default().location, allow_negative_numbers = true)
-    )]
+    #[cfg_attr(feature = "command", arg(long, value_name = "X", allow_negative_numbers = true))]
+    #[cfg_attr(feature = "command", arg(default_value_t = Sigmoid::default().location))]
     pub location: f64,
     /// Slope σ of the sigmoid, other than 0
-    #[cfg_attr(
-        feature = "command",
-        arg(long, value_name = "S", default_value_t = Sigmoid::default().slope, allow_negative_numbers = true)
-    )]
+    #[cfg_attr(feature = "command", arg(long, value_name = "S", allow_negative_numbers = true))]
+    #[cfg_attr(feature = "command", arg(default_value_t = Sigmoid::default().slope))]
     pub slope: f64,
     /// Direction of the sigmoid: rising, or literal, the paper's sign, which falls
     #[cfg_attr(feature = "command", arg(long = "sigmoid", value_enum, default_value_t = Sigmoid::default().sign))]
@@ -52,7 +49,8 @@ impl Sigmoid {
 }
 
 /// Matrix product kernel on a GPU.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "command", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum Matmul {
     /// The fastest in measurements for the size and the device; TF32 only if allowed.
@@ -72,18 +70,46 @@ pub enum Matmul {
 
 impl std::fmt::Display for Matmul {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&format!("{self:?}").to_lowercase())
+    }
+}
+
+/// Kernel of a matrix product. `Display` gives its name in reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MatmulKernel {
+    /// Burn's matrix product.
+    TensorOperations,
+    /// `matrixmultiply`, rows per thread, on NdArray.
+    RowsByThread,
+    /// [`Matmul::Tile`].
+    Tile,
+    /// [`Matmul::Simt`].
+    Simt,
+    /// [`Matmul::Split`].
+    Split,
+    /// [`Matmul::Tensor`] for f32, truncated to TF32.
+    Tf32,
+    /// [`Matmul::Tensor`] for f16 and bf16.
+    Tensor,
+}
+
+impl std::fmt::Display for MatmulKernel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::Auto => "auto",
-            Self::Tile => "tile",
-            Self::Simt => "simt",
-            Self::Split => "split",
-            Self::Tensor => "tensor",
+            Self::TensorOperations => "tensor operations",
+            Self::RowsByThread => "rows by thread",
+            Self::Tile => "tile 16 × 16",
+            Self::Simt => "cubek on scalar units",
+            Self::Split => "3×TF32 on tensor cores",
+            Self::Tf32 => "TF32 on tensor cores",
+            Self::Tensor => "tensor cores",
         })
     }
 }
 
 /// Activation of hidden layers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "command", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum Activation {
     /// The sigmoid of the paper, fused with the product.

@@ -8,18 +8,19 @@ use crate::types::{Redraw, Sampling, ShapeSolver, Weights, Width};
 /// Maximum number of neurons for which `auto` solves for the weights by QR.
 const MAX_QR_NEURONS: usize = 4096;
 
-/// Configuration of a [`Trainer`](crate::Trainer).
+/// Configuration of an [`RbfSolver`](crate::RbfSolver).
 ///
 /// ```
 /// use firebox_rbf::{RbfConfig, ShapeSolver, Weights};
-/// let paper = RbfConfig::new(64).with_weights(Weights::Cg).with_shape(ShapeSolver::Gd).with_cycles(Some(200));
-/// assert_eq!(paper.init().unwrap().config().penalty, 100.0);
+/// let paper = RbfConfig::new().with_weights(Weights::Cg).with_shape(ShapeSolver::Gd).with_cycles(Some(200));
+/// assert_eq!((paper.neurons, paper.penalty), (64, 100.0));
 /// ```
 #[derive(Config, Debug, PartialEq)]
 #[cfg_attr(feature = "command", derive(clap::Args))]
 pub struct RbfConfig {
     /// Approximate number m of neurons, 1 to 2²⁴; their centres lie on a grid over the domain
-    #[cfg_attr(feature = "command", arg(long, value_name = "M", default_value_t = 64))]
+    #[config(default = 64)]
+    #[cfg_attr(feature = "command", arg(long, value_name = "M", default_value_t = defaults().neurons))]
     pub neurons: usize,
     /// Number N of control points inside, 1 to 2³⁰; 7 per neuron if not given
     #[config(default = "None")]
@@ -115,7 +116,7 @@ pub struct RbfConfig {
 /// The defaults of the arguments.
 #[cfg(feature = "command")]
 fn defaults() -> RbfConfig {
-    RbfConfig::new(64)
+    RbfConfig::new()
 }
 
 /// A configuration with all defaults resolved, for a number of dimensions and a precision.
@@ -141,20 +142,15 @@ impl RbfConfig {
     pub(crate) fn settings(&self, dims: usize, wide: bool) -> firebox_core::Result<Settings> {
         let settings = self.resolved(dims, wide);
         let weights = settings.weights;
-        let unused = |field, value: String, reason: String| Err(Error::Config { field, value, reason });
         if let Some(share) = self.truncation.filter(|_| weights != Weights::Qr) {
             let reason = format!("is for `weights = qr`; here {weights} runs, which has no singular values");
-            return unused("truncation", share.to_string(), reason);
+            return refused("truncation", share, &reason);
         }
         if let Some(count) = self.iterations.filter(|_| weights == Weights::Qr) {
-            return unused(
-                "iterations",
-                count.to_string(),
-                "qr has none; leave it out, or take `weights = cg` or lsqr".into(),
-            );
+            return refused("iterations", count, "qr has none; leave it out, or take `weights = cg` or lsqr");
         }
         if self.redraw == Redraw::Cycle && settings.cycles == 1 {
-            return unused("redraw", "cycle".into(), "there is one cycle only; give `cycles`".into());
+            return refused("redraw", "cycle", "there is one cycle only; give `cycles`");
         }
         Ok(settings)
     }
@@ -199,9 +195,25 @@ impl RbfConfig {
         }
     }
 
-    /// Checks every parameter; each has an error of its own.
+    /// This configuration with the defaults that `settings` resolved, and the initial width in spacings.
+    pub(crate) fn completed(&self, settings: &Settings, ratio: f64) -> Self {
+        let (qr, gd) = (settings.weights == Weights::Qr, self.shape == ShapeSolver::Gd);
+        Self {
+            points: Some(settings.points),
+            boundary_points: Some(settings.boundary_points),
+            weights: settings.weights,
+            width: Width::Spacings(ratio),
+            reach: Some(settings.reach),
+            cycles: Some(settings.cycles),
+            iterations: (!qr).then_some(settings.iterations),
+            steps: gd.then_some(settings.steps),
+            rate: gd.then_some(settings.rate),
+            ..self.clone()
+        }
+    }
+
+    /// Checks every parameter; fails with the name of the first that is out of range.
     pub fn validate(&self) -> firebox_core::Result<()> {
-        let wrong = |field, value: String, reason: &str| Err(Error::Config { field, value, reason: reason.into() });
         let counts = [
             ("neurons", Some(self.neurons), 1 << 24),
             ("points", self.points, 1 << 30),
@@ -212,23 +224,22 @@ impl RbfConfig {
         ];
         for (field, count, most) in counts {
             if let Some(count) = count.filter(|&count| count == 0 || count > most) {
-                return wrong(field, count.to_string(), &format!("must lie between 1 and {most}"));
+                return refused(field, count, &format!("must lie between 1 and {most}"));
             }
         }
         let positive = |value: f64| value > 0.0 && value.is_finite();
-        if !positive(self.penalty) {
-            return wrong("penalty", self.penalty.to_string(), "must be a number above 0");
-        }
-        if let Width::Spacings(ratio) = self.width
-            && !positive(ratio)
-        {
-            return wrong("width", ratio.to_string(), "must be a number of spacings above 0, or auto");
-        }
-        if let Some(reach) = self.reach.filter(|reach| !(0.0..=1e3).contains(reach)) {
-            return wrong("reach", reach.to_string(), "must lie between 0 and 1000 spacings");
-        }
-        if let Some(rate) = self.rate.filter(|&rate| !(rate > 0.0 && rate <= 1e6)) {
-            return wrong("rate", rate.to_string(), "must be a number above 0, at most 1000000");
+        let width = if let Width::Spacings(ratio) = self.width { Some(ratio) } else { None };
+        type Range = fn(f64) -> bool;
+        let numbers: [(_, _, Range, _); 4] = [
+            ("penalty", Some(self.penalty), positive, "must be a number above 0"),
+            ("width", width, positive, "must be a number of spacings above 0, or auto"),
+            ("reach", self.reach, |reach| (0.0..=1e3).contains(&reach), "must lie between 0 and 1000 spacings"),
+            ("rate", self.rate, |rate| rate > 0.0 && rate <= 1e6, "must be a number above 0, at most 1000000"),
+        ];
+        for (field, value, holds, reason) in numbers {
+            if let Some(value) = value.filter(|&value| !holds(value)) {
+                return refused(field, value, reason);
+            }
         }
         let given = [
             ("steps", self.steps.map(|steps| steps.to_string())),
@@ -238,38 +249,36 @@ impl RbfConfig {
         if let Some((field, value)) = given.into_iter().find_map(|(field, value)| Some((field, value?)))
             && self.shape != ShapeSolver::Gd
         {
-            return wrong(field, value, "is for `shape = gd`, which alone takes gradient steps");
+            return refused(field, value, "is for `shape = gd`, which alone takes gradient steps");
         }
         if !(self.tolerance >= 0.0 && self.tolerance.is_finite()) {
-            return wrong("tolerance", self.tolerance.to_string(), "must be a number, 0 or more");
+            return refused("tolerance", self.tolerance, "must be a number, 0 or more");
         }
         if let Some(limit) = self.time_limit.filter(|&limit| !positive(limit)) {
-            return wrong("time_limit", limit.to_string(), "must be a number of seconds above 0");
+            return refused("time_limit", limit, "must be a number of seconds above 0");
         }
+        let (qr, lm) = (matches!(self.weights, Weights::Auto | Weights::Qr), self.shape == ShapeSolver::Lm);
         if let Some(share) = self.truncation {
             if !(share > 0.0 && share < 1.0) {
-                return wrong("truncation", share.to_string(), "must lie between 0 and 1, both excluded");
+                return refused("truncation", share, "must lie between 0 and 1, both excluded");
             }
-            if !matches!(self.weights, Weights::Auto | Weights::Qr) {
-                return wrong(
-                    "truncation",
-                    share.to_string(),
-                    "is for `weights = qr`, which alone has singular values",
-                );
+            if !qr {
+                return refused("truncation", share, "is for `weights = qr`, which alone has singular values");
             }
-            if self.shape == ShapeSolver::Lm {
-                return wrong("truncation", share.to_string(), "lm has its own; leave it out, or take `shape = none`");
+            if lm {
+                return refused("truncation", share, "lm has its own; leave it out, or take `shape = none`");
             }
         }
-        if self.shape == ShapeSolver::Lm && !matches!(self.weights, Weights::Auto | Weights::Qr) {
-            return wrong(
-                "shape",
-                "lm".into(),
-                "eliminates the weights by QR; give `weights = qr`, or another shape solver",
-            );
+        if lm && !qr {
+            let reason = "eliminates the weights by QR; give `weights = qr`, or another shape solver";
+            return refused("shape", "lm", reason);
         }
         Ok(())
     }
+}
+
+fn refused<T>(field: &'static str, value: impl ToString, reason: &str) -> firebox_core::Result<T> {
+    Err(Error::Config { field, value: value.to_string(), reason: reason.into() })
 }
 
 #[cfg(test)]
@@ -278,14 +287,14 @@ mod tests {
 
     #[test]
     fn the_configuration_survives_json() {
-        let config = RbfConfig::new(25).with_width(Width::Spacings(0.7)).with_truncation(Some(1e-12));
+        let config = RbfConfig::new().with_neurons(25).with_width(Width::Spacings(0.7)).with_truncation(Some(1e-12));
         let text = serde_json::to_string(&config).unwrap();
         assert_eq!(serde_json::from_str::<RbfConfig>(&text).unwrap(), config);
     }
 
     #[test]
     fn defaults_are_those_of_the_solver() {
-        let base = RbfConfig::new(64);
+        let base = RbfConfig::new();
         let of = |config: &RbfConfig| config.settings(2, false).unwrap();
         let qr = of(&base);
         assert_eq!((qr.weights, qr.points, qr.boundary_points), (Weights::Qr, 448, 76));
@@ -294,7 +303,7 @@ mod tests {
         assert_eq!((cg.width, cg.reach, cg.cycles, cg.redraw, cg.iterations), (Some(3.0), 0.0, 200, true, 30));
         let lm = of(&base.clone().with_shape(ShapeSolver::Lm));
         assert_eq!((lm.weights, lm.width, lm.reach, lm.cycles, lm.redraw), (Weights::Qr, Some(0.7), 0.0, 100, false));
-        let many = RbfConfig::new(5000);
+        let many = RbfConfig::new().with_neurons(5000);
         assert_eq!((of(&many).weights, many.settings(2, true).unwrap().weights), (Weights::Cg, Weights::Lsqr));
         assert_eq!(of(&base.with_width(Width::Auto)).width, None);
     }
@@ -302,24 +311,24 @@ mod tests {
     #[test]
     fn parameters_without_effect_are_refused() {
         for (field, config) in [
-            ("truncation", RbfConfig::new(5000).with_truncation(Some(1e-9))),
-            ("iterations", RbfConfig::new(64).with_iterations(Some(30))),
-            ("iterations", RbfConfig::new(64).with_shape(ShapeSolver::Lm).with_iterations(Some(30))),
-            ("redraw", RbfConfig::new(64).with_redraw(Redraw::Cycle)),
+            ("truncation", RbfConfig::new().with_neurons(5000).with_truncation(Some(1e-9))),
+            ("iterations", RbfConfig::new().with_iterations(Some(30))),
+            ("iterations", RbfConfig::new().with_shape(ShapeSolver::Lm).with_iterations(Some(30))),
+            ("redraw", RbfConfig::new().with_redraw(Redraw::Cycle)),
         ] {
             for wide in [false, true] {
                 let error = config.settings(2, wide).unwrap_err();
                 assert!(matches!(error, Error::Config { field: name, .. } if name == field), "{field}: {error}");
             }
         }
-        assert!(RbfConfig::new(64).with_redraw(Redraw::Cycle).with_cycles(Some(3)).settings(2, true).is_ok());
+        assert!(RbfConfig::new().with_redraw(Redraw::Cycle).with_cycles(Some(3)).settings(2, true).is_ok());
     }
 
     #[test]
     fn every_field_out_of_its_range_is_named() {
-        let base = RbfConfig::new(64);
+        let base = RbfConfig::new();
         for (field, config) in [
-            ("neurons", RbfConfig::new(0)),
+            ("neurons", RbfConfig::new().with_neurons(0)),
             ("points", base.clone().with_points(Some(0))),
             ("boundary_points", base.clone().with_boundary_points(Some(0))),
             ("penalty", base.clone().with_penalty(-1.0)),
@@ -340,7 +349,7 @@ mod tests {
             ("truncation", base.clone().with_weights(Weights::Cg).with_truncation(Some(1e-9))),
             ("shape", base.with_weights(Weights::Cg).with_shape(ShapeSolver::Lm)),
         ] {
-            let error = config.init().unwrap_err();
+            let error = config.validate().unwrap_err();
             assert!(matches!(error, Error::Config { field: name, .. } if name == field), "{field}: {error}");
         }
     }

@@ -1,10 +1,12 @@
 #![doc = include_str!("../README.md")]
 
+#[cfg(feature = "command")]
 pub mod command;
 pub mod config;
 mod io;
 mod model;
 pub mod ops;
+#[cfg(any(test, feature = "parity"))]
 pub mod parity;
 mod problem;
 mod solve;
@@ -12,33 +14,23 @@ mod solve;
 mod tests;
 pub mod types;
 
+#[cfg(feature = "command")]
 pub use command::RbfPlugin;
 pub use config::RbfConfig;
 pub use firebox_core::checkpoint::Checkpoints;
 pub use io::{checkpoint::check_state, serialization::NetworkFormat};
 pub use model::{
     layer::{self, RbfLayer, RbfLayerConfig},
-    trainer::{Trained, Trainer},
+    solution::{RbfSolution, Solution},
+    solver::RbfSolver,
 };
 pub use ops::RbfOps;
 pub use problem::{
-    boundary::{Boundary, BoundaryPoints, Piece},
     definition::{BoundaryRule, Condition, Equation, Problem},
     domain::Domain,
     expression::Expression,
     function::Function,
-    grid::Grid,
     predicate::Predicate,
 };
-pub use solve::{
-    accuracy::{Accuracy, accuracy},
-    collocation::{Weighted, residual},
-    levenberg_marquardt::{Lm, Moved},
-    lsqr::{Lsqr, Operator, lsqr},
-    network::RbfNetwork,
-    preconditioner::Preconditioner,
-    qr::{Fit, fit},
-    state::Stop,
-    width_search::{Tried, WidthSearch, search_width},
-};
-pub use types::{Coefficient, Conditions, Redraw, Sampling, ShapeSolver, System, Weights, Width};
+pub use solve::{accuracy::Accuracy, network::RbfNetwork, state::Stop};
+pub use types::{Redraw, Sampling, ShapeSolver, Weights, Width};

@@ -3,7 +3,6 @@
 use std::{fmt, str::FromStr};
 
 use burn::config::Config;
-use clap::ValueEnum;
 use firebox_core::Error;
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +12,8 @@ use crate::types::{Metric, Variant};
 pub const MAX_DIMS: usize = 64;
 
 /// Method of minimising the stress.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "command", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum Solver {
     /// Limited-memory BFGS, 10 pairs, Armijo: 13 to 25 evaluations to within 0.1 % of the optimum
@@ -55,18 +55,19 @@ impl FromStr for Step {
 
     /// Reads `auto`, `alpha:V` or `mu:V`.
     fn from_str(text: &str) -> Result<Self, String> {
-        let unknown = || format!("'{text}' is neither auto, alpha:V nor mu:V");
-        match text.split_once(':') {
-            None if text == "auto" => Ok(Self::Auto),
-            Some(("alpha", value)) => value.parse().map(Self::Alpha).map_err(|_| unknown()),
-            Some(("mu", value)) => value.parse().map(Self::Mu).map_err(|_| unknown()),
-            _ => Err(unknown()),
-        }
+        let step = match text.split_once(':') {
+            None => (text == "auto").then_some(Self::Auto),
+            Some(("alpha", value)) => value.parse().ok().map(Self::Alpha),
+            Some(("mu", value)) => value.parse().ok().map(Self::Mu),
+            Some(_) => None,
+        };
+        step.ok_or_else(|| format!("'{text}' is neither auto, alpha:V nor mu:V"))
     }
 }
 
-/// Where the embedding starts.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+/// Initial embedding.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "command", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum Start {
     /// On the first principal components; of distances, by classical scaling.
@@ -76,12 +77,13 @@ pub enum Start {
     Random,
     /// On the first coordinates.
     First,
-    /// At the coordinates of the input ([`SammonInput::start`](crate::SammonInput::start)).
+    /// At the coordinates of the input ([`SammonInput::starting_at`](crate::SammonInput::starting_at)).
     Given,
 }
 
-/// Where source distances come from in every iteration.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+/// Storage of the source distances.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "command", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum Memory {
     /// Up to 100 000 points cached if they fit, else recomputed; beyond, sampled
@@ -99,13 +101,7 @@ pub enum Memory {
 
 impl fmt::Display for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Auto => "auto",
-            Self::Cached => "cached",
-            Self::CachedF16 => "cached-f16",
-            Self::Recomputed => "recomputed",
-            Self::Sampled => "sampled",
-        })
+        self.serialize(f)
     }
 }
 
@@ -146,7 +142,7 @@ pub struct SammonConfig {
     #[config(default = "Start::Pca")]
     #[cfg_attr(feature = "command", arg(skip = defaults().start))]
     pub start: Start,
-    /// Whether the start is scaled by β* = Σ w·δ·d/Σ w·d², the factor of least stress.
+    /// Scales the start by β* = Σ w·δ·d/Σ w·d², the factor of least stress.
     #[config(default = true)]
     #[cfg_attr(
         feature = "command",
@@ -200,7 +196,7 @@ pub struct SammonConfig {
     #[config(default = false)]
     #[cfg_attr(feature = "command", arg(long))]
     pub strict: bool,
-    /// Whether trustworthiness and continuity are measured.
+    /// Measures trustworthiness and continuity.
     #[config(default = true)]
     #[cfg_attr(
         feature = "command",
@@ -220,64 +216,48 @@ fn defaults() -> SammonConfig {
 }
 
 impl SammonConfig {
-    /// Whether solver and step are the defaults, so that block sampling may replace them.
-    pub(crate) fn plain(&self) -> bool {
+    /// Returns true if solver and step are the defaults, so that block sampling may replace them.
+    pub(crate) fn is_plain(&self) -> bool {
         self.solver == Solver::Lbfgs && self.step == Step::Auto
     }
 
-    /// Checks every parameter; each has an error of its own.
+    /// Checks every parameter.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with the first field that is out of range.
     pub fn validate(&self) -> firebox_core::Result<()> {
-        let wrong = |field, value: String, reason: &str| Err(Error::Config { field, value, reason: reason.into() });
-        if self.dims == 0 || self.dims > MAX_DIMS {
-            return wrong("dims", self.dims.to_string(), "must lie between 1 and 64");
+        let check = |field, value: &dyn fmt::Display, allowed: bool, reason: &str| {
+            let error = || Error::Config { field, value: value.to_string(), reason: reason.into() };
+            if allowed { Ok(()) } else { Err(error()) }
+        };
+        check("dims", &self.dims, (1..=MAX_DIMS).contains(&self.dims), "must lie between 1 and 64")?;
+        check("power", &self.power, (0.0..=8.0).contains(&self.power), "must lie between 0 and 8")?;
+        if let Step::Alpha(size) | Step::Mu(size) = self.step {
+            check("step", &self.step, size > 0.0 && size.is_finite(), "must be a number above 0")?;
+            let mu_of_jacobi = self.solver == Solver::Jacobi && matches!(self.step, Step::Mu(_));
+            check("step", &self.step, !mu_of_jacobi, "is for the solver gd; jacobi has alpha:V")?;
+            let fixed = self.solver != Solver::Lbfgs;
+            check("step", &self.step, fixed, "lbfgs finds its own; choose the solver gd or jacobi")?;
         }
-        if !(0.0..=8.0).contains(&self.power) {
-            return wrong("power", self.power.to_string(), "must lie between 0 and 8");
+        check("restarts", &self.restarts, self.restarts <= 10_000, "must lie between 0 and 10000")?;
+        let iterations = (1..=10_000_000).contains(&self.iterations);
+        check("iterations", &self.iterations, iterations, "must lie between 1 and 10000000")?;
+        let tolerance = (0.0..1.0).contains(&self.tolerance);
+        check("tolerance", &self.tolerance, tolerance, "must lie between 0 and 1, 1 excluded")?;
+        if let Some(limit) = self.time_limit {
+            check("time_limit", &limit, limit > 0.0 && limit.is_finite(), "must be a number of seconds above 0")?;
         }
-        match (self.step, self.solver) {
-            (Step::Alpha(v) | Step::Mu(v), _) if !(v > 0.0 && v.is_finite()) => {
-                return wrong("step", self.step.to_string(), "must be a number above 0");
-            }
-            (Step::Mu(_), Solver::Jacobi) => {
-                return wrong("step", self.step.to_string(), "is for the solver gd; jacobi has alpha:V");
-            }
-            (Step::Alpha(_) | Step::Mu(_), Solver::Lbfgs) => {
-                return wrong("step", self.step.to_string(), "lbfgs finds its own; choose the solver gd or jacobi");
-            }
-            _ => {}
-        }
-        if self.restarts > 10_000 {
-            return wrong("restarts", self.restarts.to_string(), "must lie between 0 and 10000");
-        }
-        if self.iterations == 0 || self.iterations > 10_000_000 {
-            return wrong("iterations", self.iterations.to_string(), "must lie between 1 and 10000000");
-        }
-        if !(0.0..1.0).contains(&self.tolerance) {
-            return wrong("tolerance", self.tolerance.to_string(), "must lie between 0 and 1, 1 excluded");
-        }
-        if let Some(limit) = self.time_limit.filter(|&limit| !(limit > 0.0 && limit.is_finite())) {
-            return wrong("time_limit", limit.to_string(), "must be a number of seconds above 0");
-        }
-        if self.epochs == 0 || self.epochs > 1_000_000 {
-            return wrong("epochs", self.epochs.to_string(), "must lie between 1 and 1000000");
-        }
-        if self.block == 0 || self.block > 1 << 20 {
-            return wrong("block", self.block.to_string(), "must lie between 1 and 1048576");
-        }
-        if !self.units.is_power_of_two() || self.units > 1024 {
-            return wrong("units", self.units.to_string(), "must be a power of two from 1 to 1024");
-        }
-        if self.memory == Memory::Sampled && self.variant != Variant::Auto {
-            return wrong("variant", self.variant.to_string(), "block sampling has its own; leave it at auto");
-        }
-        if self.memory == Memory::CachedF16 && self.variant != Variant::Auto {
-            return wrong("variant", self.variant.to_string(), "the paper's kernels read no f16; leave it at auto");
-        }
-        if self.memory == Memory::Sampled && !self.plain() {
-            let given = format!("{:?} with step {}", self.solver, self.step).to_lowercase();
-            return wrong("solver", given, "block sampling has steps of its own; leave solver and step as they are");
-        }
-        Ok(())
+        check("epochs", &self.epochs, (1..=1_000_000).contains(&self.epochs), "must lie between 1 and 1000000")?;
+        check("block", &self.block, (1..=1 << 20).contains(&self.block), "must lie between 1 and 1048576")?;
+        let units = self.units.is_power_of_two() && self.units <= 1024;
+        check("units", &self.units, units, "must be a power of two from 1 to 1024")?;
+        let (auto, sampled) = (self.variant == Variant::Auto, self.memory == Memory::Sampled);
+        check("variant", &self.variant, auto || !sampled, "block sampling has its own; leave it at auto")?;
+        let readable = auto || self.memory != Memory::CachedF16;
+        check("variant", &self.variant, readable, "the paper's kernels read no f16; leave it at auto")?;
+        let given = format!("{:?} with step {}", self.solver, self.step).to_lowercase();
+        let reason = "block sampling has steps of its own; leave solver and step as they are";
+        check("solver", &given, self.is_plain() || !sampled, reason)
     }
 }
 

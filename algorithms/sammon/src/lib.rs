@@ -1,19 +1,28 @@
 #![doc = include_str!("../README.md")]
 
+#[cfg(feature = "command")]
 pub mod command;
 pub mod config;
 mod io;
 mod model;
 pub mod ops;
+#[cfg(any(test, feature = "parity"))]
 pub mod parity;
 mod solve;
 pub mod types;
 
+#[cfg(feature = "command")]
 pub use command::SammonPlugin;
 pub use config::{Memory, SammonConfig, Solver, Start, Step};
 pub use firebox_core::{checkpoint::Checkpoints, data::Distances};
 pub use io::state::check_state;
-pub use model::{embedding::Embedding, sammon::Sammon};
+pub use model::{
+    map::{Implementation, SammonMap},
+    sammon::{Sammon, SammonInput},
+};
 pub use ops::SammonOps;
-pub use solve::{quality::Neighbourhoods, state::Stop};
-pub use types::{Data, Metric, SammonInput, Source, Variant};
+pub use solve::{
+    quality::Neighbourhoods,
+    state::{AppliedStep, Stop},
+};
+pub use types::{Data, Metric, Source, Variant};

@@ -1,18 +1,18 @@
-//! Arguments and results of the operations, and the input of a mapping.
+//! Arguments and results of the operations, and the points to map.
 
-use std::ops::Range;
+use std::{fmt, ops::Range};
 
-use burn::tensor::{Tensor, backend::Backend, ops::FloatTensor};
+use burn::tensor::ops::FloatTensor;
 use firebox_backends::DeviceLimits;
 use firebox_core::{
-    Result, Share,
+    Share,
     data::{Distances, Points},
-    tensor::read_floats,
 };
 use serde::{Deserialize, Serialize};
 
 /// Distribution of an iteration's pairs over GPU units: the paper's four variants, and Firebox's own.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "command", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum Variant {
     /// Tiles of pairs; deterministic.
@@ -29,32 +29,31 @@ pub enum Variant {
     ColumnsTriangle,
 }
 
-impl std::fmt::Display for Variant {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Auto => "auto",
-            Self::RowsFull => "rows-full",
-            Self::RowsTriangle => "rows-triangle",
-            Self::ColumnsFull => "columns-full",
-            Self::ColumnsTriangle => "columns-triangle",
-        })
+impl fmt::Display for Variant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 
 impl Variant {
-    /// Whether each pair is computed once and added to both of its points by atomics.
+    /// All variants.
+    pub const ALL: [Self; 5] =
+        [Self::Auto, Self::RowsFull, Self::RowsTriangle, Self::ColumnsFull, Self::ColumnsTriangle];
+
+    /// Returns true if each pair is computed once and added to both of its points by atomics.
     pub fn triangle(self) -> bool {
         matches!(self, Self::RowsTriangle | Self::ColumnsTriangle)
     }
 
-    /// Whether the layout is point-major: a point's coordinates are contiguous.
+    /// Returns true if the layout is point-major: a point's coordinates are contiguous.
     pub fn rows(self) -> bool {
         matches!(self, Self::RowsFull | Self::RowsTriangle)
     }
 }
 
 /// Distance δ between two points in the source space.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "command", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum Metric {
     /// √Σ(a − b)².
@@ -64,6 +63,12 @@ pub enum Metric {
     Manhattan,
     /// 1 − cos(a, b). The operations expect features of length 1 and compute the equal Σ(a − b)²/2.
     Cosine,
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
 }
 
 /// Source distances: computed in every iteration, or stored.
@@ -113,6 +118,26 @@ pub fn rows(share: Share, n: usize) -> Range<usize> {
     share.of_units(n, GROUP)
 }
 
+/// Points along each side of the tiles of pairs that a GPU computes at once.
+pub(crate) const TILE: usize = 128;
+/// Number of parts that is always allowed; fewer blocks would leave the device idle while the last ones end.
+const FEW_PARTS: usize = 64;
+/// Bytes of partial sums up to which there are more parts.
+const PARTS_BYTES: usize = 1 << 24;
+
+/// Tiles along each side of a block of pairs on a GPU, and the number of parts of `count` sums of `size` bytes for each
+/// of `n` points, on a device whose largest buffer has `largest` bytes, one of `ranks`.
+pub(crate) fn pair_blocks(n: usize, count: usize, size: usize, largest: u64, ranks: usize) -> (usize, usize) {
+    let tiles = n.div_ceil(TILE).max(1);
+    let part = (count * size * n).max(1);
+    let most = usize::try_from(largest).unwrap_or(usize::MAX) / part;
+    // The number of blocks grows with the square of the parts: each rank has at least as many as a single rank would.
+    let few = FEW_PARTS * if ranks > 1 { (2 * ranks).isqrt() } else { 1 };
+    let parts = (PARTS_BYTES / part).max(few).min(most).clamp(1, tiles);
+    let side = tiles.div_ceil(parts);
+    (side, tiles.div_ceil(side))
+}
+
 /// Forces and stresses of all points.
 #[derive(Debug, Clone)]
 pub struct Forces<B: DeviceLimits> {
@@ -156,7 +181,7 @@ pub fn partner(block: usize, blocks: usize) -> usize {
 /// Rows of the result of [`SammonOps::sammon_measure`](crate::SammonOps::sammon_measure).
 pub const MEASURES: usize = 6;
 
-/// Points to map.
+/// Points to map, on the host.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Data {
     /// Features; the metric is in the configuration.
@@ -165,48 +190,40 @@ pub enum Data {
     Distances(Distances),
 }
 
-/// Input of a [`Sammon`](crate::Sammon) mapping.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SammonInput {
-    /// The points.
-    pub data: Data,
-    /// Initial embedding for [`Start::Given`](crate::Start::Given), row-major N × m, in the unit of the input.
-    pub start: Option<Vec<f64>>,
-}
-
-impl SammonInput {
-    /// Reads points `[N, d]` from a tensor.
-    ///
-    /// # Errors
-    /// If there are no points, or a number is not finite.
-    pub fn features<B: Backend>(points: Tensor<B, 2>) -> Result<Self> {
-        let [_, d] = points.dims();
-        Points::new(read_floats(points, "reading")?, d).map(Self::from)
-    }
-
-    /// Sets the initial embedding, row-major N × m.
-    pub fn starting_at(mut self, start: Vec<f64>) -> Self {
-        self.start = Some(start);
-        self
-    }
-
+impl Data {
     /// Number of points N.
     pub fn points(&self) -> usize {
-        match &self.data {
-            Data::Features(points) => points.rows,
-            Data::Distances(distances) => distances.points(),
+        match self {
+            Self::Features(points) => points.rows,
+            Self::Distances(distances) => distances.points(),
         }
     }
 }
 
-impl From<Points> for SammonInput {
-    fn from(points: Points) -> Self {
-        Self { data: Data::Features(points), start: None }
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl From<Distances> for SammonInput {
-    fn from(distances: Distances) -> Self {
-        Self { data: Data::Distances(distances), start: None }
+    #[test]
+    fn blocks_cover_all_tiles_within_the_largest_buffer() {
+        for n in [0, 1, 127, 128, 129, 1000, 10_000, 12_500, 100_000, 4_000_000] {
+            for (count, size) in [(2, 4), (4, 4), (6, 8)] {
+                for largest in [1 << 27, 1 << 33, u64::MAX] {
+                    let (side, parts) = pair_blocks(n, count, size, largest, 1);
+                    let tiles = n.div_ceil(TILE).max(1);
+                    assert!(side * parts >= tiles && side * (parts - 1) < tiles, "{n}: {side} {parts}");
+                    let bytes = parts * count * size * n;
+                    assert!(parts == 1 || bytes as u64 <= largest, "{n}: {bytes}");
+                    assert!(parts <= FEW_PARTS || bytes <= PARTS_BYTES, "{n}: {bytes}");
+                }
+            }
+        }
+        // One tile per block while memory allows.
+        assert_eq!(pair_blocks(10_000, 4, 4, u64::MAX, 1), (1, 79));
+        assert!(pair_blocks(12_500, 6, 4, u64::MAX, 1).0 > 1);
+        for ranks in [2, 3, 5, 8, 64] {
+            let each = |ranks: usize| pair_blocks(4_000_000, 4, 4, u64::MAX, ranks).1.pow(2) / ranks;
+            assert!(each(ranks) >= each(1));
+        }
     }
 }

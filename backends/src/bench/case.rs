@@ -1,7 +1,5 @@
 //! Cases of the benchmarks: hot loops at several sizes with their lower bounds, and whole runs of growing size.
 
-use std::fmt;
-
 use burn::tensor::backend::Backend;
 use firebox_core::{Context, Result};
 use serde_json::{Map, Value};
@@ -50,16 +48,9 @@ impl Kernel {
     /// Uploads inputs of `size` to the device; `None` if the device does not support this variant.
     ///
     /// # Errors
-    ///
     /// [`Error::Memory`](firebox_core::Error::Memory) if they do not fit.
     pub fn prepare(&self, size: &[usize]) -> Result<Option<Prepared>> {
         (self.prepare)(size)
-    }
-}
-
-impl fmt::Debug for Kernel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Kernel").field("case", &self.case).field("variant", &self.variant).finish_non_exhaustive()
     }
 }
 
@@ -120,15 +111,6 @@ impl Prepared {
     }
 }
 
-impl fmt::Debug for Prepared {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Prepared")
-            .field("units", &self.units)
-            .field("lower_bound", &self.lower_bound)
-            .finish_non_exhaustive()
-    }
-}
-
 /// Lower bound of the operations and memory traffic of a unit, from which its best possible time follows.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct LowerBound {
@@ -165,13 +147,10 @@ impl Growth {
     }
 
     /// Generates n points and returns the run, which returns the bytes planned on the device.
+    ///
+    /// # Errors
+    /// Errors of the algorithm.
     pub fn start(&self, n: usize) -> Result<Run> {
         (self.start)(n)
-    }
-}
-
-impl fmt::Debug for Growth {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Growth").field("case", &self.case).finish_non_exhaustive()
     }
 }

@@ -36,17 +36,24 @@ impl Resource {
 }
 
 /// Work that saturates one resource.
-pub struct Probe {
+pub(super) struct Probe {
     /// Name in the table.
-    pub name: &'static str,
+    pub(super) name: &'static str,
     /// Number of elements.
-    pub count: usize,
+    pub(super) count: usize,
     /// Work to be timed.
-    pub work: Prepared,
+    pub(super) work: Prepared,
+}
+
+impl Probe {
+    fn new(name: &'static str, count: usize, lower_bound: LowerBound, call: impl FnMut() + 'static) -> Self {
+        // Probes of other resources than memory compute in registers.
+        Self { name, count, work: Prepared::new(lower_bound.bytes, lower_bound, call) }
+    }
 }
 
 /// A backend with probes of its ceilings; by default it has none.
-pub trait Ceilings: DeviceLimits {
+pub(super) trait Ceilings: DeviceLimits {
     /// Size of the last-level cache in bytes.
     fn cache(device: &Self::Device) -> f64 {
         let _ = device;
@@ -56,7 +63,6 @@ pub trait Ceilings: DeviceLimits {
     /// Creates the probes.
     ///
     /// # Errors
-    ///
     /// Errors of the device.
     fn probes(context: &Context<Self>) -> Result<Vec<Probe>> {
         let _ = context;
@@ -67,14 +73,9 @@ pub trait Ceilings: DeviceLimits {
 #[cfg(feature = "flex")]
 impl Ceilings for burn_flex::Flex {}
 
-/// Measured ceilings of a device: amount of each resource per millisecond, `None` if not measured.
+/// Measured ceilings of a device: amount of each [`Resource`] per millisecond, `None` if not measured.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Rates {
-    memory: Option<f64>,
-    flops: Option<f64>,
-    exps: Option<f64>,
-    roots: Option<f64>,
-}
+pub(super) struct Rates([Option<f64>; 4]);
 
 impl Rates {
     /// Measures the ceilings; calls `measured` with each probe and its time.
@@ -94,12 +95,7 @@ impl Rates {
 
     /// Raises the ceilings to the rates of work that took `ms` milliseconds.
     fn update(&mut self, lower_bound: &LowerBound, ms: f64) {
-        for (rate, amount) in [
-            (&mut self.memory, lower_bound.bytes),
-            (&mut self.flops, lower_bound.flops),
-            (&mut self.exps, lower_bound.exps),
-            (&mut self.roots, lower_bound.roots),
-        ] {
+        for (rate, (amount, _)) in self.0.iter_mut().zip(amounts(lower_bound)) {
             if amount > 0.0 {
                 *rate = Some(rate.unwrap_or(0.0).max(amount / ms));
             }
@@ -107,16 +103,21 @@ impl Rates {
     }
 
     /// Shortest possible time of this work in milliseconds, and the resource that limits it.
-    pub fn bound(&self, lower_bound: &LowerBound) -> Option<(f64, Resource)> {
-        let bounds = [
-            (lower_bound.bytes, self.memory, Resource::Memory),
-            (lower_bound.flops, self.flops, Resource::Arithmetic),
-            (lower_bound.exps, self.exps, Resource::Exponentials),
-            (lower_bound.roots, self.roots, Resource::Roots),
-        ];
-        let bounds = bounds.into_iter().filter_map(|(amount, rate, resource)| Some((amount / rate?, resource)));
+    pub(super) fn bound(&self, lower_bound: &LowerBound) -> Option<(f64, Resource)> {
+        let bounds = self.0.iter().zip(amounts(lower_bound));
+        let bounds = bounds.filter_map(|(rate, (amount, resource))| Some((amount / (*rate)?, resource)));
         bounds.filter(|(ms, _)| *ms > 0.0).max_by(|a, b| a.0.total_cmp(&b.0))
     }
+}
+
+/// Amount of each resource that the work needs.
+fn amounts(lower_bound: &LowerBound) -> [(f64, Resource); 4] {
+    [
+        (lower_bound.bytes, Resource::Memory),
+        (lower_bound.flops, Resource::Arithmetic),
+        (lower_bound.exps, Resource::Exponentials),
+        (lower_bound.roots, Resource::Roots),
+    ]
 }
 
 /// Number of elements of the buffer whose access measures memory bandwidth: several times the cache, within the

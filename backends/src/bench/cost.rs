@@ -1,11 +1,11 @@
 //! `firebox bench cost`: growth of time and memory of whole runs with the number of points.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use firebox_core::{Context, Error, Result, Session};
 use serde::Serialize;
 
-use super::case::Growth;
+use super::{at_least_one, case::Growth, time_once};
 use crate::{Device, DeviceLimits, with_context};
 
 /// Sizes to be measured.
@@ -42,17 +42,13 @@ pub struct CostRow {
     pub memory_exponent: Option<f64>,
 }
 
-/// Name of an algorithm, and its runs.
-pub type NamedRuns = (String, Vec<Growth>);
-
-/// Measures all `runs` over `range`; each row is passed to `row` as soon as it is complete. A size that does not fit
-/// into memory ends the sizes of its case with a notice.
+/// Measures all `runs`, listed by the names of their algorithms, over `range`; each row is passed to `row` as soon as
+/// it is complete. A size that does not fit into memory ends the sizes of its case with a notice.
 ///
 /// # Errors
-///
 /// [`Error::Config`] for an invalid range; errors of the runs except [`Error::Memory`].
 pub fn measure(
-    runs: &[NamedRuns],
+    runs: &[(String, Vec<Growth>)],
     range: &SizeRange,
     device: &Device,
     session: &Session,
@@ -62,7 +58,7 @@ pub fn measure(
 }
 
 fn measure_on<B: DeviceLimits>(
-    runs: &[NamedRuns],
+    runs: &[(String, Vec<Growth>)],
     range: &SizeRange,
     context: &Context<B>,
     row: &mut dyn FnMut(CostRow),
@@ -75,8 +71,8 @@ fn measure_on<B: DeviceLimits>(
             if extrapolated_ms(&rows, n) > range.max_time.as_secs_f64() * 1e3 {
                 break;
             }
-            let measured = run_once(growth, n, context).and_then(|_| run_once(growth, n, context));
-            let (ms, peak_device_bytes) = match measured {
+            let run = || time_once(context, growth.start(n)?);
+            let (ms, peak_device_bytes) = match run().and_then(|_| run()) {
                 Err(error @ Error::Memory { .. }) => {
                     context.observer.notice(&format!("larger sizes are skipped: {}: {error}", growth.case));
                     break;
@@ -103,19 +99,6 @@ fn measure_on<B: DeviceLimits>(
     Ok(())
 }
 
-/// Time of a run in milliseconds, and the bytes it planned.
-fn run_once<B: DeviceLimits>(growth: &Growth, n: usize, context: &Context<B>) -> Result<(f64, u64)> {
-    if context.observer.cancelled() {
-        return Err(Error::Cancelled);
-    }
-    let run = growth.start(n)?;
-    B::finish(&context.device, "bench")?;
-    let start = Instant::now();
-    let bytes = run()?;
-    B::finish(&context.device, "bench")?;
-    Ok((start.elapsed().as_secs_f64() * 1e3, bytes))
-}
-
 /// Time for n points in milliseconds, extrapolated by the exponent of the last two rows, which is taken as at least 1.
 fn extrapolated_ms(rows: &[CostRow], n: usize) -> f64 {
     let Some(last) = rows.last() else { return 0.0 };
@@ -137,7 +120,7 @@ fn exponent(points: &[(f64, f64)]) -> Option<f64> {
 impl SizeRange {
     /// All sizes in ascending order.
     fn sizes(&self) -> Result<Vec<usize>> {
-        super::at_least_one(&[("from", self.from), ("each_decade", self.each_decade)])?;
+        at_least_one(&[("from", self.from), ("each_decade", self.each_decade)])?;
         if self.to < self.from {
             let reason = format!("must be at least `from` = {}", self.from);
             return Err(Error::Config { field: "to", value: self.to.to_string(), reason });

@@ -27,14 +27,14 @@ pub struct Selection {
     pub points: Vec<usize>,
     /// Maximum number of points.
     pub max_points: Option<usize>,
-    /// Whether to include the large sizes of cases.
+    /// Includes the large sizes of cases.
     pub large: bool,
     /// Number of timings, of which the median is reported.
     pub repeats: usize,
 }
 
 /// Measurement of one case at one size.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct KernelRow {
     /// Name of the algorithm; `None` for ceilings.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -85,17 +85,14 @@ pub struct KernelRow {
     pub details: Map<String, Value>,
 }
 
-/// Name of an algorithm, and its kernels.
-pub type NamedKernels = (String, Vec<Kernel>);
-
-/// Measures the selected `kernels`; each row is passed to `row` as soon as it is measured. The ceilings precede the
-/// first row, so that a refused run has no output. Sizes that do not fit into memory are skipped with a notice.
+/// Measures the selected `kernels`, listed by the names of their algorithms; each row is passed to `row` as soon as it
+/// is measured. The ceilings precede the first row, so that a refused run has no output. Sizes that do not fit into
+/// memory are skipped with a notice.
 ///
 /// # Errors
-///
 /// [`Error::Input`] for an unknown case, [`Error::Config`] for an empty selection, [`Error::Memory`] if no size fits.
 pub fn measure(
-    kernels: &[NamedKernels],
+    kernels: &[(String, Vec<Kernel>)],
     selection: &Selection,
     device: &Device,
     session: &Session,
@@ -105,7 +102,7 @@ pub fn measure(
 }
 
 fn measure_on<B: Ceilings>(
-    kernels: &[NamedKernels],
+    kernels: &[(String, Vec<Kernel>)],
     selection: &Selection,
     context: &Context<B>,
     row: &mut dyn FnMut(KernelRow),
@@ -154,7 +151,7 @@ fn measure_on<B: Ceilings>(
 }
 
 /// Fails if one of `cases` is unknown, with a list of all cases.
-fn check_cases(kernels: &[NamedKernels], cases: &[String]) -> Result<()> {
+fn check_cases(kernels: &[(String, Vec<Kernel>)], cases: &[String]) -> Result<()> {
     let known: BTreeSet<&str> = kernels.iter().flat_map(|(_, kernels)| kernels.iter().map(|it| it.case)).collect();
     match cases.iter().find(|case| *case != CEILINGS && !known.contains(case.as_str())) {
         None => Ok(()),
@@ -221,10 +218,9 @@ impl KernelRow {
     fn new(case: &str, size: Vec<usize>, timed: Timed, lower_bound: &LowerBound, repeats: usize) -> Self {
         let Timed { median: ms, min: min_ms, max: max_ms, calls } = timed;
         let giga = |amount: f64| if ms > 0.0 { amount / ms / 1e6 } else { 0.0 };
+        let LowerBound { bytes, flops, exps, roots, products } = *lower_bound;
         Self {
-            algorithm: None,
             case: case.into(),
-            variant: None,
             size,
             ms,
             min_ms,
@@ -233,16 +229,14 @@ impl KernelRow {
             calls,
             units: 1,
             sets: 1,
-            bytes: lower_bound.bytes,
-            flops: lower_bound.flops + lower_bound.products,
-            exps: lower_bound.exps,
-            roots: lower_bound.roots,
-            gb_s: giga(lower_bound.bytes),
-            gflop_s: giga(lower_bound.flops + lower_bound.products),
-            gexp_s: giga(lower_bound.exps + lower_bound.roots),
-            share: None,
-            limit: None,
-            details: Map::new(),
+            bytes,
+            flops: flops + products,
+            exps,
+            roots,
+            gb_s: giga(bytes),
+            gflop_s: giga(flops + products),
+            gexp_s: giga(exps + roots),
+            ..Self::default()
         }
     }
 }
@@ -254,7 +248,7 @@ mod tests {
 
     type B = NdArray<f32>;
 
-    fn kernels() -> Vec<NamedKernels> {
+    fn kernels() -> Vec<(String, Vec<Kernel>)> {
         let lower_bound = LowerBound { bytes: 100.0, ..LowerBound::default() };
         let nap = || std::thread::sleep(std::time::Duration::from_micros(100));
         let context = &Context::<B>::new(Default::default());

@@ -18,7 +18,7 @@ use crate::DeviceLimits;
 
 pub use case::{Growth, Kernel, LowerBound, Prepared};
 
-/// A measurement, with the paper's for comparison if available.
+/// A measured time, with the paper's for comparison if available.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct BenchRow {
     /// Table or figure of the paper.
@@ -43,12 +43,26 @@ pub struct BenchRow {
 /// compiled.
 const WARM_UP: Duration = Duration::from_millis(250);
 
+/// Performs `work`, including the work it submits to the device. Returns the time in milliseconds, and its result.
+fn time_once<B: DeviceLimits, T>(context: &Context<B>, work: impl FnOnce() -> Result<T>) -> Result<(f64, T)> {
+    if context.observer.cancelled() {
+        return Err(Error::Cancelled);
+    }
+    B::finish(&context.device, "bench")?;
+    let start = Instant::now();
+    let result = work()?;
+    B::finish(&context.device, "bench")?;
+    Ok((start.elapsed().as_secs_f64() * 1e3, result))
+}
+
 /// Median time in milliseconds of `repeats` executions of `work`, including the work it submits to the device, after a
 /// warm-up of at least one execution.
 ///
 /// # Errors
-///
 /// Errors of `work` and the device; [`Error::Cancelled`].
+///
+/// # Panics
+/// If `repeats` is 0.
 pub fn median<B: DeviceLimits>(
     context: &Context<B>,
     repeats: usize,
@@ -58,15 +72,9 @@ pub fn median<B: DeviceLimits>(
     let begun = Instant::now();
     let mut warm = false;
     while times.len() < repeats {
-        if context.observer.cancelled() {
-            return Err(Error::Cancelled);
-        }
-        B::finish(&context.device, "bench")?;
-        let start = Instant::now();
-        work()?;
-        B::finish(&context.device, "bench")?;
+        let (ms, ()) = time_once(context, &mut work)?;
         if warm {
-            times.push(start.elapsed().as_secs_f64() * 1e3);
+            times.push(ms);
         }
         warm |= begun.elapsed() >= WARM_UP;
     }
@@ -77,7 +85,6 @@ pub fn median<B: DeviceLimits>(
 /// Checks that all counts, named by their options, are positive.
 ///
 /// # Errors
-///
 /// [`Error::Config`] for the first count that is 0.
 pub fn at_least_one(counts: &[(&'static str, usize)]) -> Result<()> {
     match counts.iter().find(|(_, count)| *count == 0) {
@@ -104,7 +111,6 @@ impl<'a> Rows<'a> {
     /// Passes on a row, or skips it if it does not fit into memory.
     ///
     /// # Errors
-    ///
     /// Errors other than [`Error::Memory`].
     pub fn add(&mut self, measured: Result<BenchRow>) -> Result<()> {
         match measured {
@@ -124,7 +130,6 @@ impl<'a> Rows<'a> {
     /// Finishes the table; `points` are the requested sizes.
     ///
     /// # Errors
-    ///
     /// Without rows, the first [`Error::Memory`], or [`Error::Config`] if no row has a requested size.
     pub fn end(self, points: &[usize]) -> Result<()> {
         match self.refusal {

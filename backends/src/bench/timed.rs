@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
-use firebox_core::{Context, Error, Result};
+use firebox_core::{Context, Result};
 
-use super::{WARM_UP, case::Prepared};
+use super::{WARM_UP, case::Prepared, time_once};
 use crate::DeviceLimits;
 
 /// Minimum duration of a timing in milliseconds, for which calls are repeated: reading the clock and waiting for the
@@ -63,21 +63,18 @@ fn run<B: DeviceLimits>(
     calls: usize,
     overhead: bool,
 ) -> Result<f64> {
-    if context.observer.cancelled() {
-        return Err(Error::Cancelled);
-    }
-    B::finish(&context.device, "bench")?;
-    let start = Instant::now();
-    for _ in 0..calls {
-        *turn = (*turn + 1) % sets.len();
-        let set = &mut sets[*turn];
-        match (&mut set.overhead, overhead) {
-            (Some(overhead), true) => overhead(),
-            _ => (set.call)(),
+    let calls = || {
+        for _ in 0..calls {
+            *turn = (*turn + 1) % sets.len();
+            let set = &mut sets[*turn];
+            match (&mut set.overhead, overhead) {
+                (Some(overhead), true) => overhead(),
+                _ => (set.call)(),
+            }
         }
-    }
-    B::finish(&context.device, "bench")?;
-    Ok(start.elapsed().as_secs_f64() * 1e3)
+        Ok(())
+    };
+    Ok(time_once(context, calls)?.0)
 }
 
 #[cfg(test)]

@@ -81,7 +81,7 @@ impl<T: Copy + Default + Send + Sync> Blocks<T> {
         blocks
     }
 
-    /// A matrix filled with `T::default()`.
+    /// Creates a matrix filled with `T::default()`.
     pub fn new(rows: usize, columns: usize) -> Self {
         Self { data: vec![Block::default(); rows * columns.div_ceil(BLOCK)], rows, columns }
     }
@@ -114,12 +114,18 @@ impl<T> Blocks<T> {
     }
 
     /// All rows of the 64 columns from 64·`index`.
+    ///
+    /// # Panics
+    /// If the matrix has no such columns.
     #[inline(always)]
     pub fn block(&self, index: usize) -> &[Block<T>] {
         &self.data[index * self.rows..(index + 1) * self.rows]
     }
 
     /// Block that contains `column`, in lane `column % 64`.
+    ///
+    /// # Panics
+    /// If `column` is out of bounds.
     #[inline(always)]
     pub fn of(&self, column: usize) -> &[Block<T>] {
         self.block(column / BLOCK)

@@ -14,7 +14,7 @@ pub trait Loop {
 
 /// Compile-time properties of an instruction set, for the body of a [`Loop`].
 pub trait Isa {
-    /// Whether a fused multiply–add is one instruction.
+    /// `true` if a fused multiply–add is one instruction.
     const FUSED: bool;
 
     /// Estimates 1/√x of positive normal numbers within a relative error of 2⁻¹⁴, if that is one instruction.
@@ -69,6 +69,11 @@ enum Set {
     Avx512,
 }
 
+#[cfg(target_arch = "x86_64")]
+macro_rules! detected {
+    ($($feature:tt)*) => { $(is_x86_feature_detected!($feature))&&* };
+}
+
 impl SimdLevel {
     /// Returns the fastest level of this machine.
     pub fn best() -> Self {
@@ -76,14 +81,7 @@ impl SimdLevel {
         {
             // `is_x86_feature_detected` reads a cached word. AVX-512 is used from Ice Lake and Zen 4 on: earlier
             // processors reduce their clock for it and lack the population count.
-            if is_x86_feature_detected!("avx512f")
-                && is_x86_feature_detected!("avx512bw")
-                && is_x86_feature_detected!("avx512cd")
-                && is_x86_feature_detected!("avx512dq")
-                && is_x86_feature_detected!("avx512vl")
-                && is_x86_feature_detected!("avx512vpopcntdq")
-                && Self::has_avx2()
-            {
+            if detected!("avx512f" "avx512bw" "avx512cd" "avx512dq" "avx512vl" "avx512vpopcntdq") && Self::has_avx2() {
                 return Self(Set::Avx512);
             }
             if Self::has_avx2() {
@@ -95,30 +93,20 @@ impl SimdLevel {
 
     #[cfg(target_arch = "x86_64")]
     fn has_avx2() -> bool {
-        is_x86_feature_detected!("avx2")
-            && is_x86_feature_detected!("fma")
-            && is_x86_feature_detected!("bmi1")
-            && is_x86_feature_detected!("bmi2")
-            && is_x86_feature_detected!("lzcnt")
-            && is_x86_feature_detected!("popcnt")
+        detected!("avx2" "fma" "bmi1" "bmi2" "lzcnt" "popcnt")
     }
 
     /// Returns all levels of this machine, the fastest first and the baseline last.
     pub fn all() -> Vec<Self> {
+        let mut levels = vec![Self::best()];
         #[cfg(target_arch = "x86_64")]
-        {
-            let mut levels = Vec::with_capacity(3);
-            if Self::best() == Self(Set::Avx512) {
-                levels.push(Self(Set::Avx512));
-            }
-            if Self::has_avx2() {
-                levels.push(Self(Set::Avx2));
-            }
-            levels.push(Self(Set::Baseline));
-            levels
+        if Self::best() == Self(Set::Avx512) {
+            levels.push(Self(Set::Avx2));
         }
-        #[cfg(not(target_arch = "x86_64"))]
-        vec![Self(Set::Baseline)]
+        if Self::best() != Self(Set::Baseline) {
+            levels.push(Self(Set::Baseline));
+        }
+        levels
     }
 
     /// Name in reports: `"avx512"`, `"avx2"` or `"baseline"`.

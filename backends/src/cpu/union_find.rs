@@ -22,6 +22,9 @@ impl UnionFind {
     }
 
     /// Returns the current root of the set that contains `member`.
+    ///
+    /// # Panics
+    /// If `member` is out of bounds.
     pub fn find(&self, mut member: u32) -> u32 {
         loop {
             let parent = self.0[member as usize].load(Relaxed);
@@ -36,6 +39,9 @@ impl UnionFind {
     }
 
     /// Joins the sets of `a` and `b`, and returns the smallest member of the union.
+    ///
+    /// # Panics
+    /// If `a` or `b` is out of bounds.
     pub fn join(&self, mut a: u32, mut b: u32) -> u32 {
         loop {
             (a, b) = (self.find(a), self.find(b));

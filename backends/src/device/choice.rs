@@ -2,6 +2,8 @@
 
 use std::{fmt, str::FromStr};
 
+use firebox_core::Error;
+
 /// A backend by name, with a device index if the backend may have several devices.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Choice {
@@ -18,6 +20,13 @@ pub enum Choice {
     Cuda(Option<usize>),
     /// The i-th AMD GPU.
     Rocm(Option<usize>),
+}
+
+impl Choice {
+    /// Error of a device that is not available.
+    pub(super) fn unavailable(self, what: impl Into<String>, help: &str) -> Error {
+        Error::Device { backend: self.to_string(), what: what.into(), help: help.into() }
+    }
 }
 
 impl FromStr for Choice {

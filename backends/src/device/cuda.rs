@@ -3,52 +3,45 @@
 use burn_cuda::CudaDevice;
 use cubecl::cuda::install::cuda_path;
 use cudarc::{driver, nvrtc};
-use firebox_core::{Error, Result};
+use firebox_core::Result;
 
-fn missing(index: Option<usize>, what: impl Into<String>, help: &str) -> Error {
-    let backend = index.map_or("cuda".into(), |i| format!("cuda:{i}"));
-    Error::Device { backend, what: what.into(), help: help.into() }
-}
+use super::choice::Choice;
 
-/// Number of CUDA devices. Fails with what is missing to use one.
+/// Number of CUDA devices.
+///
+/// # Errors
+/// [`Error::Device`](firebox_core::Error::Device) with what is missing to use one.
 pub(crate) fn count() -> Result<usize> {
+    let cuda = Choice::Cuda(None);
     // SAFETY: only checks whether the library can be loaded.
     if !unsafe { driver::sys::is_culib_present() } {
-        return Err(missing(
-            None,
-            "no NVIDIA driver (libcuda) on this machine",
-            "install the driver, or use `backend = wgpu` or ndarray",
-        ));
+        let help = "install the driver, or use `backend = wgpu` or ndarray";
+        return Err(cuda.unavailable("no NVIDIA driver (libcuda) on this machine", help));
     }
-    driver::result::init()
-        .and_then(|()| driver::result::device::get_count())
-        .map(|n| n.max(0) as usize)
-        .map_err(|error| missing(None, format!("the NVIDIA driver failed: {error}"), "check that nvidia-smi works"))
+    let count = driver::result::init().and_then(|()| driver::result::device::get_count());
+    let failure = |error| cuda.unavailable(format!("the NVIDIA driver failed: {error}"), "check that nvidia-smi works");
+    Ok(count.map_err(failure)?.max(0) as usize)
 }
 
-/// Finds a device, by default the first. Fails if the device or part of CubeCL's compile environment is missing.
+/// Finds a device, by default the first.
+///
+/// # Errors
+/// [`Error::Device`](firebox_core::Error::Device) if the device or part of CubeCL's compile environment is missing.
 pub(crate) fn find(index: Option<usize>) -> Result<CudaDevice> {
-    let count = count()?;
-    let ordinal = index.unwrap_or(0);
+    let (choice, count, ordinal) = (Choice::Cuda(index), count()?, index.unwrap_or(0));
     if ordinal >= count {
-        return Err(missing(
-            index,
-            format!("CUDA device {ordinal} does not exist; {count} found"),
-            "count from 0; 'firebox backends' lists them",
-        ));
+        let what = format!("CUDA device {ordinal} does not exist; {count} found");
+        return Err(choice.unavailable(what, "count from 0; 'firebox backends' lists them"));
     }
     // SAFETY: only checks whether the library can be loaded.
     if !unsafe { nvrtc::sys::is_culib_present() } {
-        return Err(missing(
-            index,
+        return Err(choice.unavailable(
             "NVRTC (libnvrtc), which compiles kernels at run time, was not found",
             "install the CUDA toolkit, or its nvrtc package, and put it on the library path",
         ));
     }
-    let headers = cuda_path().map(|path| path.join("include/cuda_runtime.h"));
-    if !headers.as_ref().is_some_and(|header| header.exists()) {
-        return Err(missing(
-            index,
+    if !cuda_path().is_some_and(|path| path.join("include/cuda_runtime.h").exists()) {
+        return Err(choice.unavailable(
             "the CUDA headers, with which kernels are compiled at run time, were not found",
             "install the CUDA toolkit and set CUDA_PATH to the folder that contains include/",
         ));

@@ -4,33 +4,29 @@
 use super::cuda;
 
 /// Uninhabited stand-in for the device of a backend that is not compiled in.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 #[allow(dead_code)] // Used for disabled features only.
 pub enum NotCompiledIn {}
 
-#[cfg(feature = "cuda")]
-type CudaDevice = burn_cuda::CudaDevice;
-#[cfg(not(feature = "cuda"))]
-type CudaDevice = NotCompiledIn;
-#[cfg(feature = "wgpu")]
-type WgpuDevice = burn_wgpu::WgpuDevice;
-#[cfg(not(feature = "wgpu"))]
-type WgpuDevice = NotCompiledIn;
-#[cfg(feature = "rocm")]
-type RocmDevice = burn_rocm::RocmDevice;
-#[cfg(not(feature = "rocm"))]
-type RocmDevice = NotCompiledIn;
-#[cfg(feature = "flex")]
-type FlexDevice = burn_flex::FlexDevice;
-#[cfg(not(feature = "flex"))]
-type FlexDevice = NotCompiledIn;
-#[cfg(feature = "ndarray")]
-type NdArrayDevice = burn_ndarray::NdArrayDevice;
-#[cfg(not(feature = "ndarray"))]
-type NdArrayDevice = NotCompiledIn;
+/// Defines the device types of backends.
+macro_rules! devices {
+    ($($name:ident: $feature:literal, $device:ty;)*) => { $(
+        #[cfg(feature = $feature)]
+        type $name = $device;
+        #[cfg(not(feature = $feature))]
+        type $name = NotCompiledIn;
+    )* };
+}
+devices! {
+    CudaDevice: "cuda", burn_cuda::CudaDevice;
+    WgpuDevice: "wgpu", burn_wgpu::WgpuDevice;
+    RocmDevice: "rocm", burn_rocm::RocmDevice;
+    FlexDevice: "flex", burn_flex::FlexDevice;
+    NdArrayDevice: "ndarray", burn_ndarray::NdArrayDevice;
+}
 
 /// An available device; [`crate::with_backend!`] runs code on it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Device {
     /// The CPU through NdArray.
     NdArray(NdArrayDevice),

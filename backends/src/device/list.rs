@@ -7,21 +7,22 @@ use super::cuda;
 #[cfg(feature = "wgpu")]
 use super::wgpu;
 use super::{choice::Choice, kinds::Device};
+use crate::{DeviceLimits, Limits, with_backend};
 
 /// A device, or a backend without one, as listed by `firebox backends`.
-#[derive(Debug, Clone, serde::Serialize)]
+#[derive(Debug, Clone, Default, serde::Serialize)]
 pub struct Listed {
     /// Value for `--backend`.
     pub name: String,
     /// Name of the device, if it is available.
     pub device: Option<String>,
-    /// What is missing to use it.
+    /// Reason why it is not available.
     pub missing: Option<String>,
-    /// How to install it.
+    /// Way to make it available.
     pub help: Option<String>,
-    /// Whether `--precision f64` works on it.
+    /// `true` if its f64 arithmetic is reliable.
     pub f64: bool,
-    /// Whether it has an atomic addition of f32.
+    /// `true` if it has an atomic addition of f32; `None` on the CPU.
     pub atomic_f32: Option<bool>,
     /// Free memory in bytes, if known.
     pub free: Option<u64>,
@@ -29,11 +30,11 @@ pub struct Listed {
     pub largest_buffer: Option<u64>,
     /// Units per plane, if planes can reduce.
     pub plane: Option<u32>,
-    /// Whether `auto` selects it.
+    /// `true` if `auto` selects it.
     pub auto: bool,
 }
 
-/// Lists every backend: the devices of available ones with their properties, the others with what is missing.
+/// Lists every backend: the devices of available ones with their properties, the others with the reason.
 pub fn list() -> Vec<Listed> {
     let mut choices: Vec<Choice> = vec![Choice::NdArray, Choice::Flex];
     #[cfg(feature = "wgpu")]
@@ -47,61 +48,34 @@ pub fn list() -> Vec<Listed> {
     choices.push(Choice::Rocm(None));
 
     let auto = Device::find(Choice::Auto, Precision::F32).ok();
-    let same = |a: &Device, b: &Device| format!("{a:?}") == format!("{b:?}");
-    choices
-        .into_iter()
-        .map(|choice| match Device::find(choice, Precision::F32) {
-            Ok(device) => {
-                let limits = device.limits();
-                Listed {
-                    name: choice.to_string(),
-                    missing: None,
-                    help: None,
-                    f64: device.has_f64(),
-                    atomic_f32: device.atomic_f32(),
-                    free: limits.free,
-                    largest_buffer: limits.largest_buffer,
-                    plane: limits.plane,
-                    auto: auto.as_ref().is_some_and(|a| same(a, &device)),
-                    device: Some(limits.device),
-                }
-            }
-            Err(error) => Listed {
+    let listed = |choice: Choice| match Device::find(choice, Precision::F32) {
+        Ok(device) => {
+            let limits = device.limits();
+            Listed {
                 name: choice.to_string(),
-                device: None,
-                help: error.help(),
-                missing: Some(match error {
-                    Error::Device { what, .. } => what,
-                    other => other.to_string(),
-                }),
-                f64: false,
-                atomic_f32: None,
-                free: None,
-                largest_buffer: None,
-                plane: None,
-                auto: false,
-            },
-        })
-        .collect()
+                device: Some(limits.device),
+                f64: device.has_f64(),
+                atomic_f32: with_backend!(&device, Precision::F32, |B, device| B::supports_atomic_f32(device)),
+                free: limits.free,
+                largest_buffer: limits.largest_buffer,
+                plane: limits.plane,
+                auto: auto.as_ref() == Some(&device),
+                ..Listed::default()
+            }
+        }
+        Err(error) => {
+            let (name, help) = (choice.to_string(), error.help());
+            let missing = if let Error::Device { what, .. } = error { what } else { error.to_string() };
+            Listed { name, missing: Some(missing), help, ..Listed::default() }
+        }
+    };
+    choices.into_iter().map(listed).collect()
 }
 
 impl Device {
     /// Memory and other limits of the device.
-    pub fn limits(&self) -> crate::Limits {
-        crate::with_backend!(self, Precision::F32, |B, device| <B as crate::DeviceLimits>::limits(device))
-    }
-
-    /// Returns whether the device has an atomic addition of f32; `None` on the CPU, where no loop needs it.
-    pub fn atomic_f32(&self) -> Option<bool> {
-        match self {
-            #[cfg(feature = "cuda")]
-            Self::Cuda(device) => Some(crate::kernel::supports_atomic_add::<cubecl::cuda::CudaRuntime, f32>(device)),
-            #[cfg(feature = "wgpu")]
-            Self::Wgpu(device) => Some(crate::kernel::supports_atomic_add::<cubecl::wgpu::WgpuRuntime, f32>(device)),
-            #[cfg(feature = "rocm")]
-            Self::Rocm(device) => Some(crate::kernel::supports_atomic_add::<cubecl::hip::HipRuntime, f32>(device)),
-            _ => None,
-        }
+    pub fn limits(&self) -> Limits {
+        with_backend!(self, Precision::F32, |B, device| B::limits(device))
     }
 }
 

@@ -1,6 +1,8 @@
 //! Choice, lookup and properties of devices.
 
 mod choice;
+#[cfg(feature = "cube")]
+mod cube;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
 mod find;

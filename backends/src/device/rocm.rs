@@ -2,18 +2,15 @@
 
 use burn_rocm::RocmDevice;
 use cubecl_hip_sys::{HIP_SUCCESS, hipGetDeviceCount, is_available};
-use firebox_core::{Error, Result};
+use firebox_core::Result;
 
-fn missing(index: Option<usize>, what: impl Into<String>, help: &str) -> Error {
-    let backend = index.map_or("rocm".into(), |i| format!("rocm:{i}"));
-    Error::Device { backend, what: what.into(), help: help.into() }
-}
+use super::choice::Choice;
 
 /// Finds a device, by default the first. Fails if the device or the HIP libraries are missing.
 pub(crate) fn find(index: Option<usize>) -> Result<RocmDevice> {
+    let choice = Choice::Rocm(index);
     if !is_available() {
-        return Err(missing(
-            index,
+        return Err(choice.unavailable(
             "the HIP libraries (libamdhip64, libhiprtc) were not found",
             "install ROCm and set ROCM_PATH, or use `backend = wgpu` or ndarray",
         ));
@@ -25,7 +22,7 @@ pub(crate) fn find(index: Option<usize>) -> Result<RocmDevice> {
     let ordinal = index.unwrap_or(0);
     if ordinal >= count {
         let what = format!("ROCm device {ordinal} does not exist; {count} found (HIP status {status})");
-        return Err(missing(index, what, "count from 0, and check that rocminfo lists the device"));
+        return Err(choice.unavailable(what, "count from 0, and check that rocminfo lists the device"));
     }
     Ok(RocmDevice::new(ordinal))
 }

@@ -7,15 +7,17 @@ use burn_wgpu::{
     WgpuDevice,
     graphics::{AutoGraphicsApi, GraphicsApi},
 };
-use firebox_core::{Error, Result};
+use firebox_core::Result;
 use wgpu::DeviceType;
+
+use super::choice::Choice;
 
 /// An adapter, with CubeCL's identifier for it.
 #[derive(Debug, Clone)]
 pub(crate) struct Adapter {
     pub(crate) device: WgpuDevice,
     pub(crate) name: String,
-    /// Whether this is a hardware GPU, not a software renderer.
+    /// `false` for a software renderer.
     pub(crate) is_hardware: bool,
 }
 
@@ -57,22 +59,22 @@ fn enumerate() -> Vec<Adapter> {
 }
 
 /// Finds the i-th adapter, by default the first, which is a hardware GPU if one exists.
+///
+/// # Errors
+/// [`Error::Device`](firebox_core::Error::Device) if it does not exist.
 pub(crate) fn find(index: Option<usize>) -> Result<WgpuDevice> {
-    let adapters = adapters();
-    let index = index.unwrap_or(0);
-    match adapters.get(index) {
-        Some(adapter) => Ok(adapter.device.clone()),
-        None if adapters.is_empty() => Err(Error::Device {
-            backend: "wgpu".into(),
-            what: "no graphics adapter was found".into(),
-            help: "install a Vulkan driver (on a machine with no GPU: the package mesa-vulkan-drivers), or use `backend = ndarray`".into(),
-        }),
-        None => Err(Error::Device {
-            backend: format!("wgpu:{index}"),
-            what: format!("adapter {index} does not exist; {} found", adapters.len()),
-            help: "count from 0; 'firebox backends' lists them".into(),
-        }),
+    let (adapters, ordinal) = (adapters(), index.unwrap_or(0));
+    if adapters.is_empty() {
+        return Err(Choice::Wgpu(None).unavailable(
+            "no graphics adapter was found",
+            "install a Vulkan driver (on a machine with no GPU: the package mesa-vulkan-drivers), or use `backend = ndarray`",
+        ));
     }
+    let adapter = adapters.get(ordinal).ok_or_else(|| {
+        let what = format!("adapter {ordinal} does not exist; {} found", adapters.len());
+        Choice::Wgpu(Some(ordinal)).unavailable(what, "count from 0; 'firebox backends' lists them")
+    })?;
+    Ok(adapter.device.clone())
 }
 
 /// Name of the adapter, from the driver.

@@ -3,7 +3,7 @@
 use std::{io::Write, path::Path, sync::Arc, time::Instant};
 
 use clap::{ArgMatches, FromArgMatches};
-use firebox_backends::Device;
+use firebox_backends::{Device, Plugin};
 use firebox_core::{
     Error, Observer, Session,
     command::{Outcome, Paths},
@@ -11,7 +11,6 @@ use firebox_core::{
 };
 
 use crate::{
-    Program,
     args::{Compute, Output, Verbosity},
     cache,
     failure::Failure,
@@ -20,14 +19,13 @@ use crate::{
     ranks::Ranks,
 };
 
-pub(crate) fn run(program: &Program, name: &str, args: &ArgMatches, ranks: &Ranks) -> Result<(), Failure> {
+pub(super) fn run(name: &str, plugin: &dyn Plugin, args: &ArgMatches, ranks: &Ranks) -> Result<(), Failure> {
     cache::configure();
     // If the algorithm has subcommands, these hold the common arguments.
     let common = args.subcommand().map_or(args, |(_, args)| args);
     let (compute, verbosity) = (Compute::from_arg_matches(common)?, Verbosity::from_arg_matches(common)?);
     let output = Output::from_arg_matches(common)?;
     verbosity.start_logging();
-    let Some(plugin) = program.plugin(name) else { return Ok(()) }; // Clap accepts known names only.
     if output.plot.is_some() {
         plugin.can_plot(args)?;
     }

@@ -22,12 +22,12 @@ struct BackendsArgs {
     verbosity: Verbosity,
 }
 
-pub(crate) fn command() -> Command {
+pub(super) fn command() -> Command {
     let about = "Lists the available backends and devices, and what is missing to use the others";
     BackendsArgs::augment_args(Command::new("backends").about(about))
 }
 
-pub(crate) fn run(args: &ArgMatches) -> Result<(), Failure> {
+pub(super) fn run(args: &ArgMatches) -> Result<(), Failure> {
     cache::configure();
     let args = BackendsArgs::from_arg_matches(args)?;
     args.verbosity.start_logging();

@@ -40,12 +40,12 @@ struct GenerateArgs {
     verbosity: Verbosity,
 }
 
-pub(crate) fn command() -> Command {
+pub(super) fn command() -> Command {
     let about = "Generates a synthetic set of points with known classes, in a column 'label'";
     GenerateArgs::augment_args(Command::new("generate").about(about).arg_required_else_help(true))
 }
 
-pub(crate) fn run(args: &ArgMatches) -> Result<(), Failure> {
+pub(super) fn run(args: &ArgMatches) -> Result<(), Failure> {
     let GenerateArgs { shape, points, dims, seed, output, plot, verbosity } = GenerateArgs::from_arg_matches(args)?;
     verbosity.start_logging();
     let outputs = Output { output, plot, report: None, format: Format::Human };

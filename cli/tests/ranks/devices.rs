@@ -1,16 +1,14 @@
 //! Runs on several GPUs with direct exchange and with exchange through hosts, compared with one GPU.
 
-use std::{env, fs};
+use std::env;
 
 use super::*;
 
 /// Returns the number of CUDA GPUs. Panics if it is less than two and `FIREBOX_REQUIRE` names `devices`.
 fn gpu_count() -> usize {
-    let folder = folder();
-    let listed = run(0, folder.path(), "backends --format json");
-    let listed: Vec<serde_json::Value> = serde_json::from_slice(&listed.stdout).unwrap();
-    let cuda =
-        |row: &&serde_json::Value| row["name"].as_str().unwrap().starts_with("cuda:") && !row["device"].is_null();
+    let folder = Folder::new();
+    let listed: Vec<Value> = serde_json::from_str(&folder.run(0, "backends --format json").out).unwrap();
+    let cuda = |row: &&Value| row["name"].as_str().unwrap().starts_with("cuda:") && !row["device"].is_null();
     let count = listed.iter().filter(cuda).count();
     if count < 2 {
         let required = env::var("FIREBOX_REQUIRE").unwrap_or_default();
@@ -24,31 +22,30 @@ fn gpu_count() -> usize {
 }
 
 /// Runs on one GPU and on `count` GPUs with both kinds of exchange; calls `compare` with the names of the results.
-fn compare_exchanges(folder: &Path, count: usize, args: &str, compare: impl Fn(&str, &str)) {
+fn compare_exchanges(folder: &Folder, count: usize, args: &str, compare: impl Fn(&str, &str)) {
     let named = |name: &str| format!("{args} --backend cuda -o {name}.csv --report {name}.json");
-    succeed(0, folder, &named("one"));
+    folder.succeed(0, &named("one"));
     for exchange in ["hosts", "devices"] {
-        let done = ranks(count, folder, &named(exchange)).env("FIREBOX_EXCHANGE", exchange).output().unwrap();
-        assert!(done.status.success(), "{count} GPUs, {args}: {}", text(&done.stderr));
-        assert_eq!(report(folder, exchange, count)["ranks"]["exchange"], exchange, "{args}");
+        let done = run(folder.ranks(count, &named(exchange)).env("FIREBOX_EXCHANGE", exchange));
+        assert_eq!(done.code, Some(0), "{count} GPUs, {args}: {}", done.err);
+        assert_eq!(folder.report(exchange, count)["ranks"]["exchange"], exchange, "{args}");
         compare("one", exchange);
     }
 }
 
 #[test]
 fn results_do_not_depend_on_the_exchange() {
-    let folder = folder();
-    let folder = folder.path();
+    let folder = Folder::new();
     // Few enough neurons that all belong to rank 0.
     let few: Vec<String> = clusters().lines().take(31).map(String::from).collect();
-    fs::write(folder.join("few.csv"), few.join("\n") + "\n").unwrap();
+    folder.write("few.csv", few.join("\n") + "\n");
     for count in 2..=gpu_count() {
         for (file, options) in
             [("clusters", "--steps 300"), ("clusters", "--weights stored --steps 65"), ("few", "--steps 65")]
         {
             let args = format!("ocnn {file}.csv --label label --mode paper --threshold 0.9 {options}");
-            compare_exchanges(folder, count, &args, |one, other| {
-                let labels = [one, other].map(|name| fs::read(folder.join(format!("{name}.csv"))).unwrap());
+            compare_exchanges(&folder, count, &args, |one, other| {
+                let labels = [one, other].map(|name| folder.read(format!("{name}.csv")));
                 assert!(labels[0] == labels[1], "{count} GPUs, {args}: {other}");
             });
         }
@@ -63,9 +60,9 @@ fn results_do_not_depend_on_the_exchange() {
                 // 100 ε per point and sum.
                 let tolerance = 100.0 * epsilon * (542 * 3 * 7) as f64;
                 let near = |one: &str, other: &str| {
-                    assert_near(&numbers(folder, other), &numbers(folder, one), tolerance, &format!("{args}: {other}"));
+                    folder.assert_near(other, one, tolerance, &format!("{args}: {other}"));
                 };
-                compare_exchanges(folder, count, &args, near);
+                compare_exchanges(&folder, count, &args, near);
             }
         }
         // With a batch of one row, all ranks but one have no rows.
@@ -74,9 +71,9 @@ fn results_do_not_depend_on_the_exchange() {
             let steps = 2 * 192usize.div_ceil(batch);
             let tolerance = 100.0 * f64::from(f32::EPSILON) * (ROWS * steps) as f64;
             let near = |one: &str, other: &str| {
-                assert_near(&numbers(folder, other), &numbers(folder, one), tolerance, &format!("{args}: {other}"));
+                folder.assert_near(other, one, tolerance, &format!("{args}: {other}"));
             };
-            compare_exchanges(folder, count, &args, near);
+            compare_exchanges(&folder, count, &args, near);
         }
     }
 }

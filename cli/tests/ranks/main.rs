@@ -4,12 +4,13 @@
 
 use std::{
     fs, iter,
-    path::Path,
-    process::{Child, Command, Output, Stdio},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
 
+use serde_json::Value;
 use tempfile::TempDir;
 
 mod devices;
@@ -41,65 +42,150 @@ fn clusters() -> String {
     text
 }
 
-fn folder() -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("clusters.csv"), clusters()).unwrap();
-    folder
+/// Exit code and streams of a run.
+struct Done {
+    code: Option<i32>,
+    out: String,
+    /// Standard error, each run of whitespace as one space: mpirun wraps lines.
+    err: String,
 }
 
-/// Returns a command that runs the program on `count` ranks, or without mpirun if `count` is 0.
-fn ranks(count: usize, folder: &Path, args: &str) -> Command {
-    let program = env!("CARGO_BIN_EXE_firebox");
-    let mut command = match count {
-        0 => Command::new(program),
-        _ => {
-            let mut command = Command::new("mpirun");
-            command.args(["-n", &count.to_string(), program]);
-            command
-        }
-    };
-    // Allow more ranks than cores, and root in containers.
-    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-    command.env("OMPI_MCA_rmaps_base_oversubscribe", "1").env("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
-    // Numbers of threads differ, since results must not depend on them.
-    let threads = if count == 0 { "3" } else { "1" };
-    command.env("RAYON_NUM_THREADS", threads).current_dir(folder).stdin(Stdio::null());
-    command.args(args.split_whitespace());
-    command
+fn run(command: &mut Command) -> Done {
+    let output = command.output().expect("mpirun is part of the MPI that this was built with");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let err = text(&output.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+    Done { code: output.status.code(), out: text(&output.stdout), err }
 }
 
-fn run(count: usize, folder: &Path, args: &str) -> Output {
-    ranks(count, folder, args).output().expect("mpirun is part of the MPI that this was built with")
-}
-
-/// Runs and asserts success and empty standard output.
-fn succeed(count: usize, folder: &Path, args: &str) {
-    let output = run(count, folder, args);
-    assert!(output.status.success(), "{count} ranks, {args}: {}", text(&output.stderr));
-    assert!(output.stdout.is_empty(), "{}", text(&output.stdout));
-}
-
-/// Reads a report and checks its entry on `count` ranks.
-fn report(folder: &Path, name: &str, count: usize) -> serde_json::Value {
-    let report: serde_json::Value =
-        serde_json::from_slice(&fs::read(folder.join(format!("{name}.json"))).unwrap()).unwrap();
-    let shared = &report["ranks"];
-    if count > 1 {
-        assert_eq!(shared["count"], count);
-        assert_eq!(shared["devices"].as_array().unwrap().len(), count);
-        let seconds = shared["communication_s"].as_array().unwrap();
-        assert!(seconds.len() == count && seconds.iter().all(|seconds| seconds.as_f64().unwrap() > 0.0), "{shared}");
-        assert!(shared["imbalance"].as_f64().unwrap() >= 0.0);
-    } else {
-        assert!(shared.is_null());
+impl Done {
+    /// Asserts success and empty standard output; returns standard error.
+    fn succeed(self, what: &str) -> String {
+        assert_eq!((self.code, self.out.as_str()), (Some(0), ""), "{what}: {}", self.err);
+        self.err
     }
-    report
+
+    /// Asserts exit code 2 and `message` on standard error, which it returns.
+    fn refuse(self, message: &str) -> String {
+        assert_eq!(self.code, Some(2), "{}", self.err);
+        assert!(self.err.contains(message), "no \"{message}\" in: {}", self.err);
+        self.err
+    }
 }
 
-/// Reads all numbers of a table.
-fn numbers(folder: &Path, name: &str) -> Vec<f64> {
-    let table = fs::read_to_string(folder.join(format!("{name}.csv"))).unwrap();
-    table.lines().skip(1).flat_map(|line| line.split(',').map(|cell| cell.parse().unwrap())).collect()
+/// A temporary working folder.
+struct Folder(TempDir);
+
+impl Folder {
+    /// Creates a folder with the table [`clusters`].
+    fn new() -> Self {
+        let folder = Self(tempfile::tempdir().unwrap());
+        folder.write("clusters.csv", clusters());
+        folder
+    }
+
+    fn path(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn read(&self, name: impl AsRef<Path>) -> Vec<u8> {
+        fs::read(self.path(name)).unwrap()
+    }
+
+    fn write(&self, name: impl AsRef<Path>, bytes: impl AsRef<[u8]>) {
+        fs::write(self.path(name), bytes).unwrap();
+    }
+
+    /// Returns a command that runs the program on `count` ranks, or without mpirun if `count` is 0.
+    fn ranks(&self, count: usize, args: &str) -> Command {
+        let program = env!("CARGO_BIN_EXE_firebox");
+        let mut command = Command::new(if count == 0 { program } else { "mpirun" });
+        if count > 0 {
+            command.args(["-n", &count.to_string(), program]);
+        }
+        // Allow more ranks than cores, and root in containers.
+        command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+        command.env("OMPI_MCA_rmaps_base_oversubscribe", "1").env("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
+        // Numbers of threads differ, since results must not depend on them.
+        command.env("RAYON_NUM_THREADS", if count == 0 { "3" } else { "1" });
+        command.args(args.split_whitespace()).current_dir(self.0.path()).stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, count: usize, args: &str) -> Done {
+        run(&mut self.ranks(count, args))
+    }
+
+    /// Runs and asserts success and empty standard output.
+    fn succeed(&self, count: usize, args: &str) {
+        self.run(count, args).succeed(&format!("{count} ranks, {args}"));
+    }
+
+    /// Reads a report and checks its entry on `count` ranks.
+    fn report(&self, name: &str, count: usize) -> Value {
+        let report: Value = serde_json::from_slice(&self.read(format!("{name}.json"))).unwrap();
+        let shared = &report["ranks"];
+        if count > 1 {
+            assert_eq!(shared["count"], count);
+            assert_eq!(shared["devices"].as_array().unwrap().len(), count);
+            let seconds = shared["communication_s"].as_array().unwrap();
+            assert!(seconds.len() == count && seconds.iter().all(|time| time.as_f64().unwrap() > 0.0), "{shared}");
+            assert!(shared["imbalance"].as_f64().unwrap() >= 0.0);
+        } else {
+            assert!(shared.is_null());
+        }
+        report
+    }
+
+    /// Reads all numbers of a table.
+    fn numbers(&self, name: &str) -> Vec<f64> {
+        let table = fs::read_to_string(self.path(format!("{name}.csv"))).unwrap();
+        table.lines().skip(1).flat_map(|line| line.split(',').map(|cell| cell.parse().unwrap())).collect()
+    }
+
+    /// Asserts that the numbers of two tables are near each other.
+    fn assert_near(&self, actual: &str, expected: &str, tolerance: f64, what: &str) {
+        assert_near(&self.numbers(actual), &self.numbers(expected), tolerance, what);
+    }
+
+    /// Starts a run on three ranks and waits for its first state, written every `every` seconds.
+    #[cfg(target_os = "linux")]
+    fn start_and_wait_for_state(&self, args: &str, state: &str, every: f64) -> Child {
+        let args = format!("{args} --checkpoint {state} --checkpoint-every {every}");
+        let mut job = self.ranks(3, &args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let start = Instant::now();
+        while !self.path(state).exists() {
+            assert!(job.try_wait().unwrap().is_none(), "the job ended before its first state");
+            assert!(start.elapsed() < Duration::from_secs(60));
+            thread::sleep(Duration::from_millis(2));
+        }
+        job
+    }
+
+    /// Starts a run that writes `cut.csv` on three ranks, and kills one of them at a random time after the first state.
+    #[cfg(target_os = "linux")]
+    fn kill_one(&self, args: &str, state: &str) {
+        let job = self.start_and_wait_for_state(args, state, 0.05);
+        let seed = job.id();
+        println!("delay from seed {seed}");
+        thread::sleep(Duration::from_millis(u64::from(seed % 100)));
+        kill_any(job, seed);
+        assert!(!self.path("cut.csv").exists(), "a partial output was written");
+    }
+
+    /// Stops a run that writes `cut.csv` on three ranks by Ctrl-C, which reaches all of them; asserts that it writes no
+    /// output, and a state from which a run with the arguments `rest` goes on.
+    #[cfg(target_os = "linux")]
+    fn stop_all(&self, args: &str, rest: &str) {
+        let mut job = self.start_and_wait_for_state(args, "state", 0.3);
+        // A state that exists at the end was then written after the signal.
+        fs::remove_file(self.path("state")).unwrap();
+        for rank in ranks_of(&job) {
+            assert!(Command::new("kill").args(["-2", &rank.to_string()]).status().unwrap().success());
+        }
+        assert_eq!(job.wait().unwrap().code(), Some(130));
+        assert!(self.path("state").exists() && !self.path("cut.csv").exists());
+        self.succeed(2, &format!("{rest} --resume state"));
+    }
 }
 
 fn assert_near(actual: &[f64], expected: &[f64], tolerance: f64, what: &str) {
@@ -107,28 +193,6 @@ fn assert_near(actual: &[f64], expected: &[f64], tolerance: f64, what: &str) {
     for (a, b) in actual.iter().zip(expected) {
         assert!((a - b).abs() <= tolerance * (1.0 + b.abs()), "{what}: {a} is not {b} within {tolerance:e}");
     }
-}
-
-/// Starts a run on three ranks and waits for its first state, written every `every` seconds.
-#[cfg(target_os = "linux")]
-fn start_and_wait_for_state(folder: &Path, args: &str, state: &str, every: f64) -> Child {
-    let args = format!("{args} --checkpoint {state} --checkpoint-every {every}");
-    let mut job = ranks(3, folder, &args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let start = Instant::now();
-    while !folder.join(state).exists() {
-        assert!(job.try_wait().unwrap().is_none(), "the job ended before its first state");
-        assert!(start.elapsed() < Duration::from_secs(60));
-        thread::sleep(Duration::from_millis(2));
-    }
-    job
-}
-
-/// Starts a run on three ranks and kills one of them some time after the first state.
-#[cfg(target_os = "linux")]
-fn kill_one(folder: &Path, args: &str, state: &str, seed: u32) {
-    let job = start_and_wait_for_state(folder, args, state, 0.05);
-    thread::sleep(Duration::from_millis(u64::from(seed % 100)));
-    kill_any(job, seed);
 }
 
 /// Kills one of a job's three ranks and asserts that the job ends within 10 s.
@@ -142,108 +206,72 @@ fn kill_any(mut job: Child, seed: u32) {
     assert!(!status.success() && killed.elapsed() < Duration::from_secs(10), "{status} {:?}", killed.elapsed());
 }
 
-/// Stops a run on three ranks by Ctrl-C, which reaches all of them, and asserts that a state is written.
-#[cfg(target_os = "linux")]
-fn stop_all(folder: &Path, args: &str) {
-    let mut job = start_and_wait_for_state(folder, args, "state", 0.3);
-    // A state that exists at the end was then written after the signal.
-    let state = folder.join("state");
-    fs::remove_file(&state).unwrap();
-    for rank in ranks_of(&job) {
-        assert!(Command::new("kill").args(["-2", &rank.to_string()]).status().unwrap().success());
-    }
-    assert_eq!(job.wait().unwrap().code(), Some(130));
-    assert!(state.exists());
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
 #[test]
 fn failures_are_shown_once_and_end_all_ranks() {
-    let folder = folder();
-    for (args, message, code) in [
-        ("perceptron train none.csv --label label --backend ndarray", "none.csv", 2),
-        ("perceptron train clusters.csv --label label --backend ndarray --epochs 0", "epochs = 0", 2),
-        ("perceptron train - --label label --backend ndarray", "standard input", 2),
-        ("perceptron train clusters.csv --label label --backend ndarray -o no/where.csv", "cannot write", 2),
-        ("perceptron train clusters.csv --no-such-option", "--no-such-option", 2),
-        ("sammon clusters.csv --label label --backend ndarray --variant rows-full", "single process", 2),
-        ("sammon none.csv --backend ndarray", "none.csv", 2),
-        ("ocnn clusters.csv --label label --backend ndarray --mode paper", "--threshold", 2),
-        ("ocnn clusters.csv --label label --backend ndarray --neighbours 500", "different points", 2),
-        ("rbf --problem none.toml --backend ndarray", "none.toml", 2),
-        ("rbf --problem poisson-sine --backend ndarray --weights lsqr", "--precision f64", 2),
-        ("rbf --problem poisson-sine --backend ndarray --resume none.json", "none.json", 2),
-        ("rbf --problem poisson-sine --backend ndarray --neurons 900 --points 9", "points", 2),
-        ("perceptron eval clusters.csv --label label --model m", "without mpirun", 2),
+    let folder = Folder::new();
+    for (args, message) in [
+        ("perceptron train none.csv --label label --backend ndarray", "none.csv"),
+        ("perceptron train clusters.csv --label label --backend ndarray --epochs 0", "epochs = 0"),
+        ("perceptron train - --label label --backend ndarray", "standard input"),
+        ("perceptron train clusters.csv --label label --backend ndarray -o no/where.csv", "cannot write"),
+        ("perceptron train clusters.csv --no-such-option", "--no-such-option"),
+        ("sammon clusters.csv --label label --backend ndarray --variant rows-full", "single process"),
+        ("sammon none.csv --backend ndarray", "none.csv"),
+        ("ocnn clusters.csv --label label --backend ndarray --mode paper", "--threshold"),
+        ("ocnn clusters.csv --label label --backend ndarray --neighbours 500", "different points"),
+        ("rbf --problem none.toml --backend ndarray", "none.toml"),
+        ("rbf --problem poisson-sine --backend ndarray --weights lsqr", "--precision f64"),
+        ("rbf --problem poisson-sine --backend ndarray --resume none.json", "none.json"),
+        ("rbf --problem poisson-sine --backend ndarray --neurons 900 --points 9", "points"),
+        ("perceptron eval clusters.csv --label label --model m", "without mpirun"),
     ] {
         let start = Instant::now();
-        let done = run(3, folder.path(), args);
         // Open MPI's banner may precede or follow.
-        let stderr = text(&done.stderr);
-        assert_eq!(done.status.code(), Some(code), "{args}: {stderr}");
-        assert!(stderr.contains(message), "{args}: {stderr}");
-        assert!(stderr.matches("×").count() + stderr.matches("error:").count() == 1, "{args}: {stderr}");
+        let err = folder.run(3, args).refuse(message);
+        assert!(err.matches("×").count() + err.matches("error:").count() == 1, "{args}: {err}");
         assert!(start.elapsed() < Duration::from_secs(10), "{args} took {:?}", start.elapsed());
     }
-    let done = run(3, folder.path(), "perceptron --help");
-    assert!(done.status.success());
-    assert_eq!(text(&done.stdout).matches("Usage:").count(), 1);
+    let done = folder.run(3, "perceptron --help");
+    assert_eq!((done.code, done.out.matches("Usage:").count()), (Some(0), 1));
 }
 
 #[test]
 fn a_file_that_differs_between_ranks_is_refused() {
-    let (first, second) = (folder(), folder());
-    let (first, second) = (first.path().to_str().unwrap(), second.path().to_str().unwrap());
+    let folders = [Folder::new(), Folder::new()];
     let args = "sammon clusters.csv --label label --backend ndarray --iterations 2";
-    let program = env!("CARGO_BIN_EXE_firebox");
-    let arguments = format!("-n 1 --wdir {first} {program} {args} : -n 1 --wdir {second} {program} {args}");
     let run_in_two_folders = || {
-        let command = ranks(0, Path::new(first), "");
+        let program = env!("CARGO_BIN_EXE_firebox");
+        let rank = |folder: &Folder| format!("-n 1 --wdir {} {program} {args}", folder.path("").display());
         let mut mpirun = Command::new("mpirun");
-        mpirun.args(arguments.split(' ')).stdin(Stdio::null()).current_dir(first);
-        command.get_envs().for_each(|(name, value)| _ = mpirun.env(name, value.unwrap()));
-        drop(command);
-        mpirun.output().unwrap()
+        let settings = folders[0].ranks(0, "");
+        mpirun.envs(settings.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        run(mpirun.args(folders.each_ref().map(rank).join(" : ").split(' ')).stdin(Stdio::null()))
     };
-    assert!(run_in_two_folders().status.success());
-    for (text, size) in [(Some("x,y,label\n1,2,0\n3,4,1\n"), "22 bytes"), (None, "no file")] {
-        let file = Path::new(second).join("clusters.csv");
-        match text {
-            Some(text) => fs::write(&file, text).unwrap(),
-            None => fs::remove_file(&file).unwrap(),
-        }
-        let done = run_in_two_folders();
-        let stderr = self::text(&done.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
-        assert_eq!(done.status.code(), Some(2), "{stderr}");
-        assert!(stderr.contains("rank 1") && stderr.contains(size), "{stderr}");
-    }
+    assert_eq!(run_in_two_folders().code, Some(0));
+    folders[1].write("clusters.csv", "x,y,label\n1,2,0\n3,4,1\n");
+    assert!(run_in_two_folders().refuse("22 bytes").contains("rank 1"));
+    fs::remove_file(folders[1].path("clusters.csv")).unwrap();
+    assert!(run_in_two_folders().refuse("no file").contains("rank 1"));
 }
 
 #[test]
 fn an_unavailable_exchange_is_an_error() {
-    let folder = folder();
+    let folder = Folder::new();
     let args = "sammon clusters.csv --label label --backend ndarray --iterations 2 --report r.json";
     for (exchange, message) in [("devices", "exchange data directly"), ("pigeons", "hosts or devices")] {
-        let done = ranks(2, folder.path(), args).env("FIREBOX_EXCHANGE", exchange).output().unwrap();
-        assert_eq!(done.status.code(), Some(2), "{exchange}");
-        assert!(text(&done.stderr).split_whitespace().collect::<Vec<_>>().join(" ").contains(message), "{exchange}");
+        run(folder.ranks(2, args).env("FIREBOX_EXCHANGE", exchange)).refuse(message);
     }
-    assert!(ranks(2, folder.path(), args).env("FIREBOX_EXCHANGE", "hosts").output().unwrap().status.success());
-    assert_eq!(report(folder.path(), "r", 2)["ranks"]["exchange"], "hosts");
+    assert_eq!(run(folder.ranks(2, args).env("FIREBOX_EXCHANGE", "hosts")).code, Some(0));
+    assert_eq!(folder.report("r", 2)["ranks"]["exchange"], "hosts");
 }
 
 #[test]
 fn processes_unknown_to_mpi_are_refused() {
-    let folder = folder();
+    let folder = Folder::new();
     let args = "perceptron train clusters.csv --label label --backend ndarray -o history.csv";
-    let done = ranks(0, folder.path(), args).env("OMPI_COMM_WORLD_SIZE", "3").output().unwrap();
-    assert_eq!(done.status.code(), Some(2));
-    let stderr = text(&done.stderr);
-    assert!(stderr.contains("3 processes") && stderr.contains("reports 1"), "{stderr}");
-    assert!(!folder.path().join("history.csv").exists());
+    let err = run(folder.ranks(0, args).env("OMPI_COMM_WORLD_SIZE", "3")).refuse("3 processes");
+    assert!(err.contains("reports 1"), "{err}");
+    assert!(!folder.path("history.csv").exists());
 }
 
 /// Returns the process ids of a job's ranks, which `mpirun` starts directly (Open MPI) or through helpers (MPICH).

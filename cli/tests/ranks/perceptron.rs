@@ -23,35 +23,31 @@ fn tolerance(epochs: usize) -> f64 {
 
 #[test]
 fn training_is_equal_on_any_number_of_ranks() {
-    let folder = folder();
-    let folder = folder.path();
+    let folder = Folder::new();
     let epochs = 12;
     for count in [0, 1, 2, 3, 5] {
         let name = format!("r{count}");
-        let done = run(count, folder, &training(epochs, &name));
-        assert!(done.status.success(), "{count} ranks: {}", text(&done.stderr));
-        assert!(done.stdout.is_empty());
-        assert_eq!(text(&done.stderr).matches("epochs (stop").count(), 1, "one summary: {}", text(&done.stderr));
-        report(folder, &name, count);
-        assert_near(&numbers(folder, &name), &numbers(folder, "r0"), tolerance(epochs), &name);
+        let err = folder.run(count, &training(epochs, &name)).succeed(&name);
+        assert_eq!(err.matches("epochs (stop").count(), 1, "one summary: {err}");
+        folder.report(&name, count);
+        folder.assert_near(&name, "r0", tolerance(epochs), &name);
         let predict =
             format!("perceptron predict clusters.csv --label label --model {name}.safetensors -o {name}-classes.csv");
-        succeed(0, folder, &predict);
+        folder.succeed(0, &predict);
         let classes = |name: &str| -> Vec<String> {
-            let table = fs::read_to_string(folder.join(format!("{name}-classes.csv"))).unwrap();
+            let table = fs::read_to_string(folder.path(format!("{name}-classes.csv"))).unwrap();
             table.lines().map(|line| line.split(',').next().unwrap().to_owned()).collect()
         };
         assert_eq!(classes(&name), classes("r0"), "{count} ranks");
     }
-    let same = |a: &str, b: &str| fs::read(folder.join(a)).unwrap() == fs::read(folder.join(b)).unwrap();
+    let same = |a: &str, b: &str| folder.read(a) == folder.read(b);
     assert!(same("r0.safetensors", "r1.safetensors"), "one rank under mpirun must equal one process");
 }
 
 /// Each rank reads only its own rows of an array.
 #[test]
 fn training_from_an_array_equals_training_from_a_table() {
-    let folder = folder();
-    let folder = folder.path();
+    let folder = Folder::new();
     let cells: Vec<f64> =
         clusters().lines().skip(1).flat_map(|line| line.split(',')).map(|cell| cell.parse().unwrap()).collect();
     let header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({}, 3), }}\n", cells.len() / 3);
@@ -59,19 +55,19 @@ fn training_from_an_array_equals_training_from_a_table() {
     bytes.extend((header.len() as u16).to_le_bytes());
     bytes.extend(header.as_bytes());
     bytes.extend(cells.iter().flat_map(|cell| cell.to_le_bytes()));
-    fs::write(folder.join("clusters.npy"), bytes).unwrap();
+    folder.write("clusters.npy", bytes);
     let epochs = 6;
     let array_training = |name: &str, task: &str| {
         let args = training(epochs, name).replace("clusters.csv --label label", "clusters.npy --label 3");
         format!("{args} {task} --confusion {name}.png --checkpoint {name}.state")
     };
     for (task, name) in [("", "classes"), ("--task regression", "numbers")] {
-        succeed(0, folder, &training(epochs, "table").replace("-o", &format!("{task} -o")));
+        folder.succeed(0, &training(epochs, "table").replace("-o", &format!("{task} -o")));
         for count in [0, 1, 2, 3, 5] {
             let name = format!("{name}{count}");
-            succeed(count, folder, &array_training(&name, task));
-            assert_near(&numbers(folder, &name), &numbers(folder, "table"), tolerance(epochs), &name);
-            let (actual, expected) = (report(folder, &name, count), report(folder, "table", 0));
+            folder.succeed(count, &array_training(&name, task));
+            folder.assert_near(&name, "table", tolerance(epochs), &name);
+            let (actual, expected) = (folder.report(&name, count), folder.report("table", 0));
             assert_eq!(
                 (&actual["input"], &actual["result"]["rows"]),
                 (&expected["input"], &expected["result"]["rows"])
@@ -84,50 +80,42 @@ fn training_from_an_array_equals_training_from_a_table() {
         }
         // A state can be resumed on another number of ranks, but only with the same rows.
         let resumed = format!("{} --resume {name}3.state", array_training("again", task));
-        succeed(2, folder, &resumed);
-        assert_near(&numbers(folder, "again"), &numbers(folder, "table"), tolerance(epochs), name);
+        folder.succeed(2, &resumed);
+        folder.assert_near("again", "table", tolerance(epochs), name);
     }
-    let other = run(2, folder, &format!("{} --resume classes3.state", training(epochs, "other")));
-    assert!(other.status.success(), "the state of an array resumed from an equal table: {}", text(&other.stderr));
-    fs::write(folder.join("clusters.csv"), super::clusters().replacen(",0\n", ",1\n", 1)).unwrap();
-    let other = run(2, folder, &format!("{} --resume classes3.state", training(epochs, "other")));
-    assert!(text(&other.stderr).contains("another input"), "{}", text(&other.stderr));
+    let resumed = format!("{} --resume classes3.state", training(epochs, "other"));
+    folder.run(2, &resumed).succeed("the state of an array resumed from an equal table");
+    folder.write("clusters.csv", super::clusters().replacen(",0\n", ",1\n", 1));
+    folder.run(2, &resumed).refuse("another input");
     // An invalid value in one rank's rows ends all ranks; the message names the row in the file.
-    let mut bytes = fs::read(folder.join("clusters.npy")).unwrap();
+    let mut bytes = folder.read("clusters.npy");
     let at = bytes.len() - 24;
     bytes[at..at + 8].copy_from_slice(&f64::NAN.to_le_bytes());
-    fs::write(folder.join("clusters.npy"), bytes).unwrap();
-    let broken = run(3, folder, &array_training("broken", ""));
-    assert_eq!(broken.status.code(), Some(2));
-    assert!(text(&broken.stderr).contains(&format!("row {ROWS}")), "{}", text(&broken.stderr));
+    folder.write("clusters.npy", bytes);
+    folder.run(3, &array_training("broken", "")).refuse(&format!("row {ROWS}"));
 }
 
 #[test]
 fn ranks_may_have_no_rows() {
-    let folder = folder();
-    let folder = folder.path();
+    let folder = Folder::new();
     let args = |name: &str| training(2, name).replace("--batch 32", "--batch 2");
     for (count, name) in [(0, "one"), (5, "five")] {
-        succeed(count, folder, &args(name));
+        folder.succeed(count, &args(name));
     }
-    assert_near(&numbers(folder, "five"), &numbers(folder, "one"), tolerance(2 * BATCH), "5 ranks, batches of 2 rows");
+    folder.assert_near("five", "one", tolerance(2 * BATCH), "5 ranks, batches of 2 rows");
 }
 
 #[test]
 #[cfg(target_os = "linux")]
 fn a_killed_rank_ends_the_job_and_its_state_resumes_on_fewer_ranks() {
-    let folder = folder();
-    let folder = folder.path();
+    let folder = Folder::new();
     let epochs = 600;
-    succeed(0, folder, &training(epochs, "whole"));
-    let seed = std::process::id();
-    println!("delays from seed {seed}");
-    for (turn, fewer) in [(0, 1), (1, 2)] {
-        let state = format!("state{turn}");
-        kill_one(folder, &training(epochs, "cut"), &state, seed * (turn + 7));
-        assert!(!folder.join("cut.csv").exists(), "a partial output was written");
-        let name = format!("again{turn}");
-        succeed(fewer, folder, &format!("{} --resume {state}", training(epochs, &name)));
-        assert_near(&numbers(folder, &name), &numbers(folder, "whole"), tolerance(epochs), &name);
+    folder.succeed(0, &training(epochs, "whole"));
+    for fewer in [1, 2] {
+        let state = format!("state{fewer}");
+        folder.kill_one(&training(epochs, "cut"), &state);
+        let name = format!("again{fewer}");
+        folder.succeed(fewer, &format!("{} --resume {state}", training(epochs, &name)));
+        folder.assert_near(&name, "whole", tolerance(epochs), &name);
     }
 }

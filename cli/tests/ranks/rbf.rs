@@ -1,9 +1,5 @@
 //! RBF networks on several ranks, which share the control points.
 
-use std::fs;
-
-use serde_json::Value;
-
 use super::*;
 
 fn training(options: &str, name: &str) -> String {
@@ -53,17 +49,16 @@ fn decisions(report: &Value) -> Value {
 
 #[test]
 fn networks_are_equal_on_any_number_of_ranks() {
-    let folder = folder();
-    let folder = folder.path();
+    let folder = Folder::new();
     for (case, (options, epsilon, sums)) in CASES.into_iter().enumerate() {
         let options = format!("{SMALL} {options}");
         let mut expected = Value::Null;
         for ranks in [0, 1, 2, 3, 5] {
             let name = format!("c{case}r{ranks}");
-            succeed(ranks, folder, &training(&options, &name));
-            let report = report(folder, &name, ranks);
+            folder.succeed(ranks, &training(&options, &name));
+            let report = folder.report(&name, ranks);
             let same = |file: &str| {
-                let read = |name: &str| fs::read(folder.join(format!("{name}{file}"))).unwrap();
+                let read = |name: &str| folder.read(format!("{name}{file}"));
                 read(&name) == read(&format!("c{case}r0"))
             };
             match ranks {
@@ -72,7 +67,7 @@ fn networks_are_equal_on_any_number_of_ranks() {
                 _ => {
                     let what = format!("{options}, {ranks} ranks");
                     let tolerance = tolerance(epsilon, sums, condition(&options, &expected));
-                    assert_near(&numbers(folder, &name), &numbers(folder, &format!("c{case}r0")), tolerance, &what);
+                    folder.assert_near(&name, &format!("c{case}r0"), tolerance, &what);
                     assert_eq!(decisions(&report), decisions(&expected), "{what}");
                     assert!(
                         report["result"]["accepted"].as_f64().is_none_or(|share| share > 0.0),
@@ -90,24 +85,22 @@ fn networks_are_equal_on_any_number_of_ranks() {
 
 #[test]
 fn solutions_on_rank_0_alone_are_bitwise_equal_to_one_process() {
-    let folder = folder();
-    let folder = folder.path();
+    let folder = Folder::new();
     for options in ["--weights qr --width auto", "--shape lm --cycles 6", "--weights qr --redraw cycle --cycles 3"] {
         let options = format!("{SMALL} {options}");
         for (ranks, name) in [(0, "one"), (3, "three")] {
-            succeed(ranks, folder, &training(&options, name));
+            folder.succeed(ranks, &training(&options, name));
         }
-        let read = |file: &str| fs::read(folder.join(file)).unwrap();
-        assert!(read("one.csv") == read("three.csv"), "{options}");
-        assert!(read("one-network.json") == read("three-network.json"), "{options}");
-        assert_eq!(report(folder, "one", 0)["result"], report(folder, "three", 3)["result"], "{options}");
+        for file in [".csv", "-network.json"] {
+            assert!(folder.read(format!("one{file}")) == folder.read(format!("three{file}")), "{options}");
+        }
+        assert_eq!(folder.report("one", 0)["result"], folder.report("three", 3)["result"], "{options}");
     }
 }
 
 #[test]
 fn ranks_may_have_no_points() {
-    let folder = folder();
-    let folder = folder.path();
+    let folder = Folder::new();
     for options in [
         "--points 2 --boundary-points 6 --weights cg --shape gd --width 1 --iterations 4 --cycles 3",
         "--points 1 --boundary-points 3 --weights cg --width 1 --iterations 4 --cycles 2",
@@ -115,10 +108,10 @@ fn ranks_may_have_no_points() {
     ] {
         let options = format!("--neurons 4 --precision f64 {options}");
         for (ranks, name) in [(0, "one"), (5, "five")] {
-            succeed(ranks, folder, &training(&options, name));
+            folder.succeed(ranks, &training(&options, name));
         }
-        let tolerance = tolerance(DOUBLE, 3 * 7, condition(&options, &report(folder, "one", 0)));
-        assert_near(&numbers(folder, "five"), &numbers(folder, "one"), tolerance, &options);
+        let tolerance = tolerance(DOUBLE, 3 * 7, condition(&options, &folder.report("one", 0)));
+        folder.assert_near("five", "one", tolerance, &options);
     }
 }
 
@@ -126,32 +119,25 @@ fn ranks_may_have_no_points() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_killed_rank_ends_the_job_and_its_state_resumes_on_fewer_ranks() {
-    let folder = folder();
-    let folder = folder.path();
-    let seed = std::process::id();
-    println!("delays from seed {seed}");
+    let folder = Folder::new();
     let cycles = 600;
     let options = format!("{SMALL} --precision f64 --weights cg --shape gd --width 1 --iterations 8 --cycles {cycles}");
-    succeed(3, folder, &training(&options, "whole"));
-    for (turn, ranks) in [(0, 3), (1, 1), (2, 2)] {
-        let state = format!("state{turn}");
-        kill_one(folder, &training(&options, "cut"), &state, seed * (turn + 7));
-        assert!(!folder.join("cut.csv").exists(), "a partial output was written");
-        succeed(ranks, folder, &format!("{} --resume {state}", training(&options, "again")));
-        let read = |name: &str| fs::read(folder.join(format!("{name}.csv"))).unwrap();
+    folder.succeed(3, &training(&options, "whole"));
+    for ranks in [3, 1, 2] {
+        let state = format!("state{ranks}");
+        folder.kill_one(&training(&options, "cut"), &state);
+        folder.succeed(ranks, &format!("{} --resume {state}", training(&options, "again")));
+        let read = |name: &str| folder.read(format!("{name}.csv"));
         assert!(ranks < 3 || read("again") == read("whole"), "the resumed run differs");
         let tolerance = tolerance(DOUBLE, 11 * cycles, 100.0);
-        assert_near(&numbers(folder, "again"), &numbers(folder, "whole"), tolerance, &format!("{ranks} ranks"));
+        folder.assert_near("again", "whole", tolerance, &format!("{ranks} ranks"));
     }
 }
 
 #[test]
 #[cfg(target_os = "linux")]
 fn a_stopped_run_leaves_a_state() {
-    let folder = folder();
-    let folder = folder.path();
+    let folder = Folder::new();
     let options = |cycles: usize| format!("{SMALL} --weights cg --shape gd --cycles {cycles}");
-    stop_all(folder, &training(&options(1_000_000), "cut"));
-    assert!(!folder.join("cut.csv").exists());
-    succeed(2, folder, &format!("{} --resume state", training(&options(1), "again")));
+    folder.stop_all(&training(&options(1_000_000), "cut"), &training(&options(1), "again"));
 }

@@ -1,11 +1,9 @@
 //! Sammon mappings on several ranks, which share the pairs of points.
 
-use std::fs;
-
 use super::*;
 
 /// Writes `count` points of three clusters in `d` dimensions with some duplicates.
-fn write_points(folder: &Path, count: usize, d: usize) {
+fn write_points(folder: &Folder, name: &str, count: usize, d: usize) {
     let mut random = random();
     let mut lines: Vec<String> = (0..count)
         .map(|i| {
@@ -15,13 +13,18 @@ fn write_points(folder: &Path, count: usize, d: usize) {
         .collect();
     (0..count / 10).for_each(|i| lines[10 * i] = lines[10 * i + 5].clone());
     let head: Vec<String> = (0..d).map(|k| format!("x{k}")).collect();
-    fs::write(folder.join("cloud.csv"), head.join(",") + "\n" + &lines.concat()).unwrap();
+    folder.write(name, head.join(",") + "\n" + &lines.concat());
 }
 
 fn mapping(options: &str, name: &str) -> String {
     format!(
         "sammon cloud.csv --backend ndarray --precision f64 {options} -o {name}.csv --report {name}.json --point-stress"
     )
+}
+
+/// Reads the stress from a report of a run on `ranks` ranks.
+fn stress(folder: &Folder, name: &str, ranks: usize) -> f64 {
+    folder.report(name, ranks)["result"]["stress"].as_f64().unwrap()
 }
 
 /// Options of a mapping, and its number of steps. Sums in another order change a step by N·ε relative to its length,
@@ -39,33 +42,26 @@ const CASES: [(&str, usize); 8] = [
 
 #[test]
 fn maps_are_equal_on_any_number_of_ranks() {
-    let folder = folder();
-    let folder = folder.path();
+    let folder = Folder::new();
     // Several groups of rows, the last of them incomplete.
     let count = 230;
-    write_points(folder, count, 4);
+    write_points(&folder, "cloud.csv", count, 4);
     for (case, (options, steps)) in CASES.into_iter().enumerate() {
         let tolerance = 100.0 * f64::EPSILON * (count * steps) as f64;
-        let mut stress = f64::NAN;
+        let mut expected = f64::NAN;
         for ranks in [0, 1, 2, 3, 5] {
             let name = format!("c{case}r{ranks}");
-            succeed(ranks, folder, &mapping(options, &name));
-            let report = report(folder, &name, ranks);
-            let actual = report["result"]["stress"].as_f64().unwrap();
+            folder.succeed(ranks, &mapping(options, &name));
+            let (actual, one) = (stress(&folder, &name, ranks), format!("c{case}r0"));
             match ranks {
-                0 => stress = actual,
-                1 => {
-                    let same =
-                        |a: &str, b: &str| fs::read(folder.join(a)).unwrap() == fs::read(folder.join(b)).unwrap();
-                    assert!(
-                        same(&format!("c{case}r0.csv"), &format!("{name}.csv")),
-                        "{options}: one rank must equal one process"
-                    );
-                }
+                0 => expected = actual,
+                1 => assert!(
+                    folder.read(format!("{one}.csv")) == folder.read(format!("{name}.csv")),
+                    "{options}: one rank must equal one process"
+                ),
                 _ => {
-                    let expected = numbers(folder, &format!("c{case}r0"));
-                    assert_near(&numbers(folder, &name), &expected, tolerance, &format!("{options}, {ranks} ranks"));
-                    assert_near(&[actual], &[stress], tolerance, &format!("E, {options}, {ranks} ranks"));
+                    folder.assert_near(&name, &one, tolerance, &format!("{options}, {ranks} ranks"));
+                    assert_near(&[actual], &[expected], tolerance, &format!("E, {options}, {ranks} ranks"));
                 }
             }
         }
@@ -73,72 +69,61 @@ fn maps_are_equal_on_any_number_of_ranks() {
 }
 
 /// Asserts that maps on each of `counts` ranks equal the map without mpirun.
-fn assert_same(counts: &[usize], folder: &Path, options: &str, tolerance: f64) {
-    succeed(0, folder, &mapping(options, "alone"));
+fn assert_same(counts: &[usize], folder: &Folder, options: &str, tolerance: f64) {
+    folder.succeed(0, &mapping(options, "alone"));
     for &ranks in counts {
-        succeed(ranks, folder, &mapping(options, "shared"));
-        let (shared, alone) = (numbers(folder, "shared"), numbers(folder, "alone"));
-        assert_near(&shared, &alone, tolerance, &format!("{ranks} ranks"));
+        folder.succeed(ranks, &mapping(options, "shared"));
+        folder.assert_near("shared", "alone", tolerance, &format!("{ranks} ranks"));
     }
 }
 
 /// L-BFGS distributes its vectors in chunks of 16 384 numbers: here there are four, the last of them incomplete.
 #[test]
 fn long_vectors_are_distributed() {
-    let folder = folder();
-    let folder = folder.path();
-    write_points(folder, 900, 60);
+    let folder = Folder::new();
+    write_points(&folder, "cloud.csv", 900, 60);
     let options = "--dims 60 --start random --memory recomputed --iterations 4 --tolerance 0 --no-quality";
-    assert_same(&[2, 3, 5], folder, options, 100.0 * f64::EPSILON * (900 * 4) as f64);
+    assert_same(&[2, 3, 5], &folder, options, 100.0 * f64::EPSILON * (900 * 4) as f64);
 }
 
 #[test]
 fn precomputed_distances_are_distributed() {
-    let folder = folder();
-    let folder = folder.path();
+    let folder = Folder::new();
     let mut random = random();
     let points: Vec<[f64; 3]> = (0..150).map(|_| [random(), random(), random()]).collect();
     let distance = |a: &[f64; 3], b: &[f64; 3]| a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
     let row = |a| points.iter().map(|b| distance(a, b).to_string()).collect::<Vec<_>>().join(",") + "\n";
-    fs::write(folder.join("cloud.csv"), points.iter().map(row).collect::<String>()).unwrap();
+    folder.write("cloud.csv", points.iter().map(row).collect::<String>());
     let options = "--metric precomputed --iterations 6 --tolerance 0";
-    assert_same(&[2, 3], folder, options, 100.0 * f64::EPSILON * (150 * 6) as f64);
+    assert_same(&[2, 3], &folder, options, 100.0 * f64::EPSILON * (150 * 6) as f64);
 }
 
 #[test]
 fn ranks_may_have_no_points() {
-    let folder = folder();
-    let folder = folder.path();
+    let folder = Folder::new();
     for (count, options) in
         [(1, ""), (2, ""), (3, "--memory cached"), (4, "--memory recomputed"), (70, "--memory cached")]
     {
-        write_points(folder, count, 4);
+        write_points(&folder, "cloud.csv", count, 4);
         for (ranks, name) in [(0, "one"), (5, "five")] {
-            succeed(ranks, folder, &mapping(options, name));
+            folder.succeed(ranks, &mapping(options, name));
         }
-        let stress = |name: &str, ranks: usize| report(folder, name, ranks)["result"]["stress"].as_f64().unwrap();
-        assert_near(&[stress("five", 5)], &[stress("one", 0)], 1e-6, &format!("{count} points"));
+        assert_near(&[stress(&folder, "five", 5)], &[stress(&folder, "one", 0)], 1e-6, &format!("{count} points"));
     }
 }
 
 #[test]
 fn new_points_have_equal_positions_on_any_number_of_ranks() {
-    let folder = folder();
-    let folder = folder.path();
-    write_points(folder, 100, 4);
-    fs::copy(folder.join("cloud.csv"), folder.join("map.csv")).unwrap();
-    write_points(folder, 7, 4);
-    fs::rename(folder.join("cloud.csv"), folder.join("new.csv")).unwrap();
-    fs::rename(folder.join("map.csv"), folder.join("cloud.csv")).unwrap();
+    let folder = Folder::new();
+    write_points(&folder, "cloud.csv", 100, 4);
+    write_points(&folder, "new.csv", 7, 4);
     for ranks in [0, 2, 5] {
         let options = format!("--iterations 3 --tolerance 0 --transform new.csv --transform-output new{ranks}.csv");
-        succeed(ranks, folder, &mapping(&options, "map"));
+        folder.succeed(ranks, &mapping(&options, "map"));
     }
     for ranks in [2, 5] {
         // The maps differ by rounding, and positions are refined until a step is 1e-11 of the map's size.
-        let tolerance = 1e-9;
-        let positions = numbers(folder, &format!("new{ranks}"));
-        assert_near(&positions, &numbers(folder, "new0"), tolerance, &format!("{ranks} ranks"));
+        folder.assert_near(&format!("new{ranks}"), "new0", 1e-9, &format!("{ranks} ranks"));
     }
 }
 
@@ -147,45 +132,32 @@ fn new_points_have_equal_positions_on_any_number_of_ranks() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_killed_rank_ends_the_job_and_its_state_resumes_on_fewer_ranks() {
-    let folder = folder();
-    let folder = folder.path();
-    let seed = std::process::id();
-    println!("delays from seed {seed}");
-    let cut = |options: &str, state: &str, turn: u32| {
-        kill_one(folder, &mapping(options, "cut"), state, seed * (turn + 7));
-        assert!(!folder.join("cut.csv").exists(), "a partial output was written");
-    };
-
-    write_points(folder, 900, 60);
+    let folder = Folder::new();
+    write_points(&folder, "cloud.csv", 900, 60);
     let options = "--dims 60 --start random --memory recomputed --iterations 150 --tolerance 0 --no-quality";
-    succeed(3, folder, &mapping(options, "whole"));
-    cut(options, "state0", 0);
-    succeed(3, folder, &format!("{} --resume state0", mapping(options, "again")));
-    let bytes = |name: &str| fs::read(folder.join(name)).unwrap();
-    assert!(bytes("again.csv") == bytes("whole.csv"), "the resumed run differs");
-    succeed(1, folder, &format!("{} --resume state0", mapping(options, "one")));
+    folder.succeed(3, &mapping(options, "whole"));
+    folder.kill_one(&mapping(options, "cut"), "state0");
+    folder.succeed(3, &format!("{} --resume state0", mapping(options, "again")));
+    assert!(folder.read("again.csv") == folder.read("whole.csv"), "the resumed run differs");
+    folder.succeed(1, &format!("{} --resume state0", mapping(options, "one")));
 
-    write_points(folder, 1500, 4);
+    write_points(&folder, "cloud.csv", 1500, 4);
     let options = "--solver jacobi --memory recomputed --iterations 1500 --tolerance 0 --no-quality";
-    succeed(0, folder, &mapping(options, "steps"));
-    cut(options, "state1", 1);
-    let stress = |name: &str, ranks: usize| report(folder, name, ranks)["result"]["stress"].as_f64().unwrap();
+    folder.succeed(0, &mapping(options, "steps"));
+    folder.kill_one(&mapping(options, "cut"), "state1");
     for fewer in [1, 2] {
-        succeed(fewer, folder, &format!("{} --resume state1", mapping(options, "fewer")));
+        folder.succeed(fewer, &format!("{} --resume state1", mapping(options, "fewer")));
         let tolerance = 100.0 * f64::EPSILON * (1500 * 1500) as f64;
-        assert_near(&[stress("fewer", fewer)], &[stress("steps", 0)], tolerance, &format!("{fewer} ranks"));
+        let [shared, alone] = [("fewer", fewer), ("steps", 0)].map(|(name, ranks)| stress(&folder, name, ranks));
+        assert_near(&[shared], &[alone], tolerance, &format!("{fewer} ranks"));
     }
 }
 
 #[test]
 #[cfg(target_os = "linux")]
 fn a_stopped_run_leaves_a_state() {
-    let folder = folder();
-    let folder = folder.path();
-    write_points(folder, 1500, 4);
-    let options = "--solver jacobi --memory recomputed --iterations 1000000 --tolerance 0 --no-quality";
-    stop_all(folder, &mapping(options, "cut"));
-    assert!(!folder.join("cut.csv").exists());
-    let more = options.replace("1000000", "1");
-    succeed(2, folder, &format!("{} --resume state", mapping(&more, "again")));
+    let folder = Folder::new();
+    write_points(&folder, "cloud.csv", 1500, 4);
+    let options = |n| format!("--solver jacobi --memory recomputed --iterations {n} --tolerance 0 --no-quality");
+    folder.stop_all(&mapping(&options(1_000_000), "cut"), &mapping(&options(1), "again"));
 }

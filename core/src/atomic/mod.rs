@@ -29,9 +29,7 @@ pub use self::{
 
 /// Writes one file atomically: if `fill` or the disk fails, the previous content of `path` remains.
 ///
-/// # Errors
-///
-/// [`Error::Io`] with the path and the system's reason.
+/// Fails with [`Error::Io`], which has the path and the system's reason.
 pub fn write(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let mut staged = Staged::default();
     staged.add(path, fill)?;
@@ -73,21 +71,14 @@ struct Output {
 #[derive(Debug)]
 enum Content {
     Rename(Temporary),
-    Copy(SpooledTempFile, Stream),
-}
-
-#[derive(Debug)]
-enum Stream {
-    Stdout,
-    File(File),
+    /// To this stream, or to standard output.
+    Copy(SpooledTempFile, Option<File>),
 }
 
 impl Staged {
     /// Writes what `fill` produces to a temporary file for `path`.
     ///
-    /// # Errors
-    ///
-    /// If the folder is missing, `path` is not writable or already added, or `fill` fails.
+    /// Fails if the folder is missing, `path` is not writable or already added, or `fill` fails.
     pub fn add(&mut self, path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
         if is_stdout(path) {
             return self.print(fill);
@@ -105,12 +96,10 @@ impl Staged {
 
     /// Stages what `fill` produces for standard output.
     ///
-    /// # Errors
-    ///
-    /// As `fill` does, and if there is no space for the copy.
+    /// Fails as `fill` does, and if there is no space for the copy.
     pub fn print(&mut self, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
         let path = PathBuf::from("standard output");
-        let content = spool(fill).map(|spool| Content::Copy(spool, Stream::Stdout));
+        let content = spool(fill).map(|spool| Content::Copy(spool, None));
         let content = content.map_err(|error| unwritable(&path, error))?;
         self.outputs.push(Output { target: path.clone(), path, content });
         Ok(())
@@ -125,9 +114,7 @@ impl Staged {
 
     /// Moves every output into place: files first, then streams, which may block. A failure does not stop the others.
     ///
-    /// # Errors
-    ///
-    /// [`Error::Outputs`] with the outputs that failed and those that were written.
+    /// Fails with [`Error::Outputs`], which lists the outputs that failed and those that were written.
     pub fn commit(self) -> Result<()> {
         match self.finish() {
             (_, failed) if failed.is_empty() => Ok(()),
@@ -161,7 +148,7 @@ fn unwritable(path: &Path, source: io::Error) -> Error {
 fn stage(target: &Path, stream: bool, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<Content> {
     if stream {
         let stream = OpenOptions::new().append(true).open(target)?;
-        return Ok(Content::Copy(spool(fill)?, Stream::File(stream)));
+        return Ok(Content::Copy(spool(fill)?, Some(stream)));
     }
     let existing = target.metadata().ok();
     if existing.is_some() {
@@ -186,14 +173,14 @@ fn spool(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<Spoo
     out.into_inner().map_err(|error| error.into_error())
 }
 
-fn copy(mut spool: SpooledTempFile, stream: Stream) -> io::Result<()> {
+fn copy(mut spool: SpooledTempFile, stream: Option<File>) -> io::Result<()> {
     spool.rewind()?;
     let copied = match stream {
-        Stream::Stdout => {
+        Some(mut out) => io::copy(&mut spool, &mut out).map(drop),
+        None => {
             let mut out = io::stdout().lock();
             io::copy(&mut spool, &mut out).and_then(|_| out.flush())
         }
-        Stream::File(mut out) => io::copy(&mut spool, &mut out).map(drop),
     };
     match copied {
         // A reader that closes early, such as `head`, is not a failure.

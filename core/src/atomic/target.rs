@@ -8,18 +8,18 @@ use std::{
 
 const STDOUT: [&str; 3] = ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
 
-/// Whether `path` is standard output: `-`, `/dev/stdout` or its aliases, or a link to one of them.
+/// True if `path` is standard output: `-`, `/dev/stdout` or its aliases, or a link to one of them.
 pub fn is_stdout(path: &Path) -> bool {
     let named = |path: &Path| STDOUT.iter().any(|name| path == Path::new(name));
     path.as_os_str() == "-" || follow(path).is_ok_and(|target| named(&target))
 }
 
-/// Whether two paths resolve to one file, which need not exist.
+/// True if two paths resolve to one file, which need not exist.
 pub fn is_same(a: &Path, b: &Path) -> bool {
     matches!((follow(a), follow(b)), (Ok(a), Ok(b)) if canonical(&a) == canonical(&b))
 }
 
-/// Whether `target` is not a regular file and is written directly.
+/// True if `target` is not a regular file and is written directly.
 pub(super) fn is_stream(target: &Path) -> bool {
     is_device(target) || target.metadata().is_ok_and(|it| !it.is_file() && !it.is_dir())
 }

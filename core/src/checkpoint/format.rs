@@ -11,6 +11,7 @@
 //! The checksum is verified before anything of the payload is decoded.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, HashMap},
     fs::File,
     io::{self, Read, Write},
@@ -22,7 +23,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use super::identity::{Identity, shown};
-use super::refusal::refuse;
+use super::refusal::{inconsistent, refuse};
 use super::tensors::{Array, Tensors};
 use crate::context::Session;
 use crate::error::{Error, Result};
@@ -47,17 +48,12 @@ pub struct Checkpoint {
     pub tensors: Tensors,
 }
 
-#[derive(Serialize)]
-struct Outgoing<'a> {
-    run: &'a Identity,
-    state: &'a Value,
-}
-
-#[derive(Deserialize)]
+/// The metadata entry.
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Incoming {
-    run: Identity,
-    state: Value,
+struct Entry<'a> {
+    run: Cow<'a, Identity>,
+    state: Cow<'a, Value>,
 }
 
 impl Checkpoint {
@@ -69,8 +65,7 @@ impl Checkpoint {
 
     /// Splits the state into everything but arrays, deserialised as `T`, and the arrays. Fails if `T` does not match.
     pub fn parts<T: DeserializeOwned>(self) -> Result<(T, Tensors)> {
-        let state = serde_json::from_value(self.state);
-        let state = state.map_err(|error| refuse(format!("this state is inconsistent: {}", one_line(&error))))?;
+        let state = serde_json::from_value(self.state).map_err(|error| inconsistent(one_line(&error)))?;
         Ok((state, self.tensors))
     }
 
@@ -81,7 +76,8 @@ impl Checkpoint {
 
     /// Encodes the payload.
     fn payload(&self) -> Result<Vec<u8>> {
-        let text = serde_json::to_string(&Outgoing { run: &self.run, state: &self.state }).map_err(unwritable)?;
+        let entry = Entry { run: Cow::Borrowed(&self.run), state: Cow::Borrowed(&self.state) };
+        let text = serde_json::to_string(&entry).map_err(unwritable)?;
         // A single entry keeps the bytes deterministic: the order of several in a hash map is random.
         let metadata = HashMap::from([(KEY.to_string(), text)]);
         safetensors::serialize(&self.tensors.0, Some(metadata)).map_err(unwritable)
@@ -103,31 +99,26 @@ pub fn seal(payload: &[u8]) -> Vec<u8> {
     [&header(payload)[..], payload].concat()
 }
 
+/// The header of a payload. The checksum is of the header before it and of the payload.
 fn header(payload: &[u8]) -> [u8; HEADER] {
     let mut header = [0; HEADER];
     header[..8].copy_from_slice(&MAGIC);
     header[8..12].copy_from_slice(&VERSION.to_le_bytes());
     header[12..20].copy_from_slice(&(payload.len() as u64).to_le_bytes());
-    let checksum = checksum(&header, payload);
-    header[20..].copy_from_slice(&checksum.to_le_bytes());
+    let mut checksum = crc32fast::Hasher::new();
+    checksum.update(&header[..20]);
+    checksum.update(payload);
+    header[20..].copy_from_slice(&checksum.finalize().to_le_bytes());
     header
 }
 
 fn unwritable(error: impl std::fmt::Display) -> Error {
-    Error::input(format!("the state has no form to be written in: {error}"), "")
+    Error::input(format!("the state cannot be encoded: {error}"), "")
 }
 
 /// A library's message on one line: text quoted from the file may contain line breaks.
 fn one_line(error: &impl std::fmt::Display) -> String {
     error.to_string().chars().take(200).map(|it| if it.is_control() { ' ' } else { it }).collect()
-}
-
-/// CRC-32 of the header except its last field, and of the payload.
-fn checksum(header: &[u8; HEADER], payload: &[u8]) -> u32 {
-    let mut hasher = crc32fast::Hasher::new();
-    hasher.update(&header[..20]);
-    hasher.update(payload);
-    hasher.finalize()
 }
 
 /// Decodes a state file of any algorithm. Fails if the bytes are damaged, truncated, of another version, or not a state.
@@ -148,11 +139,9 @@ pub fn decode(bytes: &[u8]) -> Result<Checkpoint> {
     let (expected, found) = (length(header), payload.len() as u64);
     if found != expected {
         let kind = if found < expected { "incomplete" } else { "damaged" };
-        let what = format!("this state is {kind}: {found} bytes follow its header instead of {expected}");
-        return Err(refuse(what));
+        return Err(refuse(format!("this state is {kind}: {found} bytes follow its header instead of {expected}")));
     }
-    let claimed = u32::from_le_bytes([header[20], header[21], header[22], header[23]]);
-    if checksum(header, payload) != claimed {
+    if *header != self::header(payload) {
         return Err(refuse("this state is damaged: its checksum does not match"));
     }
     decode_payload(payload)
@@ -176,23 +165,17 @@ fn unknown(bytes: &[u8]) -> Error {
 
 /// Finds `firebox <algorithm> checkpoint <n>`, the format name of earlier versions.
 fn earlier_format(start: &[u8]) -> Option<String> {
-    const FIRST: &[u8] = b"firebox ";
-    const SECOND: &[u8] = b" checkpoint ";
-    let at = |place: usize| {
-        let rest = start[place..].strip_prefix(FIRST)?;
-        let name = rest.iter().take_while(|byte| byte.is_ascii_lowercase()).count();
-        let number = rest[name..].strip_prefix(SECOND)?;
-        let digits = number.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let whole = FIRST.len() + name + SECOND.len() + digits;
-        let plausible = (1..=32).contains(&name) && (1..=9).contains(&digits);
-        plausible.then(|| String::from_utf8_lossy(&start[place..place + whole]).into_owned())
-    };
-    (0..start.len()).find_map(at)
+    String::from_utf8_lossy(start).split("firebox ").skip(1).find_map(|rest| {
+        let (name, rest) = rest.split_once(" checkpoint ")?;
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let named = (1..=32).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_lowercase());
+        (named && (1..=9).contains(&digits)).then(|| format!("firebox {name} checkpoint {}", &rest[..digits]))
+    })
 }
 
 /// Decodes safetensors without trusting their content: a matching checksum does not prove that Firebox wrote it.
 fn decode_payload(payload: &[u8]) -> Result<Checkpoint> {
-    let bad = |error: &dyn std::fmt::Display| refuse(format!("this state is inconsistent: {}", one_line(&error)));
+    let bad = |error: &dyn std::fmt::Display| inconsistent(one_line(&error));
     let (length, rest) = payload.split_first_chunk::<8>().ok_or_else(|| bad(&"it is empty"))?;
     let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
     let (description, data) = rest.split_at_checked(length).ok_or_else(|| bad(&"its description is cut short"))?;
@@ -202,7 +185,7 @@ fn decode_payload(payload: &[u8]) -> Result<Checkpoint> {
     }
     let entries = metadata.metadata().as_ref().filter(|entries| entries.len() == 1);
     let text = entries.and_then(|entries| entries.get(KEY)).ok_or_else(|| bad(&"its description is missing"))?;
-    let Incoming { run, state } = serde_json::from_str(text).map_err(|error| bad(&error))?;
+    let Entry { run, state } = serde_json::from_str(text).map_err(|error| bad(&error))?;
     let mut tensors = BTreeMap::new();
     for (name, info) in metadata.tensors() {
         let (start, end) = info.data_offsets;
@@ -215,7 +198,7 @@ fn decode_payload(payload: &[u8]) -> Result<Checkpoint> {
         let values = numbers.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect();
         tensors.insert(name, Array { shape: info.shape.clone(), values });
     }
-    Ok(Checkpoint { run, state, tensors: Tensors(tensors) })
+    Ok(Checkpoint { run: run.into_owned(), state: state.into_owned(), tensors: Tensors(tensors) })
 }
 
 /// Reads a state file. Of other files only a prefix is read, since they may be endless.

@@ -5,13 +5,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::context::{Context, Precision};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, cut};
 use crate::observe::Observer;
 
 /// Maximum number of parameters that a message lists with both values.
 const MAX_LISTED: usize = 3;
-/// Maximum number of characters of a value in a message.
-const MAX_CHARS: usize = 40;
 
 /// Identity of a run: everything that must be equal for another run to resume its state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -130,9 +128,5 @@ fn differences(theirs: &Value, ours: &Value) -> Vec<String> {
 
 /// Text from a file as a message shows it: escaped, on one line, cut to 40 characters.
 pub(super) fn shown(text: &str) -> String {
-    let mut short: String = text.chars().take(MAX_CHARS).flat_map(char::escape_debug).collect();
-    if text.chars().nth(MAX_CHARS).is_some() {
-        short.push('…');
-    }
-    short
+    cut(text).escape_debug().to_string()
 }

@@ -1,27 +1,46 @@
 //! Periodic writing of states; failures never end the run.
 
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
 };
 
 use super::format::Checkpoint;
-use super::options::Checkpoints;
 use crate::communicator::Communicator;
 use crate::context::Session;
 use crate::error::{Error, Result};
 use crate::observe::Observer;
 
-/// Writes a run's states to its file. A failed write gives a notice and leaves the previous state in place; later states
-/// are still tried. [`finish`](Self::finish) returns whether the file is stale at the end of the run.
+/// The files that states are written to and resumed from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Checkpoints {
+    /// Destination of the state, written at intervals, on cancellation and at the end. It is replaced atomically: a failed
+    /// write leaves the previous state in place.
+    pub file: Option<PathBuf>,
+    /// Seconds between two writes.
+    pub every: f64,
+    /// A state to resume. Its input, parameters, seed and precision must equal the run's; limits such as the number of
+    /// iterations may differ. A state of another backend is resumed with a notice, since backends round differently.
+    pub resume: Option<PathBuf>,
+}
+
+impl Default for Checkpoints {
+    fn default() -> Self {
+        Self { file: None, every: 60.0, resume: None }
+    }
+}
+
+/// Writes a run's states to its file. A failed write leaves the previous state in place and gives a notice, unless the
+/// write before it failed too; later states are still tried. [`finish`](Self::finish) returns whether the file is stale
+/// at the end of the run.
 pub struct Keeper<'a> {
     path: Option<&'a Path>,
     every: Duration,
     last: Instant,
     /// Position of the run when the state in the file was written.
     written: Option<String>,
-    /// Whether the last write failed.
+    /// True if the last write failed.
     failed: bool,
     observer: Arc<dyn Observer>,
     ranks: Arc<dyn Communicator>,
@@ -41,12 +60,12 @@ impl<'a> Keeper<'a> {
         }
     }
 
-    /// Whether states are written.
+    /// True if states are written.
     pub fn is_on(&self) -> bool {
         self.path.is_some()
     }
 
-    /// Whether the interval since the last state has passed on this rank. Ranks that share a run must broadcast one answer.
+    /// True if the interval since the last state has passed on this rank. Ranks that share a run must broadcast one answer.
     pub fn is_due(&self) -> bool {
         self.is_on() && self.last.elapsed() >= self.every
     }
@@ -58,22 +77,19 @@ impl<'a> Keeper<'a> {
     pub fn save(&mut self, at: impl Into<String>, make: impl FnOnce() -> Result<Checkpoint>) -> Result<()> {
         let Some(path) = self.path else { return Ok(()) };
         if self.ranks.rank() == 0 {
-            let state = make()?;
-            match state.write(path) {
-                Ok(()) => {
-                    if self.failed {
-                        self.observer.notice(&format!("states can be written to {} again", path.display()));
-                    }
-                    (self.failed, self.written) = (false, Some(at.into()));
+            let result = make()?.write(path);
+            let failed_before = std::mem::replace(&mut self.failed, result.is_err());
+            let path = path.display();
+            match result {
+                Err(error) if !failed_before => {
+                    let why = reason(&error);
+                    self.observer.notice(&format!("the state cannot be written to {path}: {why}; the run continues"));
                 }
-                Err(error) => {
-                    if !self.failed {
-                        let (path, why) = (path.display(), reason(&error));
-                        let text = format!("the state cannot be written to {path}: {why}; the run continues");
-                        self.observer.notice(&text);
-                    }
-                    self.failed = true;
-                }
+                Ok(()) if failed_before => self.observer.notice(&format!("states can be written to {path} again")),
+                _ => {}
+            }
+            if !self.failed {
+                self.written = Some(at.into());
             }
         }
         self.ranks.broadcast(Vec::new());
@@ -81,8 +97,8 @@ impl<'a> Keeper<'a> {
         Ok(())
     }
 
-    /// Whether the last write failed, so that the file does not hold the final state; gives a notice then. `at` is the
-    /// final position of the run, as in [`save`](Self::save).
+    /// True, with a notice, if the last write failed, so that the file does not hold the final state. `at` is the final
+    /// position of the run, as in [`save`](Self::save).
     pub fn finish(&self, at: impl Into<String>) -> bool {
         let Some(path) = self.path.filter(|_| self.failed) else { return false };
         let (path, end) = (path.display(), at.into());
@@ -103,8 +119,5 @@ fn reason(error: &Error) -> String {
         Error::Io { source, .. } => source.to_string(),
         other => other.to_string(),
     };
-    match text.split_once(" (os error ") {
-        Some((text, _)) => text.into(),
-        None => text,
-    }
+    text.split_once(" (os error ").map_or(text.as_str(), |(text, _)| text).to_string()
 }

@@ -6,9 +6,8 @@
 mod fingerprint;
 mod format;
 mod identity;
-mod keeper;
+pub(crate) mod keeper;
 pub mod number;
-pub(crate) mod options;
 mod refusal;
 mod tensors;
 #[cfg(test)]
@@ -17,7 +16,6 @@ mod tests;
 pub use fingerprint::Fingerprint;
 pub use format::{Checkpoint, VERSION, decode, resume, seal};
 pub use identity::Identity;
-pub use keeper::Keeper;
-pub use options::Checkpoints;
+pub use keeper::{Checkpoints, Keeper};
 pub use refusal::{MAX_COUNT, refuse, require};
 pub use tensors::Tensors;

@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::BTreeMap};
 use safetensors::{Dtype, tensor::View};
 
 use super::identity::shown;
-use super::refusal::refuse;
+use super::refusal::{inconsistent, refuse};
 use crate::error::Result;
 
 /// An array of 64-bit floats, row-major.
@@ -65,7 +65,7 @@ impl Tensors {
     pub fn take(&mut self, name: &str, shape: &[usize]) -> Result<Vec<f64>> {
         let values = self.take_any(name, shape)?;
         match values.iter().find(|value| !value.is_finite()) {
-            Some(value) => Err(refuse(format!("this state is inconsistent: its tensor {name} contains {value}"))),
+            Some(value) => Err(inconsistent(format!("its tensor {name} contains {value}"))),
             None => Ok(values),
         }
     }
@@ -76,8 +76,7 @@ impl Tensors {
             return Err(refuse(format!("this state is incomplete: it has no tensor {name}")));
         };
         if array.shape != shape {
-            let what = format!("its tensor {name} has shape {:?} instead of {shape:?}", array.shape);
-            return Err(refuse(format!("this state is inconsistent: {what}")));
+            return Err(inconsistent(format!("its tensor {name} has shape {:?} instead of {shape:?}", array.shape)));
         }
         Ok(array.values)
     }
@@ -91,9 +90,7 @@ impl Tensors {
     /// Fails if arrays are left, which are unknown to the algorithm.
     pub fn finish(self) -> Result<()> {
         match self.0.first_key_value() {
-            Some((name, _)) => {
-                Err(refuse(format!("this state is inconsistent: its tensor {} is unknown", shown(name))))
-            }
+            Some((name, _)) => Err(inconsistent(format!("its tensor {} is unknown", shown(name)))),
             None => Ok(()),
         }
     }

@@ -1,7 +1,7 @@
 //! Arguments for writing and resuming states.
 
 use super::paths::{StateIn, StateOut};
-use crate::checkpoint::options::Checkpoints;
+use crate::checkpoint::keeper::Checkpoints;
 use crate::error::{Error, Result};
 
 /// Arguments for writing and resuming states, to be flattened into those of a command.
@@ -19,11 +19,7 @@ pub struct CheckpointArgs {
 }
 
 impl CheckpointArgs {
-    /// Validates the arguments.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Config`] if the interval is not a number of seconds above 0.
+    /// Validates the arguments. Fails with [`Error::Config`] if the interval is not a number of seconds above 0.
     pub fn checkpoints(&self) -> Result<Checkpoints> {
         let every = self.checkpoint_every;
         if !(every > 0.0 && every.is_finite()) {

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use super::paths::InputFile;
 use crate::communicator::Share;
 use crate::data::points::Points;
-use crate::error::Result;
-use crate::io::read::{Part, ReadOptions, read, read_part};
-use crate::io::read::{read_as, read_more};
+use crate::error::{Error, Place, Result, shown};
+use crate::io::options::{Columns, ReadOptions};
+use crate::io::read::{Part, name, read, read_as, read_keyed, read_part};
 
 /// Arguments for input points, to be flattened into those of a command.
 #[derive(Debug, Clone, PartialEq, Eq, clap::Args)]
@@ -52,7 +52,25 @@ impl InputArgs {
     ///
     /// Fails as [`read`] does, and if the number of columns or, where both files have names, their names differ.
     pub fn read_more(&self, path: &Path, like: &Points) -> Result<Points> {
-        read_more(path, self.label.as_deref(), like, &self.input)
+        let columns = Columns { label: self.label.as_deref(), coordinates: Some(like.columns), missing: false };
+        let (points, _) = read_keyed(path, columns)?;
+        let help = match self.label {
+            Some(_) => "give the same columns in the same order, with the one of `label` or without it",
+            None => "give the same columns in the same order",
+        };
+        let (place, first) = (Place::file(name(path)), name(&self.input).display());
+        if points.columns != like.columns {
+            let what = format!("these points have {} columns; those of {first} have {}", points.columns, like.columns);
+            return Err(Error::input_at(place, what, help));
+        }
+        let default = |name: &String| name.strip_prefix('C').is_some_and(|number| number.parse::<usize>().is_ok());
+        if points.names.iter().all(default) || like.names.iter().all(default) {
+            return Ok(points);
+        }
+        let mut pairs = points.names.iter().zip(&like.names).enumerate();
+        let Some((at, (own, other))) = pairs.find(|(_, (own, other))| own != other) else { return Ok(points) };
+        let what = format!("coordinate {} of {first} is called {}", at + 1, shown(other));
+        Err(Error::input_at(place.column(own.as_str()), what, help))
     }
 
     fn options(&self, missing: bool) -> ReadOptions {
@@ -111,28 +129,17 @@ mod tests {
         }
         // As many columns as coordinates: the third column is a coordinate.
         assert_eq!(more("1,2,7,4\n", Some("3"), "5,6,8\n").unwrap(), [5.0, 6.0, 8.0]);
-        for (first, label, new, says) in [
-            (NAMED, Some("class"), "y,x\n5,6\n", "new.csv, column y: coordinate 1 of first.csv is called \"x\""),
-            (
-                NAMED,
-                Some("3"),
-                "class,x,y\n1,5,6\n",
-                "new.csv, column class: coordinate 1 of first.csv is called \"x\"",
-            ),
-            (
-                NAMED,
-                Some("class"),
-                "x,class\n5,6\n",
-                "new.csv, column class: coordinate 2 of first.csv is called \"y\"",
-            ),
-            (NAMED, Some("class"), "5,6,7\n", "new.csv: these points have 3 columns; those of first.csv have 2"),
-            (NAMED, Some("3"), "x\n5\n", "new.csv: these points have 1 columns; those of first.csv have 2"),
-            (NAMED, Some("3"), "x,y,z,class\n5,6,7,1\n", "new.csv: these points have 4 columns; those of"),
-            (NAMED, Some("class"), "x,y,class\n5,nan,a\n", "new.csv, line 2, column y: \"nan\" is not a finite number"),
-            ("1,2\n", None, "5,6,7\n", "new.csv: these points have 3 columns; those of first.csv have 2"),
+        for (first, label, new, expected) in [
+            (NAMED, Some("class"), "y,x\n5,6\n", ", column y: coordinate 1 of first.csv is called \"x\""),
+            (NAMED, Some("3"), "class,x,y\n1,5,6\n", ", column class: coordinate 1 of first.csv is called \"x\""),
+            (NAMED, Some("class"), "x,class\n5,6\n", ", column class: coordinate 2 of first.csv is called \"y\""),
+            (NAMED, Some("class"), "5,6,7\n", ": these points have 3 columns; those of first.csv have 2"),
+            (NAMED, Some("3"), "x\n5\n", ": these points have 1 columns; those of first.csv have 2"),
+            (NAMED, Some("3"), "x,y,z,class\n5,6,7,1\n", ": these points have 4 columns; those of first.csv have 2"),
+            (NAMED, Some("class"), "x,y,class\n5,nan,a\n", ", line 2, column y: \"nan\" is not a finite number"),
+            ("1,2\n", None, "5,6,7\n", ": these points have 3 columns; those of first.csv have 2"),
         ] {
-            let error = more(first, label, new).unwrap_err();
-            assert!(error.starts_with(says), "{first} {label:?} {new}: {error}");
+            assert_eq!(more(first, label, new).unwrap_err(), format!("new.csv{expected}"), "{first} {label:?} {new}");
         }
     }
 }

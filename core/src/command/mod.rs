@@ -14,11 +14,7 @@ use clap::{ArgMatches, FromArgMatches};
 
 use crate::error::{Error, Result};
 
-/// Parses the arguments of a command into the type that declares them.
-///
-/// # Errors
-///
-/// [`Error::Input`] with clap's message.
+/// Parses the arguments of a command into the type that declares them. Fails with clap's message as [`Error::Input`].
 pub fn parse<T: FromArgMatches>(args: &ArgMatches) -> Result<T> {
     T::from_arg_matches(args).map_err(|error| Error::input(error.to_string(), "see --help"))
 }

@@ -33,7 +33,7 @@ pub struct Outcome {
     pub tables: Vec<(TableOut, Table)>,
     /// Further plots and their destinations.
     pub plots: Vec<(PlotOut, Plot)>,
-    /// Files in formats of the algorithm's own and their destinations.
+    /// Files in the algorithm's own formats, and their destinations.
     pub documents: Vec<(DocumentOut, Document)>,
     /// Summary for the user, one or two sentences.
     pub summary: String,

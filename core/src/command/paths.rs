@@ -11,8 +11,9 @@ use clap::{
     builder::{OsStringValueParser, PathBufValueParser, TypedValueParser, ValueParser, ValueParserFactory},
 };
 
+/// Declares the types of paths, and [`Paths`], which collects all of them.
 macro_rules! path_types {
-    ($($(#[$doc:meta])* $name:ident;)+) => {$(
+    ($($(#[$doc:meta])* $name:ident in $field:ident;)+) => {$(
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub struct $name(PathBuf);
@@ -50,22 +51,42 @@ macro_rules! path_types {
                 ValueParser::new(PathBufValueParser::new().map(Self))
             }
         }
-    )+};
+    )+
+
+    /// The paths of a command's arguments, by role.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct Paths {$(
+        #[doc = concat!("[`", stringify!($name), "`]s.")]
+        pub $field: Vec<PathBuf>,
+    )+}
+
+    impl Paths {
+        /// Collects the paths of the command that runs: of `args`, or of the subcommand inside.
+        pub fn of(args: &ArgMatches) -> Self {
+            let args = args.subcommand().map_or(args, |(_, own)| own);
+            let mut paths = Self {$($field: values::<$name>(args).map(PathBuf::from).collect(),)+};
+            paths.inputs.extend(values(args).filter_map(|argument| match argument {
+                NameOrFile::File(InputFile(path)) => Some(path),
+                NameOrFile::Name(_) => None,
+            }));
+            paths
+        }
+    }};
 }
 
 path_types! {
     /// A file that the run reads, or `-` for standard input. No output may replace it.
-    InputFile;
+    InputFile in inputs;
     /// Destination of a table, in the format of its extension.
-    TableOut;
+    TableOut in tables;
     /// Destination of a plot (.svg, .png).
-    PlotOut;
-    /// Destination of a file in a format of the algorithm's own, such as a model.
-    DocumentOut;
+    PlotOut in plots;
+    /// Destination of a file in the algorithm's own format, such as a model.
+    DocumentOut in documents;
     /// A state to resume from. No output may replace it but the next state.
-    StateIn;
+    StateIn in resumed;
     /// Destination of the run's states, written while it runs.
-    StateOut;
+    StateOut in states;
 }
 
 /// An argument that is one of several names or a file that the run reads.
@@ -87,42 +108,6 @@ impl NameOrFile {
             }
             _ => Ok(Self::File(InputFile(text.into()))),
         })
-    }
-}
-
-/// The paths of a command's arguments, by role.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Paths {
-    /// [`InputFile`]s.
-    pub inputs: Vec<PathBuf>,
-    /// [`TableOut`]s.
-    pub tables: Vec<PathBuf>,
-    /// [`PlotOut`]s.
-    pub plots: Vec<PathBuf>,
-    /// [`DocumentOut`]s.
-    pub documents: Vec<PathBuf>,
-    /// [`StateIn`]s.
-    pub resumed: Vec<PathBuf>,
-    /// [`StateOut`]s.
-    pub states: Vec<PathBuf>,
-}
-
-impl Paths {
-    /// Collects the paths of the command that runs: of `args`, or of the subcommand inside.
-    pub fn of(args: &ArgMatches) -> Self {
-        let args = args.subcommand().map_or(args, |(_, own)| own);
-        let files = values::<NameOrFile>(args).filter_map(|it| match it {
-            NameOrFile::File(InputFile(path)) => Some(path),
-            NameOrFile::Name(_) => None,
-        });
-        Self {
-            inputs: values::<InputFile>(args).map(PathBuf::from).chain(files).collect(),
-            tables: values::<TableOut>(args).map(PathBuf::from).collect(),
-            plots: values::<PlotOut>(args).map(PathBuf::from).collect(),
-            documents: values::<DocumentOut>(args).map(PathBuf::from).collect(),
-            resumed: values::<StateIn>(args).map(PathBuf::from).collect(),
-            states: values::<StateOut>(args).map(PathBuf::from).collect(),
-        }
     }
 }
 

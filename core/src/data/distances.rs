@@ -19,19 +19,12 @@ fn at(row: usize, column: usize) -> Place {
 
 /// Fails on negative and infinite distances.
 fn check(value: f64, place: impl FnOnce() -> Place) -> Result<()> {
-    if value < 0.0 {
-        let what = format!("the distance {value} is negative");
-        return Err(Error::input_at(
-            place(),
-            what,
-            "distances are 0 or more; similarities must be turned around first",
-        ));
-    }
-    if value.is_infinite() {
-        let what = format!("the distance {value} is not finite");
-        return Err(Error::input_at(place(), what, "write nan for a pair whose distance is not known"));
-    }
-    Ok(())
+    let (problem, help) = match value {
+        value if value < 0.0 => ("negative", "distances are 0 or more; convert similarities to distances first"),
+        value if value.is_infinite() => ("not finite", "write nan for a pair whose distance is not known"),
+        _ => return Ok(()),
+    };
+    Err(Error::input_at(place(), format!("the distance {value} is {problem}"), help))
 }
 
 impl Distances {
@@ -41,11 +34,9 @@ impl Distances {
     /// Fails on any other shape, a negative or infinite distance, a nonzero diagonal, entries (i, j) and (j, i) that differ
     /// by more than 1e-6 of the larger, and a point with no distance to any other.
     pub fn new(values: Vec<f64>, rows: usize, columns: usize) -> Result<Self> {
+        const HELP: &str = "give a square matrix, or all pairs in one row or column";
         if values.is_empty() || Some(values.len()) != rows.checked_mul(columns) {
-            return Err(Error::input(
-                "there are no distances",
-                "give a square matrix, or all pairs in one row or column",
-            ));
+            return Err(Error::input("there are no distances", HELP));
         }
         let single = values.len() == 1 && values.first() != Some(&0.0);
         let distances = if rows == columns && !single {
@@ -53,8 +44,7 @@ impl Distances {
         } else if rows == 1 || columns == 1 {
             Self::condensed(&values, rows == 1)?
         } else {
-            let what = format!("{rows} × {columns} numbers are no matrix of distances");
-            return Err(Error::input(what, "give a square matrix, or all pairs in one row or column"));
+            return Err(Error::input(format!("{rows} × {columns} numbers are not a matrix of distances"), HELP));
         };
         distances.check_connected()?;
         Ok(distances)
@@ -74,8 +64,8 @@ impl Distances {
                 let (a, b) = (values[i * n + j], values[j * n + i]);
                 let one_missing = a.is_nan() != b.is_nan();
                 if one_missing || (a - b).abs() > ASYMMETRY * a.max(b) {
-                    let what =
-                        format!("the distance is {a}, but {b} the other way round (row {}, column {})", j + 1, i + 1);
+                    let mirrored = format!("(row {}, column {})", j + 1, i + 1);
+                    let what = format!("the distance is {a}, but {b} the other way round {mirrored}");
                     return Err(Error::input_at(at(i, j), what, "make the matrix symmetric: (D + D.T) / 2"));
                 }
                 // Halves of the smallest subnormal numbers underflow to 0.
@@ -109,17 +99,9 @@ impl Distances {
     /// Fails if a point has no distance to any other.
     fn check_connected(&self) -> Result<()> {
         let isolated = |row: &[f64]| row.iter().filter(|value| !value.is_nan()).count() <= 1;
-        match self.values.chunks(self.n).position(isolated).filter(|_| self.n > 1) {
-            Some(row) => {
-                let what = format!("point {} has no distance to any other", row + 1);
-                Err(Error::input_at(
-                    Place::default().row(row + 1),
-                    what,
-                    "give it at least one, or leave the point out",
-                ))
-            }
-            None => Ok(()),
-        }
+        let Some(row) = self.values.chunks(self.n).position(isolated).filter(|_| self.n > 1) else { return Ok(()) };
+        let what = format!("point {} has no distance to any other", row + 1);
+        Err(Error::input_at(Place::default().row(row + 1), what, "give it at least one, or leave the point out"))
     }
 
     /// Number of points.

@@ -45,14 +45,11 @@ pub enum Shape {
 /// Draws one point and appends its coordinates.
 type Draw = dyn Fn(&mut Random, &mut Vec<f64>);
 
-/// A class: its share of the points, and the distribution of its points.
-struct Class {
-    share: usize,
-    draw: Box<Draw>,
-}
+/// A class: its default number of points, and their distribution.
+type Class = (usize, Box<Draw>);
 
-fn class(share: usize, draw: impl Fn(&mut Random, &mut Vec<f64>) + 'static) -> Class {
-    Class { share, draw: Box::new(draw) }
+fn class(points: usize, draw: impl Fn(&mut Random, &mut Vec<f64>) + 'static) -> Class {
+    (points, Box::new(draw))
 }
 
 /// Uniform in the ball around `centre`, of any dimension, between radius `inner` and `outer`.
@@ -150,20 +147,12 @@ fn centres(count: usize, dims: usize, random: &mut Random) -> Vec<Vec<f64>> {
 }
 
 impl Shape {
-    /// Default number of points.
-    pub fn default_points(self) -> usize {
-        match self {
-            Self::TwoDiamonds | Self::Atom => 800,
-            Self::Target => 770,
-            Self::Lsun | Self::Tetra => 400,
-            Self::Hepta => 212,
-            Self::Wingnut => 1016,
-            Self::Uniform | Self::Chainlink | Self::Blobs | Self::SwissRoll => 1000,
-        }
+    fn default_points(self) -> usize {
+        self.classes(1, &mut Random::new(0, STREAM)).iter().map(|(points, _)| points).sum()
     }
 
     /// Dimension if fixed; [`Shape::Uniform`] and [`Shape::Blobs`] have any, 2 by default.
-    pub fn fixed_dims(self) -> Option<usize> {
+    fn fixed_dims(self) -> Option<usize> {
         match self {
             Self::Uniform | Self::Blobs => None,
             Self::TwoDiamonds | Self::Target | Self::Lsun | Self::Wingnut => Some(2),
@@ -173,7 +162,7 @@ impl Shape {
 
     fn classes(self, dims: usize, random: &mut Random) -> Vec<Class> {
         match self {
-            Self::Uniform => vec![class(1, move |random, out| {
+            Self::Uniform => vec![class(1000, move |random, out| {
                 out.extend((0..dims).map(|_| random.uniform(-100.0, 100.0)));
             })],
             // The suite's diamonds span [0, 2] and [2.09, 4.09].
@@ -216,16 +205,14 @@ impl Shape {
     }
 }
 
-/// Draws `points` points (by default [`Shape::default_points`]) of `dims` coordinates, class after class, labelled from
-/// 1; [`Shape::Uniform`] has no labels. Points are reproducible by their seed.
+/// Draws `points` points (by default as many as [`Shape`] documents) of `dims` coordinates, class after class, labelled
+/// from 1; [`Shape::Uniform`] has no labels. Points are reproducible by their seed.
 ///
-/// # Errors
-///
-/// [`Error::Config`] if a number is 0 or `dims` is not the shape's fixed dimension; [`Error::Memory`] or
+/// Fails with [`Error::Config`] if a number is 0 or `dims` is not the shape's fixed dimension; [`Error::Memory`] or
 /// [`Error::Input`] if there is not enough memory for the points and a [table](Points::table) of them.
 pub fn generate(shape: Shape, points: Option<usize>, dims: Option<usize>, seed: u64) -> Result<Points> {
     let bad = |field, value: usize, reason: String| Error::Config { field, value: value.to_string(), reason };
-    let rows = points.unwrap_or(shape.default_points());
+    let rows = points.unwrap_or_else(|| shape.default_points());
     if rows == 0 {
         return Err(bad("points", rows, "at least 1 is needed".into()));
     }
@@ -243,13 +230,13 @@ pub fn generate(shape: Shape, points: Option<usize>, dims: Option<usize>, seed: 
     let mut labels = memory::with_capacity(rows, CLASSES)?;
     let mut random = Random::new(seed, STREAM);
     let classes = shape.classes(columns, &mut random);
-    let total: u128 = classes.iter().map(|class| class.share as u128).sum();
+    let total: u128 = classes.iter().map(|(points, _)| *points as u128).sum();
     let mut share = 0;
-    for (class, label) in classes.iter().zip(1i64..) {
-        share += class.share as u128;
+    for ((points, draw), label) in classes.iter().zip(1i64..) {
+        share += *points as u128;
         let end = ((rows as u128 * share + total / 2) / total) as usize;
         while labels.len() < end {
-            (class.draw)(&mut random, &mut values);
+            draw(&mut random, &mut values);
             labels.push(label);
         }
     }
@@ -275,7 +262,7 @@ mod tests {
     use clap::ValueEnum;
 
     fn sizes(points: &Points) -> Vec<usize> {
-        let labels = points.labels.clone().unwrap_or_default();
+        let labels = points.labels.as_deref().unwrap_or_default();
         let most = labels.iter().copied().max().unwrap_or(0);
         (1..=most).map(|label| labels.iter().filter(|l| **l == label).count()).collect()
     }
@@ -297,8 +284,8 @@ mod tests {
         ] {
             let shape = Shape::from_str(name, false).unwrap();
             let points = generate(shape, None, None, 1).unwrap();
-            assert_eq!(points.rows, shape.default_points(), "{name}");
-            assert_eq!(sizes(&points), expected, "{name}");
+            let rows = if shape == Shape::Uniform { 1000 } else { expected.iter().sum() };
+            assert_eq!((points.rows, sizes(&points)), (rows, expected), "{name}");
         }
     }
 
@@ -348,16 +335,9 @@ mod tests {
     /// The smallest distance between points of different classes.
     fn gap(points: &Points) -> f64 {
         let labels = points.labels.as_ref().unwrap();
-        let mut least = f64::INFINITY;
-        for i in 0..points.rows {
-            for j in 0..i {
-                if labels[i] != labels[j] {
-                    let (a, b) = (points.row(i), points.row(j));
-                    least = least.min(a.iter().zip(b).map(|(x, y)| (x - y).powi(2)).sum::<f64>());
-                }
-            }
-        }
-        least.sqrt()
+        let pairs = (0..points.rows).flat_map(|i| (0..i).map(move |j| (i, j)));
+        let square = |(i, j)| points.row(i).iter().zip(points.row(j)).map(|(x, y)| (x - y).powi(2)).sum::<f64>();
+        pairs.filter(|&(i, j)| labels[i] != labels[j]).map(square).fold(f64::INFINITY, f64::min).sqrt()
     }
 
     #[test]

@@ -13,7 +13,8 @@ pub use crate::io::{
     blocks::read_blocks,
     format::Format,
     label_file::parse_labels,
-    read::{Part, ReadOptions, parse, read, read_part},
+    options::ReadOptions,
+    read::{Part, parse, read, read_part},
 };
 pub use distances::Distances;
 pub use generate::{Shape, generate};

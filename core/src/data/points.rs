@@ -1,7 +1,6 @@
 //! Points with optional labels.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 
 use super::table::Table;
 use crate::error::{Error, Place, Result};
@@ -60,28 +59,17 @@ impl Points {
 
     /// Fails on a label that is not exact as an f64. Call it before a run whose table has labels beside real numbers.
     pub fn check_labels_as_reals(&self) -> Result<()> {
-        let rounded = |label: &&i64| **label as f64 as i128 != i128::from(**label);
-        let labels = self.labels.iter().flatten();
-        match labels.enumerate().find(|(_, label)| rounded(label)) {
-            Some((row, label)) => {
-                let what = format!("the label {label} is not exact as a real number, which the output has beside it");
-                let place = Place::default().row(row + 1);
-                Err(Error::input_at(place, what, "number the classes with whole numbers below 2⁵³"))
-            }
-            None => Ok(()),
-        }
+        let rounded = |label: &i64| *label as f64 as i128 != i128::from(*label);
+        let mut labels = self.labels.iter().flatten().enumerate();
+        let Some((row, label)) = labels.find(|(_, label)| rounded(label)) else { return Ok(()) };
+        let what = format!("the label {label} is not exact as a real number, the type of the columns beside it");
+        let place = Place::default().row(row + 1);
+        Err(Error::input_at(place, what, "number the classes with whole numbers below 2⁵³"))
     }
 
     /// The coordinates of a point; empty beyond the last.
     pub fn row(&self, row: usize) -> &[f64] {
         self.values.get(row * self.columns..(row + 1) * self.columns).unwrap_or_default()
-    }
-
-    /// Whether any coordinate has a name other than the default.
-    #[cfg(feature = "io")]
-    pub(crate) fn is_named(&self) -> bool {
-        let default = |name: &String| name.strip_prefix('C').is_some_and(|number| number.parse::<usize>().is_ok());
-        !self.names.iter().all(default)
     }
 
     /// Iterates over the points.
@@ -169,16 +157,11 @@ pub fn collapse_duplicates(points: &Points) -> Distinct {
     for row in points.iter().take(u32::MAX as usize) {
         // Adding 0 turns −0 into 0 and preserves all other numbers.
         let key: Vec<u64> = row.iter().map(|value| (value + 0.0).to_bits()).collect();
-        let number = match seen.entry(key) {
-            Entry::Occupied(entry) => *entry.get(),
-            Entry::Vacant(entry) => {
-                let number = distinct.counts.len() as u32;
-                entry.insert(number);
-                distinct.values.extend(row.iter().map(|value| value + 0.0));
-                distinct.counts.push(0);
-                number
-            }
-        };
+        let number = *seen.entry(key).or_insert_with(|| {
+            distinct.values.extend(row.iter().map(|value| value + 0.0));
+            distinct.counts.push(0);
+            distinct.counts.len() as u32 - 1
+        });
         distinct.counts[number as usize] += 1;
         distinct.index.push(number);
     }
@@ -193,11 +176,12 @@ mod tests {
     #[test]
     fn duplicates_collapse_in_order_of_appearance() {
         let points = Points::new(vec![1.0, 0.0, 2.0, 2.0, 1.0, -0.0, 2.0, 2.0, 0.0, 1.0], 2).unwrap();
-        let distinct = collapse_duplicates(&points);
-        assert_eq!(distinct.values, [1.0, 0.0, 2.0, 2.0, 0.0, 1.0]);
-        assert!(distinct.values.iter().all(|value| value.is_sign_positive()));
-        assert_eq!(distinct.counts, [2, 2, 1]);
-        assert_eq!(distinct.index, [0, 1, 0, 1, 2]);
+        let Distinct { values, counts, index } = collapse_duplicates(&points);
+        assert_eq!(
+            (&values[..], counts, index),
+            (&[1.0, 0.0, 2.0, 2.0, 0.0, 1.0][..], vec![2, 2, 1], vec![0, 1, 0, 1, 2])
+        );
+        assert!(values.iter().all(|value| value.is_sign_positive()));
     }
 
     #[test]
@@ -241,12 +225,8 @@ mod tests {
             let values: Vec<f64> = cells[..rows * columns].iter().map(|v| f64::from(*v)).collect();
             let points = Points::new(values.clone(), columns).unwrap();
             let distinct = collapse_duplicates(&points);
-            let back: Vec<f64> = distinct
-                .index
-                .iter()
-                .flat_map(|&i| distinct.values[i as usize * columns..(i as usize + 1) * columns].to_vec())
-                .collect();
-            prop_assert_eq!(back, values);
+            let row = |&i: &u32| distinct.values[i as usize * columns..][..columns].to_vec();
+            prop_assert_eq!(distinct.index.iter().flat_map(row).collect::<Vec<_>>(), values);
             prop_assert_eq!(distinct.counts.iter().sum::<u32>() as usize, rows);
             prop_assert!(distinct.counts.iter().all(|&count| count > 0));
         }

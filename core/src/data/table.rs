@@ -14,18 +14,12 @@ pub enum Cells {
 }
 
 impl Cells {
-    /// Number of values.
-    pub fn len(&self) -> usize {
+    fn len(&self) -> usize {
         match self {
             Self::Float(values) => values.len(),
             Self::Int(values) => values.len(),
             Self::Count(values) => values.len(),
         }
-    }
-
-    /// Whether there are no values.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// The value at `index`.
@@ -63,14 +57,10 @@ impl std::fmt::Display for Cell {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Int(value) => write!(f, "{value}"),
-            Self::Float(value) => {
-                let size = value.abs();
-                if size != 0.0 && size.is_finite() && !(1e-5..1e16).contains(&size) {
-                    write!(f, "{value:e}")
-                } else {
-                    write!(f, "{value}")
-                }
+            Self::Float(value) if *value == 0.0 || !value.is_finite() || (1e-5..1e16).contains(&value.abs()) => {
+                write!(f, "{value}")
             }
+            Self::Float(value) => write!(f, "{value:e}"),
         }
     }
 }
@@ -97,12 +87,8 @@ impl Column {
 
     /// The word that the value at `index` stands for, if any: see [`Table::words`].
     pub fn word(&self, index: usize) -> Option<&str> {
-        match self.cells.get(index) {
-            Some(Cell::Int(code)) if !self.words.is_empty() => {
-                usize::try_from(code).ok().and_then(|code| self.words.get(code)).map(String::as_str)
-            }
-            _ => None,
-        }
+        let Some(Cell::Int(code)) = self.cells.get(index) else { return None };
+        self.words.get(usize::try_from(code).ok()?).map(String::as_str)
     }
 
     /// Number of columns.
@@ -129,20 +115,18 @@ pub struct Table {
 impl Table {
     /// Creates a table of one column of real numbers.
     pub fn floats(name: impl Into<String>, values: Vec<f64>) -> Self {
-        Self::single(name.into(), Cells::Float(values))
+        Self::single(name, Cells::Float(values), Vec::new())
     }
 
     /// Creates a table of one column of whole numbers.
     pub fn ints(name: impl Into<String>, values: Vec<i64>) -> Self {
-        Self::single(name.into(), Cells::Int(values))
+        Self::words(name, values, Vec::new())
     }
 
     /// Creates a table of one column of words, given as indices into `words`. CSV stores the words, other formats the
     /// indices.
     pub fn words(name: impl Into<String>, codes: Vec<i64>, words: Vec<String>) -> Self {
-        let mut table = Self::ints(name, codes);
-        table.columns[0].words = words;
-        table
+        Self::single(name, Cells::Int(codes), words)
     }
 
     /// Creates a matrix of real numbers, row-major, with one name per column.
@@ -162,8 +146,8 @@ impl Table {
         Self::matrix(names, Cells::Count(values))
     }
 
-    fn single(name: String, cells: Cells) -> Self {
-        Self { rows: cells.len(), columns: vec![Column { names: vec![name], cells, words: Vec::new() }] }
+    fn single(name: impl Into<String>, cells: Cells, words: Vec<String>) -> Self {
+        Self { rows: cells.len(), columns: vec![Column { names: vec![name.into()], cells, words }] }
     }
 
     fn matrix(names: Vec<String>, cells: Cells) -> Result<Self> {
@@ -236,17 +220,8 @@ mod tests {
 
     #[test]
     fn numbers_have_the_shortest_form_that_round_trips() {
-        for (value, text) in [
-            (0.1, "0.1"),
-            (1.0, "1"),
-            (-0.0, "-0"),
-            (1e300, "1e300"),
-            (1e-7, "1e-7"),
-            (123456.75, "123456.75"),
-            (f64::NAN, "NaN"),
-            (f64::INFINITY, "inf"),
-        ] {
-            assert_eq!(Cell::Float(value).to_string(), text);
-        }
+        let values = [0.1, 1.0, -0.0, 1e300, 1e-7, 123456.75, f64::NAN, f64::INFINITY];
+        let texts = ["0.1", "1", "-0", "1e300", "1e-7", "123456.75", "NaN", "inf"];
+        assert_eq!(values.map(|value| Cell::Float(value).to_string()), texts);
     }
 }

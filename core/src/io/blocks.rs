@@ -4,10 +4,11 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
+use super::csv::Layout;
 use super::format::Format;
-use super::label_column::LabelColumn;
-use super::read::{ReadOptions, has_row_access, read};
-use super::{csv, npy, number};
+use super::options::ReadOptions;
+use super::read::{has_row_access, read};
+use super::{npy, number};
 use crate::data::points::Points;
 use crate::error::{At, Error, Place, Result};
 use crate::memory;
@@ -42,8 +43,7 @@ fn numbers(path: &Path, options: &ReadOptions, bytes: usize, mut each: impl FnMu
     let mut file = npy::Rows::open(path).map_err(in_file)?;
     let (rows, height) = (file.count(), (bytes / file.row_bytes()).max(1));
     for from in (0..rows).step_by(height) {
-        let (of, label) = (from..rows.min(from + height), options.label.as_deref().map(LabelColumn::required));
-        each(file.read(path, of, label, options.missing).map_err(in_file)?)?;
+        each(file.read(path, from..rows.min(from + height), options.columns()).map_err(in_file)?)?;
     }
     Ok(())
 }
@@ -52,15 +52,13 @@ struct Text<'a, R> {
     from: R,
     options: &'a ReadOptions,
     bytes: usize,
-    /// The header, prepended to all blocks but the first, and its number of lines.
-    header: (String, usize),
+    /// Layout of the table, from the first block.
+    layout: Option<Layout>,
     /// Number of lines before the block.
     lines: usize,
-    /// Number of coordinates in the first block.
-    columns: usize,
 }
 
-/// Whether a line is neither empty nor a comment.
+/// True if a line is neither empty nor a comment.
 fn is_row(line: &[u8]) -> bool {
     let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii_start();
     line.first().is_some_and(|&byte| byte != b'#')
@@ -88,12 +86,12 @@ fn read_line(from: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<boo
 
 impl<'a, R: BufRead> Text<'a, R> {
     fn new(from: R, options: &'a ReadOptions, bytes: usize) -> Self {
-        Self { from, options, bytes, header: (String::new(), 0), lines: 0, columns: 0 }
+        Self { from, options, bytes, layout: None, lines: 0 }
     }
 
     /// Reads the next lines up to a line break outside quotes; empty at the end. The first block has at least two rows,
     /// which the detection of a header needs.
-    fn block(&mut self, first: bool) -> std::io::Result<Vec<u8>> {
+    fn block(&mut self) -> std::io::Result<Vec<u8>> {
         let (mut block, mut quoted, mut looked_at, mut rows) = (Vec::new(), false, 0, 0);
         while read_line(&mut self.from, &mut block)? {
             let line = &block[looked_at..];
@@ -103,7 +101,7 @@ impl<'a, R: BufRead> Text<'a, R> {
                 rows += usize::from(!quoted);
             }
             looked_at = block.len();
-            if !quoted && block.len() >= self.bytes && (rows >= 2 || !first) {
+            if !quoted && block.len() >= self.bytes && (rows >= 2 || self.layout.is_some()) {
                 break;
             }
         }
@@ -116,61 +114,37 @@ impl<'a, R: BufRead> Text<'a, R> {
         failed: &dyn Fn(std::io::Error) -> Error,
         each: &mut dyn FnMut(Points) -> Result<()>,
     ) -> Result<()> {
-        let mut first = true;
         loop {
-            let block = self.block(first).map_err(failed)?;
-            if block.is_empty() && !first {
+            let block = self.block().map_err(failed)?;
+            if block.is_empty() && self.layout.is_some() {
                 return Ok(());
             }
-            let lines = block.iter().filter(|&&byte| byte == b'\n').count();
-            let points = self.points(&block, first).map_err(|error| self.moved(error, first).in_file(path))?;
-            self.lines += lines;
-            if let Some(points) = points {
-                first = false;
-                each(points)?;
-            } else if block.is_empty() {
-                return Ok(());
-            }
+            let points = self.points(&block).map_err(|error| below(self.lines, error).in_file(path))?;
+            self.lines += block.iter().filter(|&&byte| byte == b'\n').count();
+            points.map_or(Ok(()), &mut *each)?;
         }
     }
 
     /// Parses the points of a block; `None` if it has only comments and empty lines.
-    fn points(&mut self, block: &[u8], first: bool) -> Result<Option<Points>> {
-        let (label, missing) = (self.options.label.as_deref().map(LabelColumn::required), self.options.missing);
-        if !first && !block.split(|&byte| byte == b'\n').any(is_row) {
+    fn points(&mut self, block: &[u8]) -> Result<Option<Points>> {
+        let Some(layout) = &self.layout else {
+            let text = number::text(block)?;
+            let layout = self.layout.insert(Layout::of(text, self.options.columns())?);
+            return layout.read(text, true).map(Some);
+        };
+        if !block.split(|&byte| byte == b'\n').any(is_row) {
             return Ok(None);
         }
-        let text = number::text(block)?;
-        if !first {
-            let mut below = String::new();
-            memory::room_for_text(&mut below, self.header.0.len() + text.len())?;
-            below.push_str(&self.header.0);
-            below.push_str(text);
-            let points = csv::read_below(&below, Some(self.header.1 > 0), label, missing)?;
-            if points.columns != self.columns {
-                let what = format!("{} fields, but the rows before have {}", points.columns, self.columns);
-                let help = "give every row the same number of fields; quote a field that contains the delimiter";
-                return Err(Error::input_at(Place::default().line(self.header.1 + 1), what, help));
-            }
-            return Ok(Some(points));
-        }
-        let points = csv::read(text, label, missing)?;
-        let header = &text[..csv::header(text)?];
-        self.columns = points.columns;
-        self.header = (header.into(), header.matches('\n').count());
-        Ok(Some(points))
+        layout.read(number::text(block)?, false).map(Some)
     }
+}
 
-    /// Translates the line of an error from the block to the file.
-    fn moved(&self, mut error: Error, first: bool) -> Error {
-        if let Error::Input { place, .. } = &mut error
-            && let Some(At::Line(line)) = &mut place.at
-            && !first
-        {
-            *line = (*line + self.lines).saturating_sub(self.header.1);
-        }
-        error
+/// Translates the line of an error in a block below `lines` lines to the line in the file.
+fn below(lines: usize, mut error: Error) -> Error {
+    if let Error::Input { place: Place { at: Some(At::Line(line)), .. }, .. } = &mut error {
+        *line += lines;
     }
+    error
 }
 
 #[cfg(test)]
@@ -181,8 +155,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.csv");
         std::fs::write(&path, text).unwrap();
-        let options = ReadOptions { label: label.map(String::from), ..ReadOptions::default() };
-        let mut blocks = Vec::new();
+        let (options, mut blocks) = (ReadOptions::labelled(label), Vec::new());
         read_blocks(&path, &options, bytes, |points| {
             blocks.push(points);
             Ok(())

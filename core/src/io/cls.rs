@@ -8,21 +8,19 @@
 //! 3   2
 //! ```
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::io::{self, Write};
 
-use super::labels::encode;
-use super::lrn::{check_rows, count, fields, lines};
-use super::number::whole;
+use super::labels::{Codes, encode};
+use super::lrn::{Keys, check_rows, count, fields, lines};
+use crate::data::points::CLASSES;
 use crate::data::table::{Cells, Table};
-use crate::error::{At, Error, Place, Result, shown};
+use crate::error::{Error, Place, Result};
 use crate::memory;
 
 /// Reads the classes of the points with these keys (1 … `points` by default), encoded by [`encode`].
-pub(super) fn read(text: &str, keys: Option<&[i64]>, points: usize) -> Result<(Vec<i64>, Option<Vec<String>>)> {
-    let mut rows: HashMap<i64, (&str, usize)> = HashMap::new();
-    let mut order = Vec::new();
-    let mut promised = None;
+pub(super) fn read(text: &str, keys: Option<&[i64]>, points: usize) -> Result<Codes> {
+    let (mut rows, mut classes, mut promised) = (Keys::default(), Vec::new(), None);
     for (line, content) in lines(text) {
         if let Some(header) = content.strip_prefix('%') {
             if promised.is_none() {
@@ -36,19 +34,10 @@ pub(super) fn read(text: &str, keys: Option<&[i64]>, points: usize) -> Result<(V
             let help = "give each row a key and a class, set apart by a tab";
             return Err(Error::input_at(Place::default().line(line), what, help));
         };
-        let place = Place::default().line(line).column("1");
-        let Some(number) = whole(key) else {
-            let what = format!("the key {} is not a whole number", shown(key));
-            return Err(Error::input_at(place, what, "keys are the whole numbers of the .lrn's key column"));
-        };
-        memory::room_for_entry(&mut rows, "the keys")?;
-        if let Some((_, earlier)) = rows.insert(number, (class, line)) {
-            let what = format!("the key {number} is already in line {earlier}");
-            return Err(Error::input_at(place, what, "give every key once"));
-        }
-        memory::push(&mut order, number, "the keys")?;
+        rows.push(key, line, "1")?;
+        memory::push(&mut classes, class, CLASSES)?;
     }
-    check_rows(promised, order.len())?;
+    check_rows(promised, classes.len())?;
 
     let missing = |count: usize, first: i64| {
         let what = format!("{count} of {points} points have no class; the first is the one with key {first}");
@@ -57,45 +46,39 @@ pub(super) fn read(text: &str, keys: Option<&[i64]>, points: usize) -> Result<(V
     let numbered = 1..=i64::try_from(points).unwrap_or(i64::MAX);
     let keys: Vec<i64> = match keys {
         Some(keys) => memory::copied(keys, "the keys")?,
-        None if points > rows.len() => {
-            let there = rows.keys().filter(|key| numbered.contains(key)).count();
-            let first = numbered.into_iter().find(|key| !rows.contains_key(key)).unwrap_or(1);
-            return missing(points - there, first);
+        None if points > classes.len() => {
+            let present = rows.keys.iter().filter(|key| numbered.contains(key)).count();
+            let first = numbered.into_iter().find(|key| !rows.index.contains_key(key)).unwrap_or(1);
+            return missing(points - present, first);
         }
         None => numbered.collect(),
     };
-    let mut without = keys.iter().filter(|key| !rows.contains_key(key));
+    let mut without = keys.iter().filter(|key| !rows.index.contains_key(key));
     if let Some(first) = without.next() {
         return missing(1 + without.count(), *first);
     }
     let known: HashSet<i64> = keys.iter().copied().collect();
-    let extra: Vec<i64> = order.into_iter().filter(|key| !known.contains(key)).collect();
-    if let Some(first) = extra.first() {
-        let place = Place { at: rows.get(first).map(|(_, line)| At::Line(*line)), ..Place::default() };
-        let what = format!("{} of {} keys belong to no point; the first is {first}", extra.len(), rows.len());
+    let mut extra = (0..classes.len()).filter(|&row| !known.contains(&rows.keys[row]));
+    if let Some(row) = extra.next() {
+        let (first, count) = (rows.keys[row], 1 + extra.count());
+        let what = format!("{count} of {} keys belong to no point; the first is {first}", classes.len());
         let help = "give the .cls that belongs to these points: each key needs its point";
-        return Err(Error::input_at(place, what, help));
+        return Err(Error::input_at(Place::default().line(rows.lines[row]), what, help));
     }
-    let (classes, lines): (Vec<&str>, Vec<usize>) = keys.iter().filter_map(|key| rows.get(key)).copied().unzip();
+    let order = keys.iter().filter_map(|key| rows.index.get(key));
+    let (classes, lines): (Vec<&str>, Vec<usize>) = order.map(|&row| (classes[row], rows.lines[row])).unzip();
     encode(&classes, &lines, "2")
 }
 
 /// Fails unless `table` can be a `.cls`.
 pub(super) fn check(table: &Table) -> Result<()> {
-    match table.columns() {
-        [column] if column.width() == 1 && matches!(column.cells(), Cells::Int(_)) => Ok(()),
-        _ => Err(Error::input(
-            format!("a .cls holds one column of whole numbers, and the result is {}", described(table)),
-            "write it to a .csv or .npy",
-        )),
-    }
-}
-
-fn described(table: &Table) -> String {
-    match table.width() {
-        1 => "one column of real numbers".into(),
-        width => format!("{width} columns"),
-    }
+    let found = match (table.columns(), table.width()) {
+        ([column], 1) if matches!(column.cells(), Cells::Int(_)) => return Ok(()),
+        (_, 1) => "one column of real numbers".into(),
+        (_, width) => format!("{width} columns"),
+    };
+    let what = format!("a .cls holds one column of whole numbers, and the result is {found}");
+    Err(Error::input(what, "write it to a .csv or .npy"))
 }
 
 /// Writes classes with keys 1 … n.

@@ -1,25 +1,25 @@
 //! Delimited text: CSV and its variants.
 //!
 //! - **Delimiter**: the first of tab, `;`, `|` and `,` that occurs equally often, at least once, in each of the first
-//!   lines; blanks otherwise.
+//!   rows, outside quotes; blanks otherwise.
 //! - **Ignored**: a byte-order mark, empty lines, and lines whose first character is `#`.
 //! - **Quotes**: a field may be in double quotes; inside, `""` is a quote, and line breaks are allowed.
 //! - **Header**: the first row is a header if it has text and no number. A first row with both is data if its text is
-//!   above text (a column of classes), and a header if its numbers are the column indices, from 0 or from 1. If it
-//!   might be both, or if text is above a number, that is an error.
+//!   above text (a column of classes), and a header if its numbers are the column indices, from 0 or from 1. A row that
+//!   may be both is an error, and so is text above a number.
 
 use std::io::{self, Write};
 
-use super::label_column::LabelColumn;
 use super::labels::encode;
 use super::number::{self, Field, classify};
-use super::records::{FIELDS, Record, Records, sniff};
+use super::options::Columns;
+use super::records::{Delimiter, FIELDS, Record, Records, sniff};
 use crate::data::points::{CLASSES, POINTS, Points, admit_names, default_names};
 use crate::data::table::Table;
 use crate::error::{Error, Place, Result, shown};
 use crate::memory;
 
-/// Whether the first row is a header, by the rules of the module.
+/// True if the first row is a header, by the rules of the module.
 fn is_header(first: &Record<'_>, second: Option<&Record<'_>>) -> Result<bool> {
     let mut kinds: Vec<Field> = memory::with_capacity(first.fields.len(), FIELDS)?;
     kinds.extend(first.fields.iter().map(|field| classify(field)));
@@ -48,15 +48,6 @@ fn is_header(first: &Record<'_>, second: Option<&Record<'_>>) -> Result<bool> {
     }
 }
 
-/// Length in bytes of the header and everything before it; 0 without a header.
-pub(super) fn header(text: &str) -> Result<usize> {
-    let mut records = Records::new(text, sniff(text));
-    let Some(first) = records.next().transpose()? else { return Ok(0) };
-    let end = records.position();
-    let second = records.next().transpose()?;
-    Ok(if is_header(&first, second.as_ref())? { end } else { 0 })
-}
-
 /// The column names of a header.
 fn names(header: &Record<'_>) -> Result<Vec<String>> {
     if let Some(at) = header.fields.iter().position(|name| name.trim().is_empty()) {
@@ -68,76 +59,87 @@ fn names(header: &Record<'_>) -> Result<Vec<String>> {
     Ok(header.fields.iter().map(|name| name.trim().to_string()).collect())
 }
 
-/// Reads points; `label` is the column of the labels. With `missing`, numbers may be NaN.
-pub(super) fn read(text: &str, label: Option<LabelColumn<'_>>, missing: bool) -> Result<Points> {
-    read_below(text, None, label, missing)
+/// Layout of a table, detected from its first rows.
+pub(super) struct Layout {
+    delimiter: Delimiter,
+    /// Names of all columns.
+    names: Vec<String>,
+    /// Index of the labels.
+    label: Option<usize>,
+    /// Accepts NaN as a coordinate.
+    missing: bool,
+    /// Line of the first row.
+    line: usize,
+    /// True if the first row is a header.
+    header: bool,
 }
 
-/// [`read`] of text of which `header` says whether the first row is a header.
-pub(super) fn read_below(
-    text: &str,
-    header: Option<bool>,
-    label: Option<LabelColumn<'_>>,
-    missing: bool,
-) -> Result<Points> {
-    let no_rows = || Error::input("there are no rows of numbers", "give at least one row below the header");
-    let mut records = Records::new(text, sniff(text));
-    let first = records.next().ok_or_else(no_rows)??;
-    let second = records.next().transpose()?;
-    let header = header.map_or_else(|| is_header(&first, second.as_ref()), Ok)?;
-    let width = first.fields.len();
-    let first_line = first.line;
-    let names = if header { names(&first)? } else { default_names(width)? };
-    let label = label.map_or(Ok(None), |label| label.find(&names, width))?;
-    if label.is_some() && width == 1 {
-        return Err(Error::input("the only column is the labels", "give at least one column of coordinates"));
+fn no_rows() -> Error {
+    Error::input("there are no rows of numbers", "give at least one row below the header")
+}
+
+impl Layout {
+    /// Detects the layout of a text.
+    pub(super) fn of(text: &str, columns: Columns<'_>) -> Result<Self> {
+        let delimiter = sniff(text);
+        let mut records = Records::new(text, delimiter);
+        let first = records.next().ok_or_else(no_rows)??;
+        let header = is_header(&first, records.next().transpose()?.as_ref())?;
+        let width = first.fields.len();
+        let names = if header { names(&first)? } else { default_names(width)? };
+        let label = columns.find(&names, width)?;
+        if label.is_some() && width == 1 {
+            return Err(Error::input("the only column is the labels", "give at least one column of coordinates"));
+        }
+        Ok(Self { delimiter, names, label, missing: columns.missing, line: first.line, header })
     }
 
-    let mut points = Points {
-        values: Vec::new(),
-        rows: 0,
-        columns: width - usize::from(label.is_some()),
-        names: Vec::new(),
-        labels: None,
-        label_names: None,
-    };
-    let (mut classes, mut lines) = (Vec::new(), Vec::new());
-    let head = (!header).then_some(first);
-    for record in head.into_iter().chain(second).map(Ok).chain(records) {
-        let Record { line, fields } = record?;
-        if fields.len() != width {
-            let what = format!("{} fields, but line {first_line} has {width}", fields.len());
-            let help = "give every row the same number of fields; quote a field that contains the delimiter";
-            return Err(Error::input_at(Place::default().line(line), what, help));
-        }
-        for (at, field) in fields.into_iter().enumerate() {
-            if Some(at) == label {
-                memory::push(&mut classes, field, CLASSES)?;
-                memory::push(&mut lines, line, CLASSES)?;
-            } else {
-                let value = match number::missing(&field).filter(|_| missing) {
+    /// Reads the points of a text. The `first` text is the one of which this is the layout; others have no header.
+    pub(super) fn read(&self, text: &str, first: bool) -> Result<Points> {
+        let Self { names, label, .. } = self;
+        let (mut values, mut rows, mut classes, mut lines) = (Vec::new(), 0, Vec::new(), Vec::new());
+        for record in Records::new(text, self.delimiter).skip(usize::from(first && self.header)) {
+            let Record { line, fields } = record?;
+            if fields.len() != names.len() {
+                let what = format!("{} fields, but line {} has {}", fields.len(), self.line, names.len());
+                let help = "give every row the same number of fields; quote a field that contains the delimiter";
+                return Err(Error::input_at(Place::default().line(line), what, help));
+            }
+            for (at, field) in fields.into_iter().enumerate() {
+                if Some(at) == *label {
+                    memory::push(&mut classes, field, CLASSES)?;
+                    memory::push(&mut lines, line, CLASSES)?;
+                    continue;
+                }
+                let value = match number::missing(&field).filter(|_| self.missing) {
                     Some(nan) => Ok(nan),
                     None => number::coordinate(&field, line, &names[at], label.is_some()),
                 };
-                let value = value.map_err(|error| match line == first_line && !header {
+                let may_be_header = first && line == self.line && !self.header;
+                let value = value.map_err(|error| match may_be_header {
                     true => perhaps_header(error, &field, label.is_some()),
                     false => error,
                 })?;
-                memory::push(&mut points.values, value, POINTS)?;
+                memory::push(&mut values, value, POINTS)?;
             }
+            rows += 1;
         }
-        points.rows += 1;
+        if rows == 0 {
+            return Err(no_rows());
+        }
+        let (labels, label_names) = match *label {
+            Some(at) => encode(&classes, &lines, &names[at]).map(|(codes, classes)| (Some(codes), classes))?,
+            None => (None, None),
+        };
+        let names = names.iter().enumerate().filter(|(at, _)| Some(*at) != *label).map(|(_, name)| name.clone());
+        let names: Vec<String> = names.collect();
+        Ok(Points { values, rows, columns: names.len(), names, labels, label_names })
     }
-    if points.rows == 0 {
-        return Err(no_rows());
-    }
-    if let Some(at) = label {
-        let (codes, classes) = encode(&classes, &lines, &names[at])?;
-        points.labels = Some(codes);
-        points.label_names = classes;
-    }
-    points.names = names.into_iter().enumerate().filter(|(at, _)| Some(*at) != label).map(|(_, name)| name).collect();
-    Ok(points)
+}
+
+/// Reads points.
+pub(super) fn read(text: &str, columns: Columns<'_>) -> Result<Points> {
+    Layout::of(text, columns)?.read(text, true)
 }
 
 /// Adds to the advice that text in a first row may be a header or, unless the points are `labelled`, a class.
@@ -200,19 +202,20 @@ fn quote(word: &str, delimiter: u8, line: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn read(text: &str, label: Option<&str>) -> Result<Points> {
-        super::read(text, label.map(LabelColumn::required), false)
+        super::read(text, Columns { label, ..Columns::default() })
     }
 
     #[test]
     fn nan_is_accepted_only_on_request() {
-        let points = super::read("0,nan\nNaN,0\n", None, true).unwrap();
+        let read_missing = |text| super::read(text, Columns { missing: true, ..Columns::default() });
+        let points = read_missing("0,nan\nNaN,0\n").unwrap();
         assert!(points.values[1].is_nan() && points.values[2].is_nan());
-        assert!(super::read("0,inf\n1,0\n", None, true).is_err());
+        assert!(read_missing("0,inf\n1,0\n").is_err());
         assert!(read("0,nan\n1,0\n", None).is_err());
     }
-    use proptest::prelude::*;
 
     fn message(text: &str, label: Option<&str>) -> String {
         read(text, label).unwrap_err().to_string()

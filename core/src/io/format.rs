@@ -23,26 +23,23 @@ impl Format {
     /// The format of `path` by its extension, ignoring case. `-`, and paths without an extension that are not regular
     /// files (`/dev/stdin`, a pipe), are CSV.
     pub fn of(path: &Path) -> Result<Self> {
-        let Some(extension) = path.extension() else {
-            let stream = path.as_os_str() == "-"
-                || path.metadata().is_ok_and(|it| !it.is_file() && !it.is_dir())
-                || path.starts_with("/dev");
-            let what = "the name has no extension to determine the format";
-            return if stream { Ok(Self::Csv) } else { Err(unknown(path, what.into())) };
+        let stream = || {
+            let special = path.metadata().is_ok_and(|it| !it.is_file() && !it.is_dir());
+            special || path.as_os_str() == "-" || path.starts_with("/dev")
         };
-        match extension.to_string_lossy().to_ascii_lowercase().as_str() {
-            "csv" | "txt" | "dat" => Ok(Self::Csv),
-            "tsv" => Ok(Self::Tsv),
-            "npy" => Ok(Self::Npy),
-            "lrn" => Ok(Self::Lrn),
-            "cls" => Ok(Self::Cls),
-            other => Err(unknown(path, format!("unknown extension .{other}"))),
-        }
+        let extension = path.extension().map(|it| it.to_string_lossy().to_ascii_lowercase());
+        let what = match extension.as_deref() {
+            Some("csv" | "txt" | "dat") => return Ok(Self::Csv),
+            Some("tsv") => return Ok(Self::Tsv),
+            Some("npy") => return Ok(Self::Npy),
+            Some("lrn") => return Ok(Self::Lrn),
+            Some("cls") => return Ok(Self::Cls),
+            Some(other) => format!("unknown extension .{other}"),
+            None if stream() => return Ok(Self::Csv),
+            None => "the name has no extension to determine the format".into(),
+        };
+        Err(Error::input_at(Place::file(path), what, "name the file .csv, .tsv, .txt, .dat, .npy, .lrn or .cls"))
     }
-}
-
-fn unknown(path: &Path, what: String) -> Error {
-    Error::input_at(Place::file(path), what, "name the file .csv, .tsv, .txt, .dat, .npy, .lrn or .cls")
 }
 
 #[cfg(test)]
@@ -51,23 +48,15 @@ mod tests {
 
     #[test]
     fn extensions_determine_formats() {
-        for (path, format) in [
-            ("a.csv", Format::Csv),
-            ("a.b.CSV", Format::Csv),
-            ("-", Format::Csv),
-            ("/dev/stdout", Format::Csv),
-            ("/dev/null", Format::Csv),
-            ("x/y.txt", Format::Csv),
-            ("a.tsv", Format::Tsv),
-            ("a.npy", Format::Npy),
-            ("a.lrn", Format::Lrn),
-            ("a.cls", Format::Cls),
-        ] {
-            assert_eq!(Format::of(Path::new(path)).unwrap(), format, "{path}");
+        let of = |path: &str| Format::of(Path::new(path));
+        for path in ["a.csv", "a.b.CSV", "-", "/dev/stdout", "/dev/null", "x/y.txt"] {
+            assert_eq!(of(path).unwrap(), Format::Csv, "{path}");
         }
-        let error = Format::of(Path::new("a.xlsx")).unwrap_err();
+        let others = ["a.tsv", "a.npy", "a.lrn", "a.cls"].map(|path| of(path).unwrap());
+        assert_eq!(others, [Format::Tsv, Format::Npy, Format::Lrn, Format::Cls]);
+        let error = of("a.xlsx").unwrap_err();
         assert_eq!(error.to_string(), "a.xlsx: unknown extension .xlsx");
         assert!(error.help().unwrap().contains(".npy"));
-        assert!(Format::of(Path::new("points")).is_err());
+        assert!(of("points").is_err());
     }
 }

@@ -1,7 +1,7 @@
 //! Files of labels.
 
 use super::format::Format;
-use super::labels::{check_count, encode};
+use super::labels::{Codes, check_count, encode};
 use super::number::{Field, classify, text};
 use super::records::{Records, sniff_without_blanks};
 use super::{cls, npy};
@@ -13,9 +13,7 @@ use crate::memory;
 /// (1, 2, … by default), other formats hold one label per row. Returns the labels with the classes' names, if they have
 /// names, as in [`Points`](crate::data::Points).
 ///
-/// # Errors
-///
-/// [`Error::Input`] with the line or row, for any bytes that are not one label for each point.
+/// Fails with [`Error::Input`] with the line or row, for any bytes that are not one label for each point.
 pub fn parse_labels(
     format: Format,
     bytes: &[u8],
@@ -35,20 +33,17 @@ pub fn parse_labels(
 
 /// Reads one label per line. The first line is a header if there is one line more than points and its text is no other
 /// line's label.
-fn rows(text: &str, points: usize) -> Result<(Vec<i64>, Option<Vec<String>>)> {
+fn rows(text: &str, points: usize) -> Result<Codes> {
     let mut labels = Vec::new();
     let mut lines = Vec::new();
     for record in Records::new(text, sniff_without_blanks(text)) {
         let record = record?;
         let place = Place::default().line(record.line);
-        let width = record.fields.len();
-        match record.fields.into_iter().next() {
-            Some(field) if width == 1 => memory::push(&mut labels, field, CLASSES)?,
-            _ => {
-                let what = format!("{width} fields in a file of labels");
-                return Err(Error::input_at(place, what, "leave one label in each row"));
-            }
-        }
+        let [label] = <[_; 1]>::try_from(record.fields).map_err(|fields| {
+            let what = format!("{} fields in a file of labels", fields.len());
+            Error::input_at(place, what, "leave one label in each row")
+        })?;
+        memory::push(&mut labels, label, CLASSES)?;
         memory::push(&mut lines, record.line, CLASSES)?;
     }
     let header = labels.split_first().is_some_and(|(first, rest)| {

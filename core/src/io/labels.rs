@@ -4,21 +4,20 @@ use std::collections::HashMap;
 
 use super::number::{Field, classify, whole};
 use crate::data::points::CLASSES;
-use crate::error::{At, Error, Place, Result, shown};
+use crate::error::{Error, Place, Result, shown};
 use crate::memory;
+
+/// Labels as whole numbers, and the names of the classes if they are text: label k has the name k, from 0.
+pub(super) type Codes = (Vec<i64>, Option<Vec<String>>);
 
 /// Encodes labels: whole numbers as they are; text from 0 by first appearance, with the names.
 ///
 /// Fails on an empty label and on a number that is not whole, at its line of `lines` and in `column`.
-pub(super) fn encode<T: AsRef<str>>(
-    labels: &[T],
-    lines: &[usize],
-    column: &str,
-) -> Result<(Vec<i64>, Option<Vec<String>>)> {
-    for (row, label) in labels.iter().map(AsRef::as_ref).enumerate() {
+pub(super) fn encode<T: AsRef<str>>(labels: &[T], lines: &[usize], column: &str) -> Result<Codes> {
+    for (label, line) in labels.iter().map(AsRef::as_ref).zip(lines) {
         let what = match classify(label) {
             Field::Empty => "the label is missing".to_string(),
-            Field::NotFinite => format!("{} is no label", shown(label)),
+            Field::NotFinite => format!("{} is not a label", shown(label)),
             Field::Finite(value) if value.fract() == 0.0 && whole(label).is_none() => {
                 format!("the label {} is too large to be kept exactly", shown(label))
             }
@@ -27,7 +26,7 @@ pub(super) fn encode<T: AsRef<str>>(
             }
             _ => continue,
         };
-        let place = Place { at: lines.get(row).copied().map(At::Line), ..Place::default() }.column(column);
+        let place = Place::default().line(*line).column(column);
         return Err(Error::input_at(place, what, "labels are whole numbers or names, one a row"));
     }
     let mut codes = memory::with_capacity(labels.len(), CLASSES)?;
@@ -39,7 +38,7 @@ pub(super) fn encode<T: AsRef<str>>(
     let mut code_of: HashMap<&str, i64> = HashMap::new();
     let mut names = Vec::new();
     for label in labels.iter().map(|label| label.as_ref().trim()) {
-        memory::room_for_entry(&mut code_of, CLASSES)?;
+        memory::reserve_entry(&mut code_of, CLASSES)?;
         codes.push(*code_of.entry(label).or_insert_with(|| {
             names.push(label.to_string());
             names.len() as i64 - 1
@@ -59,18 +58,18 @@ pub(super) fn check_count(labels: usize, points: usize) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     #[test]
     fn labels_are_encoded_by_first_appearance() {
-        let (codes, names) = encode(&["b", "a", " b"], &[], "c").unwrap();
-        assert_eq!(codes, [0, 1, 0]);
-        assert_eq!(names.unwrap(), ["b", "a"]);
-        assert_eq!(encode(&["2", "-1", "3.0"], &[], "c").unwrap(), (vec![2, -1, 3], None));
-        let error = encode(&["1", "1.5"], &[4, 5], "c").unwrap_err();
-        assert_eq!(error.to_string(), "line 5, column c: the label \"1.5\" is not a whole number");
-        let error = encode(&["a", " "], &[4, 5], "c").unwrap_err();
-        assert_eq!(error.to_string(), "line 5, column c: the label is missing");
-        assert!(encode(&["1", "nan"], &[4, 5], "c").is_err());
+        let encode = |labels: &[&str]| super::encode(labels, &[4, 5, 6], "c").map_err(|error| error.to_string());
+        let names = ["b", "a"].map(String::from).to_vec();
+        assert_eq!(encode(&["b", "a", " b"]), Ok((vec![0, 1, 0], Some(names))));
+        assert_eq!(encode(&["2", "-1", "3.0"]), Ok((vec![2, -1, 3], None)));
+        for (labels, what) in [
+            (["1", "1.5"], "the label \"1.5\" is not a whole number"),
+            (["a", " "], "the label is missing"),
+            (["1", "nan"], "\"nan\" is not a label"),
+        ] {
+            assert_eq!(encode(&labels), Err(format!("line 5, column c: {what}")));
+        }
     }
 }

@@ -13,9 +13,9 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use super::label_column::LabelColumn;
 use super::labels::encode;
 use super::number::{coordinate, whole};
+use super::options::Columns;
 use super::records::FIELDS;
 use crate::data::points::{CLASSES, POINTS, Points, admit_names};
 use crate::data::table::{Cells, Table};
@@ -66,6 +66,34 @@ pub(super) fn check_rows(promised: Option<(usize, usize)>, rows: usize) -> Resul
             Err(Error::input_at(Place::default().line(line), what, help))
         }
         _ => Ok(()),
+    }
+}
+
+/// The keys of rows, which are unique whole numbers.
+#[derive(Default)]
+pub(super) struct Keys {
+    pub(super) keys: Vec<i64>,
+    /// The line of each key.
+    pub(super) lines: Vec<usize>,
+    /// The index of each key.
+    pub(super) index: HashMap<i64, usize>,
+}
+
+impl Keys {
+    /// Parses the next row's key.
+    pub(super) fn push(&mut self, field: &str, line: usize, column: &str) -> Result<()> {
+        const KEYS: &str = "the keys";
+        let invalid = |what| {
+            let help = "give every row a whole number of its own as key";
+            Error::input_at(Place::default().line(line).column(column), what, help)
+        };
+        let key = whole(field).ok_or_else(|| invalid(format!("the key {} is not a whole number", shown(field))))?;
+        memory::reserve_entry(&mut self.index, KEYS)?;
+        if let Some(earlier) = self.index.insert(key, self.keys.len()) {
+            return Err(invalid(format!("the key {key} is already in line {}", self.lines[earlier])));
+        }
+        memory::push(&mut self.keys, key, KEYS)?;
+        memory::push(&mut self.lines, line, KEYS)
     }
 }
 
@@ -132,8 +160,8 @@ fn header(lines: &[(usize, &str)]) -> Result<Header> {
     Ok(Header { rows, roles, names })
 }
 
-/// Reads points and their keys. The labels are the column `label`, or else the first of type 3.
-pub(super) fn read(text: &str, label: Option<LabelColumn<'_>>) -> Result<(Points, Option<Vec<i64>>)> {
+/// Reads points and their keys. The labels are the column that `columns` names, or else the first of type 3.
+pub(super) fn read(text: &str, columns: Columns<'_>) -> Result<(Points, Option<Vec<i64>>)> {
     let of_header = |line: &(usize, &str)| line.1.starts_with('%');
     // A header has at most four lines.
     let head: Vec<(usize, &str)> =
@@ -141,18 +169,16 @@ pub(super) fn read(text: &str, label: Option<LabelColumn<'_>>) -> Result<(Points
     let body = lines(text).filter(|line| !of_header(line));
     let Header { rows, roles, names } = header(&head)?;
     let numbers = roles.iter().filter(|role| **role == Role::Data).count();
-    let label = label.map_or(Ok(None), |label| label.find(&names, numbers))?;
-    let label = label.or_else(|| roles.iter().position(|role| *role == Role::Class));
+    let label = columns.find(&names, numbers)?.or_else(|| roles.iter().position(|role| *role == Role::Class));
     let data: Vec<usize> = (0..roles.len()).filter(|&at| roles[at] == Role::Data && Some(at) != label).collect();
     if data.is_empty() {
         let place = Place { at: head.get(2).map(|(line, _)| At::Line(*line)), ..Place::default() };
-        return Err(Error::input_at(place, "there is no column of coordinates", "give one column type 1 at least"));
+        return Err(Error::input_at(place, "there is no column of coordinates", "give at least one column the type 1"));
     }
     let key = roles.iter().position(|role| *role == Role::Key);
     // The header's counts are not trusted for reservations.
-    let (mut values, mut keys, mut classes, mut lines) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let mut seen = HashMap::new();
-    let mut count = 0;
+    let (mut values, mut classes, mut lines) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut keys, mut count) = (Keys::default(), 0);
     for (line, content) in body {
         let fields = fields(content)?;
         if fields.len() != roles.len() {
@@ -164,17 +190,7 @@ pub(super) fn read(text: &str, label: Option<LabelColumn<'_>>) -> Result<(Points
             memory::push(&mut values, coordinate(fields[at], line, &names[at], label.is_some())?, POINTS)?;
         }
         if let Some(at) = key {
-            let place = Place::default().line(line).column(names[at].as_str());
-            let Some(key) = whole(fields[at]) else {
-                let what = format!("the key {} is not a whole number", shown(fields[at]));
-                return Err(Error::input_at(place, what, "number the rows"));
-            };
-            memory::room_for_entry(&mut seen, "the keys")?;
-            if let Some(earlier) = seen.insert(key, line) {
-                let what = format!("the key {key} is already in line {earlier}");
-                return Err(Error::input_at(place, what, "give every row a key of its own"));
-            }
-            memory::push(&mut keys, key, "the keys")?;
+            keys.push(fields[at], line, &names[at])?;
         }
         if let Some(at) = label {
             memory::push(&mut classes, fields[at], CLASSES)?;
@@ -187,10 +203,9 @@ pub(super) fn read(text: &str, label: Option<LabelColumn<'_>>) -> Result<(Points
     points.names = data.iter().map(|&at| names[at].clone()).collect();
     if let Some(at) = label {
         let (codes, classes) = encode(&classes, &lines, &names[at])?;
-        points.labels = Some(codes);
-        points.label_names = classes;
+        (points.labels, points.label_names) = (Some(codes), classes);
     }
-    Ok((points, key.map(|_| keys)))
+    Ok((points, key.map(|_| keys.keys)))
 }
 
 /// Writes a table with keys 1 … n. A column of whole numbers named `label`, `class` or `cluster` is the class.
@@ -222,7 +237,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str, label: Option<&str>) -> Result<(Points, Option<Vec<i64>>)> {
-        super::read(text, label.map(LabelColumn::required))
+        super::read(text, Columns { label, ..Columns::default() })
     }
 
     const GOOD: &str = "# c\n%2\n% 5\n%\t9\t1\t0\t1\t3\n% Key\tx\tnote\ty\tclass\n7\t0.5\tA b\t1\t2\n3\t1\t\t-2\t2\n";

@@ -1,23 +1,18 @@
 //! Tables of points in files: CSV, NPY, and `.lrn` and `.cls`, the formats of Ultsch's ESOM tools.
 //!
-//! The path's extension determines the format, for reading and for writing ([`Format`]). Files are
+//! The path's extension determines the format, for reading and for writing ([`Format`](crate::data::Format)). Files are
 //! written whole or not at all ([`atomic`](crate::atomic)).
 
 pub(crate) mod blocks;
 mod cls;
 mod csv;
 pub(crate) mod format;
-pub(crate) mod label_column;
 pub(crate) mod label_file;
 mod labels;
 mod lrn;
 mod npy;
 mod number;
+pub(crate) mod options;
 pub(crate) mod read;
 mod records;
 mod write;
-
-pub use blocks::read_blocks;
-pub use format::Format;
-pub use label_file::parse_labels;
-pub use read::{Part, ReadOptions, parse, read, read_part};

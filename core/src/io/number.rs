@@ -27,7 +27,7 @@ pub(super) fn classify(field: &str) -> Field {
     }
 }
 
-/// NaN, if the field spells it.
+/// NaN, if the field contains it.
 pub(super) fn missing(field: &str) -> Option<f64> {
     field.trim().parse::<f64>().ok().filter(|value| value.is_nan())
 }
@@ -35,22 +35,21 @@ pub(super) fn missing(field: &str) -> Option<f64> {
 /// Parses a coordinate. With `labelled`, another column is known to hold the labels, and the advice does not suggest it.
 pub(super) fn coordinate(field: &str, line: usize, column: &str, labelled: bool) -> Result<f64> {
     let place = Place::default().line(line).column(column);
-    let (what, help) = match classify(field) {
+    let (problem, help) = match classify(field) {
         Field::Finite(value) => return Ok(value),
-        Field::NotFinite => (format!("{} is not a finite number", shown(field)), FINITE.to_string()),
-        Field::Empty => ("the field is empty".into(), "fill in a number, or leave the row out".into()),
+        Field::NotFinite => ("is not a finite number", FINITE.to_string()),
+        Field::Empty => {
+            return Err(Error::input_at(place, "the field is empty", "fill in a number, or leave the row out"));
+        }
         Field::Text if decimal_comma(field) => {
-            (format!("{} is not a number", shown(field)), "write decimals with a point instead of a comma".into())
+            ("is not a number", "write decimals with a point instead of a comma".into())
         }
-        Field::Text if labelled => {
-            (format!("{} is not a number", shown(field)), "correct it, or leave the column out of the file".into())
+        Field::Text if labelled => ("is not a number", "correct it, or leave the column out of the file".into()),
+        Field::Text => {
+            ("is not a number", format!("correct it; if the column holds the classes, add `label = {column}`"))
         }
-        Field::Text => (
-            format!("{} is not a number", shown(field)),
-            format!("correct it; if the column holds the classes, add `label = {column}`"),
-        ),
     };
-    Err(Error::input_at(place, what, help))
+    Err(Error::input_at(place, format!("{} {problem}", shown(field)), help))
 }
 
 fn decimal_comma(field: &str) -> bool {
@@ -94,29 +93,15 @@ mod tests {
 
     #[test]
     fn fields_are_classified() {
-        for (field, expected) in [
-            (" 1.5 ", Field::Finite(1.5)),
-            ("-1e-3", Field::Finite(-0.001)),
-            ("+.5", Field::Finite(0.5)),
-            ("NaN", Field::NotFinite),
-            ("-Inf", Field::NotFinite),
-            ("infinity", Field::NotFinite),
-            ("1e999", Field::NotFinite),
-            ("", Field::Empty),
-            ("  ", Field::Empty),
-            ("NA", Field::Text),
-            ("0x10", Field::Text),
-        ] {
-            assert_eq!(classify(field), expected, "{field:?}");
-        }
-        assert_eq!(whole("3.0"), Some(3));
-        assert_eq!(whole("-9223372036854775808"), Some(i64::MIN));
-        assert_eq!(whole("3.5"), None);
-        assert_eq!(whole("1e300"), None);
-        // Exact as an integer; rounded to 2⁵³ as a float.
-        assert_eq!(whole("9007199254740993"), Some(9_007_199_254_740_993));
-        assert_eq!(whole("9007199254740993.0"), None);
-        assert_eq!(whole("9007199254740991.0"), Some(9_007_199_254_740_991));
+        let finite = [" 1.5 ", "-1e-3", "+.5"].map(classify);
+        assert_eq!(finite, [1.5, -0.001, 0.5].map(Field::Finite));
+        assert_eq!(["NaN", "-Inf", "infinity", "1e999"].map(classify), [Field::NotFinite; 4]);
+        assert_eq!(["", "  "].map(classify), [Field::Empty; 2]);
+        assert_eq!(["NA", "0x10"].map(classify), [Field::Text; 2]);
+        assert_eq!(["3.0", "-9223372036854775808", "3.5", "1e300"].map(whole), [Some(3), Some(i64::MIN), None, None]);
+        // 2⁵³ + 1 is exact as an integer, and rounded to 2⁵³ as a float.
+        let found = ["9007199254740993", "9007199254740993.0", "9007199254740991.0"].map(whole);
+        assert_eq!(found, [Some((1 << 53) + 1), None, Some((1 << 53) - 1)]);
     }
 
     #[test]

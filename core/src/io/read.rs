@@ -1,28 +1,17 @@
 //! Reading points from a path.
 
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::format::Format;
-use super::label_column::LabelColumn;
 use super::label_file::parse_labels;
 use super::labels::check_count;
+use super::options::{Columns, ReadOptions};
 use super::{csv, lrn, npy, number};
 use crate::communicator::Share;
 use crate::data::points::Points;
-use crate::error::{Error, Place, Result, shown};
+use crate::error::{Error, Result};
 use crate::memory;
-
-/// Options for reading points: the source of the labels, and missing values.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ReadOptions {
-    /// The column of the labels, by name or else by number from 1.
-    pub label: Option<String>,
-    /// A file of labels: `.cls` joined by key, or one label per row.
-    pub labels: Option<PathBuf>,
-    /// Whether NaN is accepted, as for unknown distances.
-    pub missing: bool,
-}
 
 /// Reads points from `path` in the format of its extension; `-` is CSV from standard input.
 ///
@@ -30,16 +19,14 @@ pub struct ReadOptions {
 /// coordinates) or (points). `.lrn`: a column of type 3 holds the labels unless the options name others. Every coordinate
 /// is finite, except that CSV and NPY may contain NaN if the options accept it.
 ///
-/// # Errors
-///
-/// [`Error::Io`] if the file cannot be read, [`Error::Memory`] if it does not fit, else [`Error::Input`] with file, line,
-/// column and advice.
+/// Fails with [`Error::Io`] if the file cannot be read, [`Error::Memory`] if it does not fit, else [`Error::Input`]
+/// with file, line, column and advice.
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Points> {
     read_as(path, options, |points| Ok(points.rows), |rows| *rows).map(|(_, points)| points)
 }
 
-/// [`read`] of a table whose rows need not be points, such as a matrix of distances. Returns the value that `make` creates
-/// from the table, and the table with the labels of `count(value)` points.
+/// [`read`] of a table whose rows need not be points. Returns the value that `make` creates from the table, and the table
+/// with the labels of `count(value)` points.
 pub(crate) fn read_as<T>(
     path: &Path,
     options: &ReadOptions,
@@ -50,11 +37,10 @@ pub(crate) fn read_as<T>(
         let what = "the labels are given twice, by a column and by a file";
         return Err(Error::input(what, "leave one of `label` and `labels`"));
     }
-    let label = options.label.as_deref().map(LabelColumn::required);
     let in_file = |error: Error| error.in_file(name(path));
-    let (mut points, keys) = parse_keyed(Format::of(path)?, &bytes(path)?, label, options.missing).map_err(in_file)?;
-    let made = make(&points).map_err(in_file)?;
-    let n = count(&made);
+    let (mut points, keys) = read_keyed(path, options.columns())?;
+    let value = make(&points).map_err(in_file)?;
+    let n = count(&value);
     if let Some(path) = &options.labels {
         // Keys of rows that are not points cannot be joined.
         let keys = keys.filter(|keys| keys.len() == n);
@@ -64,7 +50,7 @@ pub(crate) fn read_as<T>(
     } else if let Some(labels) = &points.labels {
         check_count(labels.len(), n).map_err(in_file)?;
     }
-    Ok((made, points))
+    Ok((value, points))
 }
 
 /// One rank's part of the rows of a table.
@@ -85,8 +71,7 @@ pub fn read_part(path: &Path, options: &ReadOptions, share: Share) -> Result<Par
         let in_file = |error: Error| error.in_file(path);
         let mut file = npy::Rows::open(path).map_err(in_file)?;
         let (rows, of) = (file.count(), share.of(file.count()));
-        let label = options.label.as_deref().map(LabelColumn::required);
-        let points = file.read(path, of.clone(), label, options.missing).map_err(in_file)?;
+        let points = file.read(path, of.clone(), options.columns()).map_err(in_file)?;
         return Ok(Part { points, of, rows });
     }
     let Points { mut values, rows, columns, names, mut labels, label_names } = read(path, options)?;
@@ -97,7 +82,7 @@ pub fn read_part(path: &Path, options: &ReadOptions, share: Share) -> Result<Par
     Ok(Part { points, of, rows })
 }
 
-/// Whether rows can be read separately: from an array in a regular file, without a file of labels.
+/// True if rows can be read separately: from an array in a regular file, without a file of labels.
 pub(crate) fn has_row_access(path: &Path, options: &ReadOptions) -> Result<bool> {
     let file = || std::fs::metadata(path).is_ok_and(|it| it.is_file());
     Ok(Format::of(path)? == Format::Npy && options.labels.is_none() && file())
@@ -111,29 +96,9 @@ fn keep<T>(mut all: Vec<T>, of: Range<usize>) -> Vec<T> {
     all
 }
 
-/// Reads further points with the columns of `like`, read from `first`. The column `label` is dropped if there is one
-/// column more.
-pub(crate) fn read_more(path: &Path, label: Option<&str>, like: &Points, first: &Path) -> Result<Points> {
-    let wanted = label.map(|label| LabelColumn::optional(label, like.columns));
-    let (points, _) =
-        parse_keyed(Format::of(path)?, &bytes(path)?, wanted, false).map_err(|error| error.in_file(name(path)))?;
-    let help = match label {
-        Some(_) => "give the same columns in the same order, with the one of `label` or without it",
-        None => "give the same columns in the same order",
-    };
-    let first = name(first).display();
-    if points.columns != like.columns {
-        let what = format!("these points have {} columns; those of {first} have {}", points.columns, like.columns);
-        return Err(Error::input_at(Place::file(name(path)), what, help));
-    }
-    let mut pairs = points.names.iter().zip(&like.names).enumerate();
-    match pairs.find(|(_, (own, other))| own != other && points.is_named() && like.is_named()) {
-        Some((at, (own, other))) => {
-            let what = format!("coordinate {} of {first} is called {}", at + 1, shown(other));
-            Err(Error::input_at(Place::file(name(path)).column(own.as_str()), what, help))
-        }
-        None => Ok(points),
-    }
+/// Reads points from a path, and their keys if the format has keys.
+pub(crate) fn read_keyed(path: &Path, columns: Columns<'_>) -> Result<(Points, Option<Vec<i64>>)> {
+    parse_keyed(Format::of(path)?, &bytes(path)?, columns).map_err(|error| error.in_file(name(path)))
 }
 
 /// Parses points from the bytes of a file, as [`read`] does from a path.
@@ -146,31 +111,23 @@ pub(crate) fn read_more(path: &Path, label: Option<&str>, like: &Points, first: 
 /// # Ok::<(), firebox_core::Error>(())
 /// ```
 ///
-/// # Errors
-///
-/// [`Error::Input`] with line or row and column if the bytes are not a table of points, and if the options name a file of
-/// labels, which [`parse_labels`] parses.
+/// Fails with [`Error::Input`] with line or row and column if the bytes are not a table of points, and if the options
+/// name a file of labels, which [`parse_labels`] parses.
 pub fn parse(format: Format, bytes: &[u8], options: &ReadOptions) -> Result<Points> {
     if options.labels.is_some() {
         return Err(Error::input("a file of labels is not read here", "parse it separately, with parse_labels"));
     }
-    parse_keyed(format, bytes, options.label.as_deref().map(LabelColumn::required), options.missing)
-        .map(|(points, _)| points)
+    parse_keyed(format, bytes, options.columns()).map(|(points, _)| points)
 }
 
 /// Parses points, and their keys if the format has keys.
-fn parse_keyed(
-    format: Format,
-    bytes: &[u8],
-    label: Option<LabelColumn<'_>>,
-    missing: bool,
-) -> Result<(Points, Option<Vec<i64>>)> {
+fn parse_keyed(format: Format, bytes: &[u8], columns: Columns<'_>) -> Result<(Points, Option<Vec<i64>>)> {
     match format {
-        Format::Csv | Format::Tsv => Ok((csv::read(number::text(bytes)?, label, missing)?, None)),
+        Format::Csv | Format::Tsv => Ok((csv::read(number::text(bytes)?, columns)?, None)),
         Format::Npy if bytes.is_empty() => Err(npy::empty()),
-        Format::Npy => Ok((npy::read(bytes, label, missing)?, None)),
-        Format::Lrn => lrn::read(number::text(bytes)?, label),
-        Format::Cls => Err(Error::input("a .cls holds classes, no points", "give it with `labels` beside its .lrn")),
+        Format::Npy => Ok((npy::read(bytes, columns)?, None)),
+        Format::Lrn => lrn::read(number::text(bytes)?, columns),
+        Format::Cls => Err(Error::input("a .cls holds classes, not points", "give it with `labels` beside its .lrn")),
     }
 }
 
@@ -179,16 +136,22 @@ fn is_stdin(path: &Path) -> bool {
 }
 
 /// The name of `path` in messages.
-fn name(path: &Path) -> &Path {
+pub(crate) fn name(path: &Path) -> &Path {
     if is_stdin(path) { Path::new("<stdin>") } else { path }
 }
 
 fn bytes(path: &Path) -> Result<Vec<u8>> {
-    if is_stdin(path) { memory::read_all(std::io::stdin().lock(), name(path)) } else { memory::read_file(path) }
+    if is_stdin(path) {
+        memory::read_all(std::io::stdin().lock(), Vec::new(), name(path))
+    } else {
+        memory::read_file(path)
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
     use proptest::prelude::*;
 
@@ -257,20 +220,16 @@ mod tests {
         for path in [&row, &folder.file("column.csv", "d\n1\n2\n3\n4\n5\n6\n"), &lrn] {
             let (distances, points) = read(path, &labels(classes.clone())).unwrap();
             assert_eq!((distances.points(), points.labels.unwrap()), (4, vec![0, 1, 0, 0]), "{}", path.display());
-            assert_eq!(
-                read(path, &labels(keyed.clone())).unwrap().1.labels.unwrap(),
-                [7, 6, 5, 8],
-                "{}",
-                path.display()
-            );
+            let (_, points) = read(path, &labels(keyed.clone())).unwrap();
+            assert_eq!(points.labels.unwrap(), [7, 6, 5, 8], "{}", path.display());
         }
         assert_eq!(read(&square, &labels(keyed)).unwrap().1.labels.unwrap(), [5, 6, 7, 8]);
         let two = folder.file("two.txt", "1\n2\n");
         let error = read(&row, &labels(two.clone())).unwrap_err().to_string();
         assert_eq!(error, format!("{}: there are 2 labels for 4 points", two.display()));
-        // A column beside pairs is no column of the points' labels.
+        // Labels beside pairs are not the points' labels.
         let beside = folder.file("beside.csv", "1,7\n2,7\n3,8\n4,8\n5,9\n6,9\n");
-        let error = read(&beside, &ReadOptions { label: Some("2".into()), ..ReadOptions::default() }).unwrap_err();
+        let error = read(&beside, &ReadOptions::labelled(Some("2"))).unwrap_err();
         assert_eq!(error.to_string(), format!("{}: there are 6 labels for 4 points", beside.display()));
     }
 
@@ -290,7 +249,7 @@ mod tests {
             assert_eq!(read(&empty, &none).unwrap_err().to_string(), expected);
         }
         let cls = folder.file("a.cls", "1\t1\n");
-        assert!(read(&cls, &none).unwrap_err().to_string().contains("a .cls holds classes, no points"));
+        assert!(read(&cls, &none).unwrap_err().to_string().contains("a .cls holds classes, not points"));
         assert!(read(&folder.file("a.json", "{}"), &none).unwrap_err().to_string().contains("extension .json"));
         let both = ReadOptions { label: Some("x".into()), labels: Some(cls), missing: false };
         assert!(read(&csv, &both).unwrap_err().to_string().contains("given twice"));
@@ -301,8 +260,7 @@ mod tests {
     fn try_all(bytes: &[u8]) {
         for label in [None, Some("1"), Some("C2"), Some("")] {
             for format in FORMATS {
-                let options = ReadOptions { label: label.map(String::from), ..ReadOptions::default() };
-                if let Ok(points) = parse(format, bytes, &options) {
+                if let Ok(points) = parse(format, bytes, &ReadOptions::labelled(label)) {
                     assert_eq!(points.values.len(), points.rows * points.columns);
                     assert!(points.rows > 0 && points.columns > 0);
                     assert!(points.values.iter().all(|value| value.is_finite()));

@@ -11,7 +11,7 @@ pub(super) const FIELDS: &str = "the fields of a row";
 /// Separator of fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Delimiter {
-    /// One such byte.
+    /// This byte.
     Byte(u8),
     /// Any number of spaces and tabs.
     Blanks,
@@ -40,20 +40,14 @@ impl<'a> Records<'a> {
         Self { text, at: 0, line: 1, delimiter }
     }
 
-    /// Number of bytes consumed.
-    pub(super) fn position(&self) -> usize {
-        self.at
-    }
-
     fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
 
     fn skip_blanks(&mut self) {
-        while let Some(b' ' | b'\t') = self.peek() {
-            if self.peek().map(Delimiter::Byte) == Some(self.delimiter) {
-                break;
-            }
+        while let Some(blank @ (b' ' | b'\t')) = self.peek()
+            && self.delimiter != Delimiter::Byte(blank)
+        {
             self.at += 1;
         }
     }
@@ -86,45 +80,35 @@ impl<'a> Records<'a> {
 
     /// Consumes a quoted field, starting at the opening quote.
     fn quoted(&mut self) -> Result<Cow<'a, str>> {
-        let opened = self.line;
         let start = self.at + 1;
-        let mut escaped = false;
-        self.at = start;
+        let mut end = start;
         loop {
-            match self.peek() {
-                Some(b'"') if self.text.as_bytes().get(self.at + 1) == Some(&b'"') => {
-                    escaped = true;
-                    self.at += 2;
-                }
-                Some(b'"') => break,
-                Some(b'\n' | b'\r') => {
-                    self.line_break();
-                }
-                Some(_) => self.at += 1,
-                None => {
-                    let place = Place::default().line(opened);
-                    return Err(Error::input_at(place, "a quote is opened and never closed", "close it with \""));
-                }
+            let Some(length) = self.text[end..].find('"') else {
+                let place = Place::default().line(self.line);
+                return Err(Error::input_at(place, "a quote is opened and never closed", "close it with \""));
+            };
+            end += length;
+            if !self.text[end..].starts_with("\"\"") {
+                break;
             }
+            end += 2;
         }
-        let inner = &self.text[start..self.at];
-        self.at += 1;
-        Ok(if escaped { Cow::Owned(inner.replace("\"\"", "\"")) } else { Cow::Borrowed(inner) })
+        let inner = &self.text[start..end];
+        self.at = end + 1;
+        self.line += inner.matches(['\n', '\r']).count() - inner.matches("\r\n").count();
+        Ok(if inner.contains('"') { Cow::Owned(inner.replace("\"\"", "\"")) } else { Cow::Borrowed(inner) })
     }
 
     fn plain(&mut self) -> Cow<'a, str> {
-        let start = self.at;
-        while let Some(byte) = self.peek() {
-            let ends = match self.delimiter {
-                Delimiter::Byte(delimiter) => byte == delimiter,
-                Delimiter::Blanks => byte == b' ' || byte == b'\t',
-            };
-            if ends || byte == b'\n' || byte == b'\r' {
-                break;
-            }
-            self.at += 1;
-        }
-        Cow::Borrowed(self.text[start..self.at].trim())
+        let rest = &self.text[self.at..];
+        let separates = |byte: u8| match self.delimiter {
+            Delimiter::Byte(delimiter) => byte == delimiter,
+            Delimiter::Blanks => byte == b' ' || byte == b'\t',
+        };
+        let end = rest.bytes().position(|byte| separates(byte) || byte == b'\n' || byte == b'\r');
+        let field = &rest[..end.unwrap_or(rest.len())];
+        self.at += field.len();
+        Cow::Borrowed(field.trim())
     }
 
     fn record(&mut self) -> Result<Record<'a>> {
@@ -176,33 +160,40 @@ pub(super) fn sniff_without_blanks(text: &str) -> Delimiter {
     Delimiter::Byte(candidate(text).unwrap_or(b','))
 }
 
+/// The delimiter, other than blanks, of the first rows.
 fn candidate(text: &str) -> Option<u8> {
     const CANDIDATES: [u8; 4] = [b'\t', b';', b'|', b','];
-    let sample: Vec<&str> = text
-        .split(['\n', '\r'])
-        .map(str::trim)
-        .filter(|line| !line.is_empty() && !line.starts_with('#'))
-        .take(10)
-        .collect();
-    let count = |line: &str, candidate: u8| {
-        let mut quoted = false;
-        let outside = |byte: &u8| {
-            quoted ^= *byte == b'"';
-            !quoted && *byte == candidate
-        };
-        line.as_bytes().iter().copied().filter(outside).count()
-    };
-    let first = *sample.first()?;
-    let even = |&candidate: &u8| {
-        let wanted = count(first, candidate);
-        wanted > 0 && sample.iter().all(|line| count(line, candidate) == wanted)
-    };
-    // If no candidate occurs equally often in all lines, the rows are ragged, and the most frequent candidate gives the
-    // clearest error.
-    CANDIDATES.into_iter().find(even).or_else(|| {
-        let frequent = |&candidate: &u8| sample.iter().map(|line| count(line, candidate)).sum::<usize>();
-        CANDIDATES.into_iter().rev().max_by_key(frequent).filter(|candidate| frequent(candidate) > 0)
-    })
+    const ROWS: usize = 10;
+    // Number of candidates in each row, outside quotes, which may span lines.
+    let (mut counts, mut quoted) = (Vec::new(), false);
+    for line in text.split(['\n', '\r']).map(str::trim) {
+        if !quoted {
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            if counts.len() == ROWS {
+                break;
+            }
+            counts.push([0usize; CANDIDATES.len()]);
+        }
+        // As in records, a quote opens at the start of a field only.
+        let mut field_start = true;
+        for byte in line.bytes() {
+            let candidate = CANDIDATES.iter().position(|candidate| *candidate == byte);
+            if byte == b'"' && (quoted || field_start) {
+                quoted = !quoted;
+            } else if let (false, Some(at), Some(row)) = (quoted, candidate, counts.last_mut()) {
+                row[at] += 1;
+            }
+            field_start = candidate.is_some() || byte == b' ' || byte == b'"';
+        }
+    }
+    let first = *counts.first()?;
+    let even = |&at: &usize| first[at] > 0 && counts.iter().all(|row| row[at] == first[at]);
+    let total = |at: &usize| counts.iter().map(|row| row[*at]).sum::<usize>();
+    // If no candidate occurs equally often in all rows, they are ragged: the most frequent one gives the clearest error.
+    let most_frequent = || (0..CANDIDATES.len()).rev().max_by_key(total).filter(|at| total(at) > 0);
+    (0..CANDIDATES.len()).find(even).or_else(most_frequent).map(|at| CANDIDATES[at])
 }
 
 #[cfg(test)]
@@ -250,6 +241,8 @@ mod tests {
             ("x,\"a;b\"\n1,2\n", Delimiter::Byte(b',')),
             ("1,2\n3,4,5\n", Delimiter::Byte(b',')),
             ("a, b\n1, 2\n", Delimiter::Byte(b',')),
+            ("\"|\na\",\"||\na\"\n1,2\n", Delimiter::Byte(b',')),
+            ("24\" screen,3\nmouse,1\n", Delimiter::Byte(b',')),
         ] {
             assert_eq!(sniff(text), delimiter, "{text:?}");
         }

@@ -1,7 +1,5 @@
 //! Axes: ranges, ticks at round numbers, and panels.
 
-use plotters::style::text_anchor::{HPos, VPos};
-
 use super::canvas::{Anchor, Canvas, LABEL, SMALL, fitted, width};
 use super::palette::{FRAME, GRID, INK};
 use crate::error::Result;
@@ -148,12 +146,27 @@ pub(super) struct Panel {
     pub(super) y: Axis,
     pub(super) x_label: String,
     pub(super) y_label: String,
-    /// Whether y is only jitter, without ticks.
+    /// Leaves out the ticks of y, which is only jitter.
     pub(super) y_is_jitter: bool,
 }
 
+/// Distance of frames from the upper edge of the plot.
+pub(super) const TOP: f64 = 50.0;
 /// Height of ticks and axis label below a frame.
 pub(super) const BELOW: f64 = 48.0;
+/// Maximum ratio of two ranges on axes of equal scale.
+pub(super) const MAX_RATIO: f64 = 20.0;
+
+/// Size, at least `least`, of a frame within `most` in which both axes have equal scales, and the length of a unit.
+pub(super) fn equal_scales(x: &Axis, y: &Axis, most: [f64; 2], least: [f64; 2]) -> ([f64; 2], f64) {
+    let unit = (most[0] / x.span()).min(most[1] / y.span());
+    ([(x.span() * unit).max(least[0]), (y.span() * unit).max(least[1])], unit)
+}
+
+/// True if the ratio of two ranges allows equal scales.
+pub(super) fn are_comparable(x: &Axis, y: &Axis) -> bool {
+    (1.0 / MAX_RATIO..=MAX_RATIO).contains(&(x.span() / y.span()))
+}
 
 /// Width of ticks and axis label left of a frame of this height.
 pub(super) fn left_of(y: &Axis, height: f64) -> Result<f64> {
@@ -170,6 +183,12 @@ pub(super) fn y_ticks(y: &Axis, height: f64) -> Vec<Tick> {
 }
 
 impl Panel {
+    /// A panel whose frame has its left edge at `left` and this width and height.
+    pub(super) fn new(left: f64, [wide, high]: [f64; 2], [x, y]: [Axis; 2], [x_label, y_label]: [&str; 2]) -> Self {
+        let (x_label, y_label) = (x_label.into(), y_label.into());
+        Self { frame: [left, TOP, wide, high], x, y, x_label, y_label, y_is_jitter: false }
+    }
+
     /// Position of a point on the canvas, if it is drawable.
     pub(super) fn at(&self, x: f64, y: f64) -> Option<(f64, f64)> {
         let [left, top, width, height] = self.frame;
@@ -195,7 +214,7 @@ impl Panel {
             let x = left + share * wide;
             canvas.line(vec![(x, top), (x, bottom)], GRID, 1.0);
             canvas.line(vec![(x, bottom), (x, bottom + 4.0)], FRAME, 1.0);
-            canvas.text((x, bottom + 7.0), &text, SMALL, INK, Anchor(HPos::Center, VPos::Top));
+            canvas.text((x, bottom + 7.0), &text, SMALL, INK, Anchor::Top);
         }
         let mut widest: f64 = 0.0;
         if !self.y_is_jitter {
@@ -204,14 +223,12 @@ impl Panel {
                 widest = widest.max(width(&text, SMALL)?);
                 canvas.line(vec![(left, y), (right, y)], GRID, 1.0);
                 canvas.line(vec![(left - 4.0, y), (left, y)], FRAME, 1.0);
-                canvas.text((left - 7.0, y), &text, SMALL, INK, Anchor(HPos::Right, VPos::Center));
+                canvas.text((left - 7.0, y), &text, SMALL, INK, Anchor::Right);
             }
         }
-        let corners = [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)];
-        canvas.line(corners.to_vec(), FRAME, 1.0);
+        canvas.outline([left, top, right, bottom]);
         let label = fitted(&self.x_label, LABEL, wide + 20.0)?;
-        let below = Anchor(HPos::Center, VPos::Top);
-        canvas.text((left + 0.5 * wide, bottom + 27.0), &label, LABEL, INK, below);
+        canvas.text((left + 0.5 * wide, bottom + 27.0), &label, LABEL, INK, Anchor::Top);
         let label = fitted(&self.y_label, LABEL, high + 20.0)?;
         canvas.upward((left - widest - 22.0, top + 0.5 * high), &label, LABEL, INK);
         Ok(())

@@ -12,7 +12,7 @@ use plotters::style::{
 };
 
 use super::image::Image;
-use super::palette::Marker;
+use super::palette::{FAINT, FRAME, INK, Marker};
 use crate::error::{Error, Result};
 
 /// Font family. SVG viewers substitute their own font of this family.
@@ -28,9 +28,15 @@ pub(super) const SMALL: f64 = 14.0;
 /// Fraction of the font size by which centred text is lowered in bitmaps, whose back end centres the em square.
 const DROP: f64 = 0.11;
 
-/// Alignment of a text relative to its position.
-#[derive(Clone, Copy)]
-pub(super) struct Anchor(pub(super) HPos, pub(super) VPos);
+/// Part of a text that is at its position.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Anchor {
+    Centre,
+    Left,
+    Right,
+    Top,
+    TopLeft,
+}
 
 enum Item {
     Line { points: Vec<(f64, f64)>, colour: RGBColor, width: f64 },
@@ -94,8 +100,29 @@ impl Canvas {
 
     /// A text rotated by 90°, centred at `at`.
     pub(super) fn upward(&mut self, at: (f64, f64), text: &str, size: f64, colour: RGBColor) {
-        let anchor = Anchor(HPos::Center, VPos::Center);
-        self.items.push(Item::Text { at, text: text.into(), size, colour, anchor, upward: true });
+        self.items.push(Item::Text { at, text: text.into(), size, colour, anchor: Anchor::Centre, upward: true });
+    }
+
+    /// The title, truncated to the width `most` and centred above `middle`, or further to the right if it would be cut
+    /// off. Returns its right end.
+    pub(super) fn title(&mut self, title: &str, middle: f64, most: f64) -> Result<f64> {
+        let title = fitted(title, TITLE, most)?;
+        let half = 0.5 * width(&title, TITLE)?;
+        let middle = middle.max(half + 16.0);
+        self.text((middle, 26.0), &title, TITLE, INK, Anchor::Centre);
+        Ok(middle + half)
+    }
+
+    /// A line of the caption. Returns its right end.
+    pub(super) fn note(&mut self, (left, top): (f64, f64), text: &str) -> Result<f64> {
+        self.text((left, top), text, SMALL, FAINT, Anchor::TopLeft);
+        Ok(left + width(text, SMALL)?)
+    }
+
+    /// The border of a rectangle.
+    pub(super) fn outline(&mut self, [left, top, right, bottom]: [f64; 4]) {
+        let corners = [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)];
+        self.line(corners.to_vec(), FRAME, 1.0);
     }
 
     /// Renders everything on white.
@@ -148,8 +175,15 @@ impl Canvas {
                 Item::Text { at: position, text, size, colour, anchor, upward } => {
                     let font = font(size * scale)?;
                     let font = if *upward { font.transform(FontTransform::Rotate270) } else { font };
-                    let style = TextStyle::from(font).color(colour).pos(Pos::new(anchor.0, anchor.1));
-                    let drop = if matches!(anchor.1, VPos::Center) { drop * size } else { 0.0 };
+                    let (across, along) = match anchor {
+                        Anchor::Centre => (HPos::Center, VPos::Center),
+                        Anchor::Left => (HPos::Left, VPos::Center),
+                        Anchor::Right => (HPos::Right, VPos::Center),
+                        Anchor::Top => (HPos::Center, VPos::Top),
+                        Anchor::TopLeft => (HPos::Left, VPos::Top),
+                    };
+                    let drop = if matches!(along, VPos::Center) { drop * size } else { 0.0 };
+                    let style = TextStyle::from(font).color(colour).pos(Pos::new(across, along));
                     let lowered =
                         if *upward { (position.0 + drop, position.1) } else { (position.0, position.1 + drop) };
                     area.draw_text(text, &style, at(lowered)).map_err(failed)?;

@@ -1,12 +1,11 @@
 //! Circles with their centres.
 
 use plotters::style::RGBColor;
-use plotters::style::text_anchor::{HPos, VPos};
 
-use super::axis::{Axis, BELOW, Panel, left_of};
-use super::canvas::{Anchor, Canvas, SMALL, TITLE, fitted, width};
+use super::axis::{Axis, BELOW, Panel, TOP, equal_scales, left_of};
+use super::canvas::Canvas;
 use super::image::Image;
-use super::palette::{FAINT, INK, Marker, style};
+use super::palette::{FAINT, Marker, style};
 use crate::error::Result;
 
 /// Circles with their centres, on axes of equal scale. Of strongly overlapping circles a sample is drawn, whose size is in
@@ -25,9 +24,9 @@ pub struct Circles {
     pub outline: Vec<(f64, f64)>,
 }
 
+/// Largest and smallest width and height of the frame.
 const MOST: [f64; 2] = [560.0, 460.0];
-const LEAST: f64 = 160.0;
-const TOP: f64 = 50.0;
+const LEAST: [f64; 2] = [160.0; 2];
 /// Vertices of a circle's polygon.
 const CORNERS: usize = 720;
 /// Maximum margin for circles around centres and outline, as a fraction of their extent.
@@ -51,18 +50,10 @@ pub(super) fn render(circles: &Circles, image: Image) -> Result<Vec<u8>> {
         around.widened(around.span() + 2.0 * widest.min(MARGIN * around.span()))
     };
     let (x, y) = (axis(|[x, _]| x), axis(|[_, y]| y));
-    let unit = (MOST[0] / x.span()).min(MOST[1] / y.span());
-    let [wide, high] = [(x.span() * unit).max(LEAST), (y.span() * unit).max(LEAST)];
+    let ([wide, high], unit) = equal_scales(&x, &y, MOST, LEAST);
     let (x, y) = (x.widened(wide / unit), y.widened(high / unit));
     let left = left_of(&y, high)?;
-    let panel = Panel {
-        frame: [left, TOP, wide, high],
-        x,
-        y,
-        x_label: circles.x_label.clone(),
-        y_label: circles.y_label.clone(),
-        y_is_jitter: false,
-    };
+    let panel = Panel::new(left, [wide, high], [x, y], [&circles.x_label, &circles.y_label]);
     let mut canvas = Canvas::default();
     panel.draw(&mut canvas)?;
     let inside = |x: f64, y: f64| {
@@ -89,15 +80,11 @@ pub(super) fn render(circles: &Circles, image: Image) -> Result<Vec<u8>> {
     for &[x, y, _] in &shown {
         inside(x, y).into_iter().for_each(|at| canvas.marker(at, Marker::Circle, dot, style(0).0, 1.0));
     }
-    let title = fitted(&circles.title, TITLE, left + wide)?;
-    let half = 0.5 * width(&title, TITLE)?;
-    let middle = (left + 0.5 * wide).max(half + 16.0);
-    canvas.text((middle, 26.0), &title, TITLE, INK, Anchor(HPos::Center, VPos::Center));
-    let (mut right, mut bottom) = ((left + wide).max(middle + half), TOP + high + BELOW);
+    let mut right = (left + wide).max(canvas.title(&circles.title, left + 0.5 * wide, left + wide)?);
+    let mut bottom = TOP + high + BELOW;
     if every > 1 {
         let note = format!("{} of {} circles are drawn", drawn.len(), shown.len());
-        canvas.text((left, bottom + 6.0), &note, SMALL, FAINT, Anchor(HPos::Left, VPos::Top));
-        right = right.max(left + width(&note, SMALL)?);
+        right = right.max(canvas.note((left, bottom + 6.0), &note)?);
         bottom += 20.0;
     }
     canvas.finish((right + 20.0, bottom + 8.0), image)

@@ -1,10 +1,9 @@
 //! Heat maps.
 
-use plotters::style::text_anchor::{HPos, VPos};
-use plotters::style::{RGBColor, WHITE};
+use plotters::style::WHITE;
 
-use super::axis::{Axis, BELOW, Panel, left_of, y_ticks};
-use super::canvas::{Anchor, Canvas, LABEL, SMALL, TITLE, fitted, width};
+use super::axis::{Axis, BELOW, Panel, TOP, are_comparable, equal_scales, left_of, y_ticks};
+use super::canvas::{Anchor, Canvas, LABEL, SMALL, fitted, width};
 use super::image::Image;
 use super::palette::{FRAME, INK, shade_of};
 use crate::error::Result;
@@ -32,15 +31,13 @@ pub struct Heat {
     pub columns: usize,
     /// Values, row-major, the first row at the smallest y. Non-finite values are blank.
     pub values: Vec<f64>,
-    /// Whether colours are symmetric about 0.
+    /// Makes the colours symmetric about 0.
     pub signed: bool,
 }
 
+/// Largest and smallest width and height of the frame.
 const MOST: [f64; 2] = [560.0, 460.0];
-const LEAST: f64 = 160.0;
-const TOP: f64 = 50.0;
-/// Maximum ratio of two ranges on axes of equal scale.
-const MAX_RATIO: f64 = 20.0;
+const LEAST: [f64; 2] = [160.0; 2];
 /// Number of shades − 1. Neighbouring cells of one shade are one rectangle.
 const SHADES: f64 = 255.0;
 /// Width of the colour bar, and its distance from the frame.
@@ -48,23 +45,17 @@ const BAR: [f64; 2] = [18.0, 22.0];
 
 pub(super) fn render(heat: &Heat, image: Image) -> Result<Vec<u8>> {
     let (x, y) = (Axis::between(heat.x.0, heat.x.1), Axis::between(heat.y.0, heat.y.1));
-    let [wide, high] = frame(&x, &y);
+    let size = if are_comparable(&x, &y) { equal_scales(&x, &y, MOST, LEAST).0 } else { MOST };
+    let [wide, high] = size;
     let left = left_of(&y, high)?;
     let (right, bottom) = (left + wide, TOP + high);
     let scale = scale(heat);
-    let panel = Panel {
-        frame: [left, TOP, wide, high],
-        x,
-        y,
-        x_label: heat.x_label.clone(),
-        y_label: heat.y_label.clone(),
-        y_is_jitter: false,
-    };
+    let panel = Panel::new(left, size, [x, y], [&heat.x_label, &heat.y_label]);
     let mut canvas = Canvas::default();
     panel.draw(&mut canvas)?;
     canvas.area((left, TOP), (right, bottom), WHITE);
     cells(&mut canvas, heat, &panel, &scale);
-    outline(&mut canvas, [left, TOP, right, bottom]);
+    canvas.outline([left, TOP, right, bottom]);
 
     let from = right + BAR[1];
     let steps = high.round().max(1.0) as usize;
@@ -73,33 +64,20 @@ pub(super) fn render(heat: &Heat, image: Image) -> Result<Vec<u8>> {
         let colour = shade_of(0.5 * (low + top), heat.signed);
         canvas.area((from, bottom - top * high), (from + BAR[0], bottom - low * high), colour);
     }
-    outline(&mut canvas, [from, TOP, from + BAR[0], bottom]);
+    canvas.outline([from, TOP, from + BAR[0], bottom]);
     let mut widest: f64 = 0.0;
     for (share, text) in y_ticks(&scale, high) {
         let at = bottom - share * high;
         canvas.line(vec![(from + BAR[0], at), (from + BAR[0] + 4.0, at)], FRAME, 1.0);
-        canvas.text((from + BAR[0] + 8.0, at), &text, SMALL, INK, Anchor(HPos::Left, VPos::Center));
+        canvas.text((from + BAR[0] + 8.0, at), &text, SMALL, INK, Anchor::Left);
         widest = widest.max(width(&text, SMALL)?);
     }
     // Horizontal, below the bar: some single letters rotated by 90° look like other letters.
     let label = fitted(&heat.value_label, LABEL, 160.0)?;
-    canvas.text((from, bottom + 8.0), &label, LABEL, INK, Anchor(HPos::Left, VPos::Top));
+    canvas.text((from, bottom + 8.0), &label, LABEL, INK, Anchor::TopLeft);
     let end = (from + BAR[0] + 8.0 + widest).max(from + width(&label, LABEL)?);
-    let title = fitted(&heat.title, TITLE, end)?;
-    let half = 0.5 * width(&title, TITLE)?;
-    let middle = (left + 0.5 * wide).max(half + 16.0);
-    canvas.text((middle, 26.0), &title, TITLE, INK, Anchor(HPos::Center, VPos::Center));
-    canvas.finish((end.max(middle + half) + 16.0, bottom + BELOW + 8.0), image)
-}
-
-/// Size of the frame, with equal scales if the ratio of the ranges allows it.
-fn frame(x: &Axis, y: &Axis) -> [f64; 2] {
-    let (wide, high) = (x.span(), y.span());
-    if !(1.0 / MAX_RATIO..=MAX_RATIO).contains(&(wide / high)) {
-        return MOST;
-    }
-    let unit = (MOST[0] / wide).min(MOST[1] / high);
-    [(wide * unit).max(LEAST.min(MOST[0])), (high * unit).max(LEAST.min(MOST[1]))]
+    let end = end.max(canvas.title(&heat.title, left + 0.5 * wide, end)?);
+    canvas.finish((end + 16.0, bottom + BELOW + 8.0), image)
 }
 
 /// Range of the colour bar.
@@ -132,21 +110,13 @@ fn cells(canvas: &mut Canvas, heat: &Heat, panel: &Panel, scale: &Axis) {
             heat.values[row * columns..(row + 1) * columns].iter().map(|v| shade(*v)).collect();
         let (low, upper) = (top + (1.0 - edge(row, rows)) * high, top + (1.0 - edge(row + 1, rows)) * high);
         let mut first = 0;
-        while first < columns {
-            let mut end = first + 1;
-            while end < columns && shades[end] == shades[first] {
-                end += 1;
-            }
-            if let Some(shade) = shades[first] {
+        for run in shades.chunk_by(|a, b| a == b) {
+            let end = first + run.len();
+            if let Some(shade) = run[0] {
                 let (from, to) = (left + edge(first, columns) * wide, left + edge(end, columns) * wide);
-                let colour: RGBColor = shade_of(f64::from(shade) / SHADES, heat.signed);
-                canvas.area((from, upper), (to, low), colour);
+                canvas.area((from, upper), (to, low), shade_of(f64::from(shade) / SHADES, heat.signed));
             }
             first = end;
         }
     }
-}
-
-fn outline(canvas: &mut Canvas, [left, top, right, bottom]: [f64; 4]) {
-    canvas.line(vec![(left, top), (right, top), (right, bottom), (left, bottom), (left, top)], FRAME, 1.0);
 }

@@ -1,14 +1,11 @@
 //! The kinds of plots.
 
-use std::path::Path;
-
 use super::circles::{self, Circles};
 use super::heat::{self, Heat};
 use super::image::Image;
 use super::lines::{self, Lines};
 use super::matrix::{self, Matrix};
 use super::scatter::{self, Scatter};
-use crate::atomic;
 use crate::data::points::Points;
 use crate::error::Result;
 
@@ -41,11 +38,6 @@ impl Plot {
         Self::Scatter(Scatter { title: title.into(), points, diagonal: true })
     }
 
-    /// Creates a heat map.
-    pub fn heat(heat: Heat) -> Self {
-        Self::Heat(heat)
-    }
-
     /// Renders the plot to the bytes of a file.
     pub fn render(&self, image: Image) -> Result<Vec<u8>> {
         match self {
@@ -55,11 +47,5 @@ impl Plot {
             Self::Circles(circles) => circles::render(circles, image),
             Self::Matrix(matrix) => matrix::render(matrix, image),
         }
-    }
-
-    /// Writes the plot to `path` atomically ([`atomic`]), in the format of its extension.
-    pub fn write(&self, path: &Path) -> Result<()> {
-        let bytes = self.render(Image::of(path)?)?;
-        atomic::write(path, |out| out.write_all(&bytes))
     }
 }

@@ -1,9 +1,7 @@
 //! Line plots.
 
-use plotters::style::text_anchor::{HPos, VPos};
-
-use super::axis::{Axis, BELOW, Panel, left_of};
-use super::canvas::{Anchor, Canvas, SMALL, TITLE, fitted, width};
+use super::axis::{Axis, BELOW, Panel, TOP, left_of};
+use super::canvas::{Anchor, Canvas, SMALL, fitted, width};
 use super::image::Image;
 use super::palette::{INK, style};
 use crate::error::Result;
@@ -17,9 +15,9 @@ pub struct Lines {
     pub x_label: String,
     /// Label of the y axis, with its unit.
     pub y_label: String,
-    /// Whether the x axis is logarithmic, which leaves out points at or below 0.
+    /// Makes the x axis logarithmic, which leaves out points at or below 0.
     pub log_x: bool,
-    /// Whether the y axis is logarithmic, which leaves out points at or below 0.
+    /// Makes the y axis logarithmic, which leaves out points at or below 0.
     pub log_y: bool,
     /// The curves. Several have a legend.
     pub series: Vec<Series>,
@@ -51,35 +49,26 @@ pub(super) fn render(lines: &Lines, image: Image) -> Result<Vec<u8>> {
     let y = Axis::around(all().map(|point| point.1), lines.log_y);
     let [wide, high] = FRAME;
     let left = left_of(&y, high)?;
-    let top = 50.0;
-    let panel = Panel {
-        frame: [left, top, wide, high],
-        x,
-        y,
-        x_label: lines.x_label.clone(),
-        y_label: lines.y_label.clone(),
-        y_is_jitter: false,
-    };
+    let panel = Panel::new(left, FRAME, [x, y], [&lines.x_label, &lines.y_label]);
     let mut canvas = Canvas::default();
-    let title = fitted(&lines.title, TITLE, wide)?;
-    canvas.text((left + 0.5 * wide, 26.0), &title, TITLE, INK, Anchor(HPos::Center, VPos::Center));
+    canvas.title(&lines.title, left + 0.5 * wide, wide)?;
     panel.draw(&mut canvas)?;
     for (rank, series) in lines.series.iter().enumerate() {
         curve(&mut canvas, &panel, rank, series);
     }
     let mut right = left + wide + 24.0;
-    let mut bottom = top + high + BELOW + 8.0;
+    let mut bottom = TOP + high + BELOW + 8.0;
     if lines.series.len() > 1 {
         let mut widest: f64 = 0.0;
         for (rank, series) in lines.series.iter().enumerate() {
             let (colour, marker) = style(rank);
-            let y = top + 10.0 + 22.0 * rank as f64;
+            let y = TOP + 10.0 + 22.0 * rank as f64;
             let from = left + wide + 16.0;
             canvas.line(vec![(from, y), (from + 26.0, y)], colour, 2.0);
             canvas.marker((from + 13.0, y), marker, 4.0, colour, 1.0);
             let name = fitted(&series.name, SMALL, 280.0)?;
             widest = widest.max(width(&name, SMALL)?);
-            canvas.text((from + 34.0, y), &name, SMALL, INK, Anchor(HPos::Left, VPos::Center));
+            canvas.text((from + 34.0, y), &name, SMALL, INK, Anchor::Left);
             bottom = bottom.max(y + 24.0);
         }
         right += 34.0 + widest + 16.0;

@@ -1,11 +1,11 @@
 //! Matrices of counts, such as confusion matrices.
 
 use plotters::style::WHITE;
-use plotters::style::text_anchor::{HPos, VPos};
 
-use super::canvas::{Anchor, Canvas, LABEL, SMALL, TITLE, fitted, width};
+use super::axis::TOP;
+use super::canvas::{Anchor, Canvas, LABEL, SMALL, fitted, width};
 use super::image::Image;
-use super::palette::{FAINT, FRAME, INK, shade_of};
+use super::palette::{INK, shade_of};
 use crate::error::Result;
 
 /// A matrix of counts by two classes, such as true and predicted ones. Darker cells have higher counts; 0 is white.
@@ -27,7 +27,6 @@ pub struct Matrix {
 const SIDE: f64 = 420.0;
 /// Bounds of the side of a cell.
 const CELL: (f64, f64) = (0.5, 60.0);
-const TOP: f64 = 50.0;
 /// Maximum width of a name.
 const NAME: f64 = 120.0;
 /// Fraction of the largest count above which numbers are white.
@@ -62,33 +61,29 @@ pub(super) fn render(matrix: &Matrix, image: Image) -> Result<Vec<u8>> {
         if SMALL + 2.0 <= cell && width(&text, SMALL)? + 2.0 <= cell {
             let colour = if share > DARK { WHITE } else { INK };
             let middle = (x + 0.5 * cell, y + 0.5 * cell);
-            canvas.text(middle, &text, SMALL, colour, Anchor(HPos::Center, VPos::Center));
+            canvas.text(middle, &text, SMALL, colour, Anchor::Centre);
         } else {
             unlabelled = true;
         }
     }
-    canvas.line(vec![(left, TOP), (right, TOP), (right, bottom), (left, bottom), (left, TOP)], FRAME, 1.0);
+    canvas.outline([left, TOP, right, bottom]);
     for (along, wide, name) in &names {
-        canvas.text((left - 6.0, TOP + along), name, SMALL, INK, Anchor(HPos::Right, VPos::Center));
+        canvas.text((left - 6.0, TOP + along), name, SMALL, INK, Anchor::Right);
         if level {
-            canvas.text((left + along, bottom + 6.0), name, SMALL, INK, Anchor(HPos::Center, VPos::Top));
+            canvas.text((left + along, bottom + 6.0), name, SMALL, INK, Anchor::Top);
         } else {
             canvas.upward((left + along, bottom + 6.0 + 0.5 * wide), name, SMALL, INK);
         }
     }
     let below = bottom + if level { SMALL } else { widest } + 14.0;
     let label = fitted(&matrix.column_label, LABEL, side.max(NAME))?;
-    canvas.text((left + 0.5 * side, below), &label, LABEL, INK, Anchor(HPos::Center, VPos::Top));
+    canvas.text((left + 0.5 * side, below), &label, LABEL, INK, Anchor::Top);
     canvas.upward((18.0, TOP + 0.5 * side), &fitted(&matrix.row_label, LABEL, side.max(NAME))?, LABEL, INK);
-    let title = fitted(&matrix.title, TITLE, left + side.max(SIDE))?;
-    let half = 0.5 * width(&title, TITLE)?;
-    let middle = (left + 0.5 * side).max(half + 16.0);
-    canvas.text((middle, 26.0), &title, TITLE, INK, Anchor(HPos::Center, VPos::Center));
-    let (mut wide, mut end) = (right.max(middle + half), below + LABEL + 8.0);
+    let mut wide = right.max(canvas.title(&matrix.title, left + 0.5 * side, left + side.max(SIDE))?);
+    let mut end = below + LABEL + 8.0;
     if unlabelled {
-        let note = format!("the darkest: {most}");
-        canvas.text((left, end), &note, SMALL, FAINT, Anchor(HPos::Left, VPos::Top));
-        (wide, end) = (wide.max(left + width(&note, SMALL)?), end + SMALL + 4.0);
+        wide = wide.max(canvas.note((left, end), &format!("the darkest: {most}"))?);
+        end += SMALL + 4.0;
     }
     canvas.finish((wide + 20.0, end + 8.0), image)
 }

@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use plotters::style::text_anchor::{HPos, VPos};
-
-use super::axis::{Axis, BELOW, Panel, left_of};
-use super::canvas::{Anchor, Canvas, SMALL, TITLE, fitted, width};
+use super::axis::{Axis, BELOW, MAX_RATIO, Panel, TOP, are_comparable, equal_scales, left_of};
+use super::canvas::{Anchor, Canvas, SMALL, fitted, width};
 use super::image::Image;
 use super::palette::{FAINT, INK, Marker, NOISE, style};
 use super::pca;
@@ -26,7 +24,7 @@ pub struct Scatter {
     pub title: String,
     /// The points with their column names and labels. Points that are not finite are left out and counted in the caption.
     pub points: Points,
-    /// Whether the identity line is drawn.
+    /// Draws the identity line.
     pub diagonal: bool,
 }
 
@@ -36,12 +34,8 @@ const NOISE_LABEL: i64 = -1;
 const MAX_IN_LEGEND: usize = 12;
 /// Maximum number of points in an SVG.
 const MAX_IN_SVG: usize = 20_000;
-/// Maximum ratio of two ranges on axes of equal scale.
-const MAX_RATIO: f64 = 20.0;
 /// Stream of [`Random`].
 const STREAM: u64 = u64::from_be_bytes(*b"plotdraw");
-
-const TOP: f64 = 50.0;
 
 /// The points to draw: their rows in the table, their coordinates, and the names of the axes.
 struct Cloud {
@@ -54,14 +48,8 @@ struct Cloud {
 /// Digits in groups of three.
 fn grouped(number: usize) -> String {
     let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push('\u{a0}');
-        }
-        text.push(digit);
-    }
-    text
+    let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect();
+    groups.join("\u{a0}")
 }
 
 fn cloud(points: &Points, image: Image) -> Cloud {
@@ -75,18 +63,14 @@ fn cloud(points: &Points, image: Image) -> Cloud {
         notes.push(format!("{} points that are not finite are left out", grouped(points.rows - rows.len())));
     }
     let mut random = Random::new(0, STREAM);
-    let (at, names) = match points.columns {
+    let (mut at, names): (Vec<[f64; 3]>, Vec<String>) = match points.columns {
         0 | 1 => {
             let spread = |row: &usize| [points.row(*row).first().copied().unwrap_or(0.0), random.unit(), 0.0];
             (rows.iter().map(spread).collect(), vec![name(points, 0), "spread at random".into()])
         }
-        2 | 3 => {
-            let coordinates = |row: &usize| {
-                let row = points.row(*row);
-                std::array::from_fn(|at| row.get(at).copied().unwrap_or(0.0))
-            };
-            let names = (0..points.columns).map(|at| name(points, at)).collect();
-            (rows.iter().map(coordinates).collect(), names)
+        d @ 2..=3 => {
+            let coordinates = |row: &usize| std::array::from_fn(|at| points.row(*row).get(at).copied().unwrap_or(0.0));
+            (rows.iter().map(coordinates).collect(), (0..d).map(|at| name(points, at)).collect())
         }
         d => {
             let (at, shares) = pca::project(points, &rows);
@@ -95,7 +79,6 @@ fn cloud(points: &Points, image: Image) -> Cloud {
             (at, shares.into_iter().enumerate().map(name).collect())
         }
     };
-    let mut at: Vec<[f64; 3]> = at;
     if image == Image::Svg && rows.len() > MAX_IN_SVG {
         let drawn = format!("{} of {} points drawn, chosen at random", grouped(MAX_IN_SVG), grouped(rows.len()));
         notes.push(drawn);
@@ -113,51 +96,39 @@ fn name(points: &Points, column: usize) -> String {
     points.names.get(column).cloned().unwrap_or_else(|| format!("C{}", column + 1))
 }
 
-/// Fits two axes into a frame, with equal scales if the ratio of their ranges allows it; true if the scales differ.
-fn fit(x: Axis, y: Axis, most: [f64; 2]) -> (Axis, Axis, [f64; 2], bool) {
-    const LEAST: f64 = 0.45;
-    let (wide, high) = (x.span(), y.span());
-    if !(1.0 / MAX_RATIO..=MAX_RATIO).contains(&(wide / high)) {
-        return (x, y, most, true);
-    }
-    let unit = (most[0] / wide).min(most[1] / high);
-    let frame = [(wide * unit).max(LEAST * most[0]), (high * unit).max(LEAST * most[1])];
-    (x.widened(frame[0] / unit), y.widened(frame[1] / unit), frame, false)
-}
-
-fn panels(cloud: &mut Cloud, columns: usize) -> Result<Vec<Panel>> {
+/// The panels, each with the indices of its coordinates.
+fn panels(cloud: &mut Cloud, columns: usize) -> Result<Vec<([usize; 2], Panel)>> {
+    const JITTERED: [f64; 2] = [620.0, 220.0];
+    const MOST: [f64; 2] = [620.0, 500.0];
+    const LEAST: [f64; 2] = [0.45 * MOST[0], 0.45 * MOST[1]];
+    const SIDE: f64 = 300.0;
     let axis = |column: usize| Axis::around(cloud.at.iter().map(|point| point[column]), false);
     let axes = [axis(0), axis(1), axis(2)];
-    let mut panels = Vec::new();
-    let mut unequal = false;
-    if columns < 3 {
-        let (x, y, [wide, high]) = if columns == 2 {
-            let (x, y, frame, apart) = fit(axes[0], axes[1], [620.0, 500.0]);
-            unequal = apart;
-            (x, y, frame)
-        } else {
-            (axes[0], axes[1], [620.0, 220.0])
-        };
-        let left = if columns == 2 { left_of(&y, high)? } else { 44.0 };
-        let [x_label, y_label] = [0, 1].map(|at| cloud.names.get(at).cloned().unwrap_or_default());
-        panels.push(Panel { frame: [left, TOP, wide, high], x, y, x_label, y_label, y_is_jitter: columns < 2 });
-    } else {
-        const SIDE: f64 = 300.0;
-        let widest = axes.iter().map(Axis::span).fold(0.0, f64::max);
-        unequal = axes.iter().any(|axis| widest / axis.span() > MAX_RATIO);
-        let axes = if unequal { axes } else { axes.map(|axis| axis.widened(widest)) };
-        let mut left = 0.0;
-        for (first, second) in [(0, 1), (0, 2), (1, 2)] {
-            left += left_of(&axes[second], SIDE)?;
-            panels.push(Panel {
-                frame: [left, TOP, SIDE, SIDE],
-                x: axes[first],
-                y: axes[second],
-                x_label: cloud.names.get(first).cloned().unwrap_or_default(),
-                y_label: cloud.names.get(second).cloned().unwrap_or_default(),
-                y_is_jitter: false,
-            });
-            left += SIDE + 14.0;
+    let labels = |pair: [usize; 2]| pair.map(|at| cloud.names.get(at).map_or("", String::as_str));
+    let (mut unequal, mut panels) = (false, Vec::new());
+    let [x, y, _] = axes;
+    match columns {
+        0 | 1 => {
+            let panel = Panel::new(44.0, JITTERED, [x, y], labels([0, 1]));
+            panels.push(([0, 1], Panel { y_is_jitter: true, ..panel }));
+        }
+        2 => {
+            unequal = !are_comparable(&x, &y);
+            let (size, unit) = equal_scales(&x, &y, MOST, LEAST);
+            let (size, x, y) =
+                if unequal { (MOST, x, y) } else { (size, x.widened(size[0] / unit), y.widened(size[1] / unit)) };
+            panels.push(([0, 1], Panel::new(left_of(&y, size[1])?, size, [x, y], labels([0, 1]))));
+        }
+        _ => {
+            let widest = axes.iter().map(Axis::span).fold(0.0, f64::max);
+            unequal = axes.iter().any(|axis| widest / axis.span() > MAX_RATIO);
+            let axes = if unequal { axes } else { axes.map(|axis| axis.widened(widest)) };
+            let mut left = 0.0;
+            for pair in [[0, 1], [0, 2], [1, 2]] {
+                left += left_of(&axes[pair[1]], SIDE)?;
+                panels.push((pair, Panel::new(left, [SIDE; 2], pair.map(|at| axes[at]), labels(pair))));
+                left += SIDE + 14.0;
+            }
         }
     }
     if unequal {
@@ -205,9 +176,8 @@ pub(super) fn render(scatter: &Scatter, image: Image) -> Result<Vec<u8>> {
             None => Some(0),
         })
         .collect();
-    for panel in &panels {
+    for (pair, panel) in &panels {
         panel.draw(&mut canvas)?;
-        let (first, second) = axes_of(&panels, panel);
         if scatter.diagonal {
             let (low, high) = (panel.x.low.max(panel.y.low), panel.x.high.min(panel.y.high));
             let ends = [low, high].map(|at| panel.at(at, at));
@@ -217,7 +187,7 @@ pub(super) fn render(scatter: &Scatter, image: Image) -> Result<Vec<u8>> {
                 canvas.line(vec![from, to], FAINT, 1.5);
             }
         }
-        let place = |index: usize| panel.at(cloud.at[index][first], cloud.at[index][second]);
+        let place = |index: usize| panel.at(cloud.at[index][pair[0]], cloud.at[index][pair[1]]);
         for index in (0..looks.len()).filter(|&index| looks[index].is_none()) {
             place(index).into_iter().for_each(|at| canvas.marker(at, Marker::Cross, radius, NOISE, 1.0));
         }
@@ -229,36 +199,20 @@ pub(super) fn render(scatter: &Scatter, image: Image) -> Result<Vec<u8>> {
         }
     }
 
-    let left = panels.first().map_or(0.0, |panel| panel.frame[0]);
-    let mut right = panels.last().map_or(0.0, |panel| panel.frame[0] + panel.frame[2]);
-    let high = panels.first().map_or(0.0, |panel| panel.frame[3]);
-    let title = fitted(&scatter.title, TITLE, 0.9 * right)?;
-    let (half, middle) = (0.5 * width(&title, TITLE)?, (0.5 * (left + right)).max(0.0));
-    let middle = middle.max(half + 16.0);
-    canvas.text((middle, 26.0), &title, TITLE, INK, Anchor(HPos::Center, VPos::Center));
+    let [left, _, _, high] = panels.first().map_or([0.0; 4], |(_, panel)| panel.frame);
+    let end = panels.last().map_or(0.0, |(_, panel)| panel.frame[0] + panel.frame[2]);
+    let mut right = end.max(canvas.title(&scatter.title, 0.5 * (left + end), 0.9 * end)?);
     let mut bottom = TOP + high + BELOW;
     for note in &cloud.notes {
-        canvas.text((left, bottom + 6.0), note, SMALL, FAINT, Anchor(HPos::Left, VPos::Top));
-        right = right.max(left + width(note, SMALL)?);
+        right = right.max(canvas.note((left, bottom + 6.0), note)?);
         bottom += 20.0;
     }
-    right = right.max(middle + half);
     if legend && sizes.len() <= MAX_IN_LEGEND {
-        let from = panels.last().map_or(0.0, |panel| panel.frame[0] + panel.frame[2]) + 18.0;
-        let (end, lowest) = draw_legend(&mut canvas, points, &sizes, noise, from)?;
+        let (end, lowest) = draw_legend(&mut canvas, points, &sizes, noise, end + 18.0)?;
         right = right.max(end);
         bottom = bottom.max(lowest);
     }
     canvas.finish((right + 20.0, bottom + 14.0), image)
-}
-
-/// Indices of the coordinates of a panel: the first two in a single panel, one pair in each of three.
-fn axes_of(panels: &[Panel], panel: &Panel) -> (usize, usize) {
-    match panels.iter().position(|other| std::ptr::eq(other, panel)) {
-        Some(1) => (0, 2),
-        Some(2) => (1, 2),
-        _ => (0, 1),
-    }
 }
 
 /// Draws the legend to the right of `from`. Returns its right and lower ends.
@@ -284,7 +238,7 @@ fn draw_legend(
     for ((colour, marker), name, size) in entries {
         let text = format!("{} ({})", fitted(&name, SMALL, 160.0)?, grouped(size));
         canvas.marker((from + 6.0, y), marker, 4.5, colour, 1.0);
-        canvas.text((from + 18.0, y), &text, SMALL, INK, Anchor(HPos::Left, VPos::Center));
+        canvas.text((from + 18.0, y), &text, SMALL, INK, Anchor::Left);
         end = end.max(from + 18.0 + width(&text, SMALL)?);
         y += STEP;
     }

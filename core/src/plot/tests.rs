@@ -82,15 +82,15 @@ fn heat_maps_are_drawn() {
     let values = |n: usize| (0..n).map(|i| (i as f64 * 0.1).sin()).collect::<Vec<f64>>();
     let heat = Heat { x: (0.0, 2.0), y: (-1.0, 0.0), columns: 21, values: values(21 * 11), ..Heat::default() };
     for signed in [false, true] {
-        both(&Plot::heat(Heat { signed, title: "t".into(), ..heat.clone() }));
+        both(&Plot::Heat(Heat { signed, title: "t".into(), ..heat.clone() }));
     }
     let holes = |k: usize| if k.is_multiple_of(3) { f64::NAN } else { 5.0 };
     let far = (0.0, 1e9);
-    both(&Plot::heat(Heat { values: (0..231).map(holes).collect(), x: far, ..heat.clone() }));
+    both(&Plot::Heat(Heat { values: (0..231).map(holes).collect(), x: far, ..heat.clone() }));
     for values in [vec![], vec![f64::NAN; 4], vec![1e308, -1e308, 0.0, 1.0], vec![0.0; 4]] {
-        both(&Plot::heat(Heat { columns: 2, values, ..heat.clone() }));
+        both(&Plot::Heat(Heat { columns: 2, values, ..heat.clone() }));
     }
-    both(&Plot::heat(Heat::default()));
+    both(&Plot::Heat(Heat::default()));
 }
 
 #[test]

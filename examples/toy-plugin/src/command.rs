@@ -3,7 +3,7 @@
 use clap::{ArgMatches, Args, Command};
 use firebox_backends::{Device, DeviceLimits, Plugin, with_context};
 use firebox_core::{
-    Algorithm, Context, Result, Session,
+    Context, Result, Session,
     command::{Conformance, InputArgs, Outcome, parse},
     data::Table,
     plot::Plot,
@@ -52,7 +52,7 @@ fn run<B: DeviceLimits>(args: &CentroidArgs, context: &Context<B>) -> Result<Out
     centroid.admit(points.rows, points.columns, context)?;
 
     let tensor = floats::<B, 2>(points.values.clone(), [points.rows, points.columns], &context.device);
-    let centred = centroid.run(tensor, context)?;
+    let centred = centroid.fit_with(tensor, context)?;
 
     let centre: Vec<f64> = centred.centre.into_data().iter::<f64>().collect();
     let distances: Vec<f64> = centred.distances.into_data().iter::<f64>().collect();

@@ -6,12 +6,11 @@
 //! ```
 //! use burn::tensor::Tensor;
 //! use burn_ndarray::NdArray; // Or any other backend.
-//! use firebox_core::{Algorithm, Context};
 //! use toy_plugin::CentroidConfig;
 //!
 //! let device = Default::default();
 //! let points = Tensor::<NdArray, 2>::from_data([[0.0, 0.0], [2.0, 0.0]], &device);
-//! let centred = CentroidConfig::default().init()?.run(points, &Context::new(device))?;
+//! let centred = CentroidConfig::default().init()?.fit(points)?;
 //! assert_eq!(centred.distances.into_data().to_vec::<f32>().ok(), Some(vec![1.0, 1.0]));
 //! # Ok::<(), firebox_core::Error>(())
 //! ```

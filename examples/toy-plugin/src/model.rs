@@ -6,7 +6,7 @@ use firebox_backends::{
     limits::{Buffer, admit},
 };
 use firebox_core::{
-    Algorithm, Context, Result,
+    Context, Result,
     report::{Stopwatch, Timings},
 };
 
@@ -31,16 +31,24 @@ pub struct Centred<B: Backend> {
     pub peak_device_bytes: u64,
 }
 
-impl<B: DeviceLimits> Algorithm<B> for Centroid {
-    /// The points, shape (N, d).
-    type Input = Tensor<B, 2>;
-    type Output = Centred<B>;
+impl Centroid {
+    /// Computes the distances of points `[N, d]` on their device.
+    ///
+    /// # Errors
+    ///
+    /// As [`fit_with`](Self::fit_with).
+    pub fn fit<B: DeviceLimits>(&self, points: Tensor<B, 2>) -> Result<Centred<B>> {
+        let context = Context::new(points.device());
+        self.fit_with(points, &context)
+    }
 
+    /// Computes the distances of points `[N, d]` in a context, which has the memory limit, the observer and the device.
+    ///
     /// # Errors
     ///
     /// [`Error::Memory`](firebox_core::Error::Memory) if the points and two buffers of the same size do not fit,
     /// [`Error::Run`](firebox_core::Error::Run) if the device fails.
-    fn run(&self, points: Tensor<B, 2>, context: &Context<B>) -> Result<Centred<B>> {
+    pub fn fit_with<B: DeviceLimits>(&self, points: Tensor<B, 2>, context: &Context<B>) -> Result<Centred<B>> {
         let mut watch = Stopwatch::default();
         let [n, d] = points.dims();
         let peak_device_bytes = self.admit(n, d, context)?;
@@ -101,7 +109,7 @@ mod tests {
     fn run(points: [[f32; 2]; 3], norm: f64) -> (Vec<f32>, Vec<f32>) {
         let device = Default::default();
         let points = Tensor::<NdArray, 2>::from_data(points, &device);
-        let centred = CentroidConfig { norm }.init().unwrap().run(points, &Context::new(device)).unwrap();
+        let centred = CentroidConfig { norm }.init().unwrap().fit(points).unwrap();
         assert_eq!(centred.peak_device_bytes, 3 * 3 * 2 * 4);
         (centred.centre.into_data().to_vec().unwrap(), centred.distances.into_data().to_vec().unwrap())
     }

@@ -1,4 +1,4 @@
-//! The arguments of `firebox ocnn`: those of [`AutoConfig`] and [`OcnnConfig`], files, and the mode that chooses between
+//! The arguments of `firebox ocnn`: those of [`OcnnConfig`] and [`PaperConfig`], files, and the mode that chooses between
 //! the two.
 
 use clap::{ArgMatches, Args, ValueEnum, parser::ValueSource};
@@ -9,8 +9,8 @@ use firebox_core::{
 };
 
 use crate::{
-    config::{AutoConfig, Cut, Distance, OcnnConfig},
-    solve::auto::{AutoInput, Links},
+    config::{Cut, Distance, OcnnConfig, PaperConfig},
+    solve::auto::{HostInput, Links},
 };
 
 /// Method that finds the clusters.
@@ -21,12 +21,6 @@ pub(crate) enum Mode {
     Auto,
     /// By the paper's network of all pairs; needs --threshold
     Paper,
-}
-
-impl std::fmt::Display for Mode {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(if *self == Self::Auto { "auto" } else { "paper" })
-    }
 }
 
 /// Content of the input, and the distance between its points.
@@ -48,7 +42,7 @@ pub(crate) enum Metric {
 }
 
 impl Metric {
-    /// Whether the input has distances instead of points.
+    /// True if the input has distances instead of points.
     pub(crate) fn is_precomputed(self) -> bool {
         matches!(self, Self::Precomputed | Self::Graph)
     }
@@ -89,7 +83,7 @@ pub(crate) struct AutoArgs {
     #[arg(long, value_name = "K", conflicts_with = "threshold")]
     pub(crate) clusters: Option<usize>,
     #[command(flatten)]
-    config: AutoConfig,
+    config: OcnnConfig,
     /// Write each point's membership, in bits, and outlier score, from 0 to 1 (.csv, .npy)
     #[arg(long, value_name = "FILE")]
     pub(crate) scores: Option<TableOut>,
@@ -114,7 +108,7 @@ pub(crate) struct AutoArgs {
 #[command(next_help_heading = "Options of --mode paper")]
 pub(crate) struct PaperArgs {
     #[command(flatten)]
-    config: OcnnConfig,
+    config: PaperConfig,
     // Messages name the field that this sets, so the id is the field's.
     /// Write the synchronisation matrix S: for each pair of points, the steps at which they were in step (.npy, .csv)
     #[arg(id = "keep_sync", long = "sync-matrix", value_name = "FILE")]
@@ -122,40 +116,40 @@ pub(crate) struct PaperArgs {
 }
 
 /// Help of an option of both modes, with its defaults.
-fn with_defaults(help: &str, auto: fn(AutoConfig) -> usize, paper: fn(OcnnConfig) -> usize) -> String {
-    let (auto, paper) = (auto(AutoConfig::new()), paper(OcnnConfig::new(f64::NAN)));
+fn with_defaults(help: &str, auto: fn(OcnnConfig) -> usize, paper: fn(PaperConfig) -> usize) -> String {
+    let (auto, paper) = (auto(OcnnConfig::new()), paper(PaperConfig::new(f64::NAN)));
     format!("{help} [default: {auto}, and {paper} in paper mode]")
 }
 
 impl OcnnArgs {
     /// Checks that no option of one mode is given in the other.
     pub(crate) fn check(&self, matches: &ArgMatches) -> Result<()> {
-        let (foreign, other) = match self.mode {
-            Mode::Auto => (PaperArgs::augment_args(clap::Command::new("")), Mode::Paper),
-            Mode::Paper => (AutoArgs::augment_args(clap::Command::new("")), Mode::Auto),
+        let (foreign, mode, other) = match self.mode {
+            Mode::Auto => (PaperArgs::augment_args(clap::Command::new("")), "auto", "paper"),
+            Mode::Paper => (AutoArgs::augment_args(clap::Command::new("")), "paper", "auto"),
         };
         let given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
         let Some(misplaced) = foreign.get_arguments().find(|argument| given(argument.get_id().as_str())) else {
             return Ok(());
         };
-        let (name, mode) = (misplaced.get_id(), self.mode);
+        let name = misplaced.get_id();
         let what = format!("`{name}` belongs to `mode = {other}`, and this is `mode = {mode}`");
         Err(Error::input(what, format!("leave it out, or give `mode = {other}`")))
     }
 
     /// The configuration of the paper's network.
-    pub(crate) fn paper(&self) -> Result<OcnnConfig> {
+    pub(crate) fn paper(&self) -> Result<PaperConfig> {
         let Some(threshold) = self.threshold else {
             let reason = "the paper's network needs it, and no value suits all data; try 0.7".into();
             return Err(Error::Config { field: "threshold", value: String::new(), reason });
         };
-        let config = OcnnConfig { threshold, ..self.paper.config.clone() };
+        let config = PaperConfig { threshold, ..self.paper.config.clone() };
         let (steps, transient) = (self.steps.unwrap_or(config.steps), self.transient.unwrap_or(config.transient));
         Ok(config.with_steps(steps).with_transient(transient).with_keep_sync(self.paper.sync_matrix.is_some()))
     }
 
     /// The configuration of automatic clustering.
-    pub(crate) fn auto(&self) -> AutoConfig {
+    pub(crate) fn auto(&self) -> OcnnConfig {
         let auto = &self.auto;
         let distance = match auto.metric {
             Metric::Euclidean | Metric::Precomputed | Metric::Graph => Distance::Euclidean,
@@ -174,15 +168,15 @@ impl OcnnArgs {
     }
 
     /// Reads the input of automatic clustering, and the table with its labels and size.
-    pub(crate) fn read(&self) -> Result<(AutoInput, Points)> {
+    pub(crate) fn read(&self) -> Result<(HostInput, Points)> {
         let metric = self.auto.metric;
         let make = |points: &Points| match metric {
             Metric::Precomputed => {
-                Distances::new(points.values.clone(), points.rows, points.columns).map(AutoInput::Distances)
+                Distances::new(points.values.clone(), points.rows, points.columns).map(HostInput::Distances)
             }
-            Metric::Graph => Links::new(&points.values, points.columns).map(AutoInput::Graph),
-            _ => Ok(AutoInput::Points(points.clone())),
+            Metric::Graph => Links::new(&points.values, points.columns).map(HostInput::Graph),
+            _ => Ok(HostInput::Points(points.clone())),
         };
-        self.input.read_as(metric == Metric::Precomputed, make, AutoInput::points)
+        self.input.read_as(metric == Metric::Precomputed, make, HostInput::points)
     }
 }

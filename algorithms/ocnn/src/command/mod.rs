@@ -18,9 +18,9 @@ use self::{
     bench::OcnnBench,
 };
 use crate::{
-    model::{Auto, Clustering, Ocnn},
+    model::{Clustering, Ocnn, PaperOcnn},
     ops::OcnnOps,
-    solve::auto::AutoInput,
+    solve::auto::HostInput,
 };
 
 /// The command `ocnn`.
@@ -88,37 +88,37 @@ impl Plugin for OcnnPlugin {
 }
 
 /// Runs `firebox ocnn --mode paper`.
-fn paper<B: OcnnOps>(args: &OcnnArgs, ocnn: &Ocnn, points: Points, context: &Context<B>) -> Result<Outcome> {
-    let clusters = ocnn.run_points(&points, context)?;
+fn paper<B: OcnnOps>(args: &OcnnArgs, ocnn: &PaperOcnn, points: Points, context: &Context<B>) -> Result<Outcome> {
+    let clusters = ocnn.fit_with(points.clone(), context)?;
     report::paper(args, ocnn.config(), points, clusters)
 }
 
 /// Runs `firebox ocnn --mode auto`.
 fn automatic(args: &OcnnArgs, device: &Device, session: &Session) -> Result<Outcome> {
-    let auto = args.auto().init()?;
+    let ocnn = args.auto().init()?;
     let (input, points) = args.read()?;
     let new = args.auto.predict.as_ref().map(|file| new_points(args, file, &points).map(|new| (file, new)));
     let new = new.transpose()?;
     if let Some((file, new)) = &new {
-        auto.check_new(new).map_err(|error| error.in_file(file))?;
+        ocnn.check_new(new).map_err(|error| error.in_file(file))?;
     }
     let (clustering, predicted) =
-        with_context!(device, session, |context| cluster(&args.input.input, &auto, &input, new, context))?;
-    report::automatic(args, auto.config(), &input, points, clustering, predicted)
+        with_context!(device, session, |context| cluster(&args.input.input, &ocnn, input, new, context))?;
+    report::automatic(args, ocnn.config(), points, clustering, predicted)
 }
 
 /// Clusters the input, and predicts the clusters of the new points.
 fn cluster<B: OcnnOps>(
     file: &InputFile,
-    auto: &Auto,
-    input: &AutoInput,
+    ocnn: &Ocnn,
+    input: HostInput,
     new: Option<(&InputFile, Points)>,
     context: &Context<B>,
 ) -> Result<(Clustering, Option<Vec<i64>>)> {
-    let clustering = auto.cluster(input, context).map_err(|error| error.in_file(file))?;
-    let predicted =
-        new.map(|(file, new)| auto.predict(&clustering, &new, context).map_err(|error| error.in_file(file)));
-    Ok((clustering, predicted.transpose()?))
+    let fitted = ocnn.fit_with(input, context).map_err(|error| error.in_file(file))?;
+    let predicted = new.map(|(file, new)| fitted.predict_with(&new, context).map_err(|error| error.in_file(file)));
+    let predicted = predicted.transpose()?;
+    Ok((fitted.into_clustering(), predicted))
 }
 
 /// Reads the points to be predicted.

@@ -2,7 +2,7 @@
 
 use firebox_core::plot::{Lines, Plot, Series};
 
-use crate::model::Clustering;
+use crate::{model::Clustering, solve::auto::select::EQUAL_CONTRAST};
 
 /// Maximum number of joins in a dendrogram, which shows the last ones.
 const MAX_JOINS: usize = 60;
@@ -22,9 +22,8 @@ pub(super) fn plateau(clustering: &Clustering) -> Plot {
         staircase.push((step.contrast, clusters));
     }
     let max_clusters = clusters;
-    let contrast_at = |step: usize| {
-        clustering.steps.get(step).map_or(0.3 * clustering.chance, |step| step.contrast.max(0.3 * clustering.chance))
-    };
+    let lowest = EQUAL_CONTRAST * clustering.chance;
+    let contrast_at = |step: usize| clustering.steps.get(step).map_or(lowest, |step| step.contrast.max(lowest));
     let chosen = match clustering.chosen {
         Some(index) => {
             let step = clustering.steps[index];

@@ -13,9 +13,8 @@ use serde_json::{Map, Value, json};
 
 use super::{args::OcnnArgs, plots};
 use crate::{
-    config::{AutoConfig, OcnnConfig},
-    model::{Clustering, Clusters},
-    solve::auto::AutoInput,
+    config::{OcnnConfig, PaperConfig},
+    model::{Clustering, PaperClusters},
 };
 
 /// A configuration and its mode, for the report.
@@ -30,9 +29,9 @@ fn settings(mode: &str, config: &impl Serialize) -> Value {
 /// The outcome of a run of the network of all pairs.
 pub(super) fn paper<B: Backend>(
     args: &OcnnArgs,
-    config: &OcnnConfig,
+    config: &PaperConfig,
     points: Points,
-    clusters: Clusters<B>,
+    clusters: PaperClusters<B>,
 ) -> Result<Outcome> {
     let mut result = Map::new();
     result.insert("clusters".into(), clusters.count().into());
@@ -41,7 +40,7 @@ pub(super) fn paper<B: Backend>(
     result.insert("scale".into(), clusters.scale.into());
     result.insert("scale_method".into(), json!(clusters.scale_method));
     result.insert("isolated".into(), clusters.isolated.into());
-    result.insert("strategy".into(), clusters.strategy.clone().into());
+    result.insert("strategy".into(), clusters.strategy.to_string().into());
     let mut summary = format!(
         "{} clusters and {} noise points among {} (scale {}, {})",
         clusters.count(),
@@ -50,16 +49,16 @@ pub(super) fn paper<B: Backend>(
         six_digits(clusters.scale),
         clusters.strategy
     );
-    summary.push_str(&against_truth(&points, &clusters.labels, &mut result)?);
+    summary.push_str(&against_truth(&points, &clusters.host_labels, &mut result)?);
     let mut tables = Vec::new();
     if let (Some(path), Some(sync)) = (&args.paper.sync_matrix, clusters.sync) {
         let names = (1..=points.rows).map(|i| format!("S{i}")).collect();
         tables.push((path.clone(), Table::count_matrix(names, sync.into_values()?)?));
     }
     let size = points.size();
-    let table = Table::ints("cluster", clusters.labels.clone());
+    let table = Table::ints("cluster", clusters.host_labels.clone());
     let title = format!("{} clusters, {} noise", clusters.sizes.len(), result["noise"]);
-    let plot = Plot::scatter(title, points.with_labels(clusters.labels)?);
+    let plot = Plot::scatter(title, points.with_labels(clusters.host_labels)?);
     Ok(Outcome {
         config: settings("paper", config),
         input: size,
@@ -78,8 +77,7 @@ pub(super) fn paper<B: Backend>(
 /// The outcome of automatic clustering; `predicted` are the clusters of new points.
 pub(super) fn automatic(
     args: &OcnnArgs,
-    config: &AutoConfig,
-    input: &AutoInput,
+    config: &OcnnConfig,
     points: Points,
     clustering: Clustering,
     predicted: Option<Vec<i64>>,
@@ -105,13 +103,13 @@ pub(super) fn automatic(
     }
     let mut result = result(&clustering);
     let searched = args.auto.clusters.is_none() && args.threshold.is_none();
-    let mut summary = summary(&clustering, input.points(), searched);
+    let mut summary = summary(&clustering, searched);
     summary.push_str(&against_truth(&points, &clustering.labels, &mut result)?);
     let size = points.size();
     let table = Table::ints("cluster", clustering.labels.clone());
     let title = format!("{} {}, {} noise", clustering.count(), plots::clusters(clustering.count()), clustering.noise());
     // Distances and graphs have no coordinates to draw.
-    let drawn = matches!(input, AutoInput::Points(_)).then(|| points.with_labels(clustering.labels)).transpose()?;
+    let drawn = (!args.auto.metric.is_precomputed()).then(|| points.with_labels(clustering.labels)).transpose()?;
     let mut settings = settings("auto", config);
     // The arguments that determine `cut`.
     settings["clusters"] = json!(args.auto.clusters);
@@ -154,8 +152,8 @@ fn result(clustering: &Clustering) -> Map<String, Value> {
 }
 
 /// The summary of automatic clustering; `searched` states that neither the number of clusters nor a threshold was given.
-fn summary(clustering: &Clustering, points: usize, searched: bool) -> String {
-    let count = clustering.count();
+fn summary(clustering: &Clustering, searched: bool) -> String {
+    let (count, points) = (clustering.count(), clustering.labels.len());
     let mut text = format!("{count} {} and {} noise points among {points}", plots::clusters(count), clustering.noise());
     let strongest = clustering.steps.first().map_or(0.0, |step| step.contrast);
     let chance = six_digits(clustering.chance);

@@ -1,7 +1,7 @@
 //! Parameters, their defaults and their ranges.
 
-mod auto;
+mod ocnn;
 mod paper;
 
-pub use auto::{AutoConfig, Cut, Distance};
-pub use paper::{Linking, OcnnConfig, Scale, Sync, Weights};
+pub use ocnn::{Cut, Distance, OcnnConfig};
+pub use paper::{Linking, PaperConfig, Scale, Sync, Weights};

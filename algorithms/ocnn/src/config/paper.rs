@@ -3,14 +3,14 @@
 use std::{fmt, str::FromStr};
 
 use burn::config::Config;
-use clap::ValueEnum;
 use firebox_core::Error;
 use serde::{Deserialize, Serialize};
 
 use crate::types::Matvec;
 
 /// When two neurons are in step.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "command", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum Sync {
     /// Both outputs rose, or both did not.
@@ -21,7 +21,8 @@ pub enum Sync {
 }
 
 /// Source of the weights J in every step.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "command", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum Weights {
     /// Recomputed up to 8 dimensions, where that is faster than reading; beyond, stored if they fit.
@@ -34,7 +35,8 @@ pub enum Weights {
 }
 
 /// Method that finds components among the links.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "command", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum Linking {
     /// Links join trees where they are found, on the device.
@@ -48,7 +50,8 @@ pub enum Linking {
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
-    /// Mean distance to the Delaunay neighbours, with the exceptions that [`scale`](crate::scale) names.
+    /// Mean distance to the Delaunay neighbours; above 5 dimensions, or for points on a line or plane, to the 20 nearest
+    /// neighbours instead.
     #[default]
     Delaunay,
     /// Mean distance to the k nearest neighbours.
@@ -85,16 +88,17 @@ impl FromStr for Scale {
     }
 }
 
-/// Configuration of an [`Ocnn`](crate::Ocnn).
+/// Configuration of a [`PaperOcnn`](crate::PaperOcnn).
 ///
 /// ```
-/// use firebox_ocnn::{OcnnConfig, Sync};
-/// let ocnn = OcnnConfig::new(0.7).with_sync(Sync::Fragmentary).with_epsilon(Some(0.35)).init().unwrap();
+/// use firebox_ocnn::{PaperConfig, Sync};
+/// let ocnn = PaperConfig::new(0.7).with_sync(Sync::Fragmentary).with_epsilon(Some(0.35)).init()?;
 /// assert_eq!(ocnn.config().steps, 1000);
+/// # Ok::<(), firebox_core::Error>(())
 /// ```
 #[derive(Config, Debug, PartialEq)]
 #[cfg_attr(feature = "command", derive(clap::Args))]
-pub struct OcnnConfig {
+pub struct PaperConfig {
     /// θ in (0, 1): neurons are linked if in step at more than θ·T steps. No value suits all data.
     #[cfg_attr(feature = "command", arg(skip = defaults().threshold))]
     pub threshold: f64,
@@ -149,11 +153,11 @@ pub struct OcnnConfig {
 
 /// The defaults of the arguments. The command sets the threshold, which has none.
 #[cfg(feature = "command")]
-fn defaults() -> OcnnConfig {
-    OcnnConfig::new(f64::NAN)
+fn defaults() -> PaperConfig {
+    PaperConfig::new(f64::NAN)
 }
 
-impl OcnnConfig {
+impl PaperConfig {
     /// Checks every parameter; each has an error of its own.
     pub fn validate(&self) -> firebox_core::Result<()> {
         let wrong = |field, value: String, reason: &str| Err(Error::Config { field, value, reason: reason.into() });
@@ -207,7 +211,7 @@ mod tests {
 
     #[test]
     fn the_threshold_is_a_decimal_number() {
-        let limit = |theta, steps| OcnnConfig::new(theta).with_steps(steps).limit();
+        let limit = |theta, steps| PaperConfig::new(theta).with_steps(steps).limit();
         assert_eq!(limit(0.57, 100), 57);
         assert_eq!(limit(0.67, 1000), 670);
         assert_eq!(limit(0.5, 3), 1);
@@ -225,8 +229,8 @@ mod tests {
 
     #[test]
     fn the_configuration_survives_json() {
-        let config = OcnnConfig::new(0.65).with_scale(Scale::Nearest { k: 7 }).with_sync(Sync::Fragmentary);
+        let config = PaperConfig::new(0.65).with_scale(Scale::Nearest { k: 7 }).with_sync(Sync::Fragmentary);
         let text = serde_json::to_string(&config).unwrap();
-        assert_eq!(serde_json::from_str::<OcnnConfig>(&text).unwrap(), config);
+        assert_eq!(serde_json::from_str::<PaperConfig>(&text).unwrap(), config);
     }
 }

@@ -2,20 +2,28 @@
 
 use std::collections::HashMap;
 
+use burn::tensor::{Int, Tensor, TensorData, backend::Backend};
 use firebox_core::report::Timings;
 use serde::Serialize;
 
 use crate::{
-    config::{AutoConfig, Cut},
-    solve::auto::{
-        agreement::EdgeMatrix,
-        cut,
-        distinct_points::DistinctPoints,
-        hierarchy::Hierarchy,
-        membership::{memberships, outliers},
-        select::{ScoredCuts, best_cut_count, chance_level, cut_candidates, score_cuts},
+    config::{Cut, OcnnConfig},
+    solve::{
+        auto::{
+            agreement::EdgeMatrix,
+            cut,
+            hierarchy::Hierarchy,
+            membership::{memberships, outliers},
+            select::{ScoredCuts, best_cut_count, chance_level, cut_candidates, score_cuts},
+        },
+        components::cluster_sizes,
     },
 };
+
+/// Labels `[N]` on a device.
+pub(super) fn label_tensor<B: Backend>(labels: &[i64], device: &B::Device) -> Tensor<B, 1, Int> {
+    Tensor::from_data(TensorData::new(labels.to_vec(), [labels.len()]), device)
+}
 
 /// A number of clusters and its score.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -76,15 +84,11 @@ pub struct Clustering {
     pub peak_device_bytes: u64,
     /// Index of the chosen step; absent for one cluster and for a threshold.
     pub(crate) chosen: Option<usize>,
-    /// Largest distance of a point to its neighbours, in the unit of `known`.
-    pub(super) reach: f64,
-    /// The clustered points, for prediction.
-    pub(super) known: Option<DistinctPoints>,
 }
 
 impl Clustering {
     /// Cuts the tree of one run; `of_point` is the neuron of each point.
-    pub(super) fn new(hierarchy: &Hierarchy, config: &AutoConfig, of_point: &[u32]) -> Self {
+    pub(super) fn new(hierarchy: &Hierarchy, config: &OcnnConfig, of_point: &[u32]) -> Self {
         let Hierarchy { candidate_graph, graphs, information, agreement, tree } = hierarchy;
         let candidates = cut_candidates(
             tree,
@@ -111,8 +115,6 @@ impl Clustering {
             *numbers.entry(piece[neuron as usize]).or_insert(next)
         };
         let labels: Vec<i64> = of_point.iter().map(label).collect();
-        let mut sizes = vec![0; numbers.len()];
-        labels.iter().filter(|&&label| label >= 0).for_each(|&label| sizes[label as usize] += 1);
         let each = |values: &[f64]| of_point.iter().map(|&neuron| values[neuron as usize]).collect();
         let step = |scored: &ScoredCuts| Step {
             clusters: scored.cuts + 1,
@@ -121,8 +123,8 @@ impl Clustering {
             score: scored.score,
         };
         Self {
+            sizes: cluster_sizes(&labels),
             labels,
-            sizes,
             memberships: each(&memberships),
             outliers: each(&outliers),
             steps: scored.iter().map(step).collect(),
@@ -132,12 +134,10 @@ impl Clustering {
             scales: graphs.scales,
             parts: tree.parts,
             chosen,
-            reach: candidate_graph.reach,
             agreements: Vec::new(),
             trials: Vec::new(),
             timings: Timings::default(),
             peak_device_bytes: 0,
-            known: None,
         }
     }
 
@@ -148,7 +148,7 @@ impl Clustering {
 
     /// Number of noise points.
     pub fn noise(&self) -> usize {
-        self.labels.iter().filter(|&&label| label < 0).count()
+        self.labels.len() - self.sizes.iter().sum::<usize>()
     }
 
     /// Mean adjusted Rand index of further runs with the first, if any.
@@ -170,7 +170,7 @@ impl Clustering {
         entropy * self.stability().unwrap_or(1.0)
     }
 
-    pub(super) fn trial(&self, neighbours: [usize; 2]) -> Trial {
-        Trial { neighbours, clusters: self.count(), plateau: self.plateau(), stability: self.stability() }
+    pub(super) fn trial(&self) -> Trial {
+        Trial { neighbours: self.graphs, clusters: self.count(), plateau: self.plateau(), stability: self.stability() }
     }
 }

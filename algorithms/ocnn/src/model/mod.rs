@@ -1,11 +1,15 @@
-//! Models: what is fitted, and the clusters found.
+//! Models: clustering with checked parameters, and the fitted clusters.
 
-mod auto;
 mod clustering;
+mod fitted;
+mod input;
 mod ocnn;
+mod paper;
 mod sync_matrix;
 
-pub use auto::Auto;
 pub use clustering::{Clustering, Step, Trial};
-pub use ocnn::{Clusters, Ocnn};
+pub use fitted::FittedOcnn;
+pub use input::OcnnInput;
+pub use ocnn::Ocnn;
+pub use paper::{PaperClusters, PaperOcnn};
 pub use sync_matrix::SyncMatrix;

@@ -1,81 +1,54 @@
-//! Clustering by the network of all pairs.
+//! Automatic clustering, without a given number of clusters or threshold.
 
-use burn::tensor::{Int, Tensor, TensorData, backend::Backend};
-use firebox_core::{
-    Algorithm, Context, Result,
-    data::Points,
-    report::{Stopwatch, Timings},
-    tensor::read_floats,
-};
+use burn::tensor::Tensor;
+use firebox_core::{Context, Error, Result, data::Points, metrics::adjusted_rand_index, report::Stopwatch};
 
-use super::sync_matrix::SyncMatrix;
+use super::{clustering::Clustering, fitted::FittedOcnn, input::OcnnInput};
 use crate::{
-    config::OcnnConfig,
+    config::{Cut, OcnnConfig},
     ops::OcnnOps,
     solve::{
-        components::labels,
-        execution_plan::ExecutionPlan,
-        neurons::{Neurons, no_points},
-        scale::{self, ScaleMethod},
-        simulation::{ActiveNetwork, Simulation, ranks},
-        sync_accumulator::SyncAccumulator,
+        auto::{
+            HostInput,
+            dimension::Dimensions,
+            distinct_points::DistinctPoints,
+            edges::CANDIDATES,
+            hierarchy::{CandidateGraph, CouplingGraphs, Hierarchy},
+            metric_space::MetricSpace,
+            simulation,
+            tree::Tree,
+        },
+        neighbours::TREE_DIMENSIONS,
+        neurons::no_points,
     },
+    types::MAX_NEAREST,
 };
 
+/// Fewest neighbours for which the chance level was determined.
+const FEW_NEIGHBOURS: usize = 16;
+/// Factors of the default graph sizes in a sweep.
+const SWEEP: [usize; 3] = [1, 2, 4];
+
 impl OcnnConfig {
-    /// A network with these parameters.
+    /// A clustering with these parameters.
     ///
     /// # Errors
     /// As [`OcnnConfig::validate`].
-    pub fn init(&self) -> firebox_core::Result<Ocnn> {
+    pub fn init(&self) -> Result<Ocnn> {
         self.validate()?;
         Ok(Ocnn { config: self.clone() })
     }
 }
 
-/// An oscillatory chaotic neural network with checked parameters.
+/// Automatic clustering with checked parameters.
 #[derive(Debug, Clone)]
 pub struct Ocnn {
     config: OcnnConfig,
 }
 
-/// Result of a run.
-#[derive(Debug, Clone)]
-pub struct Clusters<B: Backend> {
-    /// The cluster of each point, from 0 by first appearance; −1 is noise. `[N]`
-    pub labels: Vec<i64>,
-    /// Number of points of each cluster.
-    pub sizes: Vec<usize>,
-    /// Synchronisation matrix, if [`OcnnConfig::keep_sync`] is set.
-    pub sync: Option<SyncMatrix<B>>,
-    /// The scale a, in the points' unit.
-    pub scale: f64,
-    /// Method by which the scale was determined.
-    pub scale_method: ScaleMethod,
-    /// Description of the run: source of the weights, kernel of the steps, method for components.
-    pub strategy: String,
-    /// Number of isolated neurons, which are noise.
-    pub isolated: usize,
-    /// Seconds by phase.
-    pub timings: Timings,
-    /// The plan's largest sum of live buffers.
-    pub peak_device_bytes: u64,
-}
-
-impl<B: Backend> Clusters<B> {
-    /// Number of clusters.
-    pub fn count(&self) -> usize {
-        self.sizes.len()
-    }
-
-    /// Number of noise points.
-    pub fn noise(&self) -> usize {
-        self.labels.iter().filter(|&&label| label < 0).count()
-    }
-
-    /// The labels as a tensor `[N]`.
-    pub fn tensor(&self, device: &B::Device) -> Tensor<B, 1, Int> {
-        Tensor::from_data(TensorData::new(self.labels.clone(), [self.labels.len()]), device)
+impl Default for Ocnn {
+    fn default() -> Self {
+        Self { config: OcnnConfig::new() }
     }
 }
 
@@ -88,108 +61,165 @@ impl Ocnn {
     /// Clusters points `[N, d]`, seed 0, on the device they are on.
     ///
     /// ```
+    /// use burn::tensor::{Distribution, Tensor};
     /// use burn_ndarray::NdArray;
-    /// use burn::tensor::Tensor;
-    /// use firebox_ocnn::OcnnConfig;
-    /// let points = Tensor::<NdArray, 2>::from_data(
-    ///     [[0.0, 0.0], [0.1, 0.2], [0.2, 0.0], [9.0, 9.0], [9.1, 9.2], [9.2, 9.0]],
-    ///     &Default::default(),
-    /// );
-    /// let clusters = OcnnConfig::new(0.8).init().unwrap().fit(points).unwrap();
-    /// assert_eq!(clusters.labels, [0, 0, 0, 1, 1, 1]);
+    /// use firebox_ocnn::Ocnn;
+    ///
+    /// let blob = || Tensor::<NdArray, 2>::random([100, 2], Distribution::Normal(0.0, 1.0), &Default::default());
+    /// let points = Tensor::cat(vec![blob(), blob() + 20.0], 0);
+    /// let fitted = Ocnn::default().fit(points.clone())?;
+    /// assert_eq!(fitted.count(), 2);
+    /// let labels = fitted.predict(points)?;
+    /// assert_eq!(labels.into_data(), fitted.labels().into_data());
+    /// # Ok::<(), firebox_core::Error>(())
     /// ```
-    pub fn fit<B: OcnnOps>(&self, points: Tensor<B, 2>) -> Result<Clusters<B>> {
+    ///
+    /// # Errors
+    /// As [`Ocnn::fit_with`].
+    pub fn fit<B: OcnnOps>(&self, points: Tensor<B, 2>) -> Result<FittedOcnn<B>> {
         let context = Context::new(points.device());
-        self.run(points, &context)
+        self.fit_with(points, &context)
     }
 
-    /// Clusters points on the host; scaled coordinates are rounded to `B`'s floats.
-    pub fn run_points<B: OcnnOps>(&self, points: &Points, context: &Context<B>) -> Result<Clusters<B>> {
-        self.run_rounded(points, f64::EPSILON, context)
+    /// Clusters points, distances or a graph with the context's seed, limits, observer and ranks.
+    ///
+    /// # Errors
+    /// If there are no points or all are equal, a parameter does not suit their number or columns, memory does not
+    /// suffice, the device fails, or the observer cancels.
+    pub fn fit_with<B: OcnnOps>(&self, input: impl Into<OcnnInput<B>>, context: &Context<B>) -> Result<FittedOcnn<B>> {
+        let (input, _) = input.into().read()?;
+        self.fit_host(input, context)
     }
 
-    /// Clusters points whose coordinates have the relative rounding error `epsilon`.
-    fn run_rounded<B: OcnnOps>(&self, points: &Points, epsilon: f64, context: &Context<B>) -> Result<Clusters<B>> {
-        self.config.validate()?;
+    fn fit_host<B: OcnnOps>(&self, input: HostInput, context: &Context<B>) -> Result<FittedOcnn<B>> {
+        let config = &self.config;
+        let factors = if config.sweep { &SWEEP[..] } else { &SWEEP[..1] };
         let mut watch = Stopwatch::default();
-        let observer = &*context.observer;
-        let neurons = Neurons::new(points)?;
-        let plan = ExecutionPlan::new(&self.config, &neurons, context)?;
-        context.checkpoint("scale", 0, 1)?;
-        let mut found =
-            scale::find_observed(&neurons.values, neurons.d, &self.config.scale, epsilon, &context.rank_local())?;
-        // All ranks take the scale of rank 0, however others round.
-        found.a = context.communicator.broadcast_value(found.a);
-        if let Some(notice) = &found.notice {
-            observer.notice(notice);
+        let keep = config.max_neighbours(input.points(), factors[factors.len() - 1]);
+        let distinct = DistinctPoints::new(input, config.distance, keep)?;
+        let n = distinct.len();
+        self.check_input(&distinct, context)?;
+        let mut largest_k = n - 1;
+        if distinct.on_device() {
+            largest_k = largest_k.min(MAX_NEAREST);
         }
-        // After the scale, since the choice among equivalent triangulations depends on the order.
-        let (neurons, order) = neurons.in_morton_order();
-        watch.lap("scale_s");
-
-        context.checkpoint("weights", 0, 1)?;
-        let simulation = Simulation { config: &self.config, plan: &plan, context };
-        let ActiveNetwork { network, active } = simulation.network(&neurons, found.a)?;
-        B::finish(&context.device, "weights")?;
-        watch.lap("weights_s");
-
-        // An isolated neuron is its own component.
-        let (n, ran) = (neurons.len(), active.len());
-        let mut roots: Vec<usize> = (0..n).collect();
-        let mut counts = None;
-        if let Some(network) = network {
-            let mut accumulator = SyncAccumulator::<B>::new(&self.config);
-            let drawn_as: Vec<u32> = active.iter().map(|&i| order[i as usize]).collect();
-            simulation.run(&network, &ranks(&drawn_as), &mut accumulator)?;
-            drop(network);
-            watch.lap("simulation_s");
-
-            context.checkpoint("linking", 0, ran as u64)?;
-            let (found, sync) = accumulator.components(&self.config, ran, context)?;
-            B::finish(&context.device, "linking")?;
-            active.iter().zip(found).for_each(|(&i, root)| roots[i as usize] = active[root] as usize);
-            counts = sync;
+        let first = config.initial_neighbours(largest_k);
+        // Memory is checked before the search, and again once k is known.
+        simulation::admit(config, &distinct, first, context)?;
+        context.checkpoint("neighbours", 0, n as u64)?;
+        let mut near = distinct.near::<B>(first, context)?;
+        let Dimensions { local, wide } = near.dimensions(distinct.power());
+        // The dimensions decide on collectives, so all ranks take those of rank 0, however others round.
+        let [local, wide] = context.communicator.broadcast_value([local, wide]);
+        let dimensions = Dimensions { local, wide };
+        let sizes = factors.iter().map(|&factor| config.graph_sizes(n, dimensions, factor, largest_k));
+        let mut sizes: Vec<[usize; 2]> = sizes.collect();
+        sizes.dedup();
+        let k = sizes.iter().map(|[_, k]| *k).max().unwrap_or(0).max(CANDIDATES.min(largest_k));
+        let bytes = simulation::admit(config, &distinct, k, context)?;
+        simulation::announce_memory(n, k, bytes, context);
+        if k > first {
+            near = distinct.near::<B>(k, context)?;
         }
-        let labels = labels(&roots, &neurons.of_point);
-        let mut sizes = vec![0; labels.iter().max().map_or(0, |&last| (last + 1) as usize)];
-        labels.iter().filter(|&&label| label >= 0).for_each(|&label| sizes[label as usize] += 1);
-        context.checkpoint("linking", ran as u64, ran as u64)?;
-        watch.lap("linking_s");
+        let candidate_graph = CandidateGraph::new(&near, dimensions, distinct.power());
+        watch.lap("neighbours_s");
 
-        let sync = self.config.keep_sync.then(|| {
-            let mut row = vec![None; n];
-            active.iter().enumerate().for_each(|(k, &i)| row[i as usize] = Some(k as u32));
-            let row_of = neurons.of_point.iter().map(|&neuron| row[neuron as usize]).collect();
-            SyncMatrix { counts, row_of, steps: self.config.steps }
-        });
-        Ok(Clusters {
-            labels,
-            sizes,
-            sync,
-            scale: found.a,
-            scale_method: found.method,
-            strategy: plan.strategy,
-            isolated: n - ran,
-            timings: watch.timings(),
-            peak_device_bytes: plan.bytes,
-        })
+        let mut best: Option<(Tree, Clustering)> = None;
+        let mut trials = Vec::new();
+        for neighbours in sizes {
+            let graphs = candidate_graph.graphs(&distinct, &near, neighbours);
+            watch.lap("graph_s");
+            let (tree, found) = self.run_seeds(&distinct, &candidate_graph, &graphs, &mut watch, context)?;
+            trials.push(found.trial());
+            if best.as_ref().is_none_or(|(_, before)| found.sweep_criterion() > before.sweep_criterion()) {
+                best = Some((tree, found));
+            }
+        }
+        drop(near);
+        let (tree, mut clustering) = best.ok_or_else(|| no_points(0, 0))?;
+        if clustering.parts > 1 {
+            let parts = clustering.parts;
+            let what = format!("the graph of neighbours has {parts} components without edges between them");
+            context.observer.notice(&what);
+        }
+        clustering.trials = trials;
+        clustering.linkage = tree.linkage(&distinct.of_point);
+        clustering.peak_device_bytes = bytes;
+        clustering.timings = watch.timings();
+        let (reach, device) = (candidate_graph.reach, context.device.clone());
+        Ok(FittedOcnn { config: config.clone(), clustering, distinct, reach, device })
     }
-}
 
-impl<B: OcnnOps> Algorithm<B> for Ocnn {
-    type Input = Tensor<B, 2>;
-    type Output = Clusters<B>;
-
-    fn run(&self, points: Tensor<B, 2>, context: &Context<B>) -> Result<Clusters<B>> {
-        let [rows, d] = points.dims();
-        // Not every device can read an empty tensor.
-        if rows == 0 || d == 0 {
-            return Err(no_points(rows, d));
+    /// Runs from successive seeds on one pair of graphs; returns the first run's tree and clusters, with their agreement
+    /// with the other runs.
+    fn run_seeds<B: OcnnOps>(
+        &self,
+        distinct: &DistinctPoints,
+        candidate_graph: &CandidateGraph,
+        graphs: &CouplingGraphs,
+        watch: &mut Stopwatch,
+        context: &Context<B>,
+    ) -> Result<(Tree, Clustering)> {
+        let config = &self.config;
+        let runs = if config.sweep { config.seeds.max(2) } else { config.seeds } as u64;
+        // One run per rank at a time; each has two graphs, so no rank idles for long.
+        let concurrent = context.communicator.size();
+        let mut first: Option<(Tree, Clustering)> = None;
+        for start in (0..runs).step_by(concurrent) {
+            let together = start..runs.min(start + concurrent as u64);
+            let sign_counts =
+                simulation::count_signs(config, &graphs.rows, &candidate_graph.candidates, together, context)?;
+            watch.lap("simulation_s");
+            for counts in sign_counts {
+                let hierarchy = Hierarchy::new(candidate_graph, graphs, &counts, &distinct.counts);
+                let found = Clustering::new(&hierarchy, config, &distinct.of_point);
+                match &mut first {
+                    Some((_, first)) => first.agreements.push(adjusted_rand_index(&first.labels, &found.labels)?),
+                    None => first = Some((hierarchy.tree, found)),
+                }
+            }
+            watch.lap("clusters_s");
         }
-        // Points count as collinear up to the rounding of the tensor's floats.
-        let epsilon = points.dtype().finfo().map_or(f64::from(f32::EPSILON), |float| float.epsilon);
-        let values = read_floats(points, "reading the points")?;
-        self.run_rounded(&Points::new(values, d)?, epsilon, context)
+        first.ok_or_else(|| no_points(0, 0))
+    }
+
+    /// Checks the configuration against the input.
+    fn check_input<B: OcnnOps>(&self, distinct: &DistinctPoints, context: &Context<B>) -> Result<()> {
+        let n = distinct.len();
+        let wrong = |field, value: String, reason: String| Err(Error::Config { field, value, reason });
+        if let Some(k) = self.config.neighbours {
+            if k >= n {
+                return wrong("neighbours", k.to_string(), format!("there are {n} different points"));
+            }
+            if distinct.on_device() && k > MAX_NEAREST / 2 {
+                let reason = format!("above {TREE_DIMENSIONS} columns it is at most {}", MAX_NEAREST / 2);
+                return wrong("neighbours", k.to_string(), reason);
+            }
+            if k < FEW_NEIGHBOURS {
+                context.observer.notice(&format!(
+                    "with fewer than {FEW_NEIGHBOURS} neighbours, points without structure are split more often than the \
+                     chance level allows for"
+                ));
+            }
+        }
+        if self.config.sweep && distinct.on_device() {
+            let reason = format!("above {TREE_DIMENSIONS} columns graphs cannot be larger than by default");
+            return wrong("sweep", "true".into(), reason);
+        }
+        match self.config.cut {
+            Cut::Clusters(count) if count > n => {
+                wrong("clusters", count.to_string(), format!("there are {n} different points"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks, before a fit, that [`FittedOcnn::predict_with`] will accept the new points.
+    ///
+    /// # Errors
+    /// If their columns or values do not suit the distance.
+    pub fn check_new(&self, new: &Points) -> Result<()> {
+        MetricSpace::new(new.values.clone(), new.columns, self.config.distance, Some(1.0)).map(drop)
     }
 }
 

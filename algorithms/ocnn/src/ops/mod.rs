@@ -11,7 +11,9 @@
 //! (v = (r − mean r)/(a√2), so that a weight is exp(−|v_i − v_j|²)) and *dimension-major* `[d, n]`. Neuron j stands for
 //! m_j equal points. On a sparse graph, [`REPLICAS`](crate::REPLICAS) networks run side by side.
 
+#[cfg(feature = "cube")]
 pub(crate) mod cube;
+#[cfg(feature = "fusion")]
 mod fusion;
 pub(crate) mod ndarray;
 pub(crate) mod tensor;
@@ -20,19 +22,20 @@ pub(crate) mod union_find;
 use std::ops::Range;
 
 use burn::tensor::ops::{FloatTensor, IntTensor};
-use burn_cubecl::{BoolElement, CubeBackend, CubeRuntime, FloatElement, IntElement};
-use firebox_backends::DeviceLimits;
+use firebox_backends::{DeviceLimits, operations};
 use firebox_core::{Error, Result, Share};
 
 use crate::types::{Graph, Matvec, Metric, Network};
 
 /// The hot loops of the OCNN on a backend. Default bodies use tensor operations on blocks of rows; backends with
 /// kernels override all of them.
+#[operations(ocnn)]
 pub trait OcnnOps: DeviceLimits {
     /// The name of the kernel for steps of n neurons in d dimensions, 0 for stored weights.
     ///
     /// # Errors
     /// If the device does not support `matvec`.
+    #[forward]
     fn ocnn_strategy(device: &Self::Device, matvec: Matvec, n: usize, d: usize) -> Result<&'static str> {
         let _ = (device, n, d);
         if matvec == Matvec::Auto { Ok("tensor operations") } else { Err(no_units(matvec)) }
@@ -40,6 +43,7 @@ pub trait OcnnOps: DeviceLimits {
 
     /// Strengths C_i = Σ_{j≠i} m_j·exp(−|v_i − v_j|²) + (m_i − 1 + s) `[r]` of the neurons `rows`, a share by
     /// [`rows`](crate::rows); s = 1 with self-coupling, else 0. Weights below the smallest normal f32 count as 0.
+    #[output([rows.len()], points.dtype())]
     fn ocnn_strengths(
         points: FloatTensor<Self>,
         multiplicity: FloatTensor<Self>,
@@ -50,6 +54,7 @@ pub trait OcnnOps: DeviceLimits {
     }
 
     /// Rows `rows` of the weights J `[r, n]`: J_ij = m_j·exp(−|v_i − v_j|²) for i ≠ j, J_ii = m_i − 1 + s.
+    #[output([rows.len(), multiplicity.shape()[0]], points.dtype())]
     fn ocnn_weights(
         points: FloatTensor<Self>,
         multiplicity: FloatTensor<Self>,
@@ -62,6 +67,7 @@ pub trait OcnnOps: DeviceLimits {
     /// One step of a network's [`rows`](crate::Parts::rows) from the `state` of all neurons `[n]`: their next outputs
     /// `[r]`. Bit-identical to [`OcnnOps::ocnn_steps`], except that GPUs read stored weights by X-threads, since whole
     /// columns are missing.
+    #[output([network.rows.len()], state.dtype())]
     fn ocnn_step_rows(network: &Network<Self>, state: FloatTensor<Self>, matvec: Matvec) -> FloatTensor<Self> {
         let _ = matvec;
         tensor::network::step_rows::<Self>(network, state)
@@ -69,6 +75,7 @@ pub trait OcnnOps: DeviceLimits {
 
     /// `steps` steps x_i ← (1/C_i) Σ_j J_ij·f(x_j), f(x) = 1 − 2x², of all neurons from `state`, `[n]`: the trajectory
     /// `[steps + 1, n]`, row 0 the state itself.
+    #[output([steps + 1, state.shape()[0]], state.dtype())]
     fn ocnn_steps(
         network: &Network<Self>,
         state: FloatTensor<Self>,
@@ -81,18 +88,21 @@ pub trait OcnnOps: DeviceLimits {
 
     /// Signs of increase of a trajectory `[P + 1, n]` as words `[⌈P/32⌉, n]`: bit t mod 32 of word t div 32 is
     /// x(t + 1) > x(t); bits past P are 0.
+    #[output([(trajectory.shape()[0] - 1).div_ceil(32), trajectory.shape()[1]], DType::I32)]
     fn ocnn_increase_bits(trajectory: FloatTensor<Self>) -> IntTensor<Self> {
         tensor::sync::increase_bits::<Self>(trajectory)
     }
 
     /// Adds to `counts`, S `[n, n]`, the number of the `steps` at which both neurons increase or both do not, from
     /// words `[w, n]`; a missing S counts as 0.
+    #[output([bits.shape()[1]; 2], DType::I32)]
     fn ocnn_phase_sync(bits: IntTensor<Self>, steps: usize, counts: Option<IntTensor<Self>>) -> IntTensor<Self> {
         tensor::sync::phase_sync::<Self>(bits, steps, counts)
     }
 
     /// Adds to `counts`, S `[n, n]`, the number of steps at which |x_i − x_j| < ε, from outputs `[P, n]`; a missing S
     /// counts as 0.
+    #[output([outputs.shape()[1]; 2], DType::I32)]
     fn ocnn_fragmentary_sync(
         outputs: FloatTensor<Self>,
         epsilon: f64,
@@ -103,11 +113,13 @@ pub trait OcnnOps: DeviceLimits {
 
     /// The smallest index in each neuron's component `[n]`; neurons are linked if in phase at more than `limit` steps.
     /// Only a share's links are searched; joining the components of all shares gives those of the network.
+    #[output([bits.shape()[1]], DType::I32)]
     fn ocnn_phase_components(bits: IntTensor<Self>, steps: usize, limit: usize, share: Share) -> IntTensor<Self> {
         tensor::sync::phase_components::<Self>(bits, steps, limit, share)
     }
 
     /// As [`OcnnOps::ocnn_phase_components`], with neurons linked if |x_i − x_j| < ε at more than `limit` steps.
+    #[output([outputs.shape()[1]], DType::I32)]
     fn ocnn_fragmentary_components(
         outputs: FloatTensor<Self>,
         epsilon: f64,
@@ -118,11 +130,13 @@ pub trait OcnnOps: DeviceLimits {
     }
 
     /// Links of the neurons `rows` by phase, a bit per neuron `[r, ⌈n/32⌉]`, without self-links.
+    #[output([rows.len(), bits.shape()[1].div_ceil(32)], DType::I32)]
     fn ocnn_phase_links(bits: IntTensor<Self>, steps: usize, limit: usize, rows: &[u32]) -> IntTensor<Self> {
         tensor::sync::phase_links::<Self>(bits, steps, limit, rows)
     }
 
     /// Links of the neurons `rows` by |x_i − x_j| < ε, a bit per neuron `[r, ⌈n/32⌉]`, without self-links.
+    #[output([rows.len(), outputs.shape()[1].div_ceil(32)], DType::I32)]
     fn ocnn_fragmentary_links(outputs: FloatTensor<Self>, epsilon: f64, limit: usize, rows: &[u32]) -> IntTensor<Self> {
         tensor::sync::fragmentary_links::<Self>(outputs, epsilon, limit, rows)
     }
@@ -130,18 +144,21 @@ pub trait OcnnOps: DeviceLimits {
     /// `steps` steps x_i ← Σ_j w_ij·f(x_j), f(x) = 1 − 2x², of [`REPLICAS`](crate::REPLICAS) states `[n, 8]`: the
     /// trajectory `[steps + 1, n, 8]`, row 0 the states themselves. A neuron without neighbours follows its own map.
     /// Outputs are clamped to [−1, 1], outside of which f diverges.
+    #[output([steps + 1, state.shape()[0], state.shape()[1]], state.dtype())]
     fn ocnn_graph_steps(graph: &Graph<Self>, state: FloatTensor<Self>, steps: usize) -> FloatTensor<Self> {
         tensor::graph::graph_steps::<Self>(graph, state, steps)
     }
 
     /// Signs of outputs `[p, n, 8]`, p a multiple of 4: words `[n, p/4]`. Bit 8·(t mod 4) + r of word t div 4 is
     /// x > 0 of replica r at step t.
+    #[output([outputs.shape()[1], outputs.shape()[0] / 4], DType::I32)]
     fn ocnn_signs(outputs: FloatTensor<Self>) -> IntTensor<Self> {
         tensor::graph::signs::<Self>(outputs)
     }
 
     /// The number of bits set in both rows of words `[n, w]` at the ends of each edge `[2, e]`: `[e]`. An edge (i, i)
     /// counts the bits of i.
+    #[output([edges.shape()[1]], DType::I32)]
     fn ocnn_common_ones(signs: IntTensor<Self>, edges: IntTensor<Self>) -> IntTensor<Self> {
         tensor::graph::common_ones::<Self>(signs, edges)
     }
@@ -151,6 +168,7 @@ pub trait OcnnOps: DeviceLimits {
     /// Distances are in the backend's floats; they must not overflow, and underflow to 0 must not matter.
     ///
     /// k is at most [`MAX_NEAREST`](crate::MAX_NEAREST) and the number of points, without the excluded one.
+    #[output([queries.shape()[1], k], DType::I32)]
     fn ocnn_nearest(
         points: FloatTensor<Self>,
         queries: FloatTensor<Self>,
@@ -164,114 +182,6 @@ pub trait OcnnOps: DeviceLimits {
 
 #[cfg(feature = "flex")]
 impl OcnnOps for burn_flex::Flex {}
-
-impl<R, F, I, BT> OcnnOps for CubeBackend<R, F, I, BT>
-where
-    R: CubeRuntime,
-    F: FloatElement,
-    I: IntElement,
-    BT: BoolElement,
-{
-    fn ocnn_strategy(device: &Self::Device, matvec: Matvec, n: usize, d: usize) -> Result<&'static str> {
-        Ok(cube::step::launch::name(&R::client(device), matvec, n as u32, d as u32))
-    }
-
-    fn ocnn_strengths(
-        points: FloatTensor<Self>,
-        multiplicity: FloatTensor<Self>,
-        self_coupling: bool,
-        rows: Range<usize>,
-    ) -> FloatTensor<Self> {
-        cube::step::launch::strengths::<R, F>(points, multiplicity, self_coupling, rows)
-    }
-
-    fn ocnn_weights(
-        points: FloatTensor<Self>,
-        multiplicity: FloatTensor<Self>,
-        self_coupling: bool,
-        rows: Range<usize>,
-    ) -> FloatTensor<Self> {
-        cube::weights::weights::<R, F>(points, multiplicity, self_coupling, rows)
-    }
-
-    fn ocnn_steps(
-        network: &Network<Self>,
-        state: FloatTensor<Self>,
-        steps: usize,
-        matvec: Matvec,
-    ) -> FloatTensor<Self> {
-        cube::step::launch::steps::<R, F>(cube::step::launch::Inputs::of(network), state, steps, matvec)
-    }
-
-    fn ocnn_step_rows(network: &Network<Self>, state: FloatTensor<Self>, matvec: Matvec) -> FloatTensor<Self> {
-        cube::step::launch::step_rows::<R, F>(cube::step::launch::Inputs::of(network), state, matvec)
-    }
-
-    fn ocnn_increase_bits(trajectory: FloatTensor<Self>) -> IntTensor<Self> {
-        cube::increase_bits::increase_bits::<R, F>(trajectory)
-    }
-
-    fn ocnn_phase_sync(bits: IntTensor<Self>, steps: usize, counts: Option<IntTensor<Self>>) -> IntTensor<Self> {
-        cube::sync::phase(bits, steps, counts)
-    }
-
-    fn ocnn_fragmentary_sync(
-        outputs: FloatTensor<Self>,
-        epsilon: f64,
-        counts: Option<IntTensor<Self>>,
-    ) -> IntTensor<Self> {
-        cube::sync::fragmentary::<R, F>(outputs, epsilon, counts)
-    }
-
-    fn ocnn_phase_components(bits: IntTensor<Self>, steps: usize, limit: usize, share: Share) -> IntTensor<Self> {
-        cube::links::phase_components(bits, steps, limit, share)
-    }
-
-    fn ocnn_fragmentary_components(
-        outputs: FloatTensor<Self>,
-        epsilon: f64,
-        limit: usize,
-        share: Share,
-    ) -> IntTensor<Self> {
-        cube::links::fragmentary_components::<R, F>(outputs, epsilon, limit, share)
-    }
-
-    fn ocnn_phase_links(bits: IntTensor<Self>, steps: usize, limit: usize, rows: &[u32]) -> IntTensor<Self> {
-        cube::links::phase_links(bits, steps, limit, rows)
-    }
-
-    fn ocnn_fragmentary_links(outputs: FloatTensor<Self>, epsilon: f64, limit: usize, rows: &[u32]) -> IntTensor<Self> {
-        cube::links::fragmentary_links::<R, F>(outputs, epsilon, limit, rows)
-    }
-
-    fn ocnn_graph_steps(graph: &Graph<Self>, state: FloatTensor<Self>, steps: usize) -> FloatTensor<Self> {
-        cube::graph::step::steps::<R, F>(
-            graph.starts.clone(),
-            graph.neighbours.clone(),
-            graph.weights.clone(),
-            state,
-            steps,
-        )
-    }
-
-    fn ocnn_signs(outputs: FloatTensor<Self>) -> IntTensor<Self> {
-        cube::graph::signs::signs::<R, F>(outputs)
-    }
-
-    fn ocnn_common_ones(signs: IntTensor<Self>, edges: IntTensor<Self>) -> IntTensor<Self> {
-        cube::graph::common_ones::common_ones(signs, edges)
-    }
-
-    fn ocnn_nearest(
-        points: FloatTensor<Self>,
-        queries: FloatTensor<Self>,
-        k: usize,
-        metric: Metric,
-        own: Option<usize>,
-    ) -> IntTensor<Self> {
-        cube::graph::nearest::nearest::<R, F>(points, queries, k, metric, own)
-    }
-}
 
 /// The error of a backend without GPU units for a choice other than [`Matvec::Auto`].
 pub(crate) fn no_units(matvec: Matvec) -> Error {

@@ -1,4 +1,6 @@
-//! Union–find on the host, and links as rows of bits.
+//! Links as rows of bits, and the union of partitions.
+
+use firebox_backends::cpu::UnionFind;
 
 /// Positions of the set bits in words of 32, ascending.
 pub(crate) fn set_bits(words: &[i32]) -> impl Iterator<Item = usize> + '_ {
@@ -14,39 +16,11 @@ pub(crate) fn set_bits(words: &[i32]) -> impl Iterator<Item = usize> + '_ {
     })
 }
 
-/// Disjoint sets; the root of a set is its smallest member.
-pub(crate) struct UnionFind {
-    parents: Vec<usize>,
-}
-
-impl UnionFind {
-    pub(crate) fn new(n: usize) -> Self {
-        Self { parents: (0..n).collect() }
-    }
-
-    /// The union of several partitions of `n` members, each given by the roots of all members, one after the other.
-    pub(crate) fn from_roots(n: usize, roots: impl Iterator<Item = usize>) -> Self {
-        let mut sets = Self::new(n);
-        roots.enumerate().for_each(|(at, root)| sets.join(at % n, root));
-        sets
-    }
-
-    fn root(&mut self, mut i: usize) -> usize {
-        while self.parents[i] != i {
-            self.parents[i] = self.parents[self.parents[i]];
-            i = self.parents[i];
-        }
-        i
-    }
-
-    /// Joins the sets of i and j.
-    pub(crate) fn join(&mut self, i: usize, j: usize) {
-        let (a, b) = (self.root(i), self.root(j));
-        self.parents[a.max(b)] = a.min(b);
-    }
-
-    /// The root of every member.
-    pub(crate) fn roots(mut self) -> Vec<usize> {
-        (0..self.parents.len()).map(|i| self.root(i)).collect()
-    }
+/// Roots of the union of several partitions of `n` members, each given by the roots of all members, one after the other.
+pub(crate) fn union(n: usize, roots: impl IntoIterator<Item = u32>) -> Vec<u32> {
+    let sets = UnionFind::new(n);
+    roots.into_iter().enumerate().for_each(|(at, root)| {
+        sets.join((at % n) as u32, root);
+    });
+    sets.into_roots()
 }

@@ -9,12 +9,11 @@ mod graph;
 mod problem;
 pub mod reference;
 mod steps;
-mod suite;
 mod sync;
 
+pub use crate::ops::Suite;
 pub use cases::cases;
 pub use problem::{Case, Check, Problem, Shape, shapes};
-pub use suite::Suite;
 
 #[cfg(test)]
 mod tests;

@@ -12,11 +12,8 @@ use firebox_core::{
     tensor::{floats, read_floats, read_ints},
 };
 
-use super::{
-    compare::{check_shape, transposed},
-    suite::Suite,
-};
-use crate::ops::OcnnOps;
+use super::compare::{check_shape, transposed};
+use crate::ops::{OcnnOps, Suite};
 
 /// Size of a problem.
 #[derive(Debug, Clone, Copy)]

@@ -1,20 +1,36 @@
 //! Weights, strengths and steps in all variants against the reference.
 
-use std::{ops::Range, sync::atomic::Ordering};
+use std::ops::Range;
 
+use burn::tensor::ops::FloatTensor;
 use firebox_core::Share;
 
 use super::{
     compare::{check_close, transposed},
     problem::{Problem, RANKS, Shape, rounded},
     reference,
-    suite::Suite,
 };
 use crate::{
-    ops::{OcnnOps, cube::step::launch::TEST_OVERRIDES},
+    ops::{OcnnOps, Suite},
     solve::morton::morton_order,
     types::{Matvec, Network, Parts, rows},
 };
+
+/// Runs a check with `rows` neurons per row of units and `span` per tile on CubeCL backends, 0 for the default.
+fn with_overrides<R>(rows: u32, span: u32, check: impl FnOnce() -> R) -> R {
+    #[cfg(feature = "cube")]
+    let set = |rows, span| {
+        use crate::ops::cube::step::launch::TEST_OVERRIDES;
+        TEST_OVERRIDES.rows.store(rows, std::sync::atomic::Ordering::Relaxed);
+        TEST_OVERRIDES.span.store(span, std::sync::atomic::Ordering::Relaxed);
+    };
+    #[cfg(not(feature = "cube"))]
+    let set = |_: u32, _: u32| ();
+    set(rows, span);
+    let outcome = check();
+    set(0, 0);
+    outcome
+}
 
 /// Inputs and bounds of a check of steps: J, the error bounds of its entries, C and 1/C.
 struct StepInputs {
@@ -56,16 +72,36 @@ impl<B: OcnnOps> Problem<B> {
     }
 
     pub(super) fn check_weights(&self) -> Result<(), String> {
-        let Shape { n, d, .. } = self.shape;
         let (wanted, errors) = self.couplings();
+        self.check_rows(self.suite.weights, |rows| [rows, self.shape.n], &wanted, |k| errors[k])
+    }
+
+    /// A sum of n terms in any order has an error of at most n·u times the sum of magnitudes.
+    pub(super) fn check_strengths(&self) -> Result<(), String> {
+        let (n, u) = (self.shape.n, self.unit());
+        let (couplings, errors) = self.couplings();
+        let wanted = reference::strengths(&couplings, n);
+        let allowed = |i: usize| errors[i * n..(i + 1) * n].iter().sum::<f64>() + (n + 2) as f64 * u * wanted[i];
+        self.check_rows(self.suite.strengths, |rows| [rows], &wanted, allowed)
+    }
+
+    /// Checks an operation on the points whose rows ranks share; `shape` is that of a number of rows.
+    fn check_rows<const D: usize>(
+        &self,
+        operation: fn(FloatTensor<B>, FloatTensor<B>, bool, Range<usize>) -> FloatTensor<B>,
+        shape: impl Fn(usize) -> [usize; D],
+        wanted: &[f64],
+        allowed: impl Fn(usize) -> f64,
+    ) -> Result<(), String> {
+        let Shape { n, d, .. } = self.shape;
         for size in RANKS {
             self.poison();
             let found = self.by_ranks(size, |range| {
                 let (points, multiplicity) = (self.float2(&self.points, [d, n]), self.float1(&self.multiplicity));
-                let shape = [range.len(), n];
-                self.floats((self.suite.weights)(points, multiplicity, self.self_coupling, range), shape)
+                let shape = shape(range.len());
+                self.floats(operation(points, multiplicity, self.self_coupling, range), shape)
             });
-            check_close(&found?, &wanted, |k| errors[k]).map_err(|what| format!("{size} ranks: {what}"))?;
+            check_close(&found?, wanted, &allowed).map_err(|what| format!("{size} ranks: {what}"))?;
         }
         Ok(())
     }
@@ -78,27 +114,6 @@ impl<B: OcnnOps> Problem<B> {
     ) -> Result<Vec<f64>, String> {
         let own = (0..size).map(|rank| part(rows(Share { rank, size }, self.shape.n)));
         Ok(own.collect::<Result<Vec<_>, _>>()?.concat())
-    }
-
-    /// A sum of n terms in any order has an error of at most n·u times the sum of magnitudes.
-    pub(super) fn check_strengths(&self) -> Result<(), String> {
-        let Shape { n, d, .. } = self.shape;
-        let (couplings, errors) = self.couplings();
-        let wanted = reference::strengths(&couplings, n);
-        let u = self.unit();
-        for size in RANKS {
-            self.poison();
-            let found = self.by_ranks(size, |range| {
-                let (points, multiplicity) = (self.float2(&self.points, [d, n]), self.float1(&self.multiplicity));
-                let shape = [range.len()];
-                self.floats((self.suite.strengths)(points, multiplicity, self.self_coupling, range), shape)
-            });
-            check_close(&found?, &wanted, |i| {
-                errors[i * n..(i + 1) * n].iter().sum::<f64>() + (n + 2) as f64 * u * wanted[i]
-            })
-            .map_err(|what| format!("{size} ranks: {what}"))?;
-        }
-        Ok(())
     }
 
     fn step_inputs(&self) -> StepInputs {
@@ -174,22 +189,14 @@ impl<B: OcnnOps> Problem<B> {
 
     /// [`Problem::check_steps`] by X-threads with `rows` neurons per row of units.
     pub(super) fn check_shared(&self, rows: u32, stored: bool) -> Result<(), String> {
-        TEST_OVERRIDES.rows.store(rows, Ordering::Relaxed);
-        let outcome = self.check_steps(Matvec::XThreads, stored);
-        TEST_OVERRIDES.rows.store(0, Ordering::Relaxed);
-        outcome
+        with_overrides(rows, 0, || self.check_steps(Matvec::XThreads, stored))
     }
 
     /// Strengths and steps of points in Morton order spread so wide that tiles of `span` neurons are out of reach of
     /// each other.
     pub(super) fn check_reach(&self, rows: u32, span: u32) -> Result<(), String> {
         let far = self.spread(12.0);
-        TEST_OVERRIDES.rows.store(rows, Ordering::Relaxed);
-        TEST_OVERRIDES.span.store(span, Ordering::Relaxed);
-        let outcome = far.check_strengths().and_then(|()| far.check_steps(Matvec::Auto, false));
-        TEST_OVERRIDES.rows.store(0, Ordering::Relaxed);
-        TEST_OVERRIDES.span.store(0, Ordering::Relaxed);
-        outcome
+        with_overrides(rows, span, || far.check_strengths().and_then(|()| far.check_steps(Matvec::Auto, false)))
     }
 
     /// This problem with points scaled by `factor`, in Morton order.

@@ -8,23 +8,29 @@ use super::{
     problem::{Problem, RANKS, Shape},
     reference,
 };
-use crate::ops::{OcnnOps, union_find::UnionFind};
-
-/// The roots of n neurons after joining the components found by all ranks.
-fn joined(n: usize, roots: Vec<u32>) -> Vec<u32> {
-    let sets = UnionFind::from_roots(n, roots.into_iter().map(|root| root as usize));
-    sets.roots().into_iter().map(|root| root as u32).collect()
-}
+use crate::ops::{OcnnOps, union_find::union};
 
 impl<B: OcnnOps> Problem<B> {
+    /// Signs of increase of the trajectory, and the number of words per neuron.
     fn words(&self) -> (Vec<u32>, usize) {
         (reference::increase_bits(&self.trajectory, self.shape.n), self.shape.steps.div_ceil(32))
     }
 
-    fn outputs(&self) -> (&[f64], FloatTensor<B>) {
-        let Shape { n, steps, .. } = self.shape;
-        let outputs = &self.trajectory[n..];
-        (outputs, self.float2(outputs, [steps, n]))
+    fn bits(&self) -> IntTensor<B> {
+        let (words, height) = self.words();
+        self.int2(&words, [height, self.shape.n])
+    }
+
+    fn outputs(&self) -> FloatTensor<B> {
+        self.float2(&self.trajectory[self.shape.n..], [self.shape.steps, self.shape.n])
+    }
+
+    fn phase_counts(&self) -> Vec<u32> {
+        reference::phase_counts(&self.trajectory, self.shape.n)
+    }
+
+    fn fragmentary_counts(&self) -> Vec<u32> {
+        reference::fragmentary_counts(&self.trajectory[self.shape.n..], self.shape.n, self.epsilon)
     }
 
     pub(super) fn check_bits(&self) -> Result<(), String> {
@@ -36,43 +42,38 @@ impl<B: OcnnOps> Problem<B> {
     }
 
     pub(super) fn check_phase_sync(&self) -> Result<(), String> {
-        let Shape { n, steps, .. } = self.shape;
-        let (words, height) = self.words();
-        let before = self.int2(&self.counts, [n, n]);
-        let more = reference::phase_counts(&self.trajectory, n);
-        self.poison();
-        let fresh = (self.suite.phase_sync)(self.int2(&words, [height, n]), steps, None);
-        check_equal(&self.ints(fresh, [n, n])?, &more).map_err(|what| format!("without an old S: {what}"))?;
-        let after = (self.suite.phase_sync)(self.int2(&words, [height, n]), steps, Some(before));
-        check_equal(&self.ints(after, [n, n])?, &sum(&self.counts, &more))
+        self.check_sync(&self.phase_counts(), |counts| (self.suite.phase_sync)(self.bits(), self.shape.steps, counts))
     }
 
     pub(super) fn check_fragmentary_sync(&self) -> Result<(), String> {
-        let n = self.shape.n;
-        let (outputs, tensor) = self.outputs();
-        let before = self.int2(&self.counts, [n, n]);
-        // A second reference to the old sum must not see the update.
-        let held = before.clone();
-        let after = (self.suite.fragmentary_sync)(tensor, self.epsilon, Some(before));
-        let more = reference::fragmentary_counts(outputs, n, self.epsilon);
-        check_equal(&self.ints(after, [n, n])?, &sum(&self.counts, &more))?;
-        check_equal(&self.ints(held, [n, n])?, &self.counts).map_err(|what| format!("the old S: {what}"))
+        self.check_sync(&self.fragmentary_counts(), |counts| {
+            (self.suite.fragmentary_sync)(self.outputs(), self.epsilon, counts)
+        })
+    }
+
+    /// S without an old one, added to one, and added to one that has a second reference.
+    fn check_sync(&self, more: &[u32], add: impl Fn(Option<IntTensor<B>>) -> IntTensor<B>) -> Result<(), String> {
+        let size = [self.shape.n; 2];
+        let wanted = sum(&self.counts, more);
+        let before = || self.int2(&self.counts, size);
+        self.poison();
+        check_equal(&self.ints(add(None), size)?, more).map_err(|what| format!("without an old S: {what}"))?;
+        check_equal(&self.ints(add(Some(before())), size)?, &wanted)?;
+        let held = before();
+        let after = add(Some(held.clone()));
+        check_equal(&self.ints(after, size)?, &wanted).map_err(|what| format!("with a shared old S: {what}"))?;
+        check_equal(&self.ints(held, size)?, &self.counts).map_err(|what| format!("the old S: {what}"))
     }
 
     pub(super) fn check_phase_components(&self) -> Result<(), String> {
-        let Shape { n, steps, .. } = self.shape;
-        let (words, height) = self.words();
-        let counts = reference::phase_counts(&self.trajectory, n);
-        self.check_components(&counts, |limit, share| {
-            (self.suite.phase_components)(self.int2(&words, [height, n]), steps, limit, share)
+        self.check_components(&self.phase_counts(), |limit, share| {
+            (self.suite.phase_components)(self.bits(), self.shape.steps, limit, share)
         })
     }
 
     pub(super) fn check_fragmentary_components(&self) -> Result<(), String> {
-        let (outputs, _) = self.outputs();
-        let counts = reference::fragmentary_counts(outputs, self.shape.n, self.epsilon);
-        self.check_components(&counts, |limit, share| {
-            (self.suite.fragmentary_components)(self.outputs().1, self.epsilon, limit, share)
+        self.check_components(&self.fragmentary_counts(), |limit, share| {
+            (self.suite.fragmentary_components)(self.outputs(), self.epsilon, limit, share)
         })
     }
 
@@ -95,33 +96,33 @@ impl<B: OcnnOps> Problem<B> {
                 }
                 found.push(roots);
             }
-            let found = if size == 1 { found.remove(0) } else { joined(n, found.concat()) };
+            let found = if size == 1 { found.remove(0) } else { union(n, found.concat()) };
             check_equal(&found, &wanted).map_err(|what| format!("limit {limit}, {size} ranks: {what}"))?;
         }
         Ok(())
     }
 
     pub(super) fn check_phase_links(&self) -> Result<(), String> {
-        let Shape { n, steps, .. } = self.shape;
-        let (words, height) = self.words();
-        let counts = reference::phase_counts(&self.trajectory, n);
-        let rows = some_rows(n);
-        for limit in self.limits {
-            self.poison();
-            let found = (self.suite.phase_links)(self.int2(&words, [height, n]), steps, limit, &rows);
-            let found = self.ints(found, [rows.len(), n.div_ceil(32)])?;
-            check_equal(&found, &links(&counts, n, limit, &rows)).map_err(|what| format!("limit {limit}: {what}"))?;
-        }
-        Ok(())
+        self.check_links(&self.phase_counts(), |limit, rows| {
+            (self.suite.phase_links)(self.bits(), self.shape.steps, limit, rows)
+        })
     }
 
     pub(super) fn check_fragmentary_links(&self) -> Result<(), String> {
+        self.check_links(&self.fragmentary_counts(), |limit, rows| {
+            (self.suite.fragmentary_links)(self.outputs(), self.epsilon, limit, rows)
+        })
+    }
+
+    /// Bit rows of links above each limit.
+    fn check_links(&self, counts: &[u32], found: impl Fn(usize, &[u32]) -> IntTensor<B>) -> Result<(), String> {
         let n = self.shape.n;
-        let (outputs, tensor) = self.outputs();
-        let counts = reference::fragmentary_counts(outputs, n, self.epsilon);
         let rows = some_rows(n);
-        let limit = self.limits[0];
-        let found = (self.suite.fragmentary_links)(tensor, self.epsilon, limit, &rows);
-        check_equal(&self.ints(found, [rows.len(), n.div_ceil(32)])?, &links(&counts, n, limit, &rows))
+        for limit in self.limits {
+            self.poison();
+            let found = self.ints(found(limit, &rows), [rows.len(), n.div_ceil(32)])?;
+            check_equal(&found, &links(counts, n, limit, &rows)).map_err(|what| format!("limit {limit}: {what}"))?;
+        }
+        Ok(())
     }
 }

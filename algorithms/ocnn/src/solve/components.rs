@@ -12,8 +12,8 @@ pub(crate) fn breadth_first<E>(
     n: usize,
     batch: usize,
     mut links: impl FnMut(&[u32]) -> Result<Vec<i32>, E>,
-) -> Result<Vec<usize>, E> {
-    const NONE: usize = usize::MAX;
+) -> Result<Vec<u32>, E> {
+    const NONE: u32 = u32::MAX;
     let width = n.div_ceil(32);
     let mut roots = vec![NONE; n];
     let mut rows: Vec<Option<Vec<i32>>> = vec![None; n];
@@ -23,7 +23,7 @@ pub(crate) fn breadth_first<E>(
         if roots[seed] != NONE {
             continue;
         }
-        roots[seed] = seed;
+        roots[seed] = seed as u32;
         queue.push_back(seed);
         while let Some(node) = queue.pop_front() {
             if rows[node].is_none() {
@@ -39,7 +39,7 @@ pub(crate) fn breadth_first<E>(
             let row = rows[node].take().unwrap_or_default();
             for j in set_bits(&row) {
                 if roots[j] == NONE {
-                    roots[j] = seed;
+                    roots[j] = seed as u32;
                     queue.push_back(j);
                 }
             }
@@ -50,17 +50,17 @@ pub(crate) fn breadth_first<E>(
 
 /// Labels of points from the components of neurons: clusters are numbered from 0 by first appearance; a component of
 /// one point is noise (−1). `neuron_of[p]` is the neuron of point p.
-pub(crate) fn labels(roots: &[usize], neuron_of: &[u32]) -> Vec<i64> {
+pub(crate) fn labels(roots: &[u32], neuron_of: &[u32]) -> Vec<i64> {
     let mut size = vec![0usize; roots.len()];
     for &neuron in neuron_of {
-        size[roots[neuron as usize]] += 1;
+        size[roots[neuron as usize] as usize] += 1;
     }
     let mut number = vec![-1i64; roots.len()];
     let mut next = 0;
     neuron_of
         .iter()
         .map(|&neuron| {
-            let root = roots[neuron as usize];
+            let root = roots[neuron as usize] as usize;
             if size[root] > 1 && number[root] < 0 {
                 number[root] = next;
                 next += 1;
@@ -70,26 +70,33 @@ pub(crate) fn labels(roots: &[usize], neuron_of: &[u32]) -> Vec<i64> {
         .collect()
 }
 
+/// Number of points of each cluster.
+pub(crate) fn cluster_sizes(labels: &[i64]) -> Vec<usize> {
+    let mut sizes = vec![0; labels.iter().max().map_or(0, |&last| (last + 1) as usize)];
+    labels.iter().filter(|&&label| label >= 0).for_each(|&label| sizes[label as usize] += 1);
+    sizes
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::union_find::UnionFind;
+    use firebox_backends::cpu::UnionFind;
     use firebox_core::random::Random;
 
     /// A random graph as bit rows, and its components by union–find.
-    fn graph(n: usize, links: usize, seed: u64) -> (Vec<Vec<i32>>, Vec<usize>) {
+    fn graph(n: usize, links: usize, seed: u64) -> (Vec<Vec<i32>>, Vec<u32>) {
         let mut random = Random::new(seed, 9);
         let mut rows = vec![vec![0i32; n.div_ceil(32)]; n];
-        let mut forest = UnionFind::new(n);
+        let forest = UnionFind::new(n);
         for _ in 0..links {
             let (i, j) = (random.below(n), random.below(n));
             if i != j {
                 rows[i][j / 32] |= 1 << (j % 32);
                 rows[j][i / 32] |= 1 << (i % 32);
-                forest.join(i, j);
+                forest.join(i as u32, j as u32);
             }
         }
-        (rows, forest.roots())
+        (rows, forest.into_roots())
     }
 
     #[test]
@@ -112,7 +119,7 @@ mod tests {
                 assert_eq!(found.unwrap(), roots, "seed {seed} batch {batch}");
             }
         }
-        assert_eq!(breadth_first::<()>(0, 8, |_| Ok(vec![])).unwrap(), Vec::<usize>::new());
+        assert!(breadth_first::<()>(0, 8, |_| Ok(vec![])).unwrap().is_empty());
     }
 
     #[test]

@@ -1,11 +1,13 @@
-//! How a configuration runs on a device, and the memory that this takes.
+//! Strategy and memory plan of a run on a device.
+
+use std::fmt;
 
 use firebox_backends::limits::{Buffer, admit};
 use firebox_core::{Context, Error, Result};
 
 use super::{neurons::Neurons, sync_accumulator::LINK_ROWS};
 use crate::{
-    config::{Linking, OcnnConfig, Sync, Weights},
+    config::{Linking, PaperConfig, Sync, Weights},
     ops::OcnnOps,
     types::{Matvec, rows},
 };
@@ -13,25 +15,47 @@ use crate::{
 /// Largest dimension in which recomputing a weight is faster than reading it.
 const RECOMPUTE_DIMENSIONS: usize = 8;
 
-/// How a configuration runs on a device, and the memory that this takes.
+/// Strategy and memory plan of a run on a device.
 pub(crate) struct ExecutionPlan {
-    /// Whether the weights J are stored.
-    pub(crate) stored: bool,
     pub(crate) matvec: Matvec,
     /// Steps recorded together.
     pub(crate) period: usize,
     /// Largest sum of live buffers.
     pub(crate) bytes: u64,
-    /// Description for the report.
-    pub(crate) strategy: String,
+    pub(crate) strategy: Strategy,
+}
+
+/// Strategy of a run: the source of the weights, the kernel of the steps, and the method for components.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Strategy {
+    /// The weights J are stored; else they are recomputed in every step.
+    pub stored_weights: bool,
+    /// The kernel of the steps, see [`ocnn_strategy`](OcnnOps::ocnn_strategy).
+    pub kernel: &'static str,
+    /// Method that finds components among the links; breadth-first if S is kept.
+    pub linking: Linking,
+    /// S is kept, and the links are read from its rows.
+    pub keep_sync: bool,
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let weights = if self.stored_weights { "stored weights" } else { "weights on the fly" };
+        let linking = match self.linking {
+            _ if self.keep_sync => "breadth-first over S",
+            Linking::UnionFind => "union-find",
+            Linking::BreadthFirst => "breadth-first",
+        };
+        write!(f, "{weights}, {}, {linking}", self.kernel)
+    }
 }
 
 impl ExecutionPlan {
     /// Plans a run on the context's device.
     ///
     /// # Errors
-    /// If memory does not suffice, or the device does not support [`OcnnConfig::matvec`].
-    pub(crate) fn new<B: OcnnOps>(config: &OcnnConfig, neurons: &Neurons, context: &Context<B>) -> Result<Self> {
+    /// If memory does not suffice, or the device does not support [`PaperConfig::matvec`].
+    pub(crate) fn new<B: OcnnOps>(config: &PaperConfig, neurons: &Neurons, context: &Context<B>) -> Result<Self> {
         let (n, d) = (neurons.len() as u128, neurons.d as u128);
         let float = size_of::<B::FloatElem>();
         // Signs of 32 steps fill a word. Without S all words are kept, so periods must fill theirs.
@@ -98,14 +122,10 @@ impl ExecutionPlan {
             }
             chosen => chosen,
         };
-        let linking = match config.linking {
-            _ if config.keep_sync => "breadth-first over S",
-            Linking::UnionFind => "union-find",
-            Linking::BreadthFirst => "breadth-first",
-        };
-        let weights = if stored { "stored weights" } else { "weights on the fly" };
         let d = if stored { 0 } else { neurons.d };
-        let shared = B::ocnn_strategy(&context.device, matvec, neurons.len(), d)?;
-        Ok(Self { stored, matvec, period, bytes, strategy: format!("{weights}, {shared}, {linking}") })
+        let kernel = B::ocnn_strategy(&context.device, matvec, neurons.len(), d)?;
+        let linking = if config.keep_sync { Linking::BreadthFirst } else { config.linking };
+        let strategy = Strategy { stored_weights: stored, kernel, linking, keep_sync: config.keep_sync };
+        Ok(Self { matvec, period, bytes, strategy })
     }
 }

@@ -17,7 +17,7 @@ use super::{
     sync_accumulator::SyncAccumulator,
 };
 use crate::{
-    config::OcnnConfig,
+    config::PaperConfig,
     ops::OcnnOps,
     types::{Matvec, Network, Parts, rows},
 };
@@ -36,7 +36,7 @@ pub(crate) struct ActiveNetwork<B: OcnnOps> {
 
 /// A run of a network by a plan.
 pub(crate) struct Simulation<'a, B: Backend> {
-    pub(crate) config: &'a OcnnConfig,
+    pub(crate) config: &'a PaperConfig,
     pub(crate) plan: &'a ExecutionPlan,
     pub(crate) context: &'a Context<B>,
 }
@@ -44,7 +44,7 @@ pub(crate) struct Simulation<'a, B: Backend> {
 impl<B: OcnnOps> Simulation<'_, B> {
     /// Computes the strengths, and builds the network of the neurons whose strength is not 0.
     pub(crate) fn network(&self, neurons: &Neurons, a: f64) -> Result<ActiveNetwork<B>> {
-        let (context, stored) = (self.context, self.plan.stored);
+        let (context, stored) = (self.context, self.plan.strategy.stored_weights);
         let (n, d) = (neurons.len(), neurons.d);
         let (ranks, device) = (&*context.communicator, &context.device);
         let scaled = neurons.scaled::<B>(a)?;

@@ -12,8 +12,8 @@ use firebox_core::{
 
 use super::components::breadth_first;
 use crate::{
-    config::{Linking, OcnnConfig, Sync},
-    ops::{OcnnOps, union_find::UnionFind},
+    config::{Linking, PaperConfig, Sync},
+    ops::{OcnnOps, union_find::union},
 };
 
 /// Rows of links per query of the breadth-first search.
@@ -23,7 +23,7 @@ pub(crate) const LINK_ROWS: usize = 1024;
 const LINKING: &str = "linking";
 
 /// The smallest index in each neuron's component, and S `[n, n]` if it is kept.
-pub(crate) type Components<B> = (Vec<usize>, Option<Tensor<B, 2, Int>>);
+pub(crate) type Components<B> = (Vec<u32>, Option<Tensor<B, 2, Int>>);
 
 /// Recorded steps, or the sum of their synchronisation.
 pub(crate) enum SyncAccumulator<B: Backend> {
@@ -36,7 +36,7 @@ pub(crate) enum SyncAccumulator<B: Backend> {
 }
 
 impl<B: OcnnOps> SyncAccumulator<B> {
-    pub(crate) fn new(config: &OcnnConfig) -> Self {
+    pub(crate) fn new(config: &PaperConfig) -> Self {
         match (config.keep_sync, config.sync) {
             (true, _) => Self::Counts(None),
             (false, Sync::Phase) => Self::Signs(Vec::new()),
@@ -45,7 +45,7 @@ impl<B: OcnnOps> SyncAccumulator<B> {
     }
 
     /// Records a period's trajectory `[P + 1, n]`.
-    pub(crate) fn record(&mut self, trajectory: FloatTensor<B>, config: &OcnnConfig) {
+    pub(crate) fn record(&mut self, trajectory: FloatTensor<B>, config: &PaperConfig) {
         let [rows, n] = trajectory.shape().dims();
         let signs = |trajectory| B::ocnn_increase_bits(trajectory);
         let outputs = |trajectory| slice::<B, 2>(trajectory, [1..rows, 0..n]);
@@ -65,10 +65,10 @@ impl<B: OcnnOps> SyncAccumulator<B> {
     }
 
     /// The components of `n` neurons linked in more than θ·T steps, and S if it is kept.
-    pub(crate) fn components(self, config: &OcnnConfig, n: usize, context: &Context<B>) -> Result<Components<B>> {
+    pub(crate) fn components(self, config: &PaperConfig, n: usize, context: &Context<B>) -> Result<Components<B>> {
         let (limit, ranks) = (config.limit(), &*context.communicator);
         let share = ranks.share();
-        let union_find = |roots: IntTensor<B>| -> Result<Vec<usize>> {
+        let union_find = |roots: IntTensor<B>| -> Result<Vec<u32>> {
             let roots = read_ints(Tensor::<B, 1, Int>::from_primitive(roots), LINKING)?;
             // A kernel that did not run leaves invalid roots.
             let valid = |(i, &root): (usize, &i32)| (0..=i as i32).contains(&root) && roots[root as usize] == root;
@@ -77,10 +77,8 @@ impl<B: OcnnOps> SyncAccumulator<B> {
                 let what = "the device returned invalid components".into();
                 return Err(Error::Run { device, phase: LINKING.into(), what });
             }
-            if share.is_whole() {
-                return Ok(roots.into_iter().map(|root| root as usize).collect());
-            }
-            Ok(UnionFind::from_roots(n, ranks.all_gather(&roots).into_iter().map(|root| root as usize)).roots())
+            let roots: Vec<u32> = roots.into_iter().map(|root| root as u32).collect();
+            Ok(if share.is_whole() { roots } else { union(n, ranks.all_gather(&roots)) })
         };
         let mut queried = 0;
         let mut search = |links: &dyn Fn(&[u32]) -> Result<Vec<i32>>| {
@@ -115,7 +113,7 @@ impl<B: OcnnOps> SyncAccumulator<B> {
                 };
                 Ok((roots, None))
             }
-            Self::Counts(None) => Ok(((0..n).collect(), None)),
+            Self::Counts(None) => Ok(((0..n as u32).collect(), None)),
             Self::Counts(Some(counts)) => {
                 // Rows are read on demand, since a host copy of S would double its memory.
                 let roots = search(&|rows| {

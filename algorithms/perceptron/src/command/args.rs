@@ -2,11 +2,12 @@
 
 use clap::{Args, ValueEnum, ValueHint};
 use firebox_core::{
-    Error, Result,
+    Result,
     command::{CheckpointArgs, DocumentOut, InputArgs, InputFile, PlotOut},
 };
 
-use crate::{config::TrainConfig, types::Matmul};
+use crate::config::{TrainConfig, invalid};
+use crate::types::Matmul;
 
 #[derive(Debug, Args)]
 pub(super) struct TrainArgs {
@@ -39,15 +40,12 @@ impl TrainArgs {
     ///
     /// # Errors
     ///
-    /// [`Error::Config`] if a hidden layer is not a count.
+    /// [`Error::Config`](firebox_core::Error::Config) if a hidden layer is not a count.
     pub(super) fn config(&self) -> Result<TrainConfig> {
         let hidden = self.hidden.iter().filter(|text| !matches!(text.trim(), "" | "none"));
         let counts = hidden.map(|text| {
-            text.trim().parse::<usize>().map_err(|_| Error::Config {
-                field: "hidden",
-                value: text.clone(),
-                reason: "must be whole numbers with commas between, or none".into(),
-            })
+            let reason = "must be whole numbers with commas between, or none";
+            text.trim().parse::<usize>().or_else(|_| invalid("hidden", text, reason))
         });
         let ProductArgs { matmul, allow_tf32 } = self.product;
         let config = self.config.clone().with_hidden(counts.collect::<Result<_>>()?);

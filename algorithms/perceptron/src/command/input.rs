@@ -6,19 +6,14 @@ use firebox_core::{
     data::{ReadOptions, read_part},
 };
 
-use crate::{
-    config::Task,
-    solve::data::{
-        instances::{Instances, Targets},
-        parts::gather,
-    },
-};
+use crate::config::Task;
+use crate::solve::Instances;
 
 /// Reads a rank's rows and their targets.
 pub(super) fn instances(input: &InputArgs, task: Task, share: Share) -> Result<Instances> {
     match task {
         Task::Classification => {
-            Instances::classes(input.read_part(share)?.points).map_err(|error| error.in_file(&input.input))
+            Instances::from_labels(input.read_part(share)?.points).map_err(|error| error.in_file(&input.input))
         }
         Task::Regression => {
             let Some(column) = input.label.as_deref().filter(|_| input.labels.is_none()) else {
@@ -26,17 +21,7 @@ pub(super) fn instances(input: &InputArgs, task: Task, share: Share) -> Result<I
                 return Err(Error::input("the column of the numbers to learn is not named", help));
             };
             let part = read_part(&input.input, &ReadOptions::default(), share)?;
-            Instances::numbers(part.points, column).map_err(|error| error.in_file(&input.input))
+            Instances::from_column(part.points, column).map_err(|error| error.in_file(&input.input))
         }
-    }
-}
-
-/// Selects the targets of `rows`.
-pub(super) fn select_targets(targets: &Targets, rows: &[usize]) -> Targets {
-    match targets {
-        Targets::Classes(codes, classes) => {
-            Targets::Classes(rows.iter().map(|&row| codes[row]).collect(), classes.clone())
-        }
-        Targets::Numbers(numbers, name) => Targets::Numbers(gather(numbers, 1, rows), name.clone()),
     }
 }

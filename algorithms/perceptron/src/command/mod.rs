@@ -1,12 +1,9 @@
 //! `firebox perceptron train|predict|eval`: arguments to configurations, outcomes to tables, plots and reports.
 
+mod apply;
 mod args;
 mod bench;
-mod eval;
 mod input;
-mod loaded;
-mod plots;
-mod predict;
 mod report;
 #[cfg(test)]
 mod tests;
@@ -19,10 +16,8 @@ use firebox_core::{
     command::{Conformance, Outcome, parse},
 };
 
-use self::{
-    args::{ModelArgs, PredictArgs, TrainArgs},
-    bench::PerceptronBench,
-};
+use self::args::{ModelArgs, PredictArgs, TrainArgs};
+use self::bench::PerceptronBench;
 
 /// The command `perceptron`.
 #[derive(Debug, Clone, Copy, Default)]
@@ -63,8 +58,8 @@ impl Plugin for PerceptronPlugin {
     fn run(&self, args: &ArgMatches, device: &Device, session: &Session) -> Result<Outcome> {
         match args.subcommand() {
             Some(("train", args)) => train::run(&parse(args)?, device, session),
-            Some(("predict", args)) => predict::run(&parse(args)?, device, session),
-            Some(("eval", args)) => eval::run(&parse(args)?, device, session),
+            Some(("predict", args)) => apply::predict(&parse(args)?, device, session),
+            Some(("eval", args)) => apply::eval(&parse(args)?, device, session),
             _ => Err(Error::input("the subcommand is missing", "give train, predict or eval")),
         }
     }

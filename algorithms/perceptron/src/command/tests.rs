@@ -6,17 +6,15 @@ use burn_ndarray::NdArray;
 use firebox_core::data::{Shape, generate};
 
 use super::*;
-use crate::{
-    config::TrainConfig,
-    types::{Matmul, Sigmoid, Sign},
-};
+use crate::config::TrainConfig;
+use crate::types::{Matmul, Sigmoid, Sign};
 
 fn run(args: &str) -> Result<Outcome> {
     let matches = PerceptronPlugin.command().try_get_matches_from(args.split(' ')).unwrap();
     let session = Session { seed: 3, ..Session::default() };
     let outcome = PerceptronPlugin.run(&matches, &Device::NdArray(Default::default()), &session)?;
     for (path, document) in &outcome.documents {
-        document.write(&mut std::fs::File::create(path).unwrap()).unwrap();
+        document.write(&mut std::fs::File::create(&**path).unwrap()).unwrap();
     }
     Ok(outcome)
 }
@@ -139,13 +137,15 @@ fn invalid_input_is_refused() {
     assert!(refusal(&format!("perceptron train {nan} --label k")).contains("line 3, column x"));
     assert!(refusal(&format!("perceptron train {rows} --label kind --batch 0")).contains("batch = 0"));
     assert!(refusal(&format!("perceptron train {rows} --label kind --hidden 4,0")).contains("hidden = 0"));
-    assert!(refusal(&format!("perceptron predict {others} --model {rows}")).contains("this is no perceptron"));
+    assert!(refusal(&format!("perceptron predict {others} --model {rows}")).contains("this is not a perceptron model"));
     run(&format!("perceptron train {rows} --label kind --epochs 2 --model {model}")).unwrap();
     assert!(
         refusal(&format!("perceptron predict {one} --label k --model {model}"))
-            .contains("there is no column \"a\", nor 1 others")
+            .contains("2 columns that the model takes are missing, first \"a\"")
     );
     let bytes = std::fs::read(&model).unwrap();
     std::fs::write(&model, &bytes[..bytes.len() - 1]).unwrap();
-    assert!(refusal(&format!("perceptron predict {others} --model {model}")).contains("this is no perceptron"));
+    assert!(
+        refusal(&format!("perceptron predict {others} --model {model}")).contains("this is not a perceptron model")
+    );
 }

@@ -1,16 +1,14 @@
-//! How a network is trained: parameters, defaults, ranges.
+//! Configuration of training.
 
 use burn::config::Config;
-use firebox_core::Error;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    config::mlp::MlpConfig,
-    types::{Activation, Matmul, Sigmoid},
-};
+use super::{check_count, invalid, network::MlpConfig};
+use crate::types::{Activation, Matmul, Sigmoid};
 
 /// Learning task of a network.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "command", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum Task {
     /// Which class an instance is of, by cross-entropy.
@@ -21,7 +19,8 @@ pub enum Task {
 }
 
 /// Method of the gradient steps.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "command", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum Optimizer {
     /// Adam (Kingma and Ba 2015).
@@ -51,22 +50,16 @@ pub struct TrainConfig {
     #[config(default = "Sigmoid::default()")]
     #[cfg_attr(feature = "command", command(flatten))]
     pub sigmoid: Sigmoid,
-    /// Whether every layer has a bias, which the paper's layers do not have.
+    /// Adds a bias to every layer, which the paper does not have.
     #[config(default = true)]
-    #[cfg_attr(
-        feature = "command",
-        arg(
-            long = "no-bias",
-            action = clap::ArgAction::SetFalse,
-            help = "Leave out the bias of every layer, as in the paper"
-        )
-    )]
+    #[cfg_attr(feature = "command", arg(long = "no-bias", action = clap::ArgAction::SetFalse))]
+    #[cfg_attr(feature = "command", arg(help = "Leave out the bias of every layer, as in the paper"))]
     pub bias: bool,
     /// Matrix product kernel on a GPU.
     #[config(default = "Matmul::Auto")]
     #[cfg_attr(feature = "command", arg(skip = defaults().matmul))]
     pub matmul: Matmul,
-    /// Whether products may truncate f32 to TF32 (11 bits) on tensor cores.
+    /// Allows products to truncate f32 to TF32 (11 bits) on tensor cores.
     #[config(default = false)]
     #[cfg_attr(feature = "command", arg(skip = defaults().allow_tf32))]
     pub allow_tf32: bool,
@@ -76,24 +69,18 @@ pub struct TrainConfig {
     pub optimizer: Optimizer,
     /// Length of a step, above 0
     #[config(default = "0.005")]
-    #[cfg_attr(
-        feature = "command",
-        arg(long, value_name = "R", default_value_t = defaults().learning_rate, allow_negative_numbers = true)
-    )]
+    #[cfg_attr(feature = "command", arg(long, value_name = "R", allow_negative_numbers = true))]
+    #[cfg_attr(feature = "command", arg(default_value_t = defaults().learning_rate))]
     pub learning_rate: f64,
     /// Share of the last step that the next one goes on with (sgd), from 0 to below 1
     #[config(default = "0.9")]
-    #[cfg_attr(
-        feature = "command",
-        arg(long, value_name = "M", default_value_t = defaults().momentum, allow_negative_numbers = true)
-    )]
+    #[cfg_attr(feature = "command", arg(long, value_name = "M", allow_negative_numbers = true))]
+    #[cfg_attr(feature = "command", arg(default_value_t = defaults().momentum))]
     pub momentum: f64,
     /// λ: λ/2 times the sum of all squared weights is added to the loss, from 0
     #[config(default = "1e-4")]
-    #[cfg_attr(
-        feature = "command",
-        arg(long, value_name = "L", default_value_t = defaults().weight_decay, allow_negative_numbers = true)
-    )]
+    #[cfg_attr(feature = "command", arg(long, value_name = "L", allow_negative_numbers = true))]
+    #[cfg_attr(feature = "command", arg(default_value_t = defaults().weight_decay))]
     pub weight_decay: f64,
     /// Rows of a step, from 1
     #[config(default = 64)]
@@ -105,17 +92,13 @@ pub struct TrainConfig {
     pub epochs: usize,
     /// Share of the rows that is kept for the test, from 0 to below 1
     #[config(default = "0.2")]
-    #[cfg_attr(
-        feature = "command",
-        arg(long, value_name = "S", default_value_t = defaults().test, allow_negative_numbers = true)
-    )]
+    #[cfg_attr(feature = "command", arg(long, value_name = "S", allow_negative_numbers = true))]
+    #[cfg_attr(feature = "command", arg(default_value_t = defaults().test))]
     pub test: f64,
     /// Share of the other rows that early stopping looks at, from 0 to below 1; with 0 nothing stops early
     #[config(default = "0.1")]
-    #[cfg_attr(
-        feature = "command",
-        arg(long, value_name = "S", default_value_t = defaults().validation, allow_negative_numbers = true)
-    )]
+    #[cfg_attr(feature = "command", arg(long, value_name = "S", allow_negative_numbers = true))]
+    #[cfg_attr(feature = "command", arg(default_value_t = defaults().validation))]
     pub validation: f64,
     /// Passes without a lower loss on those rows after which training stops, from 1
     #[config(default = 15)]
@@ -135,7 +118,7 @@ fn defaults() -> TrainConfig {
 }
 
 impl TrainConfig {
-    /// Configuration of the network for numbers of columns and outputs.
+    /// Configuration of the network with these numbers of inputs and outputs.
     pub fn network(&self, inputs: usize, outputs: usize, seed: u64) -> MlpConfig {
         MlpConfig::new(inputs, self.hidden.clone(), outputs)
             .with_activation(self.activation)
@@ -145,29 +128,22 @@ impl TrainConfig {
             .with_seed(seed)
     }
 
-    /// Fails if a field is out of its range, which it names.
+    /// Fails with the name of a field that is out of range.
     pub fn validate(&self) -> firebox_core::Result<()> {
         self.network(1, 1, 0).validate()?;
-        let wrong = |field, value: String, reason: &str| Err(Error::Config { field, value, reason: reason.into() });
         let positive = |it: f64| it > 0.0 && it.is_finite();
         if !positive(self.learning_rate) {
-            return wrong("learning_rate", self.learning_rate.to_string(), "must be a number above 0");
+            return invalid("learning_rate", self.learning_rate, "must be a number above 0");
         }
-        let shares = [("momentum", self.momentum), ("test", self.test), ("validation", self.validation)];
-        for (field, share) in shares {
+        for (field, share) in [("momentum", self.momentum), ("test", self.test), ("validation", self.validation)] {
             if !(0.0..1.0).contains(&share) {
-                return wrong(field, share.to_string(), "must be a number from 0 to below 1");
+                return invalid(field, share, "must be a number from 0 to below 1");
             }
         }
         if !(self.weight_decay == 0.0 || positive(self.weight_decay)) {
-            return wrong("weight_decay", self.weight_decay.to_string(), "must be a number from 0");
+            return invalid("weight_decay", self.weight_decay, "must be a number from 0");
         }
         let counts = [("batch", self.batch), ("epochs", self.epochs), ("patience", self.patience)];
-        for (field, count) in counts {
-            if !(1..=1 << 31).contains(&count) {
-                return wrong(field, count.to_string(), &format!("must lie between 1 and {}", 1u64 << 31));
-            }
-        }
-        Ok(())
+        counts.into_iter().try_for_each(|(field, count)| check_count(field, count, 1 << 31))
     }
 }

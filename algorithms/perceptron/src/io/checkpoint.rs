@@ -1,4 +1,4 @@
-//! Training in a [state file](firebox_core::checkpoint).
+//! [State files](firebox_core::checkpoint) of training.
 
 use burn::tensor::backend::Backend;
 use firebox_core::{
@@ -7,14 +7,9 @@ use firebox_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    config::{MlpConfig, Optimizer, Task, TrainConfig},
-    solve::{
-        data::instances::{Instances, Targets},
-        fitted::LayerNumbers,
-        state::{Epoch, State},
-    },
-};
+use super::{layers, parameters};
+use crate::config::{MlpConfig, Optimizer, Task, TrainConfig};
+use crate::solve::{Epoch, Instances, LayerNumbers, State, Targets};
 
 /// Parameters that may change when training is resumed.
 const LIMITS: &[&str] = &["epochs", "patience"];
@@ -22,7 +17,7 @@ const LIMITS: &[&str] = &["epochs", "patience"];
 /// Identity of training in its state files. The fingerprint of the rows does not depend on the number of ranks.
 pub(crate) fn identity<B: Backend>(config: &TrainConfig, instances: &Instances, context: &Context<B>) -> Identity {
     let ranks = &*context.communicator;
-    let (own, rows) = instances.place(ranks);
+    let (own, rows) = instances.global_range(ranks);
     let columns = instances.names.len();
     let hashes = instances.values.chunks(columns.max(1)).enumerate().map(|(row, values)| {
         let target = match &instances.targets {
@@ -31,7 +26,7 @@ pub(crate) fn identity<B: Backend>(config: &TrainConfig, instances: &Instances, 
         };
         Fingerprint::default().word((own.start + row) as u64).word(target).numbers(values).value()
     });
-    // A sum, so that the distribution of the rows does not matter.
+    // A sum, which does not depend on the distribution of the rows.
     let sums = ranks.all_gather(&[hashes.fold(0, u64::wrapping_add)]);
     let sum = sums.into_iter().fold(0, u64::wrapping_add);
     let hash = [rows, columns, instances.targets.outputs()]
@@ -71,18 +66,6 @@ fn moment_names(optimizer: Optimizer) -> &'static [&'static str] {
         Optimizer::Adam => &["moment_1", "moment_2"],
         Optimizer::Sgd => &["velocity"],
     }
-}
-
-/// Name and shape of each parameter, layer by layer, weights before the bias.
-fn parameters(network: &MlpConfig) -> Vec<(String, Vec<usize>)> {
-    let widths = network.widths();
-    let layers = widths.windows(2).enumerate();
-    let parameters = |(at, pair): (usize, &[usize])| {
-        let weights = (format!("layer.{at}.weights"), pair.to_vec());
-        let bias = network.bias.then(|| (format!("layer.{at}.bias"), vec![pair[1]]));
-        [Some(weights), bias].into_iter().flatten()
-    };
-    layers.flat_map(parameters).collect()
 }
 
 /// Content of a state file.
@@ -125,10 +108,8 @@ pub(crate) fn decode_snapshot(state: Checkpoint, config: &TrainConfig, expected:
     let validation_losses = tensors.take("history.validation_loss", &[validated])?;
     let classified = if config.task == Task::Classification { validated } else { 0 };
     let accuracies = tensors.take("history.validation_accuracy", &[classified])?;
-    require(
-        accuracies.iter().all(|share| (0.0..=1.0).contains(share)),
-        "an accuracy of its history is outside [0, 1]",
-    )?;
+    let possible = accuracies.iter().all(|share| (0.0..=1.0).contains(share));
+    require(possible, "an accuracy of its history is outside [0, 1]")?;
     let mut state = State::default();
     for (at, loss) in losses.into_iter().enumerate() {
         let (validation_loss, validation_accuracy) = (validation_losses.get(at).copied(), accuracies.get(at).copied());
@@ -157,16 +138,6 @@ pub(crate) fn decode_snapshot(state: Checkpoint, config: &TrainConfig, expected:
     tensors.finish()?;
     let [network, best] = [network, best].map(|values| layers(expected.network, values));
     Ok(Snapshot { state, network, best, moments: all_moments })
-}
-
-/// Groups the values of parameters by layer.
-fn layers(network: &MlpConfig, values: Vec<Vec<f64>>) -> Vec<LayerNumbers> {
-    let mut values = values.into_iter();
-    let mut layers = Vec::new();
-    while let Some(weights) = values.next() {
-        layers.push((weights, if network.bias { values.next() } else { None }));
-    }
-    layers
 }
 
 /// Fails unless `bytes` are a state file from which training by `config` can be resumed, of a network with `inputs` and

@@ -7,27 +7,19 @@ use std::{
     path::Path,
 };
 
-use firebox_core::{
-    Error, Result,
-    error::{Place, shown},
-    memory,
-};
+use firebox_core::{Error, Result, atomic, error::shown, memory};
 use safetensors::{Dtype, SafeTensors, tensor::View};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    config::MlpConfig,
-    solve::{
-        data::{instances::Classes, scaling::Scaling},
-        fitted::{Model, OutputKind},
-    },
-    types::{Activation, Sigmoid},
-};
+use super::{layers, parameters};
+use crate::config::MlpConfig;
+use crate::solve::{Classes, Model, OutputKind, Scaling};
+use crate::types::{Activation, Sigmoid};
 
 const FORMAT: &str = "firebox perceptron 1";
 const KEY: &str = "firebox";
 
-/// Part of a [`Description`] that all versions have.
+/// Part of a [`Description`] that is the same in all versions.
 #[derive(Deserialize)]
 struct Versioned {
     format: String,
@@ -47,6 +39,38 @@ struct Description {
     squash_outputs: bool,
     bias: bool,
     gives: OutputKind,
+}
+
+impl Description {
+    /// Fails if parts contradict each other, or if names or numbers of classes or columns repeat.
+    fn check(&self) -> Result<()> {
+        let is_scaling = |scaling: &Scaling, columns: usize| {
+            let fits = |it: &[f64]| it.len() == columns && it.iter().all(|x| x.is_finite());
+            // Subnormal numbers have too few digits to divide by.
+            let is_divisor = |it: &f64| *it > 0.0 && it.is_normal();
+            fits(&scaling.mean) && fits(&scaling.deviation) && scaling.deviation.iter().all(is_divisor)
+        };
+        let (matches, distinct) = match &self.gives {
+            OutputKind::Class(classes) => {
+                let distinct = match classes {
+                    Classes::Numbers(of) => of.is_sorted_by(|a, b| a < b),
+                    Classes::Names(of) => are_distinct(of),
+                };
+                (classes.len() == self.outputs && self.outputs > 1, distinct)
+            }
+            OutputKind::Number { scaling, .. } => (self.outputs == 1 && is_scaling(scaling, 1), true),
+        };
+        if !(matches && is_scaling(&self.scaling, self.columns.len())) {
+            return Err(bad("its columns, scaling and outputs do not match"));
+        }
+        if !distinct {
+            return Err(bad("its classes repeat or are not ascending"));
+        }
+        if !are_distinct(&self.columns) {
+            return Err(bad("several of its columns have the same name"));
+        }
+        Ok(())
+    }
 }
 
 struct Values<'a> {
@@ -78,7 +102,7 @@ impl View for Values<'_> {
 }
 
 impl Model {
-    /// Content of its file.
+    /// Content of a model file.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let network = &self.network;
         let description = Description {
@@ -96,14 +120,11 @@ impl Model {
         let failed = |error: &dyn std::fmt::Display| Error::input(format!("the model cannot be written: {error}"), "");
         let text = serde_json::to_string(&description).map_err(|error| failed(&error))?;
         let wide = self.wide;
-        let mut tensors = Vec::new();
-        for ((at, pair), (weights, bias)) in network.widths().windows(2).enumerate().zip(&self.layers) {
-            tensors.push((weights_name(at), Values { shape: pair.to_vec(), values: weights, wide }));
-            if let Some(bias) = bias {
-                tensors.push((bias_name(at), Values { shape: vec![pair[1]], values: bias, wide }));
-            }
-        }
-        // One entry only, since the order of entries is that of a hash map.
+        let values =
+            self.layers.iter().flat_map(|(weights, bias)| [Some(weights), bias.as_ref()].into_iter().flatten());
+        let tensors = parameters(network).into_iter().zip(values);
+        let tensors = tensors.map(|((name, shape), values)| (name, Values { shape, values, wide }));
+        // A single entry, since a hash map has no defined order.
         let metadata = HashMap::from([(KEY.to_string(), text)]);
         safetensors::serialize(tensors, Some(metadata)).map_err(|error| failed(&error))
     }
@@ -115,37 +136,13 @@ impl Model {
         let Some(text) = metadata.and_then(|it| it.get(KEY)) else {
             return Err(match metadata.and_then(|it| it.get("format")) {
                 Some(other) => bad(format!("its format is {}", shown(other))),
-                None => bad("its metadata say nothing of it"),
+                None => bad("its metadata do not describe one"),
             });
         };
         check_format(&serde_json::from_str::<Versioned>(text).map_err(bad)?.format)?;
         let description: Description = serde_json::from_str(text).map_err(bad)?;
-        let (inputs, outputs) = (description.columns.len(), description.outputs);
-        let is_scaling = |scaling: &Scaling, columns: usize| {
-            let fits = |it: &[f64]| it.len() == columns && it.iter().all(|x| x.is_finite());
-            // Subnormal numbers have too few digits to divide by.
-            let is_divisor = |it: &f64| *it > 0.0 && it.is_normal();
-            fits(&scaling.mean) && fits(&scaling.deviation) && scaling.deviation.iter().all(is_divisor)
-        };
-        let gives = match &description.gives {
-            OutputKind::Class(classes) => classes.len() == outputs && outputs > 1,
-            OutputKind::Number { scaling, .. } => outputs == 1 && is_scaling(scaling, 1),
-        };
-        if !(gives && is_scaling(&description.scaling, inputs)) {
-            return Err(bad("its parts do not belong together"));
-        }
-        let repeated = match &description.gives {
-            OutputKind::Class(Classes::Numbers(of)) => !of.is_sorted_by(|a, b| a < b),
-            OutputKind::Class(Classes::Names(of)) => !are_distinct(of),
-            OutputKind::Number { .. } => false,
-        };
-        if repeated {
-            return Err(bad("its classes are not different and in order"));
-        }
-        if !are_distinct(&description.columns) {
-            return Err(bad("several of its columns have one name"));
-        }
-        let network = MlpConfig::new(inputs, description.hidden, outputs)
+        description.check()?;
+        let network = MlpConfig::new(description.columns.len(), description.hidden, description.outputs)
             .with_activation(description.activation)
             .with_sigmoid(description.sigmoid)
             .with_squash_outputs(description.squash_outputs)
@@ -173,20 +170,16 @@ impl Model {
             }
             Ok(values)
         };
-        let mut layers = Vec::new();
-        for (at, pair) in network.widths().windows(2).enumerate() {
-            let weights = read(weights_name(at), pair)?;
-            let bias = if network.bias { Some(read(bias_name(at), &pair[1..])?) } else { None };
-            layers.push((weights, bias));
-        }
-        Ok(Self {
-            network,
-            columns: description.columns,
-            scaling: description.scaling,
-            output: description.gives,
-            layers,
-            wide,
-        })
+        let values = parameters(&network).into_iter().map(|(name, shape)| read(name, &shape)).collect::<Result<_>>()?;
+        let layers = layers(&network, values);
+        let Description { columns, scaling, gives: output, .. } = description;
+        Ok(Self { network, columns, scaling, output, layers, wide })
+    }
+
+    /// Writes a model file, whole or not at all.
+    pub fn save(&self, path: &Path) -> Result<()> {
+        let bytes = self.to_bytes()?;
+        atomic::write(path, |out| out.write_all(&bytes))
     }
 
     /// Reads a model file.
@@ -217,17 +210,9 @@ fn are_distinct(names: &[String]) -> bool {
     names.iter().all(|name| seen.insert(name))
 }
 
-fn weights_name(layer: usize) -> String {
-    format!("layer.{layer}.weights")
-}
-
-fn bias_name(layer: usize) -> String {
-    format!("layer.{layer}.bias")
-}
-
 fn bad(what: impl std::fmt::Display) -> Error {
-    let help = "give a model that a training of a perceptron wrote";
-    Error::input_at(Place::default(), format!("this is no perceptron: {what}"), help)
+    let help = "give a file that the training of a perceptron wrote";
+    Error::input(format!("this is not a perceptron model: {what}"), help)
 }
 
 #[cfg(test)]
@@ -247,6 +232,10 @@ mod tests {
         }
     }
 
+    fn without_tensors(metadata: Option<HashMap<String, String>>) -> Vec<u8> {
+        safetensors::serialize(Vec::<(String, Values<'_>)>::new(), metadata).unwrap()
+    }
+
     #[test]
     fn models_round_trip_bit_for_bit() {
         for wide in [true, false] {
@@ -262,26 +251,23 @@ mod tests {
         let bytes = model(false).to_bytes().unwrap();
         for cut in (0..bytes.len()).step_by(7) {
             let error = Model::from_bytes(&bytes[..cut]).unwrap_err();
-            assert!(error.to_string().starts_with("this is no perceptron: "), "{error}");
+            assert!(error.to_string().starts_with("this is not a perceptron model: "), "{error}");
             assert_eq!(error.exit_code(), 2);
         }
-        let none: Vec<(String, Values<'_>)> = Vec::new();
-        let other = safetensors::serialize(none, None).unwrap();
-        let error = Model::from_bytes(&other).unwrap_err();
-        assert_eq!(error.to_string(), "this is no perceptron: its metadata say nothing of it");
+        let error = Model::from_bytes(&without_tensors(None)).unwrap_err();
+        assert_eq!(error.to_string(), "this is not a perceptron model: its metadata do not describe one");
         let refused = |change: fn(&mut Model)| {
             let mut other = model(false);
             change(&mut other);
             Model::from_bytes(&other.to_bytes().unwrap()).unwrap_err().to_string()
         };
-        assert!(refused(|it| it.scaling.deviation[0] = 0.0).contains("do not belong together"));
-        assert!(
-            refused(|it| it.output = OutputKind::Class(Classes::Numbers(vec![1]))).contains("do not belong together")
-        );
+        assert!(refused(|it| it.scaling.deviation[0] = 0.0).contains("do not match"));
+        let one_class = refused(|it| it.output = OutputKind::Class(Classes::Numbers(vec![1])));
+        assert!(one_class.contains("do not match"));
         assert!(refused(|it| it.layers[0].0[0] = f64::NAN).contains("not finite"));
     }
 
-    /// The message of a model whose description is changed as text.
+    /// Error of a model file in whose metadata `from` is replaced by `to`.
     fn edited(from: &str, to: &str) -> String {
         let bytes = model(false).to_bytes().unwrap();
         let (_, metadata) = SafeTensors::read_metadata(&bytes).unwrap();
@@ -300,14 +286,13 @@ mod tests {
         assert_eq!(version("firebox perceptron 2"), "this model is of version \"2\"; this program reads version 1");
         assert_eq!(version("firebox perceptron 0"), "this model is of version \"0\"; this program reads version 1");
         assert!(version("firebox perceptron checkpoint 2").starts_with("this is the checkpoint of a training"));
-        assert_eq!(version("x\\u001b[2J"), "this is no perceptron: its format is \"x\\u{1b}[2J\"");
+        assert_eq!(version("x\\u001b[2J"), "this is not a perceptron model: its format is \"x\\u{1b}[2J\"");
         // A later version may have other fields.
         let later = edited("\"format\":\"firebox perceptron 1\"", "\"format\":\"firebox perceptron 7\",\"new\":1");
         assert_eq!(later, "this model is of version \"7\"; this program reads version 1");
-        let none: Vec<(String, Values<'_>)> = Vec::new();
         let metadata = HashMap::from([("format".to_string(), "firebox rbf network 1".to_string())]);
-        let error = Model::from_bytes(&safetensors::serialize(none, Some(metadata)).unwrap()).unwrap_err();
-        assert_eq!(error.to_string(), "this is no perceptron: its format is \"firebox rbf network 1\"");
+        let error = Model::from_bytes(&without_tensors(Some(metadata))).unwrap_err();
+        assert_eq!(error.to_string(), "this is not a perceptron model: its format is \"firebox rbf network 1\"");
     }
 
     #[test]
@@ -318,13 +303,13 @@ mod tests {
             ("\"hidden\":[3]", "\"hidden\":[99999999999999999999]", "invalid"),
             ("\"hidden\":[3]", "\"hidden\":[0]", "must lie between"),
             ("\"hidden\":[3]", "\"hidden\":[3],\"hidden\":[3]", "duplicate field"),
-            ("\"outputs\":2", "\"outputs\":1000000000000", "do not belong together"),
-            ("\"deviation\":[1.0", "\"deviation\":[1e-320", "do not belong together"),
+            ("\"outputs\":2", "\"outputs\":1000000000000", "do not match"),
+            ("\"deviation\":[1.0", "\"deviation\":[1e-320", "do not match"),
             ("\"deviation\":[1.0", "\"deviation\":[1e999", "out of range"),
             ("\"mean\":[0.1", "\"mean\":[null", "invalid type"),
-            ("\"columns\":[\"x\"", "\"columns\":[\"y \\\"é\"", "several of its columns have one name"),
-            ("[\"a\",\"b\"]", "[\"a\",\"a\"]", "its classes are not different"),
-            ("[\"a\",\"b\"]", "[2,1]", "its classes are not different and in order"),
+            ("\"columns\":[\"x\"", "\"columns\":[\"y \\\"é\"", "several of its columns have the same name"),
+            ("[\"a\",\"b\"]", "[\"a\",\"a\"]", "its classes repeat"),
+            ("[\"a\",\"b\"]", "[2,1]", "its classes repeat or are not ascending"),
         ] {
             assert!(edited(from, to).contains(message), "{to}: {}", edited(from, to));
         }

@@ -9,7 +9,8 @@ use burn_autodiff::Autodiff;
 use firebox_backends::collectives::all_sum;
 use firebox_core::{Context, Result, tensor::tensor};
 
-use crate::{model::mlp::Mlp, ops::PerceptronOps};
+use super::mlp::Mlp;
+use crate::ops::PerceptronOps;
 
 /// Sum of the gradients of all ranks, with equal bits on all; `local` is `None` on a rank without rows.
 pub(crate) fn gradients<B: PerceptronOps>(

@@ -13,22 +13,13 @@ use firebox_core::{
     tensor::{read_floats, read_ints},
 };
 
-use crate::{
-    config::{MlpConfig, Task, TrainConfig},
-    io::checkpoint::{Expected, decode_snapshot, encode},
-    model::{
-        all_reduce,
-        mlp::Mlp,
-        snapshot::{Adaptor, TrainingState, capture, load},
-    },
-    ops::PerceptronOps,
-    solve::{
-        dataset::{LocalSamples, Samples, ints},
-        loss::{BatchTargets, losses, mean},
-        optimizer::Moments,
-        state::{Epoch, State, Stop},
-    },
-};
+use super::all_reduce;
+use super::mlp::Mlp;
+use super::snapshot::{Adaptor, TrainingState, capture, load};
+use crate::config::{MlpConfig, Task, TrainConfig};
+use crate::io::{Expected, decode_snapshot, encode};
+use crate::ops::PerceptronOps;
+use crate::solve::{BatchTargets, Epoch, LocalSamples, Moments, Samples, State, Stop, ints, losses, mean};
 
 /// Stream of [`Random`] that shuffles epoch 0; epoch e uses stream `STREAM` + e.
 const STREAM: u64 = 0x6570_0000_0000;
@@ -51,19 +42,14 @@ pub(super) struct Run<'a, B: PerceptronOps> {
     pub(super) context: &'a Context<B>,
 }
 
-type Diff<B> = Autodiff<B>;
-
 impl<B: PerceptronOps> Run<'_, B> {
     /// Runs epochs to the end, from a new network or from a state.
-    pub(super) fn epochs<O>(
+    pub(super) fn epochs<O: Moments<B>>(
         &self,
         optimizer: Adaptor<O, B>,
         checkpoints: &Checkpoints,
         identity: Option<&Identity>,
-    ) -> Result<Finished<B>>
-    where
-        O: Moments<B>,
-    {
+    ) -> Result<Finished<B>> {
         let Self { config, context, .. } = *self;
         let (observer, ranks) = (&*context.observer, &*context.communicator);
         let start = match (&checkpoints.resume, identity) {
@@ -76,7 +62,7 @@ impl<B: PerceptronOps> Run<'_, B> {
                 load(snapshot, steps, self.network, optimizer, &context.device)
             }
             _ => {
-                let network = self.network.init::<Diff<B>>(&context.device)?;
+                let network = self.network.init::<Autodiff<B>>(&context.device)?;
                 TrainingState { state: State::default(), best_network: network.valid(), network, optimizer }
             }
         };
@@ -96,12 +82,10 @@ impl<B: PerceptronOps> Run<'_, B> {
                 break;
             }
             observer.progress(&state.message(), state.history.len() as u64, config.epochs as u64);
-            // Training that is stopped within an epoch resumes from its start.
+            // Training that is stopped within an epoch resumes from the start of that epoch.
             let mut steps = optimizer.clone();
             let result = context.watched(|| {
-                let Some((next, loss)) = self.epoch(network.clone(), &mut steps, state.history.len())? else {
-                    return Err(Error::Cancelled);
-                };
+                let (next, loss) = self.epoch(network.clone(), &mut steps, state.history.len())?;
                 let plain = next.valid();
                 let epoch = self.validate(&plain, loss)?;
                 Ok((next, plain, epoch))
@@ -129,32 +113,27 @@ impl<B: PerceptronOps> Run<'_, B> {
         Ok(Finished { best_network, history: state.history, best: state.best, stop, stale_state })
     }
 
-    /// Runs one epoch in shuffled order; returns the network after it and the mean loss, or `None` if the observer stops it,
-    /// which leaves the optimiser in an intermediate state.
-    fn epoch<O>(
+    /// Runs one epoch in shuffled order; returns the network after it and the mean loss. Fails with [`Error::Cancelled`] if
+    /// the observer stops it, which leaves the optimiser in an intermediate state.
+    fn epoch<O: Moments<B>>(
         &self,
-        mut network: Mlp<Diff<B>>,
+        mut network: Mlp<Autodiff<B>>,
         optimizer: &mut Adaptor<O, B>,
         epoch: usize,
-    ) -> Result<Option<(Mlp<Diff<B>>, f64)>>
-    where
-        O: Moments<B>,
-    {
+    ) -> Result<(Mlp<Autodiff<B>>, f64)> {
         let Self { config, training: LocalSamples { samples, range, rows }, context, .. } = *self;
         let ranks = &*context.communicator;
         let mut order: Vec<usize> = (0..*rows).collect();
         Random::new(context.seed, STREAM + epoch as u64).shuffle(&mut order);
-        let local = order.iter().filter(|row| range.contains(row)).map(|row| row - range.start);
+        let local = order.iter().filter(|row| range.contains(row)).map(|row| (row - range.start) as i64);
         let shuffled = samples.as_ref().map(|samples| samples.select(&ints(local, &context.device)));
         let (mut means, mut from) = (Vec::new(), 0);
         for batch in order.chunks(config.batch) {
-            if context.cancelled() {
-                return Ok(None);
-            }
+            context.go_on()?;
             let count = batch.iter().filter(|row| range.contains(row)).count();
             let mut gradients = None;
             if let Some(shuffled) = shuffled.as_ref().filter(|_| count > 0) {
-                let samples = shuffled.slice(from, from + count);
+                let samples = shuffled.slice(from, count);
                 from += count;
                 let targets = match samples.targets {
                     BatchTargets::Classes(classes) => BatchTargets::Classes(Tensor::from_inner(classes)),
@@ -179,13 +158,9 @@ impl<B: PerceptronOps> Run<'_, B> {
         ranks.all_sum(&mut mean);
         let [mean] = mean;
         if !mean.is_finite() {
-            return Err(Error::Run {
-                device: B::limits(&context.device).device,
-                phase: format!("epoch {}", epoch + 1),
-                what: "the loss is not finite; try a smaller `learning_rate`".into(),
-            });
+            return Err(diverged::<B>(&context.device, epoch + 1, "loss is"));
         }
-        Ok(Some((network, mean)))
+        Ok((network, mean))
     }
 
     /// Adds loss and accuracy on the validation part to the training loss.
@@ -200,6 +175,12 @@ impl<B: PerceptronOps> Run<'_, B> {
         let validation_accuracy = accuracy.filter(|_| self.config.task == Task::Classification);
         Ok(Epoch { loss, validation_loss, validation_accuracy })
     }
+}
+
+/// Error of a training whose loss or weights are no longer finite after an epoch, counted from 1.
+pub(super) fn diverged<B: PerceptronOps>(device: &B::Device, epoch: usize, what: &str) -> Error {
+    let what = format!("the {what} not finite; try a smaller `learning_rate`");
+    Error::Run { device: B::limits(device).device, phase: format!("epoch {epoch}"), what }
 }
 
 /// Sum of the losses, and number of correctly classified rows.

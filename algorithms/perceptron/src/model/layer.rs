@@ -7,34 +7,32 @@ use burn::{
     tensor::{Element, FloatDType, Tensor, backend::Backend},
 };
 use firebox_core::{
-    Error,
+    Result,
     random::Random,
     tensor::{floats, tensor},
 };
 
-use crate::{
-    config::SigmoidLayerConfig,
-    ops::{PerceptronOps, tensor::primitive},
-    types::{Matmul, Sigmoid},
-};
+use crate::config::SigmoidLayerConfig;
+use crate::ops::{PerceptronOps, tensor::primitive};
+use crate::solve::LayerNumbers;
+use crate::types::{Matmul, Sigmoid};
 
 /// Stream of [`Random`] that draws the weights of a layer.
 const STREAM: u64 = 0x706c;
-/// Maximum number of inputs or neurons of a layer.
-const MAX_WIDTH: usize = 1 << 24;
 
 impl SigmoidLayerConfig {
     /// Initialises a layer with weights uniform in ±√(6/(k + m)) (Glorot and Bengio 2010) and a bias of 0.
     ///
     /// Fails with the name of a field that is out of range.
-    pub fn init<B: Backend>(&self, device: &B::Device) -> firebox_core::Result<SigmoidLayer<B>> {
-        let mut random = Random::new(self.seed, STREAM);
-        let linear = Linear::init([self.inputs, self.neurons], self.bias, self.matmul, 1.0, &mut random, device)?;
-        Ok(SigmoidLayer { linear, sigmoid: self.sigmoid()? })
+    pub fn init<B: Backend>(&self, device: &B::Device) -> Result<SigmoidLayer<B>> {
+        self.validate()?;
+        let size = [self.inputs, self.neurons];
+        let values = glorot(size, 1.0, self.bias, &mut Random::new(self.seed, STREAM));
+        Ok(SigmoidLayer { linear: Linear::new(values, size, self.matmul, device), sigmoid: self.sigmoid() })
     }
 }
 
-/// Y = σ(X·B + b): [equations (1) and (2)](crate).
+/// Sigmoid layer Y = σ(X·B + b): [equations (1) and (2)](crate).
 #[derive(Module, Debug)]
 pub struct SigmoidLayer<B: Backend> {
     /// X·B + b.
@@ -54,7 +52,7 @@ impl<B: PerceptronOps> SigmoidLayer<B> {
     }
 }
 
-/// X·B + b by this crate's products, which keep f32 precision on tensor cores too.
+/// Linear layer X·B + b by this crate's products, which keep f32 precision on tensor cores too.
 #[derive(Module, Debug)]
 pub struct Linear<B: Backend> {
     /// B `[k, m]`.
@@ -68,7 +66,7 @@ pub struct Linear<B: Backend> {
 
 /// Casts to the backend's float. Tensors that Burn creates without a type, such as records, have the float that the
 /// device was first used with in this process.
-pub(crate) fn to_backend_float<B: Backend, const D: usize>(tensor: Tensor<B, D>) -> Tensor<B, D> {
+fn to_backend_float<B: Backend, const D: usize>(tensor: Tensor<B, D>) -> Tensor<B, D> {
     let float = B::FloatElem::dtype();
     if tensor.dtype() == float { tensor } else { tensor.cast(FloatDType::from(float)) }
 }
@@ -78,35 +76,15 @@ fn load_mapper<B: Backend, const D: usize>(tensor: Tensor<B, D>) -> Tensor<B, D>
     to_backend_float(tensor).detach()
 }
 
-impl<B: Backend> Linear<B> {
-    /// Initialises weights uniform in ±`gain`·√(6/(k + m)) and a bias of 0.
-    pub(crate) fn init(
-        [k, m]: [usize; 2],
-        bias: bool,
-        matmul: Matmul,
-        gain: f64,
-        random: &mut Random,
-        device: &B::Device,
-    ) -> firebox_core::Result<Self> {
-        for (field, count) in [("inputs", k), ("neurons", m)] {
-            if !(1..=MAX_WIDTH).contains(&count) {
-                let reason = format!("must lie between 1 and {MAX_WIDTH}");
-                return Err(Error::Config { field, value: count.to_string(), reason });
-            }
-        }
-        let bound = gain * (6.0 / (k + m) as f64).sqrt();
-        let weights = (0..k * m).map(|_| random.uniform(-bound, bound)).collect();
-        Ok(Self::from_values(weights, bias.then(|| vec![0.0; m]), [k, m], matmul, device))
-    }
+/// Weights `[k, m]` uniform in ±`gain`·√(6/(k + m)), and with `bias` a bias of 0.
+pub(super) fn glorot([k, m]: [usize; 2], gain: f64, bias: bool, random: &mut Random) -> LayerNumbers {
+    let bound = gain * (6.0 / (k + m) as f64).sqrt();
+    ((0..k * m).map(|_| random.uniform(-bound, bound)).collect(), bias.then(|| vec![0.0; m]))
+}
 
+impl<B: Backend> Linear<B> {
     /// Layer with row-major weights `[k, m]` and bias `[m]`.
-    pub(crate) fn from_values(
-        weights: Vec<f64>,
-        bias: Option<Vec<f64>>,
-        [k, m]: [usize; 2],
-        matmul: Matmul,
-        device: &B::Device,
-    ) -> Self {
+    pub(super) fn new((weights, bias): LayerNumbers, [k, m]: [usize; 2], matmul: Matmul, device: &B::Device) -> Self {
         Self {
             weights: Param::from_tensor(floats(weights, [k, m], device)).load_mapper(load_mapper),
             bias: bias.map(|bias| Param::from_tensor(floats(bias, [m], device)).load_mapper(load_mapper)),
@@ -125,12 +103,12 @@ impl<B: PerceptronOps> Linear<B> {
     }
 
     /// [`forward`](Self::forward), fused with a sigmoid if given.
-    pub(crate) fn forward_with(&self, instances: Tensor<B, 2>, sigmoid: Option<Sigmoid>) -> Tensor<B, 2> {
+    pub(super) fn forward_with(&self, instances: Tensor<B, 2>, sigmoid: Option<Sigmoid>) -> Tensor<B, 2> {
         let ([n, inputs], [k, _]) = (instances.dims(), self.weights.dims());
         assert!(n > 0 && inputs == k, "instances [{n}, {inputs}] for a layer of [n, {k}], n ≥ 1");
-        let (instances, weights) =
-            (primitive(to_backend_float(instances)), primitive(to_backend_float(self.weights.val())));
+        let weights = primitive(to_backend_float(self.weights.val()));
         let bias = self.bias.as_ref().map(|bias| primitive(to_backend_float(bias.val())));
+        let instances = primitive(to_backend_float(instances));
         tensor(B::perceptron_layer(instances, weights, bias, sigmoid, self.matmul))
     }
 }

@@ -6,13 +6,11 @@ use burn::{
 };
 use firebox_core::{Result, random::Random, tensor::read_floats};
 
-use crate::{
-    config::MlpConfig,
-    model::layer::Linear,
-    ops::PerceptronOps,
-    solve::fitted::LayerNumbers,
-    types::{Activation, Sigmoid},
-};
+use super::layer::{Linear, glorot};
+use crate::config::MlpConfig;
+use crate::ops::PerceptronOps;
+use crate::solve::LayerNumbers;
+use crate::types::{Activation, Sigmoid};
 
 /// Stream of [`Random`] that draws the weights of a network.
 const STREAM: u64 = 0x6d6c;
@@ -26,14 +24,11 @@ impl MlpConfig {
         self.validate()?;
         let mut random = Random::new(self.seed, STREAM);
         let widths = self.widths();
-        let last = widths.len() - 2;
-        let init = |(at, pair): (usize, &[usize])| {
-            let has_sigmoid = at < last && self.activation == Activation::Sigmoid;
-            let gain = if has_sigmoid { 2.0 } else { 1.0 };
-            Linear::init([pair[0], pair[1]], self.bias, self.matmul, gain, &mut random, device)
-        };
-        let layers = widths.windows(2).enumerate().map(init).collect::<Result<_>>()?;
-        Ok(self.with_layers(layers))
+        let layers = widths.windows(2).enumerate().map(|(at, pair)| {
+            let has_sigmoid = at < self.hidden.len() && self.activation == Activation::Sigmoid;
+            glorot([pair[0], pair[1]], if has_sigmoid { 2.0 } else { 1.0 }, self.bias, &mut random)
+        });
+        Ok(self.with_values(layers, device))
     }
 
     /// Network of layers with these values.
@@ -42,16 +37,8 @@ impl MlpConfig {
         layers: impl IntoIterator<Item = LayerNumbers>,
         device: &B::Device,
     ) -> Mlp<B> {
-        let widths = self.widths();
-        let layers = widths
-            .windows(2)
-            .zip(layers)
-            .map(|(pair, (weights, bias))| Linear::from_values(weights, bias, [pair[0], pair[1]], self.matmul, device));
-        self.with_layers(layers.collect())
-    }
-
-    /// Network of these layers.
-    fn with_layers<B: Backend>(&self, layers: Vec<Linear<B>>) -> Mlp<B> {
+        let layer = |(pair, values): (&[usize], _)| Linear::new(values, [pair[0], pair[1]], self.matmul, device);
+        let layers = self.widths().windows(2).zip(layers).map(layer).collect();
         let (activation, sigmoid, squash_outputs) = (self.activation, self.sigmoid, self.squash_outputs);
         Mlp { layers, activation, sigmoid, squash_outputs }
     }
@@ -81,7 +68,7 @@ impl<B: Backend> Mlp<B> {
             let weights = layer.weights.clone();
             layer.weights = weights.map(|weights| {
                 let [k, m] = weights.dims();
-                // As one axis first: the device might pad rows.
+                // Through one axis, since the device might pad rows.
                 weights.transpose().reshape([m * k]).reshape([m, k]).transpose()
             });
         }

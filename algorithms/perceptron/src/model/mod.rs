@@ -1,10 +1,20 @@
-//! Network modules, training and prediction.
+//! Network modules, training, prediction, and the models that combine them.
 
 mod all_reduce;
 mod epochs;
-pub(crate) mod layer;
-pub(crate) mod mlp;
-pub(crate) mod predict;
-pub(crate) mod score;
+mod estimator;
+mod layer;
+mod mlp;
+mod predict;
 mod snapshot;
-pub(crate) mod train;
+mod train;
+
+pub use estimator::{
+    Classification, FittedMlp, FittedMlpClassifier, FittedMlpRegressor, MlpClassifier, MlpEstimator, MlpRegressor,
+    Regression, TaskKind,
+};
+pub use layer::{Linear, SigmoidLayer};
+pub use mlp::Mlp;
+pub use predict::Score;
+pub use train::Training;
+pub(crate) use train::train;

@@ -1,4 +1,6 @@
-//! Prediction with a trained network, block by block on the device.
+//! Prediction and evaluation with a trained network, block by block on the device.
+
+use std::collections::HashMap;
 
 use burn::tensor::backend::Backend;
 use firebox_backends::limits::{Buffer, admit};
@@ -7,82 +9,135 @@ use firebox_core::{
     tensor::{floats, read_floats},
 };
 
-use crate::{
-    model::mlp::Mlp,
-    ops::PerceptronOps,
-    solve::fitted::{Model, OutputKind},
-};
+use super::mlp::Mlp;
+use crate::ops::PerceptronOps;
+use crate::solve::{Classes, Confusion, Model, OutputKind, Targets, argmax, cross_entropy, rmse};
 
-/// Elements of a block of rows, or of a layer's outputs for it.
+/// Maximum number of elements of a block of rows, and of each layer's outputs for it.
 const BLOCK: usize = 1 << 22;
+
+/// Metrics of a model on rows with known targets.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Score {
+    /// Classification.
+    Classes {
+        /// Mean cross-entropy, in nats.
+        loss: f64,
+        /// Counts by true and predicted class.
+        confusion: Confusion,
+        /// The classes.
+        classes: Classes,
+    },
+    /// Regression.
+    Numbers {
+        /// Mean squared error of standardised numbers.
+        loss: f64,
+        /// True numbers, in their unit.
+        targets: Vec<f64>,
+        /// Predicted numbers, in their unit.
+        predictions: Vec<f64>,
+        /// Name of the column.
+        name: String,
+    },
+}
 
 impl Model {
     /// Loads the network to a device, in the layout for prediction.
-    pub fn network<B: Backend>(&self, device: &B::Device) -> Mlp<B> {
+    pub(crate) fn network<B: Backend>(&self, device: &B::Device) -> Mlp<B> {
         self.network.with_values(self.layers.iter().cloned(), device).into_column_major()
     }
 
     /// Device memory of a prediction in bytes: weights, and the outputs of all layers for a block of rows. Fails if they do
     /// not fit.
-    pub fn plan<B: PerceptronOps>(&self, rows: usize, context: &Context<B>) -> Result<u64> {
+    pub(crate) fn plan<B: PerceptronOps>(&self, rows: usize, context: &Context<B>) -> Result<u64> {
         let width = size_of::<B::FloatElem>();
         let wide: u128 = self.network.widths().iter().map(|&it| it as u128).sum();
-        let widest = self.network.widths().into_iter().max().unwrap_or(1);
         let buffers = [
             Buffer::new("the weights", self.network.parameters(), width),
-            Buffer::new("a block of rows in all layers", wide * block_rows(widest).min(rows) as u128, width),
+            Buffer::new("a block of rows in all layers", wide * self.block_rows().min(rows) as u128, width),
         ];
         admit(context, &buffers, "take a smaller network, or another device")
     }
 
-    /// Outputs `[n, outputs]`, row-major, of its `network` for unscaled `values` of the model's columns: logits of classes,
-    /// or numbers in their original unit. Computed block by block on the device.
-    ///
-    /// Fails if an output is not finite.
-    pub fn results<B: PerceptronOps>(
+    /// Rows of a block.
+    fn block_rows(&self) -> usize {
+        let widest = self.network.widths().into_iter().max().unwrap_or(1);
+        (BLOCK / widest.max(1)).max(1)
+    }
+
+    /// Outputs `[n, outputs]`, row-major, of the loaded `network` for unscaled `values` of the model's columns: logits of
+    /// classes, or numbers in their original unit. Fails if an output is not finite.
+    pub(crate) fn results<B: PerceptronOps>(
         &self,
         network: &Mlp<B>,
         mut values: Vec<f64>,
         context: &Context<B>,
     ) -> Result<Vec<f64>> {
         self.scaling.apply(&mut values);
-        let mut results = results(network, &values, self.columns.len(), context)?;
+        let (columns, block_rows) = (self.columns.len().max(1), self.block_rows());
+        let total = values.len() / columns;
+        let (mut results, session) = (Vec::new(), context.rank_local());
+        for (block, rows) in values.chunks(block_rows * columns).enumerate() {
+            session.checkpoint("predicting", (block * block_rows) as u64, total as u64)?;
+            let rows = floats::<B, 2>(rows.to_vec(), [rows.len() / columns, columns], &context.device);
+            results.extend(read_floats(network.forward(rows), "predicting")?);
+        }
+        session.checkpoint("predicting", total as u64, total as u64)?;
+        if let Some(at) = results.iter().position(|it| !it.is_finite()) {
+            let what = format!("the output for row {} of {total} is not finite", at / self.network.outputs + 1);
+            let help = "its values are too far from those of the training; check them, or try `precision = f64`";
+            return Err(Error::input(what, help));
+        }
         if let OutputKind::Number { scaling, .. } = &self.output {
             scaling.revert(&mut results);
         }
         Ok(results)
     }
-}
 
-/// Rows of a block for layers of up to `widest` columns.
-fn block_rows(widest: usize) -> usize {
-    (BLOCK / widest.max(1)).max(1)
-}
-
-/// Outputs of `network` for scaled row-major `values` of `columns` columns, block by block.
-fn results<B: PerceptronOps>(
-    network: &Mlp<B>,
-    values: &[f64],
-    columns: usize,
-    context: &Context<B>,
-) -> Result<Vec<f64>> {
-    let widest = network.layers.iter().flat_map(|layer| layer.weights.dims()).max().unwrap_or(1);
-    let block_rows = block_rows(widest);
-    let total = (values.len() / columns.max(1)) as u64;
-    let (mut results, session) = (Vec::new(), context.rank_local());
-    for (block, rows) in values.chunks(block_rows * columns.max(1)).enumerate() {
-        session.checkpoint("predicting", (block * block_rows) as u64, total)?;
-        let rows = floats::<B, 2>(rows.to_vec(), [rows.len() / columns, columns], &context.device);
-        results.extend(read_floats(network.forward(rows), "predicting")?);
-    }
-    session.checkpoint("predicting", total, total)?;
-    let outputs = results.len() / (total as usize).max(1);
-    match results.iter().position(|it| !it.is_finite()) {
-        Some(at) => {
-            let what = format!("the output for row {} of {total} is not finite", at / outputs.max(1) + 1);
-            let help = "its values are too far from those of the training; check them, or try `precision = f64`";
-            Err(Error::input(what, help))
+    /// Predicts unscaled row-major `values` of the model's columns and compares with `targets`, over all ranks in order.
+    ///
+    /// Fails if the targets are for another task, or of a class that the model does not know.
+    pub(crate) fn score<B: PerceptronOps>(
+        &self,
+        values: Vec<f64>,
+        targets: &Targets,
+        context: &Context<B>,
+    ) -> Result<Score> {
+        let results = self.results(&self.network(&context.device), values, context)?;
+        let ranks = &*context.communicator;
+        context.go_on()?;
+        match (&self.output, targets) {
+            (OutputKind::Class(classes), Targets::Classes(codes, other)) => {
+                let codes = convert_codes(codes, other, classes)?;
+                let m = classes.len();
+                let losses = codes.iter().zip(results.chunks(m)).map(|(&code, row)| cross_entropy(row, code));
+                let mut sums = [losses.sum::<f64>(), codes.len() as f64];
+                ranks.all_sum(&mut sums);
+                let loss = sums[0] / sums[1].max(1.0);
+                let confusion = Confusion::new(m, codes.into_iter().zip(argmax(&results, m))).all_reduce(ranks);
+                Ok(Score::Classes { loss, confusion, classes: classes.clone() })
+            }
+            (OutputKind::Number { name, scaling }, Targets::Numbers(numbers, _)) => {
+                let [targets, predictions] = [numbers, &results].map(|own| ranks.all_gather(own));
+                let error = rmse(&targets, &predictions).unwrap_or_default() / scaling.deviation[0];
+                Ok(Score::Numbers { loss: error * error, targets, predictions, name: name.clone() })
+            }
+            _ => {
+                Err(Error::input("the model and the rows are for different tasks", "give targets of the model's task"))
+            }
         }
-        None => Ok(results),
     }
+}
+
+/// Converts class codes of another file to those of the model, by name.
+fn convert_codes(codes: &[usize], other: &Classes, own: &Classes) -> Result<Vec<usize>> {
+    let codes_by_name: HashMap<String, usize> = own.names().zip(0..).collect();
+    let convert = |name: String| {
+        codes_by_name.get(&name).copied().ok_or_else(|| {
+            let help = "give rows of the classes that the model was trained on";
+            Error::input(format!("class {name:?} is unknown to the model"), help)
+        })
+    };
+    let converted = other.names().map(convert).collect::<Result<Vec<_>>>()?;
+    Ok(codes.iter().map(|&code| converted[code]).collect())
 }

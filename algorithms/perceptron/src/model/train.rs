@@ -11,59 +11,42 @@ use firebox_core::{
     report::{Stopwatch, Timings},
 };
 
-use crate::{
-    config::{MlpConfig, Optimizer, Task, TrainConfig},
-    io::checkpoint::identity,
-    model::epochs::{Finished, Run},
-    ops::PerceptronOps,
-    solve::{
-        data::{
-            instances::{Instances, Targets},
-            parts::{Parts, local_rows},
-            scaling::Scaling,
-        },
-        dataset::LocalSamples,
-        fitted::{Model, OutputKind},
-        state::{Epoch, Stop},
-    },
-    types::Matmul,
-};
+use super::epochs::{Finished, Run, diverged};
+use crate::config::{MlpConfig, Optimizer, Task, TrainConfig};
+use crate::io::identity;
+use crate::ops::PerceptronOps;
+use crate::solve::{Epoch, Instances, LocalSamples, Model, OutputKind, Parts, Scaling, Stop, Targets, local_rows};
+use crate::types::{Matmul, MatmulKernel};
 
-/// Result of [`train`].
+/// History and figures of a training.
 #[derive(Debug, Clone)]
-pub struct Trained {
-    /// Network with the lowest validation loss; the last one without a validation part.
-    pub model: Model,
+pub struct Training {
     /// One entry per epoch.
     pub history: Vec<Epoch>,
-    /// Epoch of the model, from 1.
+    /// Epoch of the model, from 1; 0 if training was stopped within the first.
     pub best: usize,
     /// Reason why training ended.
     pub stop: Stop,
     /// Split of the rows.
     pub parts: Parts,
     /// Matrix product kernel of the largest layer in the forward pass.
-    pub matmul: &'static str,
+    pub matmul: MatmulKernel,
     /// Device memory planned, in bytes.
     pub peak_device_bytes: u64,
-    /// Whether the state file is outdated, because later states could not be written.
+    /// The state file is outdated, because later states could not be written.
     pub stale_state: bool,
     /// Wall times by phase.
     pub timings: Timings,
 }
 
-/// Trains a network of `config` on `instances`. Ranks that share a training pass consecutive rows, with classes equal on all
-/// ranks ([`Instances::of_all`]). A request to stop ends training after a batch, and returns the best network so far with
-/// [`Stop::Request`].
-///
-/// Fails if a parameter is out of range, if there are too few rows, if the device memory does not suffice, or if the loss
-/// is not finite.
-pub fn train<B: PerceptronOps>(
+/// Trains a network of `config`; see [`fit_with`](super::MlpEstimator::fit_with). The model is the network with the lowest
+/// validation loss, or the last one without a validation part.
+pub(crate) fn train<B: PerceptronOps>(
     config: &TrainConfig,
     instances: &Instances,
     checkpoints: &Checkpoints,
     context: &Context<B>,
-) -> Result<Trained> {
+) -> Result<(Model, Training)> {
     config.validate()?;
     instances.check()?;
     if context.precision == Precision::F64 && !B::supports_dtype(&context.device, DType::F64) {
@@ -75,7 +58,7 @@ pub fn train<B: PerceptronOps>(
     }
     let mut watch = Stopwatch::default();
     let ranks = &*context.communicator;
-    let (own, rows) = instances.place(ranks);
+    let (own, rows) = instances.global_range(ranks);
     let parts = Parts::draw(rows, config.test, config.validation, context.seed)?;
     let training_rows = local_rows(&parts.training, &own);
     let scaling = Scaling::of(&instances.values, &instances.names, &training_rows, ranks)?;
@@ -86,10 +69,8 @@ pub fn train<B: PerceptronOps>(
             scaling: Scaling::of(values, std::slice::from_ref(name), &training_rows, ranks)?,
         },
         _ => {
-            return Err(Error::input(
-                "the targets are for another task",
-                "give classes for classification, numbers for regression",
-            ));
+            let help = "give classes for classification, numbers for regression";
+            return Err(Error::input("the targets are for another task", help));
         }
     };
     let mut network = config.network(instances.names.len(), instances.targets.outputs(), context.seed);
@@ -108,7 +89,7 @@ pub fn train<B: PerceptronOps>(
     let load = |rows: &[usize]| LocalSamples::<B>::new(instances, &own, rows, (&scaling, &output), &context.device);
     let (training, validation) = (load(&parts.training), load(&parts.validation));
     watch.lap("data_s");
-    // The fingerprint reads all values, so only if states are used.
+    // The fingerprint reads all values, so it is computed only if states are used.
     let has_state = checkpoints.file.is_some() || checkpoints.resume.is_some();
     let identity = has_state.then(|| identity(config, instances, context));
     let identity = identity.as_ref();
@@ -122,22 +103,17 @@ pub fn train<B: PerceptronOps>(
             run.epochs(sgd.init(), checkpoints, identity)?
         }
     };
+    let Finished { best_network, history, best, stop, stale_state } = finished;
     B::finish(&context.device, "training")?;
-    let layers = finished.best_network.to_host("reading the network")?;
-    if finished.stop != Stop::Request && !(finished.best > 0 && Model::is_finite(&layers)) {
-        return Err(Error::Run {
-            device: B::limits(&context.device).device,
-            phase: format!("epoch {}", finished.history.len()),
-            what: "the weights are not finite; try a smaller `learning_rate`".into(),
-        });
+    let layers = best_network.to_host("reading the network")?;
+    if stop != Stop::Request && !(best > 0 && Model::is_finite(&layers)) {
+        return Err(diverged::<B>(&context.device, history.len(), "weights are"));
     }
     watch.lap("training_s");
     let columns = instances.names.clone();
-    let wide = context.precision == Precision::F64;
-    let model = Model { network, columns, scaling, output, layers, wide };
+    let model = Model { network, columns, scaling, output, layers, wide: context.precision == Precision::F64 };
     let timings = watch.timings();
-    let Finished { history, best, stop, stale_state, .. } = finished;
-    Ok(Trained { model, history, best, stop, parts, matmul, peak_device_bytes, stale_state, timings })
+    Ok((model, Training { history, best, stop, parts, matmul, peak_device_bytes, stale_state, timings }))
 }
 
 /// Device memory of training in bytes: rows; a batch in all layers, forward and backward; and per parameter its value and
@@ -151,7 +127,7 @@ fn plan<B: PerceptronOps>(config: &TrainConfig, network: &MlpConfig, rows: usize
         Buffer::new("the weights and their moments", 9 * network.parameters(), width),
     ];
     if context.communicator.size() > 1 {
-        // Of this rank, the sum, and its parts.
+        // The gradient of this rank, the sum, and the parts of the sum.
         buffers.push(Buffer::new("gradients of all ranks", 3 * network.parameters(), width));
     }
     admit(context, &buffers, "take fewer `hidden` neurons, a smaller `batch`, or fewer rows")

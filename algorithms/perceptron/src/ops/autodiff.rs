@@ -18,7 +18,7 @@ use crate::{
         sums::column_sums,
         tensor::{self as default, primitive},
     },
-    types::{Matmul, Sigmoid},
+    types::{Matmul, MatmulKernel, Sigmoid},
 };
 
 /// Forward results that the backward pass of a sigmoid needs.
@@ -95,7 +95,7 @@ impl<B: PerceptronOps, C: CheckpointStrategy> PerceptronOps for Autodiff<B, C> {
         size: [usize; 3],
         matmul: Matmul,
         tf32: bool,
-    ) -> Result<(Matmul, &'static str)> {
+    ) -> Result<(Matmul, MatmulKernel)> {
         B::perceptron_strategy(device, dtype, size, matmul, tf32)
     }
 

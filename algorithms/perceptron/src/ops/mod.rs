@@ -13,39 +13,45 @@
 //! matrix product, which rounds f32 to TF32 on devices with TF32 tensor cores.
 
 mod autodiff;
+#[cfg(feature = "cube")]
 mod cube;
-mod fusion;
 mod ndarray;
 pub(crate) mod sums;
 pub(crate) mod tensor;
 
 use burn::tensor::{DType, ops::FloatTensor};
-use burn_cubecl::{BoolElement, CubeBackend, CubeRuntime, FloatElement, IntElement};
-use firebox_backends::DeviceLimits;
+use firebox_backends::{DeviceLimits, operations};
 use firebox_core::{Error, Result};
 
-use crate::types::{Matmul, Sigmoid};
+use crate::types::{Matmul, MatmulKernel, Sigmoid};
 
 /// Operations of a perceptron on a backend. The default bodies are tensor operations; backends with kernels override all
 /// of them.
+#[operations(perceptron)]
 pub trait PerceptronOps: DeviceLimits {
     /// Resolves `matmul` for a product of `[n, k]` by `[k, m]` (`size` is n, k, m) in floats of type `dtype`; returns the
-    /// method and the name of the kernel for dense matrices. Without `tf32`, `Auto` never rounds f32 to TF32.
+    /// method and its kernel for dense matrices. Without `tf32`, `Auto` never rounds f32 to TF32.
     ///
     /// Fails if the device has no such kernel.
+    #[forward]
     fn perceptron_strategy(
         device: &Self::Device,
         dtype: DType,
         size: [usize; 3],
         matmul: Matmul,
         tf32: bool,
-    ) -> Result<(Matmul, &'static str)> {
+    ) -> Result<(Matmul, MatmulKernel)> {
         let _ = (device, dtype, size, tf32);
-        if matmul == Matmul::Auto { Ok((matmul, "tensor operations")) } else { Err(unsupported_matmul(matmul)) }
+        if matmul == Matmul::Auto {
+            Ok((matmul, MatmulKernel::TensorOperations))
+        } else {
+            Err(unsupported_matmul(matmul))
+        }
     }
 
     /// y = 1/(1 + exp(∓(x − μ)·σ)) of every element of `values`, of any shape. With `in_place`, the result reuses the
     /// memory of `values` if no other tensor shares it.
+    #[output(values.shape(), values.dtype())]
     fn perceptron_sigmoid(values: FloatTensor<Self>, sigmoid: Sigmoid, in_place: bool) -> FloatTensor<Self> {
         let _ = in_place;
         tensor::sigmoid::<Self>(values, sigmoid)
@@ -53,6 +59,7 @@ pub trait PerceptronOps: DeviceLimits {
 
     /// Δ = ±σ·y·(1 − y)·g of every element: the backward pass of a sigmoid with `outputs` y for a `gradient` g of the
     /// same shape.
+    #[output(outputs.shape(), outputs.dtype())]
     fn perceptron_delta(
         outputs: FloatTensor<Self>,
         gradient: FloatTensor<Self>,
@@ -67,6 +74,7 @@ pub trait PerceptronOps: DeviceLimits {
     /// # Panics
     /// If shapes or types do not match, or the device lacks the kernel, which
     /// [`perceptron_strategy`](Self::perceptron_strategy) checks.
+    #[output([inputs.shape()[0], weights.shape()[1]], inputs.dtype())]
     fn perceptron_layer(
         inputs: FloatTensor<Self>,
         weights: FloatTensor<Self>,
@@ -85,46 +93,6 @@ pub(crate) fn unsupported_matmul(matmul: Matmul) -> Error {
         field: "matmul",
         value: matmul.to_string(),
         reason: "this backend has a single matrix product; use auto".into(),
-    }
-}
-
-impl<R, F, I, BT> PerceptronOps for CubeBackend<R, F, I, BT>
-where
-    R: CubeRuntime,
-    F: FloatElement,
-    I: IntElement,
-    BT: BoolElement,
-{
-    fn perceptron_strategy(
-        device: &Self::Device,
-        dtype: DType,
-        size: [usize; 3],
-        matmul: Matmul,
-        tf32: bool,
-    ) -> Result<(Matmul, &'static str)> {
-        cube::strategy::choose::<R>(device, || Self::limits(device).device, dtype, size, matmul, tf32)
-    }
-
-    fn perceptron_sigmoid(values: FloatTensor<Self>, sigmoid: Sigmoid, in_place: bool) -> FloatTensor<Self> {
-        cube::launch::sigmoid(values, sigmoid, in_place)
-    }
-
-    fn perceptron_delta(
-        outputs: FloatTensor<Self>,
-        gradient: FloatTensor<Self>,
-        sigmoid: Sigmoid,
-    ) -> FloatTensor<Self> {
-        cube::launch::delta(outputs, gradient, sigmoid)
-    }
-
-    fn perceptron_layer(
-        inputs: FloatTensor<Self>,
-        weights: FloatTensor<Self>,
-        bias: Option<FloatTensor<Self>>,
-        sigmoid: Option<Sigmoid>,
-        matmul: Matmul,
-    ) -> FloatTensor<Self> {
-        cube::launch::layer(inputs, weights, bias, sigmoid, matmul)
     }
 }
 

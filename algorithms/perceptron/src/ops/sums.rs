@@ -2,13 +2,12 @@
 //!
 //! Burn selects its reduction kernels by timing, and each rounds in its own order, so that equal seeds would not give equal
 //! bits. These sums are products with ones by the one kernel that supports every size.
+
 use burn::tensor::Tensor;
 use firebox_core::tensor::tensor;
 
-use crate::{
-    ops::{PerceptronOps, tensor::primitive},
-    types::Matmul,
-};
+use crate::ops::{PerceptronOps, tensor::primitive};
+use crate::types::Matmul;
 
 /// Column sums `[m]` of `[n, m]`, n ≥ 1.
 pub(crate) fn column_sums<B: PerceptronOps>(values: Tensor<B, 2>) -> Tensor<B, 1> {

@@ -2,10 +2,8 @@
 
 use burn::tensor::DType;
 
-use crate::{
-    parity::reference,
-    types::{Matmul, Sigmoid},
-};
+use super::reference;
+use crate::types::{Matmul, Sigmoid};
 
 /// Rounding of a float type.
 pub(super) struct Rounding {

@@ -1,18 +1,14 @@
 //! One check for every operation.
 
-use burn::tensor::{DType, Tensor, ops::FloatTensor};
+use burn::tensor::{DType, Tensor};
 use burn_autodiff::Autodiff;
 use firebox_core::tensor::tensor;
 
-use crate::{
-    ops::{PerceptronOps, tensor::primitive},
-    parity::{
-        bounds::{Rounding, magnitudes, near, rounding, sigmoid_error, sum_error},
-        problem::{Problem, Shape, has, multiplies, own},
-        reference,
-    },
-    types::Matmul,
-};
+use super::bounds::{Rounding, magnitudes, near, rounding, sigmoid_error, sum_error};
+use super::problem::{Problem, Shape, native_float, supports_float, supports_matmul};
+use super::reference;
+use crate::ops::{PerceptronOps, Suite, tensor::primitive};
+use crate::types::Matmul;
 
 /// Check of one operation on a problem.
 pub type Check<B> = Box<dyn Fn(&Problem<B>) -> Result<(), String> + Send>;
@@ -28,13 +24,15 @@ pub struct Case<B: PerceptronOps> {
 /// All checks, one entry per operation, except floats and methods that the device does not support.
 pub fn cases<B: PerceptronOps>(device: &B::Device) -> Vec<Case<B>> {
     let mut cases = Vec::new();
-    let own = own::<B>();
+    let own = native_float::<B>();
     let halves = [DType::F16, DType::BF16].into_iter().filter(|_| own == DType::F32);
-    for dtype in [own].into_iter().chain(halves).filter(|&dtype| has::<B>(device, dtype)) {
+    for dtype in [own].into_iter().chain(halves).filter(|&dtype| supports_float::<B>(device, dtype)) {
         let suffix = if dtype == own { String::new() } else { format!(", {dtype:?}") };
         let mut add = |name: &str, check: Check<B>| {
             // The default bodies do not support half floats, for which backends have kernels.
-            let check = move |p: &Problem<B>| if p.suite.by_burn && dtype != own { Ok(()) } else { check(p) };
+            let check = move |p: &Problem<B>| {
+                if p.suite.name != Suite::<B>::KERNELS && dtype != own { Ok(()) } else { check(p) }
+            };
             cases.push(Case { name: format!("{name}{suffix}"), check: Box::new(check) });
         };
         add("sigmoid", Box::new(move |p| p.check_sigmoid(dtype, false)));
@@ -43,9 +41,9 @@ pub fn cases<B: PerceptronOps>(device: &B::Device) -> Vec<Case<B>> {
             add("sigmoid, in place", Box::new(move |p| p.check_sigmoid(dtype, true)));
         }
         let methods = [Matmul::Auto, Matmul::Tile, Matmul::Simt, Matmul::Split, Matmul::Tensor];
-        for matmul in methods.into_iter().filter(|&matmul| multiplies::<B>(device, dtype, matmul)) {
-            add(&format!("product, {matmul}"), Box::new(move |p| p.check_product(dtype, matmul)));
-            add(&format!("layer, {matmul}"), Box::new(move |p| p.check_layer(dtype, matmul)));
+        for matmul in methods.into_iter().filter(|&matmul| supports_matmul::<B>(device, dtype, matmul)) {
+            add(&format!("product, {matmul}"), Box::new(move |p| p.check_layer(dtype, matmul, false)));
+            add(&format!("layer, {matmul}"), Box::new(move |p| p.check_layer(dtype, matmul, true)));
             if dtype == own {
                 add(&format!("gradients, {matmul}"), Box::new(move |p| p.check_gradients(dtype, matmul)));
             }
@@ -57,7 +55,7 @@ pub fn cases<B: PerceptronOps>(device: &B::Device) -> Vec<Case<B>> {
 impl<B: PerceptronOps> Problem<B> {
     fn check_sigmoid(&self, dtype: DType, in_place: bool) -> Result<(), String> {
         let Shape { n, m, .. } = self.shape;
-        self.poison(self.shape.n * self.shape.m);
+        self.poison(n * m);
         let (x, values) = self.draw(1, [n, m], 30.0, dtype, self.transposed[0])?;
         let kept = (!in_place).then(|| values.clone());
         let actual = self.read((self.suite.sigmoid)(primitive(values), self.sigmoid, in_place), [n, m])?;
@@ -72,12 +70,12 @@ impl<B: PerceptronOps> Problem<B> {
         }
     }
 
-    /// 1 − y and three products round.
+    /// Backward pass of the sigmoid, in which 1 − y and three products round.
     fn check_delta(&self, dtype: DType) -> Result<(), String> {
         let Shape { n, m, .. } = self.shape;
         let (y, outputs) = self.draw(1, [n, m], 1.0, dtype, self.transposed[0])?;
         let (g, gradient) = self.draw(2, [n, m], 1.0, dtype, self.transposed[1])?;
-        self.poison(self.shape.n * self.shape.m);
+        self.poison(n * m);
         let delta = (self.suite.delta)(primitive(outputs), primitive(gradient), self.sigmoid);
         let actual = self.read(delta, [n, m])?;
         let expected: Vec<f64> = y.iter().zip(&g).map(|(&y, g)| g * reference::slope(y, self.sigmoid)).collect();
@@ -85,34 +83,27 @@ impl<B: PerceptronOps> Problem<B> {
         near(&actual, &expected, |at| (6.0 * u + stored) * expected[at].abs() + tiny)
     }
 
-    fn check_product(&self, dtype: DType, matmul: Matmul) -> Result<(), String> {
+    /// A·B + b, and with `has_sigmoid` the sigmoid of it. After a product by cubek, half floats are stored before the
+    /// sigmoid.
+    fn check_layer(&self, dtype: DType, matmul: Matmul, has_sigmoid: bool) -> Result<(), String> {
         let Shape { n, m, .. } = self.shape;
         let ([left, right], sums, errors) = self.sums(dtype, self.rounds_as(dtype, matmul))?;
         let (b, bias) = self.bias(dtype)?;
-        self.poison(self.shape.n * self.shape.m);
-        let actual = (self.suite.layer)(primitive(left), primitive(right), bias, None, matmul);
-        let actual = self.read(actual, [n, m])?;
-        let expected: Vec<f64> = sums.iter().enumerate().map(|(at, x)| x + b[at % m]).collect();
-        let Rounding { u, stored, tiny } = rounding(dtype);
-        near(&actual, &expected, |at| {
-            errors[at] + stored * sums[at].abs() + (u + stored) * 1.01 * expected[at].abs() + tiny
-        })
-    }
-
-    /// After a product by cubek, half floats are stored before the sigmoid.
-    fn check_layer(&self, dtype: DType, matmul: Matmul) -> Result<(), String> {
-        let Shape { n, m, .. } = self.shape;
-        let ([left, right], sums, errors) = self.sums(dtype, self.rounds_as(dtype, matmul))?;
-        let (b, bias) = self.bias(dtype)?;
-        self.poison(self.shape.n * self.shape.m);
-        let layer = (self.suite.layer)(primitive(left), primitive(right), bias, Some(self.sigmoid), matmul);
+        self.poison(n * m);
+        let sigmoid = has_sigmoid.then_some(self.sigmoid);
+        let layer = (self.suite.layer)(primitive(left), primitive(right), bias, sigmoid, matmul);
         let actual = self.read(layer, [n, m])?;
         let x: Vec<f64> = sums.iter().enumerate().map(|(at, x)| x + b[at % m]).collect();
-        let expected: Vec<f64> = x.iter().map(|&x| reference::sigmoid(x, self.sigmoid)).collect();
         let rounding = rounding(dtype);
+        let Rounding { u, stored, tiny } = rounding;
+        let Some(sigmoid) = sigmoid else {
+            let in_sum = |at: usize| errors[at] + stored * sums[at].abs() + (u + stored) * 1.01 * x[at].abs() + tiny;
+            return near(&actual, &x, in_sum);
+        };
+        let expected: Vec<f64> = x.iter().map(|&x| reference::sigmoid(x, sigmoid)).collect();
         near(&actual, &expected, |at| {
-            let in_x = errors[at] + rounding.stored * sums[at].abs() + 2.0 * rounding.u * x[at].abs();
-            sigmoid_error(self.sigmoid, x[at], in_x, &rounding)
+            let in_x = errors[at] + stored * sums[at].abs() + 2.0 * u * x[at].abs();
+            sigmoid_error(sigmoid, x[at], in_x, &rounding)
         })
     }
 
@@ -128,7 +119,7 @@ impl<B: PerceptronOps> Problem<B> {
         let ([left, right], sums, errors) = self.sums(dtype, matmul)?;
         let (of_bias, bias) = self.bias(dtype)?;
         let (g, gradient) = self.draw(4, [n, m], 1.0, dtype, false)?;
-        self.poison(self.shape.n * self.shape.m);
+        self.poison(n * m);
         let tracked = |tensor: Tensor<B, 2>| Tensor::<Autodiff<B>, 2>::from_inner(tensor).require_grad();
         let (left, right) = (tracked(left), tracked(right));
         let bias = bias.map(|bias| Tensor::<Autodiff<B>, 1>::from_inner(tensor(bias)).require_grad());
@@ -140,8 +131,6 @@ impl<B: PerceptronOps> Problem<B> {
             matmul,
         );
         let gradients = (tensor::<Autodiff<B>, 2>(layer) * Tensor::from_inner(gradient)).sum().backward();
-        let missing = || "the gradient is missing".to_string();
-
         let biased = self.bias.then_some(of_bias.as_slice());
         let expected = reference::layer_gradients(&a, &b, biased, self.sigmoid, &g, shape);
         let rounding = rounding(dtype);
@@ -155,44 +144,23 @@ impl<B: PerceptronOps> Problem<B> {
         }
         // Error of a product of Δ and a matrix, per element of Δ: that of Δ and that of sums of `terms` terms.
         let product_errors = |terms: usize| -> Vec<f64> {
-            delta
-                .iter()
-                .zip(&delta_errors)
-                .map(|(size, error)| error + sum_error(dtype, matmul, terms) * (size + error))
-                .collect()
+            let relative = sum_error(dtype, matmul, terms);
+            delta.iter().zip(&delta_errors).map(|(size, error)| error + relative * (size + error)).collect()
         };
-        let check = |what: &str, actual: FloatTensor<B>, shape: [usize; 2], expected: &[f64], errors: &[f64]| {
-            let actual = self.read(actual, shape)?;
+        let check = |what: &str, actual: Option<Tensor<B, 2>>, shape: [usize; 2], expected: &[f64], errors: &[f64]| {
+            let actual = actual.ok_or_else(|| format!("by {what}: the gradient is missing"))?;
+            let actual = self.read(primitive(actual), shape)?;
             near(&actual, expected, |at| errors[at] + rounding.tiny).map_err(|it| format!("by {what}: {it}"))
         };
-        let by_inputs = primitive(left.grad(&gradients).ok_or_else(missing)?);
-        let transposed = reference::transposed(&magnitudes(&b), [k, m]);
-        check(
-            "inputs",
-            by_inputs,
-            [n, k],
-            &expected.inputs,
-            &reference::product(&product_errors(m), &transposed, [n, m, k]),
-        )?;
-        let by_weights = primitive(right.grad(&gradients).ok_or_else(missing)?);
-        let transposed = reference::transposed(&magnitudes(&a), [n, k]);
-        check(
-            "weights",
-            by_weights,
-            [k, m],
-            &expected.weights,
-            &reference::product(&transposed, &product_errors(n), [k, n, m]),
-        )?;
-        if let Some(bias) = bias {
-            let by_bias = bias.grad(&gradients).ok_or_else(missing)?.unsqueeze::<2>();
-            let column_errors: Vec<f64> = delta
-                .iter()
-                .zip(&delta_errors)
-                .map(|(size, error)| error + (n + 2) as f64 * rounding.u * size)
-                .collect();
-            let errors = reference::product(&vec![1.0; n], &column_errors, [1, n, m]);
-            check("bias", primitive(by_bias), [1, m], &expected.bias, &errors)?;
-        }
-        Ok(())
+        let errors = reference::product(&product_errors(m), &reference::transposed(&magnitudes(&b), [k, m]), [n, m, k]);
+        check("inputs", left.grad(&gradients), [n, k], &expected.inputs, &errors)?;
+        let errors = reference::product(&reference::transposed(&magnitudes(&a), [n, k]), &product_errors(n), [k, n, m]);
+        check("weights", right.grad(&gradients), [k, m], &expected.weights, &errors)?;
+        let Some(bias) = bias else { return Ok(()) };
+        let column_errors = delta.iter().zip(&delta_errors);
+        let column_errors: Vec<f64> =
+            column_errors.map(|(size, error)| error + (n + 2) as f64 * rounding.u * size).collect();
+        let errors = reference::product(&vec![1.0; n], &column_errors, [1, n, m]);
+        check("bias", bias.grad(&gradients).map(Tensor::unsqueeze), [1, m], &expected.bias, &errors)
     }
 }

@@ -7,11 +7,10 @@ mod bounds;
 mod checks;
 mod problem;
 pub mod reference;
-mod suite;
 
+pub use crate::ops::Suite;
 pub use checks::{Case, Check, cases};
 pub use problem::{Problem, Shape, shapes};
-pub use suite::Suite;
 
 #[cfg(test)]
 mod tests;

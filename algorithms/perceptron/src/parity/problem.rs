@@ -8,15 +8,10 @@ use firebox_core::{
     tensor::{floats, read_floats, tensor},
 };
 
-use crate::{
-    ops::{PerceptronOps, tensor::primitive},
-    parity::{
-        bounds::{magnitudes, sum_error},
-        reference,
-        suite::Suite,
-    },
-    types::{Matmul, Sigmoid, Sign},
-};
+use super::bounds::{magnitudes, sum_error};
+use super::reference;
+use crate::ops::{PerceptronOps, Suite, tensor::primitive};
+use crate::types::{Matmul, Sigmoid, Sign};
 
 /// Size of a problem.
 #[derive(Debug, Clone, Copy)]
@@ -53,19 +48,20 @@ pub fn shapes() -> Vec<Shape> {
     sizes.into_iter().map(|[n, k, m]| Shape { n, k, m }).collect()
 }
 
-/// Whether the device supports a method at all; for some small sizes the tile replaces it.
-pub(super) fn multiplies<B: PerceptronOps>(device: &B::Device, dtype: DType, matmul: Matmul) -> bool {
+/// Returns true if the device supports a method for large sizes; for some small ones the tile replaces it.
+pub(super) fn supports_matmul<B: PerceptronOps>(device: &B::Device, dtype: DType, matmul: Matmul) -> bool {
     B::perceptron_strategy(device, dtype, [128; 3], matmul, true).is_ok()
 }
 
 /// Float type of the backend.
-pub(super) fn own<B: Backend>() -> DType {
+pub(super) fn native_float<B: Backend>() -> DType {
     if size_of::<B::FloatElem>() == 8 { DType::F64 } else { DType::F32 }
 }
 
-/// Whether the device supports a float type. That of the backend is not queried, since CubeCL answers wrongly for f64.
-pub(super) fn has<B: Backend>(device: &B::Device, dtype: DType) -> bool {
-    dtype == own::<B>() || B::supports_dtype(device, dtype)
+/// Returns true if the device supports a float type. The backend's own is not queried, since CubeCL answers wrongly for
+/// f64.
+pub(super) fn supports_float<B: Backend>(device: &B::Device, dtype: DType) -> bool {
+    dtype == native_float::<B>() || B::supports_dtype(device, dtype)
 }
 
 /// Random inputs of one size on one backend.
@@ -75,13 +71,13 @@ pub struct Problem<B: PerceptronOps> {
     pub(super) shape: Shape,
     pub(super) sigmoid: Sigmoid,
     pub(super) bias: bool,
-    /// Whether A and B are column-major.
+    /// A and B are column-major.
     pub(super) transposed: [bool; 2],
     pub(super) seed: u64,
 }
 
 impl<B: PerceptronOps> Problem<B> {
-    /// Draws a problem by `seed`.
+    /// Draws a problem from `seed`.
     pub fn new(suite: Suite<B>, device: &B::Device, shape: Shape, seed: u64) -> Self {
         let mut random = Random::new(seed, 78);
         let sign = if random.below(2) == 0 { Sign::Rising } else { Sign::Literal };
@@ -95,7 +91,8 @@ impl<B: PerceptronOps> Problem<B> {
 
     /// Method that bounds the rounding of the products: Burn uses tensor cores if the device has any.
     pub(super) fn rounds_as(&self, dtype: DType, matmul: Matmul) -> Matmul {
-        let on_tensor_cores = self.suite.by_burn && multiplies::<B>(&self.device, dtype, Matmul::Tensor);
+        let on_tensor_cores =
+            self.suite.name != Suite::<B>::KERNELS && supports_matmul::<B>(&self.device, dtype, Matmul::Tensor);
         if on_tensor_cores { Matmul::Tensor } else { matmul }
     }
 
@@ -120,7 +117,7 @@ impl<B: PerceptronOps> Problem<B> {
         } else {
             floats::<B, 2>(values.clone(), [rows, columns], &self.device)
         };
-        let tensor = if dtype == own::<B>() { tensor } else { tensor.cast(FloatDType::from(dtype)) };
+        let tensor = if dtype == native_float::<B>() { tensor } else { tensor.cast(FloatDType::from(dtype)) };
         Ok((values, tensor))
     }
 

@@ -1,9 +1,7 @@
 use burn_ndarray::NdArray;
 
-use crate::{
-    ops::PerceptronOps,
-    parity::{Problem, Suite, cases, shapes},
-};
+use super::{Problem, Suite, cases, shapes};
+use crate::ops::PerceptronOps;
 
 fn passes<B: PerceptronOps>(device: &B::Device, suite: fn() -> Suite<B>) {
     let mut failed = Vec::new();

@@ -5,15 +5,11 @@ use std::collections::HashMap;
 use firebox_core::{Error, Result, memory};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    config::{MlpConfig, Task},
-    solve::data::{
-        instances::{Classes, duplicate_column},
-        scaling::Scaling,
-    },
-};
+use super::instances::{Classes, duplicate_column};
+use super::scaling::Scaling;
+use crate::config::{MlpConfig, Task};
 
-/// Purpose of the memory in messages.
+/// Purpose of the memory in errors.
 const ROWS: &str = "the rows to predict";
 
 /// Kind of a model's output.
@@ -47,7 +43,7 @@ pub struct Model {
     pub output: OutputKind,
     /// Weights `[k, m]` and bias `[m]` of each layer.
     pub layers: Vec<LayerNumbers>,
-    /// Whether weights are stored as 64-bit floats, else 32-bit.
+    /// Files store weights as 64-bit floats, else as 32-bit floats.
     pub wide: bool,
 }
 
@@ -60,8 +56,16 @@ impl Model {
         }
     }
 
-    /// Selects the model's columns, in its order, from rows `values` with columns `names`: by name, or by position if the
-    /// file names no columns and has as many.
+    /// Classes in the order of the outputs. Fails for a regression.
+    pub fn classes(&self) -> Result<&Classes> {
+        match &self.output {
+            OutputKind::Class(classes) => Ok(classes),
+            OutputKind::Number { .. } => Err(Error::input("a regression has no classes", "give a classifier")),
+        }
+    }
+
+    /// Selects the model's columns, in its order, from rows `values` with columns `names`: by name, or by position if these
+    /// are the default names of as many columns.
     ///
     /// Fails if a column is missing or occurs several times.
     pub fn columns_of(&self, names: &[String], values: &[f64]) -> Result<Vec<f64>> {
@@ -84,8 +88,10 @@ impl Model {
             }
         }
         if let Some(name) = missing.first() {
-            let others = if missing.len() == 1 { String::new() } else { format!(", nor {} others", missing.len() - 1) };
-            let what = format!("there is no column {name:?}{others}, which the model takes");
+            let what = match missing.len() {
+                1 => format!("there is no column {name:?}, which the model takes"),
+                count => format!("{count} columns that the model takes are missing, first {name:?}"),
+            };
             let help = format!("give the {} columns that it was trained on, with their names", self.columns.len());
             return Err(Error::input(what, help));
         }
@@ -95,7 +101,7 @@ impl Model {
         Ok(values)
     }
 
-    /// Whether all weights and biases are finite.
+    /// Returns true if all weights and biases are finite.
     pub(crate) fn is_finite(layers: &[LayerNumbers]) -> bool {
         layers.iter().all(|(weights, bias)| weights.iter().chain(bias.iter().flatten()).all(|it| it.is_finite()))
     }
@@ -127,7 +133,7 @@ mod tests {
         assert_eq!(of(&["x", "y", "x"]).unwrap_err(), "several columns are called \"x\"");
         // Columns that the model does not use may have equal names.
         assert_eq!(model.columns_of(&names(&["y", "z", "z", "x"]), &values[..4]).unwrap(), [4.0, 1.0]);
-        assert_eq!(of(&["a", "b", "c"]).unwrap_err(), "there is no column \"x\", nor 1 others, which the model takes");
+        assert_eq!(of(&["a", "b", "c"]).unwrap_err(), "2 columns that the model takes are missing, first \"x\"");
     }
 
     #[test]

@@ -2,10 +2,8 @@
 
 use burn::tensor::{Int, Tensor, backend::Backend};
 
-use crate::ops::{
-    PerceptronOps,
-    sums::{column_sums, row_sums},
-};
+use crate::ops::PerceptronOps;
+use crate::ops::sums::{column_sums, row_sums};
 
 /// Targets of a batch on the device.
 #[derive(Clone)]

@@ -1,10 +1,25 @@
-//! Data, losses, metrics and the state of training.
+//! Instances, losses, metrics, the state of training, and the model that it results in.
 
-pub mod data;
-pub(crate) mod dataset;
-pub(crate) mod fitted;
-pub(crate) mod logits;
-pub(crate) mod loss;
-pub mod metrics;
-pub(crate) mod optimizer;
-pub(crate) mod state;
+mod fitted;
+mod instances;
+mod loss;
+mod metrics;
+mod optimizer;
+mod parts;
+mod samples;
+mod scaling;
+mod state;
+
+pub use fitted::{LayerNumbers, Model, OutputKind};
+pub use instances::{Classes, Instances, Targets};
+pub use metrics::{Confusion, r2, rmse};
+pub use parts::Parts;
+pub use scaling::Scaling;
+pub use state::{Epoch, Stop};
+
+pub(crate) use loss::{BatchTargets, losses, mean};
+pub(crate) use metrics::{argmax, cross_entropy, probabilities};
+pub(crate) use optimizer::Moments;
+pub(crate) use parts::local_rows;
+pub(crate) use samples::{LocalSamples, Samples, ints};
+pub(crate) use state::State;

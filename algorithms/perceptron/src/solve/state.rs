@@ -27,11 +27,7 @@ pub enum Stop {
 
 impl std::fmt::Display for Stop {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Epochs => "epochs",
-            Self::Patience => "patience",
-            Self::Request => "request",
-        })
+        f.write_str(&format!("{self:?}").to_lowercase())
     }
 }
 
@@ -39,9 +35,9 @@ impl std::fmt::Display for Stop {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct State {
     pub history: Vec<Epoch>,
-    /// Epoch, from 1, of the best network; 0 before the first.
+    /// Epoch of the best network, from 1; 0 before the first.
     pub best: usize,
-    /// Its validation loss; infinite without a validation part.
+    /// Validation loss of the best network; infinite without a validation part.
     pub best_loss: f64,
 }
 

@@ -8,7 +8,7 @@ mod report;
 use clap::{ArgMatches, Args, Command};
 use firebox_backends::{Device, Plugin, plugin::Bench, with_context};
 use firebox_core::{
-    Algorithm, Error, Result, Session,
+    Error, Result, Session,
     command::{Conformance, Document, Outcome, parse},
     data::Points,
     report::InputSize,
@@ -22,7 +22,7 @@ use crate::{
         solution_grid::{self, Field, Values},
         vtk::{self, VtkFormat},
     },
-    model::trainer::Trained,
+    model::solution::{RbfSolution, Solution},
     problem::definition::Problem,
 };
 
@@ -50,24 +50,24 @@ impl Plugin for RbfPlugin {
 
     fn run(&self, args: &ArgMatches, device: &Device, session: &Session) -> Result<Outcome> {
         let args: RbfArgs = parse(args)?;
-        let trainer = args.config.init()?.with_checkpoints(args.states.checkpoints()?);
+        args.config.validate()?;
+        let checkpoints = args.states.checkpoints()?;
         let network = args.network.as_deref().map(NetworkFormat::of).transpose()?;
         let vtk = args.vtk.as_deref().map(VtkFormat::of).transpose()?;
-        let problem = args.problem()?;
-        let dims = problem.dims();
-        let side = args.grid.unwrap_or(Field::default_side(dims));
-        let field = Field::new(&problem, side)?;
+        let solver = args.config.init(args.problem()?)?.with_checkpoints(checkpoints);
+        let (problem, dims) = (solver.problem(), solver.problem().dims());
+        let field = Field::new(problem, args.grid.unwrap_or(Field::default_side(dims)))?;
         if args.error_plot.is_some() && field.exact.is_none() {
             let what = "`error_plot` needs the exact solution, which this problem does not have";
             return Err(Error::input(what, "leave it out, or add the key exact to the problem"));
         }
         let points = args.evaluation_points(dims)?;
         let exact =
-            points.as_ref().map(|points| solution_grid::exact_at(&problem, &points.values)).transpose()?.flatten();
-        let trained = with_context!(device, session, |context| trainer.run(problem.clone(), context))?;
+            points.as_ref().map(|points| solution_grid::exact_at(problem, &points.values)).transpose()?.flatten();
+        let solution = with_context!(device, session, |context| solver.fit_with(context).map(RbfSolution::into_host))?;
         let evaluated =
-            points.map(|points| Values::new(&trained.network, &points.values, exact).map(|it| (points, it)));
-        let outputs = Outputs { args: &args, problem: &problem, field, trained: &trained };
+            points.map(|points| Values::new(&solution.network, &points.values, exact).map(|it| (points, it)));
+        let outputs = Outputs { args: &args, problem, field, solution: &solution };
         outputs.outcome(network, vtk, evaluated.transpose()?)
     }
 
@@ -103,12 +103,12 @@ impl Plugin for RbfPlugin {
     }
 }
 
-/// A trained network and the outputs that the arguments request.
+/// A solution and the outputs that the arguments request.
 struct Outputs<'a> {
     args: &'a RbfArgs,
     problem: &'a Problem,
     field: Field,
-    trained: &'a Trained,
+    solution: &'a Solution,
 }
 
 impl Outputs<'_> {
@@ -118,36 +118,36 @@ impl Outputs<'_> {
         vtk: Option<VtkFormat>,
         evaluated: Option<(Points, Values)>,
     ) -> Result<Outcome> {
-        let Self { args, problem, ref field, trained } = self;
-        let values = Values::new(&trained.network, &field.points, field.exact.clone())?;
+        let Self { args, problem, ref field, solution } = self;
+        let values = Values::new(&solution.network, &field.points, field.exact.clone())?;
         let mut plots = Vec::new();
         if let Some(path) = &args.error_plot {
             plots.extend(plots::error(problem, field, &values).map(|plot| (path.clone(), plot)));
         }
         if let Some(path) = &args.centres_plot {
-            plots.push((path.clone(), plots::neurons(problem, trained)?));
+            plots.push((path.clone(), plots::neurons(problem, solution)?));
         }
         if let Some(path) = &args.convergence {
-            plots.push((path.clone(), plots::residuals(problem, trained)));
+            plots.push((path.clone(), plots::residuals(problem, solution)));
         }
         let tables = args.evaluate_output.iter().zip(evaluated);
         let tables = tables.map(|(path, (points, it))| Ok((path.clone(), it.table(&points.values, points.columns)?)));
-        let (inside, boundary) = trained.points;
+        let (inside, boundary) = solution.points;
         let mut outcome = Outcome {
             config: self.config(),
             input: InputSize { rows: inside + boundary, columns: field.dims },
-            timings: trained.timings.clone(),
-            peak_device_bytes: trained.peak_device_bytes,
-            result: report::result(trained),
+            timings: solution.timings.clone(),
+            peak_device_bytes: solution.peak_device_bytes,
+            result: report::result(solution),
             table: values.table(&field.points, field.dims)?,
-            plot: Some(plots::solution(problem, field, &values, trained)),
+            plot: Some(plots::solution(problem, field, &values, solution)),
             tables: tables.collect::<Result<_>>()?,
             plots,
             documents: Vec::new(),
-            summary: report::summary(trained),
+            summary: report::summary(solution),
         };
         if let (Some(path), Some(format)) = (&args.network, network) {
-            let network = trained.network.clone();
+            let network = solution.network.clone();
             outcome.documents.push((path.clone(), Document::new(move |out| network.write(format, out))));
         }
         if let (Some(path), Some(format)) = (&args.vtk, vtk) {
@@ -158,9 +158,9 @@ impl Outputs<'_> {
     }
 
     fn config(&self) -> Value {
-        let mut config = serde_json::to_value(&self.trained.config).unwrap_or(Value::Null);
+        let mut config = serde_json::to_value(&self.solution.config).unwrap_or(Value::Null);
         config["problem"] = self.args.problem_text().into();
-        config["width"] = self.trained.ratio.into();
+        config["width"] = self.solution.ratio.into();
         config["grid"] = self.field.side.into();
         config["checkpoint_every"] = self.args.states.checkpoint_every.into();
         config

@@ -8,7 +8,7 @@ use firebox_core::{
 
 use crate::{
     io::solution_grid::{Field, Values},
-    model::trainer::Trained,
+    model::solution::Solution,
     problem::definition::Problem,
     types::Sampling,
 };
@@ -31,7 +31,7 @@ fn heat(field: &Field, title: String, label: &str, values: &[f64], signed: bool)
     let shown = field.side.min(MAX_RESOLUTION);
     let at = |k: usize| k * (field.side - 1) / (shown - 1);
     let nodes = (0..shown * shown).map(|k| layer * plane + at(k / shown) * field.side + at(k % shown));
-    Plot::heat(Heat {
+    Plot::Heat(Heat {
         title,
         x_label: "x".into(),
         y_label: "y".into(),
@@ -45,8 +45,8 @@ fn heat(field: &Field, title: String, label: &str, values: &[f64], signed: bool)
 }
 
 /// The solution u as a heat map.
-pub(crate) fn solution(problem: &Problem, field: &Field, values: &Values, trained: &Trained) -> Plot {
-    let error = trained.accuracy.map_or_else(String::new, |it| format!(", relative L2 error {:.1e}", it.relative_l2));
+pub(crate) fn solution(problem: &Problem, field: &Field, values: &Values, solution: &Solution) -> Plot {
+    let error = solution.accuracy.map_or_else(String::new, |it| format!(", relative L2 error {:.1e}", it.relative_l2));
     heat(field, format!("{}{error}", problem.name()), "u", &values.u, false)
 }
 
@@ -58,8 +58,8 @@ pub(crate) fn error(problem: &Problem, field: &Field, values: &Values) -> Option
 }
 
 /// The centres with circles of their widths, in three dimensions projected along z.
-pub(crate) fn neurons(problem: &Problem, trained: &Trained) -> Result<Plot> {
-    let network = &trained.network;
+pub(crate) fn neurons(problem: &Problem, solution: &Solution) -> Result<Plot> {
+    let network = &solution.network;
     let dims = network.dims();
     let stride = network.len().div_ceil(MAX_NEURONS);
     let neurons = network.centres().chunks(dims).zip(network.widths()).step_by(stride);
@@ -76,9 +76,9 @@ pub(crate) fn neurons(problem: &Problem, trained: &Trained) -> Result<Plot> {
 }
 
 /// Residuals after each cycle.
-pub(crate) fn residuals(problem: &Problem, trained: &Trained) -> Plot {
+pub(crate) fn residuals(problem: &Problem, solution: &Solution) -> Plot {
     let series = |name: &str, of: fn(&(f64, f64)) -> f64| {
-        Series::new(name, trained.history.iter().zip(1..).map(|(residuals, cycle)| (f64::from(cycle), of(residuals))))
+        Series::new(name, solution.history.iter().zip(1..).map(|(residuals, cycle)| (f64::from(cycle), of(residuals))))
     };
     Plot::Lines(Lines {
         title: format!("{}: residuals by cycle", problem.name()),

@@ -2,18 +2,14 @@
 
 use firebox_core::{
     Communicator, Context, Result,
-    checkpoint::{Checkpoint, Fingerprint, Identity, MAX_COUNT, Tensors, decode, number, require},
+    checkpoint::{Checkpoint, Fingerprint, Identity, MAX_COUNT, Tensors, decode, require},
 };
-use serde::{Deserialize, Serialize};
 
 use crate::{
     config::RbfConfig,
     ops::RbfOps,
     problem::definition::Problem,
-    solve::{
-        levenberg_marquardt::Lm,
-        state::{Diagnosis, State, Stop},
-    },
+    solve::{levenberg_marquardt::Lm, state::State},
     types::System,
 };
 
@@ -37,96 +33,40 @@ pub(crate) fn identity<B: RbfOps>(
     Identity::new("rbf", config, CHANGEABLE, format!("{} {hash}", problem.name()), context)
 }
 
-/// The scalar part of a state.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Scalars {
-    cycles: usize,
-    #[serde(with = "number")]
-    ratio: f64,
-    #[serde(with = "number")]
-    rate: f64,
-    falls: usize,
-    accepted: usize,
-    idle: usize,
-    lm: Option<LmScalars>,
-    diagnosis: Option<Diagnosis>,
-    ended: Option<Stop>,
-}
-
-/// The scalar part of a minimisation's state.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct LmScalars {
-    #[serde(with = "number")]
-    objective: f64,
-    #[serde(with = "number")]
-    unit: f64,
-    #[serde(with = "number")]
-    radius: f64,
-    #[serde(with = "number")]
-    damping: f64,
-    evaluations: usize,
-}
-
-impl Lm {
-    /// Adds the arrays to a state's tensors; returns the scalars.
-    pub(crate) fn save(&self, tensors: &mut Tensors) -> LmScalars {
-        let (m, dims) = (self.log_widths.len(), self.dims);
-        tensors.put("lm.centres", &[m, dims], &self.centres[..]);
-        tensors.put("lm.log_widths", &[m], &self.log_widths[..]);
-        tensors.put("lm.weights", &[m], &self.weights[..]);
-        let Self { objective, unit, radius, damping, evaluations, .. } = *self;
-        LmScalars { objective, unit, radius, damping, evaluations }
-    }
-
-    /// Reads what [`save`](Self::save) wrote for m neurons in `dims` dimensions; [`fits`](Self::fits) checks the
-    /// values.
-    pub(crate) fn restore(scalars: &LmScalars, [m, dims]: [usize; 2], tensors: &mut Tensors) -> Result<Self> {
-        let &LmScalars { objective, unit, radius, damping, evaluations } = scalars;
-        require(evaluations <= MAX_COUNT, "a count of its minimisation is too large")?;
-        let centres = tensors.take_any("lm.centres", &[m, dims])?;
-        let log_widths = tensors.take_any("lm.log_widths", &[m])?;
-        let weights = tensors.take_any("lm.weights", &[m])?;
-        Ok(Self { dims, centres, log_widths, weights, objective, unit, radius, damping, evaluations })
-    }
-}
-
 /// Serializes a state.
 pub(crate) fn save(state: &State, run: &Identity) -> Result<Checkpoint> {
-    let State { cycles, ratio, rate, falls, accepted, idle, diagnosis, ended, .. } = *state;
     let (mut tensors, m) = (Tensors::default(), state.widths.len());
-    tensors.put("centres", &[m, state.centres.len() / m.max(1)], &state.centres[..]);
+    let dims = state.centres.len() / m.max(1);
+    tensors.put("centres", &[m, dims], &state.centres[..]);
     tensors.put("widths", &[m], &state.widths[..]);
     tensors.put("weights", &[m], &state.weights[..]);
     tensors.put("residuals.interior", &[state.interior.len()], &state.interior[..]);
     tensors.put("residuals.boundary", &[state.boundary.len()], &state.boundary[..]);
-    let lm = state.lm.as_ref().map(|lm| lm.save(&mut tensors));
-    let scalars = Scalars { cycles, ratio, rate, falls, accepted, idle, lm, diagnosis, ended };
-    Checkpoint::new(run, &scalars, tensors)
+    if let Some(Lm { dims, centres, log_widths, weights, .. }) = &state.lm {
+        let m = log_widths.len();
+        tensors.put("lm.centres", &[m, *dims], &centres[..]);
+        tensors.put("lm.log_widths", &[m], &log_widths[..]);
+        tensors.put("lm.weights", &[m], &weights[..]);
+    }
+    Checkpoint::new(run, state, tensors)
 }
 
 /// Reads a state of m neurons in `dims` dimensions that [`save`] wrote, without checking its values.
 fn read(state: Checkpoint, [m, dims]: [usize; 2]) -> Result<State> {
-    let (scalars, mut tensors) = state.parts::<Scalars>()?;
-    let Scalars { cycles, ratio, rate, falls, accepted, idle, lm, diagnosis, ended } = scalars;
-    require(cycles <= MAX_COUNT, "it has too many cycles")?;
-    let state = State {
-        cycles,
-        ratio,
-        rate,
-        falls,
-        accepted,
-        idle,
-        diagnosis,
-        ended,
-        centres: tensors.take_any("centres", &[m, dims])?,
-        widths: tensors.take_any("widths", &[m])?,
-        weights: tensors.take_any("weights", &[m])?,
-        interior: tensors.take_any("residuals.interior", &[cycles])?,
-        boundary: tensors.take_any("residuals.boundary", &[cycles])?,
-        lm: lm.map(|lm| Lm::restore(&lm, [m, dims], &mut tensors)).transpose()?,
-    };
+    let (mut state, mut tensors) = state.parts::<State>()?;
+    require(state.cycles <= MAX_COUNT, "it has too many cycles")?;
+    state.centres = tensors.take_any("centres", &[m, dims])?;
+    state.widths = tensors.take_any("widths", &[m])?;
+    state.weights = tensors.take_any("weights", &[m])?;
+    state.interior = tensors.take_any("residuals.interior", &[state.cycles])?;
+    state.boundary = tensors.take_any("residuals.boundary", &[state.cycles])?;
+    if let Some(lm) = &mut state.lm {
+        require(lm.evaluations <= MAX_COUNT, "a count of its minimisation is too large")?;
+        lm.dims = dims;
+        lm.centres = tensors.take_any("lm.centres", &[m, dims])?;
+        lm.log_widths = tensors.take_any("lm.log_widths", &[m])?;
+        lm.weights = tensors.take_any("lm.weights", &[m])?;
+    }
     tensors.finish()?;
     Ok(state)
 }

@@ -12,7 +12,7 @@ use firebox_core::{
     error::{Place, shown},
     memory,
 };
-use safetensors::{Dtype, SafeTensorError, SafeTensors, tensor::View};
+use safetensors::{Dtype, SafeTensorError, SafeTensors, tensor::TensorView};
 use serde::{Deserialize, Serialize};
 
 use crate::solve::network::RbfNetwork;
@@ -51,26 +51,6 @@ struct Plain<'a> {
     centres: Vec<Cow<'a, [f64]>>,
     widths: Cow<'a, [f64]>,
     weights: Cow<'a, [f64]>,
-}
-
-struct Numbers<'a>(Vec<usize>, &'a [f64]);
-
-impl View for Numbers<'_> {
-    fn dtype(&self) -> Dtype {
-        Dtype::F64
-    }
-
-    fn shape(&self) -> &[usize] {
-        &self.0
-    }
-
-    fn data(&self) -> Cow<'_, [u8]> {
-        self.1.iter().flat_map(|value| value.to_le_bytes()).collect()
-    }
-
-    fn data_len(&self) -> usize {
-        8 * self.1.len()
-    }
 }
 
 impl RbfNetwork {
@@ -119,17 +99,23 @@ impl RbfNetwork {
     }
 
     fn write_safetensors(&self, out: &mut dyn Write) -> io::Result<()> {
+        let bytes = |values: &[f64]| values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>();
+        let [centres, widths, weights] = [self.centres(), self.widths(), self.weights()].map(bytes);
         let m = self.len();
         let tensors = [
-            ("centres", Numbers(vec![m, self.dims()], self.centres())),
-            ("widths", Numbers(vec![m], self.widths())),
-            ("weights", Numbers(vec![m], self.weights())),
+            ("centres", view(vec![m, self.dims()], &centres)?),
+            ("widths", view(vec![m], &widths)?),
+            ("weights", view(vec![m], &weights)?),
         ];
         // A single entry, because several would be in the random order of a hash map.
         let metadata = HashMap::from([("format".into(), FORMAT.into())]);
         let bytes = safetensors::serialize(tensors, Some(metadata)).map_err(io::Error::other)?;
         out.write_all(&bytes)
     }
+}
+
+fn view(shape: Vec<usize>, bytes: &[u8]) -> io::Result<TensorView<'_>> {
+    TensorView::new(Dtype::F64, shape, bytes).map_err(io::Error::other)
 }
 
 fn bad(what: impl std::fmt::Display) -> Error {
@@ -236,7 +222,7 @@ mod tests {
         let what = "this network is of version \"2\"; this program reads version 1";
         assert_eq!(refused("a.json", later), what);
         let of = |key: &str, value: &str| {
-            let none: Vec<(String, Numbers<'_>)> = Vec::new();
+            let none: Vec<(String, TensorView<'_>)> = Vec::new();
             safetensors::serialize(none, Some(HashMap::from([(key.to_string(), value.to_string())]))).unwrap()
         };
         assert_eq!(refused("a.safetensors", &of("format", "firebox rbf network 2")), what);

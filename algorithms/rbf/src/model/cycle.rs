@@ -5,21 +5,21 @@ use firebox_core::{Error, Result, watch::Watch};
 
 use super::{
     device_matrix::DeviceMatrix,
-    distributed_objective::Objective,
-    run::{ControlPoints, DeviceNetwork, Run},
+    distributed_objective::{DeviceNetwork, Objective},
     time_limit::Completion,
+    training::{ControlPoints, Run},
 };
 use crate::{
     ops::{RbfOps, transfer},
     solve::{
-        collocation::{Weighted, residual},
+        collocation::{Weighted, root_means},
         levenberg_marquardt::{self, Lm, Moved},
         lsqr::{Operator, lsqr},
         preconditioner::Preconditioner,
         qr::fit,
         state::{Diagnosis, State, Stop},
     },
-    types::{ShapeSolver, System, Weights, root_mean},
+    types::{ShapeSolver, System, Weights},
 };
 
 /// Tolerance of LSQR's relative normal residual.
@@ -63,11 +63,9 @@ impl<B: RbfOps> Run<'_, B> {
             let objective = self.objective(points)?;
             let mut moved = self.upload(state);
             self.descend(state, &mut moved, objective)?;
-            let read = transfer::fetch(vec![moved.shape.widths], vec![moved.shape.centres], self.context)?;
-            if let [widths, centres] = &read[..] {
-                state.centres = transfer::to_row_major(centres, points.system.interior.dims);
-                state.widths.clone_from(widths);
-            }
+            let [widths, centres] = transfer::fetch([moved.shape.widths, moved.shape.centres], self.context)?;
+            state.centres = transfer::to_row_major(&centres, points.system.interior.dims);
+            state.widths = widths;
             self.check_finite(state)?;
             if state.idle >= MAX_IDLE && !redraw {
                 state.ended = Some(Stop::Precision);
@@ -109,12 +107,10 @@ impl<B: RbfOps> Run<'_, B> {
         let iterations = self.sampler.settings.iterations;
         // A partial solution is accepted in the first cycle only: later ones would replace that of a complete cycle.
         let limit = (&self.limit, state.cycles == 0);
-        let (weights, ended) =
-            objective.conjugate(&network.shape, network.weights.clone(), iterations, limit, self.context)?;
+        let (weights, ended) = objective.conjugate(network, iterations, limit, self.context)?;
         network.weights = weights;
         // Every result needs these, whatever the time limit.
-        let root_means = || objective.root_means(&network.shape, &network.weights, self.context);
-        let [inside, outside] = self.context.watched(root_means)??;
+        let [inside, outside] = self.context.watched(|| objective.root_means(network, self.context))??;
         state.record(inside, outside);
         Ok(ended)
     }
@@ -127,8 +123,7 @@ impl<B: RbfOps> Run<'_, B> {
         let (max_rate, steps) = (self.sampler.settings.rate, self.sampler.settings.steps);
         for tried in 0..=MAX_HALVINGS {
             let rates = self.sampler.scaling.rates(state.rate);
-            let (shape, [before, after]) =
-                objective.descend(&network.shape, &network.weights, rates, steps, self.context)?;
+            let (shape, [before, after]) = objective.descend(network, rates, steps, self.context)?;
             Watch::current().go_on()?;
             state.falls += usize::from(after < before && tried == 0 && state.rate == max_rate);
             if after <= before || self.config.fixed_rate {
@@ -160,7 +155,7 @@ impl<B: RbfOps> Run<'_, B> {
         let moved = lm.advance(system)?;
         let network = lm.network()?;
         state.take(&network);
-        let [inside, outside] = [&system.interior, &system.boundary].map(|part| root_mean(&residual(part, &network)));
+        let [inside, outside] = root_means(system, &network);
         state.record(inside, outside);
         state.lm = Some(lm);
         if !self.sampler.settings.redraw {
@@ -177,9 +172,8 @@ impl<B: RbfOps> Run<'_, B> {
     fn solve_qr(&self, state: &mut State, system: &System) -> Result<()> {
         let found = fit(system, &state.centres, &state.widths, self.config.truncation)?;
         state.record(found.residual_interior, found.residual_boundary);
-        let (condition, rank, truncated) = (Some(found.condition), Some(found.rank), found.truncated);
+        state.diagnosis = Some(Diagnosis::of(&found));
         state.weights = found.weights;
-        state.diagnosis = Some(Diagnosis { condition, rank, truncated, iterations: None });
         Ok(())
     }
 
@@ -189,7 +183,7 @@ impl<B: RbfOps> Run<'_, B> {
         let sketched = || Preconditioner::new(system, centres, widths, self.context.seed);
         let preconditioner = Preconditioner::broadcast(ranks, sketched)?;
         let mut matrix = DeviceMatrix::new(system, centres, widths, self.limit, self.context);
-        let target = matrix.own(Weighted::new(system)?.target());
+        let target = matrix.own(&Weighted::new(system)?.target);
         let most = self.sampler.settings.iterations;
         let found = lsqr(&mut matrix, &preconditioner, &target, LSQR_TOLERANCE, most)?;
         // Every result needs the residual, whatever the time limit.
@@ -218,7 +212,7 @@ impl<B: RbfOps> Run<'_, B> {
         Ok(if found.out_of_time { Completion::CutShort } else { Completion::Complete })
     }
 
-    /// Whether a QR for diagnosis is cheap enough.
+    /// Returns `true` if a QR for diagnosis is cheap enough.
     pub(crate) fn can_diagnose(&self, state: &State) -> bool {
         let settings = &self.sampler.settings;
         let (rows, m) = (settings.points + settings.boundary_points, state.widths.len());
@@ -236,15 +230,9 @@ impl<B: RbfOps> Run<'_, B> {
         let truncation = (self.config.shape == ShapeSolver::Lm)
             .then_some(levenberg_marquardt::TRUNCATION)
             .or(self.config.truncation);
-        Ok(match fit(system, &state.centres, &state.widths, truncation) {
-            Ok(found) => Diagnosis {
-                condition: Some(found.condition),
-                rank: Some(found.rank),
-                truncated: found.truncated,
-                iterations: None,
-            },
-            Err(Error::Cancelled) => return Err(Error::Cancelled),
-            Err(_) => Diagnosis::default(),
-        })
+        match fit(system, &state.centres, &state.widths, truncation) {
+            Err(Error::Cancelled) => Err(Error::Cancelled),
+            found => Ok(found.map_or_else(|_| Diagnosis::default(), |found| Diagnosis::of(&found))),
+        }
     }
 }

@@ -8,9 +8,9 @@ use super::time_limit::TimeLimit;
 use crate::{
     ops::{
         RbfOps,
-        transfer::{fetch, rows, shape, vector},
+        transfer::{fetch_all, rows, shape, vector},
     },
-    solve::{lsqr::Operator, subset::part, trust_region::norm},
+    solve::{lsqr::Operator, trust_region::norm},
     types::{Conditions, Rows, Shape, System},
 };
 
@@ -20,7 +20,7 @@ struct Kind<B: RbfOps> {
     index: usize,
     /// Targets are 0, so that the residual is the product A·w.
     rows: Rows<B>,
-    /// Their range among all rows, the interior ones first.
+    /// Range of these rows among all, the interior ones first.
     range: Range<usize>,
     /// Factor of each row: 1/√N or √(λ/K).
     share: f64,
@@ -49,7 +49,7 @@ impl<'a, B: RbfOps> DeviceMatrix<'a, B> {
         let kind = |(index, conditions, first, factor): (usize, &Conditions, usize, f64)| {
             let (n, own) = (conditions.len(), share.of(conditions.len()));
             let rows = || {
-                let plain = Conditions { target: vec![0.0; own.len()], ..part(conditions, share) };
+                let plain = Conditions { target: vec![0.0; own.len()], ..conditions.part(share) };
                 rows::<B>(&plain, &context.device)
             };
             let range = first + own.start..first + own.end;
@@ -100,7 +100,7 @@ impl<B: RbfOps> Operator for DeviceMatrix<'_, B> {
     fn apply(&mut self, x: &[f64]) -> Result<Vec<f64>> {
         self.context.go_on()?;
         let product = |kind: &Kind<B>| B::rbf_residual(&kind.rows, &self.shape, vector::<B>(x, &self.context.device));
-        let products = self.watched(|| fetch(self.kinds.iter().map(product).collect(), Vec::new(), self.context))?;
+        let products = self.watched(|| fetch_all(self.kinds.iter().map(product).collect(), self.context))?;
         let scaled = products.into_iter().zip(&self.kinds);
         Ok(scaled.flat_map(|(product, kind)| product.into_iter().map(move |it| kind.share * it)).collect())
     }
@@ -115,7 +115,7 @@ impl<B: RbfOps> Operator for DeviceMatrix<'_, B> {
                 products.push(B::rbf_transposed(&kind.rows, &self.shape, values));
                 y = rest;
             }
-            fetch(products, Vec::new(), self.context)
+            fetch_all(products, self.context)
         });
         let mut products = products?.into_iter();
         let mut sum = products.next().unwrap_or_else(|| vec![0.0; self.neurons]);

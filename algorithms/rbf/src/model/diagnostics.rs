@@ -2,11 +2,11 @@
 
 use firebox_core::{Error, Result};
 
-use super::run::Run;
+use super::training::Run;
 use crate::{
     ops::{RbfOps, transfer},
-    solve::{collocation::residual, network::RbfNetwork, state::State},
-    types::{ShapeSolver, Weights, root_mean},
+    solve::{collocation::residual_norm, network::RbfNetwork, state::State},
+    types::{ShapeSolver, Weights},
 };
 
 /// Ratio of √(2I) to that of u = 0 from which on a training has diverged.
@@ -29,26 +29,26 @@ impl<B: RbfOps> Run<'_, B> {
 
     /// Fails if √(2I) after the last cycle shows divergence; `start` is √(2I) of u = 0.
     pub(crate) fn check_divergence(&self, state: &State, start: f64) -> Result<()> {
-        let Some(norm) = self.norm(state) else { return Ok(()) };
-        if norm.is_finite() && (start == 0.0 || norm <= DIVERGENCE * start) {
-            return Ok(());
+        match self.norm(state).filter(|&norm| has_diverged(norm, start)) {
+            Some(norm) => {
+                let [norm, start] = self.residuals([norm, start]);
+                let sizes = format!("the residual is {norm:.3e}, that of u = 0 is {start:.3e}");
+                Err(self.failed(format!("it diverged in cycle {}: {sizes}", state.cycles), state))
+            }
+            None => Ok(()),
         }
-        let [norm, start] = [norm, start].map(|it| self.sampler.scaling.interior_residual(it));
-        let what =
-            format!("it diverged in cycle {}: the residual is {norm:.3e}, that of u = 0 is {start:.3e}", state.cycles);
-        Err(self.failed(what, state))
     }
 
     /// Fails if √(2I) is no smaller than `start`, that of u = 0.
     pub(crate) fn check_improvement(&self, state: &State, start: f64) -> Result<()> {
-        let Some(norm) = self.norm(state) else { return Ok(()) };
-        if start == 0.0 || norm < start * (1.0 - 1e-6) {
-            return Ok(());
+        match self.norm(state) {
+            Some(norm) if !(start == 0.0 || norm < start * (1.0 - 1e-6)) => {
+                let [norm, start] = self.residuals([norm, start]);
+                let sizes = format!("the residual is {norm:.3e}, no better than {start:.3e} of u = 0");
+                Err(self.failed(format!("after {} cycles {sizes}", state.cycles), state))
+            }
+            _ => Ok(()),
         }
-        let [norm, start] = [norm, start].map(|it| self.sampler.scaling.interior_residual(it));
-        let what =
-            format!("after {} cycles the residual is {norm:.3e}, no better than {start:.3e} of u = 0", state.cycles);
-        Err(self.failed(what, state))
     }
 
     /// Fails if √(2I) at points other than the control points shows divergence: narrow neurons that reach few control
@@ -60,15 +60,18 @@ impl<B: RbfOps> Run<'_, B> {
         let held_out = self.sampler.held_out(MAX_CHECKED_ELEMENTS / state.widths.len())?;
         let (centres, widths, weights) = (state.centres.clone(), state.widths.clone(), state.weights.clone());
         let network = RbfNetwork::new(held_out.interior.dims, centres, widths, weights)?;
-        let of = |conditions| root_mean(&residual(conditions, &network));
-        let (norm, start) = (held_out.norm(of(&held_out.interior), of(&held_out.boundary)), held_out.zero_norm());
-        if norm.is_finite() && (start == 0.0 || norm <= DIVERGENCE * start) {
+        let (norm, start) = (residual_norm(&held_out, &network), held_out.zero_norm());
+        if !has_diverged(norm, start) {
             return Ok(());
         }
-        let [norm, start] = [norm, start].map(|it| self.sampler.scaling.interior_residual(it));
-        let what =
-            format!("at points between the control points the residual is {norm:.3e}, that of u = 0 is {start:.3e}");
-        Err(self.failed(what, state))
+        let [norm, start] = self.residuals([norm, start]);
+        let sizes = format!("the residual is {norm:.3e}, that of u = 0 is {start:.3e}");
+        Err(self.failed(format!("at points between the control points {sizes}"), state))
+    }
+
+    /// Values of √(2I) in the problem's units.
+    fn residuals(&self, norms: [f64; 2]) -> [f64; 2] {
+        norms.map(|norm| self.sampler.scaling.interior_residual(norm))
     }
 
     fn failed(&self, what: String, state: &State) -> Error {
@@ -76,6 +79,11 @@ impl<B: RbfOps> Run<'_, B> {
         let device = B::limits(&self.context.device).device;
         Error::Run { device, phase: transfer::PHASE.into(), what: format!("{what}; {advice}") }
     }
+}
+
+/// Returns `true` if √(2I) shows divergence from `start`, that of u = 0.
+fn has_diverged(norm: f64, start: f64) -> bool {
+    !(norm.is_finite() && (start == 0.0 || norm <= DIVERGENCE * start))
 }
 
 /// Advice for a training that failed, whose neurons started `ratio` spacings wide.

@@ -15,7 +15,6 @@ use firebox_core::{
 use super::time_limit::{Completion, TimeLimit};
 use crate::{
     ops::{RbfOps, transfer},
-    solve::subset::part,
     types::{Aim, Conditions, Extent, Rows, Shape, System, Way, Whole, root_mean},
 };
 
@@ -23,6 +22,13 @@ use crate::{
 const RUN: usize = 1 << 10;
 /// Minimum number of runs for reducing on the device.
 const MIN_RUNS: usize = 16;
+
+/// The network on the device.
+#[derive(Clone)]
+pub(crate) struct DeviceNetwork<B: RbfOps> {
+    pub(crate) shape: Shape<B>,
+    pub(crate) weights: FloatTensor<B>,
+}
 
 /// Conditions at the control points on the device.
 pub(crate) enum Objective<B: RbfOps> {
@@ -43,8 +49,8 @@ impl<B: RbfOps> Objective<B> {
             None => {
                 let System { interior, boundary, penalty } = system;
                 let counts = [interior.len(), boundary.len()];
-                let own =
-                    System { interior: part(interior, share), boundary: part(boundary, share), penalty: *penalty };
+                let (interior, boundary) = (interior.part(share), boundary.part(share));
+                let own = System { interior, boundary, penalty: *penalty };
                 Self::Part(Part::new(&own, counts, context)?)
             }
         })
@@ -53,22 +59,22 @@ impl<B: RbfOps> Objective<B> {
     /// Gradient steps on centres and widths. Returns the new shape, and I before the first step and after the last.
     pub(crate) fn descend(
         &self,
-        shape: &Shape<B>,
-        weights: &FloatTensor<B>,
+        network: &DeviceNetwork<B>,
         rates: [f64; 2],
         steps: usize,
         context: &Context<B>,
     ) -> Result<(Shape<B>, [f64; 2])> {
         let aim = match self {
             Self::Whole(aim) | Self::Part(Part { joint: Some(aim), .. }) => aim,
-            Self::Part(part) => return part.descend(shape, weights, rates, steps, context),
+            Self::Part(part) => return part.descend(network, rates, steps, context),
         };
-        let descend = |shape: &Shape<B>, steps| B::rbf_descend(aim, shape.clone(), weights.clone(), rates, steps);
-        let (shape, before) = descend(shape, steps);
+        let weights = || network.weights.clone();
+        let descend = |shape: &Shape<B>, steps| B::rbf_descend(aim, shape.clone(), weights(), rates, steps);
+        let (shape, before) = descend(&network.shape, steps);
         // I after the last step comes from the same sums as I before the first: one more step, whose shape is dropped.
         let (_, after) = descend(&shape, 1);
-        let read = transfer::fetch(vec![before, after], Vec::new(), context)?;
-        Ok((shape, [read[0][0], read[1][0]]))
+        let [before, after] = transfer::fetch([before, after], context)?;
+        Ok((shape, [before[0], after[0]]))
     }
 
     /// The weights after `iterations` of conjugate gradients or, if `partial` allows it, after the iterations completed
@@ -79,27 +85,26 @@ impl<B: RbfOps> Objective<B> {
     /// [`Error::Cancelled`] for a stop request, and for an expired limit without usable weights.
     pub(crate) fn conjugate(
         &self,
-        shape: &Shape<B>,
-        weights: FloatTensor<B>,
+        network: &DeviceNetwork<B>,
         iterations: usize,
         (limit, partial): (&TimeLimit, bool),
         context: &Context<B>,
     ) -> Result<(FloatTensor<B>, Completion)> {
         let aim = match self {
             Self::Whole(aim) | Self::Part(Part { joint: Some(aim), .. }) => aim,
-            Self::Part(part) => return part.conjugate(shape, weights, iterations, (limit, partial), context),
+            Self::Part(part) => return part.conjugate(network, iterations, (limit, partial), context),
         };
         let mut found = None;
         let whole = limit.watched(context, || {
-            found = Some(B::rbf_conjugate(aim, shape, weights, iterations));
+            found = Some(B::rbf_conjugate(aim, &network.shape, network.weights.clone(), iterations));
             Ok(())
         });
         match (whole, found) {
             (Ok(()), Some((weights, _))) => Ok((weights, Completion::Complete)),
             (Err(Error::Cancelled), Some((weights, norms))) if partial && !context.observer.cancelled() => {
                 // NaN marks the first incomplete iteration.
-                let norms = transfer::fetch(vec![norms], Vec::new(), context)?;
-                match norms.first().and_then(|norms| norms.get(1)) {
+                let [norms] = transfer::fetch([norms], context)?;
+                match norms.get(1) {
                     Some(norm) if norm.is_finite() => Ok((weights, Completion::CutShort)),
                     _ => Err(Error::Cancelled),
                 }
@@ -109,19 +114,20 @@ impl<B: RbfOps> Objective<B> {
     }
 
     /// Root mean square residuals √(Σr1²/N) and √(Σr2²/K).
-    pub(crate) fn root_means(
-        &self,
-        shape: &Shape<B>,
-        weights: &FloatTensor<B>,
-        context: &Context<B>,
-    ) -> Result<[f64; 2]> {
+    pub(crate) fn root_means(&self, network: &DeviceNetwork<B>, context: &Context<B>) -> Result<[f64; 2]> {
         let aim = match self {
             Self::Whole(aim) => aim,
-            Self::Part(part) => return part.root_means(shape, weights, context),
+            Self::Part(part) => return part.root_means(network, context),
         };
-        let residual = |rows| B::rbf_residual(rows, shape, weights.clone());
-        let read = transfer::fetch([&aim.interior, &aim.boundary].map(residual).into(), Vec::new(), context)?;
-        Ok([root_mean(&read[0]), root_mean(&read[1])])
+        let residual = |rows| network.residual(rows);
+        let residuals = transfer::fetch([&aim.interior, &aim.boundary].map(residual), context)?;
+        Ok(residuals.map(|residual| root_mean(&residual)))
+    }
+}
+
+impl<B: RbfOps> DeviceNetwork<B> {
+    fn residual(&self, rows: &Rows<B>) -> FloatTensor<B> {
+        B::rbf_residual(rows, &self.shape, self.weights.clone())
     }
 }
 
@@ -140,7 +146,7 @@ pub(crate) struct Part<B: RbfOps> {
     /// N and K.
     counts: [usize; 2],
     own: [usize; 2],
-    /// The same conditions for operations that reduce over ranks: with peer-to-peer access and both kinds on every
+    /// Operand of operations that reduce over ranks: with peer-to-peer access and both kinds of conditions on every
     /// rank.
     joint: Option<Aim<B>>,
 }
@@ -167,8 +173,8 @@ impl<B: RbfOps> Part<B> {
         Ok(Self { kinds, counts, own, joint })
     }
 
-    fn residuals(&self, shape: &Shape<B>, weights: &FloatTensor<B>) -> Vec<FloatTensor<B>> {
-        self.kinds.iter().map(|kind| B::rbf_residual(&kind.rows, shape, weights.clone())).collect()
+    fn residuals(&self, network: &DeviceNetwork<B>) -> Vec<FloatTensor<B>> {
+        self.kinds.iter().map(|kind| network.residual(&kind.rows)).collect()
     }
 
     /// This rank's share of I, from partial sums of squared residuals.
@@ -177,13 +183,13 @@ impl<B: RbfOps> Part<B> {
     }
 
     /// Partial sums of squared residuals, per kind.
-    fn squared(&self, shape: &Shape<B>, weights: &FloatTensor<B>, context: &Context<B>) -> Result<Vec<Vec<f64>>> {
-        let squares = self.residuals(shape, weights).into_iter().map(squared::<B>).collect();
-        transfer::fetch(squares, Vec::new(), context)
+    fn squared(&self, network: &DeviceNetwork<B>, context: &Context<B>) -> Result<Vec<Vec<f64>>> {
+        let squares = self.residuals(network).into_iter().map(squared::<B>).collect();
+        transfer::fetch_all(squares, context)
     }
 
-    fn root_means(&self, shape: &Shape<B>, weights: &FloatTensor<B>, context: &Context<B>) -> Result<[f64; 2]> {
-        let read = self.squared(shape, weights, context)?;
+    fn root_means(&self, network: &DeviceNetwork<B>, context: &Context<B>) -> Result<[f64; 2]> {
+        let read = self.squared(network, context)?;
         let mut sums = [0.0; 2];
         self.kinds.iter().zip(&read).for_each(|(kind, squares)| sums[kind.index] = squares.iter().sum());
         context.communicator.all_sum(&mut sums);
@@ -194,12 +200,11 @@ impl<B: RbfOps> Part<B> {
     /// the next `fetch`.
     fn slopes(
         &self,
-        shape: &Shape<B>,
-        weights: &FloatTensor<B>,
+        network: &DeviceNetwork<B>,
         objective: bool,
         context: &Context<B>,
     ) -> Result<(Vec<f64>, Option<f64>)> {
-        let residuals = self.residuals(shape, weights);
+        let (residuals, DeviceNetwork { shape, weights }) = (self.residuals(network), network);
         let gradient = |(kind, residual): (&Kind<B>, &FloatTensor<B>)| {
             B::rbf_gradient(&kind.rows, shape, weights.clone(), residual.clone())
         };
@@ -210,26 +215,25 @@ impl<B: RbfOps> Part<B> {
             return Ok((slopes, None));
         }
         let squares = residuals.into_iter().map(squared::<B>).collect();
-        let mut objective = [self.objective(&transfer::peek(squares, Vec::new(), context)?)];
+        let mut objective = [self.objective(&transfer::peek(squares, context)?)];
         context.communicator.all_sum(&mut objective);
         Ok((slopes, Some(objective[0])))
     }
 
     fn descend(
         &self,
-        shape: &Shape<B>,
-        weights: &FloatTensor<B>,
+        network: &DeviceNetwork<B>,
         [of_centres, of_widths]: [f64; 2],
         steps: usize,
         context: &Context<B>,
     ) -> Result<(Shape<B>, [f64; 2])> {
-        let mut read = transfer::fetch(vec![shape.widths.clone()], vec![shape.centres.clone()], context)?.into_iter();
-        let (mut widths, mut centres) = (read.next().unwrap_or_default(), read.next().unwrap_or_default());
+        let (mut network, mut before) = (network.clone(), None);
+        let Shape { centres, widths } = network.shape.clone();
+        let [mut widths, mut centres] = transfer::fetch([widths, centres], context)?;
         let (m, d) = (widths.len(), centres.len() / widths.len().max(1));
-        let (mut shape, mut before) = (shape.clone(), None);
         for _ in 0..steps {
             context.go_on()?;
-            let (slopes, objective) = self.slopes(&shape, weights, before.is_none(), context)?;
+            let (slopes, objective) = self.slopes(&network, before.is_none(), context)?;
             before = before.or(objective);
             // Rounded to the device's floats, as on a single rank.
             for (c, slope) in centres.iter_mut().zip(&slopes) {
@@ -238,25 +242,25 @@ impl<B: RbfOps> Part<B> {
             for (a, slope) in widths.iter_mut().zip(&slopes[d * m..]) {
                 *a = rounded::<B::FloatElem>(*a * (-of_widths * *a * slope).exp());
             }
-            shape = Shape {
+            network.shape = Shape {
                 centres: primitive::<B, 2>(centres.clone(), [d, m], &context.device),
                 widths: primitive::<B, 1>(widths.clone(), [m], &context.device),
             };
         }
-        let mut after = [self.objective(&self.squared(&shape, weights, context)?)];
+        let mut after = [self.objective(&self.squared(&network, context)?)];
         context.communicator.all_sum(&mut after);
         let before = before.unwrap_or(after[0]);
-        Ok((shape, [before, after[0]].map(rounded::<B::FloatElem>)))
+        Ok((network.shape, [before, after[0]].map(rounded::<B::FloatElem>)))
     }
 
     fn conjugate(
         &self,
-        shape: &Shape<B>,
-        weights: FloatTensor<B>,
+        network: &DeviceNetwork<B>,
         iterations: usize,
         (limit, partial): (&TimeLimit, bool),
         context: &Context<B>,
     ) -> Result<(FloatTensor<B>, Completion)> {
+        let DeviceNetwork { shape, weights } = network;
         let [dims, neurons] = shape.centres.shape().dims();
         let extent = Extent { conditions: self.own, neurons, dims, steps: 0 };
         let keep = B::rbf_strategy(&extent, &context.device).conjugate == Way::Kept;
@@ -266,15 +270,14 @@ impl<B: RbfOps> Part<B> {
                 let (matrix, residual) = B::rbf_matrix(&kind.rows, shape, weights.clone());
                 (Some(matrix), residual)
             } else {
-                (None, B::rbf_residual(&kind.rows, shape, weights.clone()))
+                (None, network.residual(&kind.rows))
             };
             matrices.push(matrix);
             first.push(B::rbf_transposed(&kind.rows, shape, residual));
         }
-        let read = transfer::fetch(vec![weights], Vec::new(), context)?;
-        let mut weights = read.into_iter().next().unwrap_or_default();
+        let [mut weights] = transfer::fetch([weights.clone()], context)?;
         let mut normal_residual = self.total(first, neurons, context)?;
-        normal_residual.iter_mut().for_each(|normal_residual| *normal_residual = -*normal_residual);
+        normal_residual.iter_mut().for_each(|rho| *rho = -*rho);
         // Rounded as the device rounds it, so that products and direction agree.
         let mut direction: Vec<f64> = normal_residual.iter().map(|&it| rounded::<B::FloatElem>(it)).collect();
         let mut norm = dot(&normal_residual, &normal_residual);
@@ -300,16 +303,11 @@ impl<B: RbfOps> Part<B> {
             if norm > 0.0 && curvature > 0.0 {
                 let length = norm / curvature;
                 weights.iter_mut().zip(&direction).for_each(|(w, p)| *w += length * p);
-                normal_residual
-                    .iter_mut()
-                    .zip(&product)
-                    .for_each(|(normal_residual, product)| *normal_residual -= length * product);
+                normal_residual.iter_mut().zip(&product).for_each(|(rho, product)| *rho -= length * product);
                 let next = dot(&normal_residual, &normal_residual);
                 let ratio = next / norm;
-                direction
-                    .iter_mut()
-                    .zip(&normal_residual)
-                    .for_each(|(p, normal_residual)| *p = rounded::<B::FloatElem>(normal_residual + ratio * *p));
+                let turned = direction.iter_mut().zip(&normal_residual);
+                turned.for_each(|(p, rho)| *p = rounded::<B::FloatElem>(rho + ratio * *p));
                 norm = next;
             }
         }

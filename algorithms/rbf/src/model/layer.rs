@@ -146,7 +146,7 @@ impl<B: RbfOps> RbfLayer<B> {
     ///
     /// # Panics
     ///
-    /// If there are no points, or they have not d coordinates.
+    /// If there are no points, or if they do not have d coordinates.
     pub fn forward(&self, points: Tensor<B, 2>) -> Tensor<B, 2> {
         self.functional(points, Form::VALUE, None)
     }
@@ -155,7 +155,7 @@ impl<B: RbfOps> RbfLayer<B> {
     ///
     /// # Panics
     ///
-    /// If there are no points, or they have not d coordinates.
+    /// If there are no points, or if they do not have d coordinates.
     pub fn laplacian(&self, points: Tensor<B, 2>) -> Tensor<B, 2> {
         self.functional(points, Form::LAPLACIAN, None)
     }
@@ -164,7 +164,7 @@ impl<B: RbfOps> RbfLayer<B> {
     ///
     /// # Panics
     ///
-    /// If there are no points, or they have not d coordinates.
+    /// If there are no points, or if they do not have d coordinates.
     pub fn gradient(&self, points: Tensor<B, 2>) -> Tensor<B, 3> {
         let each = |rows: &_, shape: &_, weights| tensor::<B, 2>(B::rbf_slopes(rows, shape, weights)).transpose();
         Tensor::stack(self.each_output(points, Form::VALUE, None, each), 1)
@@ -177,7 +177,7 @@ impl<B: RbfOps> RbfLayer<B> {
     ///
     /// # Panics
     ///
-    /// If there are no points, if they have not d coordinates, or if coefficients do not match the form.
+    /// If there are no points, if they do not have d coordinates, or if coefficients do not match the form.
     pub fn functional(&self, points: Tensor<B, 2>, form: Form, coefficients: Option<Tensor<B, 2>>) -> Tensor<B, 2> {
         let each = |rows: &_, shape: &_, weights| tensor::<B, 1>(B::rbf_residual(rows, shape, weights));
         Tensor::stack(self.each_output(points, form, coefficients, each), 1)

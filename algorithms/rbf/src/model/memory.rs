@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn all_buffers_are_counted() {
-        let base = RbfConfig::new(4096).with_weights(Weights::Cg).with_points(Some(4_000_000));
+        let base = RbfConfig::new().with_neurons(4096).with_weights(Weights::Cg).with_points(Some(4_000_000));
         let plain = bytes(&base, None).unwrap();
         assert!((200_000_000..2_000_000_000).contains(&plain), "{plain}");
         let searched = bytes(&base.clone().with_width(Width::Auto), None).unwrap();
@@ -121,7 +121,7 @@ mod tests {
         assert!(many.contains("control points"), "{many}");
 
         // One limit covers device and host together.
-        let alone = RbfConfig::new(400);
+        let alone = RbfConfig::new().with_neurons(400);
         let host = bytes(&alone, None).unwrap();
         let both = alone.with_shape(ShapeSolver::Gd).with_weights(Weights::Qr);
         let sum = bytes(&both, None).unwrap();

@@ -6,9 +6,9 @@ mod diagnostics;
 mod distributed_objective;
 pub mod layer;
 mod memory;
-mod run;
+pub(crate) mod solution;
+pub(crate) mod solver;
 mod time_limit;
-pub(crate) mod trainer;
 mod training;
 
 #[cfg(test)]

@@ -4,9 +4,9 @@ use std::{path::Path, sync::Arc, time::Instant};
 
 use burn_ndarray::NdArray;
 use faer::Mat;
-use firebox_core::{Algorithm, Context, Error, Result, checkpoint::Checkpoints, watch::watched};
+use firebox_core::{Context, Error, Result, checkpoint::Checkpoints, watch::watched};
 
-use super::trainer::Trained;
+use super::solution::RbfSolution;
 use crate::{
     config::RbfConfig,
     ops::RbfOps,
@@ -84,13 +84,29 @@ fn large_decompositions_stop_quickly() {
     }
 }
 
-fn run<B: RbfOps>(config: &RbfConfig, checkpoints: Checkpoints, observer: Option<Arc<StopAfter>>) -> Result<Trained> {
+type F32 = NdArray<f32>;
+type F64 = NdArray<f64>;
+
+fn run<B: RbfOps>(
+    config: &RbfConfig,
+    checkpoints: Checkpoints,
+    observer: Option<Arc<StopAfter>>,
+) -> Result<RbfSolution<B>> {
     let mut context = Context::<B>::new(Default::default()).seed(3);
     if let Some(observer) = observer {
         context = context.observer(observer);
     }
     let problem = Problem::named("poisson-sine").unwrap();
-    config.init().unwrap().with_checkpoints(checkpoints).run(problem, &context)
+    config.init(problem).unwrap().with_checkpoints(checkpoints).fit_with(&context)
+}
+
+/// A run to its end without states.
+fn whole<B: RbfOps>(config: &RbfConfig) -> RbfSolution<B> {
+    run(config, Checkpoints::default(), None).unwrap()
+}
+
+fn resume(path: &Path) -> Checkpoints {
+    Checkpoints { resume: Some(path.into()), ..Checkpoints::default() }
 }
 
 fn file(path: &Path) -> Checkpoints {
@@ -99,7 +115,7 @@ fn file(path: &Path) -> Checkpoints {
 
 /// Stops a run at many positions; each state has to resume to the bits of an uninterrupted run.
 fn resumes<B: RbfOps>(config: &RbfConfig) {
-    let whole = run::<B>(config, Checkpoints::default(), None).unwrap();
+    let whole = whole::<B>(config);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state.json");
     let (mut stopped, mut at) = (0, 1);
@@ -115,10 +131,9 @@ fn resumes<B: RbfOps>(config: &RbfConfig) {
         }
         // No state is written while the first points are drawn.
         if path.exists() {
-            let resume = Checkpoints { resume: Some(path.clone()), ..Checkpoints::default() };
-            let resumed = run::<B>(config, resume, None).unwrap();
+            let resumed = run::<B>(config, resume(&path), None).unwrap();
             assert_eq!(resumed.network, whole.network, "stopped at query {at}");
-            assert_eq!((resumed.history, resumed.stop), (whole.history.clone(), whole.stop));
+            assert_eq!((&resumed.history, resumed.stop), (&whole.history, whole.stop));
             std::fs::remove_file(&path).unwrap();
             stopped += 1;
         }
@@ -129,58 +144,65 @@ fn resumes<B: RbfOps>(config: &RbfConfig) {
 
 #[test]
 fn a_run_stopped_inside_a_cycle_goes_on_to_the_same_bits() {
-    let base = RbfConfig::new(64).with_points(Some(600)).with_boundary_points(Some(80));
-    resumes::<NdArray<f32>>(&base);
-    resumes::<NdArray<f32>>(&base.clone().with_redraw(Redraw::Cycle).with_cycles(Some(3)));
-    resumes::<NdArray<f64>>(&base.clone().with_weights(Weights::Lsqr));
-    resumes::<NdArray<f32>>(&base.clone().with_weights(Weights::Cg).with_shape(ShapeSolver::Gd).with_cycles(Some(3)));
-    resumes::<NdArray<f64>>(&base.clone().with_shape(ShapeSolver::Gd).with_cycles(Some(3)));
-    let lm = RbfConfig::new(9).with_points(Some(300)).with_boundary_points(Some(60)).with_shape(ShapeSolver::Lm);
-    resumes::<NdArray<f32>>(&lm.with_cycles(Some(4)));
+    let base = RbfConfig::new().with_points(Some(600)).with_boundary_points(Some(80));
+    resumes::<F32>(&base);
+    resumes::<F32>(&base.clone().with_redraw(Redraw::Cycle).with_cycles(Some(3)));
+    resumes::<F64>(&base.clone().with_weights(Weights::Lsqr));
+    resumes::<F32>(&base.clone().with_weights(Weights::Cg).with_shape(ShapeSolver::Gd).with_cycles(Some(3)));
+    resumes::<F64>(&base.clone().with_shape(ShapeSolver::Gd).with_cycles(Some(3)));
+    let lm = RbfConfig::new()
+        .with_neurons(9)
+        .with_points(Some(300))
+        .with_boundary_points(Some(60))
+        .with_shape(ShapeSolver::Lm);
+    resumes::<F32>(&lm.with_cycles(Some(4)));
 }
 
 #[test]
 fn a_time_limit_before_the_first_solution_is_an_error_with_a_state() {
-    let base = RbfConfig::new(400).with_points(Some(20_000)).with_boundary_points(Some(600));
+    let base = RbfConfig::new().with_neurons(400).with_points(Some(20_000)).with_boundary_points(Some(600));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state.json");
     let limited = base.clone().with_time_limit(Some(1e-9));
-    let error = run::<NdArray<f32>>(&limited, file(&path), None).unwrap_err();
+    let error = run::<F32>(&limited, file(&path), None).unwrap_err();
     assert!(error.to_string().contains("the time limit of 0.000000001 s ended before the first solution"), "{error}");
     assert_eq!(error.exit_code(), 1);
     // Long enough to draw the points, too short to solve.
-    let whole = Instant::now();
-    run::<NdArray<f32>>(&base, Checkpoints::default(), None).unwrap();
-    let limited = base.clone().with_time_limit(Some(0.5 * whole.elapsed().as_secs_f64()));
+    let began = Instant::now();
+    let full = whole::<F32>(&base);
+    let seconds = began.elapsed().as_secs_f64();
+    let limited = base.clone().with_time_limit(Some(0.5 * seconds));
     let start = Instant::now();
-    let error = run::<NdArray<f32>>(&limited, file(&path), None).unwrap_err();
+    let error = run::<F32>(&limited, file(&path), None).unwrap_err();
     assert!(error.to_string().contains("before the first solution"), "{error}");
-    assert!(start.elapsed().as_secs_f64() < 0.8 * whole.elapsed().as_secs_f64());
-    let resume = Checkpoints { resume: Some(path), ..Checkpoints::default() };
-    let resumed = run::<NdArray<f32>>(&base, resume, None).unwrap();
-    assert_eq!(resumed.network, run::<NdArray<f32>>(&base, Checkpoints::default(), None).unwrap().network);
+    assert!(start.elapsed().as_secs_f64() < 0.8 * seconds);
+    let resumed = run::<F32>(&base, resume(&path), None).unwrap();
+    assert_eq!(resumed.network, full.network);
 }
 
 #[test]
 fn a_time_limit_within_a_cycle_leaves_the_cycle_before() {
-    let base = RbfConfig::new(64).with_points(Some(600)).with_boundary_points(Some(80));
+    let base = RbfConfig::new().with_points(Some(600)).with_boundary_points(Some(80));
     let many = base.with_weights(Weights::Cg).with_cycles(Some(1_000_000)).with_time_limit(Some(0.3));
     let start = Instant::now();
-    let found = run::<NdArray<f32>>(&many, Checkpoints::default(), None).unwrap();
+    let found = whole::<F32>(&many);
     assert!(start.elapsed().as_secs_f64() < 1.3, "{:?}", start.elapsed());
     let same = RbfConfig { cycles: Some(found.cycles), time_limit: None, ..many };
-    let counted = run::<NdArray<f32>>(&same, Checkpoints::default(), None).unwrap();
+    let counted = whole::<F32>(&same);
     assert_eq!((found.stop, counted.stop, found.network == counted.network), (Stop::Time, Stop::Cycles, true));
 }
 
 /// A width search reserves time for one solution.
 #[test]
 fn a_width_search_leaves_time_for_a_solution() {
-    let base = RbfConfig::new(196).with_points(Some(6000)).with_boundary_points(Some(300)).with_width(Width::Auto);
-    let whole = Instant::now();
-    run::<NdArray<f32>>(&base, Checkpoints::default(), None).unwrap();
-    let limited = base.with_time_limit(Some(0.6 * whole.elapsed().as_secs_f64()));
-    run::<NdArray<f32>>(&limited, Checkpoints::default(), None).unwrap();
+    let base = RbfConfig::new()
+        .with_neurons(196)
+        .with_points(Some(6000))
+        .with_boundary_points(Some(300))
+        .with_width(Width::Auto);
+    let began = Instant::now();
+    whole::<F32>(&base);
+    whole::<F32>(&base.with_time_limit(Some(0.6 * began.elapsed().as_secs_f64())));
 }
 
 /// A matrix in memory whose time limit expires after some products.
@@ -229,7 +251,7 @@ fn lsqr_out_of_time_keeps_completed_iterations() {
     let matrix = weighted.matrix(&centres, &widths).unwrap();
     let found = |left: Option<usize>, most: usize| {
         let mut timed = Timed { matrix: matrix.clone(), left };
-        lsqr(&mut timed, &preconditioner, weighted.target(), 1e-14, most).unwrap()
+        lsqr(&mut timed, &preconditioner, &weighted.target, 1e-14, most).unwrap()
     };
     for products in 0..20 {
         // One product for the initial residual, one for the first direction, two per iteration.

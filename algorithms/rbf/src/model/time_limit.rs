@@ -51,12 +51,12 @@ impl TimeLimit {
         Self { began: Instant::now(), seconds }
     }
 
-    /// Whether the limit has expired by this rank's clock.
+    /// Returns `true` if the limit has expired by this rank's clock.
     pub(crate) fn has_expired(&self) -> bool {
         self.seconds.is_some_and(|limit| self.began.elapsed().as_secs_f64() >= limit)
     }
 
-    /// Whether less than `needed` remains.
+    /// Returns `true` if less than `needed` remains.
     pub(crate) fn leaves_less_than(&self, needed: Duration) -> bool {
         self.seconds.is_some_and(|limit| (self.began.elapsed() + needed).as_secs_f64() >= limit)
     }

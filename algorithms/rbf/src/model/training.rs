@@ -2,18 +2,49 @@
 
 use std::mem::take;
 
-use firebox_core::{Error, Result, checkpoint::Keeper};
+use burn::tensor::ops::FloatTensor;
+use firebox_core::{
+    Context, Error, Result,
+    checkpoint::{Checkpoints, Identity, Keeper},
+};
 
 use super::{
-    run::{ControlPoints, DeviceNetwork, Run},
-    time_limit::Completion,
+    distributed_objective::{DeviceNetwork, Objective},
+    time_limit::{Completion, TimeLimit},
 };
 use crate::{
+    config::RbfConfig,
     io::checkpoint,
     ops::{RbfOps, transfer},
-    solve::state::{State, Stop},
+    solve::{
+        control_points::Sampler,
+        state::{State, Stop},
+    },
     types::{System, Weights},
 };
+
+/// The control points of a cycle.
+pub(crate) struct ControlPoints<B: RbfOps> {
+    /// The cycle that drew them.
+    pub(crate) stream: usize,
+    pub(crate) system: System,
+    /// N and K if `system` is this rank's part of the conditions.
+    pub(crate) own: Option<[usize; 2]>,
+    /// √(2I) of u = 0.
+    pub(crate) zero_norm: f64,
+    /// The objective at these points on the device, once a cycle needs it.
+    pub(crate) objective: Option<Objective<B>>,
+}
+
+/// A training in progress, in the units of the sampler's [`Scaling`](crate::solve::nondimensional::Scaling).
+pub(crate) struct Run<'a, B: RbfOps> {
+    pub(crate) config: &'a RbfConfig,
+    pub(crate) sampler: Sampler<'a>,
+    pub(crate) context: &'a Context<B>,
+    pub(crate) checkpoints: &'a Checkpoints,
+    pub(crate) identity: Identity,
+    pub(crate) limit: TimeLimit,
+}
 
 impl<B: RbfOps> Run<'_, B> {
     /// Trains until a stopping criterion holds; `first` is the system of the first cycle. Returns the criterion, and
@@ -139,13 +170,10 @@ impl<B: RbfOps> Run<'_, B> {
     fn download(&self, state: &mut State, network: &Option<DeviceNetwork<B>>) -> Result<()> {
         let Some(DeviceNetwork { shape, weights }) = network else { return Ok(()) };
         let dims = state.centres.len() / state.widths.len();
-        let vectors = vec![shape.widths.clone(), weights.clone()];
-        let read = transfer::fetch(vectors, vec![shape.centres.clone()], self.context)?;
-        if let [widths, weights, centres] = &read[..] {
-            state.widths.clone_from(widths);
-            state.weights.clone_from(weights);
-            state.centres = transfer::to_row_major(centres, dims);
-        }
+        let tensors = [&shape.widths, weights, &shape.centres].map(FloatTensor::<B>::clone);
+        let [widths, weights, centres] = transfer::fetch(tensors, self.context)?;
+        (state.widths, state.weights) = (widths, weights);
+        state.centres = transfer::to_row_major(&centres, dims);
         self.check_finite(state)
     }
 
@@ -155,6 +183,32 @@ impl<B: RbfOps> Run<'_, B> {
         }
         self.download(state, network)?;
         keeper.save(position(state), || checkpoint::save(state, &self.identity))
+    }
+
+    /// √(2I) after the last cycle.
+    pub(crate) fn norm(&self, state: &State) -> Option<f64> {
+        let (inside, outside) = (state.interior.last()?, state.boundary.last()?);
+        Some((inside * inside + self.sampler.scaling.penalty(self.config.penalty) * outside * outside).sqrt())
+    }
+
+    /// Uploads the state's network.
+    pub(crate) fn upload(&self, state: &State) -> DeviceNetwork<B> {
+        let (device, dims) = (&self.context.device, state.centres.len() / state.widths.len());
+        DeviceNetwork {
+            shape: transfer::shape(&state.centres, &state.widths, dims, device),
+            weights: transfer::vector::<B>(&state.weights, device),
+        }
+    }
+
+    /// Runs `work` on rank 0 only and broadcasts its state.
+    pub(crate) fn on_root(&self, state: &mut State, work: impl FnOnce(&mut State) -> Result<()>) -> Result<()> {
+        let ranks = &*self.context.communicator;
+        if ranks.size() == 1 {
+            return work(state);
+        }
+        let size = [state.widths.len(), state.centres.len() / state.widths.len()];
+        *state = checkpoint::broadcast(ranks, &self.identity, size, || work(state).map(|()| state.clone()))?;
+        Ok(())
     }
 }
 

@@ -15,25 +15,32 @@
 //! residual r_i = Σ_k A_ik·w_k − t_i. Memory of the size of A is allocated only for results.
 
 mod autodiff;
+#[cfg(feature = "cube")]
 pub(crate) mod cube;
+#[cfg(feature = "fusion")]
 mod fusion;
 pub(crate) mod ndarray;
 pub(crate) mod tensor;
 pub(crate) mod transfer;
 
 use burn::tensor::ops::FloatTensor;
-use firebox_backends::DeviceLimits;
+use firebox_backends::{DeviceLimits, operations};
 
 use crate::types::{Aim, Extent, Rows, Shape, Strategy};
 
 /// Operations on conditions and neurons, with default bodies of tensor operations. Results are deterministic.
+#[operations(rbf)]
 pub trait RbfOps: DeviceLimits {
     /// How [`rbf_descend`](Self::rbf_descend) and [`rbf_conjugate`](Self::rbf_conjugate) run.
-    fn rbf_strategy(extent: &Extent, _device: &Self::Device) -> Strategy {
+    #[forward]
+    fn rbf_strategy(extent: &Extent, device: &Self::Device) -> Strategy {
+        let _ = device;
         tensor::strategy(extent)
     }
 
     /// A `[n, m]` and r `[n]` in one pass.
+    #[output([rows.target.shape()[0], weights.shape()[0]], weights.dtype())]
+    #[output([rows.target.shape()[0]], weights.dtype())]
     fn rbf_matrix(
         rows: &Rows<Self>,
         shape: &Shape<Self>,
@@ -56,16 +63,19 @@ pub trait RbfOps: DeviceLimits {
     }
 
     /// r `[n]` without storing A.
+    #[output([rows.target.shape()[0]], weights.dtype())]
     fn rbf_residual(rows: &Rows<Self>, shape: &Shape<Self>, weights: FloatTensor<Self>) -> FloatTensor<Self> {
         tensor::residual::<Self>(rows, shape, weights)
     }
 
     /// Aᵀv `[m]` for v `[n]` without storing A.
+    #[output(shape.widths.shape(), values.dtype())]
     fn rbf_transposed(rows: &Rows<Self>, shape: &Shape<Self>, values: FloatTensor<Self>) -> FloatTensor<Self> {
         tensor::transposed::<Self>(rows, shape, values)
     }
 
     /// AᵀA·p `[m]` for p `[m]` in one pass over `matrix`, A `[n, m]`; recomputes A without it.
+    #[output(vector.shape(), vector.dtype())]
     fn rbf_normal(
         rows: &Rows<Self>,
         shape: &Shape<Self>,
@@ -76,6 +86,7 @@ pub trait RbfOps: DeviceLimits {
     }
 
     /// Σ_i v_i·w_k·∂(Lφ_k)(x_i)/∂(c_k, a_k) `[d + 1, m]` for v `[n]`; the last row is by a.
+    #[output([shape.centres.shape()[0] + 1, shape.centres.shape()[1]], weights.dtype())]
     fn rbf_gradient(
         rows: &Rows<Self>,
         shape: &Shape<Self>,
@@ -86,6 +97,7 @@ pub trait RbfOps: DeviceLimits {
     }
 
     /// ∂(Lu)/∂x = Σ_k w_k·∂(Lφ_k)/∂x at the points `[d, n]` with coefficients held constant: ∇u for the form u.
+    #[output([shape.centres.shape()[0], rows.target.shape()[0]], weights.dtype())]
     fn rbf_slopes(rows: &Rows<Self>, shape: &Shape<Self>, weights: FloatTensor<Self>) -> FloatTensor<Self> {
         tensor::slopes::<Self>(rows, shape, weights)
     }
@@ -93,6 +105,9 @@ pub trait RbfOps: DeviceLimits {
     /// `steps` gradient steps on c and q = ln a with w fixed: c ← c − η·∂I/∂c, q ← q − η'·a·∂I/∂a for `rates` [η, η'],
     /// which differ because c has a unit of length and q has none. Returns the new shape, and I before each step
     /// `[steps]`.
+    #[output(shape.centres.shape(), weights.dtype())]
+    #[output(shape.widths.shape(), weights.dtype())]
+    #[output([steps], weights.dtype())]
     fn rbf_descend(
         aim: &Aim<Self>,
         shape: Shape<Self>,
@@ -106,6 +121,8 @@ pub trait RbfOps: DeviceLimits {
     /// `iterations` of conjugate gradients on (MᵀM/N + λNᵀN/K)·w = Mᵀf/N + λNᵀp/K from `weights`, with c and a fixed.
     /// Returns the new weights, and the squared residual norm of that equation before each iteration and at the end
     /// `[iterations + 1]`. Iterations with a zero residual or curvature change nothing.
+    #[output(weights.shape(), weights.dtype())]
+    #[output([iterations + 1], weights.dtype())]
     fn rbf_conjugate(
         aim: &Aim<Self>,
         shape: &Shape<Self>,

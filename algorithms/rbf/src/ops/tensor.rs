@@ -292,7 +292,7 @@ pub(crate) fn slopes<B: DeviceLimits>(rows: &Rows<B>, shape: &Shape<B>, weights:
     primitive(if parts.is_empty() { zeros([d, 0], &weights) } else { Tensor::cat(parts, 0).transpose() })
 }
 
-/// The kinds of conditions that there are, with what each condition of them counts: 1/N or λ/K.
+/// Non-empty kinds of conditions with their factors 1/N and λ/K.
 fn shares<B: DeviceLimits>(aim: &Aim<B>) -> impl Iterator<Item = (&Rows<B>, f64)> {
     [(&aim.interior, 1.0), (&aim.boundary, aim.penalty)].into_iter().filter_map(|(rows, factor)| {
         let n = float::<B, 1>(rows.target.clone()).dims()[0];

@@ -2,7 +2,7 @@
 
 use burn::tensor::ops::FloatTensor;
 use firebox_core::{
-    Context, Result,
+    Context, Error, Result,
     tensor::{all_float_data, failed, primitive, widened},
 };
 use rayon::prelude::*;
@@ -42,20 +42,21 @@ fn term(coefficient: &Coefficient) -> Term {
     }
 }
 
+/// Coefficients that differ per condition, c × n: α, the rows of β, γ.
+pub(crate) fn coefficients(conditions: &Conditions) -> Vec<f64> {
+    let Conditions { dims, laplacian, gradient, value, .. } = conditions;
+    let each = |coefficient: &Coefficient| match coefficient {
+        Coefficient::Each(values) => values.clone(),
+        Coefficient::Zero | Coefficient::One => Vec::new(),
+    };
+    let beta = gradient.as_ref().map_or_else(Vec::new, |beta| to_dimension_major(beta, *dims));
+    [each(laplacian), beta, each(value)].concat()
+}
+
 /// Uploads conditions.
 pub(crate) fn rows<B: RbfOps>(conditions: &Conditions, device: &B::Device) -> Rows<B> {
     let Conditions { dims, points, laplacian, gradient, value, target } = conditions;
-    let n = target.len();
-    let mut coefficients = Vec::new();
-    if let Coefficient::Each(alpha) = laplacian {
-        coefficients.extend_from_slice(alpha);
-    }
-    if let Some(beta) = gradient {
-        coefficients.extend(to_dimension_major(beta, *dims));
-    }
-    if let Coefficient::Each(gamma) = value {
-        coefficients.extend_from_slice(gamma);
-    }
+    let (n, coefficients) = (target.len(), coefficients(conditions));
     let each = coefficients.len() / n.max(1);
     Rows {
         points: primitive::<B, 2>(to_dimension_major(points, *dims), [*dims, n], device),
@@ -89,34 +90,33 @@ pub(crate) fn vector<B: RbfOps>(values: &[f64], device: &B::Device) -> FloatTens
     primitive::<B, 1>(values.to_vec(), [values.len()], device)
 }
 
-/// Downloads vectors and matrices in one transaction. Fails if any preceding work on the device failed.
-pub(crate) fn fetch<B: RbfOps>(
-    vectors: Vec<FloatTensor<B>>,
-    matrices: Vec<FloatTensor<B>>,
+/// Downloads tensors in one transaction. Fails if any preceding work on the device failed.
+pub(crate) fn fetch<B: RbfOps, const N: usize>(
+    tensors: [FloatTensor<B>; N],
     context: &Context<B>,
-) -> Result<Vec<Vec<f64>>> {
-    B::finish(&context.device, PHASE)?;
-    peek(vectors, matrices, context)
+) -> Result<[Vec<f64>; N]> {
+    fetch_all(tensors.into(), context)?.try_into().map_err(|_| incomplete(context))
 }
 
-/// [`fetch`] without checking preceding work, which saves a round trip: for numbers that are not used before a later
+/// [`fetch`] for any number of tensors.
+pub(crate) fn fetch_all<B: RbfOps>(tensors: Vec<FloatTensor<B>>, context: &Context<B>) -> Result<Vec<Vec<f64>>> {
+    B::finish(&context.device, PHASE)?;
+    peek(tensors, context)
+}
+
+/// [`fetch_all`] without checking preceding work, which saves a round trip: for numbers that are not used before a later
 /// `fetch` or `B::finish`.
-pub(crate) fn peek<B: RbfOps>(
-    vectors: Vec<FloatTensor<B>>,
-    matrices: Vec<FloatTensor<B>>,
-    context: &Context<B>,
-) -> Result<Vec<Vec<f64>>> {
-    let tensors: Vec<_> = vectors.into_iter().chain(matrices).collect();
+pub(crate) fn peek<B: RbfOps>(tensors: Vec<FloatTensor<B>>, context: &Context<B>) -> Result<Vec<Vec<f64>>> {
     let requested = tensors.len();
     if requested == 0 {
         return Ok(Vec::new());
     }
     let read = all_float_data::<B>(tensors, PHASE)?;
-    if read.len() != requested {
-        let what = "fewer tensors were returned than requested";
-        return Err(failed(B::limits(&context.device).device, PHASE, what));
-    }
-    Ok(read.iter().map(widened).collect())
+    if read.len() == requested { Ok(read.iter().map(widened).collect()) } else { Err(incomplete(context)) }
+}
+
+fn incomplete<B: RbfOps>(context: &Context<B>) -> Error {
+    failed(B::limits(&context.device).device, PHASE, "fewer tensors were returned than requested")
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Tensors of inputs as non-contiguous views, and comparison of results.
 
-use burn::tensor::{DType, Element, Int, Tensor, TensorData, backend::Backend, ops::FloatTensor};
+use burn::tensor::{DType, Element, Int, Tensor, TensorData, ops::FloatTensor};
 use firebox_core::tensor::{floats, read_floats, tensor};
 
 use super::{
@@ -10,8 +10,12 @@ use super::{
     size::Size,
 };
 use crate::{
-    ops::{RbfOps, transfer::to_dimension_major},
-    types::{Coefficient, Conditions, Rows, Shape},
+    ops::{
+        RbfOps,
+        tensor::primitive,
+        transfer::{coefficients, to_dimension_major},
+    },
+    types::{Rows, Shape},
 };
 
 impl<B: RbfOps> Problem<B> {
@@ -55,26 +59,13 @@ impl<B: RbfOps> Problem<B> {
 
     pub(super) fn rows(&self, kind: Kind, edge: bool) -> Rows<B> {
         let conditions = self.inputs.conditions(kind, edge);
-        let Conditions { dims, points, laplacian, gradient, value, target } = conditions;
-        let (d, n) = (*dims, target.len());
-        let mut coefficients = Vec::new();
-        if let Coefficient::Each(alpha) = laplacian {
-            coefficients.extend(alpha);
-        }
-        if let Some(beta) = gradient {
-            coefficients.extend(to_dimension_major(beta, d));
-        }
-        if let Coefficient::Each(gamma) = value {
-            coefficients.extend(gamma);
-        }
-        let form = kind.form();
-        let each = |term| usize::from(term == crate::types::Term::Each);
-        let count = each(form.laplacian) + each(form.value) + if form.gradient { d } else { 0 };
+        let (d, n, form) = (conditions.dims, conditions.len(), kind.form());
+        let count = form.coefficients(d);
         Rows {
-            points: self.float2(&to_dimension_major(points, d), [d, n]),
+            points: self.float2(&to_dimension_major(&conditions.points, d), [d, n]),
             form,
-            coefficients: (count > 0).then(|| self.float2(&coefficients, [count, n])),
-            target: self.float1(target),
+            coefficients: (count > 0).then(|| self.float2(&coefficients(conditions), [count, n])),
+            target: self.float1(&conditions.target),
         }
     }
 
@@ -137,10 +128,6 @@ impl Inputs {
     pub(super) fn major(&self, centres: &[f64]) -> Vec<f64> {
         to_dimension_major(centres, self.size.d)
     }
-}
-
-pub(super) fn primitive<B: Backend, const D: usize>(tensor: Tensor<B, D>) -> FloatTensor<B> {
-    tensor.into_primitive().tensor()
 }
 
 /// Padding around a view, a multiple of all backends' alignment of binding offsets (at most 512 bytes), so that the

@@ -9,11 +9,13 @@ use firebox_core::tensor::{floats, tensor};
 use super::{
     bounds::Expected,
     inputs::{Inputs, KINDS, Kind},
-    tensors::primitive,
     *,
 };
 use crate::{
-    ops::{RbfOps, tensor as bodies},
+    ops::{
+        RbfOps,
+        tensor::{self as bodies, primitive},
+    },
     types::{Aim, Rows, Shape},
 };
 
@@ -55,12 +57,12 @@ fn float<const D: usize>(primitive: Primitive) -> Tensor<F32, D> {
     tensor::<F32, D>(primitive)
 }
 
-/// The same but for one tensor.
+/// `of` after `change`.
 fn changed<const D: usize>(of: &Primitive, change: impl FnOnce(Tensor<F32, D>) -> Tensor<F32, D>) -> Primitive {
     primitive(change(float::<D>(of.clone())))
 }
 
-/// With a 0 at the end.
+/// `values` with the last one set to 0.
 fn without_last(values: Tensor<F32, 1>) -> Tensor<F32, 1> {
     let [n] = values.dims();
     if n == 0 { values } else { values.slice_fill(n - 1..n, 0.0) }

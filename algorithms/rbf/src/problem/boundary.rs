@@ -18,19 +18,19 @@ const OFFSET: f64 = 1e-6;
 /// Distance below which two boundaries coincide, in diameters of the domain.
 const COINCIDENCE: f64 = 1e-9;
 
-/// A face of a shape of the domain, addressed by boundary conditions.
+/// A face of a shape, to which boundary conditions refer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piece {
+pub(crate) struct Piece {
     /// The name of the shape, if any.
-    pub shape: Option<String>,
+    pub(super) shape: Option<String>,
     /// `left`, `right`, `bottom`, `top` (in three dimensions also `front`, `back` in y) of a box; `edge-1`, … of a
     /// polygon, the first from its first to its second corner.
-    pub face: Option<String>,
+    pub(super) face: Option<String>,
 }
 
 impl Piece {
-    /// Whether `name` addresses this piece: its shape, its face, or both as `shape.face`.
-    pub fn is(&self, name: &str) -> bool {
+    /// Returns `true` if `name` is that of the shape, of the face, or both as `shape.face`.
+    pub(super) fn is(&self, name: &str) -> bool {
         let both = matches!((&self.shape, &self.face), (Some(shape), Some(face)) if name.strip_prefix(shape.as_str())
             .and_then(|rest| rest.strip_prefix('.')) == Some(face));
         self.shape.as_deref() == Some(name) || self.face.as_deref() == Some(name) || both
@@ -39,13 +39,13 @@ impl Piece {
 
 /// Points on the boundary.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct BoundaryPoints {
+pub(crate) struct BoundaryPoints {
     /// Row-major n × dims.
-    pub points: Vec<f64>,
+    pub(crate) points: Vec<f64>,
     /// Unit normals pointing out of the domain, row-major n × dims.
-    pub normals: Vec<f64>,
+    pub(super) normals: Vec<f64>,
     /// Each point's piece, an index into [`Boundary::pieces`].
-    pub piece: Vec<usize>,
+    pub(super) piece: Vec<usize>,
 }
 
 /// A stretch of a face that bounds the domain, in the face's parameter; `sign` times the face's normal points out of
@@ -60,12 +60,13 @@ struct Stretch {
 
 /// The boundary of a domain: the parts of its shapes' faces that bound it.
 #[derive(Debug, Clone)]
-pub struct Boundary {
+pub(super) struct Boundary {
     domain: Domain,
     shapes: Vec<Shape>,
     /// Spatial index of the shapes.
     index: Index,
-    pieces: Vec<Piece>,
+    /// Faces of the domain's shapes.
+    pub(super) pieces: Vec<Piece>,
     /// The shape and face of each piece.
     faces: Vec<(usize, usize)>,
     /// In two dimensions the stretches that bound the domain; in three all faces, whose points are tested one by one.
@@ -76,25 +77,19 @@ pub struct Boundary {
 
 impl Boundary {
     /// The boundary of `domain`. Fails if no face bounds it.
-    pub fn of(domain: &Domain) -> Result<Self> {
-        let mut boundary = Self {
-            domain: domain.clone(),
-            shapes: Vec::new(),
-            index: Index::new(&[]),
-            pieces: Vec::new(),
-            faces: Vec::new(),
-            stretches: Vec::new(),
-            sums: Vec::new(),
-        };
-        for (index, named) in domain.shapes().into_iter().enumerate() {
+    pub(super) fn of(domain: &Domain) -> Result<Self> {
+        let named = domain.shapes();
+        let (mut faces, mut pieces) = (Vec::new(), Vec::new());
+        for (index, named) in named.iter().enumerate() {
             for face in 0..named.shape.faces() {
-                boundary.faces.push((index, face));
-                boundary.pieces.push(Piece { shape: named.name.clone(), face: named.shape.face_name(face) });
+                faces.push((index, face));
+                pieces.push(Piece { shape: named.name.clone(), face: named.shape.face_name(face) });
             }
-            boundary.shapes.push(named.shape.clone());
         }
-        let bounds: Vec<_> = boundary.shapes.iter().map(Shape::bounds).enumerate().collect();
-        boundary.index = Index::new(&bounds);
+        let shapes: Vec<_> = named.iter().map(|named| named.shape.clone()).collect();
+        let index = Index::new(&shapes.iter().map(Shape::bounds).enumerate().collect::<Vec<_>>());
+        let (stretches, sums) = (Vec::new(), Vec::new());
+        let mut boundary = Self { domain: domain.clone(), shapes, index, pieces, faces, stretches, sums };
         let watch = Watch::current();
         let total: f64 = (0..boundary.faces.len()).map(|piece| boundary.measure(piece)).sum();
         let pieces = boundary.faces.len();
@@ -102,11 +97,9 @@ impl Boundary {
             // A single shape: its whole boundary bounds the domain.
             let single = boundary.shapes.len() == 1;
             let samples = |piece| (SAMPLES * boundary.measure(piece) / total).ceil().max(16.0) as usize;
-            let stretches = |piece| {
-                let go_on = !watch.stopped();
-                if go_on { boundary.stretches(piece, if single { 1 } else { samples(piece) }) } else { Vec::new() }
-            };
-            let found: Vec<Vec<Stretch>> = (0..pieces).into_par_iter().map(stretches).collect();
+            let stretches = |piece| boundary.stretches(piece, if single { 1 } else { samples(piece) });
+            let pieces = (0..pieces).into_par_iter().filter(|_| !watch.stopped());
+            let found: Vec<Vec<Stretch>> = pieces.map(stretches).collect();
             watch.go_on()?;
             boundary.stretches = found.concat();
         } else {
@@ -123,11 +116,6 @@ impl Boundary {
             return Err(Error::input(what, "check the places and sizes of its parts"));
         }
         Ok(boundary)
-    }
-
-    /// The faces of the domain's shapes.
-    pub fn pieces(&self) -> &[Piece] {
-        &self.pieces
     }
 
     fn measure(&self, piece: usize) -> f64 {
@@ -187,12 +175,12 @@ impl Boundary {
         found
     }
 
-    /// `n` points: uniform, or with [`Sampling::Sobol`] in two dimensions one in each of n equal stretches.
+    /// Draws `n` points: uniform, or with [`Sampling::Sobol`] in two dimensions one in each of n equal stretches.
     ///
     /// # Errors
     ///
     /// [`Error::Input`] if, in three dimensions, too small a part of the shapes' faces bounds the domain.
-    pub fn points(&self, n: usize, sampling: Sampling, random: &mut Random) -> Result<BoundaryPoints> {
+    pub(super) fn points(&self, n: usize, sampling: Sampling, random: &mut Random) -> Result<BoundaryPoints> {
         let (mut out, watch) = (BoundaryPoints::default(), Watch::current());
         let total = self.sums.last().copied().unwrap_or(0.0);
         if self.domain.dims() == 2 {
@@ -245,7 +233,8 @@ impl Boundary {
     }
 
     /// Length of the boundary; known in two dimensions only.
-    pub fn length(&self) -> Option<f64> {
+    #[cfg(test)]
+    fn length(&self) -> Option<f64> {
         (self.domain.dims() == 2).then(|| self.sums.last().copied()).flatten()
     }
 }
@@ -265,7 +254,7 @@ mod tests {
             for sampling in [Sampling::Uniform, Sampling::Sobol] {
                 let found = boundary.points(2000, sampling, &mut Random::new(5, 0)).unwrap();
                 assert_eq!((found.points.len(), found.piece.len()), (2000 * d, 2000));
-                assert!(found.piece.iter().all(|&piece| piece < boundary.pieces().len()));
+                assert!(found.piece.iter().all(|&piece| piece < boundary.pieces.len()));
                 for (p, normal) in found.points.chunks(d).zip(found.normals.chunks(d)) {
                     let along = |step: f64| -> f64 {
                         let q: Vec<f64> = p.iter().zip(normal).map(|(x, n)| x + step * n).collect();
@@ -316,7 +305,7 @@ mod tests {
             };
             let piece = |name: &'static str| {
                 let boundary = &boundary;
-                move |_: &[f64], piece: usize| boundary.pieces()[piece].is(name)
+                move |_: &[f64], piece: usize| boundary.pieces[piece].is(name)
             };
             let (found, expected) = match name {
                 "box" => (share(&piece("left")), 1.0 / 8.0),

@@ -1,6 +1,6 @@
 //! A partial differential equation with its domain and boundary conditions.
 
-use firebox_core::{Error, Result, random::Random, watch::Watch};
+use firebox_core::{Communicator, Error, Result, random::Random, watch::Watch};
 
 use super::{
     boundary::{Boundary, BoundaryPoints, Piece},
@@ -8,7 +8,7 @@ use super::{
     function::{self, Function},
     predicate::Predicate,
 };
-use crate::types::{Coefficient, Conditions, Sampling};
+use crate::types::{Coefficient, Conditions, Sampling, System};
 
 /// Boundary points that are checked for a condition when a problem is constructed.
 const CHECKED: usize = 1000;
@@ -61,7 +61,8 @@ pub enum Condition {
 /// A boundary condition and where it holds.
 #[derive(Debug, Clone)]
 pub struct BoundaryRule {
-    /// A shape or face in the sense of [`Piece::is`]; all if `None`.
+    /// A shape, a face (`left`, `right`, `bottom`, `top`, in three dimensions also `front` and `back` of a box,
+    /// `edge-1`, … of a polygon), or both as `shape.face`; all if `None`.
     pub on: Option<String>,
     /// A predicate on points; all if `None`.
     pub when: Option<Predicate>,
@@ -88,7 +89,8 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A problem. The first rule that applies to a boundary point counts.
+    /// Combines an equation on `domain` with its boundary conditions. The first rule that applies to a boundary point
+    /// counts.
     ///
     /// # Errors
     ///
@@ -112,22 +114,19 @@ impl Problem {
         }
         let boundary = Boundary::of(&domain)?;
         for on in rules.iter().filter_map(|rule| rule.on.as_ref()) {
-            if !boundary.pieces().iter().any(|piece| piece.is(on)) {
+            if !boundary.pieces.iter().any(|piece| piece.is(on)) {
                 let what = format!("no shape or face of the domain is called '{on}'");
-                return Err(Error::input(what, format!("there are {}", names(boundary.pieces()))));
+                return Err(Error::input(what, format!("there are {}", names(&boundary.pieces))));
             }
         }
         let problem = Self { name: name.into(), domain, equation, rules, exact, boundary };
         let checked = problem.boundary_points(CHECKED, Sampling::Sobol, &mut Random::new(0, 0))?;
-        checked
-            .points
-            .chunks(problem.dims())
-            .zip(&checked.piece)
-            .try_for_each(|(p, &i)| problem.rule(p, i).map(|_| ()))?;
+        let mut points = checked.points.chunks(problem.dims()).zip(&checked.piece);
+        points.try_for_each(|(point, &piece)| problem.rule(point, piece).map(drop))?;
         Ok(problem)
     }
 
-    /// Its name.
+    /// Name, for messages and plots.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -137,23 +136,30 @@ impl Problem {
         self.domain.dims()
     }
 
-    /// Its domain.
+    /// Domain of the equation.
     pub fn domain(&self) -> &Domain {
         &self.domain
     }
 
-    /// Its equation.
-    pub fn equation(&self) -> &Equation {
-        &self.equation
+    /// The conditions at N points inside and K on the boundary: a rank's part, where every condition belongs to exactly
+    /// one rank.
+    pub(crate) fn system(
+        &self,
+        [inside, outside]: [usize; 2],
+        sampling: Sampling,
+        penalty: f64,
+        random: &mut Random,
+        ranks: &dyn Communicator,
+    ) -> Result<System> {
+        let interior = self.interior(self.domain.interior_points(inside, sampling, random, ranks)?)?;
+        // Boundary points are few: every rank draws all of them.
+        let boundary = self.boundary(&self.boundary_points(outside, sampling, random)?)?;
+        let boundary = if ranks.size() == 1 { boundary } else { boundary.part(ranks.share()) };
+        Ok(System { interior, boundary, penalty })
     }
 
-    /// `n` points inside, row-major n × dims ([`Domain::interior_points`]).
-    pub fn interior_points(&self, n: usize, sampling: Sampling, random: &mut Random) -> Result<Vec<f64>> {
-        self.domain.interior_points(n, sampling, random)
-    }
-
-    /// `n` points on the boundary ([`Boundary::points`]).
-    pub fn boundary_points(&self, n: usize, sampling: Sampling, random: &mut Random) -> Result<BoundaryPoints> {
+    /// Draws `n` points on the boundary ([`Boundary::points`]).
+    pub(crate) fn boundary_points(&self, n: usize, sampling: Sampling, random: &mut Random) -> Result<BoundaryPoints> {
         self.boundary.points(n, sampling, random)
     }
 
@@ -162,7 +168,7 @@ impl Problem {
     /// # Errors
     ///
     /// [`Error::Input`] naming a coefficient or right-hand side and the point where it is not finite.
-    pub fn interior(&self, points: Vec<f64>) -> Result<Conditions> {
+    pub(crate) fn interior(&self, points: Vec<f64>) -> Result<Conditions> {
         let dims = self.dims();
         let Equation { laplacian, gradient, value, rhs } = &self.equation;
         let laplacian = laplacian.coefficient(&points, dims, "the coefficient of the laplacian")?;
@@ -187,7 +193,7 @@ impl Problem {
     /// # Errors
     ///
     /// [`Error::Input`] if a point has no condition, or one that is not finite or whose coefficients are all 0.
-    pub fn boundary(&self, at: &BoundaryPoints) -> Result<Conditions> {
+    pub(crate) fn boundary(&self, at: &BoundaryPoints) -> Result<Conditions> {
         let dims = self.dims();
         let n = at.piece.len();
         let (mut value, mut target) = (Vec::with_capacity(n), Vec::with_capacity(n));
@@ -237,13 +243,13 @@ impl Problem {
     /// # Errors
     ///
     /// [`Error::Input`] with the first point where it is not.
-    pub fn finite_exact(&self, points: &[f64]) -> Result<Option<Vec<f64>>> {
+    pub(crate) fn finite_exact(&self, points: &[f64]) -> Result<Option<Vec<f64>>> {
         self.exact.as_ref().map(|exact| exact.finite_values(points, self.dims(), "the exact solution")).transpose()
     }
 
     /// The first rule that applies to a point on a piece.
     fn rule(&self, point: &[f64], piece: usize) -> Result<&BoundaryRule> {
-        let pieces = self.boundary.pieces();
+        let pieces = &self.boundary.pieces;
         let applies = |rule: &&BoundaryRule| {
             rule.on.as_ref().is_none_or(|on| pieces.get(piece).is_some_and(|piece| piece.is(on)))
                 && rule.when.as_ref().is_none_or(|when| when.holds(point))

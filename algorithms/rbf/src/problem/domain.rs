@@ -71,7 +71,7 @@ impl Union {
 }
 
 impl Node {
-    /// Whether the signed distance is below 0; cheaper than the distance where possible.
+    /// Returns `true` if the signed distance is below 0; cheaper than the distance where possible.
     fn contains(&self, p: &[f64]) -> bool {
         match self {
             Self::Shape(named) => named.shape.signed_distance(p) < 0.0,
@@ -251,8 +251,8 @@ impl Domain {
         (&self.low, &self.high)
     }
 
-    /// Whether it is a single box.
-    pub fn is_cuboid(&self) -> bool {
+    /// Returns `true` for a single box.
+    pub(super) fn is_cuboid(&self) -> bool {
         matches!(&self.node, Node::Shape(Named { shape: Shape::Box { .. }, .. }))
     }
 
@@ -261,7 +261,7 @@ impl Domain {
         self.low.iter().zip(&self.high).map(|(a, b)| (b - a).powi(2)).sum::<f64>().sqrt()
     }
 
-    /// Whether a point is inside.
+    /// Returns `true` if `point` is inside.
     pub fn contains(&self, point: &[f64]) -> bool {
         self.node.contains(point)
     }

@@ -6,15 +6,12 @@
 use std::{fmt, sync::Arc};
 
 use exmex::{BinOp, Express, FlatEx, MakeOperators, Operator};
-use firebox_core::{Error, Result, error::Place, watch::Watch};
-use rayon::prelude::*;
+use firebox_core::{Error, Result, error::Place};
 
 use super::token::{self, BINARY, UNARY};
 
 /// Maximum number of characters of an expression.
 const MAX_CHARS: usize = 10_000;
-/// Points per task.
-const BLOCK: usize = 4096;
 
 fn binary(repr: &str, prio: i64, apply: fn(f64, f64) -> f64) -> Operator<'_, f64> {
     Operator::make_bin(repr, BinOp { apply, prio, is_commutative: false })
@@ -47,7 +44,6 @@ impl MakeOperators<f64> for Operators {
 #[derive(Clone)]
 pub struct Expression {
     text: String,
-    dims: usize,
     /// Shared by copies: 19 KB.
     compiled: Arc<FlatEx<f64, Operators>>,
     /// The coordinate of each variable of `compiled`.
@@ -67,7 +63,7 @@ impl Expression {
     ///
     /// # Errors
     ///
-    /// [`Error::Input`] that shows the expression with a mark under the error, and lists what is allowed there.
+    /// [`Error::Input`] that shows the expression with a mark under the error, and lists alternatives.
     pub fn parse(text: &str, dims: usize) -> Result<Self> {
         if text.chars().count() > MAX_CHARS {
             let what = format!("an expression has more than {MAX_CHARS} characters");
@@ -78,7 +74,7 @@ impl Expression {
         let axis = |name: &String| ["x", "y", "z"].iter().position(|axis| axis == name);
         let axes = compiled.var_names().iter().map(axis).collect::<Option<Vec<_>>>();
         let axes = axes.ok_or_else(|| unreadable(text, "it has an unknown variable"))?;
-        Ok(Self { text: text.trim().into(), dims, compiled: Arc::new(compiled), axes, place: Arc::default() })
+        Ok(Self { text: text.trim().into(), compiled: Arc::new(compiled), axes, place: Arc::default() })
     }
 
     /// Sets the position that errors name.
@@ -87,38 +83,28 @@ impl Expression {
         self
     }
 
-    /// The position of its text; empty if unknown.
+    /// The position of the text; empty if unknown.
     pub fn place(&self) -> &Place {
         &self.place
     }
 
-    /// Its text.
+    /// The text, trimmed.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Its value, if it has no variables.
+    /// The value of an expression without variables.
     pub fn constant(&self) -> Option<f64> {
         self.axes.is_empty().then(|| self.at(&[]))
     }
 
-    /// Its value at one point; NaN where undefined.
+    /// The value at one point; NaN where undefined.
     pub fn at(&self, point: &[f64]) -> f64 {
         let mut values = [0.0; 3];
         for (value, &axis) in values.iter_mut().zip(&self.axes) {
             *value = point[axis];
         }
         self.compiled.eval(&values[..self.axes.len()]).unwrap_or(f64::NAN)
-    }
-
-    /// Its values at points, row-major n × dims; incomplete if the thread's [`Watch`] stops them.
-    pub fn values(&self, points: &[f64]) -> Vec<f64> {
-        let (mut values, watch) = (vec![0.0; points.len() / self.dims], Watch::current());
-        let blocks = values.par_chunks_mut(BLOCK).zip(points.par_chunks(BLOCK * self.dims));
-        blocks.filter(|_| !watch.stopped()).for_each(|(values, points)| {
-            values.iter_mut().zip(points.chunks(self.dims)).for_each(|(value, point)| *value = self.at(point));
-        });
-        values
     }
 }
 
@@ -165,15 +151,6 @@ mod tests {
             assert!((value(text) - expected).abs() < 1e-12, "{text}: {} instead of {expected}", value(text));
         }
         assert!(value("ln(-x)").is_nan());
-    }
-
-    #[test]
-    fn values_at_many_points_match_single_ones() {
-        let expression = Expression::parse("y - 2*x", 2).unwrap();
-        let points: Vec<f64> = (0..20_000).map(f64::from).collect();
-        let values = expression.values(&points);
-        assert!(values.len() == 10_000 && values.iter().zip(points.chunks(2)).all(|(v, p)| *v == p[1] - 2.0 * p[0]));
-        assert_eq!((expression.constant(), Expression::parse("2*pi/pi", 2).unwrap().constant()), (None, Some(2.0)));
     }
 
     #[test]

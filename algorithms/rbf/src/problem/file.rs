@@ -93,16 +93,6 @@ struct BoundaryFile {
     coefficient: Option<Written>,
 }
 
-fn read(path: &Path) -> Result<Problem> {
-    let bytes = std::fs::read(path).map_err(|source| Error::Io { action: "read", path: path.into(), source })?;
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let what = format!("byte {} is not UTF-8", error.utf8_error().valid_up_to() + 1);
-        Error::input(what, "save the file as UTF-8 text").in_file(path)
-    })?;
-    let stem = path.file_stem().map_or_else(|| "problem".into(), |stem| stem.to_string_lossy());
-    parse(&text, &stem, Some(path)).map_err(|error| error.in_file(path))
-}
-
 /// The text of a file, for positions of errors.
 struct Source<'a> {
     text: &'a str,
@@ -170,23 +160,25 @@ impl Source<'_> {
         Error::Input { what, place: self.place((span.start + inside).min(span.end.saturating_sub(1))), help }
     }
 
+    fn expression(&self, text: &Written) -> Result<Expression> {
+        Expression::parse(&text.get_ref().0, self.dims).map_err(|error| self.in_expression(text, error))
+    }
+
     fn function(&self, text: &Written) -> Result<Function> {
-        let expression =
-            Expression::parse(&text.get_ref().0, self.dims).map_err(|error| self.in_expression(text, error))?;
         let place = Place { file: self.file.clone(), ..self.place(text.span().start) };
-        Ok(Function::of(expression.at_place(place)))
+        Ok(Function::of(self.expression(text)?.at_place(place)))
+    }
+
+    fn function_or(&self, text: &Option<Written>, constant: f64) -> Result<Function> {
+        text.as_ref().map_or(Ok(Function::Constant(constant)), |text| self.function(text))
     }
 
     /// A constant, which may be an expression such as `pi/2`.
     fn number(&self, text: &Written) -> Result<f64> {
-        let expression =
-            Expression::parse(&text.get_ref().0, self.dims).map_err(|error| self.in_expression(text, error))?;
+        let expression = self.expression(text)?;
         expression.constant().ok_or_else(|| {
-            self.error(
-                text,
-                format!("'{}' is not the same everywhere", expression.text()),
-                "give a number, as 1 or pi/2",
-            )
+            let what = format!("'{}' is not the same everywhere", expression.text());
+            self.error(text, what, "give a number, as 1 or pi/2")
         })
     }
 
@@ -255,8 +247,6 @@ impl Source<'_> {
     }
 
     fn equation(&self, file: &EquationFile) -> Result<Equation> {
-        let or_zero =
-            |text: &Option<Written>| text.as_ref().map_or(Ok(Function::Constant(0.0)), |text| self.function(text));
         let gradient = match &file.gradient {
             None => vec![Function::Constant(0.0); self.dims],
             Some(all) if all.get_ref().len() != self.dims => {
@@ -266,9 +256,9 @@ impl Source<'_> {
             Some(all) => all.get_ref().iter().map(|text| self.function(text)).collect::<Result<_>>()?,
         };
         Ok(Equation {
-            laplacian: or_zero(&file.laplacian)?,
+            laplacian: self.function_or(&file.laplacian, 0.0)?,
             gradient,
-            value: or_zero(&file.value)?,
+            value: self.function_or(&file.value, 0.0)?,
             rhs: self.function(&file.rhs)?,
         })
     }
@@ -293,13 +283,10 @@ impl Source<'_> {
             "neumann" => Condition::Neumann { value },
             "robin" => {
                 let Some(coefficient) = &file.coefficient else {
-                    return Err(self.error(
-                        at,
-                        "the condition 'robin' has no coefficient",
-                        "give it the key coefficient",
-                    ));
+                    let what = "the condition 'robin' has no coefficient";
+                    return Err(self.error(at, what, "give it the key coefficient"));
                 };
-                let normal = file.normal.as_ref().map_or(Ok(Function::Constant(1.0)), |text| self.function(text))?;
+                let normal = self.function_or(&file.normal, 1.0)?;
                 Condition::Robin { normal, coefficient: self.function(coefficient)?, value }
             }
             _ => {
@@ -350,7 +337,14 @@ impl Problem {
     ///
     /// [`Error::Io`] if the file cannot be read; [`Error::Input`] with file, line, column and advice.
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
-        read(path.as_ref())
+        let path = path.as_ref();
+        let bytes = std::fs::read(path).map_err(|source| Error::Io { action: "read", path: path.into(), source })?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let what = format!("byte {} is not UTF-8", error.utf8_error().valid_up_to() + 1);
+            Error::input(what, "save the file as UTF-8 text").in_file(path)
+        })?;
+        let stem = path.file_stem().map_or_else(|| "problem".into(), |stem| stem.to_string_lossy());
+        parse(&text, &stem, Some(path)).map_err(|error| error.in_file(path))
     }
 
     /// Parses a problem from the text of a TOML file, without access to files; its default name is `problem`.

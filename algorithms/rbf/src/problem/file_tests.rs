@@ -1,4 +1,4 @@
-use firebox_core::random::Random;
+use firebox_core::{Solo, random::Random};
 
 use super::super::named::tests::check;
 use super::*;
@@ -38,7 +38,7 @@ fn the_examples_exact_solution_fulfils_its_conditions() {
 #[test]
 fn a_file_can_define_a_named_problem() {
     let (ours, theirs) = (parse(SQUARE, "square", None).unwrap(), Problem::named("poisson-sine").unwrap());
-    let points = theirs.interior_points(100, Sampling::Uniform, &mut Random::new(1, 0)).unwrap();
+    let points = theirs.domain().interior_points(100, Sampling::Uniform, &mut Random::new(1, 0), &Solo).unwrap();
     assert_eq!(ours.interior(points.clone()).unwrap(), theirs.interior(points).unwrap());
     assert_eq!((ours.name(), ours.dims(), ours.exact(&[0.0, 0.0])), ("square", 2, None));
 }
@@ -142,7 +142,8 @@ fn reading_scales_almost_linearly_with_discs() {
         let text = discs(side);
         let start = std::time::Instant::now();
         let problem = Problem::parse(&text).unwrap();
-        let points = problem.interior_points(20_000, Sampling::Uniform, &mut Random::new(1, 0)).unwrap();
+        let points =
+            problem.domain().interior_points(20_000, Sampling::Uniform, &mut Random::new(1, 0), &Solo).unwrap();
         let boundary = problem.boundary_points(2000, Sampling::Sobol, &mut Random::new(1, 0)).unwrap();
         assert_eq!((points.len(), boundary.piece.len()), (40_000, 2000));
         start.elapsed().as_secs_f64()

@@ -54,7 +54,7 @@ impl Function {
         }
     }
 
-    /// Its value, if constant.
+    /// The value of a constant.
     pub fn constant(&self) -> Option<f64> {
         match self {
             Self::Constant(value) => Some(*value),
@@ -62,7 +62,7 @@ impl Function {
         }
     }
 
-    /// Its value at one point.
+    /// The value at one point.
     pub fn at(&self, point: &[f64]) -> f64 {
         match self {
             Self::Constant(value) => *value,
@@ -71,21 +71,17 @@ impl Function {
         }
     }
 
-    /// Its values at points, row-major n × dims; incomplete if the thread's [`Watch`] stops them.
+    /// Values at points, row-major n × dims; incomplete if the thread's [`Watch`] stops them.
     pub fn values(&self, points: &[f64], dims: usize) -> Vec<f64> {
-        match self {
-            Self::Constant(value) => vec![*value; points.len() / dims],
-            Self::Written(expression) => expression.values(points),
-            Self::Given(function) => {
-                let watch = Watch::current();
-                let mut values = vec![0.0; points.len() / dims];
-                let blocks = values.par_chunks_mut(BLOCK).zip(points.par_chunks(BLOCK * dims));
-                blocks.filter(|_| !watch.stopped()).for_each(|(values, points)| {
-                    values.iter_mut().zip(points.chunks(dims)).for_each(|(value, point)| *value = function(point));
-                });
-                values
-            }
+        if let Self::Constant(value) = self {
+            return vec![*value; points.len() / dims];
         }
+        let (mut values, watch) = (vec![0.0; points.len() / dims], Watch::current());
+        let blocks = values.par_chunks_mut(BLOCK).zip(points.par_chunks(BLOCK * dims));
+        blocks.filter(|_| !watch.stopped()).for_each(|(values, points)| {
+            values.iter_mut().zip(points.chunks(dims)).for_each(|(value, point)| *value = self.at(point));
+        });
+        values
     }
 
     /// The value at one point; `what` names the function in the error if it is not finite.
@@ -104,7 +100,7 @@ impl Function {
         }
     }
 
-    /// Its values at points as a coefficient.
+    /// Values at points as a coefficient.
     pub(super) fn coefficient(&self, points: &[f64], dims: usize, what: &str) -> Result<Coefficient> {
         match self.constant() {
             Some(0.0) => Ok(Coefficient::Zero),
@@ -120,7 +116,7 @@ pub(super) fn format_point(point: &[f64]) -> String {
     format!("({})", numbers.join(", "))
 }
 
-pub(super) fn not_finite(function: &Function, point: &[f64], what: &str, value: f64) -> Error {
+fn not_finite(function: &Function, point: &[f64], what: &str, value: f64) -> Error {
     let size = if value.is_nan() { "not a number" } else { "infinite" };
     let what = format!("{what}, {function:?}, is {size} ({value}) at {}", format_point(point));
     let at = match function {
@@ -133,6 +129,16 @@ pub(super) fn not_finite(function: &Function, point: &[f64], what: &str, value: 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn values_at_many_points_match_single_ones() {
+        let function = Function::written("y - 2*x", 2).unwrap();
+        let points: Vec<f64> = (0..20_000).map(f64::from).collect();
+        let values = function.values(&points, 2);
+        assert!(values.len() == 10_000 && values.iter().zip(points.chunks(2)).all(|(v, p)| *v == p[1] - 2.0 * p[0]));
+        let constant = |text: &str| Expression::parse(text, 2).unwrap().constant();
+        assert_eq!((function.constant(), constant("y - 2*x"), constant("2*pi/pi")), (None, None, Some(2.0)));
+    }
 
     #[test]
     fn constants_specialise_and_what_is_not_finite_is_named() {

@@ -97,7 +97,7 @@ impl Index {
         least
     }
 
-    /// Whether `test` holds for a shape whose box is within `reach` of `point`.
+    /// Returns `true` if `test` holds for a shape whose box is within `reach` of `point`.
     pub(super) fn any_within(&self, point: &[f64], reach: f64, mut test: impl FnMut(usize) -> bool) -> bool {
         let mut stack = Stack::default();
         if !self.nodes.is_empty() {

@@ -10,9 +10,6 @@ use super::{
     function::Function,
 };
 
-const NAMES: [&str; 8] =
-    ["poisson-sine", "poisson-disc", "l-shape", "peak", "boundary-layer", "helmholtz", "wave-front", "poisson-cube"];
-
 /// Sharpness of the peak.
 const PEAK: f64 = 100.0;
 /// Position of the peak.
@@ -43,63 +40,6 @@ fn square(low: f64, high: f64) -> Result<Domain> {
     Domain::cuboid(vec![low; 2], vec![high; 2])
 }
 
-fn named(name: &str) -> Result<Problem> {
-    match name {
-        "poisson-sine" => {
-            let equation = poisson(|p| p[0].sin() * p[1].sin());
-            problem(name, square(0.0, PI)?, equation, |p| -0.5 * p[0].sin() * p[1].sin())
-        }
-        "poisson-disc" => {
-            let equation = Equation::poisson(Function::Constant(-4.0), 2);
-            problem(name, Domain::ball(vec![0.0; 2], 1.0)?, equation, |p| 1.0 - p[0] * p[0] - p[1] * p[1])
-        }
-        "l-shape" => {
-            let corners = vec![[-1.0, -1.0], [0.0, -1.0], [0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [-1.0, 1.0]];
-            let equation = Equation::poisson(Function::Constant(0.0), 2);
-            problem(name, Domain::polygon(corners)?, equation, corner)
-        }
-        "peak" => {
-            let rho2 = |p: &[f64]| (p[0] - PEAK_AT[0]).powi(2) + (p[1] - PEAK_AT[1]).powi(2);
-            let equation = poisson(move |p| 4.0 * PEAK * (PEAK * rho2(p) - 1.0) * (-PEAK * rho2(p)).exp());
-            problem(name, square(0.0, 1.0)?, equation, move |p| (-PEAK * rho2(p)).exp())
-        }
-        "boundary-layer" => {
-            let equation = Equation {
-                laplacian: Function::Constant(-THIN),
-                gradient: vec![Function::Constant(2.0), Function::Constant(1.0)],
-                value: Function::Constant(0.0),
-                rhs: Function::given(layer_rhs),
-            };
-            let exact = |p: &[f64]| layer(p[0])[0] * layer(p[1])[0] * (PI * (p[0] + p[1])).cos();
-            problem(name, square(-1.0, 1.0)?, equation, exact)
-        }
-        "helmholtz" => {
-            let exact = |p: &[f64]| (WAVES * p[0]).sin() * (WAVES * p[1]).sin();
-            let equation =
-                Equation { value: Function::Constant(WAVES * WAVES), ..poisson(move |p| -WAVES * WAVES * exact(p)) };
-            problem(name, square(0.0, 1.0)?, equation, exact)
-        }
-        "wave-front" => {
-            let radius = |p: &[f64]| (p[0] + 0.05).hypot(p[1] + 0.05);
-            let equation = poisson(move |p| {
-                let r = radius(p);
-                let s = FRONT * (r - 0.7);
-                FRONT / (r * (1.0 + s * s)) - 2.0 * FRONT * FRONT * s / (1.0 + s * s).powi(2)
-            });
-            problem(name, square(0.0, 1.0)?, equation, move |p| (FRONT * (radius(p) - 0.7)).atan())
-        }
-        "poisson-cube" => {
-            let exact = |p: &[f64]| p[0].sin() * p[1].sin() * p[2].sin();
-            let equation = Equation::poisson(Function::given(move |p| -3.0 * exact(p)), 3);
-            problem(name, Domain::cuboid(vec![0.0; 3], vec![PI; 3])?, equation, exact)
-        }
-        _ => {
-            let help = format!("choose {}, or a path that ends in .toml", NAMES.join(", "));
-            Err(Error::input(format!("there is no problem '{name}'"), help))
-        }
-    }
-}
-
 /// r^{2/3} sin(2θ/3), θ from the positive x-axis; its branch cut lies outside the domain.
 fn corner(p: &[f64]) -> f64 {
     let angle = p[1].atan2(p[0]);
@@ -124,8 +64,17 @@ fn layer_rhs(p: &[f64]) -> f64 {
 }
 
 impl Problem {
-    /// Names for [`Problem::named`].
-    pub const NAMES: [&'static str; 8] = NAMES;
+    /// Names of the built-in problems.
+    pub const NAMES: [&'static str; 8] = [
+        "poisson-sine",
+        "poisson-disc",
+        "l-shape",
+        "peak",
+        "boundary-layer",
+        "helmholtz",
+        "wave-front",
+        "poisson-cube",
+    ];
 
     /// The built-in problem `name`.
     ///
@@ -134,17 +83,71 @@ impl Problem {
     /// assert_eq!(problem.exact(&[0.0, 0.0]), Some(vec![1.0]));
     /// ```
     pub fn named(name: &str) -> Result<Self> {
-        self::named(name)
+        match name {
+            "poisson-sine" => {
+                let equation = poisson(|p| p[0].sin() * p[1].sin());
+                problem(name, square(0.0, PI)?, equation, |p| -0.5 * p[0].sin() * p[1].sin())
+            }
+            "poisson-disc" => {
+                let equation = Equation::poisson(Function::Constant(-4.0), 2);
+                problem(name, Domain::ball(vec![0.0; 2], 1.0)?, equation, |p| 1.0 - p[0] * p[0] - p[1] * p[1])
+            }
+            "l-shape" => {
+                let corners = vec![[-1.0, -1.0], [0.0, -1.0], [0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [-1.0, 1.0]];
+                let equation = Equation::poisson(Function::Constant(0.0), 2);
+                problem(name, Domain::polygon(corners)?, equation, corner)
+            }
+            "peak" => {
+                let rho2 = |p: &[f64]| (p[0] - PEAK_AT[0]).powi(2) + (p[1] - PEAK_AT[1]).powi(2);
+                let equation = poisson(move |p| 4.0 * PEAK * (PEAK * rho2(p) - 1.0) * (-PEAK * rho2(p)).exp());
+                problem(name, square(0.0, 1.0)?, equation, move |p| (-PEAK * rho2(p)).exp())
+            }
+            "boundary-layer" => {
+                let equation = Equation {
+                    laplacian: Function::Constant(-THIN),
+                    gradient: vec![Function::Constant(2.0), Function::Constant(1.0)],
+                    value: Function::Constant(0.0),
+                    rhs: Function::given(layer_rhs),
+                };
+                let exact = |p: &[f64]| layer(p[0])[0] * layer(p[1])[0] * (PI * (p[0] + p[1])).cos();
+                problem(name, square(-1.0, 1.0)?, equation, exact)
+            }
+            "helmholtz" => {
+                let exact = |p: &[f64]| (WAVES * p[0]).sin() * (WAVES * p[1]).sin();
+                let equation = Equation {
+                    value: Function::Constant(WAVES * WAVES),
+                    ..poisson(move |p| -WAVES * WAVES * exact(p))
+                };
+                problem(name, square(0.0, 1.0)?, equation, exact)
+            }
+            "wave-front" => {
+                let radius = |p: &[f64]| (p[0] + 0.05).hypot(p[1] + 0.05);
+                let equation = poisson(move |p| {
+                    let r = radius(p);
+                    let s = FRONT * (r - 0.7);
+                    FRONT / (r * (1.0 + s * s)) - 2.0 * FRONT * FRONT * s / (1.0 + s * s).powi(2)
+                });
+                problem(name, square(0.0, 1.0)?, equation, move |p| (FRONT * (radius(p) - 0.7)).atan())
+            }
+            "poisson-cube" => {
+                let exact = |p: &[f64]| p[0].sin() * p[1].sin() * p[2].sin();
+                let equation = Equation::poisson(Function::given(move |p| -3.0 * exact(p)), 3);
+                problem(name, Domain::cuboid(vec![0.0; 3], vec![PI; 3])?, equation, exact)
+            }
+            _ => {
+                let help = format!("choose {}, or a path that ends in .toml", Self::NAMES.join(", "));
+                Err(Error::input(format!("there is no problem '{name}'"), help))
+            }
+        }
     }
 }
 
 #[cfg(test)]
 pub(super) mod tests {
-    use firebox_core::random::Random;
+    use firebox_core::{Solo, random::Random};
 
     use super::*;
-    use crate::types::Conditions;
-    use crate::types::Sampling;
+    use crate::types::{Conditions, Sampling, System};
 
     /// ∇u and Δu by central differences of sixth order.
     fn derivatives(u: &dyn Fn(&[f64]) -> f64, p: &[f64]) -> (Vec<f64>, f64) {
@@ -166,10 +169,8 @@ pub(super) mod tests {
     /// Asserts that the exact solution fulfils every condition, except where it is singular.
     pub(crate) fn check(problem: &Problem) {
         let u = |p: &[f64]| problem.exact(p).unwrap()[0];
-        let mut random = Random::new(2, 0);
-        let interior = problem.interior(problem.interior_points(500, Sampling::Uniform, &mut random).unwrap()).unwrap();
-        let boundary = problem.boundary_points(500, Sampling::Uniform, &mut random).unwrap();
-        let boundary = problem.boundary(&boundary).unwrap();
+        let System { interior, boundary, .. } =
+            problem.system([500; 2], Sampling::Uniform, 1.0, &mut Random::new(2, 0), &Solo).unwrap();
         for conditions in [&interior, &boundary] {
             let Conditions { dims, laplacian, gradient, value, target, .. } = conditions;
             for (i, target) in target.iter().enumerate() {

@@ -37,7 +37,7 @@ impl Predicate {
         Ok(Self { comparisons: parts(text).into_iter().map(comparison).collect::<Result<_>>()? })
     }
 
-    /// Whether it holds at a point; `false` where a side is undefined.
+    /// Returns `true` if the predicate holds at a point; `false` where a side is undefined.
     pub fn holds(&self, point: &[f64]) -> bool {
         self.comparisons.iter().all(|(less, more, equal)| {
             let (less, more) = (less.at(point), more.at(point));

@@ -1,6 +1,6 @@
 //! Points inside a domain, drawn at random or from a low-discrepancy sequence.
 
-use firebox_core::{Communicator, Error, Result, Solo, random::Random, watch::Watch};
+use firebox_core::{Communicator, Error, Result, random::Random, watch::Watch};
 use rayon::prelude::*;
 
 use super::{domain::Domain, sequence::Unit};
@@ -10,18 +10,14 @@ use crate::types::Sampling;
 const TASK_LEN: usize = 1 << 14;
 
 impl Domain {
-    /// `n` points inside, row-major n × dims, by rejection sampling in the bounding box.
+    /// Draws a rank's part of `n` points inside, row-major n × dims, by rejection sampling in the bounding box. All
+    /// parts together do not depend on the number of ranks. Each round tests as many candidates as points are still
+    /// missing, divided among the ranks.
     ///
     /// # Errors
     ///
     /// [`Error::Input`] if the domain fills too small a part of its bounding box.
-    pub fn interior_points(&self, n: usize, sampling: Sampling, random: &mut Random) -> Result<Vec<f64>> {
-        self.shared_points(n, sampling, random, &Solo)
-    }
-
-    /// A rank's part of [`interior_points`](Self::interior_points); all parts together do not depend on the number of
-    /// ranks. Each round tests as many candidates as points are still missing, divided among the ranks.
-    pub(crate) fn shared_points(
+    pub(crate) fn interior_points(
         &self,
         n: usize,
         sampling: Sampling,
@@ -70,6 +66,8 @@ impl Domain {
 
 #[cfg(test)]
 mod tests {
+    use firebox_core::Solo;
+
     use super::*;
     use crate::problem::domain::tests::catalogue;
     use crate::tests::ranks::ranks;
@@ -78,7 +76,7 @@ mod tests {
     fn points_are_inside_and_the_same_for_the_same_seed() {
         for (name, domain, _) in catalogue() {
             for sampling in [Sampling::Uniform, Sampling::Sobol] {
-                let draw = |seed| domain.interior_points(1000, sampling, &mut Random::new(seed, 0)).unwrap();
+                let draw = |seed| domain.interior_points(1000, sampling, &mut Random::new(seed, 0), &Solo).unwrap();
                 let points = draw(1);
                 assert_eq!(points.len(), 1000 * domain.dims());
                 assert!(points.chunks(domain.dims()).all(|p| domain.contains(p)), "{name}");
@@ -95,7 +93,7 @@ mod tests {
             {
                 let drawn = |ranks: &dyn Communicator| {
                     let mut random = Random::new(1, 0);
-                    let points = domain.shared_points(n, sampling, &mut random, ranks).unwrap();
+                    let points = domain.interior_points(n, sampling, &mut random, ranks).unwrap();
                     (points.chunks(domain.dims()).map(|x| x.to_vec()).collect::<Vec<_>>(), random.bits())
                 };
                 let (mut alone, next) = drawn(&Solo);
@@ -116,7 +114,7 @@ mod tests {
     fn ranks_draw_long_sequences() {
         let square = Domain::cuboid(vec![0.0, 0.0], vec![1.0, 1.0]).unwrap();
         let drawn = |ranks: &dyn Communicator| {
-            square.shared_points(200_000, Sampling::Sobol, &mut Random::new(3, 0), ranks).unwrap()
+            square.interior_points(200_000, Sampling::Sobol, &mut Random::new(3, 0), ranks).unwrap()
         };
         assert!(ranks(3, |ranks| drawn(&*ranks)).concat() == drawn(&Solo));
     }
@@ -125,7 +123,7 @@ mod tests {
     fn sobol_points_fill_a_box_more_evenly() {
         let square = Domain::cuboid(vec![0.0, 0.0], vec![1.0, 1.0]).unwrap();
         let worst = |sampling, n: usize| {
-            let points = square.interior_points(n, sampling, &mut Random::new(3, 0)).unwrap();
+            let points = square.interior_points(n, sampling, &mut Random::new(3, 0), &Solo).unwrap();
             let mut counts = [0usize; 64];
             points.chunks(2).for_each(|p| counts[(p[0] * 8.0) as usize * 8 + (p[1] * 8.0) as usize] += 1);
             counts.iter().map(|&c| (c as f64 - n as f64 / 64.0).abs()).fold(0.0, f64::max)

@@ -133,18 +133,19 @@ fn unknown_name<T>(name: &str, at: usize, dims: usize) -> Result<T, SyntaxError>
 }
 
 /// Checks and rewrites in one pass over the tokens.
+#[derive(Default)]
 struct Writer {
     dims: usize,
     out: String,
     /// Open parentheses: kind, position, and whether they hold an exponent.
     open: Vec<(Open, usize, bool)>,
-    /// Whether a value just ended, so that an operator may follow.
+    /// A value just ended: an operator may follow.
     ended: bool,
-    /// Whether the value to come is negated.
+    /// The value to come is negated.
     negative: bool,
-    /// Whether the value to come is an exponent.
+    /// The value to come is an exponent.
     exponent: bool,
-    /// Whether the value that just ended was an exponent.
+    /// The value that just ended was an exponent.
     was_exponent: bool,
     /// The function whose '(' must follow.
     call: Option<Open>,
@@ -220,11 +221,8 @@ impl Writer {
                     _ = write!(self.out, ") {name} (");
                 }
                 Some((Open::Binary(name, true), ..)) => {
-                    return syntax_error(
-                        at,
-                        format!("{name} has two arguments, and ',' begins a third"),
-                        "write f(a, b)",
-                    );
+                    let what = format!("{name} has two arguments, and ',' begins a third");
+                    return syntax_error(at, what, "write f(a, b)");
                 }
                 _ => return syntax_error(at, "',' is for functions of two arguments only", "write 1.5 with a point"),
             },
@@ -257,7 +255,7 @@ impl Writer {
                 self.open(Open::Group, at)
             }
             (Kind::Number(value), false) => {
-                self.value(&format!("{value}"));
+                self.value(&value.to_string());
                 Ok(())
             }
             (Kind::Name(name), false) => self.name(name, at),
@@ -283,19 +281,9 @@ pub(super) fn normalise(text: &str, dims: usize) -> Result<String, SyntaxError> 
     if tokens.is_empty() {
         return syntax_error(0, "the expression is empty", "write a number or a formula, as 0 or sin(x)*y");
     }
-    let mut writer = Writer {
-        dims: dims.min(VARIABLES.len()),
-        out: String::with_capacity(2 * text.len()),
-        open: Vec::new(),
-        ended: false,
-        negative: false,
-        exponent: false,
-        was_exponent: false,
-        call: None,
-    };
-    for token in &tokens {
-        writer.token(token)?;
-    }
+    let (dims, out) = (dims.min(VARIABLES.len()), String::with_capacity(2 * text.len()));
+    let mut writer = Writer { dims, out, ..Writer::default() };
+    tokens.iter().try_for_each(|token| writer.token(token))?;
     let end = text.trim_end().chars().count();
     if writer.call.is_some() || !writer.ended {
         return syntax_error(end, "something is missing at the end", "complete the expression");

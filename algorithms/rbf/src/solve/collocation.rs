@@ -9,25 +9,26 @@ use super::{
     gaussian::{gaussian, pack, squares},
     network::{RbfNetwork, check_shape},
 };
-use crate::types::{Coefficient, Conditions, System};
+use crate::types::{Coefficient, Conditions, System, root_mean};
 
 /// Minimum number of elements per task: tens of microseconds of work.
 const MIN_TASK: usize = 1 << 14;
 
 /// A system with rows scaled by 1/√N and √(λ/K), so that I = ½‖A·w − target‖².
 #[derive(Debug, Clone)]
-pub struct Weighted {
-    dims: usize,
+pub(crate) struct Weighted {
+    pub(super) dims: usize,
     interior: Rows,
     boundary: Rows,
-    target: Vec<f64>,
+    /// b, the interior rows first.
+    pub(crate) target: Vec<f64>,
 }
 
 /// Conditions of one kind in blocks of 64.
 #[derive(Debug, Clone)]
 struct Rows {
     points: Blocks<f64>,
-    /// α, γ, then β if there is one.
+    /// α, γ, then β if present.
     terms: Blocks<f64>,
     drift: bool,
 }
@@ -48,7 +49,7 @@ impl Rows {
 
 impl Weighted {
     /// Scales the rows of `system`. Fails if its sizes do not agree, or if a number is not finite.
-    pub fn new(system: &System) -> Result<Self> {
+    pub(crate) fn new(system: &System) -> Result<Self> {
         let System { interior, boundary, penalty } = system;
         check("interior", interior)?;
         check("boundary", boundary)?;
@@ -73,23 +74,13 @@ impl Weighted {
         })
     }
 
-    /// Dimensions of space.
-    pub fn dims(&self) -> usize {
-        self.dims
-    }
-
     /// N + K.
-    pub fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         self.target.len()
     }
 
-    /// b, the interior rows first.
-    pub fn target(&self) -> &[f64] {
-        &self.target
-    }
-
     /// A, (N + K) × m, the interior rows first.
-    pub fn matrix(&self, centres: &[f64], widths: &[f64]) -> Result<Mat<f64>> {
+    pub(crate) fn matrix(&self, centres: &[f64], widths: &[f64]) -> Result<Mat<f64>> {
         check_shape(self.dims, centres, widths)?;
         let (level, watch) = (SimdLevel::best(), Watch::current());
         let mut matrix = Mat::zeros(self.rows(), widths.len());
@@ -109,7 +100,7 @@ impl Weighted {
     }
 
     /// ∂(A·w)/∂(cₖ, ln aₖ) with w fixed: (N + K) × m(dims + 1), the columns of a neuron side by side.
-    pub fn jacobian(&self, centres: &[f64], widths: &[f64], weights: &[f64]) -> Result<Mat<f64>> {
+    pub(crate) fn jacobian(&self, centres: &[f64], widths: &[f64], weights: &[f64]) -> Result<Mat<f64>> {
         check_shape(self.dims, centres, widths)?;
         let (level, watch, each) = (SimdLevel::best(), Watch::current(), self.dims + 1);
         let mut jacobian = Mat::zeros(self.rows(), widths.len() * each);
@@ -132,7 +123,7 @@ impl Weighted {
 }
 
 /// Unweighted residuals r = Lu − target at every condition; incomplete if the thread's [`Watch`] stops it.
-pub fn residual(conditions: &Conditions, network: &RbfNetwork) -> Vec<f64> {
+pub(crate) fn residual(conditions: &Conditions, network: &RbfNetwork) -> Vec<f64> {
     let mut residual: Vec<f64> = conditions.target.iter().map(|target| -target).collect();
     let mut add = |coefficient: &Coefficient, of: &dyn Fn() -> Vec<f64>| {
         if *coefficient != Coefficient::Zero {
@@ -150,6 +141,17 @@ pub fn residual(conditions: &Conditions, network: &RbfNetwork) -> Vec<f64> {
         }
     }
     residual
+}
+
+/// Root mean squares √(Σr1²/N) and √(Σr2²/K) of the residuals.
+pub(crate) fn root_means(system: &System, network: &RbfNetwork) -> [f64; 2] {
+    [&system.interior, &system.boundary].map(|conditions| root_mean(&residual(conditions, network)))
+}
+
+/// √(2I).
+pub(crate) fn residual_norm(system: &System, network: &RbfNetwork) -> f64 {
+    let [inside, outside] = root_means(system, network);
+    system.norm(inside, outside)
 }
 
 /// The columns of an owned matrix, which are contiguous.
@@ -286,7 +288,10 @@ impl Loop for Slopes<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{parity::reference, tests::samples};
+    use crate::{
+        parity::reference::Functional,
+        tests::{reference, samples},
+    };
 
     fn near(got: f64, wanted: f64, scale: f64) {
         assert!((got - wanted).abs() <= 1e-13 * scale, "{got} {wanted}");
@@ -306,8 +311,8 @@ mod tests {
                 for (conditions, first, share) in kinds {
                     let share = f64::sqrt(share);
                     for i in 0..conditions.len() {
-                        let functional = reference::Functional::at(conditions, i);
-                        near(weighted.target()[first + i], share * conditions.target[i], 1.0);
+                        let functional = Functional::at(conditions, i);
+                        near(weighted.target[first + i], share * conditions.target[i], 1.0);
                         for k in 0..9 {
                             let (x, c, a) = (conditions.point(i), &centres[k * dims..][..dims], widths[k]);
                             near(matrix[(first + i, k)], share * functional.of(x, c, a), 30.0);

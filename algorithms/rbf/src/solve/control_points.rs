@@ -2,7 +2,7 @@
 
 use firebox_core::{Communicator, Result, Solo, random::Random};
 
-use super::{nondimensional::Scaling, subset::part};
+use super::nondimensional::Scaling;
 use crate::{
     config::{RbfConfig, Settings},
     problem::definition::Problem,
@@ -29,17 +29,15 @@ impl<'a> Sampler<'a> {
         settings: Settings,
         seed: u64,
     ) -> Result<(Self, System)> {
-        let first = draw(problem, config, &settings, seed, 0, &Solo)?;
+        let (counts, random) = ([settings.points, settings.boundary_points], &mut Random::new(seed, STREAM));
+        let first = problem.system(counts, config.sampling, config.penalty, random, &Solo)?;
         let (scaling, first) = Scaling::new(problem.domain(), first);
         Ok((Self { problem, config, settings, seed, scaling }, first))
     }
 
     /// The system at points of no cycle, at most `most` of each kind.
     pub(crate) fn held_out(&self, most: usize) -> Result<System> {
-        let few = |count: usize| count.min(most.max(1));
-        let (points, boundary_points) = (few(self.settings.points), few(self.settings.boundary_points));
-        let settings = Settings { points, boundary_points, ..self.settings };
-        Ok(self.scaling.system(draw(self.problem, self.config, &settings, self.seed, u64::MAX, &Solo)?))
+        self.draw(self.counts().map(|count| count.min(most.max(1))), u64::MAX, &Solo)
     }
 
     /// The system of a cycle in nondimensional units; the same in all cycles unless points are redrawn.
@@ -49,24 +47,15 @@ impl<'a> Sampler<'a> {
 
     /// A rank's part of [`system`](Self::system): every condition belongs to exactly one rank.
     pub(crate) fn part(&self, cycle: usize, ranks: &dyn Communicator) -> Result<System> {
-        let stream = if self.settings.redraw { cycle as u64 } else { 0 };
-        Ok(self.scaling.system(draw(self.problem, self.config, &self.settings, self.seed, stream, ranks)?))
+        self.draw(self.counts(), if self.settings.redraw { cycle as u64 } else { 0 }, ranks)
     }
-}
 
-fn draw(
-    problem: &Problem,
-    config: &RbfConfig,
-    settings: &Settings,
-    seed: u64,
-    stream: u64,
-    ranks: &dyn Communicator,
-) -> Result<System> {
-    let random = &mut Random::new(seed, STREAM.wrapping_add(stream));
-    let points = problem.domain().shared_points(settings.points, config.sampling, random, ranks)?;
-    let interior = problem.interior(points)?;
-    // Boundary points are few: every rank draws all of them.
-    let boundary = problem.boundary(&problem.boundary_points(settings.boundary_points, config.sampling, random)?)?;
-    let boundary = if ranks.size() == 1 { boundary } else { part(&boundary, ranks.share()) };
-    Ok(System { interior, boundary, penalty: config.penalty })
+    fn counts(&self) -> [usize; 2] {
+        [self.settings.points, self.settings.boundary_points]
+    }
+
+    fn draw(&self, counts: [usize; 2], stream: u64, ranks: &dyn Communicator) -> Result<System> {
+        let (config, random) = (self.config, &mut Random::new(self.seed, STREAM.wrapping_add(stream)));
+        Ok(self.scaling.system(self.problem.system(counts, config.sampling, config.penalty, random, ranks)?))
+    }
 }

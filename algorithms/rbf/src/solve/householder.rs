@@ -65,47 +65,46 @@ impl Qr {
 
     /// Qᵀ·`matrix`, in place. Fails only if the thread's [`Watch`] stops it.
     pub(crate) fn transpose_apply(&self, matrix: MatMut<'_, f64>) -> Result<()> {
-        let watch = Watch::current();
-        self.transpose_apply_watched(matrix, &watch);
-        watch.go_on()
-    }
-
-    fn transpose_apply_watched(&self, mut matrix: MatMut<'_, f64>, watch: &Watch) {
-        if matrix.ncols() > TASK_COLUMNS && matrix.nrows() * matrix.ncols() > MIN_PARALLEL {
-            let half = (matrix.ncols() / 2).next_multiple_of(TASK_COLUMNS).min(matrix.ncols() - 1);
-            let (left, right) = matrix.split_at_col_mut(half);
-            rayon::join(|| self.transpose_apply_watched(left, watch), || self.transpose_apply_watched(right, watch));
-            return;
-        }
-        let rows = self.packed.nrows();
-        let scratch = block_scratch::<f64>(rows, self.factors.nrows(), matrix.ncols());
-        let mut memory = MemBuffer::new(scratch);
-        // faer's loop over panels, with a stop check in each.
-        for first in (0..self.len()).step_by(PANEL) {
-            if watch.stopped() {
-                return;
+        let (watch, rows) = (Watch::current(), self.packed.nrows());
+        in_tasks(matrix, &|mut matrix| {
+            let scratch = block_scratch::<f64>(rows, self.factors.nrows(), matrix.ncols());
+            let mut memory = MemBuffer::new(scratch);
+            // faer's loop over panels, with a stop check in each.
+            for first in (0..self.len()).step_by(PANEL) {
+                if watch.stopped() {
+                    return;
+                }
+                let width = PANEL.min(self.len() - first);
+                let basis = self.packed.as_ref().submatrix(first, first, rows - first, width);
+                let factor = self.factors.as_ref().submatrix(0, first, width, width);
+                let below = matrix.rb_mut().subrows_mut(first, rows - first);
+                transpose_block(basis, factor, Conj::No, below, Par::Seq, MemStack::new(&mut memory));
             }
-            let width = PANEL.min(self.len() - first);
-            let basis = self.packed.as_ref().submatrix(first, first, rows - first, width);
-            let factor = self.factors.as_ref().submatrix(0, first, width, width);
-            let below = matrix.rb_mut().subrows_mut(first, rows - first);
-            transpose_block(basis, factor, Conj::No, below, Par::Seq, MemStack::new(&mut memory));
-        }
+        });
+        watch.go_on()
     }
 }
 
-/// Applies the reflectors of a panel to the columns after it. Tasks do not depend on the number of threads, hence
-/// neither do the bits.
+/// Applies the reflectors of a panel to the columns after it.
 fn update(basis: MatRef<'_, f64>, factor: MatRef<'_, f64>, matrix: MatMut<'_, f64>, watch: &Watch) {
+    in_tasks(matrix, &|matrix| {
+        if matrix.ncols() > 0 && !watch.stopped() {
+            let scratch = block_scratch::<f64>(basis.nrows(), factor.nrows(), matrix.ncols());
+            transpose_block(basis, factor, Conj::No, matrix, Par::Seq, MemStack::new(&mut MemBuffer::new(scratch)));
+        }
+    });
+}
+
+/// Runs `work` on parts of the columns in parallel. Parts do not depend on the number of threads, hence neither do the
+/// bits.
+fn in_tasks(matrix: MatMut<'_, f64>, work: &(impl Fn(MatMut<'_, f64>) + Sync)) {
     let columns = matrix.ncols();
-    if columns > TASK_COLUMNS && matrix.nrows() * columns > MIN_PARALLEL {
-        let half = (columns / 2).next_multiple_of(TASK_COLUMNS).min(columns - 1);
-        let (left, right) = matrix.split_at_col_mut(half);
-        rayon::join(|| update(basis, factor, left, watch), || update(basis, factor, right, watch));
-    } else if columns > 0 && !watch.stopped() {
-        let scratch = block_scratch::<f64>(basis.nrows(), factor.nrows(), columns);
-        transpose_block(basis, factor, Conj::No, matrix, Par::Seq, MemStack::new(&mut MemBuffer::new(scratch)));
+    if columns <= TASK_COLUMNS || matrix.nrows() * columns <= MIN_PARALLEL {
+        return work(matrix);
     }
+    let half = (columns / 2).next_multiple_of(TASK_COLUMNS).min(columns - 1);
+    let (left, right) = matrix.split_at_col_mut(half);
+    rayon::join(|| in_tasks(left, work), || in_tasks(right, work));
 }
 
 /// The columns of a panel, from its first diagonal element down, and its T.

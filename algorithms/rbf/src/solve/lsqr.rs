@@ -11,7 +11,7 @@ use super::{decompositions::failed, preconditioner::Preconditioner, trust_region
 const MAX_STARTS: usize = 4;
 
 /// A matrix given by its products. With rows distributed over ranks, y and A·x are this rank's part.
-pub trait Operator {
+pub(crate) trait Operator {
     /// A·x, a number per row.
     fn apply(&mut self, x: &[f64]) -> Result<Vec<f64>>;
 
@@ -23,7 +23,7 @@ pub trait Operator {
         norm(y.iter().copied())
     }
 
-    /// Whether iterations are to end with their present result, such as for a time limit. Products that were
+    /// Returns `true` if iterations are to end with their present result, such as for a time limit. Products that were
     /// interrupted fail with [`Error::Cancelled`]; after this call returned `true`, products are complete again.
     fn out_of_time(&mut self) -> bool {
         false
@@ -51,26 +51,26 @@ impl Operator for Mat<f64> {
 
 /// The result of LSQR.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Lsqr {
+pub(crate) struct Lsqr {
     /// w.
-    pub weights: Vec<f64>,
+    pub(crate) weights: Vec<f64>,
     /// Iterations, each a product with A and one with Aᵀ.
-    pub iterations: usize,
+    pub(crate) iterations: usize,
     /// ‖A·w − b‖.
-    pub residual: f64,
+    pub(crate) residual: f64,
     /// ‖Bᵀr‖/(‖B‖·‖r‖) with B = A·D·R⁻¹: 0 at the solution.
-    pub normal_residual: f64,
-    /// Whether the iterations ended because the operator was [out of time](Operator::out_of_time).
-    pub out_of_time: bool,
-    /// Whether the normal residual reached the tolerance or the rounding level, or ‖r‖/(‖b‖ + ‖B‖·‖y‖) the tolerance.
-    pub converged: bool,
+    pub(crate) normal_residual: f64,
+    /// The iterations ended because the operator was [out of time](Operator::out_of_time).
+    pub(crate) out_of_time: bool,
+    /// The normal residual reached the tolerance or the rounding level, or ‖r‖/(‖b‖ + ‖B‖·‖y‖) the tolerance.
+    pub(crate) converged: bool,
 }
 
 /// Minimises ‖A·w − `target`‖ until the normal residual is at most `tolerance`, in `most` iterations at most.
 ///
-/// Rows of A and `target` are those of a [`Weighted`](crate::Weighted) system: interior first, scaled by 1/√N and
-/// √(λ/K).
-pub fn lsqr(
+/// Rows of A and `target` are those of a [`Weighted`](super::collocation::Weighted) system: interior first, scaled by
+/// 1/√N and √(λ/K).
+pub(crate) fn lsqr(
     operator: &mut dyn Operator,
     preconditioner: &Preconditioner,
     target: &[f64],
@@ -216,7 +216,7 @@ mod tests {
         let weighted = Weighted::new(system).unwrap();
         let preconditioner = Preconditioner::new(system, centres, widths, 1).unwrap();
         let mut matrix = weighted.matrix(centres, widths).unwrap();
-        let found = lsqr(&mut matrix, &preconditioner, weighted.target(), tolerance, 200).unwrap();
+        let found = lsqr(&mut matrix, &preconditioner, &weighted.target, tolerance, 200).unwrap();
         (fit(system, centres, widths, None).unwrap(), found)
     }
 

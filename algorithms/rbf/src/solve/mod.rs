@@ -13,7 +13,6 @@ pub(crate) mod nondimensional;
 pub(crate) mod preconditioner;
 pub(crate) mod qr;
 pub(crate) mod state;
-pub(crate) mod subset;
 mod triangular;
 pub(crate) mod trust_region;
 pub(crate) mod width_search;

@@ -51,7 +51,7 @@ impl RbfNetwork {
         self.widths.len()
     }
 
-    /// Whether there are no neurons, which [`new`](Self::new) refuses.
+    /// Returns `false`: [`new`](Self::new) refuses a network without neurons.
     pub fn is_empty(&self) -> bool {
         self.widths.is_empty()
     }

@@ -6,12 +6,11 @@
 //! condition over U is β/L·∇u' + γ·u' = p/U, and I = U²/L⁴·I' with L⁴λ in place of λ. L and U are powers of 2, so that
 //! only x − x₀ is rounded.
 
-use firebox_core::{Error, Result};
+use firebox_core::{Error, Precision, Result};
 use rayon::prelude::*;
 
 use super::network::RbfNetwork;
 use crate::{
-    config::Settings,
     problem::domain::Domain,
     types::{Coefficient, Conditions, System},
 };
@@ -109,7 +108,7 @@ impl Scaling {
         RbfNetwork::new(self.origin.len(), centres.collect(), widths, weights)
     }
 
-    /// Fails unless λ/K and η in these units are representable (`sound`) in the `float` of the computation.
+    /// Fails unless λ/K and η in these units are normal numbers in the precision of the computation.
     ///
     /// # Errors
     ///
@@ -118,16 +117,19 @@ impl Scaling {
         &self,
         penalty: f64,
         rate: Option<f64>,
-        settings: &Settings,
-        float: &str,
-        sound: impl Fn(f64) -> bool,
+        boundary_points: usize,
+        precision: Precision,
     ) -> Result<()> {
         let refuse = |field, value: f64, reason| Err(Error::Config { field, value: value.to_string(), reason });
-        let share = self.penalty(penalty) / settings.boundary_points as f64;
+        let sound = |value: f64| match precision {
+            Precision::F64 => value.is_normal(),
+            Precision::F32 => (value as f32).is_normal(),
+        };
+        let share = self.penalty(penalty) / boundary_points as f64;
         if !sound(share) {
             let usual = 100.0 / self.length.powi(4);
             let reason = format!(
-                "in this domain, about {:e} across, a boundary point weighs {share:e}, which {float} cannot hold; what 100 \
+                "in this domain, about {:e} across, a boundary point weighs {share:e}, which {precision} cannot hold; what 100 \
                  is in a domain 1 across, {usual:.0e} is here",
                 self.length
             );
@@ -137,7 +139,7 @@ impl Scaling {
         match steps.into_iter().find(|&step| !sound(step)) {
             Some(step) => {
                 let reason =
-                    format!("in units of this problem it is {step:e}, which {float} cannot hold; give another");
+                    format!("in units of this problem it is {step:e}, which {precision} cannot hold; give another");
                 refuse("rate", rate.unwrap_or_default(), reason)
             }
             None => Ok(()),
@@ -185,7 +187,7 @@ mod tests {
 
             // A gradient step leads to the same network.
             let of = |system: &System, it: &RbfNetwork| {
-                crate::parity::reference::objective_gradient(system, it.centres(), it.widths(), it.weights())
+                crate::tests::reference::objective_gradient(system, it.centres(), it.widths(), it.weights())
             };
             let ((by_c, by_a), (own_c, own_a)) = (of(&inside, &moved), of(&system, &network));
             let [of_c, of_q] = scaling.rates(1e-2);
@@ -217,10 +219,8 @@ mod tests {
     fn unrepresentable_penalties_and_rates_are_refused() {
         let domain = Domain::cuboid(vec![0.0; 2], vec![1e-3; 2]).unwrap();
         let (scaling, _) = Scaling::new(&domain, samples::poisson_sine(10, 10, 0));
-        let settings = crate::config::RbfConfig::new(64).settings(2, false).unwrap();
         let check = |penalty: f64, rate: f64| {
-            let sound = |value: f64| (value as f32).is_normal();
-            scaling.check(penalty, Some(rate), &settings, "f32", sound).map_err(|error| error.to_string())
+            scaling.check(penalty, Some(rate), 76, Precision::F32).map_err(|error| error.to_string())
         };
         assert!(check(100.0, 1e-2).is_ok());
         let error = check(1e60, 1e-2).unwrap_err();

@@ -10,7 +10,7 @@
 use faer::{Mat, MatMut};
 use firebox_core::{Communicator, Error, Result, random::Random};
 
-use super::{collocation::Weighted, householder::Qr, qr::Solver, subset::subset, triangular::Triangle};
+use super::{collocation::Weighted, householder::Qr, qr::Solver, triangular::Triangle};
 use crate::types::System;
 
 /// The stream of [`Random`] that draws the rows.
@@ -22,7 +22,7 @@ const ROWS_PER_NEURON: usize = 4;
 const DAMPING: f64 = 1e-12;
 /// R of the QR of a sketch of A, and the sketch's least-squares solution.
 #[derive(Debug, Clone)]
-pub struct Preconditioner {
+pub(crate) struct Preconditioner {
     triangle: Triangle,
     scales: Vec<f64>,
     pub(super) start: Vec<f64>,
@@ -37,27 +37,27 @@ impl Preconditioner {
     /// # Errors
     ///
     /// [`Error::Config`] if there are fewer conditions than neurons, [`Error::Run`] if an element is not finite.
-    pub fn new(system: &System, centres: &[f64], widths: &[f64], seed: u64) -> Result<Self> {
+    pub(crate) fn new(system: &System, centres: &[f64], widths: &[f64], seed: u64) -> Result<Self> {
         let (n, k, wanted) = (system.interior.len(), system.boundary.len(), ROWS_PER_NEURON * widths.len());
         let proportional = (wanted as f64 * k as f64 / (n + k).max(1) as f64).ceil() as usize;
         let boundary = k.min(proportional.max(wanted / 4)).max(wanted.saturating_sub(n).min(k));
         let interior = n.min(wanted - boundary.min(wanted));
         let mut random = Random::new(seed, ROWS);
         let sketch = System {
-            interior: subset(&system.interior, &draw(n, interior, &mut random)),
-            boundary: subset(&system.boundary, &draw(k, boundary, &mut random)),
+            interior: system.interior.subset(&draw(n, interior, &mut random)),
+            boundary: system.boundary.subset(&draw(k, boundary, &mut random)),
             penalty: system.penalty,
         };
         let solver = Solver::new(&Weighted::new(&sketch)?, centres, widths)?;
         let condition = solver.triangle.condition()?;
         let m = widths.len();
-        let r = solver.triangle.matrix();
+        let r = &solver.triangle.0;
         let qr = Qr::new(Mat::from_fn(2 * m, m, |i, j| match i {
             _ if i < m => r[(i, j)],
             _ if i == m + j => DAMPING,
             _ => 0.0,
         }))?;
-        let triangle = Triangle::new(qr.r());
+        let triangle = Triangle(qr.r());
         let mut start = [solver.image(), &vec![0.0; m]].concat();
         qr.transpose_apply(MatMut::from_column_major_slice_mut(&mut start, 2 * m, 1))?;
         start.truncate(m);
@@ -77,8 +77,7 @@ impl Preconditioner {
         let mut made = None;
         let numbers = ranks.broadcast_from_root(|| {
             let Self { triangle, scales, start, condition, attainable } = &*made.insert(make()?);
-            let r = triangle.matrix();
-            let columns = (0..r.ncols()).flat_map(|j| r.col_as_slice(j));
+            let columns = (0..triangle.0.ncols()).flat_map(|j| triangle.0.col_as_slice(j));
             Ok::<_, Error>(columns.chain(scales).chain(start).chain([condition, attainable]).copied().collect())
         })?;
         if let Some(made) = made {
@@ -88,7 +87,7 @@ impl Preconditioner {
         let m = ((numbers.len() - 1) as f64).sqrt() as usize - 1;
         let (r, rest) = numbers.split_at(m * m);
         Ok(Self {
-            triangle: Triangle::new(Mat::from_fn(m, m, |i, j| r[j * m + i])),
+            triangle: Triangle(Mat::from_fn(m, m, |i, j| r[j * m + i])),
             scales: rest[..m].to_vec(),
             start: rest[m..2 * m].to_vec(),
             condition: rest[2 * m],
@@ -96,8 +95,8 @@ impl Preconditioner {
         })
     }
 
-    /// The condition number of the sketch, estimated like [`Fit::condition`](crate::Fit::condition).
-    pub fn condition(&self) -> f64 {
+    /// The condition number of the sketch, estimated like [`Fit::condition`](super::qr::Fit::condition).
+    pub(crate) fn condition(&self) -> f64 {
         self.condition
     }
 

@@ -6,32 +6,32 @@ use faer::{Mat, MatMut};
 use firebox_core::{Error, Result, watch::Watch};
 
 use super::{
-    collocation::{Weighted, columns, residual},
+    collocation::{Weighted, columns, root_means},
     decompositions::{Svd, failed, pivoted_diagonal},
     householder::Qr,
     network::RbfNetwork,
     triangular::Triangle,
 };
-use crate::types::{System, root_mean};
+use crate::types::System;
 
 /// A least-squares solution for the weights.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Fit {
+pub(crate) struct Fit {
     /// w.
-    pub weights: Vec<f64>,
+    pub(crate) weights: Vec<f64>,
     /// The condition number of A with its columns scaled, in the 1-norm of R, estimated from below, mostly within a
     /// factor of 3; ∞ if a neuron reaches no control point or duplicates another.
-    pub condition: f64,
+    pub(crate) condition: f64,
     /// Numerical rank of A, its columns scaled: diagonal elements of a pivoted QR above (N + K)·ε of the largest.
-    pub rank: usize,
+    pub(crate) rank: usize,
     /// Singular directions left out by the truncation.
-    pub truncated: usize,
+    pub(crate) truncated: usize,
     /// √(Σ r1²/N).
-    pub residual_interior: f64,
+    pub(crate) residual_interior: f64,
     /// √(Σ r2²/K).
-    pub residual_boundary: f64,
+    pub(crate) residual_boundary: f64,
     /// I.
-    pub objective: f64,
+    pub(crate) objective: f64,
 }
 
 /// The weights for `centres`, row-major m × dims, and `widths`.
@@ -44,15 +44,14 @@ pub struct Fit {
 ///
 /// [`Error::Config`] if there are fewer conditions than neurons, [`Error::Run`] if a weight is not finite,
 /// [`Error::Cancelled`] if the thread's [`Watch`] stops it.
-pub fn fit(system: &System, centres: &[f64], widths: &[f64], truncation: Option<f64>) -> Result<Fit> {
+pub(crate) fn fit(system: &System, centres: &[f64], widths: &[f64], truncation: Option<f64>) -> Result<Fit> {
     let weighted = Weighted::new(system)?;
     let solver = Solver::new(&weighted, centres, widths)?;
     let (weights, truncated) = solver.weights(truncation)?;
     let condition = solver.triangle.condition()?;
     let rank = solver.rank(condition)?;
-    let network = RbfNetwork::new(weighted.dims(), centres.to_vec(), widths.to_vec(), weights)?;
-    let residual_interior = root_mean(&residual(&system.interior, &network));
-    let residual_boundary = root_mean(&residual(&system.boundary, &network));
+    let network = RbfNetwork::new(weighted.dims, centres.to_vec(), widths.to_vec(), weights)?;
+    let [residual_interior, residual_boundary] = root_means(system, &network);
     // A stopped sum is incomplete.
     Watch::current().go_on()?;
     let objective = 0.5 * system.norm(residual_interior, residual_boundary).powi(2);
@@ -91,12 +90,12 @@ impl Solver {
         let mut matrix = weighted.matrix(centres, widths)?;
         let scales = scale(&mut matrix)?;
         let qr = Qr::new(matrix)?;
-        let mut image = weighted.target().to_vec();
+        let mut image = weighted.target.clone();
         qr.transpose_apply(MatMut::from_column_major_slice_mut(&mut image, rows, 1))?;
         let mut r = qr.r();
         // Otherwise rounding would determine the weight of a duplicate. Zero columns already have a 0.
-        duplicates(weighted.dims(), centres, widths).into_iter().for_each(|k| r[(k, k)] = 0.0);
-        Ok(Self { rows, qr, triangle: Triangle::new(r), scales, image })
+        duplicates(weighted.dims, centres, widths).into_iter().for_each(|k| r[(k, k)] = 0.0);
+        Ok(Self { rows, qr, triangle: Triangle(r), scales, image })
     }
 
     /// The first m of Qᵀb.
@@ -121,7 +120,7 @@ impl Solver {
 
     /// The minimum-norm solution with R's singular values above `share` of the largest, and how many are below.
     fn truncated_svd(&self, image: &[f64], share: f64) -> Result<(Vec<f64>, usize)> {
-        let Svd { left, values, right } = Svd::new(self.triangle.matrix())?;
+        let Svd { left, values, right } = Svd::new(&self.triangle.0)?;
         let m = image.len();
         let mut solution = vec![0.0; m];
         let kept = (0..m).take_while(|&k| values[k] > share * values[0] && values[k] > 0.0).count();
@@ -167,7 +166,7 @@ impl Solver {
         if 3.0 * m as f64 * condition * share < 1.0 {
             return Ok(m);
         }
-        let diagonal = pivoted_diagonal(self.triangle.matrix().clone())?;
+        let diagonal = pivoted_diagonal(self.triangle.0.clone())?;
         Ok(diagonal.iter().take_while(|&&element| element > share * diagonal[0]).count())
     }
 }
@@ -202,7 +201,7 @@ fn scale(matrix: &mut Mat<f64>) -> Result<Vec<f64>> {
 
 #[cfg(test)]
 mod tests {
-    use std::{f64::consts::PI, time::Instant};
+    use std::f64::consts::PI;
 
     use super::*;
     use crate::tests::samples;
@@ -224,52 +223,13 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "prints times"]
-    fn how_long_it_takes() {
-        for (side, n, k, times) in [(8, 448, 76, 50), (14, 900, 140, 50), (32, 4096, 512, 2)] {
-            let system = samples::poisson_sine(n, k, 0);
-            let (centres, widths) = samples::grid(side, PI, 0.35, 8.0);
-            let best = |run: &dyn Fn()| {
-                let time = || {
-                    let start = Instant::now();
-                    run();
-                    start.elapsed().as_secs_f64() * 1e3
-                };
-                (0..times).map(|_| time()).fold(f64::INFINITY, f64::min)
-            };
-            let weighted = Weighted::new(&system).unwrap();
-            let solver = Solver::new(&weighted, &centres, &widths).unwrap();
-            let matrix = weighted.matrix(&centres, &widths).unwrap();
-            let condition = solver.triangle.condition().unwrap();
-            println!("{} neurons, ms: whole {:.2}", side * side, best(&|| drop(fit(&system, &centres, &widths, None))));
-            println!("  assemble {:.2}", best(&|| drop(weighted.matrix(&centres, &widths))));
-            println!("  scale {:.2}", best(&|| drop(scale(&mut matrix.clone()))));
-            println!("  qr {:.2}", best(&|| drop(Qr::new(matrix.clone()))));
-            println!("  weights {:.2}", best(&|| drop(solver.weights(None))));
-            println!(
-                "  condition {:.2}",
-                best(&|| {
-                    std::hint::black_box(solver.triangle.condition().unwrap());
-                })
-            );
-            println!(
-                "  rank {:.2}",
-                best(&|| {
-                    std::hint::black_box(solver.rank(condition).unwrap());
-                })
-            );
-            println!("  truncated {:.2}", best(&|| drop(solver.weights(Some(1e-13)))));
-        }
-    }
-
-    #[test]
     fn exact_weights_are_found_again() {
         let (system, network) = samples::mixed(3, 6, 60);
         let (centres, widths) = (network.centres(), network.widths());
         let mut exact = system.clone();
         for conditions in [&mut exact.interior, &mut exact.boundary] {
             conditions.target.iter_mut().for_each(|target| *target = 0.0);
-            conditions.target = residual(conditions, &network);
+            conditions.target = crate::solve::collocation::residual(conditions, &network);
         }
         for truncation in [None, Some(1e-13)] {
             let fit = fit(&exact, centres, widths, truncation).unwrap();
@@ -278,7 +238,7 @@ mod tests {
         }
         // The objective in the coordinates of Q is that of plain loops.
         let solver = Solver::new(&Weighted::new(&system).unwrap(), centres, widths).unwrap();
-        let plain = crate::parity::reference::objective(&system, centres, widths, network.weights());
+        let plain = crate::tests::reference::objective(&system, centres, widths, network.weights());
         assert!((solver.objective(network.weights()) / plain - 1.0).abs() < 1e-12);
     }
 

@@ -6,7 +6,7 @@ use firebox_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{levenberg_marquardt::Lm, network::RbfNetwork};
+use super::{levenberg_marquardt::Lm, network::RbfNetwork, qr::Fit};
 use crate::{config::RbfConfig, types::ShapeSolver};
 
 /// The stopping criterion that ended a training.
@@ -27,13 +27,7 @@ pub enum Stop {
 
 impl std::fmt::Display for Stop {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Tolerance => "tolerance",
-            Self::Cycles => "cycles",
-            Self::Time => "time",
-            Self::Minimum => "minimum",
-            Self::Precision => "precision",
-        })
+        self.serialize(f)
     }
 }
 
@@ -49,56 +43,56 @@ pub(crate) struct Diagnosis {
     pub(crate) iterations: Option<usize>,
 }
 
+impl Diagnosis {
+    /// The diagnosis of a least-squares solution.
+    pub(crate) fn of(fit: &Fit) -> Self {
+        Self { condition: Some(fit.condition), rank: Some(fit.rank), truncated: fit.truncated, iterations: None }
+    }
+}
+
 /// Everything that a training resumes from, in nondimensional units; control points follow from the number of the
-/// cycle.
-#[derive(Debug, Clone, PartialEq)]
+/// cycle. Arrays are stored as tensors, the rest as JSON.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct State {
     pub(crate) cycles: usize,
     /// Initial width in spacings.
+    #[serde(with = "number")]
     pub(crate) ratio: f64,
-    /// Row-major m × dims.
-    pub(crate) centres: Vec<f64>,
-    pub(crate) widths: Vec<f64>,
-    pub(crate) weights: Vec<f64>,
-    pub(crate) lm: Option<Lm>,
-    /// √(Σr1²/N) after each cycle.
-    pub(crate) interior: Vec<f64>,
-    /// √(Σr2²/K) after each cycle.
-    pub(crate) boundary: Vec<f64>,
+    /// η of the next phase.
+    #[serde(with = "number")]
+    pub(crate) rate: f64,
     /// Phases of gradient steps in which I fell at the first try with the configured η.
     pub(crate) falls: usize,
     /// Phases of gradient steps in which I fell, with η halved where necessary.
     pub(crate) accepted: usize,
     /// Consecutive phases in which no η lowered I.
     pub(crate) idle: usize,
-    /// η of the next phase.
-    pub(crate) rate: f64,
+    pub(crate) lm: Option<Lm>,
     /// Diagnosis of the last weights, if known.
     pub(crate) diagnosis: Option<Diagnosis>,
     /// The criterion after which further cycles change nothing.
     pub(crate) ended: Option<Stop>,
+    /// Row-major m × dims.
+    #[serde(skip)]
+    pub(crate) centres: Vec<f64>,
+    #[serde(skip)]
+    pub(crate) widths: Vec<f64>,
+    #[serde(skip)]
+    pub(crate) weights: Vec<f64>,
+    /// √(Σr1²/N) after each cycle.
+    #[serde(skip)]
+    pub(crate) interior: Vec<f64>,
+    /// √(Σr2²/K) after each cycle.
+    #[serde(skip)]
+    pub(crate) boundary: Vec<f64>,
 }
 
 impl State {
     /// The initial state: neurons at `centres`, row-major m × `dims`, of one width, weights 0.
     pub(crate) fn new(centres: Vec<f64>, dims: usize, width: f64, ratio: f64, rate: f64) -> Self {
         let m = centres.len() / dims;
-        Self {
-            cycles: 0,
-            ratio,
-            centres,
-            widths: vec![width; m],
-            weights: vec![0.0; m],
-            lm: None,
-            interior: Vec::new(),
-            boundary: Vec::new(),
-            falls: 0,
-            accepted: 0,
-            idle: 0,
-            rate,
-            diagnosis: None,
-            ended: None,
-        }
+        Self { centres, widths: vec![width; m], weights: vec![0.0; m], ratio, rate, ..Self::default() }
     }
 
     /// Counts a cycle, which ended with these root mean squares of the residuals inside and on the boundary.
@@ -131,7 +125,7 @@ impl State {
             Some(Stop::Tolerance | Stop::Cycles | Stop::Time) => false,
         };
         let checks = [
-            (sizes, "its network has another size than its parameters say"),
+            (sizes, "its network has another size than its parameters"),
             ([self.interior.len(), self.boundary.len()] == [self.cycles; 2], "its history has not one entry per cycle"),
             (self.is_finite(), "it has numbers that are not finite"),
             (positive && residuals, "it has numbers below their range"),
@@ -143,7 +137,7 @@ impl State {
         checks.into_iter().try_for_each(|(holds, what)| require(holds, what))
     }
 
-    /// Whether all numbers are finite.
+    /// Returns `true` if all numbers are finite.
     pub(crate) fn is_finite(&self) -> bool {
         let network = self.centres.iter().chain(&self.widths).chain(&self.weights);
         let others = self.interior.iter().chain(&self.boundary).chain([&self.rate, &self.ratio]);

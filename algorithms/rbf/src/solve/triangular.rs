@@ -5,19 +5,9 @@ use firebox_core::{Result, watch::Watch};
 
 /// A square upper triangular matrix R. Solutions set the unknown of a zero on the diagonal to 0.
 #[derive(Debug, Clone)]
-pub(crate) struct Triangle(Mat<f64>);
+pub(crate) struct Triangle(pub(super) Mat<f64>);
 
 impl Triangle {
-    /// The upper triangle of `matrix`.
-    pub(crate) fn new(matrix: Mat<f64>) -> Self {
-        Self(matrix)
-    }
-
-    /// The matrix.
-    pub(crate) fn matrix(&self) -> &Mat<f64> {
-        &self.0
-    }
-
     fn len(&self) -> usize {
         self.0.ncols()
     }
@@ -98,7 +88,7 @@ mod tests {
 
     fn graded(m: usize, least: f64) -> Triangle {
         let mut random = Random::new(m as u64, 0);
-        Triangle::new(Mat::from_fn(m, m, |i, j| match i.cmp(&j) {
+        Triangle(Mat::from_fn(m, m, |i, j| match i.cmp(&j) {
             std::cmp::Ordering::Less => 0.3 * random.normal() * least.powf(i as f64 / m as f64),
             std::cmp::Ordering::Equal => least.powf(i as f64 / m as f64),
             std::cmp::Ordering::Greater => 0.0,
@@ -133,7 +123,7 @@ mod tests {
                     triangle.solve(&mut x);
                     inverse = inverse.max(x.iter().map(|x| x.abs()).sum());
                 }
-                let column = |j: usize| (0..m).map(|i| triangle.matrix()[(i, j)].abs()).sum::<f64>();
+                let column = |j: usize| (0..m).map(|i| triangle.0[(i, j)].abs()).sum::<f64>();
                 let truth = inverse * (0..m).map(column).fold(0.0, f64::max);
                 let estimate = triangle.condition().unwrap();
                 assert!(estimate <= 1.000_001 * truth && estimate >= truth / 3.0, "{m} {least}: {estimate} {truth}");

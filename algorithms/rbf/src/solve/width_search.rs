@@ -2,8 +2,8 @@
 
 use firebox_core::{Error, Result, watch::Watch};
 
-use super::{collocation::residual, network::RbfNetwork, qr::fit, subset::subset};
-use crate::types::{Conditions, System, root_mean};
+use super::{collocation::residual_norm, network::RbfNetwork, qr::fit};
+use crate::types::{Conditions, System};
 
 /// Least width of the coarse search, in spacings.
 const LOW: f64 = 0.5;
@@ -22,20 +22,20 @@ const SMALL: usize = 1 << 22;
 
 /// A width that was tried.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Tried {
+pub(crate) struct Tried {
     /// a over the spacing of the centres.
-    pub ratio: f64,
+    pub(crate) ratio: f64,
     /// √(2I) at the held-out conditions; ∞ without a solution.
-    pub residual: f64,
+    pub(crate) residual: f64,
 }
 
 /// The result of a search.
 #[derive(Debug, Clone, PartialEq)]
-pub struct WidthSearch {
+pub(crate) struct WidthSearch {
     /// The a over the spacing with the least residual.
-    pub ratio: f64,
+    pub(crate) ratio: f64,
     /// All widths tried, in order.
-    pub tried: Vec<Tried>,
+    pub(crate) tried: Vec<Tried>,
 }
 
 /// Number of conditions used out of `rows`.
@@ -54,7 +54,7 @@ pub(crate) fn used_conditions(rows: usize, neurons: usize) -> usize {
 ///
 /// If no width has a solution, such as with fewer conditions than neurons; the error of `go_on`; [`Error::Cancelled`]
 /// if the thread's [`Watch`] stops it.
-pub fn search_width(
+pub(crate) fn search_width(
     system: &System,
     centres: &[f64],
     spacing: f64,
@@ -88,7 +88,7 @@ pub fn search_width(
         let widths = vec![ratio * spacing; neurons];
         let found = fit(&training, centres, &widths, truncation);
         let found = found.and_then(|it| RbfNetwork::new(system.interior.dims, centres.to_vec(), widths, it.weights));
-        let residual = found.map(|network| norm(&held, &network));
+        let residual = found.map(|network| residual_norm(&held, &network));
         if Watch::current().stopped() {
             ended = Some(Err(Error::Cancelled));
             return f64::INFINITY;
@@ -134,12 +134,6 @@ fn golden(mut low: f64, mut high: f64, attempt: &mut impl FnMut(f64) -> f64) {
     }
 }
 
-/// √(2I).
-fn norm(system: &System, network: &RbfNetwork) -> f64 {
-    let of = |conditions: &Conditions| root_mean(&residual(conditions, network));
-    system.norm(of(&system.interior), of(&system.boundary))
-}
-
 /// Training and held-out conditions.
 fn split(system: &System, neurons: usize) -> (System, System) {
     let rows = system.interior.len() + system.boundary.len();
@@ -149,7 +143,7 @@ fn split(system: &System, neurons: usize) -> (System, System) {
             let count = (share * conditions.len() as f64).ceil() as usize;
             let taken = (0..count).filter(|i| (i % HELD_OUT_EVERY == HELD_OUT_EVERY - 1) == held);
             let indices: Vec<usize> = taken.map(|i| ((i as f64 / share) as usize).min(conditions.len() - 1)).collect();
-            subset(conditions, &indices)
+            conditions.subset(&indices)
         };
         System { interior: of(&system.interior), boundary: of(&system.boundary), penalty: system.penalty }
     };

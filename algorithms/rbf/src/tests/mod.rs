@@ -1,4 +1,5 @@
 //! Helpers for tests in several modules.
 
 pub(crate) mod ranks;
+pub(crate) mod reference;
 pub(crate) mod samples;

@@ -23,7 +23,7 @@ impl StopAfter {
         Arc::new(Self(AtomicUsize::new(n)))
     }
 
-    /// Whether it has requested a stop.
+    /// Returns `true` once it has requested a stop.
     pub(crate) fn has_stopped(&self) -> bool {
         self.0.load(Ordering::Relaxed) == 0
     }

@@ -1,10 +1,10 @@
 //! Conditions on u, one per point: α·Δu + β·∇u + γ·u = target.
 
-use firebox_core::Communicator;
+use firebox_core::{Communicator, Share};
 
 /// A coefficient function at the points of [`Conditions`].
 #[derive(Debug, Clone, PartialEq)]
-pub enum Coefficient {
+pub(crate) enum Coefficient {
     /// 0 everywhere: the term is not computed.
     Zero,
     /// 1 everywhere.
@@ -14,8 +14,8 @@ pub enum Coefficient {
 }
 
 impl Coefficient {
-    /// Its value at point `i`.
-    pub fn at(&self, i: usize) -> f64 {
+    /// The value at point `i`.
+    pub(crate) fn at(&self, i: usize) -> f64 {
         match self {
             Self::Zero => 0.0,
             Self::One => 1.0,
@@ -26,48 +26,76 @@ impl Coefficient {
 
 /// Interior or boundary conditions, one per point: α·Δu + β·∇u + γ·u = target.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Conditions {
+pub(crate) struct Conditions {
     /// Dimensions of space, 2 or 3.
-    pub dims: usize,
+    pub(crate) dims: usize,
     /// Row-major n × dims.
-    pub points: Vec<f64>,
+    pub(crate) points: Vec<f64>,
     /// α.
-    pub laplacian: Coefficient,
+    pub(crate) laplacian: Coefficient,
     /// β, row-major n × dims; `None` if 0 everywhere.
-    pub gradient: Option<Vec<f64>>,
+    pub(crate) gradient: Option<Vec<f64>>,
     /// γ.
-    pub value: Coefficient,
+    pub(crate) value: Coefficient,
     /// Right-hand sides, n.
-    pub target: Vec<f64>,
+    pub(crate) target: Vec<f64>,
 }
 
 impl Conditions {
     /// n.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.target.len()
     }
 
-    /// Whether there are no conditions.
-    pub fn is_empty(&self) -> bool {
+    /// Returns `true` if there are no conditions.
+    pub(crate) fn is_empty(&self) -> bool {
         self.target.is_empty()
     }
 
     /// Point `i`.
-    pub fn point(&self, i: usize) -> &[f64] {
+    #[cfg(any(test, feature = "parity"))]
+    pub(crate) fn point(&self, i: usize) -> &[f64] {
         &self.points[i * self.dims..(i + 1) * self.dims]
+    }
+
+    /// A rank's contiguous part.
+    pub(crate) fn part(&self, share: Share) -> Self {
+        if share.is_whole() {
+            return self.clone();
+        }
+        self.subset(&share.of(self.len()).collect::<Vec<_>>())
+    }
+
+    /// The conditions at `indices`, in that order.
+    pub(crate) fn subset(&self, indices: &[usize]) -> Self {
+        let dims = self.dims;
+        let each = |values: &[f64]| indices.iter().map(|&i| values[i]).collect();
+        let rows = |values: &[f64]| indices.iter().flat_map(|&i| &values[i * dims..(i + 1) * dims]).copied().collect();
+        let coefficient = |coefficient: &Coefficient| match coefficient {
+            Coefficient::Each(values) => Coefficient::Each(each(values)),
+            constant => constant.clone(),
+        };
+        Self {
+            dims,
+            points: rows(&self.points),
+            laplacian: coefficient(&self.laplacian),
+            gradient: self.gradient.as_deref().map(rows),
+            value: coefficient(&self.value),
+            target: each(&self.target),
+        }
     }
 }
 
 /// The objective of a training: I = 1/(2N) Σ r1² + λ/(2K) Σ r2², r1 over the N interior and r2 over the K boundary
 /// conditions.
 #[derive(Debug, Clone, PartialEq)]
-pub struct System {
+pub(crate) struct System {
     /// Interior conditions.
-    pub interior: Conditions,
+    pub(crate) interior: Conditions,
     /// Boundary conditions.
-    pub boundary: Conditions,
+    pub(crate) boundary: Conditions,
     /// λ.
-    pub penalty: f64,
+    pub(crate) penalty: f64,
 }
 
 /// √(Σr²/n); 0 for n = 0.
@@ -93,5 +121,20 @@ impl System {
     /// √(2I) of u = 0.
     pub(crate) fn zero_norm(&self) -> f64 {
         self.norm(root_mean(&self.interior.target), root_mean(&self.boundary.target))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tests::samples;
+
+    #[test]
+    fn a_subset_keeps_points_coefficients_and_targets() {
+        let (system, _) = samples::mixed(3, 1, 6);
+        let all = &system.interior;
+        let some = all.subset(&[4, 0]);
+        assert_eq!((some.len(), some.point(0), some.point(1)), (2, all.point(4), all.point(0)));
+        assert_eq!((some.laplacian.at(0), some.value.at(1)), (all.laplacian.at(4), 1.0));
+        assert_eq!(some.gradient.unwrap()[..3], all.gradient.as_ref().unwrap()[12..15]);
     }
 }

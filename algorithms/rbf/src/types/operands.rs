@@ -21,7 +21,7 @@ pub enum Term {
 pub struct Form {
     /// α.
     pub laplacian: Term,
-    /// Whether β is present.
+    /// Presence of β.
     pub gradient: bool,
     /// γ.
     pub value: Term,

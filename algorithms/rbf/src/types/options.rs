@@ -2,11 +2,11 @@
 
 use std::{fmt, str::FromStr};
 
-use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 /// The solver for the weights.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "command", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum Weights {
     /// qr up to 4096 neurons; beyond, lsqr with --precision f64, else cg
@@ -22,17 +22,13 @@ pub enum Weights {
 
 impl fmt::Display for Weights {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Auto => "auto",
-            Self::Cg => "cg",
-            Self::Qr => "qr",
-            Self::Lsqr => "lsqr",
-        })
+        self.serialize(f)
     }
 }
 
 /// The solver for centres and widths.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "command", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum ShapeSolver {
     /// They stay as they start
@@ -83,7 +79,8 @@ impl FromStr for Width {
 }
 
 /// How control points are spread.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "command", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum Sampling {
     /// Each point uniform and independent of the others
@@ -94,7 +91,8 @@ pub enum Sampling {
 }
 
 /// When control points are drawn.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "command", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum Redraw {
     /// Every cycle with cg, else once

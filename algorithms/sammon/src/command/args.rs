@@ -10,7 +10,7 @@ use firebox_core::{
 
 use crate::{
     config::{SammonConfig, Start},
-    types::{Metric, SammonInput},
+    types::{Data, Metric},
 };
 
 /// Content of the input, and the distance between its points.
@@ -72,31 +72,26 @@ impl SammonArgs {
         self.config.clone().with_metric(metric).with_start(start)
     }
 
-    /// Reads the input, and the points with the labels and the size for the report.
-    pub(super) fn read(&self) -> Result<(SammonInput, Points)> {
+    /// Reads the points or distances, the initial embedding, and the points with the labels and the size for the report.
+    pub(super) fn read(&self) -> Result<(Data, Option<Vec<f64>>, Points)> {
         let precomputed = self.metric == Kind::Precomputed;
         let make = |points: &Points| {
-            Ok(if precomputed {
-                let values = memory::copied(&points.values, "the distances")?;
-                Distances::new(values, points.rows, points.columns)?.into()
-            } else {
-                SammonInput::from(points.clone())
-            })
+            if !precomputed {
+                return Ok(Data::Features(points.clone()));
+            }
+            let values = memory::copied(&points.values, "the distances")?;
+            Distances::new(values, points.rows, points.columns).map(Data::Distances)
         };
-        let (mut input, points) = self.input.read_as(precomputed, make, SammonInput::points)?;
+        let (data, points) = self.input.read_as(precomputed, make, Data::points)?;
         let labelled = self.input.labels.as_ref().unwrap_or(&self.input.input);
         points.check_labels_as_reals().map_err(|error| error.in_file(labelled))?;
-        if let NameOrFile::File(path) = &self.start {
-            let start = read(path, &ReadOptions::default())?;
-            let dims = self.config.dims;
-            if start.rows != input.points() || start.columns != dims {
-                let (rows, columns, points) = (start.rows, start.columns, input.points());
-                let what = format!("the start has {rows} rows of {columns} numbers, not {points} of {dims}");
-                let help = "give a row for each point and a column for each dimension";
-                return Err(Error::input(what, help).in_file(path));
-            }
-            input = input.starting_at(start.values);
+        let NameOrFile::File(path) = &self.start else { return Ok((data, None, points)) };
+        let (start, rows, dims) = (read(path, &ReadOptions::default())?, data.points(), self.config.dims);
+        if start.rows != rows || start.columns != dims {
+            let what = format!("the start has {} rows of {} numbers, not {rows} of {dims}", start.rows, start.columns);
+            let help = "give a row for each point and a column for each dimension";
+            return Err(Error::input(what, help).in_file(path));
         }
-        Ok((input, points))
+        Ok((data, Some(start.values), points))
     }
 }

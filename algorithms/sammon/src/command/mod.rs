@@ -2,13 +2,12 @@
 
 mod args;
 mod bench;
-mod plots;
 mod report;
 
 use clap::{ArgMatches, Args, Command};
 use firebox_backends::{Device, Plugin, plugin::Bench, with_context};
 use firebox_core::{
-    Algorithm, Context, Error, Result, Session,
+    Context, Error, Result, Session,
     command::{Conformance, NameOrFile, Outcome, parse},
     data::{Points, Table},
     plot::Plot,
@@ -19,7 +18,10 @@ use self::{
     args::{Kind, SammonArgs},
     bench::SammonBench,
 };
-use crate::{config::SammonConfig, model::embedding::Embedding, ops::SammonOps};
+use crate::{
+    model::{map::SammonMap, sammon::SammonInput},
+    ops::SammonOps,
+};
 
 /// The command `sammon`.
 #[derive(Debug, Clone, Copy, Default)]
@@ -75,17 +77,17 @@ impl Plugin for SammonPlugin {
 
 fn run<B: SammonOps>(args: &SammonArgs, context: &Context<B>) -> Result<Outcome> {
     let sammon = args.config().init()?.with_checkpoints(args.states.checkpoints()?);
-    let (input, points) = args.read()?;
+    let (data, start, points) = args.read()?;
     if args.transform.is_some() && args.metric == Kind::Precomputed {
         let help = "give the points' features instead of their distances, or leave out `transform`";
         return Err(Error::input("distances cannot take new points", help));
     }
     let new = args.transform.as_ref().map(|path| args.input.read_more(path, &points).map(|new| (path, new)));
     let new = new.transpose()?;
-    let file = &args.input.input;
-    let map: Embedding<B> = sammon.run(input, context).map_err(|error| error.in_file(file))?;
-    let placed = new.map(|(path, new)| sammon.place(&map, &new, context).map_err(|error| error.in_file(path)));
-    outcome(args, sammon.config(), points, map, placed.transpose()?)
+    let input = SammonInput::<B>::from(data).starting_at(start);
+    let map = sammon.fit_with(input, context).map_err(|error| error.in_file(&args.input.input))?;
+    let placed = new.map(|(path, new)| map.transform_with(&new, context).map_err(|error| error.in_file(path)));
+    outcome(args, points, map, placed.transpose()?)
 }
 
 /// `y1`, `y2`, …
@@ -95,13 +97,11 @@ fn names(dims: usize) -> Vec<String> {
 
 fn outcome<B: SammonOps>(
     args: &SammonArgs,
-    config: &SammonConfig,
     points: Points,
-    map: Embedding<B>,
+    map: SammonMap<B>,
     placed: Option<Vec<f64>>,
 ) -> Result<Outcome> {
-    let dims = config.dims;
-    let result = report::result(&map);
+    let dims = map.config().dims;
     let labels = points.labels.clone();
     let mut table = Table::float_matrix(names(dims), map.coordinates.clone())?;
     if let Some(labels) = &labels {
@@ -113,11 +113,7 @@ fn outcome<B: SammonOps>(
     let placed = args.transform_output.iter().zip(placed);
     let tables = placed.map(|(path, placed)| Ok((path.clone(), Table::float_matrix(names(dims), placed)?)));
     let tables = tables.collect::<Result<Vec<_>>>()?;
-    let size = points.size();
-    let mut drawn = Points::new(map.coordinates.clone(), dims)?;
-    drawn.names = names(dims);
-    (drawn.labels, drawn.label_names) = (labels, points.label_names);
-    let mut settings = serde_json::to_value(config).unwrap_or(Value::Null);
+    let mut settings = serde_json::to_value(map.config()).unwrap_or(Value::Null);
     if args.metric == Kind::Precomputed {
         settings["metric"] = "precomputed".into();
     }
@@ -125,17 +121,21 @@ fn outcome<B: SammonOps>(
         settings["start"] = path.display().to_string().into();
     }
     settings["checkpoint_every"] = args.states.checkpoint_every.into();
+    let input = points.size();
+    let mut drawn = Points::new(map.coordinates.clone(), dims)?;
+    drawn.names = names(dims);
+    (drawn.labels, drawn.label_names) = (labels, points.label_names);
     Ok(Outcome {
         config: settings,
-        input: size,
-        timings: map.timings.clone(),
-        peak_device_bytes: map.peak_device_bytes,
+        input,
+        result: report::result(&map),
         summary: report::summary(&map, args.point_stress),
-        plots: plots::plots(&map, args.shepard.as_ref(), args.convergence.as_ref()),
+        plots: report::plots(&map, args.shepard.as_ref(), args.convergence.as_ref()),
         documents: Vec::new(),
-        result,
         table,
         plot: Some(Plot::scatter(format!("Sammon mapping, E = {:.6}", map.stress), drawn)),
         tables,
+        peak_device_bytes: map.peak_device_bytes,
+        timings: map.timings,
     })
 }

@@ -1,11 +1,15 @@
-//! The report's result and the summary of a run.
+//! Report, summary and plots of a run.
 
+use firebox_core::{
+    command::PlotOut,
+    plot::{Lines, Plot, Series},
+};
 use serde_json::{Map, Value, json};
 
-use crate::{model::embedding::Embedding, ops::SammonOps};
+use crate::{config::Memory, model::map::SammonMap, ops::SammonOps};
 
 /// The report's result.
-pub(crate) fn result<B: SammonOps>(map: &Embedding<B>) -> Map<String, Value> {
+pub(crate) fn result<B: SammonOps>(map: &SammonMap<B>) -> Map<String, Value> {
     let mut result = Map::new();
     let mut put = |key: &str, value: Value| result.insert(key.into(), value);
     put("stress", map.stress.into());
@@ -16,10 +20,10 @@ pub(crate) fn result<B: SammonOps>(map: &Embedding<B>) -> Map<String, Value> {
     put("iterations", map.iterations.into());
     put("evaluations", map.evaluations.into());
     put("stop", json!(map.stop));
-    put("variant", map.variant.into());
+    put("variant", map.implementation.to_string().into());
     put("memory_mode", memory_mode(map).into());
     put("duplicates", map.duplicates.into());
-    put("step", map.step.clone().into());
+    put("step", map.step.to_string().into());
     put("neighbours", json!(map.neighbourhoods.map(|it| it.k)));
     if let Some(rows) = map.neighbourhoods.and_then(|it| it.rows) {
         put("neighbourhood_sample", rows.into());
@@ -37,13 +41,13 @@ pub(crate) fn result<B: SammonOps>(map: &Embedding<B>) -> Map<String, Value> {
     result
 }
 
-/// The memory mode, or "none" where no distances were needed.
-fn memory_mode<B: SammonOps>(map: &Embedding<B>) -> String {
+/// The memory mode; `none` for at most two distinct points.
+fn memory_mode<B: SammonOps>(map: &SammonMap<B>) -> String {
     map.memory_mode.map_or_else(|| "none".into(), |mode| mode.to_string())
 }
 
 /// The summary of a run.
-pub(crate) fn summary<B: SammonOps>(map: &Embedding<B>, point_stress: bool) -> String {
+pub(crate) fn summary<B: SammonOps>(map: &SammonMap<B>, point_stress: bool) -> String {
     let mut text = format!(
         "stress E = {:.7} (start {:.7}), stress-1 {:.5}, after {} iterations (stop: {}; {}, {}, {})",
         map.stress,
@@ -52,7 +56,7 @@ pub(crate) fn summary<B: SammonOps>(map: &Embedding<B>, point_stress: bool) -> S
         map.iterations,
         map.stop,
         map.step,
-        map.variant,
+        map.implementation,
         memory_mode(map)
     );
     if let Some(points) = map.stress_sample {
@@ -67,4 +71,33 @@ pub(crate) fn summary<B: SammonOps>(map: &Embedding<B>, point_stress: bool) -> S
         text.push_str(&it.rows.map_or(")".into(), |rows| format!(", of {rows} points drawn at random)")));
     }
     text
+}
+
+/// The Shepard diagram and the stress by iteration, for the destinations that are given.
+pub(crate) fn plots<B: SammonOps>(
+    map: &SammonMap<B>,
+    shepard: Option<&PlotOut>,
+    convergence: Option<&PlotOut>,
+) -> Vec<(PlotOut, Plot)> {
+    let mut plots = Vec::new();
+    if let Some(path) = shepard {
+        let values = map.shepard.iter().flat_map(|&(source, target)| [source, target]).collect();
+        let title = format!("Shepard diagram, stress-1 = {:.4}", map.stress1);
+        let names = ["distance in the source", "distance in the map"];
+        plots.push((path.clone(), Plot::diagonal(title, names, values)));
+    }
+    if let Some(path) = convergence {
+        let interval = if map.memory_mode == Some(Memory::Sampled) { 10.0 } else { 1.0 };
+        let stress = map.history.iter().enumerate().map(|(at, &stress)| (interval * at as f64, stress));
+        let lines = Lines {
+            title: format!("{}, E = {:.6}", map.step, map.stress),
+            x_label: if interval > 1.0 { "epoch" } else { "iteration" }.into(),
+            y_label: "stress E".into(),
+            log_y: true,
+            series: vec![Series::new("stress", stress)],
+            ..Lines::default()
+        };
+        plots.push((path.clone(), Plot::Lines(lines)));
+    }
+    plots
 }

@@ -95,28 +95,3 @@ pub(super) fn restore_descent(
     let (x, best) = (tensors.take("x", &shape)?, tensors.take("least.x", &shape)?);
     Ok(Descent { rate, x, best, least, last, evaluations })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::solve::lbfgs::tests::{Of, rosenbrock};
-
-    #[test]
-    fn a_restored_run_has_the_same_bits() {
-        let mut function = Of(rosenbrock);
-        let mut whole = Lbfgs::new(&mut function, vec![-1.2, 1.0, 0.5]).unwrap();
-        for _ in 0..7 {
-            whole.advance(&mut function, &[1.0; 3]).unwrap();
-        }
-        let mut tensors = Tensors::default();
-        let scalars = save_lbfgs(&whole, [1, 3], &mut tensors);
-        let mut again = restore_lbfgs(&scalars, [1, 3], &mut tensors).unwrap();
-        assert_eq!(again, whole);
-        for run in [&mut whole, &mut again] {
-            for _ in 0..5 {
-                run.advance(&mut function, &[1.0; 3]).unwrap();
-            }
-        }
-        assert_eq!(again, whole);
-    }
-}

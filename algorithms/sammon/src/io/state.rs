@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 
 use super::method::{self, DescentScalars, LbfgsScalars};
 use crate::{
-    config::{Memory, SammonConfig, Solver},
+    config::{Memory, SammonConfig, Solver, Step},
     ops::SammonOps,
     solve::{
         block_sampling::{SamplingState, period},
         nondimensional::{Prepared, PreparedSource},
-        state::{Method, RunResult, State, Stop},
+        state::{AppliedStep, Method, RunResult, State, Stop},
     },
     types::Variant,
 };
@@ -94,7 +94,7 @@ pub(crate) fn save(state: &State, run: &Identity, memory: Memory, shape: [usize;
             iterations: best.iterations,
             evaluations: best.evaluations,
             stop: best.stop,
-            step: best.step.clone(),
+            step: best.step.to_string(),
         }
     });
     let State { run: index, stress_start, iterations, stop, .. } = *state;
@@ -114,13 +114,13 @@ pub(crate) fn restore(
 ) -> Result<State> {
     let &Scalars { memory, run, iterations, stress_start, stop, .. } = scalars;
     let chosen = match config.memory {
-        Memory::Auto if memory == Memory::Sampled => config.plain() && config.variant == Variant::Auto,
+        Memory::Auto if memory == Memory::Sampled => config.is_plain() && config.variant == Variant::Auto,
         Memory::Auto => memory != Memory::Auto,
         given => memory == given,
     };
     require(chosen, "its memory mode is not that of its parameters")?;
     require(is_stress(stress_start), "the stress at its start is not a finite number of at least 0")?;
-    require(run <= config.restarts, "it has more restarts than its parameters say")?;
+    require(run <= config.restarts, "it has more restarts than its parameters allow")?;
     require(scalars.best.is_some() == (run > 0), "the best of earlier runs does not fit the number of runs")?;
     let history = stresses(&mut tensors, "history")?;
     let sampled = memory == Memory::Sampled;
@@ -144,14 +144,14 @@ pub(crate) fn restore(
         }
         _ => return Err(refuse("this state is inconsistent: its method is not that of its parameters")),
     };
-    require(stop.is_none_or(|stop| stop == stops), "its reason to stop is not one of its method")?;
+    require(stop.is_none_or(|stop| stop == stops), "its stopping criterion is not one of its method")?;
     // A descent measures its last embedding only when it ends.
     let history_len = |iterations: usize, ended: bool| match &method {
         Method::Lbfgs(_) => iterations.saturating_add(1),
         Method::Descent(_) => iterations.saturating_add(usize::from(ended)),
         Method::Sampled(_) => iterations.div_ceil(period(n)).saturating_add(1),
     };
-    let counts = "its history has not one stress per iteration";
+    let counts = "its history does not have one stress per iteration";
     require(history.len() == history_len(iterations, false), counts)?;
     let best = scalars.best.as_ref().map(|best| {
         let RunResultScalars { stress, stress_start, iterations, evaluations, stop, ref step } = *best;
@@ -161,13 +161,27 @@ pub(crate) fn restore(
             "the stress of its best run is not a finite number of at least 0",
         )?;
         require(history.len() == history_len(iterations, true) && evaluations <= MAX_COUNT, counts)?;
-        require(step.len() < 200 && !step.contains(char::is_control), "the step of its best run is not a description")?;
+        let step = applied_step(step, config, sampled);
+        let step =
+            step.ok_or_else(|| refuse("this state is inconsistent: the step of its best run is not its method's"))?;
         let x = tensors.take("best.x", &[m, n])?;
-        Ok(RunResult { x, stress, stress_start, history, iterations, evaluations, stop, step: step.clone() })
+        Ok(RunResult { x, stress, stress_start, history, iterations, evaluations, stop, step })
     });
     let best = best.transpose()?;
     tensors.finish()?;
     Ok(State { run, method, history, stress_start, iterations, best, stop })
+}
+
+/// Parses the displayed step of a run; `None` if no run by `config` has it. Of a descent it ends with μ or α.
+fn applied_step(text: &str, config: &SammonConfig, sampled: bool) -> Option<AppliedStep> {
+    let number = || text.rsplit(':').next()?.parse().ok();
+    let step = match config.solver {
+        _ if sampled => AppliedStep::BlockSampled { epochs: config.epochs },
+        Solver::Lbfgs => AppliedStep::Lbfgs { rescaled: config.rescale },
+        Solver::Gd if config.step != Step::Auto => AppliedStep::Gradient { step: config.step, mu: number()? },
+        Solver::Gd | Solver::Jacobi => AppliedStep::Jacobi { alpha: number()? },
+    };
+    (step.to_string() == text).then_some(step)
 }
 
 fn is_stress(value: f64) -> bool {

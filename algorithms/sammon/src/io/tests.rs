@@ -1,4 +1,4 @@
-//! Damaged, crafted and unwritable states.
+//! Resumed runs; damaged, crafted and unwritable states.
 
 use std::sync::{
     Arc, Mutex,
@@ -7,22 +7,27 @@ use std::sync::{
 
 use burn_ndarray::NdArray;
 use firebox_core::{
-    Algorithm, Context, Error, Observer, Result,
+    Context, Error, Observer, Result,
     checkpoint::{Checkpoints, decode},
     data::Points,
     random::Random,
 };
 
-use crate::{Embedding, Memory, SammonConfig, Solver, Step, check_state};
+use crate::{Memory, SammonConfig, SammonMap, Solver, Step, Stop, check_state};
 
 #[path = "../../../../tests/src/states.rs"]
 mod states;
 
 type B = NdArray<f64>;
 
-fn points() -> Points {
-    let mut random = Random::new(3, 9);
-    Points::new((0..20 * 4).map(|_| random.normal()).collect(), 4).unwrap()
+/// Normal points whose column k has standard deviation 1 + `stretch`·k.
+fn cloud(n: usize, d: usize, stretch: f64, seed: u64) -> Points {
+    let mut random = Random::new(seed, 9);
+    Points::new((0..n * d).map(|at| random.normal() * (1.0 + stretch * (at % d) as f64)).collect(), d).unwrap()
+}
+
+fn context() -> Context<B> {
+    Context::new(Default::default())
 }
 
 /// Cancels a run after a number of polls, and records notices.
@@ -47,8 +52,8 @@ impl Observer for CancelAfter {
     }
 }
 
-fn run(config: &SammonConfig, checkpoints: Checkpoints, context: &Context<B>) -> Result<Embedding<B>> {
-    config.init()?.with_checkpoints(checkpoints).run(points().into(), context)
+fn run(config: &SammonConfig, points: &Points, checkpoints: Checkpoints, context: &Context<B>) -> Result<SammonMap<B>> {
+    config.init()?.with_checkpoints(checkpoints).fit_with(points.clone(), context)
 }
 
 /// One configuration per method, and one whose state holds the result of an earlier run; with polls before cancelling.
@@ -65,14 +70,14 @@ fn configs() -> [(&'static str, SammonConfig, usize); 5] {
 }
 
 /// State of a run cancelled after `polls`.
-fn state(config: &SammonConfig, polls: usize) -> Vec<u8> {
-    let context = Context::new(Default::default()).observer(CancelAfter::polls(polls));
-    states::written_state(|keep| assert!(matches!(run(config, keep, &context), Err(Error::Cancelled))))
+fn state(config: &SammonConfig, points: &Points, polls: usize) -> Vec<u8> {
+    let context = context().observer(CancelAfter::polls(polls));
+    states::written_state(|keep| assert!(matches!(run(config, points, keep, &context), Err(Error::Cancelled))))
 }
 
 /// Resumes from bytes; returns all numbers of the result.
-fn resumed(config: &SammonConfig, bytes: &[u8]) -> Result<Vec<f64>> {
-    let map = states::resume_from(bytes, |resume| run(config, resume, &Context::new(Default::default())))?;
+fn resumed(config: &SammonConfig, points: &Points, bytes: &[u8]) -> Result<Vec<f64>> {
+    let map = states::resume_from(bytes, |resume| run(config, points, resume, &context()))?;
     let mut numbers = map.coordinates;
     numbers.extend([map.stress, map.stress_start]);
     numbers.extend(map.history);
@@ -80,37 +85,92 @@ fn resumed(config: &SammonConfig, bytes: &[u8]) -> Result<Vec<f64>> {
 }
 
 #[test]
+fn a_resumed_run_has_the_same_bits() {
+    let points = cloud(50, 6, 1.0, 3);
+    let base = SammonConfig::new(2).with_restarts(1).with_iterations(60);
+    let gd = base.clone().with_solver(Solver::Gd).with_tolerance(0.0);
+    for config in [
+        base.clone(),
+        base.clone().with_solver(Solver::Jacobi),
+        gd.clone().with_step(Step::Mu(0.02)),
+        gd.with_step(Step::Alpha(0.3)),
+        base.clone().with_memory(Memory::Sampled).with_epochs(60),
+    ] {
+        let whole = run(&config, &points, Checkpoints::default(), &context()).unwrap();
+        for polls in [1, 4, 5, 6, 9] {
+            states::resume_from(&state(&config, &points, polls), |resume| {
+                let again = run(&config, &points, resume.clone(), &context()).unwrap();
+                assert_eq!((&again.coordinates, &again.history), (&whole.coordinates, &whole.history));
+                assert_eq!((again.stress, again.stress_start), (whole.stress, whole.stress_start));
+                assert_eq!((again.iterations, again.evaluations), (whole.iterations, whole.evaluations));
+                assert_eq!(again.step.to_string(), whole.step.to_string());
+
+                let refused = run(&config, &cloud(50, 6, 1.0, 4), resume.clone(), &context()).unwrap_err();
+                assert!(refused.to_string().contains("its run had another input"), "{refused}");
+                let refused = run(&config, &points, resume, &context().seed(1)).unwrap_err();
+                assert!(refused.to_string().contains("its run had the seed 0, and this one has 1"), "{refused}");
+            });
+        }
+    }
+    let refused = resumed(&base, &points, b"{}").unwrap_err();
+    assert!(refused.to_string().contains("not a state file of Firebox"));
+}
+
+#[test]
+fn a_stalled_run_stays_stalled_when_resumed() {
+    let points = cloud(30, 4, 1.0, 3);
+    let config = SammonConfig::new(2).with_tolerance(0.0).with_iterations(5000);
+    let mut whole = None;
+    let bytes = states::written_state(|keep| whole = Some(run(&config, &points, keep, &context()).unwrap()));
+    let whole = whole.unwrap();
+    states::resume_from(&bytes, |resume| {
+        let again = run(&config, &points, resume.clone(), &context()).unwrap();
+        assert_eq!((whole.stop, again.stop), (Stop::Precision, Stop::Precision));
+        assert_eq!((again.iterations, again.evaluations), (whole.iterations, whole.evaluations));
+        assert_eq!(again.coordinates, whole.coordinates);
+
+        let refused = run(&config, &cloud(2, 4, 1.0, 3), resume.clone(), &context()).unwrap_err();
+        assert!(refused.to_string().contains("another input"), "{refused}");
+        std::fs::remove_file(resume.resume.as_ref().unwrap()).unwrap();
+        assert!(matches!(run(&config, &cloud(2, 4, 1.0, 3), resume, &context()), Err(Error::Io { .. })));
+    });
+}
+
+#[test]
 fn damaged_states_are_refused() {
+    let points = cloud(20, 4, 0.0, 3);
     for (name, config, polls) in configs() {
-        let bytes = state(&config, polls);
-        states::assert_damage_is_refused(name, &bytes, &|bytes| resumed(&config, bytes));
+        let bytes = state(&config, &points, polls);
+        states::assert_damage_is_refused(name, &bytes, &|bytes| resumed(&config, &points, bytes));
     }
 }
 
 #[test]
 fn crafted_states_do_no_harm() {
+    let points = cloud(20, 4, 0.0, 3);
     for (name, config, polls) in configs() {
-        let bytes = state(&config, polls);
+        let bytes = state(&config, &points, polls);
         let check = |bytes: &[u8]| check_state(bytes, &config, 20);
-        states::assert_crafted_states_are_handled(name, &bytes, &check, &|bytes| resumed(&config, bytes));
+        states::assert_crafted_states_are_handled(name, &bytes, &check, &|bytes| resumed(&config, &points, bytes));
     }
 }
 
 #[test]
 fn a_state_of_another_method_is_refused() {
     let [(_, lbfgs, polls), (_, gd, _), ..] = configs();
-    let mut other = decode(&state(&lbfgs, polls)).unwrap();
-    other.run = decode(&state(&gd, 3)).unwrap().run;
-    let error = resumed(&gd, &other.encode().unwrap()).unwrap_err();
+    let points = cloud(20, 4, 0.0, 3);
+    let mut other = decode(&state(&lbfgs, &points, polls)).unwrap();
+    other.run = decode(&state(&gd, &points, 3)).unwrap().run;
+    let error = resumed(&gd, &points, &other.encode().unwrap()).unwrap_err();
     assert!(error.to_string().contains("its method is not that of its parameters"), "{error}");
 }
 
 #[test]
 fn a_run_completes_if_its_state_cannot_be_written() {
-    let (_, config, _) = &configs()[0];
-    let whole = run(config, Checkpoints::default(), &Context::new(Default::default())).unwrap();
+    let (points, (_, config, _)) = (cloud(20, 4, 0.0, 3), &configs()[0]);
+    let whole = run(config, &points, Checkpoints::default(), &context()).unwrap();
     states::assert_unwritable_state_is_reported(|keep, observer| {
-        let found = run(config, keep, &Context::new(Default::default()).observer(observer)).unwrap();
+        let found = run(config, &points, keep, &context().observer(observer)).unwrap();
         assert_eq!(found.coordinates, whole.coordinates);
         assert!(found.stale_state && !whole.stale_state);
     });
@@ -119,7 +179,7 @@ fn a_run_completes_if_its_state_cannot_be_written() {
     let file = Some(folder.path().join("missing/state"));
     let keep = Checkpoints { file, every: 1e-9, ..Checkpoints::default() };
     let observer = CancelAfter::polls(4);
-    let stopped = run(config, keep, &Context::new(Default::default()).observer(observer.clone()));
+    let stopped = run(config, &points, keep, &context().observer(observer.clone()));
     assert!(matches!(stopped, Err(Error::Cancelled)));
     assert_eq!(observer.notices.lock().unwrap().len(), 2);
 }

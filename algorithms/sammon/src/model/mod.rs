@@ -1,10 +1,7 @@
-//! The model: fitting, the fitted embedding, and placement of new points.
+//! The model: fitting, the fitted map, and placement of new points in it.
 
-pub(crate) mod embedding;
 mod fit;
-mod fitted;
-#[cfg(test)]
-mod precision_tests;
+pub(crate) mod map;
 mod run;
 pub(crate) mod sammon;
 #[cfg(test)]

@@ -9,15 +9,15 @@ use firebox_core::{
 };
 
 use crate::{
-    config::{Memory, SammonConfig, Solver},
+    config::{Memory, SammonConfig, Solver, Step},
     io::state,
     ops::SammonOps,
     solve::{
         block_sampling::{BlockSampler, SamplingState},
-        descent::Descent,
+        descent::{Descent, Rate},
         lbfgs::{IterationOutcome, Lbfgs},
         objective::{Objective, PairSums},
-        state::{Method, RunResult, State, Stop},
+        state::{AppliedStep, Method, RunResult, State, Stop},
         subsample::Subsample,
     },
 };
@@ -28,39 +28,37 @@ const WINDOW: usize = 10;
 /// shorter ones are completed.
 const LONG: Duration = Duration::from_millis(50);
 
+/// Returns the initial embedding of the run with an index, and its sums over pairs if known.
+pub(super) type Start<'a> = &'a dyn Fn(usize) -> Result<(Vec<f64>, Option<PairSums>)>;
+
 /// Block sampling, and the sample that its history is measured on.
-pub(crate) struct Sampling<'a, B: SammonOps> {
-    pub(crate) blocks: BlockSampler<'a, B>,
-    pub(crate) sample: Subsample,
+pub(super) struct Sampling<'a, B: SammonOps> {
+    pub(super) blocks: BlockSampler<'a, B>,
+    pub(super) sample: Subsample,
 }
 
 /// Context of a run. With block sampling, `objective` is that of the sample.
-pub(crate) struct Run<'a, B: SammonOps> {
-    pub(crate) config: &'a SammonConfig,
-    pub(crate) objective: &'a Objective<'a, B>,
-    pub(crate) sampling: Option<Sampling<'a, B>>,
+pub(super) struct Run<'a, B: SammonOps> {
+    pub(super) config: &'a SammonConfig,
+    pub(super) objective: &'a Objective<'a, B>,
+    pub(super) sampling: Option<Sampling<'a, B>>,
     /// Unit of length, in that of the input.
-    pub(crate) unit: f64,
-    pub(crate) checkpoints: &'a Checkpoints,
+    pub(super) unit: f64,
+    pub(super) checkpoints: &'a Checkpoints,
     /// Identity of the run, if its state is kept.
-    pub(crate) identity: Option<Identity>,
+    pub(super) identity: Option<Identity>,
     /// Chosen memory mode, stored in states since `auto` may choose differently on another device.
-    pub(crate) memory: Memory,
+    pub(super) memory: Memory,
 }
 
 impl<B: SammonOps> Run<'_, B> {
-    /// Runs from all starts. `start` returns the initial embedding of a run, and its sums over pairs if known. Returns
-    /// the best result, and whether the state file is stale because it could not be written.
-    pub(crate) fn run(
-        &self,
-        resumed: Option<State>,
-        start: impl Fn(usize) -> Result<(Vec<f64>, Option<PairSums>)>,
-    ) -> Result<(RunResult, bool)> {
+    /// Runs from all starts. Returns the best result, and true if the state file is stale because writing failed.
+    pub(super) fn run(&self, resumed: Option<State>, start: Start<'_>) -> Result<(RunResult, bool)> {
         let mut keeper = Keeper::new(self.checkpoints, self.objective.context);
         let mut state = match resumed {
             Some(state) if self.objective.is_distributed() => state.map(|whole| self.objective.local_part(whole)),
             Some(state) => state,
-            None => self.begin(0, &start, None)?,
+            None => self.begin(0, start, None)?,
         };
         let result = self.run_from(&mut state, start, &mut keeper);
         let ended = matches!(result, Ok(_) | Err(Error::Cancelled));
@@ -69,12 +67,7 @@ impl<B: SammonOps> Run<'_, B> {
     }
 
     /// Completes the current run and all remaining restarts.
-    fn run_from(
-        &self,
-        state: &mut State,
-        start: impl Fn(usize) -> Result<(Vec<f64>, Option<PairSums>)>,
-        keeper: &mut Keeper<'_>,
-    ) -> Result<RunResult> {
+    fn run_from(&self, state: &mut State, start: Start<'_>, keeper: &mut Keeper<'_>) -> Result<RunResult> {
         let began = Instant::now();
         loop {
             let stop = self.iterate(state, began, keeper)?;
@@ -92,17 +85,12 @@ impl<B: SammonOps> Run<'_, B> {
             if stop == Stop::Time || next > self.config.restarts {
                 return Ok(best);
             }
-            *state = self.begin(next, &start, Some(best))?;
+            *state = self.begin(next, start, Some(best))?;
         }
     }
 
     /// State at the start of a run.
-    fn begin(
-        &self,
-        run: usize,
-        start: impl Fn(usize) -> Result<(Vec<f64>, Option<PairSums>)>,
-        best: Option<RunResult>,
-    ) -> Result<State> {
+    fn begin(&self, run: usize, start: Start<'_>, best: Option<RunResult>) -> Result<State> {
         let (mut x, sums) = start(run)?;
         let sums = match sums {
             Some(sums) => sums,
@@ -131,7 +119,7 @@ impl<B: SammonOps> Run<'_, B> {
     }
 
     /// Error for a stress that is not finite.
-    pub(crate) fn non_finite_stress(&self) -> Error {
+    pub(super) fn non_finite_stress(&self) -> Error {
         let device = B::limits(&self.objective.context.device).device;
         Error::Run { device, phase: "mapping".into(), what: "the stress is not finite".into() }
     }
@@ -157,17 +145,16 @@ impl<B: SammonOps> Run<'_, B> {
             let flags = [late, context.observer.cancelled(), keeper.is_due()].map(u8::from);
             let [late, cancelled, due] = context.communicator.broadcast_value(flags).map(|flag| flag == 1);
             let stop = if late { Some(Stop::Time) } else { self.stopping_criterion(state) };
-            if let Some(stop) = stop {
-                self.save(state, keeper)?;
-                return Ok(stop);
+            if stop.is_none() {
+                context.observer.progress("mapping", state.iterations as u64, total as u64);
             }
-            context.observer.progress("mapping", state.iterations as u64, total as u64);
-            if cancelled {
+            if stop.is_some() || cancelled || due {
                 self.save(state, keeper)?;
-                return Err(Error::Cancelled);
             }
-            if due {
-                self.save(state, keeper)?;
+            match stop {
+                Some(stop) => return Ok(stop),
+                None if cancelled => return Err(Error::Cancelled),
+                None => {}
             }
             let start = Instant::now();
             let stop = if long && !self.objective.is_distributed() {
@@ -261,19 +248,22 @@ impl<B: SammonOps> Run<'_, B> {
     fn result(&self, state: &mut State, stop: Stop) -> Result<RunResult> {
         let (x, stress, evaluations, step) = match &mut state.method {
             Method::Lbfgs(lbfgs) => {
-                let step = format!("lbfgs, {}", if self.config.rescale { "rescaled start" } else { "start as it is" });
+                let step = AppliedStep::Lbfgs { rescaled: self.config.rescale };
                 (self.objective.gather(&lbfgs.x), lbfgs.value, lbfgs.evaluations, step)
             }
             Method::Descent(descent) => {
                 descent.finish(self.objective)?;
                 state.history.push(descent.least);
-                let step = descent.describe(self.config.step, self.unit, self.config.power);
+                let step = match (descent.rate, self.config.step) {
+                    (Rate::Mu(_), step @ Step::Mu(mu)) => AppliedStep::Gradient { step, mu },
+                    (Rate::Mu(mu), step) => AppliedStep::Gradient { step, mu: mu * self.unit.powf(self.config.power) },
+                    (Rate::Safe(alpha) | Rate::Plain(alpha), _) => AppliedStep::Jacobi { alpha },
+                };
                 (descent.best.clone(), descent.least, descent.evaluations, step)
             }
             Method::Sampled(sampled) => {
                 let last = state.history.last().copied().unwrap_or(f64::INFINITY);
-                let step = format!("block-sampled, alpha:1 to 0.02 over {} epochs", self.config.epochs);
-                (sampled.x.clone(), last, state.iterations, step)
+                (sampled.x.clone(), last, state.iterations, AppliedStep::BlockSampled { epochs: self.config.epochs })
             }
         };
         if !stress.is_finite() {

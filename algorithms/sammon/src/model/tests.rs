@@ -1,17 +1,15 @@
 //! Whole mappings on NdArray, in f64 unless stated otherwise.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
-};
-
+use burn::tensor::Tensor;
 use burn_ndarray::NdArray;
-use firebox_core::{Algorithm, Context, Error, Observer, Result, data::Points, random::Random};
+use firebox_core::{Context, Error, Result, data::Points, random::Random, tensor::floats};
 
 use crate::{
-    Checkpoints, Distances, Embedding, Memory, Metric, SammonConfig, SammonInput, Solver, Start, Step, Stop, Variant,
+    Distances, Implementation, Memory, Metric, Sammon, SammonConfig, SammonInput, SammonMap, Solver, Start, Step, Stop,
+    Variant,
     solve::{
-        lbfgs::Function,
+        initialization,
+        lbfgs::{Function, Lbfgs},
         memory_plan::Plan,
         nondimensional::{Prepared, distance},
         objective::Objective,
@@ -30,8 +28,13 @@ fn context() -> Context<Wide> {
     Context::new(Default::default())
 }
 
-fn map(config: &SammonConfig, input: impl Into<SammonInput>) -> Result<Embedding<Wide>> {
-    config.init()?.run(input.into(), &context())
+fn map(config: &SammonConfig, input: impl Into<SammonInput<Wide>>) -> Result<SammonMap<Wide>> {
+    config.init()?.fit_with(input, &context())
+}
+
+/// Euclidean distances, row-major N × N.
+fn square(points: &Points) -> Vec<f64> {
+    points.iter().flat_map(|a| points.iter().map(|b| distance(a, b, Metric::Euclidean))).collect()
 }
 
 /// E by its definition, over the pairs i < j of all rows, which may be equal.
@@ -152,7 +155,7 @@ fn the_step_mu_scales_with_the_unit() {
     let a = map(&config.clone().with_step(Step::Mu(0.02)), points).unwrap();
     let b = map(&config.with_step(Step::Mu(0.02e-3)), small).unwrap();
     assert!((a.stress - b.stress).abs() < 1e-12 && a.stress < a.stress_start);
-    assert_eq!((a.iterations, a.stop, a.step.as_str()), (5, Stop::Iterations, "gd, mu:0.02"));
+    assert_eq!((a.iterations, a.stop, a.step.to_string().as_str()), (5, Stop::Iterations, "gd, mu:0.02"));
 }
 
 #[test]
@@ -170,8 +173,7 @@ fn a_divergent_step_keeps_the_best_embedding() {
 fn distances_of_points_map_like_the_points() {
     let points = with_duplicates();
     let n = points.rows;
-    let square: Vec<f64> =
-        (0..n * n).map(|at| distance(points.row(at / n), points.row(at % n), Metric::Euclidean)).collect();
+    let square = square(&points);
     let condensed: Vec<f64> =
         (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j))).map(|(i, j)| square[i * n + j]).collect();
     let config = SammonConfig::new(2).with_tolerance(1e-9);
@@ -179,12 +181,8 @@ fn distances_of_points_map_like_the_points() {
     let pairs = condensed.len();
     for distances in [Distances::new(square, n, n), Distances::new(condensed, 1, pairs)] {
         let found = map(&config, distances.unwrap()).unwrap();
-        assert!(
-            (found.stress - expected.stress).abs() < 1e-6 * expected.stress,
-            "{} {}",
-            found.stress,
-            expected.stress
-        );
+        let error = found.stress / expected.stress - 1.0;
+        assert!(error.abs() < 1e-6, "{error}");
         assert_eq!(found.duplicates, 7);
         assert!((found.stress_start - expected.stress_start).abs() < 1e-9);
     }
@@ -192,9 +190,7 @@ fn distances_of_points_map_like_the_points() {
 
 #[test]
 fn missing_pairs_have_no_weight() {
-    let points = cloud(30, 2, 6);
-    let mut values: Vec<f64> =
-        (0..900).map(|at| distance(points.row(at / 30), points.row(at % 30), Metric::Euclidean)).collect();
+    let mut values = square(&cloud(30, 2, 6));
     for i in 0..30 {
         for j in (0..i).filter(|j| (i + j) % 5 == 0) {
             (values[i * 30 + j], values[j * 30 + i]) = (f64::NAN, f64::NAN);
@@ -236,11 +232,10 @@ fn memory_modes_agree() {
     assert!(matches!(map(&config, matrix), Err(Error::Config { field: "memory", .. })));
     let mut tight = context();
     tight.memory_limit = Some(60 * (20 + 6 + 20) * 8 + 1000);
-    let config = SammonConfig::new(2);
-    let found = config.init().unwrap().run(points.clone().into(), &tight).unwrap();
+    let found = Sammon::new(2).fit_with(points.clone(), &tight).unwrap();
     assert_eq!(found.memory_mode, Some(Memory::Recomputed));
     tight.memory_limit = Some(1);
-    assert!(matches!(config.init().unwrap().run(points.into(), &tight), Err(Error::Memory { .. })));
+    assert!(matches!(Sammon::new(2).fit_with(points, &tight), Err(Error::Memory { .. })));
 }
 
 #[test]
@@ -248,7 +243,8 @@ fn block_sampling_approaches_the_optimum() {
     let points = cloud(600, 8, 5);
     let best = map(&SammonConfig::new(2), points.clone()).unwrap();
     let found = map(&SammonConfig::new(2).with_memory(Memory::Sampled), points).unwrap();
-    assert_eq!((found.memory_mode, found.variant, found.stop), (Some(Memory::Sampled), "block-sampled", Stop::Epochs));
+    assert_eq!((found.memory_mode, found.stop), (Some(Memory::Sampled), Stop::Epochs));
+    assert_eq!(found.implementation, Implementation::BlockSampled);
     assert!(found.stress < best.stress * 1.02, "{} {}", found.stress, best.stress);
     assert_eq!(found.history.len(), 31);
 }
@@ -264,13 +260,12 @@ fn restarts_never_increase_the_stress() {
 #[test]
 fn new_points_are_placed() {
     let points = cloud(80, 2, 7);
-    let sammon = SammonConfig::new(2).with_tolerance(1e-9).init().unwrap();
-    let found = sammon.run(points.clone().into(), &context()).unwrap();
+    let found = map(&SammonConfig::new(2).with_tolerance(1e-9), points.clone()).unwrap();
     // Points of a plane: the map is the plane, so that distances of new points are reproduced exactly.
     let mut new = cloud(25, 2, 71);
     new.values.extend_from_slice(points.row(5));
     new.rows += 1;
-    let places = sammon.place(&found, &new, &context()).unwrap();
+    let places = found.transform_with(&new, &context()).unwrap();
     for (i, place) in places.chunks(2).enumerate().take(25) {
         for j in 0..80 {
             let (delta, d) = (
@@ -281,79 +276,26 @@ fn new_points_are_placed() {
         }
     }
     assert_eq!(places[50..], found.coordinates[10..12]);
-    assert!(sammon.place(&found, &cloud(3, 5, 1), &context()).is_err());
-}
-
-/// Cancels a run after a number of polls.
-struct CancelAfter(AtomicUsize);
-
-impl Observer for CancelAfter {
-    fn cancelled(&self) -> bool {
-        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_err()
-    }
+    assert!(found.transform_with(&cloud(3, 5, 1), &context()).is_err());
+    let distances = map(&SammonConfig::new(2), Distances::new(square(&points), 80, 80).unwrap()).unwrap();
+    let error = distances.transform_with(&new, &context()).unwrap_err();
+    assert!(error.help().unwrap().contains("fit the points' features"), "{error}");
 }
 
 #[test]
-fn a_resumed_run_has_the_same_bits() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("state.json");
-    let points = cloud(50, 6, 3);
-    let base = SammonConfig::new(2).with_restarts(1).with_iterations(60);
-    for config in [
-        base.clone(),
-        base.clone().with_solver(Solver::Jacobi),
-        base.clone().with_memory(Memory::Sampled).with_epochs(60),
-    ] {
-        let whole = map(&config, points.clone()).unwrap();
-        for polls in [1, 4, 5, 6, 9] {
-            let _ = std::fs::remove_file(&file);
-            let checkpoints = Checkpoints { file: Some(file.clone()), ..Checkpoints::default() };
-            let observed = context().observer(Arc::new(CancelAfter(AtomicUsize::new(polls))));
-            let stopped = config.init().unwrap().with_checkpoints(checkpoints).run(points.clone().into(), &observed);
-            assert!(matches!(stopped, Err(Error::Cancelled)), "{polls}");
-            let resume = Checkpoints { resume: Some(file.clone()), ..Checkpoints::default() };
-            let sammon = config.init().unwrap().with_checkpoints(resume);
-            let again = sammon.run(points.clone().into(), &context()).unwrap();
-            assert_eq!(again.coordinates, whole.coordinates);
-            assert_eq!((again.stress, again.stress_start), (whole.stress, whole.stress_start));
-            assert_eq!((again.iterations, again.evaluations), (whole.iterations, whole.evaluations));
-            assert_eq!(again.history, whole.history);
-
-            let refused = sammon.run(cloud(50, 6, 4).into(), &context()).unwrap_err();
-            assert!(refused.to_string().contains("its run had another input"), "{refused}");
-            let refused = sammon.run(points.clone().into(), &context().seed(1)).unwrap_err();
-            assert!(refused.to_string().contains("its run had the seed 0, and this one has 1"), "{refused}");
-        }
-    }
-    std::fs::write(&file, "{}").unwrap();
-    let resume = Checkpoints { resume: Some(file), ..Checkpoints::default() };
-    let refused =
-        base.init().unwrap().with_checkpoints(resume).run(points.into(), &context()).map(|_: Embedding<Wide>| ());
-    assert!(refused.unwrap_err().to_string().contains("not a state file of Firebox"));
-}
-
-#[test]
-fn a_stalled_run_stays_stalled_when_resumed() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("state.json");
+fn tensors_map_like_points() {
     let points = cloud(30, 4, 3);
-    let sammon = SammonConfig::new(2).with_tolerance(0.0).with_iterations(5000).init().unwrap();
-    let keep = Checkpoints { file: Some(file.clone()), ..Checkpoints::default() };
-    let whole = sammon.clone().with_checkpoints(keep).run(points.clone().into(), &context()).unwrap();
-    let resume = Checkpoints { resume: Some(file.clone()), ..Checkpoints::default() };
-    let sammon = sammon.with_checkpoints(resume);
-    let again = sammon.run(points.clone().into(), &context()).unwrap();
-    assert_eq!((whole.stop, again.stop), (Stop::Precision, Stop::Precision));
-    assert_eq!((again.iterations, again.evaluations), (whole.iterations, whole.evaluations));
-    assert_eq!(again.coordinates, whole.coordinates);
-
-    let refused = sammon.run(cloud(2, 4, 3).into(), &context()).map(|_: Embedding<Wide>| ()).unwrap_err();
-    assert!(refused.to_string().contains("another input"), "{refused}");
-    std::fs::remove_file(&file).unwrap();
-    assert!(matches!(
-        sammon.run(cloud(2, 4, 3).into(), &context()).map(|_: Embedding<Wide>| ()),
-        Err(Error::Io { .. })
-    ));
+    let tensor = |points: &Points| floats::<Wide, 2>(points.values.clone(), [points.rows, 4], &Default::default());
+    let values = |tensor: Tensor<Wide, 2>| tensor.into_data().to_vec::<f64>().unwrap();
+    let (map, host) = (Sammon::new(2).fit(tensor(&points)).unwrap(), map(&SammonConfig::new(2), points).unwrap());
+    assert_eq!(
+        (values(map.embedding()), map.coordinates.clone()),
+        (host.coordinates.clone(), host.coordinates.clone())
+    );
+    let new = cloud(5, 4, 1);
+    let placed = map.transform(tensor(&new)).unwrap();
+    assert_eq!(values(placed), host.transform_with(&new, &context()).unwrap());
+    assert!(Sammon::new(0).fit(tensor(&new)).is_err());
 }
 
 #[test]
@@ -366,4 +308,68 @@ fn the_start_can_be_given() {
     assert!((found.stress_start - first.stress).abs() < 1e-9);
     assert!(map(&config, points.clone()).is_err());
     assert!(map(&config, SammonInput::from(points).starting_at(vec![0.0; 3])).is_err());
+}
+
+/// Stress of Euclidean distances in scalar loops over f64.
+struct ReferenceStress {
+    deltas: Vec<f64>,
+    n: usize,
+    m: usize,
+    scale: f64,
+}
+
+impl Function for ReferenceStress {
+    fn evaluate(&mut self, x: &[f64]) -> Result<(f64, Vec<f64>)> {
+        let (n, m) = (self.n, self.m);
+        let (mut value, mut gradient) = (0.0, vec![0.0; n * m]);
+        for i in 0..n {
+            for j in 0..i {
+                let delta = self.deltas[i * n + j];
+                let d = (0..m).map(|k| (x[k * n + i] - x[k * n + j]).powi(2)).sum::<f64>().sqrt();
+                value += (delta - d).powi(2) / (delta * self.scale);
+                let pull = 2.0 * (d - delta) / (delta * d * self.scale);
+                for k in 0..m {
+                    let by = pull * (x[k * n + i] - x[k * n + j]);
+                    gradient[k * n + i] += by;
+                    gradient[k * n + j] -= by;
+                }
+            }
+        }
+        Ok((value, gradient))
+    }
+}
+
+/// Asserts that a map in f32 is as good as that of L-BFGS in f64 from the same start.
+fn assert_no_worse_than_f64(points: Points, m: usize) {
+    let prepared = Prepared::new(Data::Features(points.clone()), Metric::Euclidean, false).unwrap();
+    let n = prepared.len();
+    let deltas: Vec<f64> = (0..n * n).map(|at| prepared.delta(at / n, at % n)).collect();
+    let scale = deltas.iter().sum::<f64>() / 2.0;
+    let mut function = ReferenceStress { deltas, n, m, scale };
+    let x = initialization::principal(&prepared, m).unwrap();
+    let mut reference = Lbfgs::new(&mut function, x).unwrap();
+    let diagonal = vec![0.5 * scale / n as f64; n * m];
+    for _ in 0..150 {
+        reference.advance(&mut function, &diagonal).unwrap();
+    }
+    let context = Context::<NdArray<f32>>::new(Default::default());
+    let found = Sammon::new(m).fit_with(points, &context).unwrap();
+    assert!(found.stress <= 1.005 * reference.value, "{} {}", found.stress, reference.value);
+}
+
+#[test]
+fn uniform_points_map_as_well_as_in_f64() {
+    let mut random = Random::new(1, 1);
+    assert_no_worse_than_f64(
+        Points::new((0..1000 * 200).map(|_| random.uniform(0.0, 255.0)).collect(), 200).unwrap(),
+        3,
+    );
+}
+
+#[test]
+fn clusters_map_as_well_as_in_f64() {
+    let mut random = Random::new(2, 1);
+    let centres: Vec<f64> = (0..500).map(|_| random.uniform(-10.0, 10.0)).collect();
+    let values = (0..1000 * 50).map(|at| centres[at / 50 % 10 * 50 + at % 50] + random.normal());
+    assert_no_worse_than_f64(Points::new(values.collect(), 50).unwrap(), 2);
 }

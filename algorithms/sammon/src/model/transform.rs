@@ -1,4 +1,6 @@
-//! Placement of new points into a fitted embedding.
+//! Placement of new points in a fitted map.
+
+use std::collections::HashMap;
 
 use burn::tensor::Tensor;
 use firebox_backends::limits::{Buffer, admit};
@@ -10,11 +12,12 @@ use firebox_core::{
 };
 use rayon::prelude::*;
 
-use super::{embedding::Embedding, fitted::key, sammon::Sammon};
+use super::map::SammonMap;
 use crate::{
     ops::SammonOps,
     solve::{
         memory_plan::columns,
+        nondimensional::distance,
         out_of_sample::{FixedPoints, STARTS},
     },
 };
@@ -24,74 +27,79 @@ const BLOCK: usize = 1 << 24;
 /// Steps on the device from each initial guess: enough to identify the best minimum, which the host refines.
 const STEPS: usize = 50;
 
-impl Sammon {
-    /// Places new points `[Q, d]` among those of `embedding`, which stay fixed. Each new point independently gets the
+impl<B: SammonOps> SammonMap<B> {
+    /// Places new points `[Q, d]` among the fitted ones, which stay fixed. Each new point independently gets the
     /// position of least stress: the global minimum for m = 1, else the best local minimum from several initial
-    /// guesses. A point at distance 0 from a fixed one gets its position. Returns `[Q, m]` in the unit of the input.
+    /// guesses. A point at distance 0 from a fitted one gets its position. Returns `[Q, m]` in the unit of the input, on
+    /// the device of the fit.
     ///
     /// # Errors
-    /// If the embedding was fitted to distances, if d differs, or if a number is not finite.
-    pub fn transform<B: SammonOps>(&self, embedding: &Embedding<B>, points: Tensor<B, 2>) -> Result<Tensor<B, 2>> {
-        let context = Context::new(points.device());
-        let [rows, d] = points.dims();
-        let points = Points::new(read_floats(points, "reading")?, d)?;
-        let places = self.place(embedding, &points, &context)?;
-        Ok(floats(places, [rows, self.config().dims], &context.device))
+    /// If the map was fitted to distances, if d differs, or if a number is not finite.
+    pub fn transform(&self, others: Tensor<B, 2>) -> Result<Tensor<B, 2>> {
+        let context = Context::new(self.embedding.device());
+        let [rows, d] = others.dims();
+        let others = Points::new(read_floats(others, "reading")?, d)?;
+        let places = self.transform_with(&others, &context)?;
+        Ok(floats(places, [rows, self.config.dims], &context.device))
     }
 
-    /// [`transform`](Self::transform) on the host: returns row-major Q × m.
-    pub fn place<B: SammonOps>(
-        &self,
-        embedding: &Embedding<B>,
-        points: &Points,
-        context: &Context<B>,
-    ) -> Result<Vec<f64>> {
-        let Some(fitted) = &embedding.fitted else {
-            let help = "give the points' features instead of their distances";
-            return Err(Error::input("an embedding of precomputed distances cannot take new points", help));
+    /// [`transform`](Self::transform) on the host, with the limits, observer and ranks of `context`: returns row-major
+    /// Q × m.
+    ///
+    /// # Errors
+    /// As [`transform`](Self::transform); also if the run is cancelled.
+    pub fn transform_with(&self, others: &Points, context: &Context<B>) -> Result<Vec<f64>> {
+        let Some(fitted) = &self.fitted else {
+            let help = "fit the points' features instead of their distances";
+            return Err(Error::input("a map of distances cannot place new points", help));
         };
-        if points.columns != fitted.d {
-            let what =
-                format!("the new points have {} coordinates; those of the map have {}", points.columns, fitted.d);
+        let (d, dims, metric, power) = (fitted.d, self.config.dims, self.config.metric, self.config.power);
+        if others.columns != d {
+            let what = format!("the new points have {} coordinates; those of the map have {d}", others.columns);
             return Err(Error::input(what, "give the same columns in the same order"));
         }
         // Each rank places its share of the rows, in as many rounds as rank 0, which has the most.
         let ranks = &*context.communicator;
-        let parts = ranks.share().all(points.rows, 1);
+        let parts = ranks.share().all(others.rows, 1);
         let (own, most) = (parts[ranks.rank()].clone(), parts[0].len());
-        let values = fitted.scaling.apply(&points.values, |i| i)?;
-        let values = &values[own.start * fitted.d..own.end * fitted.d];
-        let known = fitted.known();
+        let values = fitted.scaling.apply(&others.values, |i| i)?;
+        let values = &values[own.start * d..own.end * d];
+        let known: HashMap<Vec<u64>, usize> = fitted.values.chunks(d).enumerate().map(|(i, x)| (key(x), i)).collect();
         let n = fitted.counts.len();
         // Not the dimension of the embedding: a new point may lie outside the span of few fixed points.
-        let m = fitted.dims.min(fitted.d);
-        let map = FixedPoints::new(&fitted.fixed, &fitted.counts, m)?;
+        let m = dims.min(d);
+        let map = FixedPoints::new(&fitted.embedding, &fitted.counts, m)?;
         let width = size_of::<B::FloatElem>();
         let height = (BLOCK / n).clamp(1, most.max(1));
         let plan = [
-            Buffer::new("points", (n as u128 + height as u128) * fitted.d as u128, width),
+            Buffer::new("points", (n as u128 + height as u128) * d as u128, width),
             Buffer::new("1/δ of new points", height as u128 * n as u128, width),
         ];
         admit(context, &plan, "take fewer points, or a device with more memory")?;
-        let counts = fitted.counts.iter().map(|&count| f64::from(count)).collect();
-        let multiplicity = primitive::<B, 1>(counts, [n], &context.device);
+        let multiplicity = primitive::<B, 1>(fitted.counts.clone(), [n], &context.device);
         let fixed: Vec<f64> = (0..m * n).map(|at| map.at(at % n)[at / n]).collect();
         let fixed = primitive::<B, 2>(fixed, [m, n], &context.device);
-        let all = columns::<B>(&fitted.values, fitted.d, &context.device);
+        let all = columns::<B>(&fitted.values, d, &context.device);
 
-        let mut places = vec![0.0; own.len() * fitted.dims];
+        let mut places = vec![0.0; own.len() * dims];
         let mut unplaceable = Vec::new();
         let watch = Watch::current();
         for first in (0..most).step_by(height) {
             context.checkpoint("placing", first as u64, most as u64)?;
-            let rows = &values[(first * fitted.d).min(values.len())..((first + height) * fitted.d).min(values.len())];
+            let rows = &values[(first * d).min(values.len())..((first + height) * d).min(values.len())];
             if rows.is_empty() {
                 continue;
             }
-            let q = rows.len() / fitted.d;
-            let new = columns::<B>(rows, fitted.d, &context.device);
-            let inverse = B::sammon_inverse(new, all.clone(), None, fitted.metric);
-            let deltas = fitted.deltas(float_values::<B>(inverse.clone(), "placing")?, rows);
+            let q = rows.len() / d;
+            let inverse = B::sammon_inverse(columns::<B>(rows, d, &context.device), all.clone(), None, metric);
+            let mut deltas = float_values::<B>(inverse.clone(), "placing")?;
+            // Where 1/δ under- or overflows on the device, δ is computed in f64, so that 0 is exact.
+            deltas.par_chunks_mut(n).zip(rows.par_chunks(d)).for_each(|(row, x)| {
+                for (value, point) in row.iter_mut().zip(fitted.values.chunks(d)) {
+                    let in_range = *value > 0.0 && value.is_finite();
+                    *value = if in_range { value.recip() } else { distance(x, point, metric) };
+                }
+            });
             // Initial guesses, q × STARTS × m.
             let mut guesses: Vec<f64> = Vec::new();
             if m > 1 {
@@ -104,7 +112,7 @@ impl Sammon {
                     let y = (0..m * q).map(|x| guesses[at(x / q, x % q)]).collect();
                     let y = primitive::<B, 2>(y, [m, q], &context.device);
                     let (inverse, fixed) = (inverse.clone(), fixed.clone());
-                    let moved = B::sammon_place(inverse, multiplicity.clone(), fitted.power, fixed, y, STEPS);
+                    let moved = B::sammon_place(inverse, multiplicity.clone(), power, fixed, y, STEPS);
                     B::finish(&context.device, "placing")?;
                     for (x, y) in float_values::<B>(moved.embedding, "placing")?.into_iter().enumerate() {
                         // Guesses that overflow on the device are kept.
@@ -114,14 +122,14 @@ impl Sammon {
                     }
                 }
             }
-            let found = places[first * fitted.dims..].par_chunks_mut(fitted.dims).zip(deltas.par_chunks(n));
-            let failed = found.zip(rows.par_chunks(fitted.d)).enumerate().filter_map(|(i, ((place, delta), x))| {
+            let found = places[first * dims..].par_chunks_mut(dims).zip(deltas.par_chunks(n));
+            let failed = found.zip(rows.par_chunks(d)).enumerate().filter_map(|(i, ((place, delta), x))| {
                 let same = known.get(&key(x)).copied().or_else(|| delta.iter().position(|&delta| delta == 0.0));
                 let y = match same {
                     _ if watch.stopped() => vec![0.0; m],
                     Some(j) => map.at(j).to_vec(),
-                    None if m == 1 => vec![map.minimum_on_line(&map.pairs(delta, fitted.power))],
-                    None => map.best(&map.pairs(delta, fitted.power), &guesses[i * STARTS * m..(i + 1) * STARTS * m]),
+                    None if m == 1 => vec![map.minimum_on_line(&map.pairs(delta, power))],
+                    None => map.best(&map.pairs(delta, power), &guesses[i * STARTS * m..(i + 1) * STARTS * m]),
                 };
                 place.iter_mut().zip(&y).for_each(|(place, y)| *place = y * fitted.unit);
                 (!place.iter().all(|x| x.is_finite())).then_some((own.start + first + i + 1) as u64)
@@ -136,13 +144,18 @@ impl Sammon {
     }
 }
 
+/// Bits of a point's features, with −0 as 0.
+fn key(x: &[f64]) -> Vec<u64> {
+    x.iter().map(|x| (x + 0.0).to_bits()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use burn_ndarray::NdArray;
-    use firebox_core::{Algorithm, random::Random};
+    use firebox_core::random::Random;
 
     use super::*;
-    use crate::{config::SammonConfig, solve::nondimensional::distance, types::Metric};
+    use crate::{config::SammonConfig, model::sammon::Sammon, types::Metric};
 
     /// The embedding of `points`, and the positions of `new` ones.
     fn placed<B: SammonOps>(config: SammonConfig, points: &[f64], new: &[f64], d: usize) -> (Vec<f64>, Vec<f64>)
@@ -151,10 +164,10 @@ mod tests {
     {
         let context = Context::<B>::new(Default::default());
         let sammon = config.with_tolerance(1e-12).init().unwrap();
-        let map = sammon.run(Points::new(points.to_vec(), d).unwrap().into(), &context).unwrap();
+        let map = sammon.fit_with(Points::new(points.to_vec(), d).unwrap(), &context).unwrap();
         let new = Points::new(new.to_vec(), d).unwrap();
-        let places = sammon.place(&map, &new, &context).unwrap();
-        assert_eq!(places, sammon.place(&map, &new, &context).unwrap());
+        let places = map.transform_with(&new, &context).unwrap();
+        assert_eq!(places, map.transform_with(&new, &context).unwrap());
         (map.coordinates, places)
     }
 
@@ -218,11 +231,10 @@ mod tests {
     #[test]
     fn overflowing_distances_are_refused() {
         let context = Context::<NdArray<f64>>::new(Default::default());
-        let sammon = SammonConfig::new(2).init().unwrap();
         let square = Points::new(vec![0.0, 0.0, 1.0, 0.0, 1.0, 1.0, 0.0, 1.0], 2).unwrap();
-        let map = sammon.run(square.into(), &context).unwrap();
+        let map = Sammon::new(2).fit_with(square, &context).unwrap();
         let far = Points::new(vec![1e250, 1.0], 2).unwrap();
-        assert!(sammon.place(&map, &far, &context).unwrap_err().to_string().contains("new point 1 is too far"));
+        assert!(map.transform_with(&far, &context).unwrap_err().to_string().contains("new point 1 is too far"));
     }
 
     /// Stress e of a position by its definition.

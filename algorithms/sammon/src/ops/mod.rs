@@ -20,24 +20,28 @@
 //!
 //! Inputs are nondimensional: source distances are about 1 and features are centred, so that f32 does not overflow.
 
+#[cfg(feature = "cube")]
 pub(crate) mod cube;
+#[cfg(feature = "fusion")]
 mod fusion;
 mod ndarray;
 pub(crate) mod tensor;
 
 use burn::tensor::ops::FloatTensor;
-use firebox_backends::DeviceLimits;
+use firebox_backends::{DeviceLimits, operations};
 use firebox_core::{Error, Result};
 
 use crate::types::{Epoch, Forces, Metric, Problem, Steps, Variant};
 
 /// The operations of a Sammon mapping on a backend. Default bodies use tensor operations and memory for one block of
 /// rows; backends with kernels override all of them.
+#[operations(sammon)]
 pub trait SammonOps: DeviceLimits {
     /// Name of the implementation that runs `variant` on the device.
     ///
     /// # Errors
     /// If the device does not support the variant.
+    #[forward]
     fn sammon_strategy(device: &Self::Device, variant: Variant) -> Result<&'static str> {
         let _ = device;
         if variant == Variant::Auto {
@@ -49,6 +53,7 @@ pub trait SammonOps: DeviceLimits {
 
     /// 1/δ `[r, n]` between `rows` `[d, r]` and `points` `[d, n]`; 0 where δ = 0. With `first`, `rows` are the points
     /// from index `first` on, and the entries of a point with itself are 0.
+    #[output([rows.shape()[1], points.shape()[1]], points.dtype())]
     fn sammon_inverse(
         rows: FloatTensor<Self>,
         points: FloatTensor<Self>,
@@ -59,12 +64,16 @@ pub trait SammonOps: DeviceLimits {
     }
 
     /// Forces F and stresses e of an embedding `[m, n]`.
+    #[output(embedding.shape(), embedding.dtype())]
+    #[output([embedding.shape()[1]], embedding.dtype())]
     fn sammon_forces(problem: &Problem<Self>, embedding: FloatTensor<Self>, variant: Variant) -> Forces<Self> {
         let _ = variant;
         tensor::forces::<Self>(problem, embedding)
     }
 
     /// Takes `steps` steps y_i ← y_i + rate_i·F_i from an embedding `[m, n]` with `rates` `[n]`.
+    #[output(embedding.shape(), embedding.dtype())]
+    #[output([steps, embedding.shape()[1]], embedding.dtype())]
     fn sammon_steps(
         problem: &Problem<Self>,
         embedding: FloatTensor<Self>,
@@ -78,6 +87,7 @@ pub trait SammonOps: DeviceLimits {
 
     /// Sums over the pairs of each point, `[6, n]`: Σ μ_j·w, Σ μ_j·w·δ², Σ μ_j·w·δ·d, Σ μ_j·w·d², Σ μ_j·(δ − d)²,
     /// Σ μ_j·d²; j over pairs with i ≠ j, δ ≠ 0 and not missing.
+    #[output([crate::types::MEASURES, embedding.shape()[1]], embedding.dtype())]
     fn sammon_measure(problem: &Problem<Self>, embedding: FloatTensor<Self>) -> FloatTensor<Self> {
         tensor::measure::<Self>(problem, embedding)
     }
@@ -85,6 +95,7 @@ pub trait SammonOps: DeviceLimits {
     /// Runs `epochs` of block sampling from an embedding `[m, n]` over features `[d, n]`, in blocks of `block` ≥ 1
     /// points, of which the last may be smaller. All points move at once in an epoch. Returns the embedding after the
     /// last.
+    #[output(embedding.shape(), embedding.dtype())]
     fn sammon_sampled(
         points: FloatTensor<Self>,
         metric: Metric,
@@ -101,6 +112,8 @@ pub trait SammonOps: DeviceLimits {
     /// μ_j·w_qj from `embedding` `[m, q]`. `inverse` `[q, n]` is 1/δ to the fixed points, in the backend's float type,
     /// and `fixed` `[m, n]` is their embedding. No step increases the stress of a point: each goes to the minimum of a
     /// majorizing parabola. A point without a pair stays.
+    #[output(embedding.shape(), embedding.dtype())]
+    #[output([steps, embedding.shape()[1]], embedding.dtype())]
     fn sammon_place(
         inverse: FloatTensor<Self>,
         multiplicity: FloatTensor<Self>,

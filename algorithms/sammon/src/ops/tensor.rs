@@ -15,7 +15,7 @@ use crate::types::{self, Epoch, Forces, MEASURES, Metric, Problem, Source, Steps
 /// Elements per block: 16 MiB in f32, of which a few are alive at a time.
 const BLOCK: usize = 1 << 22;
 
-fn primitive<B: Backend, const D: usize>(tensor: Tensor<B, D>) -> FloatTensor<B> {
+pub(crate) fn primitive<B: Backend, const D: usize>(tensor: Tensor<B, D>) -> FloatTensor<B> {
     tensor.into_primitive().tensor()
 }
 
@@ -34,11 +34,14 @@ fn reciprocal<B: Backend, const D: usize>(x: Tensor<B, D>) -> Tensor<B, D> {
     (x.ones_like() / x).mask_fill(none, 0.0)
 }
 
-/// Empty tensor `[0, n]` from `[m, n]`. A view, since CUDA cannot allocate empty tensors; cast, since empty views on
-/// NdArray are always f32.
-fn no_rows<B: Backend>(like: &Tensor<B, 2>) -> Tensor<B, 2> {
+/// Zeros `[steps, n]` for the stresses of an embedding `[m, n]`. For no steps a view, since CUDA cannot allocate empty
+/// tensors; cast, since empty views on NdArray are always f32.
+fn no_stress<B: Backend>(steps: usize, like: &Tensor<B, 2>) -> Tensor<B, 2> {
     let n = like.dims()[1];
-    like.clone().slice([0..0, 0..n]).cast(computed_in(like.dtype()))
+    match steps {
+        0 => like.clone().slice([0..0, 0..n]).cast(computed_in(like.dtype())),
+        _ => zeros([steps, n], like),
+    }
 }
 
 /// Splits `rows` into blocks of at most [`BLOCK`] elements of `width` columns.
@@ -224,11 +227,8 @@ pub(crate) fn steps<B: DeviceLimits>(
 ) -> Steps<B> {
     let (mut embedding, rates) = (float::<B, 2>(embedding), float::<B, 1>(rates));
     let n = embedding.dims()[1];
-    if steps == 0 {
-        return Steps { stresses: primitive(no_rows(&embedding)), embedding: primitive(embedding) };
-    }
-    if n == 0 {
-        return Steps { stresses: primitive(zeros([steps, n], &embedding)), embedding: primitive(embedding) };
+    if steps == 0 || n == 0 {
+        return Steps { stresses: primitive(no_stress(steps, &embedding)), embedding: primitive(embedding) };
     }
     let rates = rates.reshape([1, n]);
     let mut stresses = Vec::with_capacity(steps);
@@ -344,7 +344,7 @@ pub(crate) fn place<B: DeviceLimits>(
     let (inverse, multiplicity) = (float::<B, 2>(inverse), float::<B, 1>(multiplicity));
     let (fixed, embedding) = (float::<B, 2>(fixed), float::<B, 2>(embedding));
     let ([q, n], m) = (inverse.dims(), embedding.dims()[0]);
-    let mut stresses = if steps == 0 { no_rows(&embedding) } else { zeros([steps, q], &embedding) };
+    let mut stresses = no_stress(steps, &embedding);
     if q == 0 || n == 0 {
         return Steps { embedding: primitive(embedding), stresses: primitive(stresses) };
     }

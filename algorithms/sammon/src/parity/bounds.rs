@@ -1,4 +1,4 @@
-//! Forward error bounds of a correct implementation, pair by pair.
+//! Reference results in f64, and forward error bounds of a correct implementation, pair by pair.
 //!
 //! u is the unit roundoff. First-order terms in u are summed; a tenth is added for higher orders ([`SECOND_ORDER`]).
 //!
@@ -16,7 +16,7 @@
 //! direction from j to i, y_i + rate·F_i = (1 − rate·Σw)·y_i + rate·Σ w·(y_j + δ·û), and û of points at distance d,
 //! with a total displacement D = D_i + D_j, changes by at most D/(d − D), and never by more than 2.
 
-use super::reference::{self, Pairs, inverse};
+use super::reference::{self, inverse};
 use crate::types::{CLOSE, MEASURES, Metric};
 
 /// Factor for second-order terms: all first-order terms are below 0.01.
@@ -31,10 +31,15 @@ pub(super) struct Expected {
     pub errors: Vec<f64>,
 }
 
-/// Pairs with the error bounds of their distances in an implementation.
+/// Pairs of r row points and n column points, with the error bounds of their distances in an implementation.
 #[derive(Debug, Clone)]
 pub(super) struct BoundedPairs {
-    pub pairs: Pairs,
+    /// δ `[r, n]`, 0 where no pair exists.
+    delta: Vec<f64>,
+    /// Multiplicities μ of the columns `[n]`.
+    multiplicity: Vec<f64>,
+    /// Exponent p of the weights.
+    power: f64,
     /// Relative error bounds of δ and of 1/δ `[r, n]`.
     relative: Vec<f64>,
     u: f64,
@@ -120,26 +125,37 @@ impl BoundedPairs {
                 APPROXIMATE * u + if metric == Metric::Euclidean { in_square / 2.0 } else { in_square + u }
             })
             .collect();
-        Self { pairs: Pairs { delta, multiplicity: multiplicity.to_vec(), power }, relative, u }
+        Self { delta, multiplicity: multiplicity.to_vec(), power, relative, u }
     }
 
     /// Bounds for distances from stored reciprocals `[r, n]`.
     pub fn stored(inverses: &[f64], multiplicity: &[f64], power: f64, u: f64) -> Self {
         let delta = inverses.iter().map(|&x| inverse(x)).collect();
         let relative = vec![APPROXIMATE * u; inverses.len()];
-        Self { pairs: Pairs { delta, multiplicity: multiplicity.to_vec(), power }, relative, u }
+        Self { delta, multiplicity: multiplicity.to_vec(), power, relative, u }
+    }
+
+    /// Weight w_ij.
+    fn weight(&self, i: usize, j: usize) -> f64 {
+        let delta = self.delta[i * self.multiplicity.len() + j];
+        if delta == 0.0 { 0.0 } else { delta.powf(-self.power) }
+    }
+
+    /// Σ_j μ_j·w_ij.
+    pub fn total_weight(&self, i: usize) -> f64 {
+        self.multiplicity.iter().enumerate().map(|(j, mu)| mu * self.weight(i, j)).sum()
     }
 
     /// 1/δ.
     pub fn inverse(&self) -> Expected {
-        let values: Vec<f64> = self.pairs.delta.iter().map(|&delta| inverse(delta)).collect();
+        let values: Vec<f64> = self.delta.iter().map(|&delta| inverse(delta)).collect();
         let errors = values.iter().zip(&self.relative).map(|(value, e)| SECOND_ORDER * value * e).collect();
         Expected { values, errors }
     }
 
     /// Relative error bound of μ·w.
     fn weight_error(&self, at: usize) -> f64 {
-        let (p, u, delta) = (self.pairs.power, self.u, self.pairs.delta[at]);
+        let (p, u, delta) = (self.power, self.u, self.delta[at]);
         let own = if [0.0, 1.0, 2.0].contains(&p) {
             p * u
         } else {
@@ -157,7 +173,7 @@ impl BoundedPairs {
 
     /// Error bound of δ − d, computed directly or as d·(δ/d − 1).
     fn residual_error(&self, at: usize, d: f64, m: usize) -> f64 {
-        let delta = self.pairs.delta[at];
+        let delta = self.delta[at];
         delta * self.relative[at] + (delta + d) * (self.target_error(m) + 2.0 * self.u)
     }
 
@@ -166,10 +182,10 @@ impl BoundedPairs {
         let m = rows.y.len() / r;
         let mut sums =
             Sums { force: vec![0.0; m], force_error: vec![0.0; m], force_size: vec![0.0; m], ..Sums::default() };
-        for j in (0..n).filter(|j| self.pairs.delta[i * n + j] != 0.0) {
+        for j in (0..n).filter(|j| self.delta[i * n + j] != 0.0) {
             let at = i * n + j;
-            let delta = self.pairs.delta[at];
-            let weight = self.pairs.multiplicity[j] * self.pairs.weight(i, j);
+            let delta = self.delta[at];
+            let weight = self.multiplicity[j] * self.weight(i, j);
             let weight_error = self.weight_error(at);
             let across: Vec<f64> = (0..m).map(|k| rows.y[k * r + i] - columns.y[k * n + j]).collect();
             let d = across.iter().map(|a| a * a).sum::<f64>().sqrt();
@@ -254,16 +270,16 @@ impl BoundedPairs {
     /// Sums of a measure `[6, n]`.
     pub fn measure(&self, places: &Places) -> Expected {
         let (n, u) = (places.displacement.len(), self.u);
-        let values = reference::measure(&self.pairs, &places.y);
-        let mut errors: Vec<f64> = values.iter().map(|sum| (n + 1) as f64 * u * sum).collect();
         let m = places.y.len().checked_div(n).unwrap_or(0);
-        for at in (0..n * n).filter(|&at| self.pairs.delta[at] != 0.0) {
+        let (mut values, mut errors) = (vec![0.0; MEASURES * n], vec![0.0; MEASURES * n]);
+        for at in (0..n * n).filter(|&at| self.delta[at] != 0.0) {
             let (i, j) = (at / n, at % n);
-            let (mu, w, delta) = (self.pairs.multiplicity[j], self.pairs.weight(i, j), self.pairs.delta[at]);
+            let (mu, w, delta) = (self.multiplicity[j], self.weight(i, j), self.delta[at]);
             let d = (0..m).map(|k| (places.y[k * n + i] - places.y[k * n + j]).powi(2)).sum::<f64>().sqrt();
             let (in_w, in_delta, in_d) = (self.weight_error(at), self.relative[at], self.target_error(m));
             let (residual, residual_error) = ((delta - d).abs(), self.residual_error(at, d, m));
-            let terms = [
+            let terms = [w, w * delta * delta, w * delta * d, w * d * d, residual * residual, d * d];
+            let term_errors = [
                 w * in_w,
                 w * delta * delta * (in_w + 2.0 * in_delta + 2.0 * u),
                 w * delta * d * (in_w + in_delta + in_d + 2.0 * u),
@@ -272,10 +288,12 @@ impl BoundedPairs {
                 d * d * (2.0 * in_d + 2.0 * u),
             ];
             for row in 0..MEASURES {
-                errors[row * n + i] += mu * terms[row];
+                values[row * n + i] += mu * terms[row];
+                errors[row * n + i] += mu * term_errors[row];
             }
         }
-        errors.iter_mut().for_each(|error| *error *= SECOND_ORDER);
+        let sums = (n + 1) as f64 * u;
+        errors.iter_mut().zip(&values).for_each(|(error, sum)| *error = SECOND_ORDER * (*error + sums * sum));
         Expected { values, errors }
     }
 }
@@ -287,4 +305,57 @@ pub(super) enum Rate<'a> {
     Given(&'a [f64]),
     /// α/Σw.
     Share(f64),
+}
+
+#[cfg(test)]
+mod tests {
+    use firebox_core::random::Random;
+
+    use super::*;
+
+    /// Pairs of n points in 4 dimensions, and a random embedding `[m, n]`.
+    fn problem(n: usize, m: usize, power: f64) -> (BoundedPairs, Places) {
+        let mut random = Random::new(n as u64, 5);
+        let points: Vec<f64> = (0..4 * n).map(|_| random.uniform(-1.0, 1.0)).collect();
+        let mu: Vec<f64> = (0..n).map(|_| 1.0 + random.below(3) as f64).collect();
+        let metric = (Metric::Euclidean, false);
+        let pairs = BoundedPairs::features(&points, &points, Some(0), metric, &mu, power, f64::EPSILON);
+        let y: Vec<f64> = (0..m * n).map(|_| random.uniform(-1.0, 1.0)).collect();
+        (pairs, Places::exact(&y, n))
+    }
+
+    /// Compares ∂/∂y_i Σ_i μ_i·e_i/2 = −2·μ_i·F_i with central differences.
+    #[test]
+    fn the_force_is_the_negative_gradient_of_the_stress() {
+        for power in [0.0, 1.0, 1.5, 2.0] {
+            let (bounded, places) = problem(7, 3, power);
+            let mu = &bounded.multiplicity;
+            let half = |places: &Places| {
+                bounded.forces(places, places).1.values.iter().zip(mu).map(|(e, mu)| mu * e / 2.0).sum::<f64>()
+            };
+            let force = bounded.forces(&places, &places).0.values;
+            for (k, force) in force.iter().enumerate() {
+                let step = 1e-6;
+                let (mut up, mut down) = (places.clone(), places.clone());
+                up.y[k] += step;
+                down.y[k] -= step;
+                let slope = (half(&up) - half(&down)) / (2.0 * step);
+                let expected = -2.0 * mu[k % 7] * force;
+                assert!((slope - expected).abs() < 1e-6 * (1.0 + expected.abs()), "p {power}: {slope} {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn placement_never_increases_the_stress() {
+        let (bounded, fixed) = problem(12, 2, 1.0);
+        let start: Vec<f64> = fixed.y.iter().map(|y| y * 3.0 + 0.1).collect();
+        let mut places = Places::exact(&start, 12);
+        let mut last = [f64::INFINITY; 12];
+        for _ in 0..9 {
+            let (next, stress) = bounded.step(&places, &fixed, Rate::Share(1.0));
+            assert!(stress.values.iter().zip(&last).all(|(after, before)| *after <= before * (1.0 + 1e-12)));
+            (places, last) = (next, stress.values.try_into().unwrap());
+        }
+    }
 }

@@ -1,8 +1,8 @@
 //! List of all checks.
 
 use super::{
-    origin::{METRICS, Origin, metric_name, origins},
     problem::Problem,
+    shapes::{METRICS, Origin, origins},
 };
 use crate::{ops::SammonOps, types::Variant};
 
@@ -23,12 +23,10 @@ pub fn cases<B: SammonOps>(device: &B::Device) -> Vec<Case<B>> {
     let mut add = |name: String, check: Check<B>| {
         cases.push(Case { name, check });
     };
-    let variants =
-        [Variant::Auto, Variant::RowsFull, Variant::RowsTriangle, Variant::ColumnsFull, Variant::ColumnsTriangle];
-    let variants = variants.into_iter().filter(|&variant| B::sammon_strategy(device, variant).is_ok());
+    let variants = Variant::ALL.into_iter().filter(|&variant| B::sammon_strategy(device, variant).is_ok());
     for metric in METRICS {
-        add(format!("inverse, {}", metric_name(metric)), Box::new(move |p| p.check_inverse(metric)));
-        add(format!("sampled, {}", metric_name(metric)), Box::new(move |p| p.check_sampled(metric)));
+        add(format!("inverse, {metric}"), Box::new(move |p| p.check_inverse(metric)));
+        add(format!("sampled, {metric}"), Box::new(move |p| p.check_sampled(metric)));
     }
     for origin in origins::<B>(device) {
         for variant in variants.clone() {

@@ -1,19 +1,26 @@
 //! Checks of each operation against the reference.
 
-use firebox_core::Share;
+use burn::tensor::ops::FloatTensor;
+use firebox_core::{Share, random::Random};
 
 use super::{
     bounds::{BoundedPairs, Expected, Places, Rate},
-    inputs::Inputs,
-    origin::Origin,
-    problem::Problem,
+    inputs::{self, Inputs},
+    problem::{Problem, compare_values},
     reference,
-    shapes::Shape,
+    shapes::{Origin, Shape},
 };
 use crate::{
-    ops::SammonOps,
-    types::{Epoch, Forces, MEASURES, Metric, Variant},
+    ops::{SammonOps, Suite},
+    types::{self, Epoch, Forces, GROUP, MEASURES, Metric, Source, Steps, Variant},
 };
+
+/// Numbers of ranks that share the pairs.
+const RANKS: [usize; 3] = [2, 3, 5];
+/// Numbers of points at which a GPU's block has several tiles, and of ranks.
+const MANY: [(usize, usize); 2] = [(12_500, 1), (17_000, 2)];
+/// Source dimensions of many points.
+const DIMS: usize = 2;
 
 impl<B: SammonOps> Problem<B> {
     pub(super) fn check_inverse(&self, metric: Metric) -> Result<(), String> {
@@ -62,17 +69,32 @@ impl<B: SammonOps> Problem<B> {
     pub(super) fn check_steps(&self, variant: Variant, origin: Origin) -> Result<(), String> {
         let Shape { n, m, .. } = self.inputs.shape;
         let (problem, bounded) = self.problem_and_bounds(origin, Share::WHOLE);
-        let (embedding, mut places) = self.embedding();
         let rates = self.rates(&bounded);
-        let mut stresses = Expected::default();
-        for steps in 0..4 {
+        let run = |embedding, steps| {
             self.poison();
-            let run = |embedding| (self.suite.steps)(&problem, embedding, self.float1(&rates), steps, variant);
-            let found = self.run_shared(&self.inputs.embedding, embedding.clone(), [m, n], run)?;
-            self.compare(&format!("{steps} steps"), found.embedding, [m, n], &places.expected())?;
-            self.compare(&format!("{steps} steps, stress"), found.stresses, [steps, n], &stresses)?;
-            let (next, stress) = bounded.step(&places, &places, Rate::Given(&rates));
-            places = next;
+            (self.suite.steps)(&problem, embedding, self.float1(&rates), steps, variant)
+        };
+        let next = |places: &Places| bounded.step(places, places, Rate::Given(&rates));
+        self.check_history(&self.inputs.embedding, [m, n], run, next)
+    }
+
+    /// Compares the embeddings after 0 to 3 steps from `start` and the stresses before each with the reference, whose
+    /// step is `next`.
+    fn check_history(
+        &self,
+        start: &[f64],
+        shape: [usize; 2],
+        run: impl Fn(FloatTensor<B>, usize) -> Steps<B>,
+        next: impl Fn(&Places) -> (Places, Expected),
+    ) -> Result<(), String> {
+        let embedding = self.float2(start, shape);
+        let (mut places, mut stresses) = (Places::exact(start, shape[1]), Expected::default());
+        for steps in 0..4 {
+            let found = self.run_shared(start, embedding.clone(), shape, |embedding| run(embedding, steps))?;
+            self.compare(&format!("{steps} steps"), found.embedding, shape, &places.expected())?;
+            self.compare(&format!("{steps} steps, stress"), found.stresses, [steps, shape[1]], &stresses)?;
+            let (after, stress) = next(&places);
+            places = after;
             stresses.values.extend(stress.values);
             stresses.errors.extend(stress.errors);
         }
@@ -132,21 +154,90 @@ impl<B: SammonOps> Problem<B> {
         let (n, m, power, q) = (*n, *m, *power, *q);
         let bounded = BoundedPairs::stored(inverse_to, multiplicity, power, self.inputs.unit());
         let (_, fixed) = self.embedding();
-        let start = self.float2(starts, [m, q]);
-        let mut places = Places::exact(starts, q);
-        let mut stresses = Expected::default();
-        for steps in 0..4 {
+        let run = |start, steps| {
             let (inverse, mu) = (self.float2(inverse_to, [q, n]), self.float1(multiplicity));
             self.poison();
-            let run = |start| (self.suite.place)(inverse, mu, power, self.embedding().0, start, steps);
-            let found = self.run_shared(starts, start.clone(), [m, q], run)?;
-            self.compare(&format!("{steps} steps"), found.embedding, [m, q], &places.expected())?;
-            self.compare(&format!("{steps} steps, stress"), found.stresses, [steps, q], &stresses)?;
-            let (next, stress) = bounded.step(&places, &fixed, Rate::Share(1.0));
-            places = next;
-            stresses.values.extend(stress.values);
-            stresses.errors.extend(stress.errors);
+            (self.suite.place)(inverse, mu, power, self.embedding().0, start, steps)
+        };
+        self.check_history(starts, [m, q], run, |places| bounded.step(places, &fixed, Rate::Share(1.0)))
+    }
+
+    /// Compares the sums of forces, stresses and measures over shares with the whole. The error bound of the whole
+    /// applies, since it is a sum of bounds for each term, and the sum over shares is nearly exact.
+    pub(super) fn check_parts(&self, origin: Origin) -> Result<(), String> {
+        let Shape { n, m, .. } = self.inputs.shape;
+        // With fewer points than a group of rows or a tile, one rank has all pairs; n = 0 and 1 cover that for kernels,
+        // whose compilation is slow.
+        if self.suite.name == Suite::<B>::KERNELS && (2..GROUP - 1).contains(&n) {
+            return Ok(());
+        }
+        let (embedding, places) = self.embedding();
+        let size = RANKS[n % RANKS.len()];
+        let (_, bounded) = self.problem_and_bounds(origin, Share::WHOLE);
+        let mut sums = [vec![0.0; m * n], vec![0.0; n], vec![0.0; MEASURES * n]];
+        for rank in 0..size {
+            let (problem, _) = self.problem_and_bounds(origin, Share { rank, size });
+            self.poison();
+            let forces = (self.suite.forces)(&problem, embedding.clone(), Variant::Auto);
+            self.poison();
+            let measures = (self.suite.measure)(&problem, embedding.clone());
+            let found = [
+                self.floats(forces.force, [m, n])?,
+                self.floats(forces.stress, [n])?,
+                self.floats(measures, [MEASURES, n])?,
+            ];
+            for (sums, found) in sums.iter_mut().zip(found) {
+                sums.iter_mut().zip(found).for_each(|(sum, x)| *sum += x);
+            }
+        }
+        let (force, stress) = bounded.forces(&places, &places);
+        for ((what, expected), found) in
+            [("force", force), ("stress", stress), ("measures", bounded.measure(&places))].into_iter().zip(sums)
+        {
+            compare_values(&found, &expected.values, |k| expected.errors[k])
+                .map_err(|why| format!("{what} of {size} parts{why}"))?;
         }
         Ok(())
+    }
+
+    /// Compares the forces of many points with the reference at a sample of them.
+    pub(super) fn check_many(&self) -> Result<(), String> {
+        // Once, and for kernels only: default bodies have no blocks of tiles.
+        if self.inputs.shape.n != 301 || self.suite.name != Suite::<B>::KERNELS {
+            return Ok(());
+        }
+        MANY.into_iter().try_for_each(|(n, parts)| self.check_at(n, parts))
+    }
+
+    fn check_at(&self, n: usize, parts: usize) -> Result<(), String> {
+        let Shape { m, power, .. } = self.inputs.shape;
+        let mut random = Random::new(n as u64, 79);
+        let exact = |values: Vec<f64>| values.into_iter().map(|x| self.inputs.exact(x)).collect::<Vec<_>>();
+        let features = exact(inputs::points(&mut random, n, DIMS).into_iter().map(|x| x / 2.0).collect());
+        let embedding = exact(inputs::places(&mut random, n, m));
+        let multiplicity: Vec<f64> = (0..n).map(|i| 1.0 + (i % 3) as f64).collect();
+        let (metric, gram) = (Metric::Euclidean, true);
+        let which: Vec<usize> = (0..n).step_by(977).chain([127, 128, 255, 256, n - 1]).collect();
+        let (mut found_force, mut found_stress) = (vec![0.0; m * which.len()], vec![0.0; which.len()]);
+        for rank in 0..parts {
+            let source = Source::Features { points: self.float2(&features, [DIMS, n]), metric, gram };
+            let share = Share { rank, size: parts };
+            let problem = types::Problem { source, multiplicity: self.float1(&multiplicity), power, units: 64, share };
+            let found = (self.suite.forces)(&problem, self.float2(&embedding, [m, n]), Variant::Auto);
+            let add = |sums: &mut [f64], found: Vec<f64>| {
+                let found = reference::gather(&found, n, &which);
+                sums.iter_mut().zip(found).for_each(|(sum, x)| *sum += x);
+            };
+            add(&mut found_force, self.floats(found.force, [m, n])?);
+            add(&mut found_stress, self.floats(found.stress, [n])?);
+        }
+        let rows = reference::gather(&features, n, &which);
+        let u = self.inputs.unit();
+        let bounded = BoundedPairs::features(&rows, &features, None, (metric, gram), &multiplicity, power, u);
+        let all = Places::exact(&embedding, n);
+        let (force, stress) = bounded.forces(&all.of(&which), &all);
+        let here = |what: &str, why: String| format!("{what} of {n} points in {parts} parts{why}");
+        compare_values(&found_force, &force.values, |k| force.errors[k]).map_err(|why| here("force", why))?;
+        compare_values(&found_stress, &stress.values, |k| stress.errors[k]).map_err(|why| here("stress", why))
     }
 }

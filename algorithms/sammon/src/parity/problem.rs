@@ -1,6 +1,6 @@
 //! Inputs of a problem as tensors with unusual memory layouts, and values of a result.
 
-use burn::tensor::{DType, Element, Int, Tensor, TensorData, TensorPrimitive, backend::Backend, f16, ops::FloatTensor};
+use burn::tensor::{DType, Element, Int, Tensor, TensorData, TensorPrimitive, f16, ops::FloatTensor};
 use firebox_core::{
     Share,
     tensor::{floats, read_floats},
@@ -9,12 +9,10 @@ use firebox_core::{
 use super::{
     bounds::{BoundedPairs, Expected, Places},
     inputs::Inputs,
-    origin::Origin,
-    shapes::Shape,
-    suite::Suite,
+    shapes::{Origin, Shape},
 };
 use crate::{
-    ops::SammonOps,
+    ops::{SammonOps, Suite, tensor::primitive},
     solve::vector::transposed,
     types::{self, MEASURES, Source},
 };
@@ -67,7 +65,7 @@ impl<B: SammonOps> Problem<B> {
 
     /// Rates `[n]`, each a fraction of the Jacobi step.
     pub(super) fn rates(&self, bounded: &BoundedPairs) -> Vec<f64> {
-        let share = |i: usize| match bounded.pairs.weight_of(i) {
+        let share = |i: usize| match bounded.total_weight(i) {
             0.0 => 1.0,
             weight => self.inputs.exact(self.inputs.shares[i] / weight),
         };
@@ -145,10 +143,6 @@ impl<B: SammonOps> Problem<B> {
         self.compare("the old embedding", tensor, shape, &exact)?;
         Ok(result)
     }
-}
-
-pub(super) fn primitive<B: Backend, const D: usize>(tensor: Tensor<B, D>) -> FloatTensor<B> {
-    tensor.into_primitive().tensor()
 }
 
 /// Padding around a view: large enough that no backend copies the view, since offsets of bindings are aligned to at

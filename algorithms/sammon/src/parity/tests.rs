@@ -8,12 +8,14 @@ use firebox_core::{Share, tensor::floats};
 
 use super::{
     bounds::{BoundedPairs, Places, Rate},
-    origin::Origin,
-    problem::primitive,
+    shapes::Origin,
     *,
 };
 use crate::{
-    ops::{SammonOps, tensor as tensor_ops},
+    ops::{
+        SammonOps,
+        tensor::{self as tensor_ops, primitive},
+    },
     types::{self, Epoch, Forces, Metric, Source, Steps, Variant},
 };
 

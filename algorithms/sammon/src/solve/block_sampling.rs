@@ -45,18 +45,26 @@ impl<'a, B: SammonOps> BlockSampler<'a, B> {
     pub(crate) fn new(problem: &Problem<B>, epochs: usize, block: usize, context: &'a Context<B>) -> Option<Self> {
         let Source::Features { points, metric, .. } = &problem.source else { return None };
         let n = points.shape()[1];
-        let multiplicity = problem.multiplicity.clone();
         // At least eight blocks, so that partners vary; at most the number of cubes along an axis of a launch.
         let block = block.min(n / 8).max(n.div_ceil(usize::from(u16::MAX))).max(1);
-        Some(Self {
-            points: points.clone(),
-            multiplicity,
-            metric: *metric,
-            power: problem.power,
-            epochs,
-            block,
-            context,
-        })
+        let (points, multiplicity) = (points.clone(), problem.multiplicity.clone());
+        Some(Self { points, multiplicity, metric: *metric, power: problem.power, epochs, block, context })
+    }
+
+    /// Embedding after `epochs` over `points` `[d, n]`, from `x` `[m, n]`.
+    fn moved(
+        &self,
+        points: FloatTensor<B>,
+        multiplicity: FloatTensor<B>,
+        x: Vec<f64>,
+        m: usize,
+        epochs: &[Epoch],
+    ) -> Result<Vec<f64>> {
+        let (device, n) = (&self.context.device, x.len() / m.max(1));
+        let x = primitive::<B, 2>(x, [m, n], device);
+        let moved = B::sammon_sampled(points, self.metric, multiplicity, self.power, x, epochs, self.block);
+        B::finish(device, "sampling")?;
+        float_values::<B>(moved, "sampling")
     }
 
     fn epoch(&self, epoch: usize, n: usize) -> Epoch {
@@ -90,18 +98,7 @@ impl SamplingState {
             }
             return Ok((epochs.len(), until == blocks.epochs));
         }
-        let device = &blocks.context.device;
-        let moved = B::sammon_sampled(
-            blocks.points.clone(),
-            blocks.metric,
-            blocks.multiplicity.clone(),
-            blocks.power,
-            primitive::<B, 2>(self.x.clone(), [m, n], device),
-            &epochs,
-            blocks.block,
-        );
-        B::finish(device, "sampling")?;
-        self.x = float_values::<B>(moved, "sampling")?;
+        self.x = blocks.moved(blocks.points.clone(), blocks.multiplicity.clone(), self.x.clone(), m, &epochs)?;
         Ok((epochs.len(), until == blocks.epochs))
     }
 
@@ -121,17 +118,7 @@ impl SamplingState {
             let multiplicity = B::float_select(blocks.multiplicity.clone(), 0, order);
             let places = self.x.chunks(n).flat_map(|row| own.iter().map(|&i| row[i as usize])).collect::<Vec<f64>>();
             let epoch = Epoch { order: (0..count as u32).collect(), alpha: epoch.alpha };
-            let found = B::sammon_sampled(
-                points,
-                blocks.metric,
-                multiplicity,
-                blocks.power,
-                primitive::<B, 2>(places, [m, count], device),
-                &[epoch],
-                blocks.block,
-            );
-            B::finish(device, "sampling")?;
-            moved = float_values::<B>(found, "sampling")?;
+            moved = blocks.moved(points, multiplicity, places, m, &[epoch])?;
         }
         let all = ranks.all_gather(&moved);
         let mut rest = &all[..];

@@ -62,15 +62,6 @@ impl Descent {
         Self { rate, best: x.clone(), x, least: f64::INFINITY, last: f64::INFINITY, evaluations: 0 }
     }
 
-    /// Description of the step for the report.
-    pub(crate) fn describe(&self, asked: Step, unit: f64, power: f64) -> String {
-        match self.rate {
-            Rate::Mu(_) if matches!(asked, Step::Mu(_)) => format!("gd, {asked}"),
-            Rate::Mu(mu) => format!("gd, {asked}, which is mu:{:.6e}", mu * unit.powf(power)),
-            Rate::Safe(alpha) | Rate::Plain(alpha) => format!("jacobi, alpha:{alpha}"),
-        }
-    }
-
     /// Takes a batch of at most `most` steps; returns the stress before each. [`IterationOutcome::Stalled`] if a value
     /// is not finite.
     pub(crate) fn advance<B: SammonOps>(

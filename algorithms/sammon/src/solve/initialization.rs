@@ -18,6 +18,8 @@ const SUBSPACE: u64 = u64::from_be_bytes(*b"sam-subs");
 
 /// Maximum size of a symmetric matrix for a full eigendecomposition; larger ones use subspace iteration.
 const FULL: usize = 512;
+/// Maximum number of subspace iterations.
+const MAX_ITERATIONS: usize = 300;
 /// Rows of features per matrix product.
 const ROWS: usize = 2048;
 /// Matrix products kept at a time.
@@ -106,7 +108,8 @@ fn subspace(n: usize, m: usize, apply: impl Fn(MatRef<'_, f64>) -> Mat<f64>) -> 
     let mut random = Random::new(0, SUBSPACE);
     let mut q = Mat::from_fn(n, width, |_, _| random.normal());
     let (mut values, watch): (Vec<f64>, _) = (Vec::new(), Watch::current());
-    for _ in 0..300 {
+    let mut iteration = 0;
+    loop {
         watch.go_on()?;
         let basis = q.qr().compute_thin_Q();
         let image = apply(basis.as_ref());
@@ -115,18 +118,14 @@ fn subspace(n: usize, m: usize, apply: impl Fn(MatRef<'_, f64>) -> Mat<f64>) -> 
         let found: Vec<f64> = (0..m).map(|k| inner.S().column_vector()[width - 1 - k]).collect();
         let scale = found.iter().fold(f64::MIN_POSITIVE, |most, value| most.max(value.abs()));
         let settled = values.len() == m && found.iter().zip(&values).all(|(a, b)| (a - b).abs() <= 1e-9 * scale);
-        values = found;
-        if settled {
+        if settled || iteration == MAX_ITERATIONS {
             let ritz = &basis * inner.U();
-            return Ok((values, Mat::from_fn(n, m, |i, k| ritz[(i, width - 1 - k)])));
+            let vectors = Mat::from_fn(n, m, |i, k| ritz[(i, width - 1 - k)]);
+            return Ok((if settled { found } else { values }, vectors));
         }
-        q = image;
+        (values, q) = (found, image);
+        iteration += 1;
     }
-    let basis = q.qr().compute_thin_Q();
-    let small = basis.transpose() * apply(basis.as_ref());
-    let inner = small.self_adjoint_eigen(Side::Lower).map_err(eigen_error)?;
-    let ritz = &basis * inner.U();
-    Ok((values, Mat::from_fn(n, m, |i, k| ritz[(i, width - 1 - k)])))
 }
 
 /// Sign that makes the component of largest magnitude positive.
@@ -136,10 +135,10 @@ fn sign(numbers: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// Principal components of n points from their d × d covariance or, for n < d, from their n × n Gram matrix.
-fn components(values: &[f64], d: usize, counts: &[u32], m: usize) -> Result<Vec<f64>> {
+fn components(values: &[f64], d: usize, counts: &[f64], m: usize) -> Result<Vec<f64>> {
     let n = counts.len();
     let weighted = |first: usize, rows: usize| {
-        Mat::from_fn(rows, d, |i, k| values[(first + i) * d + k] * f64::from(counts[first + i]).sqrt())
+        Mat::from_fn(rows, d, |i, k| values[(first + i) * d + k] * counts[first + i].sqrt())
     };
     let loadings = if d <= n {
         let watch = Watch::current();
@@ -182,7 +181,7 @@ fn components(values: &[f64], d: usize, counts: &[u32], m: usize) -> Result<Vec<
 
 /// Classical scaling: eigenvectors of the double-centred squared distances. A missing pair gets the average of the mean
 /// squared distances of its two points.
-fn scaling(values: &[f64], counts: &[u32], m: usize) -> Result<Vec<f64>> {
+fn scaling(values: &[f64], counts: &[f64], m: usize) -> Result<Vec<f64>> {
     let n = counts.len();
     let mean = |row: &[f64]| {
         let (sum, there) = row.iter().filter(|x| !x.is_nan()).fold((0.0, 0usize), |(s, c), x| (s + x * x, c + 1));
@@ -193,11 +192,10 @@ fn scaling(values: &[f64], counts: &[u32], m: usize) -> Result<Vec<f64>> {
         let delta = values[i * n + j];
         if delta.is_nan() { 0.5 * (means[i] + means[j]) } else { delta * delta }
     };
-    let all: f64 = counts.iter().map(|&c| f64::from(c)).sum();
-    let rows: Vec<f64> =
-        (0..n).map(|i| (0..n).map(|j| square(i, j) * f64::from(counts[j])).sum::<f64>() / all).collect();
-    let total = rows.iter().zip(counts).map(|(row, &c)| row * f64::from(c)).sum::<f64>() / all;
-    let root = |i: usize| f64::from(counts[i]).sqrt();
+    let all: f64 = counts.iter().sum();
+    let rows: Vec<f64> = (0..n).map(|i| (0..n).map(|j| square(i, j) * counts[j]).sum::<f64>() / all).collect();
+    let total = rows.iter().zip(counts).map(|(row, c)| row * c).sum::<f64>() / all;
+    let root = |i: usize| counts[i].sqrt();
     let inner = Mat::from_fn(n, n, |i, j| -0.5 * (square(i, j) - rows[i] - rows[j] + total) * root(i) * root(j));
     let (found, vectors) = largest(inner.as_ref(), m)?;
     let mut start = vec![0.0; n * m];

@@ -54,7 +54,7 @@ pub(crate) struct Lbfgs {
     pub(crate) x: Vec<f64>,
     pub(crate) gradient: Vec<f64>,
     pub(crate) value: f64,
-    /// Oldest first.
+    /// Stored pairs, oldest first.
     pub(crate) pairs: VecDeque<Pair>,
     pub(crate) evaluations: usize,
 }
@@ -150,10 +150,10 @@ impl Lbfgs {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
 
-    pub(crate) struct Of<F: FnMut(&[f64]) -> (f64, Vec<f64>)>(pub(crate) F);
+    struct Of<F: FnMut(&[f64]) -> (f64, Vec<f64>)>(F);
 
     impl<F: FnMut(&[f64]) -> (f64, Vec<f64>)> Function for Of<F> {
         fn evaluate(&mut self, x: &[f64]) -> Result<(f64, Vec<f64>)> {
@@ -161,7 +161,7 @@ pub(crate) mod tests {
         }
     }
 
-    pub(crate) fn rosenbrock(x: &[f64]) -> (f64, Vec<f64>) {
+    fn rosenbrock(x: &[f64]) -> (f64, Vec<f64>) {
         let mut gradient = vec![0.0; x.len()];
         let mut value = 0.0;
         for i in 0..x.len() - 1 {

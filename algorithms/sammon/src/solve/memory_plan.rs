@@ -13,8 +13,8 @@ use super::{
 };
 use crate::{
     config::{Memory, SammonConfig},
-    ops::{SammonOps, cube::feature_distances::blocks},
-    types::{MEASURES, Metric, Problem, Source, Variant, rows},
+    ops::SammonOps,
+    types::{MEASURES, Metric, Problem, Source, Variant, pair_blocks, rows},
 };
 
 /// Number of points above which `auto` uses block sampling.
@@ -99,7 +99,7 @@ impl Plan {
             if mode == Memory::Sampled {
                 plan.push(Buffer::new("points in an epoch's order", d as u128 * wide, float));
             } else if let Some(largest) = B::limits(&context.device).largest_buffer {
-                let parts = |count: usize| blocks(n, count, float, largest, ranks.size()).1;
+                let parts = |count: usize| pair_blocks(n, count, float, largest, ranks.size()).1;
                 // Blocks of pairs are distributed by their index, so ranks must agree on their number.
                 let own = [m + 1, MEASURES].map(|count| parts(count) as u64);
                 if ranks.all_gather(&own).chunks(own.len()).any(|other| other != own) {
@@ -132,7 +132,7 @@ impl Plan {
             Memory::Recomputed => without(Memory::Recomputed),
             Memory::Sampled => without(Memory::Sampled),
             Memory::Auto if matrix => cached(float),
-            Memory::Auto if n > SAMPLED_FROM && config.variant == Variant::Auto && config.plain() => {
+            Memory::Auto if n > SAMPLED_FROM && config.variant == Variant::Auto && config.is_plain() => {
                 let text = format!("{n} points use block sampling (`memory = recomputed` takes all pairs)");
                 context.observer.notice(&text);
                 without(Memory::Sampled)
@@ -156,8 +156,7 @@ impl Plan {
     ) -> Result<Problem<B>> {
         let (n, share) = (prepared.len(), context.communicator.share());
         let (own, device) = (rows(share, n), &context.device);
-        let counts = prepared.counts.iter().map(|&count| f64::from(count)).collect();
-        let multiplicity = primitive::<B, 1>(counts, [n], device);
+        let multiplicity = primitive::<B, 1>(prepared.counts.clone(), [n], device);
         let source = match &prepared.source {
             PreparedSource::Features { values, d, metric, .. } => {
                 let points = columns::<B>(values, *d, device);

@@ -69,7 +69,7 @@ pub(crate) enum PreparedSource {
 pub(crate) struct Prepared {
     pub(crate) source: PreparedSource,
     /// Multiplicity of each distinct point.
-    pub(crate) counts: Vec<u32>,
+    pub(crate) counts: Vec<f64>,
     /// Index of the distinct point for each point of the input.
     pub(crate) index: Vec<u32>,
     /// Unit of length, in that of the input.
@@ -89,15 +89,14 @@ impl Prepared {
         self.index.len() - self.counts.len()
     }
 
-    /// First row of the input of each distinct point.
-    pub(crate) fn first_rows(&self) -> Vec<usize> {
-        let mut first = Vec::with_capacity(self.counts.len());
-        for (row, &point) in self.index.iter().enumerate() {
-            if point as usize == first.len() {
-                first.push(row);
+    /// δ of points i and j; NaN for a missing pair.
+    pub(crate) fn delta(&self, i: usize, j: usize) -> f64 {
+        match &self.source {
+            PreparedSource::Features { values, d, metric, .. } => {
+                distance(&values[i * d..(i + 1) * d], &values[j * d..(j + 1) * d], *metric)
             }
+            PreparedSource::Distances(values) => values[i * self.len() + j],
         }
-        first
     }
 
     /// Merges equal points and scales the input.
@@ -116,34 +115,28 @@ impl Prepared {
         let distinct = collapse_duplicates(&points);
         refuse_duplicates(strict, &distinct.index)?;
         drop(points);
-        let mut prepared = Self {
-            source: PreparedSource::Distances(Vec::new()),
-            counts: distinct.counts,
-            index: distinct.index,
-            unit: 1.0,
-            zero_pairs: 0,
-        };
-        let first = prepared.first_rows();
+        let counts: Vec<f64> = distinct.counts.into_iter().map(f64::from).collect();
+        let index = distinct.index;
+        let first = first_rows(&index);
         let mut values = normalized(&distinct.values, d, metric, |i| first[i])?;
         let largest = values.iter().fold(f64::MIN_POSITIVE, |most, x| most.max(x.abs()));
-        let all = prepared.index.len() as f64;
+        let all = index.len() as f64;
         let mut mean = vec![0.0; d];
-        for (x, &count) in values.chunks(d).zip(&prepared.counts) {
-            mean.iter_mut().zip(x).for_each(|(mean, x)| *mean += x / largest * f64::from(count) / all);
+        for (x, count) in values.chunks(d).zip(&counts) {
+            mean.iter_mut().zip(x).for_each(|(mean, x)| *mean += x / largest * count / all);
         }
         values.par_chunks_mut(d).for_each(|x| x.iter_mut().zip(&mean).for_each(|(x, mean)| *x = *x / largest - mean));
         let typical = typical_distance(&values, d, metric);
         let factor = if metric == Metric::Cosine { typical.sqrt().recip() } else { typical.recip() }.min(MAX_FACTOR);
         values.par_iter_mut().for_each(|x| *x *= factor);
         // The cosine distance scales as the square of the vectors.
-        prepared.unit = if metric == Metric::Cosine { (largest / factor).powi(2) } else { largest / factor };
-        if !(prepared.unit > 0.0 && prepared.unit.is_finite()) {
+        let unit = if metric == Metric::Cosine { (largest / factor).powi(2) } else { largest / factor };
+        if !(unit > 0.0 && unit.is_finite()) {
             let what = format!("distances of points with coordinates of {largest:e} are beyond all numbers");
             return Err(Error::input(what, "scale the coordinates to ordinary sizes"));
         }
-        prepared.source =
-            PreparedSource::Features { values, d, metric, scaling: FeatureScaling { metric, largest, mean, factor } };
-        Ok(prepared)
+        let scaling = FeatureScaling { metric, largest, mean, factor };
+        Ok(Self { source: PreparedSource::Features { values, d, metric, scaling }, counts, index, unit, zero_pairs: 0 })
     }
 
     fn distances(distances: Distances, strict: bool) -> Result<Self> {
@@ -151,15 +144,9 @@ impl Prepared {
         // Points are equal if their rows are; their distance is then 0.
         let index = equal_rows(distances.values(), n);
         refuse_duplicates(strict, &index)?;
-        let mut counts: Vec<u32> = Vec::new();
-        let mut first = Vec::new();
-        for (row, &point) in index.iter().enumerate() {
-            if point as usize == counts.len() {
-                counts.push(0);
-                first.push(row);
-            }
-            counts[point as usize] += 1;
-        }
+        let first = first_rows(&index);
+        let mut counts = vec![0.0; first.len()];
+        index.iter().for_each(|&point| counts[point as usize] += 1.0);
         let mut values = memory::with_capacity(first.len() * first.len(), "the distances")?;
         for &i in &first {
             values.extend(first.iter().map(|&j| distances.values()[i * n + j]));
@@ -188,7 +175,7 @@ impl Prepared {
     }
 }
 
-/// Mean of the distances above 0, of which `largest` is the maximum; 1 if there is none.
+/// Mean of the distances above 0, of which `largest` is the maximum; 1 if all are 0 or missing.
 fn mean_distance(distances: &[f64], largest: f64) -> f64 {
     if largest == 0.0 {
         return 1.0;
@@ -199,6 +186,17 @@ fn mean_distance(distances: &[f64], largest: f64) -> f64 {
     let positive = distances.iter().filter(|x| **x > 0.0);
     let (sum, pairs) = positive.fold((0.0, 0usize), |(sum, pairs), x| (sum + x * scale, pairs + 1));
     sum / pairs as f64 * 2f64.powi(exponent)
+}
+
+/// First row of the input of each distinct point, from the distinct point of each row.
+pub(crate) fn first_rows(index: &[u32]) -> Vec<usize> {
+    let mut first = Vec::new();
+    for (row, &point) in index.iter().enumerate() {
+        if point as usize == first.len() {
+            first.push(row);
+        }
+    }
+    first
 }
 
 /// Index of the distinct row for each of n rows.
@@ -243,7 +241,7 @@ pub(crate) fn distance(a: &[f64], b: &[f64], metric: Metric) -> f64 {
     }
 }
 
-/// Mean distance of random pairs with distance above 0; 1 if there is none.
+/// Mean distance of random pairs of different points; 1 if no pair is drawn.
 fn typical_distance(values: &[f64], d: usize, metric: Metric) -> f64 {
     let n = values.len() / d.max(1);
     let mut random = Random::new(0, STREAM);
@@ -267,27 +265,34 @@ mod tests {
         Prepared::new(Data::Features(points), metric, false)
     }
 
+    /// From condensed distances.
+    fn distances(pairs: &[f64]) -> Result<Prepared> {
+        let distances = Distances::new(pairs.to_vec(), 1, pairs.len()).unwrap();
+        Prepared::new(Data::Distances(distances), Metric::Euclidean, false)
+    }
+
+    fn values(prepared: &Prepared) -> &[f64] {
+        let (PreparedSource::Features { values, .. } | PreparedSource::Distances(values)) = &prepared.source;
+        values
+    }
+
     #[test]
     fn distances_keep_the_unit_of_the_input() {
         let rows: [&[f64]; 4] = [&[1e6, 3.0], &[1e6 + 4.0, 6.0], &[1e6, 3.0], &[1e6 - 1.0, -2.0]];
-        for metric in [Metric::Euclidean, Metric::Manhattan] {
+        for (metric, expected) in [(Metric::Euclidean, 5.0), (Metric::Manhattan, 7.0)] {
             let prepared = features(&rows, metric).unwrap();
             assert_eq!((prepared.len(), prepared.duplicates(), prepared.index.clone()), (3, 1, vec![0, 1, 0, 2]));
-            let PreparedSource::Features { values, d, .. } = &prepared.source else { panic!() };
-            let found = distance(&values[..*d], &values[*d..2 * d], metric) * prepared.unit;
-            let expected = if metric == Metric::Euclidean { 5.0 } else { 7.0 };
+            let found = prepared.delta(0, 1) * prepared.unit;
             assert!((found - expected).abs() < 1e-9, "{metric:?} {found}");
         }
         let prepared = features(&[&[1.0, 0.0], &[0.0, 3.0], &[2.0, 2.0]], Metric::Cosine).unwrap();
-        let PreparedSource::Features { values, d, .. } = &prepared.source else { panic!() };
-        assert!((distance(&values[..*d], &values[*d..2 * d], Metric::Cosine) * prepared.unit - 1.0).abs() < 1e-12);
+        assert!((prepared.delta(0, 1) * prepared.unit - 1.0).abs() < 1e-12);
     }
 
     #[test]
     fn extreme_coordinates_do_not_overflow() {
         let prepared = features(&[&[1e307, -1e307], &[-1e307, 1e307], &[0.0, 1.0]], Metric::Euclidean).unwrap();
-        let PreparedSource::Features { values, .. } = &prepared.source else { panic!() };
-        assert!(values.iter().all(|x| x.abs() < 10.0) && prepared.unit.is_finite());
+        assert!(values(&prepared).iter().all(|x| x.abs() < 10.0) && prepared.unit.is_finite());
         assert!(features(&[&[1.7e308], &[-1.7e308], &[0.0]], Metric::Euclidean).is_err());
     }
 
@@ -306,44 +311,30 @@ mod tests {
 
     #[test]
     fn equal_rows_of_a_matrix_are_one_point() {
-        let matrix = vec![0.0, 0.0, 2.0, 0.0, 0.0, 2.0, 2.0, 2.0, 0.0];
-        let prepared = Prepared::new(Data::Distances(Distances::new(matrix, 3, 3).unwrap()), Metric::Euclidean, false);
-        let prepared = prepared.unwrap();
-        assert_eq!((prepared.counts.clone(), prepared.index.clone(), prepared.unit), (vec![2, 1], vec![0, 0, 1], 2.0));
+        let prepared = distances(&[0.0, 2.0, 2.0]).unwrap();
+        assert_eq!((prepared.counts, prepared.index, prepared.unit), (vec![2.0, 1.0], vec![0, 0, 1], 2.0));
     }
 
     #[test]
     fn scaled_distances_do_not_depend_on_the_unit() {
-        let pairs = [3.0, 4.0, 5.0, 2.5, 1.0, 2.0];
-        let prepared = |scale: f64| {
-            let pairs = pairs.iter().map(|x| x * scale).collect();
-            Prepared::new(Data::Distances(Distances::new(pairs, 1, 6).unwrap()), Metric::Euclidean, false).unwrap()
-        };
-        let PreparedSource::Distances(ordinary) = prepared(1.0).source else { panic!() };
+        let prepared = |scale: f64| distances(&[3.0, 4.0, 5.0, 2.5, 1.0, 2.0].map(|x| x * scale)).unwrap();
+        let ordinary = prepared(1.0);
         for exponent in [-1020, -997, -400, 400, 997, 1010] {
             let scale = 2f64.powi(exponent);
             let scaled = prepared(scale);
-            let PreparedSource::Distances(values) = scaled.source else { panic!() };
-            assert_eq!((values, scaled.unit), (ordinary.clone(), prepared(1.0).unit * scale), "2^{exponent}");
+            assert_eq!((values(&scaled), scaled.unit), (values(&ordinary), ordinary.unit * scale), "2^{exponent}");
         }
         for scale in [1e300, 1e-300, 5e-324] {
-            let PreparedSource::Distances(values) = prepared(scale).source else { panic!() };
+            let scaled = prepared(scale);
             let near = |(a, b): (&f64, &f64)| (a - b).abs() < 0.2;
-            assert!(values.iter().zip(&ordinary).all(near), "{scale:e}: {values:?}");
+            assert!(values(&scaled).iter().zip(values(&ordinary)).all(near), "{scale:e}: {:?}", values(&scaled));
         }
         // 1560 entries, whose sum overflows.
-        let equal = Distances::new(vec![1.5e305; 780], 1, 780).unwrap();
-        let PreparedSource::Distances(values) =
-            Prepared::new(Data::Distances(equal), Metric::Euclidean, false).unwrap().source
-        else {
-            panic!()
-        };
-        assert!(values.iter().all(|x| *x == 0.0 || (x - 1.0).abs() < 1e-12));
-        let mixed = Distances::new(vec![1e300, 1e300, 1e-30], 1, 3).unwrap();
-        let error = Prepared::new(Data::Distances(mixed), Metric::Euclidean, false).unwrap_err().to_string();
+        let equal = distances(&[1.5e305; 780]).unwrap();
+        assert!(values(&equal).iter().all(|x| *x == 0.0 || (x - 1.0).abs() < 1e-12));
+        let error = distances(&[1e300, 1e300, 1e-30]).unwrap_err().to_string();
         assert!(error.starts_with("row 2, column 3: the distance 1e-30 vanishes beside"), "{error}");
-        let beyond = Distances::new(vec![1e306, 1e306, 1e306], 1, 3).unwrap();
-        let error = Prepared::new(Data::Distances(beyond), Metric::Euclidean, false).unwrap_err();
-        assert!(error.to_string().contains("a map of distances of 1e306 is beyond all numbers"), "{error}");
+        let error = distances(&[1e306; 3]).unwrap_err().to_string();
+        assert!(error.contains("a map of distances of 1e306 is beyond all numbers"), "{error}");
     }
 }

@@ -75,35 +75,33 @@ impl<'a, B: SammonOps> Objective<'a, B> {
     /// If c is not positive and finite.
     pub(crate) fn new(
         problem: Problem<B>,
-        counts: &[u32],
+        counts: &[f64],
         variant: Variant,
         context: &'a Context<B>,
         start: &[f64],
     ) -> Result<(Self, PairSums)> {
         let n = counts.len();
-        let counts: Vec<f64> = counts.iter().map(|&count| f64::from(count)).collect();
         let m = start.len() / n;
         let parts = context.communicator.share().all(m * n, CHUNK);
         let multiplicities = counts.repeat(m)[parts[context.communicator.rank()].clone()].to_vec();
         let (weights, scale) = (Vec::new(), 1.0);
-        let mut objective = Self { problem, context, n, m, variant, counts, parts, multiplicities, weights, scale };
-        let (sums, weights) = objective.measure(start)?;
-        objective.weights = weights;
-        objective.scale = sums.source;
+        let counts = counts.to_vec();
+        let unscaled = Self { problem, context, n, m, variant, counts, parts, multiplicities, weights, scale };
+        let (sums, weights) = unscaled.measure(start)?;
         if !(sums.source > 0.0 && sums.source.is_finite()) {
             let what =
                 "these distances have no finite weights: they differ too much in size, or are all 0 in this precision";
             let help = "give points that differ by more than the precision, or leave out outliers";
             return Err(Error::input(what, help));
         }
-        Ok((objective, sums))
+        Ok((Self { weights, scale: sums.source, ..unscaled }, sums))
     }
 
     fn ranks(&self) -> &(dyn Communicator + 'static) {
         &*self.context.communicator
     }
 
-    /// Whether the objective is distributed over several ranks.
+    /// Returns true if the pairs are distributed over several ranks.
     pub(crate) fn is_distributed(&self) -> bool {
         self.ranks().size() > 1
     }
@@ -129,11 +127,9 @@ impl<'a, B: SammonOps> Objective<'a, B> {
     /// Reads an embedding or forces `[m, n]` and stresses to the host in one transaction.
     fn read(&self, values: FloatTensor<B>, stresses: FloatTensor<B>) -> Result<(TensorData, TensorData)> {
         B::finish(&self.context.device, "mapping")?;
-        let mut read = all_float_data::<B>(vec![values, stresses], "mapping")?.into_iter();
-        match (read.next(), read.next()) {
-            (Some(values), Some(stresses)) => Ok((values, stresses)),
-            _ => Err(self.failed("the device returned too few values")),
-        }
+        let read = all_float_data::<B>(vec![values, stresses], "mapping")?;
+        let [values, stresses] = read.try_into().map_err(|_| self.failed("the device returned too few values"))?;
+        Ok((values, stresses))
     }
 
     /// Contribution of this rank's pairs to F `[m, n]` and e `[n]`.
@@ -239,7 +235,7 @@ impl<'a, B: SammonOps> Objective<'a, B> {
         if Self::is_f64() { 1e-12 } else { 1e-5 }
     }
 
-    /// Whether the device computes in f64.
+    /// Returns true if the device computes in f64.
     fn is_f64() -> bool {
         size_of::<B::FloatElem>() == 8
     }
@@ -262,9 +258,6 @@ impl<B: SammonOps> Function for &Objective<'_, B> {
     }
 
     fn dot(&self, a: &[f64], b: &[f64]) -> f64 {
-        if !self.is_distributed() {
-            return vector::dot(a, b);
-        }
         let counts = self.parts.iter().map(|part| vector::chunks(part.len()));
         self.ranks().all_gather_known(&vector::products(a, b), counts).iter().sum()
     }

@@ -51,18 +51,17 @@ struct Derivatives {
 
 impl FixedPoints {
     /// From an embedding `[k, n]`, k ≤ m; coordinates from k on are 0.
-    pub(crate) fn new(fixed: &[f64], counts: &[u32], m: usize) -> Result<Self> {
+    pub(crate) fn new(fixed: &[f64], counts: &[f64], m: usize) -> Result<Self> {
         let n = counts.len();
         let points: Vec<f64> =
             (0..n * m).map(|at| fixed.get(at % m * n + at / m).copied().unwrap_or_default()).collect();
-        let counts: Vec<f64> = counts.iter().map(|&count| f64::from(count)).collect();
         let total: f64 = counts.iter().sum();
         let mut mean = vec![0.0; m];
-        for (y, count) in points.chunks(m).zip(&counts) {
+        for (y, count) in points.chunks(m).zip(counts) {
             mean.iter_mut().zip(y).for_each(|(mean, y)| *mean += y * count / total);
         }
         let mut covariance = Mat::<f64>::zeros(m, m);
-        for (y, count) in points.chunks(m).zip(&counts) {
+        for (y, count) in points.chunks(m).zip(counts) {
             for a in 0..m {
                 for b in 0..=a {
                     covariance[(a, b)] += (y[a] - mean[a]) * (y[b] - mean[b]) * count / total;
@@ -79,7 +78,7 @@ impl FixedPoints {
         let mut order: Vec<usize> = (0..n).collect();
         order.sort_by(|&a, &b| points[a * m].total_cmp(&points[b * m]).then(a.cmp(&b)));
         let spread = (0..m).map(|a| covariance[(a, a)]).sum();
-        Ok(Self { n, m, points, counts, mean, spread, axes, order })
+        Ok(Self { n, m, points, counts: counts.to_vec(), mean, spread, axes, order })
     }
 
     /// Position of fixed point j.

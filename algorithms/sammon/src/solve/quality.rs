@@ -4,7 +4,7 @@ use firebox_core::{Result, Session, random::Random, watch::Watch};
 use rayon::prelude::*;
 
 use super::{
-    nondimensional::{Prepared, PreparedSource, distance},
+    nondimensional::{Prepared, PreparedSource},
     subsample::Subsample,
     vector::transposed,
 };
@@ -165,14 +165,8 @@ pub(crate) fn shepard(prepared: &Prepared, x: &[f64]) -> Vec<(f64, f64)> {
     let n = prepared.len();
     let m = x.len() / n.max(1);
     let pair = |i: usize, j: usize| {
-        let source = match &prepared.source {
-            PreparedSource::Features { values, d, metric, .. } => {
-                distance(&values[i * d..(i + 1) * d], &values[j * d..(j + 1) * d], *metric)
-            }
-            PreparedSource::Distances(values) => values[i * n + j],
-        };
         let target = (0..m).map(|k| (x[k * n + i] - x[k * n + j]).powi(2)).sum::<f64>().sqrt();
-        (source * prepared.unit, target * prepared.unit)
+        (prepared.delta(i, j) * prepared.unit, target * prepared.unit)
     };
     let mut random = Random::new(0, STREAM);
     let pairs: Vec<(f64, f64)> = if n * n.saturating_sub(1) / 2 <= SHEPARD_PAIRS {
@@ -226,9 +220,7 @@ mod tests {
             let x: Vec<f64> = (0..2 * n).map(|_| random.normal()).collect();
             let found = neighbourhoods(&prepared, &x, &Session::default()).unwrap().unwrap();
             assert_eq!((found.k, found.rows), (12.min((n - 1) / 2), None));
-            let PreparedSource::Features { values, .. } = &prepared.source else { panic!() };
-            let source =
-                |i: usize, j: usize| distance(&values[i * 5..i * 5 + 5], &values[j * 5..j * 5 + 5], Metric::Euclidean);
+            let source = |i: usize, j: usize| prepared.delta(i, j);
             let target = |i: usize, j: usize| (x[i] - x[j]).hypot(x[n + i] - x[n + j]);
             assert!((found.trustworthiness - by_definition(&target, &source, n, found.k)).abs() < 1e-12, "{n}");
             assert!((found.continuity - by_definition(&source, &target, n, found.k)).abs() < 1e-12, "{n}");

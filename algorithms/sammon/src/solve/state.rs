@@ -1,8 +1,11 @@
 //! State and result of a run.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use super::{block_sampling::SamplingState, descent::Descent, lbfgs::Lbfgs};
+use crate::config::Step;
 
 /// Stopping criterion of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,17 +27,52 @@ pub enum Stop {
     Exact,
 }
 
-impl std::fmt::Display for Stop {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Tolerance => "tolerance",
-            Self::Precision => "precision",
-            Self::Diverged => "diverged",
-            Self::Iterations => "iterations",
-            Self::Time => "time",
-            Self::Epochs => "epochs",
-            Self::Exact => "exact",
-        })
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
+
+/// Step of a run, `step` in the report.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum AppliedStep {
+    /// At most two distinct points need no steps.
+    None,
+    /// Line search of L-BFGS.
+    Lbfgs {
+        /// The start was scaled by β* of eq. (6).
+        rescaled: bool,
+    },
+    /// Eq. (3).
+    Gradient {
+        /// Configured step.
+        step: Step,
+        /// μ in the unit of the input to the power p; of a run before the one resumed, to 7 digits.
+        mu: f64,
+    },
+    /// Eq. (5).
+    Jacobi {
+        /// α of the last step.
+        alpha: f64,
+    },
+    /// Eq. (5) between blocks of points, α decreasing from 1 to 0.02.
+    BlockSampled {
+        /// Number of epochs.
+        epochs: usize,
+    },
+}
+
+impl fmt::Display for AppliedStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("none"),
+            Self::Lbfgs { rescaled: true } => f.write_str("lbfgs, rescaled start"),
+            Self::Lbfgs { rescaled: false } => f.write_str("lbfgs, start as it is"),
+            Self::Gradient { step: step @ Step::Mu(_), .. } => write!(f, "gd, {step}"),
+            Self::Gradient { step, mu } => write!(f, "gd, {step}, which is mu:{mu:.6e}"),
+            Self::Jacobi { alpha } => write!(f, "jacobi, alpha:{alpha}"),
+            Self::BlockSampled { epochs } => write!(f, "block-sampled, alpha:1 to 0.02 over {epochs} epochs"),
+        }
     }
 }
 
@@ -49,7 +87,7 @@ pub(crate) struct RunResult {
     pub(crate) iterations: usize,
     pub(crate) evaluations: usize,
     pub(crate) stop: Stop,
-    pub(crate) step: String,
+    pub(crate) step: AppliedStep,
 }
 
 /// Optimization method with its state.

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::{Ceilings, Probe, elements};
 use crate::{
     DeviceLimits,
-    bench::{LowerBound, Prepared, cache},
+    bench::{LowerBound, cache},
     cpu::{Isa, Loop, Real, SimdLevel, dot},
 };
 
@@ -51,7 +51,7 @@ fn probes<E: Real + Element>(count: usize) -> Vec<Probe> {
             let total: f64 = (0..tasks).into_par_iter().map(|_| run(level, E::ONE).into()).sum();
             black_box(total);
         };
-        Probe { name, count: tasks * LANES, work: Prepared::new(0.0, lower_bound(amount), call) }
+        Probe::new(name, tasks * LANES, lower_bound(amount), call)
     };
     let flops = |flops| LowerBound { flops, ..LowerBound::default() };
     let multiply_add = if wide {
@@ -59,24 +59,18 @@ fn probes<E: Real + Element>(count: usize) -> Vec<Probe> {
     } else {
         chains("multiply-add", flops, 2.0 * steps, |level, x| level.run(MultiplyAdd::<E, LANES>(x)))
     };
+    let copy = move || {
+        let chunks = target.par_chunks_mut(CHUNK).zip(source.par_chunks(CHUNK));
+        chunks.for_each(|(target, source)| target.copy_from_slice(source));
+        black_box(&target);
+    };
+    let sum = move || {
+        let total: f64 = read.par_chunks(CHUNK).map(|chunk| level.run(Sum(chunk)).into()).sum();
+        black_box(total);
+    };
     vec![
-        Probe {
-            name: "copy",
-            count,
-            work: Prepared::new(2.0 * bytes, memory(2.0 * bytes), move || {
-                let chunks = target.par_chunks_mut(CHUNK).zip(source.par_chunks(CHUNK));
-                chunks.for_each(|(target, source)| target.copy_from_slice(source));
-                black_box(&target);
-            }),
-        },
-        Probe {
-            name: "read",
-            count,
-            work: Prepared::new(bytes, memory(bytes), move || {
-                let total: f64 = read.par_chunks(CHUNK).map(|chunk| level.run(Sum(chunk)).into()).sum();
-                black_box(total);
-            }),
-        },
+        Probe::new("copy", count, memory(2.0 * bytes), copy),
+        Probe::new("read", count, memory(bytes), sum),
         multiply_add,
         chains("exp", |exps| LowerBound { exps, ..LowerBound::default() }, steps, |level, x| level.run(Exp(x))),
         chains("rsqrt", |roots| LowerBound { roots, ..LowerBound::default() }, steps, |level, x| level.run(Root(x))),

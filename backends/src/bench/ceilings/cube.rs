@@ -10,7 +10,7 @@ use firebox_core::{Context, Result, tensor::floats};
 use super::{Ceilings, Probe, elements};
 use crate::{
     DeviceLimits,
-    bench::{LowerBound, Prepared, cache},
+    bench::{LowerBound, cache},
     kernel::launch,
 };
 
@@ -116,21 +116,12 @@ where
         let chain = |name, lower_bound: fn(f64) -> LowerBound, each: f64, chain| {
             let out = outputs.clone();
             let amount = each * THREADS as f64 * f64::from(CHAINS * STEPS);
-            let work = Prepared::new(0.0, lower_bound(amount), move || compute::<R, F>(&out, chain));
-            Probe { name, count: THREADS, work }
+            Probe::new(name, THREADS, lower_bound(amount), move || compute::<R, F>(&out, chain))
         };
         let (source, target) = (ones.clone(), empty(count));
         Ok(vec![
-            Probe {
-                name: "copy",
-                count,
-                work: Prepared::new(2.0 * bytes, memory(2.0 * bytes), move || copy::<R, F>(&source, &target)),
-            },
-            Probe {
-                name: "read",
-                count,
-                work: Prepared::new(bytes, memory(bytes), move || read::<R, F>(&ones, &sums)),
-            },
+            Probe::new("copy", count, memory(2.0 * bytes), move || copy::<R, F>(&source, &target)),
+            Probe::new("read", count, memory(bytes), move || read::<R, F>(&ones, &sums)),
             chain("multiply-add", |flops| LowerBound { flops, ..LowerBound::default() }, 2.0, Chain::MultiplyAdd),
             chain("exp", |exps| LowerBound { exps, ..LowerBound::default() }, 1.0, Chain::Exp),
             chain("rsqrt", |roots| LowerBound { roots, ..LowerBound::default() }, 1.0, Chain::Root),

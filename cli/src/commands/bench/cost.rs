@@ -1,21 +1,23 @@
 //! `firebox bench cost`: growth of time and memory of whole runs with the number of points.
 
 use std::{
-    io::{self, Write},
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, builder::PossibleValuesParser};
-use firebox_backends::bench::cost::{CostRow, SizeRange};
+use firebox_backends::{
+    Device,
+    bench::cost::{CostRow, SizeRange, measure},
+};
 use firebox_core::{
-    Result,
+    Error, Session,
     atomic::Staged,
     plot::{Image, Lines, Plot, Series},
 };
 
-use super::row::{Row, milliseconds};
-use crate::failure::Failure;
+use super::printer::RowPrinter;
+use crate::{Program, failure::Failure, interrupt, output};
 
 /// Name of the command.
 pub(super) const NAME: &str = "cost";
@@ -50,12 +52,6 @@ struct CostArgs {
     plot_memory: Option<PathBuf>,
 }
 
-/// The algorithms and sizes to measure.
-pub(super) struct Selection {
-    pub(super) algorithms: Vec<String>,
-    pub(super) range: SizeRange,
-}
-
 /// Returns the command for the algorithms with these names.
 pub(super) fn command(names: Vec<String>) -> Command {
     let about = "Measures the growth of time and memory of whole runs with the number of points";
@@ -63,99 +59,80 @@ pub(super) fn command(names: Vec<String>) -> Command {
     command.mut_arg("algorithms", |arg| arg.value_parser(PossibleValuesParser::new(names)))
 }
 
-pub(super) fn selection(args: &ArgMatches) -> std::result::Result<Selection, Failure> {
-    let CostArgs { algorithms, from, to, each_decade, seconds, .. } = CostArgs::from_arg_matches(args)?;
-    let range = SizeRange { from, to, each_decade, max_time: Duration::from_secs(seconds) };
-    Ok(Selection { algorithms, range })
+pub(super) fn run(
+    program: &Program,
+    args: &ArgMatches,
+    device: &Device,
+    session: &Session,
+    printer: &mut RowPrinter<'_>,
+) -> Result<(), Failure> {
+    let args = CostArgs::from_arg_matches(args)?;
+    let plots = [&args.plot, &args.plot_memory].map(Option::as_deref);
+    check(plots)?;
+    let range = SizeRange {
+        from: args.from,
+        to: args.to,
+        each_decade: args.each_decade,
+        max_time: Duration::from_secs(args.seconds),
+    };
+    let selected = |name: &String| args.algorithms.is_empty() || args.algorithms.contains(name);
+    let benches = program.benches().filter(|(name, _)| selected(name));
+    let runs: Vec<_> = benches.map(|(name, bench)| (name, bench.growth(device, session))).collect();
+    let mut rows = Vec::new();
+    measure(&runs, &range, device, session, &mut |row| {
+        printer.print(&row);
+        rows.push(row);
+    })?;
+    if interrupt::requested() {
+        return Err(Error::Cancelled.into());
+    }
+    Ok(write(plots, &rows)?)
 }
 
-/// The measured rows, and the files for their plots.
-#[derive(Default)]
-pub(super) struct Curves {
-    rows: Vec<CostRow>,
-    time: Option<PathBuf>,
-    memory: Option<PathBuf>,
+/// Fails if a plot cannot be written.
+fn check(plots: [Option<&Path>; 2]) -> firebox_core::Result<()> {
+    let mut staged = Staged::default();
+    plots.into_iter().flatten().try_for_each(|path| {
+        Image::of(path)?;
+        staged.add(path, |_| Ok(()))
+    })
 }
 
-impl Curves {
-    /// Reads the plots' paths from the arguments; fails if they cannot be written.
-    pub(super) fn set_paths(&mut self, args: &ArgMatches) -> std::result::Result<(), Failure> {
-        let CostArgs { plot, plot_memory, .. } = CostArgs::from_arg_matches(args)?;
-        (self.time, self.memory) = (plot, plot_memory);
-        let mut staged = Staged::default();
-        for path in self.time.iter().chain(&self.memory) {
-            Image::of(path)?;
-            staged.add(path, |_| Ok(()))?;
-        }
-        Ok(())
+/// Plots time and memory to the requested files.
+fn write([time, memory]: [Option<&Path>; 2], rows: &[CostRow]) -> firebox_core::Result<()> {
+    let mut staged = Staged::default();
+    if let Some(path) = time {
+        let time = lines(rows, "Time of a run", "seconds", |row| row.ms / 1e3, |row| row.exponent);
+        output::draw(&mut staged, path, &Plot::Lines(time))?;
     }
-
-    pub(super) fn add(&mut self, row: CostRow) -> &CostRow {
-        let index = self.rows.len();
-        self.rows.push(row);
-        &self.rows[index]
-    }
-
-    /// Writes the requested plots.
-    pub(super) fn write(&self) -> Result<()> {
-        let mut staged = Staged::default();
-        let mut draw = |path: &Option<PathBuf>, lines: Lines| {
-            path.as_deref().map_or(Ok(()), |path: &Path| {
-                let bytes = Plot::Lines(lines).render(Image::of(path)?)?;
-                staged.add(path, |out| out.write_all(&bytes))
-            })
-        };
-        let seconds = |row: &CostRow| row.ms / 1e3;
-        draw(&self.time, self.lines("Time of a run", "seconds", seconds, |row| row.exponent))?;
+    if let Some(path) = memory {
         let bytes = |row: &CostRow| row.peak_device_bytes as f64;
-        draw(&self.memory, self.lines("Memory of a run", "bytes planned", bytes, |row| row.memory_exponent))?;
-        staged.commit()
+        let memory = lines(rows, "Memory of a run", "bytes planned", bytes, |row| row.memory_exponent);
+        output::draw(&mut staged, path, &Plot::Lines(memory))?;
     }
-
-    /// Returns a curve for each case, labelled with its exponent.
-    fn lines(
-        &self,
-        title: &str,
-        y_label: &str,
-        value: fn(&CostRow) -> f64,
-        exponent: fn(&CostRow) -> Option<f64>,
-    ) -> Lines {
-        let curve = |rows: &[CostRow]| {
-            let name = match (rows.first(), rows.last().and_then(exponent)) {
-                (Some(row), Some(exponent)) => format!("{}: N^{exponent:.2}", row.case),
-                (Some(row), None) => row.case.clone(),
-                (None, _) => String::new(),
-            };
-            Series::new(name, rows.iter().map(|row| (row.size[0] as f64, value(row))))
-        };
-        Lines {
-            title: title.into(),
-            x_label: "points N".into(),
-            y_label: y_label.into(),
-            log_x: true,
-            log_y: true,
-            series: self.rows.chunk_by(|a, b| a.case == b.case).map(curve).collect(),
-        }
-    }
+    staged.commit()
 }
 
-impl Row for CostRow {
-    fn header(out: &mut dyn Write) -> io::Result<()> {
-        let [case, size, ms, bytes] = ["case", "points", "ms", "MB planned"];
-        writeln!(out, "{case:<36} {size:>10} {ms:>12} {bytes:>12}")
-    }
-
-    fn text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let [ms, mega] = [self.ms, self.peak_device_bytes as f64 / 1e6].map(milliseconds);
-        writeln!(out, "{:<36} {:>10} {ms:>12} {mega:>12}", self.case, self.size[0])?;
-        match (self.exponent, self.memory_exponent) {
-            (Some(time), Some(memory)) => writeln!(out, "{:<36} time N^{time:.2}, memory N^{memory:.2}", self.case),
-            _ => Ok(()),
-        }
-    }
-
-    fn algorithm(_: &str) -> Option<&str> {
-        None
+/// Returns a curve for each case, labelled with its exponent.
+fn lines(
+    rows: &[CostRow],
+    title: &str,
+    y_label: &str,
+    value: impl Fn(&CostRow) -> f64,
+    exponent: impl Fn(&CostRow) -> Option<f64>,
+) -> Lines {
+    let curve = |rows: &[CostRow]| {
+        let exponent = rows.last().and_then(&exponent).map(|exponent| format!(": N^{exponent:.2}"));
+        let name = rows.first().map_or_else(String::new, |row| row.case.clone()) + &exponent.unwrap_or_default();
+        Series::new(name, rows.iter().map(|row| (row.size[0] as f64, value(row))))
+    };
+    Lines {
+        title: title.into(),
+        x_label: "points N".into(),
+        y_label: y_label.into(),
+        log_x: true,
+        log_y: true,
+        series: rows.chunk_by(|a, b| a.case == b.case).map(curve).collect(),
     }
 }
 
@@ -174,20 +151,13 @@ mod tests {
             exponent,
             memory_exponent: exponent,
         };
-        let folder = tempfile::tempdir().unwrap();
-        let mut curves = Curves { time: Some(folder.path().join("t.svg")), ..Curves::default() };
-        for (case, n, exponent) in [("a", 10, None), ("a", 100, Some(1.0)), ("b", 10, None)] {
-            curves.add(row(case, n, exponent));
-        }
-        let plot = curves.lines("t", "s", |row| row.ms, |row| row.exponent);
+        let rows = [row("a", 10, None), row("a", 100, Some(1.0)), row("b", 10, None)];
+        let plot = lines(&rows, "t", "s", |row| row.ms, |row| row.exponent);
         let names: Vec<&str> = plot.series.iter().map(|series| series.name.as_str()).collect();
         assert_eq!((names.as_slice(), plot.series[0].points.len()), (["a: N^1.00", "b"].as_slice(), 2));
-        curves.write().unwrap();
-        assert!(std::fs::read(folder.path().join("t.svg")).unwrap().starts_with(b"<svg"));
-        let mut out = Vec::new();
-        CostRow::header(&mut out).unwrap();
-        curves.rows[1].text(&mut out).unwrap();
-        let text = String::from_utf8(out).unwrap();
-        assert_eq!((text.lines().count(), text.contains("time N^1.00, memory N^1.00")), (3, true), "{text}");
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.svg");
+        write([Some(&path), None], &rows).unwrap();
+        assert!(std::fs::read(path).unwrap().starts_with(b"<svg"));
     }
 }

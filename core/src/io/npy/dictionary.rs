@@ -1,7 +1,9 @@
 //! The dictionary in a `.npy` header, a Python literal with exactly the keys `descr`, `fortran_order` and `shape`.
 
+use Token::{Mark, Text, Word};
+
 use super::invalid::broken;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// The entries of the dictionary.
 #[derive(Debug, PartialEq, Eq)]
@@ -12,33 +14,65 @@ pub(super) struct Dictionary {
     pub(super) shape: Vec<usize>,
 }
 
+/// Part of a Python literal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Token<'a> {
+    /// A bracket, a comma or any other byte by itself.
+    Mark(u8),
+    /// The content of a string in single or double quotes, without escapes.
+    Text(&'a [u8]),
+    /// Letters, digits and underscores.
+    Word(&'a [u8]),
+}
+
+fn tokens(mut text: &[u8]) -> Result<Vec<Token<'_>>> {
+    let mut tokens = Vec::new();
+    loop {
+        text = text.trim_ascii_start();
+        let Some((&first, after)) = text.split_first() else { return Ok(tokens) };
+        let word = text.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
+        let (token, length) = if matches!(first, b'\'' | b'"') {
+            let end = after.iter().position(|byte| *byte == first).ok_or_else(malformed)?;
+            (Text(&after[..end]), end + 2)
+        } else if word > 0 {
+            (Word(&text[..word]), word)
+        } else {
+            (Mark(first), 1)
+        };
+        if matches!(token, Text(text) if text.iter().any(|byte| matches!(byte, b'\\' | b'\n' | b'\r'))) {
+            return Err(malformed());
+        }
+        tokens.push(token);
+        text = &text[length..];
+    }
+}
+
 /// Parses the dictionary, followed by nothing but blanks.
 ///
 /// Fails on unknown, missing and invalid entries, as NumPy does, and on repeated ones.
 pub(super) fn parse(text: &[u8]) -> Result<Dictionary> {
-    let mut rest = Literal { rest: text };
+    let tokens = tokens(text)?;
+    let [Mark(b'{'), rest @ ..] = &tokens[..] else { return Err(malformed()) };
+    let mut rest = rest;
     let (mut descr, mut fortran_order, mut shape) = (None, None, None);
-    rest.expect(b'{')?;
-    while !rest.take(b'}') {
-        let key = rest.string()?;
-        rest.expect(b':')?;
-        let repeated = match key {
-            b"descr" => descr.replace(rest.descr()?).is_some(),
-            b"fortran_order" => fortran_order.replace(rest.boolean()?).is_some(),
-            b"shape" => shape.replace(rest.shape()?).is_some(),
+    while *rest != [Mark(b'}')] {
+        let [Text(key), Mark(b':'), value @ ..] = rest else { return Err(malformed()) };
+        let (repeated, after) = match *key {
+            b"descr" => parse_descr(value).map(|(value, after)| (descr.replace(value).is_some(), after))?,
+            b"fortran_order" => {
+                parse_bool(value).map(|(value, after)| (fortran_order.replace(value).is_some(), after))?
+            }
+            b"shape" => parse_shape(value).map(|(value, after)| (shape.replace(value).is_some(), after))?,
             other => return Err(broken(format!("the NPY header has an unknown key '{}'", shown(other)))),
         };
         if repeated {
             return Err(broken(format!("the NPY header has the key '{}' twice", shown(key))));
         }
-        if !rest.take(b',') {
-            rest.expect(b'}')?;
-            break;
-        }
-    }
-    rest.blanks();
-    if !rest.rest.is_empty() {
-        return Err(malformed());
+        rest = match after {
+            [Mark(b','), after @ ..] => after,
+            [Mark(b'}')] => after,
+            _ => return Err(malformed()),
+        };
     }
     let missing = |key: &str| broken(format!("the NPY header has no {key}"));
     Ok(Dictionary {
@@ -48,7 +82,7 @@ pub(super) fn parse(text: &[u8]) -> Result<Dictionary> {
     })
 }
 
-fn malformed() -> crate::error::Error {
+fn malformed() -> Error {
     broken("the NPY header is not a dictionary of descr, fortran_order and shape")
 }
 
@@ -56,107 +90,54 @@ fn shown(text: &[u8]) -> String {
     text.iter().take(40).copied().flat_map(std::ascii::escape_default).map(char::from).collect()
 }
 
-/// Parser of a literal: the text that remains.
-struct Literal<'a> {
-    rest: &'a [u8],
+/// A value and the tokens after it.
+type Parsed<'t, 'a, T> = Result<(T, &'t [Token<'a>])>;
+
+/// A string; `None` for a list, tuple or dictionary, which is skipped.
+fn parse_descr<'t, 'a>(tokens: &'t [Token<'a>]) -> Parsed<'t, 'a, Option<String>> {
+    if let [Text(text), after @ ..] = tokens {
+        return Ok((Some(shown(text)), after));
+    }
+    let mut depth = 0usize;
+    for (at, token) in tokens.iter().enumerate() {
+        match token {
+            Mark(b'[' | b'(' | b'{') => depth += 1,
+            Mark(b']' | b')' | b'}') => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 {
+            return if at > 0 { Ok((None, &tokens[at + 1..])) } else { Err(malformed()) };
+        }
+    }
+    Err(malformed())
 }
 
-impl<'a> Literal<'a> {
-    fn blanks(&mut self) {
-        self.rest = self.rest.trim_ascii_start();
+fn parse_bool<'t, 'a>(tokens: &'t [Token<'a>]) -> Parsed<'t, 'a, bool> {
+    match tokens {
+        [Word(b"True"), after @ ..] => Ok((true, after)),
+        [Word(b"False"), after @ ..] => Ok((false, after)),
+        _ => Err(broken("the NPY header's fortran_order is neither True nor False")),
     }
+}
 
-    /// Skips blanks and consumes the byte if it is next.
-    fn take(&mut self, byte: u8) -> bool {
-        self.blanks();
-        let after = self.rest.strip_prefix(&[byte]);
-        self.rest = after.unwrap_or(self.rest);
-        after.is_some()
-    }
-
-    fn expect(&mut self, byte: u8) -> Result<()> {
-        if self.take(byte) { Ok(()) } else { Err(malformed()) }
-    }
-
-    /// Consumes a run of letters, digits and underscores.
-    fn word(&mut self) -> &'a [u8] {
-        self.blanks();
-        let end = self.rest.iter().position(|byte| !(byte.is_ascii_alphanumeric() || *byte == b'_'));
-        let (word, after) = self.rest.split_at(end.unwrap_or(self.rest.len()));
-        self.rest = after;
-        word
-    }
-
-    /// A string in single or double quotes, without escapes.
-    fn string(&mut self) -> Result<&'a [u8]> {
-        self.blanks();
-        let (&quote, after) =
-            self.rest.split_first().filter(|(byte, _)| matches!(byte, b'\'' | b'"')).ok_or_else(malformed)?;
-        let end = after.iter().position(|byte| *byte == quote).ok_or_else(malformed)?;
-        let (text, after) = after.split_at(end);
-        if text.iter().any(|byte| matches!(byte, b'\\' | b'\n' | b'\r')) {
-            return Err(malformed());
-        }
-        self.rest = &after[1..];
-        Ok(text)
-    }
-
-    fn boolean(&mut self) -> Result<bool> {
-        match self.word() {
-            b"True" => Ok(true),
-            b"False" => Ok(false),
-            _ => Err(broken("the NPY header's fortran_order is neither True nor False")),
-        }
-    }
-
-    /// A tuple of non-negative integers, which Python 2 may have marked as long.
-    fn shape(&mut self) -> Result<Vec<usize>> {
-        let unusable = || broken("the NPY header's shape is not a tuple of whole numbers from 0");
-        if !self.take(b'(') {
-            return Err(unusable());
-        }
-        let mut sizes = Vec::new();
-        let mut comma = true;
-        while !self.take(b')') {
-            let word = self.word();
-            let digits = word.strip_suffix(b"L").unwrap_or(word);
-            let leading = digits.len() > 1 && digits.starts_with(b"0");
-            let size = std::str::from_utf8(digits).ok().filter(|_| comma && !leading);
-            sizes.push(size.and_then(|size| size.parse().ok()).ok_or_else(unusable)?);
-            comma = self.take(b',');
-        }
-        // A number in parentheses is not a tuple.
-        if sizes.len() == 1 && !comma { Err(unusable()) } else { Ok(sizes) }
-    }
-
-    fn descr(&mut self) -> Result<Option<String>> {
-        self.blanks();
-        match self.rest.first() {
-            Some(b'\'' | b'"') => self.string().map(|text| Some(shown(text))),
-            Some(b'[' | b'(' | b'{') => self.skip_structure().map(|()| None),
-            _ => Err(malformed()),
-        }
-    }
-
-    /// Skips a list, tuple or dictionary to its closing bracket.
-    fn skip_structure(&mut self) -> Result<()> {
-        let mut depth = 0usize;
-        loop {
-            match self.rest.first().ok_or_else(malformed)? {
-                b'\'' | b'"' => {
-                    self.string()?;
-                    continue;
-                }
-                b'[' | b'(' | b'{' => depth += 1,
-                b']' | b')' | b'}' => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-            self.rest = &self.rest[1..];
-            if depth == 0 {
-                return Ok(());
-            }
-        }
-    }
+/// A tuple of non-negative integers, which Python 2 may have marked as long.
+fn parse_shape<'t, 'a>(tokens: &'t [Token<'a>]) -> Parsed<'t, 'a, Vec<usize>> {
+    let size = |word: &[u8]| {
+        let digits = word.strip_suffix(b"L").unwrap_or(word);
+        let leading = digits.len() > 1 && digits.starts_with(b"0");
+        std::str::from_utf8(digits).ok().filter(|_| !leading)?.parse::<usize>().ok()
+    };
+    let shape = || {
+        let [Mark(b'('), rest @ ..] = tokens else { return None };
+        let end = rest.iter().position(|token| *token == Mark(b')'))?;
+        let sizes = rest[..end].chunks(2).map(|item| match item {
+            [Word(word)] | [Word(word), Mark(b',')] => size(word),
+            _ => None,
+        });
+        // A number in parentheses without a comma is not a tuple.
+        Some((sizes.collect::<Option<Vec<_>>>().filter(|_| end != 1)?, &rest[end + 1..]))
+    };
+    shape().ok_or_else(|| broken("the NPY header's shape is not a tuple of whole numbers from 0"))
 }
 
 #[cfg(test)]
@@ -190,42 +171,32 @@ mod tests {
         let with = |order: &str, shape: &str| format!("{{'descr': '<f8', 'fortran_order': {order}, 'shape': {shape}}}");
         for order in ["true", "0", "1", "'True'", "Truely", "None", "", "True False"] {
             let error = message(&with(order, "(1,)"));
-            let known = error.contains("neither True nor False") || error.contains("is not a dictionary");
-            assert!(known, "{order}: {error}");
+            assert!(["neither True nor False", "is not a dictionary"].iter().any(|it| error.contains(it)), "{order}");
         }
-        for shape in [
-            "5",
-            "(5)",
-            "(-1,)",
-            "(1 2)",
-            "(1,,2)",
-            "(,)",
-            "[1, 2]",
-            "(1.0,)",
-            "(0x1,)",
-            "(01,)",
-            "(1e3,)",
-            "(99999999999999999999999,)",
-            "(True,)",
-            "None",
-        ] {
+        let shapes =
+            "5|(5)|(-1,)|(1 2)|(1,,2)|(,)|[1, 2]|(1.0,)|(0x1,)|(01,)|(1e3,)|(99999999999999999999999,)|(True,)|None";
+        for shape in shapes.split('|') {
             assert!(message(&with("False", shape)).contains("shape is not a tuple"), "{shape}");
         }
-        for (text, says) in [
+        for (text, expected) in [
             ("{}", "the NPY header has no descr"),
             ("{'descr': '<f8', 'shape': (1,)}", "the NPY header has no fortran_order"),
             ("{'descr': '<f8', 'fortran_order': False}", "the NPY header has no shape"),
             ("{'descr': '<f8', 'descr': '<f4', 'fortran_order': False, 'shape': (1,)}", "the key 'descr' twice"),
             ("{'descr': '<f8', 'fortran_order': False, 'shape': (1,), 'x': 1}", "an unknown key 'x'"),
-            ("", "is not a dictionary"),
-            ("['descr']", "is not a dictionary"),
-            ("{'descr': '<f8', 'fortran_order': False, 'shape': (1,)", "is not a dictionary"),
-            ("{'descr': '<f8', 'fortran_order': False, 'shape': (1,)} x", "is not a dictionary"),
-            ("{'descr': '<f8' 'fortran_order': False, 'shape': (1,)}", "is not a dictionary"),
-            ("{'descr': [('x', '<f8'), 'fortran_order': False, 'shape': (1,)}", "is not a dictionary"),
-            ("{'descr': f8, 'fortran_order': False, 'shape': (1,)}", "is not a dictionary"),
         ] {
-            assert!(message(text).contains(says), "{text}: {}", message(text));
+            assert!(message(text).contains(expected), "{text}: {}", message(text));
+        }
+        for text in [
+            "",
+            "['descr']",
+            "{'descr': '<f8', 'fortran_order': False, 'shape': (1,)",
+            "{'descr': '<f8', 'fortran_order': False, 'shape': (1,)} x",
+            "{'descr': '<f8' 'fortran_order': False, 'shape': (1,)}",
+            "{'descr': [('x', '<f8'), 'fortran_order': False, 'shape': (1,)}",
+            "{'descr': f8, 'fortran_order': False, 'shape': (1,)}",
+        ] {
+            assert_eq!(message(text), malformed().to_string(), "{text}");
         }
     }
 }

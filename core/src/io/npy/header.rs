@@ -24,12 +24,14 @@ struct Kind {
 
 /// An array of one or two dimensions.
 pub(super) struct Header {
+    /// Offset of the numbers in the file.
+    pub(super) end: usize,
     pub(super) rows: usize,
     pub(super) columns: usize,
-    /// Whether the array is in Fortran order.
+    /// True for Fortran order.
     column_major: bool,
     kind: Kind,
-    /// Whether numbers are big-endian.
+    /// True for big-endian numbers.
     big_endian: bool,
 }
 
@@ -39,7 +41,7 @@ const PREAMBLE: usize = 12;
 const MAX_DICTIONARY: usize = 10_000;
 
 /// Range of the dictionary, from the first bytes of a file.
-pub(super) fn dictionary_range(bytes: &[u8]) -> Result<Range<usize>> {
+fn dictionary_range(bytes: &[u8]) -> Result<Range<usize>> {
     let rest = bytes.strip_prefix(b"\x93NUMPY").ok_or_else(|| broken("this is not an NPY file"))?;
     let (start, length) = match *rest {
         [1, 0, a, b, ..] => (10, u32::from(u16::from_le_bytes([a, b]))),
@@ -62,39 +64,47 @@ pub(super) fn dictionary_range(bytes: &[u8]) -> Result<Range<usize>> {
 
 /// The element type by NumPy's letter and size.
 fn kind(name: &str) -> Option<Kind> {
-    let (width, whole): (usize, fn(u64) -> Option<i64>) = match name {
-        "f8" => (8, |bits| whole_f64(f64::from_bits(bits))),
-        "f4" => (4, |bits| whole_f64(f64::from(f32::from_bits(bits as u32)))),
-        "i8" => (8, |bits| Some(bits as i64)),
-        "i4" => (4, |bits| Some((bits as u32 as i32).into())),
-        "i2" => (2, |bits| Some((bits as u16 as i16).into())),
-        "i1" => (1, |bits| Some((bits as u8 as i8).into())),
-        "u8" => (8, |bits| i64::try_from(bits).ok()),
-        "u4" => (4, |bits| Some(bits as i64)),
-        "u2" => (2, |bits| Some(bits as i64)),
-        "u1" | "b1" => (1, |bits| Some(bits as i64)),
+    macro_rules! integer {
+        ($type:ty, $largest:expr) => {
+            Kind {
+                width: size_of::<$type>(),
+                real: |bits| bits as $type as f64,
+                whole: |bits| i64::try_from(i128::from(bits as $type)).ok(),
+                largest: $largest,
+            }
+        };
+    }
+    let real = |width, real, whole| Kind { width, real, whole, largest: u64::MAX };
+    Some(match name {
+        "f8" => real(8, f64::from_bits, |bits| whole_f64(f64::from_bits(bits))),
+        "f4" => real(4, single, |bits| whole_f64(single(bits))),
+        "i8" => integer!(i64, u64::MAX),
+        "i4" => integer!(i32, u64::MAX),
+        "i2" => integer!(i16, u64::MAX),
+        "i1" => integer!(i8, u64::MAX),
+        "u8" => integer!(u64, u64::MAX),
+        "u4" => integer!(u32, u64::MAX),
+        "u2" => integer!(u16, u64::MAX),
+        "u1" => integer!(u8, u64::MAX),
+        "b1" => integer!(u8, 1),
         _ => return None,
-    };
-    let real: fn(u64) -> f64 = match name {
-        "f8" => f64::from_bits,
-        "f4" => |bits| f64::from(f32::from_bits(bits as u32)),
-        "i8" => |bits| bits as i64 as f64,
-        "i4" => |bits| f64::from(bits as u32 as i32),
-        "i2" => |bits| f64::from(bits as u16 as i16),
-        "i1" => |bits| f64::from(bits as u8 as i8),
-        _ => |bits| bits as f64,
-    };
-    let largest = if name == "b1" { 1 } else { u64::MAX };
-    Some(Kind { width, real, whole, largest })
+    })
+}
+
+/// The number whose bits as f32 are the lower half.
+fn single(bits: u64) -> f64 {
+    f32::from_bits(bits as u32).into()
 }
 
 impl Header {
-    /// Number of bytes that [`dictionary_range`] needs.
-    pub(super) const PREAMBLE: u64 = PREAMBLE as u64;
+    /// Maximum length.
+    pub(super) const MAX: usize = PREAMBLE + MAX_DICTIONARY;
 
-    /// Parses the dictionary `text` of a file of `length` bytes, in which it ends at `end`.
-    pub(super) fn parse(text: &[u8], end: usize, length: u64) -> Result<Self> {
-        let Dictionary { descr, fortran_order, shape } = dictionary::parse(text)?;
+    /// Parses the header of a file of `length` bytes from its first [`MAX`](Self::MAX) bytes, or more.
+    pub(super) fn parse(start: &[u8], length: u64) -> Result<Self> {
+        let text = dictionary_range(start)?;
+        let end = text.end;
+        let Dictionary { descr, fortran_order, shape } = dictionary::parse(start.get(text).ok_or_else(truncated)?)?;
         let (rows, columns) = match shape[..] {
             [rows] => (rows, 1),
             [rows, columns] => (rows, columns),
@@ -115,7 +125,8 @@ impl Header {
             let what = format!("an array of shape ({rows}, {columns}) of {descr} does not have {there} bytes");
             return Err(broken(what));
         }
-        Ok(Self { rows, columns, column_major: fortran_order && columns > 1, kind, big_endian: order == ">" })
+        let column_major = fortran_order && columns > 1;
+        Ok(Self { end, rows, columns, column_major, kind, big_endian: order == ">" })
     }
 
     /// Bytes per row.

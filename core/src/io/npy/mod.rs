@@ -4,12 +4,10 @@ mod dictionary;
 mod header;
 mod invalid;
 mod read;
-mod rows;
 #[cfg(test)]
 mod tests;
 mod write;
 
 pub(super) use invalid::empty;
-pub(super) use read::{read, read_labels};
-pub(super) use rows::Rows;
+pub(super) use read::{Rows, read, read_labels};
 pub(super) use write::write;

@@ -1,44 +1,32 @@
-//! Points and labels from arrays.
+//! Points and labels from arrays, whole or in parts.
 
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
+use std::path::Path;
 
-use super::header::{self, Header};
-use super::invalid::{no_points, truncated};
-use crate::data::points::{CLASSES, FINITE, Points, default_names};
+use super::header::Header;
+use super::invalid::{broken, empty, no_points};
+use crate::data::points::{CLASSES, FINITE, POINTS, Points, default_names};
 use crate::error::{Error, Place, Result};
-use crate::io::label_column::LabelColumn;
 use crate::io::labels::check_count;
-use crate::memory;
+use crate::io::options::Columns;
+use crate::memory::{self, unread};
 
-/// Splits a file into its header and the bytes of its numbers.
-fn array(bytes: &[u8]) -> Result<(Header, &[u8])> {
-    let dictionary = header::dictionary_range(bytes)?;
-    let text = bytes.get(dictionary.clone()).ok_or_else(truncated)?;
-    let header = Header::parse(text, dictionary.end, bytes.len() as u64)?;
-    Ok((header, &bytes[dictionary.end..]))
-}
-
-/// Reads points; `label` is the column of the labels, by number from 1 or as `C1`, `C2`, …. With `missing`, numbers may be
-/// NaN.
-pub(crate) fn read(bytes: &[u8], label: Option<LabelColumn<'_>>, missing: bool) -> Result<Points> {
-    let (header, numbers) = array(bytes)?;
-    if numbers.is_empty() {
+/// Reads points. The columns are called `C1`, `C2`, ….
+pub(crate) fn read(bytes: &[u8], columns: Columns<'_>) -> Result<Points> {
+    let header = Header::parse(bytes, bytes.len() as u64)?;
+    if header.rows * header.columns == 0 {
         return Err(no_points(header.rows, header.columns));
     }
-    points(&header, numbers, 0..header.rows, label, missing)
+    points(&header, &bytes[header.end..], 0..header.rows, columns)
 }
 
 /// Decodes the points of the rows `of` from their [pieces](Header::pieces).
-pub(super) fn points(
-    header: &Header,
-    pieces: &[u8],
-    of: Range<usize>,
-    label: Option<LabelColumn<'_>>,
-    missing: bool,
-) -> Result<Points> {
+fn points(header: &Header, pieces: &[u8], of: Range<usize>, columns: Columns<'_>) -> Result<Points> {
     let (rows, first) = (of.len(), of.start);
     let mut names = default_names(header.columns)?;
-    let label = label.map_or(Ok(None), |label| label.find(&names, header.columns))?;
+    let label = columns.find(&names, header.columns)?;
     if label.is_some() && header.columns == 1 {
         return Err(Error::input("the only column is the labels", "give at least one column of coordinates"));
     }
@@ -51,7 +39,7 @@ pub(super) fn points(
         names.remove(column);
         labels = Some(classes);
     }
-    let (values, columns) = (header.numbers(pieces, rows, label)?, names.len());
+    let (values, missing, columns) = (header.numbers(pieces, rows, label)?, columns.missing, names.len());
     if let Some(at) = values.iter().position(|value| !(value.is_finite() || missing && value.is_nan())) {
         let place = Place::default().row(first + at / columns + 1).column(names[at % columns].as_str());
         return Err(Error::input_at(place, format!("{} is not a finite number", values[at]), FINITE));
@@ -61,7 +49,7 @@ pub(super) fn points(
 
 /// Reads the labels of `points` points.
 pub(crate) fn read_labels(bytes: &[u8], points: usize) -> Result<Vec<i64>> {
-    let (header, numbers) = array(bytes)?;
+    let header = Header::parse(bytes, bytes.len() as u64)?;
     let (rows, columns) = (header.rows, header.columns);
     if columns != 1 && rows != 1 {
         let what = format!("the array of labels has shape ({rows}, {columns})");
@@ -71,7 +59,56 @@ pub(crate) fn read_labels(bytes: &[u8], points: usize) -> Result<Vec<i64>> {
     let mut classes = memory::with_capacity(points, CLASSES)?;
     for at in 0..points {
         let (row, column) = (at / columns, at % columns);
-        classes.push(header.label(numbers, rows, [0, row], column, &format!("C{}", column + 1))?);
+        classes.push(header.label(&bytes[header.end..], rows, [0, row], column, &format!("C{}", column + 1))?);
     }
     Ok(classes)
+}
+
+/// An open file whose rows are read on demand.
+pub(crate) struct Rows {
+    file: File,
+    header: Header,
+}
+
+impl Rows {
+    /// Opens a file and reads its header. Fails unless the length of the file matches.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let failed = |source| unread(source, path, 0);
+        let mut file = File::open(path).map_err(failed)?;
+        let length = file.metadata().map_err(failed)?.len();
+        if length == 0 {
+            return Err(empty());
+        }
+        let mut start = Vec::new();
+        file.by_ref().take(Header::MAX as u64).read_to_end(&mut start).map_err(failed)?;
+        let header = Header::parse(&start, length)?;
+        if header.rows * header.columns == 0 {
+            return Err(no_points(header.rows, header.columns));
+        }
+        Ok(Self { file, header })
+    }
+
+    /// Number of rows.
+    pub(crate) fn count(&self) -> usize {
+        self.header.rows
+    }
+
+    /// Bytes per row.
+    pub(crate) fn row_bytes(&self) -> usize {
+        self.header.row_bytes()
+    }
+
+    /// Reads the points of these rows, which may be empty, as [`read`] does.
+    pub(crate) fn read(&mut self, path: &Path, of: Range<usize>, columns: Columns<'_>) -> Result<Points> {
+        let failed = |source| unread(source, path, 0);
+        let mut bytes = memory::with_capacity(of.len() * self.row_bytes(), POINTS)?;
+        for piece in self.header.pieces(of.clone()) {
+            self.file.seek(SeekFrom::Start(self.header.end as u64 + piece.start)).map_err(failed)?;
+            let wanted = piece.end - piece.start;
+            if self.file.by_ref().take(wanted).read_to_end(&mut bytes).map_err(failed)? as u64 != wanted {
+                return Err(broken("the file became shorter while it was read"));
+            }
+        }
+        points(&self.header, &bytes, of, columns)
+    }
 }

@@ -3,15 +3,16 @@ use crate::communicator::Share;
 use crate::data::points::Points;
 use crate::data::table::Table;
 use crate::error::Result;
-use crate::io::label_column::LabelColumn;
-use crate::io::{Part, ReadOptions, read_blocks, read_part};
+use crate::io::blocks::read_blocks;
+use crate::io::options::{Columns, ReadOptions};
+use crate::io::read::{self, Part, read_part};
 use ndarray::{Array1, Array2, ShapeBuilder};
 use ndarray_npy::{ReadNpyExt, WriteNpyExt};
 use proptest::prelude::*;
 use std::path::Path;
 
 fn read(bytes: &[u8], label: Option<&str>) -> Result<Points> {
-    super::read(bytes, label.map(LabelColumn::required), false)
+    super::read(bytes, Columns { label, ..Columns::default() })
 }
 
 fn saved(array: &impl WriteNpyExt) -> Vec<u8> {
@@ -206,7 +207,7 @@ proptest! {
 
 /// Reads all rows of a file in parts by `size` ranks.
 fn in_parts(path: &Path, size: usize, label: Option<&str>) -> Result<Points> {
-    let options = ReadOptions { label: label.map(String::from), ..ReadOptions::default() };
+    let options = ReadOptions::labelled(label);
     let parts = (0..size).map(|rank| read_part(path, &options, Share { rank, size })).collect::<Result<Vec<_>>>()?;
     let rows = parts.iter().map(|part| part.of.len()).sum();
     assert!(parts.iter().all(|part| part.rows == rows && part.points.rows == part.of.len()));
@@ -236,8 +237,7 @@ fn parts_concatenate_to_the_file() {
                     assert_eq!(in_parts(&path, size, label).unwrap(), whole, "{rows} rows, {size} ranks");
                 }
                 let mut blocks = Vec::new();
-                let options = ReadOptions { label: label.map(String::from), ..ReadOptions::default() };
-                read_blocks(&path, &options, 30, |block| {
+                read_blocks(&path, &ReadOptions::labelled(label), 30, |block| {
                     assert!(block.rows * 4 <= 30);
                     blocks.extend(block.values);
                     Ok(())
@@ -249,7 +249,7 @@ fn parts_concatenate_to_the_file() {
     }
     let csv = folder.path().join("a.csv");
     std::fs::write(&csv, "x,k\n1,b\n2,a\n3,b\n4,c\n").unwrap();
-    let whole = crate::io::read(&csv, &ReadOptions { label: Some("k".into()), ..ReadOptions::default() }).unwrap();
+    let whole = read::read(&csv, &ReadOptions::labelled(Some("k"))).unwrap();
     assert_eq!(in_parts(&csv, 3, Some("k")).unwrap(), whole);
 }
 

@@ -1,6 +1,5 @@
 //! `firebox bench ocnn`: tables 1 and 2 and figure 4 of the paper.
 
-mod growth;
 mod kernels;
 mod published;
 
@@ -13,7 +12,7 @@ use firebox_backends::{
     with_context,
 };
 use firebox_core::{
-    Algorithm, Context, Error, Result, Session,
+    Context, Error, Result, Session,
     command::parse,
     data::Points,
     random::Random,
@@ -21,16 +20,8 @@ use firebox_core::{
 };
 use serde_json::{Map, Value};
 
-use self::{
-    growth::growth,
-    kernels::{COUNTS, check_memory, kernels, network},
-};
-use crate::{
-    config::{AutoConfig, OcnnConfig},
-    ops::OcnnOps,
-    solve::auto::AutoInput,
-    types::Matvec,
-};
+use self::kernels::{COUNTS, check_memory, kernels, network};
+use crate::{config::PaperConfig, model::Ocnn, ops::OcnnOps, types::Matvec};
 
 /// The bench of the OCNN.
 #[derive(Debug, Clone, Copy, Default)]
@@ -88,6 +79,29 @@ impl Bench for OcnnBench {
     fn growth(&self, device: &Device, session: &Session) -> Vec<Growth> {
         with_context!(device, session, |context| growth(context))
     }
+}
+
+/// Uniform random points in the unit cube.
+fn uniform_points(n: usize, d: usize, seed: u64) -> Result<Points> {
+    let mut random = Random::new(seed, 3);
+    Points::new((0..d * n).map(|_| random.unit()).collect(), d)
+}
+
+/// The cases of `firebox bench cost`.
+fn growth<B: OcnnOps>(context: &Context<B>) -> Vec<Growth> {
+    vec![
+        Growth::new("ocnn, automatic, 2-D", context, |n, context: &Context<B>| {
+            let (points, context) = (uniform_points(n, 2, context.seed)?, context.clone());
+            Ok(move || Ok(Ocnn::default().fit_with(points, &context)?.clustering().peak_device_bytes))
+        }),
+        Growth::new("ocnn, 100 steps, 2-D", context, |n, context: &Context<B>| {
+            let (points, context) = (uniform_points(n, 2, context.seed)?, context.clone());
+            Ok(move || {
+                let ocnn = PaperConfig::new(0.7).with_steps(100).init()?;
+                Ok(ocnn.fit_with(points, &context)?.peak_device_bytes)
+            })
+        }),
+    ]
 }
 
 fn measure<B: OcnnOps>(args: &BenchArgs, parts: &[Part], context: &Context<B>, rows: &mut Rows<'_>) -> Result<()> {
@@ -171,10 +185,10 @@ impl<B: OcnnOps> Measure<'_, B> {
 
     fn whole_run(&self, n: usize, cpu: f64, variants: [f64; 3]) -> Result<BenchRow> {
         let points = self.points(n);
-        let ocnn = OcnnConfig::new(0.7).init()?;
+        let ocnn = PaperConfig::new(0.7).init()?;
         let mut last = None;
         let ms = self.time(|| {
-            last = Some(ocnn.run(points.clone(), self.context)?);
+            last = Some(ocnn.fit_with(points.clone(), self.context)?);
             Ok(())
         })?;
         // Compared with the best of the paper's three variants.
@@ -187,7 +201,7 @@ impl<B: OcnnOps> Measure<'_, B> {
         }
         if let Some(clusters) = last {
             measured.details.insert("clusters".into(), clusters.count().into());
-            measured.details.insert("strategy".into(), clusters.strategy.into());
+            measured.details.insert("strategy".into(), clusters.strategy.to_string().into());
             measured.details.insert("peak_device_bytes".into(), clusters.peak_device_bytes.into());
             measured.details.insert("phases".into(), Value::Object(clusters.timings.phases));
         }
@@ -221,17 +235,16 @@ impl<B: OcnnOps> Measure<'_, B> {
 
     fn automatic(&self, rows: &mut Rows<'_>) -> Result<()> {
         let sizes = if self.args.points.is_empty() { &[1000, 10_000, 100_000][..] } else { &self.args.points };
-        let auto = AutoConfig::new().init()?;
+        let ocnn = Ocnn::default();
         for (&n, d) in sizes.iter().flat_map(|n| [(n, 2), (n, 16)]) {
-            let mut random = Random::new(self.context.seed, 3);
-            let points = AutoInput::Points(Points::new((0..d * n).map(|_| random.unit()).collect(), d)?);
-            let mut clustering = None;
+            let points = uniform_points(n, d, self.context.seed)?;
+            let mut fitted = None;
             let ms = self.time(|| {
-                clustering = Some(auto.cluster(&points, self.context)?);
+                fitted = Some(ocnn.fit_with(points.clone(), self.context)?);
                 Ok(())
             })?;
             let mut row = self.row("automatic", "from points to clusters", vec![n, d], ms, None);
-            if let Some(clustering) = clustering {
+            if let Some(clustering) = fitted.map(|fitted| fitted.into_clustering()) {
                 row.details.insert("clusters".into(), clustering.count().into());
                 row.details.insert("peak_device_bytes".into(), clustering.peak_device_bytes.into());
                 row.details.insert("phases".into(), Value::Object(clustering.timings.phases));

@@ -5,7 +5,7 @@
 //! connected-component labelling on GPUs", 2018), so the result does not depend on the order of links.
 
 use burn::tensor::DType;
-use burn_cubecl::{CubeElement, CubeRuntime, FloatElement, tensor::CubeTensor};
+use burn_cubecl::{CubeElement, CubeRuntime, tensor::CubeTensor};
 use cubecl::prelude::*;
 use firebox_backends::kernel::{
     launch,
@@ -13,9 +13,7 @@ use firebox_backends::kernel::{
 };
 use firebox_core::Share;
 
-use super::pair_counts::{
-    BLOCK, PairRule, SIDE, SignsDiffer, TILE, Within, count_pairs, in_step, tile_column_of, tile_row_of,
-};
+use super::pair_counts::{BLOCK, PairRule, Record, SIDE, TILE, count_pairs, in_step, tile_column_of, tile_row_of};
 
 /// Neurons per cube of the link-row kernel.
 const SPAN: u32 = 256;
@@ -149,36 +147,12 @@ fn link_rows_kernel<E: Numeric + CubeElement, P: PairRule<E>>(
     }
 }
 
-/// Components of links by phase, see [`ocnn_phase_components`](crate::OcnnOps::ocnn_phase_components).
-pub(crate) fn phase_components<R: CubeRuntime>(
-    bits: CubeTensor<R>,
-    steps: usize,
+/// See [`ocnn_phase_components`](crate::OcnnOps::ocnn_phase_components).
+pub(super) fn components<R: CubeRuntime, E: CubeElement + Numeric, P: PairRule<E>>(
+    Record { values: record, steps, epsilon, differences }: Record<R, E>,
     limit: usize,
     share: Share,
 ) -> CubeTensor<R> {
-    components::<R, u32, SignsDiffer>(bits, steps, limit, 0, true, share)
-}
-
-/// Components of links by ε, see [`ocnn_fragmentary_components`](crate::OcnnOps::ocnn_fragmentary_components).
-pub(crate) fn fragmentary_components<R: CubeRuntime, F: FloatElement>(
-    outputs: CubeTensor<R>,
-    epsilon: f64,
-    limit: usize,
-    share: Share,
-) -> CubeTensor<R> {
-    let steps = outputs.meta.shape()[0];
-    components::<R, F, Within>(outputs, steps, limit, F::from_elem(epsilon), false, share)
-}
-
-fn components<R: CubeRuntime, E: CubeElement + Numeric, P: PairRule<E>>(
-    record: CubeTensor<R>,
-    steps: usize,
-    limit: usize,
-    epsilon: E,
-    differences: bool,
-    share: Share,
-) -> CubeTensor<R> {
-    let record = launch::dense(record);
     let [depth, n] = record.meta.shape().dims();
     let roots = launch::output(&record, [n], DType::I32);
     if n == 0 {
@@ -208,7 +182,7 @@ fn components<R: CubeRuntime, E: CubeElement + Numeric, P: PairRule<E>>(
                 ArrayArg::from_raw_parts(again.clone(), 1),
                 n as u32,
                 depth as u32,
-                steps as u32,
+                steps,
                 limit as u32,
                 tiles,
                 share.rank as u32,
@@ -242,36 +216,12 @@ fn invalid_roots<R: CubeRuntime>(like: &CubeTensor<R>, n: usize) -> CubeTensor<R
     CubeTensor::new_contiguous(like.client.clone(), like.device.clone(), [n].into(), handle, DType::I32)
 }
 
-/// Bit rows of links by phase, see [`ocnn_phase_links`](crate::OcnnOps::ocnn_phase_links).
-pub(crate) fn phase_links<R: CubeRuntime>(
-    bits: CubeTensor<R>,
-    steps: usize,
+/// See [`ocnn_phase_links`](crate::OcnnOps::ocnn_phase_links).
+pub(super) fn link_rows<R: CubeRuntime, E: CubeElement + Numeric, P: PairRule<E>>(
+    Record { values: record, steps, epsilon, differences }: Record<R, E>,
     limit: usize,
     rows: &[u32],
 ) -> CubeTensor<R> {
-    link_rows::<R, u32, SignsDiffer>(bits, steps, limit, 0, rows, true)
-}
-
-/// Bit rows of links by ε, see [`ocnn_fragmentary_links`](crate::OcnnOps::ocnn_fragmentary_links).
-pub(crate) fn fragmentary_links<R: CubeRuntime, F: FloatElement>(
-    outputs: CubeTensor<R>,
-    epsilon: f64,
-    limit: usize,
-    rows: &[u32],
-) -> CubeTensor<R> {
-    let steps = outputs.meta.shape()[0];
-    link_rows::<R, F, Within>(outputs, steps, limit, F::from_elem(epsilon), rows, false)
-}
-
-fn link_rows<R: CubeRuntime, E: CubeElement + Numeric, P: PairRule<E>>(
-    record: CubeTensor<R>,
-    steps: usize,
-    limit: usize,
-    epsilon: E,
-    rows: &[u32],
-    differences: bool,
-) -> CubeTensor<R> {
-    let record = launch::dense(record);
     let [depth, n] = record.meta.shape().dims();
     let height = rows.len();
     let width = n.div_ceil(32);
@@ -293,7 +243,7 @@ fn link_rows<R: CubeRuntime, E: CubeElement + Numeric, P: PairRule<E>>(
             words.clone().into_array_arg(),
             n as u32,
             depth as u32,
-            steps as u32,
+            steps,
             limit as u32,
             width as u32,
             epsilon,

@@ -1,5 +1,6 @@
 //! CubeCL kernels with their launches, for CUDA, Vulkan, Metal and ROCm.
 
+mod backend;
 pub(crate) mod graph;
 pub(crate) mod increase_bits;
 pub(crate) mod links;

@@ -1,6 +1,33 @@
 //! Counts over recorded steps for a tile of pairs, common to phase and fragmentary synchronisation.
 
+use burn_cubecl::{CubeRuntime, FloatElement, tensor::CubeTensor};
 use cubecl::prelude::*;
+use firebox_backends::kernel::launch;
+
+/// Recorded values of steps, and how their pairs are counted.
+pub(crate) struct Record<R: CubeRuntime, E> {
+    /// Dense, `[depth, n]`.
+    pub(super) values: CubeTensor<R>,
+    pub(super) steps: u32,
+    pub(super) epsilon: E,
+    /// Counts the steps at which pairs differ instead of those at which they are in step.
+    pub(super) differences: bool,
+}
+
+impl<R: CubeRuntime> Record<R, u32> {
+    /// Packed signs of increase `[w, n]` over `steps` steps, for [`SignsDiffer`].
+    pub(super) fn signs(bits: CubeTensor<R>, steps: usize) -> Self {
+        Self { values: launch::dense(bits), steps: steps as u32, epsilon: 0, differences: true }
+    }
+}
+
+impl<R: CubeRuntime, F: FloatElement> Record<R, F> {
+    /// Outputs `[P, n]`, for [`Within`].
+    pub(super) fn outputs(outputs: CubeTensor<R>, epsilon: f64) -> Self {
+        let steps = outputs.meta.shape()[0] as u32;
+        Self { values: launch::dense(outputs), steps, epsilon: F::from_elem(epsilon), differences: false }
+    }
+}
 
 /// Units along each side of a cube.
 pub(crate) const SIDE: u32 = 16;

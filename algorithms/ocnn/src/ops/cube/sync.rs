@@ -1,7 +1,7 @@
 //! The synchronisation matrix S: its upper half is counted and mirrored.
 
 use burn::tensor::DType;
-use burn_cubecl::{CubeElement, CubeRuntime, FloatElement, tensor::CubeTensor};
+use burn_cubecl::{CubeElement, CubeRuntime, tensor::CubeTensor};
 use cubecl::prelude::*;
 use firebox_backends::kernel::{
     launch,
@@ -10,7 +10,7 @@ use firebox_backends::kernel::{
 
 use super::{
     pair_counts::{
-        BLOCK, PairRule, SIDE, SignsDiffer, TILE, Within, count_pairs, in_step, tile_column_of, tile_row_of,
+        BLOCK, PairRule, Record, SIDE, SignsDiffer, TILE, count_pairs, in_step, tile_column_of, tile_row_of,
     },
     tensor_cores,
 };
@@ -95,24 +95,14 @@ fn sync_kernel<E: Numeric + CubeElement, P: PairRule<E>>(
 }
 
 /// See [`ocnn_phase_sync`](crate::OcnnOps::ocnn_phase_sync); on tensor cores where available.
-pub(crate) fn phase<R: CubeRuntime>(bits: CubeTensor<R>, steps: usize, counts: Option<CubeTensor<R>>) -> CubeTensor<R> {
+pub(super) fn phase<R: CubeRuntime>(bits: CubeTensor<R>, steps: usize, counts: Option<CubeTensor<R>>) -> CubeTensor<R> {
     if bits.meta.num_elements() > 0 && tensor_cores::available(&bits.client) {
         let bits = launch::dense(bits);
         let (counts, fresh) = target(counts, &bits);
         tensor_cores::accumulate(&bits, steps, &counts, fresh);
         return counts;
     }
-    accumulate::<R, u32, SignsDiffer>(bits, steps, 0, counts, true)
-}
-
-/// See [`ocnn_fragmentary_sync`](crate::OcnnOps::ocnn_fragmentary_sync).
-pub(crate) fn fragmentary<R: CubeRuntime, F: FloatElement>(
-    outputs: CubeTensor<R>,
-    epsilon: f64,
-    counts: Option<CubeTensor<R>>,
-) -> CubeTensor<R> {
-    let steps = outputs.meta.shape()[0];
-    accumulate::<R, F, Within>(outputs, steps, F::from_elem(epsilon), counts, false)
+    accumulate::<R, u32, SignsDiffer>(Record::signs(bits, steps), counts)
 }
 
 /// The S to write, in place unless `counts` is shared, and whether it is uninitialised.
@@ -125,14 +115,11 @@ fn target<R: CubeRuntime>(counts: Option<CubeTensor<R>>, record: &CubeTensor<R>)
     (if counts.can_mut() { counts } else { counts.copy() }, false)
 }
 
-fn accumulate<R: CubeRuntime, E: CubeElement + Numeric, P: PairRule<E>>(
-    record: CubeTensor<R>,
-    steps: usize,
-    epsilon: E,
+/// See [`ocnn_fragmentary_sync`](crate::OcnnOps::ocnn_fragmentary_sync).
+pub(super) fn accumulate<R: CubeRuntime, E: CubeElement + Numeric, P: PairRule<E>>(
+    Record { values: record, steps, epsilon, differences }: Record<R, E>,
     counts: Option<CubeTensor<R>>,
-    differences: bool,
 ) -> CubeTensor<R> {
-    let record = launch::dense(record);
     let [depth, n] = record.meta.shape().dims();
     if n == 0 || depth == 0 {
         let none = || burn_cubecl::ops::numeric::zeros(record.device.clone(), [n, n].into(), DType::I32);
@@ -153,7 +140,7 @@ fn accumulate<R: CubeRuntime, E: CubeElement + Numeric, P: PairRule<E>>(
             counts.clone().into_array_arg(),
             n as u32,
             depth as u32,
-            steps as u32,
+            steps,
             tiles,
             epsilon,
             differences,

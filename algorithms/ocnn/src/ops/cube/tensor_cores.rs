@@ -37,7 +37,7 @@ const LOWEST: u32 = 0x0101_0101;
 
 type Two = Vector<i32, Const<2>>;
 
-/// Whether the device supports the 16 × 8 × 32 products of bytes used here.
+/// True if the device supports the 16 × 8 × 32 products of bytes used here.
 pub(crate) fn available<R: CubeRuntime>(client: &ComputeClient<R>) -> bool {
     let byte = ElemType::Int(IntKind::I8).into();
     let sum = ElemType::Int(IntKind::I32).into();

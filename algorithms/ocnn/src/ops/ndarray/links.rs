@@ -1,52 +1,13 @@
-//! Links, S_ij > limit, and the components of the graph of links, without storing S.
+//! Links, S_ij > limit, as rows of bits, and the components of the graph of links, without storing S.
 
-use firebox_backends::cpu::{BLOCK, Block, Isa, Loop, Real, SimdLevel, UnionFind, tile_pairs};
-use firebox_core::Share;
+use firebox_backends::cpu::{BLOCK, Block, Isa, Loop, SimdLevel, UnionFind, tile_pairs};
+use firebox_core::{Share, watch::Watch};
 use rayon::prelude::*;
 
-use super::measure::{Fragmentary, Measure, Phase, count};
+use super::measure::{Measure, count};
 
-/// The smallest index in each neuron's component; i and j are linked if both increase or both do not at more than
-/// `limit` of `steps` steps. `words` is ⌈steps/32⌉ × n. Only a share's links are searched.
-///
-/// # Panics
-/// If a length does not fit.
-pub fn link_phase(level: SimdLevel, words: &[u32], steps: u32, n: usize, limit: u32, share: Share) -> Vec<u32> {
-    union_find(&Measured { level, measure: Phase::new(words, n, steps), limit }, share)
-}
-
-/// The smallest index in each neuron's component; i and j are linked if |x_i − x_j| < ε at more than `limit` steps.
-/// `outputs` is P × n, a row per step. Only a share's links are searched.
-///
-/// # Panics
-/// If a length does not fit.
-pub fn link_fragmentary<E: Real>(
-    level: SimdLevel,
-    outputs: &[E],
-    n: usize,
-    eps: E,
-    limit: u32,
-    share: Share,
-) -> Vec<u32> {
-    union_find(&Measured { level, measure: Fragmentary::new(outputs, n, eps), limit }, share)
-}
-
-/// The set of l in 0..64 for which `holds(l)`, as bits.
-#[inline(always)]
-fn bits(holds: impl Fn(usize) -> bool) -> u64 {
-    (0..BLOCK).fold(0, |bits, l| bits | u64::from(holds(l)) << l)
-}
-
-/// Positions of the set bits.
-fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let lane = bits.trailing_zeros() as usize;
-        bits &= bits.wrapping_sub(1);
-        (lane < BLOCK).then_some(lane)
-    })
-}
-
-fn union_find<M: Measure>(links: &Measured<M>, share: Share) -> Vec<u32> {
+/// The smallest index in each neuron's component; only a share's links are searched.
+pub(super) fn components<M: Measure>(links: &Measured<M>, share: Share) -> Vec<u32> {
     let n = links.neurons();
     let sets = UnionFind::new(n);
     let all: Vec<u32> = (0..n as u32).collect();
@@ -80,6 +41,43 @@ fn union_find<M: Measure>(links: &Measured<M>, share: Share) -> Vec<u32> {
     sets.into_roots()
 }
 
+/// For each of `rows` a row of ⌈n/32⌉ words, whose bit j is the link with neuron j; there are no self-links.
+pub(super) fn link_rows<M: Measure>(measured: &Measured<M>, rows: &[u32]) -> Vec<u32> {
+    let n = measured.neurons();
+    let width = n.div_ceil(32);
+    let mut words = vec![0; rows.len() * width];
+    if width == 0 {
+        return words;
+    }
+    let watch = Watch::current();
+    words.par_chunks_mut(width).zip(rows).filter(|_| !watch.stopped()).for_each(|(words, &i)| {
+        for (b, words) in words.chunks_mut(BLOCK / 32).enumerate() {
+            let present = u64::MAX >> (BLOCK - (n - b * BLOCK).min(BLOCK));
+            let own = if i as usize / BLOCK == b { 1 << (i as usize % BLOCK) } else { 0 };
+            let links = measured.links(i, b, present & !own);
+            for (half, word) in words.iter_mut().enumerate() {
+                *word = (links >> (32 * half)) as u32;
+            }
+        }
+    });
+    words
+}
+
+/// The set of l in 0..64 for which `holds(l)`, as bits.
+#[inline(always)]
+fn bits(holds: impl Fn(usize) -> bool) -> u64 {
+    (0..BLOCK).fold(0, |bits, l| bits | u64::from(holds(l)) << l)
+}
+
+/// Positions of the set bits.
+fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lane = bits.trailing_zeros() as usize;
+        bits &= bits.wrapping_sub(1);
+        (lane < BLOCK).then_some(lane)
+    })
+}
+
 /// Links of neurons that are in step at more than `limit` steps of a measure.
 pub(super) struct Measured<M> {
     pub(super) level: SimdLevel,
@@ -88,12 +86,12 @@ pub(super) struct Measured<M> {
 }
 
 impl<M: Measure> Measured<M> {
-    pub(super) fn neurons(&self) -> usize {
+    fn neurons(&self) -> usize {
         self.measure.values().columns()
     }
 
     /// Links of neuron `i` with the neurons of block `b`, restricted to the bits `wanted`.
-    pub(super) fn links(&self, i: u32, b: usize, wanted: u64) -> u64 {
+    fn links(&self, i: u32, b: usize, wanted: u64) -> u64 {
         // matches > limit is equivalent to misses < steps − limit, which is never true if limit ≥ steps.
         let enough = self.measure.steps().saturating_sub(self.limit);
         let (measure, i) = (&self.measure, i as usize);

@@ -10,7 +10,6 @@
 
 mod coupling;
 mod graph;
-mod link_rows;
 mod links;
 mod measure;
 pub(crate) mod nearest;
@@ -33,6 +32,10 @@ use firebox_backends::{
 };
 use firebox_core::{Result, Share};
 
+use self::{
+    links::Measured,
+    measure::{Fragmentary, Phase},
+};
 use super::{OcnnOps, no_units};
 use crate::types::{Graph, Matvec, Metric, Network, Parts, REPLICAS};
 
@@ -55,6 +58,19 @@ fn words(tensor: NdArrayTensor) -> Vec<u32> {
 
 fn integers(words: Vec<u32>, shape: &[usize]) -> NdArrayTensor {
     shaped(cast_vec::<_, i32>(words), shape).into()
+}
+
+/// The links of neurons in phase at more than `limit` steps of bits `[w, n]`.
+fn phase(bits: NdArrayTensor, steps: usize, limit: usize) -> Measured<Phase> {
+    let [_, n] = dims(&bits);
+    Measured { level: SimdLevel::best(), measure: Phase::new(&words(bits), n, steps as u32), limit: limit as u32 }
+}
+
+/// The links of neurons that are within ε at more than `limit` steps of outputs `[P, n]`.
+fn fragmentary<E: Float>(outputs: NdArrayTensor, epsilon: E, limit: usize) -> Measured<Fragmentary<E>> {
+    let [_, n] = dims(&outputs);
+    let measure = Fragmentary::new(slice(&E::dense(outputs)), n, epsilon);
+    Measured { level: SimdLevel::best(), measure, limit: limit as u32 }
 }
 
 fn network<E: Float>(points: NdArrayTensor, multiplicity: NdArrayTensor, self_coupling: bool) -> coupling::Network<E> {
@@ -102,18 +118,26 @@ impl<E: Float> Prepared<E> {
     }
 }
 
-fn steps<E: Float>(network: &Prepared<E>, state: NdArrayTensor, steps: usize) -> NdArrayTensor {
-    let [n] = dims(&state);
-    let mut trajectory = vec![E::ZERO; (steps + 1) * n];
-    trajectory[..n].copy_from_slice(slice(&E::dense(state)));
+/// The trajectory of `steps` steps from `state`; `step` writes the row after the one that it gets.
+fn trajectory<E: Float>(
+    state: NdArrayTensor,
+    steps: usize,
+    mut step: impl FnMut(&[E], &mut [E]) + Send,
+) -> NdArrayTensor {
+    let shape = [&[steps + 1], state.shape().as_slice()].concat();
+    let state = E::dense(state);
+    let state = slice(&state);
+    let row = state.len();
+    let mut trajectory = vec![E::ZERO; (steps + 1) * row];
+    trajectory[..row].copy_from_slice(state);
     // Steps run inside the pool, whose threads need not be woken for each.
     rayon::scope(|_| {
         for at in 0..steps {
-            let (past, future) = trajectory.split_at_mut((at + 1) * n);
-            network.step(&past[at * n..], &mut future[..n]);
+            let (past, future) = trajectory.split_at_mut((at + 1) * row);
+            step(&past[at * row..], &mut future[..row]);
         }
     });
-    E::tensor(trajectory, &[steps + 1, n])
+    E::tensor(trajectory, &shape)
 }
 
 fn step_rows<E: Float>(network: &Prepared<E>, state: NdArrayTensor) -> NdArrayTensor {
@@ -128,21 +152,11 @@ where
     B: DeviceLimits<FloatTensorPrimitive = NdArrayTensor, IntTensorPrimitive = NdArrayTensor>,
 {
     let [n, _] = dims(&state);
-    let row = n * REPLICAS;
     let (starts, neighbours) = (words(tensors.starts.clone()), words(tensors.neighbours.clone()));
     let weights = E::dense(tensors.weights.clone());
     let graph = graph::Graph { starts: &starts, neighbours: &neighbours, weights: slice(&weights) };
-    let mut trajectory = vec![E::ZERO; (steps + 1) * row];
-    trajectory[..row].copy_from_slice(slice(&E::dense(state)));
     let mut scratch = vec![[E::ZERO; REPLICAS]; n];
-    // Steps run inside the pool, whose threads need not be woken for each.
-    rayon::scope(|_| {
-        for step in 0..steps {
-            let (past, future) = trajectory.split_at_mut((step + 1) * row);
-            graph::graph_step(SimdLevel::best(), &graph, &past[step * row..], &mut scratch, &mut future[..row]);
-        }
-    });
-    E::tensor(trajectory, &[steps + 1, n, REPLICAS])
+    trajectory::<E>(state, steps, |now, next| graph::graph_step(SimdLevel::best(), &graph, now, &mut scratch, next))
 }
 
 impl<E, I, Q> OcnnOps for NdArray<E, I, Q>
@@ -189,10 +203,13 @@ where
     fn ocnn_steps(
         network: &Network<Self>,
         state: FloatTensor<Self>,
-        count: usize,
+        steps: usize,
         _matvec: Matvec,
     ) -> FloatTensor<Self> {
-        by_float!(state, F => steps::<F>(&Prepared::of(network), state, count))
+        by_float!(state, F => {
+            let network = Prepared::<F>::of(network);
+            trajectory::<F>(state, steps, |now, next| network.step(now, next))
+        })
     }
 
     fn ocnn_step_rows(network: &Network<Self>, state: FloatTensor<Self>, _matvec: Matvec) -> FloatTensor<Self> {
@@ -212,7 +229,7 @@ where
     fn ocnn_phase_sync(bits: IntTensor<Self>, steps: usize, counts: Option<IntTensor<Self>>) -> IntTensor<Self> {
         let [_, n] = dims(&bits);
         let mut counts = counts.map_or_else(|| vec![0; n * n], words);
-        sync::phase_sync(SimdLevel::best(), &words(bits), steps as u32, n, &mut counts);
+        sync::accumulate(SimdLevel::best(), &phase(bits, steps, 0).measure, &mut counts);
         integers(counts, &[n, n])
     }
 
@@ -224,14 +241,14 @@ where
         let [_, n] = dims(&outputs);
         let mut counts = counts.map_or_else(|| vec![0; n * n], words);
         by_float!(outputs, F => {
-            sync::fragmentary_sync(SimdLevel::best(), slice(&F::dense(outputs)), n, epsilon as F, &mut counts);
+            sync::accumulate(SimdLevel::best(), &fragmentary(outputs, epsilon as F, 0).measure, &mut counts);
         });
         integers(counts, &[n, n])
     }
 
     fn ocnn_phase_components(bits: IntTensor<Self>, steps: usize, limit: usize, share: Share) -> IntTensor<Self> {
         let [_, n] = dims(&bits);
-        integers(links::link_phase(SimdLevel::best(), &words(bits), steps as u32, n, limit as u32, share), &[n])
+        integers(links::components(&phase(bits, steps, limit), share), &[n])
     }
 
     fn ocnn_fragmentary_components(
@@ -241,24 +258,18 @@ where
         share: Share,
     ) -> IntTensor<Self> {
         let [_, n] = dims(&outputs);
-        let roots = by_float!(outputs, F => {
-            links::link_fragmentary(SimdLevel::best(), slice(&F::dense(outputs)), n, epsilon as F, limit as u32, share)
-        });
+        let roots = by_float!(outputs, F => links::components(&fragmentary(outputs, epsilon as F, limit), share));
         integers(roots, &[n])
     }
 
     fn ocnn_phase_links(bits: IntTensor<Self>, steps: usize, limit: usize, rows: &[u32]) -> IntTensor<Self> {
         let [_, n] = dims(&bits);
-        let links = link_rows::phase_link_rows(SimdLevel::best(), &words(bits), steps as u32, n, limit as u32, rows);
-        integers(links, &[rows.len(), n.div_ceil(32)])
+        integers(links::link_rows(&phase(bits, steps, limit), rows), &[rows.len(), n.div_ceil(32)])
     }
 
     fn ocnn_fragmentary_links(outputs: FloatTensor<Self>, epsilon: f64, limit: usize, rows: &[u32]) -> IntTensor<Self> {
         let [_, n] = dims(&outputs);
-        let links = by_float!(outputs, F => {
-            let (outputs, limit) = (F::dense(outputs), limit as u32);
-            link_rows::fragmentary_link_rows(SimdLevel::best(), slice(&outputs), n, epsilon as F, limit, rows)
-        });
+        let links = by_float!(outputs, F => links::link_rows(&fragmentary(outputs, epsilon as F, limit), rows));
         integers(links, &[rows.len(), n.div_ceil(32)])
     }
 

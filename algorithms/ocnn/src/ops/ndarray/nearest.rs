@@ -1,5 +1,7 @@
 //! Nearest neighbours from all pairs.
 
+use std::marker::PhantomData;
+
 use firebox_backends::cpu::{BLOCK, Block, Blocks, Isa, Loop, Real, SimdLevel};
 use firebox_core::watch::Watch;
 use rayon::prelude::*;
@@ -55,8 +57,8 @@ pub fn nearest<E: Real>(
         let search =
             Search { points: &points, queries, q, k, first, own: own.map(|own| own + first), indices, distances };
         match metric {
-            Metric::Euclidean => level.run(Squares(search)),
-            Metric::Manhattan => level.run(Sizes(search)),
+            Metric::Euclidean => level.run(By(search, PhantomData::<Squares>)),
+            Metric::Manhattan => level.run(By(search, PhantomData::<Sizes>)),
         }
     });
     found
@@ -75,31 +77,45 @@ struct Search<'a, E> {
     distances: &'a mut [E],
 }
 
-struct Squares<'a, E>(Search<'a, E>);
+/// The contribution of a dimension to a distance. A type, since the compiler may leave a closure's call out of line, where
+/// it has no instruction set.
+trait Term {
+    fn of<E: Real>(delta: E) -> E;
+}
 
-impl<E: Real> Loop for Squares<'_, E> {
-    type Output = ();
+struct Squares;
 
+impl Term for Squares {
     #[inline(always)]
-    fn run<I: Isa>(self) {
-        self.0.run(|delta| delta * delta);
+    fn of<E: Real>(delta: E) -> E {
+        delta * delta
     }
 }
 
-struct Sizes<'a, E>(Search<'a, E>);
+struct Sizes;
 
-impl<E: Real> Loop for Sizes<'_, E> {
+impl Term for Sizes {
+    #[inline(always)]
+    fn of<E: Real>(delta: E) -> E {
+        delta.abs()
+    }
+}
+
+/// A search by distances of terms `T`.
+struct By<'a, E, T>(Search<'a, E>, PhantomData<T>);
+
+impl<E: Real, T: Term> Loop for By<'_, E, T> {
     type Output = ();
 
     #[inline(always)]
     fn run<I: Isa>(self) {
-        self.0.run(E::abs);
+        self.0.run::<T>();
     }
 }
 
 impl<E: Real> Search<'_, E> {
     #[inline(always)]
-    fn run(self, term: impl Fn(E) -> E) {
+    fn run<T: Term>(self) {
         let Self { points, queries, q, k, first, own, indices, distances } = self;
         let count = indices.len() / k;
         let (d, n) = (points.rows(), points.columns());
@@ -110,7 +126,7 @@ impl<E: Real> Search<'_, E> {
                 let list = i * k..(i + 1) * k;
                 let (indices, distances) = (&mut indices[list.clone()], &mut distances[list]);
                 for half in 0..BLOCK / LANES {
-                    let near = sums(block, half, query, &term);
+                    let near = sums::<E, T>(block, half, query);
                     let worst = distances[k - 1];
                     if !near.iter().fold(false, |any, &near| any | (near < worst)) {
                         continue;
@@ -129,12 +145,12 @@ impl<E: Real> Search<'_, E> {
 
 /// Distances of a query to half a block of points.
 #[inline(always)]
-fn sums<E: Real>(block: &[Block<E>], half: usize, query: &[E], term: &impl Fn(E) -> E) -> [E; LANES] {
+fn sums<E: Real, T: Term>(block: &[Block<E>], half: usize, query: &[E]) -> [E; LANES] {
     let mut sums = [E::ZERO; LANES];
     for (row, &own) in block.iter().zip(query) {
         let row = &row.as_chunks::<LANES>().0[half];
         for l in 0..LANES {
-            sums[l] = sums[l] + term(row[l] - own);
+            sums[l] = sums[l] + T::of(row[l] - own);
         }
     }
     sums

@@ -3,7 +3,7 @@
 use firebox_backends::cpu::{BLOCK, Block, Isa, Loop, Real, SimdLevel, Tile, for_each_tile, transpose};
 use rayon::prelude::*;
 
-use super::measure::{Fragmentary, Measure, Phase, count};
+use super::measure::{Measure, count};
 
 /// Packs signs of increase. `trajectory` is (P+1) × n, a row per step; `words_out` is ⌈P/32⌉ × n: bit t % 32 of word t
 /// / 32 is x_i(t+1) > x_i(t). Unused bits are 0.
@@ -53,24 +53,11 @@ impl<E: Real> Loop for Increase<'_, E> {
     }
 }
 
-/// Adds to S the number of the `steps` steps at which i and j both increase or both do not.
-/// `words` is ⌈steps/32⌉ × n as [`pack_increase`] writes them, `s_matrix` n × n.
+/// Adds to S, n × n, the number of a measure's steps at which i and j are in step.
 ///
 /// # Panics
-/// If a length does not fit.
-pub fn phase_sync(level: SimdLevel, words: &[u32], steps: u32, n: usize, s_matrix: &mut [u32]) {
-    accumulate(level, &Phase::new(words, n, steps), s_matrix);
-}
-
-/// Adds to S the number of steps with |x_i − x_j| < ε. `outputs` is P × n, a row per step, `s_matrix` n × n.
-///
-/// # Panics
-/// If a length does not fit.
-pub fn fragmentary_sync<E: Real>(level: SimdLevel, outputs: &[E], n: usize, eps: E, s_matrix: &mut [u32]) {
-    accumulate(level, &Fragmentary::new(outputs, n, eps), s_matrix);
-}
-
-fn accumulate<M: Measure>(level: SimdLevel, measure: &M, s_matrix: &mut [u32]) {
+/// If the length does not fit.
+pub(super) fn accumulate<M: Measure>(level: SimdLevel, measure: &M, s_matrix: &mut [u32]) {
     for_each_tile(s_matrix, measure.values().columns(), |i, j, tile, mirror| {
         level.run(Counts { measure, i, j, tile, mirror });
     });

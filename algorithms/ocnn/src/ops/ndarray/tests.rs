@@ -7,10 +7,11 @@ use firebox_core::{Share, random::Random};
 
 use super::{
     coupling::{Network, store, strengths},
-    links::{link_fragmentary, link_phase},
+    links::{Measured, components},
+    measure::{Fragmentary, Measure, Phase},
     nearest::nearest,
     step::{step_on_the_fly, step_stored},
-    sync::{fragmentary_sync, pack_increase, phase_sync},
+    sync::{accumulate, pack_increase},
 };
 use crate::{parity::reference, types::Metric};
 
@@ -265,18 +266,30 @@ fn phase_is_exact() {
                 assert_eq!(words, reference::increase_bits(&trajectory, n), "{what}");
 
                 let counts = reference::phase_counts(&trajectory, n);
-                let before: Vec<u32> = (0..n * n).map(|_| random.below(1000) as u32).collect();
-                let mut s = before.clone();
-                phase_sync(level, &words, steps as u32, n, &mut s);
-                assert!((0..n * n).all(|k| s[k] == before[k] + counts[k]), "{what}");
-
-                for limit in limits(steps) {
-                    let wanted = reference::components(&counts, n, limit);
-                    let got = link_phase(level, &words, steps as u32, n, limit, Share::WHOLE);
-                    assert_eq!(got, wanted, "limit {limit}, {what}");
-                }
+                check_counts(level, Phase::new(&words, n, steps as u32), steps, &counts, &mut random, &what);
             }
         }
+    }
+}
+
+/// Checks S added to a random one, and components at every limit.
+fn check_counts<M: Measure>(
+    level: SimdLevel,
+    measure: M,
+    steps: usize,
+    counts: &[u32],
+    random: &mut Random,
+    what: &str,
+) {
+    let n = measure.values().columns();
+    let before: Vec<u32> = (0..n * n).map(|_| random.below(1000) as u32).collect();
+    let mut s = before.clone();
+    accumulate(level, &measure, &mut s);
+    assert!((0..n * n).all(|k| s[k] == before[k] + counts[k]), "{what}");
+    let mut links = Measured { level, measure, limit: 0 };
+    for limit in limits(steps) {
+        links.limit = limit;
+        assert_eq!(components(&links, Share::WHOLE), reference::components(counts, n, limit), "limit {limit}, {what}");
     }
 }
 
@@ -291,17 +304,8 @@ fn fragmentary<E: Real>() {
                 let eps = (1 + random.below(4)) as f64 / 16.0;
 
                 let counts = reference::fragmentary_counts(&outputs, n, eps);
-                let before: Vec<u32> = (0..n * n).map(|_| random.below(1000) as u32).collect();
-                let mut s = before.clone();
-                let (outputs, eps) = (narrow::<E>(&outputs), E::from_f64(eps));
-                fragmentary_sync(level, &outputs, n, eps, &mut s);
-                assert!((0..n * n).all(|k| s[k] == before[k] + counts[k]), "{what}");
-
-                for limit in limits(steps) {
-                    let wanted = reference::components(&counts, n, limit);
-                    let got = link_fragmentary(level, &outputs, n, eps, limit, Share::WHOLE);
-                    assert_eq!(got, wanted, "limit {limit}, {what}");
-                }
+                let measure = Fragmentary::new(&narrow::<E>(&outputs), n, E::from_f64(eps));
+                check_counts(level, measure, steps, &counts, &mut random, &what);
             }
         }
     }
@@ -332,12 +336,16 @@ fn every_loop_gains_by_its_instruction_set() {
     let outputs: Vec<f32> = (0..steps * n).map(|_| random.uniform(-1.0, 1.0) as f32).collect();
     let words: Vec<u32> = (0..steps / 32 * n).map(|_| random.bits() as u32).collect();
     let mut s = vec![0; n * n];
-    gains.push(("phase sync", gain(|level| phase_sync(level, &words, steps as u32, n, &mut s))));
-    gains.push(("fragmentary sync", gain(|level| fragmentary_sync(level, &outputs, n, 0.1, &mut s))));
-    let limit = steps as u32 * 3 / 5;
-    let share = Share::WHOLE;
-    gains.push(("links by phase", gain(|level| drop(link_phase(level, &words, steps as u32, n, limit, share)))));
-    gains.push(("links by fragments", gain(|level| drop(link_fragmentary(level, &outputs, n, 0.1, limit, share)))));
+    // Packing the values is part of each operation.
+    let phase = || Phase::new(&words, n, steps as u32);
+    let fragmentary = || Fragmentary::new(&outputs, n, 0.1);
+    gains.push(("phase sync", gain(|level| accumulate(level, &phase(), &mut s))));
+    gains.push(("fragmentary sync", gain(|level| accumulate(level, &fragmentary(), &mut s))));
+    let (limit, share) = (steps as u32 * 3 / 5, Share::WHOLE);
+    let by_phase = |level| drop(components(&Measured { level, measure: phase(), limit }, share));
+    let by_fragments = |level| drop(components(&Measured { level, measure: fragmentary(), limit }, share));
+    gains.push(("links by phase", gain(by_phase)));
+    gains.push(("links by fragments", gain(by_fragments)));
     // Many dimensions and short lists, since insertion has branches that no instruction set speeds up.
     let (q, wide) = (600, &outputs[..600 * 200]);
     for metric in [Metric::Euclidean, Metric::Manhattan] {

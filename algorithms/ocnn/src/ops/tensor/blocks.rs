@@ -19,6 +19,11 @@ pub(super) fn int<B: Backend, const D: usize>(tensor: IntTensor<B>) -> Tensor<B,
     Tensor::from_primitive(tensor)
 }
 
+/// 32-bit zeros.
+pub(super) fn zeros<B: Backend, const D: usize>(shape: [usize; D], device: &B::Device) -> IntTensor<B> {
+    Tensor::<B, D, Int>::zeros(shape, (device, DType::I32)).into_primitive()
+}
+
 /// Splits rows of `width` columns into blocks of at most [`BLOCK`] elements.
 pub(super) fn blocks(rows: Range<usize>, width: usize) -> impl Iterator<Item = Range<usize>> {
     let height = (BLOCK / width.max(1)).max(1);

@@ -10,7 +10,7 @@ use burn::tensor::{
 use firebox_backends::DeviceLimits;
 use firebox_core::tensor::{read_ints, tensor as float};
 
-use super::blocks::{blocks, indices, int, pack, primitive};
+use super::blocks::{blocks, indices, int, pack, primitive, zeros};
 use crate::types::{Graph, Metric};
 
 /// Steps on a graph: scatters the terms w_ij·f(x_j) of blocks of edges to their rows i.
@@ -64,7 +64,7 @@ pub(crate) fn signs<B: Backend>(outputs: FloatTensor<B>) -> IntTensor<B> {
     let outputs = float::<B, 3>(outputs);
     let [p, n, replicas] = outputs.dims();
     if p * n == 0 {
-        return Tensor::<B, 2, Int>::zeros([n, p / 4], (&outputs.device(), DType::I32)).into_primitive();
+        return zeros::<B, 2>([n, p / 4], &outputs.device());
     }
     pack(outputs.greater_elem(0.0).int().permute([1, 0, 2]).reshape([n, p * replicas])).into_primitive()
 }
@@ -85,7 +85,7 @@ pub(crate) fn common_ones<B: Backend>(signs: IntTensor<B>, edges: IntTensor<B>) 
     let (words, edges) = (int::<B, 2>(signs), int::<B, 2>(edges));
     let ([_, width], [_, e]) = (words.dims(), edges.dims());
     if e * width == 0 {
-        return Tensor::<B, 1, Int>::zeros([e], (&words.device(), DType::I32)).into_primitive();
+        return zeros::<B, 1>([e], &words.device());
     }
     let parts = blocks(0..e, width)
         .map(|range| {
@@ -133,7 +133,7 @@ pub(crate) fn nearest<B: Backend>(
     let ([_, n], [_, q]) = (points.dims(), queries.dims());
     let device = points.device();
     if q * k == 0 {
-        return Tensor::<B, 2, Int>::zeros([q, k], (&device, DType::I32)).into_primitive();
+        return zeros::<B, 2>([q, k], &device);
     }
     let taken = points.dtype().finfo().map_or(f64::from(f32::MAX), |float| float.max);
     let all = Tensor::<B, 1, Int>::arange(0..n as i64, &device).reshape([1, n]);

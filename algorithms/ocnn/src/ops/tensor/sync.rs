@@ -5,20 +5,20 @@ use burn::tensor::{
     backend::Backend,
     ops::{FloatTensor, IntTensor},
 };
+use firebox_backends::cpu::UnionFind;
 use firebox_core::{
     Share,
     tensor::{read_ints, tensor as float},
 };
 
-use super::blocks::{blocks, indices, int, pack, pad};
-use crate::ops::union_find::{UnionFind, set_bits};
+use super::blocks::{blocks, indices, int, pack, pad, zeros};
+use crate::ops::union_find::set_bits;
 
 pub(crate) fn increase_bits<B: Backend>(trajectory: FloatTensor<B>) -> IntTensor<B> {
     let trajectory = float::<B, 2>(trajectory);
     let [rows, n] = trajectory.dims();
     if rows < 2 || n == 0 {
-        let shape = [rows.saturating_sub(1).div_ceil(32), n];
-        return Tensor::<B, 2, Int>::zeros(shape, (&trajectory.device(), DType::I32)).into_primitive();
+        return zeros::<B, 2>([rows.saturating_sub(1).div_ceil(32), n], &trajectory.device());
     }
     let next = trajectory.clone().slice([1..rows, 0..n]);
     let rose = next.greater(trajectory.slice([0..rows - 1, 0..n])).int();
@@ -67,10 +67,11 @@ fn accumulate<B: Backend>(
     device: &B::Device,
     rows: impl Fn(&[u32]) -> Tensor<B, 2, Int>,
 ) -> IntTensor<B> {
-    let counts = counts.map_or_else(|| Tensor::zeros([n, n], (device, DType::I32)), int::<B, 2>);
+    let counts = counts.unwrap_or_else(|| zeros::<B, 2>([n, n], device));
     if n == 0 {
-        return counts.into_primitive();
+        return counts;
     }
+    let counts = int::<B, 2>(counts);
     let parts = blocks(0..n, n)
         .map(|range| {
             let block: Vec<u32> = range.clone().map(|i| i as u32).collect();
@@ -84,8 +85,7 @@ pub(crate) fn phase_sync<B: Backend>(bits: IntTensor<B>, steps: usize, counts: O
     let bits = int::<B, 2>(bits);
     let (n, device) = (bits.dims()[1], bits.device());
     if n == 0 || steps == 0 {
-        let none = || Tensor::<B, 2, Int>::zeros([n, n], (&device, DType::I32)).into_primitive();
-        return counts.unwrap_or_else(none);
+        return counts.unwrap_or_else(|| zeros::<B, 2>([n, n], &device));
     }
     let signs = plus_minus(&bits, steps);
     accumulate::<B>(counts, n, &device, |rows| phase_counts(&signs, rows))
@@ -114,8 +114,7 @@ fn link_rows<B: Backend>(counts: Tensor<B, 2, Int>, limit: usize, rows: &[u32]) 
 pub(crate) fn phase_links<B: Backend>(bits: IntTensor<B>, steps: usize, limit: usize, rows: &[u32]) -> IntTensor<B> {
     let bits = int::<B, 2>(bits);
     if rows.is_empty() {
-        return Tensor::<B, 2, Int>::zeros([0, bits.dims()[1].div_ceil(32)], (&bits.device(), DType::I32))
-            .into_primitive();
+        return zeros::<B, 2>([0, bits.dims()[1].div_ceil(32)], &bits.device());
     }
     link_rows(phase_counts(&plus_minus(&bits, steps), rows), limit, rows).into_primitive()
 }
@@ -128,8 +127,7 @@ pub(crate) fn fragmentary_links<B: Backend>(
 ) -> IntTensor<B> {
     let outputs = float::<B, 2>(outputs);
     if rows.is_empty() {
-        let shape = [0, outputs.dims()[1].div_ceil(32)];
-        return Tensor::<B, 2, Int>::zeros(shape, (&outputs.device(), DType::I32)).into_primitive();
+        return zeros::<B, 2>([0, outputs.dims()[1].div_ceil(32)], &outputs.device());
     }
     link_rows(fragmentary_counts(&outputs, epsilon, rows), limit, rows).into_primitive()
 }
@@ -141,7 +139,7 @@ fn components<B: Backend>(
     device: &B::Device,
     links: impl Fn(&[u32]) -> Tensor<B, 2, Int>,
 ) -> IntTensor<B> {
-    let mut sets = UnionFind::new(n);
+    let sets = UnionFind::new(n);
     for range in blocks(share.of(n), n) {
         let rows: Vec<u32> = range.map(|i| i as u32).collect();
         let width = n.div_ceil(32);
@@ -150,10 +148,12 @@ fn components<B: Backend>(
             return Tensor::<B, 1, Int>::full([n], -1, (device, DType::I32)).into_primitive();
         };
         for (&row, words) in rows.iter().zip(words.chunks(width)) {
-            set_bits(words).for_each(|j| sets.join(row as usize, j));
+            for j in set_bits(words) {
+                sets.join(row, j as u32);
+            }
         }
     }
-    let roots: Vec<i32> = sets.roots().into_iter().map(|root| root as i32).collect();
+    let roots: Vec<i32> = sets.into_roots().into_iter().map(|root| root as i32).collect();
     Tensor::<B, 1, Int>::from_data(TensorData::new(roots, [n]), (device, DType::I32)).into_primitive()
 }
 
@@ -166,7 +166,7 @@ pub(crate) fn phase_components<B: Backend>(
     let bits = int::<B, 2>(bits);
     let (n, device) = (bits.dims()[1], bits.device());
     if n == 0 {
-        return Tensor::<B, 1, Int>::zeros([0], (&device, DType::I32)).into_primitive();
+        return zeros::<B, 1>([0], &device);
     }
     let signs = plus_minus(&bits, steps);
     components::<B>(n, share, &device, |rows| link_rows(phase_counts(&signs, rows), limit, rows))

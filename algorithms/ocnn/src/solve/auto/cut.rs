@@ -5,10 +5,10 @@ use super::{
     select::{CutCandidate, loosely_attached},
     tree::Tree,
 };
-use crate::config::{AutoConfig, Cut};
+use crate::config::{Cut, OcnnConfig};
 
 /// The edges of the tree to cut; `automatic` is the number of cuts for [`Cut::Auto`].
-pub(crate) fn edges(tree: &Tree, config: &AutoConfig, candidates: &[CutCandidate], automatic: usize) -> Vec<usize> {
+pub(crate) fn edges(tree: &Tree, config: &OcnnConfig, candidates: &[CutCandidate], automatic: usize) -> Vec<usize> {
     let strongest = |cuts: usize| candidates.iter().take(cuts).map(|candidate| candidate.edge).collect::<Vec<_>>();
     match config.cut {
         Cut::Auto => strongest(automatic),
@@ -25,8 +25,8 @@ pub(crate) fn edges(tree: &Tree, config: &AutoConfig, candidates: &[CutCandidate
     }
 }
 
-/// Whether each neuron is noise after the edges `cut` are removed; `piece` is each neuron's component.
-pub(crate) fn noise(tree: &Tree, config: &AutoConfig, cut: &[usize], piece: &[u32]) -> Vec<bool> {
+/// Marks the neurons that are noise after the edges `cut` are removed; `piece` is each neuron's component.
+pub(crate) fn noise(tree: &Tree, config: &OcnnConfig, cut: &[usize], piece: &[u32]) -> Vec<bool> {
     match config.cut {
         _ if config.assign_all => vec![false; piece.len()],
         Cut::Auto | Cut::Clusters(_) if cut.is_empty() => vec![false; piece.len()],

@@ -5,23 +5,23 @@ use rayon::prelude::*;
 use super::neighbour_lists::NeighbourLists;
 
 /// Intrinsic dimension below which points lie along curves.
-pub(crate) const THREAD: f64 = 1.2;
+pub(crate) const CURVE_DIMENSION: f64 = 1.2;
 /// Intrinsic dimension above which points fill surfaces.
-pub(crate) const SHEET: f64 = 1.7;
+pub(crate) const SURFACE_DIMENSION: f64 = 1.7;
 /// Number of points below which graphs are smaller.
-pub(crate) const FEW: usize = 450;
+pub(crate) const FEW_POINTS: usize = 450;
 /// Above this estimate a small set fills more than a surface. Estimates are 1.7 to 2.3 in two dimensions and 2.5 to 2.9
 /// in three.
-pub(crate) const SOLID: f64 = 2.4;
+pub(crate) const VOLUME_DIMENSION: f64 = 2.4;
 /// Estimate from 24 neighbours below which points lie along curves.
-const THIN: f64 = 1.45;
-/// [`THIN`] for fewer than [`FEW`] points.
-const THIN_OF_FEW: f64 = 1.25;
+const WIDE_CURVE_DIMENSION: f64 = 1.45;
+/// [`WIDE_CURVE_DIMENSION`] for fewer than [`FEW_POINTS`] points.
+const WIDE_CURVE_DIMENSION_OF_FEW: f64 = 1.25;
 /// Estimates below this mean clusters of fewer than 24 points.
-const CROWDED: f64 = 0.8;
+const SMALL_CLUSTER_DIMENSION: f64 = 0.8;
 
 /// Numbers of neighbours of the local and the wider estimate.
-const RINGS: [usize; 2] = [12, 24];
+const RING_SIZES: [usize; 2] = [12, 24];
 
 /// A maximum-likelihood estimate of the intrinsic dimension, 1/mean ln(d_r/d_q) for q < r, d_q the distance to the q-th
 /// neighbour (Levina and Bickel, NIPS 2004; averaged over points as by MacKay and Ghahramani).
@@ -36,20 +36,15 @@ impl DimensionEstimate {
     pub(crate) fn dimension(self) -> f64 {
         if self.count == 0.0 { 2.0 } else { (self.sum / self.count).max(1e-30).recip() }
     }
-}
 
-#[cfg(test)]
-impl DimensionEstimate {
+    /// The estimate from the data of both.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self { sum: self.sum + other.sum, count: self.count + other.count }
+    }
+
+    #[cfg(test)]
     pub(crate) fn of(dimension: f64) -> Self {
         Self { sum: 1.0 / dimension, count: 1.0 }
-    }
-}
-
-impl std::ops::Add for DimensionEstimate {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self { sum: self.sum + other.sum, count: self.count + other.count }
     }
 }
 
@@ -63,34 +58,39 @@ pub(crate) struct Dimensions {
 }
 
 impl Dimensions {
-    /// Whether the points lie along curves. Estimates far below 1 come from small clusters instead.
+    /// True if the points lie along curves. Estimates far below 1 come from small clusters instead.
     pub(crate) fn is_curve(self, points: usize) -> bool {
-        let most = if points >= FEW { THIN } else { THIN_OF_FEW };
-        (CROWDED..THREAD).contains(&self.local) || (CROWDED..most).contains(&self.wide)
+        let most = if points >= FEW_POINTS { WIDE_CURVE_DIMENSION } else { WIDE_CURVE_DIMENSION_OF_FEW };
+        (SMALL_CLUSTER_DIMENSION..CURVE_DIMENSION).contains(&self.local)
+            || (SMALL_CLUSTER_DIMENSION..most).contains(&self.wide)
     }
 }
 
 impl NeighbourLists {
     /// The estimates over all neurons; distances are the `power`-th power of metric ones.
     pub(crate) fn dimensions(&self, power: f64) -> Dimensions {
-        let [local, wide] = RINGS.map(|ring| {
+        let [local, wide] = RING_SIZES.map(|ring| {
             // Summed sequentially, since a parallel sum would vary in its order.
-            let all: Vec<DimensionEstimate> =
-                (0..self.len()).into_par_iter().map(|i| self.dimension_estimate(i, ring, power)).collect();
-            all.into_iter().fold(DimensionEstimate::default(), |a, b| a + b).dimension()
+            let all = self.estimates(ring, power);
+            all.into_iter().fold(DimensionEstimate::default(), DimensionEstimate::plus).dimension()
         });
         Dimensions { local, wide }
     }
 
     /// The estimate of each neuron from 24 neighbours; distances are the `power`-th power of metric ones.
     pub(crate) fn dimension_estimates(&self, power: f64) -> Vec<DimensionEstimate> {
-        (0..self.len()).into_par_iter().map(|i| self.dimension_estimate(i, RINGS[1], power)).collect()
+        self.estimates(RING_SIZES[1], power)
+    }
+
+    fn estimates(&self, ring: usize, power: f64) -> Vec<DimensionEstimate> {
+        (0..self.len()).into_par_iter().map(|i| self.dimension_estimate(i, ring, power)).collect()
     }
 
     fn dimension_estimate(&self, i: usize, ring: usize, power: f64) -> DimensionEstimate {
         let ring = &self.distances[self.first(i, ring)];
         // Too few neighbours for an estimate.
-        let Some((last, inner)) = ring.split_last().filter(|(last, inner)| **last > 0.0 && inner.len() + 1 >= RINGS[0])
+        let Some((last, inner)) =
+            ring.split_last().filter(|(last, inner)| **last > 0.0 && inner.len() + 1 >= RING_SIZES[0])
         else {
             return DimensionEstimate::default();
         };

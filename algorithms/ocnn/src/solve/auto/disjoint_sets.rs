@@ -1,6 +1,6 @@
 //! Disjoint sets of neurons that accumulate points, tree edges and their agreement.
 
-/// End of a member list.
+/// End of a member list, and the number of a set that has none yet.
 const NONE: u32 = u32::MAX;
 
 /// Disjoint sets with their members, and per root the number of points and tree edges and the sum of agreement.
@@ -35,6 +35,22 @@ impl DisjointSets {
             i = self.parents[i] as usize;
         }
         i as u32
+    }
+
+    /// The set of each neuron, numbered from 0 by first appearance.
+    pub(crate) fn numbers(&mut self) -> Vec<u32> {
+        let n = self.parents.len();
+        let mut numbers = vec![NONE; n];
+        let mut next = 0;
+        let number = |i| {
+            let number = &mut numbers[self.root(i) as usize];
+            if *number == NONE {
+                *number = next;
+                next += 1;
+            }
+            *number
+        };
+        (0..n as u32).map(number).collect()
     }
 
     /// Roots of the sets of i and j: the set of more points first, the smaller root among equals.

@@ -6,7 +6,7 @@ use firebox_core::{Context, Error, Result, data::Points};
 use rayon::prelude::*;
 
 use super::{
-    disjoint_sets::DisjointSets, input::AutoInput, metric_space::MetricSpace, neighbour_lists::NeighbourLists,
+    disjoint_sets::DisjointSets, input::HostInput, metric_space::MetricSpace, neighbour_lists::NeighbourLists,
 };
 use crate::{
     config::Distance,
@@ -37,10 +37,10 @@ type Neighbour = (u32, f64);
 
 impl DistinctPoints {
     /// Distinct points of an input; of precomputed distances at most `keep` per neuron.
-    pub(crate) fn new(input: &AutoInput, distance: Distance, keep: usize) -> Result<Self> {
+    pub(crate) fn new(input: HostInput, distance: Distance, keep: usize) -> Result<Self> {
         match input {
-            AutoInput::Points(points) => Self::points(points, distance),
-            AutoInput::Distances(distances) => {
+            HostInput::Points(points) => Self::points(points, distance),
+            HostInput::Distances(distances) => {
                 let (n, values) = (distances.points(), distances.values());
                 let row = |i: usize| {
                     let others = (0..n).filter(|&j| j != i).map(|j| (j as u32, values[i * n + j]));
@@ -48,9 +48,9 @@ impl DistinctPoints {
                 };
                 Self::precomputed(n, keep, row)
             }
-            AutoInput::Graph(links) => {
+            HostInput::Graph(links) => {
                 let mut rows: Vec<Vec<Neighbour>> = vec![Vec::new(); links.n];
-                for &(i, j, length) in &links.pairs {
+                for (i, j, length) in links.pairs {
                     rows[i as usize].push((j, length));
                     rows[j as usize].push((i, length));
                 }
@@ -59,11 +59,11 @@ impl DistinctPoints {
         }
     }
 
-    fn points(points: &Points, distance: Distance) -> Result<Self> {
+    fn points(points: Points, distance: Distance) -> Result<Self> {
         if points.rows == 0 || points.columns == 0 {
             return Err(no_points(points.rows, points.columns));
         }
-        let space = MetricSpace::new(points.values.clone(), points.columns, distance, None)?;
+        let space = MetricSpace::new(points.values, points.columns, distance, None)?;
         // Equality is decided in the metric space: parallel vectors, or a pole at any longitude, are equal.
         let neurons = Neurons::new(&Points::new(space.values, space.d)?)?.in_morton_order().0;
         let space = MetricSpace { values: neurons.values, ..space };
@@ -83,17 +83,9 @@ impl DistinctPoints {
                 sets.join(a, b, 0.0);
             }
         }
-        let (mut number, mut members) = (vec![u32::MAX; n], Vec::<Vec<u32>>::new());
-        let mut of_point = Vec::with_capacity(n);
-        for i in 0..n as u32 {
-            let number = &mut number[sets.root(i) as usize];
-            if *number == u32::MAX {
-                *number = members.len() as u32;
-                members.push(Vec::new());
-            }
-            members[*number as usize].push(i);
-            of_point.push(*number);
-        }
+        let of_point = sets.numbers();
+        let mut members = vec![Vec::new(); of_point.iter().max().map_or(0, |&last| last as usize + 1)];
+        of_point.iter().zip(0..).for_each(|(&neuron, point)| members[neuron as usize].push(point));
         if n > 1 && members.len() == 1 {
             return Err(all_equal(n));
         }
@@ -138,7 +130,7 @@ impl DistinctPoints {
         if self.space().is_some_and(|space| space.distance == Distance::Cosine) { 2.0 } else { 1.0 }
     }
 
-    /// Whether the device searches all pairs, at most [`MAX_NEAREST`](crate::MAX_NEAREST) neighbours each.
+    /// True if the device searches all pairs, at most [`MAX_NEAREST`](crate::MAX_NEAREST) neighbours each.
     pub(crate) fn on_device(&self) -> bool {
         self.space().is_some_and(MetricSpace::on_device)
     }
@@ -162,7 +154,8 @@ impl DistinctPoints {
         context: &Context<B>,
     ) -> Result<NeighbourLists> {
         let Some(space) = self.space() else {
-            return Err(Error::input("new points need coordinates", "give points instead of distances"));
+            let what = "the clustered distances have no coordinates, by which new points could be compared";
+            return Err(Error::input(what, "cluster points instead of distances"));
         };
         let queries = MetricSpace::new(new.values.clone(), new.columns, space.distance, Some(space.unit))?;
         if queries.d != space.d {

@@ -13,8 +13,8 @@ use super::{
     tree::Tree,
 };
 
-/// The scale a of a graph of k neighbours is the mean distance to the nearest SCALE·k.
-const SCALE: f64 = 0.6;
+/// The scale a of a graph of k neighbours is the mean distance to the nearest SCALE_SHARE·k.
+const SCALE_SHARE: f64 = 0.6;
 
 /// The candidate edges of the tree, and properties of the points common to all graphs.
 pub(crate) struct CandidateGraph {
@@ -63,7 +63,7 @@ impl CandidateGraph {
         neighbours: [usize; 2],
     ) -> CouplingGraphs {
         let scales = neighbours.map(|k| {
-            let share = ((SCALE * k as f64).round() as usize).max(1);
+            let share = ((SCALE_SHARE * k as f64).round() as usize).max(1);
             near.mean(share).max(f64::MIN_POSITIVE)
         });
         let rows = [0, 1].map(|graph| {

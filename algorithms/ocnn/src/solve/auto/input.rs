@@ -7,8 +7,8 @@ use firebox_core::{
 };
 
 /// Points given by coordinates, distances or a graph.
-#[derive(Debug, Clone, PartialEq)]
-pub enum AutoInput {
+#[derive(Debug, Clone)]
+pub(crate) enum HostInput {
     /// Coordinates; the configuration has the distance.
     Points(Points),
     /// Matrix of distances, in which pairs may be missing.
@@ -17,9 +17,9 @@ pub enum AutoInput {
     Graph(Links),
 }
 
-impl AutoInput {
+impl HostInput {
     /// Number of points.
-    pub fn points(&self) -> usize {
+    pub(crate) fn points(&self) -> usize {
         match self {
             Self::Points(points) => points.rows,
             Self::Distances(distances) => distances.points(),
@@ -36,7 +36,7 @@ pub struct Links {
 }
 
 /// Largest number of points per row of a graph; larger indices are rejected before memory is allocated for them.
-const SPARSE: usize = 16;
+const MAX_POINTS_PER_ROW: usize = 16;
 
 impl Links {
     /// Reads a row-major table of three columns: the indices of two points, from 0, and their distance. One direction
@@ -53,7 +53,7 @@ impl Links {
             return Err(Error::input(what, help));
         }
         let mut links = Self { n: 0, pairs: Vec::with_capacity(values.len() / 3) };
-        let most = (SPARSE * values.len().div_ceil(3)) as f64;
+        let most = (MAX_POINTS_PER_ROW * values.len().div_ceil(3)) as f64;
         for (row, edge) in values.chunks_exact(3).enumerate() {
             let wrong = |what: String| Err(Error::input_at(Place::default().row(row + 1), what, help));
             let whole = |x: f64| x >= 0.0 && x.fract() == 0.0 && x < f64::from(u32::MAX);

@@ -20,17 +20,17 @@ use crate::{
     ops::OcnnOps,
     solve::{
         batching,
-        neighbours::{self, Neighbours, TREE_DIMENSIONS},
+        neighbours::{Neighbours, Search, TREE_DIMENSIONS},
     },
     types::Metric,
 };
 
 /// The mean radius of the earth in kilometres (IUGG).
-const EARTH: f64 = 6371.0088;
+const EARTH_RADIUS: f64 = 6371.0088;
 /// Largest number of elements in the queries or the results of a device call: 64 MiB of f32.
 const CALL_ELEMENTS: usize = 1 << 24;
 /// Ratio of a neighbour's distance to the largest coordinate below which f32 resolves few digits of it.
-const CLOSE: f64 = 1e-5;
+const CLOSE_RATIO: f64 = 1e-5;
 
 /// Points embedded for search by the Euclidean or Manhattan distance.
 #[derive(Debug, Clone)]
@@ -90,7 +90,7 @@ impl MetricSpace {
         self.values.len() / self.d
     }
 
-    /// Whether the device searches all pairs.
+    /// True if the device searches all pairs.
     pub(crate) fn on_device(&self) -> bool {
         self.d > TREE_DIMENSIONS
     }
@@ -104,7 +104,7 @@ impl MetricSpace {
         match self.distance {
             Distance::Euclidean | Distance::Manhattan => distance,
             Distance::Cosine => 0.5 * distance * distance,
-            Distance::Haversine => 2.0 * EARTH * (0.5 * distance).min(1.0).asin(),
+            Distance::Haversine => 2.0 * EARTH_RADIUS * (0.5 * distance).min(1.0).asin(),
         }
     }
 
@@ -147,8 +147,8 @@ impl MetricSpace {
             let distances = indices.par_iter().enumerate().map(length).collect();
             (indices, distances)
         } else {
-            let Neighbours { indices, distances, .. } =
-                neighbours::find(&self.values, queries, self.d, k, self.metric(), own);
+            let search = Search { points: &self.values, queries, d: self.d, k, metric: self.metric(), own };
+            let Neighbours { indices, distances, .. } = search.run();
             // The search returns incomplete lists when it is cancelled.
             Watch::current().go_on()?;
             (indices, distances)
@@ -215,7 +215,7 @@ impl MetricSpace {
             let last = |i: usize| {
                 self.between(&queries[i * d..][..d], &self.values[indices[i * k + k - 1] as usize * d..][..d])
             };
-            let close = (0..count).into_par_iter().filter(|&i| last(i) < CLOSE * largest).count();
+            let close = (0..count).into_par_iter().filter(|&i| last(i) < CLOSE_RATIO * largest).count();
             if 2 * close > count {
                 context.observer.notice(
                     "most neighbours are too near, relative to the extent of the points, for single precision: try \

@@ -31,4 +31,5 @@ pub(crate) mod select;
 pub(crate) mod simulation;
 pub(crate) mod tree;
 
-pub use input::{AutoInput, Links};
+pub(crate) use input::HostInput;
+pub use input::Links;

@@ -5,28 +5,28 @@
 
 use super::{
     agreement::EdgeMatrix,
-    dimension::{DimensionEstimate, FEW, SHEET, SOLID, THREAD},
+    dimension::{CURVE_DIMENSION, DimensionEstimate, FEW_POINTS, SURFACE_DIMENSION, VOLUME_DIMENSION},
     disjoint_sets::DisjointSets,
     tree::Tree,
 };
 
 /// Agreement below this is estimation noise.
-const FLOOR: f64 = 1e-3;
+const AGREEMENT_FLOOR: f64 = 1e-3;
 /// Smallest cluster, in units of √N points.
-const SMALLEST: f64 = 1.4;
+const MIN_CLUSTER: f64 = 1.4;
 /// Smallest disconnected cluster, in units of √N points.
-const SMALLEST_DISCONNECTED: f64 = 0.5;
+const MIN_DISCONNECTED: f64 = 0.5;
 /// Smallest cluster of either kind, in points.
-const FEWEST: usize = 5;
+const MIN_POINTS: usize = 5;
 /// Two sides are disconnected up to this mean agreement across.
 const DISCONNECTED: f64 = 0.01;
 /// Number of strongest edges across that are averaged, in units of the rim of the smaller side, which is √n of n points
 /// on surfaces and 1 along curves.
-const ACROSS: f64 = 2.5;
+const EDGES_ACROSS: f64 = 2.5;
 /// Largest number of edges across that are averaged.
-const MAX_ACROSS: usize = 64;
+const MAX_EDGES_ACROSS: usize = 64;
 /// Contrasts below this share of the chance level count as equal.
-const ALIKE: f64 = 0.3;
+pub(crate) const EQUAL_CONTRAST: f64 = 0.3;
 /// Weight of the drop in contrast relative to the entropy of the cluster sizes.
 const PLATEAU_WEIGHT: f64 = 4.5;
 /// Offset of the entropy, so that two clusters of very different sizes remain possible.
@@ -34,22 +34,22 @@ const ENTROPY_OFFSET: f64 = 0.3;
 /// Largest number of cuts considered.
 const MAX_CUTS: usize = 1000;
 /// Agreement of an edge, relative to the mean of the larger side, below which the smaller side is noise.
-const LOOSE: f64 = 0.02;
+const LOOSE_AGREEMENT: f64 = 0.02;
 
 /// Fewest points of a cluster among N.
 fn smallest(points: usize) -> usize {
-    FEWEST.max((SMALLEST * (points as f64).sqrt()) as usize)
+    MIN_POINTS.max((MIN_CLUSTER * (points as f64).sqrt()) as usize)
 }
 
 /// Chance level: the contrast that N points without structure exceed in less than one of ten sets, by their intrinsic
 /// dimension. Uniform points in two dimensions have the highest.
 pub(crate) fn chance_level(points: usize, dimension: f64) -> f64 {
     let n = (points as f64).ln();
-    if points >= FEW {
+    if points >= FEW_POINTS {
         return f64::max(5.4, f64::max(1.2 * n - 3.0, 1.6 * n - 6.2));
     }
     let flat = f64::max(3.9, 1.9 * n - 5.0);
-    if dimension > SOLID { f64::max(2.8, flat / 2.0) } else { flat }
+    if dimension > VOLUME_DIMENSION { f64::max(2.8, flat / 2.0) } else { flat }
 }
 
 /// An edge of the tree between two sides of enough points.
@@ -70,7 +70,7 @@ pub(crate) fn cut_candidates(
     dimension_estimates: &[DimensionEstimate],
 ) -> Vec<CutCandidate> {
     let least = smallest(tree.points()) as u64;
-    let apart = FEWEST.max((SMALLEST_DISCONNECTED * (tree.points() as f64).sqrt()) as usize) as u64;
+    let apart = MIN_POINTS.max((MIN_DISCONNECTED * (tree.points() as f64).sqrt()) as usize) as u64;
     let mut dimensions = dimension_estimates.to_vec();
     let mut sets = DisjointSets::new(&tree.counts);
     let mut candidates = Vec::new();
@@ -89,15 +89,15 @@ pub(crate) fn cut_candidates(
             let size = sets.points(b) as f64;
             // The lower dimension limits the width of a bridge.
             let d = f64::min(dimensions[a as usize].dimension(), dimensions[b as usize].dimension());
-            let rim = 0.5 * ((d - THREAD) / (SHEET - THREAD)).clamp(0.0, 1.0);
-            let counted = ((ACROSS * size.powf(rim)) as usize).clamp(1, MAX_ACROSS);
+            let rim = 0.5 * ((d - CURVE_DIMENSION) / (SURFACE_DIMENSION - CURVE_DIMENSION)).clamp(0.0, 1.0);
+            let counted = ((EDGES_ACROSS * size.powf(rim)) as usize).clamp(1, MAX_EDGES_ACROSS);
             let mean = across.iter().take(counted).sum::<f64>() / counted as f64;
             if sets.points(b) >= least || mean <= DISCONNECTED {
-                let fall = (inner.max(FLOOR) / mean.max(FLOOR)).ln().max(0.0);
+                let fall = (inner.max(AGREEMENT_FLOOR) / mean.max(AGREEMENT_FLOOR)).ln().max(0.0);
                 candidates.push(CutCandidate { edge, contrast: fall * size.ln() });
             }
         }
-        dimensions[a as usize] = dimensions[a as usize] + dimensions[b as usize];
+        dimensions[a as usize] = dimensions[a as usize].plus(dimensions[b as usize]);
         sets.join(a, b, agreement);
     }
     candidates.sort_by(|a, b| b.contrast.total_cmp(&a.contrast).then(a.edge.cmp(&b.edge)));
@@ -118,7 +118,7 @@ pub(crate) struct ScoredCuts {
 /// Every number of cuts from 1 on with its plateau and score; `chance` is the chance level.
 pub(crate) fn score_cuts(tree: &Tree, candidates: &[CutCandidate], chance: f64) -> Vec<ScoredCuts> {
     let considered = &candidates[..candidates.len().min(MAX_CUTS)];
-    let alike = ALIKE * chance;
+    let alike = EQUAL_CONTRAST * chance;
     let level = |q: usize| candidates.get(q).map_or(alike, |candidate| candidate.contrast.max(alike));
     // Components after all cuts; fewer cuts merge some of them.
     let edges: Vec<usize> = considered.iter().map(|candidate| candidate.edge).collect();
@@ -167,17 +167,15 @@ pub(crate) fn best_cut_count(candidates: &[CutCandidate], scored: &[ScoredCuts],
     best.map_or(0, |best| best.cuts)
 }
 
-/// Whether each neuron is noise after the edges `cut` are removed: parts too small for a cluster, attached by an edge
+/// Marks the neurons that are noise after the edges `cut` are removed: parts too small for a cluster, attached by an edge
 /// of little agreement.
 pub(crate) fn loosely_attached(tree: &Tree, cut: &[usize]) -> Vec<bool> {
     let least = smallest(tree.points()) as u64;
     let mut sets = DisjointSets::new(&tree.counts);
     let mut noise = vec![false; tree.counts.len()];
-    let mut gone = vec![false; tree.ends.len()];
-    cut.iter().for_each(|&edge| gone[edge] = true);
-    for ((&(i, j), &agreement), _) in tree.ends.iter().zip(&tree.agreement).zip(gone).filter(|(_, gone)| !gone) {
+    for ((i, j), agreement) in tree.edges_except(cut) {
         let (a, b) = sets.ordered_roots(i, j);
-        if sets.points(b) < least && least <= sets.points(a) && agreement < LOOSE * sets.mean(a) {
+        if sets.points(b) < least && least <= sets.points(a) && agreement < LOOSE_AGREEMENT * sets.mean(a) {
             sets.members(b).for_each(|member| noise[member as usize] = true);
         }
         sets.join(a, b, agreement);

@@ -17,7 +17,7 @@ use super::{
     information::SignCounts,
 };
 use crate::{
-    config::AutoConfig,
+    config::OcnnConfig,
     ops::OcnnOps,
     solve::batching,
     types::{Graph, REPLICAS},
@@ -39,7 +39,7 @@ fn max_steps_per_call(n: usize, float: usize, largest: Option<u64>) -> usize {
 
 /// Checks that the device can hold graphs of up to k neighbours; returns the sum in bytes.
 pub(crate) fn admit<B: OcnnOps>(
-    config: &AutoConfig,
+    config: &OcnnConfig,
     distinct: &DistinctPoints,
     k: usize,
     context: &Context<B>,
@@ -79,7 +79,7 @@ pub(crate) fn announce_memory<B: OcnnOps>(n: usize, k: usize, bytes: u64, contex
 
 /// Sign counts of several runs, each with networks on both graphs. Ranks share the pairs of run and graph.
 pub(crate) fn count_signs<B: OcnnOps>(
-    config: &AutoConfig,
+    config: &OcnnConfig,
     graphs: &[CouplingRows; 2],
     edges: &Edges,
     runs: Range<u64>,
@@ -110,7 +110,7 @@ pub(crate) fn count_signs<B: OcnnOps>(
 
 /// [`REPLICAS`] networks on one graph.
 struct Simulation<'a, B: Backend> {
-    config: &'a AutoConfig,
+    config: &'a OcnnConfig,
     /// Index of the graph.
     graph: usize,
     /// Offset from the context's seed.
@@ -119,19 +119,19 @@ struct Simulation<'a, B: Backend> {
 }
 
 impl<B: OcnnOps> Simulation<'_, B> {
-    fn ints(&self, values: Vec<i32>, shape: &[usize]) -> Tensor<B, 1, Int> {
-        Tensor::from_data(TensorData::new(values, shape.to_vec()), (&self.context.device, DType::I32))
+    fn ints(&self, values: impl IntoIterator<Item = u32>) -> Tensor<B, 1, Int> {
+        let values: Vec<i32> = values.into_iter().map(|value| value as i32).collect();
+        let shape = [values.len()];
+        Tensor::from_data(TensorData::new(values, shape), (&self.context.device, DType::I32))
     }
 
     /// Runs the networks; returns the simultaneous positive signs of each edge, then the positive signs of each neuron.
     fn run(&self, rows: &CouplingRows, edges: &Edges) -> Result<Vec<i32>> {
         let n = edges.n;
         let signs = self.signs(rows, n)?;
-        let own = 0..n as i32;
-        let ends = |ends: &[u32]| ends.iter().map(|&i| i as i32).chain(own.clone()).collect::<Vec<_>>();
-        let both = [ends(&edges.heads), ends(&edges.tails)].concat();
-        let count = edges.len() + n;
-        let pairs = self.ints(both, &[2 * count]).reshape([2, count]).into_primitive();
+        // A neuron's own count is that of an edge (i, i).
+        let ends = [&edges.heads, &edges.tails].into_iter().flat_map(|ends| ends.iter().copied().chain(0..n as u32));
+        let pairs = self.ints(ends).reshape([2, edges.len() + n]).into_primitive();
         let found = B::ocnn_common_ones(signs.into_primitive(), pairs);
         let found = read_ints(Tensor::<B, 1, Int>::from_primitive(found), "information")?;
         let samples = REPLICAS * self.config.steps;
@@ -152,12 +152,10 @@ impl<B: OcnnOps> Simulation<'_, B> {
     /// Signs of all steps after the transient, packed, `[n, steps/4]`.
     fn signs(&self, rows: &CouplingRows, n: usize) -> Result<Tensor<B, 2, Int>> {
         let device = &self.context.device;
-        let signed = |values: &[u32]| values.iter().map(|&value| value as i32).collect::<Vec<_>>();
-        let (starts, entries) = (rows.starts.len(), rows.neighbours.len());
         let graph = Graph::<B> {
-            starts: self.ints(signed(&rows.starts), &[starts]).into_primitive(),
-            neighbours: self.ints(signed(&rows.neighbours), &[entries]).into_primitive(),
-            weights: primitive::<B, 1>(rows.weights.clone(), [entries], device),
+            starts: self.ints(rows.starts.iter().copied()).into_primitive(),
+            neighbours: self.ints(rows.neighbours.iter().copied()).into_primitive(),
+            weights: primitive::<B, 1>(rows.weights.clone(), [rows.weights.len()], device),
         };
         let mut random = Random::new(self.context.seed.wrapping_add(self.run), self.graph as u64);
         let state = (0..n * REPLICAS).map(|_| random.uniform(-1.0, 1.0)).collect();

@@ -52,27 +52,22 @@ impl Tree {
         self.counts.iter().map(|&count| count as usize).sum()
     }
 
+    /// The ends and the agreement of all edges but `cut`.
+    pub(crate) fn edges_except(&self, cut: &[usize]) -> impl Iterator<Item = ((u32, u32), f64)> {
+        let mut kept = vec![true; self.ends.len()];
+        cut.iter().for_each(|&edge| kept[edge] = false);
+        let edges = self.ends.iter().zip(&self.agreement).zip(kept);
+        edges.filter(|(_, kept)| *kept).map(|((&ends, &agreement), _)| (ends, agreement))
+    }
+
     /// The component of each neuron after the edges `cut` are removed, numbered from 0 by first appearance.
     pub(crate) fn pieces(&self, cut: &[usize]) -> Vec<u32> {
-        let mut gone = vec![false; self.ends.len()];
-        cut.iter().for_each(|&e| gone[e] = true);
         let mut sets = DisjointSets::new(&self.counts);
-        for (&(i, j), _) in self.ends.iter().zip(gone).filter(|(_, gone)| !gone) {
+        for ((i, j), agreement) in self.edges_except(cut) {
             let (a, b) = sets.ordered_roots(i, j);
-            sets.join(a, b, 0.0);
+            sets.join(a, b, agreement);
         }
-        let mut numbers = vec![u32::MAX; self.counts.len()];
-        let mut next = 0;
-        (0..self.counts.len() as u32)
-            .map(|i| {
-                let number = &mut numbers[sets.root(i) as usize];
-                if *number == u32::MAX {
-                    *number = next;
-                    next += 1;
-                }
-                *number
-            })
-            .collect()
+        sets.numbers()
     }
 
     /// SciPy's linkage matrix of all points, row-major `[points − 1, 4]`: two nodes, their distance 1 − J, and the

@@ -9,45 +9,32 @@ use kiddo::{
 };
 use rayon::prelude::*;
 
-use super::lists::Neighbours;
+use super::search::{Neighbours, Search};
 use crate::types::Metric;
 
 /// Largest dimension for a k-d tree; above, a query would visit most leaves.
-pub const TREE_DIMENSIONS: usize = 8;
+pub(crate) const TREE_DIMENSIONS: usize = 8;
 
 /// Bound of the relative difference between the tree's distances, summed in another order, and ours.
 const SLACK: f64 = 1e-14;
 
-/// The k nearest points; Euclidean distances are squared. `None` above [`TREE_DIMENSIONS`], or if the tree cannot be
+/// The neighbours by a tree; Euclidean distances are squared. `None` above [`TREE_DIMENSIONS`], or if the tree cannot be
 /// built.
-pub(super) fn nearest(
-    points: &[f64],
-    queries: &[f64],
-    d: usize,
-    k: usize,
-    metric: Metric,
-    own: Option<usize>,
-) -> Option<Neighbours> {
-    match d {
-        1 => by_tree::<1>(points, queries, k, metric, own),
-        2 => by_tree::<2>(points, queries, k, metric, own),
-        3 => by_tree::<3>(points, queries, k, metric, own),
-        4 => by_tree::<4>(points, queries, k, metric, own),
-        5 => by_tree::<5>(points, queries, k, metric, own),
-        6 => by_tree::<6>(points, queries, k, metric, own),
-        7 => by_tree::<7>(points, queries, k, metric, own),
-        TREE_DIMENSIONS => by_tree::<TREE_DIMENSIONS>(points, queries, k, metric, own),
+pub(super) fn nearest(search: &Search) -> Option<Neighbours> {
+    match search.d {
+        1 => by_tree::<1>(search),
+        2 => by_tree::<2>(search),
+        3 => by_tree::<3>(search),
+        4 => by_tree::<4>(search),
+        5 => by_tree::<5>(search),
+        6 => by_tree::<6>(search),
+        7 => by_tree::<7>(search),
+        TREE_DIMENSIONS => by_tree::<TREE_DIMENSIONS>(search),
         _ => None,
     }
 }
 
-fn by_tree<const D: usize>(
-    points: &[f64],
-    queries: &[f64],
-    k: usize,
-    metric: Metric,
-    own: Option<usize>,
-) -> Option<Neighbours> {
+fn by_tree<const D: usize>(&Search { points, queries, k, metric, own, .. }: &Search) -> Option<Neighbours> {
     let (points, _) = points.as_chunks::<D>();
     let (queries, _) = queries.as_chunks::<D>();
     // Leaves of the immutable tree hold any number of points that are equal on an axis; the mutable tree cannot split

@@ -7,19 +7,11 @@ use crate::parity::reference;
 
 const METRICS: [Metric; 2] = [Metric::Euclidean, Metric::Manhattan];
 
-fn columns(points: &[f64], d: usize) -> Vec<f64> {
-    (0..d).flat_map(|column| points.iter().skip(column).step_by(d).copied()).collect()
-}
-
-/// Asserts that both searches agree with the reference, ties included.
+/// Asserts that both searches agree with the reference, ties included, for `queries` or the points themselves.
 fn agree(points: &[f64], queries: Option<&[f64]>, d: usize, k: usize) {
-    match queries {
-        Some(queries) => agree_on(points, queries, d, k, None),
-        None => {
-            for own in [0, points.len() / d / 3] {
-                agree_on(points, &points[own * d..], d, k, Some(own));
-            }
-        }
+    let owns = if queries.is_some() { vec![None] } else { vec![Some(0), Some(points.len() / d / 3)] };
+    for own in owns {
+        agree_on(points, queries.unwrap_or(&points[own.unwrap_or(0) * d..]), d, k, own);
     }
 }
 
@@ -27,7 +19,8 @@ fn agree_on(points: &[f64], queries: &[f64], d: usize, k: usize, own: Option<usi
     let (n, q) = (points.len() / d, queries.len() / d);
     for metric in METRICS {
         let what = format!("{n} and {q} points in {d}-D, k = {k}, {metric:?}");
-        let pairs = all_pairs::nearest(points, queries, d, k, metric, own);
+        let search = Search { points, queries, d, k, metric, own };
+        let pairs = search.by_all_pairs();
         let (by_row, queries_by_row) = (columns(points, d), columns(queries, d));
         let wanted = reference::nearest(&by_row, n, &queries_by_row, q, k, metric, own);
         assert_eq!(pairs.indices, wanted, "{what}: pairs");
@@ -35,7 +28,7 @@ fn agree_on(points: &[f64], queries: &[f64], d: usize, k: usize, own: Option<usi
             let distance = reference::distance(&by_row, n, j as usize, &queries_by_row, q, place / k, metric);
             assert_eq!(found, distance, "{what}: pairs");
         }
-        if let Some(tree) = kd_tree::nearest(points, queries, d, k, metric, own) {
+        if let Some(tree) = kd_tree::nearest(&search) {
             assert_eq!(tree, pairs, "{what}: tree");
         } else {
             assert!(d > TREE_DIMENSIONS, "{what}: no tree");
@@ -85,22 +78,27 @@ fn lines_and_equal_points() {
     agree(&some_equal, None, 3, 32);
 }
 
+fn find(points: &[f64], queries: Option<&[f64]>, d: usize, k: usize, metric: Metric) -> Neighbours {
+    let (own, queries) = (queries.is_none().then_some(0), queries.unwrap_or(points));
+    Search { points, queries, d, k, metric, own }.run()
+}
+
 #[test]
 fn distances_are_not_squared() {
     let points = [0.0, 0.0, 3.0, 4.0, 0.0, 1.0];
-    let found = nearest(&points, 2, 2, Metric::Euclidean);
+    let found = find(&points, None, 2, 2, Metric::Euclidean);
     assert_eq!((found.k, &found.indices[..2], &found.distances[..2]), (2, &[2, 1][..], &[1.0, 5.0][..]));
-    let found = nearest_to(&points, &[1.0, 1.0], 2, 2, Metric::Manhattan);
+    let found = find(&points, Some(&[1.0, 1.0]), 2, 2, Metric::Manhattan);
     assert_eq!((found.indices, found.distances), (vec![2, 0], vec![1.0, 2.0]));
 }
 
 #[test]
 fn few_points() {
     for (points, k) in [(&[][..], 0), (&[1.0], 0), (&[1.0, 2.0], 1)] {
-        let found = nearest(points, 1, 5, Metric::Euclidean);
+        let found = find(points, None, 1, 5, Metric::Euclidean);
         assert_eq!((found.k, found.indices.len(), found.distances.len()), (k, k * points.len(), k * points.len()));
-        let found = nearest_to(points, &[0.0, 3.0], 1, 5, Metric::Euclidean);
+        let found = find(points, Some(&[0.0, 3.0]), 1, 5, Metric::Euclidean);
         assert_eq!((found.k, found.indices.len()), (points.len(), 2 * points.len()));
     }
-    assert_eq!(nearest(&[1.0, 2.0], 1, 0, Metric::Manhattan).indices.len(), 0);
+    assert_eq!(find(&[1.0, 2.0], None, 1, 0, Metric::Manhattan).indices.len(), 0);
 }

@@ -9,21 +9,40 @@
 //! in one of several valid ways, which depends on the points alone.
 
 use super::predicates::{in_sphere, orientation};
-use std::cmp::Ordering;
+use std::{cmp::Ordering, fmt};
 
 /// The vertex at infinity.
 const INFINITY: u32 = u32::MAX;
 
-/// Reasons for an incomplete triangulation.
+/// Limit of the memory for simplices in bytes: about 29 million in 3-D, 24 million in 4-D, 20 million in 5-D.
+/// Collecting the neighbours takes the same amount again.
+pub(super) const MEMORY: usize = 1 << 30;
+
+/// Reasons for a missing triangulation; their texts precede "mean distance to the k nearest … instead".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stopped {
-    /// More simplices than the limit; their number can grow as n^⌈d/2⌉.
+pub(super) enum Failure {
+    /// All points lie on a flat of this dimension below d.
+    Flat(usize),
+    /// The triangulation needs more memory than [`MEMORY`]; the number of simplices can grow as n^⌈d/2⌉.
     TooMany,
-    /// Cancelled between insertions.
-    OnRequest,
-    /// The simplices contradict one another, which exact signs rule out; checked so that a bug gives an error instead
-    /// of a panic.
-    Inconsistent,
+    /// Cancelled by the observer.
+    Cancelled,
+    /// The triangulation is inconsistent, which exact signs rule out, or lacks a point: a bug, not a property of the data.
+    Unsound,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flat(0) => f.write_str("all points fall together"),
+            Self::Flat(1) => f.write_str("points lie on a line, or too near one to tell"),
+            Self::Flat(2) => f.write_str("points lie on a plane, or too near one to tell"),
+            Self::Flat(rank) => write!(f, "points lie on a flat of {rank} dimensions, or too near one to tell"),
+            Self::TooMany => write!(f, "the Delaunay triangulation needs more than {} MiB", MEMORY >> 20),
+            Self::Cancelled => f.write_str("stopped on request"),
+            Self::Unsound => f.write_str("the Delaunay triangulation failed its check"),
+        }
+    }
 }
 
 /// N vertices, positively oriented (with a point beyond the hull facet in place of infinity); `across[i]` is the
@@ -53,16 +72,16 @@ pub(super) struct Triangulation<'a, const N: usize> {
 impl<'a, const N: usize> Triangulation<'a, N> {
     /// Triangulates distinct points. `corners` are N of them that span a volume; `order` is the insertion order, which
     /// determines the speed; `limit` bounds the number of simplices; `go_on`, called with the number of insertions
-    /// before each, cancels by `false`.
+    /// before each, cancels by an error.
     pub(super) fn build(
         points: &'a [[f64; N]],
         mut corners: [u32; N],
         order: impl Iterator<Item = u32>,
         limit: usize,
-        go_on: impl Fn(usize) -> bool,
-    ) -> Result<Self, Stopped> {
+        go_on: impl Fn(usize) -> Result<(), Failure>,
+    ) -> Result<Self, Failure> {
         match orientation(&corners.map(|corner| points[corner as usize])) {
-            Ordering::Equal => return Err(Stopped::Inconsistent),
+            Ordering::Equal => return Err(Failure::Unsound),
             Ordering::Less => corners.swap(0, 1),
             Ordering::Greater => {}
         }
@@ -93,9 +112,7 @@ impl<'a, const N: usize> Triangulation<'a, N> {
         this.marks = vec![1; N + 1];
         let mut stamp = 1;
         for point in order.filter(|point| !corners.contains(point)) {
-            if !go_on(stamp as usize) {
-                return Err(Stopped::OnRequest);
-            }
+            go_on(stamp as usize)?;
             stamp += 1;
             this.insert(point, stamp)?;
         }
@@ -112,7 +129,7 @@ impl<'a, const N: usize> Triangulation<'a, N> {
         vertices.map(|vertex| self.points[vertex as usize])
     }
 
-    /// Whether the open circumsphere of a simplex contains a point. That of a ghost is the open half-space beyond its
+    /// True if the open circumsphere of a simplex contains a point. That of a ghost is the open half-space beyond its
     /// facet, and in the facet's plane the circumsphere of the finite neighbour.
     fn conflicts(&self, simplex: u32, point: &[f64; N]) -> bool {
         let Simplex { vertices, across } = &self.simplices[simplex as usize];
@@ -157,9 +174,9 @@ impl<'a, const N: usize> Triangulation<'a, N> {
         (0..self.simplices.len() as u32).find(|&s| self.marks[s as usize] != 0 && self.conflicts(s, point))
     }
 
-    fn insert(&mut self, vertex: u32, stamp: u32) -> Result<(), Stopped> {
+    fn insert(&mut self, vertex: u32, stamp: u32) -> Result<(), Failure> {
         let point = self.points[vertex as usize];
-        let first = self.locate(&point).ok_or(Stopped::Inconsistent)?;
+        let first = self.locate(&point).ok_or(Failure::Unsound)?;
         let (gone, kept) = (2 * stamp + 1, 2 * stamp);
 
         // Grows the cavity, and creates a simplex at each boundary facet with its neighbour outside.
@@ -208,7 +225,7 @@ impl<'a, const N: usize> Triangulation<'a, N> {
 
     /// Connects the new simplex behind boundary facet i of `inside` with the other new ones: rotates about each ridge
     /// of the facet, through the cavity, to the next boundary facet.
-    fn join(&mut self, inside: u32, i: usize, gone: u32) -> Result<(), Stopped> {
+    fn join(&mut self, inside: u32, i: usize, gone: u32) -> Result<(), Failure> {
         let made = self.simplices[inside as usize].across[i];
         for j in (0..N).filter(|&j| j != i) {
             // `enter` and `leave` are the positions of the two vertices of `at` that are not on the ridge.
@@ -223,10 +240,10 @@ impl<'a, const N: usize> Triangulation<'a, N> {
                 let came = self.slot(other, at)?;
                 let pivot = vertices[enter];
                 let pivot = self.simplices[other as usize].vertices.iter().position(|&vertex| vertex == pivot);
-                (at, enter, leave) = (other, came, pivot.ok_or(Stopped::Inconsistent)?);
+                (at, enter, leave) = (other, came, pivot.ok_or(Failure::Unsound)?);
                 turns += 1;
                 if turns > self.cavity.len() {
-                    return Err(Stopped::Inconsistent);
+                    return Err(Failure::Unsound);
                 }
             };
             self.simplices[made as usize].across[j] = found;
@@ -235,20 +252,20 @@ impl<'a, const N: usize> Triangulation<'a, N> {
     }
 
     /// Position of a neighbour in a simplex.
-    fn slot(&self, simplex: u32, neighbour: u32) -> Result<usize, Stopped> {
+    fn slot(&self, simplex: u32, neighbour: u32) -> Result<usize, Failure> {
         let across = &self.simplices[simplex as usize].across;
-        across.iter().position(|&other| other == neighbour).ok_or(Stopped::Inconsistent)
+        across.iter().position(|&other| other == neighbour).ok_or(Failure::Unsound)
     }
 
     /// Stores a simplex, in a free slot if any.
-    fn store(&mut self, simplex: Simplex<N>, mark: u32) -> Result<u32, Stopped> {
+    fn store(&mut self, simplex: Simplex<N>, mark: u32) -> Result<u32, Failure> {
         if let Some(slot) = self.free.pop() {
             self.simplices[slot as usize] = simplex;
             self.marks[slot as usize] = mark;
             return Ok(slot);
         }
         if self.simplices.len() >= self.limit {
-            return Err(Stopped::TooMany);
+            return Err(Failure::TooMany);
         }
         self.simplices.push(simplex);
         self.marks.push(mark);

@@ -3,14 +3,10 @@
 //! The plane uses the crate `spade`, 3 to 5 dimensions our own [`Triangulation`]. Of the crate `delaunay`, version 0.8
 //! needs Rust 1.97, and 0.7.8 takes 20 s for 4 000 points in 3-D and 6 s for 212 in 4-D, and loses points of lattices.
 
-use super::bowyer_watson::{Stopped, Triangulation};
+use super::bowyer_watson::{Failure, MEMORY, Triangulation};
 use super::grid::{Frame, Grid};
 use firebox_core::Session;
 use spade::{DelaunayTriangulation, Point2, Triangulation as _};
-
-/// Limit of the memory for simplices in bytes: about 29 million in 3-D, 24 million in 4-D, 20 million in 5-D.
-/// Collecting the neighbours takes the same amount again.
-const MEMORY: usize = 1 << 30;
 
 /// Points inserted between two progress reports: some tens of milliseconds in 5-D.
 const ROUND: usize = 256;
@@ -21,33 +17,6 @@ pub(super) struct DelaunayDistance {
     pub(super) mean: f64,
     /// Points merged with another within 2⁻⁵² of the extent.
     pub(super) merged: usize,
-}
-
-/// Reasons for a missing triangulation; their texts precede "mean distance to the k nearest … instead".
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Failure {
-    /// All points lie on a flat of this dimension below d.
-    Flat(usize),
-    /// The triangulation needs more memory than [`MEMORY`].
-    TooMany,
-    /// Cancelled by the observer.
-    Cancelled,
-    /// The triangulation is inconsistent, or lacks a point: a bug, not a property of the data.
-    Unsound,
-}
-
-impl std::fmt::Display for Failure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Flat(0) => f.write_str("all points fall together"),
-            Self::Flat(1) => f.write_str("points lie on a line, or too near one to tell"),
-            Self::Flat(2) => f.write_str("points lie on a plane, or too near one to tell"),
-            Self::Flat(rank) => write!(f, "points lie on a flat of {rank} dimensions, or too near one to tell"),
-            Self::TooMany => write!(f, "the Delaunay triangulation needs more than {} MiB", MEMORY >> 20),
-            Self::Cancelled => f.write_str("stopped on request"),
-            Self::Unsound => f.write_str("the Delaunay triangulation failed its check"),
-        }
-    }
 }
 
 /// The mean of means of points of d = 1…5 columns, row-major, not all equal.
@@ -125,14 +94,8 @@ fn solid<const N: usize>(points: &[f64], frame: &Frame, session: &Session) -> Re
     let corners = grid.corners().map_err(Failure::Flat)?;
     let limit = MEMORY / (2 * N * size_of::<u32>() + size_of::<u32>());
     let total = grid.points.len();
-    let go_on = |inserted| report(session, inserted, total).is_ok();
-    let triangulation = Triangulation::build(&grid.points, corners, 0..total as u32, limit, go_on).map_err(
-        |stopped| match stopped {
-            Stopped::TooMany => Failure::TooMany,
-            Stopped::OnRequest => Failure::Cancelled,
-            Stopped::Inconsistent => Failure::Unsound,
-        },
-    )?;
+    let go_on = |inserted| report(session, inserted, total);
+    let triangulation = Triangulation::build(&grid.points, corners, 0..total as u32, limit, go_on)?;
     let mean = mean_of_means(&grid.points, &triangulation).ok_or(Failure::Unsound)?;
     Ok(DelaunayDistance { mean: frame.length(Grid::<N>::units(mean)), merged: grid.merged })
 }

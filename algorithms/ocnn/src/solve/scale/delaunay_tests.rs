@@ -7,6 +7,17 @@ use std::collections::BTreeSet;
 
 type Edges = BTreeSet<(u32, u32)>;
 
+fn frame_of(points: &[f64], d: usize) -> Frame {
+    Frame::around(points, d, f64::EPSILON).expect("points that differ")
+}
+
+/// The mean distance to Delaunay neighbours.
+fn mean_distance(points: &[f64], d: usize, what: &str) -> f64 {
+    mean(points, d, &frame_of(points, d), &Session::default())
+        .unwrap_or_else(|failure| panic!("{what}: {failure}"))
+        .mean
+}
+
 /// Solves an (N − 1) × (N − 1) system by elimination with pivoting; `None` if singular.
 fn solve<const N: usize>(mut rows: Vec<[f64; N]>) -> Option<Vec<f64>> {
     let m = N - 1;
@@ -75,11 +86,11 @@ fn mean_over<const N: usize>(points: &[[f64; N]], edges: &Edges) -> f64 {
 
 /// Triangulates with all checks; returns the edges by grid index, and the grid.
 fn triangulate<const N: usize>(points: &[f64], what: &str) -> (Edges, Grid<N>) {
-    let frame = Frame::around(points, N - 1).expect("points that differ");
+    let frame = frame_of(points, N - 1);
     let grid = Grid::<N>::new(points, &frame);
     let corners = grid.corners().unwrap_or_else(|rank| panic!("{what}: flat of {rank} dimensions"));
     let count = grid.points.len() as u32;
-    let triangulation = Triangulation::build(&grid.points, corners, 0..count, usize::MAX, |_| true)
+    let triangulation = Triangulation::build(&grid.points, corners, 0..count, usize::MAX, |_| Ok(()))
         .unwrap_or_else(|stopped| panic!("{what}: {stopped:?}"));
     assert!(triangulation.is_delaunay(), "{what}");
     let mut edges = Edges::new();
@@ -107,11 +118,8 @@ fn triangulations_agree_with_brute_force() {
                 let scaled: Vec<[f64; N]> = grid.points.iter().map(|p| p.map(|x| x / (1_u64 << 51) as f64)).collect();
                 let expected = brute_force(&scaled);
                 assert_eq!(edges, expected, "{what}");
-                let frame = Frame::around(&points, N - 1).expect("points that differ");
-                let found = mean(&points, N - 1, &frame, &Session::default())
-                    .unwrap_or_else(|failure| panic!("{what}: {failure}"))
-                    .mean;
-                let by_hand = frame.length(mean_over(&scaled, &expected));
+                let found = mean_distance(&points, N - 1, &what);
+                let by_hand = frame_of(&points, N - 1).length(mean_over(&scaled, &expected));
                 assert!((found - by_hand).abs() < 1e-13, "{what}: {found}, by hand {by_hand}");
             }
         }
@@ -128,15 +136,29 @@ fn plane_agrees_with_spade() {
     for seed in 0..20 {
         let points = Random::points(seed, 700, 2);
         let (edges, grid) = triangulate::<3>(&points, "plane");
-        let frame = Frame::around(&points, 2).expect("points that differ");
-        let ours = frame.length(Grid::<3>::units(mean_over(&grid.points, &edges)));
-        let spade =
-            plane(&points, &frame, &Session::default()).unwrap_or_else(|failure| panic!("seed {seed}: {failure}")).mean;
+        let ours = frame_of(&points, 2).length(Grid::<3>::units(mean_over(&grid.points, &edges)));
+        let spade = mean_distance(&points, 2, "spade");
         assert!((ours - spade).abs() < 1e-13 * spade, "seed {seed}: {ours}, spade {spade}");
     }
 }
 
-/// A degenerate set of n points in d dimensions, by name.
+const KINDS: [&str; 13] = [
+    "uniform",
+    "lattice",
+    "decimal lattice",
+    "coarse",
+    "clusters",
+    "nested clusters",
+    "thin",
+    "needle",
+    "twins",
+    "heap",
+    "circle",
+    "cross",
+    "moment curve",
+];
+
+/// A degenerate set of n points in d dimensions, one of [`KINDS`].
 fn degenerate(kind: &str, n: usize, d: usize, seed: u64) -> Vec<f64> {
     let mut random = Random::new(seed);
     let mut points = Vec::with_capacity(n * d);
@@ -169,33 +191,16 @@ fn degenerate(kind: &str, n: usize, d: usize, seed: u64) -> Vec<f64> {
 #[test]
 fn degenerate_points() {
     fn check<const N: usize>(n: usize) {
-        let kinds = [
-            "uniform",
-            "lattice",
-            "decimal lattice",
-            "coarse",
-            "clusters",
-            "nested clusters",
-            "thin",
-            "needle",
-            "twins",
-            "heap",
-            "circle",
-            "cross",
-            "moment curve",
-        ];
-        for kind in kinds {
+        for kind in KINDS {
             for seed in 0..3 {
                 let what = format!("{kind}, {n} points in {}-D, seed {seed}", N - 1);
                 let points = degenerate(kind, n, N - 1, seed);
-                let frame = Frame::around(&points, N - 1).unwrap_or_else(|| panic!("{what}"));
-                let found = mean(&points, N - 1, &frame, &Session::default())
-                    .unwrap_or_else(|failure| panic!("{what}: {failure}"));
+                let found = mean_distance(&points, N - 1, &what);
                 let (edges, grid) = triangulate::<N>(&points, &what);
-                let ours = frame.length(Grid::<N>::units(mean_over(&grid.points, &edges)));
+                let ours = frame_of(&points, N - 1).length(Grid::<N>::units(mean_over(&grid.points, &edges)));
                 // `spade` may triangulate cocircular points differently.
                 let tolerance = if N == 3 { 0.2 } else { 1e-12 };
-                assert!((found.mean - ours).abs() <= tolerance * ours, "{what}: {}, {ours}", found.mean);
+                assert!((found - ours).abs() <= tolerance * ours, "{what}: {found}, {ours}");
             }
         }
     }
@@ -209,18 +214,15 @@ fn degenerate_points() {
 #[test]
 fn a_parabola_takes_linear_time() {
     let points = degenerate("moment curve", 100_000, 2, 0);
-    let frame = Frame::around(&points, 2).expect("points that differ");
     let start = std::time::Instant::now();
-    let found = plane(&points, &frame, &Session::default()).unwrap_or_else(|failure| panic!("{failure}"));
-    assert!(found.mean > 0.0 && start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
+    assert!(mean_distance(&points, 2, "parabola") > 0.0 && start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
 }
 
 #[test]
 fn the_limit_of_simplices_is_respected() {
     let points = degenerate("moment curve", 400, 3, 0);
-    let frame = Frame::around(&points, 3).expect("points that differ");
-    let grid = Grid::<4>::new(&points, &frame);
+    let grid = Grid::<4>::new(&points, &frame_of(&points, 3));
     let corners = grid.corners().expect("a volume");
-    let stopped = Triangulation::build(&grid.points, corners, 0..400, 10_000, |_| true).err();
-    assert_eq!(stopped, Some(Stopped::TooMany));
+    let stopped = Triangulation::build(&grid.points, corners, 0..400, 10_000, |_| Ok(())).err();
+    assert_eq!(stopped, Some(Failure::TooMany));
 }

@@ -25,8 +25,9 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// The frame of `points`, row-major with d columns and finite; `None` if all are equal.
-    pub(super) fn around(points: &[f64], d: usize) -> Option<Self> {
+    /// The frame of `points`, row-major with d columns, finite, and rounded with relative error `rounding`; `None` if all
+    /// are equal.
+    pub(super) fn around(points: &[f64], d: usize, rounding: f64) -> Option<Self> {
         let mut low = vec![f64::INFINITY; d];
         let mut high = vec![f64::NEG_INFINITY; d];
         let mut reach = 0.0_f64;
@@ -41,14 +42,8 @@ impl Frame {
         let extent = low.iter().zip(&high).map(|(low, high)| high * shrink - low * shrink).fold(0.0, f64::max);
         (extent > 0.0).then(|| {
             let exponent = extent.log2().floor() as i32;
-            Self { low, exponent, shrink, reach: scaled(reach * shrink, -exponent), rounding: f64::EPSILON }
+            Self { low, exponent, shrink, reach: scaled(reach * shrink, -exponent), rounding }
         })
-    }
-
-    /// This frame with another relative rounding error of input coordinates.
-    pub(super) fn rounded(mut self, epsilon: f64) -> Self {
-        self.rounding = epsilon;
-        self
     }
 
     /// The points in units of the frame, each coordinate in [0, 2].

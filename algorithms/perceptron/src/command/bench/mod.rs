@@ -1,8 +1,7 @@
 //! `firebox bench perceptron`: square products by every method, and the cases of `firebox bench kernels` and
 //! `firebox bench cost`.
 
-mod growth;
-mod kernels;
+mod cases;
 
 use burn::tensor::{Element, ops::FloatTensor};
 use clap::{ArgMatches, Args, Command};
@@ -14,14 +13,9 @@ use firebox_backends::{
 };
 use firebox_core::{Context, Result, Session, command::parse};
 
-use crate::{
-    command::bench::{
-        growth::growth,
-        kernels::{check_memory, kernels, numbers},
-    },
-    ops::{PerceptronOps, tensor::primitive},
-    types::{Matmul, Sigmoid},
-};
+use self::cases::{check_memory, growth, kernels, numbers};
+use crate::ops::{PerceptronOps, tensor::primitive};
+use crate::types::{Matmul, MatmulKernel, Sigmoid};
 
 /// The bench of the perceptron.
 #[derive(Debug, Clone, Copy, Default)]
@@ -67,51 +61,49 @@ impl Bench for PerceptronBench {
 
 fn products<B: PerceptronOps>(args: &BenchArgs, context: &Context<B>, row: &mut dyn FnMut(BenchRow)) -> Result<()> {
     let mut rows = Rows::new(&*context.observer, row);
-    Measure { context, args }.product(&mut rows)?;
+    let sides = if args.sides.is_empty() { &[256, 1024, 4096][..] } else { &args.sides };
+    for &side in sides {
+        for (method, kernel) in methods([side; 3], args, context)? {
+            rows.add(product(side, method, kernel, args.repeats, context))?;
+        }
+    }
     rows.end(&[])
 }
 
-struct Measure<'a, B: PerceptronOps> {
-    context: &'a Context<B>,
-    args: &'a BenchArgs,
+/// The requested methods with their kernels; by default all that the device has for products of this size.
+fn methods<B: PerceptronOps>(
+    size: [usize; 3],
+    args: &BenchArgs,
+    context: &Context<B>,
+) -> Result<Vec<(Matmul, MatmulKernel)>> {
+    let dtype = B::FloatElem::dtype();
+    let strategy = |method| B::perceptron_strategy(&context.device, dtype, size, method, args.allow_tf32);
+    if !args.matmul.is_empty() {
+        return args.matmul.iter().map(|&method| strategy(method)).collect();
+    }
+    let named = [Matmul::Tile, Matmul::Simt, Matmul::Split, Matmul::Tensor];
+    let methods: Vec<_> = named.into_iter().filter_map(|method| strategy(method).ok()).collect();
+    if methods.is_empty() { Ok(vec![strategy(Matmul::Auto)?]) } else { Ok(methods) }
 }
 
-impl<B: PerceptronOps> Measure<'_, B> {
-    /// The requested methods with their names; by default all that the device has for products of this size.
-    fn methods(&self, size: [usize; 3]) -> Result<Vec<(Matmul, &'static str)>> {
-        let dtype = B::FloatElem::dtype();
-        let strategy = |method| B::perceptron_strategy(&self.context.device, dtype, size, method, self.args.allow_tf32);
-        if !self.args.matmul.is_empty() {
-            return self.args.matmul.iter().map(|&method| strategy(method)).collect();
-        }
-        let named = [Matmul::Tile, Matmul::Simt, Matmul::Split, Matmul::Tensor];
-        let methods: Vec<_> = named.into_iter().filter_map(|method| strategy(method).ok()).collect();
-        if methods.is_empty() { Ok(vec![strategy(Matmul::Auto)?]) } else { Ok(methods) }
-    }
-
-    fn product(&self, rows: &mut Rows<'_>) -> Result<()> {
-        let sides = if self.args.sides.is_empty() { &[256, 1024, 4096][..] } else { &self.args.sides };
-        for &side in sides {
-            for (method, name) in self.methods([side; 3])? {
-                rows.add(self.one_product(side, method, name))?;
-            }
-        }
+fn product<B: PerceptronOps>(
+    side: usize,
+    method: Matmul,
+    kernel: MatmulKernel,
+    repeats: usize,
+    context: &Context<B>,
+) -> Result<BenchRow> {
+    let parts = if method == Matmul::Split { 9 } else { 3 };
+    check_memory("two matrices and their product", parts * side as u128 * side as u128, context)?;
+    let left: FloatTensor<B> = primitive(numbers(side, side, 1.0 / (side as f64).sqrt(), context));
+    let right = left.clone();
+    let ms = median(context, repeats, || {
+        let _ = B::perceptron_layer(left.clone(), right.clone(), None, Some(Sigmoid::default()), method);
         Ok(())
-    }
-
-    fn one_product(&self, side: usize, method: Matmul, name: &str) -> Result<BenchRow> {
-        let parts = if method == Matmul::Split { 9 } else { 3 };
-        check_memory("two matrices and their product", parts * side as u128 * side as u128, self.context)?;
-        let reach = 1.0 / (side as f64).sqrt();
-        let left: FloatTensor<B> = primitive(numbers(side, side, reach, self.context));
-        let right = left.clone();
-        let ms = median(self.context, self.args.repeats, || {
-            let _ = B::perceptron_layer(left.clone(), right.clone(), None, Some(Sigmoid::default()), method);
-            Ok(())
-        })?;
-        let tflop_s = 2.0 * (side as f64).powi(3) / ms / 1e9;
-        let details = [("matmul".into(), name.into()), ("tflop_s".into(), tflop_s.into())].into_iter().collect();
-        let (table, case) = ("products".into(), format!("product and sigmoid, {name}"));
-        Ok(BenchRow { table, case, size: vec![side; 3], ms, repeats: self.args.repeats, paper_ms: None, details })
-    }
+    })?;
+    let tflop_s = 2.0 * (side as f64).powi(3) / ms / 1e9;
+    let details =
+        [("matmul".into(), kernel.to_string().into()), ("tflop_s".into(), tflop_s.into())].into_iter().collect();
+    let (table, case) = ("products".into(), format!("product and sigmoid, {kernel}"));
+    Ok(BenchRow { table, case, size: vec![side; 3], ms, repeats, paper_ms: None, details })
 }

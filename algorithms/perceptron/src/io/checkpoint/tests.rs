@@ -3,19 +3,14 @@
 use burn_ndarray::NdArray;
 use firebox_core::{
     Context, Precision, Result,
-    checkpoint::{Checkpoints, decode},
+    checkpoint::{Checkpoint, Checkpoints, decode},
     random::Random,
 };
 
-use crate::{
-    config::{Optimizer, Task, TrainConfig},
-    io::checkpoint::check_state,
-    model::train::{Trained, train},
-    solve::{
-        data::instances::{Classes, Instances, Targets},
-        state::Epoch,
-    },
-};
+use super::check_state;
+use crate::config::{Optimizer, Task, TrainConfig};
+use crate::model::{Training, train};
+use crate::solve::{Classes, Epoch, Instances, Model, Targets};
 
 #[path = "../../../../../tests/src/states.rs"]
 mod states;
@@ -48,32 +43,36 @@ fn configs() -> [(&'static str, TrainConfig); 3] {
     ]
 }
 
-fn run(config: &TrainConfig, epochs: usize, checkpoints: &Checkpoints, context: &Context<B>) -> Result<Trained> {
+type Trained = (Model, Training);
+
+fn run_in(config: &TrainConfig, epochs: usize, checkpoints: &Checkpoints, context: &Context<B>) -> Result<Trained> {
     train(&config.clone().with_epochs(epochs), &instances(config.task), checkpoints, context)
+}
+
+fn run(config: &TrainConfig, epochs: usize, checkpoints: &Checkpoints) -> Result<Trained> {
+    run_in(config, epochs, checkpoints, &Context::new(Default::default()))
 }
 
 /// State file after three epochs.
 fn state(config: &TrainConfig) -> Vec<u8> {
-    states::written_state(|keep| drop(run(config, 3, &keep, &Context::new(Default::default())).unwrap()))
+    states::written_state(|keep| drop(run(config, 3, &keep).unwrap()))
 }
 
-fn numbers(trained: &Trained) -> Vec<f64> {
-    let layers = trained.model.layers.iter();
-    let weights = layers.flat_map(|(weights, bias)| weights.iter().chain(bias.iter().flatten()).copied());
+fn numbers((model, training): &Trained) -> Vec<f64> {
+    let weights = model.layers.iter().flat_map(|(weights, bias)| weights.iter().chain(bias.iter().flatten()).copied());
     let of = |it: &Epoch| [Some(it.loss), it.validation_loss, it.validation_accuracy];
-    weights.chain(trained.history.iter().flat_map(of).flatten()).collect()
+    weights.chain(training.history.iter().flat_map(of).flatten()).collect()
 }
 
 /// All numbers of the result of a training resumed from bytes.
 fn resumed(config: &TrainConfig, bytes: &[u8]) -> Result<Vec<f64>> {
-    let trained = states::resume_from(bytes, |resume| run(config, 5, &resume, &Context::new(Default::default())))?;
-    Ok(numbers(&trained))
+    states::resume_from(bytes, |resume| run(config, 5, &resume)).map(|trained| numbers(&trained))
 }
 
 #[test]
 fn resumed_training_has_the_bits_of_an_uninterrupted_one() {
     for (name, config) in configs() {
-        let whole = run(&config, 5, &Checkpoints::default(), &Context::new(Default::default())).unwrap();
+        let whole = run(&config, 5, &Checkpoints::default()).unwrap();
         assert_eq!(resumed(&config, &state(&config)).unwrap(), numbers(&whole), "{name}");
     }
 }
@@ -104,8 +103,7 @@ fn numbers_beyond_f32_are_refused() {
     let (_, config) = &configs()[0];
     let mut state = decode(&state(config)).unwrap();
     state.tensors.put("network.layer.0.bias", &[4], vec![1e300; 4]);
-    let check =
-        |state: &firebox_core::checkpoint::Checkpoint| check_state(&state.encode().unwrap(), config, [3, 2], [43, 5]);
+    let check = |state: &Checkpoint| check_state(&state.encode().unwrap(), config, [3, 2], [43, 5]);
     assert!(check(&state).is_ok());
     state.run.precision = Precision::F32;
     assert!(check(&state).unwrap_err().to_string().contains("too large for its precision"));
@@ -114,10 +112,10 @@ fn numbers_beyond_f32_are_refused() {
 #[test]
 fn training_succeeds_although_its_state_cannot_be_written() {
     let (_, config) = &configs()[0];
-    let whole = run(config, 3, &Checkpoints::default(), &Context::new(Default::default())).unwrap();
+    let whole = run(config, 3, &Checkpoints::default()).unwrap();
     states::assert_unwritable_state_is_reported(|keep, observer| {
-        let found = run(config, 3, &keep, &Context::new(Default::default()).observer(observer)).unwrap();
+        let found = run_in(config, 3, &keep, &Context::new(Default::default()).observer(observer)).unwrap();
         assert_eq!(numbers(&found), numbers(&whole));
-        assert!(found.stale_state && !whole.stale_state);
+        assert!(found.1.stale_state && !whole.1.stale_state);
     });
 }

@@ -19,10 +19,11 @@ use cubek_matmul::{
 use cubek_std::InputBinding;
 use firebox_backends::kernel::launch;
 
-/// cubek mistakes a single column, whose strides are 1 and 1, for a row, and its results are wrong.
+/// Reason for refusing k = 1: cubek mistakes a single column, whose strides are 1 and 1, for a row, and its results are
+/// wrong.
 const ONE_COLUMN: &str = "a matrix of one column has the strides of a row";
 
-/// Units that multiply.
+/// Units on which cubek multiplies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Units {
     Scalar,
@@ -37,7 +38,7 @@ fn on_tensor_cores() -> BlueprintStrategy<(), CyclicDoubleBufferingAlgorithm> {
     BlueprintStrategy::Inferred(DoubleBufferingArgs { tile_matmul: TileMatmulKind::Mma, specialized: false })
 }
 
-/// Whether the device has tensor cores for this type with accumulators in f32; f32 stands for TF32.
+/// Returns true if the device has tensor cores for factors of this type, f32 meaning TF32, with accumulators in f32.
 pub(super) fn has_tensor_cores<R: CubeRuntime>(device: &R::Device, dtype: DType) -> bool {
     let kind = match dtype {
         DType::F32 => FloatKind::TF32,
@@ -61,7 +62,7 @@ pub(super) fn has_tensor_cores<R: CubeRuntime>(device: &R::Device, dtype: DType)
         .any(|it| it.a_type == factor && it.b_type == factor && it.cd_type == accumulator)
 }
 
-/// Reason why cubek has no kernel for dense matrices `[n, k]` and `[k, m]`, if it has none.
+/// Reason why cubek has no kernel for dense matrices `[n, k]` and `[k, m]`; `None` if it has one.
 pub(super) fn refusal<R: CubeRuntime>(
     device: &R::Device,
     dtype: DType,

@@ -3,16 +3,10 @@
 use burn::tensor::{DType, TensorMetadata, bf16, f16};
 use burn_cubecl::{CubeRuntime, tensor::CubeTensor};
 
-use crate::{
-    ops::cube::{
-        cubek::{self, Units},
-        sigmoid as elementwise,
-        strategy::{LONGEST, resolve},
-        tensor_cores::mma,
-        tile,
-    },
-    types::{Matmul, Sigmoid},
-};
+use super::cubek::{self, Units};
+use super::strategy::{LONGEST, resolve};
+use super::{sigmoid as elementwise, tensor_cores::mma, tile};
+use crate::types::{Matmul, Sigmoid};
 
 /// Runs `$body` with `$F` the tensor's float and `$A` the accumulator's.
 macro_rules! by_type {

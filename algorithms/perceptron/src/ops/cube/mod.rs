@@ -2,6 +2,7 @@
 
 #![allow(missing_docs)] // `#[cube]` generates items that cannot be documented.
 
+mod backend;
 mod cubek;
 pub(super) mod launch;
 mod sigmoid;

@@ -4,15 +4,13 @@ use burn::tensor::DType;
 use burn_cubecl::CubeRuntime;
 use firebox_core::{Error, Result};
 
-use crate::{
-    ops::cube::cubek::{self, Units},
-    types::Matmul,
-};
+use super::cubek::{self, Units};
+use crate::types::{Matmul, MatmulKernel};
 
 /// Largest side of a matrix: kernels index in 32 bits, and slightly past the end.
 pub(super) const LONGEST: usize = i32::MAX as usize;
 
-/// Multiplications from which tensor cores outweigh their set-up.
+/// Number of multiplications from which tensor cores make up for their set-up.
 const LARGE: u128 = 1 << 20;
 
 /// Replaces `Auto` by the method for a size.
@@ -33,18 +31,17 @@ pub(super) fn resolve<R: CubeRuntime>(
     }
 }
 
-/// Name in reports.
-fn name(method: Matmul, dtype: DType) -> &'static str {
+fn kernel(method: Matmul, dtype: DType) -> MatmulKernel {
     match method {
-        Matmul::Auto | Matmul::Tile => "tile 16 × 16",
-        Matmul::Simt => "cubek on scalar units",
-        Matmul::Split => "3×TF32 on tensor cores",
-        Matmul::Tensor if dtype == DType::F32 => "TF32 on tensor cores",
-        Matmul::Tensor => "tensor cores",
+        Matmul::Auto | Matmul::Tile => MatmulKernel::Tile,
+        Matmul::Simt => MatmulKernel::Simt,
+        Matmul::Split => MatmulKernel::Split,
+        Matmul::Tensor if dtype == DType::F32 => MatmulKernel::Tf32,
+        Matmul::Tensor => MatmulKernel::Tensor,
     }
 }
 
-/// Reason why a method does not support a size, if it does not.
+/// Reason why a method does not support a size; `None` if it does.
 fn refusal<R: CubeRuntime>(device: &R::Device, dtype: DType, size: [usize; 3], method: Matmul) -> Option<String> {
     match method {
         _ if size.contains(&0) => None,
@@ -56,8 +53,8 @@ fn refusal<R: CubeRuntime>(device: &R::Device, dtype: DType, size: [usize; 3], m
     }
 }
 
-/// Resolves `matmul` for a product of `[n, k]` by `[k, m]`, with the name of its kernel; fails if the device, whose name
-/// errors state, has no such kernel.
+/// Resolves `matmul` for a product of `[n, k]` by `[k, m]`, with its kernel; fails if the device, named `device_name` in
+/// errors, has no such kernel.
 pub(crate) fn choose<R: CubeRuntime>(
     device: &R::Device,
     device_name: impl Fn() -> String,
@@ -65,7 +62,7 @@ pub(crate) fn choose<R: CubeRuntime>(
     size: [usize; 3],
     matmul: Matmul,
     tf32: bool,
-) -> Result<(Matmul, &'static str)> {
+) -> Result<(Matmul, MatmulKernel)> {
     let refuse = |reason: String| Err(Error::Config { field: "matmul", value: matmul.to_string(), reason });
     let has_cores = || cubek::has_tensor_cores::<R>(device, dtype);
     match matmul {
@@ -83,8 +80,8 @@ pub(crate) fn choose<R: CubeRuntime>(
     }
     let method = resolve::<R>(device, dtype, size, matmul, tf32);
     match refusal::<R>(device, dtype, size, method) {
-        None => Ok((method, name(method, dtype))),
-        Some(_) if matmul == Matmul::Auto => Ok((Matmul::Tile, name(Matmul::Tile, dtype))),
+        None => Ok((method, kernel(method, dtype))),
+        Some(_) if matmul == Matmul::Auto => Ok((Matmul::Tile, MatmulKernel::Tile)),
         Some(reason) => {
             let [n, k, m] = size;
             refuse(format!("{} has no kernel for [{n}, {k}] × [{k}, {m}]: {reason}; use tile", device_name()))

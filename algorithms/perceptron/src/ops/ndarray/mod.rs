@@ -12,10 +12,8 @@ use firebox_backends::{
 use firebox_core::Result;
 use ndarray::{ArrayView2, Ix2, LinalgScalar};
 
-use crate::{
-    ops::{PerceptronOps, unsupported_matmul},
-    types::{Matmul, Sigmoid},
-};
+use crate::ops::{PerceptronOps, unsupported_matmul};
+use crate::types::{Matmul, MatmulKernel, Sigmoid};
 
 /// Float whose arrays can be taken out of a tensor without changing their layout.
 trait Element: Float + LinalgScalar {
@@ -79,8 +77,8 @@ where
         _size: [usize; 3],
         matmul: Matmul,
         _tf32: bool,
-    ) -> Result<(Matmul, &'static str)> {
-        if matmul == Matmul::Auto { Ok((matmul, "rows by thread")) } else { Err(unsupported_matmul(matmul)) }
+    ) -> Result<(Matmul, MatmulKernel)> {
+        if matmul == Matmul::Auto { Ok((matmul, MatmulKernel::RowsByThread)) } else { Err(unsupported_matmul(matmul)) }
     }
 
     fn perceptron_sigmoid(values: FloatTensor<Self>, sigmoid: Sigmoid, _in_place: bool) -> FloatTensor<Self> {

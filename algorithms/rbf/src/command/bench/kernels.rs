@@ -5,7 +5,7 @@ use firebox_backends::{
     bench::{Kernel, LowerBound, Prepared},
     limits::{Buffer, admit},
 };
-use firebox_core::{Context, Result, random::Random};
+use firebox_core::{Context, Result, Solo, random::Random};
 
 use crate::{
     ops::{
@@ -19,19 +19,27 @@ use crate::{
 /// The cases of `firebox bench kernels`.
 pub(crate) fn kernels<B: RbfOps>(context: &Context<B>) -> Vec<Kernel> {
     type Call<B> = fn(&[usize], &Context<B>) -> Result<Prepared>;
-    let case = |name, call: Call<B>| {
+    let kernel = |name, call: Call<B>| {
         Kernel::new(name, &[[524, 64], [100_000, 256]], context, move |size, context| call(size, context).map(Some))
             .large(&[[100_000, 1024], [1_000_000, 1024]])
     };
     vec![
-        case("rbf M and r1", matrix),
-        case("rbf gradient", |size, context| descend(size, 1, context)),
-        case("rbf gradient", |size, context| descend(size, 64, context)).variant("of 64 steps in a call"),
-        case("rbf gradient", gradient).variant("r1 given"),
-        case("rbf cg iteration", conjugate),
-        case("rbf cg iteration", |size, context| product(size, true, context)).variant("a product, M stored"),
-        case("rbf cg iteration", |size, context| product(size, false, context)).variant("a product, M computed again"),
+        kernel("rbf M and r1", matrix),
+        kernel("rbf gradient", |size, context| descend(size, 1, context)),
+        kernel("rbf gradient", |size, context| descend(size, 64, context)).variant("of 64 steps in a call"),
+        kernel("rbf gradient", gradient).variant("r1 given"),
+        kernel("rbf cg iteration", conjugate),
+        kernel("rbf cg iteration", |size, context| product(size, true, context)).variant("a product, M stored"),
+        kernel("rbf cg iteration", |size, context| product(size, false, context))
+            .variant("a product, M computed again"),
     ]
+}
+
+/// The paper's problem, its system at `inside` and `around` control points, and the random numbers after them.
+pub(super) fn system(inside: usize, around: usize, seed: u64) -> Result<(Problem, System, Random)> {
+    let (problem, mut random) = (Problem::named("poisson-sine")?, Random::new(seed, 1));
+    let system = problem.system([inside, around], Sampling::Uniform, 100.0, &mut random, &Solo)?;
+    Ok((problem, system, random))
 }
 
 /// Operands of a case: a problem's control points and neurons on the device.
@@ -57,16 +65,13 @@ impl<B: RbfOps> Operands<B> {
             plan.push(Buffer::new("M", n * neurons as u128, float));
         }
         admit(context, &plan, "take a smaller `max_points`, or a device with more memory")?;
-        let problem = Problem::named("poisson-sine")?;
-        let random = &mut Random::new(context.seed, 1);
-        let interior = problem.interior(problem.interior_points(inside, Sampling::Uniform, random)?)?;
-        let boundary = problem.boundary(&problem.boundary_points(around, Sampling::Uniform, random)?)?;
+        let (problem, system, mut random) = system(inside, around, context.seed)?;
         let grid = Grid::new(problem.domain(), neurons, 0.0)?;
         let widths = vec![3.0 * grid.spacing; grid.len()];
         let weights: Vec<f64> = (0..grid.len()).map(|_| random.uniform(-1.0, 1.0)).collect();
         let device = &context.device;
         Ok(Self {
-            aim: aim(&System { interior, boundary, penalty: 100.0 }, device),
+            aim: aim(&system, device),
             shape: transfer::shape(&grid.centres, &widths, 2, device),
             weights: vector::<B>(&weights, device),
         })
@@ -101,11 +106,20 @@ impl Size {
     fn matrix(&self) -> f64 {
         self.pairs * self.float
     }
+
+    /// Lower bound of a product with a stored M.
+    fn stored(&self) -> LowerBound {
+        LowerBound { bytes: self.matrix(), flops: 4.0 * self.pairs, ..LowerBound::default() }
+    }
+}
+
+/// The size of a case, and its operands: all control points but one are inside.
+fn case<B: RbfOps>(size: &[usize], matrix: bool, context: &Context<B>) -> Result<(Size, Operands<B>)> {
+    Ok((Size::new::<B>(size), Operands::new(size[0], 1, size[1], matrix, context)?))
 }
 
 fn matrix<B: RbfOps>(size: &[usize], context: &Context<B>) -> Result<Prepared> {
-    let extent = Size::new::<B>(size);
-    let Operands { aim, shape, weights } = Operands::<B>::new(size[0], 1, size[1], true, context)?;
+    let (extent, Operands { aim, shape, weights }) = case::<B>(size, true, context)?;
     // M is recomputed in the same memory, as in a loop.
     let mut spare = None;
     // Operations of the distance, (|x − c|² − a²)·4/a⁴, the weight and the sum.
@@ -121,10 +135,9 @@ fn matrix<B: RbfOps>(size: &[usize], context: &Context<B>) -> Result<Prepared> {
 
 /// A gradient step, timed as one of `steps` in a call: residuals, the gradient by c and a, and the update.
 fn descend<B: RbfOps>(size: &[usize], steps: usize, context: &Context<B>) -> Result<Prepared> {
-    let extent = Size::new::<B>(size);
+    let (extent, Operands { aim, shape, weights }) = case::<B>(size, false, context)?;
     // Where a step takes long, few suffice to hide the overhead of a call.
     let steps = if extent.pairs > 1e7 { steps.min(8) } else { steps };
-    let Operands { aim, shape, weights } = Operands::<B>::new(size[0], 1, size[1], false, context)?;
     let call = move || drop(B::rbf_descend(&aim, shape.clone(), weights.clone(), [1e-6; 2], steps));
     // The operations of M, then three derivatives and their sums.
     Ok(Prepared::new(extent.resident(), extent.least(23.0, 0.0), call).units(steps).detail("steps", steps))
@@ -132,8 +145,7 @@ fn descend<B: RbfOps>(size: &[usize], steps: usize, context: &Context<B>) -> Res
 
 /// The gradient, from given residuals.
 fn gradient<B: RbfOps>(size: &[usize], context: &Context<B>) -> Result<Prepared> {
-    let extent = Size::new::<B>(size);
-    let Operands { aim, shape, weights } = Operands::<B>::new(size[0], 1, size[1], false, context)?;
+    let (extent, Operands { aim, shape, weights }) = case::<B>(size, false, context)?;
     let values = B::rbf_residual(&aim.interior, &shape, weights.clone());
     let call = move || drop(B::rbf_gradient(&aim.interior, &shape, weights.clone(), values.clone()));
     Ok(Prepared::new(extent.resident(), extent.least(21.0, 0.0), call))
@@ -141,28 +153,23 @@ fn gradient<B: RbfOps>(size: &[usize], context: &Context<B>) -> Result<Prepared>
 
 /// An iteration of conjugate gradients; a call without iterations is subtracted.
 fn conjugate<B: RbfOps>(size: &[usize], context: &Context<B>) -> Result<Prepared> {
-    let extent = Size::new::<B>(size);
+    let (extent, Operands { aim, shape, weights }) = case::<B>(size, false, context)?;
     let iterations = if extent.pairs > 1e8 { 4 } else { 30 };
-    let Operands { aim, shape, weights } = Operands::<B>::new(size[0], 1, size[1], false, context)?;
     let call = {
         let (aim, shape, weights) = (aim.clone(), shape.clone(), weights.clone());
         move || drop(B::rbf_conjugate(&aim, &shape, weights.clone(), iterations))
     };
-    // Lower bound if M is stored instead.
-    let kept = LowerBound { bytes: extent.matrix(), flops: 4.0 * extent.pairs, ..LowerBound::default() };
-    let prepared = Prepared::new(extent.resident(), extent.least(12.0, 0.0), call).units(iterations).alternative(kept);
+    let prepared = Prepared::new(extent.resident(), extent.least(12.0, 0.0), call).units(iterations);
+    let prepared = prepared.alternative(extent.stored());
     Ok(prepared.overhead(move || drop(B::rbf_conjugate(&aim, &shape, weights.clone(), 0))))
 }
 
 /// MᵀM·p, the pass of an iteration.
 fn product<B: RbfOps>(size: &[usize], stored: bool, context: &Context<B>) -> Result<Prepared> {
-    let extent = Size::new::<B>(size);
-    let Operands { aim, shape, weights } = Operands::<B>::new(size[0], 1, size[1], stored, context)?;
+    let (extent, Operands { aim, shape, weights }) = case::<B>(size, stored, context)?;
     let matrix = stored.then(|| B::rbf_matrix(&aim.interior, &shape, weights.clone()).0);
     let call = move || drop(B::rbf_normal(&aim.interior, &shape, matrix.clone(), weights.clone()));
-    if stored {
-        let least = LowerBound { bytes: extent.matrix(), flops: 4.0 * extent.pairs, ..LowerBound::default() };
-        return Ok(Prepared::new(extent.matrix(), least, call));
-    }
-    Ok(Prepared::new(extent.resident(), extent.least(12.0, 0.0), call))
+    let (bytes, least) =
+        if stored { (extent.matrix(), extent.stored()) } else { (extent.resident(), extent.least(12.0, 0.0)) };
+    Ok(Prepared::new(bytes, least, call))
 }

@@ -1,6 +1,5 @@
 //! `firebox bench rbf`: the paper's table run again, solutions by QR, and a large cycle.
 
-mod growth;
 mod kernels;
 mod paper;
 
@@ -13,20 +12,17 @@ use firebox_backends::{
     plugin::Bench,
     with_context,
 };
-use firebox_core::{Algorithm, Context, Error, Result, Session, command::parse, random::Random};
+use firebox_core::{Context, Error, Result, Session, command::parse};
 use serde_json::Map;
 
-use self::{
-    growth::growth,
-    kernels::{Operands, kernels},
-};
+use self::kernels::{Operands, kernels, system};
 use crate::{
     config::RbfConfig,
-    model::trainer::{Trained, Trainer},
+    model::solution::RbfSolution,
     ops::RbfOps,
     problem::{definition::Problem, grid::Grid},
     solve::qr::fit,
-    types::{Sampling, ShapeSolver, System, Weights},
+    types::{ShapeSolver, Weights},
 };
 
 /// Control points in the smallest row of the table.
@@ -36,7 +32,7 @@ const SMALLEST: usize = 224;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RbfBench;
 
-/// What to measure.
+/// A part of the bench.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Part {
     /// The paper's table: step 3, step 4 and the whole training at 224 and 524 points
@@ -99,6 +95,32 @@ impl Bench for RbfBench {
     }
 }
 
+/// The loop of the paper with `points` control points inside and `boundary_points` on the boundary.
+fn paper_loop(neurons: usize, points: usize, boundary_points: usize) -> RbfConfig {
+    RbfConfig::new()
+        .with_neurons(neurons)
+        .with_points(Some(points))
+        .with_boundary_points(Some(boundary_points))
+        .with_weights(Weights::Cg)
+        .with_shape(ShapeSolver::Gd)
+}
+
+/// Solves the paper's problem.
+fn solve<B: RbfOps>(config: &RbfConfig, context: &Context<B>) -> Result<RbfSolution<B>> {
+    config.init(Problem::named("poisson-sine")?)?.fit_with(context)
+}
+
+/// The cases of `firebox bench cost`: a training cycle, by number of control points.
+fn growth<B: RbfOps>(context: &Context<B>) -> Vec<Growth> {
+    vec![Growth::new("rbf, a cycle, 256 neurons", context, |n, context: &Context<B>| {
+        let boundary = (n / 100).max(4);
+        let config = paper_loop(256, n.saturating_sub(boundary).max(1), boundary).with_cycles(Some(1));
+        config.validate()?;
+        let context = context.clone();
+        Ok(move || Ok(solve(&config, &context)?.peak_device_bytes))
+    })]
+}
+
 fn measure<B: RbfOps>(args: &BenchArgs, parts: &[Part], context: &Context<B>, rows: &mut Rows<'_>) -> Result<()> {
     let bench = Measure { context, args };
     parts.iter().try_for_each(|part| match part {
@@ -128,41 +150,36 @@ impl<B: RbfOps> Measure<'_, B> {
     }
 
     fn table(&self, rows: &mut Rows<'_>) -> Result<()> {
+        let BenchArgs { steps, iterations, .. } = *self.args;
         for published in paper::TABLE.iter().filter(|published| self.is_selected(published.points)) {
-            rows.add(self.step_3(published))?;
-            rows.add(self.step_4(published))?;
+            rows.add(self.phase(published, &format!("step 3, {steps} steps"), published.step_3, |operands| {
+                let Operands { aim, shape, weights } = operands;
+                let _ = B::rbf_descend(aim, shape.clone(), weights.clone(), [1e-4; 2], steps);
+            }))?;
+            rows.add(self.phase(published, &format!("step 4, {iterations} iterations"), paper::STEP_4, |operands| {
+                let Operands { aim, shape, weights } = operands;
+                let _ = B::rbf_conjugate(aim, shape, weights.clone(), iterations);
+            }))?;
             rows.add(self.whole(published))?;
         }
         Ok(())
     }
 
-    fn step_3(&self, published: &paper::Row) -> Result<BenchRow> {
-        let operands =
-            Operands::new(published.points - paper::BOUNDARY, paper::BOUNDARY, paper::NEURONS, false, self.context)?;
-        let steps = self.args.steps;
+    /// A phase of the paper's loop beside its published milliseconds: GPU, Pentium 4, Core 2 Quad.
+    fn phase(
+        &self,
+        published: &paper::Row,
+        case: &str,
+        [gpu, cpu_1, cpu_2]: [f64; 3],
+        work: impl Fn(&Operands<B>),
+    ) -> Result<BenchRow> {
+        let inside = published.points - paper::BOUNDARY;
+        let operands = Operands::new(inside, paper::BOUNDARY, paper::NEURONS, false, self.context)?;
         let ms = self.time(|| {
-            let _ = B::rbf_descend(&operands.aim, operands.shape.clone(), operands.weights.clone(), [1e-4; 2], steps);
+            work(&operands);
             Ok(())
         })?;
-        let [gpu, cpu_1, cpu_2] = published.step_3;
-        let mut row =
-            self.row("table", &format!("step 3, {steps} steps"), [published.points, paper::NEURONS], ms, Some(gpu));
-        row.details.insert("paper_cpu_1_ms".into(), cpu_1.into());
-        row.details.insert("paper_cpu_2_ms".into(), cpu_2.into());
-        Ok(row)
-    }
-
-    fn step_4(&self, published: &paper::Row) -> Result<BenchRow> {
-        let operands =
-            Operands::new(published.points - paper::BOUNDARY, paper::BOUNDARY, paper::NEURONS, false, self.context)?;
-        let iterations = self.args.iterations;
-        let ms = self.time(|| {
-            let _ = B::rbf_conjugate(&operands.aim, &operands.shape, operands.weights.clone(), iterations);
-            Ok(())
-        })?;
-        let [gpu, cpu_1, cpu_2] = paper::STEP_4;
-        let case = format!("step 4, {iterations} iterations");
-        let mut row = self.row("table", &case, [published.points, paper::NEURONS], ms, Some(gpu));
+        let mut row = self.row("table", case, [published.points, paper::NEURONS], ms, Some(gpu));
         row.details.insert("paper_cpu_1_ms".into(), cpu_1.into());
         row.details.insert("paper_cpu_2_ms".into(), cpu_2.into());
         Ok(row)
@@ -170,19 +187,15 @@ impl<B: RbfOps> Measure<'_, B> {
 
     /// The paper's loop from end to end, points drawn on the host included.
     fn whole(&self, published: &paper::Row) -> Result<BenchRow> {
-        let trainer = RbfConfig::new(paper::NEURONS)
-            .with_points(Some(published.points - paper::BOUNDARY))
-            .with_boundary_points(Some(paper::BOUNDARY))
-            .with_weights(Weights::Cg)
-            .with_shape(ShapeSolver::Gd)
-            .with_steps(Some(self.args.steps))
-            .with_iterations(Some(self.args.iterations))
-            .with_cycles(Some(self.args.cycles))
-            .init()?;
-        let (ms, trained) = self.trained(&trainer, self.args.repeats)?;
-        let case = format!("whole training, {} cycles", self.args.cycles);
+        let BenchArgs { steps, iterations, cycles, repeats, .. } = *self.args;
+        let config = paper_loop(paper::NEURONS, published.points - paper::BOUNDARY, paper::BOUNDARY)
+            .with_steps(Some(steps))
+            .with_iterations(Some(iterations))
+            .with_cycles(Some(cycles));
+        let (ms, solution) = self.solved(&config, repeats)?;
+        let case = format!("whole training, {cycles} cycles");
         let mut row = self.row("table", &case, [published.points, paper::NEURONS], ms, None);
-        row.details.insert("relative_l2".into(), trained.accuracy.map(|it| it.relative_l2).into());
+        row.details.insert("relative_l2".into(), solution.accuracy.map(|it| it.relative_l2).into());
         row.details.insert("paper_speedup_over_cpu_1".into(), published.speedups[0].into());
         row.details.insert("paper_speedup_over_cpu_2".into(), published.speedups[1].into());
         Ok(row)
@@ -195,11 +208,7 @@ impl<B: RbfOps> Measure<'_, B> {
             if !self.is_selected(inside + around) {
                 continue;
             }
-            let problem = Problem::named("poisson-sine")?;
-            let random = &mut Random::new(self.context.seed, 1);
-            let interior = problem.interior(problem.interior_points(inside, Sampling::Uniform, random)?)?;
-            let boundary = problem.boundary(&problem.boundary_points(around, Sampling::Uniform, random)?)?;
-            let system = System { interior, boundary, penalty: 100.0 };
+            let (problem, system, _) = system(inside, around, self.context.seed)?;
             let grid = Grid::new(problem.domain(), neurons, 0.35)?;
             let widths = vec![8.0 * grid.spacing; grid.len()];
             let ms = self.time(|| fit(&system, &grid.centres, &widths, None).map(drop))?;
@@ -214,21 +223,12 @@ impl<B: RbfOps> Measure<'_, B> {
     fn large(&self, rows: &mut Rows<'_>) -> Result<()> {
         for (points, neurons) in [(100_000, 256), (4_000_000, 4096)].into_iter().filter(|size| self.is_selected(size.0))
         {
-            let trainer = RbfConfig::new(neurons)
-                .with_points(Some(points - points / 1000))
-                .with_boundary_points(Some(points / 1000))
-                .with_weights(Weights::Cg)
-                .with_shape(ShapeSolver::Gd)
-                .with_cycles(Some(1))
-                .init()?;
-            rows.add(self.trained(&trainer, 1).map(|(ms, trained)| {
+            let config = paper_loop(neurons, points - points / 1000, points / 1000).with_cycles(Some(1));
+            rows.add(self.solved(&config, 1).map(|(ms, solution)| {
                 let mut row = self.row("large", "a cycle of 2 steps and 30 iterations", [points, neurons], ms, None);
                 row.repeats = 1;
-                row.details.insert("planned_bytes".into(), trained.peak_device_bytes.into());
-                row.details.insert(
-                    "conjugate_gradients".into(),
-                    trained.conjugate.map(|strategy| strategy.to_string()).into(),
-                );
+                row.details.insert("planned_bytes".into(), solution.peak_device_bytes.into());
+                row.details.insert("conjugate_gradients".into(), solution.conjugate.map(|way| way.to_string()).into());
                 row
             }))?;
         }
@@ -236,13 +236,13 @@ impl<B: RbfOps> Measure<'_, B> {
     }
 
     /// Median milliseconds of `repeats` trainings for the paper's problem after a warm-up, and the last result.
-    fn trained(&self, trainer: &Trainer, repeats: usize) -> Result<(f64, Trained)> {
+    fn solved(&self, config: &RbfConfig, repeats: usize) -> Result<(f64, RbfSolution<B>)> {
         let mut times = Vec::new();
         let mut run = || {
             let start = Instant::now();
-            let trained = Algorithm::<B>::run(trainer, Problem::named("poisson-sine")?, self.context)?;
+            let solution = solve(config, self.context)?;
             times.push(start.elapsed().as_secs_f64() * 1e3);
-            Ok::<Trained, Error>(trained)
+            Ok::<_, Error>(solution)
         };
         let mut last = run()?;
         for _ in 0..repeats {

@@ -1,13 +1,21 @@
 //! Damaged, crafted, and unwritable states.
 
 use burn_ndarray::NdArray;
-use firebox_core::{Algorithm, Context, Result, checkpoint::Checkpoints};
+use firebox_core::{
+    Context, Result,
+    checkpoint::{Checkpoints, Identity},
+};
 
-use super::check_state;
+use super::{CHANGEABLE, check_state, restore, save};
 use crate::{
     config::RbfConfig,
-    model::trainer::Trained,
+    model::solution::RbfSolution,
     problem::definition::Problem,
+    solve::{
+        levenberg_marquardt::{Lm, Moved},
+        state::State,
+    },
+    tests::samples,
     types::{ShapeSolver, Weights},
 };
 
@@ -18,7 +26,7 @@ type B = NdArray<f32>;
 
 /// A configuration for each kind of state.
 fn configs() -> [(&'static str, RbfConfig); 3] {
-    let base = RbfConfig::new(9).with_points(Some(80)).with_boundary_points(Some(24));
+    let base = RbfConfig::new().with_neurons(9).with_points(Some(80)).with_boundary_points(Some(24));
     [
         ("lm", base.clone().with_shape(ShapeSolver::Lm)),
         ("cg + gd", base.clone().with_weights(Weights::Cg).with_shape(ShapeSolver::Gd)),
@@ -26,9 +34,9 @@ fn configs() -> [(&'static str, RbfConfig); 3] {
     ]
 }
 
-fn run(config: &RbfConfig, cycles: usize, checkpoints: Checkpoints, context: &Context<B>) -> Result<Trained> {
-    let trainer = config.clone().with_cycles(Some(cycles)).init()?.with_checkpoints(checkpoints);
-    trainer.run(Problem::named("poisson-sine")?, context)
+fn run(config: &RbfConfig, cycles: usize, checkpoints: Checkpoints, context: &Context<B>) -> Result<RbfSolution<B>> {
+    let solver = config.clone().with_cycles(Some(cycles)).init(Problem::named("poisson-sine")?)?;
+    solver.with_checkpoints(checkpoints).fit_with(context)
 }
 
 /// The state after four cycles.
@@ -72,4 +80,27 @@ fn a_training_ends_well_though_its_state_cannot_be_written() {
         assert_eq!(found.network, whole.network);
         assert!(found.stale_state && !whole.stale_state);
     });
+}
+
+#[test]
+fn a_restored_minimisation_continues_to_the_same_bits() {
+    let system = samples::peak(1000, 160, 7);
+    let (centres, widths) = samples::grid(5, 1.0, 0.0, 0.7);
+    let mut lm = Lm::new(&system, centres.clone(), &widths).unwrap();
+    for _ in 0..3 {
+        lm.advance(&system).unwrap();
+    }
+    let mut state = State::new(centres, 2, widths[0], 0.7, 0.01);
+    state.record(1.0, 1.0);
+    state.lm = Some(lm.clone());
+    let config = RbfConfig::new().with_neurons(25).with_shape(ShapeSolver::Lm);
+    let run = Identity::new("rbf", &config, CHANGEABLE, String::new(), &Context::<B>::new(Default::default()));
+    let restored = restore(save(&state, &run).unwrap(), &config, [25, 2]).unwrap();
+    assert_eq!(restored, state);
+    let mut again = restored.lm.unwrap();
+    assert!(again.fits(2, 25) && !again.fits(2, 24) && !again.fits(3, 25));
+    for it in [&mut lm, &mut again] {
+        (0..2).for_each(|_| assert_eq!(it.advance(&system).unwrap(), Moved::Down));
+    }
+    assert_eq!(again, lm);
 }

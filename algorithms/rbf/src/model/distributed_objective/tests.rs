@@ -11,13 +11,17 @@ fn results<B: RbfOps>(system: &System, (d, m): (usize, usize), size: usize) -> V
         let context = Context::<B>::new(Default::default()).communicator(communicator);
         let objective = Objective::new(system, None, &context).unwrap();
         assert_eq!(matches!(objective, Objective::Whole(_)), size == 1);
-        let shape = transfer::shape(network.centres(), network.widths(), d, &context.device);
-        let weights = transfer::vector::<B>(network.weights(), &context.device);
-        let (shape, sizes) = objective.descend(&shape, &weights, [1e-3, 1e-4], 3, &context).unwrap();
-        let limit = crate::model::time_limit::TimeLimit::new(None);
-        let weights = objective.conjugate(&shape, weights, 2, (&limit, true), &context).unwrap().0;
-        let means = objective.root_means(&shape, &weights, &context).unwrap();
-        let read = transfer::fetch(vec![shape.widths, weights], vec![shape.centres], &context).unwrap();
+        let mut network = DeviceNetwork {
+            shape: transfer::shape(network.centres(), network.widths(), d, &context.device),
+            weights: transfer::vector::<B>(network.weights(), &context.device),
+        };
+        let (shape, sizes) = objective.descend(&network, [1e-3, 1e-4], 3, &context).unwrap();
+        network.shape = shape;
+        let limit = (&TimeLimit::new(None), true);
+        network.weights = objective.conjugate(&network, 2, limit, &context).unwrap().0;
+        let means = objective.root_means(&network, &context).unwrap();
+        let DeviceNetwork { shape, weights } = network;
+        let read = transfer::fetch([shape.widths, weights, shape.centres], &context).unwrap();
         [read.concat(), sizes.to_vec(), means.to_vec()].concat()
     })
 }

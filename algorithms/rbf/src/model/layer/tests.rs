@@ -33,9 +33,8 @@ fn gradients_are_those_of_differences() {
             for ((name, found), wanted) in NAMES.into_iter().zip(found).zip(numbers.differences(kind)) {
                 let scale = wanted.iter().fold(0.0f64, |most, x| most.max(x.abs()));
                 for (a, b) in found.iter().zip(&wanted) {
-                    let off = (a - b).abs();
-                    let say = || format!("{kind:?} by {name}, {d} dimensions, seed {seed}: {a:e} {b:e}");
-                    assert!(off <= 1e-6 * b.abs() + 1e-9 * scale, "{}", say());
+                    let (off, most) = ((a - b).abs(), 1e-6 * b.abs() + 1e-9 * scale);
+                    assert!(off <= most, "{kind:?} by {name}, {d} dimensions, seed {seed}: {a:e} {b:e}");
                 }
                 worst = worst.max(apart(&found, &wanted));
             }
@@ -61,6 +60,17 @@ fn gradients_are_those_of_burn() {
     }
 }
 
+/// Operands of Δu at the points.
+fn operands<B: RbfOps>(numbers: &Numbers, layer: &RbfLayer<B>, device: &B::Device) -> (Rows<B>, Shape<B>) {
+    let rows = Rows {
+        points: primitive(numbers.points::<B>(device).transpose()),
+        form: Form::LAPLACIAN,
+        coefficients: None,
+        target: primitive(Tensor::<B, 1>::zeros([N], device)),
+    };
+    (rows, Shape { centres: primitive(layer.centres.val()), widths: primitive(layer.log_widths.val().exp()) })
+}
+
 /// Gradients have the bits of the operations, also with checkpointing.
 #[test]
 fn passes_are_the_fused_operations() {
@@ -73,27 +83,19 @@ fn passes_are_the_fused_operations() {
     }
     let (device, d) = (Default::default(), numbers.d);
     let layer = numbers.layer::<Inner>(&device);
-    let values = numbers.values[..N * OUTPUTS].chunks(OUTPUTS).map(|v| v[1]).collect();
-    let values = firebox_core::tensor::primitive::<Inner, 1>(values, [N], &device);
-    let target = Tensor::<Inner, 1>::zeros([N], &device);
-    let rows = Rows::<Inner> {
-        points: primitive(numbers.points::<Inner>(&device).transpose()),
-        form: Form::LAPLACIAN,
-        coefficients: None,
-        target: primitive(target),
+    let values = |k: usize| {
+        let values = numbers.values[..N * OUTPUTS].chunks(OUTPUTS).map(|v| v[k]).collect();
+        firebox_core::tensor::primitive::<Inner, 1>(values, [N], &device)
     };
-    let shape = Shape { centres: primitive(layer.centres.val()), widths: primitive(layer.log_widths.val().exp()) };
-    let wanted = host(tensor::<Inner, 1>(Inner::rbf_transposed(&rows, &shape, values.clone())));
+    let (rows, shape) = operands(&numbers, &layer, &device);
+    let wanted = host(tensor::<Inner, 1>(Inner::rbf_transposed(&rows, &shape, values(1))));
     let laplacian = |layer: &RbfLayer<Single>, points: Tensor<Single, 2>| layer.laplacian(points);
     let (_, [centres, _, weights, _]) = numbers.gradients::<Single>(laplacian);
     assert_eq!(weights[M..], wanted);
-    let parts = [0, 1].map(|k| {
-        let values = numbers.values[..N * OUTPUTS].chunks(OUTPUTS).map(|v| v[k]).collect();
-        let values = firebox_core::tensor::primitive::<Inner, 1>(values, [N], &device);
+    let [first, second] = [0, 1].map(|k| {
         let weights = primitive(layer.weights.val().slice([k..k + 1, 0..M]).reshape([M]));
-        tensor::<Inner, 2>(Inner::rbf_gradient(&rows, &shape, weights, values))
+        tensor::<Inner, 2>(Inner::rbf_gradient(&rows, &shape, weights, values(k)))
     });
-    let [first, second] = parts;
     assert_eq!(centres, host((first + second).slice([0..d, 0..M])));
 }
 
@@ -115,13 +117,7 @@ fn coefficients_and_slopes_of_other_forms_are_differentiated_too() {
     // ∂(Δu)/∂x is linear in w: it equals its derivative by w, times w.
     let layer = numbers.layer::<Double>(&device);
     let weights = layer.weights.val().slice([0..1, 0..M]).reshape([M]).detach().require_grad();
-    let rows = Rows::<Double> {
-        points: primitive(numbers.points::<Double>(&device).transpose()),
-        form: Form::LAPLACIAN,
-        coefficients: None,
-        target: primitive(Tensor::<Double, 1>::zeros([N], &device)),
-    };
-    let shape = Shape { centres: primitive(layer.centres.val()), widths: primitive(layer.log_widths.val().exp()) };
+    let (rows, shape) = operands(&numbers, &layer, &device);
     let slopes = tensor::<Double, 2>(Double::rbf_slopes(&rows, &shape, primitive(weights.clone()))).transpose();
     let loss = numbers.weighed(slopes);
     let by_weights = host(weights.grad(&loss.backward()).unwrap());

@@ -3,7 +3,6 @@
 #![allow(missing_docs)] // `#[cube]` writes companions that cannot be documented.
 
 mod one_cube;
-mod step;
 
 pub(super) use one_cube::{VECTORS, with_matrix};
 
@@ -11,7 +10,7 @@ use burn_cubecl::{CubeRuntime, FloatElement, tensor::CubeTensor};
 use cubecl::prelude::*;
 use firebox_backends::kernel::launch;
 
-use self::step::step_length;
+use self::one_cube::step_length;
 use super::{
     column_sums::{self, Blocks, Sums},
     normal::{self, Partition},

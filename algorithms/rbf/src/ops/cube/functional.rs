@@ -1,7 +1,7 @@
 //! Lφ of one condition and one neuron, and its derivatives by the neuron's centre and width.
 //!
-//! With δ = x − c, s = |δ|²/a², φ = e⁻ˢ, as in [`crate::parity::reference`]. Kernels that call this are compiled with
-//! fast mathematics except for the assumptions of no NaN and no ∞, which reveal a training that diverges. Only the
+//! With δ = x − c, s = |δ|²/a², φ = e⁻ˢ, as in the reference of the parity tests. Kernels that call this are compiled
+//! with fast mathematics except for the assumptions of no NaN and no ∞, which reveal a training that diverges. Only the
 //! exponential has these too, as CUDA requires for f32's `__expf`: within 2 + 1.16·s ulp of φ, below 4e-7 relative to
 //! the largest Lφ. f64 uses the accurate exponential.
 
@@ -35,7 +35,7 @@ impl Functional {
         self.beta() + if self.form.gradient { self.d } else { 0 }
     }
 
-    /// Whether L has a derivative.
+    /// Returns `true` if L has a derivative.
     pub(super) fn has_derivative(self) -> bool {
         self.form.laplacian != Term::Zero || self.form.gradient
     }

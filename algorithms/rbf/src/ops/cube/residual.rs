@@ -28,11 +28,11 @@ struct Plan {
     functional: Functional,
     /// Conditions per row of units.
     rows: u32,
-    /// Whether A is stored.
+    /// A is stored.
     store: bool,
-    /// Whether t is subtracted.
+    /// t is subtracted.
     subtract: bool,
-    /// Whether a row of units is a plane with subgroup reductions.
+    /// A row of units is a plane with subgroup reductions.
     planes: bool,
 }
 

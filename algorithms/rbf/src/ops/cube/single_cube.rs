@@ -32,13 +32,13 @@ pub(super) struct CubeConfig {
     pub(super) rows: u32,
     /// Capacity in elements of A; 0 if A is not stored.
     pub(super) elements: u32,
-    /// Whether planes of 32 have subgroup reductions.
+    /// Planes of 32 have subgroup reductions.
     pub(super) planes: bool,
 }
 
 impl CubeConfig {
-    /// The configuration for `rows` conditions and m neurons, with `vectors` numbers per neuron besides c, a, 1/a² and
-    /// w; `None` if they exceed the device's shared memory or the limits above.
+    /// The configuration for `rows` conditions and m neurons, with `vectors` numbers per neuron in addition to c, a,
+    /// 1/a² and w; `None` if they exceed the device's shared memory or the limits above.
     pub(super) fn of<R: CubeRuntime, F: FloatElement>(
         client: &ComputeClient<R>,
         rows: usize,
@@ -78,7 +78,7 @@ impl CubeConfig {
         Self { elements: size.unwrap_or(1) as u32, ..self }
     }
 
-    /// Whether A is stored.
+    /// Returns `true` if A is stored.
     pub(super) fn stores_matrix(self) -> bool {
         self.elements > 1
     }

@@ -18,7 +18,7 @@ struct Plan {
     functional: Functional,
     /// Conditions per row of units.
     rows: u32,
-    /// Whether a row of units is a plane with subgroup reductions.
+    /// A row of units is a plane with subgroup reductions.
     planes: bool,
 }
 

@@ -1,6 +1,6 @@
 //! Conjugate gradients on the weights.
 
-use firebox_backends::cpu::{BLOCK, Block, Real, SimdLevel};
+use firebox_backends::cpu::{Block, Real, SimdLevel};
 
 use super::{
     columns::add_transposed,
@@ -9,14 +9,14 @@ use super::{
     residual::products,
     rows::{add_normal, write},
     stored::add_stored,
-    sums::{Sums, part_rows},
+    sums::{Sums, part, part_rows},
     tasks::PANEL,
 };
 
 /// Maximum bytes of a stored A, about the size of caches: reading it from memory would be no faster than recomputing.
 const MAX_STORED: usize = 32 << 20;
 
-/// Whether A is stored for `rows` conditions and m neurons in floats of `size` bytes.
+/// Returns `true` if A is stored for `rows` conditions and m neurons in floats of `size` bytes.
 pub(super) fn stored(rows: usize, m: usize, size: usize) -> bool {
     fits_in(rows, m, size, MAX_STORED)
 }
@@ -36,11 +36,7 @@ struct Stored<E> {
 ///
 /// Where the thread's [`Watch`](firebox_core::watch::Watch) stops it, the weights are those of the last complete
 /// iteration and the rest of `history` is NaN.
-///
-/// # Panics
-///
-/// If lengths are inconsistent.
-pub fn conjugate<E: Real>(
+pub(super) fn conjugate<E: Real>(
     level: SimdLevel,
     aim: &AimSlices<'_, E>,
     shape: &ShapeSlices<'_, E>,
@@ -71,7 +67,7 @@ pub(super) fn conjugate_within<E: Real>(
         let stored_parts = if stores { store(level, aim, &parts, &neurons) } else { Vec::new() };
         sums.run(|kind, blocks, totals| match stored_parts.get(kind) {
             Some(Stored { matrix, residual }) => {
-                let residual = &residual[blocks.start * BLOCK..residual.len().min(blocks.end * BLOCK)];
+                let residual = part(residual, blocks.clone());
                 add_stored(level, part_rows(matrix, m, blocks), weights, Some(residual), totals);
             }
             None => {

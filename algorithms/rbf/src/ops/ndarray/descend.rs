@@ -12,7 +12,7 @@ use super::{
 
 /// The objective [`crate::types::Aim`] on slices.
 #[derive(Debug, Clone, Copy)]
-pub struct AimSlices<'a, E> {
+pub(super) struct AimSlices<'a, E> {
     /// Interior conditions.
     pub interior: RowSlices<'a, E>,
     /// Boundary conditions.
@@ -64,11 +64,7 @@ impl<E: Real> Part<E> {
 ///
 /// Where the thread's [`Watch`](firebox_core::watch::Watch) stops it, completed steps are kept and the rest of
 /// `objectives` is unchanged. Runs in one scope of the thread pool, which saves waking it in every step.
-///
-/// # Panics
-///
-/// If lengths are inconsistent.
-pub fn descend<E: Real>(
+pub(super) fn descend<E: Real>(
     level: SimdLevel,
     aim: &AimSlices<'_, E>,
     centres: &mut [E],

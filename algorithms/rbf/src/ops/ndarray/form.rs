@@ -90,7 +90,7 @@ pub(super) struct Factors<E> {
 
 /// A specialised form.
 pub(super) trait Form: Copy + Send + Sync + 'static {
-    /// Whether α, β and γ are given per condition.
+    /// α, β and γ are given per condition.
     const GENERAL: bool;
 
     /// Lφ/φ: α(4r²/a⁴ − 2d/a²) − 2β·(x − c)/a² + γ.

@@ -1,6 +1,6 @@
-//! Loops at every SIMD level against the reference, independence of threads and storage, and timings.
+//! Loops at every SIMD level against the reference, and their independence of threads and storage.
 
-use std::{cell::Cell, time::Instant};
+use std::cell::Cell;
 
 use burn_ndarray::NdArray;
 use firebox_backends::cpu::{Real, SimdLevel, gain};
@@ -79,11 +79,8 @@ fn every_level_in_f64() {
     passes::<NdArray<f64>>();
 }
 
-const FORMS: [Form; 3] = [
-    Form { laplacian: Term::One, gradient: false, value: Term::Zero },
-    Form { laplacian: Term::Zero, gradient: false, value: Term::One },
-    Form { laplacian: Term::Each, gradient: true, value: Term::One },
-];
+const FORMS: [Form; 3] =
+    [Form::LAPLACIAN, Form::VALUE, Form { laplacian: Term::Each, gradient: true, value: Term::One }];
 
 /// Deterministic inputs of some size.
 struct Numbers<E> {
@@ -216,81 +213,27 @@ fn conjugate_gradients_converge() {
     }
 }
 
-fn fastest(work: &mut dyn FnMut()) -> f64 {
-    let mut times: Vec<f64> = (0..21)
-        .map(|_| {
-            let start = Instant::now();
-            work();
-            start.elapsed().as_secs_f64() * 1e3
-        })
-        .collect();
-    times.sort_by(f64::total_cmp);
-    times[10]
-}
-
-#[test]
-#[ignore = "prints times"]
-fn speed() {
-    speed_of::<f32>("f32");
-    speed_of::<f64>("f64");
-}
-
-fn speed_of<E: Real>(float: &str) {
-    for (n, edge, m) in [(448, 76, 64), (100_000, 1000, 256)] {
-        for form in FORMS {
-            let numbers = Numbers::<E>::new(form, n, m, 2);
-            let edge = Numbers::<E>::new(FORMS[1], edge, m, 2);
-            let (rows, shape) = (numbers.rows(), numbers.shape());
-            let (mut a, mut r) = (vec![E::ONE; n * m], vec![E::ONE; n]);
-            let (mut q, mut g) = (vec![E::ZERO; m], vec![E::ZERO; 3 * m]);
-            for level in SimdLevel::all() {
-                let say = |what: &str, work: &mut dyn FnMut()| {
-                    println!("{float} {n} x {m} {} {form:?} {what}: {:.4} ms", level.name(), fastest(work));
-                };
-                say("matrix", &mut || matrix(level, &rows, &shape, &numbers.weights, &mut a, &mut r));
-                say("matrix, new", &mut || {
-                    let mut a = vec![E::ZERO; n * m];
-                    matrix(level, &rows, &shape, &numbers.weights, &mut a, &mut r);
-                });
-                say("residual", &mut || residual(level, &rows, &shape, &numbers.weights, &mut r));
-                let mut x = vec![E::ZERO; 2 * n];
-                say("slopes", &mut || slopes(level, &rows, &shape, &numbers.weights, &mut x));
-                say("transposed", &mut || transposed(level, &rows, &shape, &numbers.target, &mut q));
-                say("normal", &mut || normal(level, &rows, &shape, None, &numbers.weights, &mut q));
-                say("normal, stored", &mut || normal(level, &rows, &shape, Some(&a), &numbers.weights, &mut q));
-                say("gradient", &mut || {
-                    gradient(level, &rows, &shape, &numbers.weights, &numbers.target, &mut g);
-                });
-                let aim = AimSlices { interior: rows, boundary: edge.rows(), penalty: 100.0 };
-                let (mut centres, mut widths) = (numbers.centres.clone(), numbers.widths.clone());
-                let mut few = vec![E::ZERO; 10];
-                say("10 steps", &mut || {
-                    descend(level, &aim, &mut centres, &mut widths, &numbers.weights, [1e-9; 2], &mut few);
-                });
-                let mut weights = numbers.weights.clone();
-                say("9 iterations", &mut || conjugate(level, &aim, &shape, &mut weights, &mut few));
-            }
-        }
-    }
-}
-
 #[test]
 fn conjugate_gradients_cut_short_have_the_last_whole_iteration() {
     let system = samples::poisson_sine(3000, 200, 0);
     let (centres, widths) = samples::grid(30, 3.0, 0.0, 3.0);
     let across = to_dimension_major(&centres, 2);
     let points = [&system.interior, &system.boundary].map(|of| to_dimension_major(&of.points, 2));
-    let rows = |place: usize, laplacian: Term, value: Term| {
-        let target = &[&system.interior, &system.boundary][place].target;
-        RowSlices {
-            points: &points[place],
-            form: Form { laplacian, gradient: false, value },
+    let aim = AimSlices {
+        interior: RowSlices {
+            points: &points[0],
+            form: Form::LAPLACIAN,
             coefficients: &[],
-            target,
-        }
+            target: &system.interior.target,
+        },
+        boundary: RowSlices {
+            points: &points[1],
+            form: Form::VALUE,
+            coefficients: &[],
+            target: &system.boundary.target,
+        },
+        penalty: system.penalty,
     };
-    let (interior, boundary) = (rows(0, Term::One, Term::Zero), rows(1, Term::Zero, Term::One));
-    let aim = AimSlices { interior, boundary, penalty: system.penalty };
     let shape = ShapeSlices { centres: &across, widths: &widths };
     let conjugate = |iterations: usize| {
         let (mut weights, mut norms) = (vec![0.0f64; widths.len()], vec![0.0; iterations + 1]);

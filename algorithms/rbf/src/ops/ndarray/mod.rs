@@ -1,8 +1,8 @@
 //! The operations on NdArray: rayon over slices, vectorised for the instruction set detected at run time.
 //!
-//! Loops take the [`SimdLevel`] to run at; their bits do not depend on the number of threads. φ is one multiplication and
-//! 2^y: −log₂e/a² and the factors of terms are precomputed per neuron. Δu and u are specialised, in two and in three
-//! dimensions.
+//! Loops take the [`SimdLevel`] to run at and panic if lengths are inconsistent; their bits do not depend on the number
+//! of threads. φ is one multiplication and 2^y: −log₂e/a² and the factors of terms are precomputed per neuron. Δu and u
+//! are specialised, in two and in three dimensions.
 //!
 //! | file | SIMD lanes | sequential |
 //! |---|---|---|
@@ -20,7 +20,6 @@ mod residual;
 mod rows;
 mod slopes;
 mod stored;
-mod strategy;
 mod sums;
 mod tasks;
 
@@ -30,14 +29,17 @@ use burn_ndarray::{
 };
 use firebox_backends::{
     DeviceLimits,
-    cpu::SimdLevel,
+    cpu::{BLOCK, SimdLevel},
     limits::Limits,
     ndarray::{Float, by_float, dims, slice},
 };
 
-use self::pack::{RowSlices, ShapeSlices};
+use self::{
+    descend::AimSlices,
+    pack::{RowSlices, ShapeSlices},
+};
 use super::{RbfOps, tensor};
-use crate::types::{Aim, Extent, Rows, Shape, Strategy};
+use crate::types::{Aim, Extent, Rows, Shape, Strategy, Way};
 
 /// The arrays of [`Rows`].
 struct Held<E> {
@@ -61,14 +63,32 @@ impl<E: Float> Held<E> {
     }
 }
 
-/// Runs `work` on slices of conditions and neurons.
-fn with<E: Float, B: DeviceLimits<FloatTensorPrimitive = NdArrayTensor>, R>(
+/// The tensor of `dims` that `fill` writes from slices of conditions and neurons, in `memory` if its size fits.
+fn filled<E: Float, B: DeviceLimits<FloatTensorPrimitive = NdArrayTensor>>(
     rows: &Rows<B>,
     shape: &Shape<B>,
-    work: impl FnOnce(&RowSlices<'_, E>, &ShapeSlices<'_, E>) -> R,
-) -> R {
+    dims: &[usize],
+    mut memory: Vec<E>,
+    fill: impl FnOnce(&RowSlices<'_, E>, &ShapeSlices<'_, E>, &mut [E]),
+) -> NdArrayTensor {
+    let count = dims.iter().product();
+    if memory.len() != count {
+        memory = vec![E::ZERO; count];
+    }
     let (held, centres, widths) = (Held::of(rows), E::dense(shape.centres.clone()), E::dense(shape.widths.clone()));
-    work(&held.rows(rows), &ShapeSlices { centres: slice(&centres), widths: slice(&widths) })
+    let shape = ShapeSlices { centres: slice(&centres), widths: slice(&widths) };
+    fill(&held.rows(rows), &shape, &mut memory);
+    E::tensor(memory, dims)
+}
+
+/// Runs `work` on slices of an objective.
+fn with_aim<E: Float, B: DeviceLimits<FloatTensorPrimitive = NdArrayTensor>>(
+    aim: &Aim<B>,
+    work: impl FnOnce(&AimSlices<'_, E>),
+) {
+    let (interior, boundary) = (Held::of(&aim.interior), Held::of(&aim.boundary));
+    let (interior, boundary) = (interior.rows(&aim.interior), boundary.rows(&aim.boundary));
+    work(&AimSlices { interior, boundary, penalty: aim.penalty });
 }
 
 fn owned<E: Float>(tensor: NdArrayTensor) -> Vec<E> {
@@ -80,17 +100,14 @@ fn matrix<E: Float, B: DeviceLimits<FloatTensorPrimitive = NdArrayTensor>>(
     rows: &Rows<B>,
     shape: &Shape<B>,
     weights: NdArrayTensor,
-    mut memory: Vec<E>,
+    memory: Vec<E>,
 ) -> (NdArrayTensor, NdArrayTensor) {
     let ([n], [m]) = (dims(&rows.target), dims(&shape.widths));
-    if memory.len() != n * m {
-        memory = vec![E::ZERO; n * m];
-    }
     let (weights, mut residual) = (E::dense(weights), vec![E::ZERO; n]);
-    with::<E, _, _>(rows, shape, |rows, shape| {
-        rows::matrix(level(), rows, shape, slice(&weights), &mut memory, &mut residual);
+    let matrix = filled(rows, shape, &[n, m], memory, |rows, shape, matrix| {
+        rows::matrix(level(), rows, shape, slice(&weights), matrix, &mut residual);
     });
-    (E::tensor(memory, &[n, m]), E::tensor(residual, &[n]))
+    (matrix, E::tensor(residual, &[n]))
 }
 
 /// d, if the loops support it.
@@ -108,6 +125,19 @@ fn level() -> SimdLevel {
     SimdLevel::best()
 }
 
+/// How gradient steps and conjugate gradients run in floats of `size` bytes.
+fn strategy(extent: &Extent, size: usize) -> Strategy {
+    let Extent { conditions, neurons: m, dims: d, .. } = *extent;
+    let (rows, stored) = (extent.rows() as u128, conjugate::stored(extent.rows(), m, size));
+    let kept = if stored { rows * m as u128 } else { 0 };
+    let packed = (2 * d as u128 + 4) * rows;
+    // Sums are in f64.
+    let tasks = conditions.iter().map(|&n| tasks::tasks(n, m).len()).sum::<usize>();
+    let sums = (tasks * m.next_multiple_of(BLOCK) * (d + 1) * (size_of::<f64>() / size)) as u128;
+    let conjugate = if stored { Way::Kept } else { Way::Computed };
+    Strategy { descend: Way::Computed, conjugate, scratch: kept + packed + sums }
+}
+
 /// The limits of the host's memory.
 pub(crate) fn host_limits() -> Limits {
     NdArray::<f64>::limits(&NdArrayDevice::Cpu)
@@ -121,7 +151,7 @@ where
     NdArrayTensor: From<SharedArray<E>> + From<SharedArray<I>>,
 {
     fn rbf_strategy(extent: &Extent, _device: &Self::Device) -> Strategy {
-        if matches!(extent.dims, 2 | 3) { strategy::strategy(extent, size_of::<E>()) } else { tensor::strategy(extent) }
+        if matches!(extent.dims, 2 | 3) { strategy(extent, size_of::<E>()) } else { tensor::strategy(extent) }
     }
 
     fn rbf_matrix(
@@ -153,11 +183,10 @@ where
         }
         let [n] = dims(&rows.target);
         by_float!(shape.widths, F => {
-            let (mut residual, weights) = (vec![0.0; n], F::dense(weights));
-            with::<F, _, _>(rows, shape, |rows, shape| {
-                residual::residual(level(), rows, shape, slice(&weights), &mut residual);
-            });
-            F::tensor(residual, &[n])
+            let weights = F::dense(weights);
+            filled::<F, _>(rows, shape, &[n], Vec::new(), |rows, shape, out| {
+                residual::residual(level(), rows, shape, slice(&weights), out);
+            })
         })
     }
 
@@ -167,11 +196,10 @@ where
         }
         let [m] = dims(&shape.widths);
         by_float!(shape.widths, F => {
-            let (mut sums, values) = (vec![0.0; m], F::dense(values));
-            with::<F, _, _>(rows, shape, |rows, shape| {
-                sums::transposed(level(), rows, shape, slice(&values), &mut sums);
-            });
-            F::tensor(sums, &[m])
+            let values = F::dense(values);
+            filled::<F, _>(rows, shape, &[m], Vec::new(), |rows, shape, out| {
+                sums::transposed(level(), rows, shape, slice(&values), out);
+            })
         })
     }
 
@@ -186,11 +214,10 @@ where
         }
         let [m] = dims(&shape.widths);
         by_float!(shape.widths, F => {
-            let (mut sums, vector, matrix) = (vec![0.0; m], F::dense(vector), matrix.map(F::dense));
-            with::<F, _, _>(rows, shape, |rows, shape| {
-                sums::normal(level(), rows, shape, matrix.as_ref().map(slice), slice(&vector), &mut sums);
-            });
-            F::tensor(sums, &[m])
+            let (vector, matrix) = (F::dense(vector), matrix.map(F::dense));
+            filled::<F, _>(rows, shape, &[m], Vec::new(), |rows, shape, out| {
+                sums::normal(level(), rows, shape, matrix.as_ref().map(slice), slice(&vector), out);
+            })
         })
     }
 
@@ -203,11 +230,10 @@ where
         let Some(d) = space(shape) else { return tensor::gradient::<Self>(rows, shape, weights, values) };
         let [m] = dims(&shape.widths);
         by_float!(shape.widths, F => {
-            let (mut slopes, weights, values) = (vec![0.0; (d + 1) * m], F::dense(weights), F::dense(values));
-            with::<F, _, _>(rows, shape, |rows, shape| {
-                sums::gradient(level(), rows, shape, slice(&weights), slice(&values), &mut slopes);
-            });
-            F::tensor(slopes, &[d + 1, m])
+            let (weights, values) = (F::dense(weights), F::dense(values));
+            filled::<F, _>(rows, shape, &[d + 1, m], Vec::new(), |rows, shape, out| {
+                sums::gradient(level(), rows, shape, slice(&weights), slice(&values), out);
+            })
         })
     }
 
@@ -215,11 +241,10 @@ where
         let Some(d) = space(shape) else { return tensor::slopes::<Self>(rows, shape, weights) };
         let [n] = dims(&rows.target);
         by_float!(shape.widths, F => {
-            let (mut slopes, weights) = (vec![0.0; d * n], F::dense(weights));
-            with::<F, _, _>(rows, shape, |rows, shape| {
-                slopes::slopes(level(), rows, shape, slice(&weights), &mut slopes);
-            });
-            F::tensor(slopes, &[d, n])
+            let weights = F::dense(weights);
+            filled::<F, _>(rows, shape, &[d, n], Vec::new(), |rows, shape, out| {
+                slopes::slopes(level(), rows, shape, slice(&weights), out);
+            })
         })
     }
 
@@ -234,12 +259,11 @@ where
         let [m] = dims(&shape.widths);
         by_float!(shape.widths, F => {
             let (mut centres, mut widths) = (owned::<F>(shape.centres), owned::<F>(shape.widths));
-            let (interior, boundary) = (Held::of(&aim.interior), Held::of(&aim.boundary));
             let (weights, mut objectives) = (F::dense(weights), vec![0.0; steps]);
-            let (interior, boundary) = (interior.rows(&aim.interior), boundary.rows(&aim.boundary));
-            let aim = descend::AimSlices { interior, boundary, penalty: aim.penalty };
-            let level = level();
-            descend::descend(level, &aim, &mut centres, &mut widths, slice(&weights), rates, &mut objectives);
+            with_aim::<F, _>(aim, |aim| {
+                let weights = slice(&weights);
+                descend::descend(level(), aim, &mut centres, &mut widths, weights, rates, &mut objectives);
+            });
             let shape = Shape { centres: F::tensor(centres, &[d, m]), widths: F::tensor(widths, &[m]) };
             (shape, F::tensor(objectives, &[steps]))
         })
@@ -258,11 +282,8 @@ where
         by_float!(shape.widths, F => {
             let (mut weights, mut norms) = (owned::<F>(weights), vec![0.0; iterations + 1]);
             let (centres, widths) = (F::dense(shape.centres.clone()), F::dense(shape.widths.clone()));
-            let (interior, boundary) = (Held::of(&aim.interior), Held::of(&aim.boundary));
-            let (interior, boundary) = (interior.rows(&aim.interior), boundary.rows(&aim.boundary));
-            let aim = descend::AimSlices { interior, boundary, penalty: aim.penalty };
             let shape = ShapeSlices { centres: slice(&centres), widths: slice(&widths) };
-            conjugate::conjugate(level(), &aim, &shape, &mut weights, &mut norms);
+            with_aim::<F, _>(aim, |aim| conjugate::conjugate(level(), aim, &shape, &mut weights, &mut norms));
             (F::tensor(weights, &[m]), F::tensor(norms, &[iterations + 1]))
         })
     }

@@ -9,7 +9,7 @@ use crate::types::{self, Term};
 
 /// Conditions [`crate::types::Rows`] on slices.
 #[derive(Debug, Clone, Copy)]
-pub struct RowSlices<'a, E> {
+pub(super) struct RowSlices<'a, E> {
     /// d × n.
     pub points: &'a [E],
     /// The form of the conditions.
@@ -22,7 +22,7 @@ pub struct RowSlices<'a, E> {
 
 /// Centres and widths [`crate::types::Shape`] on slices.
 #[derive(Debug, Clone, Copy)]
-pub struct ShapeSlices<'a, E> {
+pub(super) struct ShapeSlices<'a, E> {
     /// d × m.
     pub centres: &'a [E],
     /// m.

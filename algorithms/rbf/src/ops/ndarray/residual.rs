@@ -18,11 +18,7 @@ const NEURONS: usize = 4;
 const PANEL: usize = 4;
 
 /// Writes r `[n]` to `out`.
-///
-/// # Panics
-///
-/// If lengths are inconsistent.
-pub fn residual<E: Real>(
+pub(super) fn residual<E: Real>(
     level: SimdLevel,
     rows: &RowSlices<'_, E>,
     shape: &ShapeSlices<'_, E>,

@@ -19,11 +19,7 @@ pub(super) const HEIGHT: usize = 4;
 type Tile<E> = [Block<E>; HEIGHT];
 
 /// Writes A `[n, m]` and r = A·w − t `[n]`.
-///
-/// # Panics
-///
-/// If lengths are inconsistent.
-pub fn matrix<E: Real>(
+pub(super) fn matrix<E: Real>(
     level: SimdLevel,
     rows: &RowSlices<'_, E>,
     shape: &ShapeSlices<'_, E>,

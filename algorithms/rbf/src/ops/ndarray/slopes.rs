@@ -17,11 +17,7 @@ use super::{
 const PANEL: usize = 4;
 
 /// Writes Σ_k w_k·∂(Lφ_k)/∂x `[d, n]` to `out`.
-///
-/// # Panics
-///
-/// If lengths are inconsistent.
-pub fn slopes<E: Real>(
+pub(super) fn slopes<E: Real>(
     level: SimdLevel,
     rows: &RowSlices<'_, E>,
     shape: &ShapeSlices<'_, E>,

@@ -43,7 +43,7 @@ impl Sums {
         if self.shared { rayon::scope(|_| work(self)) } else { work(self) }
     }
 
-    /// Whether a stop was requested, after which the sums of the last run are incomplete.
+    /// Returns `true` after a stop request, which leaves the sums of the last run incomplete.
     pub fn stopped(&self) -> bool {
         self.watch.stopped()
     }
@@ -92,16 +92,12 @@ fn write<E: Real>(total: &[Block<f64>], out: &mut [E]) {
 }
 
 /// The values of blocks of conditions.
-fn part<E>(values: &[E], blocks: Range<usize>) -> &[E] {
+pub(super) fn part<E>(values: &[E], blocks: Range<usize>) -> &[E] {
     &values[blocks.start * BLOCK..values.len().min(blocks.end * BLOCK)]
 }
 
 /// Writes Aᵀv `[m]` for v `[n]` to `out`.
-///
-/// # Panics
-///
-/// If lengths are inconsistent.
-pub fn transposed<E: Real>(
+pub(super) fn transposed<E: Real>(
     level: SimdLevel,
     rows: &RowSlices<'_, E>,
     shape: &ShapeSlices<'_, E>,
@@ -119,11 +115,7 @@ pub fn transposed<E: Real>(
 }
 
 /// Writes AᵀA·p `[m]` for p `[m]` to `out`, over `matrix` `[n, m]` if given.
-///
-/// # Panics
-///
-/// If lengths are inconsistent.
-pub fn normal<E: Real>(
+pub(super) fn normal<E: Real>(
     level: SimdLevel,
     rows: &RowSlices<'_, E>,
     shape: &ShapeSlices<'_, E>,
@@ -152,11 +144,7 @@ pub(super) fn part_rows<E>(matrix: &[E], m: usize, blocks: Range<usize>) -> &[E]
 }
 
 /// Writes Σ_i v_i·w_k·∂(Lφ_k)(x_i)/∂(c_k, a_k) `[d + 1, m]` for v `[n]` to `out`.
-///
-/// # Panics
-///
-/// If lengths are inconsistent.
-pub fn gradient<E: Real>(
+pub(super) fn gradient<E: Real>(
     level: SimdLevel,
     rows: &RowSlices<'_, E>,
     shape: &ShapeSlices<'_, E>,

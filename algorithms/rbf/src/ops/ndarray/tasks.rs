@@ -13,7 +13,7 @@ const MAX_TASKS: usize = 64;
 /// Blocks of conditions whose terms are summed in `E` before they are added in f64: 256 conditions.
 pub(super) const PANEL: usize = 4;
 
-/// Whether n × m elements are worth several threads.
+/// Returns `true` if n × m elements are worth several threads.
 pub(super) fn shared(n: usize, m: usize) -> bool {
     n.saturating_mul(m) >= MIN_PARALLEL
 }

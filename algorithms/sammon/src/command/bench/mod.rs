@@ -1,7 +1,6 @@
 //! `firebox bench sammon`, and the cases of `firebox bench kernels` and `firebox bench cost`.
 
-mod growth;
-mod kernels;
+mod cases;
 mod paper;
 mod tables;
 

@@ -1,4 +1,4 @@
-//! The paper's figures (HIP on a Radeon RX Vega 56, Ryzen 7 3700X; ITNT 2020), to be printed beside ours.
+//! The paper's figures (HIP on a Radeon RX Vega 56, Ryzen 7 3700X; ITNT 2020), printed beside measured ones.
 
 use firebox_core::{Result, data::Points, random::Random};
 
@@ -12,7 +12,7 @@ pub(crate) struct Row {
     pub(crate) gpu: f64,
     /// The fastest variant on the GPU.
     pub(crate) variant: Variant,
-    /// Its threads in a block.
+    /// Threads per block of that variant.
     pub(crate) block: u32,
 }
 

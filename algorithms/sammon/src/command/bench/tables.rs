@@ -9,23 +9,26 @@ use firebox_backends::{
     plugin::Bench,
     with_context,
 };
-use firebox_core::{Algorithm, Context, Error, Result, Session, command::parse, tensor::primitive};
+use firebox_core::{Context, Error, Result, Session, command::parse, tensor::primitive};
 use serde_json::{Map, Value, json};
 
-use super::{growth::growth, kernels::kernels, paper};
+use super::{
+    cases::{growth, kernels},
+    paper,
+};
 use crate::{
     config::{Memory, SammonConfig, Solver, Start, Step},
-    model::{embedding::Embedding, sammon::Sammon},
+    model::sammon::Sammon,
     ops::SammonOps,
     solve::{initialization, memory_plan::Plan, nondimensional::Prepared},
-    types::{Data, Metric, SammonInput, Variant},
+    types::{Data, Metric, Variant},
 };
 
 /// The bench of Sammon mapping.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SammonBench;
 
-/// What to measure.
+/// A table of the paper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Part {
     /// Table 1: 5 iterations, by how the work is shared
@@ -82,11 +85,17 @@ impl Bench for SammonBench {
 
 fn measure<B: SammonOps>(args: &BenchArgs, parts: &[Part], context: &Context<B>, rows: &mut Rows<'_>) -> Result<()> {
     let bench = Measure { context, args };
-    parts.iter().try_for_each(|part| match part {
-        Part::Table1 => bench.table_1(rows),
-        Part::Table2 => bench.table_2(rows),
-        Part::Table3 => bench.table_3(rows),
-    })
+    for part in parts {
+        let listed = |n: usize| args.points.is_empty() || args.points.contains(&n);
+        for row in paper::TABLE_1.iter().filter(|row| row.points <= args.max_points && listed(row.points)) {
+            match part {
+                Part::Table1 => bench.table_1(row, rows)?,
+                Part::Table2 => rows.add(bench.table_2(row))?,
+                Part::Table3 => rows.add(bench.table_3(row))?,
+            }
+        }
+    }
+    Ok(())
 }
 
 struct Measure<'a, B: SammonOps> {
@@ -111,17 +120,9 @@ fn papers_run(n: usize, variant: Variant, units: u32) -> Result<Sammon> {
 }
 
 impl<B: SammonOps> Measure<'_, B> {
-    fn is_selected(&self, n: usize) -> bool {
-        n <= self.args.max_points && (self.args.points.is_empty() || self.args.points.contains(&n))
-    }
-
-    fn time(&self, work: impl FnMut() -> Result<()>) -> Result<f64> {
-        median(self.context, self.args.repeats, work)
-    }
-
-    fn row(&self, table: &str, case: &str, size: Vec<usize>, ms: f64, paper_ms: Option<f64>) -> BenchRow {
-        let (table, case) = (table.into(), case.into());
-        BenchRow { table, case, size, ms, repeats: self.args.repeats, paper_ms, details: Map::new() }
+    fn row(&self, table: &str, case: String, points: usize, ms: f64, paper_ms: Option<f64>) -> BenchRow {
+        let size = vec![points, paper::SOURCE, paper::TARGET];
+        BenchRow { table: table.into(), case, size, ms, repeats: self.args.repeats, paper_ms, details: Map::new() }
     }
 
     /// Milliseconds of 5 iterations and of what they need on the device: points, distances if they are cached, steps.
@@ -132,7 +133,7 @@ impl<B: SammonOps> Measure<'_, B> {
         let prepared = Prepared::new(data, Metric::Euclidean, false)?;
         let plan = Plan::new(sammon.config(), sammon.config().memory, &prepared, paper::TARGET, self.context)?;
         let start = initialization::first(&prepared, paper::TARGET)?;
-        let ms = self.time(|| {
+        let ms = median(self.context, self.args.repeats, || {
             let problem = plan.problem(&prepared, 1.0, self.context)?;
             let y = primitive::<B, 2>(start.clone(), [paper::TARGET, n], &self.context.device);
             let rates = primitive::<B, 1>(vec![paper::mu(n) / prepared.unit; n], [n], &self.context.device);
@@ -142,19 +143,17 @@ impl<B: SammonOps> Measure<'_, B> {
         Ok((ms, name, plan.mode))
     }
 
-    fn table_1(&self, rows: &mut Rows<'_>) -> Result<()> {
-        for row in paper::TABLE_1.iter().filter(|row| self.is_selected(row.points)) {
-            for variant in Variant::value_variants() {
-                // Backends without GPU units have one variant only.
-                if B::sammon_strategy(&self.context.device, *variant).is_err() {
-                    continue;
-                }
-                // Only the paper's variants on a GPU have a block size.
-                let gpu = B::limits(&self.context.device).largest_buffer.is_some();
-                let blocks = if *variant == Variant::Auto || !gpu { &paper::BLOCKS[..1] } else { &paper::BLOCKS };
-                for &block in blocks {
-                    rows.add(self.variant(row, *variant, block, gpu))?;
-                }
+    fn table_1(&self, row: &paper::Row, rows: &mut Rows<'_>) -> Result<()> {
+        for variant in Variant::ALL {
+            // Backends without GPU units have one variant only.
+            if B::sammon_strategy(&self.context.device, variant).is_err() {
+                continue;
+            }
+            // Only the paper's variants on a GPU have a block size.
+            let gpu = B::limits(&self.context.device).largest_buffer.is_some();
+            let blocks = if variant == Variant::Auto || !gpu { &paper::BLOCKS[..1] } else { &paper::BLOCKS };
+            for &block in blocks {
+                rows.add(self.variant(row, variant, block, gpu))?;
             }
         }
         Ok(())
@@ -164,58 +163,47 @@ impl<B: SammonOps> Measure<'_, B> {
         let (ms, name, mode) = self.five_iterations(row.points, variant, block)?;
         let auto = variant == Variant::Auto;
         let paper_ms = (auto || variant == row.variant && block == row.block).then_some(row.gpu);
-        let size = vec![row.points, paper::SOURCE, paper::TARGET];
-        let mut measured = self.row("table 1", &format!("{variant}, {mode}"), size, ms, paper_ms);
-        measured.details.insert("shared".into(), name.into());
+        let mut measured = self.row("table 1", format!("{variant}, {mode}"), row.points, ms, paper_ms);
+        let mut detail = |key: &str, value: Value| measured.details.insert(key.into(), value);
+        detail("shared", name.into());
         if !auto && gpu {
-            measured.details.insert("block".into(), block.into());
+            detail("block", block.into());
         }
-        measured.details.insert("paper_cpu_1_ms".into(), row.cpu_1.into());
-        measured.details.insert("paper_cpu_16_ms".into(), row.cpu_16.into());
-        measured.details.insert("paper_variant".into(), row.variant.to_string().into());
-        measured.details.insert("paper_block".into(), row.block.into());
+        detail("paper_cpu_1_ms", row.cpu_1.into());
+        detail("paper_cpu_16_ms", row.cpu_16.into());
+        detail("paper_variant", row.variant.to_string().into());
+        detail("paper_block", row.block.into());
         Ok(measured)
     }
 
-    fn table_2(&self, rows: &mut Rows<'_>) -> Result<()> {
-        for row in paper::TABLE_1.iter().filter(|row| self.is_selected(row.points)) {
-            rows.add(self.five_iterations(row.points, Variant::Auto, paper::BLOCKS[0]).map(|(ms, _, mode)| {
-                let size = vec![row.points, paper::SOURCE, paper::TARGET];
-                let case = format!("beside one CPU thread, {mode}");
-                let mut measured = self.row("table 2", &case, size, ms, Some(row.cpu_1));
-                measured.details.insert("paper_gpu_ms".into(), row.gpu.into());
-                measured.details.insert("paper_speedup".into(), (row.cpu_1 / row.gpu).into());
-                measured
-            }))?;
-        }
-        Ok(())
-    }
-
-    fn table_3(&self, rows: &mut Rows<'_>) -> Result<()> {
-        for row in paper::TABLE_1.iter().filter(|row| self.is_selected(row.points)) {
-            rows.add(self.whole_run(row))?;
-        }
-        Ok(())
+    fn table_2(&self, row: &paper::Row) -> Result<BenchRow> {
+        let (ms, _, mode) = self.five_iterations(row.points, Variant::Auto, paper::BLOCKS[0])?;
+        let case = format!("beside one CPU thread, {mode}");
+        let mut measured = self.row("table 2", case, row.points, ms, Some(row.cpu_1));
+        measured.details.insert("paper_gpu_ms".into(), row.gpu.into());
+        measured.details.insert("paper_speedup".into(), (row.cpu_1 / row.gpu).into());
+        Ok(measured)
     }
 
     /// A whole run, host work included; the error is the paper's at 100 000 points and close to it at fewer.
-    fn whole_run(&self, row: &paper::Row) -> Result<BenchRow> {
+    fn table_3(&self, row: &paper::Row) -> Result<BenchRow> {
         let n = row.points;
         let sammon = papers_run(n, Variant::Auto, paper::BLOCKS[0])?;
-        let input = SammonInput::from(paper::points(n, paper::SOURCE, self.context.seed)?);
+        let points = paper::points(n, paper::SOURCE, self.context.seed)?;
         let start = Instant::now();
-        let map: Embedding<B> = sammon.run(input, self.context)?;
+        let map = sammon.fit_with(points, self.context)?;
         let ms = start.elapsed().as_secs_f64() * 1e3;
         let case = format!("E {:.6} to {:.6}", map.stress_start, map.stress);
-        let mut measured = self.row("table 3", &case, vec![n, paper::SOURCE, paper::TARGET], ms, Some(row.gpu));
+        let mut measured = self.row("table 3", case, n, ms, Some(row.gpu));
         measured.repeats = 1;
-        measured.details.insert("stress_start".into(), map.stress_start.into());
-        measured.details.insert("stress".into(), map.stress.into());
+        let mut detail = |key: &str, value: Value| measured.details.insert(key.into(), value);
+        detail("stress_start", map.stress_start.into());
+        detail("stress", map.stress.into());
         if n == 100_000 {
-            measured.details.insert("paper_stress".into(), json!(paper::TABLE_3));
+            detail("paper_stress", json!(paper::TABLE_3));
         }
-        measured.details.insert("memory_mode".into(), json!(map.memory_mode));
-        measured.details.insert("phases".into(), Value::Object(map.timings.phases));
+        detail("memory_mode", json!(map.memory_mode));
+        detail("phases", Value::Object(map.timings.phases));
         Ok(measured)
     }
 }

@@ -91,7 +91,7 @@ fn terms(sums: Sums, power: f64, m: usize) -> Terms {
     Terms { sums, power: Power::of(power), m: m as u32 }
 }
 
-/// Whether the embedding has no elements.
+/// Returns true if the embedding has no elements.
 fn is_empty<R: CubeRuntime>(embedding: &CubeTensor<R>) -> bool {
     embedding.meta.shape().num_elements() == 0
 }

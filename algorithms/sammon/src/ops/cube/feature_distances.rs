@@ -18,25 +18,10 @@ use super::{
         tile_index,
     },
 };
-use crate::types::Metric;
+use crate::types::{self, Metric, pair_blocks};
 
-/// Number of parts that is always allowed; fewer blocks would leave the device idle while the last ones end.
-const FEW_PARTS: usize = 64;
-/// Bytes of partial sums up to which there are more parts.
-const PARTS_BYTES: usize = 1 << 24;
-
-/// Tiles along each side of a block, and the number of parts of `count` sums of `size` bytes for each of `n` points, on
-/// a device whose largest buffer has `largest` bytes, one of `ranks`.
-pub(crate) fn blocks(n: usize, count: usize, size: usize, largest: u64, ranks: usize) -> (usize, usize) {
-    let tiles = n.div_ceil(TILE as usize).max(1);
-    let part = (count * size * n).max(1);
-    let most = usize::try_from(largest).unwrap_or(usize::MAX) / part;
-    // The number of blocks grows with the square of the parts: each rank has at least as many as a single rank would.
-    let few = FEW_PARTS * if ranks > 1 { (2 * ranks).isqrt() } else { 1 };
-    let parts = (PARTS_BYTES / part).max(few).min(most).clamp(1, tiles);
-    let side = tiles.div_ceil(parts);
-    (side, tiles.div_ceil(side))
-}
+// Blocks are planned for tiles of this size.
+const _: () = assert!(TILE as usize == types::TILE);
 
 /// Stages sum `s` of the unit's 8 points in shared memory. `lane` is the unit's index among those that share these
 /// points, `slot` the index of the 8 points; swizzling by `lane` avoids bank conflicts.
@@ -296,7 +281,7 @@ impl<R: CubeRuntime> Features<R> {
         let client = &self.points.client;
         let (n, count) = (self.n as usize, terms.count() as usize);
         let largest = client.properties().memory.max_page_size;
-        let (side, parts) = blocks(n, count, size_of::<F>(), largest, share.size);
+        let (side, parts) = pair_blocks(n, count, size_of::<F>(), largest, share.size);
         let shape = [parts, count, n];
         // Blocks of other ranks are not written.
         let whole = share.is_whole();
@@ -326,33 +311,5 @@ impl<R: CubeRuntime> Features<R> {
             );
         }
         sums
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn blocks_cover_all_tiles_within_the_largest_buffer() {
-        for n in [0, 1, 127, 128, 129, 1000, 10_000, 12_500, 100_000, 4_000_000] {
-            for (count, size) in [(2, 4), (4, 4), (6, 8)] {
-                for largest in [1 << 27, 1 << 33, u64::MAX] {
-                    let (side, parts) = blocks(n, count, size, largest, 1);
-                    let tiles = n.div_ceil(TILE as usize).max(1);
-                    assert!(side * parts >= tiles && side * (parts - 1) < tiles, "{n}: {side} {parts}");
-                    let bytes = parts * count * size * n;
-                    assert!(parts == 1 || bytes as u64 <= largest, "{n}: {bytes}");
-                    assert!(parts <= FEW_PARTS || bytes <= PARTS_BYTES, "{n}: {bytes}");
-                }
-            }
-        }
-        // One tile per block while memory allows.
-        assert_eq!(blocks(10_000, 4, 4, u64::MAX, 1), (1, 79));
-        assert!(blocks(12_500, 6, 4, u64::MAX, 1).0 > 1);
-        for ranks in [2, 3, 5, 8, 64] {
-            let each = |ranks: usize| blocks(4_000_000, 4, 4, u64::MAX, ranks).1.pow(2) / ranks;
-            assert!(each(ranks) >= each(1));
-        }
     }
 }

@@ -3,7 +3,7 @@
 mod backend;
 mod block_sampling;
 mod combine;
-pub(crate) mod feature_distances;
+mod feature_distances;
 mod gather;
 mod inverse;
 mod pair;

@@ -24,13 +24,13 @@ use crate::types::Metric;
 struct KernelConfig {
     terms: Terms,
     metric: Metric,
-    /// Whether `source` is stored 1/δ, in rows of n.
+    /// `source` is stored 1/δ in rows of n, not features.
     stored: bool,
-    /// Whether source, embedding and sums are point-major.
+    /// Source, embedding and sums are point-major.
     rows: bool,
     /// Units per cube.
     units: u32,
-    /// Whether the device has atomic addition of these floats.
+    /// The device has atomic addition of these floats.
     atomics: bool,
 }
 
@@ -233,8 +233,8 @@ pub(super) enum VariantSource<R: CubeRuntime> {
     Stored(Vec<CubeTensor<R>>),
 }
 
-/// Whether the device supports the triangle variants: by atomic addition, or by compare-and-swap, which exists for 32
-/// bits only.
+/// Returns true if the device supports the triangle variants: by atomic addition, or by compare-and-swap, which exists
+/// for 32 bits only.
 pub(super) fn can_add<R: CubeRuntime, F: FloatElement>(device: &R::Device) -> bool {
     supports_atomic_add::<R, F>(device) || size_of::<F>() == 4
 }
@@ -242,9 +242,9 @@ pub(super) fn can_add<R: CubeRuntime, F: FloatElement>(device: &R::Device) -> bo
 /// Layout and launch parameters of a variant.
 #[derive(Clone, Copy)]
 pub(super) struct Layout {
-    /// Whether each pair is computed once.
+    /// Each pair is computed once.
     pub(super) triangle: bool,
-    /// Whether the layout is point-major.
+    /// The layout is point-major.
     pub(super) rows: bool,
     /// Units per cube.
     pub(super) units: u32,

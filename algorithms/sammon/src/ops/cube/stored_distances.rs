@@ -26,7 +26,7 @@ const STAGED: u32 = 4096;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct KernelConfig {
     terms: Terms,
-    /// Whether a row of units is a plane with reductions.
+    /// A row of units is a plane with reductions.
     planes: bool,
     /// Width of vector loads.
     width: u32,

@@ -13,7 +13,7 @@ use super::{
 
 /// Maximum number of tasks; each holds its own sums. The number depends on n alone, so that the bits do not depend on
 /// the number of threads.
-const MOST_TASKS: usize = 64;
+const MAX_TASKS: usize = 64;
 
 /// Base number of tasks, plus one per 1024 points: with few points, more tasks would spend their time on adding sums.
 const FEW_TASKS: usize = 16;
@@ -26,7 +26,7 @@ const PANEL: usize = 32;
 /// A block row is all pairs of 64 points with those after them or, for a share, with half of the others. Each task has
 /// several block rows and adds each pair to both of its points: in E within [`PANEL`] blocks of a block row, in f64
 /// across.
-pub struct PairSums<E> {
+pub struct PairSweep<E> {
     /// Block rows of the share.
     own: Range<usize>,
     tasks: usize,
@@ -52,13 +52,13 @@ struct Task<'a, E> {
     sums: &'a mut [Block<f64>],
 }
 
-impl<E: Real> PairSums<E> {
+impl<E: Real> PairSweep<E> {
     /// Allocates the sums of all points of `places` over a share of their pairs. `watch`, that of the thread outside
     /// the pool, stops the loops, which leaves the sums incomplete.
     pub(super) fn new<T: Terms<E>>(places: &PackedEmbedding<E>, terms: &T, share: Share, watch: &Watch) -> Self {
         let (blocks, rows, sums) = (places.0.count(), places.0.rows(), terms.sums());
         let own = share.of(blocks);
-        let tasks = own.len().div_ceil(2).min(FEW_TASKS + own.len() / 16).min(MOST_TASKS);
+        let tasks = own.len().div_ceil(2).min(FEW_TASKS + own.len() / 16).min(MAX_TASKS);
         let memory = BLOCK + blocks.min(PANEL) * (rows + sums);
         Self {
             own,

@@ -13,9 +13,6 @@ use super::{
 use crate::types::{Epoch, Metric, partner};
 
 /// Runs `epochs` over `points`, d × n, on an embedding m × n in place, in blocks of `block` points.
-///
-/// # Panics
-/// If a length does not fit, or the order of an epoch has not n points.
 #[allow(clippy::too_many_arguments)] // The operation's.
 pub fn sampled<E: Real>(
     level: SimdLevel,

@@ -1,23 +1,18 @@
-//! The operations on Burn's NdArray: rayon over slices, vectorised for the instruction set found at run time.
+//! The operations on Burn's NdArray: rayon over slices, vectorised for the instruction set detected at run time.
 //!
-//! Every function takes the [`SimdLevel`] that it runs on, usually `SimdLevel::best()`. Except for the triangles of
+//! Every function takes the [`SimdLevel`] that it runs on. Except for the triangles of
 //! `paper_variants`, results have the same bits on any number of threads. Matrices are row-major with one column per
 //! point; inner loops run over points.
 
 mod all_pairs;
 mod block_sampling;
 mod force_terms;
-mod inverse;
 mod out_of_sample;
 mod paper_variants;
 mod source_distances;
 mod steps;
 mod terms;
 
-#[cfg(test)]
-mod operations_tests;
-#[cfg(test)]
-mod oracle;
 #[cfg(test)]
 mod tests;
 
@@ -31,7 +26,7 @@ use firebox_backends::{
 use firebox_core::Result;
 
 use self::{
-    source_distances::{Features, SliceSource},
+    source_distances::{Features, SliceSource, inverse_matrix},
     steps::SliceProblem,
 };
 use crate::{
@@ -39,23 +34,37 @@ use crate::{
     types::{Epoch, Forces, MEASURES, Metric, Problem, Source, Steps, Variant, rows},
 };
 
-/// Calls `work` with a problem's source distances, multiplicities and power as slices.
-fn with_problem<E: Float, B, R>(problem: &Problem<B>, work: impl FnOnce(&SliceSource<'_, E>, &[E], f64) -> R) -> R
+/// Instruction set of the loops: the best of this machine, or the one under test.
+fn level() -> SimdLevel {
+    #[cfg(test)]
+    if let Some(level) = tests::LEVEL.get() {
+        return level;
+    }
+    SimdLevel::best()
+}
+
+/// Calls `work` with a problem on slices.
+fn with_problem<E: Float, B, R>(
+    problem: &Problem<B>,
+    variant: Variant,
+    work: impl FnOnce(&SliceProblem<'_, E>) -> R,
+) -> R
 where
     B: DeviceLimits<FloatTensorPrimitive = NdArrayTensor>,
 {
     let multiplicity = E::dense(problem.multiplicity.clone());
     let multiplicity = slice(&multiplicity);
+    let (power, share) = (problem.power, problem.share);
     match &problem.source {
         Source::Features { points, metric, gram } => {
-            let source = SliceSource::Features(features(points.clone(), *metric, *gram));
-            work(&source, multiplicity, problem.power)
+            let source = &SliceSource::Features(features(points.clone(), *metric, *gram));
+            work(&SliceProblem { source, multiplicity, power, variant, share })
         }
         Source::Inverse(blocks) => {
             let blocks: Vec<_> = blocks.iter().map(|block| E::dense(block.clone())).collect();
             let n = multiplicity.len();
-            let source = SliceSource::stored(blocks.iter().map(slice), rows(problem.share, n).start, n);
-            work(&source, multiplicity, problem.power)
+            let source = &SliceSource::stored(blocks.iter().map(slice), rows(share, n).start, n);
+            work(&SliceProblem { source, multiplicity, power, variant, share })
         }
     }
 }
@@ -96,7 +105,7 @@ where
         by_float!(points, F => {
             let mut inverse = vec![0.0; r * n];
             let (rows, points) = (features::<F>(rows, metric, false), features(points, metric, false));
-            inverse::inverse(SimdLevel::best(), &rows, &points, first, &mut inverse);
+            inverse_matrix(level(), &rows, &points, first, &mut inverse);
             F::tensor(inverse, &[r, n])
         })
     }
@@ -106,9 +115,8 @@ where
         by_float!(embedding, F => {
             let (mut force, mut stress) = (vec![0.0; m * n], vec![0.0; n]);
             let embedding = F::dense(embedding);
-            with_problem::<F, _, _>(problem, |source, multiplicity, power| {
-                let slices = SliceProblem { source, multiplicity, power, variant, share: problem.share };
-                steps::forces(SimdLevel::best(), &slices, slice(&embedding), &mut force, &mut stress);
+            with_problem(problem, variant, |problem| {
+                steps::forces(level(), problem, slice::<F>(&embedding), &mut force, &mut stress);
             });
             Forces { force: F::tensor(force, &[m, n]), stress: F::tensor(stress, &[n]) }
         })
@@ -125,9 +133,8 @@ where
         by_float!(embedding, F => {
             let (mut embedding, mut stresses) = (owned::<F>(embedding), vec![0.0; steps * n]);
             let rates = F::dense(rates);
-            with_problem::<F, _, _>(problem, |source, multiplicity, power| {
-                let slices = SliceProblem { source, multiplicity, power, variant, share: problem.share };
-                steps::steps(SimdLevel::best(), &slices, &mut embedding, slice(&rates), &mut stresses);
+            with_problem(problem, variant, |problem| {
+                steps::steps(level(), problem, &mut embedding, slice::<F>(&rates), &mut stresses);
             });
             Steps { embedding: F::tensor(embedding, &[m, n]), stresses: F::tensor(stresses, &[steps, n]) }
         })
@@ -137,9 +144,8 @@ where
         let [_, n] = dims(&embedding);
         by_float!(embedding, F => {
             let embedding = F::dense(embedding);
-            let measures = with_problem::<F, _, _>(problem, |source, multiplicity, power| {
-                let slices = SliceProblem { source, multiplicity, power, variant: Variant::Auto, share: problem.share };
-                steps::measure(SimdLevel::best(), &slices, slice(&embedding))
+            let measures = with_problem(problem, Variant::Auto, |problem| {
+                steps::measure(level(), problem, slice::<F>(&embedding))
             });
             F::tensor(measures, &[MEASURES, n])
         })
@@ -159,7 +165,7 @@ where
             let mut embedding = owned::<F>(embedding);
             let (points, multiplicity) = (F::dense(points), F::dense(multiplicity));
             let (points, multiplicity) = (slice(&points), slice(&multiplicity));
-            block_sampling::sampled(SimdLevel::best(), points, metric, multiplicity, power, &mut embedding, epochs, block);
+            block_sampling::sampled(level(), points, metric, multiplicity, power, &mut embedding, epochs, block);
             F::tensor(embedding, &[m, n])
         })
     }
@@ -177,7 +183,7 @@ where
             let (mut embedding, mut stresses) = (owned::<F>(embedding), vec![0.0; steps * q]);
             let (inverse, multiplicity, fixed) = (F::dense(inverse), F::dense(multiplicity), F::dense(fixed));
             let (inverse, multiplicity, fixed) = (slice(&inverse), slice(&multiplicity), slice(&fixed));
-            out_of_sample::place(SimdLevel::best(), inverse, multiplicity, power, fixed, &mut embedding, &mut stresses);
+            out_of_sample::place(level(), inverse, multiplicity, power, fixed, &mut embedding, &mut stresses);
             Steps { embedding: F::tensor(embedding, &[m, q]), stresses: F::tensor(stresses, &[steps, q]) }
         })
     }

@@ -11,9 +11,6 @@ use super::{
 
 /// Takes steps y ← y + F/Σ μ·w of new points `embedding`, m × q, in place. `inverse`, q × n, is 1/δ to the fixed
 /// points, and `fixed`, m × n, their embedding; e before each step goes to `stresses`, steps × q.
-///
-/// # Panics
-/// If a length does not fit.
 pub fn place<E: Real>(
     level: SimdLevel,
     inverse: &[E],

@@ -98,9 +98,6 @@ impl<'a, E: Real + AtomicFloat> VariantSource<'a, E> {
     }
 
     /// Writes F and e like [`steps::forces`](super::steps::forces).
-    ///
-    /// # Panics
-    /// If a length does not fit.
     pub fn forces(
         &self,
         level: SimdLevel,

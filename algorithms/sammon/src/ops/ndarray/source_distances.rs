@@ -2,7 +2,8 @@
 
 use std::array;
 
-use firebox_backends::cpu::{BLOCK, Block, Blocks, Isa, Real};
+use firebox_backends::cpu::{BLOCK, Block, Blocks, Isa, Loop, Real, SimdLevel};
+use firebox_core::watch::Watch;
 use rayon::prelude::*;
 
 use crate::types::{CLOSE, Metric};
@@ -33,9 +34,6 @@ pub struct Features<E> {
 
 impl<E: Real> Features<E> {
     /// Packs `points`, d × n, one row per dimension; `gram` as in [`Source::Features`](crate::types::Source::Features).
-    ///
-    /// # Panics
-    /// If the length of `points` is not d·n.
     pub fn new(points: &[E], d: usize, n: usize, metric: Metric, gram: bool) -> Self {
         assert_eq!(points.len(), d * n, "n numbers for each dimension");
         Self::packed(Blocks::pack(points, d + 1, n), metric, gram)
@@ -207,6 +205,56 @@ fn sum_some<E: Real, I: Isa, D: Dimension, const K: usize>(
                     sum = D::add::<E, I>(a[r][k], columns[k][l], sum);
                 }
                 tile[r][l] = sum;
+            }
+        }
+    }
+}
+
+/// Writes 1/δ between r points `rows` and n `points` to `out`, r × n; 0 where δ = 0. With `first`, `rows` are the
+/// points from index `first` on, and the entries of a point with itself are 0.
+pub fn inverse_matrix<E: Real>(
+    level: SimdLevel,
+    rows: &Features<E>,
+    points: &Features<E>,
+    first: Option<usize>,
+    out: &mut [E],
+) {
+    let n = points.columns();
+    assert_eq!(out.len(), rows.columns() * n, "a number for each pair");
+    if n > 0 {
+        let watch = Watch::current();
+        let blocks = out.par_chunks_mut(BLOCK * n).enumerate().filter(|_| !watch.stopped());
+        blocks.for_each(|(a, out)| level.run(InverseRows { rows, points, first, a, out }));
+    }
+}
+
+/// Block `a` of the rows: up to 64 rows of the matrix.
+struct InverseRows<'a, E> {
+    rows: &'a Features<E>,
+    points: &'a Features<E>,
+    first: Option<usize>,
+    a: usize,
+    out: &'a mut [E],
+}
+
+impl<E: Real> Loop for InverseRows<'_, E> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let Self { rows, points, first, a, out } = self;
+        let n = points.columns();
+        let mut tile: Tile<E> = [Block::default(); BLOCK];
+        for b in 0..n.div_ceil(BLOCK) {
+            rows.inverse::<I>(a, points, b, &mut tile, false);
+            for (out, tile) in out.chunks_exact_mut(n).zip(&tile) {
+                let out = &mut out[b * BLOCK..n.min((b + 1) * BLOCK)];
+                out.copy_from_slice(&tile[..out.len()]);
+            }
+        }
+        if let Some(first) = first {
+            for (r, out) in out.chunks_exact_mut(n).enumerate() {
+                out[first + a * BLOCK + r] = E::ZERO;
             }
         }
     }

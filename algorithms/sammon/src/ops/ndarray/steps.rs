@@ -5,7 +5,7 @@ use firebox_core::{Share, watch::Watch};
 use rayon::prelude::*;
 
 use super::{
-    all_pairs::PairSums,
+    all_pairs::PairSweep,
     force_terms::with_force_terms,
     paper_variants::{AtomicFloat, VariantSource},
     source_distances::SliceSource,
@@ -39,9 +39,6 @@ impl<E: Real> SliceProblem<'_, E> {
 }
 
 /// Writes F and e of an embedding m × n to `force`, m × n, and `stress`, n.
-///
-/// # Panics
-/// If a length does not fit.
 pub fn forces<E: Real + AtomicFloat>(
     level: SimdLevel,
     problem: &SliceProblem<'_, E>,
@@ -64,7 +61,7 @@ pub fn forces<E: Real + AtomicFloat>(
         }
         let places = PackedEmbedding::new(embedding, multiplicity);
         with_force_terms!(m, power, false, pull => {
-            let mut sweep = PairSums::new(&places, &pull, share, &watch);
+            let mut sweep = PairSweep::new(&places, &pull, share, &watch);
             sweep.run(level, source, &places, &pull);
             sweep.rows(force.chunks_exact_mut(n).chain([stress]));
         });
@@ -72,9 +69,6 @@ pub fn forces<E: Real + AtomicFloat>(
 }
 
 /// Takes steps y_i ← y_i + rate_i·F_i of an embedding m × n in place; e before each goes to `stresses`, steps × n.
-///
-/// # Panics
-/// If a length does not fit.
 pub fn steps<E: Real + AtomicFloat>(
     level: SimdLevel,
     problem: &SliceProblem<'_, E>,
@@ -103,7 +97,7 @@ pub fn steps<E: Real + AtomicFloat>(
         }
         let mut places = PackedEmbedding::new(embedding, multiplicity);
         with_force_terms!(m, power, false, pull => {
-            let mut sweep = PairSums::new(&places, &pull, share, &watch);
+            let mut sweep = PairSweep::new(&places, &pull, share, &watch);
             for stress in stresses.chunks_exact_mut(n) {
                 sweep.run(level, source, &places, &pull);
                 if watch.stopped() {
@@ -132,14 +126,11 @@ fn advance<E: Real>(y: &mut [E], force: impl Iterator<Item = E>, rates: &[E]) {
 }
 
 /// Sums of [`SammonOps::sammon_measure`](crate::ops::SammonOps::sammon_measure), 6 × n.
-///
-/// # Panics
-/// If a length does not fit.
 pub fn measure<E: Real>(level: SimdLevel, problem: &SliceProblem<'_, E>, embedding: &[E]) -> Vec<E> {
     let places = PackedEmbedding::new(embedding, problem.multiplicity);
     let n = places.points();
     let measures = Measures::new(problem.power);
-    let mut sweep = PairSums::new(&places, &measures, problem.share, &Watch::current());
+    let mut sweep = PairSweep::new(&places, &measures, problem.share, &Watch::current());
     sweep.run(level, problem.source, &places, &measures);
     let mut sums = vec![E::ZERO; MEASURES * n];
     if n > 0 {

@@ -13,9 +13,6 @@ pub struct PackedEmbedding<E>(pub(super) Blocks<E>);
 
 impl<E: Real> PackedEmbedding<E> {
     /// Packs an embedding m × n, one row per dimension, and n multiplicities.
-    ///
-    /// # Panics
-    /// If the length of `embedding` is not a multiple of n.
     pub fn new(embedding: &[E], multiplicity: &[E]) -> Self {
         let n = multiplicity.len();
         Self::gathered(embedding, multiplicity, &(0..n).collect::<Vec<_>>())

@@ -26,7 +26,7 @@ struct KernelConfig {
     metric: Metric,
     /// Dimensions staged at once.
     chunk: u32,
-    /// Whether all dimensions are staged at once.
+    /// True if all dimensions are staged at once.
     whole: bool,
 }
 

@@ -16,19 +16,19 @@ pub(super) const REGISTER_DIMENSIONS: u32 = 8;
 pub(super) struct Plan {
     /// Dimension of the points; 0 for stored weights.
     pub(super) d: u32,
-    /// Whether to compute strengths instead of a step.
+    /// Computes strengths instead of a step.
     pub(super) strengths: bool,
     /// Neurons per row of units (`XThreads`).
     pub(super) rows: u32,
     /// Neurons per tile of the reach (`XThreads`); 0 if no tiles are skipped.
     pub(super) span: u32,
-    /// Whether a row of units is a plane that reduces in hardware.
+    /// True if a row of units is a plane that reduces in hardware.
     pub(super) planes: bool,
-    /// Whether only a range of neurons is computed; else its bounds are compile-time constants.
+    /// Computes a range of neurons only; else its bounds are compile-time constants.
     pub(super) part: bool,
     /// Units per cube (`ThreadPerNeuron`).
     pub(super) units: u32,
-    /// Whether the device has atomic addition of these floats (`YThreads`).
+    /// True if the device has atomic addition of these floats (`YThreads`).
     pub(super) atomics: bool,
 }
 

@@ -4,7 +4,7 @@ use cubecl::ir::HardwareProperties;
 
 /// Elements of a vector.
 pub(super) const WIDTH: usize = 4;
-/// Vectors of k per stage: a row is 128 bytes, all banks.
+/// Vectors along k per stage: a staged row of 128 bytes covers all banks of shared memory.
 pub(super) const DEPTH: u32 = 8;
 /// Units per plane.
 pub(super) const PLANE: u32 = 32;
@@ -47,7 +47,7 @@ impl Blocking {
         // Two accumulators per result leave registers for half as many results.
         let large = Self { planes: [2, 4], tiles: if split { [4, 4] } else { [4, 8] }, stages: 4 };
         let small = Self { planes: [2, 2], tiles: [2, 4], stages: 4 };
-        // Few products per element read: the stages in flight decide.
+        // Few products per element read, so that the number of stages in flight determines the speed.
         let narrow = Self { planes: [4, 1], tiles: [1, 2], stages: 8 };
         let available = hardware.max_shared_memory_size;
         let narrow = if narrow.bytes() <= available { narrow } else { Self { stages: 4, ..narrow } };

@@ -15,16 +15,10 @@ use cubecl::{
 };
 use firebox_backends::kernel::launch;
 
-use crate::{
-    ops::cube::{
-        sigmoid::logistic,
-        tensor_cores::{
-            blocking::{Blocking, DEPTH, Form, PLANE, WIDTH},
-            transpose::column_major,
-        },
-    },
-    types::Sigmoid,
-};
+use super::blocking::{Blocking, DEPTH, Form, PLANE, WIDTH};
+use super::transpose::column_major;
+use crate::ops::cube::sigmoid::logistic;
+use crate::types::Sigmoid;
 
 // Four f32 as ldmatrix loads them: 8 × 8 numbers of 16 bits are 8 × 4 of 32.
 type Four = Vector<f16, Const<8>>;
@@ -38,7 +32,7 @@ fn swizzled(row: u32, chunk: u32) -> u32 {
     row * DEPTH + (chunk ^ (row % DEPTH))
 }
 
-/// Starts to copy a stage: vectors `start` and following of `rows` rows from `first` on, of a matrix of `count` rows of `k`
+/// Starts to copy a stage: the vectors from `start` on of `rows` rows from `first` on, of a matrix of `count` rows of `k`
 /// vectors. Rows past the last repeat it; their results are discarded.
 #[cube]
 fn stage(
@@ -99,7 +93,8 @@ fn fill(
     stage(right, b, column, m, k, start, first, columns, units, form.whole[1], form.ragged);
 }
 
-/// x and x, of which tensor cores use 11 bits; or, split, x rounded to 11 bits and the remainder.
+/// Factors for tensor cores: with `split`, x rounded to 11 bits and the remainder; else x twice, truncated to 11 bits by
+/// the tensor cores.
 #[cube]
 fn parts(x: Half, #[comptime] split: bool) -> (Register, Register) {
     if comptime!(split) {

@@ -16,6 +16,7 @@ use crate::{
     model::layer::RbfLayer,
     ops::RbfOps,
     parity::reference::Functional,
+    tests::reference::slope,
     types::{Form, Term},
 };
 
@@ -121,16 +122,15 @@ impl Numbers {
         let parts: [fn(&mut Self) -> &mut Vec<f64>; 4] =
             [|it| &mut it.centres, |it| &mut it.log_widths, |it| &mut it.weights, |it| &mut it.points];
         parts.map(|part| {
-            let one = |k: usize| {
-                let moved = |by: f64| {
+            let one = |(k, &at): (usize, &f64)| {
+                let moved = |to: f64| {
                     let mut moved = self.clone();
-                    part(&mut moved)[k] += by * H;
+                    part(&mut moved)[k] = to;
                     moved.loss(kind)
                 };
-                let two = |by: f64| moved(by) - moved(-by);
-                (45.0 * two(1.0) - 9.0 * two(2.0) + two(3.0)) / (60.0 * H)
+                slope(moved, at, H)
             };
-            (0..part(&mut self.clone()).len()).map(one).collect()
+            part(&mut self.clone()).iter().enumerate().map(one).collect()
         })
     }
 

@@ -6,7 +6,6 @@ use burn_cubecl::{CubeRuntime, FloatElement, tensor::CubeTensor};
 use cubecl::prelude::*;
 use firebox_backends::kernel::launch;
 
-use super::step::step_length;
 use crate::ops::cube::{
     column_sums::Sums,
     functional::Functional,
@@ -15,8 +14,15 @@ use crate::ops::cube::{
     single_cube::{CubeConfig, add_columns, fill_matrix, load_neurons, part_sum, sum_rows},
 };
 
-/// Numbers per neuron in shared memory besides the network's: the direction.
+/// Numbers per neuron in shared memory in addition to the network's: the direction.
 pub(in crate::ops::cube) const VECTORS: usize = 1;
+
+/// `norm`/`curvature` for the squared residual norm and the curvature along the direction; 0 unless both are positive.
+#[cube]
+pub(super) fn step_length<F: Float>(norm: F, curvature: F) -> F {
+    let there = norm > F::new(0.0) && curvature > F::new(0.0);
+    select(there, norm / select(there, curvature, F::new(1.0)), F::new(0.0))
+}
 
 /// Writes `share`·A·p for conditions `from`..`to` to `product`, from stored Aᵀ `[m, stride]`.
 #[cube]

@@ -1,0 +1,192 @@
+//! `firebox perceptron predict` and `firebox perceptron eval`.
+
+use std::path::PathBuf;
+
+use burn::tensor::Element;
+use firebox_backends::{Device, with_context};
+use firebox_core::{
+    Context, Error, Result, Session, Share,
+    command::Outcome,
+    data::{ReadOptions, Table, read_blocks},
+    report::{InputSize, Stopwatch},
+};
+use serde_json::{Map, Value, json};
+
+use super::args::{Form, ModelArgs, PredictArgs, ProductArgs};
+use super::input::instances;
+use super::report::class_column;
+use crate::model::Score;
+use crate::ops::PerceptronOps;
+use crate::solve::{Model, OutputKind, Targets, argmax, probabilities};
+use crate::types::{Matmul, MatmulKernel};
+
+/// Bytes of text in a block, which is predicted at once.
+const BLOCK_BYTES: usize = 64 << 20;
+/// Maximum number of rows in a block, for memory plans.
+const BLOCK_ROWS: usize = 1 << 20;
+
+/// A model from a file, the kernel of its widest layer, and the bytes that it needs on the device.
+struct Loaded {
+    model: Model,
+    matmul: MatmulKernel,
+    bytes: u64,
+}
+
+impl Loaded {
+    /// Plans predictions of `rows` rows.
+    ///
+    /// # Errors
+    ///
+    /// Those of a product that the device lacks, and [`Error::Memory`].
+    fn new<B: PerceptronOps>(
+        mut model: Model,
+        ProductArgs { matmul, allow_tf32 }: ProductArgs,
+        rows: usize,
+        context: &Context<B>,
+    ) -> Result<Self> {
+        let widths = model.network.widths();
+        let sizes = widths.windows(2).map(|pair| [rows, pair[0], pair[1]]);
+        let size = sizes.max_by_key(|it| it[1] as u128 * it[2] as u128).unwrap_or([1; 3]);
+        let dtype = B::FloatElem::dtype();
+        let (method, kernel) = B::perceptron_strategy(&context.device, dtype, size, matmul, allow_tf32)?;
+        if matmul != Matmul::Auto || allow_tf32 {
+            model.network.matmul = method;
+        }
+        let bytes = model.plan(rows, context)?;
+        Ok(Self { model, matmul: kernel, bytes })
+    }
+
+    /// The outcome of predict or eval, without a plot.
+    fn outcome(
+        &self,
+        args: &ModelArgs,
+        input: InputSize,
+        watch: &Stopwatch,
+        mut result: Map<String, Value>,
+        table: Table,
+        summary: String,
+    ) -> Outcome {
+        result.insert("parameters".into(), json!(self.model.network.parameters() as u64));
+        result.insert("matmul".into(), self.matmul.to_string().into());
+        let (model, product) = (args.model.display().to_string(), args.product);
+        Outcome {
+            config: json!({"model": model, "matmul": product.matmul, "allow_tf32": product.allow_tf32}),
+            input,
+            timings: watch.timings(),
+            peak_device_bytes: self.bytes,
+            result,
+            table,
+            plot: None,
+            tables: Vec::new(),
+            plots: Vec::new(),
+            documents: Vec::new(),
+            summary,
+        }
+    }
+}
+
+pub(super) fn predict(args: &PredictArgs, device: &Device, session: &Session) -> Result<Outcome> {
+    let mut watch = Stopwatch::default();
+    let model = Model::load(&args.model_args.model)?;
+    let product = args.model_args.product;
+    let loaded = with_context!(device, session, |context| Loaded::new(model, product, BLOCK_ROWS, context))?;
+    if args.give == Form::Probabilities && loaded.model.classes().is_err() {
+        return Err(Error::input("a regression has no probabilities", "leave out `give`"));
+    }
+    let watched = &mut watch;
+    let predictions = with_context!(device, session, |context| predict_blocks(args, &loaded.model, watched, context))?;
+    let input = predictions.input;
+    let table = predictions.table(&loaded.model, args.give)?;
+    let summary = format!("{} rows predicted, {}", input.rows, loaded.matmul);
+    Ok(loaded.outcome(&args.model_args, input, &watch, Map::new(), table, summary))
+}
+
+/// Predictions of all rows, in their order.
+#[derive(Default)]
+struct Predictions {
+    input: InputSize,
+    /// Most probable class of each row; empty in a regression.
+    labels: Vec<usize>,
+    /// Numbers, probabilities or logits, row by row.
+    numbers: Vec<f64>,
+}
+
+/// Predicts block by block and keeps only the results.
+fn predict_blocks<B: PerceptronOps>(
+    args: &PredictArgs,
+    model: &Model,
+    watch: &mut Stopwatch,
+    context: &Context<B>,
+) -> Result<Predictions> {
+    let network = model.network::<B>(&context.device);
+    let mut all = Predictions::default();
+    let input = &args.model_args.input;
+    let labels = input.labels.clone().map(PathBuf::from);
+    let options = ReadOptions { label: input.label.clone(), labels, missing: false };
+    read_blocks(&input.input, &options, BLOCK_BYTES, |points| {
+        let values = model.columns_of(&points.names, &points.values).map_err(|error| error.in_file(&input.input))?;
+        watch.lap("data_s");
+        let results = model.results(&network, values, context)?;
+        all.input = InputSize { rows: all.input.rows + points.rows, columns: points.columns };
+        if let OutputKind::Class(classes) = &model.output {
+            all.labels.extend(argmax(&results, classes.len()));
+        }
+        match (&model.output, args.give) {
+            (OutputKind::Class(_), Form::Labels) => {}
+            (OutputKind::Class(classes), Form::Probabilities) => {
+                all.numbers.extend(probabilities(&results, classes.len()))
+            }
+            _ => all.numbers.extend(results),
+        }
+        watch.lap("prediction_s");
+        Ok(())
+    })?;
+    Ok(all)
+}
+
+impl Predictions {
+    /// The label, then the requested numbers.
+    fn table(self, model: &Model, form: Form) -> Result<Table> {
+        let classes = match &model.output {
+            OutputKind::Number { name, .. } => return Ok(Table::floats(name.clone(), self.numbers)),
+            OutputKind::Class(classes) => classes,
+        };
+        let label = class_column("label", self.labels, classes);
+        let prefix = match form {
+            Form::Labels => return Ok(label),
+            Form::Probabilities => "probability",
+            Form::Raw => "raw",
+        };
+        let names = classes.names().map(|name| format!("{prefix} {name}")).collect();
+        label.beside(Table::float_matrix(names, self.numbers)?)
+    }
+}
+
+pub(super) fn eval(args: &ModelArgs, device: &Device, session: &Session) -> Result<Outcome> {
+    let mut watch = Stopwatch::default();
+    let model = Model::load(&args.model)?;
+    let instances = instances(&args.input, model.task(), Share::WHOLE)?;
+    let input = InputSize { rows: instances.rows(), columns: instances.names.len() };
+    let loaded = with_context!(device, session, |context| Loaded::new(model, args.product, input.rows, context))?;
+    let values = loaded.model.columns_of(&instances.names, &instances.values);
+    let values = values.map_err(|error| error.in_file(&args.input.input))?;
+    watch.lap("data_s");
+    let score = score(&loaded.model, values, &instances.targets, device, session)?;
+    watch.lap("prediction_s");
+    let mut result = Map::new();
+    score.report(&mut result);
+    let summary = format!("{} on {} rows, {}", score.summary(), input.rows, loaded.matmul);
+    let plot = Some(score.plot(&format!("{} rows", input.rows)));
+    Ok(Outcome { plot, ..loaded.outcome(args, input, &watch, result, score.table()?, summary) })
+}
+
+/// The score of a model on unscaled row-major `values` of its columns.
+pub(super) fn score(
+    model: &Model,
+    values: Vec<f64>,
+    targets: &Targets,
+    device: &Device,
+    session: &Session,
+) -> Result<Score> {
+    with_context!(device, session, |context| model.score(values, targets, context))
+}

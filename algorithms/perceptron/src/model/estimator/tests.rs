@@ -1,0 +1,122 @@
+//! Classifiers and regressors on tensors.
+
+use burn_ndarray::NdArray;
+use firebox_core::{random::Random, tensor::read_ints};
+
+use super::*;
+use crate::solve::{Targets, rmse};
+
+/// f64, which other tests require as the first float of the device in this process.
+type B = NdArray<f64>;
+
+const ROWS: usize = 90;
+
+fn tensor<const D: usize>(values: Vec<f64>, shape: [usize; D]) -> Tensor<B, D> {
+    floats(values, shape, &Default::default())
+}
+
+/// Rows `[90, 2]` in turn of three blobs.
+fn blobs() -> Tensor<B, 2> {
+    let mut random = Random::new(5, 0);
+    tensor((0..2 * ROWS).map(|at| random.normal() + 8.0 * (at / 2 % 3) as f64).collect(), [ROWS, 2])
+}
+
+fn classes() -> Vec<i32> {
+    [-3, 40, 7].into_iter().cycle().take(ROWS).collect()
+}
+
+fn labels(classes: Vec<i32>) -> Tensor<B, 1, Int> {
+    ints(classes.into_iter().map(i64::from), &Default::default())
+}
+
+fn small() -> TrainConfig {
+    TrainConfig::new().with_hidden(vec![8]).with_batch(16).with_learning_rate(0.02)
+}
+
+fn message<T: std::fmt::Debug>(result: Result<T>) -> String {
+    result.unwrap_err().to_string()
+}
+
+#[test]
+fn classes_are_predicted_as_their_numbers() {
+    let fitted = MlpClassifier::with_config(small()).fit(blobs(), labels(classes())).unwrap();
+    let predicted = read_ints(fitted.predict(blobs()).unwrap(), "test").unwrap();
+    let correct = predicted.iter().zip(classes()).filter(|(a, b)| *a == b).count();
+    assert!(correct >= ROWS - 18, "{correct}");
+    assert_eq!(fitted.model().classes().unwrap().names().collect::<Vec<_>>(), ["-3", "7", "40"]);
+    let probabilities = fitted.predict_proba(blobs()).unwrap();
+    assert_eq!(probabilities.dims(), [ROWS, 3]);
+    let probabilities = read_floats(probabilities, "test").unwrap();
+    assert!(probabilities.chunks(3).all(|row| (row.iter().sum::<f64>() - 1.0).abs() < 1e-12));
+    assert!(fitted.history().unwrap().len() >= fitted.training().unwrap().best);
+    let score = fitted.score(&Instances::classes(blobs(), labels(classes())).unwrap()).unwrap();
+    let expected = Some(correct as f64 / ROWS as f64);
+    assert!(matches!(score, Score::Classes { confusion, .. } if confusion.accuracy() == expected));
+}
+
+#[test]
+fn numbers_are_predicted_in_their_unit() {
+    let x = tensor((0..100).map(f64::from).collect(), [100, 1]);
+    let y: Vec<f64> = (0..100).map(|i| 1e6 + 3e4 * f64::from(i)).collect();
+    let fitted = MlpRegressor::with_config(small()).fit(x.clone(), tensor(y.clone(), [100])).unwrap();
+    let predicted = read_floats(fitted.predict(x).unwrap(), "test").unwrap();
+    let error = rmse(&y, &predicted).unwrap();
+    assert!(error < 2.6e5, "{error}");
+}
+
+#[test]
+fn models_follow_from_the_seed_and_survive_in_files() {
+    let instances = Instances::classes(blobs(), labels(classes())).unwrap();
+    let classifier = MlpClassifier::with_config(small().with_epochs(3));
+    let fit = |seed| classifier.fit_with(&instances, &Context::<B>::new(Default::default()).seed(seed)).unwrap();
+    let fitted = fit(1);
+    assert_eq!(fitted.model(), fit(1).model());
+    assert_ne!(fitted.model().layers, fit(2).model().layers);
+
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("m.safetensors");
+    fitted.save(&file).unwrap();
+    let loaded = FittedMlpClassifier::<B>::load(&file, &Default::default()).unwrap();
+    let [ours, theirs] = [&fitted, &loaded].map(|it| read_floats(it.predict_proba(blobs()).unwrap(), "test").unwrap());
+    assert_eq!(ours, theirs);
+    assert_eq!(message(loaded.training()), "a model from a file has no history of its training");
+    let other = FittedMlpRegressor::<B>::load(&file, &Default::default());
+    assert!(message(other).ends_with("the model was trained for classification, not for regression"));
+}
+
+#[test]
+fn classes_beyond_the_integers_of_a_backend_are_refused() {
+    let y = ints::<B>((0..ROWS as i64).map(|row| (row % 3) << 40), &Default::default());
+    let model = MlpClassifier::with_config(small()).fit(blobs(), y).unwrap().model().clone();
+    let narrow = FittedMlpClassifier::<NdArray<f64, i32>>::new(model, &Default::default()).unwrap();
+    let x = floats(vec![16.0, 16.0], [1, 2], &Default::default());
+    assert!(message(narrow.predict(x)).ends_with("is too large for the integers of this backend"));
+}
+
+#[test]
+fn unsuitable_tensors_are_refused() {
+    let (classifier, regressor) = (MlpClassifier::with_config(small().with_epochs(1)), MlpRegressor::new([8]));
+    let fit = |x, classes| message(classifier.fit(x, labels(classes)));
+    assert_eq!(fit(blobs(), vec![1; 3]), "there are 3 targets for 90 rows");
+    assert_eq!(fit(blobs(), vec![1; ROWS]), "all rows are of one class, 1");
+    assert_eq!(fit(blobs() * f64::NAN, classes()), "row 1, column C1: NaN is not a finite number");
+    assert_eq!(fit(tensor(vec![], [0, 2]), vec![]), "there are no points");
+    let y = tensor(vec![f64::NAN; ROWS], [ROWS]);
+    assert_eq!(message(regressor.fit(blobs(), y)), "row 1: the target NaN is not a finite number");
+    assert!(message(MlpClassifier::new([0]).fit(blobs(), labels(classes()))).starts_with("hidden = 0"));
+
+    let context = Context::<B>::new(Default::default());
+    let mut instances = Instances::numbers(blobs(), tensor(vec![1.0; ROWS], [ROWS])).unwrap();
+    assert_eq!(message(classifier.fit_with(&instances, &context)), "the targets are for another task");
+    instances.targets = Targets::Numbers(vec![1.0], "y".into());
+    let mismatch = "180 numbers in 2 columns do not match 1 targets";
+    assert_eq!(message(regressor.fit_with(&instances, &context)), mismatch);
+
+    let fitted = classifier.fit(blobs(), labels(classes())).unwrap();
+    assert_eq!(message(fitted.score(&instances)), mismatch);
+    assert_eq!(
+        message(fitted.predict(tensor(vec![0.0; 12], [4, 3]))),
+        "the rows have 3 columns, and the model takes 2"
+    );
+    assert_eq!(message(fitted.predict_proba(tensor(vec![], [0, 2]))), "there are no rows to predict");
+}

@@ -1,0 +1,117 @@
+//! The fitted map.
+
+use std::fmt;
+
+use burn::tensor::{Tensor, backend::Backend};
+use firebox_core::report::Timings;
+
+use crate::{
+    config::{Memory, SammonConfig},
+    solve::{
+        nondimensional::FeatureScaling,
+        quality::Neighbourhoods,
+        state::{AppliedStep, Stop},
+    },
+    types::Variant,
+};
+
+/// Map of points in few dimensions, with measures of its quality. Further points are placed in it by
+/// [`transform`](Self::transform).
+#[derive(Debug, Clone)]
+pub struct SammonMap<B: Backend> {
+    /// Coordinates on the host in f64, row-major N × m, in the unit of the input. Equal points have equal coordinates.
+    pub coordinates: Vec<f64>,
+    /// Stress E, eq. (1), recomputed at the end: sums of each point in the backend's precision, total in f64.
+    pub stress: f64,
+    /// E at the start, before rescaling.
+    pub stress_start: f64,
+    /// Kruskal's stress-1, √(Σ(δ − d)²/Σd²).
+    pub stress1: f64,
+    /// Contribution of each point to E; `None` if E is of a sample.
+    pub point_stress: Option<Vec<f64>>,
+    /// Size of the sample of points whose stress is reported, if not of all.
+    pub stress_sample: Option<usize>,
+    /// Trustworthiness and continuity, if configured and n ≥ 3; on rank 0 only.
+    pub neighbourhoods: Option<Neighbourhoods>,
+    /// E before the first iteration and after each (block sampling: every ten epochs, of a sample).
+    pub history: Vec<f64>,
+    /// Iterations of the best run.
+    pub iterations: usize,
+    /// Force evaluations of the best run.
+    pub evaluations: usize,
+    /// Stopping criterion of the best run.
+    pub stop: Stop,
+    /// Step of the best run.
+    pub step: AppliedStep,
+    /// Implementation that computed the forces.
+    pub implementation: Implementation,
+    /// Memory mode, never [`Memory::Auto`]; `None` if at most two distinct points need no distances.
+    pub memory_mode: Option<Memory>,
+    /// Number of points that equal an earlier one.
+    pub duplicates: usize,
+    /// True if the state file is older than the end of the run, because writing failed.
+    pub stale_state: bool,
+    /// Sampled pairs for a Shepard diagram: source distance and distance in the map, in the unit of the input.
+    pub shepard: Vec<(f64, f64)>,
+    /// Seconds by phase.
+    pub timings: Timings,
+    /// Planned peak of live device buffers in bytes.
+    pub peak_device_bytes: u64,
+    pub(super) embedding: Tensor<B, 2>,
+    pub(super) config: SammonConfig,
+    /// `None` for a map of distances, which cannot place new points.
+    pub(super) fitted: Option<FittedPoints>,
+}
+
+impl<B: Backend> SammonMap<B> {
+    /// Coordinates `[N, m]` on the device of the fit, in the unit of the input.
+    pub fn embedding(&self) -> Tensor<B, 2> {
+        self.embedding.clone()
+    }
+
+    /// Configuration of the fit.
+    pub fn config(&self) -> &SammonConfig {
+        &self.config
+    }
+}
+
+/// Distinct points of a fit with their map, in nondimensional form.
+#[derive(Debug, Clone)]
+pub(super) struct FittedPoints {
+    /// Features, row-major n × d.
+    pub(super) values: Vec<f64>,
+    pub(super) d: usize,
+    pub(super) scaling: FeatureScaling,
+    /// Multiplicity of each point.
+    pub(super) counts: Vec<f64>,
+    /// Unit of length, in that of the input.
+    pub(super) unit: f64,
+    /// Embedding `[k, n]`; coordinates from k ≤ m on are 0.
+    pub(super) embedding: Vec<f64>,
+}
+
+/// Implementation of the forces, `variant` in the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Implementation {
+    /// At most two distinct points need no forces.
+    None,
+    /// Epochs of block sampling.
+    BlockSampled,
+    /// The backend's implementation of a variant.
+    AllPairs {
+        /// Distribution of the pairs over units of the device.
+        variant: Variant,
+        /// Name of the implementation on this backend.
+        name: &'static str,
+    },
+}
+
+impl fmt::Display for Implementation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "none",
+            Self::BlockSampled => "block-sampled",
+            Self::AllPairs { name, .. } => name,
+        })
+    }
+}

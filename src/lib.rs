@@ -92,11 +92,11 @@
 //! | feature | adds |
 //! |---|---|
 //! | `ocnn`, `sammon`, `rbf`, `perceptron` (default) | an algorithm |
-//! | `ndarray` (default), `wgpu`, `cuda`, `rocm`, `flex` | a backend by name, with its kernels |
+//! | `ndarray` (default), `wgpu`, `cuda`, `rocm`, `flex` | a backend, with its kernels and by name; the loops for NdArray are always there |
 //! | `fusion` | Burn's fusion, which `burn::backend::{Wgpu, Cuda}` use if Burn's own feature `fusion` is on |
-//! | `io` | tables of points and states of runs in files |
+//! | `io` | tables of points and states of runs in files; the algorithms but `ocnn` need it |
 //! | `plot` | plots as SVG or PNG |
-//! | `command` | the algorithms as commands of a program |
+//! | `command` | the algorithms as commands of a program, with `io`, `plot` and the kernels |
 //!
 //! With `default-features = false` and `ndarray, ocnn`, neither kernels nor a command line nor plots are compiled.
 //!
@@ -128,14 +128,14 @@ pub use firebox_core::{Context, Error, Observer, Precision, Result};
 pub mod prelude {
     pub use firebox_backends::DeviceLimits;
     pub use firebox_core::{
-        Context, Error, Observer,
+        Context, Observer,
         data::{Distances, Points},
         tensor::floats,
     };
     #[cfg(feature = "ocnn")]
-    pub use firebox_ocnn::{FittedOcnn, Ocnn, OcnnConfig, OcnnOps, PaperConfig, PaperOcnn};
+    pub use firebox_ocnn::{Cut, FittedOcnn, Ocnn, OcnnConfig, OcnnOps, PaperConfig, PaperOcnn};
     #[cfg(feature = "perceptron")]
-    pub use firebox_perceptron::{MlpClassifier, MlpRegressor, PerceptronOps, TrainConfig};
+    pub use firebox_perceptron::{Instances, MlpClassifier, MlpRegressor, PerceptronOps, TrainConfig};
     #[cfg(feature = "rbf")]
     pub use firebox_rbf::{Problem, RbfConfig, RbfOps, RbfSolution, RbfSolver};
     #[cfg(feature = "sammon")]

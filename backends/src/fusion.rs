@@ -143,7 +143,9 @@ where
     F: Fn(&mut Tensors<'_, B>) + Send + Sync,
 {
     fn execute(&self, handles: &mut Handles<B>) {
-        (self.run)(&mut Tensors { inputs: &self.ir.inputs, outputs: self.ir.outputs.iter(), handles });
+        let mut tensors = Tensors { inputs: &self.ir.inputs, outputs: self.ir.outputs.iter(), handles };
+        (self.run)(&mut tensors);
+        debug_assert!(tensors.outputs.next().is_none(), "{} writes all its outputs", self.ir.id);
     }
 }
 

@@ -26,6 +26,8 @@ pub mod fusion;
 pub mod kernel;
 pub mod limits;
 pub mod ndarray;
+#[cfg(feature = "parity")]
+pub mod parity;
 #[cfg(feature = "command")]
 pub mod plugin;
 

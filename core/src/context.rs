@@ -164,6 +164,12 @@ impl<B: Backend> Context<B> {
         self
     }
 
+    /// Sets the upper bound of the bytes used on the device.
+    pub fn memory_limit(mut self, bytes: u64) -> Self {
+        self.session.memory_limit = Some(bytes);
+        self
+    }
+
     /// Replaces the communicator whose ranks share the run.
     pub fn communicator(mut self, communicator: Arc<dyn Communicator>) -> Self {
         self.session.communicator = communicator;

@@ -81,6 +81,11 @@ impl<B: Backend> PaperClusters<B> {
 }
 
 impl PaperOcnn {
+    /// The default network with a synchronisation `threshold`, which [`fit`](Self::fit) validates.
+    pub fn new(threshold: f64) -> Self {
+        Self { config: PaperConfig::new(threshold) }
+    }
+
     /// The parameters.
     pub fn config(&self) -> &PaperConfig {
         &self.config

@@ -1,15 +1,14 @@
 //! The list of checks.
 
-use super::{
-    graph,
-    problem::{Case, Check, Problem},
-};
+use firebox_backends::parity::{Case, Check};
+
+use super::{graph, problem::Problem};
 use crate::{ops::OcnnOps, types::Matvec};
 
 /// All checks, an entry per operation.
-pub fn cases<B: OcnnOps>(device: &B::Device) -> Vec<Case<B>> {
+pub fn cases<B: OcnnOps>(device: &B::Device) -> Vec<Case<Problem<B>>> {
     let mut cases = Vec::new();
-    let mut add = |name: String, check: Check<B>| {
+    let mut add = |name: String, check: Check<Problem<B>>| {
         cases.push(Case { name, check });
     };
     add("strengths".into(), Box::new(Problem::check_strengths));

@@ -8,9 +8,11 @@ use burn::tensor::{
 };
 use firebox_core::{random::Random, tensor::floats};
 
+use firebox_backends::parity::Case;
+
 use super::{
     compare::{check_close, check_equal},
-    problem::{Case, Problem, Shape, rounded},
+    problem::{Problem, Shape, rounded},
     reference,
 };
 use crate::{
@@ -19,7 +21,7 @@ use crate::{
 };
 
 /// The checks of these operations.
-pub(super) fn cases<B: OcnnOps>() -> Vec<Case<B>> {
+pub(super) fn cases<B: OcnnOps>() -> Vec<Case<Problem<B>>> {
     let mut cases = vec![
         Case { name: "graph steps".into(), check: Box::new(Problem::check_graph_steps) },
         Case { name: "signs".into(), check: Box::new(Problem::check_signs) },

@@ -10,10 +10,14 @@ mod problem;
 pub mod reference;
 mod steps;
 mod sync;
+#[cfg(not(test))] // Unit tests do not compile every backend again.
+mod trials;
 
 pub use crate::ops::Suite;
 pub use cases::cases;
-pub use problem::{Case, Check, Problem, Shape, shapes};
+pub use problem::{Problem, Shape, shapes};
+#[cfg(not(test))]
+pub use trials::trials;
 
 #[cfg(test)]
 mod tests;

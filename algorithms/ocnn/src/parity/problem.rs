@@ -43,19 +43,8 @@ pub fn shapes() -> Vec<Shape> {
     n.iter().enumerate().map(shape).chain([long]).collect()
 }
 
-/// A check of a problem; the error says what differs.
-pub type Check<B> = Box<dyn Fn(&Problem<B>) -> Result<(), String> + Send>;
-
 /// Numbers of ranks that share a result; with few neurons some of three ranks have no rows.
 pub(super) const RANKS: [usize; 2] = [1, 3];
-
-/// A check of one operation.
-pub struct Case<B: OcnnOps> {
-    /// The operation and its variant.
-    pub name: String,
-    /// The check.
-    pub check: Check<B>,
-}
 
 /// Random inputs of one size on one backend.
 #[derive(Clone)]

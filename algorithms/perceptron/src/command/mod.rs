@@ -28,7 +28,7 @@ impl Plugin for PerceptronPlugin {
         // Set after the arguments, since the doc comment of a flattened struct would replace the description.
         let train = TrainArgs::augment_args(Command::new("train")).about("Trains a network on a table").long_about(
             "Trains a multilayer perceptron on a table: columns of numbers, and one of classes or numbers to learn. A share \
-             of the rows is kept for a test, whose figures the report has; early stopping looks at a share of the others. \
+             of the rows is kept for a test, whose figures the report has; early stopping uses a share of the others. \
              Writes the losses of each epoch. Ctrl-C keeps the best network so far in --model. A training that goes on from \
              a state (--resume) may differ from the one that wrote it in --epochs and --patience only.",
         );

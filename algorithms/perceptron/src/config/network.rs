@@ -21,7 +21,7 @@ pub struct SigmoidLayerConfig {
     /// Location μ of the sigmoid.
     #[config(default = "0.0")]
     pub location: f64,
-    /// Slope σ of the sigmoid.
+    /// Slope σ of the sigmoid, other than 0.
     #[config(default = "1.0")]
     pub slope: f64,
     /// Sign of the sigmoid's exponent.
@@ -41,12 +41,14 @@ impl SigmoidLayerConfig {
         Sigmoid { location: self.location, slope: self.slope, sign: self.sign }
     }
 
-    /// Fails with the name of a field that is out of range.
-    pub(crate) fn validate(&self) -> firebox_core::Result<()> {
+    /// Checks every field.
+    ///
+    /// # Errors
+    /// [`Error::Config`](firebox_core::Error::Config) with the name of the first field that is out of range.
+    pub fn validate(&self) -> firebox_core::Result<()> {
         check_count("inputs", self.inputs, MAX_WIDTH)?;
         check_count("neurons", self.neurons, MAX_WIDTH)?;
-        check_finite("location", self.location)?;
-        check_finite("slope", self.slope)
+        check_sigmoid(self.sigmoid())
     }
 }
 
@@ -102,21 +104,23 @@ impl MlpConfig {
         self.widths().windows(2).map(layer).sum()
     }
 
-    /// Fails with the name of a field that is out of range.
+    /// Checks every field.
+    ///
+    /// # Errors
+    /// [`Error::Config`](firebox_core::Error::Config) with the name of the first field that is out of range; those of
+    /// `sigmoid` are `location` and `slope`.
     pub fn validate(&self) -> firebox_core::Result<()> {
         check_count("inputs", self.inputs, MAX_WIDTH)?;
         self.hidden.iter().try_for_each(|&count| check_count("hidden", count, MAX_WIDTH))?;
         check_count("outputs", self.outputs, MAX_WIDTH)?;
-        let Sigmoid { location, slope, .. } = self.sigmoid;
-        check_finite("location", location)?;
-        if slope.is_finite() && slope != 0.0 {
-            Ok(())
-        } else {
-            invalid("slope", slope, "must be a number other than 0")
-        }
+        check_sigmoid(self.sigmoid)
     }
 }
 
-fn check_finite(field: &'static str, value: f64) -> firebox_core::Result<()> {
-    if value.is_finite() { Ok(()) } else { invalid(field, value, "must be a number") }
+/// Fails unless the location is finite, and the slope finite and other than 0.
+fn check_sigmoid(Sigmoid { location, slope, .. }: Sigmoid) -> firebox_core::Result<()> {
+    if !location.is_finite() {
+        return invalid("location", location, "must be a number");
+    }
+    if slope.is_finite() && slope != 0.0 { Ok(()) } else { invalid("slope", slope, "must be a number other than 0") }
 }

@@ -95,7 +95,7 @@ pub struct TrainConfig {
     #[cfg_attr(feature = "command", arg(long, value_name = "S", allow_negative_numbers = true))]
     #[cfg_attr(feature = "command", arg(default_value_t = defaults().test))]
     pub test: f64,
-    /// Share of the other rows that early stopping looks at, from 0 to below 1; with 0 nothing stops early
+    /// Share of the other rows that early stopping uses, from 0 to below 1; with 0 training never stops early
     #[config(default = "0.1")]
     #[cfg_attr(feature = "command", arg(long, value_name = "S", allow_negative_numbers = true))]
     #[cfg_attr(feature = "command", arg(default_value_t = defaults().validation))]
@@ -108,8 +108,7 @@ pub struct TrainConfig {
 
 /// Help of the argument `task`, with the arguments that name the column.
 #[cfg(feature = "command")]
-const TASK: &str =
-    "What is learnt: classes, named by --label or --labels, or the numbers of the column that --label names";
+const TASK: &str = "The task: classes, named by --label or --labels, or regression of the column that --label names";
 
 /// The defaults of the arguments.
 #[cfg(feature = "command")]
@@ -128,7 +127,11 @@ impl TrainConfig {
             .with_seed(seed)
     }
 
-    /// Fails with the name of a field that is out of range.
+    /// Checks every field.
+    ///
+    /// # Errors
+    /// [`Error::Config`](firebox_core::Error::Config) with the name of the first field that is out of range; those of
+    /// `sigmoid` are `location` and `slope`.
     pub fn validate(&self) -> firebox_core::Result<()> {
         self.network(1, 1, 0).validate()?;
         let positive = |it: f64| it > 0.0 && it.is_finite();

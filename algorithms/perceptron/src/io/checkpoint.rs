@@ -140,8 +140,12 @@ pub(crate) fn decode_snapshot(state: Checkpoint, config: &TrainConfig, expected:
     Ok(Snapshot { state, network, best, moments: all_moments })
 }
 
-/// Fails unless `bytes` are a state file from which training by `config` can be resumed, of a network with `inputs` and
+/// Checks that `bytes` are a state file from which training by `config` can be resumed, of a network with `inputs` and
 /// `outputs`, with `rows` in the training and the validation part; seed, precision and data are not compared.
+///
+/// # Errors
+/// [`Error::Input`](firebox_core::Error::Input) with the reason for a refusal, and
+/// [`Error::Memory`](firebox_core::Error::Memory) for too little memory.
 pub fn check_state(bytes: &[u8], config: &TrainConfig, [inputs, outputs]: [usize; 2], rows: [usize; 2]) -> Result<()> {
     let state = decode(bytes)?;
     let (network, precision) = (config.network(inputs, outputs, state.run.seed), state.run.precision);

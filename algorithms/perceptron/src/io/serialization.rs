@@ -103,6 +103,9 @@ impl View for Values<'_> {
 
 impl Model {
     /// Content of a model file.
+    ///
+    /// # Errors
+    /// [`Error::Input`] if the numbers of values do not match the network.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let network = &self.network;
         let description = Description {
@@ -129,7 +132,10 @@ impl Model {
         safetensors::serialize(tensors, Some(metadata)).map_err(|error| failed(&error))
     }
 
-    /// Inverse of [`to_bytes`](Self::to_bytes), bit for bit. Fails for any other content.
+    /// Inverse of [`to_bytes`](Self::to_bytes), bit for bit.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for any other content, and [`Error::Memory`] if the network does not fit into memory.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(bad)?;
         let metadata = metadata.metadata().as_ref();
@@ -177,12 +183,18 @@ impl Model {
     }
 
     /// Writes a model file, whole or not at all.
+    ///
+    /// # Errors
+    /// As [`to_bytes`](Self::to_bytes), and [`Error::Io`] if the file cannot be written.
     pub fn save(&self, path: &Path) -> Result<()> {
         let bytes = self.to_bytes()?;
         atomic::write(path, |out| out.write_all(&bytes))
     }
 
     /// Reads a model file.
+    ///
+    /// # Errors
+    /// As [`from_bytes`](Self::from_bytes), and [`Error::Io`] if the file cannot be read.
     pub fn load(path: &Path) -> Result<Self> {
         let bytes = memory::read_file(path)?;
         Self::from_bytes(&bytes).map_err(|error| error.in_file(path))

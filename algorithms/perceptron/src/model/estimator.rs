@@ -12,7 +12,7 @@ use firebox_core::{
 use super::mlp::Mlp;
 use super::predict::Score;
 use super::{Training, train};
-use crate::config::{Task, TrainConfig};
+use crate::config::{Task, TrainConfig, invalid};
 use crate::ops::PerceptronOps;
 use crate::solve::{Epoch, Instances, Model, argmax, ints, probabilities};
 
@@ -42,7 +42,8 @@ impl TaskKind for Regression {
 ///
 /// Columns are standardised. The share [`test`](TrainConfig::test) of the rows is held out, and the share
 /// [`validation`](TrainConfig::validation) of the others determines the best epoch; with 0 for both, all rows are trained
-/// on, and the last epoch is the model.
+/// on, and the last epoch is the model. Created by [`new`](Self::new), or with other options by
+/// [`TrainConfig::init_classifier`] and [`TrainConfig::init_regressor`].
 #[derive(Debug, Clone)]
 pub struct MlpEstimator<T> {
     config: TrainConfig,
@@ -56,15 +57,42 @@ pub type MlpClassifier = MlpEstimator<Classification>;
 /// Multilayer perceptron that learns numbers.
 pub type MlpRegressor = MlpEstimator<Regression>;
 
-impl<T: TaskKind> MlpEstimator<T> {
-    /// Network with hidden layers of these widths, ≥ 1, and the defaults of [`TrainConfig`]; a linear model without
-    /// hidden layers.
-    pub fn new(hidden: impl Into<Vec<usize>>) -> Self {
-        Self::with_config(TrainConfig::new().with_hidden(hidden.into()))
+impl TrainConfig {
+    /// Classifier with these options.
+    ///
+    /// # Errors
+    /// [`Error::Config`] as [`validate`](Self::validate), and for the task regression.
+    pub fn init_classifier(&self) -> Result<MlpClassifier> {
+        self.init()
     }
 
-    /// Network and training as configured, except that the task is `T`.
-    pub fn with_config(config: TrainConfig) -> Self {
+    /// Regressor with these options; the task may be left at its default.
+    ///
+    /// # Errors
+    /// As [`validate`](Self::validate).
+    pub fn init_regressor(&self) -> Result<MlpRegressor> {
+        self.init()
+    }
+
+    /// Model for the task `T`, which the configuration must have unless its task is the default.
+    fn init<T: TaskKind>(&self) -> Result<MlpEstimator<T>> {
+        self.validate()?;
+        if ![T::TASK, Task::default()].contains(&self.task) {
+            let [task, needed] = [self.task, T::TASK].map(|task| format!("{task:?}").to_lowercase());
+            return invalid("task", task, format!("must be {needed} for this model"));
+        }
+        Ok(MlpEstimator::of(self.clone()))
+    }
+}
+
+impl<T: TaskKind> MlpEstimator<T> {
+    /// Network with hidden layers of these widths, ≥ 1, and the defaults of [`TrainConfig`]; a linear model without
+    /// hidden layers. The fit checks the widths.
+    pub fn new(hidden: impl Into<Vec<usize>>) -> Self {
+        Self::of(TrainConfig::new().with_hidden(hidden.into()))
+    }
+
+    fn of(config: TrainConfig) -> Self {
         Self { config: config.with_task(T::TASK), checkpoints: Checkpoints::default(), task: PhantomData }
     }
 
@@ -79,15 +107,41 @@ impl<T: TaskKind> MlpEstimator<T> {
         self
     }
 
-    /// Trains with the seed, the observer, the memory limit and the ranks of `context`. Ranks that share a training pass
-    /// consecutive rows, with classes equal on all ranks ([`Instances::with_classes_of_all`]). A request to stop ends
-    /// training after a batch with the best network so far and [`Stop::Request`](crate::Stop::Request).
+    /// Trains with the seed, the observer, the memory limit and the ranks of `context`.
+    ///
+    /// [`Instances`] are the rows with their targets on the host: from tensors by [`Instances::classes`] and
+    /// [`Instances::numbers`], or from a table by [`Instances::from_labels`] and [`Instances::from_column`]. Ranks that
+    /// share a training pass consecutive rows, with classes equal on all ranks ([`Instances::with_classes_of_all`]).
+    ///
+    /// A request to stop ends training after a batch, with the network of the best epoch so far and
+    /// [`Stop::Request`](crate::Stop::Request) in [`FittedMlp::training`].
+    ///
+    /// ```
+    /// use burn::tensor::Tensor;
+    /// use burn_ndarray::NdArray;
+    /// use firebox_core::Context;
+    /// use firebox_perceptron::{Instances, TrainConfig};
+    ///
+    /// let x = Tensor::<NdArray, 1>::from_floats([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], &Default::default());
+    /// let instances = Instances::numbers(x.clone().reshape([8, 1]), x * 2.0)?;
+    /// let line = TrainConfig::new().with_hidden(Vec::new()).with_validation(0.0).with_epochs(3).init_regressor()?;
+    /// let context = Context::<NdArray>::new(Default::default()).seed(1);
+    /// assert_eq!(line.fit_with(&instances, &context)?.history()?.len(), 3);
+    /// # Ok::<(), firebox_core::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// A parameter out of range, targets of another task, too few rows, too little device memory, or a loss that is not
-    /// finite.
+    /// - [`Error::Config`] for a parameter out of range, or a matrix product that the device lacks
+    /// - [`Error::Input`] for targets of another task, too few rows, or a state of another training
+    /// - [`Error::Device`] for 64-bit floats on a device without them, and [`Error::Memory`] for too little memory
+    /// - [`Error::Run`] for a loss or weights that are not finite, and for a device that fails
+    /// - [`Error::Cancelled`] if the observer stopped training before an epoch gave a network
     pub fn fit_with<B: PerceptronOps>(&self, instances: &Instances, context: &Context<B>) -> Result<FittedMlp<B, T>> {
         let (model, training) = train(&self.config, instances, &self.checkpoints, context)?;
+        // Only a request to stop leaves no best network; otherwise `train` fails.
+        if training.best == 0 {
+            return Err(Error::Cancelled);
+        }
         let fitted = FittedMlp::new(model, &context.device)?;
         Ok(FittedMlp { training: Some(training), memory_limit: context.memory_limit, ..fitted })
     }
@@ -147,7 +201,10 @@ pub type FittedMlpClassifier<B> = FittedMlp<B, Classification>;
 pub type FittedMlpRegressor<B> = FittedMlp<B, Regression>;
 
 impl<B: PerceptronOps, T: TaskKind> FittedMlp<B, T> {
-    /// Loads a model to a device. Fails if it was trained for another task.
+    /// Loads a model to a device.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for a model of another task.
     pub fn new(model: Model, device: &B::Device) -> Result<Self> {
         if model.task() != T::TASK {
             let what = format!("the model was trained for {:?}, not for {:?}", model.task(), T::TASK).to_lowercase();
@@ -166,6 +223,9 @@ impl<B: PerceptronOps, T: TaskKind> FittedMlp<B, T> {
     }
 
     /// Writes the model to a file (.safetensors), whole or not at all.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the file cannot be written.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         self.model.save(path.as_ref())
     }
@@ -175,13 +235,19 @@ impl<B: PerceptronOps, T: TaskKind> FittedMlp<B, T> {
         &self.model
     }
 
-    /// History and figures of the training. Fails for a model from a file, which does not hold them.
+    /// History and figures of the training.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for a model from a file, which does not hold them.
     pub fn training(&self) -> Result<&Training> {
         let what = "a model from a file has no history of its training";
         self.training.as_ref().ok_or_else(|| Error::input(what, "train it in this process"))
     }
 
-    /// Losses and accuracies, one entry per epoch. Fails as [`training`](Self::training) does.
+    /// Losses and accuracies, one entry per epoch.
+    ///
+    /// # Errors
+    /// As [`training`](Self::training).
     pub fn history(&self) -> Result<&[Epoch]> {
         self.training().map(|training| training.history.as_slice())
     }
@@ -238,7 +304,10 @@ impl<B: PerceptronOps> FittedMlpClassifier<B> {
     }
 
     /// Probability `[n, classes]` of each of the [`Model::classes`] for each row of `x` `[n, k]`, n ≥ 1, on the device of
-    /// `x`. Fails as [`predict`](Self::predict) does.
+    /// `x`.
+    ///
+    /// # Errors
+    /// As [`predict`](Self::predict), but classes may be beyond the backend's integers.
     pub fn predict_proba(&self, x: Tensor<B, 2>) -> Result<Tensor<B, 2>> {
         let (device, rows, classes) = (x.device(), x.dims()[0], self.model.classes()?.len());
         Ok(floats(probabilities(&self.outputs(x)?, classes), [rows, classes], &device))

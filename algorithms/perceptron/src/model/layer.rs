@@ -23,7 +23,8 @@ const STREAM: u64 = 0x706c;
 impl SigmoidLayerConfig {
     /// Initialises a layer with weights uniform in ±√(6/(k + m)) (Glorot and Bengio 2010) and a bias of 0.
     ///
-    /// Fails with the name of a field that is out of range.
+    /// # Errors
+    /// As [`validate`](Self::validate).
     pub fn init<B: Backend>(&self, device: &B::Device) -> Result<SigmoidLayer<B>> {
         self.validate()?;
         let size = [self.inputs, self.neurons];

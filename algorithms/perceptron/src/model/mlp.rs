@@ -19,7 +19,8 @@ impl MlpConfig {
     /// Initialises a network with weights uniform in ±√(6/(k + m)) (Glorot and Bengio 2010), doubled before a sigmoid,
     /// which is half as steep, and biases of 0.
     ///
-    /// Fails with the name of a field that is out of range.
+    /// # Errors
+    /// As [`validate`](Self::validate).
     pub fn init<B: Backend>(&self, device: &B::Device) -> Result<Mlp<B>> {
         self.validate()?;
         let mut random = Random::new(self.seed, STREAM);

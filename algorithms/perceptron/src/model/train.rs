@@ -23,7 +23,7 @@ use crate::types::{Matmul, MatmulKernel};
 pub struct Training {
     /// One entry per epoch.
     pub history: Vec<Epoch>,
-    /// Epoch of the model, from 1; 0 if training was stopped within the first.
+    /// Epoch of the model, from 1.
     pub best: usize,
     /// Reason why training ended.
     pub stop: Stop,
@@ -40,7 +40,8 @@ pub struct Training {
 }
 
 /// Trains a network of `config`; see [`fit_with`](super::MlpEstimator::fit_with). The model is the network with the lowest
-/// validation loss, or the last one without a validation part.
+/// validation loss, or the last one without a validation part. A training that was stopped before it had such a network
+/// returns the initial one, and 0 as [`Training::best`].
 pub(crate) fn train<B: PerceptronOps>(
     config: &TrainConfig,
     instances: &Instances,
@@ -106,7 +107,8 @@ pub(crate) fn train<B: PerceptronOps>(
     let Finished { best_network, history, best, stop, stale_state } = finished;
     B::finish(&context.device, "training")?;
     let layers = best_network.to_host("reading the network")?;
-    if stop != Stop::Request && !(best > 0 && Model::is_finite(&layers)) {
+    // A request may come before the first epoch ends, when no network is the best yet.
+    if !Model::is_finite(&layers) || (best == 0 && stop != Stop::Request) {
         return Err(diverged::<B>(&context.device, history.len(), "weights are"));
     }
     watch.lap("training_s");

@@ -4,31 +4,22 @@ use burn::tensor::{DType, Tensor};
 use burn_autodiff::Autodiff;
 use firebox_core::tensor::tensor;
 
+use firebox_backends::parity::{Case, Check};
+
 use super::bounds::{Rounding, magnitudes, near, rounding, sigmoid_error, sum_error};
 use super::problem::{Problem, Shape, native_float, supports_float, supports_matmul};
 use super::reference;
 use crate::ops::{PerceptronOps, Suite, tensor::primitive};
 use crate::types::Matmul;
 
-/// Check of one operation on a problem.
-pub type Check<B> = Box<dyn Fn(&Problem<B>) -> Result<(), String> + Send>;
-
-/// Named check of one operation.
-pub struct Case<B: PerceptronOps> {
-    /// Operation and variant.
-    pub name: String,
-    /// Check, which fails with the first difference and its index.
-    pub check: Check<B>,
-}
-
 /// All checks, one entry per operation, except floats and methods that the device does not support.
-pub fn cases<B: PerceptronOps>(device: &B::Device) -> Vec<Case<B>> {
+pub fn cases<B: PerceptronOps>(device: &B::Device) -> Vec<Case<Problem<B>>> {
     let mut cases = Vec::new();
     let own = native_float::<B>();
     let halves = [DType::F16, DType::BF16].into_iter().filter(|_| own == DType::F32);
     for dtype in [own].into_iter().chain(halves).filter(|&dtype| supports_float::<B>(device, dtype)) {
         let suffix = if dtype == own { String::new() } else { format!(", {dtype:?}") };
-        let mut add = |name: &str, check: Check<B>| {
+        let mut add = |name: &str, check: Check<Problem<B>>| {
             // The default bodies do not support half floats, for which backends have kernels.
             let check = move |p: &Problem<B>| {
                 if p.suite.name != Suite::<B>::KERNELS && dtype != own { Ok(()) } else { check(p) }

@@ -7,10 +7,14 @@ mod bounds;
 mod checks;
 mod problem;
 pub mod reference;
+#[cfg(not(test))] // Unit tests do not compile every backend again.
+mod trials;
 
 pub use crate::ops::Suite;
-pub use checks::{Case, Check, cases};
+pub use checks::cases;
 pub use problem::{Problem, Shape, shapes};
+#[cfg(not(test))]
+pub use trials::trials;
 
 #[cfg(test)]
 mod tests;

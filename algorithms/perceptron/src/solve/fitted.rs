@@ -56,7 +56,10 @@ impl Model {
         }
     }
 
-    /// Classes in the order of the outputs. Fails for a regression.
+    /// Classes in the order of the outputs.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for a regression.
     pub fn classes(&self) -> Result<&Classes> {
         match &self.output {
             OutputKind::Class(classes) => Ok(classes),
@@ -67,7 +70,8 @@ impl Model {
     /// Selects the model's columns, in its order, from rows `values` with columns `names`: by name, or by position if these
     /// are the default names of as many columns.
     ///
-    /// Fails if a column is missing or occurs several times.
+    /// # Errors
+    /// [`Error::Input`] if a column is missing or occurs several times, and [`Error::Memory`] for too little memory.
     pub fn columns_of(&self, names: &[String], values: &[f64]) -> Result<Vec<f64>> {
         let unnamed = names.iter().enumerate().all(|(at, name)| *name == format!("C{}", at + 1));
         if unnamed && names.len() == self.columns.len() {

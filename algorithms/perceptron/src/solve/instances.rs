@@ -95,7 +95,8 @@ const MAX_CLASSES: usize = 4096;
 impl Instances {
     /// Instances `[n, k]` of classes `[n]`, which are any whole numbers; n ≥ 1.
     ///
-    /// Fails if the numbers of rows differ, or if a number is not finite.
+    /// # Errors
+    /// [`Error::Input`] if the numbers of rows differ, or if a number is not finite.
     pub fn classes<B: Backend>(x: Tensor<B, 2>, y: Tensor<B, 1, Int>) -> Result<Self> {
         let points = points(x, y.dims()[0])?;
         let device = B::name(&y.device());
@@ -105,7 +106,8 @@ impl Instances {
 
     /// Instances `[n, k]` of numbers `[n]`; n ≥ 1.
     ///
-    /// Fails if the numbers of rows differ, or if a number is not finite.
+    /// # Errors
+    /// [`Error::Input`] if the numbers of rows differ, or if a number is not finite.
     pub fn numbers<B: Backend>(x: Tensor<B, 2>, y: Tensor<B, 1>) -> Result<Self> {
         let points = points(x, y.dims()[0])?;
         let numbers = read_floats(y, "reading the targets")?;
@@ -116,7 +118,10 @@ impl Instances {
         Ok(Self { values: points.values, names: points.names, targets: Targets::Numbers(numbers, "y".into()) })
     }
 
-    /// Instances with the labels of `points` as classes. Fails if there are no labels.
+    /// Instances with the labels of `points` as classes.
+    ///
+    /// # Errors
+    /// [`Error::Input`] if there are no labels.
     pub fn from_labels(points: Points) -> Result<Self> {
         let Some(labels) = points.labels else {
             let help = "name the column with `label`, or a file of classes with `labels`";
@@ -137,6 +142,9 @@ impl Instances {
     }
 
     /// Instances with one column of `points` as the target, given by name or by number from 1.
+    ///
+    /// # Errors
+    /// [`Error::Input`] if the column does not exist, or is the only one.
     pub fn from_column(points: Points, column: &str) -> Result<Self> {
         let by_number = || column.parse::<usize>().ok().and_then(|at| at.checked_sub(1));
         let at = points.names.iter().position(|name| name == column).or_else(by_number);
@@ -171,8 +179,11 @@ impl Instances {
         self
     }
 
-    /// Fails if a network cannot be trained: if values or targets are missing, for one class, for too many classes, or
-    /// for columns of equal names, by which a model identifies its columns.
+    /// Checks that a network can be trained.
+    ///
+    /// # Errors
+    /// [`Error::Input`] if values or targets are missing, for one class, for too many classes, or for columns of equal
+    /// names, by which a model identifies its columns.
     pub fn check(&self) -> Result<()> {
         let mut names: Vec<&String> = self.names.iter().collect();
         names.sort_unstable();

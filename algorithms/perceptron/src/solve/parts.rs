@@ -20,7 +20,10 @@ pub struct Parts {
 
 impl Parts {
     /// Draws a split of `rows` rows: the fraction `test` of all rows, and the fraction `validation` of the others, to the
-    /// nearest row. Fails if the training part is empty.
+    /// nearest row.
+    ///
+    /// # Errors
+    /// [`Error::Input`] if the training part is empty.
     pub fn draw(rows: usize, test: f64, validation: f64, seed: u64) -> Result<Self> {
         let mut order: Vec<usize> = (0..rows).collect();
         Random::new(seed, STREAM).shuffle(&mut order);

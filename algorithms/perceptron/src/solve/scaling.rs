@@ -16,7 +16,8 @@ impl Scaling {
     /// Means and deviations of `rows` of row-major `values` with columns `names`, over all ranks, in two passes. Each column
     /// is first scaled exactly to magnitudes about 1 by a power of two, so that no square overflows or underflows.
     ///
-    /// Fails if a deviation is subnormal, or if the difference of a number and the mean overflows.
+    /// # Errors
+    /// [`Error::Input`] if a deviation is subnormal, or if the difference of a number and the mean overflows.
     pub fn of(values: &[f64], names: &[String], rows: &[usize], ranks: &dyn Communicator) -> Result<Self> {
         let columns = names.len();
         let at = |row: usize, column: usize| values[row * columns + column];

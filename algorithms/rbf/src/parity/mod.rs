@@ -12,9 +12,13 @@ mod size;
 mod tensors;
 #[cfg(test)]
 mod tests;
+#[cfg(not(test))] // Unit tests do not compile every backend again.
+mod trials;
 
 pub use crate::ops::Suite;
-pub use problem::{Case, Check, Problem, cases};
+pub use problem::{Problem, cases};
 #[cfg(test)]
 pub(crate) use size::sizes;
 pub use size::{Size, shapes};
+#[cfg(not(test))]
+pub use trials::trials;

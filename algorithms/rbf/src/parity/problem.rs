@@ -1,5 +1,7 @@
 //! The checks of all operations, and the problems that they are made on: random inputs of one size on one backend.
 
+use firebox_backends::parity::{Case, Check};
+
 use super::{
     bounds::{BoundedMatrix, Expected, Rounding},
     inputs::{Inputs, KINDS, Kind},
@@ -92,21 +94,10 @@ impl<B: RbfOps> Problem<B> {
     }
 }
 
-/// A check of an operation on a problem.
-pub type Check<B> = Box<dyn Fn(&Problem<B>) -> Result<(), String> + Send>;
-
-/// A named check of one operation.
-pub struct Case<B: RbfOps> {
-    /// The operation and its form.
-    pub name: String,
-    /// Fails with a description of the difference and its position.
-    pub check: Check<B>,
-}
-
 /// The checks of all operations, one per operation and form.
-pub fn cases<B: RbfOps>(_device: &B::Device) -> Vec<Case<B>> {
+pub fn cases<B: RbfOps>(_device: &B::Device) -> Vec<Case<Problem<B>>> {
     let mut cases = Vec::new();
-    let mut add = |name: String, check: Check<B>| cases.push(Case { name, check });
+    let mut add = |name: String, check: Check<Problem<B>>| cases.push(Case { name, check });
     for kind in KINDS {
         add(format!("matrix, {}", kind.name()), Box::new(move |p| p.check_matrix(kind)));
         add(format!("residual, {}", kind.name()), Box::new(move |p| p.check_residual(kind)));

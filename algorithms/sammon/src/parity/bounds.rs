@@ -324,6 +324,24 @@ mod tests {
         (pairs, Places::exact(&y, n))
     }
 
+    /// E = Σ_i e_i/(2·Σ_{i<j} δ_ij) for p = 1 and distinct points.
+    #[test]
+    fn the_stress_agrees_with_equation_1() {
+        let (mut bounded, places) = problem(9, 2, 1.0);
+        bounded.multiplicity.fill(1.0);
+        let (mut above, mut c) = (0.0, 0.0);
+        for i in 0..9 {
+            for j in i + 1..9 {
+                let delta = bounded.delta[i * 9 + j];
+                let d = (places.y[i] - places.y[j]).hypot(places.y[9 + i] - places.y[9 + j]);
+                above += (delta - d).powi(2) / delta;
+                c += delta;
+            }
+        }
+        let found = bounded.forces(&places, &places).1.values.iter().sum::<f64>() / (2.0 * c);
+        assert!((found - above / c).abs() < 1e-14, "{found} {}", above / c);
+    }
+
     /// Compares ∂/∂y_i Σ_i μ_i·e_i/2 = −2·μ_i·F_i with central differences.
     #[test]
     fn the_force_is_the_negative_gradient_of_the_stress() {

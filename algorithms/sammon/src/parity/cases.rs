@@ -1,26 +1,17 @@
 //! List of all checks.
 
+use firebox_backends::parity::{Case, Check};
+
 use super::{
     problem::Problem,
     shapes::{METRICS, Origin, origins},
 };
 use crate::{ops::SammonOps, types::Variant};
 
-/// Check that runs on a problem.
-pub type Check<B> = Box<dyn Fn(&Problem<B>) -> Result<(), String> + Send>;
-
-/// A check of one operation.
-pub struct Case<B: SammonOps> {
-    /// Operation and its variant.
-    pub name: String,
-    /// Returns the first difference as an error.
-    pub check: Check<B>,
-}
-
 /// All checks of the operations that the device supports.
-pub fn cases<B: SammonOps>(device: &B::Device) -> Vec<Case<B>> {
+pub fn cases<B: SammonOps>(device: &B::Device) -> Vec<Case<Problem<B>>> {
     let mut cases = Vec::new();
-    let mut add = |name: String, check: Check<B>| {
+    let mut add = |name: String, check: Check<Problem<B>>| {
         cases.push(Case { name, check });
     };
     let variants = Variant::ALL.into_iter().filter(|&variant| B::sammon_strategy(device, variant).is_ok());

@@ -12,11 +12,15 @@ mod reference;
 mod shapes;
 #[cfg(test)]
 mod tests;
+#[cfg(not(test))] // Unit tests do not compile every backend again.
+mod trials;
 
 pub use crate::ops::Suite;
 
 pub use self::{
-    cases::{Case, Check, cases},
+    cases::cases,
     problem::Problem,
     shapes::{Shape, shapes},
 };
+#[cfg(not(test))]
+pub use trials::trials;

@@ -1,10 +1,15 @@
 //! Classifiers and regressors on tensors.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
 use burn_ndarray::NdArray;
-use firebox_core::{random::Random, tensor::read_ints};
+use firebox_core::{Observer, random::Random, tensor::read_ints};
 
 use super::*;
-use crate::solve::{Targets, rmse};
+use crate::solve::{Stop, Targets, rmse};
 
 /// f64, which other tests require as the first float of the device in this process.
 type B = NdArray<f64>;
@@ -39,7 +44,7 @@ fn message<T: std::fmt::Debug>(result: Result<T>) -> String {
 
 #[test]
 fn classes_are_predicted_as_their_numbers() {
-    let fitted = MlpClassifier::with_config(small()).fit(blobs(), labels(classes())).unwrap();
+    let fitted = small().init_classifier().unwrap().fit(blobs(), labels(classes())).unwrap();
     let predicted = read_ints(fitted.predict(blobs()).unwrap(), "test").unwrap();
     let correct = predicted.iter().zip(classes()).filter(|(a, b)| *a == b).count();
     assert!(correct >= ROWS - 18, "{correct}");
@@ -58,7 +63,7 @@ fn classes_are_predicted_as_their_numbers() {
 fn numbers_are_predicted_in_their_unit() {
     let x = tensor((0..100).map(f64::from).collect(), [100, 1]);
     let y: Vec<f64> = (0..100).map(|i| 1e6 + 3e4 * f64::from(i)).collect();
-    let fitted = MlpRegressor::with_config(small()).fit(x.clone(), tensor(y.clone(), [100])).unwrap();
+    let fitted = small().init_regressor().unwrap().fit(x.clone(), tensor(y.clone(), [100])).unwrap();
     let predicted = read_floats(fitted.predict(x).unwrap(), "test").unwrap();
     let error = rmse(&y, &predicted).unwrap();
     assert!(error < 2.6e5, "{error}");
@@ -67,7 +72,7 @@ fn numbers_are_predicted_in_their_unit() {
 #[test]
 fn models_follow_from_the_seed_and_survive_in_files() {
     let instances = Instances::classes(blobs(), labels(classes())).unwrap();
-    let classifier = MlpClassifier::with_config(small().with_epochs(3));
+    let classifier = small().with_epochs(3).init_classifier().unwrap();
     let fit = |seed| classifier.fit_with(&instances, &Context::<B>::new(Default::default()).seed(seed)).unwrap();
     let fitted = fit(1);
     assert_eq!(fitted.model(), fit(1).model());
@@ -87,7 +92,7 @@ fn models_follow_from_the_seed_and_survive_in_files() {
 #[test]
 fn classes_beyond_the_integers_of_a_backend_are_refused() {
     let y = ints::<B>((0..ROWS as i64).map(|row| (row % 3) << 40), &Default::default());
-    let model = MlpClassifier::with_config(small()).fit(blobs(), y).unwrap().model().clone();
+    let model = small().init_classifier().unwrap().fit(blobs(), y).unwrap().model().clone();
     let narrow = FittedMlpClassifier::<NdArray<f64, i32>>::new(model, &Default::default()).unwrap();
     let x = floats(vec![16.0, 16.0], [1, 2], &Default::default());
     assert!(message(narrow.predict(x)).ends_with("is too large for the integers of this backend"));
@@ -95,7 +100,7 @@ fn classes_beyond_the_integers_of_a_backend_are_refused() {
 
 #[test]
 fn unsuitable_tensors_are_refused() {
-    let (classifier, regressor) = (MlpClassifier::with_config(small().with_epochs(1)), MlpRegressor::new([8]));
+    let (classifier, regressor) = (small().with_epochs(1).init_classifier().unwrap(), MlpRegressor::new([8]));
     let fit = |x, classes| message(classifier.fit(x, labels(classes)));
     assert_eq!(fit(blobs(), vec![1; 3]), "there are 3 targets for 90 rows");
     assert_eq!(fit(blobs(), vec![1; ROWS]), "all rows are of one class, 1");
@@ -119,4 +124,44 @@ fn unsuitable_tensors_are_refused() {
         "the rows have 3 columns, and the model takes 2"
     );
     assert_eq!(message(fitted.predict_proba(tensor(vec![], [0, 2]))), "there are no rows to predict");
+}
+
+#[test]
+fn configurations_of_another_task_are_refused() {
+    let regression = small().with_task(Task::Regression);
+    let refused = regression.init_classifier().map(|it| it.config().task);
+    assert!(matches!(refused, Err(Error::Config { field: "task", .. })), "{refused:?}");
+    for config in [small(), regression] {
+        assert_eq!(config.init_regressor().unwrap().config().task, Task::Regression);
+        let refused = config.with_batch(0).init_regressor().map(drop);
+        assert!(matches!(refused, Err(Error::Config { field: "batch", .. })), "{refused:?}");
+    }
+}
+
+/// Requests to stop once this number of epochs is complete.
+struct StopAfter(u64, AtomicBool);
+
+impl Observer for StopAfter {
+    fn progress(&self, _: &str, done: u64, _: u64) {
+        self.1.fetch_or(done >= self.0, Ordering::Relaxed);
+    }
+
+    fn cancelled(&self) -> bool {
+        self.1.load(Ordering::Relaxed)
+    }
+}
+
+#[test]
+fn stopped_training_has_the_best_network_if_an_epoch_is_complete() {
+    let instances = Instances::classes(blobs(), labels(classes())).unwrap();
+    let fit = |epochs| {
+        let observer = Arc::new(StopAfter(epochs, AtomicBool::new(false)));
+        let context = Context::<B>::new(Default::default()).observer(observer);
+        small().init_classifier().unwrap().fit_with(&instances, &context)
+    };
+    assert!(matches!(fit(0), Err(Error::Cancelled)));
+    let fitted = fit(2).unwrap();
+    let training = fitted.training().unwrap();
+    assert_eq!((training.history.len(), training.stop), (2, Stop::Request));
+    assert!((1..=2).contains(&training.best));
 }

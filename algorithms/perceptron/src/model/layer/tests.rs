@@ -89,5 +89,6 @@ fn invalid_fields_are_named() {
     assert_eq!(field(SigmoidLayerConfig::new(0, 1)), "inputs");
     assert_eq!(field(SigmoidLayerConfig::new(1, 0)), "neurons");
     assert_eq!(field(SigmoidLayerConfig::new(1, 1).with_slope(f64::NAN)), "slope");
+    assert_eq!(field(SigmoidLayerConfig::new(1, 1).with_slope(0.0)), "slope");
     assert_eq!(field(SigmoidLayerConfig::new(1, 1).with_location(f64::INFINITY)), "location");
 }

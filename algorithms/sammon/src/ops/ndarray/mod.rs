@@ -14,6 +14,8 @@ mod steps;
 mod terms;
 
 #[cfg(test)]
+mod operations_tests;
+#[cfg(test)]
 mod tests;
 
 use burn::tensor::{TensorMetadata, ops::FloatTensor};

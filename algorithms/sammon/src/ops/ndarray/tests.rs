@@ -23,22 +23,26 @@ const SIZES: [usize; 10] = [0, 1, 2, 3, 63, 64, 65, 127, 129, 200];
 const SOURCE_DIMENSIONS: [usize; 6] = [1, 2, 3, 5, 64, 200];
 /// Dimensions and powers: p = 1 has loops of its own for m = 2, for m = 3 and for other m.
 const TERMS: [(usize, f64); 6] = [(2, 1.0), (3, 1.0), (5, 1.0), (1, 0.0), (3, 2.0), (2, 1.5)];
+/// Further points, source dimensions, dimensions and powers: many dimensions past one block, and other loops of each m.
+const FURTHER: [(usize, usize, usize, f64); 6] =
+    [(129, 200, 2, 1.0), (65, 3, 1, 1.0), (64, 5, 2, 0.0), (65, 2, 3, 1.5), (127, 4, 5, 0.5), (63, 200, 1, 2.0)];
 
 fn agrees_at_every_level<B: SammonOps>() {
     let device = B::Device::default();
     assert_eq!(Variant::ALL.map(|variant| B::sammon_strategy(&device, variant).is_ok()), [true; 5]);
     for level in SimdLevel::all() {
         LEVEL.set(Some(level));
-        for (i, n) in SIZES.into_iter().enumerate() {
-            for (j, (m, power)) in TERMS.into_iter().enumerate() {
+        let usual = SIZES.into_iter().enumerate().flat_map(|(i, n)| {
+            TERMS.into_iter().enumerate().map(move |(j, (m, power))| {
                 // The reference of large matrices takes long.
-                let d = if n > 100 { 2 + j } else { SOURCE_DIMENSIONS[(i + j) % 6] };
-                let shape = Shape { n, d, m, power, kernels: 0 };
-                let problem = Parity::new(Suite::<B>::backend(), &device, shape, (6 * i + j) as u64);
-                for case in cases::<B>(&device) {
-                    (case.check)(&problem)
-                        .unwrap_or_else(|what| panic!("{} {} {shape}: {what}", level.name(), case.name));
-                }
+                (n, if n > 100 { 2 + j } else { SOURCE_DIMENSIONS[(i + j) % 6] }, m, power)
+            })
+        });
+        for (k, (n, d, m, power)) in usual.chain(FURTHER).enumerate() {
+            let shape = Shape { n, d, m, power, kernels: 0 };
+            let problem = Parity::new(Suite::<B>::backend(), &device, shape, k as u64);
+            for case in cases::<B>(&device) {
+                (case.check)(&problem).unwrap_or_else(|what| panic!("{} {} {shape}: {what}", level.name(), case.name));
             }
         }
     }
@@ -68,7 +72,15 @@ fn sized<E: Real>(n: usize, d: usize, m: usize) -> (Vec<E>, Vec<E>, Vec<E>) {
 /// Placement in several calls has the same bits as in one, and no step increases the stress.
 fn placing<E: Real>() {
     let eps: f64 = E::EPSILON.into();
-    for (n, q, m, power) in [(1, 1, 2, 0.0), (64, 3, 3, 1.0), (65, 5, 1, 2.0), (200, 70, 5, 1.5)] {
+    for (n, q, m, power) in [
+        (1, 1, 2, 0.0),
+        (64, 3, 3, 1.0),
+        (65, 5, 1, 2.0),
+        (65, 0, 2, 1.0),
+        (63, 64, 2, 1.0),
+        (129, 65, 3, 0.0),
+        (200, 70, 5, 1.5),
+    ] {
         let mut random = Random::new(n as u64, q as u64);
         let (_, fixed, multiplicity) = sized::<E>(n, 1, m);
         let (_, start, _) = sized::<E>(q, 1, m);

@@ -1,0 +1,139 @@
+//! Parity tests of an algorithm's operations: the contract that its room `parity` fulfils, and the trials on every
+//! backend, which are compiled in the algorithm's own crate.
+
+use std::fmt::Display;
+
+use burn::tensor::backend::Backend;
+#[doc(hidden)]
+pub use burn_fusion::Fusion;
+
+use crate::{Device, Precision};
+
+/// Implementations under test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bodies {
+    /// The backend's own.
+    Backend,
+    /// The default bodies.
+    TensorOperations,
+}
+
+/// Check of an operation on a problem `P`; fails with the first difference.
+pub type Check<P> = Box<dyn Fn(&P) -> Result<(), String> + Send>;
+
+/// A check of one operation.
+pub struct Case<P> {
+    /// The operation and its variant.
+    pub name: String,
+    /// The check.
+    pub check: Check<P>,
+}
+
+/// The operations of an algorithm on backend `B`, compared with a reference in f64.
+pub trait Parity<B: Backend> {
+    /// Name of the algorithm.
+    const NAME: &'static str;
+    /// On emulated devices, the stride through the cases of a shape.
+    const STRIDE: usize = 1;
+    /// True if default bodies are tested with fusion.
+    const FUSED_DEFAULTS: bool = true;
+    /// Size of a problem.
+    type Shape: Display + Clone + Send + 'static;
+    /// Random inputs of one size, and the implementations under test.
+    type Problem: 'static;
+
+    /// All sizes, around those of the kernels' tiles.
+    fn shapes() -> Vec<Self::Shape>;
+
+    /// Number of points of a size; some backends have no empty tensors.
+    fn points(shape: &Self::Shape) -> usize;
+
+    /// Offset of a shape's first case on emulated devices: equal for shapes that run the same kernels.
+    fn offset(shape: &Self::Shape) -> usize {
+        let _ = shape;
+        0
+    }
+
+    /// The checks of all operations that the device supports.
+    fn cases(device: &B::Device) -> Vec<Case<Self::Problem>>;
+
+    /// Draws a problem from `seed`.
+    fn problem(bodies: Bodies, device: &B::Device, shape: Self::Shape, seed: u64) -> Self::Problem;
+}
+
+/// Device, implementations and selection of shapes of a set of trials.
+#[derive(Debug, Clone, Copy)]
+pub struct Target<'a> {
+    /// Name of the backend in trials.
+    pub name: &'static str,
+    /// The device.
+    pub device: &'a Device,
+    /// Width of the floats.
+    pub precision: Precision,
+    /// True for Burn's fusion backend of the device, wgpu and CUDA in f32 only.
+    pub fused: bool,
+    /// Implementations under test.
+    pub bodies: Bodies,
+    /// Seed of the problems.
+    pub seed: u64,
+    /// Fewest points of a shape.
+    pub min_points: usize,
+    /// Stride through the shapes.
+    pub stride: usize,
+}
+
+/// A test of one operation at one size on one backend.
+pub struct Trial {
+    /// `algorithm/backend/bodies/case/shape`.
+    pub name: String,
+    /// Runs the test; fails with the first difference.
+    pub run: Box<dyn FnOnce() -> Result<(), String> + Send>,
+}
+
+/// The trials of algorithm `A` on backend `B`; called by [`parity_trials!`](crate::parity_trials).
+pub fn trials<B: Backend, A: Parity<B>>(target: &Target<'_>, device: &B::Device) -> Vec<Trial> {
+    let Target { name: backend, bodies, seed, .. } = *target;
+    if target.fused && bodies == Bodies::TensorOperations && !A::FUSED_DEFAULTS {
+        return Vec::new();
+    }
+    // There the most unrolled kernels take up to half a minute to compile.
+    let stride = if target.device.is_software() { A::STRIDE } else { 1 };
+    let mut trials = Vec::new();
+    let shapes = A::shapes().into_iter().enumerate().filter(|(_, shape)| A::points(shape) >= target.min_points);
+    for (k, shape) in shapes.step_by(target.stride) {
+        let offset = A::offset(&shape) + seed as usize;
+        let cases = A::cases(device).into_iter().enumerate();
+        for (_, case) in cases.filter(|(c, _)| (c + offset).is_multiple_of(stride)) {
+            let bodies_name = if bodies == Bodies::Backend { "kernels" } else { "tensor operations" };
+            let name = format!("{}/{backend}/{bodies_name}/{}/{shape}", A::NAME, case.name);
+            let (device, shape) = (device.clone(), shape.clone());
+            let run = move || (case.check)(&A::problem(bodies, &device, shape, seed.wrapping_add(k as u64)));
+            trials.push(Trial { name, run: Box::new(run) });
+        }
+    }
+    trials
+}
+
+/// The trials of an algorithm, a type that implements [`Parity`] for all backends, on a [`Target`]. Empty for a fusion
+/// backend that is not tested.
+#[macro_export]
+macro_rules! parity_trials {
+    ($target:expr, $algorithm:ty) => {{
+        let target: &$crate::parity::Target<'_> = $target;
+        if target.fused {
+            match target.device {
+                $crate::Device::Wgpu(device) => $crate::backend::wgpu!(device, Wgpu<f32>, B, {
+                    $crate::parity::trials::<$crate::parity::Fusion<B>, $algorithm>(target, device)
+                }),
+                $crate::Device::Cuda(device) => $crate::backend::cuda!(device, Cuda<f32>, B, {
+                    $crate::parity::trials::<$crate::parity::Fusion<B>, $algorithm>(target, device)
+                }),
+                _ => Vec::new(),
+            }
+        } else {
+            $crate::with_backend!(target.device, target.precision, |B, device| {
+                $crate::parity::trials::<B, $algorithm>(target, device)
+            })
+        }
+    }};
+}

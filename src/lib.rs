@@ -6,7 +6,7 @@
 //!
 //! # Clustering
 //!
-//! [`Ocnn`] clusters points by synchronisation in a chaotic neural network, without a given number of clusters.
+//! [`Ocnn`](ocnn::Ocnn) clusters points by synchronisation in a chaotic neural network, without a given number of clusters.
 //!
 //! ```
 //! # #[cfg(feature = "ocnn")] fn main() -> firebox::Result<()> {
@@ -27,7 +27,7 @@
 //!
 //! # Maps of distances
 //!
-//! [`Sammon`] maps points to few dimensions and preserves their distances.
+//! [`Sammon`](sammon::Sammon) maps points to few dimensions and preserves their distances.
 //!
 //! ```
 //! # #[cfg(feature = "sammon")] fn main() -> firebox::Result<()> {
@@ -48,7 +48,7 @@
 //!
 //! # Partial differential equations
 //!
-//! [`RbfSolver`] solves a boundary value problem without a mesh, by a network of Gaussian neurons.
+//! [`RbfSolver`](rbf::RbfSolver) solves a boundary value problem without a mesh, by a network of Gaussian neurons.
 //!
 //! ```
 //! # #[cfg(feature = "rbf")] fn main() -> firebox::Result<()> {
@@ -67,7 +67,8 @@
 //!
 //! # Perceptrons
 //!
-//! [`MlpClassifier`] and [`MlpRegressor`] train multilayer perceptrons of matrix products and sigmoids.
+//! [`MlpClassifier`](perceptron::MlpClassifier) and [`MlpRegressor`](perceptron::MlpRegressor) train multilayer perceptrons
+//! of matrix products and sigmoids.
 //!
 //! ```
 //! # #[cfg(feature = "perceptron")] fn main() -> firebox::Result<()> {
@@ -102,13 +103,6 @@
 //!
 //! A backend of your own runs the operations as tensor operations: `impl DeviceLimits for MyBackend {}` and
 //! `impl OcnnOps for MyBackend {}`. Because of Rust's orphan rule these must be in the crate that defines the backend.
-#![cfg_attr(feature = "ocnn", doc = "\n[`Ocnn`]: ocnn::Ocnn")]
-#![cfg_attr(feature = "sammon", doc = "\n[`Sammon`]: sammon::Sammon")]
-#![cfg_attr(feature = "rbf", doc = "\n[`RbfSolver`]: rbf::RbfSolver")]
-#![cfg_attr(
-    feature = "perceptron",
-    doc = "\n[`MlpClassifier`]: perceptron::MlpClassifier\n[`MlpRegressor`]: perceptron::MlpRegressor"
-)]
 
 pub use firebox_backends as backends;
 pub use firebox_core as core;

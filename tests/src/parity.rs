@@ -2,7 +2,7 @@
 //!
 //! Inputs are random in every run: the seed is printed, and `FIREBOX_SEED` repeats a run. A backend without a device is
 //! skipped with a message; `FIREBOX_REQUIRE=ndarray,wgpu` turns that into a failure. A new operation is one entry in
-//! its algorithm's `parity`, a new algorithm one entry in [`ALGORITHMS`].
+//! its algorithm's `parity`, a new algorithm one entry in `ALGORITHMS`.
 
 use std::{collections::BTreeSet, env, time::SystemTime};
 

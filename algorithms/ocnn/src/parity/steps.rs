@@ -40,6 +40,9 @@ struct StepInputs {
     inverse: Vec<f64>,
 }
 
+/// Strengths or weights of rows of neurons.
+type Couplings<B> = fn(FloatTensor<B>, FloatTensor<B>, bool, Range<usize>) -> FloatTensor<B>;
+
 impl<B: OcnnOps> Problem<B> {
     /// J, and an error bound for each entry.
     ///
@@ -88,7 +91,7 @@ impl<B: OcnnOps> Problem<B> {
     /// Checks an operation on the points whose rows ranks share; `shape` is that of a number of rows.
     fn check_rows<const D: usize>(
         &self,
-        operation: fn(FloatTensor<B>, FloatTensor<B>, bool, Range<usize>) -> FloatTensor<B>,
+        operation: Couplings<B>,
         shape: impl Fn(usize) -> [usize; D],
         wanted: &[f64],
         allowed: impl Fn(usize) -> f64,

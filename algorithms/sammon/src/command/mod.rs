@@ -1,4 +1,4 @@
-//! `firebox sammon`: arguments to a [`SammonConfig`], embeddings to tables, plots and the report's result.
+//! `firebox sammon`: arguments to a [`SammonConfig`](crate::SammonConfig), embeddings to tables, plots and the report's result.
 
 mod args;
 mod bench;

@@ -6,6 +6,8 @@
 mod bounds;
 mod cases;
 mod checks;
+#[cfg(test)]
+mod edge_tests;
 mod inputs;
 mod problem;
 mod reference;

@@ -40,9 +40,13 @@ fn agrees_at_every_level<B: SammonOps>() {
         });
         for (k, (n, d, m, power)) in usual.chain(FURTHER).enumerate() {
             let shape = Shape { n, d, m, power, kernels: 0 };
-            let problem = Parity::new(Suite::<B>::backend(), &device, shape, k as u64);
+            let mut problem = Parity::new(Suite::<B>::backend(), &device, shape, k as u64);
             for case in cases::<B>(&device) {
                 (case.check)(&problem).unwrap_or_else(|what| panic!("{} {} {shape}: {what}", level.name(), case.name));
+            }
+            // Once for each size.
+            if k % 7 == 0 {
+                problem.check_edges().unwrap_or_else(|what| panic!("{} {shape}: {what}", level.name()));
             }
         }
     }

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use burn::tensor::{Element, Slice, TensorData, ops::FloatTensor};
+use burn::tensor::{Slice, TensorData, ops::FloatTensor};
 use firebox_core::{
     Context, Error, Result,
     tensor::{self, float_data, primitive, widened},
@@ -91,7 +91,7 @@ pub fn all_sum<B: DeviceLimits>(local: FloatTensor<B>, context: &Context<B>, pha
         return Ok(B::all_reduce_sum(local, peers));
     }
     let sum = host_sum(float_data::<B>(local, phase)?, context)?;
-    Ok(B::float_from_data(sum, &context.device))
+    Ok(tensor::from_data::<B>(sum, &context.device))
 }
 
 /// [`all_sum`] whose result is on each rank's host.
@@ -124,9 +124,9 @@ pub fn all_gather<B: DeviceLimits>(
         return tensor::all_gather::<B>(local, &context.device, &*context.communicator, phase);
     };
     // An all-reduce of parts padded with zeros is exact.
-    let zeros = B::float_zeros([n].into(), &context.device, B::FloatElem::dtype().into());
+    let zeros = tensor::zeros::<B>([n].into(), &context.device);
     let padded = match local {
-        Some(local) => B::float_slice_assign(zeros, &[Slice::from(range)], local),
+        Some(local) => tensor::slice_assign::<B>(zeros, &[Slice::from(range)], local),
         None => zeros,
     };
     Ok(B::all_reduce_sum(padded, peers))

@@ -22,6 +22,7 @@ pub mod device;
 mod dispatch;
 #[cfg(feature = "fusion")]
 pub mod fusion;
+mod instances;
 #[cfg(feature = "cube")]
 pub mod kernel;
 pub mod limits;

@@ -1,20 +1,29 @@
-//! Transfer of tensors between host and device.
+//! Transfer of tensors between host and device, and Burn's operations on primitives.
 //!
 //! Runs work on float primitives: a method of Burn's float `Tensor` compiles its quantised counterpart too, with all
 //! kernels that this takes, for every backend.
+
+mod operations;
 
 use std::{fmt::Display, ops::Range};
 
 use burn::tensor::{
     DType, DataError, Element, Int, Shape, Slice, Tensor, TensorData, TensorPrimitive,
     backend::{Backend, ExecutionError},
-    ops::{FloatTensor, TransactionPrimitive},
-    try_read_sync,
+    ops::{FloatTensor, IntTensor},
 };
 use bytemuck::Pod;
 
 use crate::communicator::Communicator;
 use crate::error::{Error, Result};
+
+#[doc(hidden)]
+pub use operations::addresses;
+pub use operations::from_data;
+pub use operations::{
+    add, cast, concatenate, concatenate_int, multiply, reciprocal, reshape, reshape_int, scale, select, select_int,
+    slice_assign, upload_int, zeros,
+};
 
 /// Creates a tensor of `B`'s float type from row-major values, regardless of the device's default type: Burn keeps one
 /// default float type per device, which the first use of the device sets.
@@ -42,16 +51,12 @@ pub fn primitive<B: Backend, const D: usize>(
     assert_eq!(count, shape.iter().product::<usize>(), "values that do not fill the shape {shape:?}");
     // `TensorData::convert` dispatches on the type for each number.
     let values: Vec<B::FloatElem> = values.into_iter().map(|value| value.elem()).collect();
-    if count == 0 {
-        return B::float_from_data(TensorData::new(values, shape), device);
-    }
-    // CUDA pads rows on upload, and every kernel would then have to copy the tensor; a single row is not padded.
-    B::float_reshape(B::float_from_data(TensorData::new(values, [count]), device), Shape::from(shape))
+    operations::upload::<B>(values, Shape::from(shape), device)
 }
 
 /// The block of a tensor in the given range of each dimension, none of them empty.
 pub fn slice<B: Backend, const D: usize>(tensor: FloatTensor<B>, ranges: [Range<usize>; D]) -> FloatTensor<B> {
-    B::float_slice(tensor, &ranges.map(Slice::from))
+    operations::slice::<B>(tensor, &ranges.map(Slice::from))
 }
 
 /// Wraps a primitive as a tensor.
@@ -78,14 +83,13 @@ pub fn float_values<B: Backend>(tensor: FloatTensor<B>, phase: &str) -> Result<V
 /// Reads a primitive's data in the device's type. Fails as [`float_values`] does.
 pub fn float_data<B: Backend>(tensor: FloatTensor<B>, phase: &str) -> Result<TensorData> {
     let device = B::name(&B::float_device(&tensor));
-    completed(try_read_sync(B::float_into_data(tensor)), device, phase)
+    completed(operations::read::<B>(tensor), device, phase)
 }
 
 /// Reads several primitives in one transaction, in their order. Fails as [`float_values`] does.
 pub fn all_float_data<B: Backend>(tensors: Vec<FloatTensor<B>>, phase: &str) -> Result<Vec<TensorData>> {
     let device = tensors.first().map_or_else(String::new, |tensor| B::name(&B::float_device(tensor)));
-    let transaction = TransactionPrimitive::<B>::new(tensors, Vec::new(), Vec::new(), Vec::new());
-    Ok(completed(try_read_sync(B::tr_execute(transaction)), device, phase)?.read_floats)
+    completed(operations::read_all::<B>(tensors), device, phase)
 }
 
 /// The result of a transfer, `None` if it is still pending.
@@ -109,8 +113,13 @@ pub fn widened(data: &TensorData) -> Vec<f64> {
 
 /// [`read_floats`] for 32-bit integers, without a copy where possible.
 pub fn read_ints<B: Backend, const D: usize>(tensor: Tensor<B, D, Int>, phase: &str) -> Result<Vec<i32>> {
-    let device = B::name(&tensor.device());
-    let data = completed(try_read_sync(tensor.into_data_async()), device.clone(), phase)?.convert::<i32>();
+    int_values::<B>(tensor.into_primitive(), phase)
+}
+
+/// [`read_ints`] of a primitive. Fails with an [`Error::Run`] in `phase` if the device failed.
+pub fn int_values<B: Backend>(tensor: IntTensor<B>, phase: &str) -> Result<Vec<i32>> {
+    let device = B::name(&B::int_device(&tensor));
+    let data = completed(operations::read_int::<B>(tensor), device.clone(), phase)?.convert::<i32>();
     data.into_vec::<i32>().map_err(|error| failed(device, phase, format!("{error:?}")))
 }
 
@@ -125,7 +134,7 @@ pub fn all_gather<B: Backend>(
     let own = own.map(|own| float_data::<B>(own, phase)).transpose()?;
     let all = if B::FloatElem::dtype() == DType::F64 { gather::<f64>(own, ranks) } else { gather::<f32>(own, ranks) };
     let all = all.map_err(|error| failed("the host".into(), phase, format!("{error:?}")))?;
-    Ok(B::float_from_data(all, device))
+    Ok(operations::from_data::<B>(all, device))
 }
 
 fn gather<T: Element + Pod>(

@@ -1,5 +1,7 @@
 //! Launch shapes within a device's limits, contiguous inputs, and outputs.
 
+use std::ops::Range;
+
 use burn::tensor::{DType, Shape};
 use burn_cubecl::{CubeElement, CubeRuntime, kernel::into_contiguous, ops::numeric::zeros_client, tensor::CubeTensor};
 use cubecl::{
@@ -46,13 +48,18 @@ pub fn address<R: CubeRuntime>(tensors: &[&CubeTensor<R>]) -> AddressType {
 }
 
 /// Returns the tensor contiguous in row-major order, copied only if necessary: Burn pads rows on CUDA.
+#[inline(never)] // Compiled in this crate for each runtime: see `instances`.
 pub fn dense<R: CubeRuntime>(tensor: CubeTensor<R>) -> CubeTensor<R> {
     into_contiguous(tensor)
 }
 
 /// Allocates an uninitialised contiguous tensor on the device of `like`.
 pub fn output<R: CubeRuntime>(like: &CubeTensor<R>, shape: impl Into<Shape>, dtype: DType) -> CubeTensor<R> {
-    let shape: Shape = shape.into();
+    output_of(like, shape.into(), dtype)
+}
+
+#[inline(never)]
+fn output_of<R: CubeRuntime>(like: &CubeTensor<R>, shape: Shape, dtype: DType) -> CubeTensor<R> {
     // An empty buffer cannot be bound.
     let bytes = shape.num_elements().max(1) * dtype.size();
     let handle = like.client.empty(bytes);
@@ -61,15 +68,45 @@ pub fn output<R: CubeRuntime>(like: &CubeTensor<R>, shape: impl Into<Shape>, dty
 
 /// Allocates a contiguous tensor of zeros with the device and type of `like`.
 pub fn zeros<R: CubeRuntime>(like: &CubeTensor<R>, shape: impl Into<Shape>) -> CubeTensor<R> {
-    let shape: Shape = shape.into();
+    zeros_of(like, shape.into(), like.dtype)
+}
+
+/// [`zeros`] of another type.
+#[inline(never)]
+pub fn zeros_of<R: CubeRuntime>(like: &CubeTensor<R>, shape: Shape, dtype: DType) -> CubeTensor<R> {
     // As a single row, since Burn pads several rows on CUDA.
     let row = Shape::new([shape.num_elements().max(1)]);
-    let zeros = zeros_client(like.client.clone(), like.device.clone(), row, like.dtype);
+    let zeros = zeros_client(like.client.clone(), like.device.clone(), row, dtype);
     CubeTensor::new_contiguous(zeros.client, zeros.device, shape, zeros.handle, zeros.dtype)
+}
+
+/// Returns the same values, row-major, in another shape.
+#[inline(never)]
+pub fn reshape<R: CubeRuntime>(tensor: CubeTensor<R>, shape: Shape) -> CubeTensor<R> {
+    burn_cubecl::ops::reshape(tensor, shape)
+}
+
+/// Returns the block of a tensor in the given range of each dimension.
+#[inline(never)]
+pub fn slice<R: CubeRuntime>(tensor: CubeTensor<R>, ranges: &[Range<usize>]) -> CubeTensor<R> {
+    burn_cubecl::kernel::slice(tensor, ranges)
+}
+
+/// Returns the same values in another type.
+#[inline(never)]
+pub fn cast<R: CubeRuntime>(tensor: CubeTensor<R>, dtype: DType) -> CubeTensor<R> {
+    burn_cubecl::kernel::cast(tensor, dtype)
+}
+
+/// Returns a copy on the same device.
+#[inline(never)]
+pub fn copy<R: CubeRuntime>(tensor: &CubeTensor<R>) -> CubeTensor<R> {
+    tensor.copy()
 }
 
 /// All-reduce (sum) of the dense tensors `from` of all ranks into `to`, which may be the same tensor, by direct
 /// transfers between the devices `peers` (ordinals). Later launches wait for it on the device.
+#[inline(never)]
 pub fn all_reduce_sum<R: CubeRuntime>(from: &CubeTensor<R>, to: &CubeTensor<R>, peers: &[u16]) {
     let id = from.device.to_id();
     let ids = peers.iter().map(|&index_id| DeviceId { index_id, ..id }).collect();
@@ -84,4 +121,18 @@ pub fn all_reduce_sum<R: CubeRuntime>(from: &CubeTensor<R>, to: &CubeTensor<R>, 
     let (source, sum) = (unpadded(from), unpadded(to));
     client.all_reduce(source, sum, from.dtype.into(), ids, ReduceOperation::Sum);
     client.sync_collective();
+}
+
+/// Addresses of this module's functions that run Burn's kernels.
+pub(crate) fn addresses<R: CubeRuntime>() -> Vec<*const ()> {
+    vec![
+        dense::<R> as *const (),
+        output_of::<R> as *const (),
+        zeros_of::<R> as *const (),
+        reshape::<R> as *const (),
+        slice::<R> as *const (),
+        cast::<R> as *const (),
+        copy::<R> as *const (),
+        all_reduce_sum::<R> as *const (),
+    ]
 }

@@ -7,7 +7,7 @@ use firebox_backends::collectives::all_gather;
 use firebox_core::{
     Context, Error, Precision, Result,
     random::Random,
-    tensor::{float_values, primitive, slice},
+    tensor::{concatenate, float_values, primitive, reshape, slice},
 };
 
 use super::{
@@ -111,7 +111,7 @@ impl<B: OcnnOps> Simulation<'_, B> {
                     shared_steps(network, state, steps, plan.matvec, context)?
                 };
                 let last = slice::<B, 2>(trajectory.clone(), [steps..steps + 1, 0..n]);
-                state = B::float_reshape(last, [n].into());
+                state = reshape::<B>(last, [n].into());
                 if counts {
                     let first = usize::from(!parts.is_empty());
                     parts.push(if first == 0 { trajectory } else { slice::<B, 2>(trajectory, [1..steps + 1, 0..n]) });
@@ -125,7 +125,7 @@ impl<B: OcnnOps> Simulation<'_, B> {
             let trajectory = match parts.len() {
                 0 => continue,
                 1 => parts.remove(0),
-                _ => B::float_cat(parts, 0),
+                _ => concatenate::<B>(parts, 0),
             };
             if steps >= REST_STEPS && total - done < plan.period {
                 let end = slice::<B, 2>(trajectory.clone(), [steps - REST_STEPS..steps + 1, 0..n]);
@@ -153,14 +153,14 @@ fn shared_steps<B: OcnnOps>(
     context: &Context<B>,
 ) -> Result<FloatTensor<B>> {
     let n = state.shape()[0];
-    let row = |state: &FloatTensor<B>| B::float_reshape(state.clone(), [1, n].into());
+    let row = |state: &FloatTensor<B>| reshape::<B>(state.clone(), [1, n].into());
     let mut trajectory = vec![row(&state)];
     for _ in 0..steps {
         let own = (!network.rows.is_empty()).then(|| B::ocnn_step_rows(network, state, matvec));
         state = all_gather(own, (network.rows.clone(), n), context, "simulation")?;
         trajectory.push(row(&state));
     }
-    Ok(B::float_cat(trajectory, 0))
+    Ok(concatenate::<B>(trajectory, 0))
 }
 
 /// The rank of each number in ascending order.

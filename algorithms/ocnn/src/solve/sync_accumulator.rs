@@ -1,13 +1,13 @@
 //! Accumulates synchronisation over steps, and finds the components of linked neurons.
 
 use burn::tensor::{
-    Int, Tensor, TensorData, TensorMetadata,
+    Int, Tensor, TensorMetadata,
     backend::Backend,
     ops::{FloatTensor, IntTensor},
 };
 use firebox_core::{
     Context, Error, Result,
-    tensor::{read_ints, slice},
+    tensor::{concatenate, concatenate_int, int_values, select_int, slice, upload_int},
 };
 
 use super::components::breadth_first;
@@ -28,11 +28,11 @@ pub(crate) type Components<B> = (Vec<u32>, Option<Tensor<B, 2, Int>>);
 /// Recorded steps, or the sum of their synchronisation.
 pub(crate) enum SyncAccumulator<B: Backend> {
     /// Signs of increase, packed.
-    Signs(Vec<Tensor<B, 2, Int>>),
+    Signs(Vec<IntTensor<B>>),
     /// Outputs `[P, n]` of each period.
     Outputs(Vec<FloatTensor<B>>),
     /// S `[n, n]`, absent before the first period; moved into each update, so that it can be in place.
-    Counts(Option<Tensor<B, 2, Int>>),
+    Counts(Option<IntTensor<B>>),
 }
 
 impl<B: OcnnOps> SyncAccumulator<B> {
@@ -50,16 +50,16 @@ impl<B: OcnnOps> SyncAccumulator<B> {
         let signs = |trajectory| B::ocnn_increase_bits(trajectory);
         let outputs = |trajectory| slice::<B, 2>(trajectory, [1..rows, 0..n]);
         match self {
-            Self::Signs(parts) => parts.push(Tensor::from_primitive(signs(trajectory))),
+            Self::Signs(parts) => parts.push(signs(trajectory)),
             Self::Outputs(parts) => parts.push(outputs(trajectory)),
             Self::Counts(counts) => {
-                let before = counts.take().map(Tensor::into_primitive);
-                *counts = Some(Tensor::from_primitive(match (config.sync, config.epsilon) {
+                let before = counts.take();
+                *counts = Some(match (config.sync, config.epsilon) {
                     (Sync::Fragmentary, Some(epsilon)) => {
                         B::ocnn_fragmentary_sync(outputs(trajectory), epsilon, before)
                     }
                     _ => B::ocnn_phase_sync(signs(trajectory), rows - 1, before),
-                }));
+                });
             }
         }
     }
@@ -69,7 +69,7 @@ impl<B: OcnnOps> SyncAccumulator<B> {
         let (limit, ranks) = (config.limit(), &*context.communicator);
         let share = ranks.share();
         let union_find = |roots: IntTensor<B>| -> Result<Vec<u32>> {
-            let roots = read_ints(Tensor::<B, 1, Int>::from_primitive(roots), LINKING)?;
+            let roots = int_values::<B>(roots, LINKING)?;
             // A kernel that did not run leaves invalid roots.
             let valid = |(i, &root): (usize, &i32)| (0..=i as i32).contains(&root) && roots[root as usize] == root;
             if !roots.iter().enumerate().all(valid) {
@@ -90,10 +90,10 @@ impl<B: OcnnOps> SyncAccumulator<B> {
                 Ok::<_, Error>(ranks.all_gather(&words))
             })
         };
-        let words = |links: IntTensor<B>| read_ints(Tensor::<B, 2, Int>::from_primitive(links), LINKING);
+        let words = |links: IntTensor<B>| int_values::<B>(links, LINKING);
         match self {
             Self::Signs(parts) => {
-                let bits = Tensor::cat(parts, 0).into_primitive();
+                let bits = concatenate_int::<B>(parts, 0);
                 let roots = match config.linking {
                     Linking::UnionFind => union_find(B::ocnn_phase_components(bits, config.steps, limit, share))?,
                     Linking::BreadthFirst => {
@@ -103,7 +103,7 @@ impl<B: OcnnOps> SyncAccumulator<B> {
                 Ok((roots, None))
             }
             Self::Outputs(parts) => {
-                let outputs = B::float_cat(parts, 0);
+                let outputs = concatenate::<B>(parts, 0);
                 let epsilon = config.epsilon.unwrap_or_default();
                 let roots = match config.linking {
                     Linking::UnionFind => union_find(B::ocnn_fragmentary_components(outputs, epsilon, limit, share))?,
@@ -117,13 +117,11 @@ impl<B: OcnnOps> SyncAccumulator<B> {
             Self::Counts(Some(counts)) => {
                 // Rows are read on demand, since a host copy of S would double its memory.
                 let roots = search(&|rows| {
-                    let index: Vec<i64> = rows.iter().map(|&row| i64::from(row)).collect();
-                    let index = TensorData::new(index, [rows.len()]);
-                    let index = Tensor::<B, 1, Int>::from_data(index, &counts.device());
-                    let values = read_ints(counts.clone().select(0, index), LINKING)?;
+                    let index = upload_int::<B>(rows.iter().map(|&row| row as i32).collect(), &context.device);
+                    let values = int_values::<B>(select_int::<B>(counts.clone(), 0, index), LINKING)?;
                     Ok(values.chunks(n).zip(rows).flat_map(|(row, &i)| link_words(row, i as usize, limit)).collect())
                 })?;
-                Ok((roots, Some(counts)))
+                Ok((roots, Some(Tensor::from_primitive(counts))))
             }
         }
     }

@@ -5,11 +5,11 @@
 //! operations (see [`Whole`]); otherwise hosts reduce them in f64 and repeat the remaining arithmetic on every rank,
 //! which keeps the neurons identical.
 
-use burn::tensor::{Element, ElementConversion, Slice, TensorMetadata, ops::FloatTensor};
+use burn::tensor::{Element, ElementConversion, TensorMetadata, ops::FloatTensor};
 use firebox_backends::collectives::{all_sum_to_host, peers};
 use firebox_core::{
     Context, Error, Result,
-    tensor::{primitive, slice, widened},
+    tensor::{add, concatenate, multiply, primitive, reshape, scale, slice, widened, zeros},
 };
 
 use super::time_limit::{Completion, TimeLimit};
@@ -318,16 +318,16 @@ impl<B: RbfOps> Part<B> {
     /// Σ share·sums over kinds and ranks, `count` numbers. Device errors surface at the next `fetch` or `finish`.
     fn total(&self, sums: Vec<FloatTensor<B>>, count: usize, context: &Context<B>) -> Result<Vec<f64>> {
         let parts = self.kinds.iter().zip(sums);
-        let parts = parts.map(|(kind, sums)| B::float_mul_scalar(row::<B>(sums, count), kind.share.into()));
-        let zeros = || B::float_zeros([count].into(), &context.device, B::FloatElem::dtype().into());
-        let total = parts.reduce(B::float_add).unwrap_or_else(zeros);
+        let parts = parts.map(|(kind, sums)| scale::<B>(row::<B>(sums, count), kind.share));
+        let none = || zeros::<B>([count].into(), &context.device);
+        let total = parts.reduce(add::<B>).unwrap_or_else(none);
         Ok(widened(&all_sum_to_host(total, context, transfer::PHASE)?))
     }
 }
 
 /// A vector or matrix of `count` numbers as a vector.
 fn row<B: RbfOps>(of: FloatTensor<B>, count: usize) -> FloatTensor<B> {
-    if of.shape().num_dims() == 1 { of } else { B::float_reshape(of, [count].into()) }
+    if of.shape().num_dims() == 1 { of } else { reshape::<B>(of, [count].into()) }
 }
 
 /// `value` rounded to `E`.
@@ -338,27 +338,23 @@ fn rounded<E: Element>(value: f64) -> f64 {
 /// Squares of a residual for the host to sum; long ones as partial sums of [`RUN`] squares, to shorten the transfer.
 fn squared<B: RbfOps>(residual: FloatTensor<B>) -> FloatTensor<B> {
     let n = residual.shape()[0];
-    let squares = B::float_mul(residual.clone(), residual);
+    let squares = multiply::<B>(residual.clone(), residual);
     let runs = n / RUN;
     if runs < MIN_RUNS {
         return squares;
     }
     // Pairwise: the same order on every rank, where Burn may autotune a reduction per device, and few roundings.
-    let whole_runs = B::float_slice(squares.clone(), &[Slice::from(0..runs * RUN)]);
-    let mut sums = B::float_reshape(whole_runs, [RUN, runs].into());
+    let whole_runs = slice::<B, 1>(squares.clone(), [0..runs * RUN]);
+    let mut sums = reshape::<B>(whole_runs, [RUN, runs].into());
     let mut width = RUN;
     while width > 1 {
         width /= 2;
         let upper = slice::<B, 2>(sums.clone(), [width..2 * width, 0..runs]);
-        sums = B::float_add(slice::<B, 2>(sums, [0..width, 0..runs]), upper);
+        sums = add::<B>(slice::<B, 2>(sums, [0..width, 0..runs]), upper);
     }
-    let sums = B::float_reshape(sums, [runs].into());
+    let sums = reshape::<B>(sums, [runs].into());
     // Some devices have no empty tensors.
-    if runs * RUN < n {
-        B::float_cat(vec![sums, B::float_slice(squares, &[Slice::from(runs * RUN..n)])], 0)
-    } else {
-        sums
-    }
+    if runs * RUN < n { concatenate::<B>(vec![sums, slice::<B, 1>(squares, [runs * RUN..n])], 0) } else { sums }
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {

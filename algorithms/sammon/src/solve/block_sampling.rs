@@ -1,10 +1,10 @@
 //! Block sampling: in each epoch every block of points interacts with one other block; time and memory are O(N).
 
-use burn::tensor::{TensorData, TensorMetadata, ops::FloatTensor};
+use burn::tensor::{TensorMetadata, ops::FloatTensor};
 use firebox_core::{
     Context, Result, Share,
     random::Random,
-    tensor::{float_values, primitive},
+    tensor::{float_values, primitive, select, upload_int},
 };
 use rayon::prelude::*;
 
@@ -112,10 +112,9 @@ impl SamplingState {
         let mut moved = Vec::new();
         if !own.is_empty() {
             let count = own.len();
-            let order: Vec<i32> = own.iter().map(|&i| i as i32).collect();
-            let order = B::int_from_data(TensorData::new(order, [count]), device);
-            let points = B::float_select(blocks.points.clone(), 1, order.clone());
-            let multiplicity = B::float_select(blocks.multiplicity.clone(), 0, order);
+            let order = upload_int::<B>(own.iter().map(|&i| i as i32).collect(), device);
+            let points = select::<B>(blocks.points.clone(), 1, order.clone());
+            let multiplicity = select::<B>(blocks.multiplicity.clone(), 0, order);
             let places = self.x.chunks(n).flat_map(|row| own.iter().map(|&i| row[i as usize])).collect::<Vec<f64>>();
             let epoch = Epoch { order: (0..count as u32).collect(), alpha: epoch.alpha };
             moved = blocks.moved(points, multiplicity, places, m, &[epoch])?;

@@ -4,7 +4,7 @@ use burn::tensor::{DType, FloatDType, ops::FloatTensor};
 use firebox_backends::limits::{Buffer, admit};
 use firebox_core::{
     Context, Error, Result,
-    tensor::{primitive, slice},
+    tensor::{cast, primitive, slice},
 };
 
 use super::{
@@ -186,7 +186,7 @@ impl Plan {
     /// Casts a block to the precision in which it is stored.
     fn stored<B: SammonOps>(&self, block: FloatTensor<B>) -> FloatTensor<B> {
         match self.mode {
-            Memory::CachedF16 => B::float_cast(block, FloatDType::F16),
+            Memory::CachedF16 => cast::<B>(block, FloatDType::F16),
             _ => block,
         }
     }

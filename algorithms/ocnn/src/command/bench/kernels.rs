@@ -5,7 +5,11 @@ use firebox_backends::{
     bench::{Kernel, LowerBound, Prepared},
     limits::{Buffer, admit},
 };
-use firebox_core::{Context, Result, Share, random::Random, tensor::primitive};
+use firebox_core::{
+    Context, Result, Share,
+    random::Random,
+    tensor::{primitive, reciprocal},
+};
 
 use crate::{
     ops::OcnnOps,
@@ -62,7 +66,7 @@ pub(super) fn network<B: OcnnOps>(n: usize, stored: bool, context: &Context<B>) 
     let points = primitive::<B, _>(points, [2, n], &context.device);
     let multiplicity = primitive::<B, _>(vec![1.0; n], [n], &context.device);
     let strengths = B::ocnn_strengths(points.clone(), multiplicity.clone(), false, 0..n);
-    let inverse_strength = B::float_recip(strengths);
+    let inverse_strength = reciprocal::<B>(strengths);
     let weights = stored.then(|| B::ocnn_weights(points.clone(), multiplicity.clone(), false, 0..n));
     let state = primitive::<B, _>((0..n).map(|_| random.uniform(-1.0, 1.0)).collect(), [n], &context.device);
     let parts = Parts { points, weights, multiplicity, inverse_strength, self_coupling: false, rows: 0..n };

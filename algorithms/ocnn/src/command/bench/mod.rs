@@ -16,7 +16,7 @@ use firebox_core::{
     command::parse,
     data::Points,
     random::Random,
-    tensor::{floats, slice},
+    tensor::{floats, reshape, slice},
 };
 use serde_json::{Map, Value};
 
@@ -257,5 +257,5 @@ impl<B: OcnnOps> Measure<'_, B> {
 
 fn last<B: OcnnOps>(trajectory: FloatTensor<B>) -> FloatTensor<B> {
     let [rows, n] = trajectory.shape().dims();
-    B::float_reshape(slice::<B, 2>(trajectory, [rows - 1..rows, 0..n]), [n].into())
+    reshape::<B>(slice::<B, 2>(trajectory, [rows - 1..rows, 0..n]), [n].into())
 }

@@ -112,7 +112,7 @@ fn target<R: CubeRuntime>(counts: Option<CubeTensor<R>>, record: &CubeTensor<R>)
         return (launch::output(record, [n, n], DType::I32), true);
     };
     let counts = launch::dense(counts);
-    (if counts.can_mut() { counts } else { counts.copy() }, false)
+    (if counts.can_mut() { counts } else { launch::copy(&counts) }, false)
 }
 
 /// See [`ocnn_fragmentary_sync`](crate::OcnnOps::ocnn_fragmentary_sync).
@@ -122,7 +122,7 @@ pub(super) fn accumulate<R: CubeRuntime, E: CubeElement + Numeric, P: PairRule<E
 ) -> CubeTensor<R> {
     let [depth, n] = record.meta.shape().dims();
     if n == 0 || depth == 0 {
-        let none = || burn_cubecl::ops::numeric::zeros(record.device.clone(), [n, n].into(), DType::I32);
+        let none = || launch::zeros_of(&record, [n, n].into(), DType::I32);
         return counts.unwrap_or_else(none);
     }
     let (counts, fresh) = target(counts, &record);

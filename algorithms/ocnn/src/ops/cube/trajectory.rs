@@ -45,6 +45,6 @@ pub(crate) fn begin<R: CubeRuntime, F: FloatElement>(state: CubeTensor<R>, steps
 /// The second row of a trajectory `[2, n]`, restricted to a range of neurons.
 pub(crate) fn last<R: CubeRuntime>(trajectory: CubeTensor<R>, range: Range<usize>) -> CubeTensor<R> {
     let shape = [range.len()].into();
-    let row = burn_cubecl::kernel::slice(trajectory, &[1..2, range]);
-    burn_cubecl::ops::reshape(launch::dense(row), shape)
+    let row = launch::slice(trajectory, &[1..2, range]);
+    launch::reshape(launch::dense(row), shape)
 }

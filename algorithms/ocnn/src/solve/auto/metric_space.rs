@@ -3,13 +3,13 @@
 
 use std::time::Instant;
 
-use burn::tensor::{Element, Int, Tensor};
+use burn::tensor::Element;
 use firebox_backends::limits::{self, Buffer};
 use firebox_core::{
     Context, Error, Result,
     data::directions,
     error::Place,
-    tensor::{primitive, read_ints},
+    tensor::{int_values, primitive},
     watch::Watch,
 };
 use rayon::prelude::*;
@@ -200,7 +200,7 @@ impl MetricSpace {
             let part = &queries[first * d..(first + rows) * d];
             let part = primitive::<B, 2>(transposed(part), [d, rows], &context.device);
             let found = B::ocnn_nearest(points.clone(), part, k, self.metric(), own.map(|own| own + first));
-            let found = read_ints(Tensor::<B, 2, Int>::from_primitive(found), "neighbours")?;
+            let found = int_values::<B>(found, "neighbours")?;
             // A kernel that did not run leaves invalid indices.
             if found.iter().any(|&j| j < 0 || j as usize >= n) {
                 let what = "the device returned invalid neighbours".into();

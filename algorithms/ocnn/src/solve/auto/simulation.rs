@@ -2,12 +2,12 @@
 
 use std::{ops::Range, time::Instant};
 
-use burn::tensor::{DType, Int, Tensor, TensorData, backend::Backend};
+use burn::tensor::{backend::Backend, ops::IntTensor};
 use firebox_backends::limits::{self, Buffer};
 use firebox_core::{
     Context, Error, Result,
     random::Random,
-    tensor::{primitive, read_ints, slice},
+    tensor::{concatenate_int, int_values, primitive, reshape, reshape_int, slice, upload_int},
 };
 
 use super::{
@@ -119,10 +119,8 @@ struct Simulation<'a, B: Backend> {
 }
 
 impl<B: OcnnOps> Simulation<'_, B> {
-    fn ints(&self, values: impl IntoIterator<Item = u32>) -> Tensor<B, 1, Int> {
-        let values: Vec<i32> = values.into_iter().map(|value| value as i32).collect();
-        let shape = [values.len()];
-        Tensor::from_data(TensorData::new(values, shape), (&self.context.device, DType::I32))
+    fn ints(&self, values: impl IntoIterator<Item = u32>) -> IntTensor<B> {
+        upload_int::<B>(values.into_iter().map(|value| value as i32).collect(), &self.context.device)
     }
 
     /// Runs the networks; returns the simultaneous positive signs of each edge, then the positive signs of each neuron.
@@ -131,9 +129,9 @@ impl<B: OcnnOps> Simulation<'_, B> {
         let signs = self.signs(rows, n)?;
         // A neuron's own count is that of an edge (i, i).
         let ends = [&edges.heads, &edges.tails].into_iter().flat_map(|ends| ends.iter().copied().chain(0..n as u32));
-        let pairs = self.ints(ends).reshape([2, edges.len() + n]).into_primitive();
-        let found = B::ocnn_common_ones(signs.into_primitive(), pairs);
-        let found = read_ints(Tensor::<B, 1, Int>::from_primitive(found), "information")?;
+        let pairs = reshape_int::<B>(self.ints(ends), [2, edges.len() + n].into());
+        let found = B::ocnn_common_ones(signs, pairs);
+        let found = int_values::<B>(found, "information")?;
         let samples = REPLICAS * self.config.steps;
         let (common, own) = found.split_at(edges.len());
         // Counts that a kernel did not write are, as a rule, inconsistent.
@@ -150,18 +148,18 @@ impl<B: OcnnOps> Simulation<'_, B> {
     }
 
     /// Signs of all steps after the transient, packed, `[n, steps/4]`.
-    fn signs(&self, rows: &CouplingRows, n: usize) -> Result<Tensor<B, 2, Int>> {
+    fn signs(&self, rows: &CouplingRows, n: usize) -> Result<IntTensor<B>> {
         let device = &self.context.device;
         let graph = Graph::<B> {
-            starts: self.ints(rows.starts.iter().copied()).into_primitive(),
-            neighbours: self.ints(rows.neighbours.iter().copied()).into_primitive(),
+            starts: self.ints(rows.starts.iter().copied()),
+            neighbours: self.ints(rows.neighbours.iter().copied()),
             weights: primitive::<B, 1>(rows.weights.clone(), [rows.weights.len()], device),
         };
         let mut random = Random::new(self.context.seed.wrapping_add(self.run), self.graph as u64);
         let state = (0..n * REPLICAS).map(|_| random.uniform(-1.0, 1.0)).collect();
         let mut state = primitive::<B, 3>(state, [1, n, REPLICAS], device);
         let (transient, total) = (self.config.transient, self.config.transient + self.config.steps);
-        let mut words: Vec<Tensor<B, 2, Int>> = Vec::new();
+        let mut words: Vec<IntTensor<B>> = Vec::new();
         let max_batch = max_steps_per_call(n, size_of::<B::FloatElem>(), B::limits(device).largest_buffer);
         let session = self.context.rank_local();
         let (mut done, mut batch) = (0, WORD);
@@ -169,12 +167,12 @@ impl<B: OcnnOps> Simulation<'_, B> {
             let start = Instant::now();
             let counts = done >= transient;
             let steps = batch.min(if counts { total } else { transient } - done);
-            let state_now = B::float_reshape(state, [n, REPLICAS].into());
+            let state_now = reshape::<B>(state, [n, REPLICAS].into());
             let trajectory = B::ocnn_graph_steps(&graph, state_now, steps);
             state = slice::<B, 3>(trajectory.clone(), [steps..steps + 1, 0..n, 0..REPLICAS]);
             if counts {
                 let outputs = slice::<B, 3>(trajectory, [1..steps + 1, 0..n, 0..REPLICAS]);
-                words.push(Tensor::from_primitive(B::ocnn_signs(outputs)));
+                words.push(B::ocnn_signs(outputs));
             }
             done += steps;
             B::finish(device, "simulation")?;
@@ -182,6 +180,6 @@ impl<B: OcnnOps> Simulation<'_, B> {
             session.checkpoint("simulating", first + done as u64, 2 * total as u64)?;
             batch = (batching::next_batch(batch, steps, start) / WORD * WORD).clamp(WORD, max_batch);
         }
-        Ok(if words.len() == 1 { words.remove(0) } else { Tensor::cat(words, 1) })
+        Ok(if words.len() == 1 { words.remove(0) } else { concatenate_int::<B>(words, 1) })
     }
 }

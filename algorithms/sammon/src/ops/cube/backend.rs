@@ -57,7 +57,7 @@ impl<R: CubeRuntime> PreparedProblem<R> {
             }
             // The paper's kernels read the backend's float type only.
             (Source::Inverse(blocks), _) => {
-                let own = |block: CubeTensor<R>| launch::dense(burn_cubecl::kernel::cast(block, F::dtype()));
+                let own = |block: CubeTensor<R>| launch::dense(launch::cast(block, F::dtype()));
                 Pairs::Variant(VariantSource::Stored(blocks.iter().cloned().map(own).collect()), layout)
             }
         };
@@ -177,7 +177,7 @@ where
         let (sums, _) = prepared.sums::<F>(&embedding, terms(Sums::Measure, problem.power, m));
         let [parts, count, _] = sums.meta.shape().dims();
         if parts == 1 {
-            return burn_cubecl::ops::reshape(sums, [count, n].into());
+            return launch::reshape(sums, [count, n].into());
         }
         let out = launch::output(&embedding, [count, n], embedding.dtype);
         combine::add_parts::<R, F>(&sums, &out);

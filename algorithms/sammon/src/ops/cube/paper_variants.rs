@@ -6,7 +6,7 @@
 
 #![allow(missing_docs)] // `#[cube]` writes companions that cannot be documented.
 
-use burn_cubecl::{CubeRuntime, FloatElement, kernel::into_contiguous, tensor::CubeTensor};
+use burn_cubecl::{CubeRuntime, FloatElement, tensor::CubeTensor};
 use cubecl::prelude::*;
 use firebox_backends::kernel::{
     launch, supports_atomic_add,
@@ -252,7 +252,7 @@ pub(super) struct Layout {
 
 /// Converts `[count, n]` to point-major layout, or keeps it dimension-major.
 pub(super) fn to_layout<R: CubeRuntime>(tensor: CubeTensor<R>, rows: bool) -> CubeTensor<R> {
-    if rows { into_contiguous(burn_cubecl::ops::permute(tensor, &[1, 0])) } else { launch::dense(tensor) }
+    if rows { launch::dense(burn_cubecl::ops::permute(tensor, &[1, 0])) } else { launch::dense(tensor) }
 }
 
 /// Sums over all pairs, point-major `[n, terms]` or dimension-major `[1, terms, n]`, for `embedding` in the same

@@ -344,8 +344,8 @@ fn squared<B: RbfOps>(residual: FloatTensor<B>) -> FloatTensor<B> {
         return squares;
     }
     // Pairwise: the same order on every rank, where Burn may autotune a reduction per device, and few roundings.
-    let whole_runs = slice::<B, 1>(squares.clone(), [0..runs * RUN]);
-    let mut sums = reshape::<B>(whole_runs, [RUN, runs].into());
+    let (whole, rest) = (0..runs * RUN, runs * RUN..n);
+    let mut sums = reshape::<B>(slice::<B, 1>(squares.clone(), [whole]), [RUN, runs].into());
     let mut width = RUN;
     while width > 1 {
         width /= 2;
@@ -354,7 +354,7 @@ fn squared<B: RbfOps>(residual: FloatTensor<B>) -> FloatTensor<B> {
     }
     let sums = reshape::<B>(sums, [runs].into());
     // Some devices have no empty tensors.
-    if runs * RUN < n { concatenate::<B>(vec![sums, slice::<B, 1>(squares, [runs * RUN..n])], 0) } else { sums }
+    if rest.is_empty() { sums } else { concatenate::<B>(vec![sums, slice::<B, 1>(squares, [rest])], 0) }
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {

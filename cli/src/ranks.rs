@@ -20,8 +20,9 @@ use crate::{failure::Failure, interrupt, threads};
 /// Environment variables in which launchers pass the number of processes: Open MPI; MPICH and its derivatives; Slurm's
 /// srun.
 const SIZE_VARIABLES: [&str; 3] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"];
-/// Time that a failed rank waits before it reports: rank 0 may have failed for the same reason and abort the job.
-const ABORT_DELAY: Duration = Duration::from_secs(1);
+/// Time that a failed rank waits for rank 0, which may have failed for the same reason and then reports it for all and aborts
+/// the job. Ranks of a busy machine can be seconds apart.
+const ABORT_DELAY: Duration = Duration::from_secs(5);
 
 /// Environment variable that selects how GPUs exchange data: through `hosts`, or directly between `devices`.
 const EXCHANGE_VARIABLE: &str = "FIREBOX_EXCHANGE";

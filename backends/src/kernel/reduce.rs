@@ -1,4 +1,4 @@
-//! Sums over the units of a row of a cube (the units with one `UNIT_POS_Y`).
+//! Sums and maxima over the units of a row of a cube (the units with one `UNIT_POS_Y`).
 
 #![allow(missing_docs)] // `#[cube]` generates items without documentation.
 
@@ -36,4 +36,25 @@ pub fn row_sum<F: Float>(
         }
         scratch[row as usize]
     }
+}
+
+/// Returns the largest `value` of the `width` units of this row to every one of them. `width` is a power of two, and
+/// `scratch` as in [`row_sum`].
+#[cube]
+pub fn row_max<F: Float>(value: F, scratch: &mut SharedMemory<F>, #[comptime] width: u32) -> F {
+    let row = UNIT_POS_Y * width;
+    sync_cube();
+    scratch[(row + UNIT_POS_X) as usize] = value;
+    sync_cube();
+    let steps = comptime!(width.trailing_zeros());
+    #[unroll]
+    for s in 0..steps {
+        let half = comptime!(width >> (s + 1));
+        if UNIT_POS_X < half {
+            let (own, other) = (scratch[(row + UNIT_POS_X) as usize], scratch[(row + UNIT_POS_X + half) as usize]);
+            scratch[(row + UNIT_POS_X) as usize] = own.max(other);
+        }
+        sync_cube();
+    }
+    scratch[row as usize]
 }

@@ -7,9 +7,9 @@ use firebox_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{layers, parameters};
-use crate::config::{MlpConfig, Optimizer, Task, TrainConfig};
-use crate::solve::{Epoch, Instances, LayerNumbers, State, Targets};
+use super::parameters;
+use crate::config::{MlpConfig, Task, TrainConfig};
+use crate::solve::{Epoch, Instances, State, Targets};
 
 /// Parameters that may change when training is resumed.
 const LIMITS: &[&str] = &["epochs", "patience"];
@@ -54,38 +54,33 @@ pub(crate) struct Expected<'a> {
 /// Training on the host.
 pub(crate) struct Snapshot {
     pub state: State,
-    pub network: Vec<LayerNumbers>,
-    pub best: Vec<LayerNumbers>,
-    /// Moments of each parameter, layer by layer, weights before the bias; empty before the first epoch.
-    pub moments: Vec<Vec<Vec<f64>>>,
-}
-
-/// Names of the moments of each parameter.
-fn moment_names(optimizer: Optimizer) -> &'static [&'static str] {
-    match optimizer {
-        Optimizer::Adam => &["moment_1", "moment_2"],
-        Optimizer::Sgd => &["velocity"],
-    }
+    /// All parameters, layer by layer, weights before the bias.
+    pub parameters: Vec<f64>,
+    /// Those of the best epoch.
+    pub best: Vec<f64>,
+    /// Each of the optimiser's moments by all parameters; empty before the first epoch.
+    pub moments: Vec<Vec<f64>>,
 }
 
 /// Content of a state file.
 pub(crate) fn encode(
     (config, network_config): (&TrainConfig, &MlpConfig),
     run: &Identity,
-    Snapshot { state, network, best, moments }: Snapshot,
+    Snapshot { state, parameters: network, best, moments }: Snapshot,
 ) -> Result<Checkpoint> {
     let mut tensors = Tensors::default();
     let names = parameters(network_config);
-    for (prefix, layers) in [("network", network), ("best", best)] {
-        let values = layers.into_iter().flat_map(|(weights, bias)| [Some(weights), bias].into_iter().flatten());
-        for ((name, shape), values) in names.iter().zip(values) {
-            tensors.put(format!("{prefix}.{name}"), shape, values);
+    let mut put = |prefix: &str, suffix: &str, values: Vec<f64>| {
+        let mut values = values.into_iter();
+        for (name, shape) in &names {
+            let values = values.by_ref().take(shape.iter().product()).collect::<Vec<_>>();
+            tensors.put(format!("{prefix}.{name}{suffix}"), shape, values);
         }
-    }
-    for ((name, shape), moments) in names.iter().zip(moments) {
-        for (moment, values) in moment_names(config.optimizer).iter().zip(moments) {
-            tensors.put(format!("optimizer.{name}.{moment}"), shape, values);
-        }
+    };
+    put("network", "", network);
+    put("best", "", best);
+    for (moment, values) in config.optimizer.moments().iter().zip(moments) {
+        put("optimizer", &format!(".{moment}"), values);
     }
     let epochs = state.history.len();
     let mut put = |name: &str, of: fn(&Epoch) -> Option<f64>| {
@@ -125,19 +120,18 @@ pub(crate) fn decode_snapshot(state: Checkpoint, config: &TrainConfig, expected:
             let in_range = !narrow || values.iter().all(|value| (*value as f32).is_finite());
             require(in_range, "it has numbers that are too large for its precision").map(|()| values)
         };
-        names.iter().map(take_parameter).collect::<Result<Vec<_>>>()
+        names.iter().map(take_parameter).collect::<Result<Vec<_>>>().map(|values| values.concat())
     };
-    let (network, best) = (take("network", "")?, take("best", "")?);
-    let mut all_moments = vec![Vec::new(); names.len()];
-    for moment in moment_names(config.optimizer).iter().filter(|_| epochs > 0) {
+    let (parameters, best) = (take("network", "")?, take("best", "")?);
+    let mut moments = Vec::new();
+    for moment in config.optimizer.moments().iter().filter(|_| epochs > 0) {
         let values = take("optimizer", &format!(".{moment}"))?;
-        let possible = *moment != "moment_2" || values.iter().flatten().all(|value| *value >= 0.0);
+        let possible = *moment != "moment_2" || values.iter().all(|value| *value >= 0.0);
         require(possible, "a second moment of its optimiser is below 0")?;
-        all_moments.iter_mut().zip(values).for_each(|(moments, values)| moments.push(values));
+        moments.push(values);
     }
     tensors.finish()?;
-    let [network, best] = [network, best].map(|values| layers(expected.network, values));
-    Ok(Snapshot { state, network, best, moments: all_moments })
+    Ok(Snapshot { state, parameters, best, moments })
 }
 
 /// Checks that `bytes` are a state file from which training by `config` can be resumed, of a network with `inputs` and

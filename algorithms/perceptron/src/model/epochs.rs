@@ -1,36 +1,32 @@
-//! Epochs of training: mini-batches, Burn's optimisers, early stopping, states.
+//! Epochs of training: mini-batches, early stopping, states.
 
-use burn::{
-    module::AutodiffModule,
-    optim::{GradientsParams, Optimizer as Steps},
-    tensor::{Tensor, backend::Backend},
-};
-use burn_autodiff::Autodiff;
+use burn::tensor::{TensorMetadata, backend::Backend, ops::FloatTensor};
+use firebox_backends::collectives::all_sum;
 use firebox_core::{
     Context, Error, Result,
     checkpoint::{Checkpoints, Identity, Keeper, resume},
     random::Random,
-    tensor::{read_floats, read_ints},
+    tensor::{concatenate, float_values, primitive, zeros},
 };
 
-use super::all_reduce;
-use super::mlp::Mlp;
-use super::snapshot::{Adaptor, TrainingState, capture, load};
 use crate::config::{MlpConfig, Task, TrainConfig};
-use crate::io::{Expected, decode_snapshot, encode};
-use crate::ops::PerceptronOps;
-use crate::solve::{BatchTargets, Epoch, LocalSamples, Moments, Samples, State, Stop, ints, losses, mean};
+use crate::io::{Expected, Snapshot, decode_snapshot, encode};
+use crate::ops::{PerceptronOps, sums::column_sums};
+use crate::solve::{
+    Epoch, Iterate, LocalSamples, Network, Samples, State, Stop, argmax, concatenated, cross_entropy, losses, step,
+};
 
 /// Stream of [`Random`] that shuffles epoch 0; epoch e uses stream `STREAM` + e.
 const STREAM: u64 = 0x6570_0000_0000;
+/// Phase named by errors.
+const READING: &str = "reading the state";
 
-/// State at the end of training.
-pub(super) struct Finished<B: Backend> {
-    pub(super) best_network: Mlp<B>,
-    pub(super) history: Vec<Epoch>,
-    pub(super) best: usize,
-    pub(super) stop: Stop,
-    pub(super) stale_state: bool,
+/// Training on its device.
+pub(super) struct Progress<B: Backend> {
+    pub(super) state: State,
+    iterate: Iterate<B>,
+    /// Parameters `[p]` of the best epoch.
+    pub(super) best: FloatTensor<B>,
 }
 
 /// Inputs of a run of epochs.
@@ -43,36 +39,20 @@ pub(super) struct Run<'a, B: PerceptronOps> {
 }
 
 impl<B: PerceptronOps> Run<'_, B> {
-    /// Runs epochs to the end, from a new network or from a state.
-    pub(super) fn epochs<O: Moments<B>>(
+    /// Runs epochs to the end, from a new network or from a state. Returns the training, the reason for its end, and
+    /// whether the state file is outdated.
+    pub(super) fn epochs(
         &self,
-        optimizer: Adaptor<O, B>,
         checkpoints: &Checkpoints,
         identity: Option<&Identity>,
-    ) -> Result<Finished<B>> {
+    ) -> Result<(Progress<B>, Stop, bool)> {
         let Self { config, context, .. } = *self;
         let (observer, ranks) = (&*context.observer, &*context.communicator);
-        let start = match (&checkpoints.resume, identity) {
-            (Some(path), Some(identity)) => {
-                let rows = [self.training.rows, self.validation.rows];
-                let expected = Expected { network: self.network, rows, precision: context.precision };
-                let snapshot = decode_snapshot(resume(path, identity, context)?, config, expected);
-                let snapshot = snapshot.map_err(|error| error.in_file(path))?;
-                let steps = snapshot.state.steps(self.training.rows, config.batch);
-                load(snapshot, steps, self.network, optimizer, &context.device)
-            }
-            _ => {
-                let network = self.network.init::<Autodiff<B>>(&context.device)?;
-                TrainingState { state: State::default(), best_network: network.valid(), network, optimizer }
-            }
-        };
-        let TrainingState { mut state, mut network, mut best_network, mut optimizer } = start;
+        let Progress { mut state, mut iterate, mut best } = self.start(checkpoints, identity)?;
         let mut keeper = Keeper::new(checkpoints, context);
-        let save = |keeper: &mut Keeper<'_>, state: &State, network: &_, best: &_, optimizer: &_| match identity {
-            Some(identity) => keeper.save(state.position(), || {
-                let snapshot = capture(state, network, best, optimizer, &context.device)?;
-                encode((config, self.network), identity, snapshot)
-            }),
+        let save = |keeper: &mut Keeper<'_>, state: &State, iterate: &_, best: &_| match identity {
+            Some(identity) => keeper
+                .save(state.position(), || encode((config, self.network), identity, capture(state, iterate, best)?)),
             None => Ok(()),
         };
         let mut stop = Stop::Epochs;
@@ -83,119 +63,154 @@ impl<B: PerceptronOps> Run<'_, B> {
             }
             observer.progress(&state.message(), state.history.len() as u64, config.epochs as u64);
             // Training that is stopped within an epoch resumes from the start of that epoch.
-            let mut steps = optimizer.clone();
             let result = context.watched(|| {
-                let (next, loss) = self.epoch(network.clone(), &mut steps, state.history.len())?;
-                let plain = next.valid();
-                let epoch = self.validate(&plain, loss)?;
-                Ok((next, plain, epoch))
+                let (next, loss) = self.epoch(iterate.clone(), state.history.len())?;
+                let epoch = self.validate(&next.parameters, loss)?;
+                Ok((next, epoch))
             });
-            let (next, plain, epoch) = match result.and_then(|epoch| epoch) {
+            let (next, epoch) = match result.and_then(|epoch| epoch) {
                 Err(Error::Cancelled) => {
                     stop = Stop::Request;
                     break;
                 }
                 epoch => epoch?,
             };
-            optimizer = steps;
-            network = next;
+            iterate = next;
             if state.add(epoch) {
-                best_network = plain;
+                best = iterate.parameters.clone();
             }
             // Rank 0 decides, since clocks differ between ranks.
             if keeper.is_on() && ranks.broadcast_value(u8::from(keeper.is_due())) == 1 {
-                save(&mut keeper, &state, &network, &best_network, &optimizer)?;
+                save(&mut keeper, &state, &iterate, &best)?;
             }
         }
-        save(&mut keeper, &state, &network, &best_network, &optimizer)?;
+        save(&mut keeper, &state, &iterate, &best)?;
         let stale_state = keeper.finish(state.position());
         observer.progress(&state.message(), state.history.len() as u64, config.epochs as u64);
-        Ok(Finished { best_network, history: state.history, best: state.best, stop, stale_state })
+        Ok((Progress { state, iterate, best }, stop, stale_state))
+    }
+
+    /// The training from a state file, or a new one.
+    fn start(&self, checkpoints: &Checkpoints, identity: Option<&Identity>) -> Result<Progress<B>> {
+        let Self { config, context, .. } = *self;
+        let upload = |values: Vec<f64>| {
+            let count = values.len();
+            primitive::<B, 1>(values, [count], &context.device)
+        };
+        let (Some(path), Some(identity)) = (&checkpoints.resume, identity) else {
+            let parameters = upload(concatenated(&self.network.initial_layers()?));
+            let moments = config.optimizer.moments().iter();
+            let moments = moments.map(|_| zeros::<B>(parameters.shape(), &context.device)).collect();
+            let iterate = Iterate { parameters: parameters.clone(), moments, steps: 0 };
+            return Ok(Progress { state: State::default(), iterate, best: parameters });
+        };
+        let rows = [self.training.rows, self.validation.rows];
+        let expected = Expected { network: self.network, rows, precision: context.precision };
+        let snapshot = decode_snapshot(resume(path, identity, context)?, config, expected);
+        let Snapshot { state, parameters, best, moments } = snapshot.map_err(|error| error.in_file(path))?;
+        let steps = state.steps(self.training.rows, config.batch);
+        let moments = moments.into_iter().map(upload).collect();
+        let iterate = Iterate { parameters: upload(parameters), moments, steps };
+        Ok(Progress { state, iterate, best: upload(best) })
     }
 
     /// Runs one epoch in shuffled order; returns the network after it and the mean loss. Fails with [`Error::Cancelled`] if
-    /// the observer stops it, which leaves the optimiser in an intermediate state.
-    fn epoch<O: Moments<B>>(
-        &self,
-        mut network: Mlp<Autodiff<B>>,
-        optimizer: &mut Adaptor<O, B>,
-        epoch: usize,
-    ) -> Result<(Mlp<Autodiff<B>>, f64)> {
-        let Self { config, training: LocalSamples { samples, range, rows }, context, .. } = *self;
+    /// the observer stops it.
+    fn epoch(&self, mut iterate: Iterate<B>, epoch: usize) -> Result<(Iterate<B>, f64)> {
+        let Self { config, training: LocalSamples { samples, range, rows, .. }, context, .. } = *self;
         let ranks = &*context.communicator;
         let mut order: Vec<usize> = (0..*rows).collect();
         Random::new(context.seed, STREAM + epoch as u64).shuffle(&mut order);
-        let local = order.iter().filter(|row| range.contains(row)).map(|row| (row - range.start) as i64);
-        let shuffled = samples.as_ref().map(|samples| samples.select(&ints(local, &context.device)));
-        let (mut means, mut from) = (Vec::new(), 0);
+        let local = order.iter().filter(|row| range.contains(row)).map(|row| (row - range.start) as i32);
+        let shuffled = samples.as_ref().map(|samples| samples.select(local.collect()));
+        let (mut sums, mut from) = (Vec::new(), 0);
         for batch in order.chunks(config.batch) {
             context.go_on()?;
             let count = batch.iter().filter(|row| range.contains(row)).count();
-            let mut gradients = None;
-            if let Some(shuffled) = shuffled.as_ref().filter(|_| count > 0) {
+            let local = shuffled.as_ref().filter(|_| count > 0).map(|shuffled| {
                 let samples = shuffled.slice(from, count);
                 from += count;
-                let targets = match samples.targets {
-                    BatchTargets::Classes(classes) => BatchTargets::Classes(Tensor::from_inner(classes)),
-                    BatchTargets::Numbers(numbers) => BatchTargets::Numbers(Tensor::from_inner(numbers)),
-                };
-                let mut loss = mean(losses(network.forward(Tensor::from_inner(samples.instances)), targets));
-                means.push(loss.clone().inner().mul_scalar(count as f64 / *rows as f64));
-                if count < batch.len() {
-                    loss = loss.mul_scalar(count as f64 / batch.len() as f64);
+                let (sum, gradient) = self.gradient(&iterate.parameters, samples, batch.len());
+                sums.push(sum);
+                gradient
+            });
+            let gradient = match local {
+                Some(gradient) if ranks.size() == 1 => gradient,
+                local => {
+                    let zeros = || zeros::<B>(iterate.parameters.shape(), &context.device);
+                    all_sum(local.unwrap_or_else(zeros), context, "training")?
                 }
-                gradients = Some(GradientsParams::from_grads(loss.backward(), &network));
-            }
-            let gradients = match gradients {
-                Some(gradients) if ranks.size() == 1 => gradients,
-                gradients => all_reduce::gradients(gradients.as_ref(), &network, context)?,
             };
-            network = optimizer.step(config.learning_rate, network, gradients);
+            iterate = step(config, iterate, gradient);
         }
         B::finish(&context.device, "training")?;
-        let means = if means.is_empty() { Vec::new() } else { read_floats(Tensor::cat(means, 0), "training")? };
-        let mut mean = [means.into_iter().sum::<f64>()];
-        ranks.all_sum(&mut mean);
-        let [mean] = mean;
-        if !mean.is_finite() {
+        let sums = if sums.is_empty() { Vec::new() } else { float_values::<B>(concatenate::<B>(sums, 0), "training")? };
+        let mut loss = [sums.into_iter().sum::<f64>() / *rows as f64];
+        ranks.all_sum(&mut loss);
+        let [loss] = loss;
+        if !loss.is_finite() {
             return Err(diverged::<B>(&context.device, epoch + 1, "loss is"));
         }
-        Ok((network, mean))
+        Ok((iterate, loss))
+    }
+
+    /// Sum `[1]` of the losses of `samples`, and its gradient `[p]` divided by the `batch` rows of all ranks.
+    fn gradient(
+        &self,
+        parameters: &FloatTensor<B>,
+        samples: Samples<B>,
+        batch: usize,
+    ) -> (FloatTensor<B>, FloatTensor<B>) {
+        let Samples { instances, targets } = samples;
+        self.network.with_parameters::<B>(parameters).gradient(instances, |outputs| {
+            let (losses, gradient) = losses::<B>(self.config.task, outputs, targets, 1.0 / batch as f64);
+            (column_sums::<B>(losses), gradient)
+        })
     }
 
     /// Adds loss and accuracy on the validation part to the training loss.
-    fn validate(&self, network: &Mlp<B>, loss: f64) -> Result<Epoch> {
-        let LocalSamples { samples, rows, .. } = self.validation;
+    fn validate(&self, parameters: &FloatTensor<B>, loss: f64) -> Result<Epoch> {
+        let LocalSamples { samples, targets, rows, .. } = self.validation;
         if *rows == 0 {
             return Ok(Epoch { loss, validation_loss: None, validation_accuracy: None });
         }
-        let mut sums = samples.as_ref().map_or(Ok([0.0; 2]), |samples| evaluate(network, samples))?;
+        let mut sums = match samples {
+            Some(samples) => self.evaluate(&self.network.with_parameters(parameters), samples, targets)?,
+            None => [0.0; 2],
+        };
         self.context.communicator.all_sum(&mut sums);
         let [validation_loss, accuracy] = sums.map(|sum| Some(sum / *rows as f64));
         let validation_accuracy = accuracy.filter(|_| self.config.task == Task::Classification);
         Ok(Epoch { loss, validation_loss, validation_accuracy })
     }
+
+    /// Sum of the losses, and number of correctly classified rows.
+    fn evaluate(&self, network: &Network<B>, samples: &Samples<B>, targets: &[f64]) -> Result<[f64; 2]> {
+        let outputs = float_values::<B>(network.forward(samples.instances.clone()), "validation")?;
+        let m = self.network.outputs;
+        Ok(match self.config.task {
+            Task::Classification => {
+                let codes = || targets.iter().map(|&code| code as usize);
+                let losses = codes().zip(outputs.chunks(m)).map(|(code, row)| cross_entropy(row, code));
+                let correct = argmax(&outputs, m).into_iter().zip(codes()).filter(|(own, code)| own == code).count();
+                [losses.sum(), correct as f64]
+            }
+            Task::Regression => [outputs.iter().zip(targets).map(|(x, y)| (x - y).powi(2)).sum(), 0.0],
+        })
+    }
+}
+
+/// Reads a training from its device.
+fn capture<B: PerceptronOps>(state: &State, iterate: &Iterate<B>, best: &FloatTensor<B>) -> Result<Snapshot> {
+    let read = |values: &FloatTensor<B>| float_values::<B>(values.clone(), READING);
+    // Before the first step the moments are 0, and not part of a state.
+    let moments = if state.history.is_empty() { &[] } else { iterate.moments.as_slice() };
+    let moments = moments.iter().map(read).collect::<Result<_>>()?;
+    Ok(Snapshot { state: state.clone(), parameters: read(&iterate.parameters)?, best: read(best)?, moments })
 }
 
 /// Error of a training whose loss or weights are no longer finite after an epoch, counted from 1.
 pub(super) fn diverged<B: PerceptronOps>(device: &B::Device, epoch: usize, what: &str) -> Error {
     let what = format!("the {what} not finite; try a smaller `learning_rate`");
     Error::Run { device: B::limits(device).device, phase: format!("epoch {epoch}"), what }
-}
-
-/// Sum of the losses, and number of correctly classified rows.
-fn evaluate<B: PerceptronOps>(network: &Mlp<B>, samples: &Samples<B>) -> Result<[f64; 2]> {
-    let outputs = network.forward(samples.instances.clone());
-    let correct = match &samples.targets {
-        BatchTargets::Classes(classes) => {
-            let predicted = outputs.clone().argmax(1).squeeze_dim::<1>(1);
-            Some(predicted.equal(classes.clone()).int().sum())
-        }
-        BatchTargets::Numbers(_) => None,
-    };
-    let phase = "validation";
-    let losses = read_floats(losses(outputs, samples.targets.clone()), phase)?;
-    let correct = correct.map(|it| read_ints(it, phase)).transpose()?;
-    let correct = correct.and_then(|it| it.first().copied()).map_or(0.0, f64::from);
-    Ok([losses.iter().sum(), correct])
 }

@@ -9,12 +9,11 @@ use firebox_core::{
     tensor::{floats, read_floats},
 };
 
-use super::mlp::Mlp;
 use super::predict::Score;
 use super::{Training, train};
 use crate::config::{Task, TrainConfig, invalid};
 use crate::ops::PerceptronOps;
-use crate::solve::{Epoch, Instances, Model, argmax, ints, probabilities};
+use crate::solve::{Epoch, Instances, Model, Network, argmax, ints, probabilities};
 
 /// Type that stands for a [`Task`].
 pub trait TaskKind {
@@ -188,7 +187,7 @@ impl MlpRegressor {
 pub struct FittedMlp<B: Backend, T> {
     model: Model,
     training: Option<Training>,
-    network: Mlp<B>,
+    network: Network<B>,
     device: B::Device,
     memory_limit: Option<u64>,
     task: PhantomData<T>,

@@ -14,8 +14,8 @@ use firebox_core::{
 
 use crate::config::SigmoidLayerConfig;
 use crate::ops::{PerceptronOps, tensor::primitive};
-use crate::solve::LayerNumbers;
-use crate::types::{Matmul, Sigmoid};
+use crate::solve::{Layer, LayerNumbers};
+use crate::types::{Activation, Matmul, Sigmoid};
 
 /// Stream of [`Random`] that draws the weights of a layer.
 const STREAM: u64 = 0x706c;
@@ -49,7 +49,7 @@ impl<B: PerceptronOps> SigmoidLayer<B> {
     /// # Panics
     /// If the instances do not have k inputs, or n = 0.
     pub fn forward(&self, instances: Tensor<B, 2>) -> Tensor<B, 2> {
-        self.linear.forward_with(instances, Some(self.sigmoid))
+        self.linear.forward_with(instances, Some(Activation::Sigmoid), self.sigmoid)
     }
 }
 
@@ -100,17 +100,22 @@ impl<B: PerceptronOps> Linear<B> {
     /// # Panics
     /// If the instances do not have k inputs, or n = 0.
     pub fn forward(&self, instances: Tensor<B, 2>) -> Tensor<B, 2> {
-        self.forward_with(instances, None)
+        self.forward_with(instances, None, Sigmoid::default())
     }
 
-    /// [`forward`](Self::forward), fused with a sigmoid if given.
-    pub(super) fn forward_with(&self, instances: Tensor<B, 2>, sigmoid: Option<Sigmoid>) -> Tensor<B, 2> {
+    /// [`forward`](Self::forward) and an activation, the sigmoid fused with the product.
+    pub(super) fn forward_with(
+        &self,
+        instances: Tensor<B, 2>,
+        activation: Option<Activation>,
+        sigmoid: Sigmoid,
+    ) -> Tensor<B, 2> {
         let ([n, inputs], [k, _]) = (instances.dims(), self.weights.dims());
         assert!(n > 0 && inputs == k, "instances [{n}, {inputs}] for a layer of [n, {k}], n ≥ 1");
         let weights = primitive(to_backend_float(self.weights.val()));
         let bias = self.bias.as_ref().map(|bias| primitive(to_backend_float(bias.val())));
-        let instances = primitive(to_backend_float(instances));
-        tensor(B::perceptron_layer(instances, weights, bias, sigmoid, self.matmul))
+        let layer = Layer::<B> { weights, bias, activation, sigmoid, matmul: self.matmul };
+        tensor(layer.forward(primitive(to_backend_float(instances))).0)
     }
 }
 

@@ -2,14 +2,14 @@
 
 use burn::{
     module::Module,
-    tensor::{Tensor, activation, backend::Backend},
+    tensor::{Tensor, backend::Backend},
 };
-use firebox_core::{Result, random::Random, tensor::read_floats};
+use firebox_core::{Result, random::Random};
 
 use super::layer::{Linear, glorot};
 use crate::config::MlpConfig;
 use crate::ops::PerceptronOps;
-use crate::solve::LayerNumbers;
+use crate::solve::{LayerNumbers, activation_of};
 use crate::types::{Activation, Sigmoid};
 
 /// Stream of [`Random`] that draws the weights of a network.
@@ -22,6 +22,16 @@ impl MlpConfig {
     /// # Errors
     /// As [`validate`](Self::validate).
     pub fn init<B: Backend>(&self, device: &B::Device) -> Result<Mlp<B>> {
+        let widths = self.widths();
+        let layers = widths.windows(2).zip(self.initial_layers()?);
+        let layers =
+            layers.map(|(pair, values)| Linear::new(values, [pair[0], pair[1]], self.matmul, device)).collect();
+        let (activation, sigmoid, squash_outputs) = (self.activation, self.sigmoid, self.squash_outputs);
+        Ok(Mlp { layers, activation, sigmoid, squash_outputs })
+    }
+
+    /// Initial weights and biases of [`init`](Self::init).
+    pub(crate) fn initial_layers(&self) -> Result<Vec<LayerNumbers>> {
         self.validate()?;
         let mut random = Random::new(self.seed, STREAM);
         let widths = self.widths();
@@ -29,19 +39,7 @@ impl MlpConfig {
             let has_sigmoid = at < self.hidden.len() && self.activation == Activation::Sigmoid;
             glorot([pair[0], pair[1]], if has_sigmoid { 2.0 } else { 1.0 }, self.bias, &mut random)
         });
-        Ok(self.with_values(layers, device))
-    }
-
-    /// Network of layers with these values.
-    pub(crate) fn with_values<B: Backend>(
-        &self,
-        layers: impl IntoIterator<Item = LayerNumbers>,
-        device: &B::Device,
-    ) -> Mlp<B> {
-        let layer = |(pair, values): (&[usize], _)| Linear::new(values, [pair[0], pair[1]], self.matmul, device);
-        let layers = self.widths().windows(2).zip(layers).map(layer).collect();
-        let (activation, sigmoid, squash_outputs) = (self.activation, self.sigmoid, self.squash_outputs);
-        Mlp { layers, activation, sigmoid, squash_outputs }
+        Ok(layers.collect())
     }
 }
 
@@ -75,15 +73,6 @@ impl<B: Backend> Mlp<B> {
         }
         self
     }
-
-    /// Reads the weights and biases from the device.
-    pub(crate) fn to_host(&self, phase: &str) -> Result<Vec<LayerNumbers>> {
-        let read = |layer: &Linear<B>| {
-            let bias = layer.bias.as_ref().map(|bias| read_floats(bias.val(), phase)).transpose()?;
-            Ok((read_floats(layer.weights.val(), phase)?, bias))
-        };
-        self.layers.iter().map(read).collect()
-    }
 }
 
 impl<B: PerceptronOps> Mlp<B> {
@@ -92,13 +81,9 @@ impl<B: PerceptronOps> Mlp<B> {
     /// # Panics
     /// If the instances have another number of inputs, or n = 0.
     pub fn forward(&self, instances: Tensor<B, 2>) -> Tensor<B, 2> {
-        let last = self.layers.len().saturating_sub(1);
-        self.layers.iter().enumerate().fold(instances, |x, (at, layer)| match self.activation {
-            _ if at == last => layer.forward_with(x, self.squash_outputs.then_some(self.sigmoid)),
-            Activation::Sigmoid => layer.forward_with(x, Some(self.sigmoid)),
-            Activation::Relu => activation::relu(layer.forward(x)),
-            Activation::Tanh => activation::tanh(layer.forward(x)),
-            Activation::Gelu => activation::gelu(layer.forward(x)),
+        self.layers.iter().enumerate().fold(instances, |x, (at, layer)| {
+            let activation = activation_of(at, self.layers.len(), self.activation, self.squash_outputs);
+            layer.forward_with(x, activation, self.sigmoid)
         })
     }
 }

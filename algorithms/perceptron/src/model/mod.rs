@@ -1,12 +1,10 @@
 //! Network modules, training, prediction, and the models that combine them.
 
-mod all_reduce;
 mod epochs;
 mod estimator;
 mod layer;
 mod mlp;
 mod predict;
-mod snapshot;
 mod train;
 
 pub use estimator::{

@@ -6,12 +6,11 @@ use burn::tensor::backend::Backend;
 use firebox_backends::limits::{Buffer, admit};
 use firebox_core::{
     Context, Error, Result,
-    tensor::{floats, read_floats},
+    tensor::{float_values, primitive},
 };
 
-use super::mlp::Mlp;
 use crate::ops::PerceptronOps;
-use crate::solve::{Classes, Confusion, Model, OutputKind, Targets, argmax, cross_entropy, rmse};
+use crate::solve::{Classes, Confusion, Model, Network, OutputKind, Targets, argmax, cross_entropy, rmse};
 
 /// Maximum number of elements of a block of rows, and of each layer's outputs for it.
 const BLOCK: usize = 1 << 22;
@@ -43,8 +42,8 @@ pub enum Score {
 
 impl Model {
     /// Loads the network to a device, in the layout for prediction.
-    pub(crate) fn network<B: Backend>(&self, device: &B::Device) -> Mlp<B> {
-        self.network.with_values(self.layers.iter().cloned(), device).into_column_major()
+    pub(crate) fn network<B: Backend>(&self, device: &B::Device) -> Network<B> {
+        self.network.for_prediction(&self.layers, device)
     }
 
     /// Device memory of a prediction in bytes: weights, and the outputs of all layers for a block of rows. Fails if they do
@@ -69,7 +68,7 @@ impl Model {
     /// classes, or numbers in their original unit. Fails if an output is not finite.
     pub(crate) fn results<B: PerceptronOps>(
         &self,
-        network: &Mlp<B>,
+        network: &Network<B>,
         mut values: Vec<f64>,
         context: &Context<B>,
     ) -> Result<Vec<f64>> {
@@ -79,8 +78,8 @@ impl Model {
         let (mut results, session) = (Vec::new(), context.rank_local());
         for (block, rows) in values.chunks(block_rows * columns).enumerate() {
             session.checkpoint("predicting", (block * block_rows) as u64, total as u64)?;
-            let rows = floats::<B, 2>(rows.to_vec(), [rows.len() / columns, columns], &context.device);
-            results.extend(read_floats(network.forward(rows), "predicting")?);
+            let rows = primitive::<B, 2>(rows.to_vec(), [rows.len() / columns, columns], &context.device);
+            results.extend(float_values::<B>(network.forward(rows), "predicting")?);
         }
         session.checkpoint("predicting", total as u64, total as u64)?;
         if let Some(at) = results.iter().position(|it| !it.is_finite()) {

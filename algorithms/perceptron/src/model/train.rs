@@ -1,18 +1,16 @@
 //! Training of a network on instances.
 
-use burn::{
-    optim::{AdamConfig, SgdConfig, decay::WeightDecayConfig, momentum::MomentumConfig},
-    tensor::{DType, Element},
-};
+use burn::tensor::{DType, Element};
 use firebox_backends::limits::{Buffer, admit};
 use firebox_core::{
     Context, Error, Precision, Result,
     checkpoint::Checkpoints,
     report::{Stopwatch, Timings},
+    tensor::float_values,
 };
 
-use super::epochs::{Finished, Run, diverged};
-use crate::config::{MlpConfig, Optimizer, Task, TrainConfig};
+use super::epochs::{Progress, Run, diverged};
+use crate::config::{MlpConfig, Task, TrainConfig};
 use crate::io::identity;
 use crate::ops::PerceptronOps;
 use crate::solve::{Epoch, Instances, LocalSamples, Model, OutputKind, Parts, Scaling, Stop, Targets, local_rows};
@@ -86,7 +84,8 @@ pub(crate) fn train<B: PerceptronOps>(
     if config.matmul != Matmul::Auto || config.allow_tf32 {
         network.matmul = method;
     }
-    let peak_device_bytes = plan(config, &network, instances.rows(), context)?;
+    let validation_rows = local_rows(&parts.validation, &own).len();
+    let peak_device_bytes = plan(config, &network, instances.rows(), validation_rows, context)?;
     let load = |rows: &[usize]| LocalSamples::<B>::new(instances, &own, rows, (&scaling, &output), &context.device);
     let (training, validation) = (load(&parts.training), load(&parts.validation));
     watch.lap("data_s");
@@ -95,18 +94,10 @@ pub(crate) fn train<B: PerceptronOps>(
     let identity = has_state.then(|| identity(config, instances, context));
     let identity = identity.as_ref();
     let run = Run { config, network: &network, training: &training, validation: &validation, context };
-    let decay = (config.weight_decay > 0.0).then(|| WeightDecayConfig::new(config.weight_decay as f32));
-    let finished = match config.optimizer {
-        Optimizer::Adam => run.epochs(AdamConfig::new().with_weight_decay(decay).init(), checkpoints, identity)?,
-        Optimizer::Sgd => {
-            let momentum = MomentumConfig { momentum: config.momentum, dampening: 0.0, nesterov: false };
-            let sgd = SgdConfig::new().with_weight_decay(decay).with_momentum(Some(momentum));
-            run.epochs(sgd.init(), checkpoints, identity)?
-        }
-    };
-    let Finished { best_network, history, best, stop, stale_state } = finished;
+    let (Progress { state, best, .. }, stop, stale_state) = run.epochs(checkpoints, identity)?;
     B::finish(&context.device, "training")?;
-    let layers = best_network.to_host("reading the network")?;
+    let layers = network.split(float_values::<B>(best, "reading the network")?);
+    let (history, best) = (state.history, state.best);
     // A request may come before the first epoch ends, when no network is the best yet.
     if !Model::is_finite(&layers) || (best == 0 && stop != Stop::Request) {
         return Err(diverged::<B>(&context.device, history.len(), "weights are"));
@@ -118,16 +109,26 @@ pub(crate) fn train<B: PerceptronOps>(
     Ok((model, Training { history, best, stop, parts, matmul, peak_device_bytes, stale_state, timings }))
 }
 
-/// Device memory of training in bytes: rows; a batch in all layers, forward and backward; and per parameter its value and
-/// two moments, copies of these from the start of the epoch, the gradient, the best value, and one temporary.
-fn plan<B: PerceptronOps>(config: &TrainConfig, network: &MlpConfig, rows: usize, context: &Context<B>) -> Result<u64> {
+/// Device memory of training in bytes: rows; a batch in all layers, forward and backward; two layers' results for the
+/// validation part; and per parameter its value and two moments, these at the start of the epoch, the best value, the
+/// gradient, a copy for the layers, and three temporaries.
+fn plan<B: PerceptronOps>(
+    config: &TrainConfig,
+    network: &MlpConfig,
+    rows: usize,
+    validation: usize,
+    context: &Context<B>,
+) -> Result<u64> {
     let width = size_of::<B::FloatElem>();
-    let wide: u128 = network.widths().iter().map(|&it| it as u128).sum();
+    let widths: Vec<u128> = network.widths().iter().map(|&it| it as u128).collect();
+    let wide: u128 = widths.iter().sum();
+    let pair = widths.windows(2).map(|pair| pair[0] + pair[1]).max().unwrap_or(0);
     let mut buffers = vec![
         Buffer::new("the rows", 2 * rows as u128 * (network.inputs as u128 + 1), width),
         Buffer::new("the layers' results", 4 * wide * (config.batch.min(rows) as u128), width),
-        Buffer::new("the weights and their moments", 9 * network.parameters(), width),
+        Buffer::new("the layers' results for the validation part", pair * validation as u128, width),
     ];
+    buffers.extend((0..12).map(|_| Buffer::new("the weights and their moments", network.parameters(), width)));
     if context.communicator.size() > 1 {
         // The gradient of this rank, the sum, and the parts of the sum.
         buffers.push(Buffer::new("gradients of all ranks", 3 * network.parameters(), width));

@@ -10,14 +10,10 @@ use burn_autodiff::{
     grads::Gradients,
     ops::{Backward, Ops, OpsKind},
 };
-use firebox_core::{Result, tensor::tensor};
+use firebox_core::Result;
 
 use crate::{
-    ops::{
-        PerceptronOps,
-        sums::column_sums,
-        tensor::{self as default, primitive},
-    },
+    ops::{PerceptronOps, sums::column_sums, tensor as default},
     types::{Matmul, MatmulKernel, Sigmoid},
 };
 
@@ -83,7 +79,7 @@ impl<B: PerceptronOps, const N: usize> Backward<B, N> for LayerBackward {
             grads.register::<B>(id, B::perceptron_layer(transposed, delta.clone(), None, None, matmul));
         }
         if let Some(id) = by_bias {
-            grads.register::<B>(id, primitive(column_sums(tensor::<B, 2>(delta))));
+            grads.register::<B>(id, column_sums::<B>(delta));
         }
     }
 }

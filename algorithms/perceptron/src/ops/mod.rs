@@ -12,6 +12,7 @@
 //! which accumulate in f32; all tensors of a call have one type. The default bodies support f32 and f64 and use Burn's
 //! matrix product, which rounds f32 to TF32 on devices with TF32 tensor cores.
 
+pub(crate) mod activations;
 mod autodiff;
 #[cfg(feature = "cube")]
 mod cube;
@@ -84,6 +85,18 @@ pub trait PerceptronOps: DeviceLimits {
     ) -> FloatTensor<Self> {
         let _ = matmul;
         tensor::layer::<Self>(inputs, weights, bias, sigmoid)
+    }
+
+    /// Cross-entropy L = ln Σ eˣ − x of its class, `[n, 1]`, of each row x of `outputs` `[n, m]`, and its gradient
+    /// ∂L/∂x·`scale` `[n, m]`. `classes` `[n, 1]` are indices below m, exact in floats. f32 and f64 alone.
+    #[output([outputs.shape()[0], 1], outputs.dtype())]
+    #[output(outputs.shape(), outputs.dtype())]
+    fn perceptron_cross_entropy(
+        outputs: FloatTensor<Self>,
+        classes: FloatTensor<Self>,
+        scale: f64,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
+        tensor::cross_entropy::<Self>(outputs, classes, scale)
     }
 }
 

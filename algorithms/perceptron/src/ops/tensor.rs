@@ -1,6 +1,6 @@
 //! Default bodies of the operations, in tensor operations of any Burn backend.
 
-use burn::tensor::{Tensor, TensorMetadata, backend::Backend, ops::FloatTensor};
+use burn::tensor::{IndexingUpdateOp, Tensor, TensorMetadata, backend::Backend, ops::FloatTensor};
 use firebox_core::tensor::tensor;
 
 use crate::types::Sigmoid;
@@ -63,4 +63,24 @@ pub(crate) fn layer<B: Backend>(
         Some(sigmoid) => logistic(sums, sigmoid),
         None => sums,
     })
+}
+
+pub(crate) fn cross_entropy<B: Backend>(
+    outputs: FloatTensor<B>,
+    classes: FloatTensor<B>,
+    factor: f64,
+) -> (FloatTensor<B>, FloatTensor<B>) {
+    let (outputs, classes) = (tensor::<B, 2>(outputs), tensor::<B, 2>(classes).int());
+    let [n, m] = outputs.dims();
+    if n * m == 0 {
+        let losses = Tensor::<B, 2>::zeros([n, 1], (&outputs.device(), outputs.dtype()));
+        return (primitive(losses), primitive(outputs));
+    }
+    let x = outputs.clone() - outputs.max_dim(1);
+    let powers = x.clone().exp();
+    let sums = powers.clone().sum_dim(1);
+    let losses = sums.clone().log() - x.gather(1, classes.clone());
+    let ones = losses.ones_like().neg();
+    let gradient = (powers / sums).scatter(1, classes, ones, IndexingUpdateOp::Add);
+    (primitive(losses), primitive(gradient.mul_scalar(factor)))
 }

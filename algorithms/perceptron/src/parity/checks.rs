@@ -2,7 +2,10 @@
 
 use burn::tensor::{DType, Tensor};
 use burn_autodiff::Autodiff;
-use firebox_core::tensor::tensor;
+use firebox_core::{
+    random::Random,
+    tensor::{floats, tensor},
+};
 
 use firebox_backends::parity::{Case, Check};
 
@@ -30,6 +33,7 @@ pub fn cases<B: PerceptronOps>(device: &B::Device) -> Vec<Case<Problem<B>>> {
         add("delta", Box::new(move |p| p.check_delta(dtype)));
         if dtype == own {
             add("sigmoid, in place", Box::new(move |p| p.check_sigmoid(dtype, true)));
+            add("cross-entropy", Box::new(move |p| p.check_cross_entropy(dtype)));
         }
         let methods = [Matmul::Auto, Matmul::Tile, Matmul::Simt, Matmul::Split, Matmul::Tensor];
         for matmul in methods.into_iter().filter(|&matmul| supports_matmul::<B>(device, dtype, matmul)) {
@@ -72,6 +76,47 @@ impl<B: PerceptronOps> Problem<B> {
         let expected: Vec<f64> = y.iter().zip(&g).map(|(&y, g)| g * reference::slope(y, self.sigmoid)).collect();
         let Rounding { u, stored, tiny } = rounding(dtype);
         near(&actual, &expected, |at| (6.0 * u + stored) * expected[at].abs() + tiny)
+    }
+
+    /// Losses and gradients of rows of m outputs. With t = max x − x ≥ 0, the power e^−t has a relative error of u·t from its
+    /// argument and (3 + 2t)·2u of its own (as in [`sigmoid_error`]), its sum S that of the powers and m·u, and the
+    /// quotient 5u. The error of ln S is that of S, 8u near S = 1, and 6u·ln S (both bounds of Vulkan). In f64 the
+    /// reference rounds as much.
+    fn check_cross_entropy(&self, dtype: DType) -> Result<(), String> {
+        let Shape { n, m, .. } = self.shape;
+        let (x, outputs) = self.draw(1, [n, m], 30.0, dtype, self.transposed[0])?;
+        let mut random = Random::new(self.seed, 5);
+        let codes: Vec<usize> = (0..n).map(|_| random.below(m)).collect();
+        let classes: Vec<f64> = codes.iter().map(|&code| code as f64).collect();
+        let classes = match n {
+            0 => Tensor::zeros([0, 1], (&self.device, dtype)),
+            _ => floats::<B, 2>(classes, [n, 1], &self.device),
+        };
+        let scale = f64::from(random.uniform(0.01, 1.0) as f32);
+        self.poison(n * m);
+        let (losses, gradient) = (self.suite.cross_entropy)(primitive(outputs), primitive(classes), scale);
+        let (losses, gradient) = (self.read(losses, [n, 1])?, self.read(gradient, [n, m])?);
+        let Rounding { u, tiny, .. } = rounding(dtype);
+        let (expected_losses, expected) = reference::cross_entropy(&x, &codes, m, scale);
+        let (mut loss_errors, mut errors) = (Vec::new(), Vec::new());
+        for (row, &code) in x.chunks(m).zip(&codes) {
+            let largest = row.iter().fold(f64::NEG_INFINITY, |max, x| max.max(*x));
+            let powers = row.iter().map(|x| (x - largest).exp());
+            let relative = |x: &f64| (u * (largest - x)).exp_m1() + (3.0 + 2.0 * (largest - x)) * 2.0 * u;
+            let sum: f64 = powers.clone().sum();
+            let in_sum: f64 = powers.clone().zip(row).map(|(power, x)| power * relative(x) + tiny).sum();
+            let in_sum = in_sum / sum + m as f64 * u;
+            let (log, distance) = (sum.ln(), largest - row[code]);
+            loss_errors.push(1.01 * (in_sum + 8.0 * u + 6.0 * u * log + 2.0 * u * (log + distance)));
+            for (j, (power, x)) in powers.zip(row).enumerate() {
+                let (p, own) = (power / sum, if j == code { 1.0 } else { 0.0 });
+                let rounded = 1.01 * p * (relative(x) + in_sum + 5.0 * u) + 3.0 * u * (p - own).abs();
+                errors.push(scale * (rounded + tiny) + tiny);
+            }
+        }
+        let rounded = if dtype == DType::F64 { 2.0 } else { 1.0 };
+        near(&losses, &expected_losses, |at| rounded * loss_errors[at]).map_err(|it| format!("losses: {it}"))?;
+        near(&gradient, &expected, |at| rounded * errors[at]).map_err(|it| format!("gradient: {it}"))
     }
 
     /// A·B + b, and with `has_sigmoid` the sigmoid of it. After a product by cubek, half floats are stored before the

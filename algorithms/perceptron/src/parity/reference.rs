@@ -47,6 +47,20 @@ pub fn layer(a: &[f64], b: &[f64], bias: Option<&[f64]>, of: Sigmoid, size: [usi
     c
 }
 
+/// ln Σ eˣ − x of its class of each row of `outputs` `[n, m]`, and `scale` times the gradient `[n, m]`.
+pub fn cross_entropy(outputs: &[f64], classes: &[usize], m: usize, scale: f64) -> (Vec<f64>, Vec<f64>) {
+    let (mut losses, mut gradient) = (Vec::new(), Vec::new());
+    for (row, &class) in outputs.chunks(m).zip(classes) {
+        let largest = row.iter().fold(f64::NEG_INFINITY, |max, x| max.max(*x));
+        let sum: f64 = row.iter().map(|x| (x - largest).exp()).sum();
+        losses.push(sum.ln() + (largest - row[class]));
+        for (j, x) in row.iter().enumerate() {
+            gradient.push(scale * ((x - largest).exp() / sum - if j == class { 1.0 } else { 0.0 }));
+        }
+    }
+    (losses, gradient)
+}
+
 /// Gradients of a layer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gradients {

@@ -1,42 +1,143 @@
-//! Moments of Burn's optimisers as tensors.
+//! Steps of Adam and of stochastic gradient descent, on all parameters at once.
 
-use burn::{
-    optim::{
-        Adam, AdamState, AdaptiveMomentumState, Sgd, SgdState, SimpleOptimizer,
-        momentum::{Momentum, MomentumConfig, MomentumState},
-    },
-    tensor::{Tensor, backend::Backend},
-};
+use burn::tensor::{backend::Backend, ops::FloatTensor};
+use firebox_core::tensor::{add, multiply, scale};
 
-/// Optimiser whose state can be converted to and from its moments.
-pub(crate) trait Moments<B: Backend>: SimpleOptimizer<B> {
-    /// Moments of a parameter, in the order of their names in a state file; `zeros` has the shape of the parameter.
-    fn to_moments<const D: usize>(state: Self::State<D>, zeros: impl FnOnce() -> Tensor<B, D>) -> Vec<Tensor<B, D>>;
+use crate::config::{Optimizer, TrainConfig};
 
-    /// State with these moments after `steps` steps; `None` if their number is wrong.
-    fn from_moments<const D: usize>(moments: Vec<Tensor<B, D>>, steps: usize) -> Option<Self::State<D>>;
+/// Decay rates of Adam's moments, and ε, which bounds its steps where gradients vanish.
+const BETAS: [f64; 2] = [0.9, 0.999];
+const EPSILON: f64 = 1e-5;
+
+/// Parameters and the optimiser's moments, vectors `[p]`.
+#[derive(Debug, Clone)]
+pub(crate) struct Iterate<B: Backend> {
+    pub(crate) parameters: FloatTensor<B>,
+    /// Adam's first and second moment, or the velocity; 0 before the first step.
+    pub(crate) moments: Vec<FloatTensor<B>>,
+    /// Steps taken.
+    pub(crate) steps: usize,
 }
 
-impl<B: Backend> Moments<B> for Adam {
-    fn to_moments<const D: usize>(of: AdamState<B, D>, _: impl FnOnce() -> Tensor<B, D>) -> Vec<Tensor<B, D>> {
-        vec![of.momentum.moment_1, of.momentum.moment_2]
-    }
-
-    fn from_moments<const D: usize>(moments: Vec<Tensor<B, D>>, steps: usize) -> Option<AdamState<B, D>> {
-        let [first, second] = <[_; 2]>::try_from(moments).ok()?;
-        Some(AdamState::new(AdaptiveMomentumState::new(steps, first, second)))
+impl Optimizer {
+    /// Names of the moments.
+    pub(crate) fn moments(self) -> &'static [&'static str] {
+        match self {
+            Self::Adam => &["moment_1", "moment_2"],
+            Self::Sgd => &["velocity"],
+        }
     }
 }
 
-impl<B: Backend> Moments<B> for Sgd<B> {
-    fn to_moments<const D: usize>(of: SgdState<B, D>, zeros: impl FnOnce() -> Tensor<B, D>) -> Vec<Tensor<B, D>> {
-        // The velocity is private; a step with momentum 1 and a gradient of 0 returns it.
-        let step = Momentum::<B>::new(&MomentumConfig { momentum: 1.0, dampening: 1.0, nesterov: false });
-        of.momentum.map(|state| step.transform(zeros(), Some(state)).0).into_iter().collect()
+/// Takes a step: with the gradient g, to which λ·θ is added for the weight decay λ,
+///
+/// - Adam (Kingma and Ba 2015): m ← β₁·m + (1 − β₁)·g, v ← β₂·v + (1 − β₂)·g², θ ← θ − r·m̂/(√v̂ + ε) with
+///   m̂ = m/(1 − β₁ᵗ), v̂ = v/(1 − β₂ᵗ) in step t;
+/// - SGD with momentum μ: v ← μ·v + g, θ ← θ − r·v.
+pub(crate) fn step<B: Backend>(config: &TrainConfig, at: Iterate<B>, gradient: FloatTensor<B>) -> Iterate<B> {
+    let Iterate { parameters, moments, steps } = at;
+    let steps = steps + 1;
+    let gradient = match config.weight_decay {
+        0.0 => gradient,
+        decay => add::<B>(scale::<B>(parameters.clone(), decay), gradient),
+    };
+    let rate = config.learning_rate;
+    let mut old = moments.into_iter();
+    // Both optimisers begin with moments of 0, whose number a state file has been checked for.
+    let mut average = |kept: f64, new: FloatTensor<B>| match old.next() {
+        Some(old) => add::<B>(scale::<B>(old, kept), new),
+        None => new,
+    };
+    let (moments, change) = match config.optimizer {
+        Optimizer::Sgd => {
+            let velocity = average(config.momentum, gradient);
+            (vec![velocity.clone()], scale::<B>(velocity, -rate))
+        }
+        Optimizer::Adam => {
+            let [beta_1, beta_2] = BETAS;
+            let squares = multiply::<B>(gradient.clone(), gradient.clone());
+            let first = average(beta_1, scale::<B>(gradient, 1.0 - beta_1));
+            let second = average(beta_2, scale::<B>(squares, 1.0 - beta_2));
+            let [correction_1, correction_2] = BETAS.map(|beta| 1.0 - beta.powf(steps as f64));
+            // Both sides of the quotient are multiplied by √(1 − β₂ᵗ), which spares an operation.
+            let root = correction_2.sqrt();
+            let step = scale::<B>(first.clone(), -rate * root / correction_1);
+            let size = B::float_add_scalar(B::float_sqrt(second.clone()), (EPSILON * root).into());
+            (vec![first, second], B::float_div(step, size))
+        }
+    };
+    Iterate { parameters: add::<B>(parameters, change), moments, steps }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::{
+        module::{Module, Param},
+        optim::{AdamConfig, GradientsParams, SgdConfig, decay::WeightDecayConfig, momentum::MomentumConfig},
+        tensor::Tensor,
+    };
+    use burn_autodiff::Autodiff;
+    use burn_ndarray::NdArray;
+    use firebox_core::{
+        random::Random,
+        tensor::{float_values, floats, primitive, read_floats},
+    };
+
+    use super::*;
+
+    type B = NdArray<f64>;
+
+    #[derive(Module, Debug)]
+    struct Vector<B: Backend> {
+        values: Param<Tensor<B, 1>>,
     }
 
-    fn from_moments<const D: usize>(moments: Vec<Tensor<B, D>>, _steps: usize) -> Option<SgdState<B, D>> {
-        let [velocity] = <[_; 1]>::try_from(moments).ok()?;
-        Some(SgdState::new(Some(MomentumState::new(velocity))))
+    const COUNT: usize = 7;
+
+    /// Twenty steps on Σ c·θ⁴ by Burn's `optimizer`.
+    fn by_burn(
+        mut optimizer: impl burn::optim::Optimizer<Vector<Autodiff<B>>, Autodiff<B>>,
+        c: &[f64],
+        rate: f64,
+    ) -> Vec<f64> {
+        let device = Default::default();
+        let start = floats::<Autodiff<B>, 1>(vec![0.5; COUNT], [COUNT], &device);
+        let mut vector = Vector { values: Param::from_tensor(start) };
+        for _ in 0..20 {
+            let loss = (vector.values.val().powi_scalar(4) * floats(c.to_vec(), [COUNT], &device)).sum();
+            let gradients = GradientsParams::from_grads(loss.backward(), &vector);
+            vector = optimizer.step(rate, vector, gradients);
+        }
+        read_floats(vector.values.val(), "test").unwrap()
+    }
+
+    #[test]
+    fn steps_equal_burns() {
+        let mut random = Random::new(3, 0);
+        let c: Vec<f64> = (0..COUNT).map(|_| random.uniform(0.2, 2.0)).collect();
+        let device = Default::default();
+        for (optimizer, decay) in [Optimizer::Adam, Optimizer::Sgd].into_iter().flat_map(|of| [(of, 0.0), (of, 0.25)]) {
+            let config = TrainConfig::new().with_optimizer(optimizer).with_weight_decay(decay).with_learning_rate(0.01);
+            let zeros = || primitive::<B, 1>(vec![0.0; COUNT], [COUNT], &device);
+            let parameters = primitive::<B, 1>(vec![0.5; COUNT], [COUNT], &device);
+            let moments = optimizer.moments().iter().map(|_| zeros()).collect();
+            let mut at = Iterate::<B> { parameters, moments, steps: 0 };
+            for _ in 0..20 {
+                let theta = float_values::<B>(at.parameters.clone(), "test").unwrap();
+                let gradient = theta.iter().zip(&c).map(|(x, c)| 4.0 * c * x.powi(3)).collect::<Vec<_>>();
+                at = step(&config, at, primitive::<B, 1>(gradient, [COUNT], &device));
+            }
+            let ours = float_values::<B>(at.parameters, "test").unwrap();
+            let decay = (decay > 0.0).then(|| WeightDecayConfig::new(decay as f32));
+            let momentum = MomentumConfig { momentum: config.momentum, dampening: 0.0, nesterov: false };
+            let theirs = match optimizer {
+                Optimizer::Adam => by_burn(AdamConfig::new().with_weight_decay(decay).init(), &c, 0.01),
+                Optimizer::Sgd => {
+                    by_burn(SgdConfig::new().with_weight_decay(decay).with_momentum(Some(momentum)).init(), &c, 0.01)
+                }
+            };
+            // Burn's constants are f32.
+            assert!(ours.iter().zip(&theirs).all(|(a, b)| (a - b).abs() < 1e-6), "{optimizer:?}: {ours:?} {theirs:?}");
+        }
     }
 }

@@ -2,33 +2,35 @@
 
 use std::ops::Range;
 
-use burn::tensor::{Element, Int, Tensor, TensorData, backend::Backend};
-use firebox_core::tensor::floats;
+use burn::tensor::{Element, Int, Tensor, TensorData, TensorMetadata, backend::Backend, ops::FloatTensor};
+use firebox_core::tensor::{primitive, select, slice, upload_int};
 
 use super::fitted::OutputKind;
 use super::instances::{Instances, Targets};
-use super::loss::BatchTargets;
 use super::parts::{local_range, local_rows};
 use super::scaling::Scaling;
-use crate::ops::PerceptronOps;
 
 /// Scaled rows on the device.
 pub(crate) struct Samples<B: Backend> {
-    pub(crate) instances: Tensor<B, 2>,
-    pub(crate) targets: BatchTargets<B>,
+    /// Instances `[n, k]`.
+    pub(crate) instances: FloatTensor<B>,
+    /// Class codes, or scaled numbers, `[n, 1]`.
+    pub(crate) targets: FloatTensor<B>,
 }
 
 /// Rows of a part that this rank holds.
 pub(crate) struct LocalSamples<B: Backend> {
     /// `None` without rows, since some devices do not support empty tensors.
     pub(crate) samples: Option<Samples<B>>,
+    /// The targets of these rows on the host.
+    pub(crate) targets: Vec<f64>,
     /// Range of these rows within the part.
     pub(crate) range: Range<usize>,
     /// Rows of the part on all ranks.
     pub(crate) rows: usize,
 }
 
-impl<B: PerceptronOps> LocalSamples<B> {
+impl<B: Backend> LocalSamples<B> {
     /// Loads those of `rows` that lie in `own`, the range of `instances` among the rows of all ranks.
     pub(crate) fn new(
         instances: &Instances,
@@ -38,47 +40,42 @@ impl<B: PerceptronOps> LocalSamples<B> {
         device: &B::Device,
     ) -> Self {
         let (range, local) = (local_range(rows, own), local_rows(rows, own));
-        let samples = (!local.is_empty()).then(|| Samples::new(instances.select(&local), scaling, output, device));
-        Self { samples, range, rows: rows.len() }
-    }
-}
-
-impl<B: PerceptronOps> Samples<B> {
-    fn new(of: Instances, scaling: &Scaling, output: &OutputKind, device: &B::Device) -> Self {
-        let (rows, mut values) = (of.rows(), of.values);
+        let Instances { mut values, names, targets } = instances.select(&local);
         scaling.apply(&mut values);
-        let targets = match of.targets {
+        let targets: Vec<f64> = match targets {
+            Targets::Classes(codes, _) => codes.into_iter().map(|code| code as f64).collect(),
             Targets::Numbers(mut numbers, _) => {
                 if let OutputKind::Number { scaling, .. } = output {
                     scaling.apply(&mut numbers);
                 }
-                BatchTargets::Numbers(floats(numbers, [rows, 1], device))
+                numbers
             }
-            Targets::Classes(codes, _) => BatchTargets::Classes(ints(codes.into_iter().map(|it| it as i64), device)),
         };
-        Self { instances: floats(values, [rows, of.names.len()], device), targets }
+        let samples = (!local.is_empty()).then(|| Samples {
+            instances: primitive::<B, 2>(values, [local.len(), names.len()], device),
+            targets: primitive::<B, 2>(targets.clone(), [local.len(), 1], device),
+        });
+        Self { samples, targets, range, rows: rows.len() }
     }
+}
 
+impl<B: Backend> Samples<B> {
     /// Gathers rows by index.
-    pub(crate) fn select(&self, rows: &Tensor<B, 1, Int>) -> Self {
-        self.map(|floats| floats.select(0, rows.clone()), |ints| ints.select(0, rows.clone()))
+    pub(crate) fn select(&self, rows: Vec<i32>) -> Self {
+        let rows = upload_int::<B>(rows, &B::float_device(&self.instances));
+        self.map(|values| select::<B>(values, 0, rows.clone()))
     }
 
     /// Rows `from..from + count`.
     pub(crate) fn slice(&self, from: usize, count: usize) -> Self {
-        self.map(|floats| floats.narrow(0, from, count), |ints| ints.narrow(0, from, count))
+        self.map(|values| {
+            let columns = values.shape()[1];
+            slice::<B, 2>(values, [from..from + count, 0..columns])
+        })
     }
 
-    fn map(
-        &self,
-        floats: impl Fn(Tensor<B, 2>) -> Tensor<B, 2>,
-        ints: impl Fn(Tensor<B, 1, Int>) -> Tensor<B, 1, Int>,
-    ) -> Self {
-        let targets = match self.targets.clone() {
-            BatchTargets::Classes(classes) => BatchTargets::Classes(ints(classes)),
-            BatchTargets::Numbers(numbers) => BatchTargets::Numbers(floats(numbers)),
-        };
-        Self { instances: floats(self.instances.clone()), targets }
+    fn map(&self, of: impl Fn(FloatTensor<B>) -> FloatTensor<B>) -> Self {
+        Self { instances: of(self.instances.clone()), targets: of(self.targets.clone()) }
     }
 }
 

@@ -1,15 +1,20 @@
 //! Benchmark cases: the hot loops, and a training epoch by number of rows.
 
-use burn::tensor::{Element, Tensor};
+use burn::tensor::{Element, ops::FloatTensor};
 use firebox_backends::{
     bench::{Growth, Kernel, LowerBound, Prepared},
     limits::{Buffer, admit},
 };
-use firebox_core::{Context, Error, Result, checkpoint::Checkpoints, random::Random, tensor::floats};
+use firebox_core::{
+    Context, Error, Result,
+    checkpoint::Checkpoints,
+    random::Random,
+    tensor::{primitive, slice},
+};
 
 use crate::config::{MlpConfig, TrainConfig};
 use crate::model::train;
-use crate::ops::{PerceptronOps, tensor::primitive};
+use crate::ops::PerceptronOps;
 use crate::solve::{Classes, Instances, Targets};
 use crate::types::{Matmul, Sigmoid};
 
@@ -42,20 +47,26 @@ pub(super) fn check_memory<B: PerceptronOps>(what: &str, count: u128, context: &
 }
 
 /// Numbers uniform in ±`reach`. A short random row is repeated, since drawing all numbers would take long.
-pub(super) fn numbers<B: PerceptronOps>(rows: usize, columns: usize, reach: f64, context: &Context<B>) -> Tensor<B, 2> {
+pub(super) fn numbers<B: PerceptronOps>(
+    rows: usize,
+    columns: usize,
+    reach: f64,
+    context: &Context<B>,
+) -> FloatTensor<B> {
     let mut random = Random::new(context.seed, 1);
     let period = columns.min(1 << 20);
     let row = (0..period).map(|_| random.uniform(-reach, reach)).collect();
-    let row = floats::<B, 2>(row, [1, period], &context.device);
-    let repeats = columns.div_ceil(period);
-    let row = if repeats > 1 { row.repeat_dim(1, repeats).slice([0..1, 0..columns]) } else { row };
-    if rows == 1 { row } else { row.repeat_dim(0, rows) }
+    let row = primitive::<B, 2>(row, [1, period], &context.device);
+    let repeat = |row, dim, times| if times > 1 { B::float_repeat_dim(row, dim, times) } else { row };
+    let row = repeat(row, 1, columns.div_ceil(period));
+    let row = if !columns.is_multiple_of(period) { slice::<B, 2>(row, [0..1, 0..columns]) } else { row };
+    repeat(row, 0, rows)
 }
 
 fn sigmoid<B: PerceptronOps>(count: usize, in_place: bool, context: &Context<B>) -> Result<Option<Prepared>> {
     check_memory("numbers and their sigmoids", 2 * count as u128, context)?;
     let sigmoid = Sigmoid { location: 0.5, slope: 2.0, ..Sigmoid::default() };
-    let mut values = Some(primitive(numbers::<B>(1, count, 4.0, context)));
+    let mut values = Some(numbers::<B>(1, count, 4.0, context));
     let bytes = (count * size_of::<B::FloatElem>()) as f64;
     // A difference, a product, a sum and a quotient.
     let least =
@@ -95,7 +106,7 @@ fn forward<B: PerceptronOps>(
     let wide: u128 = widths.iter().map(|&it| it as u128).sum();
     let parts = if method == Matmul::Split { 4 } else { 1 };
     check_memory("a network and its layers' results", parts * (config.parameters() + *batch as u128 * wide), context)?;
-    let network = config.init::<B>(&context.device)?.into_column_major();
+    let network = config.for_prediction::<B>(&config.initial_layers()?, &context.device);
     let x = numbers::<B>(*batch, *inputs, 1.0, context);
     let (rows, parameters) = (*batch as f64, config.parameters() as f64);
     let bytes = (parameters + rows * (inputs + outputs) as f64) * size_of::<B::FloatElem>() as f64;

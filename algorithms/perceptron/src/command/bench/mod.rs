@@ -3,7 +3,7 @@
 
 mod cases;
 
-use burn::tensor::{Element, ops::FloatTensor};
+use burn::tensor::Element;
 use clap::{ArgMatches, Args, Command};
 use firebox_backends::{
     Device,
@@ -14,7 +14,7 @@ use firebox_backends::{
 use firebox_core::{Context, Result, Session, command::parse};
 
 use self::cases::{check_memory, growth, kernels, numbers};
-use crate::ops::{PerceptronOps, tensor::primitive};
+use crate::ops::PerceptronOps;
 use crate::types::{Matmul, MatmulKernel, Sigmoid};
 
 /// The bench of the perceptron.
@@ -95,7 +95,7 @@ fn product<B: PerceptronOps>(
 ) -> Result<BenchRow> {
     let parts = if method == Matmul::Split { 9 } else { 3 };
     check_memory("two matrices and their product", parts * side as u128 * side as u128, context)?;
-    let left: FloatTensor<B> = primitive(numbers(side, side, 1.0 / (side as f64).sqrt(), context));
+    let left = numbers::<B>(side, side, 1.0 / (side as f64).sqrt(), context);
     let right = left.clone();
     let ms = median(context, repeats, || {
         let _ = B::perceptron_layer(left.clone(), right.clone(), None, Some(Sigmoid::default()), method);

@@ -48,4 +48,12 @@ where
     ) -> FloatTensor<Self> {
         super::launch::layer(inputs, weights, bias, sigmoid, matmul)
     }
+
+    fn perceptron_cross_entropy(
+        outputs: FloatTensor<Self>,
+        classes: FloatTensor<Self>,
+        scale: f64,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
+        super::launch::cross_entropy(outputs, classes, scale)
+    }
 }

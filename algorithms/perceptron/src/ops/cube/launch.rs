@@ -5,7 +5,7 @@ use burn_cubecl::{CubeRuntime, tensor::CubeTensor};
 
 use super::cubek::{self, Units};
 use super::strategy::{LONGEST, resolve};
-use super::{sigmoid as elementwise, tensor_cores::mma, tile};
+use super::{loss, sigmoid as elementwise, tensor_cores::mma, tile};
 use crate::types::{Matmul, Sigmoid};
 
 /// Runs `$body` with `$F` the tensor's float and `$A` the accumulator's.
@@ -74,4 +74,16 @@ pub(crate) fn layer<R: CubeRuntime>(
         return product;
     }
     by_type!(product, F, A => elementwise::bias_sigmoid::<R, F, A>(product, bias, sigmoid, true))
+}
+
+/// Cross-entropy of each row, and `scale` times its gradient.
+pub(crate) fn cross_entropy<R: CubeRuntime>(
+    outputs: CubeTensor<R>,
+    classes: CubeTensor<R>,
+    scale: f64,
+) -> (CubeTensor<R>, CubeTensor<R>) {
+    match outputs.dtype {
+        DType::F64 => loss::cross_entropy::<R, f64>(outputs, classes, scale),
+        _ => loss::cross_entropy::<R, f32>(outputs, classes, scale),
+    }
 }

@@ -5,6 +5,7 @@
 mod backend;
 mod cubek;
 pub(super) mod launch;
+mod loss;
 mod sigmoid;
 pub(super) mod strategy;
 mod tensor_cores;

@@ -1,5 +1,6 @@
 //! The operations on Burn's NdArray: SIMD loops and `matrixmultiply` over the arrays of its tensors.
 
+mod loss;
 mod matmul;
 mod sigmoid;
 
@@ -111,5 +112,18 @@ where
         _matmul: Matmul,
     ) -> FloatTensor<Self> {
         by_float!(inputs, F => layer::<F>(inputs, weights, bias, sigmoid))
+    }
+
+    fn perceptron_cross_entropy(
+        outputs: FloatTensor<Self>,
+        classes: FloatTensor<Self>,
+        scale: f64,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
+        let [n, m] = dims(&outputs);
+        by_float!(outputs, F => {
+            let (outputs, classes) = (F::dense(outputs), F::dense(classes));
+            let (losses, gradient) = loss::cross_entropy(slice(&outputs), slice(&classes), scale, m.max(1));
+            (F::tensor(losses, &[n, 1]), F::tensor(gradient, &[n, m]))
+        })
     }
 }

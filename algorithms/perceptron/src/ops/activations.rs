@@ -1,0 +1,53 @@
+//! Activation functions and their backward passes.
+//!
+//! The sigmoid is part of the layer's kernel; the others are Burn's element-wise operations.
+
+use std::f64::consts::{FRAC_1_SQRT_2, PI};
+
+use burn::tensor::ops::FloatTensor;
+use firebox_core::tensor::{add, multiply, scale};
+
+use super::PerceptronOps;
+use crate::types::{Activation, Sigmoid};
+
+/// Outputs f(x) of an activation other than the sigmoid for `sums` x, and the tensor that [`delta`] needs.
+pub(crate) fn activate<B: PerceptronOps>(
+    sums: FloatTensor<B>,
+    activation: Activation,
+) -> (FloatTensor<B>, FloatTensor<B>) {
+    let outputs = match activation {
+        Activation::Sigmoid => B::perceptron_sigmoid(sums, Sigmoid::default(), true),
+        Activation::Relu => B::relu(sums),
+        Activation::Tanh => B::float_tanh(sums),
+        Activation::Gelu => return (B::gelu(sums.clone()), sums),
+    };
+    (outputs.clone(), outputs)
+}
+
+/// Δ = f′(x)·g of every element for a `gradient` g by the outputs: from `kept`, the sums x for the GELU, else the outputs
+/// y = f(x).
+pub(crate) fn delta<B: PerceptronOps>(
+    kept: FloatTensor<B>,
+    gradient: FloatTensor<B>,
+    activation: Activation,
+    sigmoid: Sigmoid,
+) -> FloatTensor<B> {
+    match activation {
+        Activation::Sigmoid => B::perceptron_delta(kept, gradient, sigmoid),
+        // y ≥ 0, whose sign is 0 or 1.
+        Activation::Relu => multiply::<B>(B::float_sign(kept), gradient),
+        // (1 − y²)·g.
+        Activation::Tanh => {
+            let squares = multiply::<B>(kept.clone(), kept);
+            add::<B>(scale::<B>(multiply::<B>(squares, gradient.clone()), -1.0), gradient)
+        }
+        // (Φ(x) + x·φ(x))·g, with the density φ of the normal distribution.
+        Activation::Gelu => {
+            let erf = B::float_erf(scale::<B>(kept.clone(), FRAC_1_SQRT_2));
+            let cumulative = scale::<B>(B::float_add_scalar(erf, 1.0.into()), 0.5);
+            let power = B::float_exp(scale::<B>(multiply::<B>(kept.clone(), kept.clone()), -0.5));
+            let density = scale::<B>(power, (2.0 * PI).sqrt().recip());
+            multiply::<B>(add::<B>(cumulative, multiply::<B>(kept, density)), gradient)
+        }
+    }
+}

@@ -39,7 +39,7 @@ pub fn row_sum<F: Float>(
 }
 
 /// Returns the largest `value` of the `width` units of this row to every one of them. `width` is a power of two, and
-/// `scratch` as in [`row_sum`].
+/// `scratch` as in [`fn@row_sum`].
 #[cube]
 pub fn row_max<F: Float>(value: F, scratch: &mut SharedMemory<F>, #[comptime] width: u32) -> F {
     let row = UNIT_POS_Y * width;

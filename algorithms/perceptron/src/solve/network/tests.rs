@@ -23,7 +23,7 @@ fn by_burn(config: &MlpConfig, parameters: &Tensor<Tracked, 1>, x: Tensor<Tracke
     let (mut from, widths) = (0, [&[config.inputs], config.hidden.as_slice(), &[config.outputs]].concat());
     let mut next = |count: usize| {
         from += count;
-        parameters.clone().slice([from - count..from])
+        parameters.clone().narrow(0, from - count, count)
     };
     let sigmoid = |x: Tensor<Tracked, 2>| {
         let t = (x - config.sigmoid.location) * config.sigmoid.steepness();

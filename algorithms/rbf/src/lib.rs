@@ -16,10 +16,11 @@ pub mod types;
 
 #[cfg(feature = "command")]
 pub use command::RbfPlugin;
-pub use config::RbfConfig;
+pub use config::{AdaptiveConfig, RbfConfig};
 pub use firebox_core::checkpoint::Checkpoints;
 pub use io::{checkpoint::check_state, serialization::NetworkFormat};
 pub use model::{
+    adaptive::{AdaptiveSolution, AdaptiveSolver},
     layer::{self, RbfLayer, RbfLayerConfig},
     solution::{RbfSolution, Solution},
     solver::RbfSolver,
@@ -32,5 +33,10 @@ pub use problem::{
     function::Function,
     predicate::Predicate,
 };
-pub use solve::{accuracy::Accuracy, network::RbfNetwork, state::Stop};
+pub use solve::{
+    accuracy::Accuracy,
+    adaptive::{End, Level},
+    network::RbfNetwork,
+    state::Stop,
+};
 pub use types::{Redraw, Sampling, ShapeSolver, Weights, Width};

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::{
-    Args,
+    ArgMatches, Args, Command, ValueEnum,
     builder::{StringValueParser, TypedValueParser},
+    parser::ValueSource,
 };
 use firebox_core::{
     Error, Result,
@@ -12,7 +13,21 @@ use firebox_core::{
     data::{Points, ReadOptions, read},
 };
 
-use crate::{config::RbfConfig, problem::definition::Problem};
+use crate::{
+    config::{AdaptiveConfig, RbfConfig},
+    problem::definition::Problem,
+};
+
+/// Method that finds the network.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum Mode {
+    /// A given number of neurons with one width, and the paper's training of them
+    #[default]
+    Paper,
+    /// Grow the network until the estimate of its error is at most --target-error, in two dimensions; needs no other
+    /// option
+    Auto,
+}
 
 #[derive(Debug, Args)]
 pub(super) struct RbfArgs {
@@ -20,7 +35,12 @@ pub(super) struct RbfArgs {
     /// poisson-cube, or a file such as examples/problems/heated-plate.toml
     #[arg(long, value_name = "NAME|FILE.toml", value_parser = StringValueParser::new().map(name_or_file))]
     problem: NameOrFile,
-    #[command(flatten)]
+    /// How the network is found
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) mode: Mode,
+    #[command(flatten, next_help_heading = "Options of --mode auto")]
+    pub(super) adaptive: AdaptiveConfig,
+    #[command(flatten, next_help_heading = "Options of --mode paper")]
     pub(super) config: RbfConfig,
     /// Points along each side of the grid that the solution is written and drawn on; 101, or 31 in three dimensions
     #[arg(long, value_name = "G")]
@@ -59,6 +79,28 @@ fn name_or_file(text: String) -> NameOrFile {
 }
 
 impl RbfArgs {
+    /// Fails if an argument of the other mode is given, or one that the automatic mode lacks.
+    pub(super) fn check_mode(&self, matches: &ArgMatches) -> Result<()> {
+        let empty = || Command::new("");
+        let (foreign, mode, other) = match self.mode {
+            Mode::Auto => (CheckpointArgs::augment_args(RbfConfig::augment_args(empty())), "auto", "paper"),
+            Mode::Paper => (AdaptiveConfig::augment_args(empty()), "paper", "auto"),
+        };
+        let given = |id: &str| id != "time_limit" && matches.value_source(id) == Some(ValueSource::CommandLine);
+        match foreign.get_arguments().find(|argument| given(argument.get_id().as_str())) {
+            None => Ok(()),
+            Some(argument) => {
+                let what = format!("`{}` belongs to `mode = {other}`, and this is `mode = {mode}`", argument.get_id());
+                Err(Error::input(what, format!("leave it out, or give `mode = {other}`")))
+            }
+        }
+    }
+
+    /// The configuration of the automatic mode.
+    pub(super) fn adaptive(&self) -> AdaptiveConfig {
+        AdaptiveConfig { time_limit: self.config.time_limit, ..self.adaptive.clone() }
+    }
+
     pub(super) fn problem(&self) -> Result<Problem> {
         match &self.problem {
             NameOrFile::File(path) => Problem::read(path),

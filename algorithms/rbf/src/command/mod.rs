@@ -1,5 +1,6 @@
 //! `firebox rbf`: arguments to [`RbfConfig`](crate::RbfConfig), networks to tables, plots, files and the report's result.
 
+mod adaptive;
 mod args;
 mod bench;
 mod plots;
@@ -11,19 +12,29 @@ use firebox_core::{
     Error, Result, Session,
     command::{Conformance, Document, Outcome, parse},
     data::Points,
-    report::InputSize,
+    plot::Plot,
+    report::{InputSize, Timings},
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use self::{args::RbfArgs, bench::RbfBench};
+use self::{
+    args::{Mode, RbfArgs},
+    bench::RbfBench,
+};
 use crate::{
+    config::AdaptiveConfig,
     io::{
         serialization::NetworkFormat,
         solution_grid::{self, Field, Values},
         vtk::{self, VtkFormat},
     },
-    model::solution::{RbfSolution, Solution},
+    model::{
+        adaptive::{AdaptiveSolution, AdaptiveSolver},
+        solution::{RbfSolution, Solution},
+        solver::RbfSolver,
+    },
     problem::definition::Problem,
+    solve::{accuracy::Accuracy, network::RbfNetwork},
 };
 
 /// The command `rbf`.
@@ -39,23 +50,45 @@ impl Plugin for RbfPlugin {
                  mesh: a network of Gaussians is trained to fulfil the equation at points inside and the boundary \
                  conditions at points on the boundary. Writes the solution on a grid in columns x, y (z), u and, if \
                  the exact solution is known, exact and error.\n\n\
-                 In f32 (--weights cg) errors end at 1e-2 to 1e-3; --weights qr, the default, solves in f64 on the \
-                 host and reaches 1e-6 with 64 neurons, 1e-8 with 196.",
+                 --mode auto needs no other option: in two dimensions it grows the network where conditions that were \
+                 held out are violated, in f64 on the host, until the estimate of its error is at most --target-error, \
+                 and says so if it is not.\n\n\
+                 Otherwise the number of neurons and their width are given. In f32 (--weights cg) errors end at 1e-2 to \
+                 1e-3; --weights qr, the default, solves in f64 on the host and reaches 1e-6 with 64 neurons on a \
+                 smooth problem, 1e-8 with 196.",
             )
     }
 
-    fn can_share(&self, _args: &ArgMatches) -> Result<()> {
-        Ok(())
+    fn can_share(&self, args: &ArgMatches) -> Result<()> {
+        let args: RbfArgs = parse(args)?;
+        match args.mode {
+            Mode::Paper => Ok(()),
+            Mode::Auto => {
+                let what = "`mode = auto` decomposes its matrix in a single process";
+                Err(Error::input(what, "run it without mpirun, or give `mode = paper`"))
+            }
+        }
     }
 
     fn run(&self, args: &ArgMatches, device: &Device, session: &Session) -> Result<Outcome> {
-        let args: RbfArgs = parse(args)?;
-        args.config.validate()?;
-        let checkpoints = args.states.checkpoints()?;
+        let (matches, args): (_, RbfArgs) = (args, parse(args)?);
+        args.check_mode(matches)?;
         let network = args.network.as_deref().map(NetworkFormat::of).transpose()?;
         let vtk = args.vtk.as_deref().map(VtkFormat::of).transpose()?;
-        let solver = args.config.init(args.problem()?)?.with_checkpoints(checkpoints);
-        let (problem, dims) = (solver.problem(), solver.problem().dims());
+        let solver = match args.mode {
+            Mode::Paper => {
+                args.config.validate()?;
+                let checkpoints = args.states.checkpoints()?;
+                Solver::Paper(args.config.init(args.problem()?)?.with_checkpoints(checkpoints))
+            }
+            Mode::Auto => {
+                let config = args.adaptive();
+                config.validate()?;
+                Solver::Auto(config.init(args.problem()?)?)
+            }
+        };
+        let problem = solver.problem();
+        let dims = problem.dims();
         let field = Field::new(problem, args.grid.unwrap_or(Field::default_side(dims)))?;
         if args.error_plot.is_some() && field.exact.is_none() {
             let what = "`error_plot` needs the exact solution, which this problem does not have";
@@ -64,10 +97,19 @@ impl Plugin for RbfPlugin {
         let points = args.evaluation_points(dims)?;
         let exact =
             points.as_ref().map(|points| solution_grid::exact_at(problem, &points.values)).transpose()?.flatten();
-        let solution = with_context!(device, session, |context| solver.fit_with(context).map(RbfSolution::into_host))?;
-        let evaluated =
-            points.map(|points| Values::new(&solution.network, &points.values, exact).map(|it| (points, it)));
-        let outputs = Outputs { args: &args, problem, field, solution: &solution };
+        let solved = match &solver {
+            Solver::Paper(solver) => {
+                let fit =
+                    with_context!(device, session, |context| solver.fit_with(context).map(RbfSolution::into_host));
+                Solved::paper(problem, &fit?, &args)
+            }
+            Solver::Auto(solver) => {
+                let solution = with_context!(device, session, |context| solver.fit_with(context))?;
+                Solved::auto(problem, &solution, solver.config(), &args)
+            }
+        };
+        let evaluated = points.map(|points| Values::new(&solved.network, &points.values, exact).map(|it| (points, it)));
+        let outputs = Outputs { args: &args, problem, field, solved };
         outputs.outcome(network, vtk, evaluated.transpose()?)
     }
 
@@ -98,7 +140,70 @@ impl Plugin for RbfPlugin {
                 ("truncation", args("--truncation 2")),
                 ("grid", args("--grid 1")),
                 ("checkpoint_every", args("--checkpoint-every 0")),
+                ("target_error", args("--target-error 0")),
+                ("max_neurons", args("--max-neurons 1")),
             ],
+        }
+    }
+}
+
+/// A solver of either mode.
+enum Solver {
+    Paper(RbfSolver),
+    Auto(AdaptiveSolver),
+}
+
+impl Solver {
+    fn problem(&self) -> &Problem {
+        match self {
+            Self::Paper(solver) => solver.problem(),
+            Self::Auto(solver) => solver.problem(),
+        }
+    }
+}
+
+/// A solution of either mode as the outputs show it.
+struct Solved {
+    network: RbfNetwork,
+    accuracy: Option<Accuracy>,
+    config: Value,
+    rows: usize,
+    timings: Timings,
+    peak_device_bytes: u64,
+    result: Map<String, Value>,
+    summary: String,
+    convergence: Plot,
+}
+
+impl Solved {
+    fn paper(problem: &Problem, solution: &Solution, args: &RbfArgs) -> Self {
+        let mut config = serde_json::to_value(&solution.config).unwrap_or(Value::Null);
+        config["width"] = solution.ratio.into();
+        config["checkpoint_every"] = args.states.checkpoint_every.into();
+        Self {
+            network: solution.network.clone(),
+            accuracy: solution.accuracy,
+            config,
+            rows: solution.points.0 + solution.points.1,
+            timings: solution.timings.clone(),
+            peak_device_bytes: solution.peak_device_bytes,
+            result: report::result(solution),
+            summary: report::summary(solution),
+            convergence: plots::residuals(problem, solution),
+        }
+    }
+
+    fn auto(problem: &Problem, solution: &AdaptiveSolution, config: &AdaptiveConfig, args: &RbfArgs) -> Self {
+        Self {
+            network: solution.network.clone(),
+            accuracy: solution.accuracy,
+            config: adaptive::config(config, &args.states),
+            rows: solution.level().map_or(0, |level| level.conditions),
+            timings: solution.timings.clone(),
+            peak_device_bytes: solution.peak_device_bytes,
+            result: adaptive::result(solution),
+            summary: adaptive::summary(solution, config),
+            convergence: adaptive::growth(problem, solution),
         }
     }
 }
@@ -108,7 +213,7 @@ struct Outputs<'a> {
     args: &'a RbfArgs,
     problem: &'a Problem,
     field: Field,
-    solution: &'a Solution,
+    solved: Solved,
 }
 
 impl Outputs<'_> {
@@ -118,51 +223,43 @@ impl Outputs<'_> {
         vtk: Option<VtkFormat>,
         evaluated: Option<(Points, Values)>,
     ) -> Result<Outcome> {
-        let Self { args, problem, ref field, solution } = self;
-        let values = Values::new(&solution.network, &field.points, field.exact.clone())?;
+        let Self { args, problem, field, solved } = self;
+        let values = Values::new(&solved.network, &field.points, field.exact.clone())?;
         let mut plots = Vec::new();
         if let Some(path) = &args.error_plot {
-            plots.extend(plots::error(problem, field, &values).map(|plot| (path.clone(), plot)));
+            plots.extend(plots::error(problem, &field, &values).map(|plot| (path.clone(), plot)));
         }
         if let Some(path) = &args.centres_plot {
-            plots.push((path.clone(), plots::neurons(problem, solution)?));
+            plots.push((path.clone(), plots::neurons(problem, &solved.network)?));
         }
         if let Some(path) = &args.convergence {
-            plots.push((path.clone(), plots::residuals(problem, solution)));
+            plots.push((path.clone(), solved.convergence));
         }
         let tables = args.evaluate_output.iter().zip(evaluated);
         let tables = tables.map(|(path, (points, it))| Ok((path.clone(), it.table(&points.values, points.columns)?)));
-        let (inside, boundary) = solution.points;
+        let mut config = solved.config;
+        config["problem"] = args.problem_text().into();
+        config["grid"] = field.side.into();
         let mut outcome = Outcome {
-            config: self.config(),
-            input: InputSize { rows: inside + boundary, columns: field.dims },
-            timings: solution.timings.clone(),
-            peak_device_bytes: solution.peak_device_bytes,
-            result: report::result(solution),
+            config,
+            input: InputSize { rows: solved.rows, columns: field.dims },
+            timings: solved.timings,
+            peak_device_bytes: solved.peak_device_bytes,
+            result: solved.result,
             table: values.table(&field.points, field.dims)?,
-            plot: Some(plots::solution(problem, field, &values, solution)),
+            plot: Some(plots::solution(problem, &field, &values, solved.accuracy)),
             tables: tables.collect::<Result<_>>()?,
             plots,
             documents: Vec::new(),
-            summary: report::summary(solution),
+            summary: solved.summary,
         };
         if let (Some(path), Some(format)) = (&args.network, network) {
-            let network = solution.network.clone();
+            let network = solved.network;
             outcome.documents.push((path.clone(), Document::new(move |out| network.write(format, out))));
         }
         if let (Some(path), Some(format)) = (&args.vtk, vtk) {
-            let field = self.field;
             outcome.documents.push((path.clone(), Document::new(move |out| vtk::write(format, &field, &values, out))));
         }
         Ok(outcome)
-    }
-
-    fn config(&self) -> Value {
-        let mut config = serde_json::to_value(&self.solution.config).unwrap_or(Value::Null);
-        config["problem"] = self.args.problem_text().into();
-        config["width"] = self.solution.ratio.into();
-        config["grid"] = self.field.side.into();
-        config["checkpoint_every"] = self.args.states.checkpoint_every.into();
-        config
     }
 }

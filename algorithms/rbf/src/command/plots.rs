@@ -10,6 +10,7 @@ use crate::{
     io::solution_grid::{Field, Values},
     model::solution::Solution,
     problem::definition::Problem,
+    solve::{accuracy::Accuracy, network::RbfNetwork},
     types::Sampling,
 };
 
@@ -45,8 +46,8 @@ fn heat(field: &Field, title: String, label: &str, values: &[f64], signed: bool)
 }
 
 /// The solution u as a heat map.
-pub(crate) fn solution(problem: &Problem, field: &Field, values: &Values, solution: &Solution) -> Plot {
-    let error = solution.accuracy.map_or_else(String::new, |it| format!(", relative L2 error {:.1e}", it.relative_l2));
+pub(crate) fn solution(problem: &Problem, field: &Field, values: &Values, accuracy: Option<Accuracy>) -> Plot {
+    let error = accuracy.map_or_else(String::new, |it| format!(", relative L2 error {:.1e}", it.relative_l2));
     heat(field, format!("{}{error}", problem.name()), "u", &values.u, false)
 }
 
@@ -57,13 +58,15 @@ pub(crate) fn error(problem: &Problem, field: &Field, values: &Values) -> Option
     Some(heat(field, format!("{}: error, at most {largest:.1e}", problem.name()), "u − exact", errors, true))
 }
 
-/// The centres with circles of their widths, in three dimensions projected along z.
-pub(crate) fn neurons(problem: &Problem, solution: &Solution) -> Result<Plot> {
-    let network = &solution.network;
+/// The centres with circles of their widths, in three dimensions projected along z; of a width per axis, the geometric
+/// mean.
+pub(crate) fn neurons(problem: &Problem, network: &RbfNetwork) -> Result<Plot> {
     let dims = network.dims();
+    let each = network.widths().len() / network.len();
+    let mean = |widths: &[f64]| (widths.iter().map(|a| a.ln()).sum::<f64>() / each as f64).exp();
     let stride = network.len().div_ceil(MAX_NEURONS);
-    let neurons = network.centres().chunks(dims).zip(network.widths()).step_by(stride);
-    let circles: Vec<_> = neurons.map(|(c, &a)| [c[0], c[1], a]).collect();
+    let neurons = network.centres().chunks(dims).zip(network.widths().chunks(each)).step_by(stride);
+    let circles: Vec<_> = neurons.map(|(c, widths)| [c[0], c[1], mean(widths)]).collect();
     let outline = if dims == 2 {
         let points = problem.boundary_points(OUTLINE_POINTS, Sampling::Sobol, &mut Random::new(0, 0))?.points;
         points.chunks(dims).map(|point| (point[0], point[1])).collect()

@@ -67,6 +67,6 @@ pub(super) fn summary(solution: &Solution) -> String {
 }
 
 /// A finite number, or the word "infinite", since JSON lacks infinities.
-fn number(value: f64) -> Value {
+pub(super) fn number(value: f64) -> Value {
     if value.is_finite() { value.into() } else { "infinite".into() }
 }

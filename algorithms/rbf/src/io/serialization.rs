@@ -22,9 +22,10 @@ const FORMAT: &str = "firebox rbf network 1";
 /// File format of a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NetworkFormat {
-    /// One object: `format`, `dims`, `centres` (m rows), `widths`, `weights`.
+    /// One object: `format`, `dims`, `centres` (m rows), `widths` (m numbers, or with one per axis m·n, neuron by neuron),
+    /// `weights`.
     Json,
-    /// Tensors of f64: `centres` m × n, `widths` m, `weights` m; `format` is among the metadata.
+    /// Tensors of f64: `centres` m × n, `widths` m or m × n, `weights` m; `format` is among the metadata.
     Safetensors,
 }
 
@@ -104,7 +105,7 @@ impl RbfNetwork {
         let m = self.len();
         let tensors = [
             ("centres", view(vec![m, self.dims()], &centres)?),
-            ("widths", view(vec![m], &widths)?),
+            ("widths", view(if self.has_axis_widths() { vec![m, self.dims()] } else { vec![m] }, &widths)?),
             ("weights", view(vec![m], &weights)?),
         ];
         // A single entry, because several would be in the random order of a hash map.
@@ -160,17 +161,17 @@ fn read_safetensors(bytes: &[u8]) -> Result<RbfNetwork> {
     let format = metadata.and_then(|it| it.get("format")).ok_or_else(|| bad("its metadata name no format"))?;
     check_format(format)?;
     let tensors = SafeTensors::deserialize(bytes).map_err(bad)?;
-    let tensor = |name: &str, rank: usize| {
+    let tensor = |name: &str, ranks: &[usize]| {
         let tensor = tensors.tensor(name).map_err(|error: SafeTensorError| bad(error))?;
-        if tensor.dtype() != Dtype::F64 || tensor.shape().len() != rank {
+        if tensor.dtype() != Dtype::F64 || !ranks.contains(&tensor.shape().len()) {
             let what = format!("`{name}` is {:?} of shape {:?}", tensor.dtype(), tensor.shape());
-            return Err(bad(format!("{what}, not F64 with {rank} axes")));
+            return Err(bad(format!("{what}, not F64 with {} axes", ranks[0])));
         }
         let (chunks, _) = tensor.data().as_chunks::<8>();
         Ok((tensor.shape().to_vec(), chunks.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect::<Vec<f64>>()))
     };
     let ((shape, centres), (_, widths), (_, weights)) =
-        (tensor("centres", 2)?, tensor("widths", 1)?, tensor("weights", 1)?);
+        (tensor("centres", &[2])?, tensor("widths", &[1, 2])?, tensor("weights", &[1])?);
     RbfNetwork::new(shape[1], centres, widths, weights)
 }
 

@@ -211,15 +211,23 @@ impl<B: RbfOps> RbfLayer<B> {
 
 impl<B: Backend> RbfLayer<B> {
     /// A layer with one output from `network`, rounded to the backend's floats.
-    pub fn from_network(network: &RbfNetwork, device: &B::Device) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Input`] for a network with a width per axis, which a layer does not have.
+    pub fn from_network(network: &RbfNetwork, device: &B::Device) -> firebox_core::Result<Self> {
+        if network.has_axis_widths() {
+            let what = "the network has a width per axis, and a layer has one per neuron";
+            return Err(Error::input(what, "solve with `mode = paper`, whose neurons have one width"));
+        }
         let (d, m) = (network.dims(), network.len());
         let log_widths = network.widths().iter().map(|a| a.ln()).collect();
         let centres = (0..d).flat_map(|axis| network.centres().iter().skip(axis).step_by(d).copied()).collect();
-        Self {
+        Ok(Self {
             centres: Param::from_tensor(floats(centres, [d, m], device)),
             log_widths: Param::from_tensor(floats(log_widths, [m], device)),
             weights: Param::from_tensor(floats(network.weights().to_vec(), [1, m], device)),
-        }
+        })
     }
 
     /// The network of one output in f64.

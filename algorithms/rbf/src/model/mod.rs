@@ -1,5 +1,6 @@
 //! The training of a network, from a problem to a solution.
 
+pub(crate) mod adaptive;
 mod cycle;
 mod device_matrix;
 mod diagnostics;

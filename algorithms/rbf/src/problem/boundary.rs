@@ -13,6 +13,10 @@ use crate::types::Sampling;
 
 /// Samples along the boundary that locate crossings of shapes; stretches shorter than a 16 384th of it may be missed.
 const SAMPLES: f64 = 16_384.0;
+/// Samples of the density along the boundary.
+const DENSITY_SAMPLES: f64 = 4000.0;
+/// Minimum number of points on a stretch whose density is given.
+const MIN_POINTS: usize = 6;
 /// Offset from the boundary for inside tests, in diameters of the domain.
 const OFFSET: f64 = 1e-6;
 /// Distance below which two boundaries coincide, in diameters of the domain.
@@ -43,7 +47,7 @@ pub(crate) struct BoundaryPoints {
     /// Row-major n × dims.
     pub(crate) points: Vec<f64>,
     /// Unit normals pointing out of the domain, row-major n × dims.
-    pub(super) normals: Vec<f64>,
+    pub(crate) normals: Vec<f64>,
     /// Each point's piece, an index into [`Boundary::pieces`].
     pub(super) piece: Vec<usize>,
 }
@@ -214,6 +218,45 @@ impl Boundary {
             }
         }
         *random = unit.into_random();
+        Ok(out)
+    }
+
+    /// Draws points on a two-dimensional boundary, about `count` for each length of the `side` that a point and its normal
+    /// have there, at least [`MIN_POINTS`] on each stretch.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Cancelled`] if the thread's [`Watch`] stops it.
+    pub(super) fn points_by_density(
+        &self,
+        count: f64,
+        side: impl Fn(&Point, &Point) -> f64,
+        random: &mut Random,
+    ) -> Result<BoundaryPoints> {
+        let (mut out, watch) = (BoundaryPoints::default(), Watch::current());
+        let total = self.sums.last().copied().unwrap_or(0.0);
+        let mut before = 0.0;
+        for (stretch, &sum) in self.stretches.iter().zip(&self.sums) {
+            let length = sum - before;
+            before = sum;
+            let at = |share: f64| self.at(stretch.piece, [stretch.start + share * (stretch.end - stretch.start), 0.0]);
+            let parts = (DENSITY_SAMPLES * length / total).ceil().max(8.0) as usize;
+            let share = |part: f64| part / parts as f64;
+            let mut sides = vec![0.0];
+            for part in 0..parts {
+                watch.go_on_at(part)?;
+                let (point, normal) = at(share(part as f64 + 0.5));
+                sides.push(sides[part] + length / parts as f64 / side(&point, &normal));
+            }
+            let n = ((sides[parts] * count).ceil() as usize).max(MIN_POINTS);
+            for k in 0..n {
+                let wanted = (k as f64 + 0.75 - 0.5 * random.unit()) / n as f64 * sides[parts];
+                let part = sides.partition_point(|&sum| sum <= wanted).clamp(1, parts);
+                let within = (wanted - sides[part - 1]) / (sides[part] - sides[part - 1]);
+                let (point, normal) = at(share(part as f64 - 1.0 + within));
+                self.push(&mut out, stretch.piece, &point, &normal, stretch.sign);
+            }
+        }
         Ok(out)
     }
 

@@ -163,6 +163,20 @@ impl Problem {
         self.boundary.points(n, sampling, random)
     }
 
+    /// Draws points on a two-dimensional boundary ([`Boundary::points_by_density`]).
+    pub(crate) fn boundary_by_density(
+        &self,
+        count: f64,
+        side: impl Fn(&[f64; 2], &[f64; 2]) -> f64,
+        random: &mut Random,
+    ) -> Result<BoundaryPoints> {
+        self.boundary.points_by_density(
+            count,
+            |point, normal| side(&[point[0], point[1]], &[normal[0], normal[1]]),
+            random,
+        )
+    }
+
     /// The equation at points, row-major n × dims.
     ///
     /// # Errors

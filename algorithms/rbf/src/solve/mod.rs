@@ -1,6 +1,7 @@
 //! The numerics: collocation, least squares, and the minimisation of centres and widths.
 
 pub(crate) mod accuracy;
+pub(crate) mod adaptive;
 pub(crate) mod collocation;
 pub(crate) mod control_points;
 mod decompositions;

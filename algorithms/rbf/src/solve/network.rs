@@ -1,12 +1,12 @@
-//! The trained network: u(x) = Σₖ wₖ exp(−|x − cₖ|²/aₖ²), and its derivatives.
+//! The trained network: u(x) = Σₖ wₖ exp(−Σᵢ (xᵢ − cₖᵢ)²/aₖᵢ²), and its derivatives.
 
 use firebox_backends::cpu::{BLOCK, Block, Blocks, Isa, Loop, Real, SimdLevel};
 use firebox_core::{Error, Result, watch::Watch};
 use rayon::prelude::*;
 
-use super::gaussian::{gaussian, pack, squares};
+use super::gaussian::{gaussian, pack};
 
-/// m Gaussians with centres, widths and weights, in 2 or 3 dimensions.
+/// m Gaussians with centres, widths and weights, in 2 or 3 dimensions. A neuron has one width, or one per axis.
 ///
 /// Values at points are incomplete if the thread's [`Watch`] stops the evaluation.
 ///
@@ -27,13 +27,22 @@ pub struct RbfNetwork {
 }
 
 impl RbfNetwork {
-    /// A network of `centres`, row-major m × `dims`, `widths` and `weights`, m each.
+    /// A network of `centres`, row-major m × `dims`, m `weights`, and `widths`, m or, with one per axis, row-major m ×
+    /// `dims`.
     ///
-    /// Fails unless there are 2 or 3 dimensions, the sizes agree, all numbers are finite and the widths positive.
+    /// # Errors
+    ///
+    /// [`Error::Input`] unless there are 2 or 3 dimensions, the sizes agree, all numbers are finite and the widths
+    /// positive.
     pub fn new(dims: usize, centres: Vec<f64>, widths: Vec<f64>, weights: Vec<f64>) -> Result<Self> {
-        check_shape(dims, &centres, &widths)?;
-        if weights.len() != widths.len() {
-            return Err(unfit(format!("{} weights for {} neurons", weights.len(), widths.len())));
+        let per_axis = centres.len() == widths.len() && !centres.is_empty();
+        let shortened = if per_axis { &widths[..widths.len() / dims.max(1)] } else { &widths };
+        check_shape(dims, &centres, shortened)?;
+        if weights.len() != shortened.len() {
+            return Err(unfit(format!("{} weights for {} neurons", weights.len(), shortened.len())));
+        }
+        if let Some(at) = widths.iter().position(|a| !(a.is_finite() && *a > 0.0)) {
+            return Err(unfit(format!("the width of neuron {} is {}", at / dims, widths[at])));
         }
         if let Some(k) = weights.iter().position(|w| !w.is_finite()) {
             return Err(unfit(format!("the weight of neuron {k} is {}", weights[k])));
@@ -48,12 +57,12 @@ impl RbfNetwork {
 
     /// Neurons, m.
     pub fn len(&self) -> usize {
-        self.widths.len()
+        self.weights.len()
     }
 
     /// Returns `false`: [`new`](Self::new) refuses a network without neurons.
     pub fn is_empty(&self) -> bool {
-        self.widths.is_empty()
+        self.weights.is_empty()
     }
 
     /// c, row-major m × n.
@@ -61,9 +70,14 @@ impl RbfNetwork {
         &self.centres
     }
 
-    /// a.
+    /// a, m values or, with one per axis, row-major m × n.
     pub fn widths(&self) -> &[f64] {
         &self.widths
+    }
+
+    /// Returns `true` if neurons have one width per axis.
+    pub fn has_axis_widths(&self) -> bool {
+        self.widths.len() > self.weights.len()
     }
 
     /// w.
@@ -150,12 +164,20 @@ impl Loop for Sums<'_> {
     #[inline(always)]
     fn run<I: Isa>(self) {
         let RbfNetwork { dims, centres, widths, weights } = self.network;
-        let (points, n) = (self.points.block(self.block), *dims as f64);
+        let points = self.points.block(self.block);
+        let each = widths.len() / weights.len().max(1);
         let mut sums = [Block::default(); 3];
-        for ((centre, &a), &w) in centres.chunks_exact(*dims).zip(widths).zip(weights) {
-            let q = 1.0 / (a * a);
-            let r2 = squares::<I>(points, centre);
-            let phi = gaussian::<I>(&r2, q);
+        for ((centre, widths), &w) in centres.chunks_exact(*dims).zip(widths.chunks_exact(each)).zip(weights) {
+            let q = |axis: usize| 1.0 / (widths[axis % each] * widths[axis % each]);
+            let mut squares = Block::default();
+            for (axis, (x, &c)) in points.iter().zip(centre).enumerate() {
+                let q = q(axis);
+                for l in 0..BLOCK {
+                    let d = x[l] - c;
+                    squares[l] = f64::fma::<I>(q * d, d, squares[l]);
+                }
+            }
+            let phi = gaussian::<I>(&squares, 1.0);
             match self.term {
                 Term::Value => {
                     for l in 0..BLOCK {
@@ -163,14 +185,18 @@ impl Loop for Sums<'_> {
                     }
                 }
                 Term::Laplacian => {
-                    let (slope, start) = (4.0 * w * q * q, -2.0 * n * w * q);
-                    for l in 0..BLOCK {
-                        sums[0][l] = f64::fma::<I>(phi[l], f64::fma::<I>(slope, r2[l], start), sums[0][l]);
+                    for (axis, (x, &c)) in points.iter().zip(centre).enumerate() {
+                        let q = q(axis);
+                        let (slope, start) = (4.0 * w * q * q, -2.0 * w * q);
+                        for l in 0..BLOCK {
+                            let d = x[l] - c;
+                            sums[0][l] = f64::fma::<I>(phi[l], f64::fma::<I>(slope * d, d, start), sums[0][l]);
+                        }
                     }
                 }
                 Term::Gradient => {
-                    let factor = -2.0 * w * q;
-                    for ((sum, x), &c) in sums.iter_mut().zip(points).zip(centre) {
+                    for (axis, ((sum, x), &c)) in sums.iter_mut().zip(points).zip(centre).enumerate() {
+                        let factor = -2.0 * w * q(axis);
                         for l in 0..BLOCK {
                             sum[l] = f64::fma::<I>(factor * (x[l] - c), phi[l], sum[l]);
                         }
@@ -229,6 +255,43 @@ mod tests {
     }
 
     #[test]
+    fn widths_per_axis_match_central_differences() {
+        let mut random = Random::new(4, 0);
+        for dims in [2, 3] {
+            let mut draw = |count: usize, low: f64| (0..count).map(|_| random.uniform(low, 1.5)).collect::<Vec<f64>>();
+            let (centres, widths, weights) = (draw(5 * dims, -1.0), draw(5 * dims, 0.4), draw(5, -1.0));
+            let points = draw(70 * dims, -1.0);
+            let network = RbfNetwork::new(dims, centres.clone(), widths.clone(), weights.clone()).unwrap();
+            assert!(network.has_axis_widths() && network.len() == 5);
+            let plain = |x: &[f64]| -> f64 {
+                let neurons = centres.chunks(dims).zip(widths.chunks(dims)).zip(&weights);
+                let exponent = |c: &[f64], a: &[f64]| -> f64 {
+                    x.iter().zip(c).zip(a).map(|((x, c), a)| ((x - c) / a).powi(2)).sum()
+                };
+                neurons.map(|((c, a), w)| w * (-exponent(c, a)).exp()).sum()
+            };
+            let (values, gradient, laplacian) =
+                (network.evaluate(&points), network.gradient(&points), network.laplacian(&points));
+            let h = 1e-4;
+            for (i, x) in points.chunks(dims).enumerate() {
+                assert!((values[i] - plain(x)).abs() < 1e-13);
+                let mut sum = 0.0;
+                for axis in 0..dims {
+                    let [more, less] = [h, -h].map(|by| {
+                        let mut moved = x.to_vec();
+                        moved[axis] += by;
+                        plain(&moved)
+                    });
+                    assert!((gradient[i * dims + axis] - (more - less) / (2.0 * h)).abs() < 1e-6);
+                    sum += (more - 2.0 * plain(x) + less) / (h * h);
+                }
+                // Rounding 4ε/h² per axis, truncation h²/12·u⁗.
+                assert!((laplacian[i] - sum).abs() < 1e-5, "{} {sum}", laplacian[i]);
+            }
+        }
+    }
+
+    #[test]
     fn invalid_networks_are_refused() {
         let refused = |dims, centres: &[f64], widths: &[f64], weights: &[f64]| {
             RbfNetwork::new(dims, centres.into(), widths.into(), weights.into()).unwrap_err().to_string()
@@ -238,6 +301,8 @@ mod tests {
         assert_eq!(refused(2, &[0.0; 2], &[-1.0], &[1.0]), "not a network: the width of neuron 0 is -1");
         assert_eq!(refused(2, &[0.0; 2], &[1.0], &[f64::NAN]), "not a network: the weight of neuron 0 is NaN");
         assert_eq!(refused(2, &[0.0; 2], &[1.0], &[]), "not a network: 0 weights for 1 neurons");
+        let flat = refused(2, &[0.0; 4], &[1.0, 1.0, 1.0, 0.0], &[1.0; 2]);
+        assert_eq!(flat, "not a network: the width of neuron 1 is 0");
         let infinite = refused(2, &[0.0, f64::INFINITY], &[1.0], &[1.0]);
         assert_eq!(infinite, "not a network: the centre of neuron 0 has a coordinate inf");
         let few = refused(3, &[0.0; 4], &[1.0], &[1.0]);

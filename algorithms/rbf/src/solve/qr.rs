@@ -181,7 +181,7 @@ fn duplicates(dims: usize, centres: &[f64], widths: &[f64]) -> Vec<usize> {
 }
 
 /// Multiplies columns by powers of 2 that bring their norms near 1, and returns these; 1 for a zero column.
-fn scale(matrix: &mut Mat<f64>) -> Result<Vec<f64>> {
+pub(super) fn scale(matrix: &mut Mat<f64>) -> Result<Vec<f64>> {
     let (mut scales, watch) = (Vec::with_capacity(matrix.ncols()), Watch::current());
     for (k, column) in columns(matrix).into_iter().enumerate() {
         watch.go_on()?;

@@ -220,7 +220,7 @@ fn without_gradients_it_is_the_same_layer_and_the_same_network() {
         };
         // Some roundings of terms with φ ≤ 1, |w| ≤ 1.
         assert!(apart(&of(&layer, 1), &network.evaluate(&numbers.points)) < 1e-13);
-        assert!(apart(&of(&RbfLayer::from_network(&network, &device), 0), &of(&layer, 1)) < 1e-13);
+        assert!(apart(&of(&RbfLayer::from_network(&network, &device).unwrap(), 0), &of(&layer, 1)) < 1e-13);
         assert_eq!(layer.network(2).unwrap_err().to_string(), "output 2 of a layer that has 2");
     }
 }

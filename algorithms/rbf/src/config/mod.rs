@@ -1,5 +1,8 @@
 //! Parameters, their defaults and their ranges.
 
+mod adaptive;
+
+pub use adaptive::AdaptiveConfig;
 use burn::config::Config;
 use firebox_core::Error;
 

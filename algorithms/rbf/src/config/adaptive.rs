@@ -1,0 +1,82 @@
+//! Parameters of the automatic mode.
+
+use burn::config::Config;
+
+use super::refused;
+
+/// Fewest neurons of the automatic mode: those of its first levels.
+const LEAST_NEURONS: usize = 150;
+/// Most neurons of the automatic mode, whose matrix takes about 20 GiB.
+const MOST_NEURONS: usize = 1 << 14;
+
+/// Configuration of an [`AdaptiveSolver`](crate::AdaptiveSolver).
+#[derive(Config, Debug, PartialEq)]
+#[cfg_attr(feature = "command", derive(clap::Args))]
+pub struct AdaptiveConfig {
+    /// Relative L2 error of the solution: the network grows until the estimate of its error is at most this, between 1e-14
+    /// and 0.5
+    #[config(default = 1e-6)]
+    #[cfg_attr(
+        feature = "command",
+        arg(long, value_name = "E", default_value_t = defaults().target_error, allow_negative_numbers = true)
+    )]
+    pub target_error: f64,
+    /// Most neurons, 150 to 16384
+    #[config(default = 4096)]
+    #[cfg_attr(feature = "command", arg(long, value_name = "M", default_value_t = defaults().max_neurons))]
+    pub max_neurons: usize,
+    /// Seconds after which the growth ends with the last complete level; an error if there is none by then
+    #[config(default = "None")]
+    #[cfg_attr(feature = "command", arg(skip))]
+    pub time_limit: Option<f64>,
+}
+
+/// The defaults of the arguments.
+#[cfg(feature = "command")]
+fn defaults() -> AdaptiveConfig {
+    AdaptiveConfig::new()
+}
+
+impl AdaptiveConfig {
+    /// Checks every parameter.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Config`](firebox_core::Error::Config) with the name of the first that is out of range.
+    pub fn validate(&self) -> firebox_core::Result<()> {
+        if !(1e-14..=0.5).contains(&self.target_error) {
+            return refused("target_error", self.target_error, "must lie between 1e-14 and 0.5");
+        }
+        if !(LEAST_NEURONS..=MOST_NEURONS).contains(&self.max_neurons) {
+            let reason = format!("must lie between {LEAST_NEURONS} and {MOST_NEURONS}");
+            return refused("max_neurons", self.max_neurons, &reason);
+        }
+        match self.time_limit.filter(|&limit| !(limit > 0.0 && limit.is_finite())) {
+            Some(limit) => refused("time_limit", limit, "must be a number of seconds above 0"),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use firebox_core::Error;
+
+    use super::*;
+
+    #[test]
+    fn every_field_out_of_its_range_is_named() {
+        let base = AdaptiveConfig::new();
+        assert!(base.validate().is_ok());
+        for (field, config) in [
+            ("target_error", base.clone().with_target_error(0.0)),
+            ("target_error", base.clone().with_target_error(f64::NAN)),
+            ("max_neurons", base.clone().with_max_neurons(100)),
+            ("max_neurons", base.clone().with_max_neurons(1 << 20)),
+            ("time_limit", base.with_time_limit(Some(0.0))),
+        ] {
+            let error = config.validate().unwrap_err();
+            assert!(matches!(error, Error::Config { field: name, .. } if name == field), "{field}: {error}");
+        }
+    }
+}

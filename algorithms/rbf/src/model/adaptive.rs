@@ -1,0 +1,193 @@
+//! The automatic mode: a network that grows until the estimate of its error is small enough.
+
+use firebox_backends::limits::Buffer;
+use firebox_core::{
+    Context, Error, Result,
+    random::Random,
+    report::{Stopwatch, Timings},
+};
+
+use super::time_limit::TimeLimit;
+use crate::{
+    config::AdaptiveConfig,
+    io::solution_grid::Field,
+    ops::{RbfOps, ndarray::host_limits},
+    problem::definition::Problem,
+    solve::{
+        accuracy::{Accuracy, accuracy},
+        adaptive::{Adapted, Adaptive, End, Level, POINTS_PER_NEURON},
+        network::RbfNetwork,
+    },
+    types::{Coefficient, Sampling},
+};
+
+/// Operations of the decompositions of a run, some tens of seconds on two cores.
+const WORK: f64 = 1e12;
+
+/// A solver of a boundary value problem in two dimensions that has no parameters of the method: centres, widths and the
+/// number of neurons follow from the problem.
+///
+/// ```
+/// use burn_ndarray::NdArray;
+/// use firebox_core::Context;
+/// use firebox_rbf::{AdaptiveSolver, Problem};
+///
+/// let u = AdaptiveSolver::new(Problem::named("poisson-sine")?).fit_with(&Context::<NdArray>::new(Default::default()))?;
+/// assert!(u.is_resolved() && u.estimate() < 1e-6);
+/// assert!(u.accuracy().unwrap().relative_l2 < u.estimate());
+/// assert!((u.network().evaluate(&[1.0, 2.0])[0] + 0.5 * 1f64.sin() * 2f64.sin()).abs() < 1e-6);
+/// # Ok::<(), firebox_core::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct AdaptiveSolver {
+    problem: Problem,
+    config: AdaptiveConfig,
+}
+
+impl AdaptiveConfig {
+    /// A solver of `problem` with these parameters.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Config`] naming the first parameter out of its range.
+    pub fn init(&self, problem: Problem) -> Result<AdaptiveSolver> {
+        self.validate()?;
+        Ok(AdaptiveSolver { problem, config: self.clone() })
+    }
+}
+
+/// A network that grew for a problem, with the levels of its growth.
+#[derive(Debug, Clone)]
+pub struct AdaptiveSolution {
+    pub(crate) network: RbfNetwork,
+    pub(crate) accuracy: Option<Accuracy>,
+    /// The levels, from the smallest network; at least one.
+    pub levels: Vec<Level>,
+    /// Reason why the growth ended.
+    pub end: End,
+    /// Seconds by phase.
+    pub timings: Timings,
+    /// Planned peak bytes on the host.
+    pub peak_device_bytes: u64,
+}
+
+impl AdaptiveSolver {
+    /// A solver with the default configuration.
+    pub fn new(problem: Problem) -> Self {
+        Self { problem, config: AdaptiveConfig::new() }
+    }
+
+    /// The problem.
+    pub fn problem(&self) -> &Problem {
+        &self.problem
+    }
+
+    /// The parameters.
+    pub fn config(&self) -> &AdaptiveConfig {
+        &self.config
+    }
+
+    /// Grows a network with the seed, the limits and the observer of `context`, in f64 on the host whatever its backend is.
+    ///
+    /// # Errors
+    ///
+    /// - [`Error::Input`] for a problem in three dimensions, or one that is not finite somewhere
+    /// - [`Error::Memory`] if the matrix of `max_neurons` does not fit
+    /// - [`Error::Run`] if the weights are not finite, or the time limit ends before the first level
+    /// - [`Error::Cancelled`] if the observer requests it
+    pub fn fit_with<B: RbfOps>(&self, context: &Context<B>) -> Result<AdaptiveSolution> {
+        let Self { problem, config } = self;
+        if problem.dims() != 2 {
+            let what = format!("`mode = auto` solves problems in two dimensions, and this one has {}", problem.dims());
+            return Err(Error::input(what, "give `mode = paper`"));
+        }
+        let (mut clock, limit) = (Stopwatch::default(), TimeLimit::new(config.time_limit));
+        let peak_device_bytes = self.plan(context)?;
+        let field = context.watched(|| Field::new(problem, Field::default_side(2)))??;
+        let points: Vec<[f64; 2]> = field.points.chunks_exact(2).map(|x| [x[0], x[1]]).collect();
+        clock.lap("points_s");
+        let growth = Adaptive {
+            target_error: config.target_error,
+            max_neurons: config.max_neurons,
+            work: WORK,
+            seed: context.seed,
+        };
+        self.notice_open_constant(&field, context)?;
+        let session = context.solo();
+        let go_on = |neurons: usize| session.checkpoint("growing", neurons as u64, config.max_neurons as u64);
+        let mut grown = None;
+        let ended = limit.watched(context, || growth.grow(problem, &points, &go_on, &mut grown));
+        let grown = match (ended, grown) {
+            (Ok(()), Some(grown)) => grown,
+            (Err(Error::Cancelled), Some(grown)) if !context.cancelled() => Adapted { end: End::Time, ..grown },
+            (Err(Error::Cancelled), None) if !context.cancelled() => return Err(limit.no_result(context)),
+            (Err(error), _) => return Err(error),
+            (Ok(()), None) => return Err(limit.no_result(context)),
+        };
+        clock.lap("training_s");
+        let (centres, widths) = (grown.centres.into_flattened(), grown.widths.into_flattened());
+        let network = RbfNetwork::new(2, centres, widths, grown.weights)?;
+        let evaluated = || field.exact.as_ref().map(|exact| accuracy(&network.evaluate(&field.points), exact));
+        let accuracy = context.watched(evaluated)?;
+        clock.lap("evaluation_s");
+        let (levels, end) = (grown.levels, grown.end);
+        Ok(AdaptiveSolution { network, accuracy, levels, end, timings: clock.timings(), peak_device_bytes })
+    }
+
+    /// Notices that the conditions determine u up to a constant only.
+    fn notice_open_constant<B: RbfOps>(&self, field: &Field, context: &Context<B>) -> Result<()> {
+        const CHECKED: usize = 1000;
+        let some = field.points.chunks_exact(2).step_by(field.points.len() / (2 * CHECKED) + 1);
+        let inside = self.problem.interior(some.flatten().copied().collect())?;
+        let edge = self.problem.boundary_points(CHECKED, Sampling::Sobol, &mut Random::new(0, 0))?;
+        let edge = self.problem.boundary(&edge)?;
+        if inside.value == Coefficient::Zero && edge.value == Coefficient::Zero {
+            context
+                .observer
+                .notice("the conditions contain derivatives of u only, which determine it up to a constant");
+        }
+        Ok(())
+    }
+
+    /// Bytes of the largest level, admitted on the host.
+    fn plan<B: RbfOps>(&self, context: &Context<B>) -> Result<u64> {
+        let m = self.config.max_neurons as u128;
+        let buffers = [
+            // The best solution is kept while another width is tried.
+            Buffer::new("the matrices", (POINTS_PER_NEURON as u128 + 3) * m * m, size_of::<f64>()),
+            Buffer::new("the triangles", 4 * m * m, size_of::<f64>()),
+        ];
+        let host = host_limits();
+        let free = host.free.map(|free| free / context.sharers.host.max(1) as u64);
+        let limits = firebox_backends::Limits { free, ..host };
+        limits.admit(&buffers, context.memory_limit, "lower `max_neurons`")
+    }
+}
+
+impl AdaptiveSolution {
+    /// u as a network in f64.
+    pub fn network(&self) -> &RbfNetwork {
+        &self.network
+    }
+
+    /// Errors on a grid of 101 × 101 over the domain's box, at its points in the domain and on its boundary; `None` if
+    /// the exact solution is not known.
+    pub fn accuracy(&self) -> Option<Accuracy> {
+        self.accuracy
+    }
+
+    /// The last level.
+    pub fn level(&self) -> Option<&Level> {
+        self.levels.last()
+    }
+
+    /// Estimate of the relative L2 error, at most 1.
+    pub fn estimate(&self) -> f64 {
+        self.level().map_or(1.0, |level| level.estimate)
+    }
+
+    /// Returns `true` if the estimate is at most the target error.
+    pub fn is_resolved(&self) -> bool {
+        self.end == End::Resolved
+    }
+}

@@ -205,6 +205,34 @@ fn differential_equations_are_solved_to_the_specified_accuracy() {
 }
 
 #[test]
+fn networks_grow_until_the_error_is_small_enough_or_say_that_it_is_not() {
+    let program = Program::firebox();
+    let options =
+        "--mode auto --backend ndarray --grid 51 -o u.csv --report r.json --network net.json --convergence g.svg";
+    let done = program.run(&format!("rbf --problem peak {options}")).succeed();
+    assert!(done.err.contains("resolved: the relative L2 error is about") && !done.err.contains("not resolved"));
+    let result = &program.json("r.json")["result"];
+    let [error, estimate] = ["relative_l2", "estimate"].map(|key| result[key].as_f64().unwrap());
+    assert!(error <= 2.0 * estimate && estimate <= 1e-6 && result["resolved"] == true, "{result}");
+    assert!(result["levels"].as_array().unwrap().len() > 3 && program.read("g.svg").starts_with(b"<svg"));
+    let short = program.run(&format!("rbf --problem l-shape --max-neurons 400 {options}")).succeed();
+    let first = short.err.lines().find(|line| line.contains("relative L2 error is about")).unwrap();
+    assert!(first.starts_with("not resolved"), "{}", short.err);
+    assert_eq!(program.json("r.json")["result"]["resolved"], false);
+    for (args, message) in [
+        ("--problem peak --mode auto --neurons 9", "--neurons"),
+        ("--problem peak --mode auto --checkpoint state", "--checkpoint"),
+        ("--problem peak --target-error 1e-3", "--target-error"),
+        ("--problem peak --mode auto --target-error 2", "--target-error"),
+        ("--problem poisson-cube --mode auto", "two dimensions"),
+        ("--problem peak --mode auto --memory-limit 1MiB", "--max-neurons"),
+    ] {
+        program.run(&format!("rbf {args} --backend ndarray")).refuse(message);
+    }
+    program.run("rbf --problem peak --mode auto --time-limit 1e-9 --backend ndarray").fail(1, "--time-limit");
+}
+
+#[test]
 fn the_papers_method_is_as_accurate_on_every_backend() {
     let program = Program::firebox();
     for backend in program.backends(&BACKENDS) {

@@ -201,6 +201,9 @@ mod tests {
             let first = std::fs::read(&path).unwrap();
             again.save(&path).unwrap();
             assert_eq!(std::fs::read(&path).unwrap(), first);
+            let per_axis = RbfNetwork::new(2, vec![0.1, 0.2], vec![0.3, 1.0 / 3.0], vec![0.7]).unwrap();
+            per_axis.save(&path).unwrap();
+            assert_eq!(RbfNetwork::load(&path).unwrap(), per_axis);
         }
     }
 

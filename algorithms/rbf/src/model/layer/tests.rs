@@ -220,6 +220,10 @@ fn without_gradients_it_is_the_same_layer_and_the_same_network() {
         };
         // Some roundings of terms with φ ≤ 1, |w| ≤ 1.
         assert!(apart(&of(&layer, 1), &network.evaluate(&numbers.points)) < 1e-13);
+        let per_axis = RbfNetwork::new(2, vec![0.0; 2], vec![1.0; 2], vec![1.0]).unwrap();
+        assert!(
+            RbfLayer::<Double>::from_network(&per_axis, &device).unwrap_err().to_string().contains("width per axis")
+        );
         assert!(apart(&of(&RbfLayer::from_network(&network, &device).unwrap(), 0), &of(&layer, 1)) < 1e-13);
         assert_eq!(layer.network(2).unwrap_err().to_string(), "output 2 of a layer that has 2");
     }

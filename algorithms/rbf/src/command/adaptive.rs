@@ -49,6 +49,7 @@ pub(super) fn summary(solution: &AdaptiveSolution, config: &AdaptiveConfig) -> S
     let (estimate, target) = (solution.estimate(), config.target_error);
     let mut text = match solution.end {
         End::Resolved => format!("resolved: the relative L2 error is about {estimate:.1e}"),
+        _ if estimate >= 1.0 => "not resolved: the error may be as large as the solution".into(),
         _ => format!("not resolved: the relative L2 error is about {estimate:.1e}, above the target of {target:.0e}"),
     };
     if let Some(accuracy) = solution.accuracy {

@@ -79,12 +79,12 @@ impl Plugin for RbfPlugin {
             Mode::Paper => {
                 args.config.validate()?;
                 let checkpoints = args.states.checkpoints()?;
-                Solver::Paper(args.config.init(args.problem()?)?.with_checkpoints(checkpoints))
+                Solver::Paper(Box::new(args.config.init(args.problem()?)?.with_checkpoints(checkpoints)))
             }
             Mode::Auto => {
                 let config = args.adaptive();
                 config.validate()?;
-                Solver::Auto(config.init(args.problem()?)?)
+                Solver::Auto(Box::new(config.init(args.problem()?)?))
             }
         };
         let problem = solver.problem();
@@ -149,8 +149,8 @@ impl Plugin for RbfPlugin {
 
 /// A solver of either mode.
 enum Solver {
-    Paper(RbfSolver),
-    Auto(AdaptiveSolver),
+    Paper(Box<RbfSolver>),
+    Auto(Box<AdaptiveSolver>),
 }
 
 impl Solver {

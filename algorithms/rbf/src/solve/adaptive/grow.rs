@@ -21,6 +21,9 @@ const RATIOS: [f64; 4] = [2.2, 3.2, 4.6, 6.6];
 /// Neurons up to which all widths are tried; from there on the last one, and its neighbours by this factor.
 const ALL_TRIED: usize = 600;
 const STEP: f64 = 1.4;
+/// Bounds of these.
+const NARROWEST: f64 = 1.5;
+const WIDEST: f64 = 9.5;
 /// Share of the squared held-out residuals of the cells that are bisected.
 const MARKED: f64 = 0.85;
 /// Share of the cells from which on all are refined instead.
@@ -217,7 +220,10 @@ fn thin(cells: usize) -> Error {
 /// Width to try first with `neurons` after a level with the width `last`, and others.
 fn ratios(neurons: usize, last: Option<f64>) -> (f64, Vec<f64>) {
     match last {
-        Some(last) if neurons > ALL_TRIED => (last, vec![last * STEP, last / STEP]),
+        Some(last) if neurons > ALL_TRIED => {
+            let others = [last * STEP, last / STEP].into_iter();
+            (last, others.filter(|ratio| (NARROWEST..=WIDEST).contains(ratio)).collect())
+        }
         _ => (RATIOS[0], RATIOS[1..].to_vec()),
     }
 }

@@ -225,10 +225,12 @@ fn networks_grow_until_the_error_is_small_enough_or_say_that_it_is_not() {
         ("--problem peak --target-error 1e-3", "--target-error"),
         ("--problem peak --mode auto --target-error 2", "--target-error"),
         ("--problem poisson-cube --mode auto", "two dimensions"),
-        ("--problem peak --mode auto --memory-limit 1MiB", "--max-neurons"),
+        ("--problem peak --mode auto --memory-limit 1MiB", "the matrices"),
     ] {
         program.run(&format!("rbf {args} --backend ndarray")).refuse(message);
     }
+    let little = program.run("rbf --problem poisson-sine --mode auto --memory-limit 100MiB --backend ndarray -o u.csv");
+    assert!(little.succeed().err.contains("there is memory for "));
     program.run("rbf --problem peak --mode auto --time-limit 1e-9 --backend ndarray").fail(1, "--time-limit");
 }
 

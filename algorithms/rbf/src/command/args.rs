@@ -38,10 +38,6 @@ pub(super) struct RbfArgs {
     /// How the network is found
     #[arg(long, value_enum, default_value_t)]
     pub(super) mode: Mode,
-    #[command(flatten, next_help_heading = "Options of --mode auto")]
-    pub(super) adaptive: AdaptiveConfig,
-    #[command(flatten, next_help_heading = "Options of --mode paper")]
-    pub(super) config: RbfConfig,
     /// Points along each side of the grid that the solution is written and drawn on; 101, or 31 in three dimensions
     #[arg(long, value_name = "G")]
     pub(super) grid: Option<usize>,
@@ -66,6 +62,10 @@ pub(super) struct RbfArgs {
     /// Draw the residuals by cycle (.svg, .png)
     #[arg(long, value_name = "P")]
     pub(super) convergence: Option<PlotOut>,
+    #[command(flatten, next_help_heading = "Options of --mode auto")]
+    pub(super) adaptive: AdaptiveConfig,
+    #[command(flatten, next_help_heading = "Options of --mode paper; --time-limit of both")]
+    pub(super) config: RbfConfig,
     #[command(flatten)]
     pub(super) states: CheckpointArgs,
 }

@@ -140,8 +140,6 @@ impl Plugin for RbfPlugin {
                 ("truncation", args("--truncation 2")),
                 ("grid", args("--grid 1")),
                 ("checkpoint_every", args("--checkpoint-every 0")),
-                ("target_error", args("--target-error 0")),
-                ("max_neurons", args("--max-neurons 1")),
             ],
         }
     }

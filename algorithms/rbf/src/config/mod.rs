@@ -3,6 +3,7 @@
 mod adaptive;
 
 pub use adaptive::AdaptiveConfig;
+pub(crate) use adaptive::LEAST_NEURONS;
 use burn::config::Config;
 use firebox_core::Error;
 

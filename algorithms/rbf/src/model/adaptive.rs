@@ -1,6 +1,6 @@
 //! The automatic mode: a network that grows until the estimate of its error is small enough.
 
-use firebox_backends::limits::Buffer;
+use firebox_backends::limits::{Buffer, Limits};
 use firebox_core::{
     Context, Error, Result,
     random::Random,
@@ -9,7 +9,7 @@ use firebox_core::{
 
 use super::time_limit::TimeLimit;
 use crate::{
-    config::AdaptiveConfig,
+    config::{AdaptiveConfig, LEAST_NEURONS},
     io::solution_grid::Field,
     ops::{RbfOps, ndarray::host_limits},
     problem::definition::Problem,
@@ -21,8 +21,10 @@ use crate::{
     types::{Coefficient, Sampling},
 };
 
-/// Operations of the decompositions of a run, some tens of seconds on two cores.
+/// Operations of the decompositions of a run with at most [`USUAL_NEURONS`], some tens of seconds on two cores.
 const WORK: f64 = 1e12;
+/// Neurons above which a run may do more work, with their third power.
+const USUAL_NEURONS: f64 = 4096.0;
 
 /// A solver of a boundary value problem in two dimensions that has no parameters of the method: centres, widths and the
 /// number of neurons follow from the problem.
@@ -92,7 +94,7 @@ impl AdaptiveSolver {
     /// # Errors
     ///
     /// - [`Error::Input`] for a problem in three dimensions, or one that is not finite somewhere
-    /// - [`Error::Memory`] if the matrix of `max_neurons` does not fit
+    /// - [`Error::Memory`] if the matrix of 150 neurons does not fit; less than for `max_neurons` is a notice
     /// - [`Error::Run`] if the weights are not finite, or the time limit ends before the first level
     /// - [`Error::Cancelled`] if the observer requests it
     pub fn fit_with<B: RbfOps>(&self, context: &Context<B>) -> Result<AdaptiveSolution> {
@@ -102,19 +104,19 @@ impl AdaptiveSolver {
             return Err(Error::input(what, "give `mode = paper`"));
         }
         let (mut clock, limit) = (Stopwatch::default(), TimeLimit::new(config.time_limit));
-        let peak_device_bytes = self.plan(context)?;
+        let (max_neurons, peak_device_bytes) = self.plan(context)?;
         let field = context.watched(|| Field::new(problem, Field::default_side(2)))??;
         let points: Vec<[f64; 2]> = field.points.chunks_exact(2).map(|x| [x[0], x[1]]).collect();
         clock.lap("points_s");
         let growth = Adaptive {
             target_error: config.target_error,
-            max_neurons: config.max_neurons,
-            work: WORK,
+            max_neurons,
+            work: WORK * (config.max_neurons as f64 / USUAL_NEURONS).powi(3).max(1.0),
             seed: context.seed,
         };
         self.notice_open_constant(&field, context)?;
         let session = context.solo();
-        let go_on = |neurons: usize| session.checkpoint("growing", neurons as u64, config.max_neurons as u64);
+        let go_on = |neurons: usize| session.checkpoint("growing", neurons as u64, max_neurons as u64);
         let mut grown = None;
         let ended = limit.watched(context, || growth.grow(problem, &points, &go_on, &mut grown));
         let grown = match (ended, grown) {
@@ -149,18 +151,34 @@ impl AdaptiveSolver {
         Ok(())
     }
 
-    /// Bytes of the largest level, admitted on the host.
-    fn plan<B: RbfOps>(&self, context: &Context<B>) -> Result<u64> {
-        let m = self.config.max_neurons as u128;
-        let buffers = [
-            // The best solution is kept while another width is tried.
-            Buffer::new("the matrices", (POINTS_PER_NEURON as u128 + 3) * m * m, size_of::<f64>()),
-            Buffer::new("the triangles", 4 * m * m, size_of::<f64>()),
-        ];
+    /// The largest number of neurons up to `max_neurons` for which the host has memory, and the bytes of that level.
+    fn plan<B: RbfOps>(&self, context: &Context<B>) -> Result<(usize, u64)> {
         let host = host_limits();
         let free = host.free.map(|free| free / context.sharers.host.max(1) as u64);
-        let limits = firebox_backends::Limits { free, ..host };
-        limits.admit(&buffers, context.memory_limit, "lower `max_neurons`")
+        let limits = Limits { free, ..host };
+        let admitted = |neurons: usize| {
+            let m = neurons as u128;
+            let buffers = [
+                // The best solution is kept while another width is tried.
+                Buffer::new("the matrices", (POINTS_PER_NEURON as u128 + 3) * m * m, size_of::<f64>()),
+                Buffer::new("the triangles", 4 * m * m, size_of::<f64>()),
+            ];
+            limits.admit(&buffers, context.memory_limit, "give it more memory")
+        };
+        let mut neurons = self.config.max_neurons;
+        loop {
+            match admitted(neurons) {
+                Ok(bytes) => {
+                    if neurons < self.config.max_neurons {
+                        let text = format!("there is memory for {neurons} neurons, not {}", self.config.max_neurons);
+                        context.observer.notice(&text);
+                    }
+                    return Ok((neurons, bytes));
+                }
+                Err(error) if neurons == LEAST_NEURONS => return Err(error),
+                Err(_) => neurons = (neurons - neurons / 8).max(LEAST_NEURONS),
+            }
+        }
     }
 }
 

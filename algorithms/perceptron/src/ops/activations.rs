@@ -10,16 +10,17 @@ use firebox_core::tensor::{add, multiply, scale};
 use super::PerceptronOps;
 use crate::types::{Activation, Sigmoid};
 
-/// Outputs f(x) of an activation other than the sigmoid for `sums` x, and the tensor that [`delta`] needs.
+/// Outputs f(x) for the `values` of a layer's kernel, which are the outputs already without an activation and for the
+/// sigmoid, else the sums x; and the tensor that [`delta`] needs.
 pub(crate) fn activate<B: PerceptronOps>(
-    sums: FloatTensor<B>,
-    activation: Activation,
+    values: FloatTensor<B>,
+    activation: Option<Activation>,
 ) -> (FloatTensor<B>, FloatTensor<B>) {
     let outputs = match activation {
-        Activation::Sigmoid => B::perceptron_sigmoid(sums, Sigmoid::default(), true),
-        Activation::Relu => B::relu(sums),
-        Activation::Tanh => B::float_tanh(sums),
-        Activation::Gelu => return (B::gelu(sums.clone()), sums),
+        None | Some(Activation::Sigmoid) => values,
+        Some(Activation::Relu) => B::relu(values),
+        Some(Activation::Tanh) => B::float_tanh(values),
+        Some(Activation::Gelu) => return (B::gelu(values.clone()), values),
     };
     (outputs.clone(), outputs)
 }

@@ -30,19 +30,9 @@ struct Pass<B: Backend> {
 impl<B: PerceptronOps> Layer<B> {
     /// Outputs `[n, m]` of `inputs` `[n, k]`, n ≥ 1, and the tensor that the backward pass keeps.
     pub(crate) fn forward(&self, inputs: FloatTensor<B>) -> (FloatTensor<B>, FloatTensor<B>) {
-        let product =
-            |sigmoid| B::perceptron_layer(inputs, self.weights.clone(), self.bias.clone(), sigmoid, self.matmul);
-        match self.activation {
-            Some(Activation::Sigmoid) => {
-                let outputs = product(Some(self.sigmoid));
-                (outputs.clone(), outputs)
-            }
-            Some(activation) => activations::activate::<B>(product(None), activation),
-            None => {
-                let sums = product(None);
-                (sums.clone(), sums)
-            }
-        }
+        let sigmoid = (self.activation == Some(Activation::Sigmoid)).then_some(self.sigmoid);
+        let values = B::perceptron_layer(inputs, self.weights.clone(), self.bias.clone(), sigmoid, self.matmul);
+        activations::activate::<B>(values, self.activation)
     }
 
     /// Gradients by the weights and the bias, as vectors, and with `by_inputs` by the inputs, for a `gradient` by the

@@ -25,7 +25,7 @@ pub struct AdaptiveConfig {
     #[config(default = 4096)]
     #[cfg_attr(feature = "command", arg(long, value_name = "M", default_value_t = defaults().max_neurons))]
     pub max_neurons: usize,
-    /// Seconds after which the growth ends with the last complete level; an error if there is none by then
+    /// Seconds after which the growth ends with the last complete level; an error before the first level is complete
     #[config(default = "None")]
     #[cfg_attr(feature = "command", arg(skip))]
     pub time_limit: Option<f64>,

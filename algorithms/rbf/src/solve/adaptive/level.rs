@@ -25,6 +25,8 @@ const POWER_ITERATIONS: usize = 6;
 pub(super) struct Conditions {
     inside: Rows,
     edge: Rows,
+    /// The conditions at points: those inside, then those along the boundary.
+    functionals: Functionals,
     means: Vec<Mean>,
 }
 
@@ -35,7 +37,11 @@ impl Conditions {
         let inside = Rows::inside(problem, cells, POINTS[kind], random)?;
         let edge = Rows::edge(problem, cells, EDGE_POINTS[kind], random)?;
         let means = means(problem.domain(), &inside);
-        Ok(Self { inside, edge, means })
+        let points = [inside.points.as_slice(), &edge.points].concat();
+        let operators = [inside.operators.as_slice(), &edge.operators].concat();
+        let factors = [inside.factors.as_slice(), &edge.factors].concat();
+        let functionals = Functionals::new(&points, &operators, &factors);
+        Ok(Self { inside, edge, functionals, means })
     }
 
     /// Number of conditions, means included.
@@ -55,14 +61,10 @@ impl Conditions {
 
     /// The matrix of all conditions, and the right-hand sides.
     fn system(&self, centres: &[Pair], widths: &[Pair]) -> Result<(Mat<f64>, Vec<f64>)> {
-        let (inside, edge) = (self.inside.functionals(), self.edge.functionals());
         let mut matrix = Mat::zeros(self.len(), centres.len());
-        inside.fill(&mut matrix, centres, widths)?;
-        // The rows along the boundary follow those inside, and then the means.
-        let mut part = edge.matrix(centres, widths)?;
-        let (first, last) = (inside.len(), self.points());
-        columns(&mut matrix).into_par_iter().zip(columns(&mut part)).for_each(|(column, edge)| {
-            column[first..last].copy_from_slice(edge);
+        self.functionals.fill(&mut matrix, centres, widths)?;
+        let last = self.points();
+        columns(&mut matrix).into_par_iter().for_each(|column| {
             let (points, sums) = column.split_at_mut(last);
             for (sum, mean) in sums.iter_mut().zip(&self.means) {
                 *sum = mean.iter().map(|&(row, factor)| factor * points[row]).sum();

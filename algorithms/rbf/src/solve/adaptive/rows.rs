@@ -3,7 +3,7 @@
 use firebox_core::{Result, random::Random};
 
 use super::cells::{Cells, DIMS, Pair};
-use super::operator::{Functionals, Operator};
+use super::operator::Operator;
 use crate::{problem::definition::Problem, types::Conditions};
 
 /// Conditions with the shares of the domain or its boundary that they stand for.
@@ -89,9 +89,5 @@ impl Rows {
 
     pub(super) fn len(&self) -> usize {
         self.points.len()
-    }
-
-    pub(super) fn functionals(&self) -> Functionals {
-        Functionals::new(&self.points, &self.operators, &self.factors)
     }
 }

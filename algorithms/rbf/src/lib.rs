@@ -27,8 +27,10 @@ pub use model::{
 };
 pub use ops::RbfOps;
 pub use problem::{
-    definition::{BoundaryRule, Condition, Equation, Problem},
+    condition::{BoundaryRule, Condition},
+    definition::Problem,
     domain::Domain,
+    equation::{Derivative, Equation},
     expression::Expression,
     function::Function,
     predicate::Predicate,

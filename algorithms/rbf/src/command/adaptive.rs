@@ -49,6 +49,10 @@ pub(super) fn summary(solution: &AdaptiveSolution, config: &AdaptiveConfig) -> S
     let (estimate, target) = (solution.estimate(), config.target_error);
     let mut text = match solution.end {
         End::Resolved => format!("resolved: the relative L2 error is about {estimate:.1e}"),
+        End::Unbalanced => {
+            "not resolved: there is no solution, since the conditions on derivatives do not balance the right-hand side"
+                .into()
+        }
         _ if estimate >= 1.0 => "not resolved: the error may be as large as the solution".into(),
         _ => format!("not resolved: the relative L2 error is about {estimate:.1e}, above the target of {target:.0e}"),
     };
@@ -56,7 +60,7 @@ pub(super) fn summary(solution: &AdaptiveSolution, config: &AdaptiveConfig) -> S
         text += &format!("\nrelative L2 error {:.3e}, largest error {:.3e}", accuracy.relative_l2, accuracy.max_error);
     }
     let reason = match solution.end {
-        End::Resolved => "",
+        End::Resolved | End::Unbalanced => "",
         End::Budget => "; more neurons would exceed `--max-neurons` or the work of a run",
         End::Time => "; the time limit ended the growth",
     };

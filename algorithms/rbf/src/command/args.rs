@@ -24,8 +24,7 @@ pub(super) enum Mode {
     /// A given number of neurons with one width, and the paper's training of them
     #[default]
     Paper,
-    /// Grow the network until the estimate of its error is at most --target-error, in two dimensions; needs no other
-    /// option
+    /// Grow the network until the estimate of its error is at most --target-error; needs no other option
     Auto,
 }
 
@@ -38,7 +37,8 @@ pub(super) struct RbfArgs {
     /// How the network is found
     #[arg(long, value_enum, default_value_t)]
     pub(super) mode: Mode,
-    /// Points along each side of the grid that the solution is written and drawn on; 101, or 31 in three dimensions
+    /// Points along each side of the grid that the solution is written and drawn on; 1001, 101, 31, 13 or 9 in
+    /// one to five dimensions
     #[arg(long, value_name = "G")]
     pub(super) grid: Option<usize>,
     /// Write the trained network (.json, .safetensors)

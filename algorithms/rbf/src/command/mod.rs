@@ -46,14 +46,15 @@ impl Plugin for RbfPlugin {
         RbfArgs::augment_args(Command::new("rbf"))
             .about("Solves partial differential equations without a mesh")
             .long_about(
-                "Solves a linear partial differential equation of second order in two or three dimensions without a \
+                "Solves a linear partial differential equation of second order in one to five dimensions without a \
                  mesh: a network of Gaussians is trained to fulfil the equation at points inside and the boundary \
-                 conditions at points on the boundary. Writes the solution on a grid in columns x, y (z), u and, if \
+                 conditions at points on the boundary. Writes the solution on a grid in columns of the coordinates, u and, if \
                  the exact solution is known, exact and error.\n\n\
-                 --mode auto needs no other option: in two dimensions it grows the network where conditions that were \
+                 --mode auto needs no other option: it grows the network where conditions that were \
                  held out are violated, in f64 on the host, until the estimate of its error is at most --target-error, \
                  and says so if it is not.\n\n\
-                 Otherwise the number of neurons and their width are given. In f32 (--weights cg) errors end at 1e-2 to \
+                 --mode paper has a given number of neurons of one width, in two or three dimensions and with the second \
+                 derivatives of the laplacian only. In f32 (--weights cg) errors end at 1e-2 to \
                  1e-3; --weights qr, the default, solves in f64 on the host and reaches 1e-6 with 64 neurons on a \
                  smooth problem, 1e-8 with 196.",
             )
@@ -89,6 +90,10 @@ impl Plugin for RbfPlugin {
         };
         let problem = solver.problem();
         let dims = problem.dims();
+        if vtk.is_some() && dims > 3 {
+            let what = format!("`vtk` has at most three dimensions, and this problem has {dims}");
+            return Err(Error::input(what, "leave it out; `output` has the solution in any number of dimensions"));
+        }
         let field = Field::new(problem, args.grid.unwrap_or(Field::default_side(dims)))?;
         if args.error_plot.is_some() && field.exact.is_none() {
             let what = "`error_plot` needs the exact solution, which this problem does not have";

@@ -9,7 +9,7 @@ use firebox_core::{
 use crate::{
     io::solution_grid::{Field, Values},
     model::solution::Solution,
-    problem::definition::Problem,
+    problem::{definition::Problem, shape::axis_name},
     solve::{accuracy::Accuracy, network::RbfNetwork},
     types::Sampling,
 };
@@ -21,17 +21,21 @@ const MAX_RESOLUTION: usize = 561;
 /// Maximum number of neurons.
 const MAX_NEURONS: usize = 20_000;
 
-/// Values at the points of a field as a heat map; in three dimensions the middle layer in z.
-fn heat(field: &Field, title: String, label: &str, values: &[f64], signed: bool) -> Plot {
-    let plane = field.side * field.side;
-    let layer = if field.dims == 2 { 0 } else { field.side / 2 };
-    let title = match field.node(layer * plane).get(2) {
-        Some(z) => format!("{title}, z = {z:.3}"),
-        None => title,
-    };
+/// Values at the points of a field: a line in one dimension, else a heat map, in more than two dimensions of the plane
+/// through the middle.
+fn values_plot(field: &Field, title: String, label: &str, values: &[f64], signed: bool) -> Plot {
+    if field.dims == 1 {
+        let points = (0..field.nodes()).filter_map(|node| Some((field.node(node)[0], values[field.row(node)?])));
+        let series = vec![Series::new(label, points)];
+        return Plot::Lines(Lines { title, x_label: "x".into(), y_label: label.into(), series, ..Lines::default() });
+    }
+    let first: usize = (2..field.dims).map(|axis| field.side / 2 * field.side.pow(axis as u32)).sum();
+    let middle = field.node(first);
+    let places = middle.iter().enumerate().skip(2);
+    let title = places.fold(title, |title, (axis, at)| format!("{title}, {} = {at:.3}", axis_name(axis)));
     let shown = field.side.min(MAX_RESOLUTION);
     let at = |k: usize| k * (field.side - 1) / (shown - 1);
-    let nodes = (0..shown * shown).map(|k| layer * plane + at(k / shown) * field.side + at(k % shown));
+    let nodes = (0..shown * shown).map(|k| first + at(k / shown) * field.side + at(k % shown));
     Plot::Heat(Heat {
         title,
         x_label: "x".into(),
@@ -45,20 +49,20 @@ fn heat(field: &Field, title: String, label: &str, values: &[f64], signed: bool)
     })
 }
 
-/// The solution u as a heat map.
+/// The solution u.
 pub(crate) fn solution(problem: &Problem, field: &Field, values: &Values, accuracy: Option<Accuracy>) -> Plot {
     let error = accuracy.map_or_else(String::new, |it| format!(", relative L2 error {:.1e}", it.relative_l2));
-    heat(field, format!("{}{error}", problem.name()), "u", &values.u, false)
+    values_plot(field, format!("{}{error}", problem.name()), "u", &values.u, false)
 }
 
-/// u minus the exact solution as a heat map, if the exact solution is known.
+/// u minus the exact solution, if the exact solution is known.
 pub(crate) fn error(problem: &Problem, field: &Field, values: &Values) -> Option<Plot> {
     let (_, errors) = values.exact.as_ref()?;
     let largest = errors.iter().fold(0.0f64, |most, error| most.max(error.abs()));
-    Some(heat(field, format!("{}: error, at most {largest:.1e}", problem.name()), "u − exact", errors, true))
+    Some(values_plot(field, format!("{}: error, at most {largest:.1e}", problem.name()), "u − exact", errors, true))
 }
 
-/// The centres with circles of their widths, in three dimensions projected along z; of a width per axis, the geometric
+/// The centres with circles of their widths, projected to the first two coordinates; of a width per axis, the geometric
 /// mean.
 pub(crate) fn neurons(problem: &Problem, network: &RbfNetwork) -> Result<Plot> {
     let dims = network.dims();
@@ -66,7 +70,7 @@ pub(crate) fn neurons(problem: &Problem, network: &RbfNetwork) -> Result<Plot> {
     let mean = |widths: &[f64]| (widths.iter().map(|a| a.ln()).sum::<f64>() / each as f64).exp();
     let stride = network.len().div_ceil(MAX_NEURONS);
     let neurons = network.centres().chunks(dims).zip(network.widths().chunks(each)).step_by(stride);
-    let circles: Vec<_> = neurons.map(|(c, widths)| [c[0], c[1], mean(widths)]).collect();
+    let circles: Vec<_> = neurons.map(|(c, widths)| [c[0], c.get(1).copied().unwrap_or(0.0), mean(widths)]).collect();
     let outline = if dims == 2 {
         let points = problem.boundary_points(OUTLINE_POINTS, Sampling::Sobol, &mut Random::new(0, 0))?.points;
         points.chunks(dims).map(|point| (point[0], point[1])).collect()

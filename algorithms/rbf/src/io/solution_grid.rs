@@ -3,7 +3,11 @@
 use firebox_backends::limits::Buffer;
 use firebox_core::{Error, Result, data::Table, watch::Watch};
 
-use crate::{ops::ndarray::host_limits, problem::definition::Problem, solve::network::RbfNetwork};
+use crate::{
+    ops::ndarray::host_limits,
+    problem::{definition::Problem, shape::axis_name},
+    solve::network::RbfNetwork,
+};
 
 /// Distance up to which points outside count as boundary, in diagonals of the box.
 const EDGE: f64 = 1e-9;
@@ -32,7 +36,8 @@ pub(crate) struct Field {
 impl Field {
     /// Default number of points per axis.
     pub(crate) fn default_side(dims: usize) -> usize {
-        if dims == 2 { 101 } else { 31 }
+        const SIDES: [usize; 5] = [1001, 101, 31, 13, 9];
+        SIDES[dims.clamp(1, SIDES.len()) - 1]
     }
 
     /// A grid of `side` points per axis.
@@ -156,9 +161,9 @@ impl Values {
         columns
     }
 
-    /// Columns x, y (z) and [`columns`](Self::columns).
+    /// Columns of the coordinates and [`columns`](Self::columns).
     pub(crate) fn table(&self, points: &[f64], dims: usize) -> Result<Table> {
-        let names = ["x", "y", "z"].iter().take(dims).map(|name| (*name).to_string()).collect();
+        let names = (0..dims).map(axis_name).collect();
         let mut table = Table::float_matrix(names, points.to_vec())?;
         for (name, values) in self.columns() {
             table = table.beside(Table::floats(name, values.to_vec()))?;

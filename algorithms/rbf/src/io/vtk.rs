@@ -35,13 +35,12 @@ impl VtkFormat {
     }
 }
 
-/// VTK cell types of rectangles and boxes with corners in the order of x running fastest.
-const PIXEL: u8 = 8;
-const VOXEL: u8 = 11;
+/// VTK cell types of lines, rectangles and boxes with corners in the order of x running fastest.
+const TYPES: [u8; 3] = [3, 8, 11];
 
 /// Writes the solution `values` at the points of `field`.
 pub(crate) fn write(format: VtkFormat, field: &Field, values: &Values, out: &mut dyn Write) -> io::Result<()> {
-    let kind = if field.dims == 2 { PIXEL } else { VOXEL };
+    let kind = TYPES[field.dims.clamp(1, TYPES.len()) - 1];
     match format {
         VtkFormat::Legacy => legacy(out, field, values, kind),
         VtkFormat::Xml => xml(out, field, values, kind),
@@ -70,10 +69,10 @@ fn cells(field: &Field) -> impl Iterator<Item = [usize; 8]> {
     })
 }
 
-/// A point as three coordinates, z = 0 in two dimensions.
+/// A point as three coordinates, 0 beyond the dimensions.
 fn point(point: &[f64]) -> String {
-    let z = point.get(2).copied().unwrap_or(0.0);
-    format!("{} {} {z}", point[0], point[1])
+    let at = |axis: usize| point.get(axis).copied().unwrap_or(0.0);
+    format!("{} {} {}", at(0), at(1), at(2))
 }
 
 fn joined(cell: [usize; 8], corners: usize) -> String {

@@ -12,10 +12,10 @@ use crate::{
     config::{AdaptiveConfig, LEAST_NEURONS},
     io::solution_grid::Field,
     ops::{RbfOps, ndarray::host_limits},
-    problem::definition::Problem,
+    problem::{definition::Problem, equation::Derivative},
     solve::{
         accuracy::{Accuracy, accuracy},
-        adaptive::{Adapted, Adaptive, End, Level, POINTS_PER_NEURON},
+        adaptive::{Adapted, Adaptive, End, Level, Measured, POINTS_PER_NEURON},
         network::RbfNetwork,
     },
     types::{Coefficient, Sampling},
@@ -26,7 +26,7 @@ const WORK: f64 = 1e12;
 /// Neurons above which a run may do more work, with their third power.
 const USUAL_NEURONS: f64 = 4096.0;
 
-/// A solver of a boundary value problem in two dimensions that has no parameters of the method: centres, widths and the
+/// A solver of a boundary value problem in one to five dimensions that has no parameters of the method: centres, widths and the
 /// number of neurons follow from the problem.
 ///
 /// ```
@@ -93,20 +93,26 @@ impl AdaptiveSolver {
     ///
     /// # Errors
     ///
-    /// - [`Error::Input`] for a problem in three dimensions, or one that is not finite somewhere
+    /// - [`Error::Input`] for a problem that is not finite somewhere
     /// - [`Error::Memory`] if the matrix of 150 neurons does not fit; less than for `max_neurons` is a notice
     /// - [`Error::Run`] if the weights are not finite, or the time limit ends before the first level
     /// - [`Error::Cancelled`] if the observer requests it
     pub fn fit_with<B: RbfOps>(&self, context: &Context<B>) -> Result<AdaptiveSolution> {
-        let Self { problem, config } = self;
-        if problem.dims() != 2 {
-            let what = format!("`mode = auto` solves problems in two dimensions, and this one has {}", problem.dims());
-            return Err(Error::input(what, "give `mode = paper`"));
+        match self.problem.dims() {
+            1 => self.fit_in::<B, 1>(context),
+            2 => self.fit_in::<B, 2>(context),
+            3 => self.fit_in::<B, 3>(context),
+            4 => self.fit_in::<B, 4>(context),
+            _ => self.fit_in::<B, 5>(context),
         }
+    }
+
+    fn fit_in<B: RbfOps, const D: usize>(&self, context: &Context<B>) -> Result<AdaptiveSolution> {
+        let Self { problem, config } = self;
         let (mut clock, limit) = (Stopwatch::default(), TimeLimit::new(config.time_limit));
         let (max_neurons, peak_device_bytes) = self.plan(context)?;
-        let field = context.watched(|| Field::new(problem, Field::default_side(2)))??;
-        let points: Vec<[f64; 2]> = field.points.chunks_exact(2).map(|x| [x[0], x[1]]).collect();
+        let field = context.watched(|| Field::new(problem, Field::default_side(D)))??;
+        let points: Vec<[f64; D]> = field.points.chunks_exact(D).map(|x| std::array::from_fn(|i| x[i])).collect();
         clock.lap("points_s");
         let growth = Adaptive {
             target_error: config.target_error,
@@ -114,11 +120,17 @@ impl AdaptiveSolver {
             work: WORK * (config.max_neurons as f64 / USUAL_NEURONS).powi(3).max(1.0),
             seed: context.seed,
         };
-        self.notice_open_constant(&field, context)?;
+        let open = self.leaves_constant(&field)?.then_some(field.exact.as_deref());
+        if let Some(exact) = open {
+            let mean = if exact.is_some() { "that of the exact solution" } else { "0" };
+            let text = "the conditions contain derivatives of u only, which determine it up to a constant";
+            context.observer.notice(&format!("{text}: its mean is made {mean}"));
+        }
+        let measured = Measured { points: &points, open };
         let session = context.solo();
         let go_on = |neurons: usize| session.checkpoint("growing", neurons as u64, max_neurons as u64);
         let mut grown = None;
-        let ended = limit.watched(context, || growth.grow(problem, &points, &go_on, &mut grown));
+        let ended = limit.watched(context, || growth.grow(problem, &measured, &go_on, &mut grown));
         let grown = match (ended, grown) {
             (Ok(()), Some(grown)) => grown,
             (Err(Error::Cancelled), Some(grown)) if !context.cancelled() => Adapted { end: End::Time, ..grown },
@@ -128,7 +140,7 @@ impl AdaptiveSolver {
         };
         clock.lap("training_s");
         let (centres, widths) = (grown.centres.into_flattened(), grown.widths.into_flattened());
-        let network = RbfNetwork::new(2, centres, widths, grown.weights)?;
+        let network = RbfNetwork::new(D, centres, widths, grown.weights)?;
         let evaluated = || field.exact.as_ref().map(|exact| accuracy(&network.evaluate(&field.points), exact));
         let accuracy = context.watched(evaluated)?;
         clock.lap("evaluation_s");
@@ -136,19 +148,17 @@ impl AdaptiveSolver {
         Ok(AdaptiveSolution { network, accuracy, levels, end, timings: clock.timings(), peak_device_bytes })
     }
 
-    /// Notices that the conditions determine u up to a constant only.
-    fn notice_open_constant<B: RbfOps>(&self, field: &Field, context: &Context<B>) -> Result<()> {
+    /// Returns `true` if the conditions contain derivatives of u only.
+    fn leaves_constant(&self, field: &Field) -> Result<bool> {
         const CHECKED: usize = 1000;
-        let some = field.points.chunks_exact(2).step_by(field.points.len() / (2 * CHECKED) + 1);
-        let inside = self.problem.interior(some.flatten().copied().collect())?;
+        let dims = field.dims;
+        let some = field.points.chunks_exact(dims).step_by(field.points.len() / (dims * CHECKED) + 1);
+        let (terms, _) = self.problem.terms(&some.flatten().copied().collect::<Vec<_>>())?;
+        let has_value =
+            |(derivative, of): &(Derivative, Coefficient)| *derivative == Derivative::Value && *of != Coefficient::Zero;
         let edge = self.problem.boundary_points(CHECKED, Sampling::Sobol, &mut Random::new(0, 0))?;
         let edge = self.problem.boundary(&edge)?;
-        if inside.value == Coefficient::Zero && edge.value == Coefficient::Zero {
-            context
-                .observer
-                .notice("the conditions contain derivatives of u only, which determine it up to a constant");
-        }
-        Ok(())
+        Ok(!terms.iter().any(has_value) && edge.value == Coefficient::Zero && !edge.is_empty())
     }
 
     /// The largest number of neurons up to `max_neurons` for which the host has memory, and the bytes of that level.
@@ -188,8 +198,8 @@ impl AdaptiveSolution {
         &self.network
     }
 
-    /// Errors on a grid of 101 × 101 over the domain's box, at its points in the domain and on its boundary; `None` if
-    /// the exact solution is not known.
+    /// Errors on a grid over the domain's box, of 101 × 101 in two dimensions, at its points in the domain and on its
+    /// boundary; `None` if the exact solution is not known.
     pub fn accuracy(&self) -> Option<Accuracy> {
         self.accuracy
     }

@@ -216,6 +216,10 @@ impl<B: Backend> RbfLayer<B> {
     ///
     /// [`Error::Input`] for a network with a width per axis, which a layer does not have.
     pub fn from_network(network: &RbfNetwork, device: &B::Device) -> firebox_core::Result<Self> {
+        if !(2..=3).contains(&network.dims()) {
+            let what = format!("the network has {} dimensions, and a layer has 2 or 3", network.dims());
+            return Err(Error::input(what, "solve a problem in two or three dimensions"));
+        }
         if network.has_axis_widths() {
             let what = "the network has a width per axis, and a layer has one per neuron";
             return Err(Error::input(what, "solve with `mode = paper`, whose neurons have one width"));

@@ -101,6 +101,7 @@ impl RbfSolver {
     pub fn fit_with<B: RbfOps>(&self, context: &Context<B>) -> Result<RbfSolution<B>> {
         let Self { problem, config, checkpoints } = self;
         let (mut clock, limit) = (Stopwatch::default(), TimeLimit::new(config.time_limit));
+        problem.check_paper()?;
         let (dims, wide) = (problem.dims(), size_of::<B::FloatElem>() == 8);
         let settings = config.settings(dims, wide)?;
         if settings.weights == Weights::Lsqr && !wide {

@@ -21,8 +21,10 @@ use crate::{
     config::RbfConfig,
     ops::RbfOps,
     problem::{
-        definition::{BoundaryRule, Condition, Equation, Problem},
+        condition::{BoundaryRule, Condition},
+        definition::Problem,
         domain::Domain,
+        equation::Equation,
         function::Function,
     },
     solve::{network::RbfNetwork, state::Stop},
@@ -120,7 +122,7 @@ fn sine_on(at: f64, side: f64) -> Problem {
     let sines = move |x: &[f64]| (k * (x[0] - at)).sin() * (k * (x[1] - at)).sin();
     let rules = vec![BoundaryRule::everywhere(Condition::Dirichlet { value: Function::Constant(0.0) })];
     let exact = Function::given(move |x| -0.5 / (k * k) * sines(x));
-    Problem::new("sine", square, Equation::poisson(Function::given(sines), 2), rules, Some(exact)).unwrap()
+    Problem::new("sine", square, Equation::poisson(Function::given(sines)), rules, Some(exact)).unwrap()
 }
 
 /// In f32 too, where the fourth power of a domain's size is soon out of range, and a point far from 0 is another.

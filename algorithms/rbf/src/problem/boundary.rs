@@ -1,4 +1,4 @@
-//! Points on the boundary of a domain, uniform by length, in three dimensions by area.
+//! Points on the boundary of a domain, uniform by its measure or with a given density.
 
 use firebox_core::{Error, Result, random::Random, watch::Watch};
 use rayon::prelude::*;
@@ -17,6 +17,9 @@ const SAMPLES: f64 = 16_384.0;
 const DENSITY_SAMPLES: f64 = 4000.0;
 /// Minimum number of points on a stretch whose density is given.
 const MIN_POINTS: usize = 6;
+/// Points of which a density selects in more than two dimensions: at least these, and this multiple of those selected.
+const CANDIDATES: usize = 1 << 12;
+const CANDIDATES_PER_POINT: f64 = 2.0;
 /// Offset from the boundary for inside tests, in diameters of the domain.
 const OFFSET: f64 = 1e-6;
 /// Distance below which two boundaries coincide, in diameters of the domain.
@@ -27,17 +30,16 @@ const COINCIDENCE: f64 = 1e-9;
 pub(crate) struct Piece {
     /// The name of the shape, if any.
     pub(super) shape: Option<String>,
-    /// `left`, `right`, `bottom`, `top` (in three dimensions also `front`, `back` in y) of a box; `edge-1`, … of a
-    /// polygon, the first from its first to its second corner.
-    pub(super) face: Option<String>,
+    /// The names of its face, of [`Shape::face_names`].
+    pub(super) faces: Vec<String>,
 }
 
 impl Piece {
     /// Returns `true` if `name` is that of the shape, of the face, or both as `shape.face`.
     pub(super) fn is(&self, name: &str) -> bool {
-        let both = matches!((&self.shape, &self.face), (Some(shape), Some(face)) if name.strip_prefix(shape.as_str())
-            .and_then(|rest| rest.strip_prefix('.')) == Some(face));
-        self.shape.as_deref() == Some(name) || self.face.as_deref() == Some(name) || both
+        let face = |name: &str| self.faces.iter().any(|face| face == name);
+        let both = |shape: &str| name.strip_prefix(shape).and_then(|rest| rest.strip_prefix('.')).is_some_and(face);
+        face(name) || self.shape.as_deref().is_some_and(|shape| shape == name || both(shape))
     }
 }
 
@@ -73,9 +75,9 @@ pub(super) struct Boundary {
     pub(super) pieces: Vec<Piece>,
     /// The shape and face of each piece.
     faces: Vec<(usize, usize)>,
-    /// In two dimensions the stretches that bound the domain; in three all faces, whose points are tested one by one.
+    /// In two dimensions the stretches that bound the domain; else all faces, whose points are tested one by one.
     stretches: Vec<Stretch>,
-    /// Cumulative lengths (areas) of the stretches.
+    /// Cumulative measures of the stretches.
     sums: Vec<f64>,
 }
 
@@ -87,7 +89,7 @@ impl Boundary {
         for (index, named) in named.iter().enumerate() {
             for face in 0..named.shape.faces() {
                 faces.push((index, face));
-                pieces.push(Piece { shape: named.name.clone(), face: named.shape.face_name(face) });
+                pieces.push(Piece { shape: named.name.clone(), faces: named.shape.face_names(face) });
             }
         }
         let shapes: Vec<_> = named.iter().map(|named| named.shape.clone()).collect();
@@ -127,7 +129,7 @@ impl Boundary {
         self.shapes[shape].measure(face)
     }
 
-    fn at(&self, piece: usize, t: [f64; 2]) -> (Point, Point) {
+    fn at(&self, piece: usize, t: &[f64]) -> (Point, Point) {
         let (shape, face) = self.faces[piece];
         self.shapes[shape].on_face(face, t)
     }
@@ -156,7 +158,7 @@ impl Boundary {
     /// The stretches of a piece: sampled at the midpoints of `samples` parts, their ends located by bisection.
     fn stretches(&self, piece: usize, samples: usize) -> Vec<Stretch> {
         let sign_at = |t: f64| {
-            let (at, normal) = self.at(piece, [t, 0.0]);
+            let (at, normal) = self.at(piece, &[t]);
             self.sign(piece, &at, &normal)
         };
         let midpoint = |i: usize| (i as f64 + 0.5) / samples as f64;
@@ -196,13 +198,21 @@ impl Boundary {
                 };
                 let (stretch, part) = self.stretch_at(share * total);
                 let t = stretch.start + part * (stretch.end - stretch.start);
-                let (at, normal) = self.at(stretch.piece, [t, 0.0]);
+                let (at, normal) = self.at(stretch.piece, &[t]);
                 self.push(&mut out, stretch.piece, &at, &normal, stretch.sign);
             }
             return Ok(out);
         }
-        let mut unit = Unit::new(sampling, random);
-        let mut tries = n.saturating_mul(1000).saturating_add(100_000);
+        self.tested(n, sampling, random).map(|tested| tested.0)
+    }
+
+    /// Draws `n` points by tests of points of all faces, and returns them with the share of those tested.
+    fn tested(&self, n: usize, sampling: Sampling, random: &mut Random) -> Result<(BoundaryPoints, f64)> {
+        let (mut out, watch) = (BoundaryPoints::default(), Watch::current());
+        let (dims, total) = (self.domain.dims(), self.sums.last().copied().unwrap_or(0.0));
+        let mut unit = Unit::new(sampling, random, dims);
+        let all = n.saturating_mul(1000).saturating_add(100_000);
+        let mut tries = all;
         while out.piece.len() < n {
             if tries == 0 {
                 let what = format!("only {} of {n} points on the boundary were found", out.piece.len());
@@ -210,27 +220,88 @@ impl Boundary {
             }
             watch.go_on_at(tries)?;
             tries -= 1;
-            let [share, t, s] = unit.draw();
-            let (stretch, _) = self.stretch_at(share * total);
-            let (at, normal) = self.at(stretch.piece, [t, s]);
+            let drawn = unit.draw();
+            let (stretch, _) = self.stretch_at(drawn[0] * total);
+            let (at, normal) = self.at(stretch.piece, &drawn[1..dims]);
             if let Some(sign) = self.sign(stretch.piece, &at, &normal) {
                 self.push(&mut out, stretch.piece, &at, &normal, sign);
             }
         }
         *random = unit.into_random();
-        Ok(out)
+        Ok((out, n as f64 / (all - tries).max(1) as f64))
     }
 
-    /// Draws points on a two-dimensional boundary, about `count` for each length of the `side` that a point and its normal
-    /// have there, at least [`MIN_POINTS`] on each stretch.
+    /// Draws about `count` points on each part of the boundary with the measure that `section` returns for a point and the
+    /// normal there: in two dimensions at least [`MIN_POINTS`] on each stretch, in one dimension all points.
     ///
     /// # Errors
     ///
-    /// [`Error::Cancelled`] if the thread's [`Watch`] stops it.
+    /// Those of [`points`](Self::points), and [`Error::Cancelled`] if the thread's [`Watch`] stops it.
     pub(super) fn points_by_density(
         &self,
         count: f64,
-        side: impl Fn(&Point, &Point) -> f64,
+        section: impl Fn(&[f64], &[f64]) -> f64 + Sync,
+        random: &mut Random,
+    ) -> Result<BoundaryPoints> {
+        match self.domain.dims() {
+            1 => Ok(self.ends()),
+            2 => self.along(count, section, random),
+            _ => self.selected(count, section, random),
+        }
+    }
+
+    /// The boundary of a domain in one dimension.
+    fn ends(&self) -> BoundaryPoints {
+        let mut out = BoundaryPoints::default();
+        for piece in 0..self.faces.len() {
+            let (at, normal) = self.at(piece, &[]);
+            if let Some(sign) = self.sign(piece, &at, &normal) {
+                self.push(&mut out, piece, &at, &normal, sign);
+            }
+        }
+        out
+    }
+
+    /// [`points_by_density`](Self::points_by_density) in more than two dimensions: selected of points that are uniform.
+    fn selected(
+        &self,
+        count: f64,
+        section: impl Fn(&[f64], &[f64]) -> f64 + Sync,
+        random: &mut Random,
+    ) -> Result<BoundaryPoints> {
+        let (d, total) = (self.domain.dims(), self.sums.last().copied().unwrap_or(0.0));
+        let densities = |drawn: &BoundaryPoints| -> Vec<f64> {
+            let both = drawn.points.par_chunks_exact(d).zip(drawn.normals.par_chunks_exact(d));
+            both.map(|(point, normal)| section(point, normal).recip()).collect()
+        };
+        let (few, share) = self.tested(CANDIDATES, Sampling::Sobol, random)?;
+        let mean = densities(&few).iter().sum::<f64>() / CANDIDATES as f64;
+        let wanted = (count * total * share * mean).ceil().max(1.0);
+        let candidates = ((CANDIDATES_PER_POINT * wanted) as usize).max(CANDIDATES);
+        let (all, _) = self.tested(candidates, Sampling::Sobol, random)?;
+        let densities = densities(&all);
+        Watch::current().go_on()?;
+        let step = densities.iter().sum::<f64>() / wanted;
+        let (mut out, mut sum, mut next) = (BoundaryPoints::default(), 0.0, step * random.unit());
+        for (i, density) in densities.iter().enumerate() {
+            sum += density;
+            if sum > next {
+                let at = i * d..(i + 1) * d;
+                out.points.extend_from_slice(&all.points[at.clone()]);
+                out.normals.extend_from_slice(&all.normals[at]);
+                out.piece.push(all.piece[i]);
+                // A point of several steps stands for all of them.
+                next += step * ((sum - next) / step).ceil();
+            }
+        }
+        Ok(out)
+    }
+
+    /// [`points_by_density`](Self::points_by_density) in two dimensions.
+    fn along(
+        &self,
+        count: f64,
+        section: impl Fn(&[f64], &[f64]) -> f64,
         random: &mut Random,
     ) -> Result<BoundaryPoints> {
         let (mut out, watch) = (BoundaryPoints::default(), Watch::current());
@@ -239,14 +310,14 @@ impl Boundary {
         for (stretch, &sum) in self.stretches.iter().zip(&self.sums) {
             let length = sum - before;
             before = sum;
-            let at = |share: f64| self.at(stretch.piece, [stretch.start + share * (stretch.end - stretch.start), 0.0]);
+            let at = |share: f64| self.at(stretch.piece, &[stretch.start + share * (stretch.end - stretch.start)]);
             let parts = (DENSITY_SAMPLES * length / total).ceil().max(8.0) as usize;
             let share = |part: f64| part / parts as f64;
             let mut sides = vec![0.0];
             for part in 0..parts {
                 watch.go_on_at(part)?;
                 let (point, normal) = at(share(part as f64 + 0.5));
-                sides.push(sides[part] + length / parts as f64 / side(&point, &normal));
+                sides.push(sides[part] + length / parts as f64 / section(&point[..2], &normal[..2]));
             }
             let n = ((sides[parts] * count).ceil() as usize).max(MIN_POINTS);
             for k in 0..n {
@@ -283,104 +354,5 @@ impl Boundary {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::f64::consts::PI;
-
-    use super::*;
-    use crate::problem::domain::tests::catalogue;
-
-    #[test]
-    fn points_are_on_the_boundary_with_normals_that_point_out() {
-        for (name, domain, _) in catalogue() {
-            let boundary = Boundary::of(&domain).unwrap();
-            let d = domain.dims();
-            for sampling in [Sampling::Uniform, Sampling::Sobol] {
-                let found = boundary.points(2000, sampling, &mut Random::new(5, 0)).unwrap();
-                assert_eq!((found.points.len(), found.piece.len()), (2000 * d, 2000));
-                assert!(found.piece.iter().all(|&piece| piece < boundary.pieces.len()));
-                for (p, normal) in found.points.chunks(d).zip(found.normals.chunks(d)) {
-                    let along = |step: f64| -> f64 {
-                        let q: Vec<f64> = p.iter().zip(normal).map(|(x, n)| x + step * n).collect();
-                        domain.signed_distance(&q)
-                    };
-                    assert!(along(0.0).abs() < 1e-12, "{name}: {p:?} is {} off", along(0.0));
-                    let length = normal.iter().map(|x| x * x).sum::<f64>().sqrt();
-                    let slope = (along(1e-5) - along(-1e-5)) / 2e-5;
-                    assert!(
-                        (length - 1.0).abs() < 1e-12 && (slope - 1.0).abs() < 1e-3,
-                        "{name}: {p:?} {normal:?} {slope}"
-                    );
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn lengths_are_those_of_geometry() {
-        let lengths = [
-            ("box", 8.0),
-            ("disc", 3.0 * PI),
-            ("polygon", 8.0),
-            ("l by difference", 8.0),
-            ("plate with a hole", 8.0 + 0.8 * PI),
-            ("two boxes side by side", 10.0),
-            ("two boxes over each other", 10.0),
-            ("half disc", PI + 2.0),
-        ];
-        for (name, domain, _) in catalogue() {
-            let length = Boundary::of(&domain).unwrap().length();
-            match lengths.iter().find(|known| known.0 == name) {
-                Some(&(_, known)) => assert!((length.unwrap() - known).abs() < 1e-5, "{name}: {length:?} not {known}"),
-                None => assert_eq!(length, None, "{name}"),
-            }
-        }
-    }
-
-    #[test]
-    fn points_are_uniform_by_length_and_by_area() {
-        for (name, domain, _) in catalogue() {
-            let boundary = Boundary::of(&domain).unwrap();
-            let n = 40_000;
-            let found = boundary.points(n, Sampling::Uniform, &mut Random::new(6, 0)).unwrap();
-            let share = |test: &dyn Fn(&[f64], usize) -> bool| {
-                let points = found.points.chunks(domain.dims()).zip(&found.piece);
-                points.filter(|(p, piece)| test(p, **piece)).count() as f64 / n as f64
-            };
-            let piece = |name: &'static str| {
-                let boundary = &boundary;
-                move |_: &[f64], piece: usize| boundary.pieces[piece].is(name)
-            };
-            let (found, expected) = match name {
-                "box" => (share(&piece("left")), 1.0 / 8.0),
-                "box 3-D" => (share(&piece("top")), 2.0 / 22.0),
-                "plate with a hole" => (share(&piece("hole")), 0.8 * PI / (8.0 + 0.8 * PI)),
-                "polygon" => (share(&piece("edge-1")), 2.0 / 8.0),
-                "two boxes side by side" => (share(&|p, _| p[0] == 2.0), 0.2),
-                "two boxes over each other" => (share(&|p, _| p[1] == 1.0 && p[0] > 0.0 && p[0] < 1.0), 0.1),
-                "half disc" => (share(&piece("bottom")), 2.0 / (2.0 + PI)),
-                "ball" => (share(&|p, _| p[2] > 0.25), 0.25),
-                "hollow ball" => (share(&|p, _| p.iter().map(|x| x * x).sum::<f64>() < 0.5), 0.2),
-                _ => continue,
-            };
-            let error = 5.0 * (expected * (1.0 - expected) / n as f64).sqrt();
-            assert!((found - expected).abs() < error, "{name}: {found} instead of {expected}");
-        }
-    }
-
-    #[test]
-    fn sobol_has_one_point_in_each_stretch() {
-        let boundary = Boundary::of(&Domain::ball(vec![0.0, 0.0], 1.0).unwrap()).unwrap();
-        let found = boundary.points(360, Sampling::Sobol, &mut Random::new(1, 0)).unwrap();
-        for (i, p) in found.points.chunks(2).enumerate() {
-            let degrees = p[1].atan2(p[0]).to_degrees().rem_euclid(360.0);
-            assert!((degrees - i as f64 - 0.5).abs() <= 0.5 + 1e-9, "{i}: {degrees}");
-        }
-    }
-
-    #[test]
-    fn pieces_have_names() {
-        let piece = Piece { shape: Some("plate".into()), face: Some("left".into()) };
-        assert!(piece.is("plate") && piece.is("left") && piece.is("plate.left"));
-        assert!(!piece.is("plate.right") && !piece.is("plateleft") && !piece.is(""));
-    }
-}
+#[path = "boundary_tests.rs"]
+mod tests;

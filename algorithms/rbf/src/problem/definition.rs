@@ -4,78 +4,16 @@ use firebox_core::{Communicator, Error, Result, random::Random, watch::Watch};
 
 use super::{
     boundary::{Boundary, BoundaryPoints, Piece},
+    condition::{BoundaryRule, Condition, rows_at},
     domain::Domain,
+    equation::{Derivative, Equation},
     function::{self, Function},
-    predicate::Predicate,
+    shape::axis_name,
 };
 use crate::types::{Coefficient, Conditions, Sampling, System};
 
 /// Boundary points that are checked for a condition when a problem is constructed.
 const CHECKED: usize = 1000;
-
-/// The equation a·Δu + b·∇u + c·u = f.
-#[derive(Debug, Clone)]
-pub struct Equation {
-    /// a.
-    pub laplacian: Function,
-    /// b, one function per dimension.
-    pub gradient: Vec<Function>,
-    /// c.
-    pub value: Function,
-    /// f.
-    pub rhs: Function,
-}
-
-impl Equation {
-    /// Poisson's equation Δu = f.
-    pub fn poisson(rhs: Function, dims: usize) -> Self {
-        let zero = Function::Constant(0.0);
-        Self { laplacian: Function::Constant(1.0), gradient: vec![zero.clone(); dims], value: zero, rhs }
-    }
-}
-
-/// A boundary condition; n is the outward unit normal.
-#[derive(Debug, Clone)]
-pub enum Condition {
-    /// u = value.
-    Dirichlet {
-        /// Right-hand side.
-        value: Function,
-    },
-    /// ∂u/∂n = value.
-    Neumann {
-        /// Right-hand side.
-        value: Function,
-    },
-    /// normal·∂u/∂n + coefficient·u = value.
-    Robin {
-        /// Factor of the normal derivative.
-        normal: Function,
-        /// Factor of u.
-        coefficient: Function,
-        /// Right-hand side.
-        value: Function,
-    },
-}
-
-/// A boundary condition and where it holds.
-#[derive(Debug, Clone)]
-pub struct BoundaryRule {
-    /// A shape, a face (`left`, `right`, `bottom`, `top`, in three dimensions also `front` and `back` of a box,
-    /// `edge-1`, … of a polygon), or both as `shape.face`; all if `None`.
-    pub on: Option<String>,
-    /// A predicate on points; all if `None`.
-    pub when: Option<Predicate>,
-    /// The condition.
-    pub condition: Condition,
-}
-
-impl BoundaryRule {
-    /// `condition` on the whole boundary.
-    pub fn everywhere(condition: Condition) -> Self {
-        Self { on: None, when: None, condition }
-    }
-}
 
 /// A partial differential equation with its domain and boundary conditions.
 #[derive(Debug, Clone)]
@@ -94,8 +32,8 @@ impl Problem {
     ///
     /// # Errors
     ///
-    /// [`Error::Input`] unless the gradient has one function per dimension, every rule names a shape or face of the
-    /// domain, and a rule applies to every checked boundary point.
+    /// [`Error::Input`] unless the equation has each derivative at most once and by coordinates of the domain, every rule
+    /// names a shape or face of it, and a rule applies to every checked boundary point.
     pub fn new(
         name: &str,
         domain: Domain,
@@ -103,15 +41,7 @@ impl Problem {
         rules: Vec<BoundaryRule>,
         exact: Option<Function>,
     ) -> Result<Self> {
-        if equation.gradient.len() != domain.dims() {
-            let what = format!("the gradient has {} coefficients", equation.gradient.len());
-            return Err(Error::input(what, format!("give {}, one a dimension", domain.dims())));
-        }
-        let nothing = equation.gradient.iter().chain([&equation.laplacian, &equation.value]);
-        if nothing.map(Function::constant).all(|constant| constant == Some(0.0)) {
-            let what = "the equation asks nothing of u: all its coefficients are 0";
-            return Err(Error::input(what, "give laplacian, gradient or value a coefficient"));
-        }
+        equation.check(domain.dims())?;
         let boundary = Boundary::of(&domain)?;
         for on in rules.iter().filter_map(|rule| rule.on.as_ref()) {
             if !boundary.pieces.iter().any(|piece| piece.is(on)) {
@@ -120,6 +50,14 @@ impl Problem {
             }
         }
         let problem = Self { name: name.into(), domain, equation, rules, exact, boundary };
+        for rule in &problem.rules {
+            if let Condition::Oblique { direction, .. } = &rule.condition
+                && direction.len() != problem.dims()
+            {
+                let what = format!("the direction of a condition has {} factors", direction.len());
+                return Err(Error::input(what, format!("give {}, one a dimension", problem.dims())));
+            }
+        }
         let checked = problem.boundary_points(CHECKED, Sampling::Sobol, &mut Random::new(0, 0))?;
         let mut points = checked.points.chunks(problem.dims()).zip(&checked.piece);
         points.try_for_each(|(point, &piece)| problem.rule(point, piece).map(drop))?;
@@ -131,7 +69,7 @@ impl Problem {
         &self.name
     }
 
-    /// Dimensions of space, 2 or 3.
+    /// Dimensions, 1 to 5.
     pub fn dims(&self) -> usize {
         self.domain.dims()
     }
@@ -163,42 +101,69 @@ impl Problem {
         self.boundary.points(n, sampling, random)
     }
 
-    /// Draws points on a two-dimensional boundary ([`Boundary::points_by_density`]).
+    /// Draws points on the boundary with a density ([`Boundary::points_by_density`]).
     pub(crate) fn boundary_by_density(
         &self,
         count: f64,
-        side: impl Fn(&[f64; 2], &[f64; 2]) -> f64,
+        section: impl Fn(&[f64], &[f64]) -> f64 + Sync,
         random: &mut Random,
     ) -> Result<BoundaryPoints> {
-        self.boundary.points_by_density(
-            count,
-            |point, normal| side(&[point[0], point[1]], &[normal[0], normal[1]]),
-            random,
-        )
+        self.boundary.points_by_density(count, section, random)
     }
 
-    /// The equation at points, row-major n × dims.
+    /// Fails unless the problem is one of `mode = paper`: a·Δu + b·∇u + c·u = f in two or three dimensions, with one
+    /// condition at each point of the boundary.
+    pub(crate) fn check_paper(&self) -> Result<()> {
+        let what = if !(2..=3).contains(&self.dims()) {
+            format!("`mode = paper` solves problems in two or three dimensions, and this one has {}", self.dims())
+        } else if self.equation.terms.iter().any(|(derivative, _)| matches!(derivative, Derivative::Second(..))) {
+            "`mode = paper` has second derivatives in the laplacian only".into()
+        } else if self.rules.iter().any(|rule| matches!(rule.condition, Condition::Initial { .. } | Condition::Free)) {
+            "`mode = paper` needs one condition at each point of the boundary".into()
+        } else {
+            return Ok(());
+        };
+        Err(Error::input(what, "give `mode = auto`"))
+    }
+
+    /// The terms of the equation at points, row-major n × dims, and its right-hand side.
     ///
     /// # Errors
     ///
     /// [`Error::Input`] naming a coefficient or right-hand side and the point where it is not finite.
-    pub(crate) fn interior(&self, points: Vec<f64>) -> Result<Conditions> {
+    pub(crate) fn terms(&self, points: &[f64]) -> Result<(Vec<(Derivative, Coefficient)>, Vec<f64>)> {
         let dims = self.dims();
-        let Equation { laplacian, gradient, value, rhs } = &self.equation;
-        let laplacian = laplacian.coefficient(&points, dims, "the coefficient of the laplacian")?;
-        let value = value.coefficient(&points, dims, "the coefficient of u")?;
-        let target = rhs.finite_values(&points, dims, "the right-hand side")?;
-        let gradient = if gradient.iter().all(|b| b.constant() == Some(0.0)) {
-            None
-        } else {
-            let mut all = vec![0.0; points.len()];
-            for (axis, function) in gradient.iter().enumerate() {
-                let what = format!("the coefficient of ∂u/∂{}", ["x", "y", "z"][axis]);
-                let values = function.finite_values(&points, dims, &what)?;
-                all.chunks_mut(dims).zip(values).for_each(|(row, value)| row[axis] = value);
-            }
-            Some(all)
+        let term = |(derivative, function): &(Derivative, Function)| {
+            let what = match derivative {
+                Derivative::Laplacian => "the coefficient of the laplacian".into(),
+                Derivative::Value => "the coefficient of u".into(),
+                Derivative::First(i) => format!("the coefficient of ∂u/∂{}", axis_name(*i)),
+                Derivative::Second(i, j) => format!("the coefficient of ∂²u/∂{}∂{}", axis_name(*i), axis_name(*j)),
+            };
+            Ok((*derivative, function.coefficient(points, dims, &what)?))
         };
+        let terms = self.equation.terms.iter().map(term).collect::<Result<_>>()?;
+        Ok((terms, self.equation.rhs.finite_values(points, dims, "the right-hand side")?))
+    }
+
+    /// The equation at points, row-major n × dims, if it is one of [`check_paper`](Self::check_paper).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`terms`](Self::terms).
+    pub(crate) fn interior(&self, points: Vec<f64>) -> Result<Conditions> {
+        let (dims, n) = (self.dims(), points.len() / self.dims());
+        let (terms, target) = self.terms(&points)?;
+        let (mut laplacian, mut value, mut gradient) = (Coefficient::Zero, Coefficient::Zero, vec![0.0; points.len()]);
+        for (derivative, coefficient) in terms {
+            match derivative {
+                Derivative::Laplacian => laplacian = coefficient,
+                Derivative::Value => value = coefficient,
+                Derivative::First(axis) => (0..n).for_each(|i| gradient[i * dims + axis] = coefficient.at(i)),
+                Derivative::Second(..) => self.check_paper()?,
+            }
+        }
+        let gradient = gradient.iter().any(|&b| b != 0.0).then_some(gradient);
         Ok(Conditions { dims, points, laplacian, gradient, value, target })
     }
 
@@ -208,34 +173,37 @@ impl Problem {
     ///
     /// [`Error::Input`] if a point has no condition, or one that is not finite or whose coefficients are all 0.
     pub(crate) fn boundary(&self, at: &BoundaryPoints) -> Result<Conditions> {
+        self.boundary_rows(at).map(|rows| rows.0)
+    }
+
+    /// The boundary conditions at points, and the index of the point of each: a point may have any number.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`boundary`](Self::boundary).
+    pub(crate) fn boundary_rows(&self, at: &BoundaryPoints) -> Result<(Conditions, Vec<usize>)> {
         let dims = self.dims();
-        let n = at.piece.len();
-        let (mut value, mut target) = (Vec::with_capacity(n), Vec::with_capacity(n));
-        let mut gradient = vec![0.0; n * dims];
+        let (mut value, mut target, mut owners) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut gradient, mut points) = (Vec::new(), Vec::new());
         let watch = Watch::current();
         for (i, point) in at.points.chunks(dims).enumerate() {
             watch.go_on_at(i)?;
-            let (normal_factor, factor, right) = match &self.rule(point, at.piece[i])?.condition {
-                Condition::Dirichlet { value } => (0.0, 1.0, value),
-                Condition::Neumann { value } => (1.0, 0.0, value),
-                Condition::Robin { normal, coefficient, value } => (
-                    normal.finite_at(point, "the factor of a Robin condition's normal derivative")?,
-                    coefficient.finite_at(point, "the coefficient of a Robin condition")?,
-                    value,
-                ),
-            };
-            if normal_factor == 0.0 && factor == 0.0 {
-                let what = format!("the boundary condition at {} asks nothing of u", function::format_point(point));
-                return Err(Error::input(what, "give normal or coefficient a value other than 0 there"));
+            let normal = &at.normals[i * dims..(i + 1) * dims];
+            for row in rows_at(&self.rule(point, at.piece[i])?.condition, point, normal)? {
+                if row.value == 0.0 && row.gradient.iter().all(|&b| b == 0.0) {
+                    let what = format!("the boundary condition at {} asks nothing of u", function::format_point(point));
+                    return Err(Error::input(what, "give normal or coefficient a value other than 0 there"));
+                }
+                gradient.extend(row.gradient);
+                points.extend_from_slice(point);
+                value.push(row.value);
+                target.push(row.target);
+                owners.push(i);
             }
-            let row = i * dims..(i + 1) * dims;
-            gradient[row.clone()].iter_mut().zip(&at.normals[row]).for_each(|(b, n)| *b = normal_factor * n);
-            value.push(factor);
-            target.push(right.finite_at(point, "the value of a boundary condition")?);
         }
-        Ok(Conditions {
+        let conditions = Conditions {
             dims,
-            points: at.points.clone(),
+            points,
             laplacian: Coefficient::Zero,
             gradient: gradient.iter().any(|&b| b != 0.0).then_some(gradient),
             value: match &value {
@@ -244,7 +212,8 @@ impl Problem {
                 _ => Coefficient::Each(value),
             },
             target,
-        })
+        };
+        Ok((conditions, owners))
     }
 
     /// The exact solution at points, row-major n × dims, if it is known.
@@ -278,9 +247,9 @@ impl Problem {
 
 /// Names of pieces, for messages.
 fn names(pieces: &[Piece]) -> String {
-    let name = |piece: &Piece| match (&piece.shape, &piece.face) {
+    let name = |piece: &Piece| match (&piece.shape, piece.faces.first()) {
         (Some(shape), Some(face)) => format!("{shape}.{face}"),
-        (shape, face) => shape.clone().or(face.clone()).unwrap_or_else(|| "a disc or ball without a name".into()),
+        (shape, face) => shape.clone().or(face.cloned()).unwrap_or_else(|| "a disc or ball without a name".into()),
     };
     let mut all: Vec<String> = pieces.iter().map(name).collect();
     all.dedup();

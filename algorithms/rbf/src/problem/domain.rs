@@ -2,7 +2,11 @@
 
 use firebox_core::{Error, Result, watch::Watch};
 
-use super::{index::Index, sequence::Unit, shape::Shape};
+use super::{
+    index::Index,
+    sequence::Unit,
+    shape::{Point, Shape},
+};
 
 /// Samples without a hit after which a domain counts as empty.
 const EMPTINESS_SAMPLES: usize = 1 << 16;
@@ -108,7 +112,7 @@ pub(super) struct Named {
     pub(super) shape: Shape,
 }
 
-/// An open domain in two or three dimensions, without its boundary.
+/// An open domain in one to five dimensions, without its boundary.
 ///
 /// ```
 /// use firebox_rbf::Domain;
@@ -228,20 +232,20 @@ impl Domain {
         if self.low.iter().zip(&self.high).any(|(low, high)| low >= high) {
             return true;
         }
-        let (mut unit, watch) = (Unit::fixed(), Watch::current());
+        let (mut unit, watch) = (Unit::fixed(self.dims), Watch::current());
         !(0..EMPTINESS_SAMPLES).any(|_| watch.stopped() || self.contains(&self.point_at(unit.draw())[..self.dims]))
     }
 
     /// The point of the bounding box at `t` in [0, 1)ᵈ.
-    pub(super) fn point_at(&self, t: [f64; 3]) -> [f64; 3] {
-        let mut x = [0.0; 3];
+    pub(super) fn point_at(&self, t: Point) -> Point {
+        let mut x = Point::default();
         for i in 0..self.dims {
             x[i] = self.low[i] + t[i] * (self.high[i] - self.low[i]);
         }
         x
     }
 
-    /// Dimensions of space, 2 or 3.
+    /// Dimensions, 1 to 5.
     pub fn dims(&self) -> usize {
         self.dims
     }
@@ -338,7 +342,7 @@ pub(super) mod tests {
             let around: f64 = low.iter().zip(high).map(|(a, b)| b - a).product();
             let (mut inside, n) = (0usize, 100_000);
             for _ in 0..n {
-                let p = domain.point_at([random.unit(), random.unit(), random.unit()]);
+                let p = domain.point_at(Point::default().map(|_| random.unit()));
                 inside += usize::from(domain.contains(&p[..domain.dims()]));
             }
             let share = content / around;
@@ -346,7 +350,7 @@ pub(super) mod tests {
             assert!(error <= 5.0 * (share * (1.0 - share) / f64::from(n)).sqrt() + 1e-12, "{name}: {error}");
             // Signed distances are 1-Lipschitz.
             for _ in 0..1000 {
-                let mut draw = || domain.point_at([(); 3].map(|()| random.uniform(-0.5, 1.5)));
+                let mut draw = || domain.point_at(Point::default().map(|_| random.uniform(-0.5, 1.5)));
                 let (p, q) = (draw(), draw());
                 let walk = p.iter().zip(&q).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
                 let d = domain.dims();
@@ -356,7 +360,7 @@ pub(super) mod tests {
         }
         for (name, domain, _) in catalogue() {
             for _ in 0..1000 {
-                let p = domain.point_at([(); 3].map(|()| (random.uniform(-0.5, 1.5) * 8.0).round() / 8.0));
+                let p = domain.point_at(Point::default().map(|_| (random.uniform(-0.5, 1.5) * 8.0).round() / 8.0));
                 let p = &p[..domain.dims()];
                 assert_eq!(domain.contains(p), domain.signed_distance(p) < 0.0, "{name}: {p:?}");
             }
@@ -374,7 +378,7 @@ pub(super) mod tests {
         };
         let square = || Domain::cuboid(vec![0.0, 0.0], vec![1.0, 1.0]).unwrap();
         refused(Domain::cuboid(vec![0.0, 1.0], vec![1.0, 0.5]), "from 1 to 0.5 in y");
-        refused(Domain::cuboid(vec![0.0; 4], vec![1.0; 4]), "4 coordinates");
+        refused(Domain::cuboid(vec![0.0; 6], vec![1.0; 6]), "6 coordinates");
         refused(Domain::cuboid(vec![0.0, 0.0], vec![1.0; 3]), "corners");
         refused(Domain::cuboid(vec![0.0, f64::NAN], vec![1.0, 0.5]), "NaN");
         refused(Domain::ball(vec![0.0, 0.0], -1.0), "radius -1");

@@ -8,13 +8,24 @@ use std::{fmt, sync::Arc};
 use exmex::{BinOp, Express, FlatEx, MakeOperators, Operator};
 use firebox_core::{Error, Result, error::Place};
 
-use super::token::{self, BINARY, UNARY};
+use super::{
+    rewriting::rewrite,
+    token::{BINARY, UNARY, Variables},
+};
+use crate::types::MAX_DIMS;
 
 /// Maximum number of characters of an expression.
 const MAX_CHARS: usize = 10_000;
 
 fn binary(repr: &str, prio: i64, apply: fn(f64, f64) -> f64) -> Operator<'_, f64> {
     Operator::make_bin(repr, BinOp { apply, prio, is_commutative: false })
+}
+
+/// The value of `a` in `if(condition, a, b)` where the condition does not hold: a NaN that no computation returns.
+const NOT_CHOSEN: u64 = 0x7ff8_f12e_b0c5_0001;
+
+fn truth(holds: bool) -> f64 {
+    f64::from(u8::from(holds))
 }
 
 /// Operators and constants for the parser.
@@ -24,6 +35,14 @@ struct Operators;
 impl MakeOperators<f64> for Operators {
     fn make<'a>() -> Vec<Operator<'a, f64>> {
         let mut all = vec![
+            binary("or", -3, |a, b| truth(a != 0.0 || b != 0.0)),
+            binary("and", -2, |a, b| truth(a != 0.0 && b != 0.0)),
+            binary("<", -1, |a, b| truth(a < b)),
+            binary("<=", -1, |a, b| truth(a <= b)),
+            binary(">", -1, |a, b| truth(a > b)),
+            binary(">=", -1, |a, b| truth(a >= b)),
+            binary("then", 4, |condition, a| if condition != 0.0 { a } else { f64::from_bits(NOT_CHOSEN) }),
+            binary("else", 4, |a, b| if a.to_bits() == NOT_CHOSEN { b } else { a }),
             binary("+", 0, |a, b| a + b),
             binary("-", 0, |a, b| a - b),
             binary("*", 1, |a, b| a * b),
@@ -39,8 +58,8 @@ impl MakeOperators<f64> for Operators {
     }
 }
 
-/// A function of x, y (z): numbers, `pi`, `e`, `+ - * / ^`, parentheses, and functions such as `sin(x)` and `atan2(y,
-/// x)`.
+/// A function of coordinates: numbers, `pi`, `e`, `+ - * / ^` or `**`, parentheses, functions such as `sin(x)` and
+/// `atan2(y, x)`, and `if(x < 1 and y >= 0, a, b)`.
 #[derive(Clone)]
 pub struct Expression {
     text: String,
@@ -59,19 +78,33 @@ impl fmt::Debug for Expression {
 }
 
 impl Expression {
-    /// Parses `text` as a function of the first `dims` of x, y, z.
+    /// Parses `text` as a function of the first `dims` of x, y, z, x4, x5.
     ///
     /// # Errors
     ///
     /// [`Error::Input`] that shows the expression with a mark under the error, and lists alternatives.
     pub fn parse(text: &str, dims: usize) -> Result<Self> {
+        Self::with(text, &Variables::of(dims))
+    }
+
+    /// Parses `text` as a function of variables and constants.
+    pub(super) fn with(text: &str, variables: &Variables) -> Result<Self> {
+        Self::read(text, variables, false)
+    }
+
+    /// Parses a condition: comparisons joined by `and` and `or`, 1 where it holds and 0 elsewhere.
+    pub(super) fn condition(text: &str, variables: &Variables) -> Result<Self> {
+        Self::read(text, variables, true)
+    }
+
+    fn read(text: &str, variables: &Variables, condition: bool) -> Result<Self> {
         if text.chars().count() > MAX_CHARS {
             let what = format!("an expression has more than {MAX_CHARS} characters");
             return Err(Error::input(what, "give a shorter one"));
         }
-        let plain = token::normalise(text, dims).map_err(|error| error.error(text))?;
+        let plain = rewrite(text, variables, condition).map_err(|error| error.error(text))?;
         let compiled = FlatEx::<f64, Operators>::parse(&plain).map_err(|error| unreadable(text, &error.to_string()))?;
-        let axis = |name: &String| ["x", "y", "z"].iter().position(|axis| axis == name);
+        let axis = |name: &String| name.strip_prefix('v').and_then(|axis| axis.parse().ok());
         let axes = compiled.var_names().iter().map(axis).collect::<Option<Vec<_>>>();
         let axes = axes.ok_or_else(|| unreadable(text, "it has an unknown variable"))?;
         Ok(Self { text: text.trim().into(), compiled: Arc::new(compiled), axes, place: Arc::default() })
@@ -100,7 +133,7 @@ impl Expression {
 
     /// The value at one point; NaN where undefined.
     pub fn at(&self, point: &[f64]) -> f64 {
-        let mut values = [0.0; 3];
+        let mut values = [0.0; MAX_DIMS];
         for (value, &axis) in values.iter_mut().zip(&self.axes) {
             *value = point[axis];
         }
@@ -147,6 +180,12 @@ mod tests {
             ("pi*e", PI * E),
             ("π + ln(e) + log10(100) + sqrt(abs(-x^2))", PI + 5.0),
             ("((x))", 2.0),
+            ("x**2 + y ** z", 4.0 + 3f64.sqrt()),
+            ("if(x < 2, 1, 5)", 5.0),
+            ("2*if(x <= 2 and y > 1, x + 1, ln(-1)) + 1", 7.0),
+            ("if(x > 5 or (y >= 3 and z < 1), -x, y)^2", 4.0),
+            ("if((x + 1) < y, 1, if(y < 0, 2, 3))", 3.0),
+            ("-if((x < 1 or x > 1) and z < 1, sqrt(y), 0)", -(3f64.sqrt())),
         ] {
             assert!((value(text) - expected).abs() < 1e-12, "{text}: {} instead of {expected}", value(text));
         }
@@ -166,7 +205,18 @@ mod tests {
             ("sin x", 5, "'('"),
             ("sine(x)", 1, "unknown name 'sine'"),
             ("x $ y", 3, "'$'"),
-            ("x ** 2", 4, "a number, a variable or '('"),
+            ("x *** 2", 5, "a number, a variable or '('"),
+            ("u*x", 1, "not linear"),
+            ("1 + u_x", 5, "not linear"),
+            ("if(x, 1, 2)", 4, "compares nothing"),
+            ("if(x < 1, 2)", 12, "',' is missing"),
+            ("if(x < 1, 2, 3, 4)", 15, "begins a third"),
+            ("if(0 < x < 1, 2, 3)", 10, "follows another comparison"),
+            ("if((x < 1) + 1 < 2, 2, 3)", 12, "not a number"),
+            ("if(x < 1 and y, 2, 3)", 14, "compares nothing"),
+            ("if((x < 1 and y), 2, 3)", 15, "compares nothing"),
+            ("if(2*(x < 1) < 1, 2, 3)", 9, "a number must stand"),
+            ("x and y", 3, "joins comparisons"),
             ("atan2(x)", 8, "','"),
             ("sin(x, y)", 6, "','"),
             ("x, y", 2, "','"),

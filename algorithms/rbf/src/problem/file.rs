@@ -1,6 +1,9 @@
 //! Problems in TOML files.
 
+mod names;
+
 use std::{
+    collections::BTreeMap,
     fmt,
     path::{Path, PathBuf},
 };
@@ -10,11 +13,14 @@ use serde::{Deserialize, Deserializer, de};
 use toml::Spanned;
 
 use super::{
-    definition::{BoundaryRule, Condition, Equation, Problem},
+    condition::{BoundaryRule, Condition},
+    definition::Problem,
     domain::Domain,
+    equation::{Derivative, Equation},
     expression::Expression,
     function::Function,
     predicate::Predicate,
+    token::Variables,
 };
 
 /// An expression: text, or a plain number.
@@ -54,6 +60,9 @@ type Written = Spanned<Text>;
 struct ProblemFile {
     name: Option<String>,
     dims: Option<Spanned<usize>>,
+    coordinates: Option<Spanned<Vec<Spanned<String>>>>,
+    #[serde(default)]
+    constants: BTreeMap<Spanned<String>, Written>,
     domain: Spanned<DomainFile>,
     equation: EquationFile,
     boundary: Spanned<Vec<Spanned<BoundaryFile>>>,
@@ -79,7 +88,9 @@ struct EquationFile {
     laplacian: Option<Written>,
     gradient: Option<Spanned<Vec<Written>>>,
     value: Option<Written>,
-    rhs: Written,
+    #[serde(default)]
+    terms: BTreeMap<Spanned<String>, Written>,
+    rhs: Option<Written>,
 }
 
 #[derive(Deserialize)]
@@ -91,34 +102,43 @@ struct BoundaryFile {
     value: Option<Written>,
     normal: Option<Written>,
     coefficient: Option<Written>,
+    direction: Option<Spanned<Vec<Written>>>,
+    rate: Option<Written>,
 }
+
+/// Boundary conditions and their keys.
+const CONDITIONS: [(&str, &[&str]); 6] = [
+    ("dirichlet", &["value"]),
+    ("neumann", &["value"]),
+    ("robin", &["normal", "coefficient", "value"]),
+    ("oblique", &["direction", "coefficient", "value"]),
+    ("initial", &["value", "rate"]),
+    ("none", &[]),
+];
 
 /// The text of a file, for positions of errors.
 struct Source<'a> {
     text: &'a str,
     file: Option<PathBuf>,
-    dims: usize,
+    variables: Variables,
 }
 
 /// A problem from `text`, called `name` unless the text has a name. Errors found while the problem is solved name
 /// `file`.
 fn parse(text: &str, name: &str, file: Option<&Path>) -> Result<Problem> {
-    let mut source = Source { text, file: file.map(Path::to_path_buf), dims: 2 };
+    let mut source = Source { text, file: file.map(Path::to_path_buf), variables: Variables::default() };
     let file: ProblemFile = toml::from_str(text).map_err(|error| {
         let place = error.span().map_or_else(Place::default, |span| source.place(span.start));
         let what = error.message().trim_end().replace('`', "\"").replace('\n', "; ");
         Error::input_at(place, what, "examples/problems/heated-plate.toml shows what a problem can have")
     })?;
-    if let Some(dims) = &file.dims {
-        source.dims = *dims.get_ref();
-        if !(2..=3).contains(&source.dims) {
-            return Err(source.error(dims, format!("dims = {}", source.dims), "give 2 or 3"));
-        }
-    }
+    source.variables.coordinates = source.coordinates(&file)?;
+    source.read_constants(&file.constants)?;
     let domain = source.domain(&file.domain)?;
-    if domain.dims() != source.dims {
-        let what = format!("the domain has {} dimensions, the problem {}", domain.dims(), source.dims);
-        return Err(source.error(&file.domain, what, "set dims at the top of the file, and as many coordinates"));
+    if domain.dims() != source.dims() {
+        let what = format!("the domain has {} dimensions, the problem {}", domain.dims(), source.dims());
+        let help = "set dims or coordinates at the top of the file, and as many numbers for each point";
+        return Err(source.error(&file.domain, what, help));
     }
     let equation = source.equation(&file.equation)?;
     let exact = file.exact.as_ref().map(|exact| source.function(exact)).transpose()?;
@@ -161,7 +181,7 @@ impl Source<'_> {
     }
 
     fn expression(&self, text: &Written) -> Result<Expression> {
-        Expression::parse(&text.get_ref().0, self.dims).map_err(|error| self.in_expression(text, error))
+        Expression::with(&text.get_ref().0, &self.variables).map_err(|error| self.in_expression(text, error))
     }
 
     fn function(&self, text: &Written) -> Result<Function> {
@@ -247,57 +267,100 @@ impl Source<'_> {
     }
 
     fn equation(&self, file: &EquationFile) -> Result<Equation> {
-        let gradient = match &file.gradient {
-            None => vec![Function::Constant(0.0); self.dims],
-            Some(all) if all.get_ref().len() != self.dims => {
-                let what = format!("the gradient has {} coefficients", all.get_ref().len());
-                return Err(self.error(all, what, &format!("give {}, one a dimension", self.dims)));
+        let mut equation = Equation::new(self.function_or(&file.rhs, 0.0)?);
+        if let Some(text) = &file.laplacian {
+            equation = equation.with(Derivative::Laplacian, self.function(text)?);
+        }
+        if let Some(all) = &file.gradient {
+            for (axis, factor) in self.each_dimension(all, "the gradient")?.into_iter().enumerate() {
+                equation = equation.with(Derivative::First(axis), factor);
             }
-            Some(all) => all.get_ref().iter().map(|text| self.function(text)).collect::<Result<_>>()?,
-        };
-        Ok(Equation {
-            laplacian: self.function_or(&file.laplacian, 0.0)?,
-            gradient,
-            value: self.function_or(&file.value, 0.0)?,
-            rhs: self.function(&file.rhs)?,
-        })
+        }
+        if let Some(text) = &file.value {
+            equation = equation.with(Derivative::Value, self.function(text)?);
+        }
+        for (key, text) in &file.terms {
+            let derivative = self.derivative(key)?;
+            if equation.terms.iter().any(|(other, _)| other.is(derivative)) {
+                let what = format!("the term '{}' is there already", key.get_ref());
+                return Err(self.error(key, what, "add the coefficients of both"));
+            }
+            equation = equation.with(derivative, self.function(text)?);
+        }
+        Ok(equation)
+    }
+
+    /// Functions, one per dimension.
+    fn each_dimension(&self, all: &Spanned<Vec<Written>>, what: &str) -> Result<Vec<Function>> {
+        let (count, dims) = (all.get_ref().len(), self.dims());
+        if count != dims {
+            let what = format!("{what} has {count} coefficients");
+            return Err(self.error(all, what, &format!("give {dims}, one a dimension")));
+        }
+        all.get_ref().iter().map(|text| self.function(text)).collect()
     }
 
     fn rule(&self, at: &Spanned<BoundaryFile>, exact: Option<&Function>) -> Result<BoundaryRule> {
         let file = at.get_ref();
         let kind = file.condition.get_ref().as_str();
-        let extra = [("normal", &file.normal), ("coefficient", &file.coefficient)];
-        if let Some((key, text)) = extra.iter().find_map(|(key, text)| Some((key, text.as_ref()?)))
-            && kind != "robin"
-        {
+        let span = |text: &Option<Written>| text.as_ref().map(|text| text.span().start);
+        let given = [
+            ("value", span(&file.value)),
+            ("normal", span(&file.normal)),
+            ("coefficient", span(&file.coefficient)),
+            ("direction", file.direction.as_ref().map(|all| all.span().start)),
+            ("rate", span(&file.rate)),
+        ];
+        let Some((_, keys)) = CONDITIONS.iter().find(|(name, _)| *name == kind) else {
+            let names: Vec<&str> = CONDITIONS.iter().map(|(name, _)| *name).collect();
+            let what = format!("there is no boundary condition '{kind}'");
+            return Err(self.error(&file.condition, what, &format!("choose one of {}", names.join(", "))));
+        };
+        let foreign = given.iter().find_map(|(key, start)| start.filter(|_| !keys.contains(key)).map(|at| (key, at)));
+        if let Some((key, start)) = foreign {
             let what = format!("a condition '{kind}' has no key '{key}'");
-            return Err(self.error(text, what, "remove it, or make the condition robin"));
+            let help = match keys.len() {
+                0 => "remove it".into(),
+                _ => format!("remove it; a condition '{kind}' has {}", keys.join(", ")),
+            };
+            return Err(Error::input_at(self.place(start), what, help));
         }
-        let value = match (&file.value, exact) {
-            (Some(text), _) => self.function(text)?,
-            (None, Some(exact)) if kind == "dirichlet" => exact.clone(),
-            _ => return Err(self.error(at, format!("the condition '{kind}' has no value"), "give it the key value")),
+        let missing = |key: &str| {
+            let what = format!("the condition '{kind}' has no {key}");
+            self.error(at, what, &format!("give it the key {key}"))
+        };
+        let required = |text: &Option<Written>, key: &str| match text {
+            Some(text) => self.function(text),
+            None => Err(missing(key)),
+        };
+        let exact_or_value = || match (&file.value, exact) {
+            (None, Some(exact)) => Ok(exact.clone()),
+            _ => required(&file.value, "value"),
         };
         let condition = match kind {
-            "dirichlet" => Condition::Dirichlet { value },
-            "neumann" => Condition::Neumann { value },
-            "robin" => {
-                let Some(coefficient) = &file.coefficient else {
-                    let what = "the condition 'robin' has no coefficient";
-                    return Err(self.error(at, what, "give it the key coefficient"));
-                };
-                let normal = self.function_or(&file.normal, 1.0)?;
-                Condition::Robin { normal, coefficient: self.function(coefficient)?, value }
-            }
-            _ => {
-                let what = format!("there is no boundary condition '{kind}'");
-                return Err(self.error(&file.condition, what, "choose dirichlet, neumann or robin"));
-            }
+            "dirichlet" => Condition::Dirichlet { value: exact_or_value()? },
+            "neumann" => Condition::Neumann { value: required(&file.value, "value")? },
+            "robin" => Condition::Robin {
+                normal: self.function_or(&file.normal, 1.0)?,
+                coefficient: required(&file.coefficient, "coefficient")?,
+                value: required(&file.value, "value")?,
+            },
+            "oblique" => Condition::Oblique {
+                direction: match &file.direction {
+                    Some(all) => self.each_dimension(all, "the direction")?,
+                    None => return Err(missing("direction")),
+                },
+                coefficient: self.function_or(&file.coefficient, 0.0)?,
+                value: required(&file.value, "value")?,
+            },
+            "initial" => Condition::Initial { value: exact_or_value()?, rate: required(&file.rate, "rate")? },
+            _ => Condition::Free,
         };
         let when = file.r#where.as_ref().map(|text| {
-            Predicate::parse(&text.get_ref().0, self.dims).map_err(|error| self.in_expression(text, error))
+            Predicate::with(&text.get_ref().0, &self.variables).map_err(|error| self.in_expression(text, error))
         });
-        Ok(BoundaryRule { on: file.on.as_ref().map(|on| on.get_ref().clone()), when: when.transpose()?, condition })
+        let on = file.on.as_ref().map(|on| self.face(on.get_ref()));
+        Ok(BoundaryRule { on, when: when.transpose()?, condition })
     }
 }
 

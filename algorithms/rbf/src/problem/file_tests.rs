@@ -84,12 +84,33 @@ fn errors_have_line_and_column() {
         ("low = [0, 0]", "low = [5, 0]", "line 2, column 1: a box reaches from 5 to 3.14"),
         ("low = [0, 0]", "low = 0", "line 4, column 7: "),
         ("[domain]", "dims = 3\n[domain]", "line 3, column 1: the domain has 2 dimensions, the problem 3"),
-        ("[domain]", "dims = 4\n[domain]", "line 2, column 8: dims = 4"),
+        ("[domain]", "dims = 6\n[domain]", "line 2, column 8: dims = 6"),
+        ("[domain]", "coordinates = [\"x\", \"u\"]\n[domain]", "line 2, column 21: the name 'u' is taken"),
+        ("[domain]", "coordinates = [\"x\", \"2\"]\n[domain]", "line 2, column 21: '2' is not a name"),
+        ("[domain]", "coordinates = []\n[domain]", "line 2, column 15: there are 0 coordinates"),
+        ("[domain]", "dims = 3\ncoordinates = [\"r\", \"t\"]\n[domain]", "line 2, column 8: dims = 3, and there are 2"),
+        ("[domain]", "constants = { e = 1 }\n[domain]", "line 2, column 15: the name 'e' is taken"),
+        ("[domain]", "constants = { a = \"b\", b = \"2*a\" }\n[domain]", "unknown name 'b'"),
+        ("laplacian = 1", "terms = { u_xxx = 1 }", "line 7, column 11: 'u_xxx' is not a derivative"),
+        ("laplacian = 1", "terms = { u_t = 1 }", "'u_t' is not a derivative"),
+        ("laplacian = 1", "value = 1\nterms = { u = 1 }", "line 8, column 11: the term 'u' is there already"),
+        ("laplacian = 1", "terms = { u_xy = 1, u_yx = 1 }", "the term 'u_yx' is there already"),
+        (
+            "sin(x)*sin(y)",
+            "u^3",
+            "line 8, column 8: 'u' in a coefficient or a right-hand side: this equation is not linear",
+        ),
+        ("\"dirichlet\"", "\"initial\"", "the condition 'initial' has no rate"),
+        ("\"dirichlet\"", "\"oblique\"", "the condition 'oblique' has no direction"),
+        ("\"dirichlet\"", "\"none\"", "a condition 'none' has no key 'value'"),
+        ("value = 0", "value = 0\ndirection = [1, 0]", "a condition 'dirichlet' has no key 'direction'"),
+        ("\"dirichlet\"", "\"oblique\"\ndirection = [1]", "the direction has 1 coefficients"),
+        ("value = 0", "value = 0\non = \"x=middle\"", "no shape or face of the domain is called 'x=middle'"),
         ("value = 0", "", "the condition 'dirichlet' has no value"),
         ("value = 0", "value = 0\ncoefficient = 2", "a condition 'dirichlet' has no key 'coefficient'"),
         ("\"dirichlet\"", "\"cauchy\"", "line 10, column 13: there is no boundary condition 'cauchy'"),
         ("value = 0", "value = 0\nwhere = \"x < 1\"", "the boundary has no condition at"),
-        ("value = 0", "value = 0\nwhere = \"x\"", "line 12, column 10: 'x' compares nothing"),
+        ("value = 0", "value = 0\nwhere = \"x\"", "line 12, column 10: this part of a condition compares nothing"),
         ("value = 0", "value = 0\nwhere = \"x < 1 and t > 2\"", "line 12, column 20: unknown name 't'"),
         ("\"sin(x)*sin(y)\"", "\"\"\"sin(x)*t\"\"\"", "line 8, column 17: unknown name 't'"),
         ("\"sin(x)*sin(y)\"", "\"\"\"\nsin(x)\n*t\"\"\"", "line 10, column 2: unknown name 't'"),
@@ -103,6 +124,50 @@ fn errors_have_line_and_column() {
         let found = error(&SQUARE.replace(from, to));
         assert!(found.contains(expected), "{to}: {found}");
     }
+}
+
+#[test]
+fn terms_coordinates_constants_and_faces_have_names() {
+    let text = "coordinates = ['r', 'time']\ndomain = { type = 'box', low = [0, 0], high = ['k', 1] }
+        [constants]\nk = '2*c'\nc = 3\n[equation]\nlaplacian = 2
+        terms = { u_time = 1, u_rr = 'k', u_rtime = 'if(r < c, r, -1)', u_time_time = -1, u = 5 }
+        [[boundary]]\ncondition = 'initial'\non = 'time=low'\nvalue = 'r'\nrate = 'k*r'
+        [[boundary]]\ncondition = 'none'\non = 'time=high'
+        [[boundary]]\ncondition = 'oblique'\ndirection = ['r', 1]\nvalue = 'time'";
+    let problem = parse(text, "test", None).unwrap();
+    assert!(problem.check_paper().unwrap_err().to_string().contains("second derivatives"));
+    let (terms, rhs) = problem.terms(&[1.0, 0.5, 4.0, 0.5]).unwrap();
+    let mut values: Vec<_> =
+        terms.iter().map(|(of, coefficient)| (*of, [coefficient.at(0), coefficient.at(1)])).collect();
+    values.sort_by_key(|(of, _)| format!("{of:?}"));
+    let expected = [
+        (Derivative::First(1), [1.0; 2]),
+        (Derivative::Laplacian, [2.0; 2]),
+        (Derivative::Second(0, 0), [6.0; 2]),
+        (Derivative::Second(0, 1), [1.0, -1.0]),
+        (Derivative::Second(1, 1), [-1.0; 2]),
+        (Derivative::Value, [5.0; 2]),
+    ];
+    assert_eq!((values, rhs), (expected.to_vec(), vec![0.0; 2]));
+    let points = problem.boundary_points(300, Sampling::Sobol, &mut Random::new(1, 0)).unwrap();
+    let (conditions, owners) = problem.boundary_rows(&points).unwrap();
+    let beta = conditions.gradient.as_ref().unwrap();
+    let mut counts = [0; 3];
+    for (i, &owner) in owners.iter().enumerate() {
+        let (x, n) = (conditions.point(i), &points.normals[2 * owner..2 * owner + 2]);
+        let found = ([beta[2 * i], beta[2 * i + 1]], conditions.value.at(i), conditions.target[i]);
+        if n[1] == -1.0 {
+            let second = i > 0 && owners[i - 1] == owner;
+            let expected = if second { ([0.0, 1.0], 0.0, 6.0 * x[0]) } else { ([0.0; 2], 1.0, x[0]) };
+            assert_eq!(found, expected);
+            counts[usize::from(second)] += 1;
+        } else {
+            assert!(n[1] == 0.0, "the final time has no condition");
+            assert_eq!(found, ([x[0], 1.0], 0.0, x[1]));
+            counts[2] += 1;
+        }
+    }
+    assert!(counts[0] == counts[1] && counts[0] > 100 && counts[2] > 30, "{counts:?}");
 }
 
 #[test]

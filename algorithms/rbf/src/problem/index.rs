@@ -1,5 +1,8 @@
 //! Spatial index: a bounding volume hierarchy of shapes.
 
+use super::shape::Point;
+use crate::types::MAX_DIMS;
+
 /// Shapes per leaf.
 const LEAF: usize = 4;
 /// Relative rounding margin of bounds.
@@ -16,8 +19,8 @@ pub(super) struct Index {
 
 #[derive(Debug, Clone, PartialEq)]
 struct Node {
-    low: [f64; 3],
-    high: [f64; 3],
+    low: Point,
+    high: Point,
     kind: NodeKind,
 }
 
@@ -57,8 +60,8 @@ impl Index {
             return;
         }
         let Node { low, high, .. } = self.nodes[node];
-        let longest =
-            (0..3).fold(0, |best, axis| if high[axis] - low[axis] > high[best] - low[best] { axis } else { best });
+        let longest = (0..MAX_DIMS)
+            .fold(0, |best, axis| if high[axis] - low[axis] > high[best] - low[best] { axis } else { best });
         let midpoint = |item: &Item| item.low[longest] + item.high[longest];
         let half = boxes.len() / 2;
         boxes.select_nth_unstable_by(half, |a, b| midpoint(a).total_cmp(&midpoint(b)).then(a.number.cmp(&b.number)));
@@ -147,15 +150,15 @@ impl Stack {
 
 struct Item {
     number: usize,
-    low: [f64; 3],
-    high: [f64; 3],
+    low: Point,
+    high: Point,
 }
 
 /// An empty leaf whose box contains all given boxes.
 fn enclosing(boxes: &[Item]) -> Node {
-    let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
+    let (mut low, mut high) = ([f64::INFINITY; MAX_DIMS], [f64::NEG_INFINITY; MAX_DIMS]);
     for item in boxes {
-        for axis in 0..3 {
+        for axis in 0..MAX_DIMS {
             low[axis] = low[axis].min(item.low[axis]);
             high[axis] = high[axis].max(item.high[axis]);
         }

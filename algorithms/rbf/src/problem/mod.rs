@@ -1,8 +1,10 @@
 //! Boundary value problems: operator, domain, boundary conditions, control points.
 
 pub(crate) mod boundary;
+pub(crate) mod condition;
 pub(crate) mod definition;
 pub(crate) mod domain;
+pub(crate) mod equation;
 pub(crate) mod expression;
 mod file;
 pub(crate) mod function;
@@ -10,7 +12,8 @@ pub(crate) mod grid;
 mod index;
 mod named;
 pub(crate) mod predicate;
+mod rewriting;
 mod sampling;
 mod sequence;
-mod shape;
+pub(crate) mod shape;
 mod token;

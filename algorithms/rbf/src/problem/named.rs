@@ -5,8 +5,10 @@ use std::f64::consts::{FRAC_PI_4, PI, TAU};
 use firebox_core::{Error, Result};
 
 use super::{
-    definition::{BoundaryRule, Condition, Equation, Problem},
+    condition::{BoundaryRule, Condition},
+    definition::Problem,
     domain::Domain,
+    equation::{Derivative, Equation},
     function::Function,
 };
 
@@ -33,7 +35,7 @@ fn problem(
 }
 
 fn poisson(rhs: impl Fn(&[f64]) -> f64 + Send + Sync + 'static) -> Equation {
-    Equation::poisson(Function::given(rhs), 2)
+    Equation::poisson(Function::given(rhs))
 }
 
 fn square(low: f64, high: f64) -> Result<Domain> {
@@ -89,12 +91,12 @@ impl Problem {
                 problem(name, square(0.0, PI)?, equation, |p| -0.5 * p[0].sin() * p[1].sin())
             }
             "poisson-disc" => {
-                let equation = Equation::poisson(Function::Constant(-4.0), 2);
+                let equation = Equation::poisson(Function::Constant(-4.0));
                 problem(name, Domain::ball(vec![0.0; 2], 1.0)?, equation, |p| 1.0 - p[0] * p[0] - p[1] * p[1])
             }
             "l-shape" => {
                 let corners = vec![[-1.0, -1.0], [0.0, -1.0], [0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [-1.0, 1.0]];
-                let equation = Equation::poisson(Function::Constant(0.0), 2);
+                let equation = Equation::poisson(Function::Constant(0.0));
                 problem(name, Domain::polygon(corners)?, equation, corner)
             }
             "peak" => {
@@ -103,21 +105,17 @@ impl Problem {
                 problem(name, square(0.0, 1.0)?, equation, move |p| (-PEAK * rho2(p)).exp())
             }
             "boundary-layer" => {
-                let equation = Equation {
-                    laplacian: Function::Constant(-THIN),
-                    gradient: vec![Function::Constant(2.0), Function::Constant(1.0)],
-                    value: Function::Constant(0.0),
-                    rhs: Function::given(layer_rhs),
-                };
+                let equation = Equation::new(Function::given(layer_rhs))
+                    .with(Derivative::Laplacian, Function::Constant(-THIN))
+                    .with(Derivative::First(0), Function::Constant(2.0))
+                    .with(Derivative::First(1), Function::Constant(1.0));
                 let exact = |p: &[f64]| layer(p[0])[0] * layer(p[1])[0] * (PI * (p[0] + p[1])).cos();
                 problem(name, square(-1.0, 1.0)?, equation, exact)
             }
             "helmholtz" => {
                 let exact = |p: &[f64]| (WAVES * p[0]).sin() * (WAVES * p[1]).sin();
-                let equation = Equation {
-                    value: Function::Constant(WAVES * WAVES),
-                    ..poisson(move |p| -WAVES * WAVES * exact(p))
-                };
+                let equation = poisson(move |p| -WAVES * WAVES * exact(p))
+                    .with(Derivative::Value, Function::Constant(WAVES * WAVES));
                 problem(name, square(0.0, 1.0)?, equation, exact)
             }
             "wave-front" => {
@@ -131,7 +129,7 @@ impl Problem {
             }
             "poisson-cube" => {
                 let exact = |p: &[f64]| p[0].sin() * p[1].sin() * p[2].sin();
-                let equation = Equation::poisson(Function::given(move |p| -3.0 * exact(p)), 3);
+                let equation = Equation::poisson(Function::given(move |p| -3.0 * exact(p)));
                 problem(name, Domain::cuboid(vec![0.0; 3], vec![PI; 3])?, equation, exact)
             }
             _ => {

@@ -24,7 +24,7 @@ impl Domain {
         random: &mut Random,
         ranks: &dyn Communicator,
     ) -> Result<Vec<f64>> {
-        let (mut unit, share, dims) = (Unit::new(sampling, random), ranks.share(), self.dims());
+        let (mut unit, share, dims) = (Unit::new(sampling, random, self.dims()), ranks.share(), self.dims());
         let watch = Watch::current();
         let mut points = Vec::with_capacity(share.of(n).len() * self.dims());
         let mut tries = n.saturating_mul(1000).saturating_add(1_000_000);

@@ -2,14 +2,20 @@
 
 use firebox_core::random::Random;
 
+use super::shape::Point;
 use crate::types::Sampling;
 
 /// Length of one Sobol sequence of the generator.
 const SEQUENCE: u32 = 1 << 16;
 
-/// A stream of points in [0, 1)³.
+/// Fewest coordinates that are drawn for a point.
+const LEAST: usize = 3;
+
+/// A stream of points in [0, 1)ᵈ, of at least three coordinates.
 #[derive(Clone)]
 pub(super) struct Unit {
+    /// Coordinates of a point.
+    count: usize,
     random: Random,
     /// Seed of the current Sobol sequence, and the index of its next point.
     sobol: Option<(u32, u32)>,
@@ -17,15 +23,15 @@ pub(super) struct Unit {
 
 impl Unit {
     /// A stream that continues `random`.
-    pub(super) fn new(sampling: Sampling, random: &Random) -> Self {
+    pub(super) fn new(sampling: Sampling, random: &Random, dims: usize) -> Self {
         let mut random = random.clone();
         let sobol = (sampling == Sampling::Sobol).then(|| (random.bits() as u32, 0));
-        Self { random, sobol }
+        Self { count: dims.max(LEAST), random, sobol }
     }
 
     /// A fixed stream.
-    pub(super) fn fixed() -> Self {
-        Self { random: Random::new(0, 0), sobol: Some((0, 0)) }
+    pub(super) fn fixed(dims: usize) -> Self {
+        Self { count: dims.max(LEAST), random: Random::new(0, 0), sobol: Some((0, 0)) }
     }
 
     /// The random state after the points drawn.
@@ -36,7 +42,7 @@ impl Unit {
     /// Skips `count` points.
     pub(super) fn skip(&mut self, mut count: usize) {
         if self.sobol.is_none() {
-            self.random.skip(3 * count as u64);
+            self.random.skip((self.count * count) as u64);
             return;
         }
         while count > 0 {
@@ -49,7 +55,7 @@ impl Unit {
 
     /// The current Sobol sequence, a new one once it is exhausted; `None` for independent points.
     fn sequence(&mut self) -> Option<&mut (u32, u32)> {
-        let Self { random, sobol } = self;
+        let Self { random, sobol, .. } = self;
         let sobol = sobol.as_mut()?;
         if sobol.1 == SEQUENCE {
             *sobol = (random.bits() as u32, 0);
@@ -57,13 +63,16 @@ impl Unit {
         Some(sobol)
     }
 
-    /// The next point.
-    pub(super) fn draw(&mut self) -> [f64; 3] {
+    /// The next point; its coordinates beyond those drawn are 0.
+    pub(super) fn draw(&mut self) -> Point {
+        let (count, mut at) = (self.count, Point::default());
         if let Some((seed, index)) = self.sequence() {
-            let at = [0, 1, 2].map(|axis| f64::from(sobol_burley::sample(*index, axis, *seed)));
+            let coordinates = at[..count].iter_mut().zip(0..);
+            coordinates.for_each(|(x, axis)| *x = f64::from(sobol_burley::sample(*index, axis, *seed)));
             *index += 1;
-            return at;
+        } else {
+            at[..count].iter_mut().for_each(|x| *x = self.random.unit());
         }
-        [(); 3].map(|()| self.random.unit())
+        at
     }
 }

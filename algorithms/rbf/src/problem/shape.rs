@@ -4,11 +4,13 @@ use std::f64::consts::TAU;
 
 use firebox_core::{Error, Result};
 
+use crate::types::MAX_DIMS;
+
 /// Maximum number of corners of a polygon.
 const MAX_CORNERS: usize = 4096;
 
-/// A point; in two dimensions z is 0.
-pub(super) type Point = [f64; 3];
+/// A point; coordinates beyond the dimensions are 0.
+pub(crate) type Point = [f64; MAX_DIMS];
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Shape {
@@ -28,11 +30,16 @@ fn check_finite(what: &str, numbers: &[f64]) -> Result<()> {
     }
 }
 
-fn check_point(what: &str, numbers: &[f64]) -> Result<()> {
+fn check_corner(what: &str, numbers: &[f64]) -> Result<()> {
     match numbers.len() {
-        2 | 3 => check_finite(what, numbers),
-        n => invalid(format!("{what} has {n} coordinates"), "give 2, or 3 in three dimensions"),
+        1..=MAX_DIMS => check_finite(what, numbers),
+        n => invalid(format!("{what} has {n} coordinates"), "give 1 to 5, one a dimension"),
     }
+}
+
+/// Name of a coordinate.
+pub(crate) fn axis_name(axis: usize) -> String {
+    ["x", "y", "z"].get(axis).map_or_else(|| format!("x{}", axis + 1), |name| (*name).into())
 }
 
 /// Twice the area of the triangle abc, positive if it turns left.
@@ -52,21 +59,24 @@ fn segments_intersect(a: [f64; 2], b: [f64; 2], c: [f64; 2], d: [f64; 2]) -> boo
 
 impl Shape {
     pub(super) fn cuboid(low: Vec<f64>, high: Vec<f64>) -> Result<Self> {
-        check_point("a box's low corner", &low)?;
-        check_point("a box's high corner", &high)?;
+        check_corner("a box's low corner", &low)?;
+        check_corner("a box's high corner", &high)?;
         if low.len() != high.len() {
             return invalid(format!("a box has corners {low:?} and {high:?}"), "give both as many coordinates");
         }
         if let Some(axis) = (0..low.len()).find(|&i| low[i] >= high[i]) {
-            let axis_name = ["x", "y", "z"][axis];
-            let what = format!("a box reaches from {} to {} in {axis_name}", low[axis], high[axis]);
+            let what = format!("a box reaches from {} to {} in {}", low[axis], high[axis], axis_name(axis));
             return invalid(what, "give each coordinate of low below that of high");
         }
         Ok(Self::Box { low, high })
     }
 
     pub(super) fn ball(centre: Vec<f64>, radius: f64) -> Result<Self> {
-        check_point("a disc's or ball's centre", &centre)?;
+        if !(2..=3).contains(&centre.len()) {
+            let what = format!("a disc's or ball's centre has {} coordinates", centre.len());
+            return invalid(what, "give 2, or 3 in three dimensions");
+        }
+        check_finite("a disc's or ball's centre", &centre)?;
         if !(radius > 0.0 && radius.is_finite()) {
             return invalid(format!("a disc or ball has the radius {radius}"), "give a number above 0");
         }
@@ -182,19 +192,25 @@ impl Shape {
         }
     }
 
-    /// The name of a face; a ball's has none.
-    pub(super) fn face_name(&self, face: usize) -> Option<String> {
+    /// The names of a face: of a box's `left`, `right`, `bottom`, `top`, in three dimensions also `front` and `back` in y,
+    /// and by coordinate `x=low`, `x=high`, …; of a polygon's `edge-1`, …, the first from its first to its second corner.
+    pub(super) fn face_names(&self, face: usize) -> Vec<String> {
         match self {
             Self::Box { low, .. } => {
-                let depth = if low.len() == 3 { &["front", "back", "bottom", "top"][..] } else { &["bottom", "top"] };
-                ["left", "right"].iter().chain(depth).nth(face).map(|name| (*name).into())
+                let names: &[&str] = match low.len() {
+                    1 | 2 => &["left", "right", "bottom", "top"],
+                    3 => &["left", "right", "front", "back", "bottom", "top"],
+                    _ => &[],
+                };
+                let by_coordinate = format!("{}={}", axis_name(face / 2), ["low", "high"][face % 2]);
+                names.get(face).map(|name| (*name).into()).into_iter().chain([by_coordinate]).collect()
             }
-            Self::Ball { .. } => None,
-            Self::Polygon(_) => Some(format!("edge-{}", face + 1)),
+            Self::Ball { .. } => Vec::new(),
+            Self::Polygon(_) => vec![format!("edge-{}", face + 1)],
         }
     }
 
-    /// A face's length, or in three dimensions its area.
+    /// A face's length, in three dimensions its area, in one dimension 1.
     pub(super) fn measure(&self, face: usize) -> f64 {
         match self {
             Self::Box { low, high } => (0..low.len()).filter(|&i| i != face / 2).map(|i| high[i] - low[i]).product(),
@@ -207,38 +223,38 @@ impl Shape {
         }
     }
 
-    /// The point of a face at `t` in [0, 1]² (in two dimensions only the first counts), uniform in `t`, and the unit
-    /// normal, outward except for clockwise polygons.
-    pub(super) fn on_face(&self, face: usize, t: [f64; 2]) -> (Point, Point) {
-        let (mut at, mut normal) = ([0.0; 3], [0.0; 3]);
+    /// The point of a face at `t` in [0, 1]ᵈ⁻¹, uniform in `t`, and the unit normal, outward except for clockwise
+    /// polygons.
+    pub(super) fn on_face(&self, face: usize, t: &[f64]) -> (Point, Point) {
+        let (mut at, mut normal) = (Point::default(), Point::default());
         match self {
             Self::Box { low, high } => {
-                let mut t = t.into_iter();
+                let mut t = t.iter();
                 for i in 0..low.len() {
                     at[i] = match (i == face / 2, face % 2) {
                         (true, 0) => low[i],
                         (true, _) => high[i],
-                        (false, _) => low[i] + t.next().unwrap_or(0.5) * (high[i] - low[i]),
+                        (false, _) => low[i] + t.next().copied().unwrap_or(0.5) * (high[i] - low[i]),
                     };
                 }
                 normal[face / 2] = [-1.0, 1.0][face % 2];
             }
             Self::Ball { centre, radius } => {
                 let (sin, cos) = (TAU * t[0]).sin_cos();
-                normal = if centre.len() == 2 {
-                    [cos, sin, 0.0]
+                if centre.len() == 2 {
+                    normal[..2].copy_from_slice(&[cos, sin]);
                 } else {
                     let (height, ring) = (2.0 * t[1] - 1.0, 2.0 * (t[1] * (1.0 - t[1])).sqrt());
-                    [ring * cos, ring * sin, height]
-                };
+                    normal[..3].copy_from_slice(&[ring * cos, ring * sin, height]);
+                }
                 centre.iter().enumerate().for_each(|(i, c)| at[i] = c + radius * normal[i]);
             }
             Self::Polygon(corners) => {
                 let (a, b) = (corners[face], corners[(face + 1) % corners.len()]);
                 let (dx, dy) = (b[0] - a[0], b[1] - a[1]);
                 let length = dx.hypot(dy);
-                at = [a[0] + t[0] * dx, a[1] + t[0] * dy, 0.0];
-                normal = [dy / length, -dx / length, 0.0];
+                at[..2].copy_from_slice(&[a[0] + t[0] * dx, a[1] + t[0] * dy]);
+                normal[..2].copy_from_slice(&[dy / length, -dx / length]);
             }
         }
         (at, normal)

@@ -5,8 +5,9 @@ use firebox_core::{Error, Result, watch::Watch};
 use rayon::prelude::*;
 
 use super::gaussian::{gaussian, pack};
+use crate::types::MAX_DIMS;
 
-/// m Gaussians with centres, widths and weights, in 2 or 3 dimensions. A neuron has one width, or one per axis.
+/// m Gaussians with centres, widths and weights, in 1 to 5 dimensions. A neuron has one width, or one per axis.
 ///
 /// Values at points are incomplete if the thread's [`Watch`] stops the evaluation.
 ///
@@ -32,7 +33,7 @@ impl RbfNetwork {
     ///
     /// # Errors
     ///
-    /// [`Error::Input`] unless there are 2 or 3 dimensions, the sizes agree, all numbers are finite and the widths
+    /// [`Error::Input`] unless there are 1 to 5 dimensions, the sizes agree, all numbers are finite and the widths
     /// positive.
     pub fn new(dims: usize, centres: Vec<f64>, widths: Vec<f64>, weights: Vec<f64>) -> Result<Self> {
         let per_axis = centres.len() == widths.len() && !centres.is_empty();
@@ -116,10 +117,10 @@ impl RbfNetwork {
     }
 }
 
-/// Fails unless `centres` and `widths` are finite, positive widths, of one size, in 2 or 3 dimensions.
+/// Fails unless `centres` and `widths` are finite, positive widths, of one size, in 1 to 5 dimensions.
 pub(crate) fn check_shape(dims: usize, centres: &[f64], widths: &[f64]) -> Result<()> {
-    if !(2..=3).contains(&dims) {
-        return Err(unfit(format!("{dims} dimensions, but there may be 2 or 3")));
+    if !(1..=MAX_DIMS).contains(&dims) {
+        return Err(unfit(format!("{dims} dimensions, but there may be 1 to {MAX_DIMS}")));
     }
     if widths.is_empty() {
         return Err(unfit("no neurons".into()));
@@ -166,7 +167,7 @@ impl Loop for Sums<'_> {
         let RbfNetwork { dims, centres, widths, weights } = self.network;
         let points = self.points.block(self.block);
         let each = widths.len() / weights.len().max(1);
-        let mut sums = [Block::default(); 3];
+        let mut sums = [Block::default(); MAX_DIMS];
         for ((centre, widths), &w) in centres.chunks_exact(*dims).zip(widths.chunks_exact(each)).zip(weights) {
             let q = |axis: usize| 1.0 / (widths[axis % each] * widths[axis % each]);
             let mut squares = Block::default();
@@ -223,7 +224,7 @@ mod tests {
     #[test]
     fn values_and_derivatives_match_the_reference() {
         let mut random = Random::new(3, 0);
-        for dims in [2, 3] {
+        for dims in [1, 2, 3, 5] {
             for n in [0, 1, 63, 64, 65, 200] {
                 let mut draw = |count: usize, low: f64, high: f64| -> Vec<f64> {
                     (0..count).map(|_| random.uniform(low, high)).collect()
@@ -257,7 +258,7 @@ mod tests {
     #[test]
     fn widths_per_axis_match_central_differences() {
         let mut random = Random::new(4, 0);
-        for dims in [2, 3] {
+        for dims in [2, 3, 5] {
             let mut draw = |count: usize, low: f64| (0..count).map(|_| random.uniform(low, 1.5)).collect::<Vec<f64>>();
             let (centres, widths, weights) = (draw(5 * dims, -1.0), draw(5 * dims, 0.4), draw(5, -1.0));
             let points = draw(70 * dims, -1.0);
@@ -296,7 +297,7 @@ mod tests {
         let refused = |dims, centres: &[f64], widths: &[f64], weights: &[f64]| {
             RbfNetwork::new(dims, centres.into(), widths.into(), weights.into()).unwrap_err().to_string()
         };
-        assert_eq!(refused(4, &[0.0; 4], &[1.0], &[1.0]), "not a network: 4 dimensions, but there may be 2 or 3");
+        assert_eq!(refused(6, &[0.0; 6], &[1.0], &[1.0]), "not a network: 6 dimensions, but there may be 1 to 5");
         assert_eq!(refused(2, &[], &[], &[]), "not a network: no neurons");
         assert_eq!(refused(2, &[0.0; 2], &[-1.0], &[1.0]), "not a network: the width of neuron 0 is -1");
         assert_eq!(refused(2, &[0.0; 2], &[1.0], &[f64::NAN]), "not a network: the weight of neuron 0 is NaN");

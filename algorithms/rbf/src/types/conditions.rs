@@ -27,7 +27,7 @@ impl Coefficient {
 /// Interior or boundary conditions, one per point: α·Δu + β·∇u + γ·u = target.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Conditions {
-    /// Dimensions of space, 2 or 3.
+    /// Dimensions.
     pub(crate) dims: usize,
     /// Row-major n × dims.
     pub(crate) points: Vec<f64>,

@@ -5,6 +5,9 @@ mod operands;
 mod options;
 mod strategy;
 
+/// Maximum number of dimensions of a problem.
+pub(crate) const MAX_DIMS: usize = 5;
+
 pub(crate) use conditions::{Coefficient, Conditions, System, root_mean};
 pub use operands::{Aim, Form, Rows, Shape, Term, Whole};
 pub use options::{Redraw, Sampling, ShapeSolver, Weights, Width};

@@ -1,46 +1,45 @@
-//! Means of residuals over squares of half, a quarter, … of the domain as further conditions.
+//! Means of residuals over cubes of half, a quarter, … of the domain as further conditions.
 //!
 //! Conditions over the size of their operator in a cell measure what varies from cell to cell. Means measure residuals of
 //! one sign, without which a corner trades its residual for a smooth error everywhere.
 
 use std::collections::BTreeMap;
 
-use super::cells::DIMS;
 use super::rows::Rows;
 use crate::problem::domain::Domain;
 
-/// Weight of the means of one level of squares, relative to all conditions inside.
+/// Weight of the means of one level of cubes, relative to all conditions inside.
 const WEIGHT: f64 = 0.1;
-/// Levels of squares.
+/// Levels of cubes.
 const LEVELS: u32 = 9;
-/// Minimum number of conditions in a square.
+/// Minimum number of conditions in a cube.
 const MIN_ROWS: usize = 12;
 
 /// A mean: conditions with their factors.
 pub(super) type Mean = Vec<(usize, f64)>;
 
 /// The means of the conditions inside, whose rows carry their factors already.
-pub(super) fn means(domain: &Domain, rows: &Rows) -> Vec<Mean> {
+pub(super) fn means<const D: usize>(domain: &Domain, rows: &Rows<D>) -> Vec<Mean> {
     let (low, high) = domain.bounds();
-    let across = (0..DIMS).map(|i| high[i] - low[i]).fold(0.0, f64::max);
+    let across = (0..D).map(|i| high[i] - low[i]).fold(0.0, f64::max);
     let mut means = Vec::new();
     for level in 0..LEVELS {
         let side = across / f64::from(1 << level);
-        let mut squares: BTreeMap<[i64; DIMS], Vec<usize>> = BTreeMap::new();
+        let mut cubes: BTreeMap<[i64; D], Vec<usize>> = BTreeMap::new();
         for (row, point) in rows.points.iter().enumerate() {
-            squares.entry(std::array::from_fn(|i| ((point[i] - low[i]) / side).floor() as i64)).or_default().push(row);
+            cubes.entry(std::array::from_fn(|i| ((point[i] - low[i]) / side).floor() as i64)).or_default().push(row);
         }
-        squares.retain(|_, own| own.len() >= MIN_ROWS);
-        if squares.is_empty() {
+        cubes.retain(|_, own| own.len() >= MIN_ROWS);
+        if cubes.is_empty() {
             break;
         }
         let share = |own: &[usize]| own.iter().map(|&row| rows.shares[row]).sum::<f64>();
-        let total: f64 = squares.values().map(|own| share(own)).sum();
-        for own in squares.into_values() {
+        let total: f64 = cubes.values().map(|own| share(own)).sum();
+        for own in cubes.into_values() {
             let area = share(&own);
             let scale = (WEIGHT * area / total).sqrt() / area;
             let factor = |row: usize| {
-                let size = rows.operators[row].size(&[side; DIMS]);
+                let size = rows.operators[row].size(&[side; D]);
                 scale * rows.shares[row] / size / rows.factors[row]
             };
             means.push(own.iter().map(|&row| (row, factor(row))).collect());

@@ -4,46 +4,83 @@ use rayon::prelude::*;
 
 use crate::problem::domain::Domain;
 
-/// Dimensions of space.
-pub(super) const DIMS: usize = 2;
 /// A point, or the sides of a cell.
-pub(super) type Pair = [f64; DIMS];
+pub(super) type Point<const D: usize> = [f64; D];
 
-/// Places of a cell, in its sides from its centre, one of which is in the domain if the cell is kept.
-const NEAR: [Pair; 9] =
-    [[0.0, 0.0], [1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0], [0.7, 0.7], [-0.7, 0.7], [0.7, -0.7], [-0.7, -0.7]];
-/// Places of a cell at which the wanted sides are read.
-const WITHIN: [Pair; 5] = [[-0.3, -0.3], [0.3, -0.3], [-0.3, 0.3], [0.3, 0.3], [0.0, 0.0]];
 /// Share of its side below which the wanted one bisects a cell.
 const BISECTED: f64 = 0.7;
+/// Distance of the corners around a cell of which one may be in the domain, in its sides from its centre.
+const CORNER: f64 = 0.7;
+/// Dimensions from which on cells are scattered, since few per axis are too many.
+pub(super) const SCATTERED: usize = 4;
+/// Distance up to which scattered cells are outside the domain, in sides.
+const MARGIN: f64 = 0.5;
+/// Distance of the places within a cell at which the wanted sides are read.
+const WITHIN: f64 = 0.3;
 
 /// Cells by their centres and sides.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Cells {
-    pub(super) centres: Vec<Pair>,
-    pub(super) sides: Vec<Pair>,
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Cells<const D: usize> {
+    pub(super) centres: Vec<Point<D>>,
+    pub(super) sides: Vec<Point<D>>,
 }
 
-fn shifted(centre: &Pair, sides: &Pair, by: &Pair) -> Pair {
+fn shifted<const D: usize>(centre: &Point<D>, sides: &Point<D>, by: &Point<D>) -> Point<D> {
     std::array::from_fn(|i| centre[i] + by[i] * sides[i])
 }
 
-impl Cells {
+/// Bases of the Halton sequence, one per dimension.
+const BASES: [usize; 5] = [2, 3, 5, 7, 11];
+
+/// Coordinate `axis` of point `index` of the Halton sequence: the radical inverse.
+pub(super) fn halton(mut index: usize, axis: usize) -> f64 {
+    let base = BASES[axis];
+    let (mut inverse, mut digit) = (0.0, 1.0 / base as f64);
+    while index > 0 {
+        inverse += (index % base) as f64 * digit;
+        index /= base;
+        digit /= base as f64;
+    }
+    inverse
+}
+
+/// The points ±`distance` in every coordinate.
+fn corners<const D: usize>(distance: f64) -> impl Iterator<Item = Point<D>> {
+    (0..1usize << D).map(move |bits| std::array::from_fn(|i| if bits >> i & 1 == 0 { -distance } else { distance }))
+}
+
+/// Places of a cell, in its sides from its centre, one of which is in the domain if the cell is kept.
+fn near<const D: usize>() -> Vec<Point<D>> {
+    let steps = (0..2 * D).map(|k| std::array::from_fn(|i| if i == k / 2 { [1.0, -1.0][k % 2] } else { 0.0 }));
+    [[0.0; D]].into_iter().chain(steps).chain(corners(CORNER)).collect()
+}
+
+impl<const D: usize> Cells<D> {
     /// The leaves of a grid of cells about `spacing` across, bisected until no side exceeds those of the nearest of the
     /// `wanted` cells.
-    pub(super) fn new(domain: &Domain, spacing: f64, wanted: Option<&Cells>) -> Self {
+    pub(super) fn new(domain: &Domain, spacing: f64, wanted: Option<&Self>) -> Self {
+        if D >= SCATTERED {
+            return Self::scattered(domain, spacing);
+        }
         let (low, high) = domain.bounds();
-        let counts: [usize; DIMS] = std::array::from_fn(|i| ((high[i] - low[i]) / spacing).round().max(1.0) as usize);
-        let sides: Pair = std::array::from_fn(|i| (high[i] - low[i]) / counts[i] as f64);
-        let place = |i: usize, k: usize| low[i] + sides[i] * (k as f64 - 0.5);
-        let columns = 0..counts[0] + 2;
-        let mut open: Vec<(Pair, Pair)> = columns
-            .flat_map(|x| (0..counts[1] + 2).map(move |y| [x, y]))
-            .map(|[x, y]| ([place(0, x), place(1, y)], sides))
-            .collect();
-        let mut cells = Self::default();
+        let counts: [usize; D] = std::array::from_fn(|i| ((high[i] - low[i]) / spacing).round().max(1.0) as usize);
+        let sides: Point<D> = std::array::from_fn(|i| (high[i] - low[i]) / counts[i] as f64);
+        // One more on either side, the last coordinate running fastest.
+        let total: usize = counts.iter().map(|count| count + 2).product();
+        let centre = |mut index: usize| {
+            let mut centre = [0.0; D];
+            for i in (0..D).rev() {
+                centre[i] = low[i] + sides[i] * ((index % (counts[i] + 2)) as f64 - 0.5);
+                index /= counts[i] + 2;
+            }
+            centre
+        };
+        let mut open: Vec<(Point<D>, Point<D>)> = (0..total).map(|index| (centre(index), sides)).collect();
+        let (near, within) = (near(), corners(WITHIN).chain([[0.0; D]]).collect::<Vec<_>>());
+        let mut cells = Self { centres: Vec::new(), sides: Vec::new() };
         while !open.is_empty() {
-            let visited: Vec<Visit> = open.par_iter().map(|cell| visit(domain, cell, wanted)).collect();
+            let visit = |cell| visit(domain, cell, &near, &within, wanted);
+            let visited: Vec<Visit<D>> = open.par_iter().map(visit).collect();
             let mut next = Vec::new();
             for ((centre, sides), visit) in open.into_iter().zip(visited) {
                 match visit {
@@ -60,53 +97,85 @@ impl Cells {
         cells
     }
 
+    /// Equal cells with the volume of a cube with sides of `spacing`, and their centres at points of a Halton sequence.
+    fn scattered(domain: &Domain, spacing: f64) -> Self {
+        let (low, high) = domain.bounds();
+        let volume: f64 = (0..D).map(|i| high[i] - low[i]).product();
+        let share = spacing / volume.powf(1.0 / D as f64);
+        let sides: Point<D> = std::array::from_fn(|i| share * (high[i] - low[i]));
+        let around = (1.0 + 2.0 * MARGIN * share).powi(D as i32);
+        let total = (around / share.powi(D as i32)).round().max(1.0) as usize;
+        let centre = |k: usize| -> Point<D> {
+            std::array::from_fn(|i| {
+                let at = halton(k, i);
+                low[i] - MARGIN * sides[i] + at * (high[i] - low[i] + 2.0 * MARGIN * sides[i])
+            })
+        };
+        let reach = MARGIN * sides.iter().fold(0.0, |most, side| side.max(most)) * (D as f64).sqrt();
+        let centres: Vec<Point<D>> =
+            (1..=total).map(centre).filter(|centre| domain.signed_distance(centre) <= reach).collect();
+        Self { sides: vec![sides; centres.len()], centres }
+    }
+
     /// Number of cells.
     pub(super) fn len(&self) -> usize {
         self.centres.len()
     }
 
     /// The cell with the nearest centre, the first of equals.
-    pub(super) fn nearest(&self, point: &Pair) -> usize {
-        let distance = |centre: &Pair| (centre[0] - point[0]).powi(2) + (centre[1] - point[1]).powi(2);
+    pub(super) fn nearest(&self, point: &Point<D>) -> usize {
+        let distance = |centre: &Point<D>| (0..D).map(|i| (centre[i] - point[i]).powi(2)).sum::<f64>();
         let nearest = self.centres.iter().map(distance).enumerate();
         nearest.fold((0, f64::INFINITY), |best, it| if it.1 < best.1 { it } else { best }).0
     }
 
-    /// The cells with their sides multiplied by `factors`, one pair per cell.
-    pub(super) fn scaled(&self, factors: impl Fn(usize) -> Pair) -> Self {
-        let scaled = |(k, sides): (usize, &Pair)| std::array::from_fn(|i| factors(k)[i] * sides[i]);
+    /// The cells with their sides multiplied by `factors`, one per axis of each cell.
+    pub(super) fn scaled(&self, factors: impl Fn(usize) -> Point<D>) -> Self {
+        let scaled = |(k, sides): (usize, &Point<D>)| std::array::from_fn(|i| factors(k)[i] * sides[i]);
         Self { centres: self.centres.clone(), sides: self.sides.iter().enumerate().map(scaled).collect() }
     }
 }
 
-enum Visit {
+enum Visit<const D: usize> {
     Outside,
     Leaf,
     /// Along which axes.
-    Bisect([bool; DIMS]),
+    Bisect([bool; D]),
 }
 
-fn visit(domain: &Domain, (centre, sides): &(Pair, Pair), wanted: Option<&Cells>) -> Visit {
-    if !NEAR.iter().any(|by| domain.signed_distance(&shifted(centre, sides, by)) <= 0.0) {
+fn visit<const D: usize>(
+    domain: &Domain,
+    (centre, sides): &(Point<D>, Point<D>),
+    near: &[Point<D>],
+    within: &[Point<D>],
+    wanted: Option<&Cells<D>>,
+) -> Visit<D> {
+    if !near.iter().any(|by| domain.signed_distance(&shifted(centre, sides, by)) <= 0.0) {
         return Visit::Outside;
     }
     let Some(wanted) = wanted else { return Visit::Leaf };
-    let mut least = [f64::INFINITY; DIMS];
-    for by in &WITHIN {
+    let mut least = [f64::INFINITY; D];
+    for by in within {
         let own = &wanted.sides[wanted.nearest(&shifted(centre, sides, by))];
         least = std::array::from_fn(|i| least[i].min(own[i]));
     }
     let split = std::array::from_fn(|i| least[i] < BISECTED * sides[i]);
-    if split == [false; DIMS] { Visit::Leaf } else { Visit::Bisect(split) }
+    if split == [false; D] { Visit::Leaf } else { Visit::Bisect(split) }
 }
 
-/// Halves along the axes in `split`.
-fn parts(centre: &Pair, sides: &Pair, split: [bool; DIMS]) -> Vec<(Pair, Pair)> {
-    let places = |i: usize| if split[i] { vec![-0.25, 0.25] } else { vec![0.0] };
-    let halves: Pair = std::array::from_fn(|i| if split[i] { 0.5 * sides[i] } else { sides[i] });
-    let (across, along) = (places(0), places(1));
-    let places = across.iter().flat_map(|&x| along.iter().map(move |&y| [x, y]));
-    places.map(|by| (shifted(centre, sides, &by), halves)).collect()
+/// Halves along the axes in `split`, the last axis running fastest.
+fn parts<const D: usize>(centre: &Point<D>, sides: &Point<D>, split: [bool; D]) -> Vec<(Point<D>, Point<D>)> {
+    let halves: Point<D> = std::array::from_fn(|i| if split[i] { 0.5 * sides[i] } else { sides[i] });
+    let mut parts = vec![(*centre, halves)];
+    for i in (0..D).filter(|&i| split[i]) {
+        let moved = |(centre, halves): (Point<D>, Point<D>), by: f64| {
+            let mut centre = centre;
+            centre[i] += by * sides[i];
+            (centre, halves)
+        };
+        parts = parts.into_iter().flat_map(|part| [-0.25, 0.25].map(|by| moved(part, by))).collect();
+    }
+    parts
 }
 
 #[cfg(test)]
@@ -116,11 +185,11 @@ mod tests {
     #[test]
     fn cells_cover_the_domain_and_half_a_cell_around_it() {
         let square = Domain::cuboid(vec![0.0, 0.0], vec![1.0, 1.0]).unwrap();
-        let cells = Cells::new(&square, 0.125, None);
+        let cells = Cells::<2>::new(&square, 0.125, None);
         // 8 × 8 inside, 4 × 8 beside the faces, and the corners.
         assert_eq!((cells.len(), cells.sides[0]), (100, [0.125, 0.125]));
         let disc = Domain::ball(vec![0.0, 0.0], 1.0).unwrap();
-        let round = Cells::new(&disc, 0.125, None);
+        let round = Cells::<2>::new(&disc, 0.125, None);
         let area = std::f64::consts::PI * 64.0;
         assert!((round.len() as f64) > area && (round.len() as f64) < 1.4 * area, "{}", round.len());
     }
@@ -128,7 +197,7 @@ mod tests {
     #[test]
     fn cells_are_bisected_where_smaller_ones_are_wanted() {
         let square = Domain::cuboid(vec![0.0, 0.0], vec![1.0, 1.0]).unwrap();
-        let cells = Cells::new(&square, 0.125, None);
+        let cells = Cells::<2>::new(&square, 0.125, None);
         let at = cells.nearest(&[0.43, 0.43]);
         let finer = Cells::new(&square, 0.125, Some(&cells.scaled(|k| if k == at { [0.5, 1.0] } else { [1.0; 2] })));
         assert_eq!(finer.len(), 101);

@@ -3,8 +3,8 @@
 use firebox_core::{Error, Result, random::Random};
 use serde::Serialize;
 
-use super::cells::{Cells, DIMS, Pair};
-use super::level::{Conditions, Solved};
+use super::cells::{Cells, Point, SCATTERED};
+use super::level::{Conditions, OpenConstant, Solved};
 use super::operator::Operator;
 use crate::{
     problem::{definition::Problem, domain::Domain},
@@ -28,8 +28,10 @@ const WIDEST: f64 = 9.5;
 const MARKED: f64 = 0.85;
 /// Share of the cells from which on all are refined instead.
 const EVERYWHERE: f64 = 0.3;
-/// Largest growth of the number of cells per axis of such a level.
-const GROWTH: f64 = 1.5;
+/// Growth of the number of cells of such a level.
+const GROWTH: f64 = 2.25;
+/// Factor of the growth per axis where that changes too few cells.
+const MORE: f64 = 1.08;
 /// Least growth of the number of neurons that a level is worth.
 const LEAST_GROWTH: f64 = 1.25;
 /// Factors of the held-out residual, and of its product with the stability constant, in the estimate.
@@ -41,6 +43,9 @@ const OTHER_AXIS: f64 = 0.25;
 const THINNER: f64 = 0.7;
 /// Halvings of the first spacing for thin domains.
 const HALVINGS: usize = 12;
+/// Change of the right-hand side from which on conditions do not balance it: in all right-hand sides, and in held-out
+/// residuals.
+const UNBALANCED: [f64; 2] = [1e-3, 10.0];
 /// Every how many points of the grid the stability constant uses.
 const STRIDE: usize = 9;
 
@@ -86,25 +91,34 @@ pub enum End {
     Budget,
     /// The time limit.
     Time,
+    /// There is no solution: conditions on derivatives only do not balance the right-hand side.
+    Unbalanced,
 }
 
 /// A grown network.
-pub(crate) struct Adapted {
-    pub(crate) centres: Vec<Pair>,
-    pub(crate) widths: Vec<Pair>,
+pub(crate) struct Adapted<const D: usize> {
+    pub(crate) centres: Vec<Point<D>>,
+    pub(crate) widths: Vec<Point<D>>,
     pub(crate) weights: Vec<f64>,
     pub(crate) levels: Vec<Level>,
     pub(crate) end: End,
 }
 
+/// The points of the domain at which u is measured, and its mean there if the conditions leave a constant open.
+pub(crate) struct Measured<'a, const D: usize> {
+    pub(crate) points: &'a [Point<D>],
+    /// The exact solution at the points if it is known, where a constant is open.
+    pub(crate) open: Option<Option<&'a [f64]>>,
+}
+
 /// Cells of the next level: the spacing of the grid, and the sides wanted.
-struct Plan {
+struct Plan<const D: usize> {
     spacing: f64,
-    wanted: Option<Cells>,
+    wanted: Option<Cells<D>>,
 }
 
 impl Adaptive {
-    /// Grows a network for `problem`, measured at `points` of its domain. `go_on` receives the number of neurons of the
+    /// Grows a network for `problem`, measured at points of its domain. `go_on` receives the number of neurons of the
     /// next level. `grown` receives the network of each level, so that it remains if an error, such as that of a time
     /// limit, ends the growth.
     ///
@@ -112,15 +126,20 @@ impl Adaptive {
     ///
     /// [`Error::Input`] for a domain too thin for cells of this number, [`Error::Run`] if no width has finite weights;
     /// those of the problem's functions, of `go_on`, and of the thread's [`Watch`](firebox_core::watch::Watch).
-    pub(crate) fn grow(
+    pub(crate) fn grow<const D: usize>(
         &self,
         problem: &Problem,
-        points: &[Pair],
+        measured: &Measured<'_, D>,
         go_on: &dyn Fn(usize) -> Result<()>,
-        grown: &mut Option<Adapted>,
+        grown: &mut Option<Adapted<D>>,
     ) -> Result<()> {
-        let mut plan = Plan { spacing: first_spacing(problem.domain()), wanted: None };
+        let mut plan = Plan { spacing: first_spacing::<D>(problem.domain()), wanted: None };
         let (mut work, mut last) = (self.work, Vec::new());
+        let some: Vec<Point<D>> = measured.points.iter().step_by(STRIDE).copied().collect();
+        let open = measured.open.map(|exact| {
+            let sum = exact.map_or(0.0, |exact| exact.iter().step_by(STRIDE).sum());
+            OpenConstant { mean: sum / some.len() as f64, points: some.clone() }
+        });
         loop {
             let cells = Cells::new(problem.domain(), plan.spacing, plan.wanted.as_ref());
             let m = cells.len();
@@ -139,13 +158,13 @@ impl Adaptive {
             let held_out = Conditions::new(problem, &cells, true, random)?;
             let each = 2.0 * conditions.len() as f64 * (m as f64).powi(2);
             let (mut ratio, others) = ratios(m, levels.last().map(|level| level.ratio));
-            let mut solved = Solved::new(&cells, ratio, &conditions, &held_out)?;
+            let mut solved = Solved::new(&cells, ratio, [&conditions, &held_out], open.as_ref())?;
             work -= each;
             for other in others {
                 if work <= 0.0 {
                     break;
                 }
-                let found = Solved::new(&cells, other, &conditions, &held_out)?;
+                let found = Solved::new(&cells, other, [&conditions, &held_out], open.as_ref())?;
                 work -= each;
                 if found.residual() < solved.residual() {
                     (ratio, solved) = (other, found);
@@ -154,14 +173,13 @@ impl Adaptive {
             if !solved.residual().is_finite() {
                 return Err(failed("the weights or residuals of the network are not finite; check the problem's data"));
             }
-            let values = solved.evaluate(Operator::VALUE, points)?;
+            let values = solved.evaluate(Operator::VALUE, measured.points)?;
             let size = root_mean(&values);
             // Where u = 0 fulfils all conditions, nothing is divided by 0.
             let relative = |part: f64| if part == 0.0 { 0.0 } else { part / size };
             let difference: Vec<f64> = values.iter().zip(&last).map(|(u, v)| u - v).collect();
             let change = if last.is_empty() { f64::INFINITY } else { relative(root_mean(&difference)) };
             let at_points: f64 = solved.residuals[..held_out.points()].iter().map(|r| r * r).sum();
-            let some: Vec<Pair> = points.iter().step_by(STRIDE).copied().collect();
             let stability = solved.stability(&some, random)?;
             let held = relative(at_points.sqrt());
             let bound = STABLE * stability * relative(solved.residual());
@@ -180,13 +198,18 @@ impl Adaptive {
                 condition: solved.condition()?,
             };
             let affordable = (m as f64 * (work.max(0.0) / each).cbrt()).min(self.max_neurons as f64);
-            let is_last = estimate <= self.target_error || affordable < LEAST_GROWTH * m as f64;
+            let unbalanced = solved.balance > UNBALANCED[0] && solved.balance > UNBALANCED[1] * solved.unmet;
+            let is_last = unbalanced || estimate <= self.target_error || affordable < LEAST_GROWTH * m as f64;
             if !is_last {
-                plan = next(&plan, &cells, &solved, &held_out, affordable)?;
+                plan = next(problem.domain(), &plan, &cells, (&solved, &held_out), affordable)?;
             }
             last = values;
             let levels = levels.iter().copied().chain([level]).collect();
-            let end = if estimate <= self.target_error { End::Resolved } else { End::Budget };
+            let end = match estimate <= self.target_error {
+                _ if unbalanced => End::Unbalanced,
+                true => End::Resolved,
+                false => End::Budget,
+            };
             let Solved { centres, widths, weights, .. } = solved;
             *grown = Some(Adapted { centres, widths, weights, levels, end });
             if is_last {
@@ -197,14 +220,14 @@ impl Adaptive {
 }
 
 /// Spacing of a grid whose cells in and around `domain` are about [`FIRST`], whatever share of its box it fills.
-fn first_spacing(domain: &Domain) -> f64 {
+fn first_spacing<const D: usize>(domain: &Domain) -> f64 {
     let (low, high) = domain.bounds();
-    let area: f64 = (0..DIMS).map(|i| high[i] - low[i]).product();
-    let mut spacing = (area / FIRST).sqrt();
+    let volume: f64 = (0..D).map(|i| high[i] - low[i]).product();
+    let mut spacing = (volume / FIRST).powf(1.0 / D as f64);
     for _ in 0..HALVINGS {
-        let count = Cells::new(domain, spacing, None).len() as f64;
+        let count = Cells::<D>::new(domain, spacing, None).len() as f64;
         if count >= 0.5 * FIRST {
-            return spacing * (count / FIRST).sqrt();
+            return spacing * (count / FIRST).powf(1.0 / D as f64);
         }
         // Some cells of a thin domain may have been missed.
         spacing *= 0.5;
@@ -213,7 +236,7 @@ fn first_spacing(domain: &Domain) -> f64 {
 }
 
 fn thin(cells: usize) -> Error {
-    let what = format!("the domain is too thin: at least {cells} neurons would be needed to cover it");
+    let what = format!("the domain needs at least {cells} neurons to cover it");
     Error::input(what, "raise `max_neurons`, or give `mode = paper`")
 }
 
@@ -230,7 +253,13 @@ fn ratios(neurons: usize, last: Option<f64>) -> (f64, Vec<f64>) {
 
 /// Cells of the next level: those with most of the squared held-out residuals are bisected, or if these are many, all
 /// are made smaller.
-fn next(plan: &Plan, cells: &Cells, solved: &Solved, held_out: &Conditions, affordable: f64) -> Result<Plan> {
+fn next<const D: usize>(
+    domain: &Domain,
+    plan: &Plan<D>,
+    cells: &Cells<D>,
+    (solved, held_out): (&Solved<D>, &Conditions<D>),
+    affordable: f64,
+) -> Result<Plan<D>> {
     let m = cells.len();
     let mut shares = vec![0.0; m];
     held_out.cells().zip(&solved.residuals).for_each(|(cell, residual)| shares[cell] += residual * residual);
@@ -244,27 +273,33 @@ fn next(plan: &Plan, cells: &Cells, solved: &Solved, held_out: &Conditions, affo
         open
     });
     let marked = marked.count();
-    if marked as f64 > EVERYWHERE * m as f64 {
-        let growth = GROWTH.min(0.97 * (affordable / m as f64).sqrt());
-        let smaller = |_| [growth.recip(); DIMS];
-        return Ok(Plan {
-            spacing: plan.spacing / growth,
-            wanted: plan.wanted.as_ref().map(|_| cells.scaled(smaller)),
-        });
+    if D >= SCATTERED || marked as f64 > EVERYWHERE * m as f64 {
+        let mut growth = GROWTH.min(0.94 * affordable / m as f64).powf(1.0 / D as f64);
+        // Few cells per axis may not become one more.
+        loop {
+            let wanted = plan.wanted.as_ref().map(|_| cells.scaled(|_| [growth.recip(); D]));
+            let finer = Plan { spacing: plan.spacing / growth, wanted };
+            let count = Cells::new(domain, finer.spacing, finer.wanted.as_ref()).len();
+            if D == 2 || count as f64 >= LEAST_GROWTH * m as f64 {
+                return Ok(finer);
+            }
+            growth *= MORE;
+        }
     }
-    let most = ((affordable - m as f64) / 2.2) as usize;
+    let most = ((affordable - m as f64) / (0.55 * (1 << D) as f64)) as usize;
     let count = marked.max(m / 10).min(most).max(4).min(m);
     let mut chosen = vec![false; m];
     order[..count].iter().for_each(|&cell| chosen[cell] = true);
-    let bends: Vec<Vec<f64>> = (0..DIMS)
+    let bends: Vec<Vec<f64>> = (0..D)
         .map(|axis| {
             let seconds = solved.evaluate(Operator::second(axis), &cells.centres)?;
             Ok(seconds.iter().zip(&cells.sides).map(|(u, sides)| (u * sides[axis] * sides[axis]).abs()).collect())
         })
         .collect::<Result<_>>()?;
-    let halved = |cell: usize| -> Pair {
+    let halved = |cell: usize| -> Point<D> {
         std::array::from_fn(|axis| {
-            let bent = bends[axis][cell] > OTHER_AXIS * bends[1 - axis][cell];
+            let most = (0..D).map(|other| bends[other][cell]).fold(0.0, f64::max);
+            let bent = bends[axis][cell] > OTHER_AXIS * most;
             if chosen[cell] && bent { 0.5 } else { 1.0 }
         })
     };

@@ -5,7 +5,7 @@ use firebox_core::{Result, random::Random, watch::Watch};
 use rayon::prelude::*;
 
 use super::blocks::{Mean, means};
-use super::cells::{Cells, Pair};
+use super::cells::{Cells, Point};
 use super::operator::{Functionals, Operator};
 use super::rows::Rows;
 use crate::{
@@ -15,27 +15,37 @@ use crate::{
 
 /// Upper bound of the conditions per neuron, of the least squares and held out together.
 pub(crate) const POINTS_PER_NEURON: usize = 10;
-/// Points per cell and per side of a cell along the boundary: of the conditions that determine the weights, and held out.
+/// Points per cell: of the conditions that determine the weights, and held out.
 const POINTS: [usize; 2] = [6, 2];
-const EDGE_POINTS: [f64; 2] = [3.0, 1.5];
+/// Cells per cell with its centre inside from which on that is not enough, and the points per cell grow.
+const MOSTLY_OUTSIDE: f64 = 2.2;
+/// Points per section of a cell along the boundary, by the number of dimensions, and the share of that held out.
+const EDGE_POINTS: [f64; 5] = [1.0, 3.0, 6.0, 5.0, 5.0];
+const EDGE_HELD_OUT: f64 = 0.5;
+/// Largest factor of this growth.
+const MOST_MORE: f64 = 50.0;
 /// Iterations for the stability constant.
 const POWER_ITERATIONS: usize = 6;
 
 /// The conditions of a level.
-pub(super) struct Conditions {
-    inside: Rows,
-    edge: Rows,
+pub(super) struct Conditions<const D: usize> {
+    inside: Rows<D>,
+    edge: Rows<D>,
     /// The conditions at points: those inside, then those along the boundary.
-    functionals: Functionals,
+    functionals: Functionals<D>,
     means: Vec<Mean>,
 }
 
-impl Conditions {
+impl<const D: usize> Conditions<D> {
     /// The conditions that determine the weights, or with `held_out` fewer others.
-    pub(super) fn new(problem: &Problem, cells: &Cells, held_out: bool, random: &mut Random) -> Result<Self> {
+    pub(super) fn new(problem: &Problem, cells: &Cells<D>, held_out: bool, random: &mut Random) -> Result<Self> {
         let kind = usize::from(held_out);
-        let inside = Rows::inside(problem, cells, POINTS[kind], random)?;
-        let edge = Rows::edge(problem, cells, EDGE_POINTS[kind], random)?;
+        let within = cells.centres.iter().filter(|centre| problem.domain().contains(&centre[..])).count();
+        let more = (cells.len() as f64 / (MOSTLY_OUTSIDE * within.max(1) as f64)).clamp(1.0, MOST_MORE);
+        let count = (POINTS[kind] as f64 * more).ceil() as usize;
+        let inside = Rows::inside(problem, cells, count, random)?;
+        let edge_count = EDGE_POINTS[D - 1] * [1.0, EDGE_HELD_OUT][kind];
+        let edge = Rows::edge(problem, cells, edge_count, random)?;
         let means = means(problem.domain(), &inside);
         let points = [inside.points.as_slice(), &edge.points].concat();
         let operators = [inside.operators.as_slice(), &edge.operators].concat();
@@ -59,56 +69,109 @@ impl Conditions {
         self.inside.cells.iter().chain(&self.edge.cells).copied()
     }
 
-    /// The matrix of all conditions, and the right-hand sides.
-    fn system(&self, centres: &[Pair], widths: &[Pair]) -> Result<(Mat<f64>, Vec<f64>)> {
-        let mut matrix = Mat::zeros(self.len(), centres.len());
+    /// The matrix of all conditions, and the right-hand sides. With `open`, a further column has the change of all
+    /// right-hand sides inside that balances conditions on derivatives only, and a further row the mean.
+    fn system(
+        &self,
+        centres: &[Point<D>],
+        widths: &[Point<D>],
+        open: Option<&OpenConstant<D>>,
+    ) -> Result<(Mat<f64>, Vec<f64>)> {
+        let more = usize::from(open.is_some());
+        let (m, last) = (centres.len(), self.points());
+        let mut matrix = Mat::zeros(self.len() + more, m + more);
         self.functionals.fill(&mut matrix, centres, widths)?;
-        let last = self.points();
-        columns(&mut matrix).into_par_iter().for_each(|column| {
-            let (points, sums) = column.split_at_mut(last);
-            for (sum, mean) in sums.iter_mut().zip(&self.means) {
-                *sum = mean.iter().map(|&(row, factor)| factor * points[row]).sum();
-            }
-        });
-        Watch::current().go_on()?;
         let mut targets = [self.inside.targets.as_slice(), &self.edge.targets].concat();
-        let sums = self.means.iter().map(|mean| mean.iter().map(|&(row, factor)| factor * targets[row]).sum::<f64>());
-        let sums: Vec<f64> = sums.collect();
-        targets.extend(sums);
+        targets.resize(self.len(), 0.0);
+        let mut all = columns(&mut matrix);
+        if open.is_some()
+            && let Some(balance) = all.last_mut()
+        {
+            balance.iter_mut().zip(&self.inside.factors).for_each(|(value, factor)| *value = -factor);
+        }
+        all.par_iter_mut().for_each(|column| self.sum_up(column));
+        self.sum_up(&mut targets);
+        Watch::current().go_on()?;
+        if let Some(open) = open {
+            let means = open.means(centres, widths)?;
+            let row = last + self.means.len();
+            means.iter().enumerate().for_each(|(k, mean)| matrix[(row, k)] = *mean);
+            targets.push(open.mean);
+        }
         Ok((matrix, targets))
+    }
+
+    /// Computes the means of the values at points.
+    fn sum_up(&self, values: &mut [f64]) {
+        let (points, sums) = values.split_at_mut(self.points());
+        for (sum, mean) in sums.iter_mut().zip(&self.means) {
+            *sum = mean.iter().map(|&(row, factor)| factor * points[row]).sum();
+        }
+    }
+}
+
+/// The constant that conditions on derivatives only leave open: u has the mean `mean` at `points`.
+pub(super) struct OpenConstant<const D: usize> {
+    pub(super) points: Vec<Point<D>>,
+    pub(super) mean: f64,
+}
+
+impl<const D: usize> OpenConstant<D> {
+    /// The mean of each neuron.
+    fn means(&self, centres: &[Point<D>], widths: &[Point<D>]) -> Result<Vec<f64>> {
+        let n = self.points.len();
+        let functionals = Functionals::new(&self.points, &vec![Operator::VALUE; n], &vec![1.0 / n as f64; n]);
+        let matrix = functionals.matrix(centres, widths)?;
+        Ok((0..centres.len()).map(|k| matrix.col_as_slice(k).iter().sum()).collect())
     }
 }
 
 /// The weights of neurons at the centres of cells.
-pub(super) struct Solved {
-    pub(super) centres: Vec<Pair>,
-    pub(super) widths: Vec<Pair>,
+pub(super) struct Solved<const D: usize> {
+    pub(super) centres: Vec<Point<D>>,
+    pub(super) widths: Vec<Point<D>>,
     pub(super) weights: Vec<f64>,
     /// Residuals of the held-out conditions, means included.
     pub(super) residuals: Vec<f64>,
+    /// The change of the right-hand side that balances conditions on derivatives only, relative to all right-hand sides;
+    /// else 0.
+    pub(super) balance: f64,
+    /// Norm of the held-out residuals, relative to all right-hand sides.
+    pub(super) unmet: f64,
     triangle: Triangle,
     /// Factors of the columns.
     scales: Vec<f64>,
 }
 
-impl Solved {
+impl<const D: usize> Solved<D> {
     /// Least squares for `conditions` with widths of `ratio` sides, and its residuals at the `held_out` conditions.
-    pub(super) fn new(cells: &Cells, ratio: f64, conditions: &Conditions, held_out: &Conditions) -> Result<Self> {
+    pub(super) fn new(
+        cells: &Cells<D>,
+        ratio: f64,
+        [conditions, held_out]: [&Conditions<D>; 2],
+        open: Option<&OpenConstant<D>>,
+    ) -> Result<Self> {
         let centres = cells.centres.clone();
-        let widths: Vec<Pair> = cells.sides.iter().map(|sides| sides.map(|side| ratio * side)).collect();
-        let (mut matrix, mut image) = conditions.system(&centres, &widths)?;
+        let widths: Vec<Point<D>> = cells.sides.iter().map(|sides| sides.map(|side| ratio * side)).collect();
+        let (mut matrix, mut image) = conditions.system(&centres, &widths, open)?;
         let rows = image.len();
         let scales = scale(&mut matrix)?;
         let qr = Qr::new(matrix)?;
         qr.transpose_apply(MatMut::from_column_major_slice_mut(&mut image, rows, 1))?;
         let triangle = Triangle(qr.r());
-        let mut weights = image[..centres.len()].to_vec();
+        let mut weights = image[..scales.len()].to_vec();
         triangle.solve(&mut weights);
         weights.iter_mut().zip(&scales).for_each(|(weight, scale)| *weight *= scale);
-        let (matrix, targets) = held_out.system(&centres, &widths)?;
+        let (matrix, targets) = held_out.system(&centres, &widths, open)?;
         let mut residuals = product(&matrix, &weights);
+        residuals.truncate(held_out.len());
         residuals.iter_mut().zip(&targets).for_each(|(residual, target)| *residual -= target);
-        Ok(Self { centres, widths, weights, residuals, triangle, scales })
+        let change = weights.split_off(centres.len()).first().copied().unwrap_or(0.0);
+        let norm = |values: &[f64]| values.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let (all, balance) = (norm(&targets), change.abs() * norm(&held_out.inside.factors));
+        let relative = |part: f64| if part == 0.0 { 0.0 } else { part / all };
+        let (balance, unmet) = (relative(balance), relative(norm(&residuals)));
+        Ok(Self { centres, widths, weights, residuals, balance, unmet, triangle, scales })
     }
 
     /// Norm of the held-out residuals; ∞ if they or the weights are not finite.
@@ -119,15 +182,15 @@ impl Solved {
     }
 
     /// An operator of the network at points.
-    pub(super) fn evaluate(&self, operator: Operator, points: &[Pair]) -> Result<Vec<f64>> {
+    pub(super) fn evaluate(&self, operator: Operator<D>, points: &[Point<D>]) -> Result<Vec<f64>> {
         let functionals = Functionals::new(points, &vec![operator; points.len()], &vec![1.0; points.len()]);
         Ok(product(&functionals.matrix(&self.centres, &self.widths)?, &self.weights))
     }
 
     /// The stability constant: the largest |u|/‖A·w‖ over all weights, |u| the root mean square at `points`, by power
     /// iteration.
-    pub(super) fn stability(&self, points: &[Pair], random: &mut Random) -> Result<f64> {
-        let (m, n) = (self.weights.len(), points.len());
+    pub(super) fn stability(&self, points: &[Point<D>], random: &mut Random) -> Result<f64> {
+        let (m, n) = (self.scales.len(), points.len());
         let factor = (n as f64).sqrt().recip();
         let functionals = Functionals::new(points, &vec![Operator::VALUE; n], &vec![factor; n]);
         let mut matrix = functionals.matrix(&self.centres, &self.widths)?;
@@ -140,6 +203,7 @@ impl Solved {
             self.triangle.solve(&mut vector);
             let values = product(&matrix, &vector);
             vector = transposed_product(&mut matrix, &values);
+            vector.resize(m, 0.0);
             self.triangle.solve_transposed(&mut vector);
             size = vector.iter().map(|x| x * x).sum::<f64>().sqrt();
             if size <= 0.0 || !size.is_finite() {
@@ -156,12 +220,12 @@ impl Solved {
     }
 }
 
-/// `matrix`·x, by blocks of rows with the sums of each in the order of the columns.
+/// `matrix`·x with as many of x as there are columns, by blocks of rows with the sums of each in the order of the columns.
 fn product(matrix: &Mat<f64>, x: &[f64]) -> Vec<f64> {
     const ROWS: usize = 512;
     let mut product = vec![0.0; matrix.nrows()];
     product.par_chunks_mut(ROWS).enumerate().for_each(|(block, out)| {
-        for (k, &factor) in x.iter().enumerate() {
+        for (k, &factor) in x.iter().enumerate().take(matrix.ncols()) {
             let column = &matrix.col_as_slice(k)[block * ROWS..][..out.len()];
             out.iter_mut().zip(column).for_each(|(sum, value)| *sum += factor * value);
         }

@@ -1,6 +1,6 @@
-//! Adaptive collocation in two dimensions: centres, widths and weights from the problem alone.
+//! Adaptive collocation in one to five dimensions: centres, widths and weights from the problem alone.
 //!
-//! Centres are those of cells, which are bisected in x, y or both where held-out conditions are violated most; widths are a
+//! Centres are those of cells, which are bisected along one or more axes where held-out conditions are violated most; widths are a
 //! common multiple of the cells' sides. Each condition is divided by the size of its operator at the local spacing, so
 //! that all are in units of u and need no penalty, and means of residuals over blocks are further conditions. The network
 //! grows until the estimate of its error is small enough or the work is spent.
@@ -12,7 +12,7 @@ mod level;
 mod operator;
 mod rows;
 
-pub(crate) use grow::{Adapted, Adaptive};
+pub(crate) use grow::{Adapted, Adaptive, Measured};
 pub use grow::{End, Level};
 pub(crate) use level::POINTS_PER_NEURON;
 

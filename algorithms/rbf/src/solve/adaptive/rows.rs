@@ -1,19 +1,20 @@
 //! The conditions of a level: points in every cell and along the boundary, each condition in units of u.
 
 use firebox_core::{Result, random::Random};
+use rayon::prelude::*;
 
-use super::cells::{Cells, DIMS, Pair};
+use super::cells::{Cells, Point, halton};
 use super::operator::Operator;
-use crate::{problem::definition::Problem, types::Conditions};
+use crate::problem::{definition::Problem, equation::Derivative};
 
 /// Conditions with the shares of the domain or its boundary that they stand for.
 #[derive(Debug, Clone)]
-pub(super) struct Rows {
-    pub(super) points: Vec<Pair>,
-    pub(super) operators: Vec<Operator>,
+pub(super) struct Rows<const D: usize> {
+    pub(super) points: Vec<Point<D>>,
+    pub(super) operators: Vec<Operator<D>>,
     /// The cell that each point belongs to.
     pub(super) cells: Vec<usize>,
-    /// Share of the domain's area, or of its boundary's length.
+    /// Share of the domain's volume, or of its boundary's area.
     pub(super) shares: Vec<f64>,
     /// √share over the operator's size: the factor of a condition.
     pub(super) factors: Vec<f64>,
@@ -21,69 +22,82 @@ pub(super) struct Rows {
     pub(super) targets: Vec<f64>,
 }
 
-/// Radical inverse of `index` in `base`: the coordinates of a Halton sequence.
-fn radical_inverse(mut index: usize, base: usize) -> f64 {
-    let (mut inverse, mut digit) = (0.0, 1.0 / base as f64);
-    while index > 0 {
-        inverse += (index % base) as f64 * digit;
-        index /= base;
-        digit /= base as f64;
-    }
-    inverse
+/// The point of a slice of D coordinates.
+fn point<const D: usize>(coordinates: &[f64]) -> Point<D> {
+    std::array::from_fn(|i| coordinates[i])
 }
 
-impl Rows {
+/// The measure of a cell's section across `normal`: of the ellipsoid with its sides as axes, up to a factor that depends
+/// on D only.
+fn section<const D: usize>(sides: &Point<D>, normal: &[f64]) -> f64 {
+    let across = sides.iter().zip(normal).map(|(side, n)| (side * n).powi(2)).sum::<f64>().sqrt();
+    sides.iter().product::<f64>() / across
+}
+
+impl<const D: usize> Rows<D> {
     /// The equation at `count` points of each cell: a Halton sequence, shifted at random in each.
-    pub(super) fn inside(problem: &Problem, cells: &Cells, count: usize, random: &mut Random) -> Result<Self> {
-        let sequence: Vec<Pair> = (1..=count).map(|k| [radical_inverse(k, 2), radical_inverse(k, 3)]).collect();
+    pub(super) fn inside(problem: &Problem, cells: &Cells<D>, count: usize, random: &mut Random) -> Result<Self> {
+        let sequence: Vec<Point<D>> = (1..=count).map(|k| std::array::from_fn(|i| halton(k, i))).collect();
         let (mut points, mut owners, mut measures) = (Vec::new(), Vec::new(), Vec::new());
         for (cell, (centre, sides)) in cells.centres.iter().zip(&cells.sides).enumerate() {
-            let shift: Pair = [random.unit(), random.unit()];
+            let shift: Point<D> = std::array::from_fn(|_| random.unit());
             for q in &sequence {
-                let point: Pair = std::array::from_fn(|i| centre[i] + sides[i] * ((q[i] + shift[i]).fract() - 0.5));
+                let point: Point<D> = std::array::from_fn(|i| centre[i] + sides[i] * ((q[i] + shift[i]).fract() - 0.5));
                 if problem.domain().contains(&point) {
                     points.push(point);
                     owners.push(cell);
-                    measures.push(sides[0] * sides[1]);
+                    measures.push(sides.iter().product());
                 }
             }
         }
-        let conditions = problem.interior(points.as_flattened().to_vec())?;
-        Ok(Self::of(&conditions, points, owners, measures, cells))
+        let (terms, targets) = problem.terms(points.as_flattened())?;
+        let mut operators = vec![Operator::ZERO; points.len()];
+        for (derivative, coefficient) in terms {
+            operators.iter_mut().enumerate().for_each(|(i, of)| of.add(derivative, coefficient.at(i)));
+        }
+        Ok(Self::of((operators, targets), points, owners, measures, cells))
     }
 
-    /// The boundary conditions at about `count` points per side of a cell along the boundary.
-    pub(super) fn edge(problem: &Problem, cells: &Cells, count: f64, random: &mut Random) -> Result<Self> {
-        let along = |point: &Pair, normal: &Pair| {
-            let cell = cells.nearest(point);
-            let sides = &cells.sides[cell];
-            // Length of a line across a cell along the boundary.
-            (cell, (normal[1] / sides[0]).hypot(normal[0] / sides[1]).recip())
+    /// The boundary conditions at about `count` points per section of a cell.
+    pub(super) fn edge(problem: &Problem, cells: &Cells<D>, count: f64, random: &mut Random) -> Result<Self> {
+        let cell = |at: &[f64], normal: &[f64]| {
+            let cell = cells.nearest(&point(at));
+            (cell, section(&cells.sides[cell], normal))
         };
-        let at = problem.boundary_by_density(count, |point, normal| along(point, normal).1, random)?;
-        let points: Vec<Pair> = at.points.chunks_exact(DIMS).map(|x| [x[0], x[1]]).collect();
-        let normals = at.normals.chunks_exact(DIMS).map(|n| [n[0], n[1]]);
-        let (owners, measures) = points.iter().zip(normals).map(|(point, normal)| along(point, &normal)).unzip();
-        let conditions = problem.boundary(&at)?;
-        Ok(Self::of(&conditions, points, owners, measures, cells))
+        let at = problem.boundary_by_density(count, |point, normal| cell(point, normal).1, random)?;
+        let (conditions, of) = problem.boundary_rows(&at)?;
+        let places: Vec<(usize, f64)> = at
+            .points
+            .par_chunks_exact(D)
+            .zip(at.normals.par_chunks_exact(D))
+            .map(|(point, normal)| cell(point, normal))
+            .collect();
+        let (owners, measures) = of.iter().map(|&k| places[k]).unzip();
+        let points: Vec<Point<D>> = conditions.points.chunks_exact(D).map(point).collect();
+        let operator = |i: usize| {
+            let mut operator = Operator::ZERO;
+            operator.add(Derivative::Value, conditions.value.at(i));
+            if let Some(beta) = &conditions.gradient {
+                operator.first.copy_from_slice(&beta[i * D..(i + 1) * D]);
+            }
+            operator
+        };
+        let operators = (0..points.len()).map(operator).collect();
+        Ok(Self::of((operators, conditions.target), points, owners, measures, cells))
     }
 
-    fn of(conditions: &Conditions, points: Vec<Pair>, cells: Vec<usize>, measures: Vec<f64>, all: &Cells) -> Self {
-        let operators: Vec<Operator> = (0..conditions.len())
-            .map(|i| {
-                let first = conditions.gradient.as_ref();
-                Operator {
-                    value: conditions.value.at(i),
-                    first: first.map_or([0.0; DIMS], |beta| [beta[DIMS * i], beta[DIMS * i + 1]]),
-                    second: [conditions.laplacian.at(i); DIMS],
-                }
-            })
-            .collect();
+    fn of(
+        (operators, targets): (Vec<Operator<D>>, Vec<f64>),
+        points: Vec<Point<D>>,
+        cells: Vec<usize>,
+        measures: Vec<f64>,
+        all: &Cells<D>,
+    ) -> Self {
         let total: f64 = measures.iter().sum();
         let shares: Vec<f64> = measures.iter().map(|measure| measure / total).collect();
         let rows = operators.iter().zip(&cells).zip(&shares);
         let factors: Vec<f64> = rows.map(|((of, &cell), share)| share.sqrt() / of.size(&all.sides[cell])).collect();
-        let targets = conditions.target.iter().zip(&factors).map(|(target, factor)| target * factor).collect();
+        let targets = targets.iter().zip(&factors).map(|(target, factor)| target * factor).collect();
         Self { points, operators, cells, shares, factors, targets }
     }
 

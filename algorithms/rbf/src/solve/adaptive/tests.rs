@@ -6,22 +6,29 @@ use super::*;
 use crate::{
     io::solution_grid::Field,
     problem::{
-        definition::{BoundaryRule, Condition, Equation, Problem},
+        condition::{BoundaryRule, Condition},
+        definition::Problem,
         domain::Domain,
+        equation::Equation,
         function::Function,
     },
     solve::{accuracy::accuracy, network::RbfNetwork},
 };
 
 /// Grows a network with these limits and returns it with its error.
-fn grow(problem: &Problem, limits: Adaptive) -> Result<(Adapted, f64)> {
-    let field = Field::new(problem, 101)?;
-    let points: Vec<[f64; 2]> = field.points.chunks(2).map(|x| [x[0], x[1]]).collect();
+fn grow(problem: &Problem, limits: Adaptive) -> Result<(Adapted<2>, f64)> {
+    grow_in(problem, limits, false)
+}
+
+fn grow_in<const D: usize>(problem: &Problem, limits: Adaptive, open: bool) -> Result<(Adapted<D>, f64)> {
+    let field = Field::new(problem, Field::default_side(D))?;
+    let points: Vec<[f64; D]> = field.points.chunks(D).map(|x| std::array::from_fn(|i| x[i])).collect();
     let mut grown = None;
-    limits.grow(problem, &points, &|_| Ok(()), &mut grown)?;
+    let open = open.then_some(field.exact.as_deref());
+    limits.grow(problem, &Measured { points: &points, open }, &|_| Ok(()), &mut grown)?;
     let grown = grown.unwrap();
     let (centres, widths) = (grown.centres.concat(), grown.widths.concat());
-    let network = RbfNetwork::new(2, centres, widths, grown.weights.clone())?;
+    let network = RbfNetwork::new(D, centres, widths, grown.weights.clone())?;
     let error = accuracy(&network.evaluate(&field.points), field.exact.as_ref().unwrap());
     Ok((grown, error.relative_l2))
 }
@@ -75,7 +82,7 @@ fn domains_of_any_size_place_and_thickness_are_solved() {
         let middle = 0.5 * (low[0] + high[0]);
         let line = move |x: &[f64]| size * (x[0] - middle) / (high[0] - low[0]);
         let rule = BoundaryRule::everywhere(Condition::Dirichlet { value: Function::given(line) });
-        let equation = Equation::poisson(Function::Constant(0.0), 2);
+        let equation = Equation::poisson(Function::Constant(0.0));
         let problem = Problem::new("line", domain, equation, vec![rule], Some(Function::given(line))).unwrap();
         let (grown, error) = grow(&problem, limits(1e-4, 1e11, 0)).unwrap();
         assert!(grown.end == End::Resolved && error < 1e-4, "{low:?} {error} {:?}", grown.levels);
@@ -87,7 +94,72 @@ fn a_solution_of_zero_is_resolved() {
     let domain = Domain::ball(vec![0.0, 0.0], 1.0).unwrap();
     let zero = || Function::Constant(0.0);
     let rule = BoundaryRule::everywhere(Condition::Dirichlet { value: zero() });
-    let problem = Problem::new("zero", domain, Equation::poisson(zero(), 2), vec![rule], Some(zero())).unwrap();
+    let problem = Problem::new("zero", domain, Equation::poisson(zero()), vec![rule], Some(zero())).unwrap();
     let (grown, error) = grow(&problem, limits(1e-6, 1e11, 0)).unwrap();
     assert!(grown.end == End::Resolved && error == 0.0, "{error} {:?}", grown.levels);
+}
+
+fn parsed(text: &str) -> Problem {
+    Problem::parse(text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn resolved<const D: usize>(name: &str, text: &str, open: bool) {
+    let (grown, error) = grow_in::<D>(&parsed(text), limits(1e-6, 1e12, 0), open).unwrap();
+    let last = grown.levels.last().unwrap();
+    println!("{name}: {error:.1e}, {:.1e}, {} neurons", last.estimate, last.neurons);
+    assert_eq!(grown.end, End::Resolved, "{name}: {last:?}");
+    assert!(error <= 1e-6 && error <= 2.0 * last.estimate, "{name}: {error} {last:?}");
+}
+
+const DIRICHLET: &str = "boundary = [{ condition = 'dirichlet' }]\n";
+const UNIT: &str = "domain = { type = 'box', low = [0, 0], high = [1, 1] }\n";
+
+#[test]
+fn mixed_derivatives_time_and_any_dimension_up_to_three_are_resolved() {
+    let anisotropic = "exact = 'sin(3*x + y)*exp(y)'\nequation = { terms = { u_xx = 1, u_xy = 0.4, u_yy = 0.1 }, \
+        rhs = '(-10.2*sin(3*x + y) + 1.4*cos(3*x + y))*exp(y)' }\n";
+    resolved::<2>("anisotropic", &format!("{DIRICHLET}{UNIT}{anisotropic}"), false);
+    let heat = "coordinates = ['x', 't']\nequation = { terms = { u_t = 1, u_xx = -0.1 } }\n\
+        exact = 'exp(-0.1*pi^2*t)*sin(pi*x) + exp(-1.6*pi^2*t)*sin(4*pi*x)/2'\n\
+        boundary = [{ on = 't=high', condition = 'none' }, { condition = 'dirichlet' }]\n";
+    resolved::<2>("heat", &format!("{heat}{UNIT}"), false);
+    let layer = "dims = 1\nexact = '(exp(x/0.01) - 1)/(exp(1/0.01) - 1)'\n\
+        domain = { type = 'box', low = [0], high = [1] }\nequation = { terms = { u_xx = -0.01, u_x = 1 } }\n";
+    resolved::<1>("layer", &format!("{DIRICHLET}{layer}"), false);
+    let ball = "dims = 3\nexact = 'sin(2*x)*cos(y)*exp(z)'\n\
+        domain = { type = 'ball', centre = [0, 0, 0], radius = 1 }\n\
+        equation = { laplacian = 1, rhs = '-4*sin(2*x)*cos(y)*exp(z)' }\n";
+    resolved::<3>("ball", &format!("{DIRICHLET}{ball}"), false);
+}
+
+#[test]
+fn the_vibrating_string_of_the_examples_is_resolved() {
+    let text = include_str!("../../../../../examples/problems/vibrating-string.toml");
+    resolved::<2>("string", text, false);
+}
+
+#[test]
+fn derivatives_all_around_leave_a_constant_or_do_not_balance() {
+    let neumann = "boundary = [{ condition = 'neumann', value = 0 }]\n";
+    let cosines = "exact = '3 + cos(pi*x)*cos(2*pi*y)'\n\
+        equation = { laplacian = 1, rhs = '-5*pi^2*cos(pi*x)*cos(2*pi*y)' }\n";
+    resolved::<2>("neumann", &format!("{neumann}{UNIT}{cosines}"), true);
+    let unbalanced = format!("{neumann}{UNIT}exact = '0'\nequation = {{ laplacian = 1, rhs = '0.01 + cos(pi*x)' }}");
+    let (grown, _) = grow_in::<2>(&parsed(&unbalanced), limits(1e-6, 1e12, 0), true).unwrap();
+    assert_eq!((grown.end, grown.levels.len() < 4), (End::Unbalanced, true), "{:?}", grown.levels);
+}
+
+#[test]
+fn five_dimensions_are_solved_to_a_percent_and_estimated() {
+    let heat = "coordinates = ['x', 'y', 'z', 'w', 't']\n\
+        exact = 'exp(-t)*sin(pi*x)*sin(pi*y)*sin(pi*z)*sin(pi*w)'\n\
+        domain = { type = 'box', low = [0, 0, 0, 0, 0], high = [1, 1, 1, 1, 1] }\n\
+        constants = { a = '-1/(4*pi^2)' }\n\
+        equation = { terms = { u_t = 1, u_xx = 'a', u_yy = 'a', u_zz = 'a', u_ww = 'a' } }\n\
+        boundary = [{ on = 't=high', condition = 'none' }, { condition = 'dirichlet' }]\n";
+    let (grown, error) = grow_in::<5>(&parsed(heat), limits(1e-1, 3e11, 0), false).unwrap();
+    let last = grown.levels.last().unwrap();
+    println!("{error:.1e}, {:.1e}, {} neurons", last.estimate, last.neurons);
+    assert_eq!(grown.end, End::Resolved, "{last:?}");
+    assert!(error < 2e-2 && error <= 2.0 * last.estimate, "{error} {last:?}");
 }

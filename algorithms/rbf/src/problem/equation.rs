@@ -1,0 +1,78 @@
+//! Linear equations: derivatives and their coefficients.
+
+use firebox_core::{Error, Result};
+
+use super::function::Function;
+
+/// A derivative of u by coordinates, which are counted from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Derivative {
+    /// u.
+    Value,
+    /// ∂u/∂xᵢ.
+    First(usize),
+    /// ∂²u/∂xᵢ∂xⱼ.
+    Second(usize, usize),
+    /// Δu, the sum of the second derivatives by each coordinate.
+    Laplacian,
+}
+
+impl Derivative {
+    /// Returns `true` if both are the same derivative.
+    pub(super) fn is(self, other: Self) -> bool {
+        matches!((self, other), (Self::Second(i, j), Self::Second(k, l)) if (i, j) == (l, k)) || self == other
+    }
+
+    fn axes(self) -> [usize; 2] {
+        match self {
+            Self::Value | Self::Laplacian => [0; 2],
+            Self::First(i) => [i; 2],
+            Self::Second(i, j) => [i, j],
+        }
+    }
+}
+
+/// A linear equation of second order: the sum of its terms, each a coefficient times a derivative, is `rhs`.
+#[derive(Debug, Clone)]
+pub struct Equation {
+    /// Derivatives, each at most once, and their coefficients.
+    pub terms: Vec<(Derivative, Function)>,
+    /// Right-hand side.
+    pub rhs: Function,
+}
+
+impl Equation {
+    /// An equation without terms yet.
+    pub fn new(rhs: Function) -> Self {
+        Self { terms: Vec::new(), rhs }
+    }
+
+    /// Poisson's equation Δu = rhs.
+    pub fn poisson(rhs: Function) -> Self {
+        Self::new(rhs).with(Derivative::Laplacian, Function::Constant(1.0))
+    }
+
+    /// The equation with a further term.
+    pub fn with(mut self, derivative: Derivative, coefficient: Function) -> Self {
+        self.terms.push((derivative, coefficient));
+        self
+    }
+
+    pub(super) fn check(&self, dims: usize) -> Result<()> {
+        for (k, (derivative, _)) in self.terms.iter().enumerate() {
+            if derivative.axes().iter().any(|&axis| axis >= dims) {
+                let what = format!("the equation has the term {derivative:?} in {dims} dimensions");
+                return Err(Error::input(what, "coordinates are counted from 0"));
+            }
+            if self.terms[..k].iter().any(|(other, _)| other.is(*derivative)) {
+                let what = format!("the equation has the term {derivative:?} twice");
+                return Err(Error::input(what, "add their coefficients"));
+            }
+        }
+        if self.terms.iter().all(|(_, coefficient)| coefficient.constant() == Some(0.0)) {
+            let what = "the equation asks nothing of u: all its coefficients are 0";
+            return Err(Error::input(what, "give laplacian, gradient, value or terms a coefficient"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,128 @@
+//! Names in problem files: coordinates, constants, derivatives and faces.
+
+use std::collections::BTreeMap;
+
+use firebox_core::Result;
+use toml::Spanned;
+
+use super::{ProblemFile, Source, Written};
+use crate::{
+    problem::{equation::Derivative, shape::axis_name, token::Variables},
+    types::MAX_DIMS,
+};
+
+impl Source<'_> {
+    pub(super) fn dims(&self) -> usize {
+        self.variables.coordinates.len()
+    }
+
+    /// The names of the coordinates: those given, or as many of x, y, z, x4, x5 as the file has dimensions.
+    pub(super) fn coordinates(&self, file: &ProblemFile) -> Result<Vec<String>> {
+        const COUNT: std::ops::RangeInclusive<usize> = 1..=MAX_DIMS;
+        if let Some(dims) = file.dims.as_ref().filter(|dims| !COUNT.contains(dims.get_ref())) {
+            return Err(self.error(dims, format!("dims = {}", dims.get_ref()), "give 1 to 5"));
+        }
+        let Some(names) = &file.coordinates else {
+            let dims = file.dims.as_ref().map_or(2, |dims| *dims.get_ref());
+            return Ok((0..dims).map(axis_name).collect());
+        };
+        let count = names.get_ref().len();
+        if !COUNT.contains(&count) {
+            return Err(self.error(names, format!("there are {count} coordinates"), "give 1 to 5"));
+        }
+        if let Some(dims) = file.dims.as_ref().filter(|dims| *dims.get_ref() != count) {
+            let what = format!("dims = {}, and there are {count} coordinates", dims.get_ref());
+            return Err(self.error(dims, what, "leave dims out"));
+        }
+        let mut found: Vec<String> = Vec::new();
+        for name in names.get_ref() {
+            self.check_name(name, &found)?;
+            found.push(name.get_ref().clone());
+        }
+        Ok(found)
+    }
+
+    /// Fails unless a coordinate or constant has a name of letters, digits and _ that is not taken.
+    fn check_name(&self, name: &Spanned<String>, others: &[String]) -> Result<()> {
+        let text = name.get_ref();
+        let letters = text.chars().all(|c| c.is_alphanumeric() || c == '_');
+        let what = if !letters || !text.starts_with(char::is_alphabetic) {
+            format!("'{text}' is not a name")
+        } else if text == "u" || text.starts_with("u_") || Variables::is_reserved(text) || others.contains(text) {
+            format!("the name '{text}' is taken")
+        } else {
+            return Ok(());
+        };
+        Err(self.error(name, what, "give letters, digits and _, other than u, pi, e, functions and names in use"))
+    }
+
+    /// Reads constants, which may contain each other.
+    pub(super) fn read_constants(&mut self, constants: &BTreeMap<Spanned<String>, Written>) -> Result<()> {
+        let mut names = self.variables.coordinates.clone();
+        for name in constants.keys() {
+            self.check_name(name, &names)?;
+            names.push(name.get_ref().clone());
+        }
+        let mut open: Vec<_> = constants.iter().collect();
+        while !open.is_empty() {
+            let (mut left, mut first) = (Vec::new(), None);
+            let count = open.len();
+            for (name, text) in open {
+                match self.number(text) {
+                    Ok(value) if !value.is_finite() => {
+                        let what = format!("the constant '{}' is {value}", name.get_ref());
+                        return Err(self.error(text, what, "give a finite number"));
+                    }
+                    Ok(value) => self.variables.constants.push((name.get_ref().clone(), value)),
+                    Err(error) => {
+                        first.get_or_insert(error);
+                        left.push((name, text));
+                    }
+                }
+            }
+            if let Some(error) = first.filter(|_| left.len() == count) {
+                return Err(error);
+            }
+            open = left;
+        }
+        Ok(())
+    }
+
+    /// The derivative of a term's key: `u`, or `u_` and the names of one or two coordinates.
+    pub(super) fn derivative(&self, key: &Spanned<String>) -> Result<Derivative> {
+        let names = &self.variables.coordinates;
+        let axis = |name: &str| names.iter().position(|other| other == name);
+        let found = match key.get_ref().strip_prefix("u_") {
+            None => (key.get_ref() == "u").then_some(Derivative::Value),
+            Some(by) => {
+                let both = |first: &String| {
+                    let rest = by.strip_prefix(first.as_str())?;
+                    axis(rest.strip_prefix('_').unwrap_or(rest))
+                };
+                let second =
+                    || names.iter().enumerate().find_map(|(i, first)| Some(Derivative::Second(i, both(first)?)));
+                axis(by).map(Derivative::First).or_else(second)
+            }
+        };
+        found.ok_or_else(|| {
+            let what = format!("'{}' is not a derivative of at most second order", key.get_ref());
+            let (x, y) = (&names[0], names.last().map_or("x", String::as_str));
+            self.error(
+                key,
+                what,
+                &format!("the terms are u, u_{x}, u_{x}{x}, u_{x}{y} and so on, by {}", names.join(", ")),
+            )
+        })
+    }
+
+    /// The name of a face for [`Piece`](super::boundary::Piece), of one by the name of its coordinate.
+    pub(super) fn face(&self, on: &str) -> String {
+        let (shape, face) = on.rsplit_once('.').map_or(("", on), |(shape, face)| (shape, face));
+        let by_coordinate = face.split_once('=').and_then(|(name, end)| {
+            let axis = self.variables.coordinates.iter().position(|other| other == name.trim())?;
+            Some(format!("{}={}", axis_name(axis), end.trim()))
+        });
+        let dot = if shape.is_empty() { "" } else { "." };
+        by_coordinate.map_or_else(|| on.into(), |face| format!("{shape}{dot}{face}"))
+    }
+}

@@ -209,6 +209,17 @@ fn networks_grow_until_the_error_is_small_enough_or_say_that_it_is_not() {
     let program = Program::firebox();
     let options =
         "--mode auto --backend ndarray --grid 51 -o u.csv --report r.json --network net.json --convergence g.svg";
+    program.write("string.toml", include_str!("../../examples/problems/vibrating-string.toml"));
+    let cosine = |dims: usize| {
+        let (low, high) = (vec![0; dims], vec![1; dims]);
+        format!(
+            "dims = {dims}\nexact = 'cos(x)'\nequation = {{ laplacian = 1, rhs = '-cos(x)' }}\n\
+             boundary = [{{ condition = 'dirichlet' }}]\n\
+             domain = {{ type = 'box', low = {low:?}, high = {high:?} }}"
+        )
+    };
+    program.write("one.toml", cosine(1));
+    program.write("four.toml", cosine(4));
     let done = program.run(&format!("rbf --problem peak {options}")).succeed();
     assert!(done.err.contains("resolved: the relative L2 error is about") && !done.err.contains("not resolved"));
     let result = &program.json("r.json")["result"];
@@ -224,10 +235,21 @@ fn networks_grow_until_the_error_is_small_enough_or_say_that_it_is_not() {
         ("--problem peak --mode auto --checkpoint state", "--checkpoint"),
         ("--problem peak --target-error 1e-3", "--target-error"),
         ("--problem peak --mode auto --target-error 2", "--target-error"),
-        ("--problem ../examples/problems/vibrating-string.toml", "`mode = paper` has second derivatives"),
+        ("--problem string.toml", "has second derivatives in the laplacian only"),
+        ("--problem four.toml --mode auto --vtk u.vtk", "at most three dimensions"),
         ("--problem peak --mode auto --memory-limit 1MiB", "the matrices"),
     ] {
         program.run(&format!("rbf {args} --backend ndarray")).refuse(message);
+    }
+    // Any number of dimensions has a table and a plot.
+    for (name, columns) in
+        [("one", "x,u,exact,error"), ("string", "x,t,u,exact,error"), ("four", "x,y,z,x4,u,exact,error")]
+    {
+        let outputs = format!("--problem {name}.toml --target-error 1e-2 -o u.csv --plot u.svg --centres-plot c.svg");
+        program.run(&format!("rbf {outputs} --mode auto --backend ndarray")).succeed();
+        let table = String::from_utf8_lossy(&program.read("u.csv")).into_owned();
+        assert_eq!(table.lines().next().unwrap(), columns);
+        assert!(program.read("u.svg").starts_with(b"<svg") && program.read("c.svg").starts_with(b"<svg"));
     }
     let little = program.run("rbf --problem poisson-sine --mode auto --memory-limit 100MiB --backend ndarray -o u.csv");
     assert!(little.succeed().err.contains("there is memory for "));

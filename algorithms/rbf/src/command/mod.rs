@@ -239,7 +239,8 @@ impl Outputs<'_> {
             plots.push((path.clone(), solved.convergence));
         }
         let tables = args.evaluate_output.iter().zip(evaluated);
-        let tables = tables.map(|(path, (points, it))| Ok((path.clone(), it.table(&points.values, points.columns)?)));
+        let tables =
+            tables.map(|(path, (points, it))| Ok((path.clone(), it.table(&points.values, problem.coordinates())?)));
         let mut config = solved.config;
         config["problem"] = args.problem_text().into();
         config["grid"] = field.side.into();
@@ -249,7 +250,7 @@ impl Outputs<'_> {
             timings: solved.timings,
             peak_device_bytes: solved.peak_device_bytes,
             result: solved.result,
-            table: values.table(&field.points, field.dims)?,
+            table: values.table(&field.points, problem.coordinates())?,
             plot: Some(plots::solution(problem, &field, &values, solved.accuracy)),
             tables: tables.collect::<Result<_>>()?,
             plots,

@@ -9,7 +9,7 @@ use firebox_core::{
 use crate::{
     io::solution_grid::{Field, Values},
     model::solution::Solution,
-    problem::{definition::Problem, shape::axis_name},
+    problem::definition::Problem,
     solve::{accuracy::Accuracy, network::RbfNetwork},
     types::Sampling,
 };
@@ -23,23 +23,30 @@ const MAX_NEURONS: usize = 20_000;
 
 /// Values at the points of a field: a line in one dimension, else a heat map, in more than two dimensions of the plane
 /// through the middle.
-fn values_plot(field: &Field, title: String, label: &str, values: &[f64], signed: bool) -> Plot {
+fn values_plot(problem: &Problem, field: &Field, title: String, label: &str, values: &[f64], signed: bool) -> Plot {
+    let names = problem.coordinates();
     if field.dims == 1 {
         let points = (0..field.nodes()).filter_map(|node| Some((field.node(node)[0], values[field.row(node)?])));
         let series = vec![Series::new(label, points)];
-        return Plot::Lines(Lines { title, x_label: "x".into(), y_label: label.into(), series, ..Lines::default() });
+        return Plot::Lines(Lines {
+            title,
+            x_label: names[0].clone(),
+            y_label: label.into(),
+            series,
+            ..Lines::default()
+        });
     }
     let first: usize = (2..field.dims).map(|axis| field.side / 2 * field.side.pow(axis as u32)).sum();
     let middle = field.node(first);
     let places = middle.iter().enumerate().skip(2);
-    let title = places.fold(title, |title, (axis, at)| format!("{title}, {} = {at:.3}", axis_name(axis)));
+    let title = places.fold(title, |title, (axis, at)| format!("{title}, {} = {at:.3}", names[axis]));
     let shown = field.side.min(MAX_RESOLUTION);
     let at = |k: usize| k * (field.side - 1) / (shown - 1);
     let nodes = (0..shown * shown).map(|k| first + at(k / shown) * field.side + at(k % shown));
     Plot::Heat(Heat {
         title,
-        x_label: "x".into(),
-        y_label: "y".into(),
+        x_label: names[0].clone(),
+        y_label: names[1].clone(),
         value_label: label.into(),
         x: (field.low[0], field.high[0]),
         y: (field.low[1], field.high[1]),
@@ -52,14 +59,21 @@ fn values_plot(field: &Field, title: String, label: &str, values: &[f64], signed
 /// The solution u.
 pub(crate) fn solution(problem: &Problem, field: &Field, values: &Values, accuracy: Option<Accuracy>) -> Plot {
     let error = accuracy.map_or_else(String::new, |it| format!(", relative L2 error {:.1e}", it.relative_l2));
-    values_plot(field, format!("{}{error}", problem.name()), "u", &values.u, false)
+    values_plot(problem, field, format!("{}{error}", problem.name()), "u", &values.u, false)
 }
 
 /// u minus the exact solution, if the exact solution is known.
 pub(crate) fn error(problem: &Problem, field: &Field, values: &Values) -> Option<Plot> {
     let (_, errors) = values.exact.as_ref()?;
     let largest = errors.iter().fold(0.0f64, |most, error| most.max(error.abs()));
-    Some(values_plot(field, format!("{}: error, at most {largest:.1e}", problem.name()), "u − exact", errors, true))
+    Some(values_plot(
+        problem,
+        field,
+        format!("{}: error, at most {largest:.1e}", problem.name()),
+        "u − exact",
+        errors,
+        true,
+    ))
 }
 
 /// The centres with circles of their widths, projected to the first two coordinates; of a width per axis, the geometric
@@ -79,7 +93,8 @@ pub(crate) fn neurons(problem: &Problem, network: &RbfNetwork) -> Result<Plot> {
     };
     let of = if stride > 1 { format!(" of {}", network.len()) } else { String::new() };
     let title = format!("{}: {}{of} centres and their widths", problem.name(), circles.len());
-    Ok(Plot::Circles(Circles { title, x_label: "x".into(), y_label: "y".into(), circles, outline }))
+    let label = |axis: usize| problem.coordinates().get(axis).cloned().unwrap_or_default();
+    Ok(Plot::Circles(Circles { title, x_label: label(0), y_label: label(1), circles, outline }))
 }
 
 /// Residuals after each cycle.

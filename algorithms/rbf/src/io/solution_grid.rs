@@ -3,11 +3,7 @@
 use firebox_backends::limits::Buffer;
 use firebox_core::{Error, Result, data::Table, watch::Watch};
 
-use crate::{
-    ops::ndarray::host_limits,
-    problem::{definition::Problem, shape::axis_name},
-    solve::network::RbfNetwork,
-};
+use crate::{ops::ndarray::host_limits, problem::definition::Problem, solve::network::RbfNetwork};
 
 /// Distance up to which points outside count as boundary, in diagonals of the box.
 const EDGE: f64 = 1e-9;
@@ -162,9 +158,8 @@ impl Values {
     }
 
     /// Columns of the coordinates and [`columns`](Self::columns).
-    pub(crate) fn table(&self, points: &[f64], dims: usize) -> Result<Table> {
-        let names = (0..dims).map(axis_name).collect();
-        let mut table = Table::float_matrix(names, points.to_vec())?;
+    pub(crate) fn table(&self, points: &[f64], coordinates: &[String]) -> Result<Table> {
+        let mut table = Table::float_matrix(coordinates.to_vec(), points.to_vec())?;
         for (name, values) in self.columns() {
             table = table.beside(Table::floats(name, values.to_vec()))?;
         }

@@ -6,7 +6,7 @@ use super::{
     boundary::{Boundary, BoundaryPoints, Piece},
     condition::{BoundaryRule, Condition, rows_at},
     domain::Domain,
-    equation::{Derivative, Equation},
+    equation::{Derivative, Equation, Terms},
     function::{self, Function},
     shape::axis_name,
 };
@@ -19,6 +19,7 @@ const CHECKED: usize = 1000;
 #[derive(Debug, Clone)]
 pub struct Problem {
     name: String,
+    coordinates: Vec<String>,
     domain: Domain,
     equation: Equation,
     rules: Vec<BoundaryRule>,
@@ -49,7 +50,8 @@ impl Problem {
                 return Err(Error::input(what, format!("there are {}", names(&boundary.pieces))));
             }
         }
-        let problem = Self { name: name.into(), domain, equation, rules, exact, boundary };
+        let coordinates = (0..domain.dims()).map(axis_name).collect();
+        let problem = Self { name: name.into(), coordinates, domain, equation, rules, exact, boundary };
         for rule in &problem.rules {
             if let Condition::Oblique { direction, .. } = &rule.condition
                 && direction.len() != problem.dims()
@@ -67,6 +69,17 @@ impl Problem {
     /// Name, for messages and plots.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Names the coordinates, which are x, y, z, x4, x5 by default. Names beyond the dimensions are ignored.
+    pub fn with_coordinates(mut self, names: &[String]) -> Self {
+        self.coordinates.iter_mut().zip(names).for_each(|(own, name)| own.clone_from(name));
+        self
+    }
+
+    /// Names of the coordinates.
+    pub fn coordinates(&self) -> &[String] {
+        &self.coordinates
     }
 
     /// Dimensions, 1 to 5.
@@ -131,14 +144,14 @@ impl Problem {
     /// # Errors
     ///
     /// [`Error::Input`] naming a coefficient or right-hand side and the point where it is not finite.
-    pub(crate) fn terms(&self, points: &[f64]) -> Result<(Vec<(Derivative, Coefficient)>, Vec<f64>)> {
-        let dims = self.dims();
+    pub(crate) fn terms(&self, points: &[f64]) -> Result<(Terms, Vec<f64>)> {
+        let (dims, name) = (self.dims(), |axis: usize| &self.coordinates[axis]);
         let term = |(derivative, function): &(Derivative, Function)| {
             let what = match derivative {
                 Derivative::Laplacian => "the coefficient of the laplacian".into(),
                 Derivative::Value => "the coefficient of u".into(),
-                Derivative::First(i) => format!("the coefficient of ∂u/∂{}", axis_name(*i)),
-                Derivative::Second(i, j) => format!("the coefficient of ∂²u/∂{}∂{}", axis_name(*i), axis_name(*j)),
+                Derivative::First(i) => format!("the coefficient of ∂u/∂{}", name(*i)),
+                Derivative::Second(i, j) => format!("the coefficient of ∂²u/∂{}∂{}", name(*i), name(*j)),
             };
             Ok((*derivative, function.coefficient(points, dims, &what)?))
         };

@@ -3,6 +3,7 @@
 use firebox_core::{Error, Result};
 
 use super::function::Function;
+use crate::types::Coefficient;
 
 /// A derivative of u by coordinates, which are counted from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +32,9 @@ impl Derivative {
         }
     }
 }
+
+/// The terms of an equation at points.
+pub(crate) type Terms = Vec<(Derivative, Coefficient)>;
 
 /// A linear equation of second order: the sum of its terms, each a coefficient times a derivative, is `rhs`.
 #[derive(Debug, Clone)]

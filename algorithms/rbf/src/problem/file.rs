@@ -145,6 +145,7 @@ fn parse(text: &str, name: &str, file: Option<&Path>) -> Result<Problem> {
     let rules = file.boundary.get_ref().iter().map(|rule| source.rule(rule, exact.as_ref()));
     let rules: Vec<BoundaryRule> = rules.collect::<Result<_>>()?;
     Problem::new(file.name.as_deref().unwrap_or(name), domain, equation, rules, exact)
+        .map(|problem| problem.with_coordinates(&source.variables.coordinates))
         .map_err(|error| source.locate(error, file.boundary.span().start))
 }
 

@@ -61,8 +61,14 @@ impl Problem {
             }
         }
         let checked = problem.boundary_points(CHECKED, Sampling::Sobol, &mut Random::new(0, 0))?;
-        let mut points = checked.points.chunks(problem.dims()).zip(&checked.piece);
-        points.try_for_each(|(point, &piece)| problem.rule(point, piece).map(drop))?;
+        let mut is_free = true;
+        for (point, &piece) in checked.points.chunks(problem.dims()).zip(&checked.piece) {
+            is_free &= matches!(problem.rule(point, piece)?.condition, Condition::Free);
+        }
+        if is_free {
+            let what = "no part of the boundary has a condition other than none";
+            return Err(Error::input(what, "give one, such as dirichlet, on a part of it"));
+        }
         Ok(problem)
     }
 

@@ -87,6 +87,8 @@ fn errors_have_line_and_column() {
         ("[domain]", "dims = 6\n[domain]", "line 2, column 8: dims = 6"),
         ("[domain]", "coordinates = [\"x\", \"u\"]\n[domain]", "line 2, column 21: the name 'u' is taken"),
         ("[domain]", "coordinates = [\"x\", \"2\"]\n[domain]", "line 2, column 21: '2' is not a name"),
+        ("[domain]", "coordinates = [\"x\", \"xx\"]\n[domain]", "'u_xx' reads as more than one derivative"),
+        ("\"dirichlet\"\nvalue = 0", "\"none\"", "no part of the boundary has a condition"),
         ("[domain]", "coordinates = []\n[domain]", "line 2, column 15: there are 0 coordinates"),
         ("[domain]", "dims = 3\ncoordinates = [\"r\", \"t\"]\n[domain]", "line 2, column 8: dims = 3, and there are 2"),
         ("[domain]", "constants = { e = 1 }\n[domain]", "line 2, column 15: the name 'e' is taken"),

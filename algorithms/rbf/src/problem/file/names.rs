@@ -39,6 +39,16 @@ impl Source<'_> {
             self.check_name(name, &found)?;
             found.push(name.get_ref().clone());
         }
+        // u_xx is one derivative: no coordinate beside x may be called xx.
+        let mut read: Vec<(String, [usize; 2])> = (0..count).map(|i| (found[i].clone(), [i, count])).collect();
+        for [i, j] in (0..count).flat_map(|i| (0..count).map(move |j| [i, j])) {
+            let (text, axes) = (format!("{}{}", found[i], found[j]), [i.min(j), i.max(j)]);
+            if read.iter().any(|(other, by)| *other == text && *by != axes) {
+                let what = format!("with these coordinates 'u_{text}' reads as more than one derivative");
+                return Err(self.error(names, what, "give other names"));
+            }
+            read.push((text, axes));
+        }
         Ok(found)
     }
 

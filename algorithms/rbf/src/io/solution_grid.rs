@@ -3,7 +3,7 @@
 use firebox_backends::limits::Buffer;
 use firebox_core::{Error, Result, data::Table, watch::Watch};
 
-use crate::{ops::ndarray::host_limits, problem::definition::Problem, solve::network::RbfNetwork};
+use crate::{ops::ndarray::host_limits, problem::definition::Problem, solve::network::RbfNetwork, types::MAX_DIMS};
 
 /// Distance up to which points outside count as boundary, in diagonals of the box.
 const EDGE: f64 = 1e-9;
@@ -32,7 +32,7 @@ pub(crate) struct Field {
 impl Field {
     /// Default number of points per axis.
     pub(crate) fn default_side(dims: usize) -> usize {
-        const SIDES: [usize; 5] = [1001, 101, 31, 13, 9];
+        const SIDES: [usize; MAX_DIMS] = [1001, 101, 31, 13, 9];
         SIDES[dims.clamp(1, SIDES.len()) - 1]
     }
 

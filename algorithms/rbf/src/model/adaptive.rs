@@ -23,6 +23,9 @@ use crate::{
 
 /// Operations of the decompositions of a run with at most [`USUAL_NEURONS`], some tens of seconds on two cores.
 const WORK: f64 = 1e12;
+/// The notice of conditions that contain derivatives of u only.
+pub(super) const OPEN_CONSTANT: &str =
+    "the conditions contain derivatives of u only, which determine it up to a constant";
 /// Neurons above which a run may do more work, with their third power.
 const USUAL_NEURONS: f64 = 4096.0;
 
@@ -123,8 +126,7 @@ impl AdaptiveSolver {
         let open = self.leaves_constant(&field)?.then_some(field.exact.as_deref());
         if let Some(exact) = open {
             let mean = if exact.is_some() { "that of the exact solution" } else { "0" };
-            let text = "the conditions contain derivatives of u only, which determine it up to a constant";
-            context.observer.notice(&format!("{text}: its mean is made {mean}"));
+            context.observer.notice(&format!("{OPEN_CONSTANT}: its mean is made {mean}"));
         }
         let measured = Measured { points: &points, open };
         let session = context.solo();

@@ -9,6 +9,7 @@ use firebox_core::{
 };
 
 use super::{
+    adaptive::OPEN_CONSTANT,
     memory::plan,
     solution::{RbfSolution, Solution},
     time_limit::TimeLimit,
@@ -124,8 +125,7 @@ impl RbfSolver {
         let (rate, precision) = (gd.then_some(settings.rate), if all_wide { Precision::F64 } else { Precision::F32 });
         sampler.scaling.check(config.penalty, rate, settings.boundary_points, precision)?;
         if [&first.interior, &first.boundary].iter().all(|of| of.value == Coefficient::Zero) {
-            let text = "the conditions contain derivatives of u only, which determine it up to a constant";
-            context.observer.notice(text);
+            context.observer.notice(OPEN_CONSTANT);
         }
         if ranks.size() > 1 && settings.weights == Weights::Qr {
             let rest = if gd { "" } else { ", and the other ranks wait for it" };

@@ -10,7 +10,7 @@ use crate::types::MAX_DIMS;
 const MAX_CORNERS: usize = 4096;
 
 /// A point; coordinates beyond the dimensions are 0.
-pub(crate) type Point = [f64; MAX_DIMS];
+pub(super) type Point = [f64; MAX_DIMS];
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Shape {

@@ -34,7 +34,7 @@ pub(super) const BINARY: [Binary; 4] =
     [("atan2", f64::atan2), ("min", f64::min), ("max", f64::max), ("hypot", f64::hypot)];
 
 /// Words of expressions that are neither functions nor variables.
-pub(super) const WORDS: [&str; 6] = ["pi", "π", "e", "if", "and", "or"];
+const WORDS: [&str; 6] = ["pi", "π", "e", "if", "and", "or"];
 
 /// The variables of expressions, and constants with their values.
 #[derive(Debug, Clone, Default)]

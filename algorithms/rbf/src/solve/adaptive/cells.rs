@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::problem::domain::Domain;
+use crate::{problem::domain::Domain, types::MAX_DIMS};
 
 /// A point, or the sides of a cell.
 pub(super) type Point<const D: usize> = [f64; D];
@@ -30,7 +30,7 @@ fn shifted<const D: usize>(centre: &Point<D>, sides: &Point<D>, by: &Point<D>) -
 }
 
 /// Bases of the Halton sequence, one per dimension.
-const BASES: [usize; 5] = [2, 3, 5, 7, 11];
+const BASES: [usize; MAX_DIMS] = [2, 3, 5, 7, 11];
 
 /// Coordinate `axis` of point `index` of the Halton sequence: the radical inverse.
 pub(super) fn halton(mut index: usize, axis: usize) -> f64 {

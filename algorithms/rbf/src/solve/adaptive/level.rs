@@ -11,6 +11,7 @@ use super::rows::Rows;
 use crate::{
     problem::definition::Problem,
     solve::{collocation::columns, householder::Qr, qr::scale, triangular::Triangle},
+    types::MAX_DIMS,
 };
 
 /// Upper bound of the conditions per neuron, of the least squares and held out together.
@@ -20,7 +21,7 @@ const POINTS: [usize; 2] = [6, 2];
 /// Cells per cell with its centre inside from which on that is not enough, and the points per cell grow.
 const MOSTLY_OUTSIDE: f64 = 2.2;
 /// Points per section of a cell along the boundary, by the number of dimensions, and the share of that held out.
-const EDGE_POINTS: [f64; 5] = [1.0, 3.0, 6.0, 5.0, 5.0];
+const EDGE_POINTS: [f64; MAX_DIMS] = [1.0, 3.0, 6.0, 5.0, 5.0];
 const EDGE_HELD_OUT: f64 = 0.5;
 /// Largest factor of this growth.
 const MOST_MORE: f64 = 50.0;
@@ -75,7 +76,7 @@ impl<const D: usize> Conditions<D> {
         &self,
         centres: &[Point<D>],
         widths: &[Point<D>],
-        open: Option<&OpenConstant<D>>,
+        open: Option<&MeanRow>,
     ) -> Result<(Mat<f64>, Vec<f64>)> {
         let more = usize::from(open.is_some());
         let (m, last) = (centres.len(), self.points());
@@ -93,9 +94,8 @@ impl<const D: usize> Conditions<D> {
         self.sum_up(&mut targets);
         Watch::current().go_on()?;
         if let Some(open) = open {
-            let means = open.means(centres, widths)?;
             let row = last + self.means.len();
-            means.iter().enumerate().for_each(|(k, mean)| matrix[(row, k)] = *mean);
+            open.neurons.iter().enumerate().for_each(|(k, mean)| matrix[(row, k)] = *mean);
             targets.push(open.mean);
         }
         Ok((matrix, targets))
@@ -117,13 +117,20 @@ pub(super) struct OpenConstant<const D: usize> {
 }
 
 impl<const D: usize> OpenConstant<D> {
-    /// The mean of each neuron.
-    fn means(&self, centres: &[Point<D>], widths: &[Point<D>]) -> Result<Vec<f64>> {
+    /// The condition on the weights.
+    fn row(&self, centres: &[Point<D>], widths: &[Point<D>]) -> Result<MeanRow> {
         let n = self.points.len();
         let functionals = Functionals::new(&self.points, &vec![Operator::VALUE; n], &vec![1.0 / n as f64; n]);
         let matrix = functionals.matrix(centres, widths)?;
-        Ok((0..centres.len()).map(|k| matrix.col_as_slice(k).iter().sum()).collect())
+        let neurons = (0..centres.len()).map(|k| matrix.col_as_slice(k).iter().sum()).collect();
+        Ok(MeanRow { neurons, mean: self.mean })
     }
+}
+
+/// The mean of each neuron, and that of u.
+struct MeanRow {
+    neurons: Vec<f64>,
+    mean: f64,
 }
 
 /// The weights of neurons at the centres of cells.
@@ -153,7 +160,8 @@ impl<const D: usize> Solved<D> {
     ) -> Result<Self> {
         let centres = cells.centres.clone();
         let widths: Vec<Point<D>> = cells.sides.iter().map(|sides| sides.map(|side| ratio * side)).collect();
-        let (mut matrix, mut image) = conditions.system(&centres, &widths, open)?;
+        let open = open.map(|open| open.row(&centres, &widths)).transpose()?;
+        let (mut matrix, mut image) = conditions.system(&centres, &widths, open.as_ref())?;
         let rows = image.len();
         let scales = scale(&mut matrix)?;
         let qr = Qr::new(matrix)?;
@@ -162,7 +170,7 @@ impl<const D: usize> Solved<D> {
         let mut weights = image[..scales.len()].to_vec();
         triangle.solve(&mut weights);
         weights.iter_mut().zip(&scales).for_each(|(weight, scale)| *weight *= scale);
-        let (matrix, targets) = held_out.system(&centres, &widths, open)?;
+        let (matrix, targets) = held_out.system(&centres, &widths, open.as_ref())?;
         let mut residuals = product(&matrix, &weights);
         residuals.truncate(held_out.len());
         residuals.iter_mut().zip(&targets).for_each(|(residual, target)| *residual -= target);

@@ -16,6 +16,9 @@ pub(crate) enum Failure {
     /// An error reported by a library of Firebox.
     #[error(transparent)]
     Reported(#[from] Error),
+    /// The result was written, and falls short of what was asked for; its summary says so.
+    #[error("the result is not resolved")]
+    Unresolved,
     /// A bug in the program: a thread panicked.
     #[error("internal error: {0}")]
     Internal(String),
@@ -33,6 +36,7 @@ impl Failure {
             Self::Usage(_) => 2,
             broken if broken.is_broken_pipe() => 0,
             Self::Reported(error) => error.exit_code(),
+            Self::Unresolved => 3,
             Self::Internal(_) => 1,
         }
     }
@@ -43,6 +47,7 @@ impl Failure {
             Self::Usage(error) => {
                 let _ = error.print();
             }
+            Self::Unresolved => {}
             broken if broken.is_broken_pipe() => {}
             _ => {
                 let _ = io::stderr().write_all(self.render(io::stderr().is_terminal()).as_bytes());
@@ -70,7 +75,7 @@ impl Failure {
 
     fn help(&self) -> Option<String> {
         match self {
-            Self::Usage(_) => None,
+            Self::Usage(_) | Self::Unresolved => None,
             Self::Reported(error @ Error::Config { .. }) => {
                 error.help().map(|help| format!("{help}; the command's --help describes it"))
             }

@@ -16,8 +16,8 @@
 //! The result is a table. It goes to standard output as CSV unless `-o` names a file; summary, notices, progress,
 //! errors and logs go to standard error. With `--format json` the report replaces the table on standard output. Outputs
 //! are checked before the run and written after it, each whole or not at all. Exit codes: 0 done (even if the reader of
-//! standard output closed the pipe), 1 the run failed or an output could not be written, 2 usage or bad input, 130
-//! stopped.
+//! standard output closed the pipe), 1 the run failed or an output could not be written, 2 usage or bad input, 3 the
+//! outputs were written and the result falls short of what was asked for, 130 stopped.
 
 mod args;
 mod cache;

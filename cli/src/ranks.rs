@@ -221,12 +221,13 @@ impl Ranks {
             return ExitCode::SUCCESS;
         };
         let code = failure.code();
-        if code == 0 {
+        // The run is complete on every rank.
+        if code == 0 || matches!(failure, Failure::Unresolved) {
             if self.is_root() {
                 failure.show();
             }
             self.finalize();
-            return ExitCode::SUCCESS;
+            return ExitCode::from(code);
         }
         if !self.is_root() && stopped_within(ABORT_DELAY) {
             std::process::exit(code.into());

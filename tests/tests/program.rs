@@ -179,7 +179,7 @@ const PAPER: &str =
 
 /// Returns the relative L2 error of `firebox rbf` with `args`.
 fn relative_error(program: &Program, args: &str) -> f64 {
-    program.run(&format!("rbf {args} --report r.json -o u.csv")).succeed();
+    program.run(&format!("rbf {args} --mode paper --report r.json -o u.csv")).succeed();
     program.json("r.json")["result"]["relative_l2"].as_f64().unwrap()
 }
 
@@ -207,8 +207,7 @@ fn differential_equations_are_solved_to_the_specified_accuracy() {
 #[test]
 fn networks_grow_until_the_error_is_small_enough_or_say_that_it_is_not() {
     let program = Program::firebox();
-    let options =
-        "--mode auto --backend ndarray --grid 51 -o u.csv --report r.json --network net.json --convergence g.svg";
+    let options = "--backend ndarray --grid 51 -o u.csv --report r.json --network net.json --convergence g.svg";
     program.write("string.toml", include_str!("../../examples/problems/vibrating-string.toml"));
     let cosine = |dims: usize| {
         let (low, high) = (vec![0; dims], vec![1; dims]);
@@ -226,18 +225,23 @@ fn networks_grow_until_the_error_is_small_enough_or_say_that_it_is_not() {
     let [error, estimate] = ["relative_l2", "estimate"].map(|key| result[key].as_f64().unwrap());
     assert!(error <= 2.0 * estimate && estimate <= 1e-6 && result["resolved"] == true, "{result}");
     assert!(result["levels"].as_array().unwrap().len() > 3 && program.read("g.svg").starts_with(b"<svg"));
-    let short = program.run(&format!("rbf --problem l-shape --max-neurons 400 {options}")).succeed();
+    let limited = format!("rbf --problem l-shape --max-neurons 400 {options}");
+    let short = program.run(&limited);
+    assert_eq!(short.code, 3, "{}", short.err);
     let first = short.err.lines().find(|line| line.contains("relative L2 error is about")).unwrap();
     assert!(first.starts_with("not resolved"), "{}", short.err);
     assert_eq!(program.json("r.json")["result"]["resolved"], false);
+    let quiet = program.run(&format!("{limited} -q"));
+    assert_eq!((quiet.code, quiet.err.trim_end()), (3, first));
+    assert_eq!(program.run(&format!("{limited} --accept-unresolved")).succeed().err, short.err);
     for (args, message) in [
-        ("--problem peak --mode auto --neurons 9", "--neurons"),
-        ("--problem peak --mode auto --checkpoint state", "--checkpoint"),
-        ("--problem peak --target-error 1e-3", "--target-error"),
-        ("--problem peak --mode auto --target-error 2", "--target-error"),
-        ("--problem string.toml", "has second derivatives in the laplacian only"),
-        ("--problem four.toml --mode auto --vtk u.vtk", "at most three dimensions"),
-        ("--problem peak --mode auto --memory-limit 1MiB", "the matrices"),
+        ("--problem peak --neurons 9", "--neurons"),
+        ("--problem peak --checkpoint state", "--checkpoint"),
+        ("--problem peak --mode paper --target-error 1e-3", "--target-error"),
+        ("--problem peak --target-error 2", "--target-error"),
+        ("--problem string.toml --mode paper", "has second derivatives in the laplacian only"),
+        ("--problem four.toml --vtk u.vtk", "at most three dimensions"),
+        ("--problem peak --memory-limit 1MiB", "the matrices"),
     ] {
         program.run(&format!("rbf {args} --backend ndarray")).refuse(message);
     }
@@ -246,14 +250,14 @@ fn networks_grow_until_the_error_is_small_enough_or_say_that_it_is_not() {
         [("one", "x,u,exact,error"), ("string", "x,t,u,exact,error"), ("four", "x,y,z,x4,u,exact,error")]
     {
         let outputs = format!("--problem {name}.toml --target-error 1e-2 -o u.csv --plot u.svg --centres-plot c.svg");
-        program.run(&format!("rbf {outputs} --mode auto --backend ndarray")).succeed();
+        program.run(&format!("rbf {outputs} --backend ndarray")).succeed();
         let table = String::from_utf8_lossy(&program.read("u.csv")).into_owned();
         assert_eq!(table.lines().next().unwrap(), columns);
         assert!(program.read("u.svg").starts_with(b"<svg") && program.read("c.svg").starts_with(b"<svg"));
     }
-    let little = program.run("rbf --problem poisson-sine --mode auto --memory-limit 100MiB --backend ndarray -o u.csv");
+    let little = program.run("rbf --problem poisson-sine --memory-limit 100MiB --backend ndarray -o u.csv");
     assert!(little.succeed().err.contains("there is memory for "));
-    program.run("rbf --problem peak --mode auto --time-limit 1e-9 --backend ndarray").fail(1, "--time-limit");
+    program.run("rbf --problem peak --time-limit 1e-9 --backend ndarray").fail(1, "--time-limit");
 }
 
 #[test]
@@ -318,7 +322,7 @@ fn a_resumed_training_equals_an_uninterrupted_one() {
     let program = Program::firebox();
     for backend in program.backends(&BACKENDS) {
         let train = |cycles: usize, options: &str| {
-            let base = "rbf --problem poisson-sine --weights cg --shape gd --seed 5 -q -o out.csv";
+            let base = "rbf --mode paper --problem poisson-sine --weights cg --shape gd --seed 5 -q -o out.csv";
             program.run(&format!("{base} --backend {backend} --cycles {cycles} {options}")).succeed();
         };
         train(12, "--checkpoint whole --network whole.json");

@@ -241,7 +241,10 @@ fn invalid_problems_are_refused_with_their_location() {
         ("--problem good.toml --network net.txt", "net.txt"),
         ("--problem good.toml --evaluate good.toml", "--evaluate-output"),
     ] {
-        program.refuse(&format!("rbf {args} --backend ndarray -o out.csv --plot p.svg --report r.json"), message);
+        program.refuse(
+            &format!("rbf {args} --mode paper --backend ndarray -o out.csv --plot p.svg --report r.json"),
+            message,
+        );
     }
 }
 

@@ -15,8 +15,14 @@ use firebox_tests::program::{Program, RunResult, seed, skip};
 const RUNS: [(&str, &str); 5] = [
     ("sammon set.csv --label label --tolerance 0 --iterations 3000 -o out.csv", "out.csv"),
     ("sammon set.csv --label label --solver jacobi --iterations 6000 -o out.csv", "out.csv"),
-    ("rbf --problem poisson-sine --weights cg --shape gd --cycles 250 --network net.json -o out.csv", "net.json"),
-    ("rbf --problem poisson-sine --neurons 36 --shape lm --cycles 60 --network net.json -o out.csv", "net.json"),
+    (
+        "rbf --mode paper --problem poisson-sine --weights cg --shape gd --cycles 250 --network net.json -o out.csv",
+        "net.json",
+    ),
+    (
+        "rbf --mode paper --problem poisson-sine --neurons 36 --shape lm --cycles 60 --network net.json -o out.csv",
+        "net.json",
+    ),
     (
         "perceptron train set.csv --label label --hidden 96 --epochs 120 --model m.safetensors -o out.csv",
         "m.safetensors",
@@ -93,8 +99,7 @@ fn run_with_full_disk(program: &Program, args: &str) -> Option<RunResult> {
 fn a_full_disk_affects_only_the_outputs_on_it() {
     let program = Program::firebox();
     program.run("generate blobs --points 2000 --dims 3 -o set.csv").succeed();
-    let small =
-        "rbf --problem poisson-sine --neurons 16 --points 100 --boundary-points 24 --weights cg --shape gd --cycles 3";
+    let small = "rbf --mode paper --problem poisson-sine --neurons 16 --points 100 --boundary-points 24 --weights cg --shape gd --cycles 3";
     for (args, lost, kept) in [
         ("ocnn set.csv --label label -o full/out.csv --report r.json --plot p.png", "out.csv", ["r.json", "p.png"]),
         ("ocnn set.csv --label label -o out.csv --report r.json --plot full/p.svg", "p.svg", ["r.json", "out.csv"]),

@@ -42,7 +42,7 @@ fn interrupt(program: &Program, args: &str, signal: &str, after: Duration) -> bo
 #[test]
 fn long_solutions_stop_soon_and_resume_to_the_same_bits() {
     let (program, _lock) = (Program::firebox(), timing_lock());
-    let base = "rbf --problem poisson-sine --backend ndarray --grid 11 --seed 5";
+    let base = "rbf --mode paper --problem poisson-sine --backend ndarray --grid 11 --seed 5";
     for (name, options) in [
         ("qr", "--neurons 900 --redraw cycle --cycles 60"),
         ("truncated", "--neurons 900 --truncation 1e-13 --redraw cycle --cycles 60"),
@@ -98,7 +98,7 @@ fn a_time_limit_holds_within_the_first_cycle() {
         let done = program.run(args);
         (done, start.elapsed().as_secs_f64())
     };
-    let base = "rbf --problem poisson-sine --backend ndarray --grid 11 -q";
+    let base = "rbf --mode paper --problem poisson-sine --backend ndarray --grid 11 -q";
     // By then conjugate gradients have a first solution, a decomposition has none.
     let (done, seconds) = timed(&format!("{base} --neurons 8000 --cycles 1000 --time-limit 4 -o cg.csv --format json"));
     assert_eq!(done.succeed().json()["result"]["stop"], "time");
@@ -131,7 +131,7 @@ fn a_union_of_two_thousand_discs_is_read_and_sampled_in_seconds() {
     program.write("discs.toml", discs(45));
     let start = Instant::now();
     program
-        .run("rbf --problem discs.toml --neurons 64 --weights cg --cycles 1 --backend ndarray -o discs.csv -q")
+        .run("rbf --mode paper --problem discs.toml --neurons 64 --weights cg --cycles 1 --backend ndarray -o discs.csv -q")
         .succeed();
     assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
 }
@@ -155,7 +155,7 @@ fn non_finite_values_are_refused_with_file_line_and_point() {
         ),
     ] {
         program.write(name, plate(rhs, exact));
-        program.run(&format!("rbf --problem {name} --neurons 16 --backend ndarray")).refuse(message);
+        program.run(&format!("rbf --mode paper --problem {name} --neurons 16 --backend ndarray")).refuse(message);
     }
 }
 
@@ -170,6 +170,6 @@ fn huge_numbers_are_refused_before_allocation() {
         ("--points 1073741824 --weights cg --memory-limit 1000000000", "cannot hold this"),
         ("--neurons 100000 --weights qr", "cannot hold this"),
     ] {
-        program.run(&format!("rbf --problem poisson-sine --backend ndarray {args}")).refuse(message);
+        program.run(&format!("rbf --mode paper --problem poisson-sine --backend ndarray {args}")).refuse(message);
     }
 }

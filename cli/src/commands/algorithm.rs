@@ -80,10 +80,15 @@ pub(super) fn run(name: &str, plugin: &dyn Plugin, args: &ArgMatches, ranks: &Ra
     }
     let report = Report { ranks: rank_report, ..report(name, &compute, &device, &outcome) };
     output::write(&output, &outcome, &report)?;
-    if !verbosity.quiet {
-        let _ = writeln!(std::io::stderr(), "{}", printable::lines(&outcome.summary));
+    let mut summary = outcome.summary.as_str();
+    if verbosity.quiet {
+        // The first line says that the result falls short; a result that does not is silent.
+        summary = summary.lines().next().filter(|_| outcome.unresolved).unwrap_or_default();
     }
-    Ok(())
+    if !summary.is_empty() {
+        let _ = writeln!(std::io::stderr(), "{}", printable::lines(summary));
+    }
+    if outcome.unresolved { Err(Failure::Unresolved) } else { Ok(()) }
 }
 
 fn report(name: &str, compute: &Compute, device: &Device, outcome: &Outcome) -> Report {

@@ -53,7 +53,7 @@ fn results_do_not_depend_on_the_exchange() {
             // A number of neurons that is not a power of two; points on all ranks, and on some ranks only.
             for points in ["--points 501 --boundary-points 41", "--points 1 --boundary-points 1 --neurons 1"] {
                 let args = format!(
-                    "rbf --problem poisson-sine --neurons 37 {points} --weights cg --shape gd --width 1 --fixed-rate \
+                    "rbf --mode paper --problem poisson-sine --neurons 37 {points} --weights cg --shape gd --width 1 --fixed-rate \
                      --cycles 3 --iterations 4 --grid 7 {options}"
                 );
                 let args = if points.contains("--neurons") { args.replacen("--neurons 37 ", "", 1) } else { args };

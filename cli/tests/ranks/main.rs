@@ -219,10 +219,11 @@ fn failures_are_shown_once_and_end_all_ranks() {
         ("sammon none.csv --backend ndarray", "none.csv"),
         ("ocnn clusters.csv --label label --backend ndarray --mode paper", "--threshold"),
         ("ocnn clusters.csv --label label --backend ndarray --neighbours 500", "different points"),
-        ("rbf --problem none.toml --backend ndarray", "none.toml"),
-        ("rbf --problem poisson-sine --backend ndarray --weights lsqr", "--precision f64"),
-        ("rbf --problem poisson-sine --backend ndarray --resume none.json", "none.json"),
-        ("rbf --problem poisson-sine --backend ndarray --neurons 900 --points 9", "points"),
+        ("rbf --mode paper --problem none.toml --backend ndarray", "none.toml"),
+        ("rbf --problem poisson-sine --backend ndarray", "without mpirun"),
+        ("rbf --mode paper --problem poisson-sine --backend ndarray --weights lsqr", "--precision f64"),
+        ("rbf --mode paper --problem poisson-sine --backend ndarray --resume none.json", "none.json"),
+        ("rbf --mode paper --problem poisson-sine --backend ndarray --neurons 900 --points 9", "points"),
         ("perceptron eval clusters.csv --label label --model m", "without mpirun"),
     ] {
         let start = Instant::now();

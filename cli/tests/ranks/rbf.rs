@@ -4,7 +4,7 @@ use super::*;
 
 fn training(options: &str, name: &str) -> String {
     format!(
-        "rbf --problem poisson-sine --backend ndarray {options} --grid 11 -o {name}.csv --network {name}-network.json \
+        "rbf --mode paper --problem poisson-sine --backend ndarray {options} --grid 11 -o {name}.csv --network {name}-network.json \
          --report {name}.json"
     )
 }

@@ -37,6 +37,8 @@ pub struct Outcome {
     pub documents: Vec<(DocumentOut, Document)>,
     /// Summary for the user, one or two sentences.
     pub summary: String,
+    /// Whether the result falls short of what was asked for. The program writes it all the same and exits with code 3.
+    pub unresolved: bool,
 }
 
 type Fill = dyn Fn(&mut dyn Write) -> io::Result<()> + Send;

@@ -71,5 +71,6 @@ fn run<B: DeviceLimits>(args: &CentroidArgs, context: &Context<B>) -> Result<Out
         plots: Vec::new(),
         documents: Vec::new(),
         summary,
+        unresolved: false,
     })
 }

@@ -131,6 +131,7 @@ impl Plugin for Odd {
             plots: Vec::new(),
             documents: Vec::new(),
             summary: "done oddly".into(),
+            unresolved: false,
         })
     }
 

@@ -71,6 +71,7 @@ pub(super) fn paper<B: Backend>(
         plots: Vec::new(),
         documents: Vec::new(),
         summary,
+        unresolved: false,
     })
 }
 
@@ -129,6 +130,7 @@ pub(super) fn automatic(
         plots,
         documents: Vec::new(),
         summary,
+        unresolved: false,
     })
 }
 

@@ -81,6 +81,7 @@ impl Loaded {
             plots: Vec::new(),
             documents: Vec::new(),
             summary,
+            unresolved: false,
         }
     }
 }

@@ -114,5 +114,6 @@ fn outcome(
         plots: args.confusion.iter().map(|path| (path.clone(), score.plot(&title))).collect(),
         documents,
         summary,
+        unresolved: false,
     })
 }

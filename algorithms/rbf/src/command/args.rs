@@ -21,11 +21,11 @@ use crate::{
 /// Method that finds the network.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum Mode {
-    /// A given number of neurons with one width, and the paper's training of them
-    #[default]
-    Paper,
     /// Grow the network until the estimate of its error is at most --target-error; needs no other option
+    #[default]
     Auto,
+    /// A given number of neurons with one width, and the paper's training of them
+    Paper,
 }
 
 #[derive(Debug, Args)]
@@ -63,11 +63,20 @@ pub(super) struct RbfArgs {
     #[arg(long, value_name = "P")]
     pub(super) convergence: Option<PlotOut>,
     #[command(flatten, next_help_heading = "Options of --mode auto")]
-    pub(super) adaptive: AdaptiveConfig,
+    pub(super) adaptive: AdaptiveArgs,
     #[command(flatten, next_help_heading = "Options of --mode paper; --time-limit of both")]
     pub(super) config: RbfConfig,
     #[command(flatten)]
     pub(super) states: CheckpointArgs,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct AdaptiveArgs {
+    #[command(flatten)]
+    config: AdaptiveConfig,
+    /// Exit with code 0 even if the estimate is above --target-error; else the code is 3, with the outputs written
+    #[arg(long)]
+    pub(super) accept_unresolved: bool,
 }
 
 /// A file if the text has an extension, else a name; [`Problem::named`] refuses unknown ones.
@@ -84,7 +93,7 @@ impl RbfArgs {
         let empty = || Command::new("");
         let (foreign, mode, other) = match self.mode {
             Mode::Auto => (CheckpointArgs::augment_args(RbfConfig::augment_args(empty())), "auto", "paper"),
-            Mode::Paper => (AdaptiveConfig::augment_args(empty()), "paper", "auto"),
+            Mode::Paper => (AdaptiveArgs::augment_args(empty()), "paper", "auto"),
         };
         let given = |id: &str| id != "time_limit" && matches.value_source(id) == Some(ValueSource::CommandLine);
         match foreign.get_arguments().find(|argument| given(argument.get_id().as_str())) {
@@ -98,7 +107,7 @@ impl RbfArgs {
 
     /// The configuration of the automatic mode.
     pub(super) fn adaptive(&self) -> AdaptiveConfig {
-        AdaptiveConfig { time_limit: self.config.time_limit, ..self.adaptive.clone() }
+        AdaptiveConfig { time_limit: self.config.time_limit, ..self.adaptive.config.clone() }
     }
 
     pub(super) fn problem(&self) -> Result<Problem> {

@@ -137,5 +137,6 @@ fn outcome<B: SammonOps>(
         tables,
         peak_device_bytes: map.peak_device_bytes,
         timings: map.timings,
+        unresolved: false,
     })
 }

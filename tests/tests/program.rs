@@ -217,6 +217,9 @@ fn networks_grow_until_the_error_is_small_enough_or_say_that_it_is_not() {
              domain = {{ type = 'box', low = {low:?}, high = {high:?} }}"
         )
     };
+    program.write("inclusion.toml", include_str!("../../examples/problems/inclusion.toml"));
+    let jumping = cosine(2).replace("laplacian = 1, rhs = '-cos(x)'", "laplacian = 'if(y < 0.3, 1, 2)'");
+    program.write("jumping.toml", jumping);
     program.write("one.toml", cosine(1));
     program.write("four.toml", cosine(4));
     let done = program.run(&format!("rbf --problem peak {options}")).succeed();
@@ -241,20 +244,35 @@ fn networks_grow_until_the_error_is_small_enough_or_say_that_it_is_not() {
         ("--problem peak --target-error 2", "--target-error"),
         ("--problem string.toml --mode paper", "has second derivatives in the laplacian only"),
         ("--problem four.toml --vtk u.vtk", "at most three dimensions"),
+        ("--problem inclusion.toml --mode paper", "has one equation in the whole domain"),
+        (
+            "--problem inclusion.toml --network net.json",
+            "is a single network, and this problem has one in each of 2 regions",
+        ),
         ("--problem peak --memory-limit 1MiB", "the matrices"),
     ] {
         program.run(&format!("rbf {args} --backend ndarray")).refuse(message);
     }
     // Any number of dimensions has a table and a plot.
-    for (name, columns) in
-        [("one", "x,u,exact,error"), ("string", "x,t,u,exact,error"), ("four", "x,y,z,x4,u,exact,error")]
-    {
+    for (name, columns) in [
+        ("one", "x,u,exact,error"),
+        ("string", "x,t,u,exact,error"),
+        ("inclusion", "x,y,u,exact,error"),
+        ("four", "x,y,z,x4,u,exact,error"),
+    ] {
         let outputs = format!("--problem {name}.toml --target-error 1e-2 -o u.csv --plot u.svg --centres-plot c.svg");
         program.run(&format!("rbf {outputs} --backend ndarray")).succeed();
         let table = String::from_utf8_lossy(&program.read("u.csv")).into_owned();
         assert_eq!(table.lines().next().unwrap(), columns);
         assert!(program.read("u.svg").starts_with(b"<svg") && program.read("c.svg").starts_with(b"<svg"));
     }
+    let kink =
+        program.run("rbf --problem jumping.toml --max-neurons 200 --accept-unresolved --backend ndarray").succeed();
+    assert!(
+        kink.err.contains("the coefficient of the laplacian jumps at (") && kink.err.contains("[[region]]"),
+        "{}",
+        kink.err
+    );
     let little = program.run("rbf --problem poisson-sine --memory-limit 100MiB --backend ndarray -o u.csv");
     assert!(little.succeed().err.contains("there is memory for "));
     program.run("rbf --problem peak --time-limit 1e-9 --backend ndarray").fail(1, "--time-limit");

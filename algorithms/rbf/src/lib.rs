@@ -34,11 +34,13 @@ pub use problem::{
     expression::Expression,
     function::Function,
     predicate::Predicate,
+    region::Region,
 };
 pub use solve::{
     accuracy::Accuracy,
     adaptive::{End, Level},
     network::RbfNetwork,
+    piecewise::PiecewiseNetwork,
     state::Stop,
 };
 pub use types::{Redraw, Sampling, ShapeSolver, Weights, Width};

@@ -34,7 +34,7 @@ use crate::{
         solver::RbfSolver,
     },
     problem::definition::Problem,
-    solve::{accuracy::Accuracy, network::RbfNetwork},
+    solve::{accuracy::Accuracy, piecewise::PiecewiseNetwork},
 };
 
 /// The command `rbf`.
@@ -94,6 +94,11 @@ impl Plugin for RbfPlugin {
         if vtk.is_some() && dims > 3 {
             let what = format!("`vtk` has at most three dimensions, and this problem has {dims}");
             return Err(Error::input(what, "leave it out; `output` has the solution in any number of dimensions"));
+        }
+        let regions = problem.regions().count();
+        if network.is_some() && regions > 1 {
+            let what = format!("`network` is a single network, and this problem has one in each of {regions} regions");
+            return Err(Error::input(what, "leave it out; `vtk` and `evaluate` have the solution in all regions"));
         }
         let field = Field::new(problem, args.grid.unwrap_or(Field::default_side(dims)))?;
         if args.error_plot.is_some() && field.exact.is_none() {
@@ -168,7 +173,7 @@ impl Solver {
 
 /// A solution of either mode as the outputs show it.
 struct Solved {
-    network: RbfNetwork,
+    network: PiecewiseNetwork,
     accuracy: Option<Accuracy>,
     config: Value,
     rows: usize,
@@ -186,7 +191,7 @@ impl Solved {
         config["width"] = solution.ratio.into();
         config["checkpoint_every"] = args.states.checkpoint_every.into();
         Self {
-            network: solution.network.clone(),
+            network: solution.network.clone().into(),
             accuracy: solution.accuracy,
             config,
             rows: solution.points.0 + solution.points.1,
@@ -262,8 +267,10 @@ impl Outputs<'_> {
             summary: solved.summary,
             unresolved: solved.unresolved,
         };
-        if let (Some(path), Some(format)) = (&args.network, network) {
-            let network = solved.network;
+        if let (Some(path), Some(format)) = (&args.network, network)
+            && let [network] = solved.network.networks()
+        {
+            let network = network.clone();
             outcome.documents.push((path.clone(), Document::new(move |out| network.write(format, out))));
         }
         if let (Some(path), Some(format)) = (&args.vtk, vtk) {

@@ -10,7 +10,7 @@ use crate::{
     io::solution_grid::{Field, Values},
     model::solution::Solution,
     problem::definition::Problem,
-    solve::{accuracy::Accuracy, network::RbfNetwork},
+    solve::{accuracy::Accuracy, piecewise::PiecewiseNetwork},
     types::Sampling,
 };
 
@@ -78,12 +78,15 @@ pub(crate) fn error(problem: &Problem, field: &Field, values: &Values) -> Option
 
 /// The centres with circles of their widths, projected to the first two coordinates; of a width per axis, the geometric
 /// mean.
-pub(crate) fn neurons(problem: &Problem, network: &RbfNetwork) -> Result<Plot> {
+pub(crate) fn neurons(problem: &Problem, network: &PiecewiseNetwork) -> Result<Plot> {
     let dims = network.dims();
-    let each = network.widths().len() / network.len();
-    let mean = |widths: &[f64]| (widths.iter().map(|a| a.ln()).sum::<f64>() / each as f64).exp();
+    let mean = |widths: &[f64]| (widths.iter().map(|a| a.ln()).sum::<f64>() / widths.len() as f64).exp();
     let stride = network.len().div_ceil(MAX_NEURONS);
-    let neurons = network.centres().chunks(dims).zip(network.widths().chunks(each)).step_by(stride);
+    let neurons = network.networks().iter().flat_map(|network| {
+        let each = network.widths().len() / network.len();
+        network.centres().chunks(dims).zip(network.widths().chunks(each))
+    });
+    let neurons = neurons.step_by(stride);
     let circles: Vec<_> = neurons.map(|(c, widths)| [c[0], c.get(1).copied().unwrap_or(0.0), mean(widths)]).collect();
     let outline = if dims == 2 {
         let points = problem.boundary_points(OUTLINE_POINTS, Sampling::Sobol, &mut Random::new(0, 0))?.points;

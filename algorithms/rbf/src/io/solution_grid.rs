@@ -3,17 +3,19 @@
 use firebox_backends::limits::Buffer;
 use firebox_core::{Error, Result, data::Table, watch::Watch};
 
-use crate::{ops::ndarray::host_limits, problem::definition::Problem, solve::network::RbfNetwork, types::MAX_DIMS};
+use crate::{
+    ops::ndarray::host_limits, problem::definition::Problem, solve::piecewise::PiecewiseNetwork, types::MAX_DIMS,
+};
 
 /// Distance up to which points outside count as boundary, in diagonals of the box.
 const EDGE: f64 = 1e-9;
 /// Maximum number of grid points.
 const MAX_POINTS: usize = 1 << 27;
 
-/// Row of a grid point outside the domain.
+/// Row of a grid point outside the domain, or where u has two values.
 const OUTSIDE: u32 = u32::MAX;
 
-/// A grid over the bounding box of a domain, and its points in the domain or on its boundary.
+/// A grid over the bounding box of a domain, and its points in the domain or on its boundary, without those where u jumps.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Field {
     pub(crate) dims: usize,
@@ -65,7 +67,7 @@ impl Field {
                 *x = low[axis] + share * (high[axis] - low[axis]);
                 rest /= side;
             }
-            let inside = domain.signed_distance(&at) <= EDGE * diagonal;
+            let inside = domain.signed_distance(&at) <= EDGE * diagonal && !problem.is_double(&at);
             rows.push(if inside { (points.len() / dims) as u32 } else { OUTSIDE });
             if inside {
                 points.extend_from_slice(&at);
@@ -134,7 +136,7 @@ pub(crate) struct Values {
 
 impl Values {
     /// Fails if u is not finite everywhere.
-    pub(crate) fn new(network: &RbfNetwork, points: &[f64], exact: Option<Vec<f64>>) -> Result<Self> {
+    pub(crate) fn new(network: &PiecewiseNetwork, points: &[f64], exact: Option<Vec<f64>>) -> Result<Self> {
         let u = network.evaluate(points);
         if u.iter().any(|u| !u.is_finite()) {
             let what = "the solution is not finite everywhere".into();

@@ -130,7 +130,7 @@ mod tests {
     fn written(problem: &str, side: usize, format: VtkFormat) -> String {
         let field = Field::new(&Problem::named(problem).unwrap(), side).unwrap();
         let network = RbfNetwork::new(field.dims, vec![0.0; field.dims], vec![1.0], vec![1.0]).unwrap();
-        let values = Values::new(&network, &field.points, field.exact.clone()).unwrap();
+        let values = Values::new(&network.into(), &field.points, field.exact.clone()).unwrap();
         let mut text = Vec::new();
         write(format, &field, &values, &mut text).unwrap();
         String::from_utf8(text).unwrap()

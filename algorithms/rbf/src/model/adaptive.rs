@@ -12,11 +12,11 @@ use crate::{
     config::{AdaptiveConfig, LEAST_NEURONS},
     io::solution_grid::Field,
     ops::{RbfOps, ndarray::host_limits},
-    problem::{definition::Problem, equation::Derivative},
+    problem::{definition::Problem, equation::Derivative, function::format_point},
     solve::{
         accuracy::{Accuracy, accuracy},
-        adaptive::{Adapted, Adaptive, End, Level, Measured, POINTS_PER_NEURON},
-        network::RbfNetwork,
+        adaptive::{Adapted, Adaptive, End, Level, Measured, POINTS_PER_NEURON, Place},
+        piecewise::PiecewiseNetwork,
     },
     types::{Coefficient, Sampling},
 };
@@ -64,7 +64,7 @@ impl AdaptiveConfig {
 /// A network that grew for a problem, with the levels of its growth.
 #[derive(Debug, Clone)]
 pub struct AdaptiveSolution {
-    pub(crate) network: RbfNetwork,
+    pub(crate) network: PiecewiseNetwork,
     pub(crate) accuracy: Option<Accuracy>,
     /// The levels, from the smallest network; at least one.
     pub levels: Vec<Level>,
@@ -115,7 +115,8 @@ impl AdaptiveSolver {
         let (mut clock, limit) = (Stopwatch::default(), TimeLimit::new(config.time_limit));
         let (max_neurons, peak_device_bytes) = self.plan(context)?;
         let field = context.watched(|| Field::new(problem, Field::default_side(D)))??;
-        let points: Vec<[f64; D]> = field.points.chunks_exact(D).map(|x| std::array::from_fn(|i| x[i])).collect();
+        let place = |x: &[f64]| Place { point: std::array::from_fn(|i| x[i]), region: problem.region_of(x) };
+        let places: Vec<Place<D>> = field.points.chunks_exact(D).map(place).collect();
         clock.lap("points_s");
         let growth = Adaptive {
             target_error: config.target_error,
@@ -128,7 +129,14 @@ impl AdaptiveSolver {
             let mean = if exact.is_some() { "that of the exact solution" } else { "0" };
             context.observer.notice(&format!("{OPEN_CONSTANT}: its mean is made {mean}"));
         }
-        let measured = Measured { points: &points, open };
+        if let Some((coefficient, at)) = self.problem.jumping_coefficient(&field.points) {
+            context.observer.notice(&format!(
+                "{coefficient} jumps at {}, where u has a kink that Gaussians approximate slowly: give each side an equation of \
+                 its own with [[region]]",
+                format_point(&at)
+            ));
+        }
+        let measured = Measured { places: &places, open };
         let session = context.solo();
         let go_on = |neurons: usize| session.checkpoint("growing", neurons as u64, max_neurons as u64);
         let mut grown = None;
@@ -141,8 +149,8 @@ impl AdaptiveSolver {
             (Ok(()), None) => return Err(limit.no_result(context)),
         };
         clock.lap("training_s");
-        let (centres, widths) = (grown.centres.into_flattened(), grown.widths.into_flattened());
-        let network = RbfNetwork::new(D, centres, widths, grown.weights)?;
+        let neurons = [grown.centres.into_flattened(), grown.widths.into_flattened(), grown.weights];
+        let network = PiecewiseNetwork::new(problem.regions().cloned().collect(), &grown.starts, neurons)?;
         let evaluated = || field.exact.as_ref().map(|exact| accuracy(&network.evaluate(&field.points), exact));
         let accuracy = context.watched(evaluated)?;
         clock.lap("evaluation_s");
@@ -155,12 +163,17 @@ impl AdaptiveSolver {
         const CHECKED: usize = 1000;
         let dims = field.dims;
         let some = field.points.chunks_exact(dims).step_by(field.points.len() / (dims * CHECKED) + 1);
-        let (terms, _) = self.problem.terms(&some.flatten().copied().collect::<Vec<_>>())?;
-        let has_value =
+        let mut own = vec![Vec::new(); self.problem.regions().count()];
+        some.for_each(|point| own[self.problem.region_of(point)].extend_from_slice(point));
+        let is_value =
             |(derivative, of): &(Derivative, Coefficient)| *derivative == Derivative::Value && *of != Coefficient::Zero;
+        let mut has_value = false;
+        for (region, points) in own.iter().enumerate() {
+            has_value |= self.problem.terms(region, points)?.0.iter().any(is_value);
+        }
         let edge = self.problem.boundary_points(CHECKED, Sampling::Sobol, &mut Random::new(0, 0))?;
         let edge = self.problem.boundary(&edge)?;
-        Ok(!terms.iter().any(has_value) && edge.value == Coefficient::Zero && !edge.is_empty())
+        Ok(!has_value && edge.value == Coefficient::Zero && !edge.is_empty())
     }
 
     /// The largest number of neurons up to `max_neurons` for which the host has memory, and the bytes of that level.
@@ -195,8 +208,8 @@ impl AdaptiveSolver {
 }
 
 impl AdaptiveSolution {
-    /// u as a network in f64.
-    pub fn network(&self) -> &RbfNetwork {
+    /// u as a network in f64, or as one in each region of the problem.
+    pub fn network(&self) -> &PiecewiseNetwork {
         &self.network
     }
 

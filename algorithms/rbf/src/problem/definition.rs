@@ -8,6 +8,7 @@ use super::{
     domain::Domain,
     equation::{Derivative, Equation, Terms},
     function::{self, Function},
+    region::{InterfaceRow, Region, Regions},
     shape::axis_name,
 };
 use crate::types::{Coefficient, Conditions, Sampling, System};
@@ -21,7 +22,7 @@ pub struct Problem {
     name: String,
     coordinates: Vec<String>,
     domain: Domain,
-    equation: Equation,
+    regions: Regions,
     rules: Vec<BoundaryRule>,
     exact: Option<Function>,
     boundary: Boundary,
@@ -51,7 +52,15 @@ impl Problem {
             }
         }
         let coordinates = (0..domain.dims()).map(axis_name).collect();
-        let problem = Self { name: name.into(), coordinates, domain, equation, rules, exact, boundary };
+        let problem = Self {
+            name: name.into(),
+            coordinates,
+            regions: Regions::single(&domain, equation),
+            domain,
+            rules,
+            exact,
+            boundary,
+        };
         for rule in &problem.rules {
             if let Condition::Oblique { direction, .. } = &rule.condition
                 && direction.len() != problem.dims()
@@ -81,6 +90,59 @@ impl Problem {
     pub fn with_coordinates(mut self, names: &[String]) -> Self {
         self.coordinates.iter_mut().zip(names).for_each(|(own, name)| own.clone_from(name));
         self
+    }
+
+    /// Gives regions of the domain equations of their own; the earlier of two that overlap counts, and the problem's equation
+    /// in the rest.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Input`] if a region has nothing of the domain, if nothing is left, or for an equation that
+    /// [`new`](Self::new) refuses.
+    pub fn with_regions(mut self, regions: Vec<Region>) -> Result<Self> {
+        self.regions = self.regions.with(&self.domain, regions)?;
+        Ok(self)
+    }
+
+    /// The domains of the regions, without earlier ones; the last is the rest of the problem's domain.
+    pub(crate) fn regions(&self) -> impl Iterator<Item = &Domain> {
+        self.regions.domains()
+    }
+
+    /// The region of a point of the domain or its boundary.
+    pub(crate) fn region_of(&self, point: &[f64]) -> usize {
+        self.regions.of(point)
+    }
+
+    /// Returns `true` at an interface at which u jumps, and so has two values.
+    pub(crate) fn is_double(&self, point: &[f64]) -> bool {
+        self.regions.is_double(&self.domain, point)
+    }
+
+    /// The region beyond a point on the boundary of another one, if their interface is there and counts as that of the
+    /// latter.
+    pub(crate) fn neighbour(&self, region: usize, at: &[f64], normal: &[f64]) -> Option<usize> {
+        self.regions.neighbour(&self.domain, region, at, normal)
+    }
+
+    /// Draws points on the boundary of a region with a density ([`Boundary::points_by_density`]).
+    pub(crate) fn interface_by_density(
+        &self,
+        region: usize,
+        count: f64,
+        section: impl Fn(&[f64], &[f64]) -> f64 + Sync,
+        random: &mut Random,
+    ) -> Result<BoundaryPoints> {
+        self.regions.by_density(region, count, section, random)
+    }
+
+    /// The conditions of a region's interfaces at those of the points that are on one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Input`] for a coefficient or a jump that is not finite.
+    pub(crate) fn interface_rows(&self, region: usize, at: &BoundaryPoints) -> Result<Vec<InterfaceRow>> {
+        self.regions.rows(&self.domain, region, at, |region, point| self.terms(region, point).map(|it| it.0))
     }
 
     /// Names of the coordinates.
@@ -135,7 +197,9 @@ impl Problem {
     pub(crate) fn check_paper(&self) -> Result<()> {
         let what = if !(2..=3).contains(&self.dims()) {
             format!("`mode = paper` solves problems in two or three dimensions, and this one has {}", self.dims())
-        } else if self.equation.terms.iter().any(|(derivative, _)| matches!(derivative, Derivative::Second(..))) {
+        } else if self.regions.len() > 1 {
+            "`mode = paper` has one equation in the whole domain".into()
+        } else if self.equation(0).terms.iter().any(|(derivative, _)| matches!(derivative, Derivative::Second(..))) {
             "`mode = paper` has second derivatives in the laplacian only".into()
         } else if self.rules.iter().any(|rule| matches!(rule.condition, Condition::Initial { .. } | Condition::Free)) {
             "`mode = paper` needs one condition at each point of the boundary".into()
@@ -145,24 +209,34 @@ impl Problem {
         Err(Error::input(what, "give `mode = auto`"))
     }
 
-    /// The terms of the equation at points, row-major n × dims, and its right-hand side.
+    /// The terms of a region's equation at points, row-major n × dims, and its right-hand side.
     ///
     /// # Errors
     ///
     /// [`Error::Input`] naming a coefficient or right-hand side and the point where it is not finite.
-    pub(crate) fn terms(&self, points: &[f64]) -> Result<(Terms, Vec<f64>)> {
-        let (dims, name) = (self.dims(), |axis: usize| &self.coordinates[axis]);
+    pub(crate) fn terms(&self, region: usize, points: &[f64]) -> Result<(Terms, Vec<f64>)> {
+        let (equation, dims) = (self.equation(region), self.dims());
         let term = |(derivative, function): &(Derivative, Function)| {
-            let what = match derivative {
-                Derivative::Laplacian => "the coefficient of the laplacian".into(),
-                Derivative::Value => "the coefficient of u".into(),
-                Derivative::First(i) => format!("the coefficient of ∂u/∂{}", name(*i)),
-                Derivative::Second(i, j) => format!("the coefficient of ∂²u/∂{}∂{}", name(*i), name(*j)),
-            };
-            Ok((*derivative, function.coefficient(points, dims, &what)?))
+            Ok((*derivative, function.coefficient(points, dims, &self.term_name(*derivative))?))
         };
-        let terms = self.equation.terms.iter().map(term).collect::<Result<_>>()?;
-        Ok((terms, self.equation.rhs.finite_values(points, dims, "the right-hand side")?))
+        let terms = equation.terms.iter().map(term).collect::<Result<_>>()?;
+        Ok((terms, equation.rhs.finite_values(points, dims, "the right-hand side")?))
+    }
+
+    /// The equation of a region.
+    pub(super) fn equation(&self, region: usize) -> &Equation {
+        self.regions.equation(region)
+    }
+
+    /// The coefficient of a derivative, for messages.
+    pub(super) fn term_name(&self, derivative: Derivative) -> String {
+        let name = |axis: usize| &self.coordinates[axis];
+        match derivative {
+            Derivative::Laplacian => "the coefficient of the laplacian".into(),
+            Derivative::Value => "the coefficient of u".into(),
+            Derivative::First(i) => format!("the coefficient of ∂u/∂{}", name(i)),
+            Derivative::Second(i, j) => format!("the coefficient of ∂²u/∂{}∂{}", name(i), name(j)),
+        }
     }
 
     /// The equation at points, row-major n × dims, if it is one of [`check_paper`](Self::check_paper).
@@ -172,7 +246,7 @@ impl Problem {
     /// Those of [`terms`](Self::terms).
     pub(crate) fn interior(&self, points: Vec<f64>) -> Result<Conditions> {
         let (dims, n) = (self.dims(), points.len() / self.dims());
-        let (terms, target) = self.terms(&points)?;
+        let (terms, target) = self.terms(0, &points)?;
         let (mut laplacian, mut value, mut gradient) = (Coefficient::Zero, Coefficient::Zero, vec![0.0; points.len()]);
         for (derivative, coefficient) in terms {
             match derivative {

@@ -1,6 +1,6 @@
 use firebox_core::{Solo, random::Random};
 
-use super::super::named::tests::check;
+use super::super::{domain::Domain, equation::Derivative, named::tests::check};
 use super::*;
 use crate::types::{Coefficient, Sampling};
 
@@ -129,6 +129,47 @@ fn errors_have_line_and_column() {
 }
 
 #[test]
+fn invalid_regions_are_refused_and_located() {
+    let region = |text: &str| error(&format!("{SQUARE}{text}"));
+    let shape = "shape = { type = 'box', low = [0, 0], high = [1, 1] }";
+    let equation = "equation = { laplacian = 10 }";
+    for (text, expected) in [
+        (format!("[[region]]\n{shape}"), "line 12, column 1: missing field"),
+        (format!("[[region]]\n{equation}"), "line 12, column 1: missing field"),
+        (format!("[[region]]\n{shape}\n{equation}\nstep = 1"), "line 15, column 1: unknown field \"step\""),
+        (format!("[[region]]\n{shape}\n{equation}\njump = 'x +'"), "line 15, column 12: something is missing"),
+        (format!("[[region]]\n{shape}\n{equation}\nflux_jump = 'z'"), "line 15, column 14: unknown name 'z'"),
+        (format!("[[region]]\n{shape}\nequation = {{ u_xx = 1 }}"), "line 14, column 14: unknown field \"u_xx\""),
+        (format!("[[region]]\n{shape}\nequation = {{}}"), "line 12, column 1: the equation asks nothing of u"),
+        (format!("[[region]]\n{}\n{equation}", shape.replace("[1, 1]", "[0, 1]")), "line 13, column 9: a box reaches"),
+        (format!("[[region]]\nshape = {{ type = 'ball', centre = [0, 0, 0], radius = 1 }}\n{equation}"), "dimensions"),
+        (
+            format!(
+                "[[region]]\nname = 'far'\n{}\n{equation}",
+                shape.replace("[0, 0]", "[9, 9]").replace("[1, 1]", "[10, 10]")
+            ),
+            "line 12, column 1: the region 'far' within the domain: the domain is empty",
+        ),
+        (
+            format!("[[region]]\n{}\n{equation}", shape.replace("[1, 1]", "[4, 4]")),
+            "line 12, column 1: the regions leave nothing of the domain",
+        ),
+        (
+            format!("[[region]]\n{shape}\n{equation}\n").repeat(2),
+            "line 12, column 1: the region '2' within the domain: the domain is empty",
+        ),
+    ] {
+        let found = region(&text);
+        assert!(found.contains(expected), "{text}: {found}");
+    }
+    let jump = format!("{SQUARE}[[region]]\n{shape}\n{equation}\njump = '1/(y - y)'");
+    let problem = parse(&jump, "test", None).unwrap();
+    let at = problem.interface_by_density(0, 1.0, |_, _| 0.1, &mut Random::new(1, 0)).unwrap();
+    let error = problem.interface_rows(0, &at).err().unwrap().to_string();
+    assert!(error.contains("line 15, column 8: the jump of u at an interface, '1/(y - y)', is"), "{error}");
+}
+
+#[test]
 fn terms_coordinates_constants_and_faces_have_names() {
     let text = "coordinates = ['r', 'time']\ndomain = { type = 'box', low = [0, 0], high = ['k', 1] }
         [constants]\nk = '2*c'\nc = 3\n[equation]\nlaplacian = 2
@@ -138,7 +179,7 @@ fn terms_coordinates_constants_and_faces_have_names() {
         [[boundary]]\ncondition = 'oblique'\ndirection = ['r', 1]\nvalue = 'time'";
     let problem = parse(text, "test", None).unwrap();
     assert!(problem.check_paper().unwrap_err().to_string().contains("second derivatives"));
-    let (terms, rhs) = problem.terms(&[1.0, 0.5, 4.0, 0.5]).unwrap();
+    let (terms, rhs) = problem.terms(0, &[1.0, 0.5, 4.0, 0.5]).unwrap();
     let mut values: Vec<_> =
         terms.iter().map(|(of, coefficient)| (*of, [coefficient.at(0), coefficient.at(1)])).collect();
     values.sort_by_key(|(of, _)| format!("{of:?}"));

@@ -111,7 +111,7 @@ impl Function {
 }
 
 /// A point as `(x, y)`, for messages.
-pub(super) fn format_point(point: &[f64]) -> String {
+pub(crate) fn format_point(point: &[f64]) -> String {
     let numbers: Vec<String> = point.iter().map(f64::to_string).collect();
     format!("({})", numbers.join(", "))
 }

@@ -3,6 +3,7 @@
 pub(crate) mod boundary;
 pub(crate) mod condition;
 pub(crate) mod definition;
+mod discontinuity;
 pub(crate) mod domain;
 pub(crate) mod equation;
 pub(crate) mod expression;
@@ -12,6 +13,7 @@ pub(crate) mod grid;
 mod index;
 mod named;
 pub(crate) mod predicate;
+pub(crate) mod region;
 mod rewriting;
 mod sampling;
 mod sequence;

@@ -11,6 +11,7 @@ pub(crate) mod levenberg_marquardt;
 pub(crate) mod lsqr;
 pub(crate) mod network;
 pub(crate) mod nondimensional;
+pub(crate) mod piecewise;
 pub(crate) mod preconditioner;
 pub(crate) mod qr;
 pub(crate) mod state;

@@ -5,32 +5,32 @@ use std::collections::BTreeMap;
 use firebox_core::Result;
 use toml::Spanned;
 
-use super::{ProblemFile, Source, Written};
+use super::source::{Source, Written};
 use crate::{
     problem::{equation::Derivative, shape::axis_name, token::Variables},
     types::MAX_DIMS,
 };
 
 impl Source<'_> {
-    pub(super) fn dims(&self) -> usize {
-        self.variables.coordinates.len()
-    }
-
     /// The names of the coordinates: those given, or as many of x, y, z, x4, x5 as the file has dimensions.
-    pub(super) fn coordinates(&self, file: &ProblemFile) -> Result<Vec<String>> {
+    pub(super) fn coordinates(
+        &self,
+        dims: Option<&Spanned<usize>>,
+        names: Option<&Spanned<Vec<Spanned<String>>>>,
+    ) -> Result<Vec<String>> {
         const COUNT: std::ops::RangeInclusive<usize> = 1..=MAX_DIMS;
-        if let Some(dims) = file.dims.as_ref().filter(|dims| !COUNT.contains(dims.get_ref())) {
+        if let Some(dims) = dims.filter(|dims| !COUNT.contains(dims.get_ref())) {
             return Err(self.error(dims, format!("dims = {}", dims.get_ref()), "give 1 to 5"));
         }
-        let Some(names) = &file.coordinates else {
-            let dims = file.dims.as_ref().map_or(2, |dims| *dims.get_ref());
+        let Some(names) = names else {
+            let dims = dims.map_or(2, |dims| *dims.get_ref());
             return Ok((0..dims).map(axis_name).collect());
         };
         let count = names.get_ref().len();
         if !COUNT.contains(&count) {
             return Err(self.error(names, format!("there are {count} coordinates"), "give 1 to 5"));
         }
-        if let Some(dims) = file.dims.as_ref().filter(|dims| *dims.get_ref() != count) {
+        if let Some(dims) = dims.filter(|dims| *dims.get_ref() != count) {
             let what = format!("dims = {}, and there are {count} coordinates", dims.get_ref());
             return Err(self.error(dims, what, "leave dims out"));
         }

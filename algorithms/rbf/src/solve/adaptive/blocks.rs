@@ -18,16 +18,17 @@ const MIN_ROWS: usize = 12;
 /// A mean: conditions with their factors.
 pub(super) type Mean = Vec<(usize, f64)>;
 
-/// The means of the conditions inside, whose rows carry their factors already.
+/// The means of the conditions inside, within each region, whose rows carry their factors already.
 pub(super) fn means<const D: usize>(domain: &Domain, rows: &Rows<D>) -> Vec<Mean> {
     let (low, high) = domain.bounds();
     let across = (0..D).map(|i| high[i] - low[i]).fold(0.0, f64::max);
     let mut means = Vec::new();
     for level in 0..LEVELS {
         let side = across / f64::from(1 << level);
-        let mut cubes: BTreeMap<[i64; D], Vec<usize>> = BTreeMap::new();
+        let mut cubes: BTreeMap<(usize, [i64; D]), Vec<usize>> = BTreeMap::new();
         for (row, point) in rows.points.iter().enumerate() {
-            cubes.entry(std::array::from_fn(|i| ((point[i] - low[i]) / side).floor() as i64)).or_default().push(row);
+            let cube = std::array::from_fn(|i| ((point[i] - low[i]) / side).floor() as i64);
+            cubes.entry((rows.sides[row].region, cube)).or_default().push(row);
         }
         cubes.retain(|_, own| own.len() >= MIN_ROWS);
         if cubes.is_empty() {
@@ -39,7 +40,7 @@ pub(super) fn means<const D: usize>(domain: &Domain, rows: &Rows<D>) -> Vec<Mean
             let area = share(&own);
             let scale = (WEIGHT * area / total).sqrt() / area;
             let factor = |row: usize| {
-                let size = rows.operators[row].size(&[side; D]);
+                let size = rows.sides[row].operator.size(&[side; D]);
                 scale * rows.shares[row] / size / rows.factors[row]
             };
             means.push(own.iter().map(|&row| (row, factor(row))).collect());

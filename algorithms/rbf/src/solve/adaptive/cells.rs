@@ -1,11 +1,11 @@
-//! Cells over a domain and half a cell around it: the leaves of a grid whose cells are bisected along either axis.
+//! Cells over each region of a domain and half a cell around it: the leaves of a grid whose cells are bisected along any axis.
 
 use rayon::prelude::*;
 
 use crate::{problem::domain::Domain, types::MAX_DIMS};
 
 /// A point, or the sides of a cell.
-pub(super) type Point<const D: usize> = [f64; D];
+pub(crate) type Point<const D: usize> = [f64; D];
 
 /// Share of its side below which the wanted one bisects a cell.
 const BISECTED: f64 = 0.7;
@@ -18,11 +18,20 @@ const MARGIN: f64 = 0.5;
 /// Distance of the places within a cell at which the wanted sides are read.
 const WITHIN: f64 = 0.3;
 
-/// Cells by their centres and sides.
+/// A point, and the region to whose solution it belongs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Place<const D: usize> {
+    pub(crate) point: Point<D>,
+    pub(crate) region: usize,
+}
+
+/// Cells by their centres and sides, region by region.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Cells<const D: usize> {
     pub(super) centres: Vec<Point<D>>,
     pub(super) sides: Vec<Point<D>>,
+    /// The first cell of each region, and the number of all cells.
+    pub(super) starts: Vec<usize>,
 }
 
 fn shifted<const D: usize>(centre: &Point<D>, sides: &Point<D>, by: &Point<D>) -> Point<D> {
@@ -56,12 +65,22 @@ fn near<const D: usize>() -> Vec<Point<D>> {
 }
 
 impl<const D: usize> Cells<D> {
-    /// The leaves of a grid of cells about `spacing` across, bisected until no side exceeds those of the nearest of the
-    /// `wanted` cells.
-    pub(super) fn new(domain: &Domain, spacing: f64, wanted: Option<&Self>) -> Self {
-        if D >= SCATTERED {
-            return Self::scattered(domain, spacing);
+    /// The cells of every region: leaves of a grid of cells about `spacing` across, bisected until no side exceeds those of
+    /// the nearest of the `wanted` cells.
+    pub(super) fn new<'a>(regions: impl Iterator<Item = &'a Domain>, spacing: f64, wanted: Option<&Self>) -> Self {
+        let mut cells = Self { centres: Vec::new(), sides: Vec::new(), starts: vec![0] };
+        for (region, domain) in regions.enumerate() {
+            match D >= SCATTERED {
+                true => cells.scatter(domain, spacing),
+                false => cells.bisect(domain, spacing, wanted.map(|wanted| (wanted, region))),
+            }
+            cells.starts.push(cells.len());
         }
+        cells
+    }
+
+    /// Adds the leaves of a grid over a region.
+    fn bisect(&mut self, domain: &Domain, spacing: f64, wanted: Option<(&Self, usize)>) {
         let (low, high) = domain.bounds();
         let counts: [usize; D] = std::array::from_fn(|i| ((high[i] - low[i]) / spacing).round().max(1.0) as usize);
         let sides: Point<D> = std::array::from_fn(|i| (high[i] - low[i]) / counts[i] as f64);
@@ -77,7 +96,6 @@ impl<const D: usize> Cells<D> {
         };
         let mut open: Vec<(Point<D>, Point<D>)> = (0..total).map(|index| (centre(index), sides)).collect();
         let (near, within) = (near(), corners(WITHIN).chain([[0.0; D]]).collect::<Vec<_>>());
-        let mut cells = Self { centres: Vec::new(), sides: Vec::new() };
         while !open.is_empty() {
             let visit = |cell| visit(domain, cell, &near, &within, wanted);
             let visited: Vec<Visit<D>> = open.par_iter().map(visit).collect();
@@ -86,19 +104,18 @@ impl<const D: usize> Cells<D> {
                 match visit {
                     Visit::Outside => {}
                     Visit::Leaf => {
-                        cells.centres.push(centre);
-                        cells.sides.push(sides);
+                        self.centres.push(centre);
+                        self.sides.push(sides);
                     }
                     Visit::Bisect(split) => next.extend(parts(&centre, &sides, split)),
                 }
             }
             open = next;
         }
-        cells
     }
 
-    /// Equal cells with the volume of a cube with sides of `spacing`, and their centres at points of a Halton sequence.
-    fn scattered(domain: &Domain, spacing: f64) -> Self {
+    /// Adds equal cells with the volume of a cube with sides of `spacing`, and their centres at points of a Halton sequence.
+    fn scatter(&mut self, domain: &Domain, spacing: f64) {
         let (low, high) = domain.bounds();
         let volume: f64 = (0..D).map(|i| high[i] - low[i]).product();
         let share = spacing / volume.powf(1.0 / D as f64);
@@ -112,9 +129,8 @@ impl<const D: usize> Cells<D> {
             })
         };
         let reach = MARGIN * sides.iter().fold(0.0, |most, side| side.max(most)) * (D as f64).sqrt();
-        let centres: Vec<Point<D>> =
-            (1..=total).map(centre).filter(|centre| domain.signed_distance(centre) <= reach).collect();
-        Self { sides: vec![sides; centres.len()], centres }
+        self.centres.extend((1..=total).map(centre).filter(|centre| domain.signed_distance(centre) <= reach));
+        self.sides.resize(self.centres.len(), sides);
     }
 
     /// Number of cells.
@@ -122,17 +138,29 @@ impl<const D: usize> Cells<D> {
         self.centres.len()
     }
 
-    /// The cell with the nearest centre, the first of equals.
-    pub(super) fn nearest(&self, point: &Point<D>) -> usize {
+    /// The region's cell with the nearest centre, the first of equals.
+    pub(super) fn nearest(&self, region: usize, point: &Point<D>) -> usize {
         let distance = |centre: &Point<D>| (0..D).map(|i| (centre[i] - point[i]).powi(2)).sum::<f64>();
-        let nearest = self.centres.iter().map(distance).enumerate();
-        nearest.fold((0, f64::INFINITY), |best, it| if it.1 < best.1 { it } else { best }).0
+        let own = self.starts[region]..self.starts[region + 1];
+        let nearest = own.clone().map(|cell| (cell, distance(&self.centres[cell])));
+        nearest.fold((own.start, f64::INFINITY), |best, it| if it.1 < best.1 { it } else { best }).0
+    }
+
+    /// The centres.
+    pub(super) fn places(&self) -> Vec<Place<D>> {
+        let regions = 0..self.starts.len() - 1;
+        let own = |region: usize| {
+            let centres = &self.centres[self.starts[region]..self.starts[region + 1]];
+            centres.iter().map(move |&point| Place { point, region })
+        };
+        regions.flat_map(own).collect()
     }
 
     /// The cells with their sides multiplied by `factors`, one per axis of each cell.
     pub(super) fn scaled(&self, factors: impl Fn(usize) -> Point<D>) -> Self {
         let scaled = |(k, sides): (usize, &Point<D>)| std::array::from_fn(|i| factors(k)[i] * sides[i]);
-        Self { centres: self.centres.clone(), sides: self.sides.iter().enumerate().map(scaled).collect() }
+        let sides = self.sides.iter().enumerate().map(scaled).collect();
+        Self { centres: self.centres.clone(), sides, starts: self.starts.clone() }
     }
 }
 
@@ -148,15 +176,15 @@ fn visit<const D: usize>(
     (centre, sides): &(Point<D>, Point<D>),
     near: &[Point<D>],
     within: &[Point<D>],
-    wanted: Option<&Cells<D>>,
+    wanted: Option<(&Cells<D>, usize)>,
 ) -> Visit<D> {
     if !near.iter().any(|by| domain.signed_distance(&shifted(centre, sides, by)) <= 0.0) {
         return Visit::Outside;
     }
-    let Some(wanted) = wanted else { return Visit::Leaf };
+    let Some((wanted, region)) = wanted else { return Visit::Leaf };
     let mut least = [f64::INFINITY; D];
     for by in within {
-        let own = &wanted.sides[wanted.nearest(&shifted(centre, sides, by))];
+        let own = &wanted.sides[wanted.nearest(region, &shifted(centre, sides, by))];
         least = std::array::from_fn(|i| least[i].min(own[i]));
     }
     let split = std::array::from_fn(|i| least[i] < BISECTED * sides[i]);
@@ -185,11 +213,11 @@ mod tests {
     #[test]
     fn cells_cover_the_domain_and_half_a_cell_around_it() {
         let square = Domain::cuboid(vec![0.0, 0.0], vec![1.0, 1.0]).unwrap();
-        let cells = Cells::<2>::new(&square, 0.125, None);
+        let cells = Cells::<2>::new([&square].into_iter(), 0.125, None);
         // 8 × 8 inside, 4 × 8 beside the faces, and the corners.
         assert_eq!((cells.len(), cells.sides[0]), (100, [0.125, 0.125]));
         let disc = Domain::ball(vec![0.0, 0.0], 1.0).unwrap();
-        let round = Cells::<2>::new(&disc, 0.125, None);
+        let round = Cells::<2>::new([&disc].into_iter(), 0.125, None);
         let area = std::f64::consts::PI * 64.0;
         assert!((round.len() as f64) > area && (round.len() as f64) < 1.4 * area, "{}", round.len());
     }
@@ -197,13 +225,17 @@ mod tests {
     #[test]
     fn cells_are_bisected_where_smaller_ones_are_wanted() {
         let square = Domain::cuboid(vec![0.0, 0.0], vec![1.0, 1.0]).unwrap();
-        let cells = Cells::<2>::new(&square, 0.125, None);
-        let at = cells.nearest(&[0.43, 0.43]);
-        let finer = Cells::new(&square, 0.125, Some(&cells.scaled(|k| if k == at { [0.5, 1.0] } else { [1.0; 2] })));
+        let cells = Cells::<2>::new([&square].into_iter(), 0.125, None);
+        let at = cells.nearest(0, &[0.43, 0.43]);
+        let finer = Cells::new(
+            [&square].into_iter(),
+            0.125,
+            Some(&cells.scaled(|k| if k == at { [0.5, 1.0] } else { [1.0; 2] })),
+        );
         assert_eq!(finer.len(), 101);
-        let nearest = finer.nearest(&[0.42, 0.43]);
+        let nearest = finer.nearest(0, &[0.42, 0.43]);
         assert_eq!(finer.sides[nearest], [0.0625, 0.125]);
         // The same sides are wanted again: nothing changes.
-        assert_eq!(Cells::new(&square, 0.125, Some(&finer)), finer);
+        assert_eq!(Cells::new([&square].into_iter(), 0.125, Some(&finer)), finer);
     }
 }

@@ -3,14 +3,10 @@
 use firebox_core::{Error, Result, random::Random};
 use serde::Serialize;
 
-use super::cells::{Cells, Point, SCATTERED};
+use super::cells::{Cells, Place, Point, SCATTERED};
 use super::level::{Conditions, OpenConstant, Solved};
 use super::operator::Operator;
-use crate::{
-    problem::{definition::Problem, domain::Domain},
-    solve::decompositions::failed,
-    types::root_mean,
-};
+use crate::{problem::definition::Problem, solve::decompositions::failed, types::root_mean};
 
 /// Stream of [`Random`] of the first level.
 const STREAM: u64 = u64::from_be_bytes(*b"rbf-grow");
@@ -100,14 +96,16 @@ pub(crate) struct Adapted<const D: usize> {
     pub(crate) centres: Vec<Point<D>>,
     pub(crate) widths: Vec<Point<D>>,
     pub(crate) weights: Vec<f64>,
+    /// The first neuron of each region, and the number of all neurons.
+    pub(crate) starts: Vec<usize>,
     pub(crate) levels: Vec<Level>,
     pub(crate) end: End,
 }
 
-/// The points of the domain at which u is measured, and its mean there if the conditions leave a constant open.
+/// The places of the domain at which u is measured, and its mean there if the conditions leave a constant open.
 pub(crate) struct Measured<'a, const D: usize> {
-    pub(crate) points: &'a [Point<D>],
-    /// The exact solution at the points if it is known, where a constant is open.
+    pub(crate) places: &'a [Place<D>],
+    /// The exact solution at the places if it is known, where a constant is open.
     pub(crate) open: Option<Option<&'a [f64]>>,
 }
 
@@ -118,7 +116,7 @@ struct Plan<const D: usize> {
 }
 
 impl Adaptive {
-    /// Grows a network for `problem`, measured at points of its domain. `go_on` receives the number of neurons of the
+    /// Grows a network for `problem`, measured at places of its domain. `go_on` receives the number of neurons of the
     /// next level. `grown` receives the network of each level, so that it remains if an error, such as that of a time
     /// limit, ends the growth.
     ///
@@ -133,15 +131,15 @@ impl Adaptive {
         go_on: &dyn Fn(usize) -> Result<()>,
         grown: &mut Option<Adapted<D>>,
     ) -> Result<()> {
-        let mut plan = Plan { spacing: first_spacing::<D>(problem.domain()), wanted: None };
+        let mut plan = Plan { spacing: first_spacing::<D>(problem), wanted: None };
         let (mut work, mut last) = (self.work, Vec::new());
-        let some: Vec<Point<D>> = measured.points.iter().step_by(STRIDE).copied().collect();
+        let some: Vec<Place<D>> = measured.places.iter().step_by(STRIDE).copied().collect();
         let open = measured.open.map(|exact| {
             let sum = exact.map_or(0.0, |exact| exact.iter().step_by(STRIDE).sum());
-            OpenConstant { mean: sum / some.len() as f64, points: some.clone() }
+            OpenConstant { mean: sum / some.len() as f64, places: some.clone() }
         });
         loop {
-            let cells = Cells::new(problem.domain(), plan.spacing, plan.wanted.as_ref());
+            let cells = Cells::new(problem.regions(), plan.spacing, plan.wanted.as_ref());
             let m = cells.len();
             if m > self.max_neurons {
                 return if grown.is_some() { Ok(()) } else { Err(thin(m)) };
@@ -173,7 +171,7 @@ impl Adaptive {
             if !solved.residual().is_finite() {
                 return Err(failed("the weights or residuals of the network are not finite; check the problem's data"));
             }
-            let values = solved.evaluate(Operator::VALUE, measured.points)?;
+            let values = solved.evaluate(Operator::VALUE, measured.places)?;
             let size = root_mean(&values);
             // Where u = 0 fulfils all conditions, nothing is divided by 0.
             let relative = |part: f64| if part == 0.0 { 0.0 } else { part / size };
@@ -201,7 +199,7 @@ impl Adaptive {
             let unbalanced = solved.balance > UNBALANCED[0] && solved.balance > UNBALANCED[1] * solved.unmet;
             let is_last = unbalanced || estimate <= self.target_error || affordable < LEAST_GROWTH * m as f64;
             if !is_last {
-                plan = next(problem.domain(), &plan, &cells, (&solved, &held_out), affordable)?;
+                plan = next(problem, &plan, &cells, (&solved, &held_out), affordable)?;
             }
             last = values;
             let levels = levels.iter().copied().chain([level]).collect();
@@ -210,8 +208,8 @@ impl Adaptive {
                 true => End::Resolved,
                 false => End::Budget,
             };
-            let Solved { centres, widths, weights, .. } = solved;
-            *grown = Some(Adapted { centres, widths, weights, levels, end });
+            let Solved { centres, widths, weights, starts, .. } = solved;
+            *grown = Some(Adapted { centres, widths, weights, starts, levels, end });
             if is_last {
                 return Ok(());
             }
@@ -219,15 +217,17 @@ impl Adaptive {
     }
 }
 
-/// Spacing of a grid whose cells in and around `domain` are about [`FIRST`], whatever share of its box it fills.
-fn first_spacing<const D: usize>(domain: &Domain) -> f64 {
-    let (low, high) = domain.bounds();
+/// Spacing of a grid whose cells in and around the domain are about [`FIRST`], whatever share of its box it fills; more
+/// with more than two regions.
+fn first_spacing<const D: usize>(problem: &Problem) -> f64 {
+    let first = FIRST * (problem.regions().count() - 1).max(1) as f64;
+    let (low, high) = problem.domain().bounds();
     let volume: f64 = (0..D).map(|i| high[i] - low[i]).product();
-    let mut spacing = (volume / FIRST).powf(1.0 / D as f64);
+    let mut spacing = (volume / first).powf(1.0 / D as f64);
     for _ in 0..HALVINGS {
-        let count = Cells::<D>::new(domain, spacing, None).len() as f64;
-        if count >= 0.5 * FIRST {
-            return spacing * (count / FIRST).powf(1.0 / D as f64);
+        let count = Cells::<D>::new(problem.regions(), spacing, None).len() as f64;
+        if count >= 0.5 * first {
+            return spacing * (count / first).powf(1.0 / D as f64);
         }
         // Some cells of a thin domain may have been missed.
         spacing *= 0.5;
@@ -254,7 +254,7 @@ fn ratios(neurons: usize, last: Option<f64>) -> (f64, Vec<f64>) {
 /// Cells of the next level: those with most of the squared held-out residuals are bisected, or if these are many, all
 /// are made smaller.
 fn next<const D: usize>(
-    domain: &Domain,
+    problem: &Problem,
     plan: &Plan<D>,
     cells: &Cells<D>,
     (solved, held_out): (&Solved<D>, &Conditions<D>),
@@ -262,7 +262,7 @@ fn next<const D: usize>(
 ) -> Result<Plan<D>> {
     let m = cells.len();
     let mut shares = vec![0.0; m];
-    held_out.cells().zip(&solved.residuals).for_each(|(cell, residual)| shares[cell] += residual * residual);
+    held_out.cells().for_each(|(row, cell)| shares[cell] += solved.residuals[row].powi(2));
     let mut order: Vec<usize> = (0..m).collect();
     order.sort_by(|&a, &b| shares[b].total_cmp(&shares[a]).then(a.cmp(&b)));
     let total: f64 = shares.iter().sum();
@@ -279,7 +279,7 @@ fn next<const D: usize>(
         loop {
             let wanted = plan.wanted.as_ref().map(|_| cells.scaled(|_| [growth.recip(); D]));
             let finer = Plan { spacing: plan.spacing / growth, wanted };
-            let count = Cells::new(domain, finer.spacing, finer.wanted.as_ref()).len();
+            let count = Cells::new(problem.regions(), finer.spacing, finer.wanted.as_ref()).len();
             if D == 2 || count as f64 >= LEAST_GROWTH * m as f64 {
                 return Ok(finer);
             }
@@ -290,9 +290,10 @@ fn next<const D: usize>(
     let count = marked.max(m / 10).min(most).max(4).min(m);
     let mut chosen = vec![false; m];
     order[..count].iter().for_each(|&cell| chosen[cell] = true);
+    let centres = cells.places();
     let bends: Vec<Vec<f64>> = (0..D)
         .map(|axis| {
-            let seconds = solved.evaluate(Operator::second(axis), &cells.centres)?;
+            let seconds = solved.evaluate(Operator::second(axis), &centres)?;
             Ok(seconds.iter().zip(&cells.sides).map(|(u, sides)| (u * sides[axis] * sides[axis]).abs()).collect())
         })
         .collect::<Result<_>>()?;

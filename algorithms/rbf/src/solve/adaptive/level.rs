@@ -5,11 +5,11 @@ use firebox_core::{Result, random::Random, watch::Watch};
 use rayon::prelude::*;
 
 use super::blocks::{Mean, means};
-use super::cells::{Cells, Point};
-use super::operator::{Functionals, Operator};
+use super::cells::{Cells, Place, Point};
+use super::operator::{Functionals, Operator, Term};
 use super::rows::Rows;
 use crate::{
-    problem::definition::Problem,
+    problem::{definition::Problem, domain::Domain},
     solve::{collocation::columns, householder::Qr, qr::scale, triangular::Triangle},
     types::MAX_DIMS,
 };
@@ -41,17 +41,19 @@ impl<const D: usize> Conditions<D> {
     /// The conditions that determine the weights, or with `held_out` fewer others.
     pub(super) fn new(problem: &Problem, cells: &Cells<D>, held_out: bool, random: &mut Random) -> Result<Self> {
         let kind = usize::from(held_out);
-        let within = cells.centres.iter().filter(|centre| problem.domain().contains(&centre[..])).count();
-        let more = (cells.len() as f64 / (MOSTLY_OUTSIDE * within.max(1) as f64)).clamp(1.0, MOST_MORE);
-        let count = (POINTS[kind] as f64 * more).ceil() as usize;
-        let inside = Rows::inside(problem, cells, count, random)?;
+        let count = |(domain, ends): (&Domain, &[usize])| {
+            let own = &cells.centres[ends[0]..ends[1]];
+            let within = own.iter().filter(|centre| domain.contains(&centre[..])).count();
+            let more = (own.len() as f64 / (MOSTLY_OUTSIDE * within.max(1) as f64)).clamp(1.0, MOST_MORE);
+            (POINTS[kind] as f64 * more).ceil() as usize
+        };
+        let counts: Vec<usize> = problem.regions().zip(cells.starts.windows(2)).map(count).collect();
+        let inside = Rows::inside(problem, cells, &counts, random)?;
         let edge_count = EDGE_POINTS[D - 1] * [1.0, EDGE_HELD_OUT][kind];
         let edge = Rows::edge(problem, cells, edge_count, random)?;
         let means = means(problem.domain(), &inside);
-        let points = [inside.points.as_slice(), &edge.points].concat();
-        let operators = [inside.operators.as_slice(), &edge.operators].concat();
-        let factors = [inside.factors.as_slice(), &edge.factors].concat();
-        let functionals = Functionals::new(&points, &operators, &factors);
+        let terms: Vec<Term<D>> = inside.terms(0).chain(edge.terms(inside.len())).collect();
+        let functionals = Functionals::new(inside.len() + edge.len(), counts.len(), &terms);
         Ok(Self { inside, edge, functionals, means })
     }
 
@@ -65,23 +67,24 @@ impl<const D: usize> Conditions<D> {
         self.inside.len() + self.edge.len()
     }
 
-    /// The cells of the conditions at points, in order.
-    pub(super) fn cells(&self) -> impl Iterator<Item = usize> {
-        self.inside.cells.iter().chain(&self.edge.cells).copied()
+    /// Each condition at a point with the cells that it concerns.
+    pub(super) fn cells(&self) -> impl Iterator<Item = (usize, usize)> {
+        let first = self.inside.len();
+        self.inside.cells().chain(self.edge.cells().map(move |(row, cell)| (first + row, cell)))
     }
 
     /// The matrix of all conditions, and the right-hand sides. With `open`, a further column has the change of all
     /// right-hand sides inside that balances conditions on derivatives only, and a further row the mean.
     fn system(
         &self,
-        centres: &[Point<D>],
-        widths: &[Point<D>],
+        neurons: [&[Point<D>]; 2],
+        starts: &[usize],
         open: Option<&MeanRow>,
     ) -> Result<(Mat<f64>, Vec<f64>)> {
         let more = usize::from(open.is_some());
-        let (m, last) = (centres.len(), self.points());
+        let (m, last) = (neurons[0].len(), self.points());
         let mut matrix = Mat::zeros(self.len() + more, m + more);
-        self.functionals.fill(&mut matrix, centres, widths)?;
+        self.functionals.fill(&mut matrix, neurons, starts)?;
         let mut targets = [self.inside.targets.as_slice(), &self.edge.targets].concat();
         targets.resize(self.len(), 0.0);
         let mut all = columns(&mut matrix);
@@ -110,19 +113,18 @@ impl<const D: usize> Conditions<D> {
     }
 }
 
-/// The constant that conditions on derivatives only leave open: u has the mean `mean` at `points`.
+/// The constant that conditions on derivatives only leave open: u has the mean `mean` at `places`.
 pub(super) struct OpenConstant<const D: usize> {
-    pub(super) points: Vec<Point<D>>,
+    pub(super) places: Vec<Place<D>>,
     pub(super) mean: f64,
 }
 
 impl<const D: usize> OpenConstant<D> {
     /// The condition on the weights.
-    fn row(&self, centres: &[Point<D>], widths: &[Point<D>]) -> Result<MeanRow> {
-        let n = self.points.len();
-        let functionals = Functionals::new(&self.points, &vec![Operator::VALUE; n], &vec![1.0 / n as f64; n]);
-        let matrix = functionals.matrix(centres, widths)?;
-        let neurons = (0..centres.len()).map(|k| matrix.col_as_slice(k).iter().sum()).collect();
+    fn row(&self, neurons: [&[Point<D>]; 2], starts: &[usize]) -> Result<MeanRow> {
+        let share = Operator::VALUE.times(1.0 / self.places.len() as f64);
+        let matrix = Functionals::at(&self.places, starts.len() - 1, &share).matrix(neurons, starts)?;
+        let neurons = (0..matrix.ncols()).map(|k| matrix.col_as_slice(k).iter().sum()).collect();
         Ok(MeanRow { neurons, mean: self.mean })
     }
 }
@@ -138,6 +140,8 @@ pub(super) struct Solved<const D: usize> {
     pub(super) centres: Vec<Point<D>>,
     pub(super) widths: Vec<Point<D>>,
     pub(super) weights: Vec<f64>,
+    /// The first neuron of each region, and the number of all neurons.
+    pub(super) starts: Vec<usize>,
     /// Residuals of the held-out conditions, means included.
     pub(super) residuals: Vec<f64>,
     /// The change of the right-hand side that balances conditions on derivatives only, relative to all right-hand sides;
@@ -160,8 +164,9 @@ impl<const D: usize> Solved<D> {
     ) -> Result<Self> {
         let centres = cells.centres.clone();
         let widths: Vec<Point<D>> = cells.sides.iter().map(|sides| sides.map(|side| ratio * side)).collect();
-        let open = open.map(|open| open.row(&centres, &widths)).transpose()?;
-        let (mut matrix, mut image) = conditions.system(&centres, &widths, open.as_ref())?;
+        let (neurons, starts) = ([&centres[..], &widths[..]], cells.starts.clone());
+        let open = open.map(|open| open.row(neurons, &starts)).transpose()?;
+        let (mut matrix, mut image) = conditions.system(neurons, &starts, open.as_ref())?;
         let rows = image.len();
         let scales = scale(&mut matrix)?;
         let qr = Qr::new(matrix)?;
@@ -170,7 +175,7 @@ impl<const D: usize> Solved<D> {
         let mut weights = image[..scales.len()].to_vec();
         triangle.solve(&mut weights);
         weights.iter_mut().zip(&scales).for_each(|(weight, scale)| *weight *= scale);
-        let (matrix, targets) = held_out.system(&centres, &widths, open.as_ref())?;
+        let (matrix, targets) = held_out.system(neurons, &starts, open.as_ref())?;
         let mut residuals = product(&matrix, &weights);
         residuals.truncate(held_out.len());
         residuals.iter_mut().zip(&targets).for_each(|(residual, target)| *residual -= target);
@@ -179,7 +184,7 @@ impl<const D: usize> Solved<D> {
         let (all, balance) = (norm(&targets), change.abs() * norm(&held_out.inside.factors));
         let relative = |part: f64| if part == 0.0 { 0.0 } else { part / all };
         let (balance, unmet) = (relative(balance), relative(norm(&residuals)));
-        Ok(Self { centres, widths, weights, residuals, balance, unmet, triangle, scales })
+        Ok(Self { centres, widths, weights, starts, residuals, balance, unmet, triangle, scales })
     }
 
     /// Norm of the held-out residuals; ∞ if they or the weights are not finite.
@@ -189,19 +194,23 @@ impl<const D: usize> Solved<D> {
         if finite { sum.sqrt() } else { f64::INFINITY }
     }
 
-    /// An operator of the network at points.
-    pub(super) fn evaluate(&self, operator: Operator<D>, points: &[Point<D>]) -> Result<Vec<f64>> {
-        let functionals = Functionals::new(points, &vec![operator; points.len()], &vec![1.0; points.len()]);
-        Ok(product(&functionals.matrix(&self.centres, &self.widths)?, &self.weights))
+    /// An operator of the network at places.
+    pub(super) fn evaluate(&self, operator: Operator<D>, places: &[Place<D>]) -> Result<Vec<f64>> {
+        Ok(product(&self.matrix(&operator, places)?, &self.weights))
     }
 
-    /// The stability constant: the largest |u|/‖A·w‖ over all weights, |u| the root mean square at `points`, by power
+    /// An operator of each neuron at places.
+    fn matrix(&self, operator: &Operator<D>, places: &[Place<D>]) -> Result<Mat<f64>> {
+        let functionals = Functionals::at(places, self.starts.len() - 1, operator);
+        functionals.matrix([&self.centres, &self.widths], &self.starts)
+    }
+
+    /// The stability constant: the largest |u|/‖A·w‖ over all weights, |u| the root mean square at `places`, by power
     /// iteration.
-    pub(super) fn stability(&self, points: &[Point<D>], random: &mut Random) -> Result<f64> {
-        let (m, n) = (self.scales.len(), points.len());
-        let factor = (n as f64).sqrt().recip();
-        let functionals = Functionals::new(points, &vec![Operator::VALUE; n], &vec![factor; n]);
-        let mut matrix = functionals.matrix(&self.centres, &self.widths)?;
+    pub(super) fn stability(&self, places: &[Place<D>], random: &mut Random) -> Result<f64> {
+        let m = self.scales.len();
+        let factor = (places.len() as f64).sqrt().recip();
+        let mut matrix = self.matrix(&Operator::VALUE.times(factor), places)?;
         for (column, scale) in columns(&mut matrix).into_iter().zip(&self.scales) {
             column.iter_mut().for_each(|value| *value *= scale);
         }

@@ -12,6 +12,7 @@ mod level;
 mod operator;
 mod rows;
 
+pub(crate) use cells::Place;
 pub(crate) use grow::{Adapted, Adaptive, Measured};
 pub use grow::{End, Level};
 pub(crate) use level::POINTS_PER_NEURON;

@@ -5,7 +5,7 @@ use firebox_backends::cpu::{BLOCK, Block, Blocks, Isa, Loop, Real, SimdLevel};
 use firebox_core::{Result, watch::Watch};
 use rayon::prelude::*;
 
-use super::cells::Point;
+use super::cells::{Place, Point};
 use crate::{
     problem::equation::Derivative,
     solve::{collocation::columns, gaussian::gaussian},
@@ -43,6 +43,12 @@ impl<const D: usize> Operator<D> {
         }
     }
 
+    /// The operator multiplied by a factor.
+    pub(super) fn times(&self, factor: f64) -> Self {
+        let scaled = |all: &Point<D>| all.map(|one| factor * one);
+        Self { value: factor * self.value, first: scaled(&self.first), second: self.second.each_ref().map(scaled) }
+    }
+
     /// Size of the operator for a function of size 1 that varies over `sides`: |γ| + Σ|β|/h + Σ|α|/h².
     pub(super) fn size(&self, sides: &Point<D>) -> f64 {
         let second = |i: usize| (i..D).map(move |j| self.second[i][j].abs() / (sides[i] * sides[j])).sum::<f64>();
@@ -50,9 +56,26 @@ impl<const D: usize> Operator<D> {
     }
 }
 
-/// Operators at points, each multiplied by a factor.
+/// A part of a row: an operator on the solution of a region, at a point.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Term<const D: usize> {
+    pub(super) row: usize,
+    pub(super) place: Place<D>,
+    pub(super) operator: Operator<D>,
+}
+
+/// Rows of a matrix with a column per neuron: sums of terms, of which each concerns the neurons of one region.
 #[derive(Debug, Clone)]
 pub(super) struct Functionals<const D: usize> {
+    rows: usize,
+    regions: Vec<Part<D>>,
+}
+
+/// The terms on the neurons of one region.
+#[derive(Debug, Clone)]
+struct Part<const D: usize> {
+    /// The row of each term; not two on one row.
+    rows: Vec<usize>,
     points: Blocks<f64>,
     /// The value, the first derivatives, the second ones by one coordinate, then those of `mixed`.
     terms: Blocks<f64>,
@@ -61,46 +84,70 @@ pub(super) struct Functionals<const D: usize> {
     mixed: Vec<[usize; 2]>,
 }
 
-impl<const D: usize> Functionals<D> {
-    pub(super) fn new(points: &[Point<D>], operators: &[Operator<D>], factors: &[f64]) -> Self {
-        let by_axis: Vec<f64> = (0..D).flat_map(|i| points.iter().map(move |x| x[i])).collect();
+impl<const D: usize> Part<D> {
+    fn new(all: &[Term<D>]) -> Self {
+        let n = all.len();
+        let by_axis: Vec<f64> = (0..D).flat_map(|i| all.iter().map(move |term| term.place.point[i])).collect();
         let pairs = (0..D).flat_map(|i| (i + 1..D).map(move |j| [i, j]));
         let mixed: Vec<[usize; 2]> =
-            pairs.filter(|&[i, j]| operators.iter().any(|of| of.second[i][j] != 0.0)).collect();
+            pairs.filter(|&[i, j]| all.iter().any(|term| term.operator.second[i][j] != 0.0)).collect();
         let count = 1 + 2 * D + mixed.len();
-        let mut terms = Vec::with_capacity(count * points.len());
-        let rows = || operators.iter().zip(factors);
-        terms.extend(rows().map(|(of, factor)| factor * of.value));
-        (0..D).for_each(|i| terms.extend(rows().map(|(of, factor)| factor * of.first[i])));
-        (0..D).for_each(|i| terms.extend(rows().map(|(of, factor)| factor * of.second[i][i])));
-        mixed.iter().for_each(|&[i, j]| terms.extend(rows().map(|(of, factor)| factor * of.second[i][j])));
-        let has_derivatives = terms[points.len()..].iter().any(|&term| term != 0.0);
-        let n = points.len();
-        Self { points: Blocks::pack(&by_axis, D, n), terms: Blocks::pack(&terms, count, n), has_derivatives, mixed }
+        let mut terms = Vec::with_capacity(count * n);
+        let operators = || all.iter().map(|term| &term.operator);
+        terms.extend(operators().map(|of| of.value));
+        (0..D).for_each(|i| terms.extend(operators().map(|of| of.first[i])));
+        (0..D).for_each(|i| terms.extend(operators().map(|of| of.second[i][i])));
+        mixed.iter().for_each(|&[i, j]| terms.extend(operators().map(|of| of.second[i][j])));
+        let has_derivatives = terms[n..].iter().any(|&term| term != 0.0);
+        let (points, terms) = (Blocks::pack(&by_axis, D, n), Blocks::pack(&terms, count, n));
+        Self { rows: all.iter().map(|term| term.row).collect(), points, terms, has_derivatives, mixed }
+    }
+}
+
+impl<const D: usize> Functionals<D> {
+    /// The number of `rows`, and their terms in `regions`, a row after the other.
+    pub(super) fn new(rows: usize, regions: usize, terms: &[Term<D>]) -> Self {
+        let of = |region: usize| terms.iter().filter(|term| term.place.region == region).copied().collect::<Vec<_>>();
+        Self { rows, regions: (0..regions).map(|region| Part::new(&of(region))).collect() }
     }
 
-    /// Number of rows.
-    pub(super) fn len(&self) -> usize {
-        self.points.columns()
+    /// One operator at every place.
+    pub(super) fn at(places: &[Place<D>], regions: usize, operator: &Operator<D>) -> Self {
+        let term = |(row, &place)| Term { row, place, operator: *operator };
+        Self::new(places.len(), regions, &places.iter().enumerate().map(term).collect::<Vec<_>>())
     }
 
-    /// Writes the rows' values for neurons with these centres and widths to the first rows of `matrix`, a column per
-    /// neuron. Fails only if the thread's [`Watch`] stops it.
-    pub(super) fn fill(&self, matrix: &mut Mat<f64>, centres: &[Point<D>], widths: &[Point<D>]) -> Result<()> {
-        let (level, watch, rows) = (SimdLevel::best(), Watch::current(), self.len());
-        let neurons = centres.par_iter().zip(widths);
-        columns(matrix).into_par_iter().zip(neurons).for_each(|(column, (centre, width))| {
-            if !watch.stopped() {
-                level.run(Column { rows: self, centre, width, out: &mut column[..rows] });
+    /// Writes the rows' values for neurons with these centres and widths, where those of each region start at `starts`, to
+    /// the first rows of `matrix`, a column per neuron. The matrix is 0 where no term is. Fails only if the thread's [`Watch`]
+    /// stops it.
+    pub(super) fn fill(
+        &self,
+        matrix: &mut Mat<f64>,
+        [centres, widths]: [&[Point<D>]; 2],
+        starts: &[usize],
+    ) -> Result<()> {
+        let (level, watch) = (SimdLevel::best(), Watch::current());
+        let neurons = centres.par_iter().zip(widths).enumerate();
+        columns(matrix).into_par_iter().zip(neurons).for_each(|(column, (k, (centre, width)))| {
+            if watch.stopped() {
+                return;
             }
+            let part = &self.regions[starts.partition_point(|&start| start <= k) - 1];
+            let run = |out: &mut [f64]| level.run(Column { rows: part, centre, width, out });
+            if part.rows.len() == self.rows {
+                return run(&mut column[..self.rows]);
+            }
+            let mut values = vec![0.0; part.rows.len()];
+            run(&mut values);
+            part.rows.iter().zip(values).for_each(|(&row, value)| column[row] = value);
         });
         watch.go_on()
     }
 
     /// The matrix of all rows.
-    pub(super) fn matrix(&self, centres: &[Point<D>], widths: &[Point<D>]) -> Result<Mat<f64>> {
-        let mut matrix = Mat::zeros(self.len(), centres.len());
-        self.fill(&mut matrix, centres, widths)?;
+    pub(super) fn matrix(&self, neurons: [&[Point<D>]; 2], starts: &[usize]) -> Result<Mat<f64>> {
+        let mut matrix = Mat::zeros(self.rows, neurons[0].len());
+        self.fill(&mut matrix, neurons, starts)?;
         Ok(matrix)
     }
 }
@@ -108,7 +155,7 @@ impl<const D: usize> Functionals<D> {
 /// A neuron's column. With s = (x − c)/a per axis and φ = exp(−|s|²): ∂φ/∂x = −2s/a·φ, ∂²φ/∂x² = (4s² − 2)/a²·φ,
 /// ∂²φ/∂x∂y = 4·s_x·s_y/(a_x·a_y)·φ.
 struct Column<'a, const D: usize> {
-    rows: &'a Functionals<D>,
+    rows: &'a Part<D>,
     centre: &'a Point<D>,
     width: &'a Point<D>,
     out: &'a mut [f64],
@@ -177,7 +224,18 @@ mod tests {
             let factors: Vec<f64> = (0..n).map(|_| point(0.1, 2.0)[0]).collect();
             let centres: Vec<Point<D>> = (0..5).map(|_| point(-1.0, 1.0)).collect();
             let widths: Vec<Point<D>> = (0..5).map(|_| point(0.3, 2.0)).collect();
-            let matrix = Functionals::new(&points, &operators, &factors).matrix(&centres, &widths).unwrap();
+            // Two regions with terms on every row, and on every third.
+            let term = |region: usize| {
+                let (points, operators, factors) = (&points, &operators, &factors);
+                move |row: usize| Term {
+                    row,
+                    place: Place { point: points[row], region },
+                    operator: operators[row].times(factors[row]),
+                }
+            };
+            let terms: Vec<Term<D>> = (0..n).map(term(0)).chain((0..n).step_by(3).map(term(1))).collect();
+            let neurons = [&centres[..], &widths[..]];
+            let matrix = Functionals::new(n, 2, &terms).matrix(neurons, &[0, 3, 5]).unwrap();
             for (i, ((x, of), factor)) in points.iter().zip(&operators).zip(&factors).enumerate() {
                 for (k, (c, a)) in centres.iter().zip(&widths).enumerate() {
                     let moved = |by: &[(usize, f64)]| {
@@ -197,6 +255,10 @@ mod tests {
                     }
                     // Truncation h²/3·u⁗ with widths from 0.3, and rounding ε/h².
                     let found = matrix[(i, k)];
+                    if k >= 3 && i % 3 != 0 {
+                        assert_eq!(found, 0.0);
+                        continue;
+                    }
                     assert!((found - factor * expected).abs() < 1e-4, "{D}: {found} {}", factor * expected);
                 }
             }

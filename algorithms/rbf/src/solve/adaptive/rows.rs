@@ -1,25 +1,42 @@
-//! The conditions of a level: points in every cell and along the boundary, each condition in units of u.
+//! The conditions of a level: points in every cell, along the boundary and along interfaces, each condition in units of u.
 
 use firebox_core::{Result, random::Random};
 use rayon::prelude::*;
 
-use super::cells::{Cells, Point, halton};
-use super::operator::Operator;
-use crate::problem::{definition::Problem, equation::Derivative};
+use super::cells::{Cells, Place, Point, halton};
+use super::operator::{Operator, Term};
+use crate::problem::{definition::Problem, equation::Derivative, region::Side as Given};
 
 /// Conditions with the shares of the domain or its boundary that they stand for.
 #[derive(Debug, Clone)]
 pub(super) struct Rows<const D: usize> {
     pub(super) points: Vec<Point<D>>,
-    pub(super) operators: Vec<Operator<D>>,
-    /// The cell that each point belongs to.
-    pub(super) cells: Vec<usize>,
-    /// Share of the domain's volume, or of its boundary's area.
+    /// The parts of each row, a row after the other: one, or two across an interface.
+    pub(super) sides: Vec<Side<D>>,
+    /// Share of the domain's volume, or of the area of its boundary and interfaces.
     pub(super) shares: Vec<f64>,
-    /// √share over the operator's size: the factor of a condition.
+    /// √share over the operators' size: the factor of a condition.
     pub(super) factors: Vec<f64>,
     /// Right-hand sides times the factors.
     pub(super) targets: Vec<f64>,
+}
+
+/// A row's operator on the solution of a region, and the region's cell there.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Side<const D: usize> {
+    row: usize,
+    pub(super) region: usize,
+    cell: usize,
+    pub(super) operator: Operator<D>,
+}
+
+/// Rows before their factors are known.
+#[derive(Default)]
+struct Draft<const D: usize> {
+    points: Vec<Point<D>>,
+    sides: Vec<Side<D>>,
+    measures: Vec<f64>,
+    targets: Vec<f64>,
 }
 
 /// The point of a slice of D coordinates.
@@ -35,73 +52,114 @@ fn section<const D: usize>(sides: &Point<D>, normal: &[f64]) -> f64 {
 }
 
 impl<const D: usize> Rows<D> {
-    /// The equation at `count` points of each cell: a Halton sequence, shifted at random in each.
-    pub(super) fn inside(problem: &Problem, cells: &Cells<D>, count: usize, random: &mut Random) -> Result<Self> {
-        let sequence: Vec<Point<D>> = (1..=count).map(|k| std::array::from_fn(|i| halton(k, i))).collect();
-        let (mut points, mut owners, mut measures) = (Vec::new(), Vec::new(), Vec::new());
-        for (cell, (centre, sides)) in cells.centres.iter().zip(&cells.sides).enumerate() {
-            let shift: Point<D> = std::array::from_fn(|_| random.unit());
-            for q in &sequence {
-                let point: Point<D> = std::array::from_fn(|i| centre[i] + sides[i] * ((q[i] + shift[i]).fract() - 0.5));
-                if problem.domain().contains(&point) {
-                    points.push(point);
-                    owners.push(cell);
-                    measures.push(sides.iter().product());
+    /// The equation of each region at as many points of each of its cells as `counts` has: a Halton sequence, shifted at
+    /// random in each.
+    pub(super) fn inside(problem: &Problem, cells: &Cells<D>, counts: &[usize], random: &mut Random) -> Result<Self> {
+        let mut draft = Draft::default();
+        for (region, (domain, &count)) in problem.regions().zip(counts).enumerate() {
+            let sequence: Vec<Point<D>> = (1..=count).map(|k| std::array::from_fn(|i| halton(k, i))).collect();
+            let (first, mut owners) = (draft.points.len(), Vec::new());
+            for cell in cells.starts[region]..cells.starts[region + 1] {
+                let (centre, sides) = (&cells.centres[cell], &cells.sides[cell]);
+                let shift: Point<D> = std::array::from_fn(|_| random.unit());
+                for q in &sequence {
+                    let at = |i: usize| centre[i] + sides[i] * ((q[i] + shift[i]).fract() - 0.5);
+                    let point: Point<D> = std::array::from_fn(at);
+                    if domain.contains(&point) {
+                        draft.points.push(point);
+                        owners.push(cell);
+                        draft.measures.push(sides.iter().product());
+                    }
                 }
             }
+            let (terms, targets) = problem.terms(region, draft.points[first..].as_flattened())?;
+            draft.targets.extend(targets);
+            draft.sides.extend(owners.into_iter().enumerate().map(|(i, cell)| {
+                let mut operator = Operator::ZERO;
+                terms.iter().for_each(|(derivative, coefficient)| operator.add(*derivative, coefficient.at(i)));
+                Side { row: first + i, region, cell, operator }
+            }));
         }
-        let (terms, targets) = problem.terms(points.as_flattened())?;
-        let mut operators = vec![Operator::ZERO; points.len()];
-        for (derivative, coefficient) in terms {
-            operators.iter_mut().enumerate().for_each(|(i, of)| of.add(derivative, coefficient.at(i)));
-        }
-        Ok(Self::of((operators, targets), points, owners, measures, cells))
+        Ok(Self::of(draft, cells))
     }
 
-    /// The boundary conditions at about `count` points per section of a cell.
+    /// The boundary conditions at about `count` points per section of a cell, and those across interfaces.
     pub(super) fn edge(problem: &Problem, cells: &Cells<D>, count: f64, random: &mut Random) -> Result<Self> {
-        let cell = |at: &[f64], normal: &[f64]| {
-            let cell = cells.nearest(&point(at));
-            (cell, section(&cells.sides[cell], normal))
+        let mut draft = Draft::default();
+        let place = |at: &[f64], normal: &[f64]| {
+            let region = problem.region_of(at);
+            let cell = cells.nearest(region, &point(at));
+            (region, cell, section(&cells.sides[cell], normal))
         };
-        let at = problem.boundary_by_density(count, |point, normal| cell(point, normal).1, random)?;
+        let at = problem.boundary_by_density(count, |point, normal| place(point, normal).2, random)?;
         let (conditions, of) = problem.boundary_rows(&at)?;
-        let places: Vec<(usize, f64)> = at
-            .points
-            .par_chunks_exact(D)
-            .zip(at.normals.par_chunks_exact(D))
-            .map(|(point, normal)| cell(point, normal))
-            .collect();
-        let (owners, measures) = of.iter().map(|&k| places[k]).unzip();
-        let points: Vec<Point<D>> = conditions.points.chunks_exact(D).map(point).collect();
-        let operator = |i: usize| {
-            let mut operator = Operator::ZERO;
-            operator.add(Derivative::Value, conditions.value.at(i));
-            if let Some(beta) = &conditions.gradient {
-                operator.first.copy_from_slice(&beta[i * D..(i + 1) * D]);
+        let both = at.points.par_chunks_exact(D).zip(at.normals.par_chunks_exact(D));
+        let places: Vec<_> = both.map(|(point, normal)| place(point, normal)).collect();
+        for (i, &owner) in of.iter().enumerate() {
+            let (region, cell, measure) = places[owner];
+            let gradient = conditions.gradient.as_ref().map_or(&[][..], |beta| &beta[i * D..(i + 1) * D]);
+            let given = Given { region, value: conditions.value.at(i), gradient: gradient.to_vec() };
+            draft.push(point(&conditions.points[i * D..]), [(&given, cell)], measure, conditions.target[i]);
+        }
+        for region in 0..problem.regions().count() - 1 {
+            let sides = |at: &[f64], normal: &[f64]| {
+                let across = problem.neighbour(region, at, normal);
+                let [own, other] = [region, across.unwrap_or(region)].map(|side| cells.nearest(side, &point(at)));
+                (own, other, section(&cells.sides[own], normal).min(section(&cells.sides[other], normal)))
+            };
+            let at = problem.interface_by_density(region, count, |point, normal| sides(point, normal).2, random)?;
+            for row in problem.interface_rows(region, &at)? {
+                let of = row.at * D..(row.at + 1) * D;
+                let (own, other, measure) = sides(&at.points[of.clone()], &at.normals[of.clone()]);
+                let [first, second] = &row.sides;
+                draft.push(point(&at.points[of]), [(first, own), (second, other)], measure, row.target);
             }
-            operator
-        };
-        let operators = (0..points.len()).map(operator).collect();
-        Ok(Self::of((operators, conditions.target), points, owners, measures, cells))
+        }
+        Ok(Self::of(draft, cells))
     }
 
-    fn of(
-        (operators, targets): (Vec<Operator<D>>, Vec<f64>),
-        points: Vec<Point<D>>,
-        cells: Vec<usize>,
-        measures: Vec<f64>,
-        all: &Cells<D>,
-    ) -> Self {
+    fn of(draft: Draft<D>, cells: &Cells<D>) -> Self {
+        let Draft { points, sides, measures, mut targets } = draft;
         let total: f64 = measures.iter().sum();
         let shares: Vec<f64> = measures.iter().map(|measure| measure / total).collect();
-        let rows = operators.iter().zip(&cells).zip(&shares);
-        let factors: Vec<f64> = rows.map(|((of, &cell), share)| share.sqrt() / of.size(&all.sides[cell])).collect();
-        let targets = targets.iter().zip(&factors).map(|(target, factor)| target * factor).collect();
-        Self { points, operators, cells, shares, factors, targets }
+        let mut sizes = vec![0.0; points.len()];
+        sides.iter().for_each(|side| sizes[side.row] += side.operator.size(&cells.sides[side.cell]));
+        let factors: Vec<f64> = sizes.iter().zip(&shares).map(|(size, share)| share.sqrt() / size).collect();
+        targets.iter_mut().zip(&factors).for_each(|(target, factor)| *target *= factor);
+        Self { points, sides, shares, factors, targets }
     }
 
     pub(super) fn len(&self) -> usize {
         self.points.len()
+    }
+
+    /// The rows as terms of a matrix in which the first is number `first`.
+    pub(super) fn terms(&self, first: usize) -> impl Iterator<Item = Term<D>> {
+        self.sides.iter().map(move |side| Term {
+            row: first + side.row,
+            place: Place { point: self.points[side.row], region: side.region },
+            operator: side.operator.times(self.factors[side.row]),
+        })
+    }
+
+    /// Each row with the cells that it concerns.
+    pub(super) fn cells(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.sides.iter().map(|side| (side.row, side.cell))
+    }
+}
+
+impl<const D: usize> Draft<D> {
+    /// Adds a row on the given sides of a point, each with its cell.
+    fn push<const N: usize>(&mut self, point: Point<D>, sides: [(&Given, usize); N], measure: f64, target: f64) {
+        let row = self.points.len();
+        self.points.push(point);
+        self.measures.push(measure);
+        self.targets.push(target);
+        self.sides.extend(sides.map(|(given, cell)| {
+            let mut operator = Operator::ZERO;
+            operator.add(Derivative::Value, given.value);
+            given.gradient.iter().enumerate().for_each(|(i, &beta)| operator.add(Derivative::First(i), beta));
+            Side { row, region: given.region, cell, operator }
+        }));
     }
 }

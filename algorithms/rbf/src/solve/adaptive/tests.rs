@@ -12,7 +12,7 @@ use crate::{
         equation::Equation,
         function::Function,
     },
-    solve::{accuracy::accuracy, network::RbfNetwork},
+    solve::{accuracy::accuracy, piecewise::PiecewiseNetwork},
 };
 
 /// Grows a network with these limits and returns it with its error.
@@ -22,13 +22,14 @@ fn grow(problem: &Problem, limits: Adaptive) -> Result<(Adapted<2>, f64)> {
 
 fn grow_in<const D: usize>(problem: &Problem, limits: Adaptive, open: bool) -> Result<(Adapted<D>, f64)> {
     let field = Field::new(problem, Field::default_side(D))?;
-    let points: Vec<[f64; D]> = field.points.chunks(D).map(|x| std::array::from_fn(|i| x[i])).collect();
+    let place = |x: &[f64]| Place { point: std::array::from_fn(|i| x[i]), region: problem.region_of(x) };
+    let places: Vec<Place<D>> = field.points.chunks(D).map(place).collect();
     let mut grown = None;
     let open = open.then_some(field.exact.as_deref());
-    limits.grow(problem, &Measured { points: &points, open }, &|_| Ok(()), &mut grown)?;
+    limits.grow(problem, &Measured { places: &places, open }, &|_| Ok(()), &mut grown)?;
     let grown = grown.unwrap();
-    let (centres, widths) = (grown.centres.concat(), grown.widths.concat());
-    let network = RbfNetwork::new(D, centres, widths, grown.weights.clone())?;
+    let neurons = [grown.centres.concat(), grown.widths.concat(), grown.weights.clone()];
+    let network = PiecewiseNetwork::new(problem.regions().cloned().collect(), &grown.starts, neurons)?;
     let error = accuracy(&network.evaluate(&field.points), field.exact.as_ref().unwrap());
     Ok((grown, error.relative_l2))
 }
@@ -136,6 +137,20 @@ fn mixed_derivatives_time_and_any_dimension_up_to_three_are_resolved() {
 fn the_vibrating_string_of_the_examples_is_resolved() {
     let text = include_str!("../../../../../examples/problems/vibrating-string.toml");
     resolved::<2>("string", text, false);
+}
+
+#[test]
+fn regions_that_meet_at_curves_points_and_jumps_are_resolved() {
+    resolved::<2>("inclusion", include_str!("../../../../../examples/problems/inclusion.toml"), false);
+    let rod = "dims = 1\nexact = 'if(x < 0.4, sin(x), sin(0.4) + cos(0.4)/5*(x - 0.4) + (x - 0.4)^2)'\n\
+        domain = { type = 'box', low = [0], high = [1] }\nequation = { terms = { u_xx = 5 }, rhs = 10 }\n\
+        [[region]]\nshape = { type = 'box', low = [0], high = [0.4] }\n\
+        equation = { terms = { u_xx = 1 }, rhs = '-sin(x)' }\n";
+    resolved::<1>("rod", &format!("{DIRICHLET}{rod}"), false);
+    let jumps = "exact = 'if(x < 0.5, exp(x)*cos(y), 2 + x*y)'\nequation = { laplacian = 3 }\n[[region]]\n\
+        shape = { type = 'box', low = [-1, -1], high = [0.5, 2] }\nequation = { laplacian = 1 }\n\
+        jump = 'exp(0.5)*cos(y) - 2 - 0.5*y'\nflux_jump = 'exp(0.5)*cos(y) - 3*y'";
+    resolved::<2>("jumps", &format!("{DIRICHLET}{UNIT}{jumps}"), false);
 }
 
 #[test]

@@ -1,0 +1,100 @@
+//! Boundary conditions in problem files.
+
+use firebox_core::{Error, Result};
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::source::{Source, Written};
+use crate::problem::{
+    condition::{BoundaryRule, Condition},
+    function::Function,
+    predicate::Predicate,
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BoundaryFile {
+    condition: Spanned<String>,
+    on: Option<Spanned<String>>,
+    r#where: Option<Written>,
+    value: Option<Written>,
+    normal: Option<Written>,
+    coefficient: Option<Written>,
+    direction: Option<Spanned<Vec<Written>>>,
+    rate: Option<Written>,
+}
+
+/// Boundary conditions and their keys.
+const CONDITIONS: [(&str, &[&str]); 6] = [
+    ("dirichlet", &["value"]),
+    ("neumann", &["value"]),
+    ("robin", &["normal", "coefficient", "value"]),
+    ("oblique", &["direction", "coefficient", "value"]),
+    ("initial", &["value", "rate"]),
+    ("none", &[]),
+];
+
+impl Source<'_> {
+    pub(super) fn rule(&self, at: &Spanned<BoundaryFile>, exact: Option<&Function>) -> Result<BoundaryRule> {
+        let file = at.get_ref();
+        let kind = file.condition.get_ref().as_str();
+        let span = |text: &Option<Written>| text.as_ref().map(|text| text.span().start);
+        let given = [
+            ("value", span(&file.value)),
+            ("normal", span(&file.normal)),
+            ("coefficient", span(&file.coefficient)),
+            ("direction", file.direction.as_ref().map(|all| all.span().start)),
+            ("rate", span(&file.rate)),
+        ];
+        let Some((_, keys)) = CONDITIONS.iter().find(|(name, _)| *name == kind) else {
+            let names: Vec<&str> = CONDITIONS.iter().map(|(name, _)| *name).collect();
+            let what = format!("there is no boundary condition '{kind}'");
+            return Err(self.error(&file.condition, what, &format!("choose one of {}", names.join(", "))));
+        };
+        let foreign = given.iter().find_map(|(key, start)| start.filter(|_| !keys.contains(key)).map(|at| (key, at)));
+        if let Some((key, start)) = foreign {
+            let what = format!("a condition '{kind}' has no key '{key}'");
+            let help = match keys.len() {
+                0 => "remove it".into(),
+                _ => format!("remove it; a condition '{kind}' has {}", keys.join(", ")),
+            };
+            return Err(Error::input_at(self.place(start), what, help));
+        }
+        let missing = |key: &str| {
+            let what = format!("the condition '{kind}' has no {key}");
+            self.error(at, what, &format!("give it the key {key}"))
+        };
+        let required = |text: &Option<Written>, key: &str| match text {
+            Some(text) => self.function(text),
+            None => Err(missing(key)),
+        };
+        let exact_or_value = || match (&file.value, exact) {
+            (None, Some(exact)) => Ok(exact.clone()),
+            _ => required(&file.value, "value"),
+        };
+        let condition = match kind {
+            "dirichlet" => Condition::Dirichlet { value: exact_or_value()? },
+            "neumann" => Condition::Neumann { value: required(&file.value, "value")? },
+            "robin" => Condition::Robin {
+                normal: self.function_or(&file.normal, 1.0)?,
+                coefficient: required(&file.coefficient, "coefficient")?,
+                value: required(&file.value, "value")?,
+            },
+            "oblique" => Condition::Oblique {
+                direction: match &file.direction {
+                    Some(all) => self.each_dimension(all, "the direction")?,
+                    None => return Err(missing("direction")),
+                },
+                coefficient: self.function_or(&file.coefficient, 0.0)?,
+                value: required(&file.value, "value")?,
+            },
+            "initial" => Condition::Initial { value: exact_or_value()?, rate: required(&file.rate, "rate")? },
+            _ => Condition::Free,
+        };
+        let when = file.r#where.as_ref().map(|text| {
+            Predicate::with(&text.get_ref().0, &self.variables).map_err(|error| self.in_expression(text, error))
+        });
+        let on = file.on.as_ref().map(|on| self.face(on.get_ref()));
+        Ok(BoundaryRule { on, when: when.transpose()?, condition })
+    }
+}

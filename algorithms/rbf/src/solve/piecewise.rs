@@ -1,0 +1,132 @@
+//! A solution with a network in each region of a domain.
+
+use firebox_core::Result;
+
+use super::network::RbfNetwork;
+use crate::problem::{domain::Domain, region::nearest};
+
+/// A network in each region of a domain; a single one where a problem has no regions.
+///
+/// Values at points are incomplete if the thread's [`Watch`](firebox_core::watch::Watch) stops the evaluation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PiecewiseNetwork {
+    networks: Vec<RbfNetwork>,
+    /// As many, or none for a single network.
+    regions: Vec<Domain>,
+}
+
+impl From<RbfNetwork> for PiecewiseNetwork {
+    fn from(network: RbfNetwork) -> Self {
+        Self { networks: vec![network], regions: Vec::new() }
+    }
+}
+
+impl PiecewiseNetwork {
+    /// Divides neurons, row-major, into those of each region; those of region r start at `starts[r]`.
+    pub(crate) fn new(
+        regions: Vec<Domain>,
+        starts: &[usize],
+        [centres, widths, weights]: [Vec<f64>; 3],
+    ) -> Result<Self> {
+        let dims = centres.len() / weights.len().max(1);
+        let network = |ends: &[usize]| {
+            let [own, all] = [ends[0]..ends[1], ends[0] * dims..ends[1] * dims];
+            RbfNetwork::new(dims, centres[all.clone()].to_vec(), widths[all].to_vec(), weights[own].to_vec())
+        };
+        Ok(Self { networks: starts.windows(2).map(network).collect::<Result<_>>()?, regions })
+    }
+
+    /// The networks, one per region in order, of which the last is the rest of the domain.
+    pub fn networks(&self) -> &[RbfNetwork] {
+        &self.networks
+    }
+
+    /// The network of a problem without regions.
+    pub fn single(&self) -> Option<&RbfNetwork> {
+        self.networks.first().filter(|_| self.networks.len() == 1)
+    }
+
+    /// Dimensions of space, n.
+    pub fn dims(&self) -> usize {
+        self.networks.first().map_or(0, RbfNetwork::dims)
+    }
+
+    /// Neurons of all regions.
+    pub fn len(&self) -> usize {
+        self.networks.iter().map(RbfNetwork::len).sum()
+    }
+
+    /// Returns `false`: there are no networks without neurons.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// u at `points`, row-major; an incomplete last point is ignored. On an interface it is that of the region that takes
+    /// precedence, and outside the domain that of the nearest.
+    pub fn evaluate(&self, points: &[f64]) -> Vec<f64> {
+        self.by_region(points, 1, RbfNetwork::evaluate)
+    }
+
+    /// ∇u at `points`, row-major like `points`, as [`evaluate`](Self::evaluate).
+    pub fn gradient(&self, points: &[f64]) -> Vec<f64> {
+        self.by_region(points, self.dims(), RbfNetwork::gradient)
+    }
+
+    /// Δu at `points`, row-major, as [`evaluate`](Self::evaluate).
+    pub fn laplacian(&self, points: &[f64]) -> Vec<f64> {
+        self.by_region(points, 1, RbfNetwork::laplacian)
+    }
+
+    /// `each` values per point.
+    fn by_region(&self, points: &[f64], each: usize, of: fn(&RbfNetwork, &[f64]) -> Vec<f64>) -> Vec<f64> {
+        if let Some(network) = self.single() {
+            return of(network, points);
+        }
+        let (points, _) = points.split_at(points.len() - points.len() % self.dims());
+        let mut own: Vec<(Vec<usize>, Vec<f64>)> = vec![Default::default(); self.networks.len()];
+        for (i, point) in points.chunks_exact(self.dims()).enumerate() {
+            let (rows, coordinates) = &mut own[nearest(self.regions.iter(), point)];
+            rows.push(i);
+            coordinates.extend_from_slice(point);
+        }
+        let mut values = vec![0.0; points.len() / self.dims() * each];
+        for (network, (rows, coordinates)) in self.networks.iter().zip(&own) {
+            let found = of(network, coordinates);
+            for (&row, value) in rows.iter().zip(found.chunks_exact(each)) {
+                values[row * each..(row + 1) * each].copy_from_slice(value);
+            }
+        }
+        values
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_are_evaluated_by_the_network_of_their_region() {
+        let cuboid = |low: f64, high: f64| Domain::cuboid(vec![low, 0.0], vec![high, 1.0]).unwrap();
+        let numbers = |count: usize| (0..count).map(|k| 0.3 + 0.1 * k as f64).collect::<Vec<_>>();
+        let (centres, widths, weights) = (numbers(6), numbers(6), numbers(3));
+        let network = |rows: [usize; 2]| {
+            let all = 2 * rows[0]..2 * rows[1];
+            let (centres, widths) = (centres[all.clone()].to_vec(), widths[all].to_vec());
+            RbfNetwork::new(2, centres, widths, weights[rows[0]..rows[1]].to_vec()).unwrap()
+        };
+        let (left, right) = (network([0, 1]), network([1, 3]));
+        let regions = vec![cuboid(0.0, 1.0), cuboid(1.0, 2.0)];
+        let both = [centres.clone(), widths.clone(), weights.clone()];
+        let both = PiecewiseNetwork::new(regions, &[0, 1, 3], both).unwrap();
+        assert_eq!((both.networks(), both.len(), both.dims()), (&[left.clone(), right.clone()][..], 3, 2));
+        let points = [1.5, 0.2, 0.5, 0.5, 1.0, 0.5, 1.9, 0.9];
+        for (all, of) in [
+            (both.evaluate(&points), RbfNetwork::evaluate as fn(&RbfNetwork, &[f64]) -> Vec<f64>),
+            (both.gradient(&points), RbfNetwork::gradient),
+            (both.laplacian(&points), RbfNetwork::laplacian),
+        ] {
+            let parts = [(&right, &points[..2]), (&left, &points[2..6]), (&right, &points[6..])];
+            assert_eq!(all, parts.into_iter().flat_map(|(network, points)| of(network, points)).collect::<Vec<_>>());
+        }
+    }
+}

@@ -35,6 +35,7 @@ pub use problem::{
     function::Function,
     predicate::Predicate,
     region::Region,
+    tabulated::Tabulated,
 };
 pub use solve::{
     accuracy::Accuracy,

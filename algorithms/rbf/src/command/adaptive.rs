@@ -95,7 +95,11 @@ pub(super) fn growth(problem: &Problem, solution: &AdaptiveSolution) -> Plot {
             series("estimate of the error", |level| level.estimate),
             series("change since the level before", |level| level.change),
             series("held-out residual", |level| level.held_out),
-        ],
+            series("error", |level| level.error.unwrap_or(f64::NAN)),
+        ]
+        .into_iter()
+        .filter(|series| !series.points.is_empty())
+        .collect(),
         ..Lines::default()
     })
 }

@@ -119,7 +119,18 @@ impl Plugin for RbfPlugin {
                 Solved::auto(problem, &solution, solver.config(), &args)
             }
         };
-        let evaluated = points.map(|points| Values::new(&solved.network, &points.values, exact).map(|it| (points, it)));
+        let evaluated = points.map(|points| {
+            let mut values = Values::new(&solved.network, &points.values, exact)?;
+            let blank = values.blank_outside(problem, &points.values);
+            if blank > 0 {
+                let text = format!(
+                    "{blank} of the {} points to evaluate are outside the domain, or where u jumps: u is NaN there",
+                    points.rows
+                );
+                session.observer.notice(&text);
+            }
+            Ok::<_, Error>((points, values))
+        });
         let outputs = Outputs { args: &args, problem, field, solved };
         outputs.outcome(network, vtk, evaluated.transpose()?)
     }

@@ -150,6 +150,23 @@ impl Values {
         Ok(Self { u, exact })
     }
 
+    /// Makes u and its error NaN at those of the points that are outside the domain or where u jumps, and returns their
+    /// number.
+    pub(crate) fn blank_outside(&mut self, problem: &Problem, points: &[f64]) -> usize {
+        let edge = EDGE * problem.domain().diameter();
+        let mut count = 0;
+        for (i, point) in points.chunks_exact(problem.dims()).enumerate() {
+            if problem.domain().signed_distance(point) > edge || problem.is_double(point) {
+                self.u[i] = f64::NAN;
+                if let Some((_, errors)) = &mut self.exact {
+                    errors[i] = f64::NAN;
+                }
+                count += 1;
+            }
+        }
+        count
+    }
+
     /// Named columns: `u` and, if the exact solution is known, `exact` and `error`.
     pub(crate) fn columns(&self) -> Vec<(&'static str, &[f64])> {
         let mut columns = vec![("u", &self.u[..])];

@@ -2,7 +2,7 @@
 
 use firebox_backends::limits::{Buffer, Limits};
 use firebox_core::{
-    Context, Error, Result,
+    Context, Error, Result, Session,
     random::Random,
     report::{Stopwatch, Timings},
 };
@@ -23,6 +23,8 @@ use crate::{
 
 /// Operations of the decompositions of a run with at most [`USUAL_NEURONS`], some tens of seconds on two cores.
 const WORK: f64 = 1e12;
+/// Stability constants of well-posed problems are at most a few hundred.
+const NEAR_SINGULAR: f64 = 1e4;
 /// The notice of conditions that contain derivatives of u only.
 pub(super) const OPEN_CONSTANT: &str =
     "the conditions contain derivatives of u only, which determine it up to a constant";
@@ -124,8 +126,9 @@ impl AdaptiveSolver {
             work: WORK * (config.max_neurons as f64 / USUAL_NEURONS).powi(3).max(1.0),
             seed: context.seed,
         };
-        let open = self.leaves_constant(&field)?.then_some(field.exact.as_deref());
-        if let Some(exact) = open {
+        notice_contradiction(problem, &field, context)?;
+        let (exact, open) = (field.exact.as_deref(), self.leaves_constant(&field)?);
+        if open {
             let mean = if exact.is_some() { "that of the exact solution" } else { "0" };
             context.observer.notice(&format!("{OPEN_CONSTANT}: its mean is made {mean}"));
         }
@@ -136,7 +139,7 @@ impl AdaptiveSolver {
                 format_point(&at)
             ));
         }
-        let measured = Measured { places: &places, open };
+        let measured = Measured { places: &places, exact, open };
         let session = context.solo();
         let go_on = |neurons: usize| session.checkpoint("growing", neurons as u64, max_neurons as u64);
         let mut grown = None;
@@ -149,6 +152,13 @@ impl AdaptiveSolver {
             (Ok(()), None) => return Err(limit.no_result(context)),
         };
         clock.lap("training_s");
+        if let Some(level) = grown.levels.last().filter(|level| level.stability > NEAR_SINGULAR) {
+            context.observer.notice(&format!(
+                "the problem is nearly singular, as near a resonance: errors of its data change u by up to {:.0e} times as \
+                 much (the stability constant)",
+                level.stability
+            ));
+        }
         let neurons = [grown.centres.into_flattened(), grown.widths.into_flattened(), grown.weights];
         let network = PiecewiseNetwork::new(problem.regions().cloned().collect(), &grown.starts, neurons)?;
         let evaluated = || field.exact.as_ref().map(|exact| accuracy(&network.evaluate(&field.points), exact));
@@ -205,6 +215,17 @@ impl AdaptiveSolver {
             }
         }
     }
+}
+
+/// Reports an exact solution that contradicts the problem.
+pub(super) fn notice_contradiction(problem: &Problem, field: &Field, session: &Session) -> Result<()> {
+    if field.exact.is_some()
+        && let Some(contradiction) = problem.contradiction(&field.points)?
+    {
+        let text = format!("the exact solution contradicts {contradiction}; errors are those against it");
+        session.observer.notice(&text);
+    }
+    Ok(())
 }
 
 impl AdaptiveSolution {

@@ -9,7 +9,7 @@ use firebox_core::{
 };
 
 use super::{
-    adaptive::OPEN_CONSTANT,
+    adaptive::{OPEN_CONSTANT, notice_contradiction},
     memory::plan,
     solution::{RbfSolution, Solution},
     time_limit::TimeLimit,
@@ -111,6 +111,7 @@ impl RbfSolver {
             return Err(Error::Config { field: "weights", value: "lsqr".into(), reason: reason.into() });
         }
         let field = limit.required(context, || Field::new(problem, Field::default_side(dims)))?;
+        notice_contradiction(problem, &field, context)?;
         let grid = limit.required(context, || Grid::new(problem.domain(), config.neurons, settings.reach))?;
         let conditions = [settings.points, settings.boundary_points];
         let extent = Extent { conditions, neurons: grid.len(), dims, steps: settings.steps };

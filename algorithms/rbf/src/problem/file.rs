@@ -42,6 +42,10 @@ fn parse(text: &str, name: &str, file: Option<&Path>) -> Result<Problem> {
     let mut source = Source { text, file: file.map(Path::to_path_buf), variables: Variables::default() };
     let file: ProblemFile = toml::from_str(text).map_err(|error| {
         let place = error.span().map_or_else(Place::default, |span| source.place(span.start));
+        if text.lines().any(|line| line.trim_start().starts_with("[[equation]]")) {
+            let help = "give one table [equation]; [[region]] gives parts of the domain equations of their own";
+            return Error::input_at(place, "[[equation]]: systems of several equations are not solved", help);
+        }
         let what = error.message().trim_end().replace('`', "\"").replace('\n', "; ");
         Error::input_at(place, what, "examples/problems/heated-plate.toml shows what a problem can have")
     })?;

@@ -93,7 +93,12 @@ fn errors_have_line_and_column() {
         ("[domain]", "dims = 3\ncoordinates = [\"r\", \"t\"]\n[domain]", "line 2, column 8: dims = 3, and there are 2"),
         ("[domain]", "constants = { e = 1 }\n[domain]", "line 2, column 15: the name 'e' is taken"),
         ("[domain]", "constants = { a = \"b\", b = \"2*a\" }\n[domain]", "unknown name 'b'"),
-        ("laplacian = 1", "terms = { u_xxx = 1 }", "line 7, column 11: 'u_xxx' is not a derivative"),
+        ("laplacian = 1", "terms = { u_xxx = 1 }", "line 7, column 11: 'u_xxx' is a derivative of order 3"),
+        ("laplacian = 1", "terms = { u_xx_yy = 1 }", "'u_xx_yy' is a derivative of order 4"),
+        ("laplacian = 1", "terms = { \"u*u_x\" = 1 }", "line 7, column 11: 'u*u_x' is not a derivative, and this"),
+        ("laplacian = 1", "terms = { v_xx = 1 }", "'v_xx' is not a derivative of u; systems of several unknowns"),
+        ("laplacian = 1", "laplacian = \"1 + u^2\"", "line 7, column 18: 'u' in a coefficient or a right-hand side"),
+        ("[equation]", "[[equation]]", "systems of several equations are not solved"),
         ("laplacian = 1", "terms = { u_t = 1 }", "'u_t' is not a derivative"),
         ("laplacian = 1", "value = 1\nterms = { u = 1 }", "line 8, column 11: the term 'u' is there already"),
         ("laplacian = 1", "terms = { u_xy = 1, u_yx = 1 }", "the term 'u_yx' is there already"),
@@ -126,6 +131,38 @@ fn errors_have_line_and_column() {
         let found = error(&SQUARE.replace(from, to));
         assert!(found.contains(expected), "{to}: {found}");
     }
+}
+
+#[test]
+fn coefficients_may_be_tables_beside_the_problem() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("square.toml");
+    let write = |from: &str, to: &str, table: &str| {
+        assert!(SQUARE.contains(from));
+        std::fs::write(&path, SQUARE.replace(from, to)).unwrap();
+        std::fs::write(folder.path().join("k.csv"), table).unwrap();
+        Problem::read(&path)
+    };
+    let table = "laplacian = { table = \"k.csv\" }";
+    let problem = write("laplacian = 1", table, "x,k\n0,1\n1,3\n4,6\n").unwrap();
+    let (terms, _) = problem.terms(0, &[0.5, 3.0, 2.0, 1.0]).unwrap();
+    assert_eq!(terms, [(Derivative::Laplacian, Coefficient::Each(vec![2.0, 4.0]))]);
+    let error = |from: &str, to: &str, table: &str| {
+        let found = write(from, to, table).and_then(|problem| problem.terms(0, &[0.5, 3.0]).map(drop));
+        let error = found.unwrap_err();
+        (error.exit_code(), error.to_string())
+    };
+    let (code, text) = error("laplacian = 1", table, "x,k\n1,1\n4,3\n");
+    assert!(code == 2 && text.contains("k.csv', has no value at (0.5, 3)"), "{text}");
+    let (code, text) = error("laplacian = 1", table, "a,k\n1,1\n4,3\n");
+    assert!(code == 2 && text.contains("k.csv: a table of the columns a, k"), "{text}");
+    let (code, text) = error("laplacian = 1", "laplacian = { table = \"absent.csv\" }", "x,k\n1,1\n");
+    assert!(code == 2 && text.contains("absent.csv"), "{text}");
+    let (code, text) = error("low = [0, 0]", "low = [0, { table = \"k.csv\" }]", "x,k\n1,1\n");
+    assert!(code == 2 && text.contains("line 4, column 11: a table is not possible here"), "{text}");
+    let (code, text) = error("laplacian = 1", "laplacian = { file = \"k.csv\" }", "x,k\n1,1\n");
+    assert!(code == 2 && text.contains("line 7") && text.contains("unknown field"), "{text}");
+    assert!(Problem::parse(&SQUARE.replace("laplacian = 1", table)).unwrap_err().to_string().contains("in a file"));
 }
 
 #[test]

@@ -1,11 +1,11 @@
-//! Functions of space: constants, expressions, and Rust code.
+//! Functions of space: constants, expressions, tables, and Rust code.
 
 use std::{fmt, sync::Arc};
 
 use firebox_core::{Error, Result, error::Place, watch::Watch};
 use rayon::prelude::*;
 
-use super::expression::Expression;
+use super::{expression::Expression, tabulated::Tabulated};
 use crate::types::Coefficient;
 
 /// Points per task.
@@ -21,6 +21,8 @@ pub enum Function {
     Constant(f64),
     /// A parsed expression.
     Written(Expression),
+    /// Values on a grid.
+    Tabulated(Arc<Tabulated>),
     /// Rust code that takes a point of dims coordinates.
     Given(Arc<Code>),
 }
@@ -30,6 +32,7 @@ impl fmt::Debug for Function {
         match self {
             Self::Constant(value) => write!(f, "{value}"),
             Self::Written(expression) => write!(f, "'{}'", expression.text()),
+            Self::Tabulated(table) => write!(f, "the table '{}'", table.name()),
             Self::Given(_) => f.write_str("a given function"),
         }
     }
@@ -67,6 +70,7 @@ impl Function {
         match self {
             Self::Constant(value) => *value,
             Self::Written(expression) => expression.at(point),
+            Self::Tabulated(table) => table.at(point),
             Self::Given(function) => function(point),
         }
     }
@@ -117,6 +121,10 @@ pub(crate) fn format_point(point: &[f64]) -> String {
 }
 
 fn not_finite(function: &Function, point: &[f64], what: &str, value: f64) -> Error {
+    if let Function::Tabulated(_) = function {
+        let what = format!("{what}, {function:?}, has no value at {}", format_point(point));
+        return Error::input(what, "extend the table: it must cover the whole domain");
+    }
     let size = if value.is_nan() { "not a number" } else { "infinite" };
     let what = format!("{what}, {function:?}, is {size} ({value}) at {}", format_point(point));
     let at = match function {

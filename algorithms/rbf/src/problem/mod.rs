@@ -2,6 +2,7 @@
 
 pub(crate) mod boundary;
 pub(crate) mod condition;
+mod contradiction;
 pub(crate) mod definition;
 mod discontinuity;
 pub(crate) mod domain;
@@ -18,4 +19,5 @@ mod rewriting;
 mod sampling;
 mod sequence;
 pub(crate) mod shape;
+pub(crate) mod tabulated;
 mod token;

@@ -92,7 +92,7 @@ impl Source<'_> {
             _ => Condition::Free,
         };
         let when = file.r#where.as_ref().map(|text| {
-            Predicate::with(&text.get_ref().0, &self.variables).map_err(|error| self.in_expression(text, error))
+            Predicate::with(self.written(text)?, &self.variables).map_err(|error| self.in_expression(text, error))
         });
         let on = file.on.as_ref().map(|on| self.face(on.get_ref()));
         Ok(BoundaryRule { on, when: when.transpose()?, condition })

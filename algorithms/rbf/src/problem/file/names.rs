@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use firebox_core::Result;
+use firebox_core::{Error, Result};
 use toml::Spanned;
 
 use super::source::{Source, Written};
@@ -114,15 +114,32 @@ impl Source<'_> {
                 axis(by).map(Derivative::First).or_else(second)
             }
         };
-        found.ok_or_else(|| {
-            let what = format!("'{}' is not a derivative of at most second order", key.get_ref());
-            let (x, y) = (&names[0], names.last().map_or("x", String::as_str));
-            self.error(
-                key,
-                what,
-                &format!("the terms are u, u_{x}, u_{x}{x}, u_{x}{y} and so on, by {}", names.join(", ")),
-            )
-        })
+        found.ok_or_else(|| self.no_derivative(key))
+    }
+
+    /// The error of a term's key that is no derivative, with the kind of equation that it may belong to.
+    fn no_derivative(&self, key: &Spanned<String>) -> Error {
+        let (names, text) = (&self.variables.coordinates, key.get_ref());
+        let (x, y) = (&names[0], names.last().map_or("x", String::as_str));
+        let terms = format!("the terms are u, u_{x}, u_{x}{x}, u_{x}{y} and so on, by {}", names.join(", "));
+        let mut rest = text.strip_prefix("u_").unwrap_or_default();
+        let mut order = 0;
+        while let Some(name) = names.iter().find(|name| rest.starts_with(name.as_str())) {
+            rest = rest[name.len()..].trim_start_matches('_');
+            order += 1;
+        }
+        let (reason, help) = if text.contains(['*', '^', '/', '+', '-', '(']) {
+            let help = "a term is a derivative of u with its coefficient as value; firebox rbf solves linear equations";
+            ("is not a derivative, and this equation may not be linear".into(), format!("{help}; {terms}"))
+        } else if rest.is_empty() && order > 2 {
+            (format!("is a derivative of order {order}, and equations are of at most second order"), terms)
+        } else if !text.starts_with('u') {
+            ("is not a derivative of u; systems of several unknowns are not solved".into(), terms)
+        } else {
+            let coordinates = "others are named by coordinates = [\"x\", \"t\"] at the top of the file";
+            ("is not a derivative of at most second order".into(), format!("{terms}; {coordinates}"))
+        };
+        self.error(key, format!("'{text}' {reason}"), &help)
     }
 
     /// The name of a face for [`Piece`](super::boundary::Piece), of one by the name of its coordinate.

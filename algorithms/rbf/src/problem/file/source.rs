@@ -1,37 +1,51 @@
 //! The text of a problem file: positions of errors, expressions.
 
-use std::{fmt, path::PathBuf};
+use std::{fmt, path::PathBuf, sync::Arc};
 
 use firebox_core::{Error, Result, error::Place};
 use serde::{Deserialize, Deserializer, de};
 use toml::Spanned;
 
-use crate::problem::{expression::Expression, function::Function, token::Variables};
+use crate::problem::{expression::Expression, function::Function, tabulated::Tabulated, token::Variables};
 
-/// An expression: text, or a plain number.
+/// A function in a file.
 #[derive(Debug)]
-pub(super) struct Text(pub(super) String);
+pub(super) enum Text {
+    /// An expression: text, or a plain number.
+    Expression(String),
+    /// The path of a table of its values.
+    Table(PathBuf),
+}
 
 impl<'de> Deserialize<'de> for Text {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         struct Visitor;
-        impl de::Visitor<'_> for Visitor {
+        impl<'de> de::Visitor<'de> for Visitor {
             type Value = Text;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an expression in quotes, or a number")
+                f.write_str("an expression in quotes, a number, or { table = \"FILE.csv\" }")
+            }
+
+            fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> std::result::Result<Text, A::Error> {
+                #[derive(Deserialize)]
+                #[serde(deny_unknown_fields)]
+                struct Table {
+                    table: PathBuf,
+                }
+                Table::deserialize(de::value::MapAccessDeserializer::new(map)).map(|it| Text::Table(it.table))
             }
 
             fn visit_str<E>(self, text: &str) -> std::result::Result<Text, E> {
-                Ok(Text(text.into()))
+                Ok(Text::Expression(text.into()))
             }
 
             fn visit_f64<E>(self, value: f64) -> std::result::Result<Text, E> {
-                Ok(Text(value.to_string()))
+                Ok(Text::Expression(value.to_string()))
             }
 
             fn visit_i64<E>(self, value: i64) -> std::result::Result<Text, E> {
-                Ok(Text(value.to_string()))
+                Ok(Text::Expression(value.to_string()))
             }
         }
         deserializer.deserialize_any(Visitor)
@@ -80,14 +94,32 @@ impl Source<'_> {
         let column = place.column.and_then(|column| column.parse::<usize>().ok());
         let raw = self.text.get(span.clone()).unwrap_or_default();
         let inside = column.map_or(0, |column| byte_offset(raw, column - 1));
+        // The lines that mark the position repeat what line and column of the file say.
+        let what = what.lines().next().unwrap_or_default().to_owned();
         Error::Input { what, place: self.place((span.start + inside).min(span.end.saturating_sub(1))), help }
     }
 
+    /// The text of an expression, or of a condition on points.
+    pub(super) fn written<'b>(&self, text: &'b Written) -> Result<&'b str> {
+        match text.get_ref() {
+            Text::Expression(own) => Ok(own),
+            Text::Table(_) => Err(self.error(text, "a table is not possible here", "give an expression, as pi/2")),
+        }
+    }
+
     pub(super) fn expression(&self, text: &Written) -> Result<Expression> {
-        Expression::with(&text.get_ref().0, &self.variables).map_err(|error| self.in_expression(text, error))
+        Expression::with(self.written(text)?, &self.variables).map_err(|error| self.in_expression(text, error))
     }
 
     pub(super) fn function(&self, text: &Written) -> Result<Function> {
+        if let Text::Table(path) = text.get_ref() {
+            let Some(folder) = self.file.as_ref().and_then(|file| file.parent()) else {
+                let help = "read the problem from a file, beside which the table is";
+                return Err(self.error(text, "a table needs a problem in a file", help));
+            };
+            let table = Tabulated::read(folder.join(path), &self.variables.coordinates)?;
+            return Ok(Function::Tabulated(Arc::new(table)));
+        }
         let place = Place { file: self.file.clone(), ..self.place(text.span().start) };
         Ok(Function::of(self.expression(text)?.at_place(place)))
     }

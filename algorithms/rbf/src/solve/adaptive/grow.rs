@@ -6,7 +6,11 @@ use serde::Serialize;
 use super::cells::{Cells, Place, Point, SCATTERED};
 use super::level::{Conditions, OpenConstant, Solved};
 use super::operator::Operator;
-use crate::{problem::definition::Problem, solve::decompositions::failed, types::root_mean};
+use crate::{
+    problem::definition::Problem,
+    solve::{accuracy::accuracy, decompositions::failed},
+    types::root_mean,
+};
 
 /// Stream of [`Random`] of the first level.
 const STREAM: u64 = u64::from_be_bytes(*b"rbf-grow");
@@ -75,6 +79,8 @@ pub struct Level {
     pub change: f64,
     /// Condition number of the scaled matrix, estimated; infinite if singular.
     pub condition: f64,
+    /// Relative L2 error on the grid, if the exact solution is known.
+    pub error: Option<f64>,
 }
 
 /// Reason why the growth ended.
@@ -102,11 +108,13 @@ pub(crate) struct Adapted<const D: usize> {
     pub(crate) end: End,
 }
 
-/// The places of the domain at which u is measured, and its mean there if the conditions leave a constant open.
+/// The places of the domain at which u is measured.
 pub(crate) struct Measured<'a, const D: usize> {
     pub(crate) places: &'a [Place<D>],
-    /// The exact solution at the places if it is known, where a constant is open.
-    pub(crate) open: Option<Option<&'a [f64]>>,
+    /// The exact solution at the places, if it is known.
+    pub(crate) exact: Option<&'a [f64]>,
+    /// The conditions leave a constant open: the mean at the places is made that of the exact solution, or 0.
+    pub(crate) open: bool,
 }
 
 /// Cells of the next level: the spacing of the grid, and the sides wanted.
@@ -134,8 +142,8 @@ impl Adaptive {
         let mut plan = Plan { spacing: first_spacing::<D>(problem), wanted: None };
         let (mut work, mut last) = (self.work, Vec::new());
         let some: Vec<Place<D>> = measured.places.iter().step_by(STRIDE).copied().collect();
-        let open = measured.open.map(|exact| {
-            let sum = exact.map_or(0.0, |exact| exact.iter().step_by(STRIDE).sum());
+        let open = measured.open.then(|| {
+            let sum = measured.exact.map_or(0.0, |exact| exact.iter().step_by(STRIDE).sum());
             OpenConstant { mean: sum / some.len() as f64, places: some.clone() }
         });
         loop {
@@ -194,6 +202,7 @@ impl Adaptive {
                 stability,
                 change,
                 condition: solved.condition()?,
+                error: measured.exact.map(|exact| accuracy(&values, exact).relative_l2),
             };
             let affordable = (m as f64 * (work.max(0.0) / each).cbrt()).min(self.max_neurons as f64);
             let unbalanced = solved.balance > UNBALANCED[0] && solved.balance > UNBALANCED[1] * solved.unmet;

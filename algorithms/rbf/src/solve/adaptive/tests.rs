@@ -25,12 +25,16 @@ fn grow_in<const D: usize>(problem: &Problem, limits: Adaptive, open: bool) -> R
     let place = |x: &[f64]| Place { point: std::array::from_fn(|i| x[i]), region: problem.region_of(x) };
     let places: Vec<Place<D>> = field.points.chunks(D).map(place).collect();
     let mut grown = None;
-    let open = open.then_some(field.exact.as_deref());
-    limits.grow(problem, &Measured { places: &places, open }, &|_| Ok(()), &mut grown)?;
+    let measured = Measured { places: &places, exact: field.exact.as_deref(), open };
+    limits.grow(problem, &measured, &|_| Ok(()), &mut grown)?;
     let grown = grown.unwrap();
     let neurons = [grown.centres.concat(), grown.widths.concat(), grown.weights.clone()];
     let network = PiecewiseNetwork::new(problem.regions().cloned().collect(), &grown.starts, neurons)?;
     let error = accuracy(&network.evaluate(&field.points), field.exact.as_ref().unwrap());
+    for level in &grown.levels {
+        let error = level.error.unwrap();
+        assert!(error <= 2.0 * level.estimate, "an error of {error} at {level:?}");
+    }
     Ok((grown, error.relative_l2))
 }
 

@@ -183,7 +183,8 @@ impl AdaptiveSolver {
         }
         let edge = self.problem.boundary_points(CHECKED, Sampling::Sobol, &mut Random::new(0, 0))?;
         let edge = self.problem.boundary(&edge)?;
-        Ok(!has_value && edge.value == Coefficient::Zero && !edge.is_empty())
+        // A boundary that is periodic all around has no rows.
+        Ok(!has_value && (edge.value == Coefficient::Zero || edge.is_empty()))
     }
 
     /// The largest number of neurons up to `max_neurons` for which the host has memory, and the bytes of that level.

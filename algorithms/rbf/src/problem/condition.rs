@@ -42,6 +42,12 @@ pub enum Condition {
         /// Derivative into the domain.
         rate: Function,
     },
+    /// u and, where the equation has second derivatives by this axis, its derivative are equal at opposite points of the
+    /// domain's box; on both faces across the axis, and nowhere else.
+    Periodic {
+        /// The axis, counted from 0.
+        axis: usize,
+    },
     /// No condition, as at the end of time.
     Free,
 }
@@ -101,6 +107,6 @@ pub(super) fn rows_at(condition: &Condition, point: &[f64], normal: &[f64]) -> R
             let rate = rate.finite_at(point, "the rate of an initial condition")?;
             vec![row(0.0, 1.0, right(value)?), row(-1.0, 0.0, rate)]
         }
-        Condition::Free => Vec::new(),
+        Condition::Periodic { .. } | Condition::Free => Vec::new(),
     })
 }

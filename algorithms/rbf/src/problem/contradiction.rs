@@ -153,8 +153,13 @@ mod tests {
             assert_eq!(found(&Problem::named(name).unwrap()), None, "{name}");
         }
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        for folder in ["docs/rbf-problems", "docs/rbf-problems/bars", "docs/rbf-problems/regions", "examples/problems"]
-        {
+        for folder in [
+            "docs/rbf-problems",
+            "docs/rbf-problems/bars",
+            "docs/rbf-problems/regions",
+            "docs/rbf-problems/periodic",
+            "examples/problems",
+        ] {
             for entry in std::fs::read_dir(root.join(folder)).unwrap() {
                 let path = entry.unwrap().path();
                 if path.extension().is_some_and(|it| it == "toml") {

@@ -62,18 +62,26 @@ impl Problem {
             boundary,
         };
         for rule in &problem.rules {
-            if let Condition::Oblique { direction, .. } = &rule.condition
-                && direction.len() != problem.dims()
-            {
-                let what = format!("the direction of a condition has {} factors", direction.len());
-                return Err(Error::input(what, format!("give {}, one a dimension", problem.dims())));
+            let dims = problem.dims();
+            match &rule.condition {
+                Condition::Oblique { direction, .. } if direction.len() != dims => {
+                    let what = format!("the direction of a condition has {} factors", direction.len());
+                    return Err(Error::input(what, format!("give {dims}, one a dimension")));
+                }
+                Condition::Periodic { axis } if *axis >= dims => {
+                    let what = format!("a boundary is periodic along axis {axis}");
+                    return Err(Error::input(what, format!("there are {dims}, counted from 0")));
+                }
+                _ => {}
             }
         }
         let checked = problem.boundary_points(CHECKED, Sampling::Sobol, &mut Random::new(0, 0))?;
         let mut is_free = true;
-        for (point, &piece) in checked.points.chunks(problem.dims()).zip(&checked.piece) {
-            is_free &= matches!(problem.rule(point, piece)?.condition, Condition::Free);
+        for (i, point) in checked.points.chunks(problem.dims()).enumerate() {
+            let normal = &checked.normals[i * problem.dims()..(i + 1) * problem.dims()];
+            is_free &= matches!(problem.rule(point, normal, checked.piece[i])?.condition, Condition::Free);
         }
+        problem.periodic_rows(&checked)?;
         if is_free {
             let what = "no part of the boundary has a condition other than none";
             return Err(Error::input(what, "give one, such as dirichlet, on a part of it"));
@@ -201,7 +209,9 @@ impl Problem {
             "`mode = paper` has one equation in the whole domain".into()
         } else if self.equation(0).terms.iter().any(|(derivative, _)| matches!(derivative, Derivative::Second(..))) {
             "`mode = paper` has second derivatives in the laplacian only".into()
-        } else if self.rules.iter().any(|rule| matches!(rule.condition, Condition::Initial { .. } | Condition::Free)) {
+        } else if self.rules.iter().any(|rule| {
+            matches!(rule.condition, Condition::Initial { .. } | Condition::Periodic { .. } | Condition::Free)
+        }) {
             "`mode = paper` needs one condition at each point of the boundary".into()
         } else {
             return Ok(());
@@ -282,7 +292,7 @@ impl Problem {
         for (i, point) in at.points.chunks(dims).enumerate() {
             watch.go_on_at(i)?;
             let normal = &at.normals[i * dims..(i + 1) * dims];
-            for row in rows_at(&self.rule(point, at.piece[i])?.condition, point, normal)? {
+            for row in rows_at(&self.rule(point, normal, at.piece[i])?.condition, point, normal)? {
                 if row.value == 0.0 && row.gradient.iter().all(|&b| b == 0.0) {
                     let what = format!("the boundary condition at {} asks nothing of u", function::format_point(point));
                     return Err(Error::input(what, "give normal or coefficient a value other than 0 there"));
@@ -323,12 +333,17 @@ impl Problem {
         self.exact.as_ref().map(|exact| exact.finite_values(points, self.dims(), "the exact solution")).transpose()
     }
 
-    /// The first rule that applies to a point on a piece.
-    fn rule(&self, point: &[f64], piece: usize) -> Result<&BoundaryRule> {
+    pub(super) fn rules(&self) -> &[BoundaryRule] {
+        &self.rules
+    }
+
+    /// The first rule that applies to a point on a piece, where the outward unit normal is `normal`.
+    pub(super) fn rule(&self, point: &[f64], normal: &[f64], piece: usize) -> Result<&BoundaryRule> {
         let pieces = &self.boundary.pieces;
         let applies = |rule: &&BoundaryRule| {
             rule.on.as_ref().is_none_or(|on| pieces.get(piece).is_some_and(|piece| piece.is(on)))
                 && rule.when.as_ref().is_none_or(|when| when.holds(point))
+                && self.applies(&rule.condition, point, normal)
         };
         self.rules.iter().find(applies).ok_or_else(|| {
             let on = pieces.get(piece).map(|piece| names(std::slice::from_ref(piece))).unwrap_or_default();

@@ -124,6 +124,15 @@ fn errors_have_line_and_column() {
         ("\"sin(x)*sin(y)\"", "'sin(x)*t'", "line 8, column 15: unknown name 't'"),
         ("\"sin(x)*sin(y)\"", "\"sin(\\u0078)*t\"", "line 8, column 20: unknown name 't'"),
         ("value = 0", "value = 0\non = \"hole\"", "no shape or face of the domain is called 'hole'"),
+        ("\"dirichlet\"\nvalue = 0", "\"periodic\"", "line 9, column 1: the condition 'periodic' has no key 'on'"),
+        ("\"dirichlet\"\nvalue = 0", "\"periodic\"\non = \"left\"", "line 11, column 6: 'left' is not a coordinate"),
+        ("\"dirichlet\"", "\"periodic\"\non = \"x\"", "a condition 'periodic' has no key 'value'"),
+        (
+            "\"dirichlet\"\nvalue = 0",
+            "\"periodic\"\non = \"x\"\nwhere = \"y < 1\"",
+            "line 12, column 9: a condition 'periodic' has no key 'where'",
+        ),
+        ("\"dirichlet\"\nvalue = 0", "\"periodic\"\non = \"x\"", "the boundary has no condition at"),
         ("value = 0", "value = [", "line 11"),
         ("[[boundary]]", "[[edge]]", "line 9, column 3: unknown field \"edge\""),
     ] {

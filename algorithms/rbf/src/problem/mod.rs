@@ -13,6 +13,7 @@ pub(crate) mod function;
 pub(crate) mod grid;
 mod index;
 mod named;
+mod periodic;
 pub(crate) mod predicate;
 pub(crate) mod region;
 mod rewriting;

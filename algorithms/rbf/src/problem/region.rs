@@ -44,11 +44,12 @@ impl Region {
 /// value·u + gradient·∇u of the solution in a region, at a point.
 pub(crate) struct Side {
     pub(crate) region: usize,
+    pub(crate) point: Vec<f64>,
     pub(crate) value: f64,
     pub(crate) gradient: Vec<f64>,
 }
 
-/// A condition at an interface: the sum of both sides is `target`.
+/// A condition at an interface or between opposite points of a periodic boundary: the sum of both sides is `target`.
 pub(crate) struct InterfaceRow {
     /// Index of the point.
     pub(crate) at: usize,
@@ -177,7 +178,7 @@ impl Regions {
         let mut rows = Vec::new();
         for (at, (point, normal)) in at.points.chunks(dims).zip(at.normals.chunks(dims)).enumerate() {
             let Some(other) = self.neighbour(domain, region, point, normal) else { continue };
-            let side = |region, value, gradient| Side { region, value, gradient };
+            let side = |region, value, gradient| Side { region, point: point.to_vec(), value, gradient };
             let sides = [side(region, 1.0, Vec::new()), side(other, -1.0, Vec::new())];
             let target = jump.finite_at(point, "the jump of u at an interface")?;
             rows.push(InterfaceRow { at, sides, target });

@@ -25,12 +25,13 @@ pub(super) struct BoundaryFile {
 }
 
 /// Boundary conditions and their keys.
-const CONDITIONS: [(&str, &[&str]); 6] = [
+const CONDITIONS: [(&str, &[&str]); 7] = [
     ("dirichlet", &["value"]),
     ("neumann", &["value"]),
     ("robin", &["normal", "coefficient", "value"]),
     ("oblique", &["direction", "coefficient", "value"]),
     ("initial", &["value", "rate"]),
+    ("periodic", &[]),
     ("none", &[]),
 ];
 
@@ -89,6 +90,7 @@ impl Source<'_> {
                 value: required(&file.value, "value")?,
             },
             "initial" => Condition::Initial { value: exact_or_value()?, rate: required(&file.rate, "rate")? },
+            "periodic" => return self.periodic(at),
             _ => Condition::Free,
         };
         let when = file.r#where.as_ref().map(|text| {
@@ -96,5 +98,25 @@ impl Source<'_> {
         });
         let on = file.on.as_ref().map(|on| self.face(on.get_ref()));
         Ok(BoundaryRule { on, when: when.transpose()?, condition })
+    }
+
+    /// A periodic condition, which is on both faces across a coordinate.
+    fn periodic(&self, at: &Spanned<BoundaryFile>) -> Result<BoundaryRule> {
+        let BoundaryFile { on, r#where: when, .. } = at.get_ref();
+        if let Some(when) = when {
+            let what = "a condition 'periodic' has no key 'where'";
+            return Err(self.error(when, what, "remove it; a periodic boundary is all of both faces"));
+        }
+        let names = self.variables.coordinates.join(", ");
+        let help = format!(
+            "name the coordinate between both faces, one of {names}, as in on = \"{}\"",
+            self.variables.coordinates[0]
+        );
+        let Some(on) = on else { return Err(self.error(at, "the condition 'periodic' has no key 'on'", &help)) };
+        let axis = self.variables.coordinates.iter().position(|name| name == on.get_ref());
+        let axis = axis.ok_or_else(|| {
+            self.error(on, format!("'{}' is not a coordinate, between whose faces u is periodic", on.get_ref()), &help)
+        })?;
+        Ok(BoundaryRule::everywhere(Condition::Periodic { axis }))
     }
 }

@@ -5,7 +5,11 @@ use rayon::prelude::*;
 
 use super::cells::{Cells, Place, Point, halton};
 use super::operator::{Operator, Term};
-use crate::problem::{definition::Problem, equation::Derivative, region::Side as Given};
+use crate::problem::{
+    definition::Problem,
+    equation::Derivative,
+    region::{InterfaceRow, Side as Given},
+};
 
 /// Conditions with the shares of the domain or its boundary that they stand for.
 #[derive(Debug, Clone)]
@@ -25,6 +29,7 @@ pub(super) struct Rows<const D: usize> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Side<const D: usize> {
     row: usize,
+    point: Point<D>,
     pub(super) region: usize,
     cell: usize,
     pub(super) operator: Operator<D>,
@@ -77,7 +82,7 @@ impl<const D: usize> Rows<D> {
             draft.sides.extend(owners.into_iter().enumerate().map(|(i, cell)| {
                 let mut operator = Operator::ZERO;
                 terms.iter().for_each(|(derivative, coefficient)| operator.add(*derivative, coefficient.at(i)));
-                Side { row: first + i, region, cell, operator }
+                Side { row: first + i, point: draft.points[first + i], region, cell, operator }
             }));
         }
         Ok(Self::of(draft, cells))
@@ -91,28 +96,34 @@ impl<const D: usize> Rows<D> {
             let cell = cells.nearest(region, &point(at));
             (region, cell, section(&cells.sides[cell], normal))
         };
-        let at = problem.boundary_by_density(count, |point, normal| place(point, normal).2, random)?;
+        let finer = |at: &[f64], normal: &[f64]| {
+            let own = place(at, normal).2;
+            problem.partner(at, normal).map_or(own, |opposite| own.min(place(&opposite, normal).2))
+        };
+        let at = problem.boundary_by_density(count, finer, random)?;
         let (conditions, of) = problem.boundary_rows(&at)?;
         let both = at.points.par_chunks_exact(D).zip(at.normals.par_chunks_exact(D));
         let places: Vec<_> = both.map(|(point, normal)| place(point, normal)).collect();
         for (i, &owner) in of.iter().enumerate() {
             let (region, cell, measure) = places[owner];
             let gradient = conditions.gradient.as_ref().map_or(&[][..], |beta| &beta[i * D..(i + 1) * D]);
-            let given = Given { region, value: conditions.value.at(i), gradient: gradient.to_vec() };
-            draft.push(point(&conditions.points[i * D..]), [(&given, cell)], measure, conditions.target[i]);
+            let (point, value) = (conditions.points[i * D..(i + 1) * D].to_vec(), conditions.value.at(i));
+            let given = Given { region, point, value, gradient: gradient.to_vec() };
+            draft.push([(&given, cell)], measure, conditions.target[i]);
+        }
+        for row in problem.periodic_rows(&at)? {
+            let normal = &at.normals[row.at * D..(row.at + 1) * D];
+            draft.push_pair(&row, cells, normal);
         }
         for region in 0..problem.regions().count() - 1 {
-            let sides = |at: &[f64], normal: &[f64]| {
-                let across = problem.neighbour(region, at, normal);
-                let [own, other] = [region, across.unwrap_or(region)].map(|side| cells.nearest(side, &point(at)));
-                (own, other, section(&cells.sides[own], normal).min(section(&cells.sides[other], normal)))
+            let finer = |at: &[f64], normal: &[f64]| {
+                let other = problem.neighbour(region, at, normal).unwrap_or(region);
+                let of = |side: usize| section(&cells.sides[cells.nearest(side, &point(at))], normal);
+                of(region).min(of(other))
             };
-            let at = problem.interface_by_density(region, count, |point, normal| sides(point, normal).2, random)?;
+            let at = problem.interface_by_density(region, count, finer, random)?;
             for row in problem.interface_rows(region, &at)? {
-                let of = row.at * D..(row.at + 1) * D;
-                let (own, other, measure) = sides(&at.points[of.clone()], &at.normals[of.clone()]);
-                let [first, second] = &row.sides;
-                draft.push(point(&at.points[of]), [(first, own), (second, other)], measure, row.target);
+                draft.push_pair(&row, cells, &at.normals[row.at * D..(row.at + 1) * D]);
             }
         }
         Ok(Self::of(draft, cells))
@@ -137,7 +148,7 @@ impl<const D: usize> Rows<D> {
     pub(super) fn terms(&self, first: usize) -> impl Iterator<Item = Term<D>> {
         self.sides.iter().map(move |side| Term {
             row: first + side.row,
-            place: Place { point: self.points[side.row], region: side.region },
+            place: Place { point: side.point, region: side.region },
             operator: side.operator.times(self.factors[side.row]),
         })
     }
@@ -149,17 +160,25 @@ impl<const D: usize> Rows<D> {
 }
 
 impl<const D: usize> Draft<D> {
-    /// Adds a row on the given sides of a point, each with its cell.
-    fn push<const N: usize>(&mut self, point: Point<D>, sides: [(&Given, usize); N], measure: f64, target: f64) {
+    /// Adds a row of two sides, at the density of the finer cell.
+    fn push_pair(&mut self, row: &InterfaceRow, cells: &Cells<D>, normal: &[f64]) {
+        let [first, second] = &row.sides;
+        let [own, other] = [first, second].map(|side| cells.nearest(side.region, &point(&side.point)));
+        let measure = section(&cells.sides[own], normal).min(section(&cells.sides[other], normal));
+        self.push([(first, own), (second, other)], measure, row.target);
+    }
+
+    /// Adds a row of the given sides, each with its cell.
+    fn push<const N: usize>(&mut self, sides: [(&Given, usize); N], measure: f64, target: f64) {
         let row = self.points.len();
-        self.points.push(point);
+        self.points.push(point(&sides[0].0.point));
         self.measures.push(measure);
         self.targets.push(target);
         self.sides.extend(sides.map(|(given, cell)| {
             let mut operator = Operator::ZERO;
             operator.add(Derivative::Value, given.value);
             given.gradient.iter().enumerate().for_each(|(i, &beta)| operator.add(Derivative::First(i), beta));
-            Side { row, region: given.region, cell, operator }
+            Side { row, point: point(&given.point), region: given.region, cell, operator }
         }));
     }
 }

@@ -158,6 +158,23 @@ fn regions_that_meet_at_curves_points_and_jumps_are_resolved() {
 }
 
 #[test]
+fn periodic_boundaries_in_space_beside_time_and_all_around_are_resolved() {
+    for (name, open) in [("channel", false), ("torus-open", true)] {
+        let path = format!("{}/../../docs/rbf-problems/periodic/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+        resolved::<2>(name, &std::fs::read_to_string(path).unwrap(), open);
+    }
+    let ring = "coordinates = ['x', 't']\nequation = { terms = { u_t = 1, u_xx = -0.05 } }\n\
+        exact = 'exp(-0.05*t)*sin(2*pi*x) + 1'\nconstants = { k = '0.05/(4*pi^2)' }\n\
+        boundary = [{ condition = 'periodic', on = 'x' }, { on = 't=high', condition = 'none' }, \
+        { condition = 'dirichlet' }]\n";
+    resolved::<2>("ring", &format!("{ring}{UNIT}").replace("u_xx = -0.05", "u_xx = '-k'"), false);
+    let circle = "dims = 1\nexact = 'exp(cos(x))'\nequation = { terms = { u_xx = 1, u = -4 }, \
+        rhs = 'exp(cos(x))*(sin(x)^2 - cos(x) - 4)' }\nboundary = [{ condition = 'periodic', on = 'x' }]\n\
+        domain = { type = 'box', low = [0], high = ['2*pi'] }\n";
+    resolved::<1>("circle", circle, false);
+}
+
+#[test]
 fn derivatives_all_around_leave_a_constant_or_do_not_balance() {
     let neumann = "boundary = [{ condition = 'neumann', value = 0 }]\n";
     let cosines = "exact = '3 + cos(pi*x)*cos(2*pi*y)'\n\

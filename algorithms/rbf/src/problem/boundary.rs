@@ -3,12 +3,7 @@
 use firebox_core::{Error, Result, random::Random, watch::Watch};
 use rayon::prelude::*;
 
-use super::{
-    domain::Domain,
-    index::Index,
-    sequence::Unit,
-    shape::{Point, Shape},
-};
+use super::{domain::Domain, index::Index, primitive::Point, sequence::Unit, shape::Shape};
 use crate::types::Sampling;
 
 /// Samples along the boundary that locate crossings of shapes; stretches shorter than a 16 384th of it may be missed.

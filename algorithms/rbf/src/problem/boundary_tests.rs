@@ -37,6 +37,9 @@ fn lengths_are_those_of_geometry() {
         ("two boxes side by side", 10.0),
         ("two boxes over each other", 10.0),
         ("half disc", PI + 2.0),
+        ("lens and slot", 2.0 + PI / 2.0 + 2.18 / 1.2 * 4.0 * 0.3f64.atan() + 0.625 * 4.0 * 2f64.atan()),
+        ("rounded L", 8.0 - 6.0 * 0.6 + 6.0 * 0.15 * PI),
+        ("circle of two arcs", 2.0 * PI),
     ];
     for (name, domain, _) in catalogue() {
         let length = Boundary::of(&domain).unwrap().length();
@@ -68,6 +71,9 @@ fn points_are_uniform_by_length_and_by_area() {
             "polygon" => (share(&piece("edge-1")), 2.0 / 8.0),
             "two boxes side by side" => (share(&|p, _| p[0] == 2.0), 0.2),
             "two boxes over each other" => (share(&|p, _| p[1] == 1.0 && p[0] > 0.0 && p[0] < 1.0), 0.1),
+            "circle of two arcs" => (share(&|p, _| p[1] > 0.5), 0.5),
+            "cylinder" => (share(&|p, _| p[2] > 1.0 && p[2] < 2.5), 1.5 / 2.0),
+            "tube" => (share(&piece("hole")), 1.6 * PI / (1.6 * PI + 16.0 + 8.0 - 0.32 * PI)),
             "half disc" => (share(&piece("bottom")), 2.0 / (2.0 + PI)),
             "ball" => (share(&|p, _| p[2] > 0.25), 0.25),
             "hollow ball" => (share(&|p, _| p.iter().map(|x| x * x).sum::<f64>() < 0.5), 0.2),

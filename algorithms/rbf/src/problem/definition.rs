@@ -8,8 +8,8 @@ use super::{
     domain::Domain,
     equation::{Derivative, Equation, Terms},
     function::{self, Function},
+    primitive::axis_name,
     region::{InterfaceRow, Region, Regions},
-    shape::axis_name,
 };
 use crate::types::{Coefficient, Conditions, Sampling, System};
 

@@ -1,11 +1,13 @@
-//! Domains: boxes, discs and balls, polygons, and their unions, intersections and differences.
+//! Domains: boxes, discs and balls, polygons, their extrusions, and unions, intersections and differences.
 
 use firebox_core::{Error, Result, watch::Watch};
 
 use super::{
     index::Index,
+    polygon::Polygon,
+    primitive::{Point, Primitive},
     sequence::Unit,
-    shape::{Point, Shape},
+    shape::Shape,
 };
 
 /// Samples without a hit after which a domain counts as empty.
@@ -134,18 +136,55 @@ pub struct Domain {
 impl Domain {
     /// The box between two corners. Fails unless `low` is below `high` in every coordinate.
     pub fn cuboid(low: Vec<f64>, high: Vec<f64>) -> Result<Self> {
-        Shape::cuboid(low, high).map(Self::of)
+        Primitive::cuboid(low, high).map(Self::of)
     }
 
     /// The disc or ball around `centre`. Fails unless the radius is above 0.
     pub fn ball(centre: Vec<f64>, radius: f64) -> Result<Self> {
-        Shape::ball(centre, radius).map(Self::of)
+        Primitive::ball(centre, radius).map(Self::of)
     }
 
     /// The polygon with these corners, 3 to 4096, in either orientation. Fails if it crosses or touches itself, naming
     /// the edges, or has no area.
     pub fn polygon(corners: Vec<[f64; 2]>) -> Result<Self> {
-        Shape::polygon(corners).map(Self::of)
+        Self::arcs(corners.into_iter().map(|corner| (corner, 0.0)).collect())
+    }
+
+    /// The polygon with these corners, whose edges may be arcs: each corner has the bulge of the edge after it, the tangent of a
+    /// quarter of the arc's angle, positive if it turns counterclockwise, so that ±1 is half a circle and 0 straight. Fails
+    /// as [`polygon`](Self::polygon) does.
+    pub fn arcs(corners: Vec<([f64; 2], f64)>) -> Result<Self> {
+        Ok(Self::of(Primitive::Polygon(Polygon::new(&corners)?)))
+    }
+
+    /// The polygon with an arc of a radius, tangent to both edges, in place of each corner. Fails as
+    /// [`polygon`](Self::polygon) does, and if an edge is too short.
+    pub fn rounded_polygon(corners: &[[f64; 2]], radius: f64) -> Result<Self> {
+        Ok(Self::of(Primitive::Polygon(Polygon::rounded(corners, radius)?)))
+    }
+
+    /// The extrusion of `base` along further coordinates, each from `low` to `high`: the points whose first coordinates are in
+    /// `base`, as of a cylinder over a disc, or of a domain in space at all times.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Input`] unless `low` is below `high` in every coordinate, of which there are at most 5 with those of `base`.
+    pub fn extrusion(base: Self, low: Vec<f64>, high: Vec<f64>) -> Result<Self> {
+        fn extrude(node: Node, low: &[f64], high: &[f64]) -> Result<Node> {
+            let all = |nodes: Vec<Node>| nodes.into_iter().map(|node| extrude(node, low, high)).collect::<Result<_>>();
+            Ok(match node {
+                Node::Shape(Named { name, shape }) => Node::Shape(Named { name, shape: shape.extruded(low, high)? }),
+                Node::Union(union) => Node::Union(Union::new(all(union.parts)?)),
+                Node::Intersection(parts) => Node::Intersection(all(parts)?),
+                Node::Difference(first, others) => {
+                    Node::Difference(Box::new(extrude(*first, low, high)?), Union::new(all(others.parts)?))
+                }
+            })
+        }
+        let node = extrude(base.node, &low, &high)?;
+        let (dims, depth) = (base.dims + low.len(), base.depth);
+        let (low, high) = ([base.low, low].concat(), [base.high, high].concat());
+        Ok(Self { dims, node, depth, low, high })
     }
 
     /// The union of the parts.
@@ -194,7 +233,8 @@ impl Domain {
         self
     }
 
-    fn of(shape: Shape) -> Self {
+    fn of(primitive: Primitive) -> Self {
+        let shape = Shape::from(primitive);
         let (low, high) = shape.bounds();
         Self { dims: shape.dims(), node: Node::Shape(Named { name: None, shape }), depth: 0, low, high }
     }
@@ -257,7 +297,7 @@ impl Domain {
 
     /// Returns `true` for a single box.
     pub(super) fn is_cuboid(&self) -> bool {
-        matches!(&self.node, Node::Shape(Named { shape: Shape::Box { .. }, .. }))
+        matches!(&self.node, Node::Shape(named) if named.shape.is_cuboid())
     }
 
     /// The length of the bounding box's diagonal.
@@ -295,104 +335,5 @@ fn each(a: &[f64], b: &[f64], f: fn(f64, f64) -> f64) -> Vec<f64> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
-    use firebox_core::random::Random;
-
-    use super::*;
-
-    /// One of each kind, with its area or volume.
-    pub(crate) fn catalogue() -> Vec<(&'static str, Domain, f64)> {
-        let cuboid = |low: &[f64], high: &[f64]| Domain::cuboid(low.to_vec(), high.to_vec()).unwrap();
-        let ball = |centre: &[f64], r| Domain::ball(centre.to_vec(), r).unwrap();
-        let l = [[-1.0, -1.0], [0.0, -1.0], [0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [-1.0, 1.0]];
-        let simple = [
-            ("box", cuboid(&[-1.0, 2.0], &[2.0, 3.0])),
-            ("disc", ball(&[0.3, -0.2], 1.5)),
-            ("polygon", Domain::polygon(l.iter().rev().copied().collect()).unwrap()),
-            ("box 3-D", cuboid(&[0.0, 0.0, 0.0], &[1.0, 2.0, 3.0])),
-            ("ball", ball(&[1.0, 0.0, 0.0], 0.5)),
-        ];
-        let content = |domain: &Domain| domain.shapes()[0].shape.volume();
-        let mut all: Vec<_> =
-            simple.into_iter().map(|(name, domain)| (name, domain.clone(), content(&domain))).collect();
-        let square = cuboid(&[-1.0, -1.0], &[1.0, 1.0]);
-        let pi = std::f64::consts::PI;
-        let corner = Domain::difference(vec![square.clone(), cuboid(&[0.0, -1.0], &[1.0, 0.0])]).unwrap();
-        let plate = Domain::difference(vec![square.clone(), ball(&[0.1, 0.0], 0.4).named("hole")]).unwrap();
-        let side = Domain::union(vec![square.clone(), cuboid(&[1.0, -1.0], &[2.0, 1.0])]).unwrap();
-        let overlap = Domain::union(vec![square.clone(), cuboid(&[0.0, -1.0], &[2.0, 1.0])]).unwrap();
-        let half = Domain::intersection(vec![ball(&[0.0, 0.0], 1.0), cuboid(&[-2.0, 0.0], &[2.0, 2.0])]).unwrap();
-        let hollow = Domain::difference(vec![ball(&[0.0; 3], 1.0), ball(&[0.0; 3], 0.5)]).unwrap();
-        all.extend([
-            ("l by difference", corner, 3.0),
-            ("plate with a hole", plate, 4.0 - pi * 0.16),
-            ("two boxes side by side", side, 6.0),
-            ("two boxes over each other", overlap, 6.0),
-            ("half disc", half, pi / 2.0),
-            ("hollow ball", hollow, 4.0 / 3.0 * pi * 0.875),
-        ]);
-        all
-    }
-
-    #[test]
-    fn signed_distances_are_lipschitz_with_correct_sign() {
-        let mut random = Random::new(1, 0);
-        for (name, domain, content) in catalogue() {
-            let (low, high) = domain.bounds();
-            let around: f64 = low.iter().zip(high).map(|(a, b)| b - a).product();
-            let (mut inside, n) = (0usize, 100_000);
-            for _ in 0..n {
-                let p = domain.point_at(Point::default().map(|_| random.unit()));
-                inside += usize::from(domain.contains(&p[..domain.dims()]));
-            }
-            let share = content / around;
-            let error = (inside as f64 / f64::from(n) - share).abs();
-            assert!(error <= 5.0 * (share * (1.0 - share) / f64::from(n)).sqrt() + 1e-12, "{name}: {error}");
-            // Signed distances are 1-Lipschitz.
-            for _ in 0..1000 {
-                let mut draw = || domain.point_at(Point::default().map(|_| random.uniform(-0.5, 1.5)));
-                let (p, q) = (draw(), draw());
-                let walk = p.iter().zip(&q).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
-                let d = domain.dims();
-                let change = domain.signed_distance(&p[..d]) - domain.signed_distance(&q[..d]);
-                assert!(change.abs() <= walk * (1.0 + 1e-12) + 1e-12, "{name}");
-            }
-        }
-        for (name, domain, _) in catalogue() {
-            for _ in 0..1000 {
-                let p = domain.point_at(Point::default().map(|_| (random.uniform(-0.5, 1.5) * 8.0).round() / 8.0));
-                let p = &p[..domain.dims()];
-                assert_eq!(domain.contains(p), domain.signed_distance(p) < 0.0, "{name}: {p:?}");
-            }
-        }
-        let cuboid = Domain::cuboid(vec![0.0, 0.0], vec![2.0, 1.0]).unwrap();
-        assert_eq!(cuboid.signed_distance(&[5.0, 5.0]), 5.0);
-        assert_eq!(cuboid.signed_distance(&[0.9, 0.3]), -0.3);
-    }
-
-    #[test]
-    fn invalid_domains_are_refused() {
-        let refused = |domain: Result<Domain>, part: &str| {
-            let error = domain.unwrap_err().to_string();
-            assert!(error.contains(part), "{error}");
-        };
-        let square = || Domain::cuboid(vec![0.0, 0.0], vec![1.0, 1.0]).unwrap();
-        refused(Domain::cuboid(vec![0.0, 1.0], vec![1.0, 0.5]), "from 1 to 0.5 in y");
-        refused(Domain::cuboid(vec![0.0; 6], vec![1.0; 6]), "6 coordinates");
-        refused(Domain::cuboid(vec![0.0, 0.0], vec![1.0; 3]), "corners");
-        refused(Domain::cuboid(vec![0.0, f64::NAN], vec![1.0, 0.5]), "NaN");
-        refused(Domain::ball(vec![0.0, 0.0], -1.0), "radius -1");
-        refused(Domain::polygon(vec![[0.0, 0.0], [1.0, 1.0], [1.0, 0.0], [0.0, 1.0]]), "edge 1 from (0, 0) to (1, 1)");
-        refused(Domain::polygon(vec![[0.0, 0.0], [1.0, 1.0], [1.0, 0.0], [0.0, 1.0]]), "edge 3 from (1, 0) to (0, 1)");
-        refused(Domain::polygon(vec![[0.0, 0.0], [2.0, 0.0], [2.0, 2.0], [1.0, 0.0]]), "touches itself");
-        refused(Domain::polygon(vec![[0.0, 0.0], [1.0, 0.0], [3.0, 0.0], [2.0, 0.0]]), "itself");
-        refused(Domain::polygon(vec![[0.0, 0.0], [1.0, 1.0], [3.0, 3.0]]), "no area");
-        refused(Domain::polygon(vec![[0.0, 0.0], [2.0, 0.0], [1.0, 0.0], [1.0, 1.0]]), "run over again");
-        refused(Domain::polygon(vec![[0.0, 0.0], [0.0, 0.0], [1.0, 1.0]]), "no length");
-        refused(Domain::polygon(vec![[0.0, 0.0], [0.0, 1.0]]), "2 corners");
-        refused(Domain::difference(vec![square(), Domain::ball(vec![0.5, 0.5], 2.0).unwrap()]), "is empty");
-        refused(Domain::intersection(vec![square(), Domain::ball(vec![5.0, 0.5], 2.0).unwrap()]), "is empty");
-        refused(Domain::union(vec![]), "no parts");
-        refused(Domain::union(vec![square(), Domain::ball(vec![0.0; 3], 1.0).unwrap()]), "2 and of 3 dimensions");
-    }
-}
+#[path = "domain_tests.rs"]
+pub(super) mod tests;

@@ -272,7 +272,7 @@ fn invalid_domains_are_refused() {
     assert!(empty.contains("line 1, column 1: the domain is empty"), "{empty}");
     let nested = with(&format!("type = \"union\"\nparts = [{}]", parts.replace("radius = 1", "radius = 0")));
     assert!(nested.contains("line 3, column 10: a disc or ball has the radius 0"), "{nested}");
-    assert!(with("type = \"polygon\"\ncorners = [[0, 0, 0]]").contains("3 coordinates"));
+    assert!(with("type = \"polygon\"\ncorners = [[0, 0, 0, 0]]").contains("4 coordinates"));
     assert!(with("type = \"union\"\nparts = []").contains("no parts"));
 }
 

@@ -1,6 +1,6 @@
 //! Spatial index: a bounding volume hierarchy of shapes.
 
-use super::shape::Point;
+use super::primitive::Point;
 use crate::types::MAX_DIMS;
 
 /// Shapes per leaf.

@@ -2,7 +2,7 @@
 
 use firebox_core::random::Random;
 
-use super::shape::Point;
+use super::primitive::Point;
 use crate::types::Sampling;
 
 /// Length of one Sobol sequence of the generator.

@@ -2,7 +2,7 @@
 
 use firebox_core::{Error, error::Place};
 
-use super::shape::axis_name;
+use super::primitive::axis_name;
 
 type Unary = (&'static str, fn(f64) -> f64);
 type Binary = (&'static str, fn(f64, f64) -> f64);

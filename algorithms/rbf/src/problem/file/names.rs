@@ -7,7 +7,7 @@ use toml::Spanned;
 
 use super::source::{Source, Written};
 use crate::{
-    problem::{equation::Derivative, shape::axis_name, token::Variables},
+    problem::{equation::Derivative, primitive::axis_name, token::Variables},
     types::MAX_DIMS,
 };
 

@@ -8,7 +8,7 @@ use super::{definition::Problem, equation::Derivative};
 const SEGMENTS: usize = 512;
 /// Halvings of a segment, after which only a jump is left.
 const HALVINGS: usize = 45;
-/// Smallest jump that counts, relative to the coefficient beside it.
+/// Smallest jump that counts, relative to the coefficient at the ends of the segment.
 const LEAST: f64 = 1e-3;
 /// Stream of [`Random`] of the segments.
 const STREAM: u64 = u64::from_be_bytes(*b"rbf-jump");
@@ -39,6 +39,7 @@ impl Problem {
             for (derivative, function) in varies(region).filter(|_| self.region_of(to) == region) {
                 let (mut low, mut high) = (from.to_vec(), to.to_vec());
                 let (mut start, mut end) = (function.at(&low), function.at(&high));
+                let size = start.abs().max(end.abs());
                 for _ in 0..HALVINGS {
                     let middle: Vec<f64> = low.iter().zip(&high).map(|(a, b)| 0.5 * (a + b)).collect();
                     let value = function.at(&middle);
@@ -48,7 +49,7 @@ impl Problem {
                         (low, start) = (middle, value);
                     }
                 }
-                let jump = (end - start).abs() > LEAST * start.abs().max(end.abs());
+                let jump = (end - start).abs() > LEAST * size;
                 if jump && self.domain().contains(&low) && self.region_of(&low) == region {
                     return Some((self.term_name(*derivative), low));
                 }
@@ -78,7 +79,7 @@ mod tests {
         let (name, at) = found("if(x + y < 0.7, 1, 10)", "").unwrap();
         assert_eq!(name, "the coefficient of ∂²u/∂x∂x");
         assert!((at[0] + at[1] - 0.7).abs() < 1e-9, "{at:?}");
-        for smooth in ["1 + x^2", "1 + tanh(1000*(x - 0.5))/2", "2 + abs(x - 0.5)", "3"] {
+        for smooth in ["1 + x^2", "x*y", "1 + tanh(1000*(x - 0.5))/2", "2 + abs(x - 0.5)", "3"] {
             assert_eq!(found(smooth, ""), None, "{smooth}");
         }
         let region =

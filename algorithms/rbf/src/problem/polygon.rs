@@ -144,7 +144,8 @@ impl Polygon {
     /// positive if counterclockwise, 0 for a straight edge.
     pub(super) fn new(corners: &[(Corner, f64)]) -> Result<Self> {
         let n = corners.len();
-        if !(3..=MAX_CORNERS).contains(&n) && !(n == 2 && corners.iter().all(|(_, bulge)| *bulge != 0.0)) {
+        let two_arcs = n == 2 && corners.iter().all(|(_, bulge)| *bulge != 0.0);
+        if !(two_arcs || (3..=MAX_CORNERS).contains(&n)) {
             let help = "give 3 to 4096, or 2 with arcs; the last is joined to the first";
             return invalid(format!("a polygon has {n} corners"), help);
         }

@@ -21,6 +21,7 @@ pub use firebox_core::checkpoint::Checkpoints;
 pub use io::{checkpoint::check_state, serialization::NetworkFormat};
 pub use model::{
     adaptive::{AdaptiveSolution, AdaptiveSolver},
+    growing::Slab,
     layer::{self, RbfLayer, RbfLayerConfig},
     solution::{RbfSolution, Solution},
     solver::RbfSolver,
@@ -36,6 +37,7 @@ pub use problem::{
     predicate::Predicate,
     region::Region,
     tabulated::Tabulated,
+    time::TimeSlabs,
 };
 pub use solve::{
     accuracy::Accuracy,

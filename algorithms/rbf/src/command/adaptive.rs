@@ -33,6 +33,9 @@ pub(super) fn result(solution: &AdaptiveSolution) -> Map<String, Value> {
         put("stability", level.stability.into());
         put("condition", number(level.condition));
     }
+    if !solution.slabs.is_empty() {
+        put("slabs", json!(solution.slabs));
+    }
     put("levels", solution.levels.iter().map(describe).collect());
     result
 }
@@ -65,9 +68,13 @@ pub(super) fn summary(solution: &AdaptiveSolution, config: &AdaptiveConfig) -> S
         End::Time => "; the time limit ended the growth",
     };
     let levels = solution.levels.len();
+    let slabs = match solution.slabs.len() {
+        0 => String::new(),
+        count => format!("{count} slabs of time and "),
+    };
     let width = solution.level().map_or(0.0, |level| level.ratio);
     text + &format!(
-        "\n{} neurons in {levels} levels (qr in f64, width {width:.2} cells{reason})",
+        "\n{} neurons in {slabs}{levels} levels (qr in f64, width {width:.2} cells{reason})",
         solution.network.len()
     )
 }

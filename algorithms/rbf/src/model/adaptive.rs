@@ -2,23 +2,24 @@
 
 use firebox_backends::limits::{Buffer, Limits};
 use firebox_core::{
-    Context, Error, Result, Session,
-    random::Random,
+    Context, Result, Session,
     report::{Stopwatch, Timings},
 };
 
-use super::time_limit::TimeLimit;
+use super::{
+    growing::{Growing, Parts, Slab, leaves_constant},
+    time_limit::TimeLimit,
+};
 use crate::{
     config::{AdaptiveConfig, LEAST_NEURONS},
     io::solution_grid::Field,
     ops::{RbfOps, ndarray::host_limits},
-    problem::{definition::Problem, equation::Derivative, function::format_point},
+    problem::{definition::Problem, function::format_point},
     solve::{
         accuracy::{Accuracy, accuracy},
-        adaptive::{Adapted, Adaptive, End, Level, Measured, POINTS_PER_NEURON, Place},
+        adaptive::{Adaptive, End, Level, POINTS_PER_NEURON},
         piecewise::PiecewiseNetwork,
     },
-    types::{Coefficient, Sampling},
 };
 
 /// Operations of the decompositions of a run with at most [`USUAL_NEURONS`], some tens of seconds on two cores.
@@ -68,8 +69,11 @@ impl AdaptiveConfig {
 pub struct AdaptiveSolution {
     pub(crate) network: PiecewiseNetwork,
     pub(crate) accuracy: Option<Accuracy>,
-    /// The levels, from the smallest network; at least one.
+    /// The levels, from the smallest network; at least one. With slabs of time, those of the slab with the largest estimate.
     pub levels: Vec<Level>,
+    /// The slabs of time, if the problem has them.
+    pub slabs: Vec<Slab>,
+    pub(crate) estimate: f64,
     /// Reason why the growth ended.
     pub end: End,
     /// Seconds by phase.
@@ -117,74 +121,52 @@ impl AdaptiveSolver {
         let (mut clock, limit) = (Stopwatch::default(), TimeLimit::new(config.time_limit));
         let (max_neurons, peak_device_bytes) = self.plan(context)?;
         let field = context.watched(|| Field::new(problem, Field::default_side(D)))??;
-        let place = |x: &[f64]| Place { point: std::array::from_fn(|i| x[i]), region: problem.region_of(x) };
-        let places: Vec<Place<D>> = field.points.chunks_exact(D).map(place).collect();
         clock.lap("points_s");
-        let growth = Adaptive {
+        let limits = Adaptive {
             target_error: config.target_error,
             max_neurons,
             work: WORK * (config.max_neurons as f64 / USUAL_NEURONS).powi(3).max(1.0),
             seed: context.seed,
         };
-        notice_contradiction(problem, &field, context)?;
-        let (exact, open) = (field.exact.as_deref(), self.leaves_constant(&field)?);
-        if open {
-            let mean = if exact.is_some() { "that of the exact solution" } else { "0" };
-            context.observer.notice(&format!("{OPEN_CONSTANT}: its mean is made {mean}"));
-        }
-        if let Some((coefficient, at)) = self.problem.jumping_coefficient(&field.points) {
+        self.notices(&field, context)?;
+        let growing = Growing { context, limit, limits };
+        let all = match problem.time_slabs() {
+            None => Parts::from(growing.part::<D>(problem, &field, limits)?),
+            Some(slabs) => growing.slabs::<D>(problem, slabs)?,
+        };
+        clock.lap("training_s");
+        let (estimate, end) = (all.estimate(), all.end(config.target_error));
+        let (levels, network, slabs) = all.joined();
+        let stability = levels.last().map_or(0.0, |level| level.stability);
+        if stability > NEAR_SINGULAR {
             context.observer.notice(&format!(
+                "the problem is nearly singular, as near a resonance: errors of its data change u by up to {stability:.0e} \
+                 times as much (the stability constant)"
+            ));
+        }
+        let evaluated = || field.exact.as_ref().map(|exact| accuracy(&network.evaluate(&field.points), exact));
+        let accuracy = context.watched(evaluated)?;
+        clock.lap("evaluation_s");
+        let timings = clock.timings();
+        Ok(AdaptiveSolution { network, accuracy, levels, slabs, estimate, end, timings, peak_device_bytes })
+    }
+
+    /// Reports properties of the problem that a user may not expect.
+    fn notices(&self, field: &Field, session: &Session) -> Result<()> {
+        let problem = &self.problem;
+        notice_contradiction(problem, field, session)?;
+        if leaves_constant(problem, field)? {
+            let mean = if field.exact.is_some() { "that of the exact solution" } else { "0" };
+            session.observer.notice(&format!("{OPEN_CONSTANT}: its mean is made {mean}"));
+        }
+        if let Some((coefficient, at)) = problem.jumping_coefficient(&field.points) {
+            session.observer.notice(&format!(
                 "{coefficient} jumps at {}, where u has a kink that Gaussians approximate slowly: give each side an equation of \
                  its own with [[region]]",
                 format_point(&at)
             ));
         }
-        let measured = Measured { places: &places, exact, open };
-        let session = context.solo();
-        let go_on = |neurons: usize| session.checkpoint("growing", neurons as u64, max_neurons as u64);
-        let mut grown = None;
-        let ended = limit.watched(context, || growth.grow(problem, &measured, &go_on, &mut grown));
-        let grown = match (ended, grown) {
-            (Ok(()), Some(grown)) => grown,
-            (Err(Error::Cancelled), Some(grown)) if !context.cancelled() => Adapted { end: End::Time, ..grown },
-            (Err(Error::Cancelled), None) if !context.cancelled() => return Err(limit.no_result(context)),
-            (Err(error), _) => return Err(error),
-            (Ok(()), None) => return Err(limit.no_result(context)),
-        };
-        clock.lap("training_s");
-        if let Some(level) = grown.levels.last().filter(|level| level.stability > NEAR_SINGULAR) {
-            context.observer.notice(&format!(
-                "the problem is nearly singular, as near a resonance: errors of its data change u by up to {:.0e} times as \
-                 much (the stability constant)",
-                level.stability
-            ));
-        }
-        let neurons = [grown.centres.into_flattened(), grown.widths.into_flattened(), grown.weights];
-        let network = PiecewiseNetwork::new(problem.regions().cloned().collect(), &grown.starts, neurons)?;
-        let evaluated = || field.exact.as_ref().map(|exact| accuracy(&network.evaluate(&field.points), exact));
-        let accuracy = context.watched(evaluated)?;
-        clock.lap("evaluation_s");
-        let (levels, end) = (grown.levels, grown.end);
-        Ok(AdaptiveSolution { network, accuracy, levels, end, timings: clock.timings(), peak_device_bytes })
-    }
-
-    /// Returns `true` if the conditions contain derivatives of u only.
-    fn leaves_constant(&self, field: &Field) -> Result<bool> {
-        const CHECKED: usize = 1000;
-        let dims = field.dims;
-        let some = field.points.chunks_exact(dims).step_by(field.points.len() / (dims * CHECKED) + 1);
-        let mut own = vec![Vec::new(); self.problem.regions().count()];
-        some.for_each(|point| own[self.problem.region_of(point)].extend_from_slice(point));
-        let is_value =
-            |(derivative, of): &(Derivative, Coefficient)| *derivative == Derivative::Value && *of != Coefficient::Zero;
-        let mut has_value = false;
-        for (region, points) in own.iter().enumerate() {
-            has_value |= self.problem.terms(region, points)?.0.iter().any(is_value);
-        }
-        let edge = self.problem.boundary_points(CHECKED, Sampling::Sobol, &mut Random::new(0, 0))?;
-        let edge = self.problem.boundary(&edge)?;
-        // A boundary that is periodic all around has no rows.
-        Ok(!has_value && (edge.value == Coefficient::Zero || edge.is_empty()))
+        Ok(())
     }
 
     /// The largest number of neurons up to `max_neurons` for which the host has memory, and the bytes of that level.
@@ -248,7 +230,7 @@ impl AdaptiveSolution {
 
     /// Estimate of the relative L2 error, at most 1.
     pub fn estimate(&self) -> f64 {
-        self.level().map_or(1.0, |level| level.estimate)
+        self.estimate
     }
 
     /// Returns `true` if the estimate is at most the target error.

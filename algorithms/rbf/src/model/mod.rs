@@ -5,6 +5,7 @@ mod cycle;
 mod device_matrix;
 mod diagnostics;
 mod distributed_objective;
+pub(crate) mod growing;
 pub mod layer;
 mod memory;
 pub(crate) mod solution;

@@ -158,6 +158,7 @@ mod tests {
             "docs/rbf-problems/bars",
             "docs/rbf-problems/regions",
             "docs/rbf-problems/periodic",
+            "docs/rbf-problems/slabs",
             "examples/problems",
         ] {
             for entry in std::fs::read_dir(root.join(folder)).unwrap() {

@@ -10,6 +10,7 @@ use super::{
     function::{self, Function},
     primitive::axis_name,
     region::{InterfaceRow, Region, Regions},
+    time::TimeSlabs,
 };
 use crate::types::{Coefficient, Conditions, Sampling, System};
 
@@ -26,6 +27,9 @@ pub struct Problem {
     rules: Vec<BoundaryRule>,
     exact: Option<Function>,
     boundary: Boundary,
+    /// The regions as they were given.
+    given: Vec<Region>,
+    time: Option<TimeSlabs>,
 }
 
 impl Problem {
@@ -60,6 +64,8 @@ impl Problem {
             rules,
             exact,
             boundary,
+            given: Vec::new(),
+            time: None,
         };
         for rule in &problem.rules {
             let dims = problem.dims();
@@ -108,13 +114,30 @@ impl Problem {
     /// [`Error::Input`] if a region has nothing of the domain, if nothing is left, or for an equation that
     /// [`new`](Self::new) refuses.
     pub fn with_regions(mut self, regions: Vec<Region>) -> Result<Self> {
-        self.regions = self.regions.with(&self.domain, regions)?;
+        if !regions.is_empty() {
+            self.given.clone_from(&regions);
+            self.regions = self.regions.with(&self.domain, regions)?;
+        }
         Ok(self)
     }
 
     /// The domains of the regions, without earlier ones; the last is the rest of the problem's domain.
     pub(crate) fn regions(&self) -> impl Iterator<Item = &Domain> {
         self.regions.domains()
+    }
+
+    /// The regions as they were given, without the rest of the domain.
+    pub(super) fn given_regions(&self) -> &[Region] {
+        &self.given
+    }
+
+    pub(super) fn set_time_slabs(&mut self, slabs: TimeSlabs) {
+        self.time = Some(slabs);
+    }
+
+    /// The division of time, if there is one.
+    pub(crate) fn time_slabs(&self) -> Option<TimeSlabs> {
+        self.time
     }
 
     /// The region of a point of the domain or its boundary.
@@ -207,6 +230,8 @@ impl Problem {
             format!("`mode = paper` solves problems in two or three dimensions, and this one has {}", self.dims())
         } else if self.regions.len() > 1 {
             "`mode = paper` has one equation in the whole domain".into()
+        } else if self.time.is_some() {
+            "`mode = paper` has no slabs of time".into()
         } else if self.equation(0).terms.iter().any(|(derivative, _)| matches!(derivative, Derivative::Second(..))) {
             "`mode = paper` has second derivatives in the laplacian only".into()
         } else if self.rules.iter().any(|rule| {
@@ -317,6 +342,10 @@ impl Problem {
             target,
         };
         Ok((conditions, owners))
+    }
+
+    pub(super) fn exact_function(&self) -> Option<&Function> {
+        self.exact.as_ref()
     }
 
     /// The exact solution at points, row-major n × dims, if it is known.

@@ -96,6 +96,21 @@ impl Node {
         }
     }
 
+    /// Replaces every shape.
+    fn map(self, of: &mut dyn FnMut(Shape) -> Result<Shape>) -> Result<Self> {
+        let mut all = |nodes: Vec<Self>| nodes.into_iter().map(|node| node.map(of)).collect::<Result<Vec<_>>>();
+        Ok(match self {
+            Self::Shape(Named { name, shape }) => Self::Shape(Named { name, shape: of(shape)? }),
+            Self::Union(union) => Self::Union(Union::new(all(union.parts)?)),
+            Self::Intersection(parts) => Self::Intersection(all(parts)?),
+            Self::Difference(first, others) => {
+                let first = first.map(of)?;
+                let others = others.parts.into_iter().map(|node| node.map(of)).collect::<Result<_>>()?;
+                Self::Difference(Box::new(first), Union::new(others))
+            }
+        })
+    }
+
     /// The parts of a compound.
     fn parts(&self) -> Box<dyn Iterator<Item = &Self> + '_> {
         match self {
@@ -170,21 +185,22 @@ impl Domain {
     ///
     /// [`Error::Input`] unless `low` is below `high` in every coordinate, of which there are at most 5 with those of `base`.
     pub fn extrusion(base: Self, low: Vec<f64>, high: Vec<f64>) -> Result<Self> {
-        fn extrude(node: Node, low: &[f64], high: &[f64]) -> Result<Node> {
-            let all = |nodes: Vec<Node>| nodes.into_iter().map(|node| extrude(node, low, high)).collect::<Result<_>>();
-            Ok(match node {
-                Node::Shape(Named { name, shape }) => Node::Shape(Named { name, shape: shape.extruded(low, high)? }),
-                Node::Union(union) => Node::Union(Union::new(all(union.parts)?)),
-                Node::Intersection(parts) => Node::Intersection(all(parts)?),
-                Node::Difference(first, others) => {
-                    Node::Difference(Box::new(extrude(*first, low, high)?), Union::new(all(others.parts)?))
-                }
-            })
-        }
-        let node = extrude(base.node, &low, &high)?;
+        let node = base.node.map(&mut |shape| shape.extruded(&low, &high))?;
         let (dims, depth) = (base.dims + low.len(), base.depth);
         let (low, high) = ([base.low, low].concat(), [base.high, high].concat());
         Ok(Self { dims, node, depth, low, high })
+    }
+
+    /// The part of the domain where coordinate `axis` is between two numbers.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Input`] if a shape is neither a box nor an extrusion along the axis, or does not reach from `from` to `to`.
+    pub(super) fn between(&self, axis: usize, from: f64, to: f64) -> Result<Self> {
+        let node = self.node.clone().map(&mut |shape| shape.between(axis, from, to))?;
+        let (mut low, mut high) = (self.low.clone(), self.high.clone());
+        (low[axis], high[axis]) = (from, to);
+        Ok(Self { node, low, high, ..*self })
     }
 
     /// The union of the parts.

@@ -18,7 +18,7 @@ use self::{
     equations::{EquationFile, RegionFile},
     source::{Source, Written},
 };
-use super::{condition::BoundaryRule, definition::Problem, token::Variables};
+use super::{condition::BoundaryRule, definition::Problem, time::TimeSlabs, token::Variables};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -34,6 +34,22 @@ struct ProblemFile {
     #[serde(default)]
     region: Vec<Spanned<RegionFile>>,
     exact: Option<Written>,
+    time: Option<Spanned<TimeFile>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TimeFile {
+    coordinate: Option<Spanned<String>>,
+    slabs: Spanned<SlabsFile>,
+}
+
+/// A number, or `auto`.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum SlabsFile {
+    Count(usize),
+    Text(String),
 }
 
 /// A problem from `text`, called `name` unless the text has a name. Errors found while the problem is solved name
@@ -64,9 +80,33 @@ fn parse(text: &str, name: &str, file: Option<&Path>) -> Result<Problem> {
     let problem = Problem::new(file.name.as_deref().unwrap_or(name), domain, equation, rules, exact)
         .map(|problem| problem.with_coordinates(&source.variables.coordinates))
         .map_err(|error| source.locate(error, file.boundary.span().start))?;
-    let Some(first) = file.region.first() else { return Ok(problem) };
     let regions = file.region.iter().zip(1..).map(|(region, number)| source.region(region.get_ref(), number));
-    problem.with_regions(regions.collect::<Result<_>>()?).map_err(|error| source.locate(error, first.span().start))
+    let first = file.region.first().map_or(0, |first| first.span().start);
+    let problem = problem.with_regions(regions.collect::<Result<_>>()?).map_err(|error| source.locate(error, first))?;
+    let Some(time) = &file.time else { return Ok(problem) };
+    let slabs = source.time_slabs(time.get_ref())?;
+    problem.with_time_slabs(slabs).map_err(|error| source.locate(error, time.span().start))
+}
+
+impl Source<'_> {
+    fn time_slabs(&self, file: &TimeFile) -> Result<TimeSlabs> {
+        let names = &self.variables.coordinates;
+        let axis = match &file.coordinate {
+            None => names.len() - 1,
+            Some(name) => names.iter().position(|other| other == name.get_ref()).ok_or_else(|| {
+                let what = format!("'{}' is not a coordinate", name.get_ref());
+                self.error(name, what, &format!("name the one that is time, of {}", names.join(", ")))
+            })?,
+        };
+        let count = match file.slabs.get_ref() {
+            SlabsFile::Count(count) => Some(*count),
+            SlabsFile::Text(text) if text == "auto" => None,
+            SlabsFile::Text(text) => {
+                return Err(self.error(&file.slabs, format!("slabs = \"{text}\""), "give a number or \"auto\""));
+            }
+        };
+        Ok(TimeSlabs { axis, count })
+    }
 }
 
 impl Problem {

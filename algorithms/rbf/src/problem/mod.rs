@@ -22,5 +22,7 @@ mod rewriting;
 mod sampling;
 mod sequence;
 mod shape;
+mod slab;
 pub(crate) mod tabulated;
+pub(crate) mod time;
 mod token;

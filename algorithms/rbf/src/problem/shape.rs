@@ -45,6 +45,26 @@ impl Shape {
         })
     }
 
+    /// The part where coordinate `axis` is between two numbers.
+    pub(super) fn between(mut self, axis: usize, from: f64, to: f64) -> Result<Self> {
+        let base = self.base.dims();
+        let own = match &mut self.base {
+            Primitive::Box { low, high } if axis < base => Some((&mut low[axis], &mut high[axis])),
+            _ => axis.checked_sub(base).and_then(|at| self.low.get_mut(at).zip(self.high.get_mut(at))),
+        };
+        let Some((low, high)) = own else {
+            let what = "a shape of the domain is neither a box nor an extrusion along time";
+            return Err(Error::input(what, "extrude it along time, or leave out the slabs of time"));
+        };
+        if *low > from || *high < to {
+            let what =
+                format!("a shape of the domain reaches from {low} to {high}, and does not last from {from} to {to}");
+            return Err(Error::input(what, "leave out the slabs of time"));
+        }
+        (*low, *high) = (from, to);
+        Ok(self)
+    }
+
     /// Returns `true` for a box.
     pub(super) fn is_cuboid(&self) -> bool {
         matches!(self.base, Primitive::Box { .. })

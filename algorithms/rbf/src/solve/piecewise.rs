@@ -21,6 +21,18 @@ impl From<RbfNetwork> for PiecewiseNetwork {
     }
 }
 
+impl FromIterator<Self> for PiecewiseNetwork {
+    /// The networks of several parts of a domain; at their interfaces that of the first counts.
+    fn from_iter<T: IntoIterator<Item = Self>>(parts: T) -> Self {
+        let mut all = Self { networks: Vec::new(), regions: Vec::new() };
+        for part in parts {
+            all.networks.extend(part.networks);
+            all.regions.extend(part.regions);
+        }
+        all
+    }
+}
+
 impl PiecewiseNetwork {
     /// Divides neurons, row-major, into those of each region; those of region r start at `starts[r]`.
     pub(crate) fn new(

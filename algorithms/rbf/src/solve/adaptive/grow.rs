@@ -106,6 +106,8 @@ pub(crate) struct Adapted<const D: usize> {
     pub(crate) starts: Vec<usize>,
     pub(crate) levels: Vec<Level>,
     pub(crate) end: End,
+    /// Operations of the decompositions.
+    pub(crate) spent: f64,
 }
 
 /// The places of the domain at which u is measured.
@@ -218,7 +220,7 @@ impl Adaptive {
                 false => End::Budget,
             };
             let Solved { centres, widths, weights, starts, .. } = solved;
-            *grown = Some(Adapted { centres, widths, weights, starts, levels, end });
+            *grown = Some(Adapted { centres, widths, weights, starts, levels, end, spent: self.work - work });
             if is_last {
                 return Ok(());
             }

@@ -1,0 +1,272 @@
+//! Networks that grow: of a whole problem, or of slabs of time one after the other.
+
+use std::sync::Arc;
+
+use firebox_core::{Context, Error, Result, random::Random};
+use serde::Serialize;
+
+use super::time_limit::TimeLimit;
+use crate::{
+    io::solution_grid::Field,
+    ops::RbfOps,
+    problem::{definition::Problem, equation::Derivative, function::Function, time::TimeSlabs},
+    solve::{
+        adaptive::{Adapted, Adaptive, End, Level, Measured, Place},
+        piecewise::PiecewiseNetwork,
+    },
+    types::{Coefficient, Sampling, root_mean},
+};
+
+/// Numbers of slabs that are tried.
+const SLABS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
+/// Share of its part of the work with which the first slab decides whether there are enough slabs.
+const PROBE: f64 = 0.5;
+
+/// A slab of time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Slab {
+    /// Start of the slab.
+    pub from: f64,
+    /// End of the slab.
+    pub to: f64,
+    /// Neurons.
+    pub neurons: usize,
+    /// Estimate of the relative L2 error that arises in the slab.
+    pub estimate: f64,
+}
+
+/// The network of a problem, or of a slab of its time.
+pub(super) struct Part {
+    pub(super) network: PiecewiseNetwork,
+    pub(super) levels: Vec<Level>,
+    pub(super) end: End,
+    /// Operations of the decompositions.
+    spent: f64,
+    /// Root mean square of u.
+    size: f64,
+}
+
+impl Part {
+    fn estimate(&self) -> f64 {
+        self.levels.last().map_or(1.0, |level| level.estimate)
+    }
+}
+
+/// The parts of a solution, in order of time.
+pub(super) struct Parts {
+    pub(super) slabs: Vec<Slab>,
+    pub(super) parts: Vec<Part>,
+}
+
+/// The growth of networks for one run.
+pub(super) struct Growing<'a, B: RbfOps> {
+    pub(super) context: &'a Context<B>,
+    pub(super) limit: TimeLimit,
+    pub(super) limits: Adaptive,
+}
+
+impl<B: RbfOps> Growing<'_, B> {
+    /// Grows the network of a problem.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Adaptive::grow`], and [`Error::Run`] if the time limit ends before the first level.
+    pub(super) fn part<const D: usize>(&self, problem: &Problem, field: &Field, limits: Adaptive) -> Result<Part> {
+        let place = |x: &[f64]| Place { point: std::array::from_fn(|i| x[i]), region: problem.region_of(x) };
+        let places: Vec<Place<D>> = field.points.chunks_exact(D).map(place).collect();
+        let measured =
+            Measured { places: &places, exact: field.exact.as_deref(), open: leaves_constant(problem, field)? };
+        let (context, session) = (self.context, self.context.solo());
+        let go_on = |neurons: usize| session.checkpoint("growing", neurons as u64, limits.max_neurons as u64);
+        let mut grown = None;
+        let ended = self.limit.watched(context, || limits.grow(problem, &measured, &go_on, &mut grown));
+        let grown = match (ended, grown) {
+            (Ok(()), Some(grown)) => grown,
+            (Err(Error::Cancelled), Some(grown)) if !context.cancelled() => Adapted { end: End::Time, ..grown },
+            (Err(Error::Cancelled), None) if !context.cancelled() => return Err(self.limit.no_result(context)),
+            (Err(error), _) => return Err(error),
+            (Ok(()), None) => return Err(self.limit.no_result(context)),
+        };
+        let neurons = [grown.centres.into_flattened(), grown.widths.into_flattened(), grown.weights];
+        let network = PiecewiseNetwork::new(problem.regions().cloned().collect(), &grown.starts, neurons)?;
+        let size = context.watched(|| root_mean(&network.evaluate(&field.points)))?;
+        Ok(Part { network, levels: grown.levels, end: grown.end, spent: grown.spent, size })
+    }
+
+    /// Grows a network in each slab of time. Without a number of slabs, it is doubled until the first slab is resolved.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`part`](Self::part) and [`Problem::slab`].
+    pub(super) fn slabs<const D: usize>(&self, problem: &Problem, slabs: TimeSlabs) -> Result<Parts> {
+        let Some(count) = slabs.count else {
+            let mut best: Option<(f64, usize)> = None;
+            for count in SLABS {
+                let work = PROBE * self.limits.work / count as f64;
+                let first = self.slab::<D>(problem, slabs.axis, (0, count), work, None)?;
+                let whole = first.estimate() * count as f64;
+                if first.end == End::Resolved {
+                    return self.all::<D>(problem, slabs.axis, count, Some(first));
+                }
+                if best.is_none_or(|(least, _)| whole < least) {
+                    best = Some((whole, count));
+                }
+                // What does not balance or has no time left gains nothing from more slabs.
+                if first.end != End::Budget {
+                    break;
+                }
+            }
+            return self.all::<D>(problem, slabs.axis, best.map_or(1, |it| it.1), None);
+        };
+        self.all::<D>(problem, slabs.axis, count, None)
+    }
+
+    /// All of `count` slabs; `first` is the first one if it is there.
+    fn all<const D: usize>(&self, problem: &Problem, axis: usize, count: usize, first: Option<Part>) -> Result<Parts> {
+        let mut all = Parts { slabs: Vec::new(), parts: Vec::new() };
+        let (mut first, mut spent) = (first, 0.0);
+        for k in 0..count {
+            let part = match first.take() {
+                Some(part) => part,
+                None => {
+                    let (left, slabs) = (self.limits.work - spent, (count - k) as f64);
+                    // The slabs after this one are expected to need as much as those before it.
+                    let expected = spent / k.max(1) as f64 * (slabs - 1.0);
+                    let own = if k == 0 { 0.0 } else { left - expected };
+                    self.slab::<D>(problem, axis, (k, count), own.max(left / slabs), all.parts.last())?
+                }
+            };
+            spent += part.spent;
+            let (from, to) = ends(problem, axis, (k, count));
+            all.slabs.push(Slab { from, to, neurons: part.network.len(), estimate: part.estimate() });
+            all.parts.push(part);
+        }
+        Ok(all)
+    }
+
+    /// Slab k of `count`, from the end of the one before.
+    fn slab<const D: usize>(
+        &self,
+        problem: &Problem,
+        axis: usize,
+        (k, count): (usize, usize),
+        work: f64,
+        before: Option<&Part>,
+    ) -> Result<Part> {
+        let start = before.map(|before| {
+            let network = Arc::new(before.network.clone());
+            let other = network.clone();
+            let value = move |x: &[f64]| network.evaluate(x).first().copied().unwrap_or(f64::NAN);
+            let rate = move |x: &[f64]| other.gradient(x).get(axis).copied().unwrap_or(f64::NAN);
+            [Function::given(value), Function::given(rate)]
+        });
+        let slab = problem.slab(axis, ends(problem, axis, (k, count)), start)?;
+        let field = self.context.watched(|| Field::new(&slab, Field::default_side(D)))??;
+        let target_error = self.limits.target_error / count as f64;
+        let limits = Adaptive { target_error, work, ..self.limits };
+        self.part::<D>(&slab, &field, limits)
+    }
+}
+
+/// Start and end of slab k of `count`.
+fn ends(problem: &Problem, axis: usize, (k, count): (usize, usize)) -> (f64, f64) {
+    let (low, high) = problem.time_span(axis);
+    let at = |k: usize| if k == count { high } else { low + (high - low) * k as f64 / count as f64 };
+    (at(k), at(k + 1))
+}
+
+impl From<Part> for Parts {
+    fn from(part: Part) -> Self {
+        Self { slabs: Vec::new(), parts: vec![part] }
+    }
+}
+
+impl Parts {
+    /// The levels of the part with the largest estimate, the network of all parts, and the slabs.
+    pub(super) fn joined(self) -> (Vec<Level>, PiecewiseNetwork, Vec<Slab>) {
+        let worst = self.parts.iter().max_by(|a, b| a.estimate().total_cmp(&b.estimate()));
+        let levels = worst.map_or_else(Vec::new, |part| part.levels.clone());
+        (levels, self.parts.into_iter().map(|part| part.network).collect(), self.slabs)
+    }
+
+    /// Estimate of the relative L2 error of all parts, at most 1: errors of a slab last to the end of time, and do not grow.
+    pub(super) fn estimate(&self) -> f64 {
+        if let [part] = &self.parts[..] {
+            return part.estimate();
+        }
+        let (mut error, mut squares, mut sizes) = (0.0, 0.0, 0.0);
+        for part in &self.parts {
+            error += part.estimate() * part.size;
+            squares += error * error;
+            sizes += part.size * part.size;
+        }
+        let estimate = if squares == 0.0 { 0.0 } else { (squares / sizes).sqrt() };
+        if self.parts.iter().any(|part| part.estimate() >= 1.0) || !estimate.is_finite() {
+            1.0
+        } else {
+            estimate.min(1.0)
+        }
+    }
+
+    /// Reason why the growth ended.
+    pub(super) fn end(&self, target_error: f64) -> End {
+        if let [part] = &self.parts[..] {
+            return part.end;
+        }
+        let ends = || self.parts.iter().map(|part| part.end);
+        let found = ends().find(|end| *end == End::Unbalanced).or_else(|| ends().find(|end| *end == End::Time));
+        let resolved = if self.estimate() <= target_error { End::Resolved } else { End::Budget };
+        found.unwrap_or(resolved)
+    }
+}
+
+/// Returns `true` if the conditions contain derivatives of u only.
+pub(super) fn leaves_constant(problem: &Problem, field: &Field) -> Result<bool> {
+    const CHECKED: usize = 1000;
+    let dims = field.dims;
+    let some = field.points.chunks_exact(dims).step_by(field.points.len() / (dims * CHECKED) + 1);
+    let mut own = vec![Vec::new(); problem.regions().count()];
+    some.for_each(|point| own[problem.region_of(point)].extend_from_slice(point));
+    let is_value =
+        |(derivative, of): &(Derivative, Coefficient)| *derivative == Derivative::Value && *of != Coefficient::Zero;
+    let mut has_value = false;
+    for (region, points) in own.iter().enumerate() {
+        has_value |= problem.terms(region, points)?.0.iter().any(is_value);
+    }
+    let edge = problem.boundary_points(CHECKED, Sampling::Sobol, &mut Random::new(0, 0))?;
+    let edge = problem.boundary(&edge)?;
+    // A boundary that is periodic all around has no rows.
+    Ok(!has_value && (edge.value == Coefficient::Zero || edge.is_empty()))
+}
+
+#[cfg(test)]
+mod tests {
+    use burn_ndarray::NdArray;
+
+    use super::*;
+    use crate::{AdaptiveConfig, AdaptiveSolution};
+
+    /// The string of the examples over four times as long.
+    fn string(slabs: &str) -> AdaptiveSolution {
+        let text = include_str!("../../../../examples/problems/vibrating-string.toml");
+        let text = text.replace("high = [1, 1]", "high = [1, 4]");
+        let problem = Problem::parse(&format!("{text}\n[time]\nslabs = {slabs}")).unwrap();
+        let config = AdaptiveConfig::new().with_target_error(1e-3);
+        config.init(problem).unwrap().fit_with(&Context::<NdArray>::new(Default::default())).unwrap()
+    }
+
+    #[test]
+    fn slabs_follow_each_other_and_their_errors_add_up() {
+        for slabs in ["4", "'auto'"] {
+            let found = string(slabs);
+            let error = found.accuracy().unwrap().relative_l2;
+            println!("{slabs}: {} slabs, error {error:.1e}, estimate {:.1e}", found.slabs.len(), found.estimate());
+            assert!(found.is_resolved() && error <= 1e-3 && error <= 2.0 * found.estimate(), "{:?}", found.slabs);
+            assert!(found.slabs.len() > 1 && found.slabs[0].from == 0.0 && found.slabs.last().unwrap().to == 4.0);
+            assert!(found.slabs.windows(2).all(|pair| pair[0].to == pair[1].from));
+            assert_eq!(found.network().len(), found.slabs.iter().map(|slab| slab.neurons).sum::<usize>());
+            let worst = found.slabs.iter().fold(0.0f64, |most, slab| most.max(slab.estimate));
+            assert!(found.estimate() >= worst / 2.0 && found.level().unwrap().estimate == worst);
+        }
+    }
+}

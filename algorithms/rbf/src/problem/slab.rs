@@ -1,0 +1,156 @@
+//! The part of a problem between two times.
+
+use firebox_core::{Error, Result, random::Random};
+
+use super::{
+    condition::{BoundaryRule, Condition},
+    definition::Problem,
+    equation::Derivative,
+    function::{Function, format_point},
+    primitive::axis_name,
+    time::TimeSlabs,
+};
+use crate::types::Sampling;
+
+/// Boundary points that are checked for a condition at the final time.
+const CHECKED: usize = 1000;
+/// Maximum number of slabs.
+const MAX_SLABS: usize = 10_000;
+
+impl Problem {
+    /// Solves the problem in slabs of time, each from the solution at the end of the one before.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Input`] for a domain of other shapes than boxes and extrusions along time that last all of it, and for a
+    /// condition at the final time.
+    pub fn with_time_slabs(mut self, slabs: TimeSlabs) -> Result<Self> {
+        let TimeSlabs { axis, count } = slabs;
+        if axis >= self.dims() {
+            let what = format!("coordinate {axis} is time, in a problem of {} dimensions", self.dims());
+            return Err(Error::input(what, "coordinates are counted from 0"));
+        }
+        if count.is_some_and(|count| !(1..=MAX_SLABS).contains(&count)) {
+            return Err(Error::input(format!("time has {} slabs", count.unwrap_or(0)), "give 1 to 10000"));
+        }
+        let (low, high) = self.time_span(axis);
+        self.domain().between(axis, low, high)?;
+        let at = self.boundary_points(CHECKED, Sampling::Sobol, &mut Random::new(0, 0))?;
+        for (i, point) in at.points.chunks_exact(self.dims()).enumerate() {
+            let normal = &at.normals[i * self.dims()..(i + 1) * self.dims()];
+            if normal[axis] > 0.5 && !matches!(self.rule(point, normal, at.piece[i])?.condition, Condition::Free) {
+                let what = format!("the final time has a condition, at {}", format_point(point));
+                return Err(Error::input(what, "slabs of time need the condition none there"));
+            }
+        }
+        self.set_time_slabs(slabs);
+        Ok(self)
+    }
+
+    /// Start and end of time.
+    pub(crate) fn time_span(&self, axis: usize) -> (f64, f64) {
+        let (low, high) = self.domain().bounds();
+        (low[axis], high[axis])
+    }
+
+    /// The problem between two times, which begins with u and ∂u/∂t of `start`, if that is given, and ends without a condition.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`new`](Self::new), and of [`with_regions`](Self::with_regions) for a region that does not last all time.
+    pub(crate) fn slab(&self, axis: usize, ends: (f64, f64), start: Option<[Function; 2]>) -> Result<Self> {
+        let equations = || (0..self.regions().count()).map(|region| self.equation(region));
+        let has_second = equations().flat_map(|equation| &equation.terms).any(|(derivative, coefficient)| {
+            let along = match *derivative {
+                Derivative::Laplacian => true,
+                Derivative::Second(i, j) => i == axis && j == axis,
+                Derivative::Value | Derivative::First(_) => false,
+            };
+            along && coefficient.constant() != Some(0.0)
+        });
+        let on = |end: &str| Some(format!("{}={end}", axis_name(axis)));
+        let first = start.map(|[value, rate]| {
+            let condition =
+                if has_second { Condition::Initial { value, rate } } else { Condition::Dirichlet { value } };
+            BoundaryRule { on: on("low"), when: None, condition }
+        });
+        let last = BoundaryRule { on: on("high"), when: None, condition: Condition::Free };
+        let rules = first.into_iter().chain([last]).chain(self.rules().iter().cloned()).collect();
+        let domain = self.domain().between(axis, ends.0, ends.1)?;
+        let Some(equation) = equations().next_back().cloned() else { return Ok(self.clone()) };
+        Self::new(self.name(), domain, equation, rules, self.exact_function().cloned())?
+            .with_coordinates(self.coordinates())
+            .with_regions(self.given_regions().to_vec())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(terms: &str, domain: &str, end: &str) -> String {
+        format!(
+            "coordinates = ['x', 't']\nequation = {{ terms = {terms} }}\ndomain = {domain}\ntime = {{ slabs = 4 }}\n\
+             boundary = [{{ condition = '{end}' }}, {{ condition = 'dirichlet', value = 'x + t' }}]"
+        )
+    }
+
+    fn problem(terms: &str, domain: &str, end: &str) -> Result<Problem> {
+        Problem::parse(&text(terms, domain, end))
+    }
+
+    const BOX: &str = "{ type = 'box', low = [0, 0], high = [1, 8] }";
+    const END: &str = "none', on = 't=high";
+
+    #[test]
+    fn a_slab_begins_with_the_given_solution_and_ends_without_a_condition() {
+        for (terms, rows) in [("{ u_t = 1, u_xx = -1 }", 1), ("{ u_tt = 1, u_xx = -1 }", 2)] {
+            let all = problem(terms, BOX, END).unwrap();
+            let start = [Function::given(|x| 10.0 + x[0]), Function::Constant(7.0)];
+            let slab = all.slab(1, (2.0, 4.0), Some(start)).unwrap();
+            assert_eq!(slab.domain().bounds(), (&[0.0, 2.0][..], &[1.0, 4.0][..]));
+            let at = slab.boundary_points(200, Sampling::Sobol, &mut Random::new(1, 0)).unwrap();
+            let (conditions, owners) = slab.boundary_rows(&at).unwrap();
+            let mut starts = 0;
+            for (i, &owner) in owners.iter().enumerate() {
+                let x = conditions.point(i);
+                assert!(at.normals[2 * owner + 1] < 0.5);
+                if at.normals[2 * owner + 1] < -0.5 {
+                    starts += 1;
+                    let of_u = conditions.value.at(i) == 1.0;
+                    assert_eq!(conditions.target[i], if of_u { 10.0 + x[0] } else { 7.0 });
+                } else {
+                    assert_eq!(conditions.target[i], x[0] + x[1]);
+                }
+            }
+            let points = owners
+                .iter()
+                .filter(|&&owner| at.normals[2 * owner + 1] < -0.5)
+                .collect::<std::collections::BTreeSet<_>>();
+            assert_eq!(starts, rows * points.len());
+        }
+    }
+
+    #[test]
+    fn other_problems_are_refused() {
+        let heat = "{ u_t = 1, u_xx = -1 }";
+        let fixed = format!("{BOX}\nexact = 'x'");
+        let error = problem(heat, &fixed, "dirichlet").unwrap_err().to_string();
+        assert!(error.contains("the final time has a condition, at (") && error.contains("line 5"), "{error}");
+        let disc = "{ type = 'disc', centre = [0, 0], radius = 1 }";
+        let error = problem(heat, disc, "dirichlet', value = '0").unwrap_err().to_string();
+        assert!(error.contains("neither a box nor an extrusion along time"), "{error}");
+        let late = "{ type = 'union', parts = [{ type = 'box', low = [0, 0], high = [1, 8] }, \
+                    { type = 'box', low = [1, 4], high = [2, 8] }] }";
+        let error = problem(heat, late, END).unwrap_err().to_string();
+        assert!(error.contains("does not last from 0 to 8"), "{error}");
+        for (time, expected) in [
+            ("slabs = 'some'", "line 4, column 18: slabs = \"some\""),
+            ("slabs = 0", "line 4, column 8: time has 0 slabs"),
+            ("coordinate = 'z', slabs = 2", "line 4, column 23: 'z' is not a coordinate"),
+        ] {
+            let error = Problem::parse(&text(heat, BOX, END).replace("slabs = 4", time)).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}

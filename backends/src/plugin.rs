@@ -38,6 +38,17 @@ pub trait Plugin: Send + Sync {
         Ok(())
     }
 
+    /// Checks that a run with `args` has a plot that changes over time. Called before the run if `--plot` names a .gif.
+    ///
+    /// # Errors
+    /// If it has none, which is the default.
+    fn can_animate(&self, args: &ArgMatches) -> Result<()> {
+        let _ = args;
+        let what =
+            format!("the plot of {} does not change over time, and .gif is an animation", self.command().get_name());
+        Err(Error::input(what, "name the plot .svg or .png"))
+    }
+
     /// Checks that several ranks can share a run with `args`. Called before the run if there are several ranks.
     ///
     /// # Errors

@@ -35,7 +35,7 @@ pub(crate) struct Output {
     /// Write the result's table to a file (.csv, .tsv, .txt, .dat, .npy, .lrn, .cls); - is standard output, as CSV
     #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
-    /// Draw the result (.svg, .png)
+    /// Draw the result (.svg, .png; .gif animates one that changes over time)
     #[arg(long, value_name = "P", value_hint = ValueHint::FilePath)]
     pub plot: Option<PathBuf>,
     /// Write everything about the run as JSON: parameters, device, timings, result

@@ -37,9 +37,8 @@ pub(crate) fn check(output: &Output, files: &Paths) -> Result<()> {
     for path in table.into_iter().chain(tables.iter().map(PathBuf::as_path)) {
         data::Format::of(path)?;
     }
-    for path in output.plot.iter().chain(plots) {
-        Image::of(path)?;
-    }
+    output.plot.as_deref().map(Image::of).transpose()?;
+    plots.iter().try_for_each(|path| Image::still(path).map(drop))?;
     let plugin_files = tables.iter().chain(plots).chain(documents);
     let results = output.plot.iter().chain(&output.report).chain(plugin_files).map(PathBuf::as_path);
     let results = table.into_iter().chain(results).map(|path| (path, false));

@@ -244,6 +244,8 @@ fn networks_grow_until_the_error_is_small_enough_or_say_that_it_is_not() {
         ("--problem peak --target-error 2", "--target-error"),
         ("--problem string.toml --mode paper", "has second derivatives in the laplacian only"),
         ("--problem four.toml --vtk u.vtk", "at most three dimensions"),
+        ("--problem peak --plot u.gif", "an animation needs time among several coordinates, and this problem has x, y"),
+        ("--problem peak --vtk u.pvd", "--vtk, a series over time, needs time"),
         ("--problem inclusion.toml --mode paper", "has one equation in the whole domain"),
         (
             "--problem inclusion.toml --network net.json",
@@ -266,6 +268,11 @@ fn networks_grow_until_the_error_is_small_enough_or_say_that_it_is_not() {
         assert_eq!(table.lines().next().unwrap(), columns);
         assert!(program.read("u.svg").starts_with(b"<svg") && program.read("c.svg").starts_with(b"<svg"));
     }
+    let over_time = "rbf --problem string.toml --target-error 1e-2 --grid 11 --plot u.gif --vtk u.pvd -o u.csv";
+    program.run(&format!("{over_time} --backend ndarray")).succeed();
+    assert!(program.read("u.gif").starts_with(b"GIF89a"));
+    assert!(program.text("u.pvd").contains("timestep=\"1\" part=\"0\" file=\"u-0010.vtu\""));
+    assert!(program.text("u-0010.vtu").contains("NumberOfPoints=\"11\" NumberOfCells=\"10\""));
     let kink =
         program.run("rbf --problem jumping.toml --max-neurons 200 --accept-unresolved --backend ndarray").succeed();
     assert!(

@@ -111,7 +111,8 @@ fn invalid_arguments_are_refused() {
         ("--threshold .5 -o nine.csv/out.csv", "cannot write nine.csv/out.csv"),
         ("--threshold .5 -o out.xyz", "out.xyz: unknown extension .xyz"),
         ("--threshold .5 -o out", "out: the name has no extension"),
-        ("--threshold .5 --plot p.gif", "p.gif"),
+        ("--threshold .5 --plot p.tif", "p.tif"),
+        ("--threshold .5 --plot p.gif", "the plot of ocnn does not change over time"),
         ("--threshold .5 --sync-matrix s.xyz", "s.xyz: unknown extension .xyz"),
         ("--threshold .5 -o s.npy --sync-matrix s.npy", "two outputs"),
         ("--threshold .5 --report none/r.json", "cannot write none/r.json"),
@@ -238,6 +239,7 @@ fn invalid_problems_are_refused_with_their_location() {
         ("--problem good.toml --grid 1", "grid = 1: "),
         ("--problem good.toml --error-plot e.png", "--error-plot needs the exact solution"),
         ("--problem good.toml --vtk u.obj", "u.obj"),
+        ("--problem good.toml --centres-plot c.gif", "c.gif: this plot does not change over time"),
         ("--problem good.toml --network net.txt", "net.txt"),
         ("--problem good.toml --evaluate good.toml", "--evaluate-output"),
     ] {

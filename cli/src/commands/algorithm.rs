@@ -7,6 +7,7 @@ use firebox_backends::{Device, Plugin};
 use firebox_core::{
     Error, Observer, Session,
     command::{Outcome, Paths},
+    plot::Image,
     report::{Memory, Report},
 };
 
@@ -26,8 +27,11 @@ pub(super) fn run(name: &str, plugin: &dyn Plugin, args: &ArgMatches, ranks: &Ra
     let (compute, verbosity) = (Compute::from_arg_matches(common)?, Verbosity::from_arg_matches(common)?);
     let output = Output::from_arg_matches(common)?;
     verbosity.start_logging();
-    if output.plot.is_some() {
+    if let Some(path) = &output.plot {
         plugin.can_plot(args)?;
+        if Image::of(path).is_ok_and(|image| image == Image::Gif) {
+            plugin.can_animate(args)?;
+        }
     }
     let files = Paths::of(args);
     if !(files.states.is_empty() && files.documents.is_empty()) {

@@ -1,4 +1,4 @@
-//! A display list in layout units, rendered as SVG or PNG.
+//! A display list in layout units, drawn as SVG or as pixels.
 
 use std::sync::OnceLock;
 
@@ -11,7 +11,6 @@ use plotters::style::{
     Color, FontDesc, FontStyle, FontTransform, IntoFont, RGBColor, ShapeStyle, TextStyle, WHITE, register_font,
 };
 
-use super::image::Image;
 use super::palette::{FAINT, FRAME, INK, Marker};
 use crate::error::{Error, Result};
 
@@ -51,7 +50,7 @@ pub(super) struct Canvas {
     items: Vec<Item>,
 }
 
-fn failed(what: impl std::fmt::Display) -> Error {
+pub(super) fn failed(what: impl std::fmt::Display) -> Error {
     Error::Run { device: "the plotter".into(), phase: "drawing".into(), what: what.to_string() }
 }
 
@@ -125,34 +124,9 @@ impl Canvas {
         self.line(corners.to_vec(), FRAME, 1.0);
     }
 
-    /// Renders everything on white.
-    pub(super) fn finish(self, (width, height): (f64, f64), image: Image) -> Result<Vec<u8>> {
-        // The back ends round to whole pixels: an SVG is drawn four times larger and then scaled down.
-        let scale = match image {
-            Image::Svg => 4.0,
-            Image::Png => 2.0,
-        };
-        let size = ((width * scale).ceil() as u32, (height * scale).ceil() as u32);
-        match image {
-            Image::Svg => {
-                let mut svg = String::new();
-                self.replay(&SVGBackend::with_string(&mut svg, size).into_drawing_area(), scale, 0.0)?;
-                let large = format!("width=\"{}\" height=\"{}\"", size.0, size.1);
-                let shown = format!("width=\"{}\" height=\"{}\"", f64::from(size.0) / scale, f64::from(size.1) / scale);
-                Ok(svg.replacen(&large, &shown, 1).into_bytes())
-            }
-            Image::Png => {
-                let mut pixels = vec![0; size.0 as usize * size.1 as usize * 3];
-                self.replay(&BitMapBackend::with_buffer(&mut pixels, size).into_drawing_area(), scale, DROP)?;
-                let mut bytes = Vec::new();
-                let mut encoder = png::Encoder::new(&mut bytes, size.0, size.1);
-                encoder.set_color(png::ColorType::Rgb);
-                let mut writer = encoder.write_header().map_err(failed)?;
-                writer.write_image_data(&pixels).map_err(failed)?;
-                writer.finish().map_err(failed)?;
-                Ok(bytes)
-            }
-        }
+    /// The drawing of this width and height.
+    pub(super) fn sized(self, size: (f64, f64)) -> Drawing {
+        Drawing { canvas: self, size }
     }
 
     fn replay<DB: DrawingBackend>(&self, area: &DrawingArea<DB, Shift>, scale: f64, drop: f64) -> Result<()> {
@@ -192,6 +166,47 @@ impl Canvas {
         }
         area.present().map_err(failed)
     }
+}
+
+/// A canvas with its width and height, in layout units.
+pub(super) struct Drawing {
+    canvas: Canvas,
+    pub(super) size: (f64, f64),
+}
+
+impl Drawing {
+    /// Everything on white, as SVG.
+    pub(super) fn svg(&self) -> Result<Vec<u8>> {
+        // The back end rounds to whole units: everything is drawn larger and then scaled down.
+        const SCALE: f64 = 4.0;
+        let size = pixels_of(self.size, SCALE);
+        let mut svg = String::new();
+        self.canvas.replay(&SVGBackend::with_string(&mut svg, size).into_drawing_area(), SCALE, 0.0)?;
+        let large = format!("width=\"{}\" height=\"{}\"", size.0, size.1);
+        let shown = format!("width=\"{}\" height=\"{}\"", f64::from(size.0) / SCALE, f64::from(size.1) / SCALE);
+        Ok(svg.replacen(&large, &shown, 1).into_bytes())
+    }
+
+    /// Everything on white as pixels, for an area of `size` layout units with `scale` pixels per unit.
+    pub(super) fn bitmap(&self, size: (f64, f64), scale: f64) -> Result<Bitmap> {
+        let (width, height) = pixels_of(size, scale);
+        let mut pixels = vec![0; width as usize * height as usize * 3];
+        let area = BitMapBackend::with_buffer(&mut pixels, (width, height)).into_drawing_area();
+        self.canvas.replay(&area, scale, DROP)?;
+        drop(area);
+        Ok(Bitmap { width, height, pixels })
+    }
+}
+
+/// Pixels, row-major from the top, in red, green and blue.
+pub(super) struct Bitmap {
+    pub(super) width: u32,
+    pub(super) height: u32,
+    pub(super) pixels: Vec<u8>,
+}
+
+fn pixels_of((width, height): (f64, f64), scale: f64) -> (u32, u32) {
+    ((width * scale).ceil() as u32, (height * scale).ceil() as u32)
 }
 
 /// Draws a marker of about the size of a circle of `radius`.

@@ -3,8 +3,7 @@
 use plotters::style::RGBColor;
 
 use super::axis::{Axis, BELOW, Panel, TOP, equal_scales, left_of};
-use super::canvas::Canvas;
-use super::image::Image;
+use super::canvas::{Canvas, Drawing};
 use super::palette::{FAINT, Marker, style};
 use crate::error::Result;
 
@@ -40,7 +39,7 @@ const MAX_OVERLAPPING: usize = 24;
 /// Maximum number of circles that are drawn otherwise.
 const MAX_DRAWN: usize = 1000;
 
-pub(super) fn render(circles: &Circles, image: Image) -> Result<Vec<u8>> {
+pub(super) fn draw(circles: &Circles) -> Result<Drawing> {
     let shown: Vec<[f64; 3]> =
         circles.circles.iter().copied().filter(|circle| circle.iter().all(|number| number.is_finite())).collect();
     let axis = |at: fn([f64; 2]) -> f64| {
@@ -87,5 +86,5 @@ pub(super) fn render(circles: &Circles, image: Image) -> Result<Vec<u8>> {
         right = right.max(canvas.note((left, bottom + 6.0), &note)?);
         bottom += 20.0;
     }
-    canvas.finish((right + 20.0, bottom + 8.0), image)
+    Ok(canvas.sized((right + 20.0, bottom + 8.0)))
 }

@@ -3,8 +3,7 @@
 use plotters::style::WHITE;
 
 use super::axis::{Axis, BELOW, Panel, TOP, are_comparable, equal_scales, left_of, y_ticks};
-use super::canvas::{Anchor, Canvas, LABEL, SMALL, fitted, width};
-use super::image::Image;
+use super::canvas::{Anchor, Canvas, Drawing, LABEL, SMALL, fitted, width};
 use super::palette::{FRAME, INK, shade_of};
 use crate::error::Result;
 
@@ -33,6 +32,8 @@ pub struct Heat {
     pub values: Vec<f64>,
     /// Makes the colours symmetric about 0.
     pub signed: bool,
+    /// Least and largest value of the colours; those of `values` if `None`.
+    pub range: Option<(f64, f64)>,
 }
 
 /// Largest and smallest width and height of the frame.
@@ -43,7 +44,7 @@ const SHADES: f64 = 255.0;
 /// Width of the colour bar, and its distance from the frame.
 const BAR: [f64; 2] = [18.0, 22.0];
 
-pub(super) fn render(heat: &Heat, image: Image) -> Result<Vec<u8>> {
+pub(super) fn draw(heat: &Heat) -> Result<Drawing> {
     let (x, y) = (Axis::between(heat.x.0, heat.x.1), Axis::between(heat.y.0, heat.y.1));
     let size = if are_comparable(&x, &y) { equal_scales(&x, &y, MOST, LEAST).0 } else { MOST };
     let [wide, high] = size;
@@ -77,13 +78,14 @@ pub(super) fn render(heat: &Heat, image: Image) -> Result<Vec<u8>> {
     canvas.text((from, bottom + 8.0), &label, LABEL, INK, Anchor::TopLeft);
     let end = (from + BAR[0] + 8.0 + widest).max(from + width(&label, LABEL)?);
     let end = end.max(canvas.title(&heat.title, left + 0.5 * wide, end)?);
-    canvas.finish((end + 16.0, bottom + BELOW + 8.0), image)
+    Ok(canvas.sized((end + 16.0, bottom + BELOW + 8.0)))
 }
 
 /// Range of the colour bar.
 fn scale(heat: &Heat) -> Axis {
-    let finite = heat.values.iter().copied().filter(|value| value.is_finite());
-    let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
+    let finite = || heat.values.iter().copied().filter(|value| value.is_finite());
+    let own = || finite().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
+    let (low, high) = heat.range.unwrap_or_else(own);
     if heat.signed && low <= high {
         let most = low.abs().max(high.abs());
         return Axis::between(-most, most);

@@ -1,13 +1,14 @@
 //! The kinds of plots.
 
+use super::canvas::Drawing;
 use super::circles::{self, Circles};
 use super::heat::{self, Heat};
-use super::image::Image;
+use super::image::{self, Image};
 use super::lines::{self, Lines};
 use super::matrix::{self, Matrix};
 use super::scatter::{self, Scatter};
 use crate::data::points::Points;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// A plot of any kind.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,6 +23,17 @@ pub enum Plot {
     Circles(Circles),
     /// A matrix of counts, by colour and in numbers.
     Matrix(Matrix),
+    /// A plot over time.
+    Animated(Animated),
+}
+
+/// A plot over time: an animation as GIF, one image in other formats.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Animated {
+    /// The image in other formats.
+    pub still: Box<Plot>,
+    /// The plots in order of time. Ranges of their axes and colours should be equal.
+    pub frames: Vec<Plot>,
 }
 
 impl Plot {
@@ -39,13 +51,30 @@ impl Plot {
     }
 
     /// Renders the plot to the bytes of a file.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Input`] for [`Image::Gif`] of a plot that is not [`Animated`].
     pub fn render(&self, image: Image) -> Result<Vec<u8>> {
+        match (image, self) {
+            (Image::Svg, _) => self.draw(true)?.svg(),
+            (Image::Png, _) => image::png(&self.draw(false)?),
+            (Image::Gif, Self::Animated(Animated { frames, .. })) => {
+                image::gif(&frames.iter().map(|frame| frame.draw(false)).collect::<Result<Vec<_>>>()?)
+            }
+            (Image::Gif, _) => Err(Error::input("this plot does not change over time", "name it .svg or .png")),
+        }
+    }
+
+    /// The drawing, of a sample of many points if it is a vector graphic.
+    fn draw(&self, is_vector: bool) -> Result<Drawing> {
         match self {
-            Self::Scatter(scatter) => scatter::render(scatter, image),
-            Self::Lines(lines) => lines::render(lines, image),
-            Self::Heat(heat) => heat::render(heat, image),
-            Self::Circles(circles) => circles::render(circles, image),
-            Self::Matrix(matrix) => matrix::render(matrix, image),
+            Self::Scatter(scatter) => scatter::draw(scatter, is_vector),
+            Self::Lines(lines) => lines::draw(lines),
+            Self::Heat(heat) => heat::draw(heat),
+            Self::Circles(circles) => circles::draw(circles),
+            Self::Matrix(matrix) => matrix::draw(matrix),
+            Self::Animated(animated) => animated.still.draw(is_vector),
         }
     }
 }

@@ -1,8 +1,7 @@
 //! Line plots.
 
 use super::axis::{Axis, BELOW, Panel, TOP, left_of};
-use super::canvas::{Anchor, Canvas, SMALL, fitted, width};
-use super::image::Image;
+use super::canvas::{Anchor, Canvas, Drawing, SMALL, fitted, width};
 use super::palette::{INK, style};
 use crate::error::Result;
 
@@ -19,6 +18,8 @@ pub struct Lines {
     pub log_x: bool,
     /// Makes the y axis logarithmic, which leaves out points at or below 0.
     pub log_y: bool,
+    /// Least and largest y of the axis; those of the curves if `None`.
+    pub y_range: Option<(f64, f64)>,
     /// The curves. Several have a legend.
     pub series: Vec<Series>,
 }
@@ -43,22 +44,24 @@ const FRAME: [f64; 2] = [600.0, 380.0];
 /// Maximum number of points of a curve with a marker at each.
 const MAX_MARKED: usize = 40;
 
-pub(super) fn render(lines: &Lines, image: Image) -> Result<Vec<u8>> {
+pub(super) fn draw(lines: &Lines) -> Result<Drawing> {
     let all = || lines.series.iter().flat_map(|series| &series.points);
     let x = Axis::around(all().map(|point| point.0), lines.log_x);
-    let y = Axis::around(all().map(|point| point.1), lines.log_y);
+    let ends = lines.y_range.map(|(low, high)| [low, high]);
+    let y = Axis::around(all().map(|point| point.1).chain(ends.into_iter().flatten()), lines.log_y);
     let [wide, high] = FRAME;
     let left = left_of(&y, high)?;
     let panel = Panel::new(left, FRAME, [x, y], [&lines.x_label, &lines.y_label]);
     let mut canvas = Canvas::default();
     canvas.title(&lines.title, left + 0.5 * wide, wide)?;
     panel.draw(&mut canvas)?;
+    let has_legend = lines.series.len() > 1;
     for (rank, series) in lines.series.iter().enumerate() {
-        curve(&mut canvas, &panel, rank, series);
+        curve(&mut canvas, &panel, rank, series, has_legend);
     }
     let mut right = left + wide + 24.0;
     let mut bottom = TOP + high + BELOW + 8.0;
-    if lines.series.len() > 1 {
+    if has_legend {
         let mut widest: f64 = 0.0;
         for (rank, series) in lines.series.iter().enumerate() {
             let (colour, marker) = style(rank);
@@ -73,10 +76,10 @@ pub(super) fn render(lines: &Lines, image: Image) -> Result<Vec<u8>> {
         }
         right += 34.0 + widest + 16.0;
     }
-    canvas.finish((right, bottom), image)
+    Ok(canvas.sized((right, bottom)))
 }
 
-fn curve(canvas: &mut Canvas, panel: &Panel, rank: usize, series: &Series) {
+fn curve(canvas: &mut Canvas, panel: &Panel, rank: usize, series: &Series, has_legend: bool) {
     let (colour, marker) = style(rank);
     let shown: Vec<Option<(f64, f64)>> = series.points.iter().map(|&(x, y)| panel.at(x, y)).collect();
     for piece in shown.split(Option::is_none) {
@@ -84,6 +87,9 @@ fn curve(canvas: &mut Canvas, panel: &Panel, rank: usize, series: &Series) {
         if piece.len() > 1 {
             canvas.line(piece, colour, 2.0);
         }
+    }
+    if shown.len() > MAX_MARKED && !has_legend {
+        return;
     }
     // Sparse markers distinguish long curves by shape too.
     let every = if shown.len() <= MAX_MARKED { 1 } else { shown.len().div_ceil(8) };

@@ -3,8 +3,7 @@
 use plotters::style::WHITE;
 
 use super::axis::TOP;
-use super::canvas::{Anchor, Canvas, LABEL, SMALL, fitted, width};
-use super::image::Image;
+use super::canvas::{Anchor, Canvas, Drawing, LABEL, SMALL, fitted, width};
 use super::palette::{INK, shade_of};
 use crate::error::Result;
 
@@ -32,7 +31,7 @@ const NAME: f64 = 120.0;
 /// Fraction of the largest count above which numbers are white.
 const DARK: f64 = 0.5;
 
-pub(super) fn render(matrix: &Matrix, image: Image) -> Result<Vec<u8>> {
+pub(super) fn draw(matrix: &Matrix) -> Result<Drawing> {
     let classes = matrix.names.len();
     let cell = (SIDE / classes.max(1) as f64).clamp(CELL.0, CELL.1);
     let side = cell * classes.max(1) as f64;
@@ -85,5 +84,5 @@ pub(super) fn render(matrix: &Matrix, image: Image) -> Result<Vec<u8>> {
         wide = wide.max(canvas.note((left, end), &format!("the darkest: {most}"))?);
         end += SMALL + 4.0;
     }
-    canvas.finish((wide + 20.0, end + 8.0), image)
+    Ok(canvas.sized((wide + 20.0, end + 8.0)))
 }

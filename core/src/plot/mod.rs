@@ -1,4 +1,4 @@
-//! Plots as SVG or PNG: points in the plane, curves, heat maps, circles and matrices of counts.
+//! Plots as SVG, PNG or animated GIF: points in the plane, curves, heat maps, circles and matrices of counts.
 //!
 //! A [`Plot`] is data only; [`Plot::render`] draws it. Colours are those of Okabe and Ito (2008), distinguishable with
 //! any colour vision; from the ninth cluster on they repeat lighter or darker and with other marker shapes. Text is set
@@ -22,7 +22,7 @@ mod tests;
 pub use circles::Circles;
 pub use heat::Heat;
 pub use image::Image;
-pub use kinds::Plot;
+pub use kinds::{Animated, Plot};
 pub use lines::{Lines, Series};
 pub use matrix::Matrix;
 pub use scatter::Scatter;

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::axis::{Axis, BELOW, MAX_RATIO, Panel, TOP, are_comparable, equal_scales, left_of};
-use super::canvas::{Anchor, Canvas, SMALL, fitted, width};
-use super::image::Image;
+use super::canvas::{Anchor, Canvas, Drawing, SMALL, fitted, width};
 use super::palette::{FAINT, INK, Marker, NOISE, style};
 use super::pca;
 use crate::data::points::Points;
@@ -52,7 +51,7 @@ fn grouped(number: usize) -> String {
     groups.join("\u{a0}")
 }
 
-fn cloud(points: &Points, image: Image) -> Cloud {
+fn cloud(points: &Points, is_vector: bool) -> Cloud {
     let finite = |row: &usize| {
         let row = points.row(*row);
         row.len() == points.columns && !row.is_empty() && row.iter().all(|value| value.is_finite())
@@ -79,7 +78,7 @@ fn cloud(points: &Points, image: Image) -> Cloud {
             (at, shares.into_iter().enumerate().map(name).collect())
         }
     };
-    if image == Image::Svg && rows.len() > MAX_IN_SVG {
+    if is_vector && rows.len() > MAX_IN_SVG {
         let drawn = format!("{} of {} points drawn, chosen at random", grouped(MAX_IN_SVG), grouped(rows.len()));
         notes.push(drawn);
         let mut chosen: Vec<usize> = (0..rows.len()).collect();
@@ -147,9 +146,9 @@ fn clusters(points: &Points) -> (BTreeMap<i64, usize>, usize) {
     (sizes, noise)
 }
 
-pub(super) fn render(scatter: &Scatter, image: Image) -> Result<Vec<u8>> {
+pub(super) fn draw(scatter: &Scatter, is_vector: bool) -> Result<Drawing> {
     let points = &scatter.points;
-    let mut cloud = cloud(points, image);
+    let mut cloud = cloud(points, is_vector);
     let panels = panels(&mut cloud, points.columns)?;
     let (sizes, noise) = clusters(points);
     let ranks: BTreeMap<i64, usize> = sizes.keys().enumerate().map(|(rank, label)| (*label, rank)).collect();
@@ -212,7 +211,7 @@ pub(super) fn render(scatter: &Scatter, image: Image) -> Result<Vec<u8>> {
         right = right.max(end);
         bottom = bottom.max(lowest);
     }
-    canvas.finish((right + 20.0, bottom + 14.0), image)
+    Ok(canvas.sized((right + 20.0, bottom + 14.0)))
 }
 
 /// Draws the legend to the right of `from`. Returns its right and lower ends.

@@ -78,6 +78,31 @@ fn curves_are_drawn() {
 }
 
 #[test]
+fn animations_have_frames_of_one_size() {
+    let heat = |k: u32| {
+        let values = (0..30).map(|i| f64::from(i + k)).collect();
+        let (title, range) = (format!("t = {}", 10u64.pow(3 * k)), Some((0.0, 40.0)));
+        Plot::Heat(Heat { title, range, columns: 6, values, x: (0.0, 5.0), y: (0.0, 4.0), ..Heat::default() })
+    };
+    let still = heat(0);
+    let animated = Plot::Animated(Animated { still: Box::new(still.clone()), frames: (0..4).map(heat).collect() });
+    assert_eq!(animated.render(Image::Svg).unwrap(), still.render(Image::Svg).unwrap());
+    let bytes = animated.render(Image::Gif).unwrap();
+    let mut decoder = gif::DecodeOptions::new();
+    decoder.set_color_output(gif::ColorOutput::RGBA);
+    let mut decoder = decoder.read_info(&bytes[..]).unwrap();
+    let (size, mut frames) = ((decoder.width(), decoder.height()), Vec::new());
+    while let Some(frame) = decoder.read_next_frame().unwrap() {
+        assert_eq!((frame.width, frame.height), size);
+        frames.push((frame.delay, frame.buffer.to_vec()));
+    }
+    assert_eq!(frames.iter().map(|frame| frame.0).collect::<Vec<_>>(), [10, 10, 10, 100]);
+    assert!(frames.windows(2).all(|pair| pair[0].1 != pair[1].1));
+    assert!(still.render(Image::Gif).is_err());
+    assert!(Plot::Animated(Animated { still: Box::new(still), frames: Vec::new() }).render(Image::Gif).is_err());
+}
+
+#[test]
 fn heat_maps_are_drawn() {
     let values = |n: usize| (0..n).map(|i| (i as f64 * 0.1).sin()).collect::<Vec<f64>>();
     let heat = Heat { x: (0.0, 2.0), y: (-1.0, 0.0), columns: 21, values: values(21 * 11), ..Heat::default() };

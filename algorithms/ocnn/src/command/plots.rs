@@ -46,6 +46,7 @@ pub(super) fn plateau(clustering: &Clustering) -> Plot {
             Series::new("chosen", chosen),
             Series::new("by chance", [(clustering.chance, 1.0), (clustering.chance, max_clusters.max(2.0))]),
         ],
+        ..Lines::default()
     })
 }
 

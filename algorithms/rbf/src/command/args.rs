@@ -44,7 +44,7 @@ pub(super) struct RbfArgs {
     /// Write the trained network (.json, .safetensors)
     #[arg(long, value_name = "FILE")]
     pub(super) network: Option<DocumentOut>,
-    /// Write the solution for ParaView (.vtk, .vtu)
+    /// Write the solution for ParaView (.vtk, .vtu; .pvd writes a .vtu file per time of the grid beside it)
     #[arg(long, value_name = "FILE")]
     pub(super) vtk: Option<DocumentOut>,
     /// Also evaluate the solution at these points, one a row

@@ -27,6 +27,7 @@ use crate::{
         serialization::NetworkFormat,
         solution_grid::{self, Field, Values},
         vtk::{self, VtkFormat},
+        vtk_series,
     },
     model::{
         adaptive::{AdaptiveSolution, AdaptiveSolver},
@@ -72,6 +73,10 @@ impl Plugin for RbfPlugin {
         }
     }
 
+    fn can_animate(&self, args: &ArgMatches) -> Result<()> {
+        check_time(&parse::<RbfArgs>(args)?.problem()?, "an animation", "name the plot .svg or .png")
+    }
+
     fn run(&self, args: &ArgMatches, device: &Device, session: &Session) -> Result<Outcome> {
         let (matches, args): (_, RbfArgs) = (args, parse(args)?);
         args.check_mode(matches)?;
@@ -91,9 +96,8 @@ impl Plugin for RbfPlugin {
         };
         let problem = solver.problem();
         let dims = problem.dims();
-        if vtk.is_some() && dims > 3 {
-            let what = format!("`vtk` has at most three dimensions, and this problem has {dims}");
-            return Err(Error::input(what, "leave it out; `output` has the solution in any number of dimensions"));
+        if let Some(format) = vtk {
+            check_vtk(problem, format)?;
         }
         let regions = problem.regions().count();
         if network.is_some() && regions > 1 {
@@ -165,6 +169,30 @@ impl Plugin for RbfPlugin {
             ],
         }
     }
+}
+
+/// Fails if a problem's solution has too many dimensions for a VTK file, or no time for a series.
+fn check_vtk(problem: &Problem, format: VtkFormat) -> Result<()> {
+    let dims = problem.dims();
+    if format == VtkFormat::Series {
+        check_time(problem, "`vtk`, a series over time,", "name the file .vtk or .vtu")?;
+    }
+    let space = if format == VtkFormat::Series { dims - 1 } else { dims };
+    if space > 3 {
+        let what = format!("`vtk` has at most three dimensions, and this problem has {space}");
+        return Err(Error::input(what, "leave it out; `output` has the solution in any number of dimensions"));
+    }
+    Ok(())
+}
+
+/// Fails if a problem has no time, or nothing but time.
+fn check_time(problem: &Problem, output: &str, instead: &str) -> Result<()> {
+    if problem.dims() > 1 && problem.time_axis().is_some() {
+        return Ok(());
+    }
+    let names = problem.coordinates().join(", ");
+    let what = format!("{output} needs time among several coordinates, and this problem has {names}");
+    Err(Error::input(what, format!("call the coordinate that is time t, or {instead}")))
 }
 
 /// A solver of either mode.
@@ -285,7 +313,16 @@ impl Outputs<'_> {
             outcome.documents.push((path.clone(), Document::new(move |out| network.write(format, out))));
         }
         if let (Some(path), Some(format)) = (&args.vtk, vtk) {
-            outcome.documents.push((path.clone(), Document::new(move |out| vtk::write(format, &field, &values, out))));
+            match problem.time_axis().filter(|_| format == VtkFormat::Series) {
+                Some(axis) => {
+                    let files = vtk_series::files(path, field, values, axis).into_iter();
+                    outcome.documents.extend(files.map(|(path, document)| (path.into(), document)));
+                }
+                None => {
+                    let document = Document::new(move |out| vtk::write(format, &field, &values, out));
+                    outcome.documents.push((path.clone(), document));
+                }
+            }
         }
         Ok(outcome)
     }

@@ -2,7 +2,7 @@
 
 use firebox_core::{
     Result,
-    plot::{Circles, Heat, Lines, Plot, Series},
+    plot::{Animated, Circles, Heat, Lines, Plot, Series},
     random::Random,
 };
 
@@ -18,13 +18,14 @@ use crate::{
 const OUTLINE_POINTS: usize = 2000;
 /// Maximum number of points per axis.
 const MAX_RESOLUTION: usize = 561;
+/// Maximum number of frames of an animation.
+const MAX_FRAMES: usize = 101;
 /// Maximum number of neurons.
 const MAX_NEURONS: usize = 20_000;
 
 /// Values at the points of a field: a line in one dimension, else a heat map, in more than two dimensions of the plane
 /// through the middle.
-fn values_plot(problem: &Problem, field: &Field, title: String, label: &str, values: &[f64], signed: bool) -> Plot {
-    let names = problem.coordinates();
+fn values_plot(names: &[String], field: &Field, title: String, label: &str, values: &[f64], signed: bool) -> Plot {
     if field.dims == 1 {
         let points = (0..field.nodes()).filter_map(|node| Some((field.node(node)[0], values[field.row(node)?])));
         let series = vec![Series::new(label, points)];
@@ -53,13 +54,49 @@ fn values_plot(problem: &Problem, field: &Field, title: String, label: &str, val
         columns: shown,
         values: nodes.map(|node| field.row(node).map_or(f64::NAN, |row| values[row])).collect(),
         signed,
+        range: None,
     })
 }
 
-/// The solution u.
+/// The solution u, over time if the problem has it.
 pub(crate) fn solution(problem: &Problem, field: &Field, values: &Values, accuracy: Option<Accuracy>) -> Plot {
     let error = accuracy.map_or_else(String::new, |it| format!(", relative L2 error {:.1e}", it.relative_l2));
-    values_plot(problem, field, format!("{}{error}", problem.name()), "u", &values.u, false)
+    let still = values_plot(problem.coordinates(), field, format!("{}{error}", problem.name()), "u", &values.u, false);
+    match problem.time_axis().filter(|_| field.dims > 1) {
+        None => still,
+        Some(axis) => {
+            let frames = frames(problem, field, values, axis);
+            Plot::Animated(Animated { still: Box::new(still), frames })
+        }
+    }
+}
+
+/// u at times of the grid, with the exact solution beside it in one dimension of space.
+fn frames(problem: &Problem, field: &Field, values: &Values, axis: usize) -> Vec<Plot> {
+    let mut names = problem.coordinates().to_vec();
+    let time = names.remove(axis);
+    let all = || values.u.iter().copied();
+    let range = Some((all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max)));
+    let count = field.side.min(MAX_FRAMES);
+    let frame = |k: usize| {
+        let at = k * (field.side - 1) / (count - 1);
+        let (section, rows) = field.section(axis, at);
+        let values = values.rows(&rows);
+        let title = format!("{}, {time} = {:.3}", problem.name(), field.coordinate(axis, at));
+        let draw = |label, values| values_plot(&names, &section, title.clone(), label, values, false);
+        let mut plot = draw("u", &values.u);
+        if let (Plot::Lines(lines), Some((exact, _))) = (&mut plot, &values.exact)
+            && let Plot::Lines(exact) = draw("exact", exact)
+        {
+            lines.series.extend(exact.series);
+        }
+        match plot {
+            Plot::Heat(heat) => Plot::Heat(Heat { range, ..heat }),
+            Plot::Lines(lines) => Plot::Lines(Lines { y_range: range, ..lines }),
+            other => other,
+        }
+    };
+    (0..count).map(frame).collect()
 }
 
 /// u minus the exact solution, if the exact solution is known.
@@ -67,7 +104,7 @@ pub(crate) fn error(problem: &Problem, field: &Field, values: &Values) -> Option
     let (_, errors) = values.exact.as_ref()?;
     let largest = errors.iter().fold(0.0f64, |most, error| most.max(error.abs()));
     Some(values_plot(
-        problem,
+        problem.coordinates(),
         field,
         format!("{}: error, at most {largest:.1e}", problem.name()),
         "u − exact",

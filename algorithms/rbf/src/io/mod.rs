@@ -6,3 +6,5 @@ pub(crate) mod serialization;
 pub(crate) mod solution_grid;
 #[cfg(feature = "command")]
 pub(crate) mod vtk;
+#[cfg(feature = "command")]
+pub(crate) mod vtk_series;

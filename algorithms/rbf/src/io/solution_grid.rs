@@ -80,6 +80,30 @@ impl Field {
         Ok(Self { dims, side, low: low.to_vec(), high: high.to_vec(), rows, points, exact })
     }
 
+    /// The grid points with index `at` along `axis`, as a grid of the other dimensions without exact solution, and the row of
+    /// each of its points in `points`. There is at least one other dimension.
+    pub(crate) fn section(&self, axis: usize, at: usize) -> (Self, Vec<usize>) {
+        let stride = self.side.pow(axis as u32);
+        let other = |values: &[f64]| -> Vec<f64> {
+            values.iter().enumerate().filter(|(i, _)| *i != axis).map(|(_, value)| *value).collect()
+        };
+        let nodes = self.nodes() / self.side;
+        let node = |k: usize| k % stride + (k / stride * self.side + at) * stride;
+        let (mut rows, mut from) = (Vec::with_capacity(nodes), Vec::new());
+        for row in (0..nodes).map(|k| self.row(node(k))) {
+            rows.push(row.map_or(OUTSIDE, |_| from.len() as u32));
+            from.extend(row);
+        }
+        let points = from.iter().flat_map(|row| other(&self.points[row * self.dims..][..self.dims])).collect();
+        let (low, high) = (other(&self.low), other(&self.high));
+        (Self { dims: self.dims - 1, side: self.side, low, high, rows, points, exact: None }, from)
+    }
+
+    /// Coordinate `axis` of the grid points with index `at` along it.
+    pub(crate) fn coordinate(&self, axis: usize, at: usize) -> f64 {
+        self.low[axis] + at as f64 * (self.high[axis] - self.low[axis]) / (self.side - 1) as f64
+    }
+
     /// Number of grid points.
     pub(crate) fn nodes(&self) -> usize {
         self.rows.len()
@@ -92,9 +116,8 @@ impl Field {
 
     /// Coordinates of a grid point, x running fastest.
     pub(crate) fn node(&self, node: usize) -> Vec<f64> {
-        let step = |axis: usize| (self.high[axis] - self.low[axis]) / (self.side - 1) as f64;
         let index = |axis: usize| node / self.side.pow(axis as u32) % self.side;
-        (0..self.dims).map(|axis| self.low[axis] + index(axis) as f64 * step(axis)).collect()
+        (0..self.dims).map(|axis| self.coordinate(axis, index(axis))).collect()
     }
 }
 
@@ -167,6 +190,13 @@ impl Values {
         count
     }
 
+    /// The values at some rows.
+    pub(crate) fn rows(&self, rows: &[usize]) -> Self {
+        let some = |all: &[f64]| -> Vec<f64> { rows.iter().map(|&row| all[row]).collect() };
+        let exact = self.exact.as_ref().map(|(exact, errors)| (some(exact), some(errors)));
+        Self { u: some(&self.u), exact }
+    }
+
     /// Named columns: `u` and, if the exact solution is known, `exact` and `error`.
     pub(crate) fn columns(&self) -> Vec<(&'static str, &[f64])> {
         let mut columns = vec![("u", &self.u[..])];
@@ -201,6 +231,29 @@ mod tests {
         assert_eq!(inside.iter().filter(|it| !**it).count(), 4);
         assert!(!inside[3] && !inside[4] && !inside[8] && inside[13] && inside[2]);
         assert!(Field::new(&Problem::named("l-shape").unwrap(), 1).is_err());
+    }
+
+    #[test]
+    fn sections_hold_the_points_of_one_index() {
+        let field = Field::new(&Problem::named("poisson-cube").unwrap(), 4).unwrap();
+        let values =
+            Values { u: field.points.chunks(3).map(|x| x[0] + 10.0 * x[1] + 100.0 * x[2]).collect(), exact: None };
+        for axis in 0..3 {
+            for at in 0..4 {
+                let (section, rows) = field.section(axis, at);
+                assert_eq!((section.dims, section.nodes(), rows.len()), (2, 16, 16));
+                for (point, u) in section.points.chunks(2).zip(values.rows(&rows).u) {
+                    let mut all = point.to_vec();
+                    all.insert(axis, field.coordinate(axis, at));
+                    assert_eq!(u, all[0] + 10.0 * all[1] + 100.0 * all[2]);
+                }
+            }
+        }
+        let corner = Field::new(&Problem::named("l-shape").unwrap(), 5).unwrap();
+        let inside: Vec<usize> = (0..5).map(|at| corner.section(1, at).1.len()).collect();
+        assert_eq!(inside, [3, 3, 5, 5, 5]);
+        let (first, _) = corner.section(1, 0);
+        assert!(first.row(2) == Some(2) && first.row(3).is_none() && first.points == [-1.0, -0.5, 0.0]);
     }
 
     #[test]

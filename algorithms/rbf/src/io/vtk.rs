@@ -18,6 +18,8 @@ pub(crate) enum VtkFormat {
     Legacy,
     /// `.vtu`: XML, in text.
     Xml,
+    /// `.pvd`: a `.vtu` file per time, of solutions over time.
+    Series,
 }
 
 impl VtkFormat {
@@ -27,9 +29,14 @@ impl VtkFormat {
         match extension.as_str() {
             "vtk" => Ok(Self::Legacy),
             "vtu" => Ok(Self::Xml),
+            "pvd" => Ok(Self::Series),
             _ => {
                 let what = "VTK has a format by the file's extension";
-                Err(Error::input_at(Place::file(path), what, "name the file .vtk or .vtu"))
+                Err(Error::input_at(
+                    Place::file(path),
+                    what,
+                    "name the file .vtk or .vtu, or .pvd for a series over time",
+                ))
             }
         }
     }
@@ -43,7 +50,7 @@ pub(crate) fn write(format: VtkFormat, field: &Field, values: &Values, out: &mut
     let kind = TYPES[field.dims.clamp(1, TYPES.len()) - 1];
     match format {
         VtkFormat::Legacy => legacy(out, field, values, kind),
-        VtkFormat::Xml => xml(out, field, values, kind),
+        VtkFormat::Xml | VtkFormat::Series => xml(out, field, values, kind),
     }
 }
 

@@ -47,6 +47,12 @@ impl Problem {
         Ok(self)
     }
 
+    /// The coordinate that is time: that of the slabs, or the one called t.
+    pub(crate) fn time_axis(&self) -> Option<usize> {
+        let named = || self.coordinates().iter().position(|name| name == "t");
+        self.time_slabs().map(|slabs| slabs.axis).or_else(named)
+    }
+
     /// Start and end of time.
     pub(crate) fn time_span(&self, axis: usize) -> (f64, f64) {
         let (low, high) = self.domain().bounds();

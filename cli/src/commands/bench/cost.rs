@@ -93,7 +93,7 @@ pub(super) fn run(
 fn check(plots: [Option<&Path>; 2]) -> firebox_core::Result<()> {
     let mut staged = Staged::default();
     plots.into_iter().flatten().try_for_each(|path| {
-        Image::of(path)?;
+        Image::still(path)?;
         staged.add(path, |_| Ok(()))
     })
 }
@@ -133,6 +133,7 @@ fn lines(
         log_x: true,
         log_y: true,
         series: rows.chunk_by(|a, b| a.case == b.case).map(curve).collect(),
+        ..Lines::default()
     }
 }
 

@@ -74,7 +74,7 @@ pub(super) fn summary(solution: &AdaptiveSolution, config: &AdaptiveConfig) -> S
     };
     let width = solution.level().map_or(0.0, |level| level.ratio);
     text + &format!(
-        "\n{} neurons in {slabs}{levels} levels (qr in f64, width {width:.2} cells{reason})",
+        "\n{} neurons in {slabs}{levels} levels (qr in f64 on the host, width {width:.2} cells{reason})",
         solution.network.len()
     )
 }

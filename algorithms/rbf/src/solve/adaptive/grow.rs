@@ -169,7 +169,7 @@ impl Adaptive {
             let mut solved = Solved::new(&cells, ratio, [&conditions, &held_out], open.as_ref())?;
             work -= each;
             for other in others {
-                if work <= 0.0 {
+                if work < each {
                     break;
                 }
                 let found = Solved::new(&cells, other, [&conditions, &held_out], open.as_ref())?;

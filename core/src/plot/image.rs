@@ -61,11 +61,15 @@ pub(super) fn gif(frames: &[Drawing]) -> Result<Vec<u8>> {
     const DELAYS: [u16; 2] = [10, 100];
     /// Quality of the palettes, from 1, the best, to 30.
     const SPEED: i32 = 10;
+    /// Distance of the levels of red, green and blue.
+    const LEVEL: u8 = 5;
     let largest = |(w, h): (f64, f64), frame: &Drawing| (frame.size.0.max(w), frame.size.1.max(h));
     let size = frames.iter().fold((1.0, 1.0), largest);
     let mut encoder: Option<gif::Encoder<Vec<u8>>> = None;
     for (number, drawing) in frames.iter().enumerate() {
-        let Bitmap { width, height, pixels } = drawing.bitmap(size, 1.0)?;
+        let Bitmap { width, height, mut pixels } = drawing.bitmap(size, 1.0)?;
+        // A palette has 256 colours: with fewer levels most frames need no other ones.
+        pixels.iter_mut().for_each(|level| *level -= *level % LEVEL);
         let [width, height] = [width, height].map(|side| u16::try_from(side).map_err(failed));
         let (width, height) = (width?, height?);
         let mut frame = gif::Frame::from_rgb_speed(width, height, &pixels, SPEED);

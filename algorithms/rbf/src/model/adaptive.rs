@@ -57,7 +57,7 @@ impl AdaptiveConfig {
     ///
     /// # Errors
     ///
-    /// [`Error::Config`] naming the first parameter out of its range.
+    /// [`Error::Config`](firebox_core::Error::Config) naming the first parameter out of its range.
     pub fn init(&self, problem: Problem) -> Result<AdaptiveSolver> {
         self.validate()?;
         Ok(AdaptiveSolver { problem, config: self.clone() })
@@ -102,10 +102,10 @@ impl AdaptiveSolver {
     ///
     /// # Errors
     ///
-    /// - [`Error::Input`] for a problem that is not finite somewhere
-    /// - [`Error::Memory`] if the matrix of 150 neurons does not fit; less than for `max_neurons` is a notice
-    /// - [`Error::Run`] if the weights are not finite, or the time limit ends before the first level
-    /// - [`Error::Cancelled`] if the observer requests it
+    /// - [`Error::Input`](firebox_core::Error::Input) for a problem that is not finite somewhere
+    /// - [`Error::Memory`](firebox_core::Error::Memory) if the matrix of 150 neurons does not fit; less than for `max_neurons` is a notice
+    /// - [`Error::Run`](firebox_core::Error::Run) if the weights are not finite, or the time limit ends before the first level
+    /// - [`Error::Cancelled`](firebox_core::Error::Cancelled) if the observer requests it
     pub fn fit_with<B: RbfOps>(&self, context: &Context<B>) -> Result<AdaptiveSolution> {
         match self.problem.dims() {
             1 => self.fit_in::<B, 1>(context),

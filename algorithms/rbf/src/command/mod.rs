@@ -99,6 +99,10 @@ impl Plugin for RbfPlugin {
         if let Some(format) = vtk {
             check_vtk(problem, format)?;
         }
+        if network.is_some() && problem.time_slabs().is_some() {
+            let what = "`network` is a single network, and this problem has one in each slab of time";
+            return Err(Error::input(what, "leave it out; `vtk` and `evaluate` have the solution at all times"));
+        }
         let regions = problem.regions().count();
         if network.is_some() && regions > 1 {
             let what = format!("`network` is a single network, and this problem has one in each of {regions} regions");
@@ -179,8 +183,12 @@ fn check_vtk(problem: &Problem, format: VtkFormat) -> Result<()> {
     }
     let space = if format == VtkFormat::Series { dims - 1 } else { dims };
     if space > 3 {
-        let what = format!("`vtk` has at most three dimensions, and this problem has {space}");
-        return Err(Error::input(what, "leave it out; `output` has the solution in any number of dimensions"));
+        let kind = if format == VtkFormat::Series { " of space" } else { "" };
+        let what = format!("`vtk` has at most three dimensions{kind}, and this problem has {space}");
+        let series =
+            if space == 4 && problem.time_axis().is_some() { "name it .pvd for a series over time, or " } else { "" };
+        let help = format!("{series}leave it out; `output` has the solution in any number of dimensions");
+        return Err(Error::input(what, help));
     }
     Ok(())
 }
@@ -192,7 +200,8 @@ fn check_time(problem: &Problem, output: &str, instead: &str) -> Result<()> {
     }
     let names = problem.coordinates().join(", ");
     let what = format!("{output} needs time among several coordinates, and this problem has {names}");
-    Err(Error::input(what, format!("call the coordinate that is time t, or {instead}")))
+    let rename = if problem.dims() > 1 { "call the coordinate that is time t, or " } else { "" };
+    Err(Error::input(what, format!("{rename}{instead}")))
 }
 
 /// A solver of either mode.

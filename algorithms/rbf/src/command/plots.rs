@@ -18,8 +18,6 @@ use crate::{
 const OUTLINE_POINTS: usize = 2000;
 /// Maximum number of points per axis.
 const MAX_RESOLUTION: usize = 561;
-/// Maximum number of frames of an animation.
-const MAX_FRAMES: usize = 101;
 /// Maximum number of neurons.
 const MAX_NEURONS: usize = 20_000;
 
@@ -75,14 +73,16 @@ pub(crate) fn solution(problem: &Problem, field: &Field, values: &Values, accura
 fn frames(problem: &Problem, field: &Field, values: &Values, axis: usize) -> Vec<Plot> {
     let mut names = problem.coordinates().to_vec();
     let time = names.remove(axis);
-    let all = || values.u.iter().copied();
+    let exact = values.exact.iter().filter(|_| field.dims == 2).flat_map(|(exact, _)| exact);
+    let all = || values.u.iter().chain(exact.clone()).copied();
     let range = Some((all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max)));
-    let count = field.side.min(MAX_FRAMES);
-    let frame = |k: usize| {
-        let at = k * (field.side - 1) / (count - 1);
+    let times = field.times();
+    let step = (field.high[axis] - field.low[axis]) / (times.len() - 1) as f64;
+    let digits = (-step.log10()).ceil().clamp(0.0, 15.0) as usize;
+    let frame = |&at: &usize| {
         let (section, rows) = field.section(axis, at);
         let values = values.rows(&rows);
-        let title = format!("{}, {time} = {:.3}", problem.name(), field.coordinate(axis, at));
+        let title = format!("{}, {time} = {:.digits$}", problem.name(), field.coordinate(axis, at));
         let draw = |label, values| values_plot(&names, &section, title.clone(), label, values, false);
         let mut plot = draw("u", &values.u);
         if let (Plot::Lines(lines), Some((exact, _))) = (&mut plot, &values.exact)
@@ -96,7 +96,7 @@ fn frames(problem: &Problem, field: &Field, values: &Values, axis: usize) -> Vec
             other => other,
         }
     };
-    (0..count).map(frame).collect()
+    times.iter().map(frame).collect()
 }
 
 /// u minus the exact solution, if the exact solution is known.

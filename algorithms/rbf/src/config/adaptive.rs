@@ -25,7 +25,8 @@ pub struct AdaptiveConfig {
     #[config(default = 4096)]
     #[cfg_attr(feature = "command", arg(long, value_name = "M", default_value_t = defaults().max_neurons))]
     pub max_neurons: usize,
-    /// Seconds after which the growth ends with the last complete level; an error before the first level is complete
+    /// Seconds after which the growth ends with the last complete level; an error before the first level is complete, with
+    /// slabs of time that of the last slab
     #[config(default = "None")]
     #[cfg_attr(feature = "command", arg(skip))]
     pub time_limit: Option<f64>,

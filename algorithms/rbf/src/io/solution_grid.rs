@@ -12,6 +12,8 @@ const EDGE: f64 = 1e-9;
 /// Maximum number of grid points.
 const MAX_POINTS: usize = 1 << 27;
 
+/// Maximum number of times of animations and series.
+const MAX_TIMES: usize = 101;
 /// Row of a grid point outside the domain, or where u has two values.
 const OUTSIDE: u32 = u32::MAX;
 
@@ -97,6 +99,12 @@ impl Field {
         let points = from.iter().flat_map(|row| other(&self.points[row * self.dims..][..self.dims])).collect();
         let (low, high) = (other(&self.low), other(&self.high));
         (Self { dims: self.dims - 1, side: self.side, low, high, rows, points, exact: None }, from)
+    }
+
+    /// Indices along an axis that is time at which the solution is shown.
+    pub(crate) fn times(&self) -> Vec<usize> {
+        let count = self.side.min(MAX_TIMES);
+        (0..count).map(|k| k * (self.side - 1) / (count - 1)).collect()
     }
 
     /// Coordinate `axis` of the grid points with index `at` along it.

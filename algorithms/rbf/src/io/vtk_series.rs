@@ -1,4 +1,4 @@
-//! Solutions over time for ParaView: a `.pvd` file that names a `.vtu` file per time of the grid.
+//! Solutions over time for ParaView: a `.pvd` file that names a `.vtu` file per time.
 
 use std::{
     io::{self, Write},
@@ -16,10 +16,11 @@ use super::{
 /// The files of the series `path`, with time as coordinate `axis` of `field`, in the folder of `path`.
 pub(crate) fn files(path: &Path, field: Field, values: Values, axis: usize) -> Vec<(PathBuf, Document)> {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let name = |at: usize| format!("{stem}-{at:04}.vtu");
-    let times: Vec<(f64, String)> = (0..field.side).map(|at| (field.coordinate(axis, at), name(at))).collect();
+    let (indices, name) = (field.times(), |number: usize| format!("{stem}-{number:04}.vtu"));
+    let time = |(number, &at): (usize, &usize)| (field.coordinate(axis, at), name(number));
+    let times: Vec<(f64, String)> = indices.iter().enumerate().map(time).collect();
     let solution = Arc::new((field, values));
-    let snapshot = |(at, (_, name)): (usize, &(f64, String))| {
+    let snapshot = |(&at, (_, name)): (&usize, &(f64, String))| {
         let solution = solution.clone();
         let write = move |out: &mut dyn Write| {
             let (section, rows) = solution.0.section(axis, at);
@@ -27,7 +28,7 @@ pub(crate) fn files(path: &Path, field: Field, values: Values, axis: usize) -> V
         };
         (path.with_file_name(name), Document::new(write))
     };
-    let mut files: Vec<(PathBuf, Document)> = times.iter().enumerate().map(snapshot).collect();
+    let mut files: Vec<(PathBuf, Document)> = indices.iter().zip(&times).map(snapshot).collect();
     files.push((path.into(), Document::new(move |out| collection(&times, out))));
     files
 }

@@ -126,6 +126,7 @@ impl AdaptiveSolver {
             target_error: config.target_error,
             max_neurons,
             work: WORK * (config.max_neurons as f64 / USUAL_NEURONS).powi(3).max(1.0),
+            least_size: 0.0,
             seed: context.seed,
         };
         self.notices(&field, context)?;

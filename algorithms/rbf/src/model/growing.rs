@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use firebox_core::{Context, Error, Result, random::Random};
+use firebox_core::{Context, Error, Result};
 use serde::Serialize;
 
 use super::time_limit::TimeLimit;
@@ -14,7 +14,7 @@ use crate::{
         adaptive::{Adapted, Adaptive, End, Level, Measured, Place},
         piecewise::PiecewiseNetwork,
     },
-    types::{Coefficient, Sampling, root_mean},
+    types::{Coefficient, root_mean},
 };
 
 /// Numbers of slabs that are tried.
@@ -31,7 +31,7 @@ pub struct Slab {
     pub to: f64,
     /// Neurons.
     pub neurons: usize,
-    /// Estimate of the relative L2 error that arises in the slab.
+    /// Estimate of the L2 error that arises in the slab, relative to u here or where u is largest in the slabs before.
     pub estimate: f64,
 }
 
@@ -44,6 +44,8 @@ pub(super) struct Part {
     spent: f64,
     /// Root mean square of u.
     size: f64,
+    /// Root mean square that the estimate is relative to.
+    scale: f64,
 }
 
 impl Part {
@@ -90,7 +92,8 @@ impl<B: RbfOps> Growing<'_, B> {
         let neurons = [grown.centres.into_flattened(), grown.widths.into_flattened(), grown.weights];
         let network = PiecewiseNetwork::new(problem.regions().cloned().collect(), &grown.starts, neurons)?;
         let size = context.watched(|| root_mean(&network.evaluate(&field.points)))?;
-        Ok(Part { network, levels: grown.levels, end: grown.end, spent: grown.spent, size })
+        let scale = size.max(limits.least_size);
+        Ok(Part { network, levels: grown.levels, end: grown.end, spent: grown.spent, size, scale })
     }
 
     /// Grows a network in each slab of time. Without a number of slabs, it is doubled until the first slab is resolved.
@@ -111,8 +114,11 @@ impl<B: RbfOps> Growing<'_, B> {
                 if best.is_none_or(|(least, _)| whole < least) {
                     best = Some((whole, count));
                 }
-                // What does not balance or has no time left gains nothing from more slabs.
+                // Probes that do not balance or ran out of time gain nothing from more slabs.
                 if first.end != End::Budget {
+                    if count == 1 {
+                        return self.all::<D>(problem, slabs.axis, count, Some(first));
+                    }
                     break;
                 }
             }
@@ -121,7 +127,7 @@ impl<B: RbfOps> Growing<'_, B> {
         self.all::<D>(problem, slabs.axis, count, None)
     }
 
-    /// All of `count` slabs; `first` is the first one if it is there.
+    /// All of `count` slabs, the first of which may be grown already.
     fn all<const D: usize>(&self, problem: &Problem, axis: usize, count: usize, first: Option<Part>) -> Result<Parts> {
         let mut all = Parts { slabs: Vec::new(), parts: Vec::new() };
         let (mut first, mut spent) = (first, 0.0);
@@ -163,7 +169,9 @@ impl<B: RbfOps> Growing<'_, B> {
         let slab = problem.slab(axis, ends(problem, axis, (k, count)), start)?;
         let field = self.context.watched(|| Field::new(&slab, Field::default_side(D)))??;
         let target_error = self.limits.target_error / count as f64;
-        let limits = Adaptive { target_error, work, ..self.limits };
+        // Where u has decayed, its errors count as much as those before.
+        let least_size = before.map_or(0.0, |before| before.scale);
+        let limits = Adaptive { target_error, work, least_size, ..self.limits };
         self.part::<D>(&slab, &field, limits)
     }
 }
@@ -196,7 +204,7 @@ impl Parts {
         }
         let (mut error, mut squares, mut sizes) = (0.0, 0.0, 0.0);
         for part in &self.parts {
-            error += part.estimate() * part.size;
+            error += part.estimate() * part.scale;
             squares += error * error;
             sizes += part.size * part.size;
         }
@@ -233,8 +241,7 @@ pub(super) fn leaves_constant(problem: &Problem, field: &Field) -> Result<bool> 
     for (region, points) in own.iter().enumerate() {
         has_value |= problem.terms(region, points)?.0.iter().any(is_value);
     }
-    let edge = problem.boundary_points(CHECKED, Sampling::Sobol, &mut Random::new(0, 0))?;
-    let edge = problem.boundary(&edge)?;
+    let edge = problem.boundary(&problem.outline()?)?;
     // A boundary that is periodic all around has no rows.
     Ok(!has_value && (edge.value == Coefficient::Zero || edge.is_empty()))
 }
@@ -253,6 +260,23 @@ mod tests {
         let problem = Problem::parse(&format!("{text}\n[time]\nslabs = {slabs}")).unwrap();
         let config = AdaptiveConfig::new().with_target_error(1e-3);
         config.init(problem).unwrap().fit_with(&Context::<NdArray>::new(Default::default())).unwrap()
+    }
+
+    #[test]
+    fn what_has_decayed_is_measured_by_what_was_before() {
+        let problem = Problem::parse(
+            "coordinates = ['x', 't']\nexact = 'exp(-pi^2*t)*sin(pi*x)'\ntime = { slabs = 4 }\n\
+             domain = { type = 'box', low = [0, 0], high = [1, 4] }\nequation = { terms = { u_t = 1, u_xx = -1 } }\n\
+             boundary = [{ condition = 'none', on = 't=high' }, { condition = 'dirichlet' }]",
+        );
+        let config = AdaptiveConfig::new().with_target_error(1e-4);
+        let solver = config.init(problem.unwrap()).unwrap();
+        let found = solver.fit_with(&Context::<NdArray>::new(Default::default())).unwrap();
+        let error = found.accuracy().unwrap().relative_l2;
+        println!("error {error:.1e}, estimate {:.1e}, {:?}", found.estimate(), found.slabs);
+        assert!(found.is_resolved() && error <= 2.0 * found.estimate());
+        // Noise is not resolved.
+        assert!(found.slabs[3].neurons <= found.slabs[0].neurons);
     }
 
     #[test]

@@ -41,15 +41,8 @@ struct ProblemFile {
 #[serde(deny_unknown_fields)]
 struct TimeFile {
     coordinate: Option<Spanned<String>>,
-    slabs: Spanned<SlabsFile>,
-}
-
-/// A number, or `auto`.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum SlabsFile {
-    Count(usize),
-    Text(String),
+    /// A number, or `auto`.
+    slabs: Spanned<toml::Value>,
 }
 
 /// A problem from `text`, called `name` unless the text has a name. Errors found while the problem is solved name
@@ -92,18 +85,17 @@ impl Source<'_> {
     fn time_slabs(&self, file: &TimeFile) -> Result<TimeSlabs> {
         let names = &self.variables.coordinates;
         let axis = match &file.coordinate {
-            None => names.len() - 1,
+            None => names.iter().position(|name| name == "t").unwrap_or(names.len() - 1),
             Some(name) => names.iter().position(|other| other == name.get_ref()).ok_or_else(|| {
                 let what = format!("'{}' is not a coordinate", name.get_ref());
                 self.error(name, what, &format!("name the one that is time, of {}", names.join(", ")))
             })?,
         };
-        let count = match file.slabs.get_ref() {
-            SlabsFile::Count(count) => Some(*count),
-            SlabsFile::Text(text) if text == "auto" => None,
-            SlabsFile::Text(text) => {
-                return Err(self.error(&file.slabs, format!("slabs = \"{text}\""), "give a number or \"auto\""));
-            }
+        let value = file.slabs.get_ref();
+        let count = match value.as_integer().map(usize::try_from) {
+            Some(Ok(count)) => Some(count),
+            _ if value.as_str() == Some("auto") => None,
+            _ => return Err(self.error(&file.slabs, format!("slabs = {value}"), "give a number or \"auto\"")),
         };
         Ok(TimeSlabs { axis, count })
     }

@@ -137,8 +137,9 @@ fn errors_have_line_and_column() {
         ("[[boundary]]", "[[edge]]", "line 9, column 3: unknown field \"edge\""),
     ] {
         assert!(SQUARE.contains(from));
-        let found = error(&SQUARE.replace(from, to));
-        assert!(found.contains(expected), "{to}: {found}");
+        let found = Problem::parse(&SQUARE.replace(from, to)).unwrap_err();
+        assert!(found.to_string().contains(expected), "{to}: {found}");
+        assert!(found.exit_code() == 2 && found.help().is_some_and(|help| !help.is_empty()), "{to}: {found}");
     }
 }
 

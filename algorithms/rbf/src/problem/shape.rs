@@ -53,12 +53,11 @@ impl Shape {
             _ => axis.checked_sub(base).and_then(|at| self.low.get_mut(at).zip(self.high.get_mut(at))),
         };
         let Some((low, high)) = own else {
-            let what = "a shape of the domain is neither a box nor an extrusion along time";
+            let what = "a shape is neither a box nor an extrusion along time";
             return Err(Error::input(what, "extrude it along time, or leave out the slabs of time"));
         };
         if *low > from || *high < to {
-            let what =
-                format!("a shape of the domain reaches from {low} to {high}, and does not last from {from} to {to}");
+            let what = format!("a shape reaches from {low} to {high} in time, and does not last from {from} to {to}");
             return Err(Error::input(what, "leave out the slabs of time"));
         }
         (*low, *high) = (from, to);

@@ -3,6 +3,7 @@
 use firebox_core::{Error, Result, random::Random};
 
 use super::{
+    boundary::BoundaryPoints,
     condition::{BoundaryRule, Condition},
     definition::Problem,
     equation::Derivative,
@@ -10,10 +11,9 @@ use super::{
     primitive::axis_name,
     time::TimeSlabs,
 };
-use crate::types::Sampling;
 
-/// Boundary points that are checked for a condition at the final time.
-const CHECKED: usize = 1000;
+/// Points on each face of the domain's box that stand for all of them.
+const CHECKED: f64 = 300.0;
 /// Maximum number of slabs.
 const MAX_SLABS: usize = 10_000;
 
@@ -35,7 +35,13 @@ impl Problem {
         }
         let (low, high) = self.time_span(axis);
         self.domain().between(axis, low, high)?;
-        let at = self.boundary_points(CHECKED, Sampling::Sobol, &mut Random::new(0, 0))?;
+        for region in self.given_regions() {
+            region.shape.between(axis, low, high).map_err(|error| {
+                let what = format!("region {}: {error}", region.name);
+                Error::input(what, error.help().unwrap_or_default())
+            })?;
+        }
+        let at = self.outline()?;
         for (i, point) in at.points.chunks_exact(self.dims()).enumerate() {
             let normal = &at.normals[i * self.dims()..(i + 1) * self.dims()];
             if normal[axis] > 0.5 && !matches!(self.rule(point, normal, at.piece[i])?.condition, Condition::Free) {
@@ -51,6 +57,16 @@ impl Problem {
     pub(crate) fn time_axis(&self) -> Option<usize> {
         let named = || self.coordinates().iter().position(|name| name == "t");
         self.time_slabs().map(|slabs| slabs.axis).or_else(named)
+    }
+
+    /// Points on the boundary, as many on a face as on others however small it is.
+    pub(crate) fn outline(&self) -> Result<BoundaryPoints> {
+        let (low, high) = self.domain().bounds();
+        let face = |_: &[f64], normal: &[f64]| -> f64 {
+            let across = (0..normal.len()).max_by(|&i, &j| normal[i].abs().total_cmp(&normal[j].abs()));
+            (0..normal.len()).filter(|&i| Some(i) != across).map(|i| high[i] - low[i]).product()
+        };
+        self.boundary_by_density(CHECKED, face, &mut Random::new(0, 0))
     }
 
     /// Start and end of time.
@@ -83,8 +99,8 @@ impl Problem {
         let last = BoundaryRule { on: on("high"), when: None, condition: Condition::Free };
         let rules = first.into_iter().chain([last]).chain(self.rules().iter().cloned()).collect();
         let domain = self.domain().between(axis, ends.0, ends.1)?;
-        let Some(equation) = equations().next_back().cloned() else { return Ok(self.clone()) };
-        Self::new(self.name(), domain, equation, rules, self.exact_function().cloned())?
+        let rest = self.equation(self.regions().count() - 1).clone();
+        Self::new(self.name(), domain, rest, rules, self.exact_function().cloned())?
             .with_coordinates(self.coordinates())
             .with_regions(self.given_regions().to_vec())
     }
@@ -93,6 +109,7 @@ impl Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::types::Sampling;
 
     fn text(terms: &str, domain: &str, end: &str) -> String {
         format!(
@@ -143,6 +160,9 @@ mod tests {
         let fixed = format!("{BOX}\nexact = 'x'");
         let error = problem(heat, &fixed, "dirichlet").unwrap_err().to_string();
         assert!(error.contains("the final time has a condition, at (") && error.contains("line 5"), "{error}");
+        let long = "{ type = 'box', low = [0, 0], high = [0.001, 3600] }";
+        let error = problem(heat, long, "robin', coefficient = 1, on = 't=high', value = '0").unwrap_err().to_string();
+        assert!(error.contains("the final time has a condition, at ("), "{error}");
         let disc = "{ type = 'disc', centre = [0, 0], radius = 1 }";
         let error = problem(heat, disc, "dirichlet', value = '0").unwrap_err().to_string();
         assert!(error.contains("neither a box nor an extrusion along time"), "{error}");
@@ -150,8 +170,17 @@ mod tests {
                     { type = 'box', low = [1, 4], high = [2, 8] }] }";
         let error = problem(heat, late, END).unwrap_err().to_string();
         assert!(error.contains("does not last from 0 to 8"), "{error}");
+        let region = format!(
+            "{}\nregion = [{{ name = 'late', shape = {{ type = 'box', low = [0, 4], high = [0.5, 8] }}, \
+             equation = {{ terms = {heat} }} }}]",
+            text(heat, BOX, END)
+        );
+        let error = Problem::parse(&region).unwrap_err().to_string();
+        assert!(error.contains("region late: a shape") && error.contains("does not last from 0 to 8"), "{error}");
         for (time, expected) in [
             ("slabs = 'some'", "line 4, column 18: slabs = \"some\""),
+            ("slabs = -2", "line 4, column 18: slabs = -2"),
+            ("slabs = 2.5", "line 4, column 18: slabs = 2.5"),
             ("slabs = 0", "line 4, column 8: time has 0 slabs"),
             ("coordinate = 'z', slabs = 2", "line 4, column 23: 'z' is not a coordinate"),
         ] {

@@ -48,12 +48,13 @@ impl PiecewiseNetwork {
         Ok(Self { networks: starts.windows(2).map(network).collect::<Result<_>>()?, regions })
     }
 
-    /// The networks, one per region in order, of which the last is the rest of the domain.
+    /// The networks, one per region in order, of which the last is the rest of the domain; with slabs of time, those of each
+    /// slab in turn.
     pub fn networks(&self) -> &[RbfNetwork] {
         &self.networks
     }
 
-    /// The network of a problem without regions.
+    /// The network of a problem without regions and slabs of time.
     pub fn single(&self) -> Option<&RbfNetwork> {
         self.networks.first().filter(|_| self.networks.len() == 1)
     }

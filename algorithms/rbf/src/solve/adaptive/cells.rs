@@ -1,4 +1,4 @@
-//! Cells over each region of a domain and up to two around it: the leaves of a grid whose cells are bisected along any axis.
+//! Cells over each region of a domain and one or two rings around it: the leaves of a grid whose cells are bisected along any axis.
 
 use rayon::prelude::*;
 

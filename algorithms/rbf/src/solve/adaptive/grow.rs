@@ -57,6 +57,8 @@ pub(crate) struct Adaptive {
     pub(crate) max_neurons: usize,
     /// Operations of the decompositions, 2·rows·m² each.
     pub(crate) work: f64,
+    /// Root mean square that errors are relative to if that of u is less.
+    pub(crate) least_size: f64,
     pub(crate) seed: u64,
 }
 
@@ -182,7 +184,7 @@ impl Adaptive {
                 return Err(failed("the weights or residuals of the network are not finite; check the problem's data"));
             }
             let values = solved.evaluate(Operator::VALUE, measured.places)?;
-            let size = root_mean(&values);
+            let size = root_mean(&values).max(self.least_size);
             // Where u = 0 fulfils all conditions, nothing is divided by 0.
             let relative = |part: f64| if part == 0.0 { 0.0 } else { part / size };
             let difference: Vec<f64> = values.iter().zip(&last).map(|(u, v)| u - v).collect();

@@ -39,7 +39,7 @@ fn grow_in<const D: usize>(problem: &Problem, limits: Adaptive, open: bool) -> R
 }
 
 fn limits(target_error: f64, work: f64, seed: u64) -> Adaptive {
-    Adaptive { target_error, max_neurons: 4096, work, seed }
+    Adaptive { target_error, max_neurons: 4096, work, least_size: 0.0, seed }
 }
 
 #[test]

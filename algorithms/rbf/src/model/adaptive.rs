@@ -129,10 +129,11 @@ impl AdaptiveSolver {
             least_size: 0.0,
             seed: context.seed,
         };
-        self.notices(&field, context)?;
+        let open = leaves_constant(problem, &field)?;
+        self.notices(&field, open, context)?;
         let growing = Growing { context, limit, limits };
         let all = match problem.time_slabs() {
-            None => Parts::from(growing.part::<D>(problem, &field, limits)?),
+            None => Parts::from(growing.part::<D>(problem, &field, open, limits)?),
             Some(slabs) => growing.slabs::<D>(problem, slabs)?,
         };
         clock.lap("training_s");
@@ -152,11 +153,11 @@ impl AdaptiveSolver {
         Ok(AdaptiveSolution { network, accuracy, levels, slabs, estimate, end, timings, peak_device_bytes })
     }
 
-    /// Reports properties of the problem that a user may not expect.
-    fn notices(&self, field: &Field, session: &Session) -> Result<()> {
+    /// Reports properties of the problem that a user may not expect; `open` as of [`leaves_constant`].
+    fn notices(&self, field: &Field, open: bool, session: &Session) -> Result<()> {
         let problem = &self.problem;
         notice_contradiction(problem, field, session)?;
-        if leaves_constant(problem, field)? {
+        if open {
             let mean = if field.exact.is_some() { "that of the exact solution" } else { "0" };
             session.observer.notice(&format!("{OPEN_CONSTANT}: its mean is made {mean}"));
         }

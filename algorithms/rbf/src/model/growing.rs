@@ -68,16 +68,21 @@ pub(super) struct Growing<'a, B: RbfOps> {
 }
 
 impl<B: RbfOps> Growing<'_, B> {
-    /// Grows the network of a problem.
+    /// Grows the network of a problem; `open` as of [`leaves_constant`].
     ///
     /// # Errors
     ///
     /// Those of [`Adaptive::grow`], and [`Error::Run`] if the time limit ends before the first level.
-    pub(super) fn part<const D: usize>(&self, problem: &Problem, field: &Field, limits: Adaptive) -> Result<Part> {
+    pub(super) fn part<const D: usize>(
+        &self,
+        problem: &Problem,
+        field: &Field,
+        open: bool,
+        limits: Adaptive,
+    ) -> Result<Part> {
         let place = |x: &[f64]| Place { point: std::array::from_fn(|i| x[i]), region: problem.region_of(x) };
         let places: Vec<Place<D>> = field.points.chunks_exact(D).map(place).collect();
-        let measured =
-            Measured { places: &places, exact: field.exact.as_deref(), open: leaves_constant(problem, field)? };
+        let measured = Measured { places: &places, exact: field.exact.as_deref(), open };
         let (context, session) = (self.context, self.context.solo());
         let go_on = |neurons: usize| session.checkpoint("growing", neurons as u64, limits.max_neurons as u64);
         let mut grown = None;
@@ -172,7 +177,7 @@ impl<B: RbfOps> Growing<'_, B> {
         // Where u has decayed, its errors count as much as those before.
         let least_size = before.map_or(0.0, |before| before.scale);
         let limits = Adaptive { target_error, work, least_size, ..self.limits };
-        self.part::<D>(&slab, &field, limits)
+        self.part::<D>(&slab, &field, leaves_constant(&slab, &field)?, limits)
     }
 }
 

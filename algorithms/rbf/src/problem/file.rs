@@ -77,15 +77,15 @@ fn parse(text: &str, name: &str, file: Option<&Path>) -> Result<Problem> {
     let first = file.region.first().map_or(0, |first| first.span().start);
     let problem = problem.with_regions(regions.collect::<Result<_>>()?).map_err(|error| source.locate(error, first))?;
     let Some(time) = &file.time else { return Ok(problem) };
-    let slabs = source.time_slabs(time.get_ref())?;
+    let slabs = source.time_slabs(time.get_ref(), &problem)?;
     problem.with_time_slabs(slabs).map_err(|error| source.locate(error, time.span().start))
 }
 
 impl Source<'_> {
-    fn time_slabs(&self, file: &TimeFile) -> Result<TimeSlabs> {
+    fn time_slabs(&self, file: &TimeFile, problem: &Problem) -> Result<TimeSlabs> {
         let names = &self.variables.coordinates;
         let axis = match &file.coordinate {
-            None => names.iter().position(|name| name == "t").unwrap_or(names.len() - 1),
+            None => problem.time_axis().unwrap_or(names.len() - 1),
             Some(name) => names.iter().position(|other| other == name.get_ref()).ok_or_else(|| {
                 let what = format!("'{}' is not a coordinate", name.get_ref());
                 self.error(name, what, &format!("name the one that is time, of {}", names.join(", ")))

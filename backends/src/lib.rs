@@ -3,7 +3,7 @@
 //! - [`device`]: lookup of a device by name, such as `"cuda:1"`; [`with_backend!`] maps a device to a type that
 //!   implements Burn's `Backend`.
 //! - [`collectives`]: collective operations on device tensors.
-//! - [`limits`]: memory limits of devices, and admission of memory plans.
+//! - [`limits`]: memory limits of devices, and admission of memory plans; [`qr`]: QR decompositions on devices.
 //! - [`cpu`]: building blocks for hot loops on the CPU; [`ndarray`]: NdArray's tensors as slices.
 //! - `kernel` (feature `cube`): building blocks for CubeCL kernels.
 //! - [`macro@operations`]: the declaration of an algorithm's operations; `fusion` (feature `fusion`): their
@@ -31,12 +31,14 @@ pub mod ndarray;
 pub mod parity;
 #[cfg(feature = "command")]
 pub mod plugin;
+pub mod qr;
 
 pub use device::{Choice, Device};
 pub use firebox_macros::operations;
 pub use limits::{DeviceLimits, Limits};
 #[cfg(feature = "command")]
 pub use plugin::Plugin;
+pub use qr::{DeviceQr, QrSupport};
 
 #[doc(hidden)]
 pub use dispatch::backend;

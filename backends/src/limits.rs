@@ -4,6 +4,8 @@ use burn::tensor::{backend::Backend, ops::FloatTensor};
 use burn_ndarray::{FloatNdArrayElement, IntNdArrayElement, NdArray, NdArrayTensor, QuantElement, SharedArray};
 use firebox_core::{Context, Error, Result};
 
+use crate::qr::{DeviceQr, QrSupport};
+
 /// Limits of a device. `None` means "unknown", never "unlimited".
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct Limits {
@@ -111,6 +113,25 @@ pub trait DeviceLimits: Backend {
         let _ = peers;
         local
     }
+
+    /// Returns whether [`qr`](Self::qr) is available on `device`: on CUDA in f64, with cuSOLVER and cuBLAS.
+    fn qr_support(device: &Self::Device) -> QrSupport {
+        let _ = device;
+        QrSupport::Missing("this backend has no QR decomposition in f64")
+    }
+
+    /// QR decomposition of a matrix with n ≥ m rows, given as its transpose `[m, n]`, whose memory it takes. Requires
+    /// [`qr_support`](Self::qr_support).
+    ///
+    /// # Errors
+    /// [`Error::Run`] if the device fails or has no QR decomposition.
+    fn qr(transposed: FloatTensor<Self>) -> Result<Box<dyn DeviceQr>> {
+        Err(Error::Run {
+            device: Self::limits(&Self::float_device(&transposed)).device,
+            phase: "the QR decomposition".into(),
+            what: "it is not available on this device".into(),
+        })
+    }
 }
 
 /// [`Limits::admit`] for the context's device and memory limit. Ranks that share a device share its free memory
@@ -153,6 +174,10 @@ where
     fn limits(_device: &Self::Device) -> Limits {
         cpu_limits()
     }
+
+    fn qr_support(_device: &Self::Device) -> QrSupport {
+        QrSupport::Host
+    }
 }
 
 #[cfg(feature = "flex")]
@@ -160,12 +185,24 @@ impl DeviceLimits for burn_flex::Flex {
     fn limits(_device: &Self::Device) -> Limits {
         cpu_limits()
     }
+
+    fn qr_support(_device: &Self::Device) -> QrSupport {
+        QrSupport::Host
+    }
 }
 
 #[cfg(feature = "fusion")]
 impl<B: burn_fusion::FusionBackend + DeviceLimits> DeviceLimits for burn_fusion::Fusion<B> {
     fn limits(device: &Self::Device) -> Limits {
         B::limits(device)
+    }
+
+    fn qr_support(device: &Self::Device) -> QrSupport {
+        B::qr_support(device)
+    }
+
+    fn qr(transposed: FloatTensor<Self>) -> Result<Box<dyn DeviceQr>> {
+        B::qr(transposed.client.clone().resolve_tensor_float::<B>(transposed))
     }
 }
 
@@ -175,6 +212,14 @@ impl<B: DeviceLimits, C: burn_autodiff::checkpoint::strategy::CheckpointStrategy
 {
     fn limits(device: &Self::Device) -> Limits {
         B::limits(device)
+    }
+
+    fn qr_support(device: &Self::Device) -> QrSupport {
+        B::qr_support(device)
+    }
+
+    fn qr(transposed: FloatTensor<Self>) -> Result<Box<dyn DeviceQr>> {
+        B::qr(transposed.primitive)
     }
 }
 

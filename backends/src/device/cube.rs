@@ -4,10 +4,17 @@ use std::any::Any;
 
 use burn_cubecl::{BoolElement, CubeBackend, CubeRuntime, FloatElement, IntElement, tensor::CubeTensor};
 use cubecl::server::ServerCommunication;
+#[cfg(feature = "cuda")]
+use firebox_core::{Error, Result};
 
+#[cfg(feature = "cuda")]
+use super::cuda_qr;
+#[cfg(feature = "cuda")]
+use crate::qr::DeviceQr;
 use crate::{
     kernel::launch,
     limits::{DeviceLimits, Limits},
+    qr::QrSupport,
 };
 
 impl<R, F, I, BT> DeviceLimits for CubeBackend<R, F, I, BT>
@@ -42,6 +49,31 @@ where
         let sum = launch::output(&local, local.meta.shape().clone(), local.dtype);
         launch::all_reduce_sum(&local, &sum, peers);
         sum
+    }
+
+    fn qr_support(device: &R::Device) -> QrSupport {
+        #[cfg(feature = "cuda")]
+        if (device as &dyn Any).is::<burn_cuda::CudaDevice>() {
+            return match size_of::<F>() {
+                8 if cuda_qr::is_present() => QrSupport::Available,
+                8 => QrSupport::Missing("libcusolver or libcublas was not found; put them on the library path"),
+                _ => QrSupport::Missing("the floats of its backend are not f64; take a backend with f64"),
+            };
+        }
+        let _ = device;
+        QrSupport::Missing("only CUDA has a QR decomposition in f64")
+    }
+
+    #[cfg(feature = "cuda")]
+    fn qr(transposed: CubeTensor<R>) -> Result<Box<dyn DeviceQr>> {
+        let device = transposed.device.clone();
+        match (Box::new(transposed) as Box<dyn Any>).downcast() {
+            Ok(transposed) => Ok(Box::new(cuda_qr::CudaQr::new(*transposed)?)),
+            Err(_) => {
+                let (device, what) = (Self::limits(&device).device, "it is not available on this device".into());
+                Err(Error::Run { device, phase: "the QR decomposition".into(), what })
+            }
+        }
     }
 }
 

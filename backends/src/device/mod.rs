@@ -5,6 +5,8 @@ mod choice;
 mod cube;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
+#[cfg(feature = "cuda")]
+mod cuda_qr;
 mod find;
 mod kinds;
 mod list;

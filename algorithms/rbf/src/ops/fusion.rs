@@ -8,7 +8,7 @@ use firebox_backends::{
 };
 
 use super::RbfOps;
-use crate::types::{Aim, Rows, Shape};
+use crate::types::{Aim, Ellipsoids, OperatorRows, RowSums, Rows, Shape};
 
 impl<B: FusionBackend + RbfOps> Operand<B> for Rows<Fusion<B>> {
     type Restored = Rows<B>;
@@ -31,6 +31,48 @@ impl<B: FusionBackend + RbfOps> Operand<B> for Shape<Fusion<B>> {
     fn queue(&self, call: &mut Call<B>) -> Restore<B, Shape<B>> {
         let [centres, widths] = [&self.centres, &self.widths].map(|tensor| call.tensor(tensor.clone()));
         Box::new(move |tensors| Shape { centres: tensors.float(centres), widths: tensors.float(widths) })
+    }
+}
+
+impl<B: FusionBackend + RbfOps> Operand<B> for OperatorRows<Fusion<B>> {
+    type Restored = OperatorRows<B>;
+
+    fn queue(&self, call: &mut Call<B>) -> Restore<B, OperatorRows<B>> {
+        let (mixed, has_derivatives) = (self.mixed, self.has_derivatives);
+        let [points, coefficients] = [&self.points, &self.coefficients].map(|tensor| call.tensor(tensor.clone()));
+        let sums = self.sums.as_ref().map(|sums| sums.queue(call));
+        Box::new(move |tensors| OperatorRows {
+            points: tensors.float(points),
+            coefficients: tensors.float(coefficients),
+            mixed,
+            has_derivatives,
+            sums: sums.as_ref().map(|sums| sums(tensors)),
+        })
+    }
+}
+
+impl<B: FusionBackend + RbfOps> Operand<B> for RowSums<Fusion<B>> {
+    type Restored = RowSums<B>;
+
+    fn queue(&self, call: &mut Call<B>) -> Restore<B, RowSums<B>> {
+        let [starts, owners, rows] = [&self.starts, &self.owners, &self.rows].map(|tensor| call.tensor(tensor.clone()));
+        let (factors, count) = (call.tensor(self.factors.clone()), self.count);
+        Box::new(move |tensors| RowSums {
+            starts: tensors.int(starts),
+            owners: tensors.int(owners),
+            rows: tensors.int(rows),
+            factors: tensors.float(factors),
+            count,
+        })
+    }
+}
+
+impl<B: FusionBackend + RbfOps> Operand<B> for Ellipsoids<Fusion<B>> {
+    type Restored = Ellipsoids<B>;
+
+    fn queue(&self, call: &mut Call<B>) -> Restore<B, Ellipsoids<B>> {
+        let [centres, widths] = [&self.centres, &self.widths].map(|tensor| call.tensor(tensor.clone()));
+        Box::new(move |tensors| Ellipsoids { centres: tensors.float(centres), widths: tensors.float(widths) })
     }
 }
 

@@ -12,7 +12,8 @@
 //! and `[d, m]`.
 //!
 //! With φ_k(x) = exp(−|x − c_k|²/a_k²), condition i is a row of A: A_ik = (Lφ_k)(x_i), Lφ = α·Δφ + β·∇φ + γ·φ, with the
-//! residual r_i = Σ_k A_ik·w_k − t_i. Memory of the size of A is allocated only for results.
+//! residual r_i = Σ_k A_ik·w_k − t_i. Memory of the size of A is allocated only for results. `rbf_operators` and
+//! `rbf_operator_values` have general L of second order, widths per axis and 1 to 5 dimensions.
 
 mod autodiff;
 #[cfg(feature = "cube")]
@@ -20,13 +21,14 @@ pub(crate) mod cube;
 #[cfg(feature = "fusion")]
 mod fusion;
 pub(crate) mod ndarray;
+pub(crate) mod operators;
 pub(crate) mod tensor;
 pub(crate) mod transfer;
 
 use burn::tensor::ops::FloatTensor;
 use firebox_backends::{DeviceLimits, operations};
 
-use crate::types::{Aim, Extent, Rows, Shape, Strategy};
+use crate::types::{Aim, Ellipsoids, Extent, OperatorRows, Rows, Shape, Strategy};
 
 /// Operations on conditions and neurons, with default bodies of tensor operations. Results are deterministic.
 #[operations(rbf)]
@@ -130,6 +132,23 @@ pub trait RbfOps: DeviceLimits {
         iterations: usize,
     ) -> (FloatTensor<Self>, FloatTensor<Self>) {
         tensor::conjugate::<Self>(aim, shape, weights, iterations)
+    }
+
+    /// Aᵀ `[m, n + s]`, A_ik = (L_iφ_k)(x_i), of general operators and neurons with a width per axis; the last s columns
+    /// are sums of the others. This is column-major A, the order of dense decompositions.
+    #[output([neurons.centres.shape()[1], rows.len()], neurons.centres.dtype())]
+    fn rbf_operators(rows: &OperatorRows<Self>, neurons: &Ellipsoids<Self>) -> FloatTensor<Self> {
+        operators::matrix::<Self>(rows, neurons)
+    }
+
+    /// Σ_k A_ik·w_k `[n]` for the n rows of [`rbf_operators`](Self::rbf_operators) that are no sums, without storing A.
+    #[output([rows.points.shape()[1]], weights.dtype())]
+    fn rbf_operator_values(
+        rows: &OperatorRows<Self>,
+        neurons: &Ellipsoids<Self>,
+        weights: FloatTensor<Self>,
+    ) -> FloatTensor<Self> {
+        operators::values::<Self>(rows, neurons, weights)
     }
 }
 

@@ -13,7 +13,7 @@ use firebox_core::tensor::tensor as float;
 use crate::types::{Aim, Extent, Rows, Shape, Strategy, Term, Way};
 
 /// Maximum number of elements per block: 4 MiB of f32.
-const BLOCK: usize = 1 << 20;
+pub(super) const BLOCK: usize = 1 << 20;
 /// Approximate number of blocks alive at a time.
 const LIVE_BLOCKS: u128 = 12;
 
@@ -34,7 +34,7 @@ fn zeros<B: Backend, const D: usize, const K: usize>(shape: [usize; D], like: &T
 
 /// `[0]` as a view of `[m]`, since CUDA cannot fill empty tensors. The cast is for NdArray, whose empty views are
 /// always f32.
-fn empty<B: Backend>(like: &Tensor<B, 1>) -> Tensor<B, 1> {
+pub(super) fn empty<B: Backend>(like: &Tensor<B, 1>) -> Tensor<B, 1> {
     let float = if like.dtype() == DType::F64 { FloatDType::F64 } else { FloatDType::F32 };
     like.clone().slice(0..0).cast(float)
 }

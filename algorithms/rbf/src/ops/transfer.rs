@@ -3,12 +3,12 @@
 use burn::tensor::ops::FloatTensor;
 use firebox_core::{
     Context, Error, Result,
-    tensor::{all_float_data, failed, primitive, widened},
+    tensor::{all_float_data, failed, primitive, upload_int, widened},
 };
 use rayon::prelude::*;
 
 use super::RbfOps;
-use crate::types::{Aim, Coefficient, Conditions, Form, Rows, Shape, System, Term};
+use crate::types::{Aim, Coefficient, Conditions, Form, RowSums, Rows, Shape, System, Term};
 
 /// The phase named by device errors.
 pub(crate) const PHASE: &str = "training";
@@ -88,6 +88,21 @@ pub(crate) fn shape<B: RbfOps>(centres: &[f64], widths: &[f64], dims: usize, dev
 /// Uploads a vector.
 pub(crate) fn vector<B: RbfOps>(values: &[f64], device: &B::Device) -> FloatTensor<B> {
     primitive::<B, 1>(values.to_vec(), [values.len()], device)
+}
+
+/// Uploads weighted sums of rows, each a list of rows and factors; `None` without terms.
+pub(crate) fn row_sums<B: RbfOps>(sums: &[Vec<(usize, f64)>], device: &B::Device) -> Option<RowSums<B>> {
+    let owned = sums.iter().enumerate().flat_map(|(owner, sum)| sum.iter().map(move |_| owner as i32)).collect();
+    let terms = || sums.iter().flatten();
+    let mut starts = vec![0];
+    sums.iter().for_each(|sum| starts.push(starts[starts.len() - 1] + sum.len() as i32));
+    (terms().count() > 0).then(|| RowSums {
+        starts: upload_int::<B>(starts, device),
+        owners: upload_int::<B>(owned, device),
+        rows: upload_int::<B>(terms().map(|(row, _)| *row as i32).collect(), device),
+        factors: vector::<B>(&terms().map(|(_, factor)| *factor).collect::<Vec<_>>(), device),
+        count: sums.len(),
+    })
 }
 
 /// Downloads tensors in one transaction. Fails if any preceding work on the device failed.

@@ -41,6 +41,30 @@ impl Kind {
     }
 }
 
+/// General rows under test, with neurons of a width per axis.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Operators {
+    pub(super) name: &'static str,
+    pub(super) dims: usize,
+    /// The mixed derivatives.
+    pub(super) pairs: &'static [[usize; 2]],
+    pub(super) has_derivatives: bool,
+    pub(super) has_sums: bool,
+}
+
+const fn all(name: &'static str, dims: usize, pairs: &'static [[usize; 2]], has_sums: bool) -> Operators {
+    Operators { name, dims, pairs, has_derivatives: true, has_sums }
+}
+
+pub(super) const OPERATORS: [Operators; 6] = [
+    all("1 dimension", 1, &[], true),
+    all("2 dimensions, mixed, sums", 2, &[[0, 1]], true),
+    Operators { name: "u in 2 dimensions", dims: 2, pairs: &[[0, 1]], has_derivatives: false, has_sums: false },
+    all("3 dimensions", 3, &[], false),
+    all("4 dimensions, one mixed", 4, &[[1, 3]], false),
+    all("5 dimensions, mixed, sums", 5, &[[0, 1], [0, 2], [0, 4], [1, 2], [2, 3], [3, 4]], true),
+];
+
 /// Inputs, exact in the float under test.
 #[derive(Debug, Clone)]
 pub(super) struct Inputs {

@@ -4,8 +4,10 @@
 //! from the same numbers; `bounds` derives the error bounds of single operations, `loops` those of iterations.
 
 mod bounds;
+mod decomposition;
 mod inputs;
 mod loops;
+mod operators;
 mod problem;
 pub(crate) mod reference;
 mod size;

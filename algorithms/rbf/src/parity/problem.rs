@@ -1,10 +1,13 @@
 //! The checks of all operations, and the problems that they are made on: random inputs of one size on one backend.
 
-use firebox_backends::parity::{Case, Check};
+use firebox_backends::{
+    QrSupport,
+    parity::{Case, Check},
+};
 
 use super::{
     bounds::{BoundedMatrix, Expected, Rounding},
-    inputs::{Inputs, KINDS, Kind},
+    inputs::{Inputs, KINDS, Kind, OPERATORS},
     size::Size,
 };
 use crate::ops::{RbfOps, Suite};
@@ -95,7 +98,7 @@ impl<B: RbfOps> Problem<B> {
 }
 
 /// The checks of all operations, one per operation and form.
-pub fn cases<B: RbfOps>(_device: &B::Device) -> Vec<Case<Problem<B>>> {
+pub fn cases<B: RbfOps>(device: &B::Device) -> Vec<Case<Problem<B>>> {
     let mut cases = Vec::new();
     let mut add = |name: String, check: Check<Problem<B>>| cases.push(Case { name, check });
     for kind in KINDS {
@@ -106,7 +109,14 @@ pub fn cases<B: RbfOps>(_device: &B::Device) -> Vec<Case<Problem<B>>> {
         add(format!("gradient, {}", kind.name()), Box::new(move |p| p.check_gradient(kind)));
         add(format!("slopes, {}", kind.name()), Box::new(move |p| p.check_slopes(kind)));
     }
+    for operators in OPERATORS {
+        add(format!("operators, {}", operators.name), Box::new(move |p| p.check_operators(operators)));
+        add(format!("operator values, {}", operators.name), Box::new(move |p| p.check_operator_values(operators)));
+    }
     add("normal, stored".into(), Box::new(Problem::check_stored));
+    if B::qr_support(device) == QrSupport::Available {
+        add("qr".into(), Box::new(Problem::check_qr));
+    }
     for (inside, edge) in [(Kind::Laplacian, Kind::Value), (Kind::All, Kind::Robin)] {
         let name = format!("{} and {}", inside.name(), edge.name());
         add(format!("descend, {name}"), Box::new(move |p| p.check_descend(inside, edge)));

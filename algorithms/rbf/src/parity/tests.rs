@@ -13,10 +13,10 @@ use super::{
 };
 use crate::{
     ops::{
-        RbfOps,
+        RbfOps, operators,
         tensor::{self as bodies, primitive},
     },
-    types::{Aim, Rows, Shape},
+    types::{Aim, Ellipsoids, Mixed, OperatorRows, RowSums, Rows, Shape},
 };
 
 /// Results of the checks whose names begin with `prefix`, at the sizes of `neurons` or all if that is empty.
@@ -126,6 +126,36 @@ fn faults() -> Vec<Fault> {
         }),
         fault!("axes exchanged", slopes, "slopes", |rows, shape, w| {
             changed::<2>(&bodies::slopes::<F32>(rows, shape, w), |slopes| slopes.flip([0]))
+        }),
+        fault!("widths of other axes", operators, "operators, 5", |rows, neurons| {
+            let widths = changed::<2>(&neurons.widths, |widths| widths.flip([0]));
+            operators::matrix::<F32>(rows, &Ellipsoids { widths, ..neurons.clone() })
+        }),
+        fault!("first derivatives the other way", operators, "operators, 3", |rows, neurons| {
+            let coefficients = changed::<2>(&rows.coefficients, |all| {
+                let [_, n] = all.dims();
+                let first = all.clone().slice([1..4, 0..n]).neg();
+                all.slice_assign([1..4, 0..n], first)
+            });
+            operators::matrix::<F32>(&OperatorRows { coefficients, ..rows.clone() }, neurons)
+        }),
+        fault!("no mixed derivatives", operators, "operators, 4", |rows, neurons| {
+            operators::matrix::<F32>(&OperatorRows { mixed: Mixed::default(), ..rows.clone() }, neurons)
+        }),
+        fault!("sums without the last term", operators, "operators, 2", |rows, neurons| {
+            let sums = rows.sums.clone().map(|sums| {
+                let factors = changed(&sums.factors, without_last);
+                RowSums { factors, ..sums }
+            });
+            operators::matrix::<F32>(&OperatorRows { sums, ..rows.clone() }, neurons)
+        }),
+        fault!("derivatives of u alone", operator_values, "operator values, u", |rows, neurons, w| {
+            let coefficients = changed::<2>(&rows.coefficients, |all| all.clone().mask_fill(all.is_nan(), 1e-3));
+            let rows = OperatorRows { coefficients, has_derivatives: true, ..rows.clone() };
+            operators::values::<F32>(&rows, neurons, w)
+        }),
+        fault!("last weight left out", operator_values, "operator values", |rows, neurons, w| {
+            operators::values::<F32>(rows, neurons, changed(&w, without_last))
         }),
         fault!("a step too many", descend, "descend", |aim, shape, w, rates, steps| {
             let (_, history) = bodies::descend::<F32>(aim, shape.clone(), w.clone(), rates, steps);

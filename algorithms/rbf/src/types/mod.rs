@@ -2,6 +2,7 @@
 
 mod conditions;
 mod operands;
+mod operators;
 mod options;
 mod strategy;
 
@@ -10,5 +11,6 @@ pub(crate) const MAX_DIMS: usize = 5;
 
 pub(crate) use conditions::{Coefficient, Conditions, System, root_mean};
 pub use operands::{Aim, Form, Rows, Shape, Term, Whole};
+pub use operators::{Ellipsoids, Mixed, OperatorRows, RowSums};
 pub use options::{Redraw, Sampling, ShapeSolver, Weights, Width};
 pub use strategy::{Extent, Strategy, Way};

@@ -5,7 +5,7 @@ use firebox_backends::{
     bench::{Kernel, LowerBound, Prepared},
     limits::{Buffer, admit},
 };
-use firebox_core::{Context, Result, Solo, random::Random};
+use firebox_core::{Context, Result, Solo, random::Random, tensor::primitive};
 
 use crate::{
     ops::{
@@ -13,7 +13,7 @@ use crate::{
         transfer::{self, aim, vector},
     },
     problem::{definition::Problem, grid::Grid},
-    types::{Aim, Sampling, Shape, System},
+    types::{Aim, Ellipsoids, Mixed, OperatorRows, Sampling, Shape, System},
 };
 
 /// The cases of `firebox bench kernels`.
@@ -32,6 +32,8 @@ pub(crate) fn kernels<B: RbfOps>(context: &Context<B>) -> Vec<Kernel> {
         kernel("rbf cg iteration", |size, context| product(size, true, context)).variant("a product, M stored"),
         kernel("rbf cg iteration", |size, context| product(size, false, context))
             .variant("a product, M computed again"),
+        kernel("rbf operators", operators),
+        kernel("rbf operators", operator_values).variant("times w, not stored"),
     ]
 }
 
@@ -172,4 +174,53 @@ fn product<B: RbfOps>(size: &[usize], stored: bool, context: &Context<B>) -> Res
     let (bytes, least) =
         if stored { (extent.matrix(), extent.stored()) } else { (extent.resident(), extent.least(12.0, 0.0)) };
     Ok(Prepared::new(bytes, least, call))
+}
+
+/// Operands of general rows.
+struct General<B: RbfOps> {
+    rows: OperatorRows<B>,
+    neurons: Ellipsoids<B>,
+    weights: FloatTensor<B>,
+}
+
+/// The size of a case: general rows with all derivatives in two dimensions, and neurons with widths per axis.
+fn general<B: RbfOps>(size: &[usize], matrix: bool, context: &Context<B>) -> Result<(Size, General<B>)> {
+    let (n, m, float) = (size[0], size[1], size_of::<B::FloatElem>());
+    let mut plan = vec![Buffer::new("rows", 9 * n as u128, float), Buffer::new("neurons", 5 * m as u128, float)];
+    if matrix {
+        plan.push(Buffer::new("A", n as u128 * m as u128, float));
+    }
+    admit(context, &plan, "take a smaller `max_points`, or a device with more memory")?;
+    let (mut random, mut mixed) = (Random::new(context.seed, 1), Mixed::default());
+    mixed.insert(0, 1);
+    let spacing = (m as f64).sqrt().recip();
+    let mut draw = |rows: usize, columns: usize, [low, high]: [f64; 2]| {
+        let values: Vec<f64> = (0..rows * columns).map(|_| random.uniform(low, high)).collect();
+        primitive::<B, 2>(values, [rows, columns], &context.device)
+    };
+    let rows = OperatorRows {
+        points: draw(2, n, [0.0, 1.0]),
+        coefficients: draw(mixed.coefficients(2), n, [-1.0, 1.0]),
+        mixed,
+        has_derivatives: true,
+        sums: None,
+    };
+    let (centres, widths) = (draw(2, m, [0.0, 1.0]), draw(2, m, [2.0 * spacing, 5.0 * spacing]));
+    let weights = vector::<B>(&vec![1.0; m], &context.device);
+    Ok((Size::new::<B>(size), General { rows, neurons: Ellipsoids { centres, widths }, weights }))
+}
+
+/// Operations per pair of a row and a neuron: distances, their squares, six terms.
+const GENERAL_FLOPS: f64 = 30.0;
+
+fn operators<B: RbfOps>(size: &[usize], context: &Context<B>) -> Result<Prepared> {
+    let (extent, General { rows, neurons, .. }) = general::<B>(size, true, context)?;
+    let least = extent.least(GENERAL_FLOPS, extent.matrix());
+    Ok(Prepared::new(extent.resident() + extent.matrix(), least, move || drop(B::rbf_operators(&rows, &neurons))))
+}
+
+fn operator_values<B: RbfOps>(size: &[usize], context: &Context<B>) -> Result<Prepared> {
+    let (extent, General { rows, neurons, weights }) = general::<B>(size, false, context)?;
+    let call = move || drop(B::rbf_operator_values(&rows, &neurons, weights.clone()));
+    Ok(Prepared::new(extent.resident(), extent.least(GENERAL_FLOPS + 2.0, 0.0), call))
 }

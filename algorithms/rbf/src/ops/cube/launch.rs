@@ -8,11 +8,11 @@ use super::{
     column_sums::{self, Blocks, Sums},
     conjugate, descend, normal,
     operands::{Conditions, Kinds, Neurons},
-    reduction, residual, slopes, strategy,
+    operators, reduction, residual, slopes, strategy,
 };
 use crate::{
     ops::RbfOps,
-    types::{Aim, Extent, Rows, Shape, Strategy},
+    types::{Aim, Ellipsoids, Extent, OperatorRows, Rows, Shape, Strategy},
 };
 
 /// Sums over conditions to `out` `[count, m]`.
@@ -120,5 +120,17 @@ where
         let neurons = Neurons::new(shape);
         let kinds = Kinds::new(aim, &neurons);
         conjugate::conjugate::<R, F>(&kinds, &neurons, &launch::dense(weights), iterations)
+    }
+
+    fn rbf_operators(rows: &OperatorRows<Self>, neurons: &Ellipsoids<Self>) -> FloatTensor<Self> {
+        operators::matrix::<R, F>(&operators::Operands::new(rows, neurons), rows.sums.as_ref())
+    }
+
+    fn rbf_operator_values(
+        rows: &OperatorRows<Self>,
+        neurons: &Ellipsoids<Self>,
+        weights: FloatTensor<Self>,
+    ) -> FloatTensor<Self> {
+        operators::values::<R, F>(&operators::Operands::new(rows, neurons), &launch::dense(weights))
     }
 }

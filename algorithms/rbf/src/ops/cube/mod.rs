@@ -7,6 +7,7 @@ mod functional;
 mod launch;
 mod normal;
 mod operands;
+mod operators;
 mod reduction;
 mod residual;
 mod single_cube;

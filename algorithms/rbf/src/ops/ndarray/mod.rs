@@ -8,6 +8,7 @@
 //! |---|---|---|
 //! | `residual`, `slopes` | conditions | neurons |
 //! | `rows`, `columns` | neurons | conditions |
+//! | `operators` | conditions | neurons |
 
 mod columns;
 mod conjugate;
@@ -15,6 +16,7 @@ mod descend;
 mod form;
 #[cfg(test)]
 mod loops_tests;
+mod operators;
 mod pack;
 mod residual;
 mod rows;
@@ -39,7 +41,9 @@ use self::{
     pack::{RowSlices, ShapeSlices},
 };
 use super::{RbfOps, tensor};
-use crate::types::{Aim, Extent, Rows, Shape, Strategy, Way};
+use crate::types::{Aim, Ellipsoids, Extent, OperatorRows, Rows, Shape, Strategy, Way};
+
+pub(crate) use operators::PackedRows;
 
 /// The arrays of [`Rows`].
 struct Held<E> {
@@ -286,6 +290,18 @@ where
             with_aim::<F, _>(aim, |aim| conjugate::conjugate(level(), aim, &shape, &mut weights, &mut norms));
             (F::tensor(weights, &[m]), F::tensor(norms, &[iterations + 1]))
         })
+    }
+
+    fn rbf_operators(rows: &OperatorRows<Self>, neurons: &Ellipsoids<Self>) -> FloatTensor<Self> {
+        by_float!(neurons.centres, F => operators::matrix::<F, _>(level(), rows, neurons))
+    }
+
+    fn rbf_operator_values(
+        rows: &OperatorRows<Self>,
+        neurons: &Ellipsoids<Self>,
+        weights: FloatTensor<Self>,
+    ) -> FloatTensor<Self> {
+        by_float!(neurons.centres, F => operators::values::<F, _>(level(), rows, neurons, &weights))
     }
 }
 

@@ -1,0 +1,62 @@
+//! The QR decomposition of a device: solutions that are known, and the norms of columns.
+
+use firebox_core::{random::Random, tensor::primitive};
+
+use super::problem::Problem;
+use crate::ops::RbfOps;
+
+/// Most columns.
+const COLUMNS: usize = 400;
+/// Error of a solution relative to its size: condition numbers of the matrix are below 20, and sums of 1200 terms have
+/// rounding errors of 1e-13.
+const TOLERANCE: f64 = 1e-10;
+
+impl<B: RbfOps> Problem<B> {
+    /// A random matrix with twice as many rows as columns, of which one is 0 if there are several.
+    pub(super) fn check_qr(&self) -> Result<(), String> {
+        let m = self.inputs.size.m.min(COLUMNS);
+        let (n, zero) = (2 * m + 3, (m > 1).then_some(m / 2));
+        let mut random = Random::new(self.inputs.weights[0].to_bits(), 82);
+        let mut draw = |count: usize| -> Vec<f64> { (0..count).map(|_| random.normal()).collect() };
+        let (mut columns, mut x) = (draw(n * m), draw(m));
+        if let Some(k) = zero {
+            columns[k * n..(k + 1) * n].fill(0.0);
+            x[k] = 0.0;
+        }
+        let product = |x: &[f64]| -> Vec<f64> {
+            (0..n).map(|i| columns.iter().skip(i).step_by(n).zip(x).map(|(a, x)| a * x).sum()).collect()
+        };
+        let transposed = |y: &[f64]| -> Vec<f64> {
+            columns.chunks(n).map(|column| column.iter().zip(y).map(|(a, y)| a * y).sum()).collect()
+        };
+        let near = |what: &str, found: &[f64]| match found.iter().zip(&x).find(|(a, b)| (**a - **b).abs() > TOLERANCE) {
+            Some((a, b)) => Err(format!("{what}: {a:e}, not {b:e}")),
+            None => Ok(()),
+        };
+        let run = || -> firebox_core::Result<_> {
+            let qr = B::qr(primitive::<B, 2>(columns.clone(), [m, n], &self.device))?;
+            let mut solution = qr.image(&product(&x))?;
+            qr.solve(&mut solution, false)?;
+            // RᵀR = AᵀA.
+            let mut normal = transposed(&product(&x));
+            qr.solve(&mut normal, true)?;
+            qr.solve(&mut normal, false)?;
+            Ok((solution, normal, qr.column_norms().map(<[f64]>::to_vec)))
+        };
+        let (solution, normal, [sums, lengths]) = run().map_err(|error| error.to_string())?;
+        near("A·w = b", &solution)?;
+        near("RᵀR·w = Aᵀb", &normal)?;
+        for (k, column) in columns.chunks(n).enumerate() {
+            let length = column.iter().map(|a| a * a).sum::<f64>().sqrt();
+            let most = ((k + 1) as f64).sqrt() * length;
+            let off = TOLERANCE * length;
+            if (lengths[k] - length).abs() > off || sums[k] < length - off || sums[k] > most + off {
+                return Err(format!(
+                    "norms of column {k}: {:e} and {:e} where √Σa² is {length:e}",
+                    sums[k], lengths[k]
+                ));
+            }
+        }
+        Ok(())
+    }
+}

@@ -25,6 +25,7 @@ pub(super) fn result(solution: &AdaptiveSolution) -> Map<String, Value> {
     put("stop", json!(solution.end));
     put("solver", "qr".into());
     put("precision", "f64".into());
+    put("solver_device", json!(solution.device));
     put("neurons", solution.network.len().into());
     if let Some(level) = solution.level() {
         put("points", level.conditions.into());
@@ -73,8 +74,10 @@ pub(super) fn summary(solution: &AdaptiveSolution, config: &AdaptiveConfig) -> S
         count => format!("{count} slabs of time and "),
     };
     let width = solution.level().map_or(0.0, |level| level.ratio);
+    let place = solution.device.as_deref().filter(|_| solution.level().is_some_and(|level| level.on_device));
+    let place = place.unwrap_or("the host");
     text + &format!(
-        "\n{} neurons in {slabs}{levels} levels (qr in f64 on the host, width {width:.2} cells{reason})",
+        "\n{} neurons in {slabs}{levels} levels (qr in f64 on {place}, width {width:.2} cells{reason})",
         solution.network.len()
     )
 }

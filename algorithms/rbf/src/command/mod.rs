@@ -9,7 +9,7 @@ mod report;
 use clap::{ArgMatches, Args, Command};
 use firebox_backends::{Device, Plugin, plugin::Bench, with_context};
 use firebox_core::{
-    Error, Result, Session,
+    Error, Precision, Result, Session,
     command::{Conformance, Document, Outcome, parse},
     data::Points,
     plot::Plot,
@@ -52,9 +52,9 @@ impl Plugin for RbfPlugin {
                  conditions at points on the boundary. Writes the solution on a grid in columns of the coordinates, u and, if \
                  the exact solution is known, exact and error.\n\n\
                  No other option than the problem is needed: --mode auto, the default, grows the network where conditions \
-                 that were held out are violated, in f64 on the host, until the estimate of its error is at most \
-                 --target-error. If it does not get there, the first line of the summary says so, and the exit code is \
-                 3.\n\n\
+                 that were held out are violated, in f64 on the host and, if it is large, on a CUDA device, until the \
+                 estimate of its error is at most --target-error. If it does not get there, the first line of the summary \
+                 says so, and the exit code is 3.\n\n\
                  --mode paper has a given number of neurons of one width, in two or three dimensions and with the second \
                  derivatives of the laplacian only. In f32 (--weights cg) errors end at 1e-2 to \
                  1e-3; --weights qr, the default, solves in f64 on the host and reaches 1e-6 with 64 neurons on a \
@@ -123,6 +123,10 @@ impl Plugin for RbfPlugin {
                 Solved::paper(problem, &fit?, &args)
             }
             Solver::Auto(solver) => {
+                // Least squares are in f64 wherever they run.
+                let is_cuda = matches!(device, Device::Cuda(_));
+                let precision = if is_cuda { Precision::F64 } else { session.precision };
+                let session = &Session { precision, ..session.clone() };
                 let solution = with_context!(device, session, |context| solver.fit_with(context))?;
                 Solved::auto(problem, &solution, solver.config(), &args)
             }

@@ -7,7 +7,7 @@ use super::refused;
 /// Fewest neurons of the automatic mode: those of its first levels.
 pub(crate) const LEAST_NEURONS: usize = 150;
 /// Most neurons of the automatic mode, whose matrix takes about 20 GiB.
-const MOST_NEURONS: usize = 1 << 14;
+const MOST_NEURONS: usize = 1 << 16;
 
 /// Configuration of an [`AdaptiveSolver`](crate::AdaptiveSolver).
 #[derive(Config, Debug, PartialEq)]
@@ -21,7 +21,7 @@ pub struct AdaptiveConfig {
         arg(long, value_name = "E", default_value_t = defaults().target_error, allow_negative_numbers = true)
     )]
     pub target_error: f64,
-    /// Most neurons, 150 to 16384; above 4096 the work that a run may do grows with the third power
+    /// Most neurons, 150 to 65536; above 4096 the work that a run may do grows with the third power
     #[config(default = 4096)]
     #[cfg_attr(feature = "command", arg(long, value_name = "M", default_value_t = defaults().max_neurons))]
     pub max_neurons: usize,

@@ -7,6 +7,7 @@ use firebox_core::{
 };
 
 use super::{
+    engine::DeviceEngine,
     growing::{Growing, Parts, Slab, leaves_constant},
     time_limit::TimeLimit,
 };
@@ -74,11 +75,13 @@ pub struct AdaptiveSolution {
     /// The slabs of time, if the problem has them.
     pub slabs: Vec<Slab>,
     pub(crate) estimate: f64,
+    /// Name of the device, if it solved least squares of large networks.
+    pub device: Option<String>,
     /// Reason why the growth ended.
     pub end: End,
     /// Seconds by phase.
     pub timings: Timings,
-    /// Planned peak bytes on the host.
+    /// Planned peak bytes, on the device if that solves the largest network, on the host otherwise.
     pub peak_device_bytes: u64,
 }
 
@@ -98,7 +101,8 @@ impl AdaptiveSolver {
         &self.config
     }
 
-    /// Grows a network with the seed, the limits and the observer of `context`, in f64 on the host whatever its backend is.
+    /// Grows a network with the seed, the limits and the observer of `context`, in f64: on its device where that has a QR
+    /// decomposition, on the host otherwise, with a notice on devices other than the CPU.
     ///
     /// # Errors
     ///
@@ -119,7 +123,8 @@ impl AdaptiveSolver {
     fn fit_in<B: RbfOps, const D: usize>(&self, context: &Context<B>) -> Result<AdaptiveSolution> {
         let Self { problem, config } = self;
         let (mut clock, limit) = (Stopwatch::default(), TimeLimit::new(config.time_limit));
-        let (max_neurons, peak_device_bytes) = self.plan(context)?;
+        let engine = DeviceEngine::new(context);
+        let (max_neurons, peak_device_bytes) = self.plan(&engine, context)?;
         let field = context.watched(|| Field::new(problem, Field::default_side(D)))??;
         clock.lap("points_s");
         let limits = Adaptive {
@@ -131,7 +136,7 @@ impl AdaptiveSolver {
         };
         let open = leaves_constant(problem, &field)?;
         self.notices(&field, open, context)?;
-        let growing = Growing { context, limit, limits };
+        let growing = Growing { context, engine: &engine, limit, limits };
         let all = match problem.time_slabs() {
             None => Parts::from(growing.part::<D>(problem, &field, open, limits)?),
             Some(slabs) => growing.slabs::<D>(problem, slabs)?,
@@ -139,6 +144,7 @@ impl AdaptiveSolver {
         clock.lap("training_s");
         let (estimate, end) = (all.estimate(), all.end(config.target_error));
         let (levels, network, slabs) = all.joined();
+        let device = engine.was_used().then(|| B::limits(&context.device).device);
         let stability = levels.last().map_or(0.0, |level| level.stability);
         if stability > NEAR_SINGULAR {
             context.observer.notice(&format!(
@@ -150,7 +156,7 @@ impl AdaptiveSolver {
         let accuracy = context.watched(evaluated)?;
         clock.lap("evaluation_s");
         let timings = clock.timings();
-        Ok(AdaptiveSolution { network, accuracy, levels, slabs, estimate, end, timings, peak_device_bytes })
+        Ok(AdaptiveSolution { network, accuracy, levels, slabs, estimate, device, end, timings, peak_device_bytes })
     }
 
     /// Reports properties of the problem that a user may not expect; `open` as of [`leaves_constant`].
@@ -171,11 +177,15 @@ impl AdaptiveSolver {
         Ok(())
     }
 
-    /// The largest number of neurons up to `max_neurons` for which the host has memory, and the bytes of that level.
-    fn plan<B: RbfOps>(&self, context: &Context<B>) -> Result<(usize, u64)> {
-        let host = host_limits();
-        let free = host.free.map(|free| free / context.sharers.host.max(1) as u64);
-        let limits = Limits { free, ..host };
+    /// The largest number of neurons up to `max_neurons` for which the engine has memory, and the bytes of that level.
+    fn plan<B: RbfOps>(&self, engine: &DeviceEngine<'_, B>, context: &Context<B>) -> Result<(usize, u64)> {
+        let shared = |limits: Limits, sharers: usize| {
+            let free = limits.free.map(|free| free / sharers.max(1) as u64);
+            // The size of a single buffer is checked with its actual number of rows.
+            Limits { free, largest_buffer: None, ..limits }
+        };
+        let (host, device) = (host_limits(), B::limits(&context.device));
+        let [host, device] = [shared(host, context.sharers.host), shared(device, context.sharers.device)];
         let admitted = |neurons: usize| {
             let m = neurons as u128;
             let buffers = [
@@ -183,6 +193,7 @@ impl AdaptiveSolver {
                 Buffer::new("the matrices", (POINTS_PER_NEURON as u128 + 3) * m * m, size_of::<f64>()),
                 Buffer::new("the triangles", 4 * m * m, size_of::<f64>()),
             ];
+            let limits = if engine.takes(neurons) { &device } else { &host };
             limits.admit(&buffers, context.memory_limit, "give it more memory")
         };
         let mut neurons = self.config.max_neurons;

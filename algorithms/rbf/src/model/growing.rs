@@ -5,13 +5,13 @@ use std::sync::Arc;
 use firebox_core::{Context, Error, Result};
 use serde::Serialize;
 
-use super::time_limit::TimeLimit;
+use super::{engine::DeviceEngine, time_limit::TimeLimit};
 use crate::{
     io::solution_grid::Field,
     ops::RbfOps,
     problem::{definition::Problem, equation::Derivative, function::Function, time::TimeSlabs},
     solve::{
-        adaptive::{Adapted, Adaptive, End, Level, Measured, Place},
+        adaptive::{Adapted, Adaptive, End, Level, Measured, Neurons, Place},
         piecewise::PiecewiseNetwork,
     },
     types::{Coefficient, root_mean},
@@ -63,6 +63,7 @@ pub(super) struct Parts {
 /// The growth of networks for one run.
 pub(super) struct Growing<'a, B: RbfOps> {
     pub(super) context: &'a Context<B>,
+    pub(super) engine: &'a DeviceEngine<'a, B>,
     pub(super) limit: TimeLimit,
     pub(super) limits: Adaptive,
 }
@@ -86,16 +87,22 @@ impl<B: RbfOps> Growing<'_, B> {
         let (context, session) = (self.context, self.context.solo());
         let go_on = |neurons: usize| session.checkpoint("growing", neurons as u64, limits.max_neurons as u64);
         let mut grown = None;
-        let ended = self.limit.watched(context, || limits.grow(problem, &measured, &go_on, &mut grown));
+        let engine = self.engine;
+        let ended = self.limit.watched(context, || limits.grow(problem, engine, &measured, &go_on, &mut grown));
         let grown = match (ended, grown) {
             (Ok(()), Some(grown)) => grown,
             (Err(Error::Cancelled), Some(grown)) if !context.cancelled() => Adapted { end: End::Time, ..grown },
             (Err(Error::Cancelled), None) if !context.cancelled() => return Err(self.limit.no_result(context)),
+            (Err(error @ Error::Memory { .. }), Some(grown)) => {
+                context.observer.notice(&format!("the growth ends: {error}"));
+                Adapted { end: End::Budget, ..grown }
+            }
             (Err(error), _) => return Err(error),
             (Ok(()), None) => return Err(self.limit.no_result(context)),
         };
-        let neurons = [grown.centres.into_flattened(), grown.widths.into_flattened(), grown.weights];
-        let network = PiecewiseNetwork::new(problem.regions().cloned().collect(), &grown.starts, neurons)?;
+        let Neurons { centres, widths, starts } = grown.neurons;
+        let neurons = [centres.into_flattened(), widths.into_flattened(), grown.weights];
+        let network = PiecewiseNetwork::new(problem.regions().cloned().collect(), &starts, neurons)?;
         let size = context.watched(|| root_mean(&network.evaluate(&field.points)))?;
         let scale = size.max(limits.least_size);
         Ok(Part { network, levels: grown.levels, end: grown.end, spent: grown.spent, size, scale })

@@ -5,6 +5,7 @@ mod cycle;
 mod device_matrix;
 mod diagnostics;
 mod distributed_objective;
+mod engine;
 pub(crate) mod growing;
 pub mod layer;
 mod memory;

@@ -12,7 +12,7 @@ use crate::{
     ops::RbfOps,
     problem::definition::Problem,
     solve::{
-        collocation::Weighted,
+        collocation::{Collocated, Weighted},
         levenberg_marquardt::Lm,
         lsqr::{Operator, lsqr},
         preconditioner::Preconditioner,

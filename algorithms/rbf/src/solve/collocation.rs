@@ -17,7 +17,7 @@ const MIN_TASK: usize = 1 << 14;
 /// A system with rows scaled by 1/√N and √(λ/K), so that I = ½‖A·w − target‖².
 #[derive(Debug, Clone)]
 pub(crate) struct Weighted {
-    pub(super) dims: usize,
+    dims: usize,
     interior: Rows,
     boundary: Rows,
     /// b, the interior rows first.
@@ -45,6 +45,21 @@ impl Rows {
         let rows = if drift { 2 + dims } else { 2 };
         Self { points: pack(&conditions.points, dims), terms: Blocks::pack(&terms, rows, n), drift }
     }
+}
+
+/// Conditions ‖A·w − b‖ → min, whose matrix A depends on the neurons' centres and widths, both row-major: one width per
+/// neuron, or one per axis.
+pub(crate) trait Collocated {
+    fn dims(&self) -> usize;
+
+    /// b.
+    fn target(&self) -> &[f64];
+
+    /// A.
+    fn matrix(&self, centres: &[f64], widths: &[f64]) -> Result<Mat<f64>>;
+
+    /// ∂(A·w)/∂(cₖ, ln aₖ) with w fixed, the columns of a neuron side by side.
+    fn jacobian(&self, centres: &[f64], widths: &[f64], weights: &[f64]) -> Result<Mat<f64>>;
 }
 
 impl Weighted {
@@ -78,9 +93,19 @@ impl Weighted {
     pub(crate) fn rows(&self) -> usize {
         self.target.len()
     }
+}
+
+impl Collocated for Weighted {
+    fn dims(&self) -> usize {
+        self.dims
+    }
+
+    fn target(&self) -> &[f64] {
+        &self.target
+    }
 
     /// A, (N + K) × m, the interior rows first.
-    pub(crate) fn matrix(&self, centres: &[f64], widths: &[f64]) -> Result<Mat<f64>> {
+    fn matrix(&self, centres: &[f64], widths: &[f64]) -> Result<Mat<f64>> {
         check_shape(self.dims, centres, widths)?;
         let (level, watch) = (SimdLevel::best(), Watch::current());
         let mut matrix = Mat::zeros(self.rows(), widths.len());
@@ -100,7 +125,7 @@ impl Weighted {
     }
 
     /// ∂(A·w)/∂(cₖ, ln aₖ) with w fixed: (N + K) × m(dims + 1), the columns of a neuron side by side.
-    pub(crate) fn jacobian(&self, centres: &[f64], widths: &[f64], weights: &[f64]) -> Result<Mat<f64>> {
+    fn jacobian(&self, centres: &[f64], widths: &[f64], weights: &[f64]) -> Result<Mat<f64>> {
         check_shape(self.dims, centres, widths)?;
         let (level, watch, each) = (SimdLevel::best(), Watch::current(), self.dims + 1);
         let mut jacobian = Mat::zeros(self.rows(), widths.len() * each);

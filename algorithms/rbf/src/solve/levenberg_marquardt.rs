@@ -10,7 +10,7 @@ use firebox_core::{Error, Result, checkpoint::number};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    collocation::Weighted,
+    collocation::{Collocated, Weighted},
     decompositions::failed,
     householder::Qr,
     network::{RbfNetwork, check_shape},
@@ -70,18 +70,29 @@ impl Lm {
     /// [`Error::Config`] if there are fewer conditions than the m(dims + 2) unknowns.
     pub(crate) fn new(system: &System, centres: Vec<f64>, widths: &[f64]) -> Result<Self> {
         check_shape(system.interior.dims, &centres, widths)?;
+        Self::start(&Weighted::new(system)?, extent(system), centres, widths)
+    }
+
+    /// Starts from `centres` and `widths`, one per neuron or per axis, with steps of centres in `unit`s; solves for the
+    /// weights.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Config`] if there are fewer conditions than unknowns.
+    pub(crate) fn start(conditions: &impl Collocated, unit: f64, centres: Vec<f64>, widths: &[f64]) -> Result<Self> {
+        let dims = conditions.dims();
         let mut this = Self {
-            dims: system.interior.dims,
+            dims,
             log_widths: widths.iter().map(|a| a.ln()).collect(),
             weights: Vec::new(),
             objective: 0.0,
-            unit: extent(system),
-            radius: 2.0 * (widths.len() as f64).sqrt(),
+            unit,
+            radius: 2.0 * ((centres.len() / dims) as f64).sqrt(),
             damping: 0.0,
             evaluations: 0,
             centres,
         };
-        let at = this.evaluate(&Weighted::new(system)?, &this.centres, &this.log_widths)?;
+        let at = this.evaluate(conditions, &this.centres, &this.log_widths)?;
         this.evaluations += 1;
         (this.weights, this.objective) = (at.weights, at.objective);
         Ok(this)
@@ -89,13 +100,17 @@ impl Lm {
 
     /// One iteration on `system`, whose points may have changed: shortens the step until it lowers I.
     pub(crate) fn advance(&mut self, system: &System) -> Result<Moved> {
-        let weighted = Weighted::new(system)?;
-        let at = self.evaluate(&weighted, &self.centres, &self.log_widths)?;
+        self.iterate(&Weighted::new(system)?)
+    }
+
+    /// [`advance`](Self::advance) on conditions of any kind.
+    pub(crate) fn iterate(&mut self, conditions: &impl Collocated) -> Result<Moved> {
+        let at = self.evaluate(conditions, &self.centres, &self.log_widths)?;
         (self.weights, self.objective) = (at.weights.clone(), at.objective);
         if (2.0 * at.objective).sqrt() <= at.solver.rounding(&at.weights) {
             return Ok(Moved::Settled);
         }
-        let model = self.model(&weighted, &at)?;
+        let model = self.model(conditions, &at)?;
         if model.steepness() <= CONVERGED {
             return Ok(Moved::Settled);
         }
@@ -104,7 +119,7 @@ impl Lm {
             let (centres, log_widths) = self.moved(&step.step);
             self.evaluations += 1;
             // A step to where the weights cannot be solved for is too long.
-            let tried = match self.evaluate(&weighted, &centres, &log_widths) {
+            let tried = match self.evaluate(conditions, &centres, &log_widths) {
                 Err(Error::Cancelled) => return Err(Error::Cancelled),
                 tried => tried.ok().filter(|it| it.objective.is_finite()),
             };
@@ -147,25 +162,25 @@ impl Lm {
     }
 
     /// Least-squares weights and I for centres and widths.
-    fn evaluate(&self, weighted: &Weighted, centres: &[f64], log_widths: &[f64]) -> Result<Evaluation> {
-        let (rows, m) = (weighted.rows(), log_widths.len());
-        let unknowns = m * (self.dims + 2);
+    fn evaluate(&self, conditions: &impl Collocated, centres: &[f64], log_widths: &[f64]) -> Result<Evaluation> {
+        let (rows, m) = (conditions.target().len(), centres.len() / self.dims);
+        let unknowns = m + centres.len() + log_widths.len();
         if rows < unknowns {
             let what = format!("their centres, widths and weights are {unknowns} numbers to find from {rows} points");
             let reason = format!("{what}; take more points or fewer neurons");
             return Err(Error::Config { field: "neurons", value: m.to_string(), reason });
         }
         let widths: Vec<f64> = log_widths.iter().map(|a| a.exp()).collect();
-        let solver = Solver::new(weighted, centres, &widths)?;
+        let solver = Solver::new(conditions, centres, &widths)?;
         let (weights, _) = solver.weights(Some(TRUNCATION))?;
         let objective = solver.objective(&weights);
         Ok(Evaluation { solver, widths, weights, objective })
     }
 
     /// The linear model of r at the present centres and widths.
-    fn model(&self, weighted: &Weighted, at: &Evaluation) -> Result<Model> {
-        let mut jacobian = at.solver.orthogonal_part(weighted.jacobian(&self.centres, &at.widths, &at.weights)?)?;
-        for j in (0..jacobian.ncols()).filter(|j| j % (self.dims + 1) < self.dims) {
+    fn model(&self, conditions: &impl Collocated, at: &Evaluation) -> Result<Model> {
+        let mut jacobian = at.solver.orthogonal_part(conditions.jacobian(&self.centres, &at.widths, &at.weights)?)?;
+        for j in (0..jacobian.ncols()).filter(|j| j % self.unknowns() < self.dims) {
             jacobian.col_as_slice_mut(j).iter_mut().for_each(|slope| *slope *= self.unit);
         }
         if !jacobian.col_iter().all(|column| column.iter().all(|slope| slope.is_finite())) {
@@ -179,13 +194,19 @@ impl Lm {
         Model::new(&r, &residual[..r.ncols()])
     }
 
+    /// Coordinates and widths of a neuron.
+    fn unknowns(&self) -> usize {
+        self.dims + self.dims * self.log_widths.len() / self.centres.len().max(1)
+    }
+
     /// Centres and ln a after a step.
     fn moved(&self, step: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let (mut centres, mut log_widths) = (self.centres.clone(), self.log_widths.clone());
-        let neurons = centres.chunks_mut(self.dims).zip(&mut log_widths);
-        for ((centre, log_width), step) in neurons.zip(step.chunks(self.dims + 1)) {
+        let (dims, unknowns) = (self.dims, self.unknowns());
+        let neurons = centres.chunks_mut(dims).zip(log_widths.chunks_mut(unknowns - dims));
+        for ((centre, log_widths), step) in neurons.zip(step.chunks(unknowns)) {
             centre.iter_mut().zip(step).for_each(|(c, p)| *c += self.unit * p);
-            *log_width += step[self.dims];
+            log_widths.iter_mut().zip(&step[dims..]).for_each(|(q, p)| *q += p);
         }
         (centres, log_widths)
     }

@@ -203,7 +203,7 @@ mod tests {
     use super::*;
     use crate::{
         solve::{
-            collocation::Weighted,
+            collocation::{Collocated, Weighted},
             network::RbfNetwork,
             qr::{Fit, fit},
         },

@@ -6,7 +6,7 @@ use faer::{Mat, MatMut};
 use firebox_core::{Error, Result, watch::Watch};
 
 use super::{
-    collocation::{Weighted, columns, root_means},
+    collocation::{Collocated, Weighted, columns, root_means},
     decompositions::{Svd, failed, pivoted_diagonal},
     householder::Qr,
     network::RbfNetwork,
@@ -50,7 +50,7 @@ pub(crate) fn fit(system: &System, centres: &[f64], widths: &[f64], truncation: 
     let (weights, truncated) = solver.weights(truncation)?;
     let condition = solver.triangle.condition()?;
     let rank = solver.rank(condition)?;
-    let network = RbfNetwork::new(weighted.dims, centres.to_vec(), widths.to_vec(), weights)?;
+    let network = RbfNetwork::new(weighted.dims(), centres.to_vec(), widths.to_vec(), weights)?;
     let [residual_interior, residual_boundary] = root_means(system, &network);
     // A stopped sum is incomplete.
     Watch::current().go_on()?;
@@ -80,21 +80,22 @@ pub(crate) struct Solver {
 
 impl Solver {
     /// Fails if there are fewer conditions than neurons, or if an element of A is not finite.
-    pub(crate) fn new(weighted: &Weighted, centres: &[f64], widths: &[f64]) -> Result<Self> {
-        let (rows, neurons) = (weighted.rows(), widths.len());
+    pub(crate) fn new(conditions: &impl Collocated, centres: &[f64], widths: &[f64]) -> Result<Self> {
+        let dims = conditions.dims();
+        let (rows, neurons) = (conditions.target().len(), centres.len() / dims);
         if neurons > rows {
             let what = format!("least squares need as many control points as neurons or more, and there are {rows}");
             let reason = format!("{what}; take more points or fewer neurons");
             return Err(Error::Config { field: "neurons", value: neurons.to_string(), reason });
         }
-        let mut matrix = weighted.matrix(centres, widths)?;
+        let mut matrix = conditions.matrix(centres, widths)?;
         let scales = scale(&mut matrix)?;
         let qr = Qr::new(matrix)?;
-        let mut image = weighted.target.clone();
+        let mut image = conditions.target().to_vec();
         qr.transpose_apply(MatMut::from_column_major_slice_mut(&mut image, rows, 1))?;
         let mut r = qr.r();
         // Otherwise rounding would determine the weight of a duplicate. Zero columns already have a 0.
-        duplicates(weighted.dims, centres, widths).into_iter().for_each(|k| r[(k, k)] = 0.0);
+        duplicates(dims, centres, widths).into_iter().for_each(|k| r[(k, k)] = 0.0);
         Ok(Self { rows, qr, triangle: Triangle(r), scales, image })
     }
 
@@ -173,11 +174,12 @@ impl Solver {
 
 /// Neurons with the centre and width of an earlier one.
 fn duplicates(dims: usize, centres: &[f64], widths: &[f64]) -> Vec<usize> {
-    let mut seen = HashSet::with_capacity(widths.len());
+    let m = centres.len() / dims;
+    let mut seen = HashSet::with_capacity(m);
     // Adding 0 maps −0 to 0.
-    let bits = |centre: &[f64], a: f64| centre.iter().chain([&a]).map(|x| (x + 0.0).to_bits()).collect::<Vec<u64>>();
-    let neurons = centres.chunks(dims).zip(widths).enumerate();
-    neurons.filter(|(_, (centre, a))| !seen.insert(bits(centre, **a))).map(|(k, _)| k).collect()
+    let bits = |centre: &[f64], a: &[f64]| centre.iter().chain(a).map(|x| (x + 0.0).to_bits()).collect::<Vec<u64>>();
+    let neurons = centres.chunks(dims).zip(widths.chunks((widths.len() / m.max(1)).max(1))).enumerate();
+    neurons.filter(|(_, (centre, a))| !seen.insert(bits(centre, a))).map(|(k, _)| k).collect()
 }
 
 /// Multiplies columns by powers of 2 that bring their norms near 1, and returns these; 1 for a zero column.

@@ -40,44 +40,60 @@ impl Triangle {
         }
     }
 
-    /// ‖R‖₁·‖R⁻¹‖₁, the second estimated from below, mostly within a factor of 3 (Hager 1984; Higham 1988,
-    /// algorithm 4.1); ∞ if the diagonal has a 0. Fails only if the thread's [`Watch`] stops it.
+    /// ‖R‖₁·‖R⁻¹‖₁, the second by [`inverse_norm`]; ∞ if the diagonal has a 0. Fails only if the thread's [`Watch`] stops
+    /// it.
     pub(crate) fn condition(&self) -> Result<f64> {
-        let (m, watch) = (self.len(), Watch::current());
+        let m = self.len();
         if (0..m).any(|k| self.0[(k, k)] == 0.0) {
             return Ok(f64::INFINITY);
         }
-        let sum = |x: &[f64]| x.iter().map(|x| x.abs()).sum::<f64>();
-        let norm = (0..m).map(|j| sum(&self.0.col_as_slice(j)[..=j])).fold(0.0, f64::max);
-        let mut x = vec![1.0 / m as f64; m];
-        self.solve(&mut x);
-        let (mut estimate, mut last) = (sum(&x), m);
-        for _ in 0..5 {
-            watch.go_on()?;
-            let mut slopes: Vec<f64> = x.iter().map(|x| 1f64.copysign(*x)).collect();
-            self.solve_transposed(&mut slopes);
-            let steepest = (0..m).fold(0, |best, k| if slopes[k].abs() > slopes[best].abs() { k } else { best });
-            if steepest == last {
-                break;
+        let sums = (0..m).map(|j| self.0.col_as_slice(j)[..=j].iter().map(|x| x.abs()).sum());
+        let solve = |x: &mut [f64], transposed: bool| {
+            if transposed {
+                self.solve_transposed(x)
+            } else {
+                self.solve(x)
             }
-            last = steepest;
-            watch.go_on()?;
-            x = vec![0.0; m];
-            x[steepest] = 1.0;
-            self.solve(&mut x);
-            let found = sum(&x);
-            if found <= estimate {
-                break;
-            }
-            estimate = found;
-        }
-        watch.go_on()?;
-        // Higham's alternating vector, for matrices whose signs cancel above.
-        let slant = |k: usize| 1.0 + k as f64 / m.saturating_sub(1).max(1) as f64;
-        let mut x: Vec<f64> = (0..m).map(|k| if k % 2 == 0 { slant(k) } else { -slant(k) }).collect();
-        self.solve(&mut x);
-        Ok(norm * estimate.max(2.0 * sum(&x) / (3.0 * m as f64)))
+            Ok(())
+        };
+        Ok(sums.fold(0.0, f64::max) * inverse_norm(m, &solve)?)
     }
+}
+
+/// ‖R⁻¹‖₁ of a matrix with m rows, estimated from below, mostly within a factor of 3 (Hager 1984; Higham 1988,
+/// algorithm 4.1). `solve` computes R⁻¹·x, or R⁻ᵀ·x if its second argument is true. Fails if `solve` does, or if the
+/// thread's [`Watch`] stops it.
+pub(crate) fn inverse_norm(m: usize, solve: &dyn Fn(&mut [f64], bool) -> Result<()>) -> Result<f64> {
+    let watch = Watch::current();
+    let sum = |x: &[f64]| x.iter().map(|x| x.abs()).sum::<f64>();
+    let mut x = vec![1.0 / m as f64; m];
+    solve(&mut x, false)?;
+    let (mut estimate, mut last) = (sum(&x), m);
+    for _ in 0..5 {
+        watch.go_on()?;
+        let mut slopes: Vec<f64> = x.iter().map(|x| 1f64.copysign(*x)).collect();
+        solve(&mut slopes, true)?;
+        let steepest = (0..m).fold(0, |best, k| if slopes[k].abs() > slopes[best].abs() { k } else { best });
+        if steepest == last {
+            break;
+        }
+        last = steepest;
+        watch.go_on()?;
+        x = vec![0.0; m];
+        x[steepest] = 1.0;
+        solve(&mut x, false)?;
+        let found = sum(&x);
+        if found <= estimate {
+            break;
+        }
+        estimate = found;
+    }
+    watch.go_on()?;
+    // Higham's alternating vector, for matrices whose signs cancel above.
+    let slant = |k: usize| 1.0 + k as f64 / m.saturating_sub(1).max(1) as f64;
+    let mut x: Vec<f64> = (0..m).map(|k| if k % 2 == 0 { slant(k) } else { -slant(k) }).collect();
+    solve(&mut x, false)?;
+    Ok(estimate.max(2.0 * sum(&x) / (3.0 * m as f64)))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::rows::Rows;
+use super::{operator::Mean, rows::Rows};
 use crate::problem::domain::Domain;
 
 /// Weight of the means of one level of cubes, relative to all conditions inside.
@@ -14,9 +14,6 @@ const WEIGHT: f64 = 0.1;
 const LEVELS: u32 = 9;
 /// Minimum number of conditions in a cube.
 const MIN_ROWS: usize = 12;
-
-/// A mean: conditions with their factors.
-pub(super) type Mean = Vec<(usize, f64)>;
 
 /// The means of the conditions inside, within each region, whose rows carry their factors already.
 pub(super) fn means<const D: usize>(domain: &Domain, rows: &Rows<D>) -> Vec<Mean> {

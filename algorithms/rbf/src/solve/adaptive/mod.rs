@@ -7,15 +7,22 @@
 
 mod blocks;
 mod cells;
+mod engine;
 mod grow;
+mod growth;
 mod level;
 mod operator;
 mod rows;
+#[cfg(test)]
+pub(crate) mod samples;
+mod training;
 
-pub(crate) use cells::Place;
-pub(crate) use grow::{Adapted, Adaptive, Measured};
-pub use grow::{End, Level};
+pub(crate) use cells::{Place, Point};
+pub(crate) use engine::{Border, Engine, Host, LeastSquares, Triangular};
+pub(crate) use growth::{Adapted, Adaptive, Measured};
+pub use growth::{End, Level};
 pub(crate) use level::POINTS_PER_NEURON;
+pub(crate) use operator::{Arrays, Functionals, Neurons};
 
 #[cfg(test)]
 mod tests;

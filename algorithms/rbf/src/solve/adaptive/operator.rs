@@ -1,15 +1,14 @@
-//! Columns of the collocation matrix of Gaussians with a width per axis.
+//! Rows of the collocation matrix of Gaussians with a width per axis.
+
+use std::ops::Range;
 
 use faer::Mat;
-use firebox_backends::cpu::{BLOCK, Block, Blocks, Isa, Loop, Real, SimdLevel};
+use firebox_backends::cpu::SimdLevel;
 use firebox_core::{Result, watch::Watch};
 use rayon::prelude::*;
 
-use super::cells::{Place, Point};
-use crate::{
-    problem::equation::Derivative,
-    solve::{collocation::columns, gaussian::gaussian},
-};
+use super::cells::{Cells, Place, Point};
+use crate::{ops::ndarray::PackedRows, problem::equation::Derivative, solve::collocation::columns, types::Mixed};
 
 /// The operator value·u + Σ firstᵢ·∂u/∂xᵢ + Σ secondᵢⱼ·∂²u/∂xᵢ∂xⱼ, i ≤ j, at a point.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -58,61 +57,96 @@ impl<const D: usize> Operator<D> {
 
 /// A part of a row: an operator on the solution of a region, at a point.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Term<const D: usize> {
-    pub(super) row: usize,
+pub(crate) struct Term<const D: usize> {
+    pub(crate) row: usize,
     pub(super) place: Place<D>,
     pub(super) operator: Operator<D>,
 }
 
-/// Rows of a matrix with a column per neuron: sums of terms, of which each concerns the neurons of one region.
+/// Neurons by region.
 #[derive(Debug, Clone)]
-pub(super) struct Functionals<const D: usize> {
-    rows: usize,
-    regions: Vec<Part<D>>,
+pub(crate) struct Neurons<const D: usize> {
+    pub(crate) centres: Vec<Point<D>>,
+    pub(crate) widths: Vec<Point<D>>,
+    /// The first neuron of each region, and the number of all neurons.
+    pub(crate) starts: Vec<usize>,
 }
 
-/// The terms on the neurons of one region.
-#[derive(Debug, Clone)]
-struct Part<const D: usize> {
-    /// The row of each term.
-    rows: Vec<usize>,
-    /// Each row has exactly one term, in order.
-    is_dense: bool,
-    points: Blocks<f64>,
-    /// The value, the first derivatives, the second ones by one coordinate, then those of `mixed`.
-    terms: Blocks<f64>,
-    has_derivatives: bool,
-    /// The pairs of coordinates of mixed derivatives that occur.
-    mixed: Vec<[usize; 2]>,
-}
-
-impl<const D: usize> Part<D> {
-    fn new(all: &[Term<D>], row_count: usize) -> Self {
-        let n = all.len();
-        let by_axis: Vec<f64> = (0..D).flat_map(|i| all.iter().map(move |term| term.place.point[i])).collect();
-        let pairs = (0..D).flat_map(|i| (i + 1..D).map(move |j| [i, j]));
-        let mixed: Vec<[usize; 2]> =
-            pairs.filter(|&[i, j]| all.iter().any(|term| term.operator.second[i][j] != 0.0)).collect();
-        let count = 1 + 2 * D + mixed.len();
-        let mut terms = Vec::with_capacity(count * n);
-        let operators = || all.iter().map(|term| &term.operator);
-        terms.extend(operators().map(|of| of.value));
-        (0..D).for_each(|i| terms.extend(operators().map(|of| of.first[i])));
-        (0..D).for_each(|i| terms.extend(operators().map(|of| of.second[i][i])));
-        mixed.iter().for_each(|&[i, j]| terms.extend(operators().map(|of| of.second[i][j])));
-        let has_derivatives = terms[n..].iter().any(|&term| term != 0.0);
-        let (points, terms) = (Blocks::pack(&by_axis, D, n), Blocks::pack(&terms, count, n));
-        let rows: Vec<usize> = all.iter().map(|term| term.row).collect();
-        let is_dense = rows.iter().copied().eq(0..row_count);
-        Self { rows, is_dense, points, terms, has_derivatives, mixed }
+impl<const D: usize> Neurons<D> {
+    /// Neurons at the centres of `cells`, with widths of `ratio` sides, and in each region those of `others`.
+    pub(super) fn new(cells: &Cells<D>, ratio: f64, others: Option<&Self>) -> Self {
+        let mut all = Self { centres: Vec::new(), widths: Vec::new(), starts: vec![0] };
+        for (region, ends) in cells.starts.windows(2).enumerate() {
+            let own = ends[0]..ends[1];
+            all.centres.extend(&cells.centres[own.clone()]);
+            all.widths.extend(cells.sides[own].iter().map(|sides| sides.map(|side| ratio * side)));
+            if let Some(others) = others {
+                let own = others.starts[region]..others.starts[region + 1];
+                all.centres.extend(&others.centres[own.clone()]);
+                all.widths.extend(&others.widths[own]);
+            }
+            all.starts.push(all.len());
+        }
+        all
     }
+
+    pub(crate) fn len(&self) -> usize {
+        self.centres.len()
+    }
+
+    /// The neurons of each region.
+    pub(crate) fn regions(&self) -> impl Iterator<Item = Range<usize>> {
+        self.starts.windows(2).map(|ends| ends[0]..ends[1])
+    }
+}
+
+/// A weighted sum of rows: their numbers and factors.
+pub(super) type Mean = Vec<(usize, f64)>;
+
+/// Terms as arrays, the layout of [`OperatorRows`](crate::types::OperatorRows).
+pub(crate) struct Arrays {
+    pub(crate) points: Vec<f64>,
+    pub(crate) coefficients: Vec<f64>,
+    pub(crate) mixed: Mixed,
+    pub(crate) has_derivatives: bool,
+}
+
+impl Arrays {
+    /// The arrays of n rows, of which those without a term are 0.
+    pub(crate) fn new<'a, const D: usize>(n: usize, terms: impl Iterator<Item = (usize, &'a Term<D>)> + Clone) -> Self {
+        let mut mixed = Mixed::default();
+        let pairs = || (0..D).flat_map(|i| (i + 1..D).map(move |j| [i, j]));
+        let occurs = |[i, j]: &[usize; 2]| terms.clone().any(|(_, term)| term.operator.second[*i][*j] != 0.0);
+        pairs().filter(occurs).for_each(|[i, j]| mixed.insert(i, j));
+        let mut points = vec![0.0; D * n];
+        let mut coefficients = vec![0.0; mixed.coefficients(D) * n];
+        for (at, Term { place, operator, .. }) in terms {
+            let first_and_second = operator.first.into_iter().chain((0..D).map(|i| operator.second[i][i]));
+            let own = [operator.value].into_iter().chain(first_and_second);
+            let own = own.chain(mixed.pairs().map(|[i, j]| operator.second[i][j]));
+            own.enumerate().for_each(|(k, coefficient)| coefficients[k * n + at] = coefficient);
+            place.point.iter().enumerate().for_each(|(i, x)| points[i * n + at] = *x);
+        }
+        let has_derivatives = coefficients[n..].iter().any(|&coefficient| coefficient != 0.0);
+        Self { points, coefficients, mixed, has_derivatives }
+    }
+}
+
+/// Rows of a matrix with a column per neuron: sums of terms, of which each concerns the neurons of one region. Further
+/// rows are weighted sums of these.
+#[derive(Debug, Clone)]
+pub(crate) struct Functionals<const D: usize> {
+    rows: usize,
+    /// The terms of each region, by row.
+    terms: Vec<Vec<Term<D>>>,
+    sums: Vec<Mean>,
 }
 
 impl<const D: usize> Functionals<D> {
     /// The number of `rows`, and their terms in `regions`, a row after the other.
     pub(super) fn new(rows: usize, regions: usize, terms: &[Term<D>]) -> Self {
-        let of = |region: usize| terms.iter().filter(|term| term.place.region == region).copied().collect::<Vec<_>>();
-        Self { rows, regions: (0..regions).map(|region| Part::new(&of(region), rows)).collect() }
+        let of = |region: usize| terms.iter().filter(|term| term.place.region == region).copied().collect();
+        Self { rows, terms: (0..regions).map(of).collect(), sums: Vec::new() }
     }
 
     /// One operator at every place.
@@ -121,88 +155,105 @@ impl<const D: usize> Functionals<D> {
         Self::new(places.len(), regions, &places.iter().enumerate().map(term).collect::<Vec<_>>())
     }
 
-    /// Adds the rows' values for neurons with these centres and widths, where those of each region start at `starts`, to
-    /// the first rows of `matrix`, which are 0, a column per neuron. Fails only if the thread's [`Watch`] stops it.
-    pub(super) fn fill(
-        &self,
-        matrix: &mut Mat<f64>,
-        [centres, widths]: [&[Point<D>]; 2],
-        starts: &[usize],
-    ) -> Result<()> {
+    /// Adds sums of rows, with their factors.
+    pub(super) fn with_sums(self, sums: Vec<Mean>) -> Self {
+        Self { sums, ..self }
+    }
+
+    /// Number of rows, sums included.
+    pub(crate) fn len(&self) -> usize {
+        self.rows + self.sums.len()
+    }
+
+    /// Number of rows that are no sums.
+    pub(crate) fn points(&self) -> usize {
+        self.rows
+    }
+
+    pub(crate) fn sums(&self) -> &[Mean] {
+        &self.sums
+    }
+
+    /// The terms of a region.
+    pub(super) fn terms(&self, region: usize) -> &[Term<D>] {
+        &self.terms[region]
+    }
+
+    /// The terms of a region in layers with at most one term of each row.
+    pub(crate) fn layers(&self, region: usize) -> Vec<Vec<&Term<D>>> {
+        let (mut layers, mut depths) = (Vec::new(), vec![0; self.rows]);
+        for term in &self.terms[region] {
+            let depth = &mut depths[term.row];
+            if *depth == layers.len() {
+                layers.push(Vec::new());
+            }
+            layers[*depth].push(term);
+            *depth += 1;
+        }
+        layers
+    }
+
+    /// Computes the sums, which follow the values of the other rows.
+    pub(crate) fn sum_up(&self, values: &mut [f64]) {
+        let (points, sums) = values.split_at_mut(self.rows);
+        for (sum, mean) in sums.iter_mut().zip(&self.sums) {
+            *sum = mean.iter().map(|&(row, factor)| factor * points[row]).sum();
+        }
+    }
+
+    /// The terms of a region, packed, and `true` if each row has exactly one.
+    fn packed(&self, region: usize) -> (PackedRows<D>, bool) {
+        let terms = &self.terms[region];
+        let Arrays { points, coefficients, mixed, has_derivatives } =
+            Arrays::new(terms.len(), terms.iter().enumerate());
+        let is_dense = terms.iter().map(|term| term.row).eq(0..self.rows);
+        (PackedRows::new(&points, &coefficients, mixed, has_derivatives), is_dense)
+    }
+
+    /// Adds the rows to the first ones of `matrix`, which are 0, a column per neuron. Fails only if the thread's
+    /// [`Watch`] stops it.
+    pub(crate) fn fill(&self, matrix: &mut Mat<f64>, neurons: &Neurons<D>) -> Result<()> {
         let (level, watch) = (SimdLevel::best(), Watch::current());
-        let neurons = centres.par_iter().zip(widths).enumerate();
-        columns(matrix).into_par_iter().zip(neurons).for_each(|(column, (k, (centre, width)))| {
-            if watch.stopped() {
-                return;
-            }
-            let part = &self.regions[starts.partition_point(|&start| start <= k) - 1];
-            let run = |out: &mut [f64]| level.run(Column { rows: part, centre, width, out });
-            if part.is_dense {
-                return run(&mut column[..self.rows]);
-            }
-            let mut values = vec![0.0; part.rows.len()];
-            run(&mut values);
-            part.rows.iter().zip(values).for_each(|(&row, value)| column[row] += value);
-        });
+        let mut columns = columns(matrix);
+        for (region, own) in neurons.regions().enumerate() {
+            let (packed, is_dense) = self.packed(region);
+            let terms = &self.terms[region];
+            let both = neurons.centres[own.clone()].par_iter().zip(&neurons.widths[own.clone()]);
+            columns[own].par_iter_mut().zip(both).for_each(|(column, (centre, width))| {
+                if watch.stopped() {
+                    return;
+                }
+                if is_dense {
+                    packed.column(level, [centre, width], &mut column[..self.rows]);
+                } else {
+                    let mut values = vec![0.0; terms.len()];
+                    packed.column(level, [centre, width], &mut values);
+                    terms.iter().zip(values).for_each(|(term, value)| column[term.row] += value);
+                }
+                self.sum_up(&mut column[..self.len()]);
+            });
+        }
         watch.go_on()
     }
 
     /// The matrix of all rows.
-    pub(super) fn matrix(&self, neurons: [&[Point<D>]; 2], starts: &[usize]) -> Result<Mat<f64>> {
-        let mut matrix = Mat::zeros(self.rows, neurons[0].len());
-        self.fill(&mut matrix, neurons, starts)?;
+    pub(crate) fn matrix(&self, neurons: &Neurons<D>) -> Result<Mat<f64>> {
+        let mut matrix = Mat::zeros(self.len(), neurons.len());
+        self.fill(&mut matrix, neurons)?;
         Ok(matrix)
     }
-}
 
-/// A neuron's column. With s = (x − c)/a per axis and φ = exp(−|s|²): ∂φ/∂x = −2s/a·φ, ∂²φ/∂x² = (4s² − 2)/a²·φ,
-/// ∂²φ/∂x∂y = 4·s_x·s_y/(a_x·a_y)·φ.
-struct Column<'a, const D: usize> {
-    rows: &'a Part<D>,
-    centre: &'a Point<D>,
-    width: &'a Point<D>,
-    out: &'a mut [f64],
-}
-
-impl<const D: usize> Loop for Column<'_, D> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<I: Isa>(self) {
-        let Self { rows, centre, width, out } = self;
-        for (b, out) in out.chunks_mut(BLOCK).enumerate() {
-            let (points, terms) = (rows.points.block(b), rows.terms.block(b));
-            let (mut squares, mut bracket) = (Block::default(), terms[0]);
-            for i in 0..D {
-                let (c, q) = (centre[i], width[i].recip());
-                let x = &points[i];
-                if rows.has_derivatives {
-                    let (first, second) = (&terms[1 + i], &terms[1 + D + i]);
-                    for l in 0..BLOCK {
-                        let s = (x[l] - c) * q;
-                        squares[l] = f64::fma::<I>(s, s, squares[l]);
-                        bracket[l] += q * (second[l] * q * (4.0 * s * s - 2.0) - 2.0 * first[l] * s);
-                    }
-                } else {
-                    for l in 0..BLOCK {
-                        let s = (x[l] - c) * q;
-                        squares[l] = f64::fma::<I>(s, s, squares[l]);
-                    }
-                }
-            }
-            for (&[i, j], term) in rows.mixed.iter().zip(&terms[1 + 2 * D..]) {
-                let (x, y, qi, qj) = (&points[i], &points[j], width[i].recip(), width[j].recip());
-                let both = 4.0 * qi * qi * qj * qj;
-                for l in 0..BLOCK {
-                    bracket[l] += both * term[l] * (x[l] - centre[i]) * (y[l] - centre[j]);
-                }
-            }
-            let phi = gaussian::<I>(&squares, 1.0);
-            for l in 0..BLOCK {
-                bracket[l] *= phi[l];
-            }
-            out.copy_from_slice(&bracket[..out.len()]);
+    /// The matrix times `weights`, without storing it.
+    pub(crate) fn values(&self, neurons: &Neurons<D>, weights: &[f64]) -> Result<Vec<f64>> {
+        let (level, watch, mut values) = (SimdLevel::best(), Watch::current(), vec![0.0; self.len()]);
+        for (region, own) in neurons.regions().enumerate() {
+            let both = [&neurons.centres[own.clone()], &neurons.widths[own.clone()]];
+            let found = self.packed(region).0.values(level, both, &weights[own], &watch);
+            self.terms[region].iter().zip(found).for_each(|(term, value)| values[term.row] += value);
         }
+        watch.go_on()?;
+        self.sum_up(&mut values);
+        Ok(values)
     }
 }
 
@@ -238,8 +289,18 @@ mod tests {
             };
             let twice = (0..n).step_by(3).flat_map(|row| [row; 2]);
             let terms: Vec<Term<D>> = (0..n).map(term(0)).chain(twice.map(term(1))).collect();
-            let neurons = [&centres[..], &widths[..]];
-            let matrix = Functionals::new(n, 2, &terms).matrix(neurons, &[0, 3, 5]).unwrap();
+            let neurons = Neurons { centres: centres.clone(), widths: widths.clone(), starts: vec![0, 3, 5] };
+            let functionals = Functionals::new(n, 2, &terms).with_sums(vec![vec![(0, 2.0), (n - 1, -1.0)]]);
+            let matrix = functionals.matrix(&neurons).unwrap();
+            let weights = [1.0, -2.0, 0.5, 3.0, -0.25];
+            for (i, value) in functionals.values(&neurons, &weights).unwrap().into_iter().enumerate() {
+                let terms = (0..5).map(|k| weights[k] * matrix[(i, k)]);
+                let size = terms.clone().map(f64::abs).sum::<f64>();
+                assert!((terms.sum::<f64>() - value).abs() <= 1e-13 * size);
+            }
+            for k in 0..5 {
+                assert!((2.0 * matrix[(0, k)] - matrix[(n - 1, k)] - matrix[(n, k)]).abs() < 1e-13);
+            }
             for (i, ((x, of), factor)) in points.iter().zip(&operators).zip(&factors).enumerate() {
                 for (k, (c, a)) in centres.iter().zip(&widths).enumerate() {
                     let moved = |by: &[(usize, f64)]| {

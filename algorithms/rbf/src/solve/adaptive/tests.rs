@@ -26,10 +26,11 @@ fn grow_in<const D: usize>(problem: &Problem, limits: Adaptive, open: bool) -> R
     let places: Vec<Place<D>> = field.points.chunks(D).map(place).collect();
     let mut grown = None;
     let measured = Measured { places: &places, exact: field.exact.as_deref(), open };
-    limits.grow(problem, &measured, &|_| Ok(()), &mut grown)?;
+    limits.grow(problem, &Host, &measured, &|_| Ok(()), &mut grown)?;
     let grown = grown.unwrap();
-    let neurons = [grown.centres.concat(), grown.widths.concat(), grown.weights.clone()];
-    let network = PiecewiseNetwork::new(problem.regions().cloned().collect(), &grown.starts, neurons)?;
+    let Neurons { centres, widths, starts } = &grown.neurons;
+    let neurons = [centres.concat(), widths.concat(), grown.weights.clone()];
+    let network = PiecewiseNetwork::new(problem.regions().cloned().collect(), starts, neurons)?;
     let error = accuracy(&network.evaluate(&field.points), field.exact.as_ref().unwrap());
     for level in &grown.levels {
         let error = level.error.unwrap();

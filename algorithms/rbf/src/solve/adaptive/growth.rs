@@ -1,0 +1,233 @@
+//! The state of a growth: its levels, with estimates of their errors, and the work that remains.
+
+use firebox_core::{Result, random::Random};
+use serde::Serialize;
+
+use super::{
+    cells::Place,
+    level::{Conditions, Solved},
+    operator::{Neurons, Operator},
+};
+use crate::{
+    solve::{accuracy::accuracy, decompositions::failed},
+    types::root_mean,
+};
+
+/// Widths that are tried, in sides of a cell.
+pub(super) const RATIOS: [f64; 4] = [2.2, 3.2, 4.6, 6.6];
+/// Neurons up to which all widths are tried; from there on the last one, and its neighbours by this factor.
+const ALL_TRIED: usize = 600;
+const STEP: f64 = 1.4;
+/// Neurons above which only the wider neighbour is tried.
+const WIDER_ONLY: usize = 4096;
+/// Bounds of these.
+const NARROWEST: f64 = 1.5;
+const WIDEST: f64 = 9.5;
+/// Factors of the held-out residual, and of its product with the stability constant, in the estimate.
+const HELD_OUT: f64 = 3.0;
+const STABLE: f64 = 0.01;
+/// Change of the right-hand side from which on conditions do not balance it: in all right-hand sides, and in held-out
+/// residuals.
+const UNBALANCED: [f64; 2] = [1e-3, 10.0];
+/// Least growth of the number of neurons that a level is worth.
+pub(super) const LEAST_GROWTH: f64 = 1.25;
+/// Every how many points of the grid the stability constant uses.
+pub(super) const STRIDE: usize = 9;
+
+/// Limits of the growth.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Adaptive {
+    /// Relative error at which the growth ends.
+    pub(crate) target_error: f64,
+    pub(crate) max_neurons: usize,
+    /// Operations of the decompositions, 2·rows·m² each.
+    pub(crate) work: f64,
+    /// Root mean square that errors are relative to if that of u is less.
+    pub(crate) least_size: f64,
+    pub(crate) seed: u64,
+}
+
+/// Figures of a level.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Level {
+    /// Neurons.
+    pub neurons: usize,
+    /// Conditions at points, inside and along the boundary.
+    pub conditions: usize,
+    /// a in sides of a cell, before training.
+    pub ratio: f64,
+    /// Estimate of the relative L2 error, at most 1.
+    pub estimate: f64,
+    /// Norm of the held-out residuals over that of u.
+    pub held_out: f64,
+    /// Stability constant: the largest |u| over the norm of its residuals.
+    pub stability: f64,
+    /// Change of u since the level before, relative; infinite in the first.
+    pub change: f64,
+    /// Condition number of the scaled matrix, estimated; infinite if singular.
+    pub condition: f64,
+    /// Relative L2 error on the grid, if the exact solution is known.
+    pub error: Option<f64>,
+    /// The least squares ran on the device of the context, not on the host.
+    pub on_device: bool,
+    /// Centres and widths were trained.
+    pub trained: bool,
+}
+
+/// Reason why the growth ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum End {
+    /// The estimate is small enough.
+    Resolved,
+    /// The neurons or the work are spent.
+    Budget,
+    /// The time limit.
+    Time,
+    /// There is no solution: conditions on derivatives only do not balance the right-hand side.
+    Unbalanced,
+}
+
+/// A grown network.
+pub(crate) struct Adapted<const D: usize> {
+    pub(crate) neurons: Neurons<D>,
+    pub(crate) weights: Vec<f64>,
+    pub(crate) levels: Vec<Level>,
+    pub(crate) end: End,
+    /// Operations of the decompositions.
+    pub(crate) spent: f64,
+}
+
+/// The places of the domain at which u is measured.
+pub(crate) struct Measured<'a, const D: usize> {
+    pub(crate) places: &'a [Place<D>],
+    /// The exact solution at the places, if it is known.
+    pub(crate) exact: Option<&'a [f64]>,
+    /// The conditions leave a constant open: the mean at the places is made that of the exact solution, or 0.
+    pub(crate) open: bool,
+}
+
+/// Operations of a decomposition.
+pub(super) fn work_of<const D: usize>(conditions: &Conditions<D>, neurons: usize) -> f64 {
+    2.0 * conditions.len() as f64 * (neurons as f64).powi(2)
+}
+
+/// Conditions of a level, and how its network was found.
+pub(super) struct Drawn<'a, const D: usize> {
+    pub(super) conditions: &'a Conditions<D>,
+    pub(super) held_out: &'a Conditions<D>,
+    pub(super) ratio: f64,
+    pub(super) trained: bool,
+}
+
+/// A growth in progress.
+pub(super) struct Growth<'a, const D: usize> {
+    pub(super) limits: Adaptive,
+    pub(super) measured: &'a Measured<'a, D>,
+    /// Every [`STRIDE`]th place.
+    pub(super) some: Vec<Place<D>>,
+    /// Operations that remain.
+    pub(super) work: f64,
+    /// u at the places, of the last level.
+    pub(super) last: Vec<f64>,
+    pub(super) grown: &'a mut Option<Adapted<D>>,
+}
+
+impl<const D: usize> Growth<'_, D> {
+    pub(super) fn levels(&self) -> &[Level] {
+        self.grown.as_ref().map_or(&[], |grown| &grown.levels)
+    }
+
+    /// The width with the least held-out residual, of those that the work allows, and its solution. `each` is the work of
+    /// one.
+    pub(super) fn best_width<'s>(
+        &mut self,
+        neurons: usize,
+        each: f64,
+        fitted: &dyn Fn(f64) -> Result<Solved<'s, D>>,
+    ) -> Result<(f64, Solved<'s, D>)> {
+        let (first, others) = ratios(neurons, self.levels().last().map(|level| level.ratio));
+        let mut best = (first, fitted(first)?);
+        self.work -= each;
+        for other in others {
+            if self.work < each {
+                break;
+            }
+            let found = fitted(other)?;
+            self.work -= each;
+            if found.residual() < best.1.residual() {
+                best = (other, found);
+            }
+            if neurons > WIDER_ONLY {
+                break;
+            }
+        }
+        Ok(best)
+    }
+
+    /// Adds the level of `solved`. Returns the number of neurons that the rest of the work affords, unless this level is
+    /// the last.
+    pub(super) fn record(
+        &mut self,
+        solved: &Solved<'_, D>,
+        drawn: &Drawn<'_, D>,
+        random: &mut Random,
+    ) -> Result<Option<f64>> {
+        if !solved.residual().is_finite() {
+            return Err(failed("the weights or residuals of the network are not finite; check the problem's data"));
+        }
+        let (limits, measured) = (self.limits, self.measured);
+        let Drawn { conditions, held_out, ratio, trained } = *drawn;
+        let m = solved.neurons.len();
+        let values = solved.evaluate(Operator::VALUE, measured.places)?;
+        let size = root_mean(&values).max(limits.least_size);
+        // Where u = 0 fulfils all conditions, nothing is divided by 0.
+        let relative = |part: f64| if part == 0.0 { 0.0 } else { part / size };
+        let difference: Vec<f64> = values.iter().zip(&self.last).map(|(u, v)| u - v).collect();
+        let change = if self.last.is_empty() { f64::INFINITY } else { relative(root_mean(&difference)) };
+        let at_points: f64 = solved.residuals[..held_out.points()].iter().map(|r| r * r).sum();
+        let stability = solved.stability(&self.some, random)?;
+        let held = relative(at_points.sqrt());
+        let bound = STABLE * stability * relative(solved.residual());
+        let parts = [change, HELD_OUT * held, bound];
+        // NaN and infinities are no estimate; above 1 it says no more than that.
+        let estimate = if parts.iter().all(|part| *part < 1.0) { parts.into_iter().fold(0.0, f64::max) } else { 1.0 };
+        let level = Level {
+            neurons: m,
+            conditions: conditions.points(),
+            ratio,
+            estimate,
+            held_out: held,
+            stability,
+            change,
+            condition: solved.condition()?,
+            error: measured.exact.map(|exact| accuracy(&values, exact).relative_l2),
+            on_device: solved.on_device,
+            trained,
+        };
+        let each = work_of(conditions, m);
+        let affordable = (m as f64 * (self.work.max(0.0) / each).cbrt()).min(limits.max_neurons as f64);
+        let unbalanced = solved.balance > UNBALANCED[0] && solved.balance > UNBALANCED[1] * solved.unmet;
+        let end = match estimate <= limits.target_error {
+            _ if unbalanced => End::Unbalanced,
+            true => End::Resolved,
+            false => End::Budget,
+        };
+        self.last = values;
+        let levels = self.levels().iter().copied().chain([level]).collect();
+        let (neurons, weights, spent) = (solved.neurons.clone(), solved.weights.clone(), limits.work - self.work);
+        *self.grown = Some(Adapted { neurons, weights, levels, end, spent });
+        Ok((end == End::Budget && affordable >= LEAST_GROWTH * m as f64).then_some(affordable))
+    }
+}
+
+/// Width to try first with `neurons` after a level with the width `last`, and others.
+fn ratios(neurons: usize, last: Option<f64>) -> (f64, Vec<f64>) {
+    match last {
+        Some(last) if neurons > ALL_TRIED => {
+            let others = [last * STEP, last / STEP].into_iter();
+            (last, others.filter(|ratio| (NARROWEST..=WIDEST).contains(ratio)).collect())
+        }
+        _ => (RATIOS[0], RATIOS[1..].to_vec()),
+    }
+}

@@ -227,7 +227,8 @@ fn networks_grow_until_the_error_is_small_enough_or_say_that_it_is_not() {
     let result = &program.json("r.json")["result"];
     let [error, estimate] = ["relative_l2", "estimate"].map(|key| result[key].as_f64().unwrap());
     assert!(error <= 2.0 * estimate && estimate <= 1e-6 && result["resolved"] == true, "{result}");
-    assert!(result["levels"].as_array().unwrap().len() > 3 && program.read("g.svg").starts_with(b"<svg"));
+    // Trained after the first.
+    assert!(result["levels"].as_array().unwrap().len() >= 3 && program.read("g.svg").starts_with(b"<svg"));
     let limited = format!("rbf --problem l-shape --max-neurons 400 {options}");
     let short = program.run(&limited);
     assert_eq!(short.code, 3, "{}", short.err);

@@ -12,10 +12,14 @@ const COLUMNS: usize = 400;
 const TOLERANCE: f64 = 1e-10;
 
 impl<B: RbfOps> Problem<B> {
-    /// A random matrix with twice as many rows as columns, of which one is 0 if there are several.
+    /// Random matrices with twice as many rows as columns, one of them with a column of zeros.
     pub(super) fn check_qr(&self) -> Result<(), String> {
         let m = self.inputs.size.m.min(COLUMNS);
-        let (n, zero) = (2 * m + 3, (m > 1).then_some(m / 2));
+        self.check_qr_with(m, None).and_then(|()| self.check_qr_with(m, Some(m / 2)))
+    }
+
+    fn check_qr_with(&self, m: usize, zero: Option<usize>) -> Result<(), String> {
+        let n = 2 * m + 3;
         let mut random = Random::new(self.inputs.weights[0].to_bits(), 82);
         let mut draw = |count: usize| -> Vec<f64> { (0..count).map(|_| random.normal()).collect() };
         let (mut columns, mut x) = (draw(n * m), draw(m));
@@ -45,7 +49,10 @@ impl<B: RbfOps> Problem<B> {
         };
         let (solution, normal, [sums, lengths]) = run().map_err(|error| error.to_string())?;
         near("A·w = b", &solution)?;
-        near("RᵀR·w = Aᵀb", &normal)?;
+        // Not with a column of zeros, where the unknown 0 of the first solution is not that of R.
+        if zero.is_none() {
+            near("RᵀR·w = Aᵀb", &normal)?;
+        }
         for (k, column) in columns.chunks(n).enumerate() {
             let length = column.iter().map(|a| a * a).sum::<f64>().sqrt();
             let most = ((k + 1) as f64).sqrt() * length;

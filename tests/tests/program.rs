@@ -256,6 +256,18 @@ fn networks_grow_until_the_error_is_small_enough_or_say_that_it_is_not() {
     ] {
         program.run(&format!("rbf {args} --backend ndarray")).refuse(message);
     }
+    for (args, message) in [
+        ("--neurons 300 --max-neurons 400", "--neurons and --max-neurons contradict each other"),
+        ("--width 101", "--width"),
+    ] {
+        program.run(&format!("rbf --problem peak {args} {options}")).refuse(message);
+    }
+    program.run(&format!("rbf --problem poisson-sine --neurons 400 --width 3.5 {options}")).succeed();
+    let result = &program.json("r.json")["result"];
+    let levels = result["levels"].as_array().unwrap();
+    // Resolved with fewer than half of them otherwise.
+    assert!((250..=400).contains(&result["neurons"].as_u64().unwrap()) && result["resolved"] == true, "{result}");
+    assert!(levels.iter().all(|level| level["ratio"] == 3.5), "{result}");
     // Any number of dimensions has a table and a plot.
     for (name, columns) in [
         ("one", "x,u,exact,error"),

@@ -26,6 +26,8 @@ use crate::{
 };
 
 const PHASE: &str = "the QR decomposition";
+/// Reflectors that are applied in a call.
+const REFLECTORS: usize = 4096;
 const F64: sys::cudaDataType = sys::cudaDataType::CUDA_R_64F;
 
 /// Returns whether both libraries can be loaded.
@@ -284,37 +286,45 @@ impl DeviceQr for CudaQr {
         if b.len() != self.n {
             return Err(failure(ordinal, format!("{} right-hand sides of {} rows", b.len(), self.n)));
         }
-        let (n, m) = (self.n as c_int, self.m as c_int);
         let (side, transposed) = (sys::cublasSideMode_t::CUBLAS_SIDE_LEFT, sys::cublasOperation_t::CUBLAS_OP_T);
         let vector = Memory::of(b, context)?;
-        let (matrix, factors, to) = (self.pointer as *const f64, self.factors.as_ptr(), vector.as_ptr());
-        let mut size = 0;
-        // SAFETY: as in `decompose`; the vector has n elements.
-        unsafe {
-            let sized = sys::cusolverDnDormqr_bufferSize(
-                solver, side, transposed, n, 1, m, matrix, n, factors, to, n, &mut size,
-            );
-            libraries.check(sized.result())?;
-            let work = Memory::new(size.max(1) as usize * size_of::<f64>(), context)?;
-            let status = Memory::of(&[0 as c_int], context)?;
-            let done = sys::cusolverDnDormqr(
-                solver,
-                side,
-                transposed,
-                n,
-                1,
-                m,
-                matrix,
-                n,
-                factors,
-                to,
-                n,
-                work.as_ptr(),
-                size,
-                status.as_ptr(),
-            );
-            libraries.check(done.result())?;
-            libraries.finish()?;
+        let status = Memory::of(&[0 as c_int], context)?;
+        // By ranges of reflectors: this function of cuSOLVER counts elements in 32 bits.
+        for first in (0..self.m).step_by(REFLECTORS) {
+            let count = REFLECTORS.min(self.m - first) as c_int;
+            let (rows, n) = ((self.n - first) as c_int, self.n as c_int);
+            let at = |pointer: u64, index: usize| pointer + (index * size_of::<f64>()) as u64;
+            let matrix = at(self.pointer, first * self.n + first) as *const f64;
+            let factors = at(self.factors.pointer, first) as *const f64;
+            let to = at(vector.pointer, first) as *mut f64;
+            let mut size = 0;
+            // SAFETY: the reflectors from `first` on begin in row `first`; the vector has n elements, and all pointers
+            // stay valid until the device has finished.
+            unsafe {
+                let sized = sys::cusolverDnDormqr_bufferSize(
+                    solver, side, transposed, rows, 1, count, matrix, n, factors, to, rows, &mut size,
+                );
+                libraries.check(sized.result())?;
+                let work = Memory::new(size.max(1) as usize * size_of::<f64>(), context)?;
+                let done = sys::cusolverDnDormqr(
+                    solver,
+                    side,
+                    transposed,
+                    rows,
+                    1,
+                    count,
+                    matrix,
+                    n,
+                    factors,
+                    to,
+                    rows,
+                    work.as_ptr(),
+                    size,
+                    status.as_ptr(),
+                );
+                libraries.check(done.result())?;
+                libraries.finish()?;
+            }
             read_status(&status)?;
         }
         let mut image = vec![0.0; self.m];

@@ -16,6 +16,7 @@ use firebox_core::{
 use crate::{
     config::{AdaptiveConfig, RbfConfig},
     problem::definition::Problem,
+    types::Width,
 };
 
 /// Method that finds the network.
@@ -64,7 +65,7 @@ pub(super) struct RbfArgs {
     pub(super) convergence: Option<PlotOut>,
     #[command(flatten, next_help_heading = "Options of --mode auto")]
     pub(super) adaptive: AdaptiveArgs,
-    #[command(flatten, next_help_heading = "Options of --mode paper; --time-limit of both")]
+    #[command(flatten, next_help_heading = "Options of --mode paper; --neurons, --width and --time-limit of both")]
     pub(super) config: RbfConfig,
     #[command(flatten)]
     pub(super) states: CheckpointArgs,
@@ -87,6 +88,13 @@ fn name_or_file(text: String) -> NameOrFile {
     }
 }
 
+/// Arguments of [`RbfConfig`] that the automatic mode takes too.
+const OF_BOTH: [&str; 3] = ["neurons", "width", "time_limit"];
+
+fn is_given(matches: &ArgMatches, id: &str) -> bool {
+    matches.value_source(id) == Some(ValueSource::CommandLine)
+}
+
 impl RbfArgs {
     /// Fails if an argument of the other mode is given, or one that the automatic mode lacks.
     pub(super) fn check_mode(&self, matches: &ArgMatches) -> Result<()> {
@@ -95,8 +103,8 @@ impl RbfArgs {
             Mode::Auto => (CheckpointArgs::augment_args(RbfConfig::augment_args(empty())), "auto", "paper"),
             Mode::Paper => (AdaptiveArgs::augment_args(empty()), "paper", "auto"),
         };
-        let given = |id: &str| id != "time_limit" && matches.value_source(id) == Some(ValueSource::CommandLine);
-        match foreign.get_arguments().find(|argument| given(argument.get_id().as_str())) {
+        let is_foreign = |id: &str| !OF_BOTH.contains(&id) && is_given(matches, id);
+        match foreign.get_arguments().find(|argument| is_foreign(argument.get_id().as_str())) {
             None => Ok(()),
             Some(argument) => {
                 let what = format!("`{}` belongs to `mode = {other}`, and this is `mode = {mode}`", argument.get_id());
@@ -106,8 +114,16 @@ impl RbfArgs {
     }
 
     /// The configuration of the automatic mode.
-    pub(super) fn adaptive(&self) -> AdaptiveConfig {
-        AdaptiveConfig { time_limit: self.config.time_limit, ..self.adaptive.config.clone() }
+    pub(super) fn adaptive(&self, matches: &ArgMatches) -> Result<AdaptiveConfig> {
+        let neurons = is_given(matches, "neurons").then_some(self.config.neurons);
+        if neurons.is_some() && is_given(matches, "max_neurons") {
+            return Err(Error::input("`neurons` and `max_neurons` contradict each other", "leave one of them out"));
+        }
+        let width = match self.config.width {
+            Width::Spacings(width) => Some(width),
+            Width::Auto | Width::Default => None,
+        };
+        Ok(AdaptiveConfig { neurons, width, time_limit: self.config.time_limit, ..self.adaptive.config.clone() })
     }
 
     pub(super) fn problem(&self) -> Result<Problem> {

@@ -89,7 +89,7 @@ impl Plugin for RbfPlugin {
                 Solver::Paper(Box::new(args.config.init(args.problem()?)?.with_checkpoints(checkpoints)))
             }
             Mode::Auto => {
-                let config = args.adaptive();
+                let config = args.adaptive(matches)?;
                 config.validate()?;
                 Solver::Auto(Box::new(config.init(args.problem()?)?))
             }

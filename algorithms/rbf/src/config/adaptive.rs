@@ -25,6 +25,16 @@ pub struct AdaptiveConfig {
     #[config(default = 4096)]
     #[cfg_attr(feature = "command", arg(long, value_name = "M", default_value_t = defaults().max_neurons))]
     pub max_neurons: usize,
+    /// Number of neurons, 150 to 65536: the network grows to the largest level of at most that many whatever the estimate
+    /// and the work, and `max_neurons` is not used
+    #[config(default = "None")]
+    #[cfg_attr(feature = "command", arg(skip))]
+    pub neurons: Option<usize>,
+    /// Widths of the Gaussians in sides of their cells, above 0 and up to 100; if not given, that of each level with the
+    /// least held-out residual
+    #[config(default = "None")]
+    #[cfg_attr(feature = "command", arg(skip))]
+    pub width: Option<f64>,
     /// Seconds after which the growth ends with the last complete level; an error before the first level is complete, with
     /// slabs of time that of the last slab
     #[config(default = "None")]
@@ -48,9 +58,14 @@ impl AdaptiveConfig {
         if !(1e-14..=0.5).contains(&self.target_error) {
             return refused("target_error", self.target_error, "must lie between 1e-14 and 0.5");
         }
-        if !(LEAST_NEURONS..=MOST_NEURONS).contains(&self.max_neurons) {
-            let reason = format!("must lie between {LEAST_NEURONS} and {MOST_NEURONS}");
-            return refused("max_neurons", self.max_neurons, &reason);
+        for (field, neurons) in [("max_neurons", Some(self.max_neurons)), ("neurons", self.neurons)] {
+            if let Some(neurons) = neurons.filter(|neurons| !(LEAST_NEURONS..=MOST_NEURONS).contains(neurons)) {
+                let reason = format!("must lie between {LEAST_NEURONS} and {MOST_NEURONS}");
+                return refused(field, neurons, &reason);
+            }
+        }
+        if let Some(width) = self.width.filter(|&width| !(width > 0.0 && width <= 100.0)) {
+            return refused("width", width, "must be a number of sides of a cell above 0, at most 100, or auto");
         }
         match self.time_limit.filter(|&limit| !(limit > 0.0 && limit.is_finite())) {
             Some(limit) => refused("time_limit", limit, "must be a number of seconds above 0"),
@@ -74,6 +89,9 @@ mod tests {
             ("target_error", base.clone().with_target_error(f64::NAN)),
             ("max_neurons", base.clone().with_max_neurons(100)),
             ("max_neurons", base.clone().with_max_neurons(1 << 20)),
+            ("neurons", base.clone().with_neurons(Some(64))),
+            ("width", base.clone().with_width(Some(0.0))),
+            ("width", base.clone().with_width(Some(f64::NAN))),
             ("time_limit", base.with_time_limit(Some(0.0))),
         ] {
             let error = config.validate().unwrap_err();

@@ -22,7 +22,8 @@ const MAX_QR_NEURONS: usize = 4096;
 #[derive(Config, Debug, PartialEq)]
 #[cfg_attr(feature = "command", derive(clap::Args))]
 pub struct RbfConfig {
-    /// Approximate number m of neurons, 1 to 2²⁴; their centres lie on a grid over the domain
+    /// Approximate number m of neurons, 1 to 2²⁴; their centres lie on a grid over the domain. With --mode auto, if given,
+    /// the network grows to the largest level of at most that many, 150 to 65536, whatever the estimate of its error
     #[config(default = 64)]
     #[cfg_attr(feature = "command", arg(long, value_name = "M", default_value_t = defaults().neurons))]
     pub neurons: usize,
@@ -50,7 +51,8 @@ pub struct RbfConfig {
     #[cfg_attr(feature = "command", arg(long, value_enum, default_value_t = defaults().shape))]
     pub shape: ShapeSolver,
     /// Width a of all neurons at the start in spacings of their centres, above 0, or auto: the one with the least residual
-    /// at points held out. If not given 0.7 for --shape lm, 3 for cg, else 8
+    /// at points held out. If not given 0.7 for --shape lm, 3 for cg, else 8. With --mode auto the width in sides of a cell,
+    /// up to 100, auto if not given
     #[config(default = "Width::Default")]
     #[cfg_attr(
         feature = "command",

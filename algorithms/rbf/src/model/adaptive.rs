@@ -1,6 +1,6 @@
 //! The automatic mode: a network that grows until the estimate of its error is small enough.
 
-use firebox_backends::limits::{Buffer, Limits};
+use firebox_backends::limits::Buffer;
 use firebox_core::{
     Context, Result, Session,
     report::{Stopwatch, Timings},
@@ -14,7 +14,7 @@ use super::{
 use crate::{
     config::{AdaptiveConfig, LEAST_NEURONS},
     io::solution_grid::Field,
-    ops::{RbfOps, ndarray::host_limits},
+    ops::RbfOps,
     problem::{definition::Problem, function::format_point},
     solve::{
         accuracy::{Accuracy, accuracy},
@@ -130,8 +130,13 @@ impl AdaptiveSolver {
         let limits = Adaptive {
             target_error: config.target_error,
             max_neurons,
-            work: WORK * (config.max_neurons as f64 / USUAL_NEURONS).powi(3).max(1.0),
+            work: match config.neurons {
+                Some(_) => f64::INFINITY,
+                None => WORK * (config.max_neurons as f64 / USUAL_NEURONS).powi(3).max(1.0),
+            },
             least_size: 0.0,
+            grows_on: config.neurons.is_some(),
+            ratio: config.width,
             seed: context.seed,
         };
         let open = leaves_constant(problem, &field)?;
@@ -179,13 +184,6 @@ impl AdaptiveSolver {
 
     /// The largest number of neurons up to `max_neurons` for which the engine has memory, and the bytes of that level.
     fn plan<B: RbfOps>(&self, engine: &DeviceEngine<'_, B>, context: &Context<B>) -> Result<(usize, u64)> {
-        let shared = |limits: Limits, sharers: usize| {
-            let free = limits.free.map(|free| free / sharers.max(1) as u64);
-            // The size of a single buffer is checked with its actual number of rows.
-            Limits { free, largest_buffer: None, ..limits }
-        };
-        let (host, device) = (host_limits(), B::limits(&context.device));
-        let [host, device] = [shared(host, context.sharers.host), shared(device, context.sharers.device)];
         let admitted = |neurons: usize| {
             let m = neurons as u128;
             let buffers = [
@@ -193,15 +191,15 @@ impl AdaptiveSolver {
                 Buffer::new("the matrices", (POINTS_PER_NEURON as u128 + 3) * m * m, size_of::<f64>()),
                 Buffer::new("the triangles", 4 * m * m, size_of::<f64>()),
             ];
-            let limits = if engine.takes(neurons) { &device } else { &host };
-            limits.admit(&buffers, context.memory_limit, "give it more memory")
+            engine.limits(neurons).admit(&buffers, context.memory_limit, "give it more memory")
         };
-        let mut neurons = self.config.max_neurons;
+        let most = self.config.neurons.unwrap_or(self.config.max_neurons);
+        let mut neurons = most;
         loop {
             match admitted(neurons) {
                 Ok(bytes) => {
-                    if neurons < self.config.max_neurons {
-                        let text = format!("there is memory for {neurons} neurons, not {}", self.config.max_neurons);
+                    if neurons < most {
+                        let text = format!("there is memory for {neurons} neurons, not {most}");
                         context.observer.notice(&text);
                     }
                     return Ok((neurons, bytes));

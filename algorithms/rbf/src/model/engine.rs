@@ -27,8 +27,6 @@ use crate::{
 pub(super) const LEAST_ON_DEVICE: usize = 1000;
 /// Neurons up to which the host solves what the device has no memory for; more would take hours.
 const MOST_ON_HOST: usize = 8192;
-/// Most elements of a matrix: functions of cuSOLVER count them in 32 bits.
-const MOST_ELEMENTS: u128 = i32::MAX as u128;
 /// Help of errors of memory.
 const HELP: &str = "take fewer neurons";
 
@@ -57,6 +55,23 @@ impl<'a, B: RbfOps> DeviceEngine<'a, B> {
     /// Returns `true` if networks of this size are solved on the device.
     pub(super) fn takes(&self, neurons: usize) -> bool {
         self.has_qr && neurons >= LEAST_ON_DEVICE
+    }
+
+    /// Limits of this rank's share of the memory in which networks of this size are solved. The size of a single buffer is
+    /// checked with its actual number of rows.
+    pub(super) fn limits(&self, neurons: usize) -> Limits {
+        if !self.takes(neurons) {
+            return self.host();
+        }
+        let limits = B::limits(&self.context.device);
+        let free = limits.free.map(|free| free / self.context.sharers.device.max(1) as u64);
+        Limits { free, largest_buffer: None, ..limits }
+    }
+
+    fn host(&self) -> Limits {
+        let limits = host_limits();
+        let free = limits.free.map(|free| free / self.context.sharers.host.max(1) as u64);
+        Limits { free, ..limits }
     }
 
     /// Returns `true` if the device has decomposed a matrix.
@@ -141,13 +156,7 @@ impl<'a, B: RbfOps> DeviceEngine<'a, B> {
             let plan = [vec![buffer(); copies], vec![work]].concat();
             // Memory of earlier matrices that the device still holds counts as free.
             B::memory_cleanup(&self.context.device);
-            let largest = Limits {
-                device: "cuSOLVER".into(),
-                largest_buffer: u64::try_from(MOST_ELEMENTS * size_of::<f64>() as u128).ok(),
-                ..Limits::default()
-            };
-            let admitted = largest.admit(&plan[..1], None, HELP).and_then(|_| admit(self.context, &plan, HELP));
-            match admitted {
+            match admit(self.context, &plan, HELP) {
                 Ok(_) => return Ok(true),
                 Err(error) if neurons.len() > MOST_ON_HOST => return Err(error),
                 Err(error) => {
@@ -157,9 +166,7 @@ impl<'a, B: RbfOps> DeviceEngine<'a, B> {
                 }
             }
         }
-        let host = host_limits();
-        let free = host.free.map(|free| free / self.context.sharers.host.max(1) as u64);
-        Limits { free, ..host }.admit(&[buffer()], self.context.memory_limit, HELP)?;
+        self.host().admit(&[buffer()], self.context.memory_limit, HELP)?;
         Ok(false)
     }
 

@@ -293,7 +293,11 @@ impl BoundedMatrix {
 }
 
 /// Σ element·factor of `count` terms in any order.
-fn total<'a>(terms: impl Iterator<Item = (&'a Element, (&'a f64, &'a f64))>, count: usize, u: f64) -> (f64, f64) {
+pub(super) fn total<'a>(
+    terms: impl Iterator<Item = (&'a Element, (&'a f64, &'a f64))>,
+    count: usize,
+    u: f64,
+) -> (f64, f64) {
     let (mut value, mut error) = (0.0, 0.0);
     for (element, (factor, off)) in terms {
         value += element.value * factor;

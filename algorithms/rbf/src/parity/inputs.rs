@@ -85,6 +85,18 @@ pub(super) struct Inputs {
     conditions: [[Conditions; 2]; KINDS.len()],
 }
 
+/// Places some of `points` on centres, and some so far away that φ underflows.
+pub(super) fn add_edge_cases(points: &mut [f64], centres: &[f64], d: usize, round: impl Fn(f64) -> f64) {
+    let m = centres.len() / d;
+    for (i, point) in points.chunks_mut(d).enumerate() {
+        match i % 16 {
+            5 => point.copy_from_slice(&centres[i % m * d..][..d]),
+            9 => point.iter_mut().for_each(|x| *x = round(*x * 4.0)),
+            _ => {}
+        }
+    }
+}
+
 impl Inputs {
     /// The inputs of a seed.
     pub fn new(size: Size, seed: u64, double: bool) -> Self {
@@ -99,15 +111,7 @@ impl Inputs {
         let conditions = KINDS.map(|kind| {
             [n, edge].map(|count| {
                 let mut points = draw(count * d);
-                for (i, point) in points.chunks_mut(d).enumerate() {
-                    match i % 16 {
-                        // On a centre.
-                        5 => point.copy_from_slice(&centres[i % m * d..][..d]),
-                        // Far enough for some φ to underflow.
-                        9 => point.iter_mut().for_each(|x| *x = round(*x * 4.0)),
-                        _ => {}
-                    }
-                }
+                add_edge_cases(&mut points, &centres, d, round);
                 let form = kind.form();
                 // Scales all terms to about the same size.
                 let mut coefficient = |term, scale: f64| match term {

@@ -8,8 +8,8 @@
 use firebox_core::random::Random;
 
 use super::{
-    bounds::{Expected, Rounding},
-    inputs::Operators,
+    bounds::{Element, Expected, Rounding, total},
+    inputs::{Operators, add_edge_cases},
     problem::Problem,
     size::Size,
 };
@@ -38,14 +38,6 @@ struct OperatorInputs {
     sums: Vec<Vec<(usize, f64)>>,
 }
 
-/// An element with its error bound and the absolute sum of its terms.
-#[derive(Clone, Copy)]
-struct Element {
-    value: f64,
-    error: f64,
-    size: f64,
-}
-
 impl OperatorInputs {
     fn new(operators: Operators, size: Size, seed: u64, round: impl Fn(f64) -> f64) -> Self {
         let (Size { n, m, .. }, d) = (size, operators.dims);
@@ -58,14 +50,7 @@ impl OperatorInputs {
         operators.pairs.iter().for_each(|&[i, j]| mixed.insert(i, j));
         let (centres, widths) = (draw(m * d, -1.0, 1.0), draw(m * d, 0.4 * spacing, 2.0 * spacing));
         let mut points = draw(n * d, -1.0, 1.0);
-        for (i, point) in points.chunks_mut(d).enumerate() {
-            match i % 16 {
-                5 => point.copy_from_slice(&centres[i % m * d..][..d]),
-                // Far enough for some φ to underflow.
-                9 => point.iter_mut().for_each(|x| *x = round(*x * 4.0)),
-                _ => {}
-            }
-        }
+        add_edge_cases(&mut points, &centres, d, &round);
         // All terms have about the same size.
         let mut coefficients = draw(n, -1.0, 1.0);
         coefficients.extend(draw(d * n, -spacing, spacing));
@@ -122,11 +107,9 @@ impl OperatorInputs {
     }
 }
 
-/// Σ of elements times factors in any order.
-fn total(terms: &[(Element, f64)], u: f64) -> (f64, f64) {
-    let count = (terms.len() + 2) as f64;
-    let error = |(element, factor): &(Element, f64)| factor.abs() * (element.error + count * u * element.size);
-    (terms.iter().map(|(element, factor)| element.value * factor).sum(), terms.iter().map(error).sum())
+/// Σ of elements times exact factors.
+fn bounded_sum(terms: &[(Element, f64)], u: f64) -> (f64, f64) {
+    total(terms.iter().map(|(element, factor)| (element, (factor, &0.0))), terms.len(), u)
 }
 
 impl<B: RbfOps> Problem<B> {
@@ -163,7 +146,7 @@ impl<B: RbfOps> Problem<B> {
             elements.iter().for_each(|row| expected.push((row[k].value, row[k].error)));
             for sum in &given.sums {
                 let terms: Vec<_> = sum.iter().map(|&(row, factor)| (elements[row][k], factor)).collect();
-                expected.push(total(&terms, self.inputs.unit()));
+                expected.push(bounded_sum(&terms, self.inputs.unit()));
             }
         }
         let shape = [m, given.rows() + given.sums.len()];
@@ -177,7 +160,7 @@ impl<B: RbfOps> Problem<B> {
         let mut expected = Expected::default();
         for row in given.elements(self.rounding()) {
             let terms: Vec<_> = row.into_iter().zip(weights.iter().copied()).collect();
-            expected.push(total(&terms, self.inputs.unit()));
+            expected.push(bounded_sum(&terms, self.inputs.unit()));
         }
         let run = || (self.suite.operator_values)(&rows, &neurons, self.float1(weights));
         self.twice("", run, [given.rows()], &expected)

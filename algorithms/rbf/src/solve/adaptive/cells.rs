@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::buckets::Buckets;
 use crate::{problem::domain::Domain, types::MAX_DIMS};
 
 /// A point, or the sides of a cell.
@@ -32,6 +33,8 @@ pub(super) struct Cells<const D: usize> {
     pub(super) sides: Vec<Point<D>>,
     /// The first cell of each region, and the number of all cells.
     pub(super) starts: Vec<usize>,
+    /// The centres of each region.
+    buckets: Vec<Buckets<D>>,
 }
 
 fn shifted<const D: usize>(centre: &Point<D>, sides: &Point<D>, by: &Point<D>) -> Point<D> {
@@ -77,12 +80,14 @@ impl<const D: usize> Cells<D> {
     /// The cells of every region: leaves of a grid of cells about `spacing` across, bisected until no side exceeds those of
     /// the nearest of the `wanted` cells.
     pub(super) fn new<'a>(regions: impl Iterator<Item = &'a Domain>, spacing: f64, wanted: Option<&Self>) -> Self {
-        let mut cells = Self { centres: Vec::new(), sides: Vec::new(), starts: vec![0] };
+        let mut cells = Self { centres: Vec::new(), sides: Vec::new(), starts: vec![0], buckets: Vec::new() };
         for (region, domain) in regions.enumerate() {
             match D >= SCATTERED {
                 true => cells.scatter(domain, spacing),
                 false => cells.bisect(domain, spacing, wanted.map(|wanted| (wanted, region))),
             }
+            let first = cells.starts[region];
+            cells.buckets.push(Buckets::new(&cells.centres[first..]));
             cells.starts.push(cells.len());
         }
         cells
@@ -150,10 +155,9 @@ impl<const D: usize> Cells<D> {
 
     /// The region's cell with the nearest centre, the first of equals.
     pub(super) fn nearest(&self, region: usize, point: &Point<D>) -> usize {
-        let distance = |centre: &Point<D>| (0..D).map(|i| (centre[i] - point[i]).powi(2)).sum::<f64>();
         let own = self.starts[region]..self.starts[region + 1];
-        let nearest = own.clone().map(|cell| (cell, distance(&self.centres[cell])));
-        nearest.fold((own.start, f64::INFINITY), |best, it| if it.1 < best.1 { it } else { best }).0
+        let first = own.start;
+        first + self.buckets[region].nearest(&self.centres[own], point).unwrap_or(0)
     }
 
     /// The centres.
@@ -170,7 +174,7 @@ impl<const D: usize> Cells<D> {
     pub(super) fn scaled(&self, factors: impl Fn(usize) -> Point<D>) -> Self {
         let scaled = |(k, sides): (usize, &Point<D>)| std::array::from_fn(|i| factors(k)[i] * sides[i]);
         let sides = self.sides.iter().enumerate().map(scaled).collect();
-        Self { centres: self.centres.clone(), sides, starts: self.starts.clone() }
+        Self { sides, ..self.clone() }
     }
 }
 

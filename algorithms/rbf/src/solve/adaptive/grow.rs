@@ -6,7 +6,7 @@ use super::{
     cells::{Cells, Place, Point, SCATTERED},
     engine::Engine,
     growth::{Adapted, Adaptive, Drawn, Growth, LEAST_GROWTH, Measured, RATIOS, STRIDE, work_of},
-    level::{Conditions, OpenConstant, Solved, Use},
+    level::{Conditions, LARGE, OpenConstant, Solved, Use},
     operator::{Neurons, Operator},
     training::train,
 };
@@ -18,12 +18,18 @@ const STREAM: u64 = u64::from_be_bytes(*b"rbf-grow");
 const FIRST: f64 = 81.0;
 /// Share of the squared held-out residuals of the cells that are bisected.
 const MARKED: f64 = 0.85;
+/// Cells per bisected cell at most, and in large levels, which are few because each costs as much as all before it.
+const MOST_PER_BISECTED: usize = 10;
+const MOST_PER_BISECTED_OF_LARGE: usize = 5;
 /// Share of the cells from which on all are refined instead.
 const EVERYWHERE: f64 = 0.3;
 /// Growth of the number of cells of such a level.
 const GROWTH: f64 = 2.25;
 /// Factor of the growth per axis where that changes too few cells.
 const MORE: f64 = 1.08;
+/// Factors of the growth per axis, and of the number of bisected cells, where a level would have too many cells.
+const LESS: f64 = 0.98;
+const FEWER: f64 = 0.8;
 /// Least share of another second derivative at which a cell is bisected along an axis too.
 const OTHER_AXIS: f64 = 0.25;
 /// Factor of the spacing where a level has fewer conditions than neurons.
@@ -65,17 +71,19 @@ impl Adaptive {
             let sum = measured.exact.map_or(0.0, |exact| exact.iter().step_by(STRIDE).sum());
             OpenConstant { mean: sum / some.len() as f64, places: some.clone() }
         });
-        let mut growth = Growth { limits: *self, measured, some, work: self.work, last: Vec::new(), grown };
+        let mut growth = Growth { limits: *self, measured, some, spent: 0.0, last: Vec::new(), grown };
         // Trained neurons, which all further levels contain too.
         let mut kept: Option<Neurons<D>> = None;
         loop {
+            let depth = growth.levels().len();
             let cells = Cells::new(problem.regions(), plan.spacing, plan.wanted.as_ref());
             let m = cells.len() + kept.as_ref().map_or(0, Neurons::len);
-            if m > self.max_neurons {
+            // Nothing is bisected where u and all residuals are 0.
+            let stays = self.grows_on && depth > 1 && growth.levels().last().is_some_and(|level| m <= level.neurons);
+            if m > self.max_neurons || stays {
                 return if growth.grown.is_some() { Ok(()) } else { Err(thin(m)) };
             }
             go_on(m)?;
-            let depth = growth.levels().len();
             let random = &mut Random::new(self.seed, STREAM + depth as u64);
             let conditions = Conditions::new(problem, &cells, Use::Weights, random)?;
             if conditions.len() < m || conditions.points() == 0 {
@@ -93,12 +101,12 @@ impl Adaptive {
             let mut affordable = growth.record(&solved, &drawn, random)?;
             if affordable.is_some() && depth == 0 && open.is_none() && solved.unmet > UNMET {
                 let conditions = Conditions::new(problem, &cells, Use::Training, random)?;
-                let narrow = Neurons::new(&cells, RATIOS[0], None);
+                let narrow = Neurons::new(&cells, self.ratio.unwrap_or(RATIOS[0]), None);
                 let trained = train(&conditions, &narrow, extent(problem), TRAINING * self.work)?;
-                growth.work -= trained.work;
+                growth.spent += trained.work;
                 if let Some(neurons) = trained.neurons {
                     let found = Solved::new(engine, neurons, [&conditions, &held_out], None)?;
-                    growth.work -= work_of(&conditions, m);
+                    growth.spent += work_of(&conditions, m);
                     if found.residual() < solved.residual() {
                         let drawn = Drawn { conditions: &conditions, trained: true, ..drawn };
                         affordable = growth.record(&found, &drawn, random)?;
@@ -108,11 +116,14 @@ impl Adaptive {
                 }
             }
             let Some(affordable) = affordable else { return Ok(()) };
-            let cells_affordable = affordable - kept.as_ref().map_or(0, Neurons::len) as f64;
+            let beside = kept.as_ref().map_or(0, Neurons::len);
+            let cells_affordable = affordable - beside as f64;
             if cells_affordable < LEAST_GROWTH * cells.len() as f64 {
                 return Ok(());
             }
-            plan = next(problem, &plan, &cells, (&solved, &held_out), cells_affordable)?;
+            let is_bounded = self.grows_on || m > LARGE;
+            let most = if is_bounded { self.max_neurons.saturating_sub(beside) } else { usize::MAX };
+            plan = next(problem, &plan, &cells, (&solved, &held_out), (cells_affordable, most))?;
         }
     }
 }
@@ -146,14 +157,14 @@ fn thin(cells: usize) -> Error {
     Error::input(what, "raise `max_neurons`, or give `mode = paper`")
 }
 
-/// Cells of the next level: those with most of the squared held-out residuals are bisected, or if these are many, all
-/// are made smaller.
+/// Cells of the next level, about as many as are `affordable` and not more than `most` unless these are too few: those with
+/// most of the squared held-out residuals are bisected, or if these are many, all are made smaller.
 fn next<const D: usize>(
     problem: &Problem,
     plan: &Plan<D>,
     cells: &Cells<D>,
     (solved, held_out): (&Solved<'_, D>, &Conditions<D>),
-    affordable: f64,
+    (affordable, most): (f64, usize),
 ) -> Result<Plan<D>> {
     let m = cells.len();
     let mut shares = vec![0.0; m];
@@ -170,21 +181,31 @@ fn next<const D: usize>(
     let marked = marked.count();
     if D >= SCATTERED || marked as f64 > EVERYWHERE * m as f64 {
         let mut growth = GROWTH.min(0.94 * affordable / m as f64).powf(1.0 / D as f64);
-        // Few cells per axis may not become one more.
-        loop {
+        let smaller = |growth: f64| {
             let wanted = plan.wanted.as_ref().map(|_| cells.scaled(|_| [growth.recip(); D]));
             let finer = Plan { spacing: plan.spacing / growth, wanted };
             let count = Cells::new(problem.regions(), finer.spacing, finer.wanted.as_ref()).len();
-            if D == 2 || count as f64 >= LEAST_GROWTH * m as f64 {
-                return Ok(finer);
-            }
+            (finer, count)
+        };
+        let (mut finer, mut count) = smaller(growth);
+        // Few cells per axis may not become one more.
+        while D != 2 && (count as f64) < LEAST_GROWTH * m as f64 {
             growth *= MORE;
+            (finer, count) = smaller(growth);
+        }
+        let fits = count <= most;
+        while count > most && growth > 1.0 {
+            growth *= LESS;
+            (finer, count) = smaller(growth);
+        }
+        // Cells that were bisected may all be bisected again at once.
+        if fits || count > m || D >= SCATTERED {
+            return Ok(finer);
         }
     }
-    let most = ((affordable - m as f64) / (0.55 * (1 << D) as f64)) as usize;
-    let count = marked.max(m / 10).min(most).max(4).min(m);
-    let mut chosen = vec![false; m];
-    order[..count].iter().for_each(|&cell| chosen[cell] = true);
+    let bisected = ((affordable - m as f64) / (0.55 * (1 << D) as f64)) as usize;
+    let least = m / if m > LARGE { MOST_PER_BISECTED_OF_LARGE } else { MOST_PER_BISECTED };
+    let mut count = marked.max(least).min(bisected).max(4).min(m);
     let centres = cells.places();
     let bends: Vec<Vec<f64>> = (0..D)
         .map(|axis| {
@@ -192,12 +213,21 @@ fn next<const D: usize>(
             Ok(seconds.iter().zip(&cells.sides).map(|(u, sides)| (u * sides[axis] * sides[axis]).abs()).collect())
         })
         .collect::<Result<_>>()?;
-    let halved = |cell: usize| -> Point<D> {
-        std::array::from_fn(|axis| {
-            let most = (0..D).map(|other| bends[other][cell]).fold(0.0, f64::max);
-            let bent = bends[axis][cell] > OTHER_AXIS * most;
-            if chosen[cell] && bent { 0.5 } else { 1.0 }
-        })
-    };
-    Ok(Plan { spacing: plan.spacing, wanted: Some(cells.scaled(halved)) })
+    loop {
+        let mut chosen = vec![false; m];
+        order[..count].iter().for_each(|&cell| chosen[cell] = true);
+        let halved = |cell: usize| -> Point<D> {
+            std::array::from_fn(|axis| {
+                let largest = (0..D).map(|other| bends[other][cell]).fold(0.0, f64::max);
+                let bent = bends[axis][cell] > OTHER_AXIS * largest;
+                if chosen[cell] && bent { 0.5 } else { 1.0 }
+            })
+        };
+        let finer = Plan { spacing: plan.spacing, wanted: Some(cells.scaled(halved)) };
+        let fewer = (FEWER * count as f64) as usize;
+        if fewer < 4 || Cells::new(problem.regions(), finer.spacing, finer.wanted.as_ref()).len() <= most {
+            return Ok(finer);
+        }
+        count = fewer;
+    }
 }

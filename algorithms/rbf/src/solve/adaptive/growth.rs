@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{
     cells::Place,
-    level::{Conditions, Solved},
+    level::{Conditions, LARGE, Solved},
     operator::{Neurons, Operator},
 };
 use crate::{
@@ -18,8 +18,6 @@ pub(super) const RATIOS: [f64; 4] = [2.2, 3.2, 4.6, 6.6];
 /// Neurons up to which all widths are tried; from there on the last one, and its neighbours by this factor.
 const ALL_TRIED: usize = 600;
 const STEP: f64 = 1.4;
-/// Neurons above which only the wider neighbour is tried.
-const WIDER_ONLY: usize = 4096;
 /// Bounds of these.
 const NARROWEST: f64 = 1.5;
 const WIDEST: f64 = 9.5;
@@ -44,6 +42,10 @@ pub(crate) struct Adaptive {
     pub(crate) work: f64,
     /// Root mean square that errors are relative to if that of u is less.
     pub(crate) least_size: f64,
+    /// The growth goes on to `max_neurons`, however small the estimate.
+    pub(crate) grows_on: bool,
+    /// a in sides of a cell at all levels; else the best of some.
+    pub(crate) ratio: Option<f64>,
     pub(crate) seed: u64,
 }
 
@@ -126,8 +128,8 @@ pub(super) struct Growth<'a, const D: usize> {
     pub(super) measured: &'a Measured<'a, D>,
     /// Every [`STRIDE`]th place.
     pub(super) some: Vec<Place<D>>,
-    /// Operations that remain.
-    pub(super) work: f64,
+    /// Operations that were spent.
+    pub(super) spent: f64,
     /// u at the places, of the last level.
     pub(super) last: Vec<f64>,
     pub(super) grown: &'a mut Option<Adapted<D>>,
@@ -138,6 +140,11 @@ impl<const D: usize> Growth<'_, D> {
         self.grown.as_ref().map_or(&[], |grown| &grown.levels)
     }
 
+    /// Operations that remain.
+    pub(super) fn left(&self) -> f64 {
+        self.limits.work - self.spent
+    }
+
     /// The width with the least held-out residual, of those that the work allows, and its solution. `each` is the work of
     /// one.
     pub(super) fn best_width<'s>(
@@ -146,19 +153,24 @@ impl<const D: usize> Growth<'_, D> {
         each: f64,
         fitted: &dyn Fn(f64) -> Result<Solved<'s, D>>,
     ) -> Result<(f64, Solved<'s, D>)> {
-        let (first, others) = ratios(neurons, self.levels().last().map(|level| level.ratio));
+        let last = self.levels().last().map(|level| level.ratio);
+        let (first, others) = match self.limits.ratio {
+            Some(given) => (given, Vec::new()),
+            None => ratios(neurons, last),
+        };
         let mut best = (first, fitted(first)?);
-        self.work -= each;
+        self.spent += each;
         for other in others {
-            if self.work < each {
+            if self.left() < each {
                 break;
             }
             let found = fitted(other)?;
-            self.work -= each;
+            self.spent += each;
             if found.residual() < best.1.residual() {
                 best = (other, found);
             }
-            if neurons > WIDER_ONLY {
+            // The wider neighbour alone.
+            if neurons > LARGE {
                 break;
             }
         }
@@ -206,7 +218,7 @@ impl<const D: usize> Growth<'_, D> {
             trained,
         };
         let each = work_of(conditions, m);
-        let affordable = (m as f64 * (self.work.max(0.0) / each).cbrt()).min(limits.max_neurons as f64);
+        let affordable = (m as f64 * (self.left().max(0.0) / each).cbrt()).min(limits.max_neurons as f64);
         let unbalanced = solved.balance > UNBALANCED[0] && solved.balance > UNBALANCED[1] * solved.unmet;
         let end = match estimate <= limits.target_error {
             _ if unbalanced => End::Unbalanced,
@@ -215,9 +227,10 @@ impl<const D: usize> Growth<'_, D> {
         };
         self.last = values;
         let levels = self.levels().iter().copied().chain([level]).collect();
-        let (neurons, weights, spent) = (solved.neurons.clone(), solved.weights.clone(), limits.work - self.work);
-        *self.grown = Some(Adapted { neurons, weights, levels, end, spent });
-        Ok((end == End::Budget && affordable >= LEAST_GROWTH * m as f64).then_some(affordable))
+        let (neurons, weights) = (solved.neurons.clone(), solved.weights.clone());
+        *self.grown = Some(Adapted { neurons, weights, levels, end, spent: self.spent });
+        let goes_on = end == End::Budget || end == End::Resolved && limits.grows_on;
+        Ok((goes_on && affordable >= LEAST_GROWTH * m as f64).then_some(affordable))
     }
 }
 

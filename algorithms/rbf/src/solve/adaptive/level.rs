@@ -18,6 +18,8 @@ use crate::{
 
 /// Upper bound of the conditions per neuron of a level, of the least squares and held out together.
 pub(crate) const POINTS_PER_NEURON: usize = 10;
+/// Neurons above which a level is large, and saves work: fewer conditions, and one other width.
+pub(super) const LARGE: usize = 4096;
 /// Use of conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
@@ -30,17 +32,20 @@ pub(super) enum Use {
 }
 
 impl Use {
-    /// Points per cell, and those along the boundary relative to [`EDGE_POINTS`].
-    fn points(self) -> (usize, f64) {
+    /// Points per cell, those per [`MOSTLY_OUTSIDE`] cells with one centre inside, and those along the boundary relative to
+    /// [`EDGE_POINTS`].
+    fn points(self, cells: usize) -> [f64; 3] {
         match self {
-            Self::Weights => (6, 1.0),
-            Self::HeldOut => (2, 0.5),
-            Self::Training => (24, 2.0),
+            Self::Weights if cells > LARGE => [3.0, 5.5, 1.0],
+            Self::Weights => [6.0, 6.0, 1.0],
+            Self::HeldOut => [2.0, 2.0, 0.5],
+            Self::Training => [24.0, 24.0, 2.0],
         }
     }
 }
 
-/// Cells per cell with its centre inside from which on that is not enough, and the points per cell grow.
+/// Cells per cell with its centre inside above which the points per cell grow, so that conditions remain more than
+/// neurons.
 const MOSTLY_OUTSIDE: f64 = 2.2;
 /// Points per section of a cell along the boundary, by the number of dimensions.
 const EDGE_POINTS: [f64; MAX_DIMS] = [1.0, 3.0, 6.0, 5.0, 5.0];
@@ -60,12 +65,12 @@ pub(super) struct Conditions<const D: usize> {
 impl<const D: usize> Conditions<D> {
     /// Conditions for a use.
     pub(super) fn new(problem: &Problem, cells: &Cells<D>, used: Use, random: &mut Random) -> Result<Self> {
-        let (points, along) = used.points();
+        let [least, shared, along] = used.points(cells.len());
         let count = |(domain, ends): (&Domain, &[usize])| {
             let own = &cells.centres[ends[0]..ends[1]];
             let within = own.iter().filter(|centre| domain.contains(&centre[..])).count();
-            let more = (own.len() as f64 / (MOSTLY_OUTSIDE * within.max(1) as f64)).clamp(1.0, MOST_MORE);
-            (points as f64 * more).ceil() as usize
+            let needed = shared * own.len() as f64 / (MOSTLY_OUTSIDE * within.max(1) as f64);
+            needed.clamp(least, MOST_MORE * least).ceil() as usize
         };
         let counts: Vec<usize> = problem.regions().zip(cells.starts.windows(2)).map(count).collect();
         let inside = Rows::inside(problem, cells, &counts, random)?;
@@ -148,8 +153,9 @@ pub(super) struct Solved<'a, const D: usize> {
 }
 
 impl<'a, const D: usize> Solved<'a, D> {
-    /// Least squares by `engine` for `conditions`, and its residuals at the `held_out` conditions. With `open`, a further unknown is the change of all right-hand sides inside that balances conditions
-    /// on derivatives only, and a further condition the mean.
+    /// Least squares by `engine` for `conditions`, and its residuals at the `held_out` conditions. With `open`, a further
+    /// unknown is the change of all right-hand sides inside that balances conditions on derivatives only, and a further
+    /// condition the mean.
     pub(super) fn new(
         engine: &'a dyn Engine<D>,
         neurons: Neurons<D>,

@@ -6,6 +6,7 @@
 //! grows until the estimate of its error is small enough or the work is spent.
 
 mod blocks;
+mod buckets;
 mod cells;
 mod engine;
 mod grow;

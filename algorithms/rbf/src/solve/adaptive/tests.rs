@@ -1,8 +1,8 @@
 //! Errors, estimates and bits of grown networks.
 
-use firebox_core::Result;
+use firebox_core::{Result, random::Random};
 
-use super::*;
+use super::{cells::Cells, *};
 use crate::{
     io::solution_grid::Field,
     problem::{
@@ -40,7 +40,7 @@ fn grow_in<const D: usize>(problem: &Problem, limits: Adaptive, open: bool) -> R
 }
 
 fn limits(target_error: f64, work: f64, seed: u64) -> Adaptive {
-    Adaptive { target_error, max_neurons: 4096, work, least_size: 0.0, seed }
+    Adaptive { target_error, max_neurons: 4096, work, least_size: 0.0, grows_on: false, ratio: None, seed }
 }
 
 #[test]
@@ -93,6 +93,31 @@ fn domains_of_any_size_place_and_thickness_are_solved() {
         let (grown, error) = grow(&problem, limits(1e-4, 1e11, 0)).unwrap();
         assert!(grown.end == End::Resolved && error < 1e-4, "{low:?} {error} {:?}", grown.levels);
     }
+}
+
+/// The number of neurons is fixed, and the width; the target was reached before.
+#[test]
+fn the_growth_goes_on_to_a_given_number_of_neurons() {
+    let given = Adaptive { max_neurons: 500, grows_on: true, ratio: Some(3.0), ..limits(1e-3, f64::INFINITY, 0) };
+    let (grown, _) = grow(&Problem::named("poisson-sine").unwrap(), given).unwrap();
+    let last = grown.levels.last().unwrap();
+    assert!(grown.end == End::Resolved && (300..=500).contains(&last.neurons), "{:?}", grown.levels);
+    assert!(grown.levels.iter().all(|level| level.ratio == 3.0) && grown.spent.is_finite());
+    assert!(grown.levels[grown.levels.len() - 2].estimate <= 1e-3);
+}
+
+/// At least 2.5 conditions per neuron, and fewer than in smaller levels.
+#[test]
+fn large_levels_have_fewer_conditions() {
+    let problem = Problem::named("l-shape").unwrap();
+    let per_neuron = |spacing: f64| {
+        let cells = Cells::<2>::new(problem.regions(), spacing, None);
+        let conditions = level::Conditions::new(&problem, &cells, level::Use::Weights, &mut Random::new(0, 0)).unwrap();
+        (cells.len(), conditions.points() as f64 / cells.len() as f64)
+    };
+    let [(few, usual), (many, less)] = [0.03, 0.025].map(per_neuron);
+    assert!(few < level::LARGE && many > level::LARGE, "{few} {many}");
+    assert!(usual > 5.0 && (2.5..4.0).contains(&less), "{usual} {less}");
 }
 
 #[test]

@@ -268,6 +268,9 @@ fn networks_grow_until_the_error_is_small_enough_or_say_that_it_is_not() {
     // Resolved with fewer than half of them otherwise.
     assert!((250..=400).contains(&result["neurons"].as_u64().unwrap()) && result["resolved"] == true, "{result}");
     assert!(levels.iter().all(|level| level["ratio"] == 3.5), "{result}");
+    // A level before the last is resolved, and the time ends the growth.
+    let timed = program.run(&format!("rbf --problem poisson-sine --neurons 4000 --time-limit 3 {options}")).succeed();
+    assert!(timed.err.starts_with("resolved: "), "{}", timed.err);
     // Any number of dimensions has a table and a plot.
     for (name, columns) in [
         ("one", "x,u,exact,error"),

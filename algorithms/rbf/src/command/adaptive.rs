@@ -65,7 +65,7 @@ pub(super) fn summary(solution: &AdaptiveSolution, config: &AdaptiveConfig) -> S
     }
     let reason = match solution.end {
         End::Resolved | End::Unbalanced => "",
-        End::Budget if config.neurons.is_some() => "; `--neurons` limits the growth",
+        End::Budget if config.neurons.is_some() => "; `--neurons` or the memory limits the growth",
         End::Budget => "; more neurons would exceed `--max-neurons` or the work of a run",
         End::Time => "; the time limit ended the growth",
     };

@@ -6,7 +6,7 @@ use super::refused;
 
 /// Fewest neurons of the automatic mode: those of its first levels.
 pub(crate) const LEAST_NEURONS: usize = 150;
-/// Most neurons of the automatic mode, whose matrix takes about 20 GiB.
+/// Most neurons of the automatic mode, whose triangle takes 32 GiB.
 const MOST_NEURONS: usize = 1 << 16;
 
 /// Configuration of an [`AdaptiveSolver`](crate::AdaptiveSolver).

@@ -18,7 +18,7 @@ use crate::{
     problem::{definition::Problem, function::format_point},
     solve::{
         accuracy::{Accuracy, accuracy},
-        adaptive::{Adaptive, End, Level, POINTS_PER_NEURON},
+        adaptive::{Adaptive, End, Level, conditions_per_neuron},
         piecewise::PiecewiseNetwork,
     },
 };
@@ -130,10 +130,7 @@ impl AdaptiveSolver {
         let limits = Adaptive {
             target_error: config.target_error,
             max_neurons,
-            work: match config.neurons {
-                Some(_) => f64::INFINITY,
-                None => WORK * (config.max_neurons as f64 / USUAL_NEURONS).powi(3).max(1.0),
-            },
+            work: WORK * (config.max_neurons as f64 / USUAL_NEURONS).powi(3).max(1.0),
             least_size: 0.0,
             grows_on: config.neurons.is_some(),
             ratio: config.width,
@@ -188,7 +185,7 @@ impl AdaptiveSolver {
             let m = neurons as u128;
             let buffers = [
                 // The best solution is kept while another width is tried.
-                Buffer::new("the matrices", (POINTS_PER_NEURON as u128 + 3) * m * m, size_of::<f64>()),
+                Buffer::new("the matrices", (conditions_per_neuron(neurons) as u128 + 3) * m * m, size_of::<f64>()),
                 Buffer::new("the triangles", 4 * m * m, size_of::<f64>()),
             ];
             engine.limits(neurons).admit(&buffers, context.memory_limit, "give it more memory")

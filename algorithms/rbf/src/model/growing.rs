@@ -89,13 +89,18 @@ impl<B: RbfOps> Growing<'_, B> {
         let mut grown = None;
         let engine = self.engine;
         let ended = self.limit.watched(context, || limits.grow(problem, engine, &measured, &go_on, &mut grown));
+        // A level that fulfils the target remains resolved, whatever ends the growth to a given number of neurons.
+        let ended_by = |end: End, grown: Adapted<D>| match grown.end {
+            End::Resolved => grown,
+            _ => Adapted { end, ..grown },
+        };
         let grown = match (ended, grown) {
             (Ok(()), Some(grown)) => grown,
-            (Err(Error::Cancelled), Some(grown)) if !context.cancelled() => Adapted { end: End::Time, ..grown },
+            (Err(Error::Cancelled), Some(grown)) if !context.cancelled() => ended_by(End::Time, grown),
             (Err(Error::Cancelled), None) if !context.cancelled() => return Err(self.limit.no_result(context)),
             (Err(error @ Error::Memory { .. }), Some(grown)) => {
                 context.observer.notice(&format!("the growth ends: {error}"));
-                Adapted { end: End::Budget, ..grown }
+                ended_by(End::Budget, grown)
             }
             (Err(error), _) => return Err(error),
             (Ok(()), None) => return Err(self.limit.no_result(context)),
@@ -118,10 +123,12 @@ impl<B: RbfOps> Growing<'_, B> {
             let mut best: Option<(f64, usize)> = None;
             for count in SLABS {
                 let work = PROBE * self.limits.work / count as f64;
-                let first = self.slab::<D>(problem, slabs.axis, (0, count), work, None)?;
+                let probe = Adaptive { work, grows_on: false, ..self.limits };
+                let first = self.slab::<D>(problem, slabs.axis, (0, count), probe, None)?;
                 let whole = first.estimate() * count as f64;
                 if first.end == End::Resolved {
-                    return self.all::<D>(problem, slabs.axis, count, Some(first));
+                    let first = (!self.limits.grows_on).then_some(first);
+                    return self.all::<D>(problem, slabs.axis, count, first);
                 }
                 if best.is_none_or(|(least, _)| whole < least) {
                     best = Some((whole, count));
@@ -151,7 +158,8 @@ impl<B: RbfOps> Growing<'_, B> {
                     // The slabs after this one are expected to need as much as those before it.
                     let expected = spent / k.max(1) as f64 * (slabs - 1.0);
                     let own = if k == 0 { 0.0 } else { left - expected };
-                    self.slab::<D>(problem, axis, (k, count), own.max(left / slabs), all.parts.last())?
+                    let limits = Adaptive { work: own.max(left / slabs), ..self.limits };
+                    self.slab::<D>(problem, axis, (k, count), limits, all.parts.last())?
                 }
             };
             spent += part.spent;
@@ -162,13 +170,13 @@ impl<B: RbfOps> Growing<'_, B> {
         Ok(all)
     }
 
-    /// Slab k of `count`, from the end of the one before.
+    /// Slab k of `count` within `limits`, from the end of the one before.
     fn slab<const D: usize>(
         &self,
         problem: &Problem,
         axis: usize,
         (k, count): (usize, usize),
-        work: f64,
+        limits: Adaptive,
         before: Option<&Part>,
     ) -> Result<Part> {
         let start = before.map(|before| {
@@ -180,10 +188,10 @@ impl<B: RbfOps> Growing<'_, B> {
         });
         let slab = problem.slab(axis, ends(problem, axis, (k, count)), start)?;
         let field = self.context.watched(|| Field::new(&slab, Field::default_side(D)))??;
-        let target_error = self.limits.target_error / count as f64;
+        let target_error = limits.target_error / count as f64;
         // Where u has decayed, its errors count as much as those before.
         let least_size = before.map_or(0.0, |before| before.scale);
-        let limits = Adaptive { target_error, work, least_size, ..self.limits };
+        let limits = Adaptive { target_error, least_size, ..limits };
         self.part::<D>(&slab, &field, leaves_constant(&slab, &field)?, limits)
     }
 }
@@ -233,10 +241,13 @@ impl Parts {
         if let [part] = &self.parts[..] {
             return part.end;
         }
-        let ends = || self.parts.iter().map(|part| part.end);
-        let found = ends().find(|end| *end == End::Unbalanced).or_else(|| ends().find(|end| *end == End::Time));
-        let resolved = if self.estimate() <= target_error { End::Resolved } else { End::Budget };
-        found.unwrap_or(resolved)
+        let has = |end: End| self.parts.iter().any(|part| part.end == end);
+        match self.estimate() <= target_error {
+            _ if has(End::Unbalanced) => End::Unbalanced,
+            true => End::Resolved,
+            false if has(End::Time) => End::Time,
+            false => End::Budget,
+        }
     }
 }
 

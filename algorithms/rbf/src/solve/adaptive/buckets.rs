@@ -1,15 +1,13 @@
 //! Search for the nearest of many points.
 
-use super::cells::Point;
-
-/// Share of the distance to further buckets up to which a point found is the nearest, whatever rounding did.
+/// Safety factor of the distance to buckets not searched yet, against rounding.
 const SURE: f64 = 0.999;
 
 /// Points in a grid of equal buckets over their box, about one in each.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Buckets<const D: usize> {
-    low: Point<D>,
-    sides: Point<D>,
+    low: [f64; D],
+    sides: [f64; D],
     counts: [usize; D],
     /// First of `order` in each bucket, and the number of all points.
     starts: Vec<usize>,
@@ -18,10 +16,10 @@ pub(super) struct Buckets<const D: usize> {
 }
 
 impl<const D: usize> Buckets<D> {
-    pub(super) fn new(points: &[Point<D>]) -> Self {
+    pub(super) fn new(points: &[[f64; D]]) -> Self {
         let bound = |i: usize, of: fn(f64, f64) -> f64, from: f64| points.iter().fold(from, |x, point| of(x, point[i]));
-        let low: Point<D> = std::array::from_fn(|i| bound(i, f64::min, f64::INFINITY));
-        let extents: Point<D> = std::array::from_fn(|i| bound(i, f64::max, f64::NEG_INFINITY) - low[i]);
+        let low: [f64; D] = std::array::from_fn(|i| bound(i, f64::min, f64::INFINITY));
+        let extents: [f64; D] = std::array::from_fn(|i| bound(i, f64::max, f64::NEG_INFINITY) - low[i]);
         // Axes along which the points are thinner than their spacing have one bucket.
         let mut wide: Vec<usize> = (0..D).filter(|&i| extents[i] > 0.0).collect();
         let mut spacing = f64::INFINITY;
@@ -48,7 +46,7 @@ impl<const D: usize> Buckets<D> {
     }
 
     /// The bucket of a point, or the nearest one.
-    fn bucket(&self, point: &Point<D>) -> [usize; D] {
+    fn bucket(&self, point: &[f64; D]) -> [usize; D] {
         std::array::from_fn(|i| (((point[i] - self.low[i]) / self.sides[i]) as usize).min(self.counts[i] - 1))
     }
 
@@ -57,7 +55,7 @@ impl<const D: usize> Buckets<D> {
     }
 
     /// The index of the nearest of `points`, those that the buckets were made of, and the first of equals.
-    pub(super) fn nearest(&self, points: &[Point<D>], to: &Point<D>) -> Option<usize> {
+    pub(super) fn nearest(&self, points: &[[f64; D]], to: &[f64; D]) -> Option<usize> {
         let distance = |k: usize| (0..D).map(|i| (points[k][i] - to[i]).powi(2)).sum::<f64>();
         let home = self.bucket(to);
         let least = self.sides.iter().copied().fold(f64::INFINITY, f64::min);
@@ -84,16 +82,22 @@ impl<const D: usize> Buckets<D> {
     fn ring(&self, home: [usize; D], ring: usize) -> impl Iterator<Item = usize> {
         let low: [usize; D] = std::array::from_fn(|i| home[i].saturating_sub(ring));
         let lengths: [usize; D] = std::array::from_fn(|i| (home[i] + ring).min(self.counts[i] - 1) + 1 - low[i]);
-        let all = (0..lengths.iter().product::<usize>()).map(move |mut index| {
+        let last = D - 1;
+        (0..lengths[..last].iter().product::<usize>()).flat_map(move |mut index| {
             let mut bucket = low;
-            for i in (0..D).rev() {
+            for i in (0..last).rev() {
                 bucket[i] += index % lengths[i];
                 index /= lengths[i];
             }
-            bucket
-        });
-        let is_on_ring = move |bucket: &[usize; D]| (0..D).any(|i| bucket[i].abs_diff(home[i]) == ring);
-        all.filter(is_on_ring).map(|bucket| self.index(bucket))
+            let is_on_ring = ring == 0 || (0..last).any(|i| bucket[i].abs_diff(home[i]) == ring);
+            // Else only the two ends of the last axis are.
+            let (from, to) = (low[last], low[last] + lengths[last] - 1);
+            let along = (from..=to).step_by(if is_on_ring { 1 } else { (2 * ring).min(to - from).max(1) });
+            along.filter(move |at| is_on_ring || at.abs_diff(home[last]) == ring).map(move |at| {
+                bucket[last] = at;
+                self.index(bucket)
+            })
+        })
     }
 }
 
@@ -103,7 +107,7 @@ mod tests {
 
     use super::*;
 
-    fn check<const D: usize>(points: &[Point<D>], queries: impl Iterator<Item = Point<D>>) {
+    fn check<const D: usize>(points: &[[f64; D]], queries: impl Iterator<Item = [f64; D]>) {
         let buckets = Buckets::new(points);
         for query in queries {
             let distance = |k: usize| (0..D).map(|i| (points[k][i] - query[i]).powi(2)).sum::<f64>();
@@ -116,7 +120,7 @@ mod tests {
         let random = &mut Random::new(seed, 0);
         for n in [1, 2, 7, 100, 700] {
             for shape in 0..5 {
-                let mut point = |outside: f64| -> Point<D> {
+                let mut point = |outside: f64| -> [f64; D] {
                     std::array::from_fn(|i| match (shape, i) {
                         // Uniform, graded, thin, flat, and on a lattice, where many distances are equal.
                         (1, _) => random.unit().powi(6),
@@ -126,8 +130,8 @@ mod tests {
                         _ => 1e3 + random.unit() * (1.0 + 2.0 * outside) - outside,
                     })
                 };
-                let points: Vec<Point<D>> = (0..n).map(|_| point(0.0)).collect();
-                let queries: Vec<Point<D>> = (0..60).map(|k| point([0.0, 0.5][k % 2])).collect();
+                let points: Vec<[f64; D]> = (0..n).map(|_| point(0.0)).collect();
+                let queries: Vec<[f64; D]> = (0..60).map(|k| point([0.0, 0.5][k % 2])).collect();
                 check(&points, queries.into_iter().chain(points.iter().copied().take(50)));
             }
         }
@@ -138,8 +142,8 @@ mod tests {
         at_random::<1>(1);
         at_random::<2>(2);
         at_random::<3>(3);
+        at_random::<4>(4);
         at_random::<5>(5);
         assert_eq!(Buckets::<2>::new(&[]).nearest(&[], &[0.0; 2]), None);
-        assert_eq!(Buckets::new(&[[1.0, 2.0]]).nearest(&[[1.0, 2.0]], &[f64::NAN; 2]), Some(0));
     }
 }

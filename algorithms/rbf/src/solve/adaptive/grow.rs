@@ -18,9 +18,9 @@ const STREAM: u64 = u64::from_be_bytes(*b"rbf-grow");
 const FIRST: f64 = 81.0;
 /// Share of the squared held-out residuals of the cells that are bisected.
 const MARKED: f64 = 0.85;
-/// Cells per bisected cell at most, and in large levels, which are few because each costs as much as all before it.
-const MOST_PER_BISECTED: usize = 10;
-const MOST_PER_BISECTED_OF_LARGE: usize = 5;
+/// Least share of the cells that is bisected, and in large levels, where a level more costs as much as all before it.
+const LEAST_BISECTED: f64 = 0.1;
+const LEAST_BISECTED_OF_LARGE: f64 = 0.2;
 /// Share of the cells from which on all are refined instead.
 const EVERYWHERE: f64 = 0.3;
 /// Growth of the number of cells of such a level.
@@ -78,10 +78,10 @@ impl Adaptive {
             let depth = growth.levels().len();
             let cells = Cells::new(problem.regions(), plan.spacing, plan.wanted.as_ref());
             let m = cells.len() + kept.as_ref().map_or(0, Neurons::len);
-            // Nothing is bisected where u and all residuals are 0.
+            // Nothing is bisected where u and all residuals are 0; the second level has an estimate, which the first has not.
             let stays = self.grows_on && depth > 1 && growth.levels().last().is_some_and(|level| m <= level.neurons);
             if m > self.max_neurons || stays {
-                return if growth.grown.is_some() { Ok(()) } else { Err(thin(m)) };
+                return if growth.grown.is_some() { Ok(()) } else { Err(self.thin(m)) };
             }
             go_on(m)?;
             let random = &mut Random::new(self.seed, STREAM + depth as u64);
@@ -99,9 +99,10 @@ impl Adaptive {
             let (ratio, mut solved) = growth.best_width(m, work_of(&conditions, m), &fitted)?;
             let drawn = Drawn { conditions: &conditions, held_out: &held_out, ratio, trained: false };
             let mut affordable = growth.record(&solved, &drawn, random)?;
-            if affordable.is_some() && depth == 0 && open.is_none() && solved.unmet > UNMET {
+            let trains = depth == 0 && open.is_none() && self.ratio.is_none() && solved.unmet > UNMET;
+            if affordable.is_some() && trains {
                 let conditions = Conditions::new(problem, &cells, Use::Training, random)?;
-                let narrow = Neurons::new(&cells, self.ratio.unwrap_or(RATIOS[0]), None);
+                let narrow = Neurons::new(&cells, RATIOS[0], None);
                 let trained = train(&conditions, &narrow, extent(problem), TRAINING * self.work)?;
                 growth.spent += trained.work;
                 if let Some(neurons) = trained.neurons {
@@ -121,10 +122,19 @@ impl Adaptive {
             if cells_affordable < LEAST_GROWTH * cells.len() as f64 {
                 return Ok(());
             }
+            // Elsewhere the work ends the growth, and fewer cells than are due gain little.
             let is_bounded = self.grows_on || m > LARGE;
             let most = if is_bounded { self.max_neurons.saturating_sub(beside) } else { usize::MAX };
             plan = next(problem, &plan, &cells, (&solved, &held_out), (cells_affordable, most))?;
         }
+    }
+}
+
+impl Adaptive {
+    fn thin(&self, cells: usize) -> Error {
+        let what = format!("the domain needs at least {cells} neurons to cover it");
+        let option = if self.grows_on { "neurons" } else { "max_neurons" };
+        Error::input(what, format!("raise `{option}`, or give `mode = paper`"))
     }
 }
 
@@ -152,13 +162,8 @@ fn first_spacing<const D: usize>(problem: &Problem) -> f64 {
     spacing
 }
 
-fn thin(cells: usize) -> Error {
-    let what = format!("the domain needs at least {cells} neurons to cover it");
-    Error::input(what, "raise `max_neurons`, or give `mode = paper`")
-}
-
-/// Cells of the next level, about as many as are `affordable` and not more than `most` unless these are too few: those with
-/// most of the squared held-out residuals are bisected, or if these are many, all are made smaller.
+/// Cells of the next level, about as many as are `affordable`, and not more than `most` unless bisecting four passes that:
+/// those with most of the squared held-out residuals are bisected, or if these are many, all are made smaller.
 fn next<const D: usize>(
     problem: &Problem,
     plan: &Plan<D>,
@@ -203,9 +208,9 @@ fn next<const D: usize>(
             return Ok(finer);
         }
     }
-    let bisected = ((affordable - m as f64) / (0.55 * (1 << D) as f64)) as usize;
-    let least = m / if m > LARGE { MOST_PER_BISECTED_OF_LARGE } else { MOST_PER_BISECTED };
-    let mut count = marked.max(least).min(bisected).max(4).min(m);
+    let most_bisected = ((affordable - m as f64) / (0.55 * (1 << D) as f64)) as usize;
+    let least = if m > LARGE { LEAST_BISECTED_OF_LARGE } else { LEAST_BISECTED };
+    let mut count = marked.max((least * m as f64) as usize).min(most_bisected).max(4).min(m);
     let centres = cells.places();
     let bends: Vec<Vec<f64>> = (0..D)
         .map(|axis| {

@@ -42,7 +42,7 @@ pub(crate) struct Adaptive {
     pub(crate) work: f64,
     /// Root mean square that errors are relative to if that of u is less.
     pub(crate) least_size: f64,
-    /// The growth goes on to `max_neurons`, however small the estimate.
+    /// The growth goes on to `max_neurons`, however small the estimate and whatever the work.
     pub(crate) grows_on: bool,
     /// a in sides of a cell at all levels; else the best of some.
     pub(crate) ratio: Option<f64>,
@@ -161,7 +161,7 @@ impl<const D: usize> Growth<'_, D> {
         let mut best = (first, fitted(first)?);
         self.spent += each;
         for other in others {
-            if self.left() < each {
+            if self.left() < each && !self.limits.grows_on {
                 break;
             }
             let found = fitted(other)?;
@@ -218,7 +218,10 @@ impl<const D: usize> Growth<'_, D> {
             trained,
         };
         let each = work_of(conditions, m);
-        let affordable = (m as f64 * (self.left().max(0.0) / each).cbrt()).min(limits.max_neurons as f64);
+        let affordable = match limits.grows_on {
+            true => limits.max_neurons as f64,
+            false => (m as f64 * (self.left().max(0.0) / each).cbrt()).min(limits.max_neurons as f64),
+        };
         let unbalanced = solved.balance > UNBALANCED[0] && solved.balance > UNBALANCED[1] * solved.unmet;
         let end = match estimate <= limits.target_error {
             _ if unbalanced => End::Unbalanced,

@@ -16,8 +16,6 @@ use crate::{
     types::MAX_DIMS,
 };
 
-/// Upper bound of the conditions per neuron of a level, of the least squares and held out together.
-pub(crate) const POINTS_PER_NEURON: usize = 10;
 /// Neurons above which a level is large, and saves work: fewer conditions, and one other width.
 pub(super) const LARGE: usize = 4096;
 /// Use of conditions.
@@ -32,20 +30,33 @@ pub(super) enum Use {
 }
 
 impl Use {
-    /// Points per cell, those per [`MOSTLY_OUTSIDE`] cells with one centre inside, and those along the boundary relative to
-    /// [`EDGE_POINTS`].
-    fn points(self, cells: usize) -> [f64; 3] {
-        match self {
-            Self::Weights if cells > LARGE => [3.0, 5.5, 1.0],
-            Self::Weights => [6.0, 6.0, 1.0],
-            Self::HeldOut => [2.0, 2.0, 0.5],
-            Self::Training => [24.0, 24.0, 2.0],
-        }
+    fn density(self, cells: usize) -> Density {
+        let (per_cell, per_neuron, edge) = match self {
+            Self::Weights if cells > LARGE => (3.0, 2.5, 1.0),
+            Self::Weights => (6.0, 6.0 / MOSTLY_OUTSIDE, 1.0),
+            Self::HeldOut => (2.0, 2.0 / MOSTLY_OUTSIDE, 0.5),
+            Self::Training => (24.0, 24.0 / MOSTLY_OUTSIDE, 2.0),
+        };
+        Density { per_cell, per_neuron, edge }
     }
 }
 
-/// Cells per cell with its centre inside above which the points per cell grow, so that conditions remain more than
-/// neurons.
+/// Numbers of points.
+struct Density {
+    /// Fewest per cell.
+    per_cell: f64,
+    /// Fewest inside per neuron, of which those of cells outside have none.
+    per_neuron: f64,
+    /// Along the boundary, relative to [`EDGE_POINTS`].
+    edge: f64,
+}
+
+/// Upper bound of the conditions per neuron of a level, of the least squares and held out together.
+pub(crate) fn conditions_per_neuron(neurons: usize) -> usize {
+    if neurons > LARGE { 7 } else { 10 }
+}
+
+/// Cells per cell with its centre inside above which the points per cell grow outside large levels.
 const MOSTLY_OUTSIDE: f64 = 2.2;
 /// Points per section of a cell along the boundary, by the number of dimensions.
 const EDGE_POINTS: [f64; MAX_DIMS] = [1.0, 3.0, 6.0, 5.0, 5.0];
@@ -65,12 +76,12 @@ pub(super) struct Conditions<const D: usize> {
 impl<const D: usize> Conditions<D> {
     /// Conditions for a use.
     pub(super) fn new(problem: &Problem, cells: &Cells<D>, used: Use, random: &mut Random) -> Result<Self> {
-        let [least, shared, along] = used.points(cells.len());
+        let Density { per_cell, per_neuron, edge: along } = used.density(cells.len());
         let count = |(domain, ends): (&Domain, &[usize])| {
             let own = &cells.centres[ends[0]..ends[1]];
             let within = own.iter().filter(|centre| domain.contains(&centre[..])).count();
-            let needed = shared * own.len() as f64 / (MOSTLY_OUTSIDE * within.max(1) as f64);
-            needed.clamp(least, MOST_MORE * least).ceil() as usize
+            let needed = per_neuron * own.len() as f64 / within.max(1) as f64;
+            needed.clamp(per_cell, MOST_MORE * per_cell).ceil() as usize
         };
         let counts: Vec<usize> = problem.regions().zip(cells.starts.windows(2)).map(count).collect();
         let inside = Rows::inside(problem, cells, &counts, random)?;

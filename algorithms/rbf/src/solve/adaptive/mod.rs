@@ -22,7 +22,7 @@ pub(crate) use cells::{Place, Point};
 pub(crate) use engine::{Border, Engine, Host, LeastSquares, Triangular};
 pub(crate) use growth::{Adapted, Adaptive, Measured};
 pub use growth::{End, Level};
-pub(crate) use level::POINTS_PER_NEURON;
+pub(crate) use level::conditions_per_neuron;
 pub(crate) use operator::{Arrays, Functionals, Neurons};
 
 #[cfg(test)]

@@ -24,6 +24,9 @@ const WIDEST: f64 = 9.5;
 /// Factors of the held-out residual, and of its product with the stability constant, in the estimate.
 const HELD_OUT: f64 = 3.0;
 const STABLE: f64 = 0.01;
+/// The latter factor up to a number of neurons, where conditions are too few to measure all of an error.
+const STABLE_OF_FEW: f64 = 0.5;
+const FEW: usize = 400;
 /// Change of the right-hand side from which on conditions do not balance it: in all right-hand sides, and in held-out
 /// residuals.
 const UNBALANCED: [f64; 2] = [1e-3, 10.0];
@@ -200,7 +203,8 @@ impl<const D: usize> Growth<'_, D> {
         let at_points: f64 = solved.residuals[..held_out.points()].iter().map(|r| r * r).sum();
         let stability = solved.stability(&self.some, random)?;
         let held = relative(at_points.sqrt());
-        let bound = STABLE * stability * relative(solved.residual());
+        let factor = if m < FEW { STABLE_OF_FEW } else { STABLE };
+        let bound = factor * stability * relative(solved.residual());
         let parts = [change, HELD_OUT * held, bound];
         // NaN and infinities are no estimate; above 1 it says no more than that.
         let estimate = if parts.iter().all(|part| *part < 1.0) { parts.into_iter().fold(0.0, f64::max) } else { 1.0 };

@@ -41,10 +41,18 @@ const TRAINING: f64 = 0.02;
 /// Share of the right-hand sides in held-out residuals from which on the centres and widths of the first level are trained.
 const UNMET: f64 = 1e-3;
 
-/// Cells of the next level: the spacing of the grid, and the sides wanted.
+/// Cells of a level, with the spacing of the grid and the sides wanted that they are made of.
 struct Plan<const D: usize> {
     spacing: f64,
     wanted: Option<Cells<D>>,
+    cells: Cells<D>,
+}
+
+impl<const D: usize> Plan<D> {
+    fn new(problem: &Problem, spacing: f64, wanted: Option<Cells<D>>) -> Self {
+        let cells = Cells::new(problem.regions(), spacing, wanted.as_ref());
+        Self { spacing, wanted, cells }
+    }
 }
 
 impl Adaptive {
@@ -65,7 +73,7 @@ impl Adaptive {
         go_on: &dyn Fn(usize) -> Result<()>,
         grown: &mut Option<Adapted<D>>,
     ) -> Result<()> {
-        let mut plan = Plan { spacing: first_spacing::<D>(problem), wanted: None };
+        let mut plan = Plan::new(problem, first_spacing::<D>(problem), None);
         let some: Vec<Place<D>> = measured.places.iter().step_by(STRIDE).copied().collect();
         let open = measured.open.then(|| {
             let sum = measured.exact.map_or(0.0, |exact| exact.iter().step_by(STRIDE).sum());
@@ -76,7 +84,7 @@ impl Adaptive {
         let mut kept: Option<Neurons<D>> = None;
         loop {
             let depth = growth.levels().len();
-            let cells = Cells::new(problem.regions(), plan.spacing, plan.wanted.as_ref());
+            let cells = &plan.cells;
             let m = cells.len() + kept.as_ref().map_or(0, Neurons::len);
             // Nothing is bisected where u and all residuals are 0; the second level has an estimate, which the first has not.
             let stays = self.grows_on && depth > 1 && growth.levels().last().is_some_and(|level| m <= level.neurons);
@@ -85,15 +93,15 @@ impl Adaptive {
             }
             go_on(m)?;
             let random = &mut Random::new(self.seed, STREAM + depth as u64);
-            let conditions = Conditions::new(problem, &cells, Use::Weights, random)?;
+            let conditions = Conditions::new(problem, cells, Use::Weights, random)?;
             if conditions.len() < m || conditions.points() == 0 {
                 // Most of each cell is outside.
-                plan.spacing *= THINNER;
+                plan = Plan::new(problem, THINNER * plan.spacing, plan.wanted);
                 continue;
             }
-            let held_out = Conditions::new(problem, &cells, Use::HeldOut, random)?;
+            let held_out = Conditions::new(problem, cells, Use::HeldOut, random)?;
             let fitted = |ratio: f64| {
-                let neurons = Neurons::new(&cells, ratio, kept.as_ref());
+                let neurons = Neurons::new(cells, ratio, kept.as_ref());
                 Solved::new(engine, neurons, [&conditions, &held_out], open.as_ref())
             };
             let (ratio, mut solved) = growth.best_width(m, work_of(&conditions, m), &fitted)?;
@@ -101,8 +109,8 @@ impl Adaptive {
             let mut affordable = growth.record(&solved, &drawn, random)?;
             let trains = depth == 0 && open.is_none() && self.ratio.is_none() && solved.unmet > UNMET;
             if affordable.is_some() && trains {
-                let conditions = Conditions::new(problem, &cells, Use::Training, random)?;
-                let narrow = Neurons::new(&cells, RATIOS[0], None);
+                let conditions = Conditions::new(problem, cells, Use::Training, random)?;
+                let narrow = Neurons::new(cells, RATIOS[0], None);
                 let trained = train(&conditions, &narrow, extent(problem), TRAINING * self.work)?;
                 growth.spent += trained.work;
                 if let Some(neurons) = trained.neurons {
@@ -125,7 +133,7 @@ impl Adaptive {
             // Elsewhere the work ends the growth, and fewer cells than are due gain little.
             let is_bounded = self.grows_on || m > LARGE;
             let most = if is_bounded { self.max_neurons.saturating_sub(beside) } else { usize::MAX };
-            plan = next(problem, &plan, &cells, (&solved, &held_out), (cells_affordable, most))?;
+            plan = next(problem, &plan, (&solved, &held_out), (cells_affordable, most))?;
         }
     }
 }
@@ -167,11 +175,10 @@ fn first_spacing<const D: usize>(problem: &Problem) -> f64 {
 fn next<const D: usize>(
     problem: &Problem,
     plan: &Plan<D>,
-    cells: &Cells<D>,
     (solved, held_out): (&Solved<'_, D>, &Conditions<D>),
     (affordable, most): (f64, usize),
 ) -> Result<Plan<D>> {
-    let m = cells.len();
+    let m = plan.cells.len();
     let mut shares = vec![0.0; m];
     held_out.cells().for_each(|(row, cell)| shares[cell] += solved.residuals[row].powi(2));
     let mut order: Vec<usize> = (0..m).collect();
@@ -184,34 +191,50 @@ fn next<const D: usize>(
         open
     });
     let marked = marked.count();
-    if D >= SCATTERED || marked as f64 > EVERYWHERE * m as f64 {
-        let mut growth = GROWTH.min(0.94 * affordable / m as f64).powf(1.0 / D as f64);
-        let smaller = |growth: f64| {
-            let wanted = plan.wanted.as_ref().map(|_| cells.scaled(|_| [growth.recip(); D]));
-            let finer = Plan { spacing: plan.spacing / growth, wanted };
-            let count = Cells::new(problem.regions(), finer.spacing, finer.wanted.as_ref()).len();
-            (finer, count)
-        };
-        let (mut finer, mut count) = smaller(growth);
-        // Few cells per axis may not become one more.
-        while D != 2 && (count as f64) < LEAST_GROWTH * m as f64 {
-            growth *= MORE;
-            (finer, count) = smaller(growth);
-        }
-        let fits = count <= most;
-        while count > most && growth > 1.0 {
-            growth *= LESS;
-            (finer, count) = smaller(growth);
-        }
-        // Cells that were bisected may all be bisected again at once.
-        if fits || count > m || D >= SCATTERED {
-            return Ok(finer);
-        }
+    if (D >= SCATTERED || marked as f64 > EVERYWHERE * m as f64)
+        && let Some(smaller) = smaller(problem, plan, (affordable, most))
+    {
+        return Ok(smaller);
     }
     let most_bisected = ((affordable - m as f64) / (0.55 * (1 << D) as f64)) as usize;
     let least = if m > LARGE { LEAST_BISECTED_OF_LARGE } else { LEAST_BISECTED };
-    let mut count = marked.max((least * m as f64) as usize).min(most_bisected).max(4).min(m);
-    let centres = cells.places();
+    let count = marked.max((least * m as f64) as usize).min(most_bisected).max(4).min(m);
+    bisected(problem, plan, solved, &order[..count], most)
+}
+
+/// A plan with all cells smaller; `None` if that takes more than `most`.
+fn smaller<const D: usize>(problem: &Problem, plan: &Plan<D>, (affordable, most): (f64, usize)) -> Option<Plan<D>> {
+    let m = plan.cells.len();
+    let mut growth = GROWTH.min(0.94 * affordable / m as f64).powf(1.0 / D as f64);
+    let by = |growth: f64| {
+        let wanted = plan.wanted.as_ref().map(|_| plan.cells.scaled(|_| [growth.recip(); D]));
+        Plan::new(problem, plan.spacing / growth, wanted)
+    };
+    let mut finer = by(growth);
+    // Few cells per axis may not become one more.
+    while D != 2 && (finer.cells.len() as f64) < LEAST_GROWTH * m as f64 {
+        growth *= MORE;
+        finer = by(growth);
+    }
+    let fits = finer.cells.len() <= most;
+    while finer.cells.len() > most && growth > 1.0 {
+        growth *= LESS;
+        finer = by(growth);
+    }
+    // Cells that were bisected may all be bisected again at once.
+    (fits || finer.cells.len() > m || D >= SCATTERED).then_some(finer)
+}
+
+/// A plan with `chosen` cells bisected along the axes in which u bends most, or with the first of them until there are at
+/// most `most` cells.
+fn bisected<const D: usize>(
+    problem: &Problem,
+    plan: &Plan<D>,
+    solved: &Solved<'_, D>,
+    mut chosen: &[usize],
+    most: usize,
+) -> Result<Plan<D>> {
+    let (cells, centres) = (&plan.cells, plan.cells.places());
     let bends: Vec<Vec<f64>> = (0..D)
         .map(|axis| {
             let seconds = solved.evaluate(Operator::second(axis), &centres)?;
@@ -219,20 +242,20 @@ fn next<const D: usize>(
         })
         .collect::<Result<_>>()?;
     loop {
-        let mut chosen = vec![false; m];
-        order[..count].iter().for_each(|&cell| chosen[cell] = true);
+        let mut is_chosen = vec![false; cells.len()];
+        chosen.iter().for_each(|&cell| is_chosen[cell] = true);
         let halved = |cell: usize| -> Point<D> {
             std::array::from_fn(|axis| {
                 let largest = (0..D).map(|other| bends[other][cell]).fold(0.0, f64::max);
                 let bent = bends[axis][cell] > OTHER_AXIS * largest;
-                if chosen[cell] && bent { 0.5 } else { 1.0 }
+                if is_chosen[cell] && bent { 0.5 } else { 1.0 }
             })
         };
-        let finer = Plan { spacing: plan.spacing, wanted: Some(cells.scaled(halved)) };
-        let fewer = (FEWER * count as f64) as usize;
-        if fewer < 4 || Cells::new(problem.regions(), finer.spacing, finer.wanted.as_ref()).len() <= most {
+        let finer = Plan::new(problem, plan.spacing, Some(cells.scaled(halved)));
+        let fewer = (FEWER * chosen.len() as f64) as usize;
+        if fewer < 4 || finer.cells.len() <= most {
             return Ok(finer);
         }
-        count = fewer;
+        chosen = &chosen[..fewer];
     }
 }

@@ -2,8 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
+use firebox_core::random::Random;
 use firebox_tests::program::{Program, RunResult};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Runs with `args`, in which `_` stands for a space.
 fn bench(args: &str) -> RunResult {
@@ -92,4 +93,55 @@ fn cases_beyond_the_memory_limit_are_skipped_with_a_notice() {
     for options in ["--points 1000 --memory-limit 1KiB", "--points 18446744073709551615"] {
         bench(&format!("{both} {options}")).refuse("cannot hold this");
     }
+}
+
+/// A folder of one set: two squares of 60 points each, far apart.
+fn squares() -> Program {
+    let program = Program::firebox();
+    std::fs::create_dir_all(program.path().join("sets/toy")).unwrap();
+    let mut random = Random::new(6, 0);
+    let points = (0..120).map(|at| format!("{} {}\n", random.unit() + f64::from(at / 60 * 9), random.unit()));
+    program.write("sets/toy/squares.data", points.collect::<String>());
+    let labels = (0..120).map(|at| format!("{}\n", 1 + at / 60));
+    program.write("sets/toy/squares.labels0", labels.collect::<String>());
+    program
+}
+
+#[test]
+fn clusters_are_compared_with_reference_labels() {
+    let program = squares();
+    let rows = program.run("bench ocnn quality sets --seeds 2 --backend ndarray --format json").succeed().json_lines();
+    assert_eq!(rows.len(), 2, "{rows:?}");
+    assert_eq!((&rows[0]["case"], &rows[0]["size"]), (&json!("toy/squares"), &json!([120, 2])));
+    assert_eq!(rows[0]["details"], json!({ "ari": 1.0, "agreement": 1.0, "clusters": [2, 2] }));
+    assert_eq!(rows[1]["details"]["ari"], 1.0);
+    let text = program.run("bench ocnn --backend ndarray quality sets --seeds 1").succeed().out;
+    assert!(text.contains("ARI 1.000"), "{text}");
+
+    for (file, text, message) in [
+        ("sets/toy/squares.labels0", "1\n2\n", "squares.labels0 has 2 labels for 120 points"),
+        ("sets/toy/squares.data", "1 2\n3\n", "squares.data, line 2: 1 numbers where rows have 2"),
+        ("sets/toy/squares.data", "1 2\n3 x\n", "squares.data, line 2: `x` is not a number"),
+    ] {
+        program.write(file, text);
+        program.refuse("bench ocnn quality sets --backend ndarray", message);
+    }
+    std::fs::remove_file(program.path().join("sets/toy/squares.labels0")).unwrap();
+    program.write("sets/toy/squares.data", "1 2\n3 4\n");
+    program.refuse("bench ocnn quality sets --backend ndarray", "squares.data has no labels beside it");
+    program.refuse("bench ocnn quality nowhere --backend ndarray", "cannot read nowhere");
+    std::fs::remove_file(program.path().join("sets/toy/squares.data")).unwrap();
+    program.refuse("bench ocnn quality sets --backend ndarray", "sets has no files NAME.data");
+}
+
+#[test]
+fn points_without_structure_are_measured() {
+    let program = Program::firebox();
+    let args = "bench ocnn structureless --points 60 --sets 2 --backend ndarray --format json";
+    let rows = program.run(args).succeed().json_lines();
+    // Six dimensions of two distributions, those in 2-D twice; three aspects of two shapes.
+    assert_eq!(rows.len(), 20);
+    assert!(rows.iter().all(|row| row["details"]["quantile_95"].as_f64() >= row["details"]["median"].as_f64()));
+    program.refuse("bench ocnn structureless --points 5 --backend ndarray", "points = 5: must be at least 20");
+    program.refuse("bench ocnn structureless --sets 0 --backend ndarray", "sets = 0: must be at least 1");
 }

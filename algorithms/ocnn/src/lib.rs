@@ -15,5 +15,9 @@ pub use command::OcnnPlugin;
 pub use config::{Cut, Distance, Linking, OcnnConfig, PaperConfig, Scale, Sync, Weights};
 pub use model::{Clustering, FittedOcnn, Ocnn, OcnnInput, PaperClusters, PaperOcnn, Step, SyncMatrix, Trial};
 pub use ops::OcnnOps;
-pub use solve::{auto::Links, execution_plan::Strategy, scale::ScaleMethod};
+pub use solve::{
+    auto::{CondensedTree, Join, Links},
+    execution_plan::Strategy,
+    scale::ScaleMethod,
+};
 pub use types::{Graph, MAX_NEAREST, Matvec, Metric, Network, Parts, REPLICAS, rows};

@@ -34,6 +34,9 @@ pub struct BenchRow {
     /// The paper's time for the same work in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paper_ms: Option<f64>,
+    /// Results other than times, as text.
+    #[serde(skip)]
+    pub note: Option<String>,
     /// Further entries: strategy, clusters, bytes.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub details: Map<String, Value>,

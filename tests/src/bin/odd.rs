@@ -159,6 +159,7 @@ impl Bench for Odd {
                 ms: 0.25 * n as f64,
                 repeats: 3,
                 paper_ms: (n % 2 == 0).then_some(1.5),
+                note: None,
                 details: Map::new(),
             });
             if session.observer.cancelled() {

@@ -2,7 +2,7 @@
 
 use firebox_core::plot::{Lines, Plot, Series};
 
-use crate::{model::Clustering, solve::auto::select::EQUAL_CONTRAST};
+use crate::model::Clustering;
 
 /// Maximum number of joins in a dendrogram, which shows the last ones.
 const MAX_JOINS: usize = 60;
@@ -12,7 +12,7 @@ pub(super) fn clusters(count: usize) -> &'static str {
     if count == 1 { "cluster" } else { "clusters" }
 }
 
-/// The number of clusters against the contrast, with the chosen plateau and the chance level.
+/// The number of clusters against the contrast, with the chosen plateau and the contrast up to which cuts are alike.
 pub(super) fn plateau(clustering: &Clustering) -> Plot {
     let mut staircase = Vec::new();
     let mut clusters = 1.0;
@@ -22,29 +22,26 @@ pub(super) fn plateau(clustering: &Clustering) -> Plot {
         staircase.push((step.contrast, clusters));
     }
     let max_clusters = clusters;
-    let lowest = EQUAL_CONTRAST * clustering.chance;
+    let lowest = clustering.equal_contrast;
     let contrast_at = |step: usize| clustering.steps.get(step).map_or(lowest, |step| step.contrast.max(lowest));
     let chosen = match clustering.chosen {
         Some(index) => {
             let step = clustering.steps[index];
             vec![(contrast_at(index + 1), step.clusters as f64), (step.contrast, step.clusters as f64)]
         }
-        None if clustering.count() == 1 => {
-            clustering.steps.first().map_or(Vec::new(), |first| vec![(first.contrast, 1.0), (clustering.chance, 1.0)])
-        }
         // A threshold cuts by agreement, not by contrast.
         None => Vec::new(),
     };
     Plot::Lines(Lines {
         title: format!("{} {}", clustering.count(), self::clusters(clustering.count())),
-        x_label: "contrast S".into(),
+        x_label: "contrast C".into(),
         y_label: "clusters".into(),
         log_x: true,
         log_y: max_clusters > 20.0,
         series: vec![
             Series::new("clusters", staircase),
             Series::new("chosen", chosen),
-            Series::new("by chance", [(clustering.chance, 1.0), (clustering.chance, max_clusters.max(2.0))]),
+            Series::new("alike", [(lowest, 1.0), (lowest, max_clusters.max(2.0))]),
         ],
         ..Lines::default()
     })

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use super::{args::OcnnArgs, plots};
 use crate::{
     config::{OcnnConfig, PaperConfig},
-    model::{Clustering, PaperClusters},
+    model::{Clustering, PaperClusters, Step},
 };
 
 /// A configuration and its mode, for the report.
@@ -139,14 +139,20 @@ fn result(clustering: &Clustering) -> Map<String, Value> {
     result.insert("clusters".into(), clustering.count().into());
     result.insert("noise".into(), clustering.noise().into());
     result.insert("sizes".into(), json!(clustering.sizes));
-    result.insert("contrast".into(), json!(clustering.steps.first().map(|step| step.contrast)));
+    result.insert("exemplars".into(), json!(clustering.exemplars()));
+    result.insert("separation".into(), clustering.separation.into());
     result.insert("chance".into(), clustering.chance.into());
+    result.insert("probability".into(), clustering.probability.into());
     result.insert("plateau".into(), clustering.plateau().into());
     result.insert("stability".into(), json!(clustering.stability()));
     result.insert("neighbours".into(), json!(clustering.graphs));
     result.insert("scales".into(), json!(clustering.scales));
     result.insert("components".into(), clustering.parts.into());
-    result.insert("steps".into(), json!(clustering.steps.iter().take(20).collect::<Vec<_>>()));
+    result.insert("steps".into(), json!(clustering.steps));
+    let [coarser, finer] = clustering.alternatives();
+    result.insert("coarser".into(), json!(coarser));
+    result.insert("finer".into(), json!(finer));
+    result.insert("condensed_tree".into(), json!(clustering.condensed));
     if clustering.trials.len() > 1 {
         result.insert("sweep".into(), json!(clustering.trials));
     }
@@ -157,15 +163,15 @@ fn result(clustering: &Clustering) -> Map<String, Value> {
 fn summary(clustering: &Clustering, searched: bool) -> String {
     let (count, points) = (clustering.count(), clustering.labels.len());
     let mut text = format!("{count} {} and {} noise points among {points}", plots::clusters(count), clustering.noise());
-    let strongest = clustering.steps.first().map_or(0.0, |step| step.contrast);
-    let chance = six_digits(clustering.chance);
-    if count == 1 && searched && strongest < clustering.chance {
-        text.push_str(&format!(
-            ": no structure was found (contrast {}, by chance up to {chance})",
-            six_digits(strongest)
-        ));
-    } else {
-        text.push_str(&format!(" (contrast {}, by chance up to {chance})", six_digits(strongest)));
+    if count == 1 && searched && clustering.separation < clustering.chance {
+        text.push_str(": no structure was found");
+    }
+    text.push_str(&format!(
+        " (separation {:.2}, by chance up to {:.2}; probability by chance {:.1e})",
+        clustering.separation, clustering.chance, clustering.probability
+    ));
+    if searched {
+        text.push_str(&alternatives(clustering));
     }
     for trial in clustering.trials.iter().filter(|_| clustering.trials.len() > 1) {
         let [first, second] = trial.neighbours;
@@ -181,6 +187,20 @@ fn summary(clustering: &Clustering, searched: bool) -> String {
         text.push_str(&format!("\nother seeds agree by an adjusted Rand index of {stability:.4}"));
     }
     text
+}
+
+/// A line with the next coarser and finer numbers of clusters, if there are any.
+fn alternatives(clustering: &Clustering) -> String {
+    let described = |step: Option<Step>| {
+        step.map(|step| format!("{} {} (score {:.2})", step.clusters, plots::clusters(step.clusters), step.score))
+    };
+    let others: Vec<String> = clustering.alternatives().into_iter().filter_map(described).collect();
+    match (clustering.chosen, others.is_empty()) {
+        (Some(chosen), false) => {
+            format!("\nchosen with score {:.2}; next are {}", clustering.steps[chosen].score, others.join(" and "))
+        }
+        _ => String::new(),
+    }
 }
 
 /// Adds the agreement of `labels` with the true classes to `result`, if these are known; returns its line of the summary.

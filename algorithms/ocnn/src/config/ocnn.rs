@@ -49,7 +49,7 @@ pub struct OcnnConfig {
     #[cfg_attr(feature = "command", arg(skip = defaults().distance))]
     pub distance: Distance,
     /// Neighbours k in the first graph, at least 1; the second has twice as many. By default 24 and 48; below 450 points
-    /// 16 and 24, or 24 and 56 if they fill more than a surface; 8·ln N and twice as many along lines
+    /// on surfaces 16 and 24; 8·ln N and twice as many along lines
     #[config(default = "None")]
     #[cfg_attr(feature = "command", arg(long, value_name = "K"))]
     pub neighbours: Option<usize>,

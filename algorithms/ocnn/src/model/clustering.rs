@@ -11,10 +11,12 @@ use crate::{
     solve::{
         auto::{
             agreement::EdgeMatrix,
+            chance::Chance,
+            condensed::CondensedTree,
             cut,
             hierarchy::Hierarchy,
             membership::{memberships, outliers},
-            select::{ScoredCuts, best_cut_count, chance_level, cut_candidates, score_cuts},
+            select::{ScoredCuts, best_cut_count, cut_candidates, equal_contrast, largest_separation, score_cuts},
         },
         components::cluster_sizes,
     },
@@ -30,11 +32,15 @@ pub(super) fn label_tensor<B: Backend>(labels: &[i64], device: &B::Device) -> Te
 pub struct Step {
     /// Number of clusters.
     pub clusters: usize,
-    /// The contrast S of the last edge cut.
+    /// The contrast C of the last edge cut.
     pub contrast: f64,
-    /// Length of the plateau, ln(S/S′), S′ the next contrast.
+    /// The separation X of the last edge cut.
+    pub separation: f64,
+    /// Probability that the largest separation of points without structure is at least this one.
+    pub probability: f64,
+    /// Length of the plateau, ln(C/C′), C′ the next contrast.
     pub plateau: f64,
-    /// ln(0.3 + H) + 4.5·plateau, H the entropy of the cluster sizes.
+    /// ln(0.1 + H) + 4·plateau, H the entropy of the cluster sizes.
     pub score: f64,
 }
 
@@ -64,8 +70,17 @@ pub struct Clustering {
     pub outliers: Vec<f64>,
     /// Every number of clusters considered.
     pub steps: Vec<Step>,
-    /// Chance level: the contrast of points without structure; below it there is one cluster.
+    /// The tree without the joins of groups too small for clusters.
+    pub condensed: CondensedTree,
+    /// Largest separation X of all edges of the tree between sides of enough points; 0 without such an edge.
+    pub separation: f64,
+    /// Probability that the largest separation of points without structure is at least [`Clustering::separation`].
+    pub probability: f64,
+    /// Chance level: the separation that points without structure exceed with probability 0.05; below it there is one
+    /// cluster.
     pub chance: f64,
+    /// Contrast up to which cuts count as alike.
+    pub equal_contrast: f64,
     /// The tree as SciPy's linkage matrix, row-major (N − 1) × 4, distances 1 − J.
     pub linkage: Vec<f64>,
     /// Neighbours in each graph.
@@ -95,7 +110,9 @@ impl Clustering {
             EdgeMatrix { adjacency: &candidate_graph.adjacency, values: agreement },
             &candidate_graph.dimension_estimates,
         );
-        let chance = chance_level(tree.points(), candidate_graph.dimensions.local);
+        let dimensions = candidate_graph.dimensions;
+        let rule = config.graph_rule(tree.counts.len(), dimensions);
+        let chance = Chance::new(tree.points(), dimensions.local, rule);
         let scored = score_cuts(tree, &candidates, chance);
         let cut = cut::edges(tree, config, &candidates, best_cut_count(&candidates, &scored, chance));
         let piece = tree.pieces(&cut);
@@ -119,16 +136,23 @@ impl Clustering {
         let step = |scored: &ScoredCuts| Step {
             clusters: scored.cuts + 1,
             contrast: candidates[scored.cuts - 1].contrast,
+            separation: candidates[scored.cuts - 1].separation,
+            probability: chance.probability(candidates[scored.cuts - 1].separation),
             plateau: scored.plateau,
             score: scored.score,
         };
+        let separation = largest_separation(&candidates);
         Self {
+            condensed: CondensedTree::new(tree, &candidates[..scored.len()]),
             sizes: cluster_sizes(&labels),
             labels,
             memberships: each(&memberships),
             outliers: each(&outliers),
             steps: scored.iter().map(step).collect(),
-            chance,
+            separation,
+            probability: chance.probability(separation),
+            chance: chance.significant(),
+            equal_contrast: equal_contrast(chance),
             linkage: Vec::new(),
             graphs: graphs.neighbours,
             scales: graphs.scales,
@@ -146,6 +170,20 @@ impl Clustering {
         self.sizes.len()
     }
 
+    /// The point of largest membership in each cluster, the first among equals.
+    pub fn exemplars(&self) -> Vec<usize> {
+        let mut best: Vec<Option<usize>> = vec![None; self.count()];
+        for (point, &label) in self.labels.iter().enumerate() {
+            if let Some(best) = usize::try_from(label).ok().and_then(|label| best.get_mut(label)) {
+                *best = match *best {
+                    Some(before) if self.memberships[before] >= self.memberships[point] => Some(before),
+                    _ => Some(point),
+                };
+            }
+        }
+        best.into_iter().flatten().collect()
+    }
+
     /// Number of noise points.
     pub fn noise(&self) -> usize {
         self.labels.len() - self.sizes.iter().sum::<usize>()
@@ -160,6 +198,13 @@ impl Clustering {
     /// Length of the chosen plateau; 0 for one cluster.
     pub fn plateau(&self) -> f64 {
         self.chosen.map_or(0.0, |step| self.steps[step].plateau)
+    }
+
+    /// The steps of best score with fewer and with more clusters than the chosen one.
+    pub fn alternatives(&self) -> [Option<Step>; 2] {
+        let chosen = self.chosen.map_or(0, |step| step + 1);
+        let best = |steps: &[Step]| steps.iter().copied().max_by(|a, b| a.score.total_cmp(&b.score));
+        [best(&self.steps[..chosen.saturating_sub(1)]), best(&self.steps[chosen..])]
     }
 
     /// The criterion of a sweep: H·stability, H the entropy of the cluster sizes.

@@ -43,8 +43,14 @@ pub(super) fn command(program: &Program) -> Option<Command> {
     let papers = program.benches().map(|(_, bench)| bench.command());
     (!names.is_empty()).then(|| {
         let benches = papers.chain([kernels::command(), cost::command(names)]);
-        command.subcommands(benches.map(BenchArgs::augment_args))
+        command.subcommands(benches.map(with_shared_options))
     })
+}
+
+/// Adds the options of every bench, which its own subcommands take too.
+fn with_shared_options(bench: Command) -> Command {
+    let shared = BenchArgs::augment_args(Command::new("shared"));
+    bench.args(shared.get_arguments().map(|arg| arg.clone().global(true)))
 }
 
 pub(super) fn run(program: &Program, args: &ArgMatches) -> Result<(), Failure> {

@@ -40,7 +40,8 @@ impl Row for BenchRow {
         let paper = self.paper_ms.map_or_else(String::new, milliseconds);
         let speedup = self.paper_ms.filter(|_| self.ms > 0.0);
         let speedup = speedup.map_or_else(String::new, |paper| format!("{:.1}×", paper / self.ms));
-        writeln!(out, "{:<10} {:<36} {size:<16} {ms:>12} {paper:>12} {speedup:>8}", self.table, self.case)
+        let note = self.note.as_ref().map_or_else(String::new, |note| format!("  {note}"));
+        writeln!(out, "{:<10} {:<36} {size:<16} {ms:>12} {paper:>12} {speedup:>8}{note}", self.table, self.case)
     }
 }
 

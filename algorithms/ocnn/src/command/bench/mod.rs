@@ -1,7 +1,9 @@
-//! `firebox bench ocnn`: tables 1 and 2 and figure 4 of the paper.
+//! `firebox bench ocnn`: tables 1 and 2 and figure 4 of the paper, and the quality of clusters.
 
 mod kernels;
 mod published;
+mod quality;
+mod structureless;
 
 use burn::tensor::{Tensor, TensorMetadata, ops::FloatTensor};
 use clap::{ArgMatches, Args, Command, ValueEnum};
@@ -57,9 +59,16 @@ impl Bench for OcnnBench {
     fn command(&self) -> Command {
         let about = "The OCNN paper's tables 1 and 2 and figure 4, measured here, beside the paper's figures";
         BenchArgs::augment_args(Command::new("ocnn").about(about))
+            .subcommand_precedence_over_arg(true)
+            .subcommands([quality::command(), structureless::command()])
     }
 
     fn run(&self, args: &ArgMatches, device: &Device, session: &Session, row: &mut dyn FnMut(BenchRow)) -> Result<()> {
+        match args.subcommand() {
+            Some((quality::NAME, args)) => return quality::run(args, device, session, row),
+            Some((structureless::NAME, args)) => return structureless::run(args, device, session, row),
+            _ => {}
+        }
         let args: BenchArgs = parse(args)?;
         at_least_one(&[("repeats", args.repeats)])?;
         if let Some(count) = args.points.iter().find(|&&n| n < 3) {
@@ -137,7 +146,7 @@ impl<B: OcnnOps> Measure<'_, B> {
 
     fn row(&self, table: &str, case: &str, size: Vec<usize>, ms: f64, paper_ms: Option<f64>) -> BenchRow {
         let (table, case) = (table.into(), case.into());
-        BenchRow { table, case, size, ms, repeats: self.args.repeats, paper_ms, details: Map::new() }
+        BenchRow { table, case, size, ms, repeats: self.args.repeats, paper_ms, note: None, details: Map::new() }
     }
 
     fn table_1(&self, rows: &mut Rows<'_>) -> Result<()> {

@@ -7,13 +7,17 @@
 //! 4. `information`: the mutual information of the signs at the two ends of each edge, pooled over the networks;
 //! 5. `agreement`: the cosine of the two ends' rows of mutual information, for each edge;
 //! 6. `tree`: the maximum spanning tree by agreement;
-//! 7. `select`, `cut`: the contrast of the tree's edges; the edges before the largest drop in contrast are cut;
-//! 8. `membership`: each point's membership in its cluster, and its outlier score.
+//! 7. `contrast`, `chance`: the contrast of the tree's edges, and the separation that points without structure have;
+//! 8. `select`, `cut`: the edges before the largest drop in contrast are cut;
+//! 9. `membership`: each point's membership in its cluster, and its outlier score.
 //!
 //! After Angelini, Di Carlo, Marangi, Pellicoro and Stramaglia, PRL 85 (2000) 554 (mutual
 //! information), and Benderskaya and Tolstov (the network). The graphs, the tree and the selection are Firebox's own.
 
 pub(crate) mod agreement;
+pub(crate) mod chance;
+pub(crate) mod condensed;
+mod contrast;
 pub(crate) mod coupling;
 pub(crate) mod cut;
 pub(crate) mod dimension;
@@ -31,5 +35,6 @@ pub(crate) mod select;
 pub(crate) mod simulation;
 pub(crate) mod tree;
 
+pub use condensed::{CondensedTree, Join};
 pub(crate) use input::HostInput;
 pub use input::Links;

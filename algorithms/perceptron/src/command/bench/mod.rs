@@ -105,5 +105,5 @@ fn product<B: PerceptronOps>(
     let details =
         [("matmul".into(), kernel.to_string().into()), ("tflop_s".into(), tflop_s.into())].into_iter().collect();
     let (table, case) = ("products".into(), format!("product and sigmoid, {kernel}"));
-    Ok(BenchRow { table, case, size: vec![side; 3], ms, repeats, paper_ms: None, details })
+    Ok(BenchRow { table, case, size: vec![side; 3], ms, repeats, paper_ms: None, note: None, details })
 }

@@ -146,7 +146,7 @@ impl<B: RbfOps> Measure<'_, B> {
 
     fn row(&self, table: &str, case: &str, size: [usize; 2], ms: f64, paper_ms: Option<f64>) -> BenchRow {
         let (table, case, repeats) = (table.into(), case.into(), self.args.repeats);
-        BenchRow { table, case, size: size.into(), ms, repeats, paper_ms, details: Map::new() }
+        BenchRow { table, case, size: size.into(), ms, repeats, paper_ms, note: None, details: Map::new() }
     }
 
     fn table(&self, rows: &mut Rows<'_>) -> Result<()> {

@@ -122,7 +122,16 @@ fn papers_run(n: usize, variant: Variant, units: u32) -> Result<Sammon> {
 impl<B: SammonOps> Measure<'_, B> {
     fn row(&self, table: &str, case: String, points: usize, ms: f64, paper_ms: Option<f64>) -> BenchRow {
         let size = vec![points, paper::SOURCE, paper::TARGET];
-        BenchRow { table: table.into(), case, size, ms, repeats: self.args.repeats, paper_ms, details: Map::new() }
+        BenchRow {
+            table: table.into(),
+            case,
+            size,
+            ms,
+            repeats: self.args.repeats,
+            paper_ms,
+            note: None,
+            details: Map::new(),
+        }
     }
 
     /// Milliseconds of 5 iterations and of what they need on the device: points, distances if they are cached, steps.

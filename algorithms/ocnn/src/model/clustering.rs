@@ -38,9 +38,10 @@ pub struct Step {
     pub separation: f64,
     /// Probability that the largest separation of points without structure is at least this one.
     pub probability: f64,
-    /// Length of the plateau, ln(C/C′), C′ the next contrast.
+    /// The drop in contrast after this cut: the mean of ln C over up to four cuts until this one, less that over the next
+    /// four.
     pub plateau: f64,
-    /// ln(0.1 + H) + 4·plateau, H the entropy of the cluster sizes.
+    /// ln(0.1 + H) + 3·plateau, H the entropy of the cluster sizes.
     pub score: f64,
 }
 

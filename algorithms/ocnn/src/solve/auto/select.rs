@@ -3,6 +3,8 @@
 //! The constants of the choice were fitted on half of 33 public sets and checked on the other half, and the other way
 //! round; those of sizes and noise on 68 generated sets.
 
+use std::ops::Range;
+
 use super::{
     agreement::EdgeMatrix,
     chance::{Chance, SIGNIFICANT},
@@ -25,7 +27,9 @@ const EQUAL_CONTRAST: f64 = 0.75;
 /// The least such contrast, since very few points in many dimensions have no separation by chance.
 const LEAST_EQUAL_CONTRAST: f64 = 0.2;
 /// Weight of the drop in contrast relative to the entropy of the cluster sizes.
-const PLATEAU_WEIGHT: f64 = 4.0;
+const PLATEAU_WEIGHT: f64 = 3.0;
+/// Cuts on either side of a drop in contrast that are averaged. A single difference depends on the seed.
+const WINDOW: usize = 4;
 /// Offset of the entropy, so that two clusters of very different sizes remain possible.
 const ENTROPY_OFFSET: f64 = 0.1;
 /// Largest number of cuts considered.
@@ -95,7 +99,8 @@ pub(crate) fn equal_contrast(chance: Chance) -> f64 {
 pub(crate) struct ScoredCuts {
     /// Number of cuts.
     pub(crate) cuts: usize,
-    /// Length of the plateau, ln(C_q/C_{q+1}): the drop in contrast after these cuts.
+    /// The drop in contrast after these cuts: the mean of ln C over the last of them, at most [`WINDOW`], less that over
+    /// the next [`WINDOW`].
     pub(crate) plateau: f64,
     /// ln(ENTROPY_OFFSET + H) + PLATEAU_WEIGHT·plateau, H the entropy of the cluster sizes.
     pub(crate) score: f64,
@@ -105,7 +110,8 @@ pub(crate) struct ScoredCuts {
 pub(crate) fn score_cuts(tree: &Tree, candidates: &[CutCandidate], chance: Chance) -> Vec<ScoredCuts> {
     let considered = &candidates[..candidates.len().min(MAX_CUTS)];
     let alike = equal_contrast(chance);
-    let level = |q: usize| candidates.get(q).map_or(alike, |candidate| candidate.contrast.max(alike));
+    let level = |q: usize| candidates.get(q).map_or(alike, |candidate| candidate.contrast.max(alike)).ln();
+    let mean = |range: Range<usize>| range.clone().map(level).sum::<f64>() / range.len() as f64;
     // Components after all cuts; fewer cuts merge some of them.
     let edges: Vec<usize> = considered.iter().map(|candidate| candidate.edge).collect();
     let piece = tree.pieces(&edges);
@@ -123,7 +129,7 @@ pub(crate) fn score_cuts(tree: &Tree, candidates: &[CutCandidate], chance: Chanc
     let mut scored: Vec<ScoredCuts> = (1..=considered.len())
         .rev()
         .map(|cuts| {
-            let plateau = (level(cuts - 1) / level(cuts)).ln();
+            let plateau = mean(cuts.saturating_sub(WINDOW)..cuts) - mean(cuts..cuts + WINDOW);
             let this = ScoredCuts {
                 cuts,
                 plateau,

@@ -76,14 +76,16 @@ impl Sides {
 /// Measures separations; has a mark per neuron, so that these are allocated once.
 pub(super) struct Separations<'a> {
     matrix: EdgeMatrix<'a>,
+    /// Multiplicity of each neuron.
+    counts: &'a [u32],
     /// The last search that reached each neuron.
     marks: Vec<u32>,
     searches: u32,
 }
 
 impl<'a> Separations<'a> {
-    pub(super) fn new(matrix: EdgeMatrix<'a>, neurons: usize) -> Self {
-        Self { matrix, marks: vec![0; neurons], searches: 0 }
+    pub(super) fn new(matrix: EdgeMatrix<'a>, counts: &'a [u32]) -> Self {
+        Self { matrix, counts, marks: vec![0; counts.len()], searches: 0 }
     }
 
     /// X = max(F, 1.3·M), at least 0: F = ln(min(Φ_a, Φ_b)/Φ_ab) with Φ_ab the sum of the agreement across and Φ_a, Φ_b
@@ -99,13 +101,14 @@ impl<'a> Separations<'a> {
         let across: f64 = sides.across.iter().sum();
         let behind = sides.roots.into_iter().zip(&sides.rims).map(|(root, rim)| self.flow(root, rim, sets));
         let flow = behind.fold(f64::INFINITY, f64::min);
-        // A side that is its own rim has nothing behind it to compare with.
+        // A side without anything behind its rim, and without equal points, has nothing to compare with.
         let flow = if flow > 0.0 { (flow / across.max(FLOW_FLOOR)).ln() } else { 0.0 };
         let mean = (sides.inner / (across / edges as f64).max(AGREEMENT_FLOOR)).ln();
         flow.max(MEAN_WEIGHT * mean).max(0.0)
     }
 
-    /// The largest sum of agreement between successive layers of the set of `root` behind `rim`.
+    /// The largest sum of agreement between successive layers of the set of `root` behind `rim`. If there is nothing
+    /// behind it, equal points are, which agree by 1.
     fn flow(&mut self, root: u32, rim: &[u32], sets: &mut DisjointSets) -> f64 {
         self.searches += 1;
         let (mut layer, mut largest) = (rim.to_vec(), 0.0f64);
@@ -125,7 +128,10 @@ impl<'a> Separations<'a> {
             largest = largest.max(flow);
             layer = next;
         }
-        largest
+        if largest > 0.0 {
+            return largest;
+        }
+        rim.iter().map(|&member| f64::from(self.counts[member as usize].saturating_sub(1))).sum()
     }
 }
 
@@ -175,7 +181,7 @@ mod tests {
                 let (values, adjacency, mut sets, [a, b]) = band(width, 20, bridge);
                 let matrix = EdgeMatrix { adjacency: &adjacency, values: &values };
                 let sides = Sides::new(matrix, &mut sets, a, b);
-                let found = Separations::new(matrix, 20 * width).of(&sides, &mut sets);
+                let found = Separations::new(matrix, &vec![1; 20 * width]).of(&sides, &mut sets);
                 // Flow and mean fall by the same factor.
                 let wanted = MEAN_WEIGHT * (1.0 / bridge).ln();
                 assert!((found - wanted).abs() < 1e-9, "width {width}, bridge {bridge}: {found}, not {wanted}");
@@ -189,12 +195,23 @@ mod tests {
         let matrix = EdgeMatrix { adjacency: &adjacency, values: &values };
         let mut sides = Sides::new(matrix, &mut sets, a, b);
         sides.across.clear();
-        assert_eq!(Separations::new(matrix, 24).of(&sides, &mut sets), MEAN_WEIGHT * NO_EDGE);
+        assert_eq!(Separations::new(matrix, &[1; 24]).of(&sides, &mut sets), MEAN_WEIGHT * NO_EDGE);
         // Edges without any agreement are no bridge either.
         values.iter_mut().filter(|value| **value < 0.8).for_each(|value| *value = 0.0);
         let matrix = EdgeMatrix { adjacency: &adjacency, values: &values };
         let sides = Sides::new(matrix, &mut sets, a, b);
-        assert!(Separations::new(matrix, 24).of(&sides, &mut sets) > 8.0);
+        assert!(Separations::new(matrix, &[1; 24]).of(&sides, &mut sets) > 8.0);
+    }
+
+    #[test]
+    fn equal_points_are_behind_a_rim_that_is_the_whole_side() {
+        let (values, adjacency, mut sets, [a, b]) = band(1, 2, 0.5);
+        let matrix = EdgeMatrix { adjacency: &adjacency, values: &values };
+        let sides = Sides::new(matrix, &mut sets, a, b);
+        for (counts, wanted) in [([1, 1], MEAN_WEIGHT * (1.0f64 / 0.4).ln()), ([101, 51], (50.0f64 / 0.4).ln())] {
+            let found = Separations::new(matrix, &counts).of(&sides, &mut sets);
+            assert!((found - wanted).abs() < 1e-12, "{counts:?}: {found}, not {wanted}");
+        }
     }
 
     #[test]

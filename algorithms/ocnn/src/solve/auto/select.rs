@@ -63,7 +63,7 @@ pub(crate) fn cut_candidates(
     let apart = MIN_POINTS.max((MIN_DISCONNECTED * (tree.points() as f64).sqrt()) as usize) as u64;
     let mut dimensions = dimension_estimates.to_vec();
     let mut sets = DisjointSets::new(&tree.counts);
-    let mut separations = Separations::new(agreement_matrix, tree.counts.len());
+    let mut separations = Separations::new(agreement_matrix, &tree.counts);
     let mut candidates = Vec::new();
     for (edge, (&(i, j), &agreement)) in tree.ends.iter().zip(&tree.agreement).enumerate() {
         let (a, b) = sets.ordered_roots(i, j);

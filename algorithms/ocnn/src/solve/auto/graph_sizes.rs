@@ -23,11 +23,14 @@ pub(crate) enum GraphRule {
 impl OcnnConfig {
     /// The rule for `points` points.
     pub(crate) fn graph_rule(&self, points: usize, dimensions: Dimensions) -> GraphRule {
-        match () {
-            () if self.neighbours.is_some() => GraphRule::General,
-            () if dimensions.is_curve(points) => GraphRule::Curve,
-            () if points < FEW_POINTS && dimensions.local <= VOLUME_DIMENSION => GraphRule::FewOnSurface,
-            () => GraphRule::General,
+        if self.neighbours.is_some() {
+            GraphRule::General
+        } else if dimensions.is_curve(points) {
+            GraphRule::Curve
+        } else if points < FEW_POINTS && dimensions.local <= VOLUME_DIMENSION {
+            GraphRule::FewOnSurface
+        } else {
+            GraphRule::General
         }
     }
 

@@ -1,7 +1,7 @@
 //! The candidates for cuts of the tree, and the number of cuts.
 //!
-//! The constants of the choice were fitted on half of 33 public sets and checked on the other half, and the other way
-//! round; those of sizes and noise on 68 generated sets.
+//! The constants of the choice were chosen on 33 public sets (docs/benchmarks.md has figures of halves that were not used);
+//! those of sizes and noise on 68 generated sets.
 
 use std::ops::Range;
 
@@ -154,15 +154,9 @@ pub(crate) fn best_cut_count(candidates: &[CutCandidate], scored: &[ScoredCuts],
     }
     let alike = equal_contrast(chance);
     let distinct = scored.iter().filter(|this| candidates[this.cuts - 1].contrast > alike);
-    best(distinct).map_or(0, |best| best.cuts)
-}
-
-/// The first of those with the best score.
-fn best<'a>(scored: impl Iterator<Item = &'a ScoredCuts>) -> Option<&'a ScoredCuts> {
-    scored.fold(None, |best: Option<&ScoredCuts>, this| match best {
-        Some(best) if best.score >= this.score => Some(best),
-        _ => Some(this),
-    })
+    // The first among equals, which the reverse order makes the last.
+    let best = distinct.rev().max_by(|a, b| a.score.total_cmp(&b.score));
+    best.map_or(0, |best| best.cuts)
 }
 
 /// Marks the neurons that are noise after the edges `cut` are removed: parts too small for a cluster, attached by an edge

@@ -140,7 +140,7 @@ fn result(clustering: &Clustering) -> Map<String, Value> {
     result.insert("noise".into(), clustering.noise().into());
     result.insert("sizes".into(), json!(clustering.sizes));
     result.insert("exemplars".into(), json!(clustering.exemplars()));
-    result.insert("separation".into(), clustering.separation.into());
+    result.insert("evidence".into(), clustering.evidence.into());
     result.insert("chance".into(), clustering.chance.into());
     result.insert("probability".into(), clustering.probability.into());
     result.insert("plateau".into(), clustering.plateau().into());
@@ -163,12 +163,12 @@ fn result(clustering: &Clustering) -> Map<String, Value> {
 fn summary(clustering: &Clustering, searched: bool) -> String {
     let (count, points) = (clustering.count(), clustering.labels.len());
     let mut text = format!("{count} {} and {} noise points among {points}", plots::clusters(count), clustering.noise());
-    if count == 1 && searched && clustering.separation < clustering.chance {
+    if count == 1 && searched && clustering.evidence < clustering.chance {
         text.push_str(": no structure was found");
     }
     text.push_str(&format!(
-        " (separation {:.2}, by chance up to {:.2}; probability by chance {:.1e})",
-        clustering.separation, clustering.chance, clustering.probability
+        " (evidence {:.2}, by chance up to {:.2}; probability by chance {:.1e})",
+        clustering.evidence, clustering.chance, clustering.probability
     ));
     if searched {
         text.push_str(&alternatives(clustering));

@@ -16,7 +16,7 @@ use crate::{
             cut,
             hierarchy::Hierarchy,
             membership::{memberships, outliers},
-            select::{ScoredCuts, best_cut_count, cut_candidates, equal_contrast, largest_separation, score_cuts},
+            select::{ScoredCuts, best_cut_count, cut_candidates, equal_contrast, largest_evidence, score_cuts},
         },
         components::cluster_sizes,
     },
@@ -36,7 +36,10 @@ pub struct Step {
     pub contrast: f64,
     /// The separation X of the last edge cut.
     pub separation: f64,
-    /// Probability that the largest separation of points without structure is at least this one.
+    /// The evidence of structure up to this cut: the largest bound B of these separations plus twice the drop in contrast
+    /// after them.
+    pub evidence: f64,
+    /// Probability that points without structure have a cut of at least this evidence.
     pub probability: f64,
     /// The drop in contrast after this cut: the mean of ln C over up to four cuts until this one, less that over the next
     /// four.
@@ -73,11 +76,11 @@ pub struct Clustering {
     pub steps: Vec<Step>,
     /// The tree without the joins of groups too small for clusters.
     pub condensed: CondensedTree,
-    /// Largest separation X of all edges of the tree between sides of enough points; 0 without such an edge.
-    pub separation: f64,
-    /// Probability that the largest separation of points without structure is at least [`Clustering::separation`].
+    /// Largest evidence of structure of all steps; 0 without a step.
+    pub evidence: f64,
+    /// Probability that points without structure have at least this evidence.
     pub probability: f64,
-    /// Chance level: the separation that points without structure exceed with probability 0.05; below it there is one
+    /// Chance level: the evidence that points without structure exceed with probability 0.05; below it there is one
     /// cluster.
     pub chance: f64,
     /// Contrast up to which cuts count as alike.
@@ -138,11 +141,12 @@ impl Clustering {
             clusters: scored.cuts + 1,
             contrast: candidates[scored.cuts - 1].contrast,
             separation: candidates[scored.cuts - 1].separation,
-            probability: chance.probability(candidates[scored.cuts - 1].separation),
+            evidence: scored.evidence,
+            probability: chance.probability(scored.evidence),
             plateau: scored.plateau,
             score: scored.score,
         };
-        let separation = largest_separation(&candidates);
+        let evidence = largest_evidence(&scored);
         Self {
             condensed: CondensedTree::new(tree, &candidates[..scored.len()]),
             sizes: cluster_sizes(&labels),
@@ -150,8 +154,8 @@ impl Clustering {
             memberships: each(&memberships),
             outliers: each(&outliers),
             steps: scored.iter().map(step).collect(),
-            separation,
-            probability: chance.probability(separation),
+            evidence,
+            probability: chance.probability(evidence),
             chance: chance.significant(),
             equal_contrast: equal_contrast(chance),
             linkage: Vec::new(),

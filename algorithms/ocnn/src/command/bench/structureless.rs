@@ -1,5 +1,5 @@
-//! `firebox bench ocnn structureless`: the separation of points without structure, and the share of such sets that are
-//! split. The tables of `solve/auto/chance.rs` are its output with seed 0 and 60 sets; other seeds check them.
+//! `firebox bench ocnn structureless`: separation and evidence of structure in points without structure, and the share of
+//! such sets that are split. The tables of `solve/auto/chance.rs` are its output with seed 0; other seeds check them.
 
 use std::{f64::consts::TAU, fmt, time::Instant};
 
@@ -22,16 +22,18 @@ pub(super) const NAME: &str = "structureless";
 
 /// Fewest points of a set.
 const FEWEST: usize = 20;
-/// Dimensions of uniform and Gaussian sets.
-const DIMENSIONS: [usize; 6] = [1, 2, 3, 4, 8, 16];
-/// Length of bands and rings, in units of their width.
-const ASPECTS: [usize; 3] = [3, 10, 30];
 
 #[derive(Debug, Args)]
 struct StructurelessArgs {
     /// Numbers of points
     #[arg(long, value_name = "N", value_delimiter = ',', default_value = "100,200,400,1000,3000,10000")]
     points: Vec<usize>,
+    /// Dimensions of uniform and Gaussian sets
+    #[arg(long, value_name = "D", value_delimiter = ',', num_args = 0.., default_value = "1,2,3,4,8,16")]
+    dimensions: Vec<usize>,
+    /// Lengths of bands and rings, in units of their width
+    #[arg(long, value_name = "A", value_delimiter = ',', num_args = 0.., default_value = "3,10,30")]
+    aspects: Vec<usize>,
     /// Sets of each kind
     #[arg(long, value_name = "S", default_value_t = 20)]
     sets: usize,
@@ -88,13 +90,15 @@ impl Kind {
 }
 
 pub(super) fn command() -> Command {
-    let about = "Points without structure: quantiles of their largest separation, and the share that is split";
+    let about = "Points without structure: quantiles of separation and evidence, and the share that is split";
     StructurelessArgs::augment_args(Command::new(NAME).about(about))
 }
 
 pub(super) fn run(args: &ArgMatches, device: &Device, session: &Session, row: &mut dyn FnMut(BenchRow)) -> Result<()> {
     let args: StructurelessArgs = parse(args)?;
     at_least_one(&[("sets", args.sets)])?;
+    let sizes = args.dimensions.iter().map(|&d| ("dimensions", d)).chain(args.aspects.iter().map(|&a| ("aspects", a)));
+    at_least_one(&sizes.collect::<Vec<_>>())?;
     if let Some(few) = args.points.iter().find(|&&n| n < FEWEST) {
         let reason = format!("must be at least {FEWEST}");
         return Err(Error::Config { field: "points", value: few.to_string(), reason });
@@ -106,8 +110,8 @@ pub(super) fn run(args: &ArgMatches, device: &Device, session: &Session, row: &m
 
 fn measure<B: OcnnOps>(args: &StructurelessArgs, context: &Context<B>, rows: &mut Rows<'_>) -> Result<()> {
     let config = OcnnConfig::new();
-    let kinds = DIMENSIONS.into_iter().flat_map(|d| [Kind::Uniform(d), Kind::Gaussian(d)]);
-    let long = ASPECTS.into_iter().flat_map(|aspect| [Kind::Band(aspect), Kind::Ring(aspect)]);
+    let kinds = args.dimensions.iter().flat_map(|&d| [Kind::Uniform(d), Kind::Gaussian(d)]);
+    let long = args.aspects.iter().flat_map(|&aspect| [Kind::Band(aspect), Kind::Ring(aspect)]);
     for kind in kinds.chain(long) {
         for &n in &args.points {
             rows.add(case(kind, n, &config, "", args.sets, context))?;
@@ -131,23 +135,21 @@ fn case<B: OcnnOps>(
     context: &Context<B>,
 ) -> Result<BenchRow> {
     let ocnn = config.init()?;
-    let (mut separations, mut split, start) = (Vec::new(), 0, Instant::now());
+    let (mut separations, mut evidence, mut split, start) = (Vec::new(), Vec::new(), 0, Instant::now());
     for set in 0..sets as u64 {
         context.go_on()?;
         let points = kind.draw(n, &mut Random::new(context.seed, set))?;
         let fitted = ocnn.fit_with(points, context)?;
-        separations.push(fitted.clustering().separation);
+        let largest = fitted.clustering().steps.iter().map(|step| step.separation).fold(0.0, f64::max);
+        separations.push(largest);
+        evidence.push(fitted.clustering().evidence);
         split += usize::from(fitted.count() > 1);
     }
-    separations.sort_by(f64::total_cmp);
-    // The empirical quantile, linear between order statistics.
-    let quantile = |p: f64| {
-        let at = p * (sets - 1) as f64;
-        let (low, high) = (separations[at as usize], separations[at.ceil() as usize]);
-        low + at.fract() * (high - low)
-    };
-    let (median, high, share) = (quantile(0.5), quantile(0.95), split as f64 / sets as f64);
-    let details = json!({ "sets": sets, "median": median, "quantile_95": high, "split": share });
+    let separation = quantile(&mut separations, 0.5);
+    let [median, high] = [0.5, 0.95].map(|p| quantile(&mut evidence, p));
+    let share = split as f64 / sets as f64;
+    let details =
+        json!({ "sets": sets, "separation": separation, "median": median, "quantile_95": high, "split": share });
     Ok(BenchRow {
         table: "chance".into(),
         case: format!("{kind}{suffix}"),
@@ -155,7 +157,18 @@ fn case<B: OcnnOps>(
         ms: start.elapsed().as_secs_f64() * 1e3 / sets as f64,
         repeats: sets,
         paper_ms: None,
-        note: Some(format!("separation {median:.2}, 95 % {high:.2}; split {:.0} %", 100.0 * share)),
+        note: Some(format!(
+            "separation {separation:.2}; evidence {median:.2}, 95 % {high:.2}; split {:.0} %",
+            100.0 * share
+        )),
         details: details.as_object().cloned().unwrap_or_default(),
     })
+}
+
+/// The empirical p-quantile, linear between order statistics.
+fn quantile(values: &mut [f64], p: f64) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let at = p * (values.len() - 1) as f64;
+    let (low, high) = (values[at as usize], values[at.ceil() as usize]);
+    low + at.fract() * (high - low)
 }

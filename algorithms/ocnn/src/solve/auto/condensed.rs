@@ -47,7 +47,7 @@ impl CondensedTree {
         for candidate in candidates {
             let (i, j) = tree.ends[candidate.edge];
             let (a, b) = sets.ordered_roots(piece[i as usize], piece[j as usize]);
-            let CutCandidate { edge, separation, contrast } = candidate;
+            let CutCandidate { edge, separation, contrast, .. } = candidate;
             joins.push(Join {
                 first: nodes[a as usize],
                 second: nodes[b as usize],
@@ -76,7 +76,7 @@ mod tests {
             agreement: vec![0.9, 0.8, 0.7, 0.2, 0.1],
             parts: 1,
         };
-        let candidate = |edge: usize| CutCandidate { edge, separation: edge as f64, contrast: 2.0 };
+        let candidate = |edge: usize| CutCandidate { edge, separation: edge as f64, bound: 0.0, contrast: 2.0 };
         let found = CondensedTree::new(&tree, &[candidate(4), candidate(3)]);
         assert_eq!(found.leaves, [3, 7, 11]);
         let join = |first, second, points, agreement, separation| Join {

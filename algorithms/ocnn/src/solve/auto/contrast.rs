@@ -14,6 +14,8 @@ const FLOW_FLOOR: f64 = 1e-6;
 const LAYERS: usize = 2;
 /// The logarithm of a ratio whose denominator is 0, because no edge joins the sides.
 const NO_EDGE: f64 = 12.0;
+/// Standard errors by which the bound of a separation is below it: the number r of points of a rim varies by √r.
+const STANDARD_ERRORS: f64 = 3.0;
 /// Weight of M, by which it has about the same spread as F in points without structure.
 const MEAN_WEIGHT: f64 = 1.3;
 /// Number of strongest edges across that the depth averages, in units of the rim of the smaller side, which is √n of n
@@ -73,6 +75,16 @@ impl Sides {
     }
 }
 
+/// How far two sides are apart.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Separation {
+    /// X = max(F, 1.3·M), at least 0.
+    pub(super) value: f64,
+    /// B = max(F, M) − 3/√r, r the number of points of the narrower rim: a bound that narrow cuts seldom
+    /// exceed by chance.
+    pub(super) bound: f64,
+}
+
 /// Measures separations; has a mark per neuron, so that these are allocated once.
 pub(super) struct Separations<'a> {
     matrix: EdgeMatrix<'a>,
@@ -88,15 +100,15 @@ impl<'a> Separations<'a> {
         Self { matrix, counts, marks: vec![0; counts.len()], searches: 0 }
     }
 
-    /// X = max(F, 1.3·M), at least 0: F = ln(min(Φ_a, Φ_b)/Φ_ab) with Φ_ab the sum of the agreement across and Φ_a, Φ_b
+    /// The separation by F = ln(min(Φ_a, Φ_b)/Φ_ab) with Φ_ab the sum of the agreement across and Φ_a, Φ_b
     /// the largest sums between successive layers behind the rims; M = ln(min(J̄_a, J̄_b)/J̄_ab) with the mean J̄_ab of all
     /// edges across.
     ///
     /// A band that is as wide at the cut as beside it has F near 0, whatever its width.
-    pub(super) fn of(&mut self, sides: &Sides, sets: &mut DisjointSets) -> f64 {
+    pub(super) fn of(&mut self, sides: &Sides, sets: &mut DisjointSets) -> Separation {
         let edges = sides.across.len();
         if edges == 0 {
-            return MEAN_WEIGHT * NO_EDGE;
+            return Separation { value: MEAN_WEIGHT * NO_EDGE, bound: NO_EDGE };
         }
         let across: f64 = sides.across.iter().sum();
         let behind = sides.roots.into_iter().zip(&sides.rims).map(|(root, rim)| self.flow(root, rim, sets));
@@ -104,7 +116,12 @@ impl<'a> Separations<'a> {
         // A side without anything behind its rim, and without equal points, has nothing to compare with.
         let flow = if flow > 0.0 { (flow / across.max(FLOW_FLOOR)).ln() } else { 0.0 };
         let mean = (sides.inner / (across / edges as f64).max(AGREEMENT_FLOOR)).ln();
-        flow.max(MEAN_WEIGHT * mean).max(0.0)
+        let points = |rim: &Vec<u32>| rim.iter().map(|&member| f64::from(self.counts[member as usize])).sum::<f64>();
+        let narrower = sides.rims.iter().map(points).fold(f64::INFINITY, f64::min);
+        Separation {
+            value: flow.max(MEAN_WEIGHT * mean).max(0.0),
+            bound: flow.max(mean) - STANDARD_ERRORS / narrower.sqrt(),
+        }
     }
 
     /// The largest sum of agreement between successive layers of the set of `root` behind `rim`. If there is nothing
@@ -183,8 +200,10 @@ mod tests {
                 let sides = Sides::new(matrix, &mut sets, a, b);
                 let found = Separations::new(matrix, &vec![1; 20 * width]).of(&sides, &mut sets);
                 // Flow and mean fall by the same factor.
-                let wanted = MEAN_WEIGHT * (1.0 / bridge).ln();
-                assert!((found - wanted).abs() < 1e-9, "width {width}, bridge {bridge}: {found}, not {wanted}");
+                let ratio = (1.0 / bridge).ln();
+                assert!((found.value - MEAN_WEIGHT * ratio).abs() < 1e-9, "width {width}, bridge {bridge}: {found:?}");
+                let wanted = ratio - STANDARD_ERRORS / (width as f64).sqrt();
+                assert!((found.bound - wanted).abs() < 1e-9, "width {width}, bridge {bridge}: {found:?}");
             }
         }
     }
@@ -195,12 +214,13 @@ mod tests {
         let matrix = EdgeMatrix { adjacency: &adjacency, values: &values };
         let mut sides = Sides::new(matrix, &mut sets, a, b);
         sides.across.clear();
-        assert_eq!(Separations::new(matrix, &[1; 24]).of(&sides, &mut sets), MEAN_WEIGHT * NO_EDGE);
+        let found = Separations::new(matrix, &[1; 24]).of(&sides, &mut sets);
+        assert_eq!(found, Separation { value: MEAN_WEIGHT * NO_EDGE, bound: NO_EDGE });
         // Edges without any agreement are no bridge either.
         values.iter_mut().filter(|value| **value < 0.8).for_each(|value| *value = 0.0);
         let matrix = EdgeMatrix { adjacency: &adjacency, values: &values };
         let sides = Sides::new(matrix, &mut sets, a, b);
-        assert!(Separations::new(matrix, &[1; 24]).of(&sides, &mut sets) > 8.0);
+        assert!(Separations::new(matrix, &[1; 24]).of(&sides, &mut sets).value > 8.0);
     }
 
     #[test]
@@ -209,7 +229,7 @@ mod tests {
         let matrix = EdgeMatrix { adjacency: &adjacency, values: &values };
         let sides = Sides::new(matrix, &mut sets, a, b);
         for (counts, wanted) in [([1, 1], MEAN_WEIGHT * (1.0f64 / 0.4).ln()), ([101, 51], (50.0f64 / 0.4).ln())] {
-            let found = Separations::new(matrix, &counts).of(&sides, &mut sets);
+            let found = Separations::new(matrix, &counts).of(&sides, &mut sets).value;
             assert!((found - wanted).abs() < 1e-12, "{counts:?}: {found}, not {wanted}");
         }
     }

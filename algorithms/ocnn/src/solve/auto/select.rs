@@ -26,6 +26,10 @@ const DISCONNECTED: f64 = 0.01;
 const EQUAL_CONTRAST: f64 = 0.75;
 /// The least such contrast, since very few points in many dimensions have no separation by chance.
 const LEAST_EQUAL_CONTRAST: f64 = 0.2;
+/// Contrast below which cuts are alike for the evidence of structure, in units of that for the score.
+const EVIDENCE_CONTRAST: f64 = 0.6;
+/// Weight of the drop in contrast in the evidence of structure.
+const EVIDENCE_WEIGHT: f64 = 2.0;
 /// Weight of the drop in contrast relative to the entropy of the cluster sizes.
 const PLATEAU_WEIGHT: f64 = 3.0;
 /// Cuts on either side of a drop in contrast that are averaged. A single difference depends on the seed.
@@ -49,6 +53,8 @@ pub(crate) struct CutCandidate {
     pub(crate) edge: usize,
     /// Separation X of the two sides that the edge joins, at the time it joins them.
     pub(crate) separation: f64,
+    /// The bound B of this separation.
+    pub(crate) bound: f64,
     /// Their contrast C.
     pub(crate) contrast: f64,
 }
@@ -74,7 +80,8 @@ pub(crate) fn cut_candidates(
             let bridge = sides.bridge(a_dimension.min(b_dimension));
             if sets.points(b) >= least || bridge <= DISCONNECTED {
                 let separation = separations.of(&sides, &mut sets);
-                candidates.push(CutCandidate { edge, separation, contrast: sides.contrast(separation, bridge) });
+                let contrast = sides.contrast(separation.value, bridge);
+                candidates.push(CutCandidate { edge, separation: separation.value, bound: separation.bound, contrast });
             }
         }
         dimensions[a as usize] = dimensions[a as usize].plus(dimensions[b as usize]);
@@ -84,14 +91,9 @@ pub(crate) fn cut_candidates(
     candidates
 }
 
-/// Largest separation of all candidates.
-pub(crate) fn largest_separation(candidates: &[CutCandidate]) -> f64 {
-    candidates.iter().map(|candidate| candidate.separation).fold(0.0, f64::max)
-}
-
 /// Contrast below which cuts are alike.
 pub(crate) fn equal_contrast(chance: Chance) -> f64 {
-    (EQUAL_CONTRAST * chance.median()).max(LEAST_EQUAL_CONTRAST)
+    (EQUAL_CONTRAST * chance.separation()).max(LEAST_EQUAL_CONTRAST)
 }
 
 /// A number of cuts at the strongest candidates, with its score.
@@ -104,14 +106,40 @@ pub(crate) struct ScoredCuts {
     pub(crate) plateau: f64,
     /// ln(ENTROPY_OFFSET + H) + PLATEAU_WEIGHT·plateau, H the entropy of the cluster sizes.
     pub(crate) score: f64,
+    /// The evidence of structure, see [`evidence`].
+    pub(crate) evidence: f64,
+}
+
+/// The drop in contrast after `cuts` cuts: the mean of ln C over the last of them, at most [`WINDOW`], less that over the
+/// next [`WINDOW`]; contrasts below `alike` count as that.
+fn drop_after(candidates: &[CutCandidate], cuts: usize, alike: f64) -> f64 {
+    let level = |q: usize| candidates.get(q).map_or(alike, |candidate| candidate.contrast.max(alike)).ln();
+    let mean = |range: Range<usize>| range.clone().map(level).sum::<f64>() / range.len() as f64;
+    mean(cuts.saturating_sub(WINDOW)..cuts) - mean(cuts..cuts + WINDOW)
+}
+
+/// The evidence of structure in the strongest candidates, for each number of cuts from 1 on: the largest bound B of these
+/// cuts, at least 0, plus EVIDENCE_WEIGHT times the drop in contrast after them. Either can be large by chance: B along
+/// narrow bands, the drop where few edges of the tree join large sides.
+fn evidence(candidates: &[CutCandidate], alike: f64) -> Vec<f64> {
+    let mut largest = 0.0f64;
+    let each = candidates.iter().take(MAX_CUTS).zip(1..).map(|(candidate, cuts)| {
+        largest = largest.max(candidate.bound);
+        largest + EVIDENCE_WEIGHT * drop_after(candidates, cuts, EVIDENCE_CONTRAST * alike)
+    });
+    each.collect()
+}
+
+/// The largest evidence of structure of any number of cuts; 0 without candidates.
+pub(crate) fn largest_evidence(scored: &[ScoredCuts]) -> f64 {
+    scored.iter().map(|scored| scored.evidence).fold(0.0, f64::max)
 }
 
 /// Every number of cuts from 1 on with its plateau and score.
 pub(crate) fn score_cuts(tree: &Tree, candidates: &[CutCandidate], chance: Chance) -> Vec<ScoredCuts> {
     let considered = &candidates[..candidates.len().min(MAX_CUTS)];
     let alike = equal_contrast(chance);
-    let level = |q: usize| candidates.get(q).map_or(alike, |candidate| candidate.contrast.max(alike)).ln();
-    let mean = |range: Range<usize>| range.clone().map(level).sum::<f64>() / range.len() as f64;
+    let evidence = evidence(candidates, alike);
     // Components after all cuts; fewer cuts merge some of them.
     let edges: Vec<usize> = considered.iter().map(|candidate| candidate.edge).collect();
     let piece = tree.pieces(&edges);
@@ -129,11 +157,12 @@ pub(crate) fn score_cuts(tree: &Tree, candidates: &[CutCandidate], chance: Chanc
     let mut scored: Vec<ScoredCuts> = (1..=considered.len())
         .rev()
         .map(|cuts| {
-            let plateau = mean(cuts.saturating_sub(WINDOW)..cuts) - mean(cuts..cuts + WINDOW);
+            let plateau = drop_after(candidates, cuts, alike);
             let this = ScoredCuts {
                 cuts,
                 plateau,
                 score: (ENTROPY_OFFSET + entropy.max(0.0)).ln() + PLATEAU_WEIGHT * plateau,
+                evidence: evidence[cuts - 1],
             };
             // One cut fewer merges two components.
             let (i, j) = ends(cuts - 1);
@@ -147,9 +176,9 @@ pub(crate) fn score_cuts(tree: &Tree, candidates: &[CutCandidate], chance: Chanc
     scored
 }
 
-/// The number of cuts of best score; 0 if points without structure have as large a separation by chance.
+/// The number of cuts of best score; 0 if points without structure have as much evidence by chance.
 pub(crate) fn best_cut_count(candidates: &[CutCandidate], scored: &[ScoredCuts], chance: Chance) -> usize {
-    if chance.probability(largest_separation(candidates)) > SIGNIFICANT {
+    if chance.probability(largest_evidence(scored)) > SIGNIFICANT {
         return 0;
     }
     let alike = equal_contrast(chance);
@@ -244,11 +273,25 @@ mod tests {
     }
 
     #[test]
-    fn bridges_as_weak_as_by_chance_separate_nothing() {
-        // X is 1.3·ln(0.9/bridge) here.
-        let limit = 0.9 * (-chance(600).significant() / 1.3).exp();
-        assert_eq!(found(&chains(&[300, 300], &[1.01 * limit])), 1);
-        assert_eq!(found(&chains(&[300, 300], &[0.99 * limit])), 2);
+    fn evidence_as_by_chance_separates_nothing() {
+        let evidence = |bridge: f64| {
+            let chains = chains(&[300, 300], &[bridge]);
+            let (candidates, chance) = (chains.candidates(2.0), chance(600));
+            let scored = score_cuts(&chains.tree, &candidates, chance);
+            // One neuron is at either rim, and no other cut follows.
+            let bound = ((0.9f64 / bridge).ln() - 3.0).max(0.0);
+            let alike = EVIDENCE_CONTRAST * equal_contrast(chance);
+            let wanted = bound + EVIDENCE_WEIGHT * (candidates[0].contrast.max(alike) / alike).ln();
+            assert!((largest_evidence(&scored) - wanted).abs() < 1e-12, "bridge {bridge}");
+            wanted
+        };
+        let (mut weak, mut strong) = (1e-4f64, 0.8f64);
+        for _ in 0..60 {
+            let middle = (weak * strong).sqrt();
+            *if evidence(middle) > chance(600).significant() { &mut weak } else { &mut strong } = middle;
+        }
+        assert_eq!(found(&chains(&[300, 300], &[1.001 * strong])), 1);
+        assert_eq!(found(&chains(&[300, 300], &[0.999 * weak])), 2);
     }
 
     #[test]

@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use super::paths::InputFile;
 use crate::communicator::Share;
 use crate::data::points::Points;
+use crate::data::sparse::SparseRows;
 use crate::error::{Error, Place, Result, shown};
+use crate::io::npz::{is_archive, read_sparse};
 use crate::io::options::{Columns, ReadOptions};
-use crate::io::read::{Part, name, read, read_as, read_keyed, read_part};
+use crate::io::read::{Part, name, read, read_as, read_keyed, read_labels, read_part};
 
 /// Arguments for input points, to be flattened into those of a command.
 #[derive(Debug, Clone, PartialEq, Eq, clap::Args)]
@@ -45,6 +47,28 @@ impl InputArgs {
         count: impl FnOnce(&T) -> usize,
     ) -> Result<(T, Points)> {
         read_as(&self.input, &self.options(missing), make, count)
+    }
+
+    /// True if INPUT is sparse rows, by its extension .npz.
+    pub fn is_sparse(&self) -> bool {
+        is_archive(&self.input)
+    }
+
+    /// Reads sparse rows. Returns them, and a table of their size and labels without coordinates.
+    ///
+    /// Fails as [`read_sparse`], on a column of labels, which sparse rows do not have, and if the number of labels differs
+    /// from the number of rows.
+    pub fn read_sparse(&self) -> Result<(SparseRows, Points)> {
+        if let Some(label) = &self.label {
+            let what = format!("sparse rows have no column {} of labels", shown(label));
+            let place = Place::file(name(&self.input));
+            return Err(Error::input_at(place, what, "give a file with one label a row, with `labels`"));
+        }
+        let sparse = read_sparse(&self.input)?;
+        let (rows, columns) = (sparse.rows(), sparse.columns());
+        let codes = self.labels.as_ref().map(|path| read_labels(path, rows, None)).transpose()?;
+        let (labels, label_names) = codes.map_or((None, None), |(labels, names)| (Some(labels), names));
+        Ok((sparse, Points { values: Vec::new(), rows, columns, names: Vec::new(), labels, label_names }))
     }
 
     /// Reads further points with the coordinates of `like`, the points of INPUT. The column of `--label` is dropped if the

@@ -1,4 +1,4 @@
-//! Points and tables in memory, matrices of distances, synthetic sets.
+//! Points and tables in memory, matrices of distances, sparse rows, synthetic sets.
 //!
 //! A run takes [`Points`] and returns a [`Table`]. With the feature `io` both are read from and written to files in the
 //! format of the path's extension ([`Format`]).
@@ -6,6 +6,7 @@
 pub(crate) mod distances;
 pub mod generate;
 pub mod points;
+pub(crate) mod sparse;
 pub(crate) mod table;
 
 #[cfg(feature = "io")]
@@ -13,10 +14,12 @@ pub use crate::io::{
     blocks::read_blocks,
     format::Format,
     label_file::parse_labels,
+    npz::{parse_sparse, read_sparse},
     options::ReadOptions,
     read::{Part, parse, read, read_part},
 };
 pub use distances::Distances;
 pub use generate::{Shape, generate};
 pub use points::{Distinct, Points, collapse_duplicates, directions};
+pub use sparse::SparseRows;
 pub use table::{Cell, Cells, Column, Table};

@@ -122,17 +122,20 @@ pub(crate) fn default_names(columns: usize) -> Result<Vec<String>> {
 ///
 /// Fails on a zero vector, which has no direction.
 pub fn directions(values: &mut [f64], d: usize, row: impl Fn(usize) -> usize) -> Result<()> {
-    for (i, x) in values.chunks_mut(d.max(1)).enumerate() {
-        let largest = x.iter().fold(0.0f64, |most, x| most.max(x.abs()));
-        if largest == 0.0 {
-            let what = "a vector of zeros has no direction, which the metric cosine needs";
-            let place = Place::default().row(row(i) + 1);
-            return Err(Error::input_at(place, what, "leave the row out, or use another `metric`"));
-        }
-        x.iter_mut().for_each(|x| *x /= largest);
-        let length = x.iter().map(|x| x * x).sum::<f64>().sqrt();
-        x.iter_mut().for_each(|x| *x /= length);
+    const HELP: &str = "leave the row out, or use another `metric`";
+    values.chunks_mut(d.max(1)).enumerate().try_for_each(|(i, x)| direction(x, row(i), HELP))
+}
+
+/// Normalises a vector, `row` of the input, to unit Euclidean length. Fails, with advice, if it is zero.
+pub(super) fn direction(x: &mut [f64], row: usize, help: &str) -> Result<()> {
+    let largest = x.iter().fold(0.0f64, |most, x| most.max(x.abs()));
+    if largest == 0.0 {
+        let what = "a vector of zeros has no direction, which the metric cosine needs";
+        return Err(Error::input_at(Place::default().row(row + 1), what, help));
     }
+    x.iter_mut().for_each(|x| *x /= largest);
+    let length = x.iter().map(|x| x * x).sum::<f64>().sqrt();
+    x.iter_mut().for_each(|x| *x /= length);
     Ok(())
 }
 

@@ -34,6 +34,10 @@ impl Format {
             Some("npy") => return Ok(Self::Npy),
             Some("lrn") => return Ok(Self::Lrn),
             Some("cls") => return Ok(Self::Cls),
+            Some("npz") => {
+                let help = "save one array with numpy.save; sparse rows can be clustered with `metric = cosine`";
+                return Err(Error::input_at(Place::file(path), "an .npz is an archive of arrays, not a table", help));
+            }
             Some(other) => format!("unknown extension .{other}"),
             None if stream() => return Ok(Self::Csv),
             None => "the name has no extension to determine the format".into(),
@@ -58,5 +62,7 @@ mod tests {
         assert_eq!(error.to_string(), "a.xlsx: unknown extension .xlsx");
         assert!(error.help().unwrap().contains(".npy"));
         assert!(of("points").is_err());
+        let error = of("a.npz").unwrap_err();
+        assert_eq!(error.to_string(), "a.npz: an .npz is an archive of arrays, not a table");
     }
 }

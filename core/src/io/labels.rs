@@ -8,7 +8,7 @@ use crate::error::{Error, Place, Result, shown};
 use crate::memory;
 
 /// Labels as whole numbers, and the names of the classes if they are text: label k has the name k, from 0.
-pub(super) type Codes = (Vec<i64>, Option<Vec<String>>);
+pub(crate) type Codes = (Vec<i64>, Option<Vec<String>>);
 
 /// Encodes labels: whole numbers as they are; text from 0 by first appearance, with the names.
 ///

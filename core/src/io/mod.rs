@@ -1,4 +1,5 @@
-//! Tables of points in files: CSV, NPY, and `.lrn` and `.cls`, the formats of Ultsch's ESOM tools.
+//! Tables of points in files: CSV, NPY, and `.lrn` and `.cls`, the formats of Ultsch's ESOM tools. SciPy's sparse matrices
+//! in `.npz`.
 //!
 //! The path's extension determines the format, for reading and for writing ([`Format`](crate::data::Format)). Files are
 //! written whole or not at all ([`atomic`](crate::atomic)).
@@ -11,6 +12,7 @@ pub(crate) mod label_file;
 mod labels;
 mod lrn;
 mod npy;
+pub(crate) mod npz;
 mod number;
 pub(crate) mod options;
 pub(crate) mod read;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::format::Format;
 use super::label_file::parse_labels;
-use super::labels::check_count;
+use super::labels::{Codes, check_count};
 use super::options::{Columns, ReadOptions};
 use super::{csv, lrn, npy, number};
 use crate::communicator::Share;
@@ -44,13 +44,17 @@ pub(crate) fn read_as<T>(
     if let Some(path) = &options.labels {
         // Keys of rows that are not points cannot be joined.
         let keys = keys.filter(|keys| keys.len() == n);
-        let found = parse_labels(Format::of(path)?, &bytes(path)?, n, keys.as_deref());
-        let found = found.map_err(|error| error.in_file(path))?;
+        let found = read_labels(path, n, keys.as_deref())?;
         (points.labels, points.label_names) = (Some(found.0), found.1);
     } else if let Some(labels) = &points.labels {
         check_count(labels.len(), n).map_err(in_file)?;
     }
     Ok((value, points))
+}
+
+/// Reads a file of labels as [`parse_labels`] does.
+pub(crate) fn read_labels(path: &Path, points: usize, keys: Option<&[i64]>) -> Result<Codes> {
+    parse_labels(Format::of(path)?, &bytes(path)?, points, keys).map_err(|error| error.in_file(path))
 }
 
 /// One rank's part of the rows of a table.

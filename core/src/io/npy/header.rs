@@ -41,7 +41,7 @@ const PREAMBLE: usize = 12;
 const MAX_DICTIONARY: usize = 10_000;
 
 /// Range of the dictionary, from the first bytes of a file.
-fn dictionary_range(bytes: &[u8]) -> Result<Range<usize>> {
+pub(super) fn dictionary_range(bytes: &[u8]) -> Result<Range<usize>> {
     let rest = bytes.strip_prefix(b"\x93NUMPY").ok_or_else(|| broken("this is not an NPY file"))?;
     let (start, length) = match *rest {
         [1, 0, a, b, ..] => (10, u32::from(u16::from_le_bytes([a, b]))),
@@ -167,6 +167,25 @@ impl Header {
             return Err(broken("the array of booleans has bytes that are neither 0 nor 1"));
         }
         Ok(numbers)
+    }
+
+    /// Decodes an array of integers. Fails on any other type, on numbers that do not fit into `T`, and if there is not
+    /// enough memory.
+    pub(super) fn integers<T: TryFrom<i64>>(&self, numbers: &[u8]) -> Result<Vec<T>> {
+        // Bits 1 are whole for integer types only: as a float they are subnormal.
+        if (self.kind.whole)(1).is_none() || self.kind.largest == 1 {
+            return Err(Error::input("the array is not of an integer type", "save it as int32 or int64"));
+        }
+        let mut integers = memory::with_capacity(self.rows, "the indices")?;
+        for row in 0..self.rows {
+            let bits = self.bits(numbers, self.rows, row, 0);
+            let Some(integer) = (self.kind.whole)(bits).and_then(|whole| T::try_from(whole).ok()) else {
+                let what = format!("number {} is {}, which is not an index", row + 1, (self.kind.real)(bits));
+                return Err(Error::input(what, "indices are whole numbers from 0, and below 2³² for columns"));
+            };
+            integers.push(integer);
+        }
+        Ok(integers)
     }
 
     /// Decodes a label. Fails, naming row `first + row` of the file, if it is not whole or too large to be exact.

@@ -134,6 +134,7 @@ fn invalid_arguments_of_automatic_clustering_are_refused() {
     program.write("line.csv", "1\n2\n3\n4\n5\n6\n");
     program.write("graph.csv", "i,j,d\n0,1,1\n1,1,2\n");
     program.write("half.csv", "i,j,d\n0,1,1\n1.5,2,2\n");
+    program.write("bad.npz", "PK");
     program.write("skew.csv", "0,1,2\n1,0,3\n2,9,0\n");
     program.write("negative.csv", "0,-1,2\n-1,0,3\n2,3,0\n");
     for (input, args, message) in [
@@ -165,6 +166,10 @@ fn invalid_arguments_of_automatic_clustering_are_refused() {
         ),
         ("line.csv", "--metric precomputed --plot p.svg", "--plot needs coordinates"),
         ("half.csv", "--metric graph --plot p.svg -q", "--plot needs coordinates"),
+        ("bad.npz", "--metric cosine", "bad.npz: this is not an archive of arrays"),
+        ("bad.npz", "--metric cosine --label 1", "bad.npz: sparse rows have no column \"1\" of labels"),
+        ("bad.npz", "--metric cosine --plot p.svg", "--plot needs coordinates"),
+        ("bad.npz", "--mode paper --threshold 0.5", "bad.npz: an .npz is an archive of arrays, not a table"),
         ("line.csv", "--metric precomputed --labels line.csv", "line.csv: there are 6 labels for 4 points"),
         ("nine.csv", "--predict nine.csv --predict-output ./out.csv", "two outputs are to be written to ./out.csv"),
         ("nine.csv", "--scores ./nine.csv", "nine.csv is read, and an output is to be written to it"),

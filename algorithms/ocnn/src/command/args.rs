@@ -31,7 +31,7 @@ pub(crate) enum Metric {
     Euclidean,
     /// Σ|a − b|
     Manhattan,
-    /// 1 − cos(a, b)
+    /// 1 − cos(a, b); also of sparse rows
     Cosine,
     /// Along the great circle: INPUT has latitude and longitude in degrees
     Haversine,
@@ -167,8 +167,16 @@ impl OcnnArgs {
         config.with_distance(distance).with_steps(steps).with_transient(transient).with_cut(cut)
     }
 
+    /// True if the input has points whose coordinates can be drawn and compared with those of others.
+    pub(crate) fn has_coordinates(&self) -> bool {
+        !self.auto.metric.is_precomputed() && !self.input.is_sparse()
+    }
+
     /// Reads the input of automatic clustering, and the table with its labels and size.
     pub(crate) fn read(&self) -> Result<(HostInput, Points)> {
+        if self.input.is_sparse() {
+            return self.input.read_sparse().map(|(rows, table)| (HostInput::Sparse(rows), table));
+        }
         let metric = self.auto.metric;
         let make = |points: &Points| match metric {
             Metric::Precomputed => {

@@ -23,6 +23,10 @@ use crate::{
     solve::auto::HostInput,
 };
 
+/// Help of the input.
+const INPUT: &str = "Points, one a row: .csv, .tsv, .txt, .dat, .npy or .lrn; .npz has the sparse rows of SciPy's save_npz, for \
+                     --metric cosine; - reads CSV from standard input";
+
 /// The command `ocnn`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OcnnPlugin;
@@ -31,6 +35,7 @@ impl Plugin for OcnnPlugin {
     fn command(&self) -> Command {
         // Set after the arguments, since the doc comment of a flattened struct would replace the description.
         OcnnArgs::augment_args(Command::new("ocnn"))
+            .mut_arg("input", |input| input.help(INPUT))
             .about("Clusters points by the synchronisation of a chaotic neural network")
             .long_about(
                 "Clusters points with an oscillatory chaotic neural network: a neuron a point, coupled by closeness. \
@@ -54,10 +59,10 @@ impl Plugin for OcnnPlugin {
 
     fn can_plot(&self, args: &ArgMatches) -> Result<()> {
         let args: OcnnArgs = parse(args)?;
-        if args.mode == Mode::Paper || !args.auto.metric.is_precomputed() {
+        if args.mode == Mode::Paper || args.has_coordinates() {
             return Ok(());
         }
-        let what = "`plot` needs coordinates, which distances and graphs do not have";
+        let what = "`plot` needs coordinates, which sparse rows, distances and graphs do not have";
         Err(Error::input(what, "leave it out; `dendrogram` and `plateau` can be drawn"))
     }
 
@@ -123,8 +128,9 @@ fn cluster<B: OcnnOps>(
 
 /// Reads the points to be predicted.
 fn new_points(args: &OcnnArgs, file: &InputFile, points: &Points) -> Result<Points> {
-    if args.auto.metric.is_precomputed() {
-        return Err(Error::input("distances cannot take new points", "cluster points, or leave out `predict`"));
+    if !args.has_coordinates() {
+        let what = "sparse rows and distances cannot take new points";
+        return Err(Error::input(what, "cluster points, or leave out `predict`"));
     }
     args.input.read_more(file, points)
 }

@@ -109,8 +109,7 @@ pub(super) fn automatic(
     let size = points.size();
     let table = Table::ints("cluster", clustering.labels.clone());
     let title = format!("{} {}, {} noise", clustering.count(), plots::clusters(clustering.count()), clustering.noise());
-    // Distances and graphs have no coordinates to draw.
-    let drawn = (!args.auto.metric.is_precomputed()).then(|| points.with_labels(clustering.labels)).transpose()?;
+    let drawn = args.has_coordinates().then(|| points.with_labels(clustering.labels)).transpose()?;
     let mut settings = settings("auto", config);
     // The arguments that determine `cut`.
     settings["clusters"] = json!(args.auto.clusters);

@@ -44,7 +44,7 @@ pub enum Cut {
 #[derive(Config, Debug, PartialEq)]
 #[cfg_attr(feature = "command", derive(clap::Args))]
 pub struct OcnnConfig {
-    /// The distance of two points; without meaning for an input of distances.
+    /// The distance of two points; cosine for sparse rows, and without meaning for an input of distances.
     #[config(default = "Distance::Euclidean")]
     #[cfg_attr(feature = "command", arg(skip = defaults().distance))]
     pub distance: Distance,

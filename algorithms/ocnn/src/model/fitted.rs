@@ -65,7 +65,7 @@ impl<B: OcnnOps> FittedOcnn<B> {
     /// the nearest point is farther than any clustered point from its own neighbours.
     ///
     /// # Errors
-    /// If distances or a graph were clustered instead of points, or the columns differ.
+    /// If sparse rows, distances or a graph were clustered instead of points, or the columns differ.
     pub fn predict_with(&self, others: &Points, context: &Context<B>) -> Result<Vec<i64>> {
         let Self { config, clustering, distinct, reach, .. } = self;
         let near = distinct.nearest_to::<B>(others, VOTERS, context)?;

@@ -3,7 +3,7 @@
 use burn::tensor::{Tensor, backend::Backend};
 use firebox_core::{
     Result,
-    data::{Distances, Points},
+    data::{Distances, Points, SparseRows},
     tensor::read_floats,
 };
 
@@ -12,8 +12,8 @@ use crate::solve::{
     neurons::no_points,
 };
 
-/// Input of a clustering, created by `From`: points `[N, d]` as a tensor or on the host, a matrix of distances, or a
-/// graph.
+/// Input of a clustering, created by `From`: points `[N, d]` as a tensor or on the host, sparse rows, a matrix of
+/// distances, or a graph.
 #[derive(Debug, Clone)]
 pub struct OcnnInput<B: Backend>(Source<B>);
 
@@ -61,6 +61,12 @@ impl<B: Backend> From<HostInput> for OcnnInput<B> {
 impl<B: Backend> From<Points> for OcnnInput<B> {
     fn from(points: Points) -> Self {
         HostInput::Points(points).into()
+    }
+}
+
+impl<B: Backend> From<SparseRows> for OcnnInput<B> {
+    fn from(rows: SparseRows) -> Self {
+        HostInput::Sparse(rows).into()
     }
 }
 

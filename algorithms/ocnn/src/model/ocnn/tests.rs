@@ -11,6 +11,8 @@ use firebox_core::{
 use super::*;
 use crate::{config::Distance, solve::auto::Links};
 
+mod sparse;
+
 type B = NdArray<f32>;
 
 fn try_fit(config: &OcnnConfig, input: impl Into<OcnnInput<B>>, seed: u64) -> Result<FittedOcnn<B>> {

@@ -2,11 +2,15 @@
 
 use std::borrow::Cow;
 
-use firebox_core::{Context, Error, Result, data::Points};
+use firebox_core::{
+    Context, Error, Result,
+    data::{Points, SparseRows},
+};
 use rayon::prelude::*;
 
 use super::{
     disjoint_sets::DisjointSets, input::HostInput, metric_space::MetricSpace, neighbour_lists::NeighbourLists,
+    sparse_space::SparseSpace,
 };
 use crate::{
     config::Distance,
@@ -28,6 +32,7 @@ pub(crate) struct DistinctPoints {
 #[derive(Debug, Clone)]
 enum Source {
     MetricSpace(MetricSpace),
+    SparseSpace(SparseSpace),
     /// Precomputed distances.
     Precomputed(NeighbourLists),
 }
@@ -40,6 +45,7 @@ impl DistinctPoints {
     pub(crate) fn new(input: HostInput, distance: Distance, keep: usize) -> Result<Self> {
         match input {
             HostInput::Points(points) => Self::points(points, distance),
+            HostInput::Sparse(rows) => Self::sparse(rows, distance),
             HostInput::Distances(distances) => {
                 let (n, values) = (distances.points(), distances.values());
                 let row = |i: usize| {
@@ -69,6 +75,15 @@ impl DistinctPoints {
         let space = MetricSpace { values: neurons.values, ..space };
         space.check_resolution()?;
         Ok(Self { source: Source::MetricSpace(space), counts: neurons.counts, of_point: neurons.of_point })
+    }
+
+    fn sparse(rows: SparseRows, distance: Distance) -> Result<Self> {
+        if distance != Distance::Cosine {
+            let what = "sparse rows are compared by their directions, so that their only distance is the cosine";
+            return Err(Error::input(what, "set `metric = cosine`, or give dense points"));
+        }
+        let (space, counts, of_point) = SparseSpace::new(rows)?;
+        Ok(Self { source: Source::SparseSpace(space), counts, of_point })
     }
 
     /// Neurons of n points from precomputed distances; `row(i)` are neighbours of point i in any order. Points at
@@ -116,7 +131,7 @@ impl DistinctPoints {
     fn space(&self) -> Option<&MetricSpace> {
         match &self.source {
             Source::MetricSpace(space) => Some(space),
-            Source::Precomputed(_) => None,
+            Source::SparseSpace(_) | Source::Precomputed(_) => None,
         }
     }
 
@@ -127,7 +142,11 @@ impl DistinctPoints {
 
     /// The exponent p for which distances are proportional to the p-th power of metric ones.
     pub(crate) fn power(&self) -> f64 {
-        if self.space().is_some_and(|space| space.distance == Distance::Cosine) { 2.0 } else { 1.0 }
+        match &self.source {
+            Source::MetricSpace(space) if space.distance == Distance::Cosine => 2.0,
+            Source::SparseSpace(_) => 2.0,
+            Source::MetricSpace(_) | Source::Precomputed(_) => 1.0,
+        }
     }
 
     /// True if the device searches all pairs, at most [`MAX_NEAREST`](crate::MAX_NEAREST) neighbours each.
@@ -140,22 +159,30 @@ impl DistinctPoints {
         Ok(match &self.source {
             Source::Precomputed(near) => Cow::Borrowed(near),
             Source::MetricSpace(space) => Cow::Owned(space.nearest(&space.values, true, k, context)?),
+            Source::SparseSpace(space) => Cow::Owned(space.nearest(k, context)?),
         })
     }
 
     /// The k nearest neurons of new points.
     ///
     /// # Errors
-    /// If distances are precomputed, or the columns differ.
+    /// If the points are sparse rows, distances are precomputed, or the columns differ.
     pub(crate) fn nearest_to<B: OcnnOps>(
         &self,
         new: &Points,
         k: usize,
         context: &Context<B>,
     ) -> Result<NeighbourLists> {
-        let Some(space) = self.space() else {
-            let what = "the clustered distances have no coordinates, by which new points could be compared";
-            return Err(Error::input(what, "cluster points instead of distances"));
+        let space = match &self.source {
+            Source::MetricSpace(space) => space,
+            Source::SparseSpace(_) => {
+                let what = "the clusters of new points cannot be predicted from sparse rows";
+                return Err(Error::input(what, "cluster the old and the new rows together"));
+            }
+            Source::Precomputed(_) => {
+                let what = "the clustered distances have no coordinates, by which new points could be compared";
+                return Err(Error::input(what, "cluster points instead of distances"));
+            }
         };
         let queries = MetricSpace::new(new.values.clone(), new.columns, space.distance, Some(space.unit))?;
         if queries.d != space.d {

@@ -1,16 +1,18 @@
-//! Input of automatic clustering: points, distances or a graph.
+//! Input of automatic clustering: points, sparse rows, distances or a graph.
 
 use firebox_core::{
     Error, Result,
-    data::{Distances, Points},
+    data::{Distances, Points, SparseRows},
     error::Place,
 };
 
-/// Points given by coordinates, distances or a graph.
+/// Points given by coordinates, sparse rows, distances or a graph.
 #[derive(Debug, Clone)]
 pub(crate) enum HostInput {
     /// Coordinates; the configuration has the distance.
     Points(Points),
+    /// Rows of which only the directions count.
+    Sparse(SparseRows),
     /// Matrix of distances, in which pairs may be missing.
     Distances(Distances),
     /// Distances of some pairs.
@@ -22,6 +24,7 @@ impl HostInput {
     pub(crate) fn points(&self) -> usize {
         match self {
             Self::Points(points) => points.rows,
+            Self::Sparse(rows) => rows.rows(),
             Self::Distances(distances) => distances.points(),
             Self::Graph(links) => links.n,
         }

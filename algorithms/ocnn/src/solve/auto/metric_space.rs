@@ -49,6 +49,12 @@ fn unit_of(values: &[f64]) -> f64 {
     largest.log2().floor().clamp(-1000.0, 1000.0).exp2()
 }
 
+/// The error for different points at distance 0.
+pub(super) fn no_resolution() -> Error {
+    let what = "the points span so wide a range that some of them have no distance in f64";
+    Error::input(what, "remove outliers, which may be placeholders for missing values")
+}
+
 impl MetricSpace {
     /// Embeds rows of `columns` numbers; `unit` is that of other points to compare with, if any. Points at distance 0
     /// get the same coordinates.
@@ -120,11 +126,7 @@ impl MetricSpace {
     pub(crate) fn check_resolution(&self) -> Result<()> {
         let rows = self.values.par_chunks_exact(self.d);
         let after = self.values[self.d..].par_chunks_exact(self.d);
-        if rows.zip(after).any(|(a, b)| self.between(a, b) == 0.0) {
-            let what = "the points span so wide a range that some of them have no distance in f64";
-            return Err(Error::input(what, "remove outliers, which may be placeholders for missing values"));
-        }
-        Ok(())
+        if rows.zip(after).any(|(a, b)| self.between(a, b) == 0.0) { Err(no_resolution()) } else { Ok(()) }
     }
 
     /// The k nearest points to each of `queries`; with `own` the queries are the points themselves, which are excluded.

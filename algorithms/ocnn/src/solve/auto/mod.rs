@@ -1,6 +1,7 @@
 //! Automatic clustering, without a given number of clusters or threshold.
 //!
 //! 1. `metric_space`: the nearest neighbours of each point, by a k-d tree or from all pairs on the device;
+//!    `sparse_space`: those of sparse rows, by an inverted index;
 //! 2. `coupling`: two graphs of k and 2k neighbours, with weights exp(−d²/2a²), rows divided by their sums;
 //! 3. `simulation`: 8 networks with independent initial states on each graph; the signs of their outputs after the
 //!    transient;
@@ -33,6 +34,7 @@ pub(crate) mod metric_space;
 pub(crate) mod neighbour_lists;
 pub(crate) mod select;
 pub(crate) mod simulation;
+pub(crate) mod sparse_space;
 pub(crate) mod tree;
 
 pub use condensed::{CondensedTree, Join};

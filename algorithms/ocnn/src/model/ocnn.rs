@@ -84,8 +84,8 @@ impl Ocnn {
     /// Clusters points, sparse rows, distances or a graph with the context's seed, limits, observer and ranks.
     ///
     /// # Errors
-    /// If there are no points or all are equal, sparse rows have another distance than [`Distance::Cosine`], a parameter does not suit their number or columns, memory does not
-    /// suffice, the device fails, or the observer cancels.
+    /// If there are no points or all are equal, sparse rows have another distance than the cosine, a parameter does not
+    /// suit their number or columns, memory does not suffice, the device fails, or the observer cancels.
     pub fn fit_with<B: OcnnOps>(&self, input: impl Into<OcnnInput<B>>, context: &Context<B>) -> Result<FittedOcnn<B>> {
         let (input, _) = input.into().read()?;
         self.fit_host(input, context)

@@ -28,38 +28,54 @@ pub struct Contingency {
     total: u64,
 }
 
-/// Encodes labels by first appearance: the distinct labels, their frequencies, and the code of each point.
-fn encode(labels: &[i64]) -> (Vec<i64>, Vec<u64>, Vec<usize>) {
+/// Encodes labels by first appearance: the distinct labels, their frequencies, and the code of each point. Label k occurs
+/// `times(k)` times.
+fn encode(labels: &[i64], times: impl Fn(usize) -> u64) -> (Vec<i64>, Vec<u64>, Vec<usize>) {
     let mut codes = HashMap::new();
     let (mut names, mut sizes) = (Vec::new(), Vec::new());
-    let code = |label: &i64| {
+    let code = |(at, label): (usize, &i64)| {
         let code = *codes.entry(*label).or_insert_with(|| {
             names.push(*label);
             sizes.push(0u64);
             names.len() - 1
         });
-        sizes[code] += 1;
+        sizes[code] += times(at);
         code
     };
-    let codes = labels.iter().map(code).collect();
+    let codes = labels.iter().enumerate().map(code).collect();
     (names, sizes, codes)
 }
 
 impl Contingency {
     /// Counts the points of each pair of clusters. Fails unless both clusterings label the same number of points.
     pub fn new(first: &[i64], second: &[i64]) -> Result<Self> {
+        Self::of(first, second, |_| 1)
+    }
+
+    /// As [`Contingency::new`] for points of which each counts as often as its weight, from 1 on.
+    pub fn weighted(first: &[i64], second: &[i64], weights: &[u32]) -> Result<Self> {
+        if weights.len() != first.len() {
+            let what = format!("there are {} weights for {} points", weights.len(), first.len());
+            return Err(Error::input(what, "give one weight for each point"));
+        }
+        Self::of(first, second, |point| u64::from(weights[point]))
+    }
+
+    /// Counts point k `times(k)` times.
+    fn of(first: &[i64], second: &[i64], times: impl Fn(usize) -> u64) -> Result<Self> {
         if first.len() != second.len() {
             let what = format!("{} labels cannot be compared with {}", first.len(), second.len());
             return Err(Error::input(what, "compare labels of the same points"));
         }
-        let (row_labels, rows, row) = encode(first);
-        let (column_labels, columns, column) = encode(second);
+        let (row_labels, rows, row) = encode(first, &times);
+        let (column_labels, columns, column) = encode(second, &times);
         let mut counts = BTreeMap::new();
-        for pair in row.into_iter().zip(column) {
-            *counts.entry(pair).or_insert(0u64) += 1;
+        for (point, pair) in row.into_iter().zip(column).enumerate() {
+            *counts.entry(pair).or_insert(0u64) += times(point);
         }
         let cells = counts.into_iter().map(|((row, column), count)| (row, column, count)).collect();
-        Ok(Self { row_labels, column_labels, cells, rows, columns, total: first.len() as u64 })
+        let total = rows.iter().sum();
+        Ok(Self { row_labels, column_labels, cells, rows, columns, total })
     }
 
     /// True if both clusterings are the same partition.
@@ -72,14 +88,12 @@ impl Contingency {
         if self.same_partition() {
             return 1.0;
         }
-        // Ordered pairs of distinct points; exact up to some 10⁹ points, 2 N⁴ < 2¹²⁷.
-        let squares = |sizes: &[u64]| -> i128 { sizes.iter().map(|&size| i128::from(size).pow(2)).sum() };
-        let together: i128 = self.cells.iter().map(|&(_, _, count)| i128::from(count).pow(2)).sum();
-        let n = i128::from(self.total);
-        let both = together - n;
-        let first = squares(&self.rows) - together;
-        let second = squares(&self.columns) - together;
-        let neither = n * n - first - second - together;
+        // Pairs of distinct points, at most N²/2; exact up to 2³² points, since `below` is at most the square of that.
+        let pairs = |count: u64| i128::from(count) * (i128::from(count) - 1) / 2;
+        let both: i128 = self.cells.iter().map(|&(_, _, count)| pairs(count)).sum();
+        let first = self.rows.iter().map(|&size| pairs(size)).sum::<i128>() - both;
+        let second = self.columns.iter().map(|&size| pairs(size)).sum::<i128>() - both;
+        let neither = pairs(self.total) - first - second - both;
         let above = 2 * (both * neither - first * second);
         let below = (both + first) * (first + neither) + (both + second) * (second + neither);
         above as f64 / below as f64
@@ -267,6 +281,32 @@ mod tests {
         assert_eq!(table.row_labels, [3, -1]);
         assert_eq!(table.column_labels, [0, 5]);
         assert_eq!(table.cells, [(0, 0, 2), (0, 1, 1), (1, 0, 1)]);
+    }
+
+    #[test]
+    fn weights_count_points_repeatedly() {
+        let (a, b) = (lcg(60, 4, 1), lcg(60, 5, 2));
+        let weights: Vec<u32> = lcg(60, 7, 3).into_iter().map(|weight| weight as u32 + 1).collect();
+        let repeated = |labels: &[i64]| -> Vec<i64> {
+            labels.iter().zip(&weights).flat_map(|(&label, &weight)| vec![label; weight as usize]).collect()
+        };
+        let wanted = Contingency::new(&repeated(&a), &repeated(&b)).unwrap();
+        assert_eq!(Contingency::weighted(&a, &b, &weights).unwrap(), wanted);
+        assert_eq!(Contingency::weighted(&a, &b, &[1; 60]).unwrap(), Contingency::new(&a, &b).unwrap());
+        let error = Contingency::weighted(&a, &b, &[1; 59]).unwrap_err();
+        assert_eq!(error.to_string(), "there are 59 weights for 60 points");
+        // Weights of up to 2³² points do not overflow, and large equal ones change little.
+        let all = Contingency::weighted(&a, &b, &[u32::MAX / 60; 60]).unwrap();
+        assert!(
+            (all.normalized_mutual_information() - Contingency::new(&a, &b).unwrap().normalized_mutual_information())
+                .abs()
+                < 1e-12
+        );
+        let ends = Contingency::weighted(&[0, 0, 1, 1], &[0, 1, 0, 1], &[1, (1 << 31) - 1, (1 << 31) - 1, 1]).unwrap();
+        assert!((ends.adjusted_rand_index() - 1.0).abs() < 1e-7);
+        let halves =
+            Contingency::weighted(&[0, 0, 1, 1], &[0, 1, 0, 1], &[1 << 30, 1 << 30, 1 << 30, (1 << 30) - 1]).unwrap();
+        assert!(halves.adjusted_rand_index().abs() < 1e-8);
     }
 
     /// Compares with the mean over all permutations.

@@ -9,7 +9,7 @@ use crate::data::sparse::SparseRows;
 use crate::error::{Error, Place, Result, shown};
 use crate::io::npz::{is_archive, read_sparse};
 use crate::io::options::{Columns, ReadOptions};
-use crate::io::read::{Part, name, read, read_as, read_keyed, read_labels, read_part};
+use crate::io::read::{Part, name, read, read_as, read_columns, read_labels, read_part, read_weighted};
 
 /// Arguments for input points, to be flattened into those of a command.
 #[derive(Debug, Clone, PartialEq, Eq, clap::Args)]
@@ -29,6 +29,13 @@ impl InputArgs {
     /// Reads the points; fails as [`read`] does.
     pub fn read(&self) -> Result<Points> {
         read(&self.input, &self.options(false))
+    }
+
+    /// Reads the points and their weights, whole numbers from 1 in the column `weight`, by name or else by number from 1.
+    ///
+    /// Fails as [`read`] does, and with the row of a weight that is none or at which their sum exceeds 2³² − 1.
+    pub fn read_weighted(&self, weight: &str) -> Result<(Points, Vec<u32>)> {
+        read_weighted(&self.input, &self.options(false), weight)
     }
 
     /// Reads a rank's part of the points; fails as [`read`] does.
@@ -76,11 +83,22 @@ impl InputArgs {
     ///
     /// Fails as [`read`] does, and if the number of columns or, where both files have names, their names differ.
     pub fn read_more(&self, path: &Path, like: &Points) -> Result<Points> {
-        let columns = Columns { label: self.label.as_deref(), coordinates: Some(like.columns), missing: false };
-        let (points, _) = read_keyed(path, columns)?;
-        let help = match self.label {
-            Some(_) => "give the same columns in the same order, with the one of `label` or without it",
-            None => "give the same columns in the same order",
+        self.read_more_weighted(path, like, None)
+    }
+
+    /// As [`InputArgs::read_more`]; the column `weight` of [`InputArgs::read_weighted`] is dropped too. If the file has
+    /// only one of the two columns, it is recognised by its name.
+    pub fn read_more_weighted(&self, path: &Path, like: &Points, weight: Option<&str>) -> Result<Points> {
+        let label = self.label.as_deref();
+        let points =
+            read_columns(path, Columns { label, weight, coordinates: Some(like.columns), missing: false })?.points;
+        let help = match (label, weight) {
+            (None, None) => "give the same columns in the same order",
+            (Some(_), None) => "give the same columns in the same order, with the one of `label` or without it",
+            (None, Some(_)) => "give the same columns in the same order, with the one of the weights or without it",
+            (Some(_), Some(_)) => {
+                "give the same columns in the same order, with both those of `label` and of the weights, or without both"
+            }
         };
         let (place, first) = (Place::file(name(path)), name(&self.input).display());
         if points.columns != like.columns {
@@ -124,14 +142,44 @@ mod tests {
 
     /// The values of further points in `new`, read with the coordinates of `first`, or the error.
     fn more(first: &str, label: Option<&str>, new: &str) -> std::result::Result<Vec<f64>, String> {
+        more_weighted(first, label, None, new)
+    }
+
+    fn more_weighted(
+        first: &str,
+        label: Option<&str>,
+        weight: Option<&str>,
+        new: &str,
+    ) -> std::result::Result<Vec<f64>, String> {
         let folder = tempfile::tempdir().unwrap();
         let [input, path] = ["first.csv", "new.csv"].map(|name| folder.path().join(name));
         std::fs::write(&input, first).unwrap();
         std::fs::write(&path, new).unwrap();
         let args = InputArgs { input: input.into(), label: label.map(String::from), labels: None };
-        let points = args.read_more(&path, &args.read().unwrap());
+        let like = weight.map_or_else(|| args.read(), |weight| args.read_weighted(weight).map(|(points, _)| points));
+        let points = args.read_more_weighted(&path, &like.unwrap(), weight);
         let place = format!("{}/", folder.path().display());
         points.map(|points| points.values).map_err(|error| error.to_string().replace(&place, ""))
+    }
+
+    #[test]
+    fn further_points_may_have_weights() {
+        const FIRST: &str = "x,class,m,y\n1,a,3,2\n3,b,1,4\n";
+        for (label, weight, new) in [
+            (Some("class"), "m", "x,class,m,y\n5,a,2,6\n"),
+            (Some("2"), "3", "x,class,m,y\n5,a,2,6\n"),
+            (Some("class"), "m", "x,m,y\n5,2,6\n"),
+            (Some("class"), "m", "x,class,y\n5,a,6\n"),
+            (Some("2"), "3", "x,y\n5,6\n"),
+            (Some("2"), "3", "5,6\n"),
+        ] {
+            assert_eq!(more_weighted(FIRST, label, Some(weight), new).unwrap(), [5.0, 6.0], "{label:?} {weight} {new}");
+        }
+        assert_eq!(more_weighted("x,m,y\n1,3,2\n", None, Some("2"), "5,1,6\n").unwrap(), [5.0, 6.0]);
+        let error = more_weighted(FIRST, Some("2"), Some("3"), "5,7,6\n").unwrap_err();
+        assert_eq!(error, "new.csv: these points have 3 columns; those of first.csv have 2");
+        let error = more_weighted(FIRST, Some("class"), Some("m"), "x,class,m,y\n5,a,0,6\n").unwrap_err();
+        assert!(error.starts_with("new.csv, row 1, column m: the weight 0"), "{error}");
     }
 
     #[test]

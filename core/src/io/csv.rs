@@ -13,6 +13,7 @@ use std::io::{self, Write};
 use super::labels::encode;
 use super::number::{self, Field, classify};
 use super::options::Columns;
+use super::parsed::Parsed;
 use super::records::{Delimiter, FIELDS, Record, Records, sniff};
 use crate::data::points::{CLASSES, POINTS, Points, admit_names, default_names};
 use crate::data::table::Table;
@@ -66,6 +67,8 @@ pub(super) struct Layout {
     names: Vec<String>,
     /// Index of the labels.
     label: Option<usize>,
+    /// Index of the weights, which [`Layout::read`] reads as a coordinate.
+    weight: Option<usize>,
     /// Accepts NaN as a coordinate.
     missing: bool,
     /// Line of the first row.
@@ -87,11 +90,11 @@ impl Layout {
         let header = is_header(&first, records.next().transpose()?.as_ref())?;
         let width = first.fields.len();
         let names = if header { names(&first)? } else { default_names(width)? };
-        let label = columns.find(&names, width)?;
+        let [label, weight] = columns.find(&names, |_| true)?;
         if label.is_some() && width == 1 {
             return Err(Error::input("the only column is the labels", "give at least one column of coordinates"));
         }
-        Ok(Self { delimiter, names, label, missing: columns.missing, line: first.line, header })
+        Ok(Self { delimiter, names, label, weight, missing: columns.missing, line: first.line, header })
     }
 
     /// Reads the points of a text. The `first` text is the one of which this is the layout; others have no header.
@@ -137,9 +140,12 @@ impl Layout {
     }
 }
 
-/// Reads points.
-pub(super) fn read(text: &str, columns: Columns<'_>) -> Result<Points> {
-    Layout::of(text, columns)?.read(text, true)
+/// Reads points, and their weights if a column holds these.
+pub(super) fn read(text: &str, columns: Columns<'_>) -> Result<Parsed> {
+    let layout = Layout::of(text, columns)?;
+    // The labels are no coordinate.
+    let weight = layout.weight.map(|at| at - usize::from(layout.label.is_some_and(|label| label < at)));
+    Parsed::new(layout.read(text, true)?, weight, None)
 }
 
 /// Adds to the advice that text in a first row may be a header or, unless the points are `labelled`, a class.
@@ -205,13 +211,13 @@ mod tests {
     use proptest::prelude::*;
 
     fn read(text: &str, label: Option<&str>) -> Result<Points> {
-        super::read(text, Columns { label, ..Columns::default() })
+        super::read(text, Columns { label, ..Columns::default() }).map(|parsed| parsed.points)
     }
 
     #[test]
     fn nan_is_accepted_only_on_request() {
         let read_missing = |text| super::read(text, Columns { missing: true, ..Columns::default() });
-        let points = read_missing("0,nan\nNaN,0\n").unwrap();
+        let points = read_missing("0,nan\nNaN,0\n").unwrap().points;
         assert!(points.values[1].is_nan() && points.values[2].is_nan());
         assert!(read_missing("0,inf\n1,0\n").is_err());
         assert!(read("0,nan\n1,0\n", None).is_err());
@@ -253,6 +259,32 @@ mod tests {
         assert_eq!(points.labels.unwrap(), [0, 1, 0]);
         assert_eq!(points.label_names.unwrap(), ["b", "a"]);
         assert_eq!(read("x,k\n1,-1\n2,7\n", Some("2")).unwrap().labels.unwrap(), [-1, 7]);
+    }
+
+    #[test]
+    fn weights_are_no_coordinate() {
+        let read = |text, label, weight| {
+            let columns = Columns { label, weight: Some(weight), ..Columns::default() };
+            super::read(text, columns).map_err(|error| error.to_string())
+        };
+        for (label, weight) in [(None, "m"), (None, "2"), (Some("class"), "m"), (Some("4"), "2"), (Some("1"), "2")] {
+            let Parsed { points, weights, .. } = read("x,m,y,class\n1,3,2,7\n4,1.0,5,8\n", label, weight).unwrap();
+            assert_eq!(weights.unwrap(), [3, 1]);
+            let (wanted, names) = match label {
+                None => (vec![1.0, 2.0, 7.0, 4.0, 5.0, 8.0], vec!["x", "y", "class"]),
+                Some("1") => (vec![2.0, 7.0, 5.0, 8.0], vec!["y", "class"]),
+                Some(_) => (vec![1.0, 2.0, 4.0, 5.0], vec!["x", "y"]),
+            };
+            assert_eq!((points.values, points.names), (wanted, names.into_iter().map(String::from).collect()));
+            assert_eq!(points.labels.is_some(), label.is_some());
+        }
+        for (text, weight, expected) in [
+            ("x,m\n1,2\n3,0\n", "m", "row 2, column m: the weight 0 is no whole number from 1 to 4294967295"),
+            ("x,m\n1,2\n3,nan\n", "2", "line 3, column m: \"nan\" is not a finite number"),
+            ("x,m\n1,2\n", "n", "there is no column \"n\" to take the weights from"),
+        ] {
+            assert_eq!(read(text, None, weight).err().unwrap(), expected, "{text:?}");
+        }
     }
 
     #[test]

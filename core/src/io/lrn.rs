@@ -16,6 +16,7 @@ use std::io::{self, Write};
 use super::labels::encode;
 use super::number::{coordinate, whole};
 use super::options::Columns;
+use super::parsed::Parsed;
 use super::records::FIELDS;
 use crate::data::points::{CLASSES, POINTS, Points, admit_names};
 use crate::data::table::{Cells, Table};
@@ -160,17 +161,18 @@ fn header(lines: &[(usize, &str)]) -> Result<Header> {
     Ok(Header { rows, roles, names })
 }
 
-/// Reads points and their keys. The labels are the column that `columns` names, or else the first of type 3.
-pub(super) fn read(text: &str, columns: Columns<'_>) -> Result<(Points, Option<Vec<i64>>)> {
+/// Reads points with their weights and keys. The labels are the column that `columns` names, or else the first of type 3.
+pub(super) fn read(text: &str, columns: Columns<'_>) -> Result<Parsed> {
     let of_header = |line: &(usize, &str)| line.1.starts_with('%');
     // A header has at most four lines.
     let head: Vec<(usize, &str)> =
         lines(text).filter(of_header).take(4).map(|(at, line)| (at, line[1..].trim())).collect();
     let body = lines(text).filter(|line| !of_header(line));
     let Header { rows, roles, names } = header(&head)?;
-    let numbers = roles.iter().filter(|role| **role == Role::Data).count();
-    let label = columns.find(&names, numbers)?.or_else(|| roles.iter().position(|role| *role == Role::Class));
-    let data: Vec<usize> = (0..roles.len()).filter(|&at| roles[at] == Role::Data && Some(at) != label).collect();
+    let [label, weight] = columns.find(&names, |at| roles[at] == Role::Data)?;
+    let label = label.or_else(|| (0..roles.len()).find(|&at| roles[at] == Role::Class && Some(at) != weight));
+    let is_data = |at: usize| (roles[at] == Role::Data || Some(at) == weight) && Some(at) != label;
+    let data: Vec<usize> = (0..roles.len()).filter(|&at| is_data(at)).collect();
     if data.is_empty() {
         let place = Place { at: head.get(2).map(|(line, _)| At::Line(*line)), ..Place::default() };
         return Err(Error::input_at(place, "there is no column of coordinates", "give at least one column the type 1"));
@@ -205,7 +207,8 @@ pub(super) fn read(text: &str, columns: Columns<'_>) -> Result<(Points, Option<V
         let (codes, classes) = encode(&classes, &lines, &names[at])?;
         (points.labels, points.label_names) = (Some(codes), classes);
     }
-    Ok((points, key.map(|_| keys.keys)))
+    let weight = weight.and_then(|weight| data.iter().position(|&at| at == weight));
+    Parsed::new(points, weight, key.map(|_| keys.keys))
 }
 
 /// Writes a table with keys 1 … n. A column of whole numbers named `label`, `class` or `cluster` is the class.
@@ -237,7 +240,8 @@ mod tests {
     use super::*;
 
     fn read(text: &str, label: Option<&str>) -> Result<(Points, Option<Vec<i64>>)> {
-        super::read(text, Columns { label, ..Columns::default() })
+        let parsed = super::read(text, Columns { label, ..Columns::default() })?;
+        Ok((parsed.points, parsed.keys))
     }
 
     const GOOD: &str = "# c\n%2\n% 5\n%\t9\t1\t0\t1\t3\n% Key\tx\tnote\ty\tclass\n7\t0.5\tA b\t1\t2\n3\t1\t\t-2\t2\n";
@@ -251,6 +255,23 @@ mod tests {
         assert_eq!(keys.unwrap(), [7, 3]);
         let (points, _) = read(GOOD, Some("y")).unwrap();
         assert_eq!((points.columns, points.labels.unwrap()), (1, vec![1, -2]));
+    }
+
+    #[test]
+    fn a_column_of_any_type_holds_the_weights() {
+        for (weight, wanted, names) in [("y", Err(()), "x"), ("class", Ok([2, 2]), "x y"), ("Key", Ok([7, 3]), "x y")] {
+            let found = super::read(GOOD, Columns { weight: Some(weight), ..Columns::default() });
+            assert_eq!(found.is_ok(), wanted.is_ok(), "{weight}");
+            if let (Ok(found), Ok(wanted)) = (found, wanted) {
+                assert_eq!((found.weights.unwrap(), found.points.names.join(" ")), (wanted.to_vec(), names.into()));
+            }
+        }
+        let text = "% 1\n% 4\n% 1 1 3 0\n% x y class m\n1 2 5 9\n";
+        let found = super::read(text, Columns { weight: Some("4"), ..Columns::default() }).unwrap();
+        assert_eq!(
+            (found.points.values, found.points.labels, found.weights),
+            (vec![1.0, 2.0], Some(vec![5]), Some(vec![9]))
+        );
     }
 
     #[test]

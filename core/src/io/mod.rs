@@ -15,6 +15,7 @@ mod npy;
 pub(crate) mod npz;
 mod number;
 pub(crate) mod options;
+mod parsed;
 pub(crate) mod read;
 mod records;
 mod write;

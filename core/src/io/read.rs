@@ -7,6 +7,7 @@ use super::format::Format;
 use super::label_file::parse_labels;
 use super::labels::{Codes, check_count};
 use super::options::{Columns, ReadOptions};
+use super::parsed::Parsed;
 use super::{csv, lrn, npy, number};
 use crate::communicator::Share;
 use crate::data::points::Points;
@@ -33,23 +34,44 @@ pub(crate) fn read_as<T>(
     make: impl FnOnce(&Points) -> Result<T>,
     count: impl FnOnce(&T) -> usize,
 ) -> Result<(T, Points)> {
+    let (value, parsed) = read_labelled(path, options, options.columns(), make, count)?;
+    Ok((value, parsed.points))
+}
+
+/// [`read`] of points with the weights in the column `weight`, by name or else by number from 1: whole numbers from 1,
+/// with a sum of at most 2³² − 1.
+pub(crate) fn read_weighted(path: &Path, options: &ReadOptions, weight: &str) -> Result<(Points, Vec<u32>)> {
+    let columns = Columns { weight: Some(weight), ..options.columns() };
+    let (_, parsed) = read_labelled(path, options, columns, |points| Ok(points.rows), |rows| *rows)?;
+    Ok((parsed.points, parsed.weights.unwrap_or_default()))
+}
+
+/// A table with the labels of `count(value)` points, and the value that `make` creates from it.
+fn read_labelled<T>(
+    path: &Path,
+    options: &ReadOptions,
+    columns: Columns<'_>,
+    make: impl FnOnce(&Points) -> Result<T>,
+    count: impl FnOnce(&T) -> usize,
+) -> Result<(T, Parsed)> {
     if options.label.is_some() && options.labels.is_some() {
         let what = "the labels are given twice, by a column and by a file";
         return Err(Error::input(what, "leave one of `label` and `labels`"));
     }
     let in_file = |error: Error| error.in_file(name(path));
-    let (mut points, keys) = read_keyed(path, options.columns())?;
-    let value = make(&points).map_err(in_file)?;
+    let mut parsed = read_columns(path, columns)?;
+    let Parsed { points, keys, .. } = &mut parsed;
+    let value = make(points).map_err(in_file)?;
     let n = count(&value);
     if let Some(path) = &options.labels {
         // Keys of rows that are not points cannot be joined.
-        let keys = keys.filter(|keys| keys.len() == n);
+        let keys = keys.take().filter(|keys| keys.len() == n);
         let found = read_labels(path, n, keys.as_deref())?;
         (points.labels, points.label_names) = (Some(found.0), found.1);
     } else if let Some(labels) = &points.labels {
         check_count(labels.len(), n).map_err(in_file)?;
     }
-    Ok((value, points))
+    Ok((value, parsed))
 }
 
 /// Reads a file of labels as [`parse_labels`] does.
@@ -100,9 +122,9 @@ fn keep<T>(mut all: Vec<T>, of: Range<usize>) -> Vec<T> {
     all
 }
 
-/// Reads points from a path, and their keys if the format has keys.
-pub(crate) fn read_keyed(path: &Path, columns: Columns<'_>) -> Result<(Points, Option<Vec<i64>>)> {
-    parse_keyed(Format::of(path)?, &bytes(path)?, columns).map_err(|error| error.in_file(name(path)))
+/// Reads a table of points from a path.
+pub(crate) fn read_columns(path: &Path, columns: Columns<'_>) -> Result<Parsed> {
+    parse_columns(Format::of(path)?, &bytes(path)?, columns).map_err(|error| error.in_file(name(path)))
 }
 
 /// Parses points from the bytes of a file, as [`read`] does from a path.
@@ -121,15 +143,15 @@ pub fn parse(format: Format, bytes: &[u8], options: &ReadOptions) -> Result<Poin
     if options.labels.is_some() {
         return Err(Error::input("a file of labels is not read here", "parse it separately, with parse_labels"));
     }
-    parse_keyed(format, bytes, options.columns()).map(|(points, _)| points)
+    parse_columns(format, bytes, options.columns()).map(|parsed| parsed.points)
 }
 
-/// Parses points, and their keys if the format has keys.
-fn parse_keyed(format: Format, bytes: &[u8], columns: Columns<'_>) -> Result<(Points, Option<Vec<i64>>)> {
+/// Parses a table of points.
+fn parse_columns(format: Format, bytes: &[u8], columns: Columns<'_>) -> Result<Parsed> {
     match format {
-        Format::Csv | Format::Tsv => Ok((csv::read(number::text(bytes)?, columns)?, None)),
+        Format::Csv | Format::Tsv => csv::read(number::text(bytes)?, columns),
         Format::Npy if bytes.is_empty() => Err(npy::empty()),
-        Format::Npy => Ok((npy::read(bytes, columns)?, None)),
+        Format::Npy => npy::read(bytes, columns),
         Format::Lrn => lrn::read(number::text(bytes)?, columns),
         Format::Cls => Err(Error::input("a .cls holds classes, not points", "give it with `labels` beside its .lrn")),
     }

@@ -11,10 +11,11 @@ use crate::data::points::{CLASSES, FINITE, POINTS, Points, default_names};
 use crate::error::{Error, Place, Result};
 use crate::io::labels::check_count;
 use crate::io::options::Columns;
+use crate::io::parsed::Parsed;
 use crate::memory::{self, unread};
 
-/// Reads points. The columns are called `C1`, `C2`, ….
-pub(crate) fn read(bytes: &[u8], columns: Columns<'_>) -> Result<Points> {
+/// Reads points, and their weights if a column holds these. The columns are called `C1`, `C2`, ….
+pub(crate) fn read(bytes: &[u8], columns: Columns<'_>) -> Result<Parsed> {
     let header = Header::parse(bytes, bytes.len() as u64)?;
     if header.rows * header.columns == 0 {
         return Err(no_points(header.rows, header.columns));
@@ -22,11 +23,11 @@ pub(crate) fn read(bytes: &[u8], columns: Columns<'_>) -> Result<Points> {
     points(&header, &bytes[header.end..], 0..header.rows, columns)
 }
 
-/// Decodes the points of the rows `of` from their [pieces](Header::pieces).
-fn points(header: &Header, pieces: &[u8], of: Range<usize>, columns: Columns<'_>) -> Result<Points> {
+/// Decodes the points of the rows `of`, and their weights, from their [pieces](Header::pieces).
+fn points(header: &Header, pieces: &[u8], of: Range<usize>, columns: Columns<'_>) -> Result<Parsed> {
     let (rows, first) = (of.len(), of.start);
     let mut names = default_names(header.columns)?;
-    let label = columns.find(&names, header.columns)?;
+    let [label, weight] = columns.find(&names, |_| true)?;
     if label.is_some() && header.columns == 1 {
         return Err(Error::input("the only column is the labels", "give at least one column of coordinates"));
     }
@@ -44,7 +45,10 @@ fn points(header: &Header, pieces: &[u8], of: Range<usize>, columns: Columns<'_>
         let place = Place::default().row(first + at / columns + 1).column(names[at % columns].as_str());
         return Err(Error::input_at(place, format!("{} is not a finite number", values[at]), FINITE));
     }
-    Ok(Points { values, rows, columns, names, labels, label_names: None })
+    let points = Points { values, rows, columns, names, labels, label_names: None };
+    // The labels are no coordinate.
+    let weight = weight.map(|at| at - usize::from(label.is_some_and(|label| label < at)));
+    Parsed::new(points, weight, None)
 }
 
 /// Reads the labels of `points` points.
@@ -98,7 +102,7 @@ impl Rows {
         self.header.row_bytes()
     }
 
-    /// Reads the points of these rows, which may be empty, as [`read`] does.
+    /// Reads the points of these rows, which may be empty, as [`read`] does, without weights.
     pub(crate) fn read(&mut self, path: &Path, of: Range<usize>, columns: Columns<'_>) -> Result<Points> {
         let failed = |source| unread(source, path, 0);
         let mut bytes = memory::with_capacity(of.len() * self.row_bytes(), POINTS)?;
@@ -109,6 +113,6 @@ impl Rows {
                 return Err(broken("the file became shorter while it was read"));
             }
         }
-        points(&self.header, &bytes, of, columns)
+        points(&self.header, &bytes, of, columns).map(|parsed| parsed.points)
     }
 }

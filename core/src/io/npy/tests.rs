@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use std::path::Path;
 
 fn read(bytes: &[u8], label: Option<&str>) -> Result<Points> {
-    super::read(bytes, Columns { label, ..Columns::default() })
+    super::read(bytes, Columns { label, ..Columns::default() }).map(|parsed| parsed.points)
 }
 
 fn saved(array: &impl WriteNpyExt) -> Vec<u8> {
@@ -108,6 +108,23 @@ fn errors_are_specific() {
     ] {
         assert_eq!(read(&bytes, None).unwrap_err().to_string(), expected);
     }
+}
+
+#[test]
+fn weights_are_separated_beside_labels() {
+    let array = Array2::from_shape_vec((2, 4), vec![1.0, 7.0, 5.0, 2.0, 3.0, 8.0, 6.0, 4.0]).unwrap();
+    for (label, weight, weights, values) in [
+        (Some("2"), "3", vec![5, 6], vec![1.0, 2.0, 3.0, 4.0]),
+        (Some("2"), "C1", vec![1, 3], vec![5.0, 2.0, 6.0, 4.0]),
+        (None, "4", vec![2, 4], vec![1.0, 7.0, 5.0, 3.0, 8.0, 6.0]),
+    ] {
+        let columns = Columns { label, weight: Some(weight), ..Columns::default() };
+        let found = super::read(&saved(&array), columns).unwrap();
+        assert_eq!((found.weights.unwrap(), found.points.values), (weights, values));
+    }
+    let (columns, array) = (Columns { weight: Some("2"), ..Columns::default() }, array.mapv(|x| x / 2.0));
+    let error = super::read(&saved(&array), columns).err().unwrap().to_string();
+    assert_eq!(error, "row 1, column C2: the weight 3.5 is no whole number from 1 to 4294967295");
 }
 
 #[test]

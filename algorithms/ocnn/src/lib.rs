@@ -16,7 +16,7 @@ pub use config::{Cut, Distance, Linking, OcnnConfig, PaperConfig, Scale, Sync, W
 pub use model::{Clustering, FittedOcnn, Ocnn, OcnnInput, PaperClusters, PaperOcnn, Step, SyncMatrix, Trial};
 pub use ops::OcnnOps;
 pub use solve::{
-    auto::{CondensedTree, Join, Links},
+    auto::{CondensedTree, Join, Links, Shares},
     execution_plan::Strategy,
     scale::ScaleMethod,
 };

@@ -82,11 +82,18 @@ pub(crate) struct AutoArgs {
     /// Number of clusters, instead of choosing it from the data
     #[arg(long, value_name = "K", conflicts_with = "threshold")]
     pub(crate) clusters: Option<usize>,
+    /// The column that holds the points' weights, by name or by number from 1; it is no coordinate then. A weight of m is
+    /// m equal points
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) point_weights: Option<String>,
     #[command(flatten)]
     config: OcnnConfig,
     /// Write each point's membership, in bits, and outlier score, from 0 to 1 (.csv, .npy)
     #[arg(long, value_name = "FILE")]
     pub(crate) scores: Option<TableOut>,
+    /// Write each point's shares of all clusters, a column for each, which sum to 1 (.csv, .npy)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) memberships: Option<TableOut>,
     /// Write the tree of all clusters as SciPy's linkage matrix (.npy, .csv)
     #[arg(long, value_name = "FILE")]
     pub(crate) linkage: Option<TableOut>,
@@ -172,12 +179,21 @@ impl OcnnArgs {
         !self.auto.metric.is_precomputed() && !self.input.is_sparse()
     }
 
-    /// Reads the input of automatic clustering, and the table with its labels and size.
-    pub(crate) fn read(&self) -> Result<(HostInput, Points)> {
-        if self.input.is_sparse() {
-            return self.input.read_sparse().map(|(rows, table)| (HostInput::Sparse(rows), table));
-        }
+    /// Reads the input of automatic clustering, the table with its labels and size, and the points' weights.
+    pub(crate) fn read(&self) -> Result<(HostInput, Points, Option<Vec<u32>>)> {
         let metric = self.auto.metric;
+        if let Some(column) = &self.auto.point_weights {
+            if !self.has_coordinates() {
+                let what =
+                    "`point_weights` is a column beside coordinates, which distances, graphs and sparse rows lack";
+                return Err(Error::input(what, "leave it out; the library takes weights of any input"));
+            }
+            let (points, weights) = self.input.read_weighted(column)?;
+            return Ok((HostInput::Points(points.clone()), points, Some(weights)));
+        }
+        if self.input.is_sparse() {
+            return self.input.read_sparse().map(|(rows, table)| (HostInput::Sparse(rows), table, None));
+        }
         let make = |points: &Points| match metric {
             Metric::Precomputed => {
                 Distances::new(points.values.clone(), points.rows, points.columns).map(HostInput::Distances)
@@ -185,6 +201,7 @@ impl OcnnArgs {
             Metric::Graph => Links::new(&points.values, points.columns).map(HostInput::Graph),
             _ => Ok(HostInput::Points(points.clone())),
         };
-        self.input.read_as(metric == Metric::Precomputed, make, HostInput::points)
+        let (input, points) = self.input.read_as(metric == Metric::Precomputed, make, HostInput::points)?;
+        Ok((input, points, None))
     }
 }

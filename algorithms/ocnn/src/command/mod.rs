@@ -4,6 +4,8 @@ mod args;
 mod bench;
 mod plots;
 mod report;
+#[cfg(test)]
+mod tests;
 
 use clap::{ArgMatches, Args, Command};
 use firebox_backends::{Device, Plugin, plugin::Bench, with_context};
@@ -18,7 +20,7 @@ use self::{
     bench::OcnnBench,
 };
 use crate::{
-    model::{Clustering, Ocnn, PaperOcnn},
+    model::{Clustering, Ocnn, OcnnInput, PaperOcnn},
     ops::OcnnOps,
     solve::auto::HostInput,
 };
@@ -101,15 +103,21 @@ fn paper<B: OcnnOps>(args: &OcnnArgs, ocnn: &PaperOcnn, points: Points, context:
 /// Runs `firebox ocnn --mode auto`.
 fn automatic(args: &OcnnArgs, device: &Device, session: &Session) -> Result<Outcome> {
     let ocnn = args.auto().init()?;
-    let (input, points) = args.read()?;
+    let (input, points, weights) = args.read()?;
     let new = args.auto.predict.as_ref().map(|file| new_points(args, file, &points).map(|new| (file, new)));
     let new = new.transpose()?;
     if let Some((file, new)) = &new {
         ocnn.check_new(new).map_err(|error| error.in_file(file))?;
     }
-    let (clustering, predicted) =
-        with_context!(device, session, |context| cluster(&args.input.input, &ocnn, input, new, context))?;
-    report::automatic(args, ocnn.config(), points, clustering, predicted)
+    let (clustering, predicted) = with_context!(device, session, |context| cluster(
+        &args.input.input,
+        &ocnn,
+        input,
+        weights.clone(),
+        new,
+        context
+    ))?;
+    report::automatic(args, ocnn.config(), points, weights.as_deref(), clustering, predicted)
 }
 
 /// Clusters the input, and predicts the clusters of the new points.
@@ -117,9 +125,12 @@ fn cluster<B: OcnnOps>(
     file: &InputFile,
     ocnn: &Ocnn,
     input: HostInput,
+    weights: Option<Vec<u32>>,
     new: Option<(&InputFile, Points)>,
     context: &Context<B>,
 ) -> Result<(Clustering, Option<Vec<i64>>)> {
+    let input = OcnnInput::from(input);
+    let input = weights.into_iter().fold(input, OcnnInput::with_weights);
     let fitted = ocnn.fit_with(input, context).map_err(|error| error.in_file(file))?;
     let predicted = new.map(|(file, new)| fitted.predict_with(&new, context).map_err(|error| error.in_file(file)));
     let predicted = predicted.transpose()?;
@@ -132,5 +143,5 @@ fn new_points(args: &OcnnArgs, file: &InputFile, points: &Points) -> Result<Poin
         let what = "sparse rows and distances cannot take new points";
         return Err(Error::input(what, "cluster points, or leave out `predict`"));
     }
-    args.input.read_more(file, points)
+    args.input.read_more_weighted(file, points, args.auto.point_weights.as_deref())
 }

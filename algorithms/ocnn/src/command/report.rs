@@ -2,10 +2,10 @@
 
 use burn::tensor::backend::Backend;
 use firebox_core::{
-    Result,
+    Error, Result,
     command::Outcome,
     data::{Cell, Points, Table},
-    metrics,
+    metrics::Contingency,
     plot::Plot,
 };
 use serde::Serialize;
@@ -49,7 +49,7 @@ pub(super) fn paper<B: Backend>(
         six_digits(clusters.scale),
         clusters.strategy
     );
-    summary.push_str(&against_truth(&points, &clusters.host_labels, &mut result)?);
+    summary.push_str(&against_truth(&points, None, &clusters.host_labels, &mut result)?);
     let mut tables = Vec::new();
     if let (Some(path), Some(sync)) = (&args.paper.sync_matrix, clusters.sync) {
         let names = (1..=points.rows).map(|i| format!("S{i}")).collect();
@@ -80,6 +80,7 @@ pub(super) fn automatic(
     args: &OcnnArgs,
     config: &OcnnConfig,
     points: Points,
+    weights: Option<&[u32]>,
     clustering: Clustering,
     predicted: Option<Vec<i64>>,
 ) -> Result<Outcome> {
@@ -87,6 +88,9 @@ pub(super) fn automatic(
     if let Some(path) = &args.auto.scores {
         let table = Table::floats("membership", clustering.memberships.clone());
         tables.push((path.clone(), table.beside(Table::floats("outlier", clustering.outliers.clone()))?));
+    }
+    if let Some(path) = &args.auto.memberships {
+        tables.push((path.clone(), memberships(&clustering)?));
     }
     if let Some(path) = &args.auto.linkage {
         let names = ["first", "second", "distance", "points"].map(String::from).to_vec();
@@ -105,7 +109,7 @@ pub(super) fn automatic(
     let mut result = result(&clustering);
     let searched = args.auto.clusters.is_none() && args.threshold.is_none();
     let mut summary = summary(&clustering, searched);
-    summary.push_str(&against_truth(&points, &clustering.labels, &mut result)?);
+    summary.push_str(&against_truth(&points, weights, &clustering.labels, &mut result)?);
     let size = points.size();
     let table = Table::ints("cluster", clustering.labels.clone());
     let title = format!("{} {}, {} noise", clustering.count(), plots::clusters(clustering.count()), clustering.noise());
@@ -131,6 +135,16 @@ pub(super) fn automatic(
         summary,
         unresolved: false,
     })
+}
+
+/// The shares of all clusters in each point.
+fn memberships(clustering: &Clustering) -> Result<Table> {
+    if clustering.count() == 0 {
+        let what = "`memberships` has a column for each cluster, and there is no cluster";
+        return Err(Error::input(what, "leave it out, or give a lower `threshold`"));
+    }
+    let names = (0..clustering.count()).map(|cluster| format!("cluster{cluster}")).collect();
+    Table::float_matrix(names, clustering.shares.matrix()?)
 }
 
 fn result(clustering: &Clustering) -> Map<String, Value> {
@@ -160,7 +174,7 @@ fn result(clustering: &Clustering) -> Map<String, Value> {
 
 /// The summary of automatic clustering; `searched` states that neither the number of clusters nor a threshold was given.
 fn summary(clustering: &Clustering, searched: bool) -> String {
-    let (count, points) = (clustering.count(), clustering.labels.len());
+    let (count, points) = (clustering.count(), clustering.points);
     let mut text = format!("{count} {} and {} noise points among {points}", plots::clusters(count), clustering.noise());
     if count == 1 && searched && clustering.evidence < clustering.chance {
         text.push_str(": no structure was found");
@@ -203,12 +217,20 @@ fn alternatives(clustering: &Clustering) -> String {
 }
 
 /// Adds the agreement of `labels` with the true classes to `result`, if these are known; returns its line of the summary.
-fn against_truth(points: &Points, labels: &[i64], result: &mut Map<String, Value>) -> Result<String> {
+fn against_truth(
+    points: &Points,
+    weights: Option<&[u32]>,
+    labels: &[i64],
+    result: &mut Map<String, Value>,
+) -> Result<String> {
     let Some(truth) = &points.labels else {
         return Ok(String::new());
     };
-    let ari = metrics::adjusted_rand_index(truth, labels)?;
-    let nmi = metrics::normalized_mutual_information(truth, labels)?;
+    let table = match weights {
+        Some(weights) => Contingency::weighted(truth, labels, weights)?,
+        None => Contingency::new(truth, labels)?,
+    };
+    let (ari, nmi) = (table.adjusted_rand_index(), table.normalized_mutual_information());
     result.insert("ari".into(), ari.into());
     result.insert("nmi".into(), nmi.into());
     Ok(format!("\nagainst the true classes: ARI {ari:.4}, NMI {nmi:.4}"))

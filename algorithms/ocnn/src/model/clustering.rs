@@ -1,24 +1,20 @@
 //! Result of automatic clustering.
 
-use std::collections::HashMap;
-
 use burn::tensor::{Int, Tensor, TensorData, backend::Backend};
 use firebox_core::report::Timings;
 use serde::Serialize;
 
 use crate::{
     config::{Cut, OcnnConfig},
-    solve::{
-        auto::{
-            agreement::EdgeMatrix,
-            chance::Chance,
-            condensed::CondensedTree,
-            cut,
-            hierarchy::Hierarchy,
-            membership::{memberships, outliers},
-            select::{ScoredCuts, best_cut_count, cut_candidates, equal_contrast, largest_evidence, score_cuts},
-        },
-        components::cluster_sizes,
+    solve::auto::{
+        agreement::EdgeMatrix,
+        chance::Chance,
+        condensed::CondensedTree,
+        cut,
+        hierarchy::Hierarchy,
+        membership::{memberships, outliers},
+        select::{ScoredCuts, best_cut_count, cut_candidates, equal_contrast, largest_evidence, score_cuts},
+        shares::Shares,
     },
 };
 
@@ -66,9 +62,12 @@ pub struct Trial {
 pub struct Clustering {
     /// The cluster of each point, from 0 by first appearance; −1 is noise. `[N]`
     pub labels: Vec<i64>,
-    /// Number of points of each cluster.
+    /// Number of points of each cluster, each counted as often as its weight.
     pub sizes: Vec<usize>,
-    /// Mean mutual information, in bits, of each point with its neighbours in its cluster. `[N]`
+    /// The share of each cluster in each point.
+    pub shares: Shares,
+    /// Mean mutual information, in bits, of each point with its neighbours in its cluster; [`Clustering::shares`] compare
+    /// clusters. `[N]`
     pub memberships: Vec<f64>,
     /// Outlier score of each point, 1 − membership/median of its cluster, in [0, 1]. `[N]`
     pub outliers: Vec<f64>,
@@ -85,7 +84,8 @@ pub struct Clustering {
     pub chance: f64,
     /// Contrast up to which cuts count as alike.
     pub equal_contrast: f64,
-    /// The tree as SciPy's linkage matrix, row-major (N − 1) × 4, distances 1 − J.
+    /// The tree as SciPy's linkage matrix, row-major (N − 1) × 4, distances 1 − J. Its fourth column counts rows of the
+    /// input, not weights.
     pub linkage: Vec<f64>,
     /// Neighbours in each graph.
     pub graphs: [usize; 2],
@@ -103,17 +103,16 @@ pub struct Clustering {
     pub peak_device_bytes: u64,
     /// Index of the chosen step; absent for one cluster and for a threshold.
     pub(crate) chosen: Option<usize>,
+    /// Number of points, each counted as often as its weight.
+    pub(crate) points: usize,
 }
 
 impl Clustering {
     /// Cuts the tree of one run; `of_point` is the neuron of each point.
     pub(super) fn new(hierarchy: &Hierarchy, config: &OcnnConfig, of_point: &[u32]) -> Self {
         let Hierarchy { candidate_graph, graphs, information, agreement, tree } = hierarchy;
-        let candidates = cut_candidates(
-            tree,
-            EdgeMatrix { adjacency: &candidate_graph.adjacency, values: agreement },
-            &candidate_graph.dimension_estimates,
-        );
+        let matrix = EdgeMatrix { adjacency: &candidate_graph.adjacency, values: agreement };
+        let candidates = cut_candidates(tree, matrix, &candidate_graph.dimension_estimates);
         let dimensions = candidate_graph.dimensions;
         let rule = config.graph_rule(tree.counts.len(), dimensions);
         let chance = Chance::new(tree.points(), dimensions.local, rule);
@@ -127,15 +126,23 @@ impl Clustering {
             _ => cut.len().checked_sub(1).filter(|&cuts| cuts < scored.len()),
         };
         let noise = cut::noise(tree, config, &cut, &piece);
-        let mut numbers = HashMap::new();
-        let label = |&neuron: &u32| {
-            if noise[neuron as usize] {
-                return -1;
+        // Clusters in order of their first point.
+        let mut of_piece = vec![-1; piece.iter().max().map_or(0, |&last| last as usize + 1)];
+        let mut count = 0;
+        for neuron in of_point.iter().map(|&neuron| neuron as usize).filter(|&neuron| !noise[neuron]) {
+            let label = &mut of_piece[piece[neuron] as usize];
+            if *label < 0 {
+                *label = count;
+                count += 1;
             }
-            let next = numbers.len() as i64;
-            *numbers.entry(piece[neuron as usize]).or_insert(next)
-        };
-        let labels: Vec<i64> = of_point.iter().map(label).collect();
+        }
+        let around: Vec<i64> = piece.iter().map(|&piece| of_piece[piece as usize]).collect();
+        let of_neuron: Vec<i64> =
+            around.iter().zip(&noise).map(|(&label, &noise)| if noise { -1 } else { label }).collect();
+        let mut sizes = vec![0; count as usize];
+        for (&label, &points) in of_neuron.iter().zip(&tree.counts).filter(|(label, _)| **label >= 0) {
+            sizes[label as usize] += points as usize;
+        }
         let each = |values: &[f64]| of_point.iter().map(|&neuron| values[neuron as usize]).collect();
         let step = |scored: &ScoredCuts| Step {
             clusters: scored.cuts + 1,
@@ -149,8 +156,9 @@ impl Clustering {
         let evidence = largest_evidence(&scored);
         Self {
             condensed: CondensedTree::new(tree, &candidates[..scored.len()]),
-            sizes: cluster_sizes(&labels),
-            labels,
+            labels: of_point.iter().map(|&neuron| of_neuron[neuron as usize]).collect(),
+            shares: Shares::new(matrix, &tree.counts, &of_neuron, &around, of_point.to_vec()),
+            sizes,
             memberships: each(&memberships),
             outliers: each(&outliers),
             steps: scored.iter().map(step).collect(),
@@ -163,6 +171,7 @@ impl Clustering {
             scales: graphs.scales,
             parts: tree.parts,
             chosen,
+            points: tree.points(),
             agreements: Vec::new(),
             trials: Vec::new(),
             timings: Timings::default(),
@@ -189,9 +198,9 @@ impl Clustering {
         best.into_iter().flatten().collect()
     }
 
-    /// Number of noise points.
+    /// Number of noise points, each counted as often as its weight.
     pub fn noise(&self) -> usize {
-        self.labels.len() - self.sizes.iter().sum::<usize>()
+        self.points - self.sizes.iter().sum::<usize>()
     }
 
     /// Mean adjusted Rand index of further runs with the first, if any.

@@ -69,10 +69,7 @@ impl<B: OcnnOps> FittedOcnn<B> {
     pub fn predict_with(&self, others: &Points, context: &Context<B>) -> Result<Vec<i64>> {
         let Self { config, clustering, distinct, reach, .. } = self;
         let near = distinct.nearest_to::<B>(others, VOTERS, context)?;
-        let mut of_neuron = vec![-1; distinct.len()];
-        distinct.of_point.iter().zip(&clustering.labels).for_each(|(&neuron, &label)| {
-            of_neuron[neuron as usize] = label;
-        });
-        Ok(near.votes(&of_neuron, &distinct.counts, if config.assign_all { f64::INFINITY } else { *reach }))
+        let of_neurons = distinct.of_neurons(&clustering.labels);
+        Ok(near.votes(&of_neurons, &distinct.counts, if config.assign_all { f64::INFINITY } else { *reach }))
     }
 }

@@ -15,7 +15,10 @@ use crate::solve::{
 /// Input of a clustering, created by `From`: points `[N, d]` as a tensor or on the host, sparse rows, a matrix of
 /// distances, or a graph.
 #[derive(Debug, Clone)]
-pub struct OcnnInput<B: Backend>(Source<B>);
+pub struct OcnnInput<B: Backend> {
+    source: Source<B>,
+    weights: Option<Vec<u32>>,
+}
 
 #[derive(Debug, Clone)]
 enum Source<B: Backend> {
@@ -24,14 +27,36 @@ enum Source<B: Backend> {
 }
 
 impl<B: Backend> OcnnInput<B> {
-    /// The input on the host, and the relative rounding error of its coordinates.
-    pub(super) fn read(self) -> Result<(HostInput, f64)> {
-        match self.0 {
+    /// The same input with a weight for each point, for an [`Ocnn`](crate::Ocnn): a weight of m is m equal points. Labels
+    /// and scores remain one per row; sizes and the number of noise points count weights.
+    ///
+    /// ```
+    /// use burn::tensor::Tensor;
+    /// use burn_ndarray::NdArray;
+    /// use firebox_core::Context;
+    /// use firebox_ocnn::{Ocnn, OcnnInput};
+    ///
+    /// let points = Tensor::<NdArray, 2>::from_data([[0.0], [1.0], [2.0]], &Default::default());
+    /// let context = Context::new(points.device());
+    /// let input = OcnnInput::from(points).with_weights(vec![5, 1, 2]);
+    /// let fitted = Ocnn::default().fit_with(input, &context)?;
+    /// assert_eq!(fitted.clustering().sizes, [8]);
+    /// # Ok::<(), firebox_core::Error>(())
+    /// ```
+    ///
+    /// A fit fails unless there are as many weights as points, all from 1 on, with a sum of at most 2³² − 1.
+    pub fn with_weights(self, weights: Vec<u32>) -> Self {
+        Self { weights: Some(weights), ..self }
+    }
+
+    /// The input on the host with its weights, and the relative rounding error of its coordinates.
+    pub(super) fn read(self) -> Result<(HostInput, Option<Vec<u32>>, f64)> {
+        match self.source {
             Source::Tensor(points) => {
                 let epsilon = points.dtype().finfo().map_or(f64::from(f32::EPSILON), |float| float.epsilon);
-                Ok((HostInput::Points(read_points(points)?), epsilon))
+                Ok((HostInput::Points(read_points(points)?), self.weights, epsilon))
             }
-            Source::Host(input) => Ok((input, f64::EPSILON)),
+            Source::Host(input) => Ok((input, self.weights, f64::EPSILON)),
         }
     }
 }
@@ -48,13 +73,13 @@ pub(super) fn read_points<B: Backend>(points: Tensor<B, 2>) -> Result<Points> {
 
 impl<B: Backend> From<Tensor<B, 2>> for OcnnInput<B> {
     fn from(points: Tensor<B, 2>) -> Self {
-        Self(Source::Tensor(points))
+        Self { source: Source::Tensor(points), weights: None }
     }
 }
 
 impl<B: Backend> From<HostInput> for OcnnInput<B> {
     fn from(input: HostInput) -> Self {
-        Self(Source::Host(input))
+        Self { source: Source::Host(input), weights: None }
     }
 }
 

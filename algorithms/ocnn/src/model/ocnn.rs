@@ -1,7 +1,7 @@
 //! Automatic clustering, without a given number of clusters or threshold.
 
 use burn::tensor::Tensor;
-use firebox_core::{Context, Error, Result, data::Points, metrics::adjusted_rand_index, report::Stopwatch};
+use firebox_core::{Context, Error, Result, data::Points, metrics::Contingency, report::Stopwatch};
 
 use super::{clustering::Clustering, fitted::FittedOcnn, input::OcnnInput};
 use crate::{
@@ -14,6 +14,7 @@ use crate::{
             distinct_points::DistinctPoints,
             edges::CANDIDATES,
             hierarchy::{CandidateGraph, CouplingGraphs, Hierarchy},
+            input::weighted_points,
             metric_space::MetricSpace,
             simulation,
             tree::Tree,
@@ -84,19 +85,26 @@ impl Ocnn {
     /// Clusters points, sparse rows, distances or a graph with the context's seed, limits, observer and ranks.
     ///
     /// # Errors
-    /// If there are no points or all are equal, sparse rows have another distance than the cosine, a parameter does not
-    /// suit their number or columns, memory does not suffice, the device fails, or the observer cancels.
+    /// If there are no points or all are equal, weights do not suit them, sparse rows have another distance than the
+    /// cosine, a parameter does not suit their number or columns, memory does not suffice, the device fails, or the
+    /// observer cancels.
     pub fn fit_with<B: OcnnOps>(&self, input: impl Into<OcnnInput<B>>, context: &Context<B>) -> Result<FittedOcnn<B>> {
-        let (input, _) = input.into().read()?;
-        self.fit_host(input, context)
+        let (input, weights, _) = input.into().read()?;
+        self.fit_host(input, weights.as_deref(), context)
     }
 
-    fn fit_host<B: OcnnOps>(&self, input: HostInput, context: &Context<B>) -> Result<FittedOcnn<B>> {
+    fn fit_host<B: OcnnOps>(
+        &self,
+        input: HostInput,
+        weights: Option<&[u32]>,
+        context: &Context<B>,
+    ) -> Result<FittedOcnn<B>> {
         let config = &self.config;
         let factors = if config.sweep { &SWEEP[..] } else { &SWEEP[..1] };
         let mut watch = Stopwatch::default();
-        let keep = config.max_neighbours(input.points(), factors[factors.len() - 1]);
-        let distinct = DistinctPoints::new(input, config.distance, keep)?;
+        let points = weighted_points(input.points(), weights)?;
+        let keep = config.max_neighbours(points, factors[factors.len() - 1]);
+        let distinct = DistinctPoints::new(input, weights, config.distance, keep)?;
         let n = distinct.len();
         self.check_input(&distinct, context)?;
         let mut largest_k = n - 1;
@@ -174,7 +182,11 @@ impl Ocnn {
                 let hierarchy = Hierarchy::new(candidate_graph, graphs, &counts, &distinct.counts);
                 let found = Clustering::new(&hierarchy, config, &distinct.of_point);
                 match &mut first {
-                    Some((_, first)) => first.agreements.push(adjusted_rand_index(&first.labels, &found.labels)?),
+                    Some((_, first)) => {
+                        let [one, other] = [&first.labels, &found.labels].map(|labels| distinct.of_neurons(labels));
+                        let table = Contingency::weighted(&one, &other, &distinct.counts)?;
+                        first.agreements.push(table.adjusted_rand_index());
+                    }
                     None => first = Some((hierarchy.tree, found)),
                 }
             }
@@ -225,3 +237,5 @@ impl Ocnn {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod weight_tests;

@@ -120,7 +120,7 @@ impl PaperOcnn {
     /// up to that of f64.
     ///
     /// # Errors
-    /// If the input has sparse rows or distances instead of points, there are no points or all are equal, no scale is found or it
+    /// If the input has sparse rows, distances or weights, there are no points or all are equal, no scale is found or it
     /// overflows the floats, memory does not suffice, the device fails, or the observer cancels.
     pub fn fit_with<B: OcnnOps>(
         &self,
@@ -128,7 +128,10 @@ impl PaperOcnn {
         context: &Context<B>,
     ) -> Result<PaperClusters<B>> {
         match input.into().read()? {
-            (HostInput::Points(points), epsilon) => self.fit_points(&points, epsilon, context),
+            (_, Some(_), _) => {
+                Err(Error::input("the paper's network takes no weights", "repeat the points, or cluster with `Ocnn`"))
+            }
+            (HostInput::Points(points), None, epsilon) => self.fit_points(&points, epsilon, context),
             _ => Err(Error::input(
                 "the paper's network needs dense points, not sparse rows or distances",
                 "give points, or cluster with `Ocnn`",

@@ -4,6 +4,7 @@
 use burn_ndarray::NdArray;
 use firebox_core::{
     data::{Distances, Shape, generate},
+    metrics::adjusted_rand_index,
     random::Random,
     tensor::{floats, read_ints},
 };

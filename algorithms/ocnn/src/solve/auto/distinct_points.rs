@@ -41,8 +41,25 @@ enum Source {
 type Neighbour = (u32, f64);
 
 impl DistinctPoints {
-    /// Distinct points of an input; of precomputed distances at most `keep` per neuron.
-    pub(crate) fn new(input: HostInput, distance: Distance, keep: usize) -> Result<Self> {
+    /// Distinct points of an input, whose points count as often as their weights; of precomputed distances at most `keep`
+    /// per neuron.
+    pub(crate) fn new(input: HostInput, weights: Option<&[u32]>, distance: Distance, keep: usize) -> Result<Self> {
+        let mut distinct = Self::unweighted(input, distance, keep)?;
+        if let Some(weights) = weights {
+            distinct.counts.fill(0);
+            distinct
+                .of_point
+                .iter()
+                .zip(weights)
+                .for_each(|(&neuron, weight)| distinct.counts[neuron as usize] += weight);
+        }
+        match distinct.counts[..] {
+            [count] if count > 1 => Err(all_equal(count as usize)),
+            _ => Ok(distinct),
+        }
+    }
+
+    fn unweighted(input: HostInput, distance: Distance, keep: usize) -> Result<Self> {
         match input {
             HostInput::Points(points) => Self::points(points, distance),
             HostInput::Sparse(rows) => Self::sparse(rows, distance),
@@ -126,6 +143,13 @@ impl DistinctPoints {
 
     pub(crate) fn len(&self) -> usize {
         self.counts.len()
+    }
+
+    /// The label of each neuron, from those of the points.
+    pub(crate) fn of_neurons(&self, labels: &[i64]) -> Vec<i64> {
+        let mut of_neurons = vec![-1; self.len()];
+        self.of_point.iter().zip(labels).for_each(|(&neuron, &label)| of_neurons[neuron as usize] = label);
+        of_neurons
     }
 
     fn space(&self) -> Option<&MetricSpace> {

@@ -31,6 +31,31 @@ impl HostInput {
     }
 }
 
+/// The number of points of `rows` rows, each counted as often as its weight.
+///
+/// # Errors
+/// Unless there is a weight for each row, all are at least 1, and their sum is at most 2³² − 1.
+pub(crate) fn weighted_points(rows: usize, weights: Option<&[u32]>) -> Result<usize> {
+    let Some(weights) = weights else { return Ok(rows) };
+    if weights.len() != rows {
+        let what = format!("there are {} weights for {rows} points", weights.len());
+        return Err(Error::input(what, "give one weight for each point"));
+    }
+    let mut sum = 0u32;
+    for (row, &weight) in weights.iter().enumerate() {
+        let invalid = |what: &str| {
+            let help = "a weight of m is m equal points: give whole numbers from 1, with a sum of at most 4294967295";
+            Err(Error::input_at(Place::default().row(row + 1), what, help))
+        };
+        match sum.checked_add(weight) {
+            _ if weight == 0 => return invalid("the weight is 0"),
+            None => return invalid("the weights up to this row have a sum above 4294967295"),
+            Some(more) => sum = more,
+        }
+    }
+    Ok(sum as usize)
+}
+
 /// A sparse graph: pairs of points 0..n and their distances.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Links {

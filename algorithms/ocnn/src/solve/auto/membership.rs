@@ -1,4 +1,4 @@
-//! Membership in a cluster, and outlier scores.
+//! Membership in a point's own cluster, in bits, and outlier scores.
 
 use super::edges::Edges;
 

@@ -10,7 +10,8 @@
 //! 6. `tree`: the maximum spanning tree by agreement;
 //! 7. `contrast`, `chance`: the contrast of the tree's edges, and the separation that points without structure have;
 //! 8. `select`, `cut`: the edges before the largest drop in contrast are cut;
-//! 9. `membership`: each point's membership in its cluster, and its outlier score.
+//! 9. `membership`: each point's membership in its cluster, in bits, and its outlier score;
+//! 10. `shares`: the share of each cluster in each point.
 //!
 //! After Angelini, Di Carlo, Marangi, Pellicoro and Stramaglia, PRL 85 (2000) 554 (mutual
 //! information), and Benderskaya and Tolstov (the network). The graphs, the tree and the selection are Firebox's own.
@@ -33,6 +34,7 @@ pub(crate) mod membership;
 pub(crate) mod metric_space;
 pub(crate) mod neighbour_lists;
 pub(crate) mod select;
+pub(crate) mod shares;
 pub(crate) mod simulation;
 pub(crate) mod sparse_space;
 pub(crate) mod tree;
@@ -40,3 +42,4 @@ pub(crate) mod tree;
 pub use condensed::{CondensedTree, Join};
 pub(crate) use input::HostInput;
 pub use input::Links;
+pub use shares::Shares;

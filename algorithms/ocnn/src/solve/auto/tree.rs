@@ -71,7 +71,7 @@ impl Tree {
     }
 
     /// SciPy's linkage matrix of all points, row-major `[points − 1, 4]`: two nodes, their distance 1 − J, and the
-    /// number of points joined. Row k makes node points + k. `of_point[p]` is the neuron of point p.
+    /// number of points joined, without weights. Row k makes node points + k. `of_point[p]` is the neuron of point p.
     pub(crate) fn linkage(&self, of_point: &[u32]) -> Vec<f64> {
         let points = of_point.len();
         let mut rows = Vec::with_capacity(4 * points.saturating_sub(1));

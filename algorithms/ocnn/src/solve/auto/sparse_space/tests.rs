@@ -156,7 +156,7 @@ fn lists_are_those_of_dense_points() {
         let inputs =
             [HostInput::Points(Points::new(values.clone(), d).unwrap()), HostInput::Sparse(sparse(&values, d))];
         let [dense, sparse] = inputs.map(|input| {
-            let distinct = DistinctPoints::new(input, Distance::Cosine, 0).unwrap();
+            let distinct = DistinctPoints::new(input, None, Distance::Cosine, 0).unwrap();
             assert_eq!((distinct.power(), distinct.unit()), (2.0, 1.0));
             let near = distinct.near(k, &context()).unwrap().into_owned();
             // By the first row of each neuron, since their orders differ.

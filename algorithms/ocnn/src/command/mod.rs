@@ -4,8 +4,6 @@ mod args;
 mod bench;
 mod plots;
 mod report;
-#[cfg(test)]
-mod tests;
 
 use clap::{ArgMatches, Args, Command};
 use firebox_backends::{Device, Plugin, plugin::Bench, with_context};
@@ -145,3 +143,6 @@ fn new_points(args: &OcnnArgs, file: &InputFile, points: &Points) -> Result<Poin
     }
     args.input.read_more_weighted(file, points, args.auto.point_weights.as_deref())
 }
+
+#[cfg(test)]
+mod tests;

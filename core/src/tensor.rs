@@ -21,8 +21,8 @@ use crate::error::{Error, Result};
 pub use operations::addresses;
 pub use operations::from_data;
 pub use operations::{
-    add, cast, concatenate, concatenate_int, multiply, reciprocal, reshape, reshape_int, scale, select, select_int,
-    slice_assign, upload_int, zeros,
+    add, cast, concatenate, concatenate_int, mask_int, multiply, reciprocal, reshape, reshape_int, scale, select,
+    select_int, slice_assign, upload_int, zeros,
 };
 
 /// Creates a tensor of `B`'s float type from row-major values, regardless of the device's default type: Burn keeps one

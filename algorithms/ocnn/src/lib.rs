@@ -13,7 +13,7 @@ mod types;
 #[cfg(feature = "command")]
 pub use command::OcnnPlugin;
 pub use config::{Cut, Distance, Linking, OcnnConfig, PaperConfig, Scale, Sync, Weights};
-pub use model::{Clustering, FittedOcnn, Ocnn, OcnnInput, PaperClusters, PaperOcnn, Step, SyncMatrix, Trial};
+pub use model::{Clustering, FittedOcnn, Half, Ocnn, OcnnInput, PaperClusters, PaperOcnn, Step, SyncMatrix, Trial};
 pub use ops::OcnnOps;
 pub use solve::{
     auto::{CondensedTree, Join, Links, Shares},

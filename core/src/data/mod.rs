@@ -7,6 +7,7 @@ pub(crate) mod distances;
 pub mod generate;
 pub mod points;
 pub(crate) mod sparse;
+mod spread;
 pub(crate) mod table;
 
 #[cfg(feature = "io")]

@@ -37,6 +37,7 @@ pub fn addresses<B: Backend>() -> Vec<*const ()> {
         reshape_int::<B> as *const (),
         concatenate_int::<B> as *const (),
         select_int::<B> as *const (),
+        mask_int::<B> as *const (),
     ]
 }
 
@@ -161,6 +162,12 @@ pub fn reshape_int<B: Backend>(tensor: IntTensor<B>, shape: Shape) -> IntTensor<
 #[inline(never)]
 pub fn concatenate_int<B: Backend>(tensors: Vec<IntTensor<B>>, dim: usize) -> IntTensor<B> {
     B::int_cat(tensors, dim)
+}
+
+/// The bits of each integer that are set in `mask`.
+#[inline(never)]
+pub fn mask_int<B: Backend>(tensor: IntTensor<B>, mask: i32) -> IntTensor<B> {
+    B::bitwise_and_scalar(tensor, i64::from(mask).into())
 }
 
 /// [`select`] of integers.

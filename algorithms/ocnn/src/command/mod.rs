@@ -87,6 +87,8 @@ impl Plugin for OcnnPlugin {
                 ("steps", args("--steps 6")),
                 ("transient", args("--transient 4294967296")),
                 ("seeds", args("--seeds 0")),
+                ("min_size", args("--min-size 0")),
+                ("min_size", args("--min-size 1000")),
             ],
         }
     }

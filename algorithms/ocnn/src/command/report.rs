@@ -157,6 +157,7 @@ fn result(clustering: &Clustering) -> Map<String, Value> {
     result.insert("chance".into(), clustering.chance.into());
     result.insert("probability".into(), clustering.probability.into());
     result.insert("plateau".into(), clustering.plateau().into());
+    result.insert("halves".into(), json!(clustering.halves));
     result.insert("stability".into(), json!(clustering.stability()));
     result.insert("neighbours".into(), json!(clustering.graphs));
     result.insert("scales".into(), json!(clustering.scales));
@@ -195,6 +196,11 @@ fn summary(clustering: &Clustering, searched: bool) -> String {
             plots::clusters(trial.clusters),
             trial.plateau
         ));
+    }
+    let halves: Vec<String> =
+        clustering.halves.iter().map(|half| format!("{} ({:.3})", half.clusters, half.agreement)).collect();
+    if !halves.is_empty() {
+        text.push_str(&format!("\nclusters by half of the networks, and their agreement: {}", halves.join(", ")));
     }
     if let (Some(stability), 1) = (clustering.stability(), clustering.trials.len()) {
         text.push_str(&format!("\nother seeds agree by an adjusted Rand index of {stability:.4}"));

@@ -65,6 +65,10 @@ pub struct OcnnConfig {
     #[config(default = "Cut::Auto")]
     #[cfg_attr(feature = "command", arg(skip = defaults().cut))]
     pub cut: Cut,
+    /// Smallest cluster, in points. By default 1.4·√N, but at most 20 where hardly any edge joins it to others
+    #[config(default = "None")]
+    #[cfg_attr(feature = "command", arg(long, value_name = "M"))]
+    pub min_size: Option<usize>,
     /// No noise: every point belongs to the cluster that it hangs on
     #[config(default = false)]
     #[cfg_attr(feature = "command", arg(long))]
@@ -92,6 +96,9 @@ impl OcnnConfig {
         let wrong = |field, value: String, reason: &str| Err(Error::Config { field, value, reason: reason.into() });
         if self.neighbours == Some(0) {
             return wrong("neighbours", "0".into(), "must be at least 1");
+        }
+        if self.min_size == Some(0) {
+            return wrong("min_size", "0".into(), "must be at least 1");
         }
         // Counts of ones over both graphs stay within 31 bits.
         if self.steps == 0 || self.steps > 1 << 20 || !self.steps.is_multiple_of(4) {

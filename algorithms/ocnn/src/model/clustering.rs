@@ -44,6 +44,15 @@ pub struct Step {
     pub score: f64,
 }
 
+/// Result of half of the networks of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Half {
+    /// Number of clusters.
+    pub clusters: usize,
+    /// Adjusted Rand index with the clusters of all networks.
+    pub agreement: f64,
+}
+
 /// Result of one pair of graphs in a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Trial {
@@ -93,6 +102,8 @@ pub struct Clustering {
     pub scales: [f64; 2],
     /// Number of connected components of the graph.
     pub parts: usize,
+    /// Results of either half of the networks, which differ in their initial states.
+    pub halves: Vec<Half>,
     /// Adjusted Rand index of each further run with the first.
     pub agreements: Vec<f64>,
     /// Results of all graphs tried.
@@ -112,7 +123,7 @@ impl Clustering {
     pub(super) fn new(hierarchy: &Hierarchy, config: &OcnnConfig, of_point: &[u32]) -> Self {
         let Hierarchy { candidate_graph, graphs, information, agreement, tree } = hierarchy;
         let matrix = EdgeMatrix { adjacency: &candidate_graph.adjacency, values: agreement };
-        let candidates = cut_candidates(tree, matrix, &candidate_graph.dimension_estimates);
+        let candidates = cut_candidates(tree, matrix, &candidate_graph.dimension_estimates, config.min_size);
         let dimensions = candidate_graph.dimensions;
         let rule = config.graph_rule(tree.counts.len(), dimensions);
         let chance = Chance::new(tree.points(), dimensions.local, rule);
@@ -172,6 +183,7 @@ impl Clustering {
             parts: tree.parts,
             chosen,
             points: tree.points(),
+            halves: Vec::new(),
             agreements: Vec::new(),
             trials: Vec::new(),
             timings: Timings::default(),
@@ -207,6 +219,20 @@ impl Clustering {
     pub fn stability(&self) -> Option<f64> {
         let runs = self.agreements.len();
         (runs > 0).then(|| self.agreements.iter().sum::<f64>() / runs as f64)
+    }
+
+    /// A notice if the number of clusters was chosen, and half of the networks choose another.
+    pub(super) fn uncertain_number(&self, cut: Cut) -> Option<String> {
+        let count = self.count();
+        if cut != Cut::Auto || self.halves.iter().all(|half| half.clusters == count) {
+            return None;
+        }
+        let numbers: Vec<String> = self.halves.iter().map(|half| half.clusters.to_string()).collect();
+        Some(format!(
+            "the number of clusters, {count}, depends on the networks' initial states: either half of them chooses {}; \
+             other `seeds` may differ, and `clusters` fixes the number",
+            numbers.join(" and ")
+        ))
     }
 
     /// Length of the chosen plateau; 0 for one cluster.

@@ -7,7 +7,7 @@ mod ocnn;
 mod paper;
 mod sync_matrix;
 
-pub use clustering::{Clustering, Step, Trial};
+pub use clustering::{Clustering, Half, Step, Trial};
 pub use fitted::FittedOcnn;
 pub use input::OcnnInput;
 pub use ocnn::Ocnn;

@@ -3,9 +3,13 @@
 use burn::tensor::Tensor;
 use firebox_core::{Context, Error, Result, data::Points, metrics::Contingency, report::Stopwatch};
 
-use super::{clustering::Clustering, fitted::FittedOcnn, input::OcnnInput};
+use super::{
+    clustering::{Clustering, Half},
+    fitted::FittedOcnn,
+    input::OcnnInput,
+};
 use crate::{
-    config::{Cut, OcnnConfig},
+    config::{Cut, Distance, OcnnConfig},
     ops::OcnnOps,
     solve::{
         auto::{
@@ -14,6 +18,7 @@ use crate::{
             distinct_points::DistinctPoints,
             edges::CANDIDATES,
             hierarchy::{CandidateGraph, CouplingGraphs, Hierarchy},
+            information::SignCounts,
             input::weighted_points,
             metric_space::MetricSpace,
             simulation,
@@ -103,6 +108,11 @@ impl Ocnn {
         let factors = if config.sweep { &SWEEP[..] } else { &SWEEP[..1] };
         let mut watch = Stopwatch::default();
         let points = weighted_points(input.points(), weights)?;
+        if let (HostInput::Points(points), Distance::Euclidean | Distance::Manhattan) = (&input, config.distance)
+            && let Some(notice) = points.unlike_scales()
+        {
+            context.observer.notice(&notice);
+        }
         let keep = config.max_neighbours(points, factors[factors.len() - 1]);
         let distinct = DistinctPoints::new(input, weights, config.distance, keep)?;
         let n = distinct.len();
@@ -150,6 +160,9 @@ impl Ocnn {
             let what = format!("the graph of neighbours has {parts} components without edges between them");
             context.observer.notice(&what);
         }
+        if let Some(notice) = clustering.uncertain_number(config.cut) {
+            context.observer.notice(&notice);
+        }
         clustering.trials = trials;
         clustering.linkage = tree.linkage(&distinct.of_point);
         clustering.peak_device_bytes = bytes;
@@ -179,16 +192,25 @@ impl Ocnn {
                 simulation::count_signs(config, &graphs.rows, &candidate_graph.candidates, together, context)?;
             watch.lap("simulation_s");
             for counts in sign_counts {
-                let hierarchy = Hierarchy::new(candidate_graph, graphs, &counts, &distinct.counts);
-                let found = Clustering::new(&hierarchy, config, &distinct.of_point);
-                match &mut first {
-                    Some((_, first)) => {
-                        let [one, other] = [&first.labels, &found.labels].map(|labels| distinct.of_neurons(labels));
-                        let table = Contingency::weighted(&one, &other, &distinct.counts)?;
-                        first.agreements.push(table.adjusted_rand_index());
-                    }
-                    None => first = Some((hierarchy.tree, found)),
+                let cut = |counts: &SignCounts| {
+                    let hierarchy = Hierarchy::new(candidate_graph, graphs, counts, &distinct.counts);
+                    (Clustering::new(&hierarchy, config, &distinct.of_point), hierarchy.tree)
+                };
+                let agreement = |first: &Clustering, other: &Clustering| -> Result<f64> {
+                    let [one, other] = [first, other].map(|of| distinct.of_neurons(&of.labels));
+                    Ok(Contingency::weighted(&one, &other, &distinct.counts)?.adjusted_rand_index())
+                };
+                let (mut found, tree) = cut(&counts.all);
+                if let Some((_, first)) = &mut first {
+                    let with_first = agreement(first, &found)?;
+                    first.agreements.push(with_first);
+                    continue;
                 }
+                for half in counts.halves() {
+                    let (half, _) = cut(&half);
+                    found.halves.push(Half { clusters: half.count(), agreement: agreement(&found, &half)? });
+                }
+                first = Some((tree, found));
             }
             watch.lap("clusters_s");
         }
@@ -217,6 +239,9 @@ impl Ocnn {
         if self.config.sweep && distinct.on_device() {
             let reason = format!("above {TREE_DIMENSIONS} columns graphs cannot be larger than by default");
             return wrong("sweep", "true".into(), reason);
+        }
+        if let Some(size) = self.config.min_size.filter(|&size| size > distinct.total()) {
+            return wrong("min_size", size.to_string(), format!("there are {} points", distinct.total()));
         }
         match self.config.cut {
             Cut::Clusters(count) if count > n => {

@@ -50,6 +50,8 @@ struct Quality {
     ari: f64,
     /// Mean adjusted Rand index of pairs of runs.
     agreement: f64,
+    /// Number of runs with a notice that the number of clusters is uncertain.
+    uncertain: usize,
     /// Number of clusters of each run.
     clusters: Vec<usize>,
     /// Milliseconds a run.
@@ -88,15 +90,21 @@ fn measure<B: OcnnOps>(args: &QualityArgs, paths: &[PathBuf], context: &Context<
         return Ok(());
     }
     let mean = |of: fn(&Quality) -> f64| all.iter().map(of).sum::<f64>() / all.len() as f64;
-    let mean = Quality { ari: mean(|it| it.ari), agreement: mean(|it| it.agreement), clusters: Vec::new(), ms: times };
+    let mean = Quality {
+        ari: mean(|it| it.ari),
+        agreement: mean(|it| it.agreement),
+        uncertain: all.iter().map(|it| it.uncertain).sum(),
+        clusters: Vec::new(),
+        ms: times,
+    };
     rows.add(Ok(row("mean of all sets, time of all", vec![all.len()], args.seeds, &mean)))
 }
 
 fn row(case: &str, size: Vec<usize>, seeds: usize, quality: &Quality) -> BenchRow {
-    let Quality { ari, agreement, clusters, ms } = quality;
-    let details = json!({ "ari": ari, "agreement": agreement, "clusters": clusters });
+    let Quality { ari, agreement, uncertain, clusters, ms } = quality;
+    let details = json!({ "ari": ari, "agreement": agreement, "uncertain": uncertain, "clusters": clusters });
     let counts: Vec<String> = clusters.iter().map(ToString::to_string).collect();
-    let note = format!("ARI {ari:.3}, seeds agree {agreement:.3}  {}", counts.join(" "));
+    let note = format!("ARI {ari:.3}, seeds agree {agreement:.3}, {uncertain} uncertain  {}", counts.join(" "));
     BenchRow {
         table: NAME.into(),
         case: case.into(),
@@ -112,10 +120,11 @@ fn row(case: &str, size: Vec<usize>, seeds: usize, quality: &Quality) -> BenchRo
 fn quality<B: OcnnOps>(set: &Set, seeds: usize, context: &Context<B>) -> Result<Quality> {
     let (ocnn, mut context) = (Ocnn::default(), context.clone());
     let (first, start) = (context.seed, Instant::now());
-    let (mut runs, mut clusters) = (Vec::new(), Vec::new());
+    let (mut runs, mut clusters, mut uncertain) = (Vec::new(), Vec::new(), 0);
     for seed in 0..seeds as u64 {
         context.session.seed = first.wrapping_add(seed);
         let clustering = ocnn.fit_with(set.points.clone(), &context)?.into_clustering();
+        uncertain += usize::from(clustering.halves.iter().any(|half| half.clusters != clustering.count()));
         clusters.push(clustering.count());
         runs.push(clustering.labels);
     }
@@ -136,7 +145,7 @@ fn quality<B: OcnnOps>(set: &Set, seeds: usize, context: &Context<B>) -> Result<
         }
     }
     let agreement = if pairs == 0 { 1.0 } else { agreement / f64::from(pairs) };
-    Ok(Quality { ari: best, agreement, clusters, ms })
+    Ok(Quality { ari: best, agreement, uncertain, clusters, ms })
 }
 
 /// The files of points in a folder and in its folders, in order of their names.

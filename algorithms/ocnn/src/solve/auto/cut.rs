@@ -30,7 +30,7 @@ pub(crate) fn noise(tree: &Tree, config: &OcnnConfig, cut: &[usize], piece: &[u3
     match config.cut {
         _ if config.assign_all => vec![false; piece.len()],
         Cut::Auto | Cut::Clusters(_) if cut.is_empty() => vec![false; piece.len()],
-        Cut::Auto | Cut::Clusters(_) => loosely_attached(tree, cut),
+        Cut::Auto | Cut::Clusters(_) => loosely_attached(tree, cut, config.min_size),
         // As in the network of all pairs: isolated points.
         Cut::Threshold(_) => {
             let mut sizes = vec![0; piece.len()];

@@ -141,6 +141,11 @@ impl DistinctPoints {
         Ok(Self { source: Source::Precomputed(near), counts, of_point })
     }
 
+    /// Number of points, each counted as often as its weight.
+    pub(crate) fn total(&self) -> usize {
+        self.counts.iter().map(|&count| count as usize).sum()
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.counts.len()
     }

@@ -4,6 +4,20 @@ use rayon::prelude::*;
 
 use super::edges::Edges;
 
+/// Counts of one run: of all its networks, and of one half of them.
+#[derive(Debug, Clone)]
+pub(crate) struct RunCounts {
+    pub(crate) all: SignCounts,
+    pub(crate) half: SignCounts,
+}
+
+impl RunCounts {
+    /// The counts of either half.
+    pub(crate) fn halves(&self) -> [SignCounts; 2] {
+        [self.half.clone(), self.all.without(&self.half)]
+    }
+}
+
 /// Positive signs of each neuron, and simultaneous ones of the two ends of each edge, summed over simulations.
 #[derive(Debug, Clone)]
 pub(crate) struct SignCounts {
@@ -15,6 +29,16 @@ pub(crate) struct SignCounts {
 impl SignCounts {
     pub(crate) fn new(edges: &Edges) -> Self {
         Self { samples: 0, own: vec![0; edges.n], common: vec![0; edges.len()] }
+    }
+
+    /// The counts of the networks that are not in `part`.
+    fn without(&self, part: &Self) -> Self {
+        let less = |all: &[u32], part: &[u32]| all.iter().zip(part).map(|(all, part)| all - part).collect();
+        Self {
+            samples: self.samples - part.samples,
+            own: less(&self.own, &part.own),
+            common: less(&self.common, &part.common),
+        }
     }
 
     /// Adds the counts of `samples` more signs per neuron.

@@ -16,10 +16,10 @@ use super::{
 
 /// Smallest cluster, in units of √N points.
 const MIN_CLUSTER: f64 = 1.4;
-/// Smallest disconnected cluster, in units of √N points.
-const MIN_DISCONNECTED: f64 = 0.5;
-/// Smallest cluster of either kind, in points.
-const MIN_POINTS: usize = 5;
+/// Smallest cluster of very few points.
+const MIN_POINTS: f64 = 5.0;
+/// Smallest disconnected cluster, in points; smaller groups are in the tails of clusters of thousands of points.
+const MIN_DISCONNECTED: u64 = 20;
 /// Two sides are disconnected up to this mean agreement across.
 const DISCONNECTED: f64 = 0.01;
 /// Contrasts below this share of the median separation of points without structure count as equal.
@@ -41,9 +41,15 @@ const MAX_CUTS: usize = 1000;
 /// Agreement of an edge, relative to the mean of the larger side, below which the smaller side is noise.
 const LOOSE_AGREEMENT: f64 = 0.02;
 
-/// Fewest points of a cluster among N.
-fn smallest(points: usize) -> usize {
-    MIN_POINTS.max((MIN_CLUSTER * (points as f64).sqrt()) as usize)
+/// Fewest points of a cluster among N, and of a disconnected one; both are `min_size` if that is given.
+fn smallest(points: usize, min_size: Option<usize>) -> [u64; 2] {
+    match min_size {
+        Some(size) => [size as u64; 2],
+        None => {
+            let least = MIN_POINTS.max(MIN_CLUSTER * (points as f64).sqrt()) as u64;
+            [least, least.min(MIN_DISCONNECTED)]
+        }
+    }
 }
 
 /// An edge of the tree between two sides of enough points.
@@ -64,9 +70,9 @@ pub(crate) fn cut_candidates(
     tree: &Tree,
     agreement_matrix: EdgeMatrix,
     dimension_estimates: &[DimensionEstimate],
+    min_size: Option<usize>,
 ) -> Vec<CutCandidate> {
-    let least = smallest(tree.points()) as u64;
-    let apart = MIN_POINTS.max((MIN_DISCONNECTED * (tree.points() as f64).sqrt()) as usize) as u64;
+    let [least, apart] = smallest(tree.points(), min_size);
     let mut dimensions = dimension_estimates.to_vec();
     let mut sets = DisjointSets::new(&tree.counts);
     let mut separations = Separations::new(agreement_matrix, &tree.counts);
@@ -190,8 +196,8 @@ pub(crate) fn best_cut_count(candidates: &[CutCandidate], scored: &[ScoredCuts],
 
 /// Marks the neurons that are noise after the edges `cut` are removed: parts too small for a cluster, attached by an edge
 /// of little agreement.
-pub(crate) fn loosely_attached(tree: &Tree, cut: &[usize]) -> Vec<bool> {
-    let least = smallest(tree.points()) as u64;
+pub(crate) fn loosely_attached(tree: &Tree, cut: &[usize], min_size: Option<usize>) -> Vec<bool> {
+    let [least, _] = smallest(tree.points(), min_size);
     let mut sets = DisjointSets::new(&tree.counts);
     let mut noise = vec![false; tree.counts.len()];
     for ((i, j), agreement) in tree.edges_except(cut) {
@@ -223,7 +229,7 @@ mod tests {
     impl Chains {
         fn candidates(&self, dimension: f64) -> Vec<CutCandidate> {
             let spreads = vec![DimensionEstimate::of(dimension); self.tree.counts.len()];
-            cut_candidates(&self.tree, EdgeMatrix { adjacency: &self.adjacency, values: &self.values }, &spreads)
+            cut_candidates(&self.tree, EdgeMatrix { adjacency: &self.adjacency, values: &self.values }, &spreads, None)
         }
     }
 
@@ -297,7 +303,7 @@ mod tests {
     #[test]
     fn a_few_remote_neurons_are_noise() {
         let all = chains(&[300, 3, 300], &[0.001, 0.0005]);
-        let noise = loosely_attached(&all.tree, &[]);
+        let noise = loosely_attached(&all.tree, &[], None);
         assert_eq!((0..603).filter(|&i| noise[i]).collect::<Vec<_>>(), [300, 301, 302]);
         assert_eq!(found(&all), 2);
     }

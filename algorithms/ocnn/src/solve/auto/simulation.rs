@@ -7,14 +7,14 @@ use firebox_backends::limits::{self, Buffer};
 use firebox_core::{
     Context, Error, Result,
     random::Random,
-    tensor::{concatenate_int, int_values, primitive, reshape, reshape_int, slice, upload_int},
+    tensor::{concatenate_int, int_values, mask_int, primitive, reshape, reshape_int, slice, upload_int},
 };
 
 use super::{
     coupling::CouplingRows,
     distinct_points::DistinctPoints,
     edges::{CANDIDATES, Edges},
-    information::SignCounts,
+    information::{RunCounts, SignCounts},
 };
 use crate::{
     config::OcnnConfig,
@@ -27,6 +27,8 @@ use crate::{
 const CALL_OUTPUTS: usize = 1 << 24;
 /// Memory above which a notice precedes its allocation.
 const NOTICE_BYTES: u64 = 256 << 20;
+/// The bits of the first half of the networks in a word of signs.
+const HALF: i32 = 0x0f0f_0f0f;
 /// Steps per word of signs.
 const WORD: usize = 32 / REPLICAS;
 
@@ -61,7 +63,7 @@ pub(crate) fn admit<B: OcnnOps>(
         // The parts are concatenated at the end, when both are live.
         Buffer::new("signs of each call", n * (config.steps / WORD) as u128, 4),
         Buffer::new("signs of all steps", n * (config.steps / WORD) as u128, 4),
-        Buffer::new("edges, counts of signs", 3 * edges, 4),
+        Buffer::new("edges, counts of signs", 4 * edges, 4),
     ];
     limits::admit(context, &plan, "use fewer `neighbours`, fewer `steps`, or a device with more memory")
 }
@@ -77,15 +79,16 @@ pub(crate) fn announce_memory<B: OcnnOps>(n: usize, k: usize, bytes: u64, contex
     }
 }
 
-/// Sign counts of several runs, each with networks on both graphs. Ranks share the pairs of run and graph.
+/// Counts of several runs, each with networks on both graphs. Ranks share the pairs of run and graph.
 pub(crate) fn count_signs<B: OcnnOps>(
     config: &OcnnConfig,
     graphs: &[CouplingRows; 2],
     edges: &Edges,
     runs: Range<u64>,
     context: &Context<B>,
-) -> Result<Vec<SignCounts>> {
-    let mut counts: Vec<SignCounts> = runs.clone().map(|_| SignCounts::new(edges)).collect();
+) -> Result<Vec<RunCounts>> {
+    let none = || RunCounts { all: SignCounts::new(edges), half: SignCounts::new(edges) };
+    let mut counts: Vec<RunCounts> = runs.clone().map(|_| none()).collect();
     if edges.len() == 0 {
         return Ok(counts);
     }
@@ -100,9 +103,13 @@ pub(crate) fn count_signs<B: OcnnOps>(
             simulation.run(&graphs[graph], edges)
         });
         let found = ranks.all_gather(&own.unwrap_or(Ok(Vec::new()))?);
-        for (found, (run, _)) in found.chunks_exact(edges.len() + edges.n).zip(now) {
-            let (common, own) = found.split_at(edges.len());
-            counts[(run - runs.start) as usize].add(samples, own, common);
+        let ends = edges.len() + edges.n;
+        for (found, (run, _)) in found.chunks_exact(2 * ends).zip(now) {
+            let RunCounts { all, half } = &mut counts[(run - runs.start) as usize];
+            for (counts, samples, found) in [(all, samples, &found[..ends]), (half, samples / 2, &found[ends..])] {
+                let (common, own) = found.split_at(edges.len());
+                counts.add(samples, own, common);
+            }
         }
     }
     Ok(counts)
@@ -123,28 +130,46 @@ impl<B: OcnnOps> Simulation<'_, B> {
         upload_int::<B>(values.into_iter().map(|value| value as i32).collect(), &self.context.device)
     }
 
-    /// Runs the networks; returns the simultaneous positive signs of each edge, then the positive signs of each neuron.
+    /// Runs the networks; returns the simultaneous positive signs of each edge, then the positive signs of each neuron,
+    /// first of all networks, then of half of them.
     fn run(&self, rows: &CouplingRows, edges: &Edges) -> Result<Vec<i32>> {
         let n = edges.n;
         let signs = self.signs(rows, n)?;
         // A neuron's own count is that of an edge (i, i).
         let ends = [&edges.heads, &edges.tails].into_iter().flat_map(|ends| ends.iter().copied().chain(0..n as u32));
         let pairs = reshape_int::<B>(self.ints(ends), [2, edges.len() + n].into());
-        let found = B::ocnn_common_ones(signs, pairs);
-        let found = int_values::<B>(found, "information")?;
+        let half = B::ocnn_common_ones(mask_int::<B>(signs.clone(), HALF), pairs.clone());
+        let mut found = int_values::<B>(B::ocnn_common_ones(signs, pairs), "information")?;
+        let half = int_values::<B>(half, "information")?;
         let samples = REPLICAS * self.config.steps;
+        self.check(&found, samples, edges)?;
+        self.check(&half, samples / 2, edges)?;
+        let more = found.iter().zip(&half).any(|(all, half)| half > all || (all - half) as usize > samples / 2);
+        if more {
+            return Err(self.inconsistent());
+        }
+        found.extend(half);
+        Ok(found)
+    }
+
+    /// Fails on counts that are impossible for `samples` signs per neuron, as those that a kernel did not write are as a
+    /// rule.
+    fn check(&self, found: &[i32], samples: usize, edges: &Edges) -> Result<()> {
         let (common, own) = found.split_at(edges.len());
-        // Counts that a kernel did not write are, as a rule, inconsistent.
         let possible = |e: usize| {
             let ends = [edges.heads[e], edges.tails[e]].map(|i| own[i as usize]);
             (0..=ends[0].min(ends[1])).contains(&common[e]) && ends[0] + ends[1] - common[e] <= samples as i32
         };
         if !own.iter().all(|ones| (0..=samples as i32).contains(ones)) || !(0..edges.len()).all(possible) {
-            let device = B::limits(&self.context.device).device;
-            let what = "the device returned inconsistent counts of signs".into();
-            return Err(Error::Run { device, phase: "information".into(), what });
+            return Err(self.inconsistent());
         }
-        Ok(found)
+        Ok(())
+    }
+
+    fn inconsistent(&self) -> Error {
+        let device = B::limits(&self.context.device).device;
+        let what = "the device returned inconsistent counts of signs".into();
+        Error::Run { device, phase: "information".into(), what }
     }
 
     /// Signs of all steps after the transient, packed, `[n, steps/4]`.

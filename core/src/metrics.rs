@@ -52,11 +52,17 @@ impl Contingency {
         Self::of(first, second, |_| 1)
     }
 
-    /// As [`Contingency::new`] for points of which each counts as often as its weight, from 1 on.
+    /// As [`Contingency::new`] for points of which each counts as often as its weight. Fails likewise on a weight of 0 or a sum
+    /// above 2³² − 1.
     pub fn weighted(first: &[i64], second: &[i64], weights: &[u32]) -> Result<Self> {
         if weights.len() != first.len() {
             let what = format!("there are {} weights for {} points", weights.len(), first.len());
             return Err(Error::input(what, "give one weight for each point"));
+        }
+        let total: u64 = weights.iter().map(|&weight| u64::from(weight)).sum();
+        if weights.contains(&0) || total > u64::from(u32::MAX) {
+            let what = "a weight is 0, or their sum exceeds 2³² − 1";
+            return Err(Error::input(what, "leave out points of weight 0, and divide the others by a common factor"));
         }
         Self::of(first, second, |point| u64::from(weights[point]))
     }

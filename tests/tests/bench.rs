@@ -113,7 +113,7 @@ fn clusters_are_compared_with_reference_labels() {
     let rows = program.run("bench ocnn quality sets --seeds 2 --backend ndarray --format json").succeed().json_lines();
     assert_eq!(rows.len(), 2, "{rows:?}");
     assert_eq!((&rows[0]["case"], &rows[0]["size"]), (&json!("toy/squares"), &json!([120, 2])));
-    assert_eq!(rows[0]["details"], json!({ "ari": 1.0, "agreement": 1.0, "clusters": [2, 2] }));
+    assert_eq!(rows[0]["details"], json!({ "ari": 1.0, "agreement": 1.0, "uncertain": 0, "clusters": [2, 2] }));
     assert_eq!(rows[1]["details"]["ari"], 1.0);
     let text = program.run("bench ocnn --backend ndarray quality sets --seeds 1").succeed().out;
     assert!(text.contains("ARI 1.000"), "{text}");

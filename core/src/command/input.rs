@@ -33,7 +33,7 @@ impl InputArgs {
 
     /// Reads the points and their weights, whole numbers from 1 in the column `weight`, by name or else by number from 1.
     ///
-    /// Fails as [`read`] does, and with the row of a weight that is none or at which their sum exceeds 2³² − 1.
+    /// Fails as [`read`] does, and with the row of an invalid weight, or at which their sum exceeds 2³² − 1.
     pub fn read_weighted(&self, weight: &str) -> Result<(Points, Vec<u32>)> {
         read_weighted(&self.input, &self.options(false), weight)
     }
@@ -176,6 +176,12 @@ mod tests {
             assert_eq!(more_weighted(FIRST, label, Some(weight), new).unwrap(), [5.0, 6.0], "{label:?} {weight} {new}");
         }
         assert_eq!(more_weighted("x,m,y\n1,3,2\n", None, Some("2"), "5,1,6\n").unwrap(), [5.0, 6.0]);
+        // One column has the name of a role and the number of the other.
+        for new in ["x,y,class,m\n5,6,1,2\n", "x,m,y,class\n5,2,6,1\n"] {
+            let error = more_weighted("x,y,m,class\n1,2,3,4\n", Some("4"), Some("m"), new);
+            let error = error.and(more_weighted("x,y,class,m\n1,2,3,4\n", Some("2"), Some("m"), new)).unwrap_err();
+            assert_eq!(error, "new.csv: these points have 4 columns; those of first.csv have 2", "{new}");
+        }
         let error = more_weighted(FIRST, Some("2"), Some("3"), "5,7,6\n").unwrap_err();
         assert_eq!(error, "new.csv: these points have 3 columns; those of first.csv have 2");
         let error = more_weighted(FIRST, Some("class"), Some("m"), "x,class,m,y\n5,a,0,6\n").unwrap_err();

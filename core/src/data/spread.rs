@@ -18,7 +18,7 @@ impl Points {
                 let place = quarters * values.len().saturating_sub(1) / 4;
                 *values.select_nth_unstable_by(place, f64::total_cmp).1
             };
-            if self.rows == 0 { 0.0 } else { at(3) - at(1) }
+            if self.rows == 0 { 0.0 } else { (at(3) - at(1)).min(f64::MAX) }
         };
         (0..self.columns).map(spread).collect()
     }
@@ -34,9 +34,10 @@ impl Points {
         if ratio <= UNLIKE {
             return None;
         }
+        let ratio = if ratio < 1e6 { format!("{ratio:.0}") } else { format!("{ratio:.0e}") };
         let [wide, narrow] = [widest, narrowest].map(|column| shown(&self.names[column]));
         Some(format!(
-            "column {wide} spreads {ratio:.0} times as far as column {narrow}, which hardly counts for distances: divide \
+            "column {wide} spreads {ratio} times as far as column {narrow}, which hardly counts for distances: divide \
              each column by its standard deviation, unless all have the same unit"
         ))
     }
@@ -73,5 +74,9 @@ mod tests {
         let notice = columns(&[&small, &times(1000.0)]).unlike_scales().unwrap();
         assert!(notice.starts_with("column \"C2\" spreads 1000 times as far as column \"C1\""), "{notice}");
         assert_eq!(columns(&[&[1.0; 5]]).unlike_scales(), None);
+        let widest = [-1.7e308, -1.7e308, 0.0, 1.7e308, 1.7e308];
+        assert_eq!(columns(&[&widest]).unlike_scales(), None);
+        let notice = columns(&[&widest, &small]).unlike_scales().unwrap();
+        assert!(notice.contains("spreads 9e307 times"), "{notice}");
     }
 }

@@ -42,7 +42,13 @@ impl Columns<'_> {
         let wanted = [self.label, self.weight];
         let found = [0, 1].map(|role| wanted[role].map(|column| find(names, column, ["labels", "weights"][role])));
         if let Some(coordinates) = self.coordinates {
-            let found = found.map(|index| index.and_then(Result::ok));
+            let mut found = found.map(|index| index.and_then(Result::ok));
+            // A column of both roles has moved: the role by its name stands.
+            if let [Some(label), Some(weight)] = found
+                && label == weight
+            {
+                found = [0, 1].map(|role| found[role].filter(|_| wanted[role] == Some(names[label].as_str())));
+            }
             let data = (0..names.len()).filter(|&at| is_data(at)).count();
             return Ok(present(found, wanted, names, is_data, data.checked_sub(coordinates)));
         }

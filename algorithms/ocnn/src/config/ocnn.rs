@@ -65,7 +65,8 @@ pub struct OcnnConfig {
     #[config(default = "Cut::Auto")]
     #[cfg_attr(feature = "command", arg(skip = defaults().cut))]
     pub cut: Cut,
-    /// Smallest cluster, in points. By default 1.4·√N, but at most 20 where hardly any edge joins it to others
+    /// Smallest cluster, in points, unless `clusters` asks for more clusters. By default 1.4·√N, but at least 5; where
+    /// hardly any edge joins the cluster to others, at most 0.5·√N, but at least 20 and at most 48
     #[config(default = "None")]
     #[cfg_attr(feature = "command", arg(long, value_name = "M"))]
     pub min_size: Option<usize>,
@@ -114,6 +115,10 @@ impl OcnnConfig {
             Cut::Clusters(0) => wrong("clusters", "0".into(), "must be at least 1"),
             Cut::Threshold(_) if self.sweep => {
                 wrong("sweep", "true".into(), "compares plateaus, which a given threshold does not have")
+            }
+            Cut::Threshold(_) if self.min_size.is_some() => {
+                let size = self.min_size.unwrap_or_default().to_string();
+                wrong("min_size", size, "bounds the clusters that are chosen, and a threshold cuts at every edge")
             }
             Cut::Threshold(theta) if !(theta > 0.0 && theta < 1.0) => {
                 wrong("threshold", theta.to_string(), "must lie between 0 and 1, both excluded")

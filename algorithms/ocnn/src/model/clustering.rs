@@ -229,8 +229,7 @@ impl Clustering {
         }
         let numbers: Vec<String> = self.halves.iter().map(|half| half.clusters.to_string()).collect();
         Some(format!(
-            "the number of clusters, {count}, depends on the networks' initial states: either half of them chooses {}; \
-             other `seeds` may differ, and `clusters` fixes the number",
+            "the number of clusters, {count}, depends on the networks' initial states: their halves choose {}; other `seeds` may differ, and `clusters` fixes the number",
             numbers.join(" and ")
         ))
     }

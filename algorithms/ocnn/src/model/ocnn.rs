@@ -262,5 +262,3 @@ impl Ocnn {
 
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod weight_tests;

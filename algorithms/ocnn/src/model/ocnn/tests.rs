@@ -12,7 +12,9 @@ use firebox_core::{
 use super::*;
 use crate::{config::Distance, solve::auto::Links};
 
+mod doubts;
 mod sparse;
+mod weights;
 
 type B = NdArray<f32>;
 

@@ -90,6 +90,20 @@ mod tests {
     }
 
     #[test]
+    fn halves_add_up_to_all() {
+        let edges = Edges { n: 3, heads: vec![0, 1], tails: vec![1, 2], lengths: vec![1.0; 2] };
+        let counts = |samples, own: [i32; 3], common: [i32; 2]| {
+            let mut counts = SignCounts::new(&edges);
+            counts.add(samples, &own, &common);
+            counts
+        };
+        let run = RunCounts { all: counts(20, [9, 8, 12], [5, 6]), half: counts(10, [4, 2, 10], [1, 2]) };
+        let [first, second] = run.halves();
+        assert_eq!((first.samples, first.own, first.common), (10, vec![4, 2, 10], vec![1, 2]));
+        assert_eq!((second.samples, second.own, second.common), (10, vec![5, 6, 2], vec![4, 4]));
+    }
+
+    #[test]
     fn information_agrees_with_the_definition() {
         let mut random = Random::new(8, 0);
         for samples in [1, 7, 64, 1000] {

@@ -8,7 +8,7 @@
 //! 4. `information`: the mutual information of the signs at the two ends of each edge, pooled over the networks;
 //! 5. `agreement`: the cosine of the two ends' rows of mutual information, for each edge;
 //! 6. `tree`: the maximum spanning tree by agreement;
-//! 7. `contrast`, `chance`: the contrast of the tree's edges, and the separation that points without structure have;
+//! 7. `contrast`, `chance`: the contrast of the tree's edges, and the evidence that points without structure have;
 //! 8. `select`, `cut`: the edges before the largest drop in contrast are cut;
 //! 9. `membership`: each point's membership in its cluster, in bits, and its outlier score;
 //! 10. `shares`: the share of each cluster in each point.

@@ -18,8 +18,10 @@ use super::{
 const MIN_CLUSTER: f64 = 1.4;
 /// Smallest cluster of very few points.
 const MIN_POINTS: f64 = 5.0;
-/// Smallest disconnected cluster, in points; smaller groups are in the tails of clusters of thousands of points.
-const MIN_DISCONNECTED: u64 = 20;
+/// Smallest disconnected cluster, in units of √N points, and its bounds. The last few dozen points in the tail of a
+/// distribution are all each other's neighbours, however large N is.
+const MIN_DISCONNECTED: f64 = 0.5;
+const DISCONNECTED_POINTS: [f64; 2] = [20.0, 48.0];
 /// Two sides are disconnected up to this mean agreement across.
 const DISCONNECTED: f64 = 0.01;
 /// Contrasts below this share of the median separation of points without structure count as equal.
@@ -46,8 +48,10 @@ fn smallest(points: usize, min_size: Option<usize>) -> [u64; 2] {
     match min_size {
         Some(size) => [size as u64; 2],
         None => {
-            let least = MIN_POINTS.max(MIN_CLUSTER * (points as f64).sqrt()) as u64;
-            [least, least.min(MIN_DISCONNECTED)]
+            let [fewest, most] = DISCONNECTED_POINTS;
+            let root = (points as f64).sqrt();
+            let least = MIN_POINTS.max(MIN_CLUSTER * root);
+            [least, least.min((MIN_DISCONNECTED * root).clamp(fewest, most))].map(|size| size as u64)
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::{
     solve::{batching, neurons::all_equal},
 };
 
-/// Products of a search above which a notice says that it is long.
+/// Number of products above which a search is announced.
 const MANY_PRODUCTS: u128 = 100_000_000_000;
 /// Tasks per thread into which a batch of rows is divided.
 const TASKS: usize = 16;
@@ -185,6 +185,8 @@ impl<'a> Search<'a> {
         let longest = (0..rows.rows()).map(|i| rows.row(i).0.len()).max().unwrap_or(0);
         // Norms, cosines and distances are sums of up to 2·longest terms.
         let rounding = 8.0 * (longest + 8) as f64 * f64::EPSILON;
+        // A sum per row in each thread, and the row's number.
+        memory::admit(12 * (rows.rows() * rayon::current_num_threads()) as u128, "the sums of products")?;
         Ok(Self { rows, index: InvertedIndex::new(rows)?, k, rounding, idle: Mutex::default() })
     }
 

@@ -1,24 +1,7 @@
 //! Weights of points against repeated points, and the shares of clusters.
 
-use burn_ndarray::NdArray;
-use firebox_core::{
-    data::{Distances, Shape, generate},
-    random::Random,
-};
-
 use super::*;
-use crate::{
-    PaperConfig,
-    config::Distance,
-    model::{OcnnInput, Step},
-    solve::auto::Links,
-};
-
-type B = NdArray<f32>;
-
-fn try_fit(config: &OcnnConfig, input: impl Into<OcnnInput<B>>, seed: u64) -> Result<FittedOcnn<B>> {
-    config.init()?.fit_with(input, &Context::new(Default::default()).seed(seed))
-}
+use crate::{PaperConfig, model::Step};
 
 /// A set of rows, the weight of each, and the same points as repeated rows.
 struct Weighted {
@@ -59,7 +42,8 @@ fn bits(values: &[f64]) -> Vec<u64> {
 
 fn steps(steps: &[Step]) -> Vec<u64> {
     let bits = |step: &Step| {
-        let reals = [step.contrast, step.separation, step.probability, step.plateau, step.score].map(f64::to_bits);
+        let reals = [step.contrast, step.separation, step.evidence, step.probability, step.plateau, step.score]
+            .map(f64::to_bits);
         [&[step.clusters as u64][..], &reals].concat()
     };
     steps.iter().flat_map(bits).collect()
@@ -80,6 +64,7 @@ fn assert_equal(weighted: &Clustering, repeated: &Clustering, set: &Weighted, wh
     assert_eq!((weighted.graphs, weighted.scales), (repeated.graphs, repeated.scales), "{what}");
     assert_eq!((&weighted.condensed, weighted.parts), (&repeated.condensed, repeated.parts), "{what}");
     assert_eq!((&weighted.trials, weighted.chosen), (&repeated.trials, repeated.chosen), "{what}");
+    assert_eq!(weighted.halves, repeated.halves, "{what}");
     assert_eq!(weighted.linkage.len(), 4 * (set.rows.rows - 1), "{what}");
     for (copy, &row) in set.of_copy.iter().enumerate().step_by(7) {
         assert_eq!(bits(&weighted.shares.of_point(row)), bits(&repeated.shares.of_point(copy)), "{what}");

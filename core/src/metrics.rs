@@ -301,6 +301,10 @@ mod tests {
         assert_eq!(Contingency::weighted(&a, &b, &[1; 60]).unwrap(), Contingency::new(&a, &b).unwrap());
         let error = Contingency::weighted(&a, &b, &[1; 59]).unwrap_err();
         assert_eq!(error.to_string(), "there are 59 weights for 60 points");
+        for weights in [[0, 1], [u32::MAX, 1]] {
+            let error = Contingency::weighted(&[0, 1], &[0, 1], &weights).unwrap_err();
+            assert_eq!(error.to_string(), "a weight is 0, or their sum exceeds 2³² − 1");
+        }
         // Weights of up to 2³² points do not overflow, and large equal ones change little.
         let all = Contingency::weighted(&a, &b, &[u32::MAX / 60; 60]).unwrap();
         assert!(
@@ -308,7 +312,7 @@ mod tests {
                 .abs()
                 < 1e-12
         );
-        let ends = Contingency::weighted(&[0, 0, 1, 1], &[0, 1, 0, 1], &[1, (1 << 31) - 1, (1 << 31) - 1, 1]).unwrap();
+        let ends = Contingency::weighted(&[0, 0, 1, 1], &[0, 1, 0, 1], &[1, (1 << 31) - 1, (1 << 31) - 2, 1]).unwrap();
         assert!((ends.adjusted_rand_index() - 1.0).abs() < 1e-7);
         let halves =
             Contingency::weighted(&[0, 0, 1, 1], &[0, 1, 0, 1], &[1 << 30, 1 << 30, 1 << 30, (1 << 30) - 1]).unwrap();

@@ -111,14 +111,14 @@ impl OcnnConfig {
         if self.seeds == 0 || self.seeds > 1000 {
             return wrong("seeds", self.seeds.to_string(), "must lie between 1 and 1000");
         }
+        if let (Cut::Threshold(_), Some(size)) = (self.cut, self.min_size) {
+            let reason = "bounds the clusters that are chosen, and a threshold cuts at every edge";
+            return wrong("min_size", size.to_string(), reason);
+        }
         match self.cut {
             Cut::Clusters(0) => wrong("clusters", "0".into(), "must be at least 1"),
             Cut::Threshold(_) if self.sweep => {
                 wrong("sweep", "true".into(), "compares plateaus, which a given threshold does not have")
-            }
-            Cut::Threshold(_) if self.min_size.is_some() => {
-                let size = self.min_size.unwrap_or_default().to_string();
-                wrong("min_size", size, "bounds the clusters that are chosen, and a threshold cuts at every edge")
             }
             Cut::Threshold(theta) if !(theta > 0.0 && theta < 1.0) => {
                 wrong("threshold", theta.to_string(), "must lie between 0 and 1, both excluded")

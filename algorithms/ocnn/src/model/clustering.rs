@@ -221,15 +221,21 @@ impl Clustering {
         (runs > 0).then(|| self.agreements.iter().sum::<f64>() / runs as f64)
     }
 
+    /// True if half of the networks have another number of clusters.
+    pub(crate) fn halves_differ(&self) -> bool {
+        self.halves.iter().any(|half| half.clusters != self.count())
+    }
+
     /// A notice if the number of clusters was chosen, and half of the networks choose another.
     pub(super) fn uncertain_number(&self, cut: Cut) -> Option<String> {
-        let count = self.count();
-        if cut != Cut::Auto || self.halves.iter().all(|half| half.clusters == count) {
+        if cut != Cut::Auto || !self.halves_differ() {
             return None;
         }
+        let count = self.count();
         let numbers: Vec<String> = self.halves.iter().map(|half| half.clusters.to_string()).collect();
         Some(format!(
-            "the number of clusters, {count}, depends on the networks' initial states: their halves choose {}; other `seeds` may differ, and `clusters` fixes the number",
+            "the number of clusters, {count}, depends on the networks' initial states: their halves choose {}; other `seeds` \
+             may differ, and `clusters` fixes the number",
             numbers.join(" and ")
         ))
     }

@@ -124,7 +124,7 @@ fn quality<B: OcnnOps>(set: &Set, seeds: usize, context: &Context<B>) -> Result<
     for seed in 0..seeds as u64 {
         context.session.seed = first.wrapping_add(seed);
         let clustering = ocnn.fit_with(set.points.clone(), &context)?.into_clustering();
-        uncertain += usize::from(clustering.halves.iter().any(|half| half.clusters != clustering.count()));
+        uncertain += usize::from(clustering.halves_differ());
         clusters.push(clustering.count());
         runs.push(clustering.labels);
     }

@@ -9,7 +9,10 @@ use firebox_core::{
 use rayon::prelude::*;
 
 use super::{
-    disjoint_sets::DisjointSets, input::HostInput, metric_space::MetricSpace, neighbour_lists::NeighbourLists,
+    disjoint_sets::DisjointSets,
+    input::HostInput,
+    metric_space::MetricSpace,
+    neighbour_lists::{Neighbour, NeighbourLists},
     sparse_space::SparseSpace,
 };
 use crate::{
@@ -36,9 +39,6 @@ enum Source {
     /// Precomputed distances.
     Precomputed(NeighbourLists),
 }
-
-/// A neighbour and its distance.
-type Neighbour = (u32, f64);
 
 impl DistinctPoints {
     /// Distinct points of an input, whose points count as often as their weights; of precomputed distances at most `keep`

@@ -2,6 +2,9 @@
 
 use std::ops::Range;
 
+/// A neighbour and its distance.
+pub(super) type Neighbour = (u32, f64);
+
 /// Neighbours of each neuron, nearest first: those of neuron i are at `starts[i]..starts[i + 1]`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct NeighbourLists {

@@ -9,7 +9,10 @@ use std::{
 use firebox_core::{Context, Result, data::SparseRows, memory, watch::Watch};
 use rayon::prelude::*;
 
-use super::{metric_space::no_resolution, neighbour_lists::NeighbourLists};
+use super::{
+    metric_space::no_resolution,
+    neighbour_lists::{Neighbour, NeighbourLists},
+};
 use crate::{
     ops::OcnnOps,
     solve::{batching, neurons::all_equal},
@@ -19,9 +22,6 @@ use crate::{
 const MANY_PRODUCTS: u128 = 100_000_000_000;
 /// Tasks per thread into which a batch of rows is divided.
 const TASKS: usize = 16;
-
-/// A neighbour and its distance.
-type Neighbour = (u32, f64);
 
 /// Distinct sparse rows of unit length, searched by the cosine distance ½|a − b|².
 #[derive(Debug, Clone)]

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use firebox_core::{
     checkpoint,
-    data::{Format, Points, ReadOptions, parse, parse_labels},
+    data::{Format, Points, ReadOptions, parse, parse_labels, parse_sparse},
 };
 use firebox_perceptron::{Model, Optimizer, TrainConfig};
 use firebox_rbf::{NetworkFormat, Problem, RbfConfig, RbfNetwork, ShapeSolver, Weights};
@@ -17,9 +17,10 @@ use firebox_sammon::SammonConfig;
 pub type Target = fn(&[u8]);
 
 /// All targets, with the names of their folders in `corpus`.
-pub const TARGETS: [(&str, Target); 8] = [
+pub const TARGETS: [(&str, Target); 9] = [
     ("csv", csv),
     ("npy", npy),
+    ("npz", npz),
     ("lrn", lrn),
     ("cls", cls),
     ("labels", labels),
@@ -64,6 +65,23 @@ pub fn csv(bytes: &[u8]) {
 pub fn npy(bytes: &[u8]) {
     check_points(Format::Npy, bytes);
     check_labels(Format::Npy, bytes);
+}
+
+/// Parses sparse rows in archives of NumPy arrays.
+pub fn npz(bytes: &[u8]) {
+    if bytes.len() > MAX_LENGTH {
+        return;
+    }
+    if let Ok(sparse) = parse_sparse(bytes) {
+        assert!(sparse.rows() > 0 && sparse.columns() > 0);
+        let rows = (0..sparse.rows()).map(|i| sparse.row(i));
+        for (indices, values) in rows {
+            assert_eq!(indices.len(), values.len());
+            assert!(indices.is_sorted_by(|a, b| a < b));
+            assert!(indices.last().is_none_or(|&last| (last as usize) < sparse.columns()));
+            assert!(values.iter().all(|value| value.is_finite()));
+        }
+    }
 }
 
 /// Parses keyed points (`.lrn`).

@@ -59,13 +59,17 @@ pub(crate) struct OcnnArgs {
     /// in step at more than this share of the steps; between 0 and 1
     #[arg(long, value_name = "THETA", allow_negative_numbers = true)]
     pub(crate) threshold: Option<f64>,
-    #[arg(long, value_name = "T", help = with_defaults("Steps that count", |auto| auto.steps, |paper| paper.steps))]
+    #[arg(long, value_name = "T", help = with_defaults(
+        "Steps that count",
+        "512, for fewer than 6400 points 512·√(6400/N) but at most 1024".into(),
+        |paper| paper.steps,
+    ))]
     steps: Option<usize>,
-    #[arg(
-        long,
-        value_name = "T",
-        help = with_defaults("Steps before those, which do not count", |auto| auto.transient, |paper| paper.transient)
-    )]
+    #[arg(long, value_name = "T", help = with_defaults(
+        "Steps before those, which do not count",
+        OcnnConfig::new().transient.to_string(),
+        |paper| paper.transient,
+    ))]
     transient: Option<usize>,
     #[command(flatten)]
     pub(crate) auto: AutoArgs,
@@ -123,8 +127,8 @@ pub(crate) struct PaperArgs {
 }
 
 /// Help of an option of both modes, with its defaults.
-fn with_defaults(help: &str, auto: fn(OcnnConfig) -> usize, paper: fn(PaperConfig) -> usize) -> String {
-    let (auto, paper) = (auto(OcnnConfig::new()), paper(PaperConfig::new(f64::NAN)));
+fn with_defaults(help: &str, auto: String, paper: fn(PaperConfig) -> usize) -> String {
+    let paper = paper(PaperConfig::new(f64::NAN));
     format!("{help} [default: {auto}, and {paper} in paper mode]")
 }
 
@@ -170,8 +174,8 @@ impl OcnnArgs {
             (None, None) => Cut::Auto,
         };
         let config = auto.config.clone();
-        let (steps, transient) = (self.steps.unwrap_or(config.steps), self.transient.unwrap_or(config.transient));
-        config.with_distance(distance).with_steps(steps).with_transient(transient).with_cut(cut)
+        let transient = self.transient.unwrap_or(config.transient);
+        config.with_distance(distance).with_steps(self.steps).with_transient(transient).with_cut(cut)
     }
 
     /// True if the input has points whose coordinates can be drawn and compared with those of others.

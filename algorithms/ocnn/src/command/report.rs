@@ -160,6 +160,7 @@ fn result(clustering: &Clustering) -> Map<String, Value> {
     result.insert("halves".into(), json!(clustering.halves));
     result.insert("stability".into(), json!(clustering.stability()));
     result.insert("neighbours".into(), json!(clustering.graphs));
+    result.insert("simulated_steps".into(), clustering.simulated_steps.into());
     result.insert("scales".into(), json!(clustering.scales));
     result.insert("components".into(), clustering.parts.into());
     result.insert("steps".into(), json!(clustering.steps));

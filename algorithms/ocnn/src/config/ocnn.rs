@@ -38,7 +38,7 @@ pub enum Cut {
 /// ```
 /// use firebox_ocnn::{Cut, OcnnConfig};
 /// let ocnn = OcnnConfig::new().with_cut(Cut::Clusters(3)).init()?;
-/// assert_eq!(ocnn.config().steps, 512);
+/// assert_eq!(ocnn.config().transient, 64);
 /// # Ok::<(), firebox_core::Error>(())
 /// ```
 #[derive(Config, Debug, PartialEq)]
@@ -53,10 +53,11 @@ pub struct OcnnConfig {
     #[config(default = "None")]
     #[cfg_attr(feature = "command", arg(long, value_name = "K"))]
     pub neighbours: Option<usize>,
-    /// T: steps that count, of 8 networks on each graph; a multiple of 4.
-    #[config(default = 512)]
-    #[cfg_attr(feature = "command", arg(skip = defaults().steps))]
-    pub steps: usize,
+    /// T: steps that count, of 8 networks on each graph; a multiple of 4. By default 512 from 6400 points on, and
+    /// 512·√(6400/N), at most 1024, for N points below.
+    #[config(default = "None")]
+    #[cfg_attr(feature = "command", arg(skip))]
+    pub steps: Option<usize>,
     /// Steps of the transient, before those that count.
     #[config(default = 64)]
     #[cfg_attr(feature = "command", arg(skip = defaults().transient))]
@@ -102,8 +103,8 @@ impl OcnnConfig {
             return wrong("min_size", "0".into(), "must be at least 1");
         }
         // Counts of ones over both graphs stay within 31 bits.
-        if self.steps == 0 || self.steps > 1 << 20 || !self.steps.is_multiple_of(4) {
-            return wrong("steps", self.steps.to_string(), "must be a multiple of 4 between 4 and 1048576");
+        if let Some(steps) = self.steps.filter(|&steps| steps == 0 || steps > 1 << 20 || !steps.is_multiple_of(4)) {
+            return wrong("steps", steps.to_string(), "must be a multiple of 4 between 4 and 1048576");
         }
         if self.transient > 1 << 24 {
             return wrong("transient", self.transient.to_string(), "must be at most 16777216");

@@ -8,12 +8,11 @@ use crate::{
     config::{Cut, OcnnConfig},
     solve::auto::{
         agreement::EdgeMatrix,
-        chance::Chance,
         condensed::CondensedTree,
-        cut,
         hierarchy::Hierarchy,
         membership::{memberships, outliers},
-        select::{ScoredCuts, best_cut_count, cut_candidates, equal_contrast, largest_evidence, score_cuts},
+        partition::Partition,
+        select::{ScoredCuts, equal_contrast, largest_evidence},
         shares::Shares,
     },
 };
@@ -88,7 +87,7 @@ pub struct Clustering {
     pub evidence: f64,
     /// Probability that points without structure have at least this evidence.
     pub probability: f64,
-    /// Chance level: the evidence that points without structure exceed with probability 0.05; below it there is one
+    /// Chance level: the evidence that points without structure exceed with probability 0.04; below it there is one
     /// cluster.
     pub chance: f64,
     /// Contrast up to which cuts count as alike.
@@ -98,6 +97,8 @@ pub struct Clustering {
     pub linkage: Vec<f64>,
     /// Neighbours in each graph.
     pub graphs: [usize; 2],
+    /// Steps of the simulation that counted.
+    pub simulated_steps: usize,
     /// Scale a of each graph, in the distance's unit.
     pub scales: [f64; 2],
     /// Number of connected components of the graph.
@@ -119,41 +120,17 @@ pub struct Clustering {
 }
 
 impl Clustering {
-    /// Cuts the tree of one run; `of_point` is the neuron of each point.
-    pub(super) fn new(hierarchy: &Hierarchy, config: &OcnnConfig, of_point: &[u32]) -> Self {
+    /// Describes the clusters of one run; `of_point` is the neuron of each point.
+    pub(super) fn new(hierarchy: &Hierarchy, partition: &Partition, config: &OcnnConfig, of_point: &[u32]) -> Self {
         let Hierarchy { candidate_graph, graphs, information, agreement, tree } = hierarchy;
+        let Partition { candidates, scored, chance, cuts, component, around, labels, sizes } = partition;
         let matrix = EdgeMatrix { adjacency: &candidate_graph.adjacency, values: agreement };
-        let candidates = cut_candidates(tree, matrix, &candidate_graph.dimension_estimates, config.min_size);
-        let dimensions = candidate_graph.dimensions;
-        let rule = config.graph_rule(tree.counts.len(), dimensions);
-        let chance = Chance::new(tree.points(), dimensions.local, rule);
-        let scored = score_cuts(tree, &candidates, chance);
-        let cut = cut::edges(tree, config, &candidates, best_cut_count(&candidates, &scored, chance));
-        let piece = tree.pieces(&cut);
-        let memberships = memberships(&candidate_graph.candidates, information, &piece);
-        let outliers = outliers(&memberships, &piece, &tree.counts);
+        let memberships = memberships(&candidate_graph.candidates, information, component);
+        let outliers = outliers(&memberships, component, &tree.counts);
         let chosen = match config.cut {
             Cut::Threshold(_) => None,
-            _ => cut.len().checked_sub(1).filter(|&cuts| cuts < scored.len()),
+            _ => cuts.checked_sub(1).filter(|&cuts| cuts < scored.len()),
         };
-        let noise = cut::noise(tree, config, &cut, &piece);
-        // Clusters in order of their first point.
-        let mut of_piece = vec![-1; piece.iter().max().map_or(0, |&last| last as usize + 1)];
-        let mut count = 0;
-        for neuron in of_point.iter().map(|&neuron| neuron as usize).filter(|&neuron| !noise[neuron]) {
-            let label = &mut of_piece[piece[neuron] as usize];
-            if *label < 0 {
-                *label = count;
-                count += 1;
-            }
-        }
-        let around: Vec<i64> = piece.iter().map(|&piece| of_piece[piece as usize]).collect();
-        let of_neuron: Vec<i64> =
-            around.iter().zip(&noise).map(|(&label, &noise)| if noise { -1 } else { label }).collect();
-        let mut sizes = vec![0; count as usize];
-        for (&label, &points) in of_neuron.iter().zip(&tree.counts).filter(|(label, _)| **label >= 0) {
-            sizes[label as usize] += points as usize;
-        }
         let each = |values: &[f64]| of_point.iter().map(|&neuron| values[neuron as usize]).collect();
         let step = |scored: &ScoredCuts| Step {
             clusters: scored.cuts + 1,
@@ -164,21 +141,22 @@ impl Clustering {
             plateau: scored.plateau,
             score: scored.score,
         };
-        let evidence = largest_evidence(&scored);
+        let evidence = largest_evidence(scored);
         Self {
             condensed: CondensedTree::new(tree, &candidates[..scored.len()]),
-            labels: of_point.iter().map(|&neuron| of_neuron[neuron as usize]).collect(),
-            shares: Shares::new(matrix, &tree.counts, &of_neuron, &around, of_point.to_vec()),
-            sizes,
+            labels: of_point.iter().map(|&neuron| labels[neuron as usize]).collect(),
+            shares: Shares::new(matrix, &tree.counts, labels, around, of_point.to_vec()),
+            sizes: sizes.clone(),
             memberships: each(&memberships),
             outliers: each(&outliers),
             steps: scored.iter().map(step).collect(),
             evidence,
             probability: chance.probability(evidence),
             chance: chance.significant(),
-            equal_contrast: equal_contrast(chance),
+            equal_contrast: equal_contrast(*chance),
             linkage: Vec::new(),
             graphs: graphs.neighbours,
+            simulated_steps: 0,
             scales: graphs.scales,
             parts: tree.parts,
             chosen,

@@ -1,7 +1,7 @@
 //! Automatic clustering, without a given number of clusters or threshold.
 
 use burn::tensor::Tensor;
-use firebox_core::{Context, Error, Result, data::Points, metrics::Contingency, report::Stopwatch};
+use firebox_core::{Context, Error, Result, data::Points, report::Stopwatch};
 
 use super::{
     clustering::{Clustering, Half},
@@ -21,6 +21,7 @@ use crate::{
             information::SignCounts,
             input::weighted_points,
             metric_space::MetricSpace,
+            partition::Partition,
             simulation,
             tree::Tree,
         },
@@ -164,6 +165,7 @@ impl Ocnn {
             context.observer.notice(&notice);
         }
         clustering.trials = trials;
+        clustering.simulated_steps = simulation::counted_steps(config, distinct.len());
         clustering.linkage = tree.linkage(&distinct.of_point);
         clustering.peak_device_bytes = bytes;
         clustering.timings = watch.timings();
@@ -185,7 +187,7 @@ impl Ocnn {
         let runs = if config.sweep { config.seeds.max(2) } else { config.seeds } as u64;
         // One run per rank at a time; each has two graphs, so no rank idles for long.
         let concurrent = context.communicator.size();
-        let mut first: Option<(Tree, Clustering)> = None;
+        let mut first: Option<(Tree, Partition, Clustering)> = None;
         for start in (0..runs).step_by(concurrent) {
             let together = start..runs.min(start + concurrent as u64);
             let sign_counts =
@@ -194,27 +196,26 @@ impl Ocnn {
             for counts in sign_counts {
                 let cut = |counts: &SignCounts| {
                     let hierarchy = Hierarchy::new(candidate_graph, graphs, counts, &distinct.counts);
-                    (Clustering::new(&hierarchy, config, &distinct.of_point), hierarchy.tree)
+                    let partition = Partition::new(&hierarchy, config, &distinct.of_point);
+                    (hierarchy, partition)
                 };
-                let agreement = |first: &Clustering, other: &Clustering| -> Result<f64> {
-                    let [one, other] = [first, other].map(|of| distinct.of_neurons(&of.labels));
-                    Ok(Contingency::weighted(&one, &other, &distinct.counts)?.adjusted_rand_index())
-                };
-                let (mut found, tree) = cut(&counts.all);
-                if let Some((_, first)) = &mut first {
-                    let with_first = agreement(first, &found)?;
-                    first.agreements.push(with_first);
+                let (hierarchy, found) = cut(&counts.all);
+                if let Some((_, first, clustering)) = &mut first {
+                    clustering.agreements.push(first.agreement(&found, &distinct.counts)?);
                     continue;
                 }
+                let mut clustering = Clustering::new(&hierarchy, &found, config, &distinct.of_point);
                 for half in counts.halves() {
-                    let (half, _) = cut(&half);
-                    found.halves.push(Half { clusters: half.count(), agreement: agreement(&found, &half)? });
+                    let (_, half) = cut(&half);
+                    let agreement = found.agreement(&half, &distinct.counts)?;
+                    clustering.halves.push(Half { clusters: half.sizes.len(), agreement });
                 }
-                first = Some((tree, found));
+                first = Some((hierarchy.tree, found, clustering));
             }
             watch.lap("clusters_s");
         }
-        first.ok_or_else(|| no_points(0, 0))
+        let (tree, _, clustering) = first.ok_or_else(|| no_points(0, 0))?;
+        Ok((tree, clustering))
     }
 
     /// Checks the configuration against the input.

@@ -9,7 +9,7 @@
 //! 5. `agreement`: the cosine of the two ends' rows of mutual information, for each edge;
 //! 6. `tree`: the maximum spanning tree by agreement;
 //! 7. `contrast`, `chance`: the contrast of the tree's edges, and the evidence that points without structure have;
-//! 8. `select`, `cut`: the edges before the largest drop in contrast are cut;
+//! 8. `select`, `cut`, `partition`: the edges before the largest drop in contrast are cut;
 //! 9. `membership`: each point's membership in its cluster, in bits, and its outlier score;
 //! 10. `shares`: the share of each cluster in each point.
 //!
@@ -33,6 +33,7 @@ pub(crate) mod input;
 pub(crate) mod membership;
 pub(crate) mod metric_space;
 pub(crate) mod neighbour_lists;
+pub(crate) mod partition;
 pub(crate) mod select;
 pub(crate) mod shares;
 pub(crate) mod simulation;

@@ -31,6 +31,17 @@ const NOTICE_BYTES: u64 = 256 << 20;
 const HALF: i32 = 0x0f0f_0f0f;
 /// Steps per word of signs.
 const WORD: usize = 32 / REPLICAS;
+/// Steps that count for [`ENOUGH`] neurons and more, and the most for fewer neurons.
+const STEPS: [usize; 2] = [512, 1024];
+const ENOUGH: f64 = 6400.0;
+
+/// Steps that count for n neurons. The agreement between two clusters is a mean over about √n edges, so that its error
+/// depends on steps·√n.
+pub(crate) fn counted_steps(config: &OcnnConfig, n: usize) -> usize {
+    let [least, most] = STEPS;
+    let scaled = least as f64 * (ENOUGH / n.max(1) as f64).sqrt();
+    config.steps.unwrap_or((scaled as usize / WORD * WORD).clamp(least, most))
+}
 
 /// Largest number of steps per call; `largest` is the device's buffer limit in bytes.
 fn max_steps_per_call(n: usize, float: usize, largest: Option<u64>) -> usize {
@@ -54,15 +65,16 @@ pub(crate) fn admit<B: OcnnOps>(
         return Err(Error::Config { field: "neighbours", value: k.to_string(), reason });
     }
     let largest = B::limits(&context.device).largest_buffer;
-    let steps = max_steps_per_call(distinct.len(), float, largest).min(config.steps.max(config.transient)) as u128;
+    let counted = counted_steps(config, distinct.len());
+    let steps = max_steps_per_call(distinct.len(), float, largest).min(counted.max(config.transient)) as u128;
     let plan = [
         Buffer::new("neighbours", directed, 4),
         Buffer::new("weights of the neighbours", directed, float),
         Buffer::new("outputs of a call", (steps + 1) * n * REPLICAS as u128, float),
         Buffer::new("outputs after the transient", steps * n * REPLICAS as u128, float),
         // The parts are concatenated at the end, when both are live.
-        Buffer::new("signs of each call", n * (config.steps / WORD) as u128, 4),
-        Buffer::new("signs of all steps", n * (config.steps / WORD) as u128, 4),
+        Buffer::new("signs of each call", n * (counted / WORD) as u128, 4),
+        Buffer::new("signs of all steps", n * (counted / WORD) as u128, 4),
         Buffer::new("edges, counts of signs", 4 * edges, 4),
     ];
     limits::admit(context, &plan, "use fewer `neighbours`, fewer `steps`, or a device with more memory")
@@ -92,14 +104,15 @@ pub(crate) fn count_signs<B: OcnnOps>(
     if edges.len() == 0 {
         return Ok(counts);
     }
-    let (ranks, samples) = (&*context.communicator, REPLICAS * config.steps);
+    let (ranks, counted) = (&*context.communicator, counted_steps(config, edges.n));
+    let samples = REPLICAS * counted;
     let jobs: Vec<(u64, usize)> = runs.clone().flat_map(|run| [(run, 0), (run, 1)]).collect();
     let (turns, size) = (jobs.len().div_ceil(ranks.size()), ranks.size());
     for turn in 0..turns {
         context.go_on()?;
         let now = &jobs[turn * size..jobs.len().min((turn + 1) * size)];
         let own = now.get(ranks.rank()).map(|&(run, graph)| {
-            let simulation = Simulation { config, graph, run, context };
+            let simulation = Simulation { transient: config.transient, counted, graph, run, context };
             simulation.run(&graphs[graph], edges)
         });
         let found = ranks.all_gather(&own.unwrap_or(Ok(Vec::new()))?);
@@ -117,7 +130,10 @@ pub(crate) fn count_signs<B: OcnnOps>(
 
 /// [`REPLICAS`] networks on one graph.
 struct Simulation<'a, B: Backend> {
-    config: &'a OcnnConfig,
+    /// Steps before those that count.
+    transient: usize,
+    /// Steps that count.
+    counted: usize,
     /// Index of the graph.
     graph: usize,
     /// Offset from the context's seed.
@@ -141,7 +157,7 @@ impl<B: OcnnOps> Simulation<'_, B> {
         let half = B::ocnn_common_ones(mask_int::<B>(signs.clone(), HALF), pairs.clone());
         let mut found = int_values::<B>(B::ocnn_common_ones(signs, pairs), "information")?;
         let half = int_values::<B>(half, "information")?;
-        let samples = REPLICAS * self.config.steps;
+        let samples = REPLICAS * self.counted;
         self.check(&found, samples, edges)?;
         self.check(&half, samples / 2, edges)?;
         let rest: Vec<i32> = found.iter().zip(&half).map(|(all, half)| all - half).collect();
@@ -181,7 +197,7 @@ impl<B: OcnnOps> Simulation<'_, B> {
         let mut random = Random::new(self.context.seed.wrapping_add(self.run), self.graph as u64);
         let state = (0..n * REPLICAS).map(|_| random.uniform(-1.0, 1.0)).collect();
         let mut state = primitive::<B, 3>(state, [1, n, REPLICAS], device);
-        let (transient, total) = (self.config.transient, self.config.transient + self.config.steps);
+        let (transient, total) = (self.transient, self.transient + self.counted);
         let mut words: Vec<IntTensor<B>> = Vec::new();
         let max_batch = max_steps_per_call(n, size_of::<B::FloatElem>(), B::limits(device).largest_buffer);
         let session = self.context.rank_local();
@@ -204,5 +220,18 @@ impl<B: OcnnOps> Simulation<'_, B> {
             batch = (batching::next_batch(batch, steps, start) / WORD * WORD).clamp(WORD, max_batch);
         }
         Ok(if words.len() == 1 { words.remove(0) } else { concatenate_int::<B>(words, 1) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_neurons_take_more_steps() {
+        let auto = OcnnConfig::new();
+        let steps = [0, 1, 1600, 1601, 3000, 6399, 6400, 1_000_000].map(|n| counted_steps(&auto, n));
+        assert_eq!(steps, [1024, 1024, 1024, 1020, 744, 512, 512, 512]);
+        assert_eq!(counted_steps(&auto.with_steps(Some(8)), 100), 8);
     }
 }

@@ -1,0 +1,70 @@
+//! The clusters of the neurons, and the cuts of the tree that they follow from.
+
+use firebox_core::{Result, metrics::Contingency};
+
+use super::{
+    agreement::EdgeMatrix,
+    chance::Chance,
+    cut,
+    hierarchy::Hierarchy,
+    select::{CutCandidate, ScoredCuts, best_cut_count, cut_candidates, score_cuts},
+};
+use crate::config::OcnnConfig;
+
+/// The clusters of n neurons.
+#[derive(Debug)]
+pub(crate) struct Partition {
+    /// The edges that may be cut, strongest contrast first.
+    pub(crate) candidates: Vec<CutCandidate>,
+    /// Every number of cuts.
+    pub(crate) scored: Vec<ScoredCuts>,
+    pub(crate) chance: Chance,
+    /// Number of edges that were cut.
+    pub(crate) cuts: usize,
+    /// The component of each neuron without those edges.
+    pub(crate) component: Vec<u32>,
+    /// The cluster of the component of each neuron, −1 for components of noise.
+    pub(crate) around: Vec<i64>,
+    /// The cluster of each neuron, from 0 by the first point; −1 is noise.
+    pub(crate) labels: Vec<i64>,
+    /// Number of points of each cluster.
+    pub(crate) sizes: Vec<usize>,
+}
+
+impl Partition {
+    /// Cuts the tree; `of_point` is the neuron of each point.
+    pub(crate) fn new(hierarchy: &Hierarchy, config: &OcnnConfig, of_point: &[u32]) -> Self {
+        let Hierarchy { candidate_graph, agreement, tree, .. } = hierarchy;
+        let matrix = EdgeMatrix { adjacency: &candidate_graph.adjacency, values: agreement };
+        let candidates = cut_candidates(tree, matrix, &candidate_graph.dimension_estimates, config.min_size);
+        let dimensions = candidate_graph.dimensions;
+        let rule = config.graph_rule(tree.counts.len(), dimensions);
+        let chance = Chance::new(tree.points(), dimensions.local, rule);
+        let scored = score_cuts(tree, &candidates, chance);
+        let cut = cut::edges(tree, config, &candidates, best_cut_count(&candidates, &scored, chance));
+        let component = tree.pieces(&cut);
+        let noise = cut::noise(tree, config, &cut, &component);
+        let mut of_component = vec![-1; component.iter().max().map_or(0, |&last| last as usize + 1)];
+        let mut count = 0;
+        for neuron in of_point.iter().map(|&neuron| neuron as usize).filter(|&neuron| !noise[neuron]) {
+            let label = &mut of_component[component[neuron] as usize];
+            if *label < 0 {
+                *label = count;
+                count += 1;
+            }
+        }
+        let around: Vec<i64> = component.iter().map(|&component| of_component[component as usize]).collect();
+        let labels: Vec<i64> =
+            around.iter().zip(&noise).map(|(&label, &noise)| if noise { -1 } else { label }).collect();
+        let mut sizes = vec![0; count as usize];
+        for (&label, &points) in labels.iter().zip(&tree.counts).filter(|(label, _)| **label >= 0) {
+            sizes[label as usize] += points as usize;
+        }
+        Self { candidates, scored, chance, cuts: cut.len(), component, around, labels, sizes }
+    }
+
+    /// Adjusted Rand index with other clusters of neurons of these multiplicities.
+    pub(crate) fn agreement(&self, other: &Self, counts: &[u32]) -> Result<f64> {
+        Ok(Contingency::weighted(&self.labels, &other.labels, counts)?.adjusted_rand_index())
+    }
+}

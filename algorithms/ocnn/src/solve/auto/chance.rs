@@ -52,6 +52,7 @@ const STANDARD: Quantiles = [0.366_512_920_581_664_3, 2.970_195_249_042_135_7];
 /// that of the largest of many independent values with exponential tails.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Chance {
+    rule: GraphRule,
     separation: f64,
     location: f64,
     scale: f64,
@@ -73,7 +74,12 @@ impl Chance {
             GraphRule::FewOnSurface | GraphRule::General => between(SEPARATION.map(|row| at(&row))),
         };
         let scale = (high - median) / (STANDARD[1] - STANDARD[0]);
-        Self { separation, location: median - STANDARD[0] * scale, scale }
+        Self { rule, separation, location: median - STANDARD[0] * scale, scale }
+    }
+
+    /// The rule of the graphs.
+    pub(crate) fn rule(self) -> GraphRule {
+        self.rule
     }
 
     /// The median of the largest separation of points without structure.

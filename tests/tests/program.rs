@@ -64,6 +64,25 @@ fn lrn_and_cls_files_are_read() {
 }
 
 #[test]
+fn sparse_rows_are_clustered_and_predict_the_clusters_of_new_ones() {
+    let program = Program::firebox();
+    let archive = |name: &str| fs::read(format!("../fuzz/corpus/npz/{name}")).unwrap();
+    // [[1.5, 0, 2], [0, 0, 3], [4, 0, 0]]
+    program.write("old.npz", archive("stored"));
+    program.write("wide.npz", archive("empty_row"));
+    let args = "ocnn old.npz --metric cosine --backend ndarray --clusters 2";
+    let run = |new: &str| program.run(&format!("{args} --predict {new} --predict-output new.csv -o old.csv"));
+    run("old.npz").succeed();
+    assert_eq!(program.text("new.csv"), program.text("old.csv"));
+    for (new, message) in [
+        ("wide.npz", "wide.npz: the new points have 2 columns, the others 3"),
+        ("old.csv", "old.csv: this is not an archive of arrays"),
+    ] {
+        program.refuse(&format!("{args} --predict {new} --predict-output bad.csv"), message);
+    }
+}
+
+#[test]
 fn standard_input_is_read() {
     let program = Program::firebox();
     let points = program.run("generate hepta").succeed().out;

@@ -10,7 +10,7 @@ use firebox_backends::{Device, Plugin, plugin::Bench, with_context};
 use firebox_core::{
     Context, Error, Result, Session,
     command::{Conformance, InputFile, Outcome, parse},
-    data::Points,
+    data::{Points, read_sparse},
 };
 
 use self::{
@@ -107,7 +107,7 @@ fn automatic(args: &OcnnArgs, device: &Device, session: &Session) -> Result<Outc
     let new = args.auto.predict.as_ref().map(|file| new_points(args, file, &points).map(|new| (file, new)));
     let new = new.transpose()?;
     if let Some((file, new)) = &new {
-        ocnn.check_new(new).map_err(|error| error.in_file(file))?;
+        ocnn.check_new(new, points.columns).map_err(|error| error.in_file(file))?;
     }
     let (clustering, predicted) = with_context!(device, session, |context| cluster(
         &args.input.input,
@@ -126,24 +126,27 @@ fn cluster<B: OcnnOps>(
     ocnn: &Ocnn,
     input: HostInput,
     weights: Option<Vec<u32>>,
-    new: Option<(&InputFile, Points)>,
+    new: Option<(&InputFile, HostInput)>,
     context: &Context<B>,
 ) -> Result<(Clustering, Option<Vec<i64>>)> {
     let input = OcnnInput::from(input);
     let input = weights.into_iter().fold(input, OcnnInput::with_weights);
     let fitted = ocnn.fit_with(input, context).map_err(|error| error.in_file(file))?;
-    let predicted = new.map(|(file, new)| fitted.predict_with(&new, context).map_err(|error| error.in_file(file)));
+    let predicted = new.map(|(file, new)| fitted.predict_with(new, context).map_err(|error| error.in_file(file)));
     let predicted = predicted.transpose()?;
     Ok((fitted.into_clustering(), predicted))
 }
 
-/// Reads the points to be predicted.
-fn new_points(args: &OcnnArgs, file: &InputFile, points: &Points) -> Result<Points> {
+/// Reads the points to be predicted; `points` has the columns of the input.
+fn new_points(args: &OcnnArgs, file: &InputFile, points: &Points) -> Result<HostInput> {
+    if args.input.is_sparse() {
+        return read_sparse(file).map(HostInput::Sparse);
+    }
     if !args.has_coordinates() {
-        let what = "sparse rows and distances cannot take new points";
+        let what = "distances cannot take new points";
         return Err(Error::input(what, "cluster points, or leave out `predict`"));
     }
-    args.input.read_more_weighted(file, points, args.auto.point_weights.as_deref())
+    args.input.read_more_weighted(file, points, args.auto.point_weights.as_deref()).map(HostInput::Points)
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! Fitted clusters, which predict those of new points.
 
 use burn::tensor::{Int, Tensor, backend::Backend};
-use firebox_core::{Context, Result, data::Points};
+use firebox_core::{Context, Error, Result};
 
 use super::{
     clustering::{Clustering, label_tensor},
-    input::read_points,
+    input::OcnnInput,
 };
 use crate::{config::OcnnConfig, ops::OcnnOps, solve::auto::distinct_points::DistinctPoints};
 
@@ -57,17 +57,24 @@ impl<B: OcnnOps> FittedOcnn<B> {
     /// The clusters `[M]` of new points `[M, d]`, see [`FittedOcnn::predict_with`].
     pub fn predict(&self, others: Tensor<B, 2>) -> Result<Tensor<B, 1, Int>> {
         let context = Context::new(self.device.clone());
-        Ok(label_tensor(&self.predict_with(&read_points(others)?, &context)?, &self.device))
+        Ok(label_tensor(&self.predict_with(others, &context)?, &self.device))
     }
 
-    /// The clusters of new points: that of an equal point, else the one of largest weight Σ exp(−d²/2a²) among the 16
-    /// nearest clustered points, a their mean distance. −1 if noise has the largest weight, or, without `assign_all`,
-    /// the nearest point is farther than any clustered point from its own neighbours.
+    /// The clusters of new points or sparse rows: that of an equal point, else the one of largest weight Σ exp(−d²/2a²)
+    /// among the 16 nearest clustered points, a their mean distance. −1 if noise has the largest weight, no sparse row has
+    /// a common column, or, without `assign_all`, the nearest point is farther than any clustered point from its own
+    /// neighbours.
     ///
     /// # Errors
-    /// If sparse rows, distances or a graph were clustered instead of points, or the columns differ.
-    pub fn predict_with(&self, others: &Points, context: &Context<B>) -> Result<Vec<i64>> {
+    /// If distances or a graph were clustered, the new points have weights or are of another kind than the clustered ones,
+    /// or the columns differ.
+    pub fn predict_with(&self, others: impl Into<OcnnInput<B>>, context: &Context<B>) -> Result<Vec<i64>> {
         let Self { config, clustering, distinct, reach, .. } = self;
+        let (others, weights, _) = others.into().read()?;
+        if weights.is_some() {
+            let what = "the new points have weights, which do not change their clusters";
+            return Err(Error::input(what, "leave the weights out"));
+        }
         let near = distinct.nearest_to::<B>(others, VOTERS, context)?;
         let of_neurons = distinct.of_neurons(&clustering.labels);
         Ok(near.votes(&of_neurons, &distinct.counts, if config.assign_all { f64::INFINITY } else { *reach }))

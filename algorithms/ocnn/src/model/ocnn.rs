@@ -1,7 +1,7 @@
 //! Automatic clustering, without a given number of clusters or threshold.
 
 use burn::tensor::Tensor;
-use firebox_core::{Context, Error, Result, data::Points, report::Stopwatch};
+use firebox_core::{Context, Error, Result, report::Stopwatch};
 
 use super::{
     clustering::{Clustering, Half},
@@ -20,7 +20,7 @@ use crate::{
             hierarchy::{CandidateGraph, CouplingGraphs, Hierarchy},
             information::SignCounts,
             input::weighted_points,
-            metric_space::MetricSpace,
+            metric_space::{MetricSpace, other_columns},
             partition::Partition,
             simulation,
             tree::Tree,
@@ -252,12 +252,19 @@ impl Ocnn {
         }
     }
 
-    /// Checks, before a fit, that [`FittedOcnn::predict_with`] will accept the new points.
+    /// Checks, before a fit of points with these columns, that [`FittedOcnn::predict_with`] will accept the new points.
     ///
     /// # Errors
     /// If their columns or values do not suit the distance.
-    pub fn check_new(&self, new: &Points) -> Result<()> {
-        MetricSpace::new(new.values.clone(), new.columns, self.config.distance, Some(1.0)).map(drop)
+    pub(crate) fn check_new(&self, new: &HostInput, columns: usize) -> Result<()> {
+        match new {
+            HostInput::Points(new) => {
+                MetricSpace::new(new.values.clone(), new.columns, self.config.distance, Some(1.0)).map(drop)
+            }
+            HostInput::Sparse(new) if new.columns() != columns => Err(other_columns(new.columns(), columns)),
+            HostInput::Sparse(new) => new.clone().into_directions().map(drop),
+            HostInput::Distances(_) | HostInput::Graph(_) => Ok(()),
+        }
     }
 }
 

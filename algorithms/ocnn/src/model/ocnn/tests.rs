@@ -3,7 +3,7 @@
 
 use burn_ndarray::NdArray;
 use firebox_core::{
-    data::{Distances, Shape, generate},
+    data::{Distances, Points, Shape, generate},
     metrics::adjusted_rand_index,
     random::Random,
     tensor::{floats, read_ints},
@@ -138,7 +138,7 @@ fn distances_and_graphs_give_the_clusters_of_points_but_predict_none() {
     for input in inputs {
         let fitted = try_fit(&auto(), input, 1).unwrap();
         assert_eq!(fitted.clustering().labels, wanted);
-        let error = fitted.predict_with(&points, &Context::new(Default::default())).unwrap_err();
+        let error = fitted.predict_with(points.clone(), &Context::new(Default::default())).unwrap_err();
         assert!(error.to_string().contains("no coordinates"), "{error}");
     }
 }
@@ -295,9 +295,9 @@ fn prediction_keeps_known_clusters_and_rejects_distant_points() {
     let context = Context::new(Default::default());
     for cut in [Cut::Auto, Cut::Threshold(0.9), Cut::Clusters(30)] {
         let fitted = try_fit(&auto().with_cut(cut), points.clone(), 0).unwrap();
-        assert_eq!(fitted.predict_with(&points, &context).unwrap(), fitted.clustering().labels, "{cut:?}");
+        assert_eq!(fitted.predict_with(points.clone(), &context).unwrap(), fitted.clustering().labels, "{cut:?}");
         let far = plane(vec![1e10, 0.0, f64::MAX, -1.0]);
-        assert_eq!(fitted.predict_with(&far, &context).unwrap(), [-1, -1], "{cut:?}");
+        assert_eq!(fitted.predict_with(far, &context).unwrap(), [-1, -1], "{cut:?}");
     }
 }
 

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::{
     disjoint_sets::DisjointSets,
     input::HostInput,
-    metric_space::MetricSpace,
+    metric_space::{MetricSpace, other_columns},
     neighbour_lists::{Neighbour, NeighbourLists},
     sparse_space::SparseSpace,
 };
@@ -195,29 +195,33 @@ impl DistinctPoints {
     /// The k nearest neurons of new points.
     ///
     /// # Errors
-    /// If the points are sparse rows, distances are precomputed, or the columns differ.
+    /// If the new points are of another kind than the clustered ones, distances are precomputed, or the columns differ.
     pub(crate) fn nearest_to<B: OcnnOps>(
         &self,
-        new: &Points,
+        new: HostInput,
         k: usize,
         context: &Context<B>,
     ) -> Result<NeighbourLists> {
-        let space = match &self.source {
-            Source::MetricSpace(space) => space,
-            Source::SparseSpace(_) => {
-                let what = "the clusters of new points cannot be predicted from sparse rows";
-                return Err(Error::input(what, "cluster the old and the new rows together"));
+        let k = k.min(self.len());
+        match (&self.source, new) {
+            (Source::MetricSpace(space), HostInput::Points(new)) => {
+                let queries = MetricSpace::new(new.values, new.columns, space.distance, Some(space.unit))?;
+                if queries.d != space.d {
+                    return Err(other_columns(queries.d, space.d));
+                }
+                space.nearest(&queries.values, false, k, context)
             }
-            Source::Precomputed(_) => {
-                let what = "the clustered distances have no coordinates, by which new points could be compared";
-                return Err(Error::input(what, "cluster points instead of distances"));
+            (Source::SparseSpace(space), HostInput::Sparse(new)) => space.nearest_to(new, k, context),
+            (Source::Precomputed(_), _) | (_, HostInput::Distances(_) | HostInput::Graph(_)) => {
+                let what = "distances have no coordinates, by which new points could be compared";
+                Err(Error::input(what, "cluster points instead of distances"))
             }
-        };
-        let queries = MetricSpace::new(new.values.clone(), new.columns, space.distance, Some(space.unit))?;
-        if queries.d != space.d {
-            let what = format!("the new points have {} columns, the others {}", queries.d, space.d);
-            return Err(Error::input(what, "give the same columns in the same order"));
+            (Source::MetricSpace(_), HostInput::Sparse(_)) => {
+                Err(Error::input("the new points are sparse rows, the others are dense", "give dense points"))
+            }
+            (Source::SparseSpace(_), HostInput::Points(_)) => {
+                Err(Error::input("the new points are dense, the others are sparse rows", "give sparse rows"))
+            }
         }
-        space.nearest(&queries.values, false, k.min(self.len()), context)
     }
 }

@@ -49,6 +49,12 @@ fn unit_of(values: &[f64]) -> f64 {
     largest.log2().floor().clamp(-1000.0, 1000.0).exp2()
 }
 
+/// The error of new points that have other columns than those that were clustered.
+pub(crate) fn other_columns(new: usize, old: usize) -> Error {
+    let what = format!("the new points have {new} columns, the others {old}");
+    Error::input(what, "give the same columns in the same order")
+}
+
 /// The error for different points at distance 0.
 pub(super) fn no_resolution() -> Error {
     let what = "the points span so wide a range that some of them have no distance in f64";

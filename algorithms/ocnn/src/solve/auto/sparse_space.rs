@@ -10,7 +10,7 @@ use firebox_core::{Context, Result, data::SparseRows, memory, watch::Watch};
 use rayon::prelude::*;
 
 use super::{
-    metric_space::no_resolution,
+    metric_space::{no_resolution, other_columns},
     neighbour_lists::{Neighbour, NeighbourLists},
 };
 use crate::{
@@ -64,15 +64,34 @@ impl SparseSpace {
     /// The exactly k nearest of each row among those with a common column, fewer if there are not as many; nearest first,
     /// by index among equals. Ranks share the rows.
     ///
-    /// Sums the products of all rows by columns: Σ f² of them for columns with f nonzero values each, in memory linear in
-    /// the nonzero values. A column of nearly all rows costs N².
-    ///
     /// # Errors
     /// If there is not enough memory, different rows have distance 0 in f64, or the observer cancels.
     pub(super) fn nearest<B: OcnnOps>(&self, k: usize, context: &Context<B>) -> Result<NeighbourLists> {
-        let (n, ranks) = (self.rows.rows(), &*context.communicator);
-        let search = Search::new(&self.rows, k)?;
-        let products = search.index.products();
+        self.search(Queries { rows: &self.rows, own: true }, k, context)
+    }
+
+    /// The k nearest of new rows, as [`SparseSpace::nearest`] but for equal rows, which have distance 0.
+    ///
+    /// # Errors
+    /// If the columns differ, a row is zero, there is not enough memory, or the observer cancels.
+    pub(super) fn nearest_to<B: OcnnOps>(
+        &self,
+        new: SparseRows,
+        k: usize,
+        context: &Context<B>,
+    ) -> Result<NeighbourLists> {
+        if new.columns() != self.rows.columns() {
+            return Err(other_columns(new.columns(), self.rows.columns()));
+        }
+        self.search(Queries { rows: &new.into_directions()?, own: false }, k, context)
+    }
+
+    /// Sums the products of all pairs by columns: Σ f·g of them for columns with f nonzero values in the rows and g in the
+    /// queries, in memory linear in the nonzero values. A column of nearly all rows costs N².
+    fn search<B: OcnnOps>(&self, queries: Queries, k: usize, context: &Context<B>) -> Result<NeighbourLists> {
+        let (n, ranks) = (queries.rows.rows(), &*context.communicator);
+        let search = Search::new(&self.rows, queries, k)?;
+        let products = search.products();
         if products > MANY_PRODUCTS {
             context.observer.notice(&format!(
                 "comparing the rows takes {:.1e} products: leave out columns that are nonzero in most rows, such as the \
@@ -89,7 +108,7 @@ impl SparseSpace {
             let start = Instant::now();
             let end = part.end.min(first + batch);
             for row in search.run(first..end)? {
-                if row.first().is_some_and(|&(_, distance)| distance == 0.0) {
+                if queries.own && row.first().is_some_and(|&(_, distance)| distance == 0.0) {
                     return Err(no_resolution());
                 }
                 lengths.push(row.len() as u32);
@@ -147,16 +166,16 @@ impl InvertedIndex {
         Ok(index)
     }
 
-    /// Σ f² over the columns, f the number of rows with a nonzero value.
-    fn products(&self) -> u128 {
-        self.starts.windows(2).map(|pair| ((pair[1] - pair[0]) as u128).pow(2)).sum()
+    /// The place of a column's values; empty if no row has one.
+    fn place(&self, column: u32) -> Range<usize> {
+        let found = self.columns.binary_search(&column);
+        found.map_or(0..0, |at| self.starts[at]..self.starts[at + 1])
     }
 
     /// The rows with a nonzero value in a column, and the values.
     fn column(&self, column: u32) -> impl Iterator<Item = (&u32, &f64)> {
-        let at = self.columns.partition_point(|&other| other < column);
-        let column = self.starts[at]..self.starts[at + 1];
-        self.rows[column.clone()].iter().zip(&self.values[column])
+        let place = self.place(column);
+        self.rows[place.clone()].iter().zip(&self.values[place])
     }
 }
 
@@ -169,9 +188,18 @@ struct Products {
     touched: Vec<u32>,
 }
 
+/// The rows whose neighbours are searched.
+#[derive(Clone, Copy)]
+struct Queries<'a> {
+    rows: &'a SparseRows,
+    /// True if they are the indexed rows, which are no neighbours of themselves.
+    own: bool,
+}
+
 /// A search of the nearest neighbours.
 struct Search<'a> {
     rows: &'a SparseRows,
+    queries: Queries<'a>,
     index: InvertedIndex,
     k: usize,
     /// Bound of the rounding error by which the order of cosines may differ from that of distances.
@@ -181,13 +209,20 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(rows: &'a SparseRows, k: usize) -> Result<Self> {
-        let longest = (0..rows.rows()).map(|i| rows.row(i).0.len()).max().unwrap_or(0);
+    fn new(rows: &'a SparseRows, queries: Queries<'a>, k: usize) -> Result<Self> {
+        let longest = |rows: &SparseRows| (0..rows.rows()).map(|i| rows.row(i).0.len()).max().unwrap_or(0);
+        let longest = longest(rows).max(longest(queries.rows));
         // Norms, cosines and distances are sums of up to 2·longest terms.
         let rounding = 8.0 * (longest + 8) as f64 * f64::EPSILON;
         // A sum per row in each thread, and the row's number.
         memory::admit(12 * (rows.rows() * rayon::current_num_threads()) as u128, "the sums of products")?;
-        Ok(Self { rows, index: InvertedIndex::new(rows)?, k, rounding, idle: Mutex::default() })
+        Ok(Self { rows, queries, index: InvertedIndex::new(rows)?, k, rounding, idle: Mutex::default() })
+    }
+
+    /// Number of products that the search sums.
+    fn products(&self) -> u128 {
+        let of = |i: usize| self.queries.rows.row(i).0.iter().map(|&column| self.index.place(column).len() as u128);
+        (0..self.queries.rows.rows()).flat_map(of).sum()
     }
 
     /// The neighbours of consecutive rows.
@@ -212,9 +247,9 @@ impl<'a> Search<'a> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The k nearest of the rows that have a column of row i, nearest first.
+    /// The k nearest of the rows that have a column of query i, nearest first.
     fn nearest(&self, i: usize, Products { sums, touched }: &mut Products) -> Vec<Neighbour> {
-        let (columns, values) = self.rows.row(i);
+        let (columns, values) = self.queries.rows.row(i);
         for (&column, value) in columns.iter().zip(values) {
             for (&j, other) in self.index.column(column) {
                 let sum = &mut sums[j as usize];
@@ -229,7 +264,7 @@ impl<'a> Search<'a> {
         let (mut least, mut most) = (f64::NEG_INFINITY, 4 * self.k);
         for j in touched.drain(..) {
             let cosine = std::mem::replace(&mut sums[j as usize], UNTOUCHED);
-            if cosine >= least && j as usize != i {
+            if cosine >= least && !(self.queries.own && j as usize == i) {
                 nearest.push((j, cosine));
                 if nearest.len() > most {
                     least = self.drop_distant(&mut nearest);
@@ -256,9 +291,9 @@ impl<'a> Search<'a> {
         least
     }
 
-    /// ½|a − b|² of two rows, to the bits of the dense rows' distance.
+    /// ½|a − b|² of query i and row j, to the bits of the dense rows' distance.
     fn distance(&self, i: usize, j: usize) -> f64 {
-        let ((mut a, mut x), (mut b, mut y)) = (self.rows.row(i), self.rows.row(j));
+        let ((mut a, mut x), (mut b, mut y)) = (self.queries.rows.row(i), self.rows.row(j));
         let mut sum = 0.0;
         loop {
             let (column, other) = (a.first().copied(), b.first().copied());

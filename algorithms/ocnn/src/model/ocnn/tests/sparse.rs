@@ -62,7 +62,7 @@ fn rows_without_neighbours_are_noise() {
 }
 
 #[test]
-fn other_distances_modes_and_predictions_are_refused() {
+fn other_distances_modes_and_new_points_are_refused() {
     let (values, d) = documents(100, 2, 13);
     let rows = sparse(&values, d);
     let context = Context::<B>::new(Default::default());
@@ -76,8 +76,37 @@ fn other_distances_modes_and_predictions_are_refused() {
     let error = try_fit(&cosine().with_neighbours(Some(100)), rows.clone(), 0).unwrap_err();
     assert!(matches!(error, Error::Config { field: "neighbours", .. }), "{error}");
     let fitted = try_fit(&cosine(), rows.clone(), 0).unwrap();
-    let error = fitted.predict_with(&Points::new(values, d).unwrap(), &context).unwrap_err().to_string();
-    assert!(error.contains("cannot be predicted from sparse rows"), "{error}");
+    for (new, message) in [
+        (OcnnInput::from(Points::new(values, d).unwrap()), "the new points are dense, the others are sparse rows"),
+        (sparse(&[1.0, 2.0], 2).into(), "the new points have 2 columns, the others 500"),
+        (sparse(&vec![0.0; d], d).into(), "row 1: a vector of zeros has no direction"),
+        (OcnnInput::from(rows.clone()).with_weights(vec![1; 100]), "the new points have weights"),
+    ] {
+        let error = fitted.predict_with(new, &context).unwrap_err().to_string();
+        assert!(error.starts_with(message), "{error}");
+    }
     let error = crate::PaperOcnn::new(0.8).fit_with(rows, &context).unwrap_err().to_string();
     assert!(error.contains("needs dense points, not sparse rows"), "{error}");
+}
+
+#[test]
+fn new_rows_have_the_clusters_of_dense_points() {
+    let context = Context::<B>::new(Default::default());
+    let ((old, d), (mut new, _)) = (documents(400, 3, 14), documents(60, 3, 15));
+    new[..d].copy_from_slice(&old[..d]);
+    for config in [cosine(), cosine().with_assign_all(false)] {
+        let fitted = try_fit(&config, sparse(&old, d), 3).unwrap();
+        let dense = try_fit(&config, Points::new(old.clone(), d).unwrap(), 3).unwrap();
+        let found = fitted.predict_with(sparse(&new, d), &context).unwrap();
+        assert_eq!(found, dense.predict_with(Points::new(new.clone(), d).unwrap(), &context).unwrap());
+        assert_eq!(found[0], fitted.clustering().labels[0]);
+        let own = fitted.predict_with(sparse(&old, d), &context).unwrap();
+        assert_eq!(own, fitted.clustering().labels);
+    }
+    // A word that no clustered document has.
+    let (mut rare, mut one) = (old.clone(), vec![0.0; d]);
+    rare.chunks_mut(d).for_each(|row| row[d - 1] = 0.0);
+    one[d - 1] = 1.0;
+    let fitted = try_fit(&cosine(), sparse(&rare, d), 3).unwrap();
+    assert_eq!(fitted.predict_with(sparse(&one, d), &context).unwrap(), [-1]);
 }

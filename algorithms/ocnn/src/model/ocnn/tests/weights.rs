@@ -103,7 +103,7 @@ fn a_weight_is_a_number_of_equal_points() {
                 assert!(weighted.clustering().agreements.iter().any(|&index| index < 1.0), "too few differences");
             }
             let new = generate(shape, Some(200), d, seed + 1).unwrap();
-            let [one, other] = [weighted, repeated].map(|fitted| fitted.predict_with(&new, &context).unwrap());
+            let [one, other] = [weighted, repeated].map(|fitted| fitted.predict_with(new.clone(), &context).unwrap());
             assert_eq!(one, other, "{shape:?}, {config}");
         }
     }

@@ -20,9 +20,10 @@ use crate::{
             hierarchy::{CandidateGraph, CouplingGraphs, Hierarchy},
             information::SignCounts,
             input::weighted_points,
-            metric_space::{MetricSpace, other_columns},
+            metric_space::MetricSpace,
             partition::Partition,
             simulation,
+            sparse_space::new_directions,
             tree::Tree,
         },
         neighbours::TREE_DIMENSIONS,
@@ -261,8 +262,7 @@ impl Ocnn {
             HostInput::Points(new) => {
                 MetricSpace::new(new.values.clone(), new.columns, self.config.distance, Some(1.0)).map(drop)
             }
-            HostInput::Sparse(new) if new.columns() != columns => Err(other_columns(new.columns(), columns)),
-            HostInput::Sparse(new) => new.clone().into_directions().map(drop),
+            HostInput::Sparse(new) => new_directions(new.clone(), columns).map(drop),
             HostInput::Distances(_) | HostInput::Graph(_) => Ok(()),
         }
     }

@@ -50,7 +50,7 @@ fn unit_of(values: &[f64]) -> f64 {
 }
 
 /// The error of new points that have other columns than those that were clustered.
-pub(crate) fn other_columns(new: usize, old: usize) -> Error {
+pub(super) fn other_columns(new: usize, old: usize) -> Error {
     let what = format!("the new points have {new} columns, the others {old}");
     Error::input(what, "give the same columns in the same order")
 }

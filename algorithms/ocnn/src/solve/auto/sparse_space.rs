@@ -80,10 +80,8 @@ impl SparseSpace {
         k: usize,
         context: &Context<B>,
     ) -> Result<NeighbourLists> {
-        if new.columns() != self.rows.columns() {
-            return Err(other_columns(new.columns(), self.rows.columns()));
-        }
-        self.search(Queries { rows: &new.into_directions()?, own: false }, k, context)
+        let rows = new_directions(new, self.rows.columns())?;
+        self.search(Queries { rows: &rows, own: false }, k, context)
     }
 
     /// Sums the products of all pairs by columns: Σ f·g of them for columns with f nonzero values in the rows and g in the
@@ -129,6 +127,17 @@ impl SparseSpace {
         }
         Ok(NeighbourLists { starts, indices, distances })
     }
+}
+
+/// The directions of new rows, to be compared with rows of `columns` columns.
+///
+/// # Errors
+/// If the columns differ or a row is zero.
+pub(crate) fn new_directions(new: SparseRows, columns: usize) -> Result<SparseRows> {
+    if new.columns() != columns {
+        return Err(other_columns(new.columns(), columns));
+    }
+    new.into_directions()
 }
 
 /// The rows with a nonzero value in each column: the `p`-th column that any row has is at `starts[p]..starts[p + 1]`.
@@ -221,8 +230,9 @@ impl<'a> Search<'a> {
 
     /// Number of products that the search sums.
     fn products(&self) -> u128 {
-        let of = |i: usize| self.queries.rows.row(i).0.iter().map(|&column| self.index.place(column).len() as u128);
-        (0..self.queries.rows.rows()).flat_map(of).sum()
+        let rows = self.queries.rows;
+        let of = |i: usize| rows.row(i).0.iter().map(|&column| self.index.place(column).len() as u128).sum::<u128>();
+        (0..rows.rows()).into_par_iter().map(of).sum()
     }
 
     /// The neighbours of consecutive rows.

@@ -5,11 +5,15 @@ use std::path::{Path, PathBuf};
 use super::paths::InputFile;
 use crate::communicator::Share;
 use crate::data::points::Points;
+use crate::data::preparation::{Missing, Preparation, Standardise};
 use crate::data::sparse::SparseRows;
 use crate::error::{Error, Place, Result, shown};
+use crate::io::columns::{Columns, MissingNumbers};
 use crate::io::npz::{is_archive, read_sparse};
-use crate::io::options::{Columns, ReadOptions};
-use crate::io::read::{Part, name, read, read_as, read_columns, read_labels, read_part, read_weighted};
+use crate::io::options::{Categorical, ReadOptions};
+use crate::io::parsed::Parsed;
+use crate::io::read::{Part, name, read_as, read_columns, read_labelled, read_labels, read_part};
+use crate::observe::Observer;
 
 /// Arguments for input points, to be flattened into those of a command.
 #[derive(Debug, Clone, PartialEq, Eq, clap::Args)]
@@ -23,24 +27,91 @@ pub struct InputArgs {
     /// A file with the true classes: .cls, or one label a row in .csv, .txt or .npy
     #[arg(long, value_name = "FILE")]
     pub labels: Option<InputFile>,
+    /// The columns that are coordinates, in their order, such as height,3-7: names, or numbers from 1 and ranges of them
+    /// [default: all other columns of numbers]
+    #[arg(long, value_name = "LIST")]
+    pub columns: Option<String>,
+    /// Columns that are no coordinates, in the same form
+    #[arg(long, value_name = "LIST")]
+    pub drop: Option<String>,
+    /// Columns of text
+    #[arg(long, value_enum, default_value_t)]
+    pub categorical: Categorical,
+}
+
+/// Arguments for the preparation of points, beside [`InputArgs`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::Args)]
+pub struct PreparationArgs {
+    /// Missing numbers: nan, NA, N/A, null, none, ? or nothing
+    #[arg(long, value_enum, default_value_t)]
+    pub missing: Missing,
+    /// Scales of the columns, in new points as in INPUT
+    #[arg(long, value_enum, default_value_t)]
+    pub standardise: Standardise,
+}
+
+impl PreparationArgs {
+    /// Fails if one is given, for an input that is `what` instead of points.
+    pub fn refuse(&self, what: &str) -> Result<()> {
+        let field = match self {
+            Self { missing: Missing::Refuse, standardise: Standardise::None } => return Ok(()),
+            Self { missing: Missing::Refuse, .. } => "standardise",
+            _ => "missing",
+        };
+        Err(Error::input(
+            format!("`{field}` is for the coordinates of points, which {what} do not have"),
+            "leave it out",
+        ))
+    }
+}
+
+/// Points with their weights and the preparation that was applied to them.
+#[derive(Debug, Clone)]
+pub struct PreparedPoints {
+    /// The points.
+    pub points: Points,
+    /// The weight of each point, if a column holds these.
+    pub weights: Option<Vec<u32>>,
+    preparation: Preparation,
 }
 
 impl InputArgs {
-    /// Reads the points; fails as [`read`] does.
-    pub fn read(&self) -> Result<Points> {
-        read(&self.input, &self.options(false))
-    }
-
-    /// Reads the points and their weights, whole numbers from 1 in the column `weight`, by name or else by number from 1.
+    /// Reads the points, and passes notices of columns that are left out or suspicious to the observer.
     ///
-    /// Fails as [`read`] does, and with the row of an invalid weight, or at which their sum exceeds 2³² − 1.
-    pub fn read_weighted(&self, weight: &str) -> Result<(Points, Vec<u32>)> {
-        read_weighted(&self.input, &self.options(false), weight)
+    /// Fails as [`read`](crate::data::read) does.
+    pub fn read(&self, observer: &dyn Observer) -> Result<Points> {
+        self.read_prepared(PreparationArgs::default(), None, observer).map(|prepared| prepared.points)
     }
 
-    /// Reads a rank's part of the points; fails as [`read`] does.
-    pub fn read_part(&self, share: Share) -> Result<Part> {
-        read_part(&self.input, &self.options(false), share)
+    /// [`InputArgs::read`] of points with missing numbers or unlike scales, which are prepared, and with weights, whole
+    /// numbers from 1 in the column `weight`, by name or else by number from 1.
+    ///
+    /// Fails as [`InputArgs::read`] and [`Preparation`] do, and with the row of an invalid weight, or at which their sum
+    /// exceeds 2³² − 1.
+    pub fn read_prepared(
+        &self,
+        PreparationArgs { missing, standardise }: PreparationArgs,
+        weight: Option<&str>,
+        observer: &dyn Observer,
+    ) -> Result<PreparedPoints> {
+        let options = self.options();
+        let roles = Columns { weight, missing: treatment(missing), ..options.roles() };
+        let (_, parsed) = read_labelled(&self.input, &options, roles, |points| Ok(points.rows), |rows| *rows)?;
+        let Parsed { mut points, mut weights, left_out, .. } = parsed;
+        left_out_notice(&left_out, &points).into_iter().for_each(|notice| observer.notice(&notice));
+        let in_file = |error: Error| error.in_file(name(&self.input));
+        let preparation = Preparation::fit(&points, weights.as_deref(), missing, standardise).map_err(in_file)?;
+        points.suspicious_columns().iter().for_each(|notice| observer.notice(notice));
+        prepare(&preparation, &mut points, weights.as_mut(), &self.input, observer)?;
+        Ok(PreparedPoints { points, weights, preparation })
+    }
+
+    /// Reads a rank's part of the points; fails as [`read`](crate::data::read) does.
+    pub fn read_part(&self, share: Share, observer: &dyn Observer) -> Result<Part> {
+        let part = read_part(&self.input, &self.options(), share)?;
+        left_out_notice(&part.left_out, &part.points).into_iter().for_each(|notice| observer.notice(&notice));
+        part.points.suspicious_columns().iter().for_each(|notice| observer.notice(notice));
+        Ok(part)
     }
 
     /// Reads a table whose rows need not be points, such as a matrix of distances. Returns the value that `make` creates
@@ -53,7 +124,7 @@ impl InputArgs {
         make: impl FnOnce(&Points) -> Result<T>,
         count: impl FnOnce(&T) -> usize,
     ) -> Result<(T, Points)> {
-        read_as(&self.input, &self.options(missing), make, count)
+        read_as(&self.input, &ReadOptions { missing, ..self.options() }, make, count)
     }
 
     /// True if INPUT is sparse rows, by its extension .npz.
@@ -78,146 +149,87 @@ impl InputArgs {
         Ok((sparse, Points { values: Vec::new(), rows, columns, names: Vec::new(), labels, label_names }))
     }
 
-    /// Reads further points with the coordinates of `like`, the points of INPUT. The column of `--label` is dropped if the
-    /// file has one column more.
+    /// Reads further points with the coordinates of those of INPUT, and prepares them in the same way. Columns are found by
+    /// their names if both files have names, and others are ignored; else the file has the same columns, or only the
+    /// coordinates.
     ///
-    /// Fails as [`read`] does, and if the number of columns or, where both files have names, their names differ.
-    pub fn read_more(&self, path: &Path, like: &Points) -> Result<Points> {
-        self.read_more_weighted(path, like, None)
+    /// Fails as [`InputArgs::read_prepared`] does, and if the coordinates are not found.
+    pub fn read_more(
+        &self,
+        path: &Path,
+        like: &PreparedPoints,
+        PreparationArgs { missing, .. }: PreparationArgs,
+        weight: Option<&str>,
+        observer: &dyn Observer,
+    ) -> Result<Points> {
+        let options = self.options();
+        let known = Some(&like.points.names[..]);
+        let columns = Columns { weight, like: known, missing: treatment(missing), ..options.roles() };
+        let mut points = read_columns(path, columns)?.points;
+        let (columns, expected) = (points.columns, like.points.columns);
+        if columns != expected {
+            let first = name(&self.input).display();
+            let what = format!("these points have {columns} columns; those of {first} have {expected}");
+            let help = "give the same columns in the same order, or names to both files";
+            return Err(Error::input_at(Place::file(name(path)), what, help));
+        }
+        prepare(&like.preparation, &mut points, None, path, observer)?;
+        Ok(points)
     }
 
-    /// As [`InputArgs::read_more`]; the column `weight` of [`InputArgs::read_weighted`] is dropped too. If the file has
-    /// only one of the two columns, it is recognised by its name.
-    pub fn read_more_weighted(&self, path: &Path, like: &Points, weight: Option<&str>) -> Result<Points> {
-        let label = self.label.as_deref();
-        let points =
-            read_columns(path, Columns { label, weight, coordinates: Some(like.columns), missing: false })?.points;
-        let help = match (label, weight) {
-            (None, None) => "give the same columns in the same order",
-            (Some(_), None) => "give the same columns in the same order, with the one of `label` or without it",
-            (None, Some(_)) => "give the same columns in the same order, with the one of the weights or without it",
-            (Some(_), Some(_)) => {
-                "give the same columns in the same order, with both those of `label` and of the weights, or without both"
-            }
-        };
-        let (place, first) = (Place::file(name(path)), name(&self.input).display());
-        if points.columns != like.columns {
-            let what = format!("these points have {} columns; those of {first} have {}", points.columns, like.columns);
-            return Err(Error::input_at(place, what, help));
+    /// The options of the readers, with columns of text as `categorical` says and without missing numbers.
+    pub fn options(&self) -> ReadOptions {
+        ReadOptions {
+            label: self.label.clone(),
+            labels: self.labels.clone().map(PathBuf::from),
+            columns: self.columns.clone(),
+            drop: self.drop.clone(),
+            categorical: Some(self.categorical),
+            missing: false,
         }
-        let default = |name: &String| name.strip_prefix('C').is_some_and(|number| number.parse::<usize>().is_ok());
-        if points.names.iter().all(default) || like.names.iter().all(default) {
-            return Ok(points);
-        }
-        let mut pairs = points.names.iter().zip(&like.names).enumerate();
-        let Some((at, (own, other))) = pairs.find(|(_, (own, other))| own != other) else { return Ok(points) };
-        let what = format!("coordinate {} of {first} is called {}", at + 1, shown(other));
-        Err(Error::input_at(place.column(own.as_str()), what, help))
     }
+}
 
-    fn options(&self, missing: bool) -> ReadOptions {
-        ReadOptions { label: self.label.clone(), labels: self.labels.clone().map(PathBuf::from), missing }
+impl From<Points> for PreparedPoints {
+    /// Points without weights or preparation.
+    fn from(points: Points) -> Self {
+        Self { points, weights: None, preparation: Preparation::default() }
     }
+}
+
+/// Prepares points of the file `path`, with a notice of missing numbers.
+fn prepare(
+    preparation: &Preparation,
+    points: &mut Points,
+    weights: Option<&mut Vec<u32>>,
+    path: &Path,
+    observer: &dyn Observer,
+) -> Result<()> {
+    let counts = preparation.apply(points, weights).map_err(|error| error.in_file(name(path)))?;
+    let notice = preparation.notice(counts, &name(path).display().to_string());
+    notice.into_iter().for_each(|notice| observer.notice(&notice));
+    Ok(())
+}
+
+/// Treatment of missing numbers by the readers.
+fn treatment(missing: Missing) -> MissingNumbers {
+    if missing == Missing::Refuse { MissingNumbers::Advised } else { MissingNumbers::Accepted }
+}
+
+/// A notice of the columns of text that were left out.
+fn left_out_notice(names: &[String], points: &Points) -> Option<String> {
+    let first = names.first()?;
+    let all: Vec<String> = names.iter().map(|name| shown(name)).collect();
+    let label = match points.labels {
+        Some(_) => String::new(),
+        None => format!("; if it holds the classes, add `label = {first}`"),
+    };
+    let text = match &all[..] {
+        [one] => format!("column {one} is text and is left out{label}"),
+        _ => format!("columns {} are text and are left out", all.join(", ")),
+    };
+    Some(format!("{text}; `categorical = one-hot` takes text as coordinates"))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::{Args, FromArgMatches};
-
-    fn parse(args: &[&str]) -> std::result::Result<InputArgs, clap::Error> {
-        let command = InputArgs::augment_args(clap::Command::new("test"));
-        InputArgs::from_arg_matches(&command.try_get_matches_from(args)?)
-    }
-
-    #[test]
-    fn the_two_sources_of_labels_exclude_each_other() {
-        let args = parse(&["test", "a.csv", "--label", "class"]).unwrap();
-        assert_eq!(args.label.as_deref(), Some("class"));
-        assert!(parse(&["test", "a.csv", "--labels", "a.cls"]).is_ok());
-        assert!(parse(&["test", "-"]).is_ok());
-        assert!(parse(&["test", "a.csv", "--label", "1", "--labels", "a.cls"]).is_err());
-        assert!(parse(&["test"]).is_err());
-    }
-
-    /// The values of further points in `new`, read with the coordinates of `first`, or the error.
-    fn more(first: &str, label: Option<&str>, new: &str) -> std::result::Result<Vec<f64>, String> {
-        more_weighted(first, label, None, new)
-    }
-
-    fn more_weighted(
-        first: &str,
-        label: Option<&str>,
-        weight: Option<&str>,
-        new: &str,
-    ) -> std::result::Result<Vec<f64>, String> {
-        let folder = tempfile::tempdir().unwrap();
-        let [input, path] = ["first.csv", "new.csv"].map(|name| folder.path().join(name));
-        std::fs::write(&input, first).unwrap();
-        std::fs::write(&path, new).unwrap();
-        let args = InputArgs { input: input.into(), label: label.map(String::from), labels: None };
-        let like = weight.map_or_else(|| args.read(), |weight| args.read_weighted(weight).map(|(points, _)| points));
-        let points = args.read_more_weighted(&path, &like.unwrap(), weight);
-        let place = format!("{}/", folder.path().display());
-        points.map(|points| points.values).map_err(|error| error.to_string().replace(&place, ""))
-    }
-
-    #[test]
-    fn further_points_may_have_weights() {
-        const FIRST: &str = "x,class,m,y\n1,a,3,2\n3,b,1,4\n";
-        for (label, weight, new) in [
-            (Some("class"), "m", "x,class,m,y\n5,a,2,6\n"),
-            (Some("2"), "3", "x,class,m,y\n5,a,2,6\n"),
-            (Some("class"), "m", "x,m,y\n5,2,6\n"),
-            (Some("class"), "m", "x,class,y\n5,a,6\n"),
-            (Some("2"), "3", "x,y\n5,6\n"),
-            (Some("2"), "3", "5,6\n"),
-        ] {
-            assert_eq!(more_weighted(FIRST, label, Some(weight), new).unwrap(), [5.0, 6.0], "{label:?} {weight} {new}");
-        }
-        assert_eq!(more_weighted("x,m,y\n1,3,2\n", None, Some("2"), "5,1,6\n").unwrap(), [5.0, 6.0]);
-        // One column has the name of a role and the number of the other.
-        for new in ["x,y,class,m\n5,6,1,2\n", "x,m,y,class\n5,2,6,1\n"] {
-            let error = more_weighted("x,y,m,class\n1,2,3,4\n", Some("4"), Some("m"), new);
-            let error = error.and(more_weighted("x,y,class,m\n1,2,3,4\n", Some("2"), Some("m"), new)).unwrap_err();
-            assert_eq!(error, "new.csv: these points have 4 columns; those of first.csv have 2", "{new}");
-        }
-        let error = more_weighted(FIRST, Some("2"), Some("3"), "5,7,6\n").unwrap_err();
-        assert_eq!(error, "new.csv: these points have 3 columns; those of first.csv have 2");
-        let error = more_weighted(FIRST, Some("class"), Some("m"), "x,class,m,y\n5,a,0,6\n").unwrap_err();
-        assert!(error.starts_with("new.csv, row 1, column m: the weight 0"), "{error}");
-    }
-
-    #[test]
-    fn further_points_have_the_same_coordinates() {
-        const NAMED: &str = "x,y,class\n1,2,a\n3,4,b\n";
-        for (first, label, new) in [
-            (NAMED, Some("class"), "x,y\n5,6\n"),
-            (NAMED, Some("class"), "class,x,y\nz,5,6\n"),
-            (NAMED, Some("3"), "x,y\n5,6\n"),
-            (NAMED, Some("3"), "x,y,kind\n5,6,a\n"),
-            (NAMED, Some("3"), "5,6\n"),
-            ("1,2,7\n3,4,8\n", Some("3"), "5,6\n"),
-            ("7,1,2\n8,3,4\n", Some("1"), "5,6\n"),
-            ("7,1,2\n8,3,4\n", Some("1"), "9,5,6\n"),
-            ("7,1,2\n8,3,4\n", Some("1"), "u,v\n5,6\n"),
-            ("x,y\n1,2\n3,4\n", None, "x,y\n5,6\n"),
-        ] {
-            assert_eq!(more(first, label, new).unwrap(), [5.0, 6.0], "{first} {label:?} {new}");
-        }
-        // As many columns as coordinates: the third column is a coordinate.
-        assert_eq!(more("1,2,7,4\n", Some("3"), "5,6,8\n").unwrap(), [5.0, 6.0, 8.0]);
-        for (first, label, new, expected) in [
-            (NAMED, Some("class"), "y,x\n5,6\n", ", column y: coordinate 1 of first.csv is called \"x\""),
-            (NAMED, Some("3"), "class,x,y\n1,5,6\n", ", column class: coordinate 1 of first.csv is called \"x\""),
-            (NAMED, Some("class"), "x,class\n5,6\n", ", column class: coordinate 2 of first.csv is called \"y\""),
-            (NAMED, Some("class"), "5,6,7\n", ": these points have 3 columns; those of first.csv have 2"),
-            (NAMED, Some("3"), "x\n5\n", ": these points have 1 columns; those of first.csv have 2"),
-            (NAMED, Some("3"), "x,y,z,class\n5,6,7,1\n", ": these points have 4 columns; those of first.csv have 2"),
-            (NAMED, Some("class"), "x,y,class\n5,nan,a\n", ", line 2, column y: \"nan\" is not a finite number"),
-            ("1,2\n", None, "5,6,7\n", ": these points have 3 columns; those of first.csv have 2"),
-        ] {
-            assert_eq!(more(first, label, new).unwrap_err(), format!("new.csv{expected}"), "{first} {label:?} {new}");
-        }
-    }
-}
+mod tests;

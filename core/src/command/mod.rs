@@ -6,7 +6,7 @@ mod outcome;
 mod paths;
 
 pub use checkpoints::CheckpointArgs;
-pub use input::InputArgs;
+pub use input::{InputArgs, PreparationArgs, PreparedPoints};
 pub use outcome::{Conformance, Document, Outcome};
 pub use paths::{DocumentOut, InputFile, NameOrFile, Paths, PlotOut, StateIn, StateOut, TableOut};
 

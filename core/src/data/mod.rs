@@ -6,8 +6,10 @@
 pub(crate) mod distances;
 pub mod generate;
 pub mod points;
+pub(crate) mod preparation;
 pub(crate) mod sparse;
 mod spread;
+mod suspects;
 pub(crate) mod table;
 
 #[cfg(feature = "io")]
@@ -16,11 +18,12 @@ pub use crate::io::{
     format::Format,
     label_file::parse_labels,
     npz::{parse_sparse, read_sparse},
-    options::ReadOptions,
+    options::{Categorical, ReadOptions},
     read::{Part, parse, read, read_part},
 };
 pub use distances::Distances;
 pub use generate::{Shape, generate};
 pub use points::{Distinct, Points, collapse_duplicates, directions};
+pub use preparation::{Missing, Preparation, Standardise};
 pub use sparse::SparseRows;
 pub use table::{Cell, Cells, Column, Table};

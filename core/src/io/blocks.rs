@@ -1,17 +1,15 @@
 //! Reading points block by block, from files that may exceed the memory.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use super::csv::Layout;
 use super::format::Format;
+use super::layout::Layout;
 use super::options::ReadOptions;
 use super::read::{has_row_access, read};
-use super::{npy, number};
+use super::{compressed, npy, number};
 use crate::data::points::Points;
 use crate::error::{At, Error, Place, Result};
-use crate::memory;
 
 /// Passes the points of `path` to `each` in order, in blocks of about `bytes` of the file and at least one row. `.lrn`,
 /// and any file with a second file of labels, is one block.
@@ -26,15 +24,15 @@ pub fn read_blocks(
     if has_row_access(path, options)? {
         return numbers(path, options, bytes, each);
     }
-    match Format::of(path)? {
+    match Format::of_input(path)? {
         Format::Csv | Format::Tsv if options.labels.is_none() => {}
         _ => return each(read(path, options)?),
     }
-    let failed = |source| memory::unread(source, path, bytes);
+    let failed = |source| compressed::failed(path, source, bytes);
     if path.as_os_str() == "-" {
         return Text::new(std::io::stdin().lock(), options, bytes).all(Path::new("<stdin>"), &failed, &mut each);
     }
-    let file = BufReader::with_capacity(1 << 16, File::open(path).map_err(failed)?);
+    let file = BufReader::with_capacity(1 << 16, compressed::open(path)?);
     Text::new(file, options, bytes).all(path, &failed, &mut each)
 }
 
@@ -43,7 +41,7 @@ fn numbers(path: &Path, options: &ReadOptions, bytes: usize, mut each: impl FnMu
     let mut file = npy::Rows::open(path).map_err(in_file)?;
     let (rows, height) = (file.count(), (bytes / file.row_bytes()).max(1));
     for from in (0..rows).step_by(height) {
-        each(file.read(path, from..rows.min(from + height), options.columns()).map_err(in_file)?)?;
+        each(file.read(path, from..rows.min(from + height), options.roles()).map_err(in_file)?)?;
     }
     Ok(())
 }
@@ -129,7 +127,7 @@ impl<'a, R: BufRead> Text<'a, R> {
     fn points(&mut self, block: &[u8]) -> Result<Option<Points>> {
         let Some(layout) = &self.layout else {
             let text = number::text(block)?;
-            let layout = self.layout.insert(Layout::of(text, self.options.columns())?);
+            let layout = self.layout.insert(Layout::of(text, self.options.roles())?);
             return layout.read(text, true).map(Some);
         };
         if !block.split(|&byte| byte == b'\n').any(is_row) {

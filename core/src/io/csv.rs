@@ -4,126 +4,66 @@
 //!   rows, outside quotes; blanks otherwise.
 //! - **Ignored**: a byte-order mark, empty lines, and lines whose first character is `#`.
 //! - **Quotes**: a field may be in double quotes; inside, `""` is a quote, and line breaks are allowed.
+//! - **Decimals** have a point; with another delimiter than the comma, they have a comma if the first row has one.
+//! - **Columns of text** are those whose first field that is not missing is text; see [`Categorical`](super::options::Categorical).
 //! - **Header**: the first row is a header if it has text and no number. A first row with both is data if its text is
 //!   above text (a column of classes), and a header if its numbers are the column indices, from 0 or from 1. A row that
 //!   may be both is an error, and so is text above a number.
 
 use std::io::{self, Write};
 
+use super::categories;
+use super::columns::{Columns, MissingNumbers};
 use super::labels::encode;
-use super::number::{self, Field, classify};
-use super::options::Columns;
+use super::layout::{Layout, Source, Text, no_rows};
+use super::number::{Field, Numbers, classify};
 use super::parsed::Parsed;
-use super::records::{Delimiter, FIELDS, Record, Records, sniff};
-use crate::data::points::{CLASSES, POINTS, Points, admit_names, default_names};
+use super::records::{Record, Records};
+use crate::data::points::{CLASSES, POINTS, Points};
 use crate::data::table::Table;
 use crate::error::{Error, Place, Result, shown};
 use crate::memory;
 
-/// True if the first row is a header, by the rules of the module.
-fn is_header(first: &Record<'_>, second: Option<&Record<'_>>) -> Result<bool> {
-    let mut kinds: Vec<Field> = memory::with_capacity(first.fields.len(), FIELDS)?;
-    kinds.extend(first.fields.iter().map(|field| classify(field)));
-    let text = kinds.contains(&Field::Text);
-    let number = kinds.iter().any(|kind| matches!(kind, Field::Finite(_) | Field::NotFinite));
-    if !text || !number {
-        return Ok(text);
-    }
-    let numbered = |from: f64| {
-        kinds.iter().enumerate().all(|(at, kind)| match kind {
-            Field::Finite(value) => *value == at as f64 + from,
-            other => *other == Field::Text,
-        })
-    };
-    let above_text = kinds.iter().enumerate().all(|(at, kind)| {
-        let below = second.and_then(|record| record.fields.get(at));
-        *kind != Field::Text || below.is_none_or(|below| classify(below) == Field::Text)
-    });
-    match (numbered(0.0) || numbered(1.0), above_text) {
-        (true, true) => {
-            let help = "name all columns with words, or put such a header above the first row";
-            let what = "the first row may be a header or data";
-            Err(Error::input_at(Place::default().line(first.line), what, help))
-        }
-        (numbered, _) => Ok(numbered),
-    }
-}
-
-/// The column names of a header.
-fn names(header: &Record<'_>) -> Result<Vec<String>> {
-    if let Some(at) = header.fields.iter().position(|name| name.trim().is_empty()) {
-        let place = Place::default().line(header.line).column((at + 1).to_string());
-        let help = "name it; if it is an index that pandas wrote, write the file with index=False";
-        return Err(Error::input_at(place, "the header leaves this column without a name", help));
-    }
-    admit_names(header.fields.len())?;
-    Ok(header.fields.iter().map(|name| name.trim().to_string()).collect())
-}
-
-/// Layout of a table, detected from its first rows.
-pub(super) struct Layout {
-    delimiter: Delimiter,
-    /// Names of all columns.
-    names: Vec<String>,
-    /// Index of the labels.
-    label: Option<usize>,
-    /// Index of the weights, which [`Layout::read`] reads as a coordinate.
-    weight: Option<usize>,
-    /// Accepts NaN as a coordinate.
-    missing: bool,
-    /// Line of the first row.
-    line: usize,
-    /// True if the first row is a header.
-    header: bool,
-}
-
-fn no_rows() -> Error {
-    Error::input("there are no rows of numbers", "give at least one row below the header")
-}
-
 impl Layout {
-    /// Detects the layout of a text.
-    pub(super) fn of(text: &str, columns: Columns<'_>) -> Result<Self> {
-        let delimiter = sniff(text);
-        let mut records = Records::new(text, delimiter);
-        let first = records.next().ok_or_else(no_rows)??;
-        let header = is_header(&first, records.next().transpose()?.as_ref())?;
-        let width = first.fields.len();
-        let names = if header { names(&first)? } else { default_names(width)? };
-        let [label, weight] = columns.find(&names, |_| true)?;
-        if label.is_some() && width == 1 {
-            return Err(Error::input("the only column is the labels", "give at least one column of coordinates"));
-        }
-        Ok(Self { delimiter, names, label, weight, missing: columns.missing, line: first.line, header })
-    }
-
-    /// Reads the points of a text. The `first` text is the one of which this is the layout; others have no header.
+    /// Reads the points of a text, with the weights as the last coordinate. The `first` text is the one of which this is the
+    /// layout; others have no header.
     pub(super) fn read(&self, text: &str, first: bool) -> Result<Points> {
-        let Self { names, label, .. } = self;
+        let Self { names, label, numbers, .. } = self;
         let (mut values, mut rows, mut classes, mut lines) = (Vec::new(), 0, Vec::new(), Vec::new());
         for record in Records::new(text, self.delimiter).skip(usize::from(first && self.header)) {
-            let Record { line, fields } = record?;
+            let Record { line, mut fields } = record?;
             if fields.len() != names.len() {
                 let what = format!("{} fields, but line {} has {}", fields.len(), self.line, names.len());
                 let help = "give every row the same number of fields; quote a field that contains the delimiter";
                 return Err(Error::input_at(Place::default().line(line), what, help));
             }
-            for (at, field) in fields.into_iter().enumerate() {
-                if Some(at) == *label {
-                    memory::push(&mut classes, field, CLASSES)?;
-                    memory::push(&mut lines, line, CLASSES)?;
-                    continue;
+            let error_at = |error: Error, line: usize, field: &str| match first && line == self.line && !self.header {
+                true => perhaps_header(error, field, label.is_some()),
+                false => error,
+            };
+            for source in &self.sources {
+                match source {
+                    Source::Number(at) => {
+                        let value = numbers.coordinate(&fields[*at], line, &names[*at]);
+                        memory::push(&mut values, value.map_err(|error| error_at(error, line, &fields[*at]))?, POINTS)?;
+                    }
+                    Source::OneHot { at, words } => {
+                        let place = || Place::default().line(line).column(names[*at].as_str());
+                        let missing = numbers.missing == MissingNumbers::Accepted;
+                        categories::push(&mut values, words, &fields[*at], missing, place)?;
+                    }
                 }
-                let value = match number::missing(&field).filter(|_| self.missing) {
-                    Some(nan) => Ok(nan),
-                    None => number::coordinate(&field, line, &names[at], label.is_some()),
-                };
-                let may_be_header = first && line == self.line && !self.header;
-                let value = value.map_err(|error| match may_be_header {
-                    true => perhaps_header(error, &field, label.is_some()),
-                    false => error,
-                })?;
-                memory::push(&mut values, value, POINTS)?;
+            }
+            for Text { at, line, field } in &self.left_out {
+                if matches!(classify(&fields[*at]), Field::Finite(_)) {
+                    let text = Numbers { missing: MissingNumbers::Refused, ..*numbers };
+                    let wrong = text.coordinate(field, *line, &names[*at]).err();
+                    return Err(wrong.map_or_else(no_rows, |error| error_at(error, *line, field)));
+                }
+            }
+            if let Some(at) = *label {
+                memory::push(&mut classes, fields.swap_remove(at), CLASSES)?;
+                memory::push(&mut lines, line, CLASSES)?;
             }
             rows += 1;
         }
@@ -134,8 +74,7 @@ impl Layout {
             Some(at) => encode(&classes, &lines, &names[at]).map(|(codes, classes)| (Some(codes), classes))?,
             None => (None, None),
         };
-        let names = names.iter().enumerate().filter(|(at, _)| Some(*at) != *label).map(|(_, name)| name.clone());
-        let names: Vec<String> = names.collect();
+        let names = self.coordinate_names();
         Ok(Points { values, rows, columns: names.len(), names, labels, label_names })
     }
 }
@@ -143,9 +82,10 @@ impl Layout {
 /// Reads points, and their weights if a column holds these.
 pub(super) fn read(text: &str, columns: Columns<'_>) -> Result<Parsed> {
     let layout = Layout::of(text, columns)?;
-    // The labels are no coordinate.
-    let weight = layout.weight.map(|at| at - usize::from(layout.label.is_some_and(|label| label < at)));
-    Parsed::new(layout.read(text, true)?, weight, None)
+    let points = layout.read(text, true)?;
+    let weight = layout.weight.map(|_| points.columns - 1);
+    let left_out = layout.left_out.into_iter().map(|text| layout.names[text.at].clone()).collect();
+    Ok(Parsed { left_out, ..Parsed::new(points, weight, None)? })
 }
 
 /// Adds to the advice that text in a first row may be a header or, unless the points are `labelled`, a class.
@@ -216,11 +156,20 @@ mod tests {
 
     #[test]
     fn nan_is_accepted_only_on_request() {
-        let read_missing = |text| super::read(text, Columns { missing: true, ..Columns::default() });
+        let read_missing =
+            |text| super::read(text, Columns { missing: MissingNumbers::Accepted, ..Columns::default() });
         let points = read_missing("0,nan\nNaN,0\n").unwrap().points;
         assert!(points.values[1].is_nan() && points.values[2].is_nan());
         assert!(read_missing("0,inf\n1,0\n").is_err());
         assert!(read("0,nan\n1,0\n", None).is_err());
+    }
+
+    #[test]
+    fn decimals_may_have_commas_where_the_delimiter_is_another() {
+        for text in ["x;y\n1,5;-2\n3;0,25\n", "1,5\t-2\n3\t0,25\n", "\"1,5\"|-2\n3|0,25\n"] {
+            assert_eq!(read(text, None).unwrap().values, [1.5, -2.0, 3.0, 0.25], "{text:?}");
+        }
+        assert_eq!(read("\"1.5\",\"-2\"\n", None).unwrap().values, [1.5, -2.0]);
     }
 
     fn message(text: &str, label: Option<&str>) -> String {
@@ -304,7 +253,8 @@ mod tests {
             ("x\n1\n", Some("x"), "the only column is the labels"),
             ("x,y\n1,\n", Some("y"), "line 2, column y: the label is missing"),
             ("x,y\n1,0.5\n", Some("y"), "line 2, column y: the label \"0.5\" is not a whole number"),
-            ("x;y\n1,5;2\n", None, "line 2, column x: \"1,5\" is not a number"),
+            ("x;y\n1,5;2\n3.5;2\n", None, "line 3, column x: \"3.5\" is not a number"),
+            ("x;y\n1.5;2\n3,5;2\n", None, "line 3, column x: \"3,5\" is not a number"),
         ] {
             assert_eq!(message(text, label), expected, "{text:?}");
         }

@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
+use super::compressed::{inner, is_compressed};
 use crate::error::{Error, Place, Result};
 
 /// A file format of tables, determined by the path's extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// `.csv`, `.txt`, `.dat`: delimited text. Written with commas; read with commas, semicolons, tabs, bars or blanks.
+    /// `.csv`, `.txt`, `.dat`, `.data`: delimited text. Written with commas; read with commas, semicolons, tabs, bars or blanks.
     Csv,
     /// `.tsv`: delimited text, written with tabs.
     Tsv,
@@ -29,7 +30,7 @@ impl Format {
         };
         let extension = path.extension().map(|it| it.to_string_lossy().to_ascii_lowercase());
         let what = match extension.as_deref() {
-            Some("csv" | "txt" | "dat") => return Ok(Self::Csv),
+            Some("csv" | "txt" | "dat" | "data") => return Ok(Self::Csv),
             Some("tsv") => return Ok(Self::Tsv),
             Some("npy") => return Ok(Self::Npy),
             Some("lrn") => return Ok(Self::Lrn),
@@ -38,11 +39,25 @@ impl Format {
                 let help = "save one array with numpy.save; sparse rows can be clustered with `metric = cosine`";
                 return Err(Error::input_at(Place::file(path), "an .npz is an archive of arrays, not a table", help));
             }
+            Some("gz" | "zst") => {
+                let help = "leave out this extension; compressed tables can only be read";
+                return Err(Error::input_at(Place::file(path), "tables are not written compressed", help));
+            }
             Some(other) => format!("unknown extension .{other}"),
             None if stream() => return Ok(Self::Csv),
             None => "the name has no extension to determine the format".into(),
         };
         Err(Error::input_at(Place::file(path), what, "name the file .csv, .tsv, .txt, .dat, .npy, .lrn or .cls"))
+    }
+
+    /// The format of a file that is read, which may be compressed: [`Format::of`] without the extension `.gz` or `.zst`.
+    pub(crate) fn of_input(path: &Path) -> Result<Self> {
+        let inner = inner(path);
+        if inner.extension().is_none() && is_compressed(path) {
+            let what = "the name has no extension before the one of its compression";
+            return Err(Error::input_at(Place::file(path), what, "name the file .csv.gz, .npy.zst or similarly"));
+        }
+        Self::of(inner).map_err(|error| error.in_file(path))
     }
 }
 
@@ -61,7 +76,16 @@ mod tests {
         let error = of("a.xlsx").unwrap_err();
         assert_eq!(error.to_string(), "a.xlsx: unknown extension .xlsx");
         assert!(error.help().unwrap().contains(".npy"));
-        assert!(of("points").is_err());
+        assert!(of("points").is_err() && of("a.csv.gz").is_err());
+        let of_input = |path: &str| Format::of_input(Path::new(path));
+        assert_eq!(
+            ["a.csv.gz", "a.CSV.ZST", "a.tsv"].map(|path| of_input(path).unwrap()),
+            [Format::Csv, Format::Csv, Format::Tsv]
+        );
+        assert_eq!(
+            of_input("x/a.gz").unwrap_err().to_string(),
+            "x/a.gz: the name has no extension before the one of its compression"
+        );
         let error = of("a.npz").unwrap_err();
         assert_eq!(error.to_string(), "a.npz: an .npz is an archive of arrays, not a table");
     }

@@ -13,9 +13,9 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
+use super::columns::{Columns, Roles};
 use super::labels::encode;
-use super::number::{coordinate, whole};
-use super::options::Columns;
+use super::number::{Numbers, whole};
 use super::parsed::Parsed;
 use super::records::FIELDS;
 use crate::data::points::{CLASSES, POINTS, Points, admit_names};
@@ -169,14 +169,14 @@ pub(super) fn read(text: &str, columns: Columns<'_>) -> Result<Parsed> {
         lines(text).filter(of_header).take(4).map(|(at, line)| (at, line[1..].trim())).collect();
     let body = lines(text).filter(|line| !of_header(line));
     let Header { rows, roles, names } = header(&head)?;
-    let [label, weight] = columns.find(&names, |at| roles[at] == Role::Data)?;
+    let Roles { label, weight, coordinates, .. } = columns.find(&names, &|at| roles[at] == Role::Data)?;
     let label = label.or_else(|| (0..roles.len()).find(|&at| roles[at] == Role::Class && Some(at) != weight));
-    let is_data = |at: usize| (roles[at] == Role::Data || Some(at) == weight) && Some(at) != label;
-    let data: Vec<usize> = (0..roles.len()).filter(|&at| is_data(at)).collect();
+    let data: Vec<usize> = coordinates.into_iter().filter(|&at| Some(at) != label).chain(weight).collect();
     if data.is_empty() {
         let place = Place { at: head.get(2).map(|(line, _)| At::Line(*line)), ..Place::default() };
         return Err(Error::input_at(place, "there is no column of coordinates", "give at least one column the type 1"));
     }
+    let numbers = Numbers { missing: columns.missing, label_given: label.is_some(), comma: false };
     let key = roles.iter().position(|role| *role == Role::Key);
     // The header's counts are not trusted for reservations.
     let (mut values, mut classes, mut lines) = (Vec::new(), Vec::new(), Vec::new());
@@ -189,7 +189,7 @@ pub(super) fn read(text: &str, columns: Columns<'_>) -> Result<Parsed> {
             return Err(Error::input_at(Place::default().line(line), what, help));
         }
         for &at in &data {
-            memory::push(&mut values, coordinate(fields[at], line, &names[at], label.is_some())?, POINTS)?;
+            memory::push(&mut values, numbers.coordinate(fields[at], line, &names[at])?, POINTS)?;
         }
         if let Some(at) = key {
             keys.push(fields[at], line, &names[at])?;
@@ -201,14 +201,22 @@ pub(super) fn read(text: &str, columns: Columns<'_>) -> Result<Parsed> {
         count += 1;
     }
     check_rows(Some(rows), count)?;
-    let mut points = Points::new(values, data.len())?;
-    points.names = data.iter().map(|&at| names[at].clone()).collect();
+    let mut points = Points {
+        rows: count,
+        columns: data.len(),
+        names: data.iter().map(|&at| names[at].clone()).collect(),
+        values,
+        labels: None,
+        label_names: None,
+    };
+    if count == 0 {
+        return Err(Error::input("there are no points", "give at least one row of numbers"));
+    }
     if let Some(at) = label {
         let (codes, classes) = encode(&classes, &lines, &names[at])?;
         (points.labels, points.label_names) = (Some(codes), classes);
     }
-    let weight = weight.and_then(|weight| data.iter().position(|&at| at == weight));
-    Parsed::new(points, weight, key.map(|_| keys.keys))
+    Parsed::new(points, weight.map(|_| data.len() - 1), key.map(|_| keys.keys))
 }
 
 /// Writes a table with keys 1 … n. A column of whole numbers named `label`, `class` or `cluster` is the class.

@@ -5,17 +5,21 @@
 //! written whole or not at all ([`atomic`](crate::atomic)).
 
 pub(crate) mod blocks;
+mod categories;
 mod cls;
+pub(crate) mod columns;
+mod compressed;
 mod csv;
 pub(crate) mod format;
 pub(crate) mod label_file;
 mod labels;
+mod layout;
 mod lrn;
 mod npy;
 pub(crate) mod npz;
 mod number;
 pub(crate) mod options;
-mod parsed;
+pub(crate) mod parsed;
 pub(crate) mod read;
 mod records;
 mod write;

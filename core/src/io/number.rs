@@ -1,7 +1,11 @@
 //! Fields of text files as numbers.
 
+use super::columns::MissingNumbers;
 use crate::data::points::FINITE;
 use crate::error::{Error, Place, Result, shown};
+
+/// Advice for a missing number.
+pub(super) const MISSING: &str = "fill in a number, or give `missing` as drop, mean or median";
 
 /// The kind of a field.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -27,32 +31,64 @@ pub(super) fn classify(field: &str) -> Field {
     }
 }
 
-/// NaN, if the field contains it.
-pub(super) fn missing(field: &str) -> Option<f64> {
-    field.trim().parse::<f64>().ok().filter(|value| value.is_nan())
+/// True if the field stands for a missing number.
+pub(super) fn is_missing(field: &str) -> bool {
+    const WORDS: [&str; 7] = ["", "nan", "na", "n/a", "null", "none", "?"];
+    let field = field.trim();
+    WORDS.iter().any(|word| field.eq_ignore_ascii_case(word)) || field.parse::<f64>().is_ok_and(f64::is_nan)
 }
 
-/// Parses a coordinate. With `labelled`, another column is known to hold the labels, and the advice does not suggest it.
-pub(super) fn coordinate(field: &str, line: usize, column: &str, labelled: bool) -> Result<f64> {
-    let place = Place::default().line(line).column(column);
-    let (problem, help) = match classify(field) {
-        Field::Finite(value) => return Ok(value),
-        Field::NotFinite => ("is not a finite number", FINITE.to_string()),
-        Field::Empty => {
-            return Err(Error::input_at(place, "the field is empty", "fill in a number, or leave the row out"));
-        }
-        Field::Text if decimal_comma(field) => {
-            ("is not a number", "write decimals with a point instead of a comma".into())
-        }
-        Field::Text if labelled => ("is not a number", "correct it, or leave the column out of the file".into()),
-        Field::Text => {
-            ("is not a number", format!("correct it; if the column holds the classes, add `label = {column}`"))
-        }
-    };
-    Err(Error::input_at(place, format!("{} {problem}", shown(field)), help))
+/// How the numbers of a text are written.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Numbers {
+    pub(super) missing: MissingNumbers,
+    /// True if they have decimal commas.
+    pub(super) comma: bool,
+    /// True if a column is known to hold the labels, so that the advice does not suggest it.
+    pub(super) label_given: bool,
 }
 
-fn decimal_comma(field: &str) -> bool {
+impl Numbers {
+    /// Parses a coordinate; a missing one is NaN.
+    pub(super) fn coordinate(self, field: &str, line: usize, column: &str) -> Result<f64> {
+        if self.missing == MissingNumbers::Accepted && is_missing(field) {
+            return Ok(f64::NAN);
+        }
+        let kind = match self.comma {
+            true if field.contains('.') => Field::Text,
+            true => classify(&field.replacen(',', ".", 1)),
+            false => classify(field),
+        };
+        let no_number = "is not a number";
+        let (problem, help) = match kind {
+            Field::Finite(value) => return Ok(value),
+            _ if self.missing == MissingNumbers::Advised && is_missing(field) => {
+                let what = if kind == Field::Empty {
+                    "the field is empty".into()
+                } else {
+                    format!("{} is a missing number", shown(field))
+                };
+                return Err(Error::input_at(Place::default().line(line).column(column), what, MISSING));
+            }
+            Field::NotFinite => ("is not a finite number", FINITE.to_string()),
+            Field::Empty => {
+                let place = Place::default().line(line).column(column);
+                return Err(Error::input_at(place, "the field is empty", "fill in a number, or leave the row out"));
+            }
+            Field::Text if self.comma => {
+                (no_number, "write all decimals with a comma, as in the first row, or all with a point".into())
+            }
+            Field::Text if decimal_comma(field) => (no_number, "write decimals with a point instead of a comma".into()),
+            Field::Text if self.label_given => (no_number, "correct it, or leave the column out of the file".into()),
+            Field::Text => (no_number, format!("correct it; if the column holds the classes, add `label = {column}`")),
+        };
+        Err(Error::input_at(Place::default().line(line).column(column), format!("{} {problem}", shown(field)), help))
+    }
+}
+
+/// True if the field is a number with a decimal comma.
+pub(super) fn decimal_comma(field: impl AsRef<str>) -> bool {
+    let field = field.as_ref();
     field.matches(',').count() == 1 && matches!(classify(&field.replacen(',', ".", 1)), Field::Finite(_))
 }
 
@@ -106,9 +142,32 @@ mod tests {
 
     #[test]
     fn a_decimal_comma_is_recognised() {
-        let error = coordinate("1,5", 3, "x", false).unwrap_err();
+        let error = Numbers::default().coordinate("1,5", 3, "x").unwrap_err();
         assert_eq!(error.to_string(), "line 3, column x: \"1,5\" is not a number");
         assert_eq!(error.help().unwrap(), "write decimals with a point instead of a comma");
+        let numbers = Numbers { comma: true, ..Numbers::default() };
+        assert_eq!(["1,5", "-2", "3e-1"].map(|field| numbers.coordinate(field, 3, "x").unwrap()), [1.5, -2.0, 0.3]);
+        for field in ["1.5", "1.234,5", "1,2,3"] {
+            assert!(numbers.coordinate(field, 3, "x").is_err(), "{field}");
+        }
+    }
+
+    #[test]
+    fn missing_numbers_are_nan_on_request() {
+        let with = |missing, field: &str| Numbers { missing, ..Numbers::default() }.coordinate(field, 3, "x");
+        for field in ["", " ", "NaN", "-nan", "NA", "n/a", "null", "None", "?"] {
+            assert!(with(MissingNumbers::Accepted, field).unwrap().is_nan(), "{field:?}");
+            assert!(with(MissingNumbers::Refused, field).is_err(), "{field:?}");
+            let error = with(MissingNumbers::Advised, field).unwrap_err();
+            assert_eq!(
+                error.help().unwrap(),
+                "fill in a number, or give `missing` as drop, mean or median",
+                "{field:?}"
+            );
+        }
+        for field in ["inf", "nano", "-"] {
+            assert!(with(MissingNumbers::Accepted, field).is_err(), "{field:?}");
+        }
     }
 
     #[test]

@@ -11,13 +11,15 @@ pub(crate) struct Parsed {
     pub(crate) weights: Option<Vec<u32>>,
     /// The key of each row, if the format has keys.
     pub(crate) keys: Option<Vec<i64>>,
+    /// Names of the columns of text that were left out.
+    pub(crate) left_out: Vec<String>,
 }
 
 impl Parsed {
     /// Separates the weights from points that have them as coordinate `weight`.
     pub(super) fn new(mut points: Points, weight: Option<usize>, keys: Option<Vec<i64>>) -> Result<Self> {
         let weights = weight.map(|at| split_weights(&mut points, at)).transpose()?;
-        Ok(Self { points, weights, keys })
+        Ok(Self { points, weights, keys, left_out: Vec::new() })
     }
 }
 

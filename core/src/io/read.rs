@@ -3,12 +3,14 @@
 use std::ops::Range;
 use std::path::Path;
 
+use super::columns::Columns;
+use super::compressed::is_compressed;
 use super::format::Format;
 use super::label_file::parse_labels;
 use super::labels::{Codes, check_count};
-use super::options::{Columns, ReadOptions};
+use super::options::ReadOptions;
 use super::parsed::Parsed;
-use super::{csv, lrn, npy, number};
+use super::{compressed, csv, lrn, npy, number};
 use crate::communicator::Share;
 use crate::data::points::Points;
 use crate::error::{Error, Result};
@@ -34,20 +36,12 @@ pub(crate) fn read_as<T>(
     make: impl FnOnce(&Points) -> Result<T>,
     count: impl FnOnce(&T) -> usize,
 ) -> Result<(T, Points)> {
-    let (value, parsed) = read_labelled(path, options, options.columns(), make, count)?;
+    let (value, parsed) = read_labelled(path, options, options.roles(), make, count)?;
     Ok((value, parsed.points))
 }
 
-/// [`read`] of points with the weights in the column `weight`, by name or else by number from 1: whole numbers from 1,
-/// with a sum of at most 2³² − 1.
-pub(crate) fn read_weighted(path: &Path, options: &ReadOptions, weight: &str) -> Result<(Points, Vec<u32>)> {
-    let columns = Columns { weight: Some(weight), ..options.columns() };
-    let (_, parsed) = read_labelled(path, options, columns, |points| Ok(points.rows), |rows| *rows)?;
-    Ok((parsed.points, parsed.weights.unwrap_or_default()))
-}
-
 /// A table with the labels of `count(value)` points, and the value that `make` creates from it.
-fn read_labelled<T>(
+pub(crate) fn read_labelled<T>(
     path: &Path,
     options: &ReadOptions,
     columns: Columns<'_>,
@@ -76,7 +70,7 @@ fn read_labelled<T>(
 
 /// Reads a file of labels as [`parse_labels`] does.
 pub(crate) fn read_labels(path: &Path, points: usize, keys: Option<&[i64]>) -> Result<Codes> {
-    parse_labels(Format::of(path)?, &bytes(path)?, points, keys).map_err(|error| error.in_file(path))
+    parse_labels(Format::of_input(path)?, &bytes(path)?, points, keys).map_err(|error| error.in_file(path))
 }
 
 /// One rank's part of the rows of a table.
@@ -88,6 +82,8 @@ pub struct Part {
     pub of: Range<usize>,
     /// Number of rows of the table.
     pub rows: usize,
+    /// Names of the columns of text that were left out.
+    pub left_out: Vec<String>,
 }
 
 /// [`read`] of one rank's consecutive part of the rows. Only the part is read from NPY, so that the file may exceed a
@@ -97,21 +93,23 @@ pub fn read_part(path: &Path, options: &ReadOptions, share: Share) -> Result<Par
         let in_file = |error: Error| error.in_file(path);
         let mut file = npy::Rows::open(path).map_err(in_file)?;
         let (rows, of) = (file.count(), share.of(file.count()));
-        let points = file.read(path, of.clone(), options.columns()).map_err(in_file)?;
-        return Ok(Part { points, of, rows });
+        let points = file.read(path, of.clone(), options.roles()).map_err(in_file)?;
+        return Ok(Part { points, of, rows, left_out: Vec::new() });
     }
-    let Points { mut values, rows, columns, names, mut labels, label_names } = read(path, options)?;
+    let (_, parsed) = read_labelled(path, options, options.roles(), |points| Ok(points.rows), |rows| *rows)?;
+    let Parsed { points, left_out, .. } = parsed;
+    let Points { mut values, rows, columns, names, mut labels, label_names } = points;
     let of = share.of(rows);
     values = keep(values, of.start * columns..of.end * columns);
     labels = labels.map(|labels| keep(labels, of.clone()));
     let points = Points { values, rows: of.len(), columns, names, labels, label_names };
-    Ok(Part { points, of, rows })
+    Ok(Part { points, of, rows, left_out })
 }
 
 /// True if rows can be read separately: from an array in a regular file, without a file of labels.
 pub(crate) fn has_row_access(path: &Path, options: &ReadOptions) -> Result<bool> {
     let file = || std::fs::metadata(path).is_ok_and(|it| it.is_file());
-    Ok(Format::of(path)? == Format::Npy && options.labels.is_none() && file())
+    Ok(Format::of_input(path)? == Format::Npy && !is_compressed(path) && options.labels.is_none() && file())
 }
 
 /// Truncates to a range and frees the rest.
@@ -124,7 +122,7 @@ fn keep<T>(mut all: Vec<T>, of: Range<usize>) -> Vec<T> {
 
 /// Reads a table of points from a path.
 pub(crate) fn read_columns(path: &Path, columns: Columns<'_>) -> Result<Parsed> {
-    parse_columns(Format::of(path)?, &bytes(path)?, columns).map_err(|error| error.in_file(name(path)))
+    parse_columns(Format::of_input(path)?, &bytes(path)?, columns).map_err(|error| error.in_file(name(path)))
 }
 
 /// Parses points from the bytes of a file, as [`read`] does from a path.
@@ -143,7 +141,7 @@ pub fn parse(format: Format, bytes: &[u8], options: &ReadOptions) -> Result<Poin
     if options.labels.is_some() {
         return Err(Error::input("a file of labels is not read here", "parse it separately, with parse_labels"));
     }
-    parse_columns(format, bytes, options.columns()).map(|parsed| parsed.points)
+    parse_columns(format, bytes, options.roles()).map(|parsed| parsed.points)
 }
 
 /// Parses a table of points.
@@ -169,6 +167,8 @@ pub(crate) fn name(path: &Path) -> &Path {
 fn bytes(path: &Path) -> Result<Vec<u8>> {
     if is_stdin(path) {
         memory::read_all(std::io::stdin().lock(), Vec::new(), name(path))
+    } else if is_compressed(path) {
+        compressed::read(path)
     } else {
         memory::read_file(path)
     }
@@ -277,7 +277,7 @@ mod tests {
         let cls = folder.file("a.cls", "1\t1\n");
         assert!(read(&cls, &none).unwrap_err().to_string().contains("a .cls holds classes, not points"));
         assert!(read(&folder.file("a.json", "{}"), &none).unwrap_err().to_string().contains("extension .json"));
-        let both = ReadOptions { label: Some("x".into()), labels: Some(cls), missing: false };
+        let both = ReadOptions { label: Some("x".into()), labels: Some(cls), ..ReadOptions::default() };
         assert!(read(&csv, &both).unwrap_err().to_string().contains("given twice"));
     }
 

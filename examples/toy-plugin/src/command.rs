@@ -48,7 +48,7 @@ impl Plugin for CentroidPlugin {
 
 fn run<B: DeviceLimits>(args: &CentroidArgs, context: &Context<B>) -> Result<Outcome> {
     let centroid = args.config.clone().init()?;
-    let points = args.input.read()?;
+    let points = args.input.read(&*context.observer)?;
     centroid.admit(points.rows, points.columns, context)?;
 
     let tensor = floats::<B, 2>(points.values.clone(), [points.rows, points.columns], &context.device);

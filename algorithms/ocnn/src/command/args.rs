@@ -3,8 +3,8 @@
 
 use clap::{ArgMatches, Args, ValueEnum, parser::ValueSource};
 use firebox_core::{
-    Error, Result,
-    command::{InputArgs, InputFile, PlotOut, TableOut},
+    Error, Observer, Result,
+    command::{InputArgs, InputFile, PlotOut, PreparationArgs, PreparedPoints, TableOut},
     data::{Distances, Points},
 };
 
@@ -52,6 +52,8 @@ impl Metric {
 pub(crate) struct OcnnArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) preparation: PreparationArgs,
     /// How clusters are found
     #[arg(long, value_enum, default_value_t)]
     pub(crate) mode: Mode,
@@ -183,29 +185,27 @@ impl OcnnArgs {
         !self.auto.metric.is_precomputed() && !self.input.is_sparse()
     }
 
-    /// Reads the input of automatic clustering, the table with its labels and size, and the points' weights.
-    pub(crate) fn read(&self) -> Result<(HostInput, Points, Option<Vec<u32>>)> {
+    /// Reads the input of automatic clustering, and the table with its labels, size and weights.
+    pub(crate) fn read(&self, observer: &dyn Observer) -> Result<(HostInput, PreparedPoints)> {
         let metric = self.auto.metric;
-        if let Some(column) = &self.auto.point_weights {
-            if !self.has_coordinates() {
-                let what =
-                    "`point_weights` is a column beside coordinates, which distances, graphs and sparse rows lack";
-                return Err(Error::input(what, "leave it out; the library takes weights of any input"));
-            }
-            let (points, weights) = self.input.read_weighted(column)?;
-            return Ok((HostInput::Points(points.clone()), points, Some(weights)));
+        let weight = self.auto.point_weights.as_deref();
+        if self.has_coordinates() {
+            let prepared = self.input.read_prepared(self.preparation, weight, observer)?;
+            return Ok((HostInput::Points(prepared.points.clone()), prepared));
+        }
+        self.preparation.refuse("distances, graphs and sparse rows")?;
+        if weight.is_some() {
+            let what = "`point_weights` is a column beside coordinates, which distances, graphs and sparse rows lack";
+            return Err(Error::input(what, "leave it out; the library takes weights of any input"));
         }
         if self.input.is_sparse() {
-            return self.input.read_sparse().map(|(rows, table)| (HostInput::Sparse(rows), table, None));
+            return self.input.read_sparse().map(|(rows, table)| (HostInput::Sparse(rows), table.into()));
         }
         let make = |points: &Points| match metric {
-            Metric::Precomputed => {
-                Distances::new(points.values.clone(), points.rows, points.columns).map(HostInput::Distances)
-            }
             Metric::Graph => Links::new(&points.values, points.columns).map(HostInput::Graph),
-            _ => Ok(HostInput::Points(points.clone())),
+            _ => Distances::new(points.values.clone(), points.rows, points.columns).map(HostInput::Distances),
         };
         let (input, points) = self.input.read_as(metric == Metric::Precomputed, make, HostInput::points)?;
-        Ok((input, points, None))
+        Ok((input, points.into()))
     }
 }

@@ -8,8 +8,8 @@ mod report;
 use clap::{ArgMatches, Args, Command};
 use firebox_backends::{Device, Plugin, plugin::Bench, with_context};
 use firebox_core::{
-    Context, Error, Result, Session,
-    command::{Conformance, InputFile, Outcome, parse},
+    Context, Error, Observer, Result, Session,
+    command::{Conformance, InputFile, Outcome, PreparedPoints, parse},
     data::{Points, read_sparse},
 };
 
@@ -51,7 +51,7 @@ impl Plugin for OcnnPlugin {
             Mode::Auto => automatic(&args, device, session),
             Mode::Paper => {
                 let ocnn = args.paper()?.init()?;
-                let points = args.input.read()?;
+                let points = args.input.read_prepared(args.preparation, None, &*session.observer)?.points;
                 with_context!(device, session, |context| paper(&args, &ocnn, points, context))
             }
         }
@@ -103,9 +103,11 @@ fn paper<B: OcnnOps>(args: &OcnnArgs, ocnn: &PaperOcnn, points: Points, context:
 /// Runs `firebox ocnn --mode auto`.
 fn automatic(args: &OcnnArgs, device: &Device, session: &Session) -> Result<Outcome> {
     let ocnn = args.auto().init()?;
-    let (input, points, weights) = args.read()?;
-    let new = args.auto.predict.as_ref().map(|file| new_points(args, file, &points).map(|new| (file, new)));
+    let observer = &*session.observer;
+    let (input, prepared) = args.read(observer)?;
+    let new = args.auto.predict.as_ref().map(|file| new_points(args, file, &prepared, observer).map(|new| (file, new)));
     let new = new.transpose()?;
+    let PreparedPoints { points, weights, .. } = prepared;
     if let Some((file, new)) = &new {
         ocnn.check_new(new, points.columns).map_err(|error| error.in_file(file))?;
     }
@@ -137,8 +139,8 @@ fn cluster<B: OcnnOps>(
     Ok((fitted.into_clustering(), predicted))
 }
 
-/// Reads the points to be predicted; `points` has the columns of the input.
-fn new_points(args: &OcnnArgs, file: &InputFile, points: &Points) -> Result<HostInput> {
+/// Reads the points to be predicted, which have the columns of the input.
+fn new_points(args: &OcnnArgs, file: &InputFile, like: &PreparedPoints, observer: &dyn Observer) -> Result<HostInput> {
     if args.input.is_sparse() {
         return read_sparse(file).map(HostInput::Sparse);
     }
@@ -146,7 +148,8 @@ fn new_points(args: &OcnnArgs, file: &InputFile, points: &Points) -> Result<Host
         let what = "distances cannot take new points";
         return Err(Error::input(what, "cluster points, or leave out `predict`"));
     }
-    args.input.read_more_weighted(file, points, args.auto.point_weights.as_deref()).map(HostInput::Points)
+    let weight = args.auto.point_weights.as_deref();
+    args.input.read_more(file, like, args.preparation, weight, observer).map(HostInput::Points)
 }
 
 #[cfg(test)]

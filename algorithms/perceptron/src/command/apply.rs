@@ -1,13 +1,11 @@
 //! `firebox perceptron predict` and `firebox perceptron eval`.
 
-use std::path::PathBuf;
-
 use burn::tensor::Element;
 use firebox_backends::{Device, with_context};
 use firebox_core::{
     Context, Error, Result, Session, Share,
     command::Outcome,
-    data::{ReadOptions, Table, read_blocks},
+    data::{Table, read_blocks},
     report::{InputSize, Stopwatch},
 };
 use serde_json::{Map, Value, json};
@@ -122,9 +120,7 @@ fn predict_blocks<B: PerceptronOps>(
     let network = model.network::<B>(&context.device);
     let mut all = Predictions::default();
     let input = &args.model_args.input;
-    let labels = input.labels.clone().map(PathBuf::from);
-    let options = ReadOptions { label: input.label.clone(), labels, missing: false };
-    read_blocks(&input.input, &options, BLOCK_BYTES, |points| {
+    read_blocks(&input.input, &input.options(), BLOCK_BYTES, |points| {
         let values = model.columns_of(&points.names, &points.values).map_err(|error| error.in_file(&input.input))?;
         watch.lap("data_s");
         let results = model.results(&network, values, context)?;
@@ -166,7 +162,7 @@ impl Predictions {
 pub(super) fn eval(args: &ModelArgs, device: &Device, session: &Session) -> Result<Outcome> {
     let mut watch = Stopwatch::default();
     let model = Model::load(&args.model)?;
-    let instances = instances(&args.input, model.task(), Share::WHOLE)?;
+    let instances = instances(&args.input, model.task(), Share::WHOLE, &*session.observer)?;
     let input = InputSize { rows: instances.rows(), columns: instances.names.len() };
     let loaded = with_context!(device, session, |context| Loaded::new(model, args.product, input.rows, context))?;
     let values = loaded.model.columns_of(&instances.names, &instances.values);

@@ -1,7 +1,7 @@
 //! Rows of the input table and their targets.
 
 use firebox_core::{
-    Error, Result, Share,
+    Error, Observer, Result, Share,
     command::InputArgs,
     data::{ReadOptions, read_part},
 };
@@ -10,11 +10,10 @@ use crate::config::Task;
 use crate::solve::Instances;
 
 /// Reads a rank's rows and their targets.
-pub(super) fn instances(input: &InputArgs, task: Task, share: Share) -> Result<Instances> {
+pub(super) fn instances(input: &InputArgs, task: Task, share: Share, observer: &dyn Observer) -> Result<Instances> {
     match task {
-        Task::Classification => {
-            Instances::from_labels(input.read_part(share)?.points).map_err(|error| error.in_file(&input.input))
-        }
+        Task::Classification => Instances::from_labels(input.read_part(share, observer)?.points)
+            .map_err(|error| error.in_file(&input.input)),
         Task::Regression => {
             let Some(column) = input.label.as_deref().filter(|_| input.labels.is_none()) else {
                 let help = "name it with `label = COLUMN`; `labels` is for classes";

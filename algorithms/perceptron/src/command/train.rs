@@ -21,7 +21,7 @@ pub(super) fn run(args: &TrainArgs, device: &Device, session: &Session) -> Resul
     config.validate()?;
     let checkpoints = args.states.checkpoints()?;
     let ranks = &*session.communicator;
-    let instances = instances(&args.input, config.task, ranks.share())?.with_classes_of_all(ranks);
+    let instances = instances(&args.input, config.task, ranks.share(), &*session.observer)?.with_classes_of_all(ranks);
     instances.check().map_err(|error| error.in_file(&args.input.input))?;
     let (model, training) =
         with_context!(device, session, |context| train(&config, &instances, &checkpoints, context))?;

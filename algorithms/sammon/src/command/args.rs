@@ -2,8 +2,8 @@
 
 use clap::{Args, ValueEnum};
 use firebox_core::{
-    Error, Result,
-    command::{CheckpointArgs, InputArgs, InputFile, NameOrFile, PlotOut, TableOut},
+    Error, Observer, Result,
+    command::{CheckpointArgs, InputArgs, InputFile, NameOrFile, PlotOut, PreparationArgs, PreparedPoints, TableOut},
     data::{Distances, Points, ReadOptions, read},
     memory,
 };
@@ -31,6 +31,8 @@ pub(super) enum Kind {
 pub(super) struct SammonArgs {
     #[command(flatten)]
     pub(super) input: InputArgs,
+    #[command(flatten)]
+    pub(super) preparation: PreparationArgs,
     /// The distance of two points, or precomputed for an input of distances
     #[arg(long, value_enum, default_value_t)]
     pub(super) metric: Kind,
@@ -73,25 +75,28 @@ impl SammonArgs {
     }
 
     /// Reads the points or distances, the initial embedding, and the points with the labels and the size for the report.
-    pub(super) fn read(&self) -> Result<(Data, Option<Vec<f64>>, Points)> {
-        let precomputed = self.metric == Kind::Precomputed;
+    pub(super) fn read(&self, observer: &dyn Observer) -> Result<(Data, Option<Vec<f64>>, PreparedPoints)> {
         let make = |points: &Points| {
-            if !precomputed {
-                return Ok(Data::Features(points.clone()));
-            }
             let values = memory::copied(&points.values, "the distances")?;
             Distances::new(values, points.rows, points.columns).map(Data::Distances)
         };
-        let (data, points) = self.input.read_as(precomputed, make, Data::points)?;
+        let (data, prepared) = if self.metric == Kind::Precomputed {
+            self.preparation.refuse("distances")?;
+            let (data, table) = self.input.read_as(true, make, Data::points)?;
+            (data, table.into())
+        } else {
+            let prepared = self.input.read_prepared(self.preparation, None, observer)?;
+            (Data::Features(prepared.points.clone()), prepared)
+        };
         let labelled = self.input.labels.as_ref().unwrap_or(&self.input.input);
-        points.check_labels_as_reals().map_err(|error| error.in_file(labelled))?;
-        let NameOrFile::File(path) = &self.start else { return Ok((data, None, points)) };
+        prepared.points.check_labels_as_reals().map_err(|error| error.in_file(labelled))?;
+        let NameOrFile::File(path) = &self.start else { return Ok((data, None, prepared)) };
         let (start, rows, dims) = (read(path, &ReadOptions::default())?, data.points(), self.config.dims);
         if start.rows != rows || start.columns != dims {
             let what = format!("the start has {} rows of {} numbers, not {rows} of {dims}", start.rows, start.columns);
             let help = "give a row for each point and a column for each dimension";
             return Err(Error::input(what, help).in_file(path));
         }
-        Ok((data, Some(start.values), points))
+        Ok((data, Some(start.values), prepared))
     }
 }

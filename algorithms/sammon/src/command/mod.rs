@@ -77,17 +77,23 @@ impl Plugin for SammonPlugin {
 
 fn run<B: SammonOps>(args: &SammonArgs, context: &Context<B>) -> Result<Outcome> {
     let sammon = args.config().init()?.with_checkpoints(args.states.checkpoints()?);
-    let (data, start, points) = args.read()?;
+    let observer = &*context.observer;
+    let (data, start, prepared) = args.read(observer)?;
     if args.transform.is_some() && args.metric == Kind::Precomputed {
         let help = "give the points' features instead of their distances, or leave out `transform`";
         return Err(Error::input("distances cannot take new points", help));
     }
-    let new = args.transform.as_ref().map(|path| args.input.read_more(path, &points).map(|new| (path, new)));
-    let new = new.transpose()?;
+    let new = match &args.transform {
+        Some(path) => Some((path, args.input.read_more(path, &prepared, args.preparation, None, observer)?)),
+        None => None,
+    };
+    if matches!(args.metric, Kind::Euclidean | Kind::Manhattan) {
+        prepared.points.unlike_scales().into_iter().for_each(|notice| observer.notice(&notice));
+    }
     let input = SammonInput::<B>::from(data).starting_at(start);
     let map = sammon.fit_with(input, context).map_err(|error| error.in_file(&args.input.input))?;
     let placed = new.map(|(path, new)| map.transform_with(&new, context).map_err(|error| error.in_file(path)));
-    outcome(args, points, map, placed.transpose()?)
+    outcome(args, prepared.points, map, placed.transpose()?)
 }
 
 /// `y1`, `y2`, …
@@ -105,7 +111,7 @@ fn outcome<B: SammonOps>(
     let labels = points.labels.clone();
     let mut table = Table::float_matrix(names(dims), map.coordinates.clone())?;
     if let Some(labels) = &labels {
-        table = table.beside(Table::ints("label", labels.clone()))?;
+        table = table.beside(Table::words("label", labels.clone(), points.label_names.clone().unwrap_or_default()))?;
     }
     if let Some(stress) = map.point_stress.clone().filter(|_| args.point_stress) {
         table = table.beside(Table::floats("stress", stress))?;

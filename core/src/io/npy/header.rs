@@ -154,14 +154,13 @@ impl Header {
         u64::from_le_bytes(eight)
     }
 
-    /// Decodes `rows` rows from their [`pieces`](Self::pieces), row-major, without the column `left_out`.
+    /// Decodes `rows` rows from their [`pieces`](Self::pieces), row-major, the columns at these indices.
     ///
     /// Fails on booleans that are neither 0 nor 1, and if there is not enough memory.
-    pub(super) fn numbers(&self, pieces: &[u8], rows: usize, left_out: Option<usize>) -> Result<Vec<f64>> {
-        let columns = (0..self.columns).filter(|column| Some(*column) != left_out);
-        let mut numbers = memory::with_capacity(rows.saturating_mul(columns.clone().count()), POINTS)?;
+    pub(super) fn numbers(&self, pieces: &[u8], rows: usize, columns: &[usize]) -> Result<Vec<f64>> {
+        let mut numbers = memory::with_capacity(rows.saturating_mul(columns.len()), POINTS)?;
         for row in 0..rows {
-            numbers.extend(columns.clone().map(|column| (self.kind.real)(self.bits(pieces, rows, row, column))));
+            numbers.extend(columns.iter().map(|&column| (self.kind.real)(self.bits(pieces, rows, row, column))));
         }
         if self.kind.largest == 1 && numbers.iter().any(|number| *number > 1.0) {
             return Err(broken("the array of booleans has bytes that are neither 0 nor 1"));

@@ -18,7 +18,7 @@ fn header(bytes: &[u8]) -> Result<Header> {
 /// Reads real or whole numbers, or booleans.
 pub(crate) fn read_reals(bytes: &[u8]) -> Result<Vec<f64>> {
     let header = header(bytes)?;
-    header.numbers(&bytes[header.end..], header.rows, None)
+    header.numbers(&bytes[header.end..], header.rows, &(0..header.columns).collect::<Vec<_>>())
 }
 
 /// Reads whole numbers. Fails on those that do not fit into `T`.

@@ -9,8 +9,9 @@ use super::header::Header;
 use super::invalid::{broken, empty, no_points};
 use crate::data::points::{CLASSES, FINITE, POINTS, Points, default_names};
 use crate::error::{Error, Place, Result};
+use crate::io::columns::{Columns, MissingNumbers, Roles};
 use crate::io::labels::check_count;
-use crate::io::options::Columns;
+use crate::io::number::MISSING;
 use crate::io::parsed::Parsed;
 use crate::memory::{self, unread};
 
@@ -26,29 +27,35 @@ pub(crate) fn read(bytes: &[u8], columns: Columns<'_>) -> Result<Parsed> {
 /// Decodes the points of the rows `of`, and their weights, from their [pieces](Header::pieces).
 fn points(header: &Header, pieces: &[u8], of: Range<usize>, columns: Columns<'_>) -> Result<Parsed> {
     let (rows, first) = (of.len(), of.start);
-    let mut names = default_names(header.columns)?;
-    let [label, weight] = columns.find(&names, |_| true)?;
-    if label.is_some() && header.columns == 1 {
-        return Err(Error::input("the only column is the labels", "give at least one column of coordinates"));
+    let all = default_names(header.columns)?;
+    let Roles { label, weight, coordinates, .. } = columns.find(&all, &|_| true)?;
+    if coordinates.is_empty() {
+        let labels_only = label.is_some() && header.columns == 1;
+        let what = if labels_only { "the only column is the labels" } else { "there is no column of coordinates" };
+        return Err(Error::input(what, "give at least one column of coordinates"));
     }
     let mut labels = None;
     if let Some(column) = label {
         let mut classes = memory::with_capacity(rows, CLASSES)?;
         for row in 0..rows {
-            classes.push(header.label(pieces, rows, [first, row], column, &names[column])?);
+            classes.push(header.label(pieces, rows, [first, row], column, &all[column])?);
         }
-        names.remove(column);
         labels = Some(classes);
     }
-    let (values, missing, columns) = (header.numbers(pieces, rows, label)?, columns.missing, names.len());
-    if let Some(at) = values.iter().position(|value| !(value.is_finite() || missing && value.is_nan())) {
+    let sources: Vec<usize> = coordinates.into_iter().chain(weight).collect();
+    let names: Vec<String> = sources.iter().map(|&at| all[at].clone()).collect();
+    let (values, missing, columns) = (header.numbers(pieces, rows, &sources)?, columns.missing, names.len());
+    let accepted = |value: f64| value.is_finite() || value.is_nan() && missing == MissingNumbers::Accepted;
+    if let Some(at) = values.iter().position(|&value| !accepted(value)) {
         let place = Place::default().row(first + at / columns + 1).column(names[at % columns].as_str());
-        return Err(Error::input_at(place, format!("{} is not a finite number", values[at]), FINITE));
+        let help = match missing {
+            MissingNumbers::Advised if values[at].is_nan() => MISSING,
+            _ => FINITE,
+        };
+        return Err(Error::input_at(place, format!("{} is not a finite number", values[at]), help));
     }
     let points = Points { values, rows, columns, names, labels, label_names: None };
-    // The labels are no coordinate.
-    let weight = weight.map(|at| at - usize::from(label.is_some_and(|label| label < at)));
-    Parsed::new(points, weight, None)
+    Parsed::new(points, weight.map(|_| columns - 1), None)
 }
 
 /// Reads the labels of `points` points.

@@ -1,0 +1,103 @@
+//! Columns that are probably no coordinates.
+
+use super::points::Points;
+use crate::error::shown;
+
+/// Fewest rows for which a column of ascending numbers is noticed.
+const FEW_ROWS: usize = 10;
+/// Largest number of different values of a column of classes.
+const MOST_CLASSES: usize = 50;
+/// Names of columns of classes.
+const CLASS_NAMES: [&str; 9] =
+    ["label", "labels", "class", "classes", "target", "species", "category", "cluster", "diagnosis"];
+
+impl Points {
+    /// Notices of columns that are probably no coordinates: identifiers (whole numbers that increase from row to row),
+    /// classes by their name, and constants. Points of one column have no such notices.
+    pub fn suspicious_columns(&self) -> Vec<String> {
+        if self.columns < 2 {
+            return Vec::new();
+        }
+        let values = |column: usize| self.iter().map(move |row| row[column]);
+        let whole = |column: usize| values(column).all(|value| value.fract() == 0.0);
+        let mut notices = Vec::new();
+        let mut constants = Vec::new();
+        for (column, name) in self.names.iter().enumerate() {
+            let ascending = || values(column).zip(values(column).skip(1)).all(|(before, after)| before < after);
+            if self.rows > 1 && values(column).all(|value| value == self.values[column]) {
+                constants.push(name);
+            } else if self.rows >= FEW_ROWS && ascending() && whole(column) {
+                notices.push(format!(
+                    "column {} has whole numbers that increase from row to row, as identifiers do: add `drop = {name}` \
+                     unless it is a measurement",
+                    shown(name)
+                ));
+            } else if self.labels.is_none()
+                && CLASS_NAMES.iter().any(|class| name.eq_ignore_ascii_case(class))
+                && whole(column)
+                && self.has_few_values(column)
+            {
+                notices.push(format!(
+                    "column {} seems to hold classes and is taken as a coordinate: add `label = {name}`, or `drop = {name}`",
+                    shown(name)
+                ));
+            }
+        }
+        if let Some(first) = constants.first() {
+            let (count, name) = (constants.len(), shown(first));
+            notices.push(match count {
+                1 => format!("column {name} is constant, so that it says nothing about the points: `drop = {first}` leaves it out"),
+                _ => format!("{count} columns are constant, such as {name}, so that they say nothing about the points: `drop` leaves them out"),
+            });
+        }
+        notices
+    }
+
+    fn has_few_values(&self, column: usize) -> bool {
+        let mut found: Vec<f64> = Vec::new();
+        for row in self.iter() {
+            if !found.contains(&row[column]) {
+                found.push(row[column]);
+            }
+            if found.len() > MOST_CLASSES {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The notices for a table of these columns, shortened to the column and the first word that tells them apart.
+    fn notices(columns: &[(&str, &[f64])]) -> Vec<String> {
+        let rows = columns[0].1.len();
+        let values = (0..rows).flat_map(|row| columns.iter().map(move |(_, column)| column[row])).collect();
+        let mut points = Points::new(values, columns.len()).unwrap();
+        points.names = columns.iter().map(|(name, _)| name.to_string()).collect();
+        points.suspicious_columns()
+    }
+
+    #[test]
+    fn identifiers_classes_and_constants_are_noticed() {
+        let x: Vec<f64> = (0..12).map(|i| f64::from(i * 7 % 12) + 0.5).collect();
+        let id: Vec<f64> = (0..12).map(|i| f64::from(3 * i - 5)).collect();
+        let class: Vec<f64> = (0..12).map(|i| f64::from(i % 3)).collect();
+        let time: Vec<f64> = (0..12).map(|i| f64::from(i) * 0.1).collect();
+        let one = [1.0; 12];
+        assert_eq!(notices(&[("x", &x), ("t", &time), ("k", &class)]), Vec::<String>::new());
+        assert_eq!(notices(&[("id", &id)]), Vec::<String>::new());
+        let found = notices(&[("id", &id), ("x", &x), ("Class", &class), ("a", &one), ("b", &one)]);
+        assert_eq!(found.len(), 3);
+        assert!(
+            found[0].starts_with("column \"id\" has whole numbers") && found[0].contains("`drop = id`"),
+            "{found:?}"
+        );
+        assert!(found[1].contains("`label = Class`"), "{found:?}");
+        assert!(found[2].starts_with("2 columns are constant, such as \"a\""), "{found:?}");
+        assert_eq!(notices(&[("id", &id[..9]), ("x", &x[..9])]), Vec::<String>::new());
+        assert_eq!(notices(&[("class", &x), ("x", &x)]), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,307 @@
+//! The roles of the columns of a table: labels, weights and coordinates.
+
+use super::options::Categorical;
+use crate::error::{Error, Place, Result, shown};
+
+/// Treatment of missing numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum MissingNumbers {
+    /// An error.
+    #[default]
+    Refused,
+    /// An error whose advice is the option `missing`.
+    Advised,
+    /// NaN.
+    Accepted,
+}
+
+/// The requested roles of the columns of one table.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Columns<'a> {
+    /// The column of the labels, by name or else by number from 1.
+    pub(crate) label: Option<&'a str>,
+    /// The column of the points' weights, likewise.
+    pub(crate) weight: Option<&'a str>,
+    /// The columns of the coordinates, see [`select`].
+    pub(crate) columns: Option<&'a str>,
+    /// Columns that are no coordinates.
+    pub(crate) drop: Option<&'a str>,
+    /// The names of the coordinates of an earlier table, which this one has too; it may lack labels and weights.
+    pub(crate) like: Option<&'a [String]>,
+    /// Treatment of columns of text; an error if `None`.
+    pub(crate) categorical: Option<Categorical>,
+    pub(crate) missing: MissingNumbers,
+}
+
+/// The indices of columns by role.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Roles {
+    pub(super) label: Option<usize>,
+    pub(super) weight: Option<usize>,
+    /// The coordinates in order, without those two.
+    pub(super) coordinates: Vec<usize>,
+    /// Columns without a role by request.
+    pub(super) dropped: Vec<usize>,
+    /// True if the coordinates were named.
+    pub(super) chosen: bool,
+}
+
+impl Columns<'_> {
+    /// Assigns the columns called `names`. Those for which `is_data` holds are coordinates, unless they have another role or
+    /// the coordinates are named.
+    pub(super) fn find(self, names: &[String], is_data: &dyn Fn(usize) -> bool) -> Result<Roles> {
+        let wanted = [self.label, self.weight];
+        let found = [0, 1].map(|role| wanted[role].map(|column| find(names, column, ["labels", "weights"][role])));
+        if let Some(like) = self.like {
+            return self.find_like(like, names, is_data, found.map(|index| index.and_then(Result::ok)));
+        }
+        let [label, weight] = found.map(Option::transpose);
+        let (label, weight) = (label?, weight?);
+        if let Some(both) = label.filter(|_| label == weight) {
+            let place = Place::default().column(names[both].as_str());
+            return Err(Error::input_at(
+                place,
+                "both the labels and the weights are taken from this column",
+                listed(names),
+            ));
+        }
+        let chosen = self.columns.map(|text| select(names, text, "take as a coordinate")).transpose()?;
+        let dropped = self.drop.map(|text| select(names, text, "leave out")).transpose()?.unwrap_or_default();
+        let is_chosen = chosen.is_some();
+        let all = chosen.unwrap_or_else(|| (0..names.len()).filter(|&at| is_data(at)).collect());
+        let other = |at: &usize| Some(*at) == label || Some(*at) == weight || dropped.contains(at);
+        let coordinates = all.into_iter().filter(|at| !other(at)).collect();
+        Ok(Roles { label, weight, coordinates, dropped, chosen: is_chosen })
+    }
+
+    /// Assigns the columns of a table with the coordinates `like`: by their names if both tables have names or columns of
+    /// text are coordinates, else by the roles of the earlier table or, if the number of columns does not suit them, in order.
+    fn find_like(
+        self,
+        like: &[String],
+        names: &[String],
+        is_data: &dyn Fn(usize) -> bool,
+        found: [Option<usize>; 2],
+    ) -> Result<Roles> {
+        let wanted = [self.label, self.weight];
+        if are_names(like) && are_names(names) || self.categorical == Some(Categorical::OneHot) {
+            let by_name = |role: usize| found[role].filter(|&at| wanted[role] == Some(names[at].as_str()));
+            let coordinates = like.iter().map(|name| find(names, name, "coordinates"));
+            let coordinates = coordinates.collect::<Result<Vec<_>>>()?;
+            let [label, weight] = [0, 1].map(|role| by_name(role).filter(|at| !coordinates.contains(at)));
+            return Ok(Roles { label, weight, coordinates, dropped: Vec::new(), chosen: true });
+        }
+        let same = Self { like: None, ..self }.find(names, is_data);
+        if let Some(same) = same.ok().filter(|same| same.coordinates.len() == like.len()) {
+            return Ok(same);
+        }
+        let mut found = found;
+        // A column of both roles has moved: the role by its name stands.
+        if let [Some(label), Some(weight)] = found
+            && label == weight
+        {
+            found = [0, 1].map(|role| found[role].filter(|_| wanted[role] == Some(names[label].as_str())));
+        }
+        let data: Vec<usize> = (0..names.len()).filter(|&at| is_data(at)).collect();
+        let [label, weight] = present(found, wanted, names, is_data, data.len().checked_sub(like.len()));
+        let coordinates = data.into_iter().filter(|&at| Some(at) != label && Some(at) != weight).collect();
+        Ok(Roles { label, weight, coordinates, dropped: Vec::new(), chosen: false })
+    }
+}
+
+/// True unless all names are the default ones, `C1`, `C2`, ….
+pub(crate) fn are_names(names: &[String]) -> bool {
+    let default = |name: &String| name.strip_prefix('C').is_some_and(|number| number.parse::<usize>().is_ok());
+    !names.iter().all(default)
+}
+
+/// The columns of `found` that a table with `beyond` columns of data beside its coordinates has. If one of those `wanted`
+/// is absent, the other is identified by its name alone, since its number may have changed.
+fn present(
+    mut found: [Option<usize>; 2],
+    wanted: [Option<&str>; 2],
+    names: &[String],
+    is_data: &dyn Fn(usize) -> bool,
+    beyond: Option<usize>,
+) -> [Option<usize>; 2] {
+    let expected = (0..2).filter(|&role| wanted[role].is_some() && found[role].is_none_or(is_data)).count();
+    if beyond != Some(expected) {
+        for (index, wanted) in found.iter_mut().zip(wanted) {
+            *index = index.filter(|&at| !is_data(at) || wanted == Some(names[at].as_str()));
+        }
+    }
+    let taken = found.iter().flatten().filter(|&&at| is_data(at)).count();
+    if beyond == Some(taken) { found } else { found.map(|index| index.filter(|&at| !is_data(at))) }
+}
+
+/// The index of the column of this role that is named `wanted`, or else has that number from 1.
+fn find(names: &[String], wanted: &str, role: &str) -> Result<usize> {
+    match index(names, wanted) {
+        Ok(Some(at)) => Ok(at),
+        Ok(None) => {
+            Err(Error::input(format!("there is no column {} to take the {role} from", shown(wanted)), listed(names)))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The index of the column that is named `wanted`, or else has that number from 1. Fails if several have the name.
+fn index(names: &[String], wanted: &str) -> Result<Option<usize>> {
+    let mut named = (0..names.len()).filter(|&at| names[at] == wanted);
+    match (named.next(), named.next()) {
+        (Some(at), None) => Ok(Some(at)),
+        (Some(_), Some(_)) => Err(Error::input(format!("several columns are called {}", shown(wanted)), listed(names))),
+        (None, _) => {
+            let number = wanted.trim().parse::<usize>().ok().filter(|number| (1..=names.len()).contains(number));
+            Ok(number.map(|number| number - 1))
+        }
+    }
+}
+
+/// The indices of columns listed in `text`, separated by commas, each once: a name, or else a number from 1 or a range of
+/// numbers such as `3-7`. A name that contains commas is recognised if it is the whole text. Fails on other entries, with
+/// the `purpose` that they were listed for.
+fn select(names: &[String], text: &str, purpose: &str) -> Result<Vec<usize>> {
+    if let Some(at) = index(names, text)? {
+        return Ok(vec![at]);
+    }
+    let mut selected = Vec::new();
+    for entry in text.split(',').map(str::trim) {
+        let range = match index(names, entry)? {
+            Some(at) => Some(at..=at),
+            None => entry.split_once('-').and_then(|(first, last)| {
+                let [first, last] = [first, last].map(|number| number.trim().parse::<usize>().ok());
+                let (first, last) = (first?, last?);
+                (1 <= first && first <= last && last <= names.len()).then(|| first - 1..=last - 1)
+            }),
+        };
+        let Some(range) = range else {
+            return Err(Error::input(format!("there is no column {} to {purpose}", shown(entry)), listed(names)));
+        };
+        selected.extend(range.filter(|at| !selected.contains(at)).collect::<Vec<_>>());
+    }
+    Ok(selected)
+}
+
+/// Advice that lists the names of at most 20 columns.
+fn listed(names: &[String]) -> String {
+    const MAX: usize = 20;
+    let more = match names.len().saturating_sub(MAX) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let names_shown = names[..names.len().min(MAX)].join(", ");
+    format!("name one of the columns {names_shown}{more}, or give its number from 1 to {}", names.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str) -> Vec<String> {
+        text.split(' ').map(String::from).collect()
+    }
+
+    /// The indices of the labels and the weights.
+    fn two(columns: Columns<'_>, names: &[String], is_data: &dyn Fn(usize) -> bool) -> Result<[Option<usize>; 2]> {
+        columns.find(names, is_data).map(|roles| [roles.label, roles.weight])
+    }
+
+    #[test]
+    fn a_column_is_found_by_name_then_by_number() {
+        let names = names("x 2 class class");
+        for (wanted, expected) in [
+            ("x", Ok(0)),
+            ("2", Ok(1)),
+            ("3", Ok(2)),
+            ("0", Err("there is no column \"0\" to take the labels from")),
+            ("5", Err("there is no column \"5\" to take the labels from")),
+            ("species", Err("there is no column \"species\" to take the labels from")),
+            ("class", Err("several columns are called \"class\"")),
+        ] {
+            let found = find(&names, wanted, "labels").map_err(|error| error.to_string());
+            assert_eq!(found, expected.map_err(String::from));
+        }
+        let both = |label, weight| Columns { label: Some(label), weight: Some(weight), ..Columns::default() };
+        assert_eq!(two(both("x", "3"), &names, &|_| true).unwrap(), [Some(0), Some(2)]);
+        let error = two(both("x", "1"), &names, &|_| true).unwrap_err().to_string();
+        assert_eq!(error, "column x: both the labels and the weights are taken from this column");
+        let error = two(both("x", "w"), &names, &|_| true).unwrap_err().to_string();
+        assert_eq!(error, "there is no column \"w\" to take the weights from");
+        let help = find(&names, "species", "labels").unwrap_err().help().unwrap();
+        assert_eq!(help, "name one of the columns x, 2, class, class, or give its number from 1 to 4");
+        let many: Vec<String> = (0..30).map(|i| format!("p{i}")).collect();
+        assert!(listed(&many).contains("p19 and 10 more"));
+    }
+
+    #[test]
+    fn columns_are_selected_by_names_numbers_and_ranges() {
+        let names = names("id x y z class 5-9");
+        let all = |columns, drop| {
+            let roles = Columns { label: Some("class"), columns, drop, ..Columns::default() };
+            roles.find(&names, &|at| at != 5).map(|roles| roles.coordinates).map_err(|error| error.to_string())
+        };
+        for (columns, drop, expected) in [
+            (None, None, vec![0, 1, 2, 3]),
+            (Some("y,x"), None, vec![2, 1]),
+            (Some("2-4"), None, vec![1, 2, 3]),
+            (Some(" 4 , 1-3,x"), None, vec![3, 0, 1, 2]),
+            (Some("1-6"), None, vec![0, 1, 2, 3, 5]),
+            (Some("5-9"), None, vec![5]),
+            (None, Some("id"), vec![1, 2, 3]),
+            (None, Some("1-2,class"), vec![2, 3]),
+            (Some("1-3"), Some("id"), vec![1, 2]),
+            (Some("class"), None, vec![]),
+        ] {
+            assert_eq!(all(columns, drop), Ok(expected), "{columns:?} {drop:?}");
+        }
+        for (columns, entry) in [("x,", ""), ("x,u", "u"), ("0-2", "0-2"), ("3-2", "3-2"), ("2-7", "2-7"), ("-", "-")] {
+            let expected = format!("there is no column {} to take as a coordinate", shown(entry));
+            assert_eq!(all(Some(columns), None), Err(expected));
+        }
+        assert_eq!(all(None, Some("u")), Err("there is no column \"u\" to leave out".into()));
+        let comma = ["a,b", "a", "b"].map(String::from);
+        assert_eq!(select(&comma, "a,b", "").unwrap(), [0]);
+        assert_eq!(select(&comma, "a, b", "").unwrap(), [1, 2]);
+    }
+
+    #[test]
+    fn one_of_two_columns_is_identified_by_its_name() {
+        let like = names("C1 C2");
+        for (label, weight, columns, expected) in [
+            ("class", "w", "x y class w", [Some(2), Some(3)]),
+            ("class", "w", "w x y", [None, Some(0)]),
+            ("class", "w", "x class y", [Some(1), None]),
+            ("class", "w", "x y", [None, None]),
+            ("class", "w", "x w", [None, None]),
+            ("1", "4", "class x y w", [Some(0), Some(3)]),
+            ("1", "4", "x y w", [None, None]),
+            ("1", "2", "w x y", [None, None]),
+            ("3", "w", "x w y", [None, Some(1)]),
+        ] {
+            let columns = names(columns);
+            let roles = Columns { label: Some(label), weight: Some(weight), like: Some(&like), ..Columns::default() };
+            assert_eq!(two(roles, &columns, &|_| true).unwrap(), expected, "{label} {weight} {columns:?}");
+        }
+        // A column that is never a coordinate is always identified.
+        let roles = Columns { label: Some("4"), weight: Some("1"), like: Some(&like), ..Columns::default() };
+        assert_eq!(two(roles, &names("w x y class"), &|at| at < 3).unwrap(), [Some(3), Some(0)]);
+    }
+
+    #[test]
+    fn coordinates_of_an_earlier_table_are_found_by_name() {
+        let like = names("x y");
+        let roles = Columns { label: Some("class"), drop: Some("id"), like: Some(&like), ..Columns::default() };
+        let found = roles.find(&names("class y extra x"), &|_| true).unwrap();
+        assert_eq!(
+            found,
+            Roles { label: Some(0), weight: None, coordinates: vec![3, 1], dropped: vec![], chosen: true }
+        );
+        let error = roles.find(&names("x class"), &|_| true).unwrap_err().to_string();
+        assert_eq!(error, "there is no column \"y\" to take the coordinates from");
+        // Without names the roles of the earlier table hold, if the number of columns suits them.
+        let roles = Columns { drop: Some("1"), label: Some("2"), like: Some(&like), ..Columns::default() };
+        assert_eq!(roles.find(&names("C1 C2 C3 C4"), &|_| true).unwrap().coordinates, [2, 3]);
+        assert_eq!(roles.find(&names("C1 C2"), &|_| true).unwrap().coordinates, [0, 1]);
+    }
+}

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::paths::InputFile;
 use crate::communicator::Share;
+use crate::data::Kept;
 use crate::data::points::Points;
 use crate::data::preparation::{Missing, Preparation, Standardise};
 use crate::data::sparse::SparseRows;
@@ -34,6 +35,9 @@ pub struct InputArgs {
     /// Columns that are no coordinates, in the same form
     #[arg(long, value_name = "LIST")]
     pub drop: Option<String>,
+    /// Columns that are written beside the answer, in the same form, or all
+    #[arg(long, value_name = "LIST")]
+    pub keep: Option<String>,
     /// Columns of text
     #[arg(long, value_enum, default_value_t)]
     pub categorical: Categorical,
@@ -72,6 +76,8 @@ pub struct PreparedPoints {
     pub points: Points,
     /// The weight of each point, if a column holds these.
     pub weights: Option<Vec<u32>>,
+    /// The columns to keep beside the answer.
+    pub kept: Kept,
     preparation: Preparation,
 }
 
@@ -97,13 +103,18 @@ impl InputArgs {
         let options = self.options();
         let roles = Columns { weight, missing: treatment(missing), ..options.roles() };
         let (_, parsed) = read_labelled(&self.input, &options, roles, |points| Ok(points.rows), |rows| *rows)?;
-        let Parsed { mut points, mut weights, left_out, .. } = parsed;
+        let Parsed { mut points, mut weights, mut kept, left_out, .. } = parsed;
         left_out_notice(&left_out, &points).into_iter().for_each(|notice| observer.notice(&notice));
         let in_file = |error: Error| error.in_file(name(&self.input));
         let preparation = Preparation::fit(&points, weights.as_deref(), missing, standardise).map_err(in_file)?;
         points.suspicious_columns().iter().for_each(|notice| observer.notice(notice));
-        prepare(&preparation, &mut points, weights.as_mut(), &self.input, observer)?;
-        Ok(PreparedPoints { points, weights, preparation })
+        let rows = prepare(&preparation, &mut points, &self.input, observer)?;
+        kept.retain(&rows);
+        if let Some(weights) = &mut weights {
+            let mut row = rows.iter();
+            weights.retain(|_| row.next().is_none_or(|kept| *kept));
+        }
+        Ok(PreparedPoints { points, weights, kept, preparation })
     }
 
     /// Reads a rank's part of the points; fails as [`read`](crate::data::read) does.
@@ -117,13 +128,16 @@ impl InputArgs {
     /// Reads a table whose rows need not be points, such as a matrix of distances. Returns the value that `make` creates
     /// from the table, and the table with the labels of `count(value)` points. With `missing`, numbers may be NaN.
     ///
-    /// Fails as [`read`] and `make` do, and if the number of labels differs from the number of points.
+    /// Fails as [`read`](crate::data::read) and `make` do, for columns to keep, and if the number of labels differs from the number of points.
     pub fn read_as<T>(
         &self,
         missing: bool,
         make: impl FnOnce(&Points) -> Result<T>,
         count: impl FnOnce(&T) -> usize,
     ) -> Result<(T, Points)> {
+        if self.keep.is_some() {
+            return Err(Error::input("`keep` is for rows that are points", "leave it out"));
+        }
         read_as(&self.input, &ReadOptions { missing, ..self.options() }, make, count)
     }
 
@@ -134,13 +148,24 @@ impl InputArgs {
 
     /// Reads sparse rows. Returns them, and a table of their size and labels without coordinates.
     ///
-    /// Fails as [`read_sparse`], on a column of labels, which sparse rows do not have, and if the number of labels differs
+    /// Fails as [`read_sparse`], for columns by name or number, which sparse rows do not have, and if the number of labels differs
     /// from the number of rows.
     pub fn read_sparse(&self) -> Result<(SparseRows, Points)> {
         if let Some(label) = &self.label {
             let what = format!("sparse rows have no column {} of labels", shown(label));
             let place = Place::file(name(&self.input));
             return Err(Error::input_at(place, what, "give a file with one label a row, with `labels`"));
+        }
+        for (field, given) in [
+            ("columns", self.columns.is_some()),
+            ("drop", self.drop.is_some()),
+            ("keep", self.keep.is_some()),
+            ("categorical", self.categorical != Categorical::default()),
+        ] {
+            if given {
+                let what = format!("`{field}` is for columns of a table, which sparse rows do not have");
+                return Err(Error::input(what, "leave it out"));
+            }
         }
         let sparse = read_sparse(&self.input)?;
         let (rows, columns) = (sparse.rows(), sparse.columns());
@@ -149,7 +174,7 @@ impl InputArgs {
         Ok((sparse, Points { values: Vec::new(), rows, columns, names: Vec::new(), labels, label_names }))
     }
 
-    /// Reads further points with the coordinates of those of INPUT, and prepares them in the same way. Columns are found by
+    /// Reads further points with the coordinates of those of INPUT, and prepares them in the same way, with the columns to keep. Columns are found by
     /// their names if both files have names, and others are ignored; else the file has the same columns, or only the
     /// coordinates.
     ///
@@ -161,11 +186,11 @@ impl InputArgs {
         PreparationArgs { missing, .. }: PreparationArgs,
         weight: Option<&str>,
         observer: &dyn Observer,
-    ) -> Result<Points> {
+    ) -> Result<(Points, Kept)> {
         let options = self.options();
         let known = Some(&like.points.names[..]);
         let columns = Columns { weight, like: known, missing: treatment(missing), ..options.roles() };
-        let mut points = read_columns(path, columns)?.points;
+        let Parsed { mut points, mut kept, .. } = read_columns(path, columns)?;
         let (columns, expected) = (points.columns, like.points.columns);
         if columns != expected {
             let first = name(&self.input).display();
@@ -173,8 +198,8 @@ impl InputArgs {
             let help = "give the same columns in the same order, or names to both files";
             return Err(Error::input_at(Place::file(name(path)), what, help));
         }
-        prepare(&like.preparation, &mut points, None, path, observer)?;
-        Ok(points)
+        kept.retain(&prepare(&like.preparation, &mut points, path, observer)?);
+        Ok((points, kept))
     }
 
     /// The options of the readers, with columns of text as `categorical` says and without missing numbers.
@@ -184,6 +209,7 @@ impl InputArgs {
             labels: self.labels.clone().map(PathBuf::from),
             columns: self.columns.clone(),
             drop: self.drop.clone(),
+            keep: self.keep.clone(),
             categorical: Some(self.categorical),
             missing: false,
         }
@@ -193,22 +219,16 @@ impl InputArgs {
 impl From<Points> for PreparedPoints {
     /// Points without weights or preparation.
     fn from(points: Points) -> Self {
-        Self { points, weights: None, preparation: Preparation::default() }
+        Self { points, weights: None, kept: Kept::default(), preparation: Preparation::default() }
     }
 }
 
-/// Prepares points of the file `path`, with a notice of missing numbers.
-fn prepare(
-    preparation: &Preparation,
-    points: &mut Points,
-    weights: Option<&mut Vec<u32>>,
-    path: &Path,
-    observer: &dyn Observer,
-) -> Result<()> {
-    let counts = preparation.apply(points, weights).map_err(|error| error.in_file(name(path)))?;
-    let notice = preparation.notice(counts, &name(path).display().to_string());
+/// Prepares points of the file `path`, with a notice of missing numbers. Returns for each row whether it is still there.
+fn prepare(preparation: &Preparation, points: &mut Points, path: &Path, observer: &dyn Observer) -> Result<Vec<bool>> {
+    let applied = preparation.apply(points).map_err(|error| error.in_file(name(path)))?;
+    let notice = preparation.notice(&applied, &name(path).display().to_string());
     notice.into_iter().for_each(|notice| observer.notice(&notice));
-    Ok(())
+    Ok(applied.rows)
 }
 
 /// Treatment of missing numbers by the readers.

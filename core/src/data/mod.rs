@@ -5,6 +5,7 @@
 
 pub(crate) mod distances;
 pub mod generate;
+mod kept;
 pub mod points;
 pub(crate) mod preparation;
 pub(crate) mod sparse;
@@ -23,7 +24,8 @@ pub use crate::io::{
 };
 pub use distances::Distances;
 pub use generate::{Shape, generate};
+pub use kept::Kept;
 pub use points::{Distinct, Points, collapse_duplicates, directions};
-pub use preparation::{Missing, Preparation, Standardise};
+pub use preparation::{Applied, Missing, Preparation, Standardise};
 pub use sparse::SparseRows;
 pub use table::{Cell, Cells, Column, Table};

@@ -44,7 +44,7 @@ pub enum Standardise {
 ///
 /// let mut points = Points::new(vec![1.0, 10.0, 3.0, 30.0], 2)?;
 /// let preparation = Preparation::fit(&points, None, Missing::Refuse, Standardise::Standard)?;
-/// preparation.apply(&mut points, None)?;
+/// preparation.apply(&mut points)?;
 /// assert_eq!(points.values, [-1.0, -1.0, 1.0, 1.0]);
 /// # Ok::<(), firebox_core::Error>(())
 /// ```
@@ -112,60 +112,66 @@ impl Preparation {
         Ok(Self { missing, fill, scales })
     }
 
-    /// Applies the preparation to points with the same columns, and leaves out the weights of points that it leaves out.
-    /// Returns the numbers of rows that were left out and of numbers that were filled in.
+    /// Applies the preparation to points with the same columns.
     ///
     /// # Errors
     /// If a missing number is refused, no point is left, or a number exceeds the range of f64.
-    pub fn apply(&self, points: &mut Points, weights: Option<&mut Vec<u32>>) -> Result<[usize; 2]> {
+    pub fn apply(&self, points: &mut Points) -> Result<Applied> {
         let columns = points.columns;
-        let mut counts = [0; 2];
-        if self.missing == Missing::Drop {
-            let kept: Vec<bool> = points.iter().map(|row| !has_missing(row)).collect();
-            counts[0] = kept.iter().filter(|kept| !**kept).count();
-            if counts[0] == points.rows {
-                return Err(Error::input("every row has a missing number", "give at least one complete row"));
-            }
-            retain(&mut points.values, |at| kept[at / columns]);
-            points.labels.iter_mut().for_each(|labels| retain(labels, |at| kept[at]));
-            weights.into_iter().for_each(|weights| retain(weights, |at| kept[at]));
-            points.rows -= counts[0];
+        let drops = self.missing == Missing::Drop;
+        let rows: Vec<bool> = points.iter().map(|row| !(drops && has_missing(row))).collect();
+        let count = rows.iter().filter(|kept| **kept).count();
+        if count == 0 {
+            return Err(Error::input("every row has a missing number", "give at least one complete row"));
         }
+        if count < points.rows {
+            retain(&mut points.values, |at| rows[at / columns]);
+            points.labels.iter_mut().for_each(|labels| retain(labels, |at| rows[at]));
+            points.rows = count;
+        }
+        let mut filled = 0;
         for (at, value) in points.values.iter_mut().enumerate() {
+            let place = || Place::default().row(at / columns + 1).column(points.names[at % columns].as_str());
             if value.is_nan() {
                 let Some(&fill) = self.fill.get(at % columns) else {
-                    let place = Place::default().row(at / columns + 1).column(points.names[at % columns].as_str());
-                    return Err(Error::input_at(place, "the number is missing", "fill it in, or leave the row out"));
+                    return Err(Error::input_at(place(), "the number is missing", "fill it in, or leave the row out"));
                 };
                 *value = fill;
-                counts[1] += 1;
+                filled += 1;
             }
             if let Some([shift, scale]) = self.scales.get(at % columns) {
                 let scaled = (*value - shift) / scale;
                 if !scaled.is_finite() {
-                    let place = Place::default().row(at / columns + 1).column(points.names[at % columns].as_str());
                     let what = format!("{value} is too far from the other numbers of the column");
-                    return Err(Error::input_at(place, what, "correct it, or leave the row out"));
+                    return Err(Error::input_at(place(), what, "correct it, or leave the row out"));
                 }
                 *value = scaled;
             }
         }
-        Ok(counts)
+        Ok(Applied { rows, filled })
     }
 
-    /// A notice of rows and numbers, as [`Preparation::apply`] counts them, if there are any.
-    pub fn notice(&self, [rows, numbers]: [usize; 2], what: &str) -> Option<String> {
-        match (rows, numbers) {
+    /// A notice of missing numbers in the points called `what`, if there were any.
+    pub fn notice(&self, applied: &Applied, what: &str) -> Option<String> {
+        let (what, dropped) = (shown(what), applied.rows.iter().filter(|kept| !**kept).count());
+        match (dropped, applied.filled) {
             (0, 0) => None,
-            (0, numbers) => {
+            (0, filled) => {
                 let by = if self.missing == Missing::Mean { "means" } else { "medians" };
-                Some(format!("{numbers} missing numbers of {} are the {by} of their columns", shown(what)))
+                Some(format!("{filled} missing numbers of {what} are the {by} of their columns"))
             }
-            (rows, _) => {
-                Some(format!("{rows} rows of {} with missing numbers are left out, of the answer too", shown(what)))
-            }
+            (rows, _) => Some(format!("{rows} rows of {what} with missing numbers are left out, of the answer too")),
         }
     }
+}
+
+/// Effect of a preparation on points.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Applied {
+    /// For each row, false if it was left out.
+    pub rows: Vec<bool>,
+    /// Number of missing numbers that were replaced.
+    pub filled: usize,
 }
 
 fn has_missing(row: &[f64]) -> bool {
@@ -244,7 +250,7 @@ mod tests {
 
     fn prepared(points: &Points, missing: Missing, standardise: Standardise) -> Result<Points> {
         let mut points = points.clone();
-        Preparation::fit(&points, None, missing, standardise)?.apply(&mut points, None)?;
+        Preparation::fit(&points, None, missing, standardise)?.apply(&mut points)?;
         Ok(points)
     }
 
@@ -300,10 +306,11 @@ mod tests {
                 assert!(found.iter().zip(&wanted).all(|(a, b)| (a - b).abs() < 1e-14), "{found:?} {wanted:?}");
             }
         }
-        let (mut points, mut kept) = (few.clone(), weights.clone());
+        let mut points = few.clone();
         let drop = Preparation::fit(&few, Some(&weights), Missing::Drop, Standardise::None).unwrap();
-        assert_eq!(drop.apply(&mut points, Some(&mut kept)).unwrap(), [1, 0]);
-        assert_eq!((points.values, kept), (vec![3.0, 1.0, 8.0], vec![2, 3, 1]));
+        let rows = vec![true, true, true, false];
+        assert_eq!(drop.apply(&mut points).unwrap(), Applied { rows, filled: 0 });
+        assert_eq!(points.values, [3.0, 1.0, 8.0]);
     }
 
     #[test]
@@ -313,12 +320,12 @@ mod tests {
         let restored: Preparation = serde_json::from_str(&serde_json::to_string(&fitted).unwrap()).unwrap();
         assert_eq!(restored, fitted);
         let mut other = points(&[NAN, 8.0], 2);
-        assert_eq!(restored.apply(&mut other, None).unwrap(), [0, 1]);
+        assert_eq!(restored.apply(&mut other).unwrap(), Applied { rows: vec![true], filled: 1 });
         // Medians 2 and 4, interquartile ranges 2 and 2.
         assert_eq!(other.values, [0.0, 2.0]);
         let mut huge = points(&[1e308, -1e308], 2);
         let narrow = Preparation::fit(&points(&[0.0, 0.0, 1e-9, 1e-9], 2), None, Missing::Drop, Standardise::Standard);
-        let error = narrow.unwrap().apply(&mut huge, None).unwrap_err().to_string();
+        let error = narrow.unwrap().apply(&mut huge).unwrap_err().to_string();
         assert!(error.starts_with("row 1, column C1: 1"), "{error}");
     }
 }

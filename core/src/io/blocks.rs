@@ -6,12 +6,14 @@ use std::path::Path;
 use super::format::Format;
 use super::layout::Layout;
 use super::options::ReadOptions;
-use super::read::{has_row_access, read};
+use super::read::{Part, has_row_access, read_part};
 use super::{compressed, npy, number};
+use crate::communicator::Share;
+use crate::data::Kept;
 use crate::data::points::Points;
 use crate::error::{At, Error, Place, Result};
 
-/// Passes the points of `path` to `each` in order, in blocks of about `bytes` of the file and at least one row. `.lrn`,
+/// Passes the points of `path`, with the columns to keep, to `each` in order, in blocks of about `bytes` of the file and at least one row. `.lrn`,
 /// and any file with a second file of labels, is one block.
 ///
 /// Fails as [`read`] does, at the first block with an error, and as `each` does.
@@ -19,14 +21,17 @@ pub fn read_blocks(
     path: &Path,
     options: &ReadOptions,
     bytes: usize,
-    mut each: impl FnMut(Points) -> Result<()>,
+    mut each: impl FnMut(Points, Kept) -> Result<()>,
 ) -> Result<()> {
     if has_row_access(path, options)? {
         return numbers(path, options, bytes, each);
     }
     match Format::of_input(path)? {
         Format::Csv | Format::Tsv if options.labels.is_none() => {}
-        _ => return each(read(path, options)?),
+        _ => {
+            let Part { points, kept, .. } = read_part(path, options, Share::WHOLE)?;
+            return each(points, kept);
+        }
     }
     let failed = |source| compressed::failed(path, source, bytes);
     if path.as_os_str() == "-" {
@@ -36,12 +41,18 @@ pub fn read_blocks(
     Text::new(file, options, bytes).all(path, &failed, &mut each)
 }
 
-fn numbers(path: &Path, options: &ReadOptions, bytes: usize, mut each: impl FnMut(Points) -> Result<()>) -> Result<()> {
+fn numbers(
+    path: &Path,
+    options: &ReadOptions,
+    bytes: usize,
+    mut each: impl FnMut(Points, Kept) -> Result<()>,
+) -> Result<()> {
     let in_file = |error: Error| error.in_file(path);
     let mut file = npy::Rows::open(path).map_err(in_file)?;
     let (rows, height) = (file.count(), (bytes / file.row_bytes()).max(1));
     for from in (0..rows).step_by(height) {
-        each(file.read(path, from..rows.min(from + height), options.roles()).map_err(in_file)?)?;
+        let (points, kept) = file.read(path, from..rows.min(from + height), options.roles()).map_err(in_file)?;
+        each(points, kept)?;
     }
     Ok(())
 }
@@ -110,7 +121,7 @@ impl<'a, R: BufRead> Text<'a, R> {
         mut self,
         path: &Path,
         failed: &dyn Fn(std::io::Error) -> Error,
-        each: &mut dyn FnMut(Points) -> Result<()>,
+        each: &mut dyn FnMut(Points, Kept) -> Result<()>,
     ) -> Result<()> {
         loop {
             let block = self.block().map_err(failed)?;
@@ -119,12 +130,12 @@ impl<'a, R: BufRead> Text<'a, R> {
             }
             let points = self.points(&block).map_err(|error| below(self.lines, error).in_file(path))?;
             self.lines += block.iter().filter(|&&byte| byte == b'\n').count();
-            points.map_or(Ok(()), &mut *each)?;
+            points.map_or(Ok(()), |(points, kept)| each(points, kept))?;
         }
     }
 
     /// Parses the points of a block; `None` if it has only comments and empty lines.
-    fn points(&mut self, block: &[u8]) -> Result<Option<Points>> {
+    fn points(&mut self, block: &[u8]) -> Result<Option<(Points, Kept)>> {
         let Some(layout) = &self.layout else {
             let text = number::text(block)?;
             let layout = self.layout.insert(Layout::of(text, self.options.roles())?);
@@ -148,13 +159,14 @@ fn below(lines: usize, mut error: Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::io::read::read;
 
     fn blocks(text: &str, label: Option<&str>, bytes: usize) -> Result<Vec<Points>> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.csv");
         std::fs::write(&path, text).unwrap();
         let (options, mut blocks) = (ReadOptions::labelled(label), Vec::new());
-        read_blocks(&path, &options, bytes, |points| {
+        read_blocks(&path, &options, bytes, |points, _| {
             blocks.push(points);
             Ok(())
         })?;

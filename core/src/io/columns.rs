@@ -3,6 +3,9 @@
 use super::options::Categorical;
 use crate::error::{Error, Place, Result, shown};
 
+/// The value of `keep` for all columns.
+const ALL: &str = "all";
+
 /// Treatment of missing numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum MissingNumbers {
@@ -26,6 +29,8 @@ pub(crate) struct Columns<'a> {
     pub(crate) columns: Option<&'a str>,
     /// Columns that are no coordinates.
     pub(crate) drop: Option<&'a str>,
+    /// Columns to keep beside the answer, in the same form, or `all`.
+    pub(crate) keep: Option<&'a str>,
     /// The names of the coordinates of an earlier table, which this one has too; it may lack labels and weights.
     pub(crate) like: Option<&'a [String]>,
     /// Treatment of columns of text; an error if `None`.
@@ -34,12 +39,14 @@ pub(crate) struct Columns<'a> {
 }
 
 /// The indices of columns by role.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Roles {
     pub(super) label: Option<usize>,
     pub(super) weight: Option<usize>,
     /// The coordinates in order, without those two.
     pub(super) coordinates: Vec<usize>,
+    /// Columns to keep beside the answer.
+    pub(super) kept: Vec<usize>,
     /// Columns without a role by request.
     pub(super) dropped: Vec<usize>,
     /// True if the coordinates were named.
@@ -50,10 +57,16 @@ impl Columns<'_> {
     /// Assigns the columns called `names`. Those for which `is_data` holds are coordinates, unless they have another role or
     /// the coordinates are named.
     pub(super) fn find(self, names: &[String], is_data: &dyn Fn(usize) -> bool) -> Result<Roles> {
+        let kept = match self.keep {
+            Some(ALL) if !names.iter().any(|name| name == ALL) => (0..names.len()).collect(),
+            Some(text) => select(names, text, "keep")?,
+            None => Vec::new(),
+        };
         let wanted = [self.label, self.weight];
         let found = [0, 1].map(|role| wanted[role].map(|column| find(names, column, ["labels", "weights"][role])));
         if let Some(like) = self.like {
-            return self.find_like(like, names, is_data, found.map(|index| index.and_then(Result::ok)));
+            let found = found.map(|index| index.and_then(Result::ok));
+            return self.find_like(like, names, is_data, found).map(|roles| Roles { kept, ..roles });
         }
         let [label, weight] = found.map(Option::transpose);
         let (label, weight) = (label?, weight?);
@@ -71,7 +84,7 @@ impl Columns<'_> {
         let all = chosen.unwrap_or_else(|| (0..names.len()).filter(|&at| is_data(at)).collect());
         let other = |at: &usize| Some(*at) == label || Some(*at) == weight || dropped.contains(at);
         let coordinates = all.into_iter().filter(|at| !other(at)).collect();
-        Ok(Roles { label, weight, coordinates, dropped, chosen: is_chosen })
+        Ok(Roles { label, weight, coordinates, kept, dropped, chosen: is_chosen })
     }
 
     /// Assigns the columns of a table with the coordinates `like`: by their names if both tables have names or columns of
@@ -89,7 +102,7 @@ impl Columns<'_> {
             let coordinates = like.iter().map(|name| find(names, name, "coordinates"));
             let coordinates = coordinates.collect::<Result<Vec<_>>>()?;
             let [label, weight] = [0, 1].map(|role| by_name(role).filter(|at| !coordinates.contains(at)));
-            return Ok(Roles { label, weight, coordinates, dropped: Vec::new(), chosen: true });
+            return Ok(Roles { label, weight, coordinates, chosen: true, ..Roles::default() });
         }
         let same = Self { like: None, ..self }.find(names, is_data);
         if let Some(same) = same.ok().filter(|same| same.coordinates.len() == like.len()) {
@@ -105,7 +118,7 @@ impl Columns<'_> {
         let data: Vec<usize> = (0..names.len()).filter(|&at| is_data(at)).collect();
         let [label, weight] = present(found, wanted, names, is_data, data.len().checked_sub(like.len()));
         let coordinates = data.into_iter().filter(|&at| Some(at) != label && Some(at) != weight).collect();
-        Ok(Roles { label, weight, coordinates, dropped: Vec::new(), chosen: false })
+        Ok(Roles { label, weight, coordinates, ..Roles::default() })
     }
 }
 
@@ -293,10 +306,14 @@ mod tests {
         let like = names("x y");
         let roles = Columns { label: Some("class"), drop: Some("id"), like: Some(&like), ..Columns::default() };
         let found = roles.find(&names("class y extra x"), &|_| true).unwrap();
-        assert_eq!(
-            found,
-            Roles { label: Some(0), weight: None, coordinates: vec![3, 1], dropped: vec![], chosen: true }
-        );
+        let expected = Roles { label: Some(0), coordinates: vec![3, 1], chosen: true, ..Roles::default() };
+        assert_eq!(found, expected);
+        let kept = |keep, names: &[String]| Columns { keep, ..roles }.find(names, &|_| true).map(|roles| roles.kept);
+        assert_eq!(kept(Some("all"), &names("class y x")).unwrap(), [0, 1, 2]);
+        assert_eq!(kept(Some("all"), &names("class y x all")).unwrap(), [3]);
+        assert_eq!(kept(Some("3,y"), &names("class y x")).unwrap(), [2, 1]);
+        let error = kept(Some("id"), &names("class y x")).unwrap_err().to_string();
+        assert_eq!(error, "there is no column \"id\" to keep");
         let error = roles.find(&names("x class"), &|_| true).unwrap_err().to_string();
         assert_eq!(error, "there is no column \"y\" to take the coordinates from");
         // Without names the roles of the earlier table hold, if the number of columns suits them.

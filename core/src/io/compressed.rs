@@ -107,7 +107,7 @@ mod tests {
                 std::fs::write(&path, packed).unwrap();
                 assert_eq!(read::read(&path, &options).unwrap(), points, "{name} {extension}");
                 let mut values = Vec::new();
-                let append = |block: Points| {
+                let append = |block: Points, _| {
                     values.extend(block.values);
                     Ok(())
                 };
@@ -127,7 +127,7 @@ mod tests {
                 std::fs::write(&path, bytes).unwrap();
                 for error in [
                     read::read(&path, &ReadOptions::default()).unwrap_err(),
-                    read_blocks(&path, &ReadOptions::default(), 100, |_| Ok(())).unwrap_err(),
+                    read_blocks(&path, &ReadOptions::default(), 100, |_, _| Ok(())).unwrap_err(),
                 ] {
                     let text = error.to_string();
                     assert!(matches!(error, Error::Input { .. }), "{extension} {bytes:?}: {text}");

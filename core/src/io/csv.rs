@@ -19,16 +19,18 @@ use super::layout::{Layout, Source, Text, no_rows};
 use super::number::{Field, Numbers, classify};
 use super::parsed::Parsed;
 use super::records::{Record, Records};
+use crate::data::Kept;
 use crate::data::points::{CLASSES, POINTS, Points};
 use crate::data::table::Table;
 use crate::error::{Error, Place, Result, shown};
 use crate::memory;
 
 impl Layout {
-    /// Reads the points of a text, with the weights as the last coordinate. The `first` text is the one of which this is the
+    /// Reads the points of a text, with the weights as the last coordinate, and the columns to keep. The `first` text is the one of which this is the
     /// layout; others have no header.
-    pub(super) fn read(&self, text: &str, first: bool) -> Result<Points> {
+    pub(super) fn read(&self, text: &str, first: bool) -> Result<(Points, Kept)> {
         let Self { names, label, numbers, .. } = self;
+        let mut kept = Kept::new(self.kept.iter().map(|&at| names[at].clone()).collect());
         let (mut values, mut rows, mut classes, mut lines) = (Vec::new(), 0, Vec::new(), Vec::new());
         for record in Records::new(text, self.delimiter).skip(usize::from(first && self.header)) {
             let Record { line, mut fields } = record?;
@@ -61,6 +63,9 @@ impl Layout {
                     return Err(wrong.map_or_else(no_rows, |error| error_at(error, *line, field)));
                 }
             }
+            for (column, &at) in self.kept.iter().enumerate() {
+                kept.push(column, fields[at].to_string())?;
+            }
             if let Some(at) = *label {
                 memory::push(&mut classes, fields.swap_remove(at), CLASSES)?;
                 memory::push(&mut lines, line, CLASSES)?;
@@ -75,17 +80,17 @@ impl Layout {
             None => (None, None),
         };
         let names = self.coordinate_names();
-        Ok(Points { values, rows, columns: names.len(), names, labels, label_names })
+        Ok((Points { values, rows, columns: names.len(), names, labels, label_names }, kept))
     }
 }
 
 /// Reads points, and their weights if a column holds these.
 pub(super) fn read(text: &str, columns: Columns<'_>) -> Result<Parsed> {
     let layout = Layout::of(text, columns)?;
-    let points = layout.read(text, true)?;
+    let (points, kept) = layout.read(text, true)?;
     let weight = layout.weight.map(|_| points.columns - 1);
     let left_out = layout.left_out.into_iter().map(|text| layout.names[text.at].clone()).collect();
-    Ok(Parsed { left_out, ..Parsed::new(points, weight, None)? })
+    Ok(Parsed { left_out, kept, ..Parsed::new(points, weight, None)? })
 }
 
 /// Adds to the advice that text in a first row may be a header or, unless the points are `labelled`, a class.

@@ -61,6 +61,8 @@ pub(super) struct Layout {
     pub(super) weight: Option<usize>,
     /// The coordinates, then the weights.
     pub(super) sources: Vec<Source>,
+    /// Indices of the columns to keep beside the answer.
+    pub(super) kept: Vec<usize>,
     /// Columns of text that are left out.
     pub(super) left_out: Vec<Text>,
     pub(super) numbers: Numbers,
@@ -109,7 +111,7 @@ impl Layout {
         let bases: Option<Vec<String>> = groups.iter().flatten().map(|(name, _)| Some(name.clone())).collect();
         let like = if one_hot { bases.as_deref().filter(|_| like.is_some()) } else { like };
         let roles = Columns { like, ..columns }.find(&names, &|at| one_hot || texts[at].is_none())?;
-        let Roles { label, weight, coordinates, dropped, chosen } = roles;
+        let Roles { label, weight, coordinates, kept, dropped, chosen } = roles;
         if coordinates.is_empty() {
             return Err(no_coordinates(label.is_some() && width == 1));
         }
@@ -131,7 +133,7 @@ impl Layout {
         let unused = texts.into_iter().flatten().filter(|text| !one_hot && !chosen && !has_role(text.at));
         let left_out = unused.collect();
         let numbers = Numbers { missing: columns.missing, comma, label_given: label.is_some() };
-        Ok(Self { delimiter, names, label, weight, sources, left_out, numbers, line: first.line, header })
+        Ok(Self { delimiter, names, label, weight, sources, kept, left_out, numbers, line: first.line, header })
     }
 
     /// Names of the coordinates, then of the weights.

@@ -18,6 +18,7 @@ use super::labels::encode;
 use super::number::{Numbers, whole};
 use super::parsed::Parsed;
 use super::records::FIELDS;
+use crate::data::Kept;
 use crate::data::points::{CLASSES, POINTS, Points, admit_names};
 use crate::data::table::{Cells, Table};
 use crate::error::{At, Error, Place, Result, shown};
@@ -169,7 +170,8 @@ pub(super) fn read(text: &str, columns: Columns<'_>) -> Result<Parsed> {
         lines(text).filter(of_header).take(4).map(|(at, line)| (at, line[1..].trim())).collect();
     let body = lines(text).filter(|line| !of_header(line));
     let Header { rows, roles, names } = header(&head)?;
-    let Roles { label, weight, coordinates, .. } = columns.find(&names, &|at| roles[at] == Role::Data)?;
+    let Roles { label, weight, coordinates, kept: to_keep, .. } =
+        columns.find(&names, &|at| roles[at] == Role::Data)?;
     let label = label.or_else(|| (0..roles.len()).find(|&at| roles[at] == Role::Class && Some(at) != weight));
     let data: Vec<usize> = coordinates.into_iter().filter(|&at| Some(at) != label).chain(weight).collect();
     if data.is_empty() {
@@ -178,6 +180,7 @@ pub(super) fn read(text: &str, columns: Columns<'_>) -> Result<Parsed> {
     }
     let numbers = Numbers { missing: columns.missing, label_given: label.is_some(), comma: false };
     let key = roles.iter().position(|role| *role == Role::Key);
+    let mut kept = Kept::new(to_keep.iter().map(|&at| names[at].clone()).collect());
     // The header's counts are not trusted for reservations.
     let (mut values, mut classes, mut lines) = (Vec::new(), Vec::new(), Vec::new());
     let (mut keys, mut count) = (Keys::default(), 0);
@@ -190,6 +193,9 @@ pub(super) fn read(text: &str, columns: Columns<'_>) -> Result<Parsed> {
         }
         for &at in &data {
             memory::push(&mut values, numbers.coordinate(fields[at], line, &names[at])?, POINTS)?;
+        }
+        for (column, &at) in to_keep.iter().enumerate() {
+            kept.push(column, fields[at].to_string())?;
         }
         if let Some(at) = key {
             keys.push(fields[at], line, &names[at])?;
@@ -216,7 +222,7 @@ pub(super) fn read(text: &str, columns: Columns<'_>) -> Result<Parsed> {
         let (codes, classes) = encode(&classes, &lines, &names[at])?;
         (points.labels, points.label_names) = (Some(codes), classes);
     }
-    Parsed::new(points, weight.map(|_| data.len() - 1), key.map(|_| keys.keys))
+    Ok(Parsed { kept, ..Parsed::new(points, weight.map(|_| data.len() - 1), key.map(|_| keys.keys))? })
 }
 
 /// Writes a table with keys 1 … n. A column of whole numbers named `label`, `class` or `cluster` is the class.

@@ -27,6 +27,8 @@ pub struct ReadOptions {
     pub columns: Option<String>,
     /// Columns that are no coordinates, in the same form.
     pub drop: Option<String>,
+    /// Columns to keep beside the answer, in the same form, or `all`.
+    pub keep: Option<String>,
     /// Treatment of columns of text, which are errors by default.
     pub categorical: Option<Categorical>,
     /// Accepts missing numbers, as NaN: `nan`, `NA`, `N/A`, `null`, `none`, `?` and, in text, nothing.
@@ -40,6 +42,7 @@ impl ReadOptions {
             label: self.label.as_deref(),
             columns: self.columns.as_deref(),
             drop: self.drop.as_deref(),
+            keep: self.keep.as_deref(),
             categorical: self.categorical,
             missing: if self.missing { MissingNumbers::Accepted } else { MissingNumbers::Refused },
             ..Columns::default()

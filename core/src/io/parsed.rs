@@ -1,5 +1,6 @@
 //! The content of a table of points.
 
+use crate::data::Kept;
 use crate::data::points::Points;
 use crate::error::{Error, Place, Result};
 use crate::memory;
@@ -11,6 +12,8 @@ pub(crate) struct Parsed {
     pub(crate) weights: Option<Vec<u32>>,
     /// The key of each row, if the format has keys.
     pub(crate) keys: Option<Vec<i64>>,
+    /// The columns to keep beside the answer.
+    pub(crate) kept: Kept,
     /// Names of the columns of text that were left out.
     pub(crate) left_out: Vec<String>,
 }
@@ -19,7 +22,7 @@ impl Parsed {
     /// Separates the weights from points that have them as coordinate `weight`.
     pub(super) fn new(mut points: Points, weight: Option<usize>, keys: Option<Vec<i64>>) -> Result<Self> {
         let weights = weight.map(|at| split_weights(&mut points, at)).transpose()?;
-        Ok(Self { points, weights, keys, left_out: Vec::new() })
+        Ok(Self { points, weights, keys, kept: Kept::default(), left_out: Vec::new() })
     }
 }
 

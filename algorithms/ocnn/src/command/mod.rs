@@ -10,7 +10,7 @@ use firebox_backends::{Device, Plugin, plugin::Bench, with_context};
 use firebox_core::{
     Context, Error, Observer, Result, Session,
     command::{Conformance, InputFile, Outcome, PreparedPoints, parse},
-    data::{Points, read_sparse},
+    data::{Kept, Table, read_sparse},
 };
 
 use self::{
@@ -51,7 +51,7 @@ impl Plugin for OcnnPlugin {
             Mode::Auto => automatic(&args, device, session),
             Mode::Paper => {
                 let ocnn = args.paper()?.init()?;
-                let points = args.input.read_prepared(args.preparation, None, &*session.observer)?.points;
+                let points = args.input.read_prepared(args.preparation, None, &*session.observer)?;
                 with_context!(device, session, |context| paper(&args, &ocnn, points, context))
             }
         }
@@ -95,9 +95,15 @@ impl Plugin for OcnnPlugin {
 }
 
 /// Runs `firebox ocnn --mode paper`.
-fn paper<B: OcnnOps>(args: &OcnnArgs, ocnn: &PaperOcnn, points: Points, context: &Context<B>) -> Result<Outcome> {
-    let clusters = ocnn.fit_with(points.clone(), context)?;
-    report::paper(args, ocnn.config(), points, clusters)
+fn paper<B: OcnnOps>(
+    args: &OcnnArgs,
+    ocnn: &PaperOcnn,
+    input: PreparedPoints,
+    context: &Context<B>,
+) -> Result<Outcome> {
+    let clusters = ocnn.fit_with(input.points.clone(), context)?;
+    let outcome = report::paper(args, ocnn.config(), input.points, clusters)?;
+    Ok(Outcome { table: input.kept.beside(outcome.table)?, ..outcome })
 }
 
 /// Runs `firebox ocnn --mode auto`.
@@ -107,7 +113,8 @@ fn automatic(args: &OcnnArgs, device: &Device, session: &Session) -> Result<Outc
     let (input, prepared) = args.read(observer)?;
     let new = args.auto.predict.as_ref().map(|file| new_points(args, file, &prepared, observer).map(|new| (file, new)));
     let new = new.transpose()?;
-    let PreparedPoints { points, weights, .. } = prepared;
+    let PreparedPoints { points, weights, kept, .. } = prepared;
+    let (new, new_kept) = new.map_or((None, Kept::default()), |(file, (new, kept))| (Some((file, new)), kept));
     if let Some((file, new)) = &new {
         ocnn.check_new(new, points.columns).map_err(|error| error.in_file(file))?;
     }
@@ -119,7 +126,9 @@ fn automatic(args: &OcnnArgs, device: &Device, session: &Session) -> Result<Outc
         new,
         context
     ))?;
-    report::automatic(args, ocnn.config(), points, weights.as_deref(), clustering, predicted)
+    let predicted = predicted.map(|labels| new_kept.beside(Table::ints("cluster", labels))).transpose()?;
+    let outcome = report::automatic(args, ocnn.config(), points, weights.as_deref(), clustering, predicted)?;
+    Ok(Outcome { table: kept.beside(outcome.table)?, ..outcome })
 }
 
 /// Clusters the input, and predicts the clusters of the new points.
@@ -139,17 +148,23 @@ fn cluster<B: OcnnOps>(
     Ok((fitted.into_clustering(), predicted))
 }
 
-/// Reads the points to be predicted, which have the columns of the input.
-fn new_points(args: &OcnnArgs, file: &InputFile, like: &PreparedPoints, observer: &dyn Observer) -> Result<HostInput> {
+/// Reads the points to be predicted, which have the columns of the input, and the columns to keep.
+fn new_points(
+    args: &OcnnArgs,
+    file: &InputFile,
+    like: &PreparedPoints,
+    observer: &dyn Observer,
+) -> Result<(HostInput, Kept)> {
     if args.input.is_sparse() {
-        return read_sparse(file).map(HostInput::Sparse);
+        return read_sparse(file).map(|rows| (HostInput::Sparse(rows), Kept::default()));
     }
     if !args.has_coordinates() {
         let what = "distances cannot take new points";
         return Err(Error::input(what, "cluster points, or leave out `predict`"));
     }
     let weight = args.auto.point_weights.as_deref();
-    args.input.read_more(file, like, args.preparation, weight, observer).map(HostInput::Points)
+    let (new, kept) = args.input.read_more(file, like, args.preparation, weight, observer)?;
+    Ok((HostInput::Points(new), kept))
 }
 
 #[cfg(test)]

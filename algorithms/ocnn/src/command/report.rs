@@ -75,14 +75,14 @@ pub(super) fn paper<B: Backend>(
     })
 }
 
-/// The outcome of automatic clustering; `predicted` are the clusters of new points.
+/// The outcome of automatic clustering; `predicted` is the table of the clusters of new points.
 pub(super) fn automatic(
     args: &OcnnArgs,
     config: &OcnnConfig,
     points: Points,
     weights: Option<&[u32]>,
     clustering: Clustering,
-    predicted: Option<Vec<i64>>,
+    predicted: Option<Table>,
 ) -> Result<Outcome> {
     let mut tables = Vec::new();
     if let Some(path) = &args.auto.scores {
@@ -96,9 +96,7 @@ pub(super) fn automatic(
         let names = ["first", "second", "distance", "points"].map(String::from).to_vec();
         tables.push((path.clone(), Table::float_matrix(names, clustering.linkage.clone())?));
     }
-    if let (Some(path), Some(labels)) = (&args.auto.predict_output, predicted) {
-        tables.push((path.clone(), Table::ints("cluster", labels)));
-    }
+    tables.extend(args.auto.predict_output.clone().into_iter().zip(predicted));
     let mut plots = Vec::new();
     if let Some(path) = &args.auto.dendrogram {
         plots.push((path.clone(), plots::dendrogram(&clustering)));

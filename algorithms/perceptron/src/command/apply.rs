@@ -5,7 +5,7 @@ use firebox_backends::{Device, with_context};
 use firebox_core::{
     Context, Error, Result, Session, Share,
     command::Outcome,
-    data::{Table, read_blocks},
+    data::{Kept, Table, read_blocks},
     report::{InputSize, Stopwatch},
 };
 use serde_json::{Map, Value, json};
@@ -93,9 +93,11 @@ pub(super) fn predict(args: &PredictArgs, device: &Device, session: &Session) ->
         return Err(Error::input("a regression has no probabilities", "leave out `give`"));
     }
     let watched = &mut watch;
-    let predictions = with_context!(device, session, |context| predict_blocks(args, &loaded.model, watched, context))?;
+    let mut predictions =
+        with_context!(device, session, |context| predict_blocks(args, &loaded.model, watched, context))?;
     let input = predictions.input;
-    let table = predictions.table(&loaded.model, args.give)?;
+    let kept = std::mem::take(&mut predictions.kept);
+    let table = kept.beside(predictions.table(&loaded.model, args.give)?)?;
     let summary = format!("{} rows predicted, {}", input.rows, loaded.matmul);
     Ok(loaded.outcome(&args.model_args, input, &watch, Map::new(), table, summary))
 }
@@ -104,6 +106,8 @@ pub(super) fn predict(args: &PredictArgs, device: &Device, session: &Session) ->
 #[derive(Default)]
 struct Predictions {
     input: InputSize,
+    /// The columns to keep beside the predictions.
+    kept: Kept,
     /// Most probable class of each row; empty in a regression.
     labels: Vec<usize>,
     /// Numbers, probabilities or logits, row by row.
@@ -120,10 +124,11 @@ fn predict_blocks<B: PerceptronOps>(
     let network = model.network::<B>(&context.device);
     let mut all = Predictions::default();
     let input = &args.model_args.input;
-    read_blocks(&input.input, &input.options(), BLOCK_BYTES, |points| {
+    read_blocks(&input.input, &input.options(), BLOCK_BYTES, |points, kept| {
         let values = model.columns_of(&points.names, &points.values).map_err(|error| error.in_file(&input.input))?;
         watch.lap("data_s");
         let results = model.results(&network, values, context)?;
+        all.kept.append(kept);
         all.input = InputSize { rows: all.input.rows + points.rows, columns: points.columns };
         if let OutputKind::Class(classes) = &model.output {
             all.labels.extend(argmax(&results, classes.len()));

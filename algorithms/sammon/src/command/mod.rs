@@ -92,8 +92,16 @@ fn run<B: SammonOps>(args: &SammonArgs, context: &Context<B>) -> Result<Outcome>
     }
     let input = SammonInput::<B>::from(data).starting_at(start);
     let map = sammon.fit_with(input, context).map_err(|error| error.in_file(&args.input.input))?;
-    let placed = new.map(|(path, new)| map.transform_with(&new, context).map_err(|error| error.in_file(path)));
-    outcome(args, prepared.points, map, placed.transpose()?)
+    let place = |path, new: &Points| map.transform_with(new, context).map_err(|error| error.in_file(path));
+    let placed = match new {
+        Some((path, (new, kept))) => {
+            let dims = map.config().dims;
+            Some(kept.beside(Table::float_matrix(names(dims), place(path, &new)?)?)?)
+        }
+        None => None,
+    };
+    let outcome = outcome(args, prepared.points, map, placed)?;
+    Ok(Outcome { table: prepared.kept.beside(outcome.table)?, ..outcome })
 }
 
 /// `y1`, `y2`, …
@@ -105,7 +113,7 @@ fn outcome<B: SammonOps>(
     args: &SammonArgs,
     points: Points,
     map: SammonMap<B>,
-    placed: Option<Vec<f64>>,
+    placed: Option<Table>,
 ) -> Result<Outcome> {
     let dims = map.config().dims;
     let labels = points.labels.clone();
@@ -116,9 +124,7 @@ fn outcome<B: SammonOps>(
     if let Some(stress) = map.point_stress.clone().filter(|_| args.point_stress) {
         table = table.beside(Table::floats("stress", stress))?;
     }
-    let placed = args.transform_output.iter().zip(placed);
-    let tables = placed.map(|(path, placed)| Ok((path.clone(), Table::float_matrix(names(dims), placed)?)));
-    let tables = tables.collect::<Result<Vec<_>>>()?;
+    let tables = args.transform_output.clone().into_iter().zip(placed).collect();
     let mut settings = serde_json::to_value(map.config()).unwrap_or(Value::Null);
     if args.metric == Kind::Precomputed {
         settings["metric"] = "precomputed".into();

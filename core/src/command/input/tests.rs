@@ -129,7 +129,7 @@ fn more_weighted(
     let like = args.read_prepared(preparation, weight, &Silent).unwrap();
     let points = args.read_more(&path, &like, preparation, weight, &Silent);
     let place = format!("{}/", folder.path().display());
-    points.map(|points| points.values).map_err(|error| error.to_string().replace(&place, ""))
+    points.map(|(points, _)| points.values).map_err(|error| error.to_string().replace(&place, ""))
 }
 
 #[test]

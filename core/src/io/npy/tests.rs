@@ -255,7 +255,7 @@ fn parts_concatenate_to_the_file() {
                     assert_eq!(in_parts(&path, size, label).unwrap(), whole, "{rows} rows, {size} ranks");
                 }
                 let mut blocks = Vec::new();
-                read_blocks(&path, &ReadOptions::labelled(label), 30, |block| {
+                read_blocks(&path, &ReadOptions::labelled(label), 30, |block, _| {
                     assert!(block.rows * 4 <= 30);
                     blocks.extend(block.values);
                     Ok(())

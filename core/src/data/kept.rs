@@ -1,0 +1,100 @@
+//! Columns of an input that are written beside the answer.
+
+use super::table::{Cell, Table};
+use crate::error::Result;
+use crate::memory;
+
+/// Purpose of the memory, as messages name it.
+const KEPT: &str = "the columns to keep";
+
+/// Columns of an input table, as they are in the file, that are written beside the answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Kept {
+    names: Vec<String>,
+    /// The fields of each column.
+    columns: Vec<Vec<String>>,
+}
+
+impl Kept {
+    /// Creates columns without rows.
+    pub(crate) fn new(names: Vec<String>) -> Self {
+        Self { columns: vec![Vec::new(); names.len()], names }
+    }
+
+    /// Appends a field to a column.
+    pub(crate) fn push(&mut self, column: usize, field: String) -> Result<()> {
+        memory::push(&mut self.columns[column], field, KEPT)
+    }
+
+    /// Retains the rows for which `rows` is true.
+    pub(crate) fn retain(&mut self, rows: &[bool]) {
+        for column in &mut self.columns {
+            let mut row = rows.iter();
+            column.retain(|_| row.next().is_none_or(|kept| *kept));
+        }
+    }
+
+    /// Appends the rows of the same columns of another part of the table.
+    pub fn append(&mut self, next: Self) {
+        if self.names.is_empty() {
+            *self = next;
+            return;
+        }
+        self.columns.iter_mut().zip(next.columns).for_each(|(column, next)| column.extend(next));
+    }
+
+    /// The columns, then those of the answer. A column is one of numbers if all its fields are written as Firebox writes
+    /// numbers, and one of words otherwise.
+    ///
+    /// Fails if the answer has another number of rows.
+    pub fn beside(self, answer: Table) -> Result<Table> {
+        let columns = self.names.into_iter().zip(self.columns);
+        let mut tables = columns.map(|(name, fields)| column(name, fields));
+        let Some(first) = tables.next() else { return Ok(answer) };
+        tables.try_fold(first, Table::beside)?.beside(answer)
+    }
+}
+
+/// A column of whole numbers, of real numbers or of words.
+fn column(name: String, fields: Vec<String>) -> Table {
+    let whole = fields.iter().map(|field| field.parse::<i64>().ok().filter(|value| value.to_string() == *field));
+    if let Some(values) = whole.collect() {
+        return Table::ints(name, values);
+    }
+    let real = |field: &String| field.parse::<f64>().ok().filter(|value| Cell::Float(*value).to_string() == *field);
+    if let Some(values) = fields.iter().map(real).collect() {
+        return Table::floats(name, values);
+    }
+    let mut words = fields.clone();
+    words.sort_unstable();
+    words.dedup();
+    let codes = fields.iter().map(|field| words.partition_point(|word| word < field) as i64);
+    Table::words(name, codes.collect(), words)
+}
+
+#[cfg(all(test, feature = "io"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_written_as_they_were_read() {
+        let rows = [["7", "0.5", "b,c", "007"], ["-1", "1e300", "", "1"], ["0", "2", "b,c", "2.50"]];
+        let mut kept = Kept::new(["i", "x", "text", "code"].map(String::from).to_vec());
+        for row in &rows {
+            row.iter().enumerate().for_each(|(at, field)| kept.push(at, field.to_string()).unwrap());
+        }
+        let mut part = kept.clone();
+        part.retain(&[true, false, true]);
+        let mut all = Kept::default();
+        all.append(part.clone());
+        all.append(part);
+        let mut text = Vec::new();
+        let table = kept.beside(Table::ints("cluster", vec![3, 4, 5])).unwrap();
+        table.write_csv(&mut text).unwrap();
+        let expected = "i,x,text,code,cluster\n7,0.5,\"b,c\",007,3\n-1,1e300,\"\",1,4\n0,2,\"b,c\",2.50,5\n";
+        assert_eq!(String::from_utf8(text).unwrap(), expected);
+        let table = all.beside(Table::ints("cluster", vec![0; 4])).unwrap();
+        assert_eq!((table.rows(), table.width()), (4, 5));
+        assert!(Kept::new(vec!["a".into()]).beside(Table::ints("b", vec![1])).is_err());
+    }
+}

@@ -117,9 +117,11 @@ impl InputArgs {
         Ok(PreparedPoints { points, weights, kept, preparation })
     }
 
-    /// Reads a rank's part of the points; fails as [`read`](crate::data::read) does.
-    pub fn read_part(&self, share: Share, observer: &dyn Observer) -> Result<Part> {
-        let part = read_part(&self.input, &self.options(), share)?;
+    /// Reads a rank's part of the points with the given options, which those of [`InputArgs::options`] may differ from.
+    ///
+    /// Fails as [`read`](crate::data::read) does.
+    pub fn read_part(&self, options: &ReadOptions, share: Share, observer: &dyn Observer) -> Result<Part> {
+        let part = read_part(&self.input, options, share)?;
         left_out_notice(&part.left_out, &part.points).into_iter().for_each(|notice| observer.notice(&notice));
         part.points.suspicious_columns().iter().for_each(|notice| observer.notice(notice));
         Ok(part)
@@ -208,6 +210,7 @@ impl InputArgs {
             label: self.label.clone(),
             labels: self.labels.clone().map(PathBuf::from),
             columns: self.columns.clone(),
+            coordinates: None,
             drop: self.drop.clone(),
             keep: self.keep.clone(),
             categorical: Some(self.categorical),

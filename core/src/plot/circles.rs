@@ -77,7 +77,7 @@ pub(super) fn draw(circles: &Circles) -> Result<Drawing> {
     }
     let dot = if shown.len() > 1000 { 1.5 } else { 3.0 };
     for &[x, y, _] in &shown {
-        inside(x, y).into_iter().for_each(|at| canvas.marker(at, Marker::Circle, dot, style(0).0, 1.0));
+        inside(x, y).into_iter().for_each(|at| canvas.marker(at, Marker::Circle, dot, style(0, 1).0, 1.0));
     }
     let mut right = (left + wide).max(canvas.title(&circles.title, left + 0.5 * wide, left + wide)?);
     let mut bottom = TOP + high + BELOW;

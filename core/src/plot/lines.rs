@@ -64,7 +64,7 @@ pub(super) fn draw(lines: &Lines) -> Result<Drawing> {
     if has_legend {
         let mut widest: f64 = 0.0;
         for (rank, series) in lines.series.iter().enumerate() {
-            let (colour, marker) = style(rank);
+            let (colour, marker) = style(rank, 1);
             let y = TOP + 10.0 + 22.0 * rank as f64;
             let from = left + wide + 16.0;
             canvas.line(vec![(from, y), (from + 26.0, y)], colour, 2.0);
@@ -80,7 +80,7 @@ pub(super) fn draw(lines: &Lines) -> Result<Drawing> {
 }
 
 fn curve(canvas: &mut Canvas, panel: &Panel, rank: usize, series: &Series, has_legend: bool) {
-    let (colour, marker) = style(rank);
+    let (colour, marker) = style(rank, 1);
     let shown: Vec<Option<(f64, f64)>> = series.points.iter().map(|&(x, y)| panel.at(x, y)).collect();
     for piece in shown.split(Option::is_none) {
         let piece: Vec<(f64, f64)> = piece.iter().copied().flatten().collect();

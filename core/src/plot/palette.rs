@@ -1,8 +1,9 @@
 //! Colours and marker shapes that are distinguishable with any colour vision.
 //!
-//! The first eight clusters have the colours of Okabe and Ito, "Color Universal Design" (2008), as circles. After
-//! each eight the marker changes (square, triangle, diamond, inverted triangle, plus) and the colours repeat, alternately
-//! darker and lighter, so that 48 clusters are distinct.
+//! The first eight clusters have the colours of Okabe and Ito, "Color Universal Design" (2008), as circles, with olive
+//! instead of their yellow, which is hardly visible on white. After each eight the marker changes (square, triangle) and
+//! the colours repeat, darker and lighter. More than 24 clusters have colours from an ordered map instead, and markers in
+//! turn.
 
 use plotters::style::RGBColor;
 
@@ -18,7 +19,7 @@ pub(super) enum Marker {
     Cross,
 }
 
-/// Okabe and Ito's colours, by decreasing contrast with white.
+/// Okabe and Ito's colours, with olive for their yellow.
 const COLOURS: [RGBColor; 8] = [
     RGBColor(0, 114, 178),   // blue
     RGBColor(230, 159, 0),   // orange
@@ -27,14 +28,14 @@ const COLOURS: [RGBColor; 8] = [
     RGBColor(86, 180, 233),  // sky blue
     RGBColor(204, 121, 167), // reddish purple
     RGBColor(0, 0, 0),       // black
-    RGBColor(240, 228, 66),  // yellow
+    RGBColor(140, 126, 0),   // olive
 ];
 
 const MARKERS: [Marker; 6] =
     [Marker::Circle, Marker::Square, Marker::Triangle, Marker::Diamond, Marker::Inverted, Marker::Plus];
 
 /// Colour of noise.
-pub(super) const NOISE: RGBColor = RGBColor(150, 150, 150);
+pub(super) const NOISE: RGBColor = RGBColor(115, 115, 115);
 
 /// Colour of text.
 pub(super) const INK: RGBColor = RGBColor(34, 34, 34);
@@ -74,17 +75,27 @@ pub(super) fn shade_of(share: f64, signed: bool) -> RGBColor {
     RGBColor(mix(0), mix(1), mix(2))
 }
 
-/// Colour and marker of the cluster of this rank, from 0.
-pub(super) fn style(rank: usize) -> (RGBColor, Marker) {
-    let round = rank / COLOURS.len() % MARKERS.len();
+/// Most clusters whose colours are not from the ordered map.
+const MOST_SHADED: usize = 24;
+/// Share of the ordered map that is visible on white.
+const VISIBLE: f64 = 0.8;
+
+/// Colour and marker of the cluster of this rank, from 0, among `count`.
+pub(super) fn style(rank: usize, count: usize) -> (RGBColor, Marker) {
+    if count > MOST_SHADED {
+        let share = rank as f64 / (count - 1) as f64;
+        return (shade_of(VISIBLE * share, false), MARKERS[rank % MARKERS.len()]);
+    }
+    let round = rank / COLOURS.len() % SHADES.len();
     (shade(COLOURS[rank % COLOURS.len()], round), MARKERS[round])
 }
 
-/// Shades a colour by round: unchanged in round 0, darker in odd rounds, lighter in even ones.
+/// In each round, the grey that colours are mixed with, and its share.
+const SHADES: [(f64, f64); 3] = [(0.0, 0.0), (0.0, 0.35), (235.0, 0.35)];
+
 fn shade(RGBColor(r, g, b): RGBColor, round: usize) -> RGBColor {
-    const STRENGTH: [f64; 6] = [0.0, 0.35, 0.35, 0.55, 0.5, 0.2];
-    let toward = if round % 2 == 1 { 0.0 } else { 235.0 };
-    let mix = |part: u8| (f64::from(part) + STRENGTH[round % 6] * (toward - f64::from(part))).round() as u8;
+    let (grey, share) = SHADES[round];
+    let mix = |part: u8| (f64::from(part) + share * (grey - f64::from(part))).round() as u8;
     RGBColor(mix(r), mix(g), mix(b))
 }
 
@@ -94,11 +105,32 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn forty_eight_clusters_are_distinct() {
-        let looks: HashSet<String> = (0..48).map(|rank| format!("{:?}", style(rank))).collect();
-        assert_eq!(looks.len(), 48);
-        assert_eq!(style(48).1, style(0).1);
-        let first: Vec<RGBColor> = (0..8).map(|rank| style(rank).0).collect();
+    fn clusters_are_distinct() {
+        for count in [1, 8, 24, 25, 60, 200] {
+            let looks: HashSet<String> = (0..count).map(|rank| format!("{:?}", style(rank, count))).collect();
+            assert_eq!(looks.len(), count);
+        }
+        let first: Vec<RGBColor> = (0..8).map(|rank| style(rank, 8).0).collect();
         assert_eq!(first, COLOURS);
+    }
+
+    /// The contrast with white, by the Web Content Accessibility Guidelines 2.1.
+    fn contrast(RGBColor(r, g, b): RGBColor) -> f64 {
+        let linear = |part: u8| {
+            let part = f64::from(part) / 255.0;
+            if part <= 0.04045 { part / 12.92 } else { ((part + 0.055) / 1.055).powf(2.4) }
+        };
+        1.05 / (0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b) + 0.05)
+    }
+
+    #[test]
+    fn colours_are_visible_on_white() {
+        assert!(contrast(NOISE) > 4.5 && contrast(FAINT) > 4.5);
+        for count in [8, 16, 25, 200] {
+            for rank in 0..count {
+                let (colour, _) = style(rank, count);
+                assert!(contrast(colour) > 1.9, "{rank} of {count}: {}", contrast(colour));
+            }
+        }
     }
 }

@@ -14,8 +14,8 @@ use crate::random::Random;
 ///
 /// Two columns fill one panel with equal scales on both axes, unless one range exceeds twenty times the other. One column
 /// is jittered over the height. Three columns give three projections side by side; more give the projections on the
-/// first three principal components, labelled with their shares of the variance. Up to twelve clusters have a legend with
-/// their sizes. An SVG draws a random sample of at most 20 000 points, a PNG all. The caption mentions unequal scales
+/// first three principal components, labelled with their shares of the variance. The legend has the twelve largest
+/// clusters with their sizes. An SVG draws a random sample of at most 20 000 points, a PNG all. The caption mentions unequal scales
 /// and sampling.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scatter {
@@ -153,10 +153,6 @@ pub(super) fn draw(scatter: &Scatter, is_vector: bool) -> Result<Drawing> {
     let (sizes, noise) = clusters(points);
     let ranks: BTreeMap<i64, usize> = sizes.keys().enumerate().map(|(rank, label)| (*label, rank)).collect();
     let legend = !sizes.is_empty() || noise > 0;
-    if legend && sizes.len() > MAX_IN_LEGEND {
-        let noise = if noise > 0 { format!(", {} points of noise", grouped(noise)) } else { String::new() };
-        cloud.notes.insert(0, format!("{} clusters{noise}", grouped(sizes.len())));
-    }
 
     let mut canvas = Canvas::default();
     let radius = match cloud.rows.len() {
@@ -192,7 +188,7 @@ pub(super) fn draw(scatter: &Scatter, is_vector: bool) -> Result<Drawing> {
         }
         for (index, rank) in looks.iter().enumerate() {
             if let (Some(rank), Some(at)) = (rank, place(index)) {
-                let (colour, marker) = style(*rank);
+                let (colour, marker) = style(*rank, ranks.len());
                 canvas.marker(at, marker, radius, colour, alpha);
             }
         }
@@ -206,7 +202,7 @@ pub(super) fn draw(scatter: &Scatter, is_vector: bool) -> Result<Drawing> {
         right = right.max(canvas.note((left, bottom + 6.0), note)?);
         bottom += 20.0;
     }
-    if legend && sizes.len() <= MAX_IN_LEGEND {
+    if legend {
         let (end, lowest) = draw_legend(&mut canvas, points, &sizes, noise, end + 18.0)?;
         right = right.max(end);
         bottom = bottom.max(lowest);
@@ -228,8 +224,13 @@ fn draw_legend(
         let name = usize::try_from(label).ok().and_then(|at| names.and_then(|names| names.get(at)));
         name.cloned().unwrap_or_else(|| label.to_string().replace('-', "−"))
     };
-    let mut entries: Vec<_> =
-        sizes.iter().enumerate().map(|(rank, (label, n))| (style(rank), called(*label), *n)).collect();
+    let mut largest: Vec<(usize, i64, usize)> =
+        sizes.iter().enumerate().map(|(rank, (&label, &size))| (rank, label, size)).collect();
+    largest.sort_by(|a, b| b.2.cmp(&a.2).then(a.0.cmp(&b.0)));
+    largest.truncate(MAX_IN_LEGEND);
+    largest.sort_unstable();
+    let look = |rank: usize| style(rank, sizes.len());
+    let mut entries: Vec<_> = largest.iter().map(|&(rank, label, size)| (look(rank), called(label), size)).collect();
     if noise > 0 {
         entries.push(((NOISE, Marker::Cross), "noise".into(), noise));
     }
@@ -238,6 +239,12 @@ fn draw_legend(
         let text = format!("{} ({})", fitted(&name, SMALL, 160.0)?, grouped(size));
         canvas.marker((from + 6.0, y), marker, 4.5, colour, 1.0);
         canvas.text((from + 18.0, y), &text, SMALL, INK, Anchor::Left);
+        end = end.max(from + 18.0 + width(&text, SMALL)?);
+        y += STEP;
+    }
+    if let more @ 1.. = sizes.len() - largest.len() {
+        let text = format!("{} clusters more", grouped(more));
+        canvas.text((from + 18.0, y), &text, SMALL, FAINT, Anchor::Left);
         end = end.max(from + 18.0 + width(&text, SMALL)?);
         y += STEP;
     }

@@ -12,7 +12,7 @@ use crate::solve::Instances;
 /// Reads a rank's rows and their targets.
 pub(super) fn instances(input: &InputArgs, task: Task, share: Share, observer: &dyn Observer) -> Result<Instances> {
     match task {
-        Task::Classification => Instances::from_labels(input.read_part(share, observer)?.points)
+        Task::Classification => Instances::from_labels(input.read_part(&input.options(), share, observer)?.points)
             .map_err(|error| error.in_file(&input.input)),
         Task::Regression => {
             let Some(column) = input.label.as_deref().filter(|_| input.labels.is_none()) else {

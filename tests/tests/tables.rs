@@ -1,0 +1,103 @@
+//! End-to-end tests of input tables: columns, text, missing numbers, scales, compression, and columns beside the answer.
+
+#![allow(clippy::unwrap_used)]
+
+use std::fmt::Write as _;
+
+use firebox_core::data::{self, Points, Shape};
+use firebox_tests::program::{NINE, Program};
+
+const BACKEND: &str = "--backend ndarray --format human";
+
+/// A table with identifiers, text, a name of each class, and two coordinates of unlike scale.
+fn flowers(points: &Points) -> String {
+    let mut text = String::from("id,colour,kind,length,width\n");
+    for (row, label) in points.labels.as_ref().unwrap().iter().enumerate() {
+        let [x, y] = [points.row(row)[0], points.row(row)[1]];
+        writeln!(text, "{},{},k{label},{},{y}", 1000 + row, ["red", "blue"][row % 2], 1000.0 * x).unwrap();
+    }
+    text
+}
+
+fn blobs() -> Points {
+    data::generate(Shape::Blobs, Some(240), Some(2), 3).unwrap()
+}
+
+#[test]
+fn identifiers_and_text_are_noticed_and_columns_chosen() {
+    let program = Program::firebox();
+    program.write("a.csv", flowers(&blobs()));
+    let done = program.run(&format!("ocnn a.csv --label kind {BACKEND} -o a1.csv")).succeed();
+    for notice in [
+        "column \"colour\" is text and is left out; --categorical one-hot takes text as coordinates",
+        "column \"id\" has whole numbers that increase from row to row, as identifiers do: add --drop id",
+    ] {
+        assert!(done.err.contains(notice), "{}", done.err);
+    }
+    let chosen = program.run(&format!("ocnn a.csv --label kind --drop id,colour {BACKEND} -o b.csv")).succeed();
+    assert!(!chosen.err.contains("is left out") && !chosen.err.contains("identifiers"), "{}", chosen.err);
+    program.run(&format!("ocnn a.csv --label kind --columns length,5 {BACKEND} -o c.csv")).succeed();
+    assert_eq!(program.text("b.csv"), program.text("c.csv"));
+    let sammon = program.run(&format!("sammon a.csv --label kind --columns 4-5 --iterations 30 {BACKEND}")).succeed();
+    assert!(sammon.out.lines().nth(1).unwrap().contains(",k"), "{}", sammon.out);
+    program.refuse("ocnn a.csv --columns colour", "line 2, column colour: \"red\" is not a number");
+    program.refuse("ocnn a.csv --drop size", "there is no column \"size\" to leave out");
+    program.refuse("ocnn a.csv --metric precomputed --standardise robust", "--standardise is for the coordinates");
+}
+
+#[test]
+fn scales_and_missing_numbers_are_prepared_and_rows_keep_their_columns() {
+    let program = Program::firebox();
+    let points = blobs();
+    program.write("a.csv", flowers(&points));
+    let args = "--label kind --columns length,width --standardise standard";
+    program.run(&format!("ocnn a.csv {args} {BACKEND} --keep id,kind -o a.out.csv")).succeed();
+    // The same after standardising by hand.
+    let mut scaled = points.clone();
+    let fitted = data::Preparation::fit(&points, None, data::Missing::Refuse, data::Standardise::Standard).unwrap();
+    fitted.apply(&mut scaled).unwrap();
+    scaled.table().unwrap().write(&program.path().join("b.csv")).unwrap();
+    program.run(&format!("ocnn b.csv --label label {BACKEND} -o b.out.csv")).succeed();
+    let kept = program.text("a.out.csv");
+    let mut lines = kept.lines().zip(program.text("b.out.csv").lines().map(String::from).collect::<Vec<_>>());
+    assert_eq!(lines.next().unwrap(), ("id,kind,cluster", "cluster".to_string()));
+    for (row, (line, cluster)) in lines.enumerate() {
+        assert_eq!(line, format!("{},k{},{cluster}", 1000 + row, points.labels.as_ref().unwrap()[row]));
+    }
+
+    let gaps = NINE.replace("0,1\n", "0,NA\n").replace("21,0", "?,0");
+    program.write("gaps.csv", gaps);
+    program.refuse("ocnn gaps.csv", "gaps.csv, line 3, column y: \"NA\" is a missing number");
+    let done = program.run(&format!("ocnn gaps.csv --missing drop --min-size 2 --keep all {BACKEND}")).succeed();
+    assert!(done.err.contains("rows of \"gaps.csv\" with missing numbers are left out"), "{}", done.err);
+    let rows: Vec<&str> = done.out.lines().skip(1).map(|line| line.rsplit_once(',').unwrap().0).collect();
+    assert_eq!(rows, ["0,0", "1,0", "20,0", "0,20", "0,21", "1,20"]);
+    let done = program.run(&format!("sammon gaps.csv --missing median --iterations 30 {BACKEND}")).succeed();
+    assert_eq!(done.out.lines().count(), 10);
+}
+
+#[test]
+fn new_points_are_prepared_as_the_fitted_ones() {
+    let program = Program::firebox();
+    let points = blobs();
+    let text = flowers(&points);
+    program.write("a.csv", &text);
+    // The same rows with their columns in another order, and one more.
+    let turned = text.lines().enumerate().map(|(row, line)| {
+        let [id, colour, kind, length, width] = line.split(',').collect::<Vec<_>>().try_into().unwrap();
+        let extra = if row == 0 { "extra" } else { "7" };
+        format!("{width},{extra},{kind},{id},{length},{colour}\n")
+    });
+    program.write("new.csv", turned.collect::<String>());
+    for args in ["--drop id --standardise robust", "--drop id --standardise standard --categorical one-hot"] {
+        let new = "--predict new.csv --predict-output new.out.csv --keep id";
+        program.run(&format!("ocnn a.csv --label kind {args} {new} {BACKEND} -o a.out.csv")).succeed();
+        assert_eq!(program.text("new.out.csv"), program.text("a.out.csv"), "{args}");
+    }
+    program.write("short.csv", "id,width\n1,2\n");
+    let args = "ocnn a.csv --label kind --drop id --predict short.csv --predict-output p.csv";
+    program.refuse(args, "short.csv: there is no column \"length\"");
+    program.write("other.csv", "length,width,colour\n1,2,green\n");
+    let args = "ocnn a.csv --label kind --drop id --categorical one-hot --predict other.csv --predict-output p.csv";
+    program.refuse(args, "other.csv, line 2, column colour: \"green\" is not among the texts red, blue");
+}

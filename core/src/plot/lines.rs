@@ -18,6 +18,8 @@ pub struct Lines {
     pub log_x: bool,
     /// Makes the y axis logarithmic, which leaves out points at or below 0.
     pub log_y: bool,
+    /// Draws no markers.
+    pub plain: bool,
     /// Least and largest y of the axis; those of the curves if `None`.
     pub y_range: Option<(f64, f64)>,
     /// The curves. Several have a legend.
@@ -57,7 +59,8 @@ pub(super) fn draw(lines: &Lines) -> Result<Drawing> {
     panel.draw(&mut canvas)?;
     let has_legend = lines.series.len() > 1;
     for (rank, series) in lines.series.iter().enumerate() {
-        curve(&mut canvas, &panel, rank, series, has_legend);
+        let marked = !lines.plain && (has_legend || series.points.len() <= MAX_MARKED);
+        curve(&mut canvas, &panel, rank, series, marked);
     }
     let mut right = left + wide + 24.0;
     let mut bottom = TOP + high + BELOW + 8.0;
@@ -68,7 +71,9 @@ pub(super) fn draw(lines: &Lines) -> Result<Drawing> {
             let y = TOP + 10.0 + 22.0 * rank as f64;
             let from = left + wide + 16.0;
             canvas.line(vec![(from, y), (from + 26.0, y)], colour, 2.0);
-            canvas.marker((from + 13.0, y), marker, 4.0, colour, 1.0);
+            if !lines.plain {
+                canvas.marker((from + 13.0, y), marker, 4.0, colour, 1.0);
+            }
             let name = fitted(&series.name, SMALL, 280.0)?;
             widest = widest.max(width(&name, SMALL)?);
             canvas.text((from + 34.0, y), &name, SMALL, INK, Anchor::Left);
@@ -79,7 +84,7 @@ pub(super) fn draw(lines: &Lines) -> Result<Drawing> {
     Ok(canvas.sized((right, bottom)))
 }
 
-fn curve(canvas: &mut Canvas, panel: &Panel, rank: usize, series: &Series, has_legend: bool) {
+fn curve(canvas: &mut Canvas, panel: &Panel, rank: usize, series: &Series, marked: bool) {
     let (colour, marker) = style(rank, 1);
     let shown: Vec<Option<(f64, f64)>> = series.points.iter().map(|&(x, y)| panel.at(x, y)).collect();
     for piece in shown.split(Option::is_none) {
@@ -88,7 +93,7 @@ fn curve(canvas: &mut Canvas, panel: &Panel, rank: usize, series: &Series, has_l
             canvas.line(piece, colour, 2.0);
         }
     }
-    if shown.len() > MAX_MARKED && !has_legend {
+    if !marked {
         return;
     }
     // Sparse markers distinguish long curves by shape too.

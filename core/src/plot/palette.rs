@@ -2,7 +2,7 @@
 //!
 //! The first eight clusters have the colours of Okabe and Ito, "Color Universal Design" (2008), as circles, with olive
 //! instead of their yellow, which is hardly visible on white. After each eight the marker changes (square, triangle) and
-//! the colours repeat, darker and lighter. More than 24 clusters have colours from an ordered map instead, and markers in
+//! the colours repeat, darker. More than 24 clusters have colours from an ordered map instead, and markers in
 //! turn.
 
 use plotters::style::RGBColor;
@@ -78,7 +78,7 @@ pub(super) fn shade_of(share: f64, signed: bool) -> RGBColor {
 /// Most clusters whose colours are not from the ordered map.
 const MOST_SHADED: usize = 24;
 /// Share of the ordered map that is visible on white.
-const VISIBLE: f64 = 0.8;
+const VISIBLE: f64 = 0.75;
 
 /// Colour and marker of the cluster of this rank, from 0, among `count`.
 pub(super) fn style(rank: usize, count: usize) -> (RGBColor, Marker) {
@@ -90,13 +90,12 @@ pub(super) fn style(rank: usize, count: usize) -> (RGBColor, Marker) {
     (shade(COLOURS[rank % COLOURS.len()], round), MARKERS[round])
 }
 
-/// In each round, the grey that colours are mixed with, and its share.
-const SHADES: [(f64, f64); 3] = [(0.0, 0.0), (0.0, 0.35), (235.0, 0.35)];
+/// Share of black in each round.
+const SHADES: [f64; 3] = [0.0, 0.35, 0.6];
 
 fn shade(RGBColor(r, g, b): RGBColor, round: usize) -> RGBColor {
-    let (grey, share) = SHADES[round];
-    let mix = |part: u8| (f64::from(part) + share * (grey - f64::from(part))).round() as u8;
-    RGBColor(mix(r), mix(g), mix(b))
+    let darker = |part: u8| ((1.0 - SHADES[round]) * f64::from(part)).round() as u8;
+    RGBColor(darker(r), darker(g), darker(b))
 }
 
 #[cfg(test)]
@@ -126,10 +125,10 @@ mod tests {
     #[test]
     fn colours_are_visible_on_white() {
         assert!(contrast(NOISE) > 4.5 && contrast(FAINT) > 4.5);
-        for count in [8, 16, 25, 200] {
+        for count in [8, 24, 25, 200] {
             for rank in 0..count {
                 let (colour, _) = style(rank, count);
-                assert!(contrast(colour) > 1.9, "{rank} of {count}: {}", contrast(colour));
+                assert!(contrast(colour) > 2.0, "{rank} of {count}: {}", contrast(colour));
             }
         }
     }

@@ -6,6 +6,8 @@ use crate::model::Clustering;
 
 /// Maximum number of joins in a dendrogram, which shows the last ones.
 const MAX_JOINS: usize = 60;
+/// Maximum number of clusters with a colour each in a dendrogram.
+const MAX_COLOURED: usize = 12;
 
 /// The noun in the number of `count`.
 pub(super) fn clusters(count: usize) -> &'static str {
@@ -47,7 +49,7 @@ pub(super) fn plateau(clustering: &Clustering) -> Plot {
     })
 }
 
-/// The last joins of the tree as brackets.
+/// The last joins of the tree as brackets, in the colour of the cluster that they are within.
 pub(super) fn dendrogram(clustering: &Clustering) -> Plot {
     let joins = clustering.linkage.len() / 4;
     let points = joins + 1;
@@ -57,7 +59,6 @@ pub(super) fn dendrogram(clustering: &Clustering) -> Plot {
     // Depth-first walk from the last join. Joins before the shown ones become leaves.
     let mut positions = std::collections::HashMap::new();
     let mut stack = vec![points + joins - 1];
-    let mut brackets = Vec::new();
     let mut order = Vec::new();
     if shown == 0 {
         stack.clear();
@@ -70,18 +71,48 @@ pub(super) fn dendrogram(clustering: &Clustering) -> Plot {
             stack.extend([row(node)[1] as usize, row(node)[0] as usize]);
         }
     }
+    let cluster_of = clusters_of_nodes(clustering);
+    let separate = clustering.count() <= MAX_COLOURED;
+    let mut brackets = vec![Vec::new(); 1 + if separate { clustering.count() } else { 1 }];
     for node in order.into_iter().rev() {
         let (a, b) = (positions[&(row(node)[0] as usize)], positions[&(row(node)[1] as usize)]);
         let height = row(node)[2];
-        brackets.extend([(a.0, a.1), (a.0, height), (b.0, height), (b.0, b.1), (f64::NAN, f64::NAN)]);
+        let series = match cluster_of[node] {
+            Some(cluster) if separate => 1 + cluster.max(0) as usize,
+            Some(_) => 1,
+            None => 0,
+        };
+        brackets[series].extend([(a.0, a.1), (a.0, height), (b.0, height), (b.0, b.1), (f64::NAN, f64::NAN)]);
         positions.insert(node, (0.5 * (a.0 + b.0), height));
     }
+    let name = |series: usize| match series {
+        0 => "between clusters".to_string(),
+        _ if separate => format!("{} ({})", series - 1, clustering.sizes[series - 1]),
+        _ => "within clusters".into(),
+    };
+    let series = brackets.into_iter().enumerate().map(|(series, brackets)| Series::new(name(series), brackets));
     let title = if shown < joins { format!("The last {shown} of {joins} joins") } else { format!("{joins} joins") };
     Plot::Lines(Lines {
         title,
         x_label: "branches".into(),
         y_label: "1 − agreement".into(),
-        series: vec![Series::new("joins", brackets)],
+        plain: true,
+        series: series.filter(|series| !series.points.is_empty()).collect(),
         ..Lines::default()
     })
+}
+
+/// For each node of the linkage the cluster of all its points beside noise, −1 if all are noise, `None` if there are several
+/// clusters.
+fn clusters_of_nodes(clustering: &Clustering) -> Vec<Option<i64>> {
+    let mut clusters: Vec<Option<i64>> = clustering.labels.iter().copied().map(Some).collect();
+    for row in clustering.linkage.chunks_exact(4) {
+        let [first, second] = [clusters[row[0] as usize], clusters[row[1] as usize]];
+        clusters.push(match (first, second) {
+            (Some(a), Some(b)) if a == b || b < 0 => Some(a),
+            (Some(a), Some(b)) if a < 0 => Some(b),
+            _ => None,
+        });
+    }
+    clusters
 }

@@ -28,6 +28,7 @@ mod flags;
 mod interrupt;
 mod output;
 mod panics;
+mod preview;
 mod printable;
 mod program;
 mod progress;

@@ -1,7 +1,7 @@
 //! Destinations of results: checked before the run, written together after it.
 
 use std::{
-    io::{self, Write},
+    io::{self, IsTerminal, Write},
     path::{Path, PathBuf},
 };
 
@@ -16,7 +16,7 @@ use firebox_core::{
 
 use crate::{
     args::{Format, Output},
-    stdio,
+    preview, stdio,
 };
 
 /// Checks all destinations without changing any file. Fails if an output cannot be written or would replace an input,
@@ -94,6 +94,10 @@ pub(crate) fn write(output: &Output, outcome: &Outcome, report: &Report) -> Resu
     }
     staged.attempt(|staged| match output.format {
         Format::Json => staged.print(|out| json(report, out)),
+        // A terminal gets the first rows, a pipe all of them.
+        Format::Human if output.output.is_none() && io::stdout().is_terminal() => {
+            staged.print(|out| preview::write(&outcome.table, out))
+        }
         Format::Human if file.is_none() => staged.print(|out| outcome.table.write_csv(out)),
         Format::Human => Ok(()),
     });

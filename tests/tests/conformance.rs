@@ -34,6 +34,7 @@ fn main() {
             }));
         };
         add("help".into(), Box::new(help));
+        add("the_examples_of_the_help_run".into(), Box::new(the_examples_of_the_help_run));
         add("every_invalid_field_has_its_own_error".into(), Box::new(every_invalid_field_has_its_own_error));
         for backend in backends.iter().copied() {
             let mut on = |name: &str, test: fn(&Plugin, &str)| {
@@ -47,6 +48,17 @@ fn main() {
         }
     }
     libtest_mimic::run(&arguments, trials).exit();
+}
+
+fn the_examples_of_the_help_run(plugin: &Plugin) {
+    let program = with_table();
+    let help = program.run_args(&[&plugin.name, "--help"]).succeed().out;
+    let examples: Vec<&str> = help.lines().filter_map(|line| line.strip_prefix("  firebox ")).collect();
+    // The algorithm of the recipe has no examples.
+    assert!(examples.len() >= 2 || plugin.name == "centroid", "{help}");
+    for example in examples {
+        program.run(&format!("{example} --backend ndarray -q")).succeed();
+    }
 }
 
 /// Returns a program whose folder contains the table that replaces `{csv}`.

@@ -27,6 +27,12 @@ use crate::{
 const INPUT: &str = "Points, one a row: .csv, .tsv, .txt, .dat, .npy or .lrn; .npz has the sparse rows of SciPy's \
                      save_npz, for --metric cosine; - reads CSV from standard input";
 
+const EXAMPLES: &str = "\
+Examples:
+  firebox ocnn points.csv --label label -o clusters.csv --plot clusters.png
+  firebox ocnn points.csv --drop label --standardise standard --keep all --dendrogram tree.svg
+  firebox ocnn points.csv --label label --clusters 4 --memberships shares.csv --report run.json";
+
 /// The command `ocnn`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OcnnPlugin;
@@ -42,6 +48,7 @@ impl Plugin for OcnnPlugin {
                  Points that belong together come to oscillate together, and clusters are read from the dynamics, \
                  without their number being given. Writes each point's cluster, from 0; -1 is noise.",
             )
+            .after_long_help(EXAMPLES)
     }
 
     fn run(&self, matches: &ArgMatches, device: &Device, session: &Session) -> Result<Outcome> {

@@ -38,6 +38,12 @@ use crate::{
     solve::{accuracy::Accuracy, piecewise::PiecewiseNetwork},
 };
 
+const EXAMPLES: &str = "\
+Examples:
+  firebox rbf --problem poisson-sine -o solution.csv --plot solution.png
+  firebox rbf --problem helmholtz --target-error 1e-6 --error-plot error.png --report run.json
+  firebox rbf --problem poisson-sine --mode paper --neurons 196 -o paper.csv";
+
 /// The command `rbf`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RbfPlugin;
@@ -60,6 +66,7 @@ impl Plugin for RbfPlugin {
                  1e-3; --weights qr, the default, solves in f64 on the host and reaches 1e-6 with 64 neurons on a \
                  smooth problem, 1e-8 with 196.",
             )
+            .after_long_help(EXAMPLES)
     }
 
     fn can_share(&self, args: &ArgMatches) -> Result<()> {

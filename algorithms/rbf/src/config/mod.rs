@@ -90,16 +90,17 @@ pub struct RbfConfig {
     /// Maximum rate η of gradient steps, above 0 and up to 10⁶: steps that together raise the objective are taken again
     /// with half of it, and it comes back slowly; 0.01 if not given
     #[config(default = "None")]
-    #[cfg_attr(feature = "command", arg(long, value_name = "ETA", allow_negative_numbers = true))]
+    #[cfg_attr(feature = "command", arg(long = "learning-rate", alias = "rate", value_name = "ETA"))]
+    #[cfg_attr(feature = "command", arg(allow_negative_numbers = true))]
     pub rate: Option<f64>,
-    /// Take --rate as it is in every cycle, even where that raises the objective: as the weights grow, 0.01 becomes too
+    /// Take --learning-rate as it is in every cycle, even where that raises the objective: as the weights grow, 0.01 becomes too
     /// large
     #[config(default = false)]
     #[cfg_attr(feature = "command", arg(long))]
     pub fixed_rate: bool,
     /// Iterations of cg per cycle, or at most of lsqr, 1 to 10⁶; 30 and 1000 if not given
     #[config(default = "None")]
-    #[cfg_attr(feature = "command", arg(long, value_name = "I"))]
+    #[cfg_attr(feature = "command", arg(long = "max-iterations", alias = "iterations", value_name = "I"))]
     pub iterations: Option<usize>,
     /// Stop once the residual norm √(2I) at the control points is at most this; 0 never stops
     #[config(default = 0.0)]

@@ -219,7 +219,8 @@ mod tests {
         let read_missing = |text| super::read(text, Columns { missing: true, ..Columns::default() });
         let points = read_missing("0,nan\nNaN,0\n").unwrap().points;
         assert!(points.values[1].is_nan() && points.values[2].is_nan());
-        assert!(read_missing("0,inf\n1,0\n").is_err());
+        assert!(read_missing("0,inf\n1,0\n").unwrap().points.values[1].is_nan());
+        assert!(read_missing("0,-inf\n1,0\n").is_err() && read_missing("0,1e999\n1,0\n").is_err());
         assert!(read("0,nan\n1,0\n", None).is_err());
     }
 

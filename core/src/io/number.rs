@@ -27,9 +27,11 @@ pub(super) fn classify(field: &str) -> Field {
     }
 }
 
-/// NaN, if the field contains it.
+/// NaN, if the field contains `nan` or `inf`. A number that overflows is an error.
 pub(super) fn missing(field: &str) -> Option<f64> {
-    field.trim().parse::<f64>().ok().filter(|value| value.is_nan())
+    let unknown =
+        |value: f64| value.is_nan() || value == f64::INFINITY && !field.contains(|c: char| c.is_ascii_digit());
+    field.trim().parse().ok().filter(|value| unknown(*value)).map(|_| f64::NAN)
 }
 
 /// Parses a coordinate. With `labelled`, another column is known to hold the labels, and the advice does not suggest it.

@@ -40,7 +40,10 @@ fn points(header: &Header, pieces: &[u8], of: Range<usize>, columns: Columns<'_>
         names.remove(column);
         labels = Some(classes);
     }
-    let (values, missing, columns) = (header.numbers(pieces, rows, label)?, columns.missing, names.len());
+    let (mut values, missing, columns) = (header.numbers(pieces, rows, label)?, columns.missing, names.len());
+    if missing {
+        values.iter_mut().filter(|value| **value == f64::INFINITY).for_each(|value| *value = f64::NAN);
+    }
     if let Some(at) = values.iter().position(|value| !(value.is_finite() || missing && value.is_nan())) {
         let place = Place::default().row(first + at / columns + 1).column(names[at % columns].as_str());
         return Err(Error::input_at(place, format!("{} is not a finite number", values[at]), FINITE));

@@ -63,6 +63,21 @@ pub enum Metric {
     Manhattan,
     /// 1 − cos(a, b). The operations expect features of length 1 and compute the equal Σ(a − b)²/2.
     Cosine,
+    /// 1 − r of Pearson's correlation coefficient r: [`Cosine`](Self::Cosine) of vectors less their means, which is what
+    /// the operations compute.
+    Correlation,
+}
+
+impl Metric {
+    /// Returns true for the metrics of vectors of length 1.
+    pub(crate) fn of_directions(self) -> bool {
+        matches!(self, Self::Cosine | Self::Correlation)
+    }
+
+    /// The metric that operations compute from prepared features.
+    pub(crate) fn operation(self) -> Self {
+        if self == Self::Correlation { Self::Cosine } else { self }
+    }
 }
 
 impl fmt::Display for Metric {

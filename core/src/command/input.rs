@@ -13,7 +13,7 @@ use crate::io::columns::{Columns, MissingNumbers};
 use crate::io::npz::{is_archive, read_sparse};
 use crate::io::options::{Categorical, ReadOptions};
 use crate::io::parsed::Parsed;
-use crate::io::read::{Part, name, read_as, read_columns, read_labelled, read_labels, read_part};
+use crate::io::read::{Part, name, read_columns, read_labelled, read_labels, read_part};
 use crate::observe::Observer;
 
 /// Arguments for input points, to be flattened into those of a command.
@@ -128,9 +128,11 @@ impl InputArgs {
     }
 
     /// Reads a table whose rows need not be points, such as a matrix of distances. Returns the value that `make` creates
-    /// from the table, and the table with the labels of `count(value)` points. With `missing`, numbers may be NaN.
+    /// from the table, and the table with the labels of `count(value)` points. With `missing`, numbers may be missing or
+    /// infinite, and are NaN then.
     ///
-    /// Fails as [`read`](crate::data::read) and `make` do, for columns to keep, and if the number of labels differs from the number of points.
+    /// Fails as [`read`](crate::data::read) and `make` do, for columns to keep, and if the number of labels differs from the
+    /// number of points.
     pub fn read_as<T>(
         &self,
         missing: bool,
@@ -140,7 +142,11 @@ impl InputArgs {
         if self.keep.is_some() {
             return Err(Error::input("`keep` is for rows that are points", "leave it out"));
         }
-        read_as(&self.input, &ReadOptions { missing, ..self.options() }, make, count)
+        let options = self.options();
+        let missing = if missing { MissingNumbers::OrInfinite } else { MissingNumbers::Refused };
+        let roles = Columns { missing, ..options.roles() };
+        let (value, parsed) = read_labelled(&self.input, &options, roles, make, count)?;
+        Ok((value, parsed.points))
     }
 
     /// True if INPUT is sparse rows, by its extension .npz.

@@ -17,27 +17,29 @@ fn at(row: usize, column: usize) -> Place {
     Place::default().row(row + 1).column((column + 1).to_string())
 }
 
-/// Fails on negative and infinite distances.
+/// Fails on negative distances.
 fn check(value: f64, place: impl FnOnce() -> Place) -> Result<()> {
-    let (problem, help) = match value {
-        value if value < 0.0 => ("negative", "distances are 0 or more; convert similarities to distances first"),
-        value if value.is_infinite() => ("not finite", "write nan for a pair whose distance is not known"),
-        _ => return Ok(()),
-    };
-    Err(Error::input_at(place(), format!("the distance {value} is {problem}"), help))
+    if value < 0.0 {
+        let help = "distances are 0 or more; convert similarities to distances first";
+        return Err(Error::input_at(place(), format!("the distance {value} is negative"), help));
+    }
+    Ok(())
 }
 
 impl Distances {
     /// Creates distances from a row-major matrix of `rows` × `columns`: N × N, or condensed, all pairs in one row or column
     /// in the order (1, 2), (1, 3), …, (2, 3), … of SciPy's `pdist`.
     ///
-    /// Fails on any other shape, a negative or infinite distance, a nonzero diagonal, entries (i, j) and (j, i) that differ
+    /// NaN and infinity are missing pairs.
+    ///
+    /// Fails on any other shape, a negative distance, a nonzero diagonal, entries (i, j) and (j, i) that differ
     /// by more than 1e-6 of the larger, and a point with no distance to any other.
-    pub fn new(values: Vec<f64>, rows: usize, columns: usize) -> Result<Self> {
+    pub fn new(mut values: Vec<f64>, rows: usize, columns: usize) -> Result<Self> {
         const HELP: &str = "give a square matrix, or all pairs in one row or column";
         if values.is_empty() || Some(values.len()) != rows.checked_mul(columns) {
             return Err(Error::input("there are no distances", HELP));
         }
+        values.iter_mut().filter(|value| **value == f64::INFINITY).for_each(|value| *value = f64::NAN);
         let single = values.len() == 1 && values.first() != Some(&0.0);
         let distances = if rows == columns && !single {
             Self::square(values, rows)?
@@ -137,13 +139,21 @@ mod tests {
     }
 
     #[test]
+    fn infinite_distances_are_missing() {
+        let values = Distances::new(vec![1.0, f64::INFINITY, 2.0], 1, 3).unwrap().values;
+        assert!(values[2].is_nan() && values[6].is_nan() && values.iter().filter(|x| x.is_finite()).count() == 7);
+        assert!(Distances::new(vec![f64::INFINITY], 1, 1).unwrap_err().to_string().contains("no distance to any"));
+    }
+
+    #[test]
     fn invalid_matrices_are_rejected() {
         let nan = f64::NAN;
         assert!(error(&[0.0, 1.0, 2.0, 0.0], 2, 2).starts_with("row 2, column 1: the distance is 2, but 1"));
         assert!(error(&[0.0, nan, 2.0, 0.0], 2, 2).contains("but NaN the other way round"));
         assert!(error(&[1.0, 1.0, 1.0, 0.0], 2, 2).starts_with("row 1, column 1: the diagonal has 1"));
         assert!(error(&[0.0, -1.0, -1.0, 0.0], 2, 2).starts_with("row 1, column 2: the distance -1 is negative"));
-        assert!(error(&[0.0, f64::INFINITY, 1.0, 0.0], 2, 2).contains("not finite"));
+        assert!(error(&[0.0, f64::NEG_INFINITY, 1.0, 0.0], 2, 2).contains("the distance -inf is negative"));
+        assert!(error(&[0.0, f64::INFINITY, 1.0, 0.0], 2, 2).contains("but NaN the other way round (row 1, column 2)"));
         assert!(error(&[0.0, nan, nan, 0.0], 2, 2).starts_with("row 1: point 1 has no distance"));
         assert!(error(&[1.0, 2.0], 1, 2).starts_with("2 distances are not all pairs"));
         assert!(error(&[1.0; 6], 2, 3).starts_with("2 × 3 numbers"));

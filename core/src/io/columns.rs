@@ -16,6 +16,14 @@ pub(crate) enum MissingNumbers {
     Advised,
     /// NaN.
     Accepted,
+    /// NaN, as are infinite numbers.
+    OrInfinite,
+}
+
+impl MissingNumbers {
+    pub(super) fn are_accepted(self) -> bool {
+        matches!(self, Self::Accepted | Self::OrInfinite)
+    }
 }
 
 /// The requested roles of the columns of one table.

@@ -51,7 +51,7 @@ impl Layout {
                     }
                     Source::OneHot { at, words } => {
                         let place = || Place::default().line(line).column(names[*at].as_str());
-                        let missing = numbers.missing == MissingNumbers::Accepted;
+                        let missing = numbers.missing.are_accepted();
                         categories::push(&mut values, words, &fields[*at], missing, place)?;
                     }
                 }
@@ -162,10 +162,11 @@ mod tests {
     #[test]
     fn nan_is_accepted_only_on_request() {
         let read_missing =
-            |text| super::read(text, Columns { missing: MissingNumbers::Accepted, ..Columns::default() });
+            |text| super::read(text, Columns { missing: MissingNumbers::OrInfinite, ..Columns::default() });
         let points = read_missing("0,nan\nNaN,0\n").unwrap().points;
         assert!(points.values[1].is_nan() && points.values[2].is_nan());
-        assert!(read_missing("0,inf\n1,0\n").is_err());
+        assert!(read_missing("0,inf\n1,0\n").unwrap().points.values[1].is_nan());
+        assert!(read_missing("0,-inf\n1,0\n").is_err() && read_missing("0,1e999\n1,0\n").is_err());
         assert!(read("0,nan\n1,0\n", None).is_err());
     }
 

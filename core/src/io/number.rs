@@ -51,7 +51,12 @@ pub(super) struct Numbers {
 impl Numbers {
     /// Parses a coordinate; a missing one is NaN.
     pub(super) fn coordinate(self, field: &str, line: usize, column: &str) -> Result<f64> {
-        if self.missing == MissingNumbers::Accepted && is_missing(field) {
+        // A number that overflows is an error.
+        let is_infinite =
+            || classify(field) == Field::NotFinite && !field.contains(|c: char| c == '-' || c.is_ascii_digit());
+        if self.missing.are_accepted() && is_missing(field)
+            || self.missing == MissingNumbers::OrInfinite && is_infinite()
+        {
             return Ok(f64::NAN);
         }
         let kind = match self.comma {
@@ -167,6 +172,9 @@ mod tests {
         }
         for field in ["inf", "nano", "-"] {
             assert!(with(MissingNumbers::Accepted, field).is_err(), "{field:?}");
+        }
+        for (field, missing) in [("inf", true), ("+Infinity", true), ("na", true), ("-inf", false), ("1e999", false)] {
+            assert_eq!(with(MissingNumbers::OrInfinite, field).is_ok_and(f64::is_nan), missing, "{field:?}");
         }
     }
 

@@ -26,22 +26,12 @@ use crate::memory;
 /// Fails with [`Error::Io`] if the file cannot be read, [`Error::Memory`] if it does not fit, else [`Error::Input`]
 /// with file, line, column and advice.
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Points> {
-    read_as(path, options, |points| Ok(points.rows), |rows| *rows).map(|(_, points)| points)
+    read_labelled(path, options, options.roles(), |points| Ok(points.rows), |rows| *rows)
+        .map(|(_, parsed)| parsed.points)
 }
 
-/// [`read`] of a table whose rows need not be points. Returns the value that `make` creates from the table, and the table
-/// with the labels of `count(value)` points.
-pub(crate) fn read_as<T>(
-    path: &Path,
-    options: &ReadOptions,
-    make: impl FnOnce(&Points) -> Result<T>,
-    count: impl FnOnce(&T) -> usize,
-) -> Result<(T, Points)> {
-    let (value, parsed) = read_labelled(path, options, options.roles(), make, count)?;
-    Ok((value, parsed.points))
-}
-
-/// A table with the labels of `count(value)` points, and the value that `make` creates from it.
+/// Reads a table whose rows need not be points. Returns the value that `make` creates from it, and the table with the labels
+/// of `count(value)` points.
 pub(crate) fn read_labelled<T>(
     path: &Path,
     options: &ReadOptions,
@@ -243,7 +233,10 @@ mod tests {
         let classes = folder.file("a.txt", "b\na\nb\nb\n");
         let keyed = folder.file("a.cls", "3\t5\n2\t6\n1\t7\n4\t8\n");
         let make = |points: &Points| Distances::new(points.values.clone(), points.rows, points.columns);
-        let read = |path: &Path, options: &ReadOptions| super::read_as(path, options, make, Distances::points);
+        let read = |path: &Path, options: &ReadOptions| {
+            super::read_labelled(path, options, options.roles(), make, Distances::points)
+                .map(|(distances, parsed)| (distances, parsed.points))
+        };
         let row = folder.file("row.csv", "1,2,3,4,5,6\n");
         let lrn = folder.file("pairs.lrn", "% 6\n% 2\n% 9 1\n11 1\n12 2\n13 3\n14 4\n15 5\n16 6\n");
         let square = folder.file("square.lrn", "% 4\n% 5\n% 9 1 1 1 1\n3 0 1 2 3\n2 1 0 3 4\n1 2 3 0 5\n4 3 4 5 0\n");

@@ -23,6 +23,8 @@ pub(super) enum Kind {
     Manhattan,
     /// Features; 1 − cos(a, b)
     Cosine,
+    /// Features; 1 − r of two rows, r their Pearson correlation
+    Correlation,
     /// Distances: a square matrix, or all pairs in one row or column; nan is a missing pair
     Precomputed,
 }
@@ -66,6 +68,7 @@ impl SammonArgs {
             Kind::Euclidean | Kind::Precomputed => Metric::Euclidean,
             Kind::Manhattan => Metric::Manhattan,
             Kind::Cosine => Metric::Cosine,
+            Kind::Correlation => Metric::Correlation,
         };
         let start = match &self.start {
             NameOrFile::Name(name) => Start::from_str(name, false).unwrap_or_default(),

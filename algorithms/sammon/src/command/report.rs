@@ -23,6 +23,7 @@ pub(crate) fn result<B: SammonOps>(map: &SammonMap<B>) -> Map<String, Value> {
     put("variant", map.implementation.to_string().into());
     put("memory_mode", memory_mode(map).into());
     put("duplicates", map.duplicates.into());
+    put("close_points", map.close_points.into());
     put("step", map.step.to_string().into());
     put("neighbours", json!(map.neighbourhoods.map(|it| it.k)));
     if let Some(rows) = map.neighbourhoods.and_then(|it| it.rows) {

@@ -9,6 +9,7 @@ use firebox_core::{
 };
 
 use super::{
+    close,
     map::{FittedPoints, Implementation, SammonMap},
     run::{Run, Sampling},
     sammon::Sammon,
@@ -19,6 +20,9 @@ use crate::{
     ops::SammonOps,
     solve::{
         block_sampling::BlockSampler,
+        close::CloseGroups,
+        connectivity,
+        exact_stress::{ExactStress, exact_stress},
         initialization,
         memory_plan::Plan,
         nondimensional::{Prepared, PreparedSource, first_rows},
@@ -80,17 +84,29 @@ impl Sammon {
             let text = format!("{} pairs of different points at distance 0 have no weight", prepared.zero_pairs);
             context.observer.notice(&text);
         }
+        let groups = connectivity::groups(&prepared);
+        if groups > 1 {
+            let text =
+                format!("no pair connects the {groups} groups of points: their places beside each other are arbitrary");
+            context.observer.notice(&text);
+        }
         watch.lap("input_s");
 
-        let solution = if n <= 2 {
-            // At most two points leave no state, so that one to resume from belongs to another input.
-            if let Some(path) = &self.checkpoints.resume {
-                resume(path, &state::identity(config, &prepared, given, context), context)?;
+        let close = CloseGroups::find(&prepared, Objective::<B>::epsilon());
+        let close_points = close.as_ref().map_or(0, CloseGroups::merged_points);
+        let solution = match &close {
+            None => self.map_distinct(&prepared, given, context, &mut watch)?,
+            Some(close) => {
+                let reach = close.reach * prepared.unit;
+                context.observer.notice(&format!(
+                    "{close_points} of {rows} points are so close to another one (about {reach:.1e}) that they are mapped \
+                     with it and set apart in f64 afterwards"
+                ));
+                let solution = self.map_distinct(&close.merged(&prepared), given, context, &mut watch)?;
+                self.with_close_points(solution, &prepared, close, context)?
             }
-            self.exact(&prepared)
-        } else {
-            self.optimize(&prepared, given, context, &mut watch)?
         };
+        watch.lap("measuring_s");
         let Solution { run, stress, implementation, plan, stale_state } = solution;
         // On the host of one rank: all ranks would compute the same.
         let neighbourhoods = if config.quality && ranks.rank() == 0 {
@@ -136,6 +152,7 @@ impl Sammon {
             implementation,
             memory_mode: plan.map(|plan| plan.mode),
             duplicates,
+            close_points,
             stale_state,
             shepard,
             timings: watch.timings(),
@@ -143,6 +160,46 @@ impl Sammon {
             config: config.clone(),
             fitted,
         })
+    }
+
+    /// Maps distinct points that are not close to each other.
+    fn map_distinct<B: SammonOps>(
+        &self,
+        prepared: &Prepared,
+        given: Option<&[f64]>,
+        context: &Context<B>,
+        watch: &mut Stopwatch,
+    ) -> Result<Solution> {
+        if prepared.len() > 2 {
+            return self.optimize(prepared, given, context, watch);
+        }
+        // At most two points leave no state, so that one to resume from belongs to another input.
+        if let Some(path) = &self.checkpoints.resume {
+            resume(path, &state::identity(self.config(), prepared, given, context), context)?;
+        }
+        Ok(self.exact(prepared))
+    }
+
+    /// The map of all points from that of the groups of close ones.
+    fn with_close_points<B: SammonOps>(
+        &self,
+        mut solution: Solution,
+        prepared: &Prepared,
+        close: &CloseGroups,
+        context: &Context<B>,
+    ) -> Result<Solution> {
+        let (config, merged) = (self.config(), std::mem::take(&mut solution.run.x));
+        let apart = || close::set_apart(config, prepared, close, &merged, &context.solo());
+        // Ranks may have different processors, but must agree.
+        solution.run.x = context.communicator.broadcast_from_root(apart)?;
+        if let Some(exact) = exact_stress(prepared, &solution.run.x, config.power, context)? {
+            let ExactStress { total, stress_1, points } = exact;
+            solution.stress = Stress { total, stress_1, points: Some(points), sample: None };
+        } else if let Some(points) = &mut solution.stress.points {
+            // A group's part of the stress, by its points.
+            *points = close.spread(points, prepared.len());
+        }
+        Ok(solution)
     }
 
     /// The exact map of at most two distinct points.

@@ -49,6 +49,9 @@ pub struct SammonMap<B: Backend> {
     pub memory_mode: Option<Memory>,
     /// Number of points that equal an earlier one.
     pub duplicates: usize,
+    /// Number of distinct points so close to another one that they were mapped with it, and set apart in f64 afterwards.
+    /// On a device in f32 their positions may be equal; [`coordinates`](Self::coordinates) are not.
+    pub close_points: usize,
     /// True if the state file is older than the end of the run, because writing failed.
     pub stale_state: bool,
     /// Sampled pairs for a Shepard diagram: source distance and distance in the map, in the unit of the input.

@@ -1,5 +1,6 @@
 //! The model: fitting, the fitted map, and placement of new points in it.
 
+mod close;
 mod fit;
 pub(crate) mod map;
 mod run;

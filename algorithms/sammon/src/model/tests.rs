@@ -108,12 +108,16 @@ fn the_gradient_agrees_with_central_differences() {
 fn the_reported_stress_is_that_of_the_embedding() {
     let points = with_duplicates();
     for solver in [Solver::Lbfgs, Solver::Jacobi, Solver::Gd] {
-        for metric in [Metric::Euclidean, Metric::Manhattan, Metric::Cosine] {
+        for metric in [Metric::Euclidean, Metric::Manhattan, Metric::Cosine, Metric::Correlation] {
             let config = SammonConfig::new(2).with_solver(solver).with_metric(metric);
             let found = map(&config, points.clone()).unwrap();
             let mut unit = points.clone();
-            if metric == Metric::Cosine {
+            if metric.of_directions() {
                 for x in unit.values.chunks_mut(4) {
+                    if metric == Metric::Correlation {
+                        let mean = x.iter().sum::<f64>() / 4.0;
+                        x.iter_mut().for_each(|x| *x -= mean);
+                    }
                     let length = x.iter().map(|x| x * x).sum::<f64>().sqrt();
                     x.iter_mut().for_each(|x| *x /= length);
                 }

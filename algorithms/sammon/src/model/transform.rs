@@ -53,7 +53,7 @@ impl<B: SammonOps> SammonMap<B> {
             let help = "fit the points' features instead of their distances";
             return Err(Error::input("a map of distances cannot place new points", help));
         };
-        let (d, dims, metric, power) = (fitted.d, self.config.dims, self.config.metric, self.config.power);
+        let (d, dims, metric, power) = (fitted.d, self.config.dims, self.config.metric.operation(), self.config.power);
         if others.columns != d {
             let what = format!("the new points have {} coordinates; those of the map have {d}", others.columns);
             return Err(Error::input(what, "give the same columns in the same order"));

@@ -62,7 +62,7 @@ fn distances<B: Backend>(rows: &Tensor<B, 2>, points: &Tensor<B, 2>, metric: Met
     match metric {
         Metric::Euclidean => sum.sqrt(),
         Metric::Manhattan => sum,
-        Metric::Cosine => sum.mul_scalar(0.5),
+        Metric::Cosine | Metric::Correlation => sum.mul_scalar(0.5),
     }
 }
 

@@ -113,7 +113,7 @@ impl BoundedPairs {
                 let s = match metric {
                     Metric::Euclidean => delta[at] * delta[at],
                     Metric::Manhattan => return differences + APPROXIMATE * u,
-                    Metric::Cosine => 2.0 * delta[at],
+                    Metric::Cosine | Metric::Correlation => 2.0 * delta[at],
                 };
                 let both = row_squares[at / n] + column_squares[at % n];
                 // Rounding may move a value across the threshold.

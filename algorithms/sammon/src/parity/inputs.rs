@@ -93,7 +93,7 @@ impl Inputs {
         let scale = match metric {
             Metric::Euclidean => vec![1.0 / (2.0 * d as f64).sqrt(); n],
             Metric::Manhattan => vec![1.0 / (2.0 * d as f64); n],
-            Metric::Cosine => (0..n)
+            Metric::Cosine | Metric::Correlation => (0..n)
                 .map(|i| inverse(self.points.iter().skip(i).step_by(n).map(|x| x * x).sum::<f64>().sqrt()))
                 .collect(),
         };

@@ -30,7 +30,7 @@ pub(super) fn distances(
             delta[i * n + j] = match metric {
                 Metric::Euclidean => euclidean(rows, r, i, points, n, j),
                 Metric::Manhattan => column(rows, r, i).zip(column(points, n, j)).map(|(a, b)| (a - b).abs()).sum(),
-                Metric::Cosine => euclidean(rows, r, i, points, n, j).powi(2) / 2.0,
+                Metric::Cosine | Metric::Correlation => euclidean(rows, r, i, points, n, j).powi(2) / 2.0,
             };
         }
     }

@@ -1,7 +1,10 @@
 //! Numerics of a mapping: on the host in f64, and by operations on a backend.
 
 pub(crate) mod block_sampling;
+pub(crate) mod close;
+pub(crate) mod connectivity;
 pub(crate) mod descent;
+pub(crate) mod exact_stress;
 pub(crate) mod initialization;
 pub(crate) mod lbfgs;
 pub(crate) mod memory_plan;

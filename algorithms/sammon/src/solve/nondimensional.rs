@@ -36,7 +36,7 @@ impl FeatureScaling {
     /// Maps row-major features; `row` is a vector's row in the input, for errors.
     ///
     /// # Errors
-    /// If the metric is cosine and a vector is 0.
+    /// If the metric is cosine and a vector is 0, or correlation and its numbers are all equal.
     pub(crate) fn apply(&self, values: &[f64], row: impl Fn(usize) -> usize) -> Result<Vec<f64>> {
         let mut values = normalized(values, self.mean.len(), self.metric, row)?;
         values.par_chunks_mut(self.mean.len()).for_each(|x| {
@@ -46,13 +46,40 @@ impl FeatureScaling {
     }
 }
 
-/// Normalizes vectors to length 1 if the metric is cosine; `row` is a vector's row in the input, for errors.
+/// Vectors of length 1 if the metric is cosine or correlation, for the latter less their means; `row` is a vector's row in
+/// the input, for errors.
 fn normalized(values: &[f64], d: usize, metric: Metric, row: impl Fn(usize) -> usize) -> Result<Vec<f64>> {
     let mut values = values.to_vec();
-    if metric == Metric::Cosine {
+    if metric == Metric::Correlation {
+        values.chunks_mut(d.max(1)).enumerate().try_for_each(|(i, x)| subtract_mean(x, row(i)))?;
+    }
+    if metric.of_directions() {
         directions(&mut values, d, row)?;
     }
     Ok(values)
+}
+
+/// Subtracts the mean from a vector, `row` of the input, in units of its largest number.
+///
+/// # Errors
+/// If all its numbers are equal.
+fn subtract_mean(x: &mut [f64], row: usize) -> Result<()> {
+    let equal = |x: &[f64]| x.iter().all(|value| *value == x[0]);
+    if !equal(x) {
+        let largest = x.iter().fold(0.0f64, |most, x| most.max(x.abs()));
+        x.iter_mut().for_each(|x| *x /= largest);
+        // The second time for the rounding of the first mean.
+        for _ in 0..2 {
+            let mean = x.iter().sum::<f64>() / x.len() as f64;
+            x.iter_mut().for_each(|x| *x -= mean);
+        }
+    }
+    if equal(x) {
+        let what = "the numbers are all equal, so they have no correlation with other rows";
+        let help = "leave the row out, or use another `metric`";
+        return Err(Error::input_at(Place::default().row(row + 1), what, help));
+    }
+    Ok(())
 }
 
 /// Nondimensional source on the host.
@@ -99,6 +126,24 @@ impl Prepared {
         }
     }
 
+    /// The points `chosen`, without an index of the input's.
+    pub(crate) fn subset(&self, chosen: &[usize]) -> Self {
+        let n = self.len();
+        let source = match &self.source {
+            PreparedSource::Features { values, d, metric, scaling } => PreparedSource::Features {
+                values: chosen.iter().flat_map(|&i| values[i * d..(i + 1) * d].iter().copied()).collect(),
+                d: *d,
+                metric: *metric,
+                scaling: scaling.clone(),
+            },
+            PreparedSource::Distances(values) => PreparedSource::Distances(
+                chosen.iter().flat_map(|&i| chosen.iter().map(move |&j| values[i * n + j])).collect(),
+            ),
+        };
+        let counts = chosen.iter().map(|&i| self.counts[i]).collect();
+        Self { source, counts, index: Vec::new(), unit: self.unit, zero_pairs: 0 }
+    }
+
     /// Merges equal points and scales the input.
     ///
     /// # Errors
@@ -127,15 +172,16 @@ impl Prepared {
         }
         values.par_chunks_mut(d).for_each(|x| x.iter_mut().zip(&mean).for_each(|(x, mean)| *x = *x / largest - mean));
         let typical = typical_distance(&values, d, metric);
-        let factor = if metric == Metric::Cosine { typical.sqrt().recip() } else { typical.recip() }.min(MAX_FACTOR);
+        let factor = if metric.of_directions() { typical.sqrt().recip() } else { typical.recip() }.min(MAX_FACTOR);
         values.par_iter_mut().for_each(|x| *x *= factor);
         // The cosine distance scales as the square of the vectors.
-        let unit = if metric == Metric::Cosine { (largest / factor).powi(2) } else { largest / factor };
+        let unit = if metric.of_directions() { (largest / factor).powi(2) } else { largest / factor };
         if !(unit > 0.0 && unit.is_finite()) {
             let what = format!("distances of points with coordinates of {largest:e} are beyond all numbers");
             return Err(Error::input(what, "scale the coordinates to ordinary sizes"));
         }
         let scaling = FeatureScaling { metric, largest, mean, factor };
+        let metric = metric.operation();
         Ok(Self { source: PreparedSource::Features { values, d, metric, scaling }, counts, index, unit, zero_pairs: 0 })
     }
 
@@ -237,7 +283,7 @@ pub(crate) fn distance(a: &[f64], b: &[f64], metric: Metric) -> f64 {
     match metric {
         Metric::Euclidean => differences.map(|x| x * x).sum::<f64>().sqrt(),
         Metric::Manhattan => differences.map(f64::abs).sum(),
-        Metric::Cosine => 0.5 * differences.map(|x| x * x).sum::<f64>(),
+        Metric::Cosine | Metric::Correlation => 0.5 * differences.map(|x| x * x).sum::<f64>(),
     }
 }
 
@@ -300,6 +346,37 @@ mod tests {
     fn zero_vectors_are_refused_for_cosine() {
         let error = features(&[&[1.0, 0.0], &[1.0, 0.0], &[0.0, 0.0]], Metric::Cosine).unwrap_err();
         assert!(error.to_string().starts_with("row 3: a vector of zeros"), "{error}");
+    }
+
+    #[test]
+    fn correlation_distances_agree_with_their_definition() {
+        let mut random = Random::new(8, 8);
+        for (n, d) in [(3, 2), (5, 3), (20, 7), (9, 40)] {
+            let rows: Vec<f64> = (0..n * d).map(|_| 1e4 + random.normal()).collect();
+            let points = Points::new(rows.clone(), d).unwrap();
+            let prepared = Prepared::new(Data::Features(points), Metric::Correlation, false).unwrap();
+            for i in 0..n {
+                for j in 0..n {
+                    let (a, b) = (&rows[i * d..(i + 1) * d], &rows[j * d..(j + 1) * d]);
+                    let mean = |x: &[f64]| x.iter().sum::<f64>() / d as f64;
+                    let product =
+                        |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(a, b)| (a - mean(x)) * (b - mean(y))).sum::<f64>();
+                    let expected = 1.0 - product(a, b) / (product(a, a) * product(b, b)).sqrt();
+                    let found = prepared.delta(i, j) * prepared.unit;
+                    assert!((found - expected).abs() < 1e-9, "{n} × {d}: {found} {expected}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rows_without_variance_are_refused_for_correlation() {
+        for constant in [0.0, 0.1, -3e300] {
+            let rows: [&[f64]; 3] = [&[1.0, 2.0, 4.0], &[constant; 3], &[3e300, 1.0, 2.0]];
+            let error = features(&rows, Metric::Correlation).unwrap_err().to_string();
+            assert!(error.starts_with("row 2: the numbers are all equal"), "{error}");
+        }
+        assert!(features(&[&[1.0], &[2.0]], Metric::Correlation).is_err());
     }
 
     #[test]

@@ -235,6 +235,11 @@ impl<'a, B: SammonOps> Objective<'a, B> {
         if Self::is_f64() { 1e-12 } else { 1e-5 }
     }
 
+    /// Machine epsilon of the device's floats.
+    pub(crate) fn epsilon() -> f64 {
+        if Self::is_f64() { f64::EPSILON } else { f64::from(f32::EPSILON) }
+    }
+
     /// Returns true if the device computes in f64.
     fn is_f64() -> bool {
         size_of::<B::FloatElem>() == 8

@@ -2,7 +2,7 @@
 
 use firebox_core::random::Random;
 
-use super::nondimensional::{Prepared, PreparedSource};
+use super::nondimensional::Prepared;
 
 /// The stream of [`Random`] that samples are drawn from.
 const SAMPLE: u64 = u64::from_be_bytes(*b"sam-samp");
@@ -38,18 +38,6 @@ impl Subsample {
 
     /// Restricts prepared points to the sample.
     pub(crate) fn points(&self, prepared: &Prepared) -> Prepared {
-        let source = match &prepared.source {
-            PreparedSource::Features { values, d, metric, scaling } => PreparedSource::Features {
-                values: self.chosen.iter().flat_map(|&i| values[i * d..(i + 1) * d].iter().copied()).collect(),
-                d: *d,
-                metric: *metric,
-                scaling: scaling.clone(),
-            },
-            PreparedSource::Distances(values) => PreparedSource::Distances(
-                self.chosen.iter().flat_map(|&i| self.chosen.iter().map(move |&j| values[i * self.n + j])).collect(),
-            ),
-        };
-        let counts = self.chosen.iter().map(|&i| prepared.counts[i]).collect();
-        Prepared { source, counts, index: Vec::new(), unit: prepared.unit, zero_pairs: 0 }
+        prepared.subset(&self.chosen)
     }
 }

@@ -45,8 +45,11 @@ fn points(header: &Header, pieces: &[u8], of: Range<usize>, columns: Columns<'_>
     }
     let sources: Vec<usize> = coordinates.into_iter().chain(weight).collect();
     let names: Vec<String> = sources.iter().map(|&at| all[at].clone()).collect();
-    let (values, missing, columns) = (header.numbers(pieces, rows, &sources)?, columns.missing, names.len());
-    let accepted = |value: f64| value.is_finite() || value.is_nan() && missing == MissingNumbers::Accepted;
+    let (mut values, missing, columns) = (header.numbers(pieces, rows, &sources)?, columns.missing, names.len());
+    if missing == MissingNumbers::OrInfinite {
+        values.iter_mut().filter(|value| **value == f64::INFINITY).for_each(|value| *value = f64::NAN);
+    }
+    let accepted = |value: f64| value.is_finite() || value.is_nan() && missing.are_accepted();
     if let Some(at) = values.iter().position(|&value| !accepted(value)) {
         let place = Place::default().row(first + at / columns + 1).column(names[at % columns].as_str());
         let help = match missing {

@@ -238,7 +238,7 @@ pub(super) fn inverse_of<F: Float>(sum: F, #[comptime] metric: Metric) -> F {
     let inverse = match comptime!(metric) {
         Metric::Euclidean => divisor.inverse_sqrt(),
         Metric::Manhattan => F::new(1.0) / divisor,
-        Metric::Cosine => F::new(2.0) / divisor,
+        Metric::Cosine | Metric::Correlation => F::new(2.0) / divisor,
     };
     select(sum > F::new(0.0), inverse, F::new(0.0))
 }
@@ -249,6 +249,6 @@ pub(super) fn delta_of<F: Float>(sum: F, inverse: F, #[comptime] metric: Metric)
     match comptime!(metric) {
         Metric::Euclidean => sum * inverse,
         Metric::Manhattan => sum,
-        Metric::Cosine => sum * F::new(0.5),
+        Metric::Cosine | Metric::Correlation => sum * F::new(0.5),
     }
 }

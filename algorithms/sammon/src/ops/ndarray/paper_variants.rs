@@ -175,7 +175,7 @@ impl<E: Real> Pairs<'_, E> {
         match self.distances.metric {
             Metric::Euclidean => sum.recip_sqrt::<I>(),
             Metric::Manhattan => sum.recip::<I>(),
-            Metric::Cosine => {
+            Metric::Cosine | Metric::Correlation => {
                 let half = sum.recip::<I>();
                 half + half
             }

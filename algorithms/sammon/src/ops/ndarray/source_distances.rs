@@ -104,7 +104,7 @@ impl<E: Real> Features<E> {
                 Metric::Euclidean => invert(row, |x| x.recip_sqrt::<I>()),
                 Metric::Manhattan => invert(row, |x| x.recip::<I>()),
                 // δ is half the square.
-                Metric::Cosine => invert(row, |x| {
+                Metric::Cosine | Metric::Correlation => invert(row, |x| {
                     let half = x.recip::<I>();
                     half + half
                 }),

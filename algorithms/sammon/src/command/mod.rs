@@ -9,7 +9,7 @@ use firebox_backends::{Device, Plugin, plugin::Bench, with_context};
 use firebox_core::{
     Context, Error, Result, Session,
     command::{Conformance, NameOrFile, Outcome, parse},
-    data::{Points, Table},
+    data::{Points, ReadOptions, Table, read},
     plot::Plot,
 };
 use serde_json::Value;
@@ -78,15 +78,27 @@ impl Plugin for SammonPlugin {
 fn run<B: SammonOps>(args: &SammonArgs, context: &Context<B>) -> Result<Outcome> {
     let sammon = args.config().init()?.with_checkpoints(args.states.checkpoints()?);
     let (data, start, points) = args.read()?;
-    if args.transform.is_some() && args.metric == Kind::Precomputed {
-        let help = "give the points' features instead of their distances, or leave out `transform`";
-        return Err(Error::input("distances cannot take new points", help));
-    }
-    let new = args.transform.as_ref().map(|path| args.input.read_more(path, &points).map(|new| (path, new)));
-    let new = new.transpose()?;
+    let precomputed = args.metric == Kind::Precomputed;
+    let read_new = |path| match precomputed {
+        true => read(path, &ReadOptions { missing: true, ..ReadOptions::default() }),
+        false => args.input.read_more(path, &points),
+    };
+    let new = args.transform.as_ref().map(|path| read_new(path).map(|new| (path, new))).transpose()?;
     let input = SammonInput::<B>::from(data).starting_at(start);
     let map = sammon.fit_with(input, context).map_err(|error| error.in_file(&args.input.input))?;
-    let placed = new.map(|(path, new)| map.transform_with(&new, context).map_err(|error| error.in_file(path)));
+    let place = |new: &Points| match precomputed {
+        true if new.columns != map.coordinates.len() / map.config().dims => {
+            let what = format!(
+                "a row has {} distances; the map has {} points",
+                new.columns,
+                map.coordinates.len() / map.config().dims
+            );
+            Err(Error::input(what, "give each new point's distances to all points of INPUT, in their order"))
+        }
+        true => map.transform_distances(&new.values, context),
+        false => map.transform_with(new, context),
+    };
+    let placed = new.map(|(path, new)| place(&new).map_err(|error| error.in_file(path)));
     outcome(args, points, map, placed.transpose()?)
 }
 

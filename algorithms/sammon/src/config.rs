@@ -11,6 +11,11 @@ use crate::types::{Metric, Variant};
 /// Maximum number of target dimensions.
 pub const MAX_DIMS: usize = 64;
 
+/// Pairs of points of all further runs by default.
+const RESTART_PAIRS: usize = 3_000_000;
+/// Maximum number of further runs by default.
+const MAX_RESTARTS: usize = 9;
+
 /// Method of minimising the stress.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "command", derive(clap::ValueEnum))]
@@ -136,7 +141,7 @@ pub struct SammonConfig {
     /// Step of gd and jacobi: auto, alpha:V or mu:V. mu is the factor of the paper's eq. (3); with its data about
     /// 1000/N, which its printed 0.5 cannot be
     #[config(default = "Step::Auto")]
-    #[cfg_attr(feature = "command", arg(long, value_name = "STEP", default_value_t = defaults().step))]
+    #[cfg_attr(feature = "command", arg(long = "learning-rate", alias = "step", value_name = "STEP", default_value_t = defaults().step))]
     pub step: Step,
     /// Start of the embedding
     #[config(default = "Start::Pca")]
@@ -153,16 +158,18 @@ pub struct SammonConfig {
         )
     )]
     pub rescale: bool,
-    /// Further runs from random starts; the best of all is kept
-    #[config(default = 0)]
-    #[cfg_attr(feature = "command", arg(long, value_name = "R", default_value_t = defaults().restarts))]
-    pub restarts: usize,
+    /// Further runs, from the best map so far, relaxed through one more dimension, and from random starts; the best of all
+    /// is kept [default: up to 9 if lbfgs converges from pca and there are at most 1732
+    /// points]
+    #[config(default = "None")]
+    #[cfg_attr(feature = "command", arg(long, value_name = "R"))]
+    pub restarts: Option<usize>,
     /// Maximum number of iterations of a run
     #[config(default = 1000)]
-    #[cfg_attr(feature = "command", arg(long, value_name = "I", default_value_t = defaults().iterations))]
+    #[cfg_attr(feature = "command", arg(long = "max-iterations", alias = "iterations", value_name = "I", default_value_t = defaults().iterations))]
     pub iterations: usize,
     /// Stop when 10 iterations together lower the stress by less than this share; 0 never stops
-    #[config(default = 1e-4)]
+    #[config(default = 3e-5)]
     #[cfg_attr(
         feature = "command",
         arg(long, value_name = "T", default_value_t = defaults().tolerance, allow_negative_numbers = true)
@@ -221,6 +228,13 @@ impl SammonConfig {
         self.solver == Solver::Lbfgs && self.step == Step::Auto
     }
 
+    /// Maximum number of further runs for n distinct points. By default they take together about the time of one run of
+    /// two thousand points.
+    pub(crate) fn further_runs(&self, n: usize) -> usize {
+        let automatic = self.is_plain() && self.start == Start::Pca && self.memory != Memory::Sampled;
+        self.restarts.unwrap_or(if automatic { (RESTART_PAIRS / n.pow(2).max(1)).min(MAX_RESTARTS) } else { 0 })
+    }
+
     /// Checks every parameter.
     ///
     /// # Errors
@@ -239,7 +253,8 @@ impl SammonConfig {
             let fixed = self.solver != Solver::Lbfgs;
             check("step", &self.step, fixed, "lbfgs finds its own; choose the solver gd or jacobi")?;
         }
-        check("restarts", &self.restarts, self.restarts <= 10_000, "must lie between 0 and 10000")?;
+        let restarts = self.restarts.unwrap_or(0);
+        check("restarts", &restarts, restarts <= 10_000, "must lie between 0 and 10000")?;
         let iterations = (1..=10_000_000).contains(&self.iterations);
         check("iterations", &self.iterations, iterations, "must lie between 1 and 10000000")?;
         let tolerance = (0.0..1.0).contains(&self.tolerance);
@@ -273,6 +288,17 @@ mod tests {
     }
 
     #[test]
+    fn further_runs_take_bounded_time() {
+        let config = SammonConfig::new(2);
+        let runs = [1, 577, 600, 1000, 1732, 1733, 100_000].map(|n| config.further_runs(n));
+        assert_eq!(runs, [9, 9, 8, 3, 1, 0, 0]);
+        for other in [config.clone().with_start(Start::Random), config.clone().with_solver(Solver::Gd)] {
+            assert_eq!(other.further_runs(100), 0);
+        }
+        assert_eq!(config.with_restarts(Some(4)).further_runs(100_000), 4);
+    }
+
+    #[test]
     fn steps_are_read_as_they_are_written() {
         for step in [Step::Auto, Step::Alpha(0.5), Step::Mu(1e-3)] {
             assert_eq!(step.to_string().parse::<Step>().unwrap(), step);
@@ -293,7 +319,7 @@ mod tests {
             ("time_limit", base.clone().with_time_limit(Some(0.0))),
             ("epochs", base.clone().with_epochs(0)),
             ("block", base.clone().with_block(0)),
-            ("restarts", base.clone().with_restarts(1 << 20)),
+            ("restarts", base.clone().with_restarts(Some(1 << 20))),
             ("variant", base.clone().with_memory(Memory::Sampled).with_variant(Variant::RowsFull)),
             ("variant", base.clone().with_memory(Memory::CachedF16).with_variant(Variant::RowsFull)),
             ("solver", base.clone().with_memory(Memory::Sampled).with_solver(Solver::Gd)),

@@ -102,7 +102,7 @@ fn precomputed_distances_are_distributed() {
 fn ranks_may_have_no_points() {
     let folder = Folder::new();
     for (count, options) in
-        [(1, ""), (2, ""), (3, "--memory cached"), (4, "--memory recomputed"), (70, "--memory cached")]
+        [(1, ""), (2, ""), (3, "--memory cached"), (4, "--memory recomputed"), (70, "--memory cached --restarts 0")]
     {
         write_points(&folder, "cloud.csv", count, 4);
         for (ranks, name) in [(0, "one"), (5, "five")] {

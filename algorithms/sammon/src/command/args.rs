@@ -25,7 +25,7 @@ pub(super) enum Kind {
     Cosine,
     /// Features; 1 − r of two rows, r their Pearson correlation
     Correlation,
-    /// Distances: a square matrix, or all pairs in one row or column; nan is a missing pair
+    /// Distances: a square matrix, or all pairs in one row or column; nan or inf is a missing pair
     Precomputed,
 }
 
@@ -46,7 +46,8 @@ pub(super) struct SammonArgs {
     /// Add each point's part of the stress to the table
     #[arg(long)]
     pub(super) point_stress: bool,
-    /// Place these points into the map, which stays as it is; columns as in INPUT
+    /// Place these points into the map, which stays as it is; columns as in INPUT, or for precomputed distances a row of
+    /// distances to all points of INPUT
     #[arg(long, value_name = "NEW", requires = "transform_output")]
     pub(super) transform: Option<InputFile>,
     /// Destination of the new points' coordinates
@@ -75,6 +76,12 @@ impl SammonArgs {
             NameOrFile::File(_) => Start::Given,
         };
         self.config.clone().with_metric(metric).with_start(start)
+    }
+
+    /// Reads the distances of new points from those of the input, a row for each new point; missing ones are NaN.
+    pub(super) fn read_distances(&self, path: &InputFile) -> Result<Points> {
+        let rows = InputArgs { input: path.clone(), label: None, labels: None, ..self.input.clone() };
+        rows.read_as(true, |_| Ok(()), |_| 0).map(|(_, points)| points)
     }
 
     /// Reads the points or distances, the initial embedding, and the points with the labels and the size for the report.

@@ -9,7 +9,7 @@ use firebox_backends::{Device, Plugin, plugin::Bench, with_context};
 use firebox_core::{
     Context, Error, Result, Session,
     command::{Conformance, NameOrFile, Outcome, parse},
-    data::{Points, Table},
+    data::{Kept, Points, Table},
     plot::Plot,
 };
 use serde_json::Value;
@@ -22,6 +22,12 @@ use crate::{
     model::{map::SammonMap, sammon::SammonInput},
     ops::SammonOps,
 };
+
+const EXAMPLES: &str = "\
+Examples:
+  firebox sammon points.csv --label label -o map.csv --plot map.png --shepard shepard.png
+  firebox sammon points.csv --drop label --standardise standard --dims 3 --keep all -o map.csv
+  firebox sammon points.csv --label label --transform points.csv --transform-output new.csv -o map.csv";
 
 /// The command `sammon`.
 #[derive(Debug, Clone, Copy, Default)]
@@ -36,6 +42,7 @@ impl Plugin for SammonPlugin {
                  (Sammon 1969). Writes each point's place in columns y1, y2, …, its class if it is known, and on \
                  request its part of the stress.",
             )
+            .after_long_help(EXAMPLES)
     }
 
     fn run(&self, args: &ArgMatches, device: &Device, session: &Session) -> Result<Outcome> {
@@ -79,12 +86,13 @@ fn run<B: SammonOps>(args: &SammonArgs, context: &Context<B>) -> Result<Outcome>
     let sammon = args.config().init()?.with_checkpoints(args.states.checkpoints()?);
     let observer = &*context.observer;
     let (data, start, prepared) = args.read(observer)?;
-    if args.transform.is_some() && args.metric == Kind::Precomputed {
-        let help = "give the points' features instead of their distances, or leave out `transform`";
-        return Err(Error::input("distances cannot take new points", help));
-    }
+    let precomputed = args.metric == Kind::Precomputed;
     let new = match &args.transform {
-        Some(path) => Some((path, args.input.read_more(path, &prepared, args.preparation, None, observer)?)),
+        Some(path) if precomputed => Some((path, args.read_distances(path)?, Kept::default())),
+        Some(path) => {
+            let (new, kept) = args.input.read_more(path, &prepared, args.preparation, None, observer)?;
+            Some((path, new, kept))
+        }
         None => None,
     };
     if matches!(args.metric, Kind::Euclidean | Kind::Manhattan) {
@@ -92,11 +100,20 @@ fn run<B: SammonOps>(args: &SammonArgs, context: &Context<B>) -> Result<Outcome>
     }
     let input = SammonInput::<B>::from(data).starting_at(start);
     let map = sammon.fit_with(input, context).map_err(|error| error.in_file(&args.input.input))?;
-    let place = |path, new: &Points| map.transform_with(new, context).map_err(|error| error.in_file(path));
+    let dims = map.config().dims;
+    let place = |new: &Points| match precomputed {
+        true if new.columns != map.coordinates.len() / dims => {
+            let points = map.coordinates.len() / dims;
+            let what = format!("a row has {} distances; the map has {points} points", new.columns);
+            Err(Error::input(what, "give each new point's distances to all points of INPUT, in their order"))
+        }
+        true => map.transform_distances(&new.values, context),
+        false => map.transform_with(new, context),
+    };
     let placed = match new {
-        Some((path, (new, kept))) => {
-            let dims = map.config().dims;
-            Some(kept.beside(Table::float_matrix(names(dims), place(path, &new)?)?)?)
+        Some((path, new, kept)) => {
+            let placed = place(&new).map_err(|error| error.in_file(path))?;
+            Some(kept.beside(Table::float_matrix(names(dims), placed)?)?)
         }
         None => None,
     };

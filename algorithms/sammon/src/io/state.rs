@@ -120,7 +120,7 @@ pub(crate) fn restore(
     };
     require(chosen, "its memory mode is not that of its parameters")?;
     require(is_stress(stress_start), "the stress at its start is not a finite number of at least 0")?;
-    require(run <= config.restarts, "it has more restarts than its parameters allow")?;
+    require(run <= config.further_runs(n), "it has more restarts than its parameters allow")?;
     require(scalars.best.is_some() == (run > 0), "the best of earlier runs does not fit the number of runs")?;
     let history = stresses(&mut tensors, "history")?;
     let sampled = memory == Memory::Sampled;

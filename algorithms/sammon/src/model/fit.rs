@@ -10,7 +10,7 @@ use firebox_core::{
 
 use super::{
     close,
-    map::{FittedPoints, Implementation, SammonMap},
+    map::{Fitted, FittedDistances, FittedPoints, Implementation, SammonMap},
     run::{Run, Sampling},
     sammon::Sammon,
 };
@@ -128,12 +128,14 @@ impl Sammon {
         }
         let spread = |points: Vec<f64>| prepared.index.iter().map(|&point| points[point as usize]).collect();
         let point_stress = stress.points.map(spread);
-        let Prepared { source, counts, unit, .. } = prepared;
+        let Prepared { source, counts, index, unit, .. } = prepared;
         let fitted = match source {
             PreparedSource::Features { values, d, scaling, .. } => {
-                Some(FittedPoints { values, d, scaling, counts, unit, embedding: run.x })
+                Fitted::Features(FittedPoints { values, d, scaling, counts, unit, embedding: run.x })
             }
-            PreparedSource::Distances(_) => None,
+            PreparedSource::Distances(_) => {
+                Fitted::Distances(FittedDistances { index, points: counts.len(), unit, embedding: run.x })
+            }
         };
         Ok(SammonMap {
             embedding: floats(coordinates.clone(), [rows, config.dims], &context.device),
@@ -276,7 +278,7 @@ impl Sammon {
 
         let (unit, memory) = (prepared.unit, plan.mode);
         let run = Run { config, objective: &objective, sampling, unit, checkpoints, identity, memory };
-        let (result, stale_state) = run.run(resumed, &|run| match run {
+        let (mut result, stale_state) = run.run(resumed, &|run| match run {
             0 => Ok((first.clone(), Some(sums))),
             run => Ok((start(run)?, None)),
         })?;
@@ -304,6 +306,9 @@ impl Sammon {
         } else {
             measure_stress(&objective, &result.x, None, None)?
         };
+        if config.start == Start::Pca {
+            initialization::centre(&mut result.x, &prepared.counts);
+        }
         watch.lap("measuring_s");
         // A resumed state may hold an embedding without finite stress.
         if !stress.total.is_finite() || stress.stress_1.is_nan() || result.x.iter().any(|x| !x.is_finite()) {

@@ -23,7 +23,7 @@ pub struct SammonMap<B: Backend> {
     pub coordinates: Vec<f64>,
     /// Stress E, eq. (1), recomputed at the end: sums of each point in the backend's precision, total in f64.
     pub stress: f64,
-    /// E at the start, before rescaling.
+    /// E at the start of the first run, before rescaling.
     pub stress_start: f64,
     /// Kruskal's stress-1, √(Σ(δ − d)²/Σd²).
     pub stress1: f64,
@@ -62,8 +62,7 @@ pub struct SammonMap<B: Backend> {
     pub peak_device_bytes: u64,
     pub(super) embedding: Tensor<B, 2>,
     pub(super) config: SammonConfig,
-    /// `None` for a map of distances, which cannot place new points.
-    pub(super) fitted: Option<FittedPoints>,
+    pub(super) fitted: Fitted,
 }
 
 impl<B: Backend> SammonMap<B> {
@@ -76,6 +75,26 @@ impl<B: Backend> SammonMap<B> {
     pub fn config(&self) -> &SammonConfig {
         &self.config
     }
+}
+
+/// The fitted points, among which new ones are placed.
+#[derive(Debug, Clone)]
+pub(super) enum Fitted {
+    Features(FittedPoints),
+    Distances(FittedDistances),
+}
+
+/// Map of a matrix of distances, in nondimensional form.
+#[derive(Debug, Clone)]
+pub(super) struct FittedDistances {
+    /// Index of the distinct point for each point of the input.
+    pub(super) index: Vec<u32>,
+    /// Number of distinct points n.
+    pub(super) points: usize,
+    /// Unit of length, in that of the input.
+    pub(super) unit: f64,
+    /// Embedding `[k, n]`; coordinates from k ≤ m on are 0.
+    pub(super) embedding: Vec<f64>,
 }
 
 /// Distinct points of a fit with their map, in nondimensional form.

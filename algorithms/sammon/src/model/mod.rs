@@ -8,3 +8,4 @@ pub(crate) mod sammon;
 #[cfg(test)]
 mod tests;
 mod transform;
+mod transform_distances;

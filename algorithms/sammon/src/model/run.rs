@@ -9,7 +9,7 @@ use firebox_core::{
 };
 
 use crate::{
-    config::{Memory, SammonConfig, Solver, Step},
+    config::{MAX_DIMS, Memory, SammonConfig, Solver, Step},
     io::state,
     ops::SammonOps,
     solve::{
@@ -17,6 +17,7 @@ use crate::{
         descent::{Descent, Rate},
         lbfgs::{IterationOutcome, Lbfgs},
         objective::{Objective, PairSums},
+        relaxation::relaxed,
         state::{AppliedStep, Method, RunResult, State, Stop},
         subsample::Subsample,
     },
@@ -24,6 +25,8 @@ use crate::{
 
 /// Iterations whose total decrease is compared with the tolerance.
 const WINDOW: usize = 10;
+/// Stress up to which a map needs no further runs.
+const EXACT: f64 = 1e-9;
 /// Duration of an iteration from which the next one can be cancelled in its middle, which takes a copy of the state;
 /// shorter ones are completed.
 const LONG: Duration = Duration::from_millis(50);
@@ -58,7 +61,7 @@ impl<B: SammonOps> Run<'_, B> {
         let mut state = match resumed {
             Some(state) if self.objective.is_distributed() => state.map(|whole| self.objective.local_part(whole)),
             Some(state) => state,
-            None => self.begin(0, start, None)?,
+            None => self.begin(0, start, None, Instant::now())?,
         };
         let result = self.run_from(&mut state, start, &mut keeper);
         let ended = matches!(result, Ok(_) | Err(Error::Cancelled));
@@ -79,19 +82,50 @@ impl<B: SammonOps> Run<'_, B> {
             let result = self.result(state, stop)?;
             let best = match state.best.take() {
                 Some(best) if best.stress <= result.stress => best,
-                _ => result,
+                // The start of a relaxed map says nothing about the configured one.
+                Some(best) => RunResult { stress_start: best.stress_start, ..result },
+                None => result,
             };
             let next = state.run + 1;
-            if stop == Stop::Time || next > self.config.restarts {
+            if stop == Stop::Time || next > self.further_runs(&best) {
                 return Ok(best);
             }
-            *state = self.begin(next, start, Some(best))?;
+            *state = self.begin(next, start, Some(best), began)?;
         }
     }
 
+    /// Number of runs after the first: by default none if it did not converge, or is exact.
+    fn further_runs(&self, best: &RunResult) -> usize {
+        let converged = matches!(best.stop, Stop::Tolerance | Stop::Precision) && self.config.tolerance > 0.0;
+        let converged = converged && best.stress > EXACT;
+        if self.config.restarts.is_some() || converged { self.config.further_runs(self.objective.n) } else { 0 }
+    }
+
+    /// Initial embedding of a run, and its sums over pairs if known. The first and the last restart relax the best map, if it
+    /// is one of all points by L-BFGS.
+    fn initial(
+        &self,
+        run: usize,
+        start: Start<'_>,
+        best: Option<&RunResult>,
+        began: Instant,
+    ) -> Result<(Vec<f64>, Option<PairSums>)> {
+        let relaxes = run == 1 || run == self.config.further_runs(self.objective.n);
+        let can_relax = self.config.solver == Solver::Lbfgs && self.sampling.is_none() && self.objective.m < MAX_DIMS;
+        let Some(best) = best.filter(|_| relaxes && can_relax) else { return start(run) };
+        // Clocks differ between ranks: rank 0 decides for all.
+        let late = || self.objective.context.communicator.broadcast_value(u8::from(self.is_late(began))) == 1;
+        Ok((relaxed(self.objective, &best.x, run, &late)?, None))
+    }
+
+    /// Returns true if the time limit has passed.
+    fn is_late(&self, began: Instant) -> bool {
+        self.config.time_limit.is_some_and(|limit| began.elapsed().as_secs_f64() >= limit)
+    }
+
     /// State at the start of a run.
-    fn begin(&self, run: usize, start: Start<'_>, best: Option<RunResult>) -> Result<State> {
-        let (mut x, sums) = start(run)?;
+    fn begin(&self, run: usize, start: Start<'_>, best: Option<RunResult>, began: Instant) -> Result<State> {
+        let (mut x, sums) = self.initial(run, start, best.as_ref(), began)?;
         let sums = match sums {
             Some(sums) => sums,
             None => self.objective.measure(&self.measured_points(&x))?.0,
@@ -141,8 +175,7 @@ impl<B: SammonOps> Run<'_, B> {
         loop {
             let context = self.objective.context;
             // Clocks and observers differ between ranks: rank 0 decides for all.
-            let late = config.time_limit.is_some_and(|limit| began.elapsed().as_secs_f64() >= limit);
-            let flags = [late, context.observer.cancelled(), keeper.is_due()].map(u8::from);
+            let flags = [self.is_late(began), context.observer.cancelled(), keeper.is_due()].map(u8::from);
             let [late, cancelled, due] = context.communicator.broadcast_value(flags).map(|flag| flag == 1);
             let stop = if late { Some(Stop::Time) } else { self.stopping_criterion(state) };
             if stop.is_none() {

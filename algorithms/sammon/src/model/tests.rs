@@ -11,7 +11,8 @@ use crate::{
         initialization,
         lbfgs::{Function, Lbfgs},
         memory_plan::Plan,
-        nondimensional::{Prepared, distance},
+        metric::distance,
+        nondimensional::Prepared,
         objective::Objective,
     },
     types::Data,
@@ -236,7 +237,7 @@ fn memory_modes_agree() {
     assert!(matches!(map(&config, matrix), Err(Error::Config { field: "memory", .. })));
     let mut tight = context();
     tight.memory_limit = Some(60 * (20 + 6 + 20) * 8 + 1000);
-    let found = Sammon::new(2).fit_with(points.clone(), &tight).unwrap();
+    let found = SammonConfig::new(2).with_restarts(Some(0)).init().unwrap().fit_with(points.clone(), &tight).unwrap();
     assert_eq!(found.memory_mode, Some(Memory::Recomputed));
     tight.memory_limit = Some(1);
     assert!(matches!(Sammon::new(2).fit_with(points, &tight), Err(Error::Memory { .. })));
@@ -256,9 +257,15 @@ fn block_sampling_approaches_the_optimum() {
 #[test]
 fn restarts_never_increase_the_stress() {
     let points = cloud(30, 6, 12);
-    let one = map(&SammonConfig::new(2), points.clone()).unwrap();
-    let many = map(&SammonConfig::new(2).with_restarts(5), points).unwrap();
+    let one = map(&SammonConfig::new(2).with_restarts(Some(0)), points.clone()).unwrap();
+    let many = map(&SammonConfig::new(2).with_restarts(Some(5)), points).unwrap();
     assert!(many.stress <= one.stress);
+}
+
+#[test]
+fn runs_that_do_not_converge_are_not_repeated() {
+    let found = map(&SammonConfig::new(2).with_iterations(3), cloud(30, 6, 12)).unwrap();
+    assert_eq!((found.stop, found.iterations, found.history.len()), (Stop::Iterations, 3, 4));
 }
 
 #[test]

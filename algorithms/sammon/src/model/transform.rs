@@ -12,12 +12,12 @@ use firebox_core::{
 };
 use rayon::prelude::*;
 
-use super::map::SammonMap;
+use super::map::{Fitted, SammonMap};
 use crate::{
     ops::SammonOps,
     solve::{
         memory_plan::columns,
-        nondimensional::distance,
+        metric::distance,
         out_of_sample::{FixedPoints, STARTS},
     },
 };
@@ -49,9 +49,9 @@ impl<B: SammonOps> SammonMap<B> {
     /// # Errors
     /// As [`transform`](Self::transform); also if the run is cancelled.
     pub fn transform_with(&self, others: &Points, context: &Context<B>) -> Result<Vec<f64>> {
-        let Some(fitted) = &self.fitted else {
-            let help = "fit the points' features instead of their distances";
-            return Err(Error::input("a map of distances cannot place new points", help));
+        let Fitted::Features(fitted) = &self.fitted else {
+            let help = "fit the points' features instead of their distances, or use `transform_distances`";
+            return Err(Error::input("a map of distances places new points by their distances", help));
         };
         let (d, dims, metric, power) = (fitted.d, self.config.dims, self.config.metric.operation(), self.config.power);
         if others.columns != d {

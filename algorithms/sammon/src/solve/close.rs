@@ -7,11 +7,16 @@
 
 use firebox_core::random::Random;
 
-use super::nondimensional::{Prepared, PreparedSource, distance};
+use super::{
+    metric::{distance, median},
+    nondimensional::{Prepared, PreparedSource},
+};
 use crate::types::Metric;
 
 /// The stream of [`Random`] that the direction of the sweep is drawn from.
 const STREAM: u64 = u64::from_be_bytes(*b"sam-clos");
+/// Pairs whose median distance ε is relative to: a mean would be that of outliers.
+const PAIRS: usize = 4096;
 /// Largest ε.
 const MAX_REACH: f64 = 1e-4;
 /// ε times the number of points: below it a pair's weight 1/δ is more than ten times the sum of all others.
@@ -26,7 +31,7 @@ const MAX_TRIALS: usize = 256;
 pub(crate) struct CloseGroups {
     /// Distinct points of each group, ascending; the first represents the group. Most groups have one point.
     pub(crate) groups: Vec<Vec<usize>>,
-    /// ε of points with coordinates about 1, in units of the typical distance.
+    /// ε of points that are not far from most others.
     pub(crate) reach: f64,
 }
 
@@ -34,13 +39,16 @@ impl CloseGroups {
     /// Finds close points; `epsilon` is the rounding of the device's floats. `None` if no points are close.
     pub(crate) fn find(prepared: &Prepared, epsilon: f64) -> Option<Self> {
         let n = prepared.len();
+        if n <= 2 {
+            return None;
+        }
         let rounding = ROUNDING * epsilon;
-        let reach = (STIFF / n as f64).min(MAX_REACH).max(rounding);
+        let reach = (STIFF / n as f64).min(MAX_REACH).max(rounding) * median_distance(prepared);
         let leader = match &prepared.source {
             PreparedSource::Features { values, d, metric, .. } => {
                 // The cosine distance is half the square of this one.
                 let metric = if *metric == Metric::Manhattan { Metric::Manhattan } else { Metric::Euclidean };
-                sweep(values, *d, |x| reach.max(rounding * x), metric)?
+                sweep(values, *d, |largest| reach.max(rounding * largest), metric)?
             }
             PreparedSource::Distances(values) => by_rows(values, n, reach),
         };
@@ -86,6 +94,14 @@ impl CloseGroups {
         merged.index = prepared.index.iter().map(|&point| group_of[point as usize]).collect();
         merged
     }
+}
+
+/// Median distance of random pairs of different points.
+fn median_distance(prepared: &Prepared) -> f64 {
+    let n = prepared.len();
+    let mut random = Random::new(1, STREAM);
+    let pairs = (0..PAIRS).map(|_| prepared.delta(random.below(n), random.below(n)));
+    median(pairs.filter(|delta| *delta > 0.0).collect())
 }
 
 /// Leader of each point, at a distance of at most `reach` of the point's largest coordinate: points in the order of their
@@ -200,11 +216,18 @@ mod tests {
 
     #[test]
     fn the_search_ends_among_points_that_are_all_nearly_close() {
-        // An outlier makes all others close to ε apart, and none of a million pairs closer.
-        let mut values: Vec<f64> = (0..1500).flat_map(|i| [f64::from(i) * 1e-3, 0.0]).collect();
-        values.extend([0.0, 1e9]);
+        // A cloud of several ε, and as many points far apart.
+        let mut random = Random::new(2, 2);
+        let mut values: Vec<f64> = (0..400 * 2).map(|_| random.uniform(0.0, 1e-3)).collect();
+        values.extend((0..400 * 2).map(|_| random.normal()));
         let found = of_features(&values, 2, Metric::Euclidean).unwrap();
-        assert_eq!(found.iter().map(Vec::len).sum::<usize>(), 1501);
+        assert_eq!(found.iter().map(Vec::len).sum::<usize>(), 800);
+        for group in &found {
+            let to_first =
+                |&i: &usize| (0..2).map(|k| (values[2 * i + k] - values[2 * group[0] + k]).powi(2)).sum::<f64>();
+            assert!(group.iter().all(|i| to_first(i).sqrt() < 1e-3), "{group:?}");
+        }
+        assert!((420..700).contains(&found.len()), "{}", found.len());
     }
 
     #[test]

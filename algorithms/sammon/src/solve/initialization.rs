@@ -8,7 +8,10 @@ use faer::{Accum, Mat, MatRef, Par, Side, linalg::matmul::matmul};
 use firebox_core::{Error, Result, random::Random, watch::Watch};
 use rayon::prelude::*;
 
-use super::nondimensional::{Prepared, PreparedSource};
+use super::{
+    metric::median,
+    nondimensional::{Prepared, PreparedSource},
+};
 use crate::types::Metric;
 
 /// Streams of [`Random`].
@@ -54,6 +57,11 @@ pub(crate) fn principal(prepared: &Prepared, m: usize) -> Result<Vec<f64>> {
         PreparedSource::Features { values, d, .. } => components(values, *d, &prepared.counts, m)?,
         PreparedSource::Distances(values) => scaling(values, &prepared.counts, m)?,
     };
+    // Translated so that floats are finest where most points are.
+    for row in start.chunks_mut(prepared.len()) {
+        let centre = median(row.to_vec());
+        row.iter_mut().for_each(|x| *x -= centre);
+    }
     let euclidean = matches!(&prepared.source, PreparedSource::Features { metric: Metric::Euclidean, .. });
     if !euclidean {
         // No force acts along a coordinate in which all points agree. Euclidean points need no such coordinate.
@@ -66,6 +74,15 @@ pub(crate) fn principal(prepared: &Prepared, m: usize) -> Result<Vec<f64>> {
         }
     }
     Ok(start)
+}
+
+/// Translates an embedding `[m, n]` to mean 0.
+pub(crate) fn centre(x: &mut [f64], counts: &[f64]) {
+    let all: f64 = counts.iter().sum();
+    for row in x.chunks_mut(counts.len()) {
+        let mean = row.iter().zip(counts).map(|(x, count)| x * count).sum::<f64>() / all;
+        row.iter_mut().for_each(|x| *x -= mean);
+    }
 }
 
 /// Perturbs points that coincide in f32: no force acts between them, and symmetry would keep them together.
@@ -137,8 +154,13 @@ fn sign(numbers: impl Iterator<Item = f64>) -> f64 {
 /// Principal components of n points from their d × d covariance or, for n < d, from their n × n Gram matrix.
 fn components(values: &[f64], d: usize, counts: &[f64], m: usize) -> Result<Vec<f64>> {
     let n = counts.len();
+    let all: f64 = counts.iter().sum();
+    let mut mean = vec![0.0; d];
+    for (x, count) in values.chunks(d).zip(counts) {
+        mean.iter_mut().zip(x).for_each(|(mean, x)| *mean += x * count / all);
+    }
     let weighted = |first: usize, rows: usize| {
-        Mat::from_fn(rows, d, |i, k| values[(first + i) * d + k] * counts[first + i].sqrt())
+        Mat::from_fn(rows, d, |i, k| (values[(first + i) * d + k] - mean[k]) * counts[first + i].sqrt())
     };
     let loadings = if d <= n {
         let watch = Watch::current();
@@ -211,7 +233,7 @@ fn scaling(values: &[f64], counts: &[f64], m: usize) -> Result<Vec<f64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{solve::nondimensional::distance, types::Data};
+    use crate::{solve::metric::distance, types::Data};
     use firebox_core::data::{Distances, Points};
 
     fn cloud(n: usize, d: usize) -> Vec<f64> {

@@ -61,7 +61,9 @@ impl Plan {
             PreparedSource::Distances(_) => (0, true),
         };
         let wide = n as u128;
-        // Multiplicities, rates or fractions, two embeddings, forces and the stresses of a batch.
+        // Multiplicities, rates or fractions, two embeddings, forces and the stresses of a batch. Further runs relax maps in
+        // one more dimension.
+        let m = m + usize::from(config.further_runs(n) > 0);
         let mut base = vec![
             Buffer::new("points", d as u128 * wide, float),
             Buffer::new("embeddings and forces", (3 * m as u128 + 20) * wide, float),

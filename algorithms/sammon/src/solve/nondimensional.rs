@@ -1,10 +1,10 @@
-//! Nondimensional form of the input: equal points merged, features centred, distances about 1.
+//! Nondimensional form of the input: equal points merged, features centred at their medians, distances about 1.
 
 use std::collections::HashMap;
 
 use firebox_core::{
     Error, Result,
-    data::{Distances, Points, collapse_duplicates, directions},
+    data::{Distances, Points, collapse_duplicates},
     error::Place,
     memory,
     random::Random,
@@ -12,6 +12,7 @@ use firebox_core::{
 };
 use rayon::prelude::*;
 
+use super::metric::{distance, median, normalized};
 use crate::types::{Data, Metric};
 
 /// The stream of [`Random`] that pairs are drawn from.
@@ -23,12 +24,15 @@ const MAX_FACTOR: f64 = 1e12;
 /// Largest distance whose map has finite coordinates for certain.
 const MAX_DISTANCE: f64 = f64::MAX / 1e3;
 
-/// Affine map of features to nondimensional ones: (x/largest − mean)·factor.
+/// Maximum points whose median centres the features.
+const CENTRE_SAMPLE: usize = 4096;
+
+/// Affine map of features to nondimensional ones: (x/largest − centre)·factor.
 #[derive(Debug, Clone)]
 pub(crate) struct FeatureScaling {
     metric: Metric,
     largest: f64,
-    mean: Vec<f64>,
+    centre: Vec<f64>,
     factor: f64,
 }
 
@@ -38,48 +42,12 @@ impl FeatureScaling {
     /// # Errors
     /// If the metric is cosine and a vector is 0, or correlation and its numbers are all equal.
     pub(crate) fn apply(&self, values: &[f64], row: impl Fn(usize) -> usize) -> Result<Vec<f64>> {
-        let mut values = normalized(values, self.mean.len(), self.metric, row)?;
-        values.par_chunks_mut(self.mean.len()).for_each(|x| {
-            x.iter_mut().zip(&self.mean).for_each(|(x, mean)| *x = (*x / self.largest - mean) * self.factor);
+        let mut values = normalized(values, self.centre.len(), self.metric, row)?;
+        values.par_chunks_mut(self.centre.len()).for_each(|x| {
+            x.iter_mut().zip(&self.centre).for_each(|(x, centre)| *x = (*x / self.largest - centre) * self.factor);
         });
         Ok(values)
     }
-}
-
-/// Vectors of length 1 if the metric is cosine or correlation, for the latter less their means; `row` is a vector's row in
-/// the input, for errors.
-fn normalized(values: &[f64], d: usize, metric: Metric, row: impl Fn(usize) -> usize) -> Result<Vec<f64>> {
-    let mut values = values.to_vec();
-    if metric == Metric::Correlation {
-        values.chunks_mut(d.max(1)).enumerate().try_for_each(|(i, x)| subtract_mean(x, row(i)))?;
-    }
-    if metric.of_directions() {
-        directions(&mut values, d, row)?;
-    }
-    Ok(values)
-}
-
-/// Subtracts the mean from a vector, `row` of the input, in units of its largest number.
-///
-/// # Errors
-/// If all its numbers are equal.
-fn subtract_mean(x: &mut [f64], row: usize) -> Result<()> {
-    let equal = |x: &[f64]| x.iter().all(|value| *value == x[0]);
-    if !equal(x) {
-        let largest = x.iter().fold(0.0f64, |most, x| most.max(x.abs()));
-        x.iter_mut().for_each(|x| *x /= largest);
-        // The second time for the rounding of the first mean.
-        for _ in 0..2 {
-            let mean = x.iter().sum::<f64>() / x.len() as f64;
-            x.iter_mut().for_each(|x| *x -= mean);
-        }
-    }
-    if equal(x) {
-        let what = "the numbers are all equal, so they have no correlation with other rows";
-        let help = "leave the row out, or use another `metric`";
-        return Err(Error::input_at(Place::default().row(row + 1), what, help));
-    }
-    Ok(())
 }
 
 /// Nondimensional source on the host.
@@ -165,12 +133,12 @@ impl Prepared {
         let first = first_rows(&index);
         let mut values = normalized(&distinct.values, d, metric, |i| first[i])?;
         let largest = values.iter().fold(f64::MIN_POSITIVE, |most, x| most.max(x.abs()));
-        let all = index.len() as f64;
-        let mut mean = vec![0.0; d];
-        for (x, count) in values.chunks(d).zip(&counts) {
-            mean.iter_mut().zip(x).for_each(|(mean, x)| *mean += x / largest * count / all);
-        }
-        values.par_chunks_mut(d).for_each(|x| x.iter_mut().zip(&mean).for_each(|(x, mean)| *x = *x / largest - mean));
+        values.par_iter_mut().for_each(|x| *x /= largest);
+        // Most points are near the medians, where floats are finest: an outlier moves means far from all points.
+        let step = counts.len().div_ceil(CENTRE_SAMPLE);
+        let column = |k: usize| values.iter().skip(k).step_by(d * step).copied().collect();
+        let centre: Vec<f64> = (0..d).into_par_iter().map(|k| median(column(k))).collect();
+        values.par_chunks_mut(d).for_each(|x| x.iter_mut().zip(&centre).for_each(|(x, centre)| *x -= centre));
         let typical = typical_distance(&values, d, metric);
         let factor = if metric.of_directions() { typical.sqrt().recip() } else { typical.recip() }.min(MAX_FACTOR);
         values.par_iter_mut().for_each(|x| *x *= factor);
@@ -180,7 +148,7 @@ impl Prepared {
             let what = format!("distances of points with coordinates of {largest:e} are beyond all numbers");
             return Err(Error::input(what, "scale the coordinates to ordinary sizes"));
         }
-        let scaling = FeatureScaling { metric, largest, mean, factor };
+        let scaling = FeatureScaling { metric, largest, centre, factor };
         let metric = metric.operation();
         Ok(Self { source: PreparedSource::Features { values, d, metric, scaling }, counts, index, unit, zero_pairs: 0 })
     }
@@ -275,16 +243,6 @@ fn refuse_duplicates(strict: bool, index: &[u32]) -> Result<()> {
     let rows = pairs.iter().take(10).cloned().collect::<Vec<_>>().join(", ");
     let what = format!("{} rows equal an earlier one: {rows}{more}", pairs.len());
     Err(Error::input(what, "leave them out, or run without `strict`: equal points then share a place"))
-}
-
-/// Distance δ of two points.
-pub(crate) fn distance(a: &[f64], b: &[f64], metric: Metric) -> f64 {
-    let differences = a.iter().zip(b).map(|(a, b)| a - b);
-    match metric {
-        Metric::Euclidean => differences.map(|x| x * x).sum::<f64>().sqrt(),
-        Metric::Manhattan => differences.map(f64::abs).sum(),
-        Metric::Cosine | Metric::Correlation => 0.5 * differences.map(|x| x * x).sum::<f64>(),
-    }
 }
 
 /// Mean distance of random pairs of different points; 1 if no pair is drawn.

@@ -97,6 +97,16 @@ impl<'a, B: SammonOps> Objective<'a, B> {
         Ok((Self { weights, scale: sums.source, ..unscaled }, sums))
     }
 
+    /// The objective of embeddings with the dimensions of `x` `[m, n]`.
+    pub(crate) fn in_dimensions(&self, x: &[f64]) -> Result<Self> {
+        Ok(Self::new(self.problem.clone(), &self.counts, self.variant, self.context, x)?.0)
+    }
+
+    /// Multiplicity of each point.
+    pub(crate) fn counts(&self) -> &[f64] {
+        &self.counts
+    }
+
     fn ranks(&self) -> &(dyn Communicator + 'static) {
         &*self.context.communicator
     }

@@ -101,7 +101,7 @@ pub(crate) enum Method {
 /// Everything needed to resume a run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct State {
-    /// Index of the run: 0 from the configured start, then restarts from random ones.
+    /// Index of the run: 0 from the configured start, then restarts.
     pub(crate) run: usize,
     pub(crate) method: Method,
     pub(crate) history: Vec<f64>,

@@ -15,6 +15,7 @@ use serde_json::{Map, Value, json};
 use super::args::{Form, ModelArgs, PredictArgs, ProductArgs};
 use super::input::instances;
 use super::report::class_column;
+use crate::config::Task;
 use crate::model::Score;
 use crate::ops::PerceptronOps;
 use crate::solve::{Model, OutputKind, Targets, argmax, probabilities};
@@ -122,8 +123,13 @@ fn predict_blocks<B: PerceptronOps>(
     let network = model.network::<B>(&context.device);
     let mut all = Predictions::default();
     let input = &args.model_args.input;
-    let labels = input.labels.clone().map(PathBuf::from);
-    let options = ReadOptions { label: input.label.clone(), labels, missing: false };
+    // The target of a regression is a column of numbers, which the model ignores like any other that it does not know.
+    let options = match model.task() {
+        Task::Classification => {
+            ReadOptions { label: input.label.clone(), labels: input.labels.clone().map(PathBuf::from), missing: false }
+        }
+        Task::Regression => ReadOptions::default(),
+    };
     read_blocks(&input.input, &options, BLOCK_BYTES, |points| {
         let values = model.columns_of(&points.names, &points.values).map_err(|error| error.in_file(&input.input))?;
         watch.lap("data_s");

@@ -24,7 +24,7 @@ const RUNS: [(&str, &str); 5] = [
         "net.json",
     ),
     (
-        "perceptron train set.csv --label label --hidden 96 --epochs 120 --model m.safetensors -o out.csv",
+        "perceptron train set.csv --label label --hidden 96 --batch 64 --epochs 120 --patience 120 --model m.safetensors -o out.csv",
         "m.safetensors",
     ),
 ];

@@ -13,7 +13,7 @@ mod types;
 
 #[cfg(feature = "command")]
 pub use command::PerceptronPlugin;
-pub use config::{MlpConfig, Optimizer, SigmoidLayerConfig, Task, TrainConfig};
+pub use config::{ClassWeight, InputScale, MlpConfig, Optimizer, SigmoidLayerConfig, Task, TrainConfig};
 pub use firebox_core::checkpoint::Checkpoints;
 pub use io::check_state;
 pub use model::{

@@ -113,9 +113,9 @@ impl std::fmt::Display for MatmulKernel {
 #[serde(rename_all = "kebab-case")]
 pub enum Activation {
     /// The sigmoid of the paper, fused with the product.
-    #[default]
     Sigmoid,
     /// max(0, x).
+    #[default]
     Relu,
     /// The hyperbolic tangent.
     Tanh,

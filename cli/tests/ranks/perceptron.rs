@@ -10,13 +10,13 @@ const TRAINING_ROWS: usize = 172;
 
 fn training(epochs: usize, name: &str) -> String {
     format!(
-        "perceptron train clusters.csv --label label --backend ndarray --precision f64 --hidden 6 --patience 1000000 \
-         --batch {BATCH} --epochs {epochs} -o {name}.csv --model {name}.safetensors --report {name}.json"
+        "perceptron train clusters.csv --label label --backend ndarray --precision f64 --hidden 6 --activation sigmoid \
+         --learning-rate 0.005 --weight-decay 1e-4 --patience 1000000 --batch {BATCH} --epochs {epochs} -o {name}.csv --model {name}.safetensors --report {name}.json"
     )
 }
 
 /// Tolerance of losses between numbers of ranks: reordering a sum over the rows changes it by at most ROWS·ε in each
-/// step, and steps amplify this by at most 100.
+/// step, and steps of a smooth network amplify this by at most 100.
 fn tolerance(epochs: usize) -> f64 {
     100.0 * f64::EPSILON * (ROWS * epochs * TRAINING_ROWS.div_ceil(BATCH)) as f64
 }

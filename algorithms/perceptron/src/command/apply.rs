@@ -11,8 +11,9 @@ use firebox_core::{
 use serde_json::{Map, Value, json};
 
 use super::args::{Form, ModelArgs, PredictArgs, ProductArgs};
-use super::input::instances;
+use super::input::{instances, options};
 use super::report::class_column;
+use crate::config::Task;
 use crate::model::Score;
 use crate::ops::PerceptronOps;
 use crate::solve::{Model, OutputKind, Targets, argmax, probabilities};
@@ -124,7 +125,12 @@ fn predict_blocks<B: PerceptronOps>(
     let network = model.network::<B>(&context.device);
     let mut all = Predictions::default();
     let input = &args.model_args.input;
-    read_blocks(&input.input, &input.options(), BLOCK_BYTES, |points, kept| {
+    // The target of a regression is a column of numbers, which the model ignores like any other that it does not know.
+    let mut options = options(input, model.task(), Some(model));
+    if model.task() == Task::Regression {
+        options.labels = None;
+    }
+    read_blocks(&input.input, &options, BLOCK_BYTES, |points, kept| {
         let values = model.columns_of(&points.names, &points.values).map_err(|error| error.in_file(&input.input))?;
         watch.lap("data_s");
         let results = model.results(&network, values, context)?;
@@ -167,7 +173,7 @@ impl Predictions {
 pub(super) fn eval(args: &ModelArgs, device: &Device, session: &Session) -> Result<Outcome> {
     let mut watch = Stopwatch::default();
     let model = Model::load(&args.model)?;
-    let instances = instances(&args.input, model.task(), Share::WHOLE, &*session.observer)?;
+    let instances = instances(&args.input, model.task(), Some(&model), Share::WHOLE, &*session.observer)?;
     let input = InputSize { rows: instances.rows(), columns: instances.names.len() };
     let loaded = with_context!(device, session, |context| Loaded::new(model, args.product, input.rows, context))?;
     let values = loaded.model.columns_of(&instances.names, &instances.values);

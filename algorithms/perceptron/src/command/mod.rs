@@ -19,6 +19,12 @@ use firebox_core::{
 use self::args::{ModelArgs, PredictArgs, TrainArgs};
 use self::bench::PerceptronBench;
 
+const EXAMPLES: &str = "\
+Examples:
+  firebox perceptron train points.csv --label label --model m.safetensors --plot losses.png -o l.csv
+  firebox perceptron predict points.csv --label label --model m.safetensors --keep all -o p.csv
+  firebox perceptron eval points.csv --label label --model m.safetensors -o confusion.csv";
+
 /// The command `perceptron`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PerceptronPlugin;
@@ -50,6 +56,7 @@ impl Plugin for PerceptronPlugin {
                 "Trains and runs multilayer perceptrons: matrix products and sigmoids, layer after layer, on tables of \
                  numbers.",
             )
+            .after_long_help(EXAMPLES)
             .subcommand_required(true)
             .arg_required_else_help(true)
             .subcommands([train, predict, eval])
@@ -93,7 +100,9 @@ impl Plugin for PerceptronPlugin {
                 ("learning_rate", args("--learning-rate 0")),
                 ("momentum", args("--momentum 1")),
                 ("weight_decay", args("--weight-decay -1")),
+                ("class_weight", args("--task regression --class-weight balanced")),
                 ("batch", args("--batch 0")),
+                ("averaging", args("--averaging -1")),
                 ("epochs", args("--epochs 0")),
                 ("test", args("--test 1")),
                 ("validation", args("--validation -1")),

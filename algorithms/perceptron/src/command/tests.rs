@@ -1,9 +1,17 @@
 //! Train, predict and eval of the program, on NdArray.
 
-use std::path::Path;
+use std::{
+    path::Path,
+    sync::{Arc, Mutex},
+};
 
 use burn_ndarray::NdArray;
-use firebox_core::data::{Shape, generate};
+use firebox_core::{
+    Observer,
+    data::{Shape, generate},
+};
+
+use serde_json::json;
 
 use super::*;
 use crate::config::TrainConfig;
@@ -95,6 +103,79 @@ fn regression_fits_a_line() {
     assert!(outcome.result["accuracy"].is_null());
 }
 
+/// Keeps the notices.
+#[derive(Default)]
+struct Notices(Mutex<Vec<String>>);
+
+impl Observer for Notices {
+    fn progress(&self, _: &str, _: u64, _: u64) {}
+
+    fn notice(&self, text: &str) {
+        self.0.lock().unwrap().push(text.into());
+    }
+}
+
+/// Notices of a run.
+fn notices(args: &str) -> Vec<String> {
+    let observer = Arc::new(Notices::default());
+    let session = Session { observer: observer.clone(), ..Session::default() };
+    let matches = PerceptronPlugin.command().try_get_matches_from(args.split(' ')).unwrap();
+    PerceptronPlugin.run(&matches, &Device::NdArray(Default::default()), &session).unwrap();
+    observer.0.lock().unwrap().clone()
+}
+
+#[test]
+fn doubtful_trainings_are_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = |name: &str, classes: i32| {
+        let path = folder.path().join(name).display().to_string();
+        let rows: String = (0..120).map(|i| format!("{i},{}\n", i % classes)).collect();
+        std::fs::write(&path, format!("x,y\n{rows}")).unwrap();
+        path
+    };
+    let (few, many) = (table("few.csv", 50), table("many.csv", 51));
+    let model = format!("--epochs 1 --model {}", folder.path().join("m.safetensors").display());
+    let train = |args: &str| notices(&format!("perceptron train {args}"));
+    assert_eq!(train(&format!("{few} --label y {model}")), [""; 0]);
+    let discarded = train(&format!("{few} --label y --epochs 1"));
+    assert!(discarded.len() == 1 && discarded[0].ends_with("give a file for it with --model"), "{discarded:?}");
+    let numbers = train(&format!("{many} --label y {model}"));
+    assert!(numbers.len() == 1 && numbers[0].contains("51 different numbers"), "{numbers:?}");
+    assert_eq!(train(&format!("{many} --label y --task regression {model}")), [""; 0]);
+}
+
+#[test]
+fn the_chosen_values_are_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let [rows, ..] = files(folder.path());
+    let train = format!("perceptron train {rows} --label kind --epochs 1");
+    let outcome = run(&train).unwrap();
+    // 216 training rows.
+    assert_eq!((&outcome.config["batch"], &outcome.config["weight_decay"]), (&json!(16), &json!(5e-3)));
+    assert_eq!(outcome.config["input_scale"], "common");
+    assert!(outcome.summary.contains("in batches of 16, common scale, weight decay 5.00e-3"), "{}", outcome.summary);
+    let given = run(&format!("{train} --batch 50 --weight-decay 0 --input-scale columns")).unwrap();
+    assert_eq!((&given.config["batch"], &given.config["weight_decay"]), (&json!(50), &json!(0.0)));
+    assert_eq!(given.config["input_scale"], "columns");
+}
+
+#[test]
+fn a_regression_predicts_rows_with_and_without_its_target() {
+    let folder = tempfile::tempdir().unwrap();
+    let [with, without, model] =
+        ["with.csv", "without.csv", "m.safetensors"].map(|name| folder.path().join(name).display().to_string());
+    let rows = |target: bool| {
+        let line = |i: i32| if target { format!("{i},{}.5\n", 3 * i) } else { format!("{i}\n") };
+        format!("x{}\n", if target { ",y" } else { "" }) + &(0..60).map(line).collect::<String>()
+    };
+    std::fs::write(&with, rows(true)).unwrap();
+    std::fs::write(&without, rows(false)).unwrap();
+    run(&format!("perceptron train {with} --task regression --label y --epochs 2 --model {model}")).unwrap();
+    let predict = |args: &str| run(&format!("perceptron predict {args} --model {model}")).unwrap().table;
+    assert_eq!(predict(&format!("{with} --label y")), predict(&without));
+    assert_eq!(predict(&with), predict(&without));
+}
+
 #[test]
 fn resumed_training_equals_uninterrupted_training() {
     let folder = tempfile::tempdir().unwrap();
@@ -112,7 +193,7 @@ fn resumed_training_equals_uninterrupted_training() {
         assert_eq!(network, std::fs::read(&model).unwrap());
     }
     let refused = run(&format!("{train} --epochs 12 --batch 32 --resume {state}")).unwrap_err();
-    assert!(refused.to_string().contains("its run had other parameters: batch was 64 and is 32"), "{refused}");
+    assert!(refused.to_string().contains("its run had other parameters: batch was 16 and is 32"), "{refused}");
     let refused = run(&format!("{train} --epochs 12 --resume {model}")).unwrap_err();
     assert!(refused.to_string().contains("this is not a state file of Firebox"), "{refused}");
 }

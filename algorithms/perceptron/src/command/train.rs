@@ -12,7 +12,7 @@ use super::apply::score;
 use super::args::TrainArgs;
 use super::input::instances;
 use super::report::{curves, history};
-use crate::config::TrainConfig;
+use crate::config::InputScale;
 use crate::model::{Score, Training, train};
 use crate::solve::{Model, Stop, local_rows};
 
@@ -20,8 +20,12 @@ pub(super) fn run(args: &TrainArgs, device: &Device, session: &Session) -> Resul
     let config = args.config()?;
     config.validate()?;
     let checkpoints = args.states.checkpoints()?;
+    if args.model.is_none() {
+        session.observer.notice("the trained network is discarded after its test: give a file for it with --model");
+    }
     let ranks = &*session.communicator;
-    let instances = instances(&args.input, config.task, ranks.share(), &*session.observer)?.with_classes_of_all(ranks);
+    let instances = instances(&args.input, config.task, None, ranks.share(), &*session.observer)?;
+    let instances = instances.with_classes_of_all(ranks);
     instances.check().map_err(|error| error.in_file(&args.input.input))?;
     let (model, training) =
         with_context!(device, session, |context| train(&config, &instances, &checkpoints, context))?;
@@ -38,7 +42,7 @@ pub(super) fn run(args: &TrainArgs, device: &Device, session: &Session) -> Resul
         Err(Error::Cancelled) => return stopped(),
         score => score?,
     };
-    outcome(args, &config, InputSize { rows, columns: instances.names.len() }, &model, &training, &score)
+    outcome(args, InputSize { rows, columns: instances.names.len() }, &model, &training, &score)
 }
 
 /// The rows of the reported figures: those of the test part, or of the training part if there is no test part.
@@ -57,14 +61,8 @@ fn write_best_network(args: &TrainArgs, model: &Model, training: &Training, sess
     Ok(())
 }
 
-fn outcome(
-    args: &TrainArgs,
-    config: &TrainConfig,
-    input: InputSize,
-    model: &Model,
-    training: &Training,
-    score: &Score,
-) -> Result<Outcome> {
+fn outcome(args: &TrainArgs, input: InputSize, model: &Model, training: &Training, score: &Score) -> Result<Outcome> {
+    let config = &training.config;
     let parameters = model.network.parameters();
     let rows = [&training.parts.training, &training.parts.validation, &training.parts.test].map(Vec::len);
     let mut result = Map::new();
@@ -92,14 +90,17 @@ fn outcome(
     let on = if rows[2] > 0 { "test rows" } else { "rows it learnt from" };
     let title = format!("{} {on}", scored_rows(training).len());
     let summary = format!(
-        "{} on {title}\n{} of {} epochs (stop: {}; the model is of epoch {}), {} rows to learn from, {parameters} \
-         parameters, {}",
+        "{} on {title}\n{} of {} epochs (stop: {}; the model is of epoch {}), {} rows to learn from in batches of \
+         {}, {} scale, weight decay {:.2e}, {parameters} parameters, {}",
         score.summary(),
         training.history.len(),
         config.epochs,
         training.stop,
         training.best,
         rows[0],
+        config.batch_rows(),
+        if config.input_scale == Some(InputScale::Common) { "common" } else { "column" },
+        config.weight_decay.unwrap_or_default(),
         training.matmul,
     );
     Ok(Outcome {

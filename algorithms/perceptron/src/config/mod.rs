@@ -6,7 +6,7 @@ mod training;
 use firebox_core::{Error, Result};
 
 pub use network::{MlpConfig, SigmoidLayerConfig};
-pub use training::{Optimizer, Task, TrainConfig};
+pub use training::{ClassWeight, InputScale, Optimizer, Task, TrainConfig};
 
 /// Error of a field that is out of its range.
 pub(crate) fn invalid<T>(field: &'static str, value: impl ToString, reason: impl Into<String>) -> Result<T> {

@@ -73,7 +73,7 @@ pub struct MlpConfig {
     /// Number of outputs, ≥ 1.
     pub outputs: usize,
     /// Activation of hidden layers.
-    #[config(default = "Activation::Sigmoid")]
+    #[config(default = "Activation::default()")]
     pub activation: Activation,
     /// The sigmoid of layers that have one.
     #[config(default = "Sigmoid::default()")]

@@ -30,6 +30,29 @@ pub enum Optimizer {
     Sgd,
 }
 
+/// Scaling of the input columns, each of which is moved to mean 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "command", derive(clap::ValueEnum))]
+#[serde(rename_all = "kebab-case")]
+pub enum InputScale {
+    /// Each column is divided by its own standard deviation.
+    Columns,
+    /// All columns are divided by the root mean square of their standard deviations.
+    Common,
+}
+
+/// Weights of the classes in the loss.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "command", derive(clap::ValueEnum))]
+#[serde(rename_all = "kebab-case")]
+pub enum ClassWeight {
+    /// Every row has the weight 1.
+    #[default]
+    None,
+    /// n/(K·n_c) for a row of class c, of which n_c of the n training rows are; K classes have rows.
+    Balanced,
+}
+
 /// Configuration of a training.
 #[derive(Config, Debug, PartialEq)]
 #[cfg_attr(feature = "command", derive(clap::Args))]
@@ -39,13 +62,13 @@ pub struct TrainConfig {
     #[cfg_attr(feature = "command", arg(long, value_enum, default_value_t = defaults().task, help = TASK))]
     pub task: Task,
     /// Neurons of each hidden layer, from 1; none for a linear model
-    #[config(default = "vec![128]")]
+    #[config(default = "vec![128, 64]")]
     #[cfg_attr(feature = "command", arg(skip = defaults().hidden))]
     pub hidden: Vec<usize>,
-    /// Activation function of the hidden layers
-    #[config(default = "Activation::Sigmoid")]
-    #[cfg_attr(feature = "command", arg(long, value_enum, default_value_t = defaults().activation))]
-    pub activation: Activation,
+    /// Activation function of the hidden layers; relu for classes and gelu for numbers unless given
+    #[config(default = "None")]
+    #[cfg_attr(feature = "command", arg(long, value_enum, value_name = "F"))]
+    pub activation: Option<Activation>,
     /// The sigmoid
     #[config(default = "Sigmoid::default()")]
     #[cfg_attr(feature = "command", command(flatten))]
@@ -55,6 +78,14 @@ pub struct TrainConfig {
     #[cfg_attr(feature = "command", arg(long = "no-bias", action = clap::ArgAction::SetFalse))]
     #[cfg_attr(feature = "command", arg(help = "Leave out the bias of every layer, as in the paper"))]
     pub bias: bool,
+    /// Scale of the input columns; common if they share one, unless given: pixels, counts, shares
+    #[config(default = "None")]
+    #[cfg_attr(feature = "command", arg(long, value_enum, value_name = "SCALE"))]
+    pub input_scale: Option<InputScale>,
+    /// Weights of the classes in the loss: none, or balanced, by which rare classes count as much as frequent ones
+    #[config(default = "ClassWeight::None")]
+    #[cfg_attr(feature = "command", arg(long, value_enum, default_value_t = defaults().class_weight))]
+    pub class_weight: ClassWeight,
     /// Matrix product kernel on a GPU.
     #[config(default = "Matmul::Auto")]
     #[cfg_attr(feature = "command", arg(skip = defaults().matmul))]
@@ -68,7 +99,7 @@ pub struct TrainConfig {
     #[cfg_attr(feature = "command", arg(long, value_enum, default_value_t = defaults().optimizer))]
     pub optimizer: Optimizer,
     /// Length of a step, above 0
-    #[config(default = "0.005")]
+    #[config(default = "0.01")]
     #[cfg_attr(feature = "command", arg(long, value_name = "R", allow_negative_numbers = true))]
     #[cfg_attr(feature = "command", arg(default_value_t = defaults().learning_rate))]
     pub learning_rate: f64,
@@ -77,17 +108,21 @@ pub struct TrainConfig {
     #[cfg_attr(feature = "command", arg(long, value_name = "M", allow_negative_numbers = true))]
     #[cfg_attr(feature = "command", arg(default_value_t = defaults().momentum))]
     pub momentum: f64,
-    /// λ: λ/2 times the sum of all squared weights is added to the loss, from 0
-    #[config(default = "1e-4")]
+    /// λ: λ/2 times the sum of all squared weights is added to the loss, from 0; by the task unless given
+    #[config(default = "None")]
     #[cfg_attr(feature = "command", arg(long, value_name = "L", allow_negative_numbers = true))]
-    #[cfg_attr(feature = "command", arg(default_value_t = defaults().weight_decay))]
-    pub weight_decay: f64,
-    /// Rows of a step, from 1
-    #[config(default = 64)]
-    #[cfg_attr(feature = "command", arg(long, value_name = "N", default_value_t = defaults().batch))]
-    pub batch: usize,
+    pub weight_decay: Option<f64>,
+    /// Rows of a step, from 1; by the number of rows unless given
+    #[config(default = "None")]
+    #[cfg_attr(feature = "command", arg(long, value_name = "N"))]
+    pub batch: Option<usize>,
+    /// Epochs over which the weights of the steps are averaged, from 0; with 0 the last weights alone count
+    #[config(default = "10.0")]
+    #[cfg_attr(feature = "command", arg(long, value_name = "E", allow_negative_numbers = true))]
+    #[cfg_attr(feature = "command", arg(default_value_t = defaults().averaging))]
+    pub averaging: f64,
     /// Maximum number of passes over the training part, from 1
-    #[config(default = 100)]
+    #[config(default = 300)]
     #[cfg_attr(feature = "command", arg(long, value_name = "E", default_value_t = defaults().epochs))]
     pub epochs: usize,
     /// Share of the rows that is kept for the test, from 0 to below 1
@@ -101,10 +136,17 @@ pub struct TrainConfig {
     #[cfg_attr(feature = "command", arg(default_value_t = defaults().validation))]
     pub validation: f64,
     /// Passes without a lower loss on those rows after which training stops, from 1
-    #[config(default = 15)]
+    #[config(default = 10)]
     #[cfg_attr(feature = "command", arg(long, value_name = "E", default_value_t = defaults().patience))]
     pub patience: usize,
 }
+
+/// Steps per epoch that the default batch aims at, and its smallest and largest number of rows.
+const STEPS: usize = 40;
+const MIN_BATCH: usize = 16;
+const MAX_BATCH: usize = 256;
+/// Largest default of the weight decay.
+const MAX_DECAY: f64 = 5e-3;
 
 /// Help of the argument `task`, with the arguments that name the column.
 #[cfg(feature = "command")]
@@ -120,11 +162,40 @@ impl TrainConfig {
     /// Configuration of the network with these numbers of inputs and outputs.
     pub fn network(&self, inputs: usize, outputs: usize, seed: u64) -> MlpConfig {
         MlpConfig::new(inputs, self.hidden.clone(), outputs)
-            .with_activation(self.activation)
+            .with_activation(self.activation_by_task())
             .with_sigmoid(self.sigmoid)
             .with_bias(self.bias)
             .with_matmul(self.matmul)
             .with_seed(seed)
+    }
+
+    /// The activation, or the default for the task: the GELU is smooth, as a regression's target often is.
+    fn activation_by_task(&self) -> Activation {
+        self.activation.unwrap_or(match self.task {
+            Task::Classification => Activation::Relu,
+            Task::Regression => Activation::Gelu,
+        })
+    }
+
+    /// The configuration for `rows` training rows, with a value for each option that depends on the data but
+    /// [`input_scale`](Self::input_scale).
+    pub(crate) fn resolved(&self, rows: usize) -> Self {
+        let strength = match self.task {
+            Task::Classification => 15.0,
+            Task::Regression => 1.0,
+        };
+        let decay = (strength / rows as f64).min(MAX_DECAY);
+        Self {
+            activation: Some(self.activation_by_task()),
+            batch: self.batch.or(Some((rows / STEPS).clamp(MIN_BATCH, MAX_BATCH))),
+            weight_decay: self.weight_decay.or(Some(decay)),
+            ..self.clone()
+        }
+    }
+
+    /// Rows of a step of a resolved configuration.
+    pub(crate) fn batch_rows(&self) -> usize {
+        self.batch.unwrap_or(MAX_BATCH)
     }
 
     /// Checks every field.
@@ -134,6 +205,9 @@ impl TrainConfig {
     /// `sigmoid` are `location` and `slope`.
     pub fn validate(&self) -> firebox_core::Result<()> {
         self.network(1, 1, 0).validate()?;
+        if self.task == Task::Regression && self.class_weight != ClassWeight::None {
+            return invalid("class_weight", "balanced", "is for classes, which a regression does not have");
+        }
         let positive = |it: f64| it > 0.0 && it.is_finite();
         if !positive(self.learning_rate) {
             return invalid("learning_rate", self.learning_rate, "must be a number above 0");
@@ -143,10 +217,35 @@ impl TrainConfig {
                 return invalid(field, share, "must be a number from 0 to below 1");
             }
         }
-        if !(self.weight_decay == 0.0 || positive(self.weight_decay)) {
-            return invalid("weight_decay", self.weight_decay, "must be a number from 0");
+        for (field, number) in [("weight_decay", self.weight_decay.unwrap_or(0.0)), ("averaging", self.averaging)] {
+            if !(number == 0.0 || positive(number)) {
+                return invalid(field, number, "must be a number from 0");
+            }
         }
-        let counts = [("batch", self.batch), ("epochs", self.epochs), ("patience", self.patience)];
+        let counts = [("batch", self.batch.unwrap_or(1)), ("epochs", self.epochs), ("patience", self.patience)];
         counts.into_iter().try_for_each(|(field, count)| check_count(field, count, 1 << 31))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_follow_from_the_rows_and_the_task() {
+        let of = |config: &TrainConfig, rows: usize| {
+            let config = config.resolved(rows);
+            (config.batch_rows(), config.weight_decay, config.activation)
+        };
+        let (classes, numbers) = (TrainConfig::new(), TrainConfig::new().with_task(Task::Regression));
+        let (relu, gelu) = (Some(Activation::Relu), Some(Activation::Gelu));
+        assert_eq!(of(&classes, 1), (16, Some(5e-3), relu));
+        assert_eq!(of(&classes, 6000), (150, Some(2.5e-3), relu));
+        assert_eq!(of(&classes, 100_000), (256, Some(1.5e-4), relu));
+        assert_eq!(of(&numbers, 100), (16, Some(5e-3), gelu));
+        assert_eq!(of(&numbers, 1000), (25, Some(1e-3), gelu));
+        let given = numbers.with_batch(Some(7)).with_weight_decay(Some(0.0)).with_activation(Some(Activation::Sigmoid));
+        assert_eq!(of(&given, 1000), (7, Some(0.0), Some(Activation::Sigmoid)));
+        assert_eq!(given.resolved(1000).resolved(10), given.resolved(1000));
     }
 }

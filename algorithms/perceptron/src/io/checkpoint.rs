@@ -79,7 +79,7 @@ pub(crate) fn encode(
     };
     put("network", "", network);
     put("best", "", best);
-    for (moment, values) in config.optimizer.moments().iter().zip(moments) {
+    for (moment, values) in config.moments().iter().zip(moments) {
         put("optimizer", &format!(".{moment}"), values);
     }
     let epochs = state.history.len();
@@ -110,7 +110,7 @@ pub(crate) fn decode_snapshot(state: Checkpoint, config: &TrainConfig, expected:
         let (validation_loss, validation_accuracy) = (validation_losses.get(at).copied(), accuracies.get(at).copied());
         state.add(Epoch { loss, validation_loss, validation_accuracy });
     }
-    require(state.steps(training, config.batch) <= MAX_COUNT, "it has too many epochs")?;
+    require(state.steps(training, config.batch_rows()) <= MAX_COUNT, "it has too many epochs")?;
     let names = parameters(expected.network);
     let mut take = |prefix: &str, suffix: &str| {
         let take_parameter = |(name, shape): &(String, Vec<usize>)| {
@@ -124,7 +124,7 @@ pub(crate) fn decode_snapshot(state: Checkpoint, config: &TrainConfig, expected:
     };
     let (parameters, best) = (take("network", "")?, take("best", "")?);
     let mut moments = Vec::new();
-    for moment in config.optimizer.moments().iter().filter(|_| epochs > 0) {
+    for moment in config.moments().iter().filter(|_| epochs > 0) {
         let values = take("optimizer", &format!(".{moment}"))?;
         let possible = *moment != "moment_2" || values.iter().all(|value| *value >= 0.0);
         require(possible, "a second moment of its optimiser is below 0")?;
@@ -141,7 +141,7 @@ pub(crate) fn decode_snapshot(state: Checkpoint, config: &TrainConfig, expected:
 /// [`Error::Input`](firebox_core::Error::Input) with the reason for a refusal, and
 /// [`Error::Memory`](firebox_core::Error::Memory) for too little memory.
 pub fn check_state(bytes: &[u8], config: &TrainConfig, [inputs, outputs]: [usize; 2], rows: [usize; 2]) -> Result<()> {
-    let state = decode(bytes)?;
+    let (state, config) = (decode(bytes)?, &config.resolved(rows[0]));
     let (network, precision) = (config.network(inputs, outputs, state.run.seed), state.run.precision);
     decode_snapshot(state, config, Expected { network: &network, rows, precision }).map(drop)
 }

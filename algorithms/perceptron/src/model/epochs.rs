@@ -65,7 +65,7 @@ impl<B: PerceptronOps> Run<'_, B> {
             // Training that is stopped within an epoch resumes from the start of that epoch.
             let result = context.watched(|| {
                 let (next, loss) = self.epoch(iterate.clone(), state.history.len())?;
-                let epoch = self.validate(&next.parameters, loss)?;
+                let epoch = self.validate(next.result(config), loss, state.history.len() + 1)?;
                 Ok((next, epoch))
             });
             let (next, epoch) = match result.and_then(|epoch| epoch) {
@@ -77,7 +77,7 @@ impl<B: PerceptronOps> Run<'_, B> {
             };
             iterate = next;
             if state.add(epoch) {
-                best = iterate.parameters.clone();
+                best = iterate.result(config).clone();
             }
             // Rank 0 decides, since clocks differ between ranks.
             if keeper.is_on() && ranks.broadcast_value(u8::from(keeper.is_due())) == 1 {
@@ -99,7 +99,7 @@ impl<B: PerceptronOps> Run<'_, B> {
         };
         let (Some(path), Some(identity)) = (&checkpoints.resume, identity) else {
             let parameters = upload(concatenated(&self.network.initial_layers()?));
-            let moments = config.optimizer.moments().iter();
+            let moments = config.moments().iter();
             let moments = moments.map(|_| zeros::<B>(parameters.shape(), &context.device)).collect();
             let iterate = Iterate { parameters: parameters.clone(), moments, steps: 0 };
             return Ok(Progress { state: State::default(), iterate, best: parameters });
@@ -108,7 +108,7 @@ impl<B: PerceptronOps> Run<'_, B> {
         let expected = Expected { network: self.network, rows, precision: context.precision };
         let snapshot = decode_snapshot(resume(path, identity, context)?, config, expected);
         let Snapshot { state, parameters, best, moments } = snapshot.map_err(|error| error.in_file(path))?;
-        let steps = state.steps(self.training.rows, config.batch);
+        let steps = state.steps(self.training.rows, config.batch_rows());
         let moments = moments.into_iter().map(upload).collect();
         let iterate = Iterate { parameters: upload(parameters), moments, steps };
         Ok(Progress { state, iterate, best: upload(best) })
@@ -124,7 +124,9 @@ impl<B: PerceptronOps> Run<'_, B> {
         let local = order.iter().filter(|row| range.contains(row)).map(|row| (row - range.start) as i32);
         let shuffled = samples.as_ref().map(|samples| samples.select(local.collect()));
         let (mut sums, mut from) = (Vec::new(), 0);
-        for batch in order.chunks(config.batch) {
+        let batches = order.chunks(config.batch_rows());
+        let span = config.averaging * batches.len() as f64;
+        for batch in batches {
             context.go_on()?;
             let count = batch.iter().filter(|row| range.contains(row)).count();
             let local = shuffled.as_ref().filter(|_| count > 0).map(|shuffled| {
@@ -141,7 +143,7 @@ impl<B: PerceptronOps> Run<'_, B> {
                     all_sum(local.unwrap_or_else(zeros), context, "training")?
                 }
             };
-            iterate = step(config, iterate, gradient);
+            iterate = step(config, span, iterate, gradient);
         }
         B::finish(&context.device, "training")?;
         let sums = if sums.is_empty() { Vec::new() } else { float_values::<B>(concatenate::<B>(sums, 0), "training")? };
@@ -161,37 +163,44 @@ impl<B: PerceptronOps> Run<'_, B> {
         samples: Samples<B>,
         batch: usize,
     ) -> (FloatTensor<B>, FloatTensor<B>) {
-        let Samples { instances, targets } = samples;
+        let Samples { instances, targets, weights } = samples;
         self.network.with_parameters::<B>(parameters).gradient(instances, |outputs| {
-            let (losses, gradient) = losses::<B>(self.config.task, outputs, targets, 1.0 / batch as f64);
+            let (losses, gradient) = losses::<B>(self.config.task, outputs, targets, weights, 1.0 / batch as f64);
             (column_sums::<B>(losses), gradient)
         })
     }
 
-    /// Adds loss and accuracy on the validation part to the training loss.
-    fn validate(&self, parameters: &FloatTensor<B>, loss: f64) -> Result<Epoch> {
-        let LocalSamples { samples, targets, rows, .. } = self.validation;
+    /// Adds loss and accuracy on the validation part to the training loss of `epoch`, counted from 1. Fails if the loss is not
+    /// finite.
+    fn validate(&self, parameters: &FloatTensor<B>, loss: f64, epoch: usize) -> Result<Epoch> {
+        let LocalSamples { samples, rows, .. } = self.validation;
         if *rows == 0 {
             return Ok(Epoch { loss, validation_loss: None, validation_accuracy: None });
         }
         let mut sums = match samples {
-            Some(samples) => self.evaluate(&self.network.with_parameters(parameters), samples, targets)?,
+            Some(samples) => self.evaluate(&self.network.with_parameters(parameters), samples)?,
             None => [0.0; 2],
         };
         self.context.communicator.all_sum(&mut sums);
+        if !sums[0].is_finite() {
+            return Err(diverged::<B>(&self.context.device, epoch, "validation loss is"));
+        }
         let [validation_loss, accuracy] = sums.map(|sum| Some(sum / *rows as f64));
         let validation_accuracy = accuracy.filter(|_| self.config.task == Task::Classification);
         Ok(Epoch { loss, validation_loss, validation_accuracy })
     }
 
-    /// Sum of the losses, and number of correctly classified rows.
-    fn evaluate(&self, network: &Network<B>, samples: &Samples<B>, targets: &[f64]) -> Result<[f64; 2]> {
+    /// Sum of the weighted losses of the validation part, and number of correctly classified rows.
+    fn evaluate(&self, network: &Network<B>, samples: &Samples<B>) -> Result<[f64; 2]> {
+        let LocalSamples { targets, weights, .. } = self.validation;
         let outputs = float_values::<B>(network.forward(samples.instances.clone()), "validation")?;
         let m = self.network.outputs;
         Ok(match self.config.task {
             Task::Classification => {
                 let codes = || targets.iter().map(|&code| code as usize);
+                let weight = |at: usize| weights.as_ref().map_or(1.0, |weights| weights[at]);
                 let losses = codes().zip(outputs.chunks(m)).map(|(code, row)| cross_entropy(row, code));
+                let losses = losses.enumerate().map(|(at, loss)| weight(at) * loss);
                 let correct = argmax(&outputs, m).into_iter().zip(codes()).filter(|(own, code)| own == code).count();
                 [losses.sum(), correct as f64]
             }

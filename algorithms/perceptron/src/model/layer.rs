@@ -28,7 +28,7 @@ impl SigmoidLayerConfig {
     pub fn init<B: Backend>(&self, device: &B::Device) -> Result<SigmoidLayer<B>> {
         self.validate()?;
         let size = [self.inputs, self.neurons];
-        let values = glorot(size, 1.0, self.bias, &mut Random::new(self.seed, STREAM));
+        let values = uniform(size, glorot(size), self.bias.then_some(0.0), &mut Random::new(self.seed, STREAM));
         Ok(SigmoidLayer { linear: Linear::new(values, size, self.matmul, device), sigmoid: self.sigmoid() })
     }
 }
@@ -77,10 +77,15 @@ fn load_mapper<B: Backend, const D: usize>(tensor: Tensor<B, D>) -> Tensor<B, D>
     to_backend_float(tensor).detach()
 }
 
-/// Weights `[k, m]` uniform in ±`gain`·√(6/(k + m)), and with `bias` a bias of 0.
-pub(super) fn glorot([k, m]: [usize; 2], gain: f64, bias: bool, random: &mut Random) -> LayerNumbers {
-    let bound = gain * (6.0 / (k + m) as f64).sqrt();
-    ((0..k * m).map(|_| random.uniform(-bound, bound)).collect(), bias.then(|| vec![0.0; m]))
+/// Bound √(6/(k + m)) of the initial weights `[k, m]` of a layer (Glorot and Bengio 2010).
+pub(super) fn glorot([k, m]: [usize; 2]) -> f64 {
+    (6.0 / (k + m) as f64).sqrt()
+}
+
+/// Weights `[k, m]` uniform in ±`bound`, and a bias `[m]` uniform in ± its bound.
+pub(super) fn uniform([k, m]: [usize; 2], bound: f64, bias: Option<f64>, random: &mut Random) -> LayerNumbers {
+    let mut draw = |count: usize, bound: f64| (0..count).map(|_| random.uniform(-bound, bound)).collect();
+    (draw(k * m, bound), bias.map(|bound| draw(m, bound)))
 }
 
 impl<B: Backend> Linear<B> {

@@ -6,7 +6,7 @@ use burn::{
 };
 use firebox_core::{Result, random::Random};
 
-use super::layer::{Linear, glorot};
+use super::layer::{Linear, glorot, uniform};
 use crate::config::MlpConfig;
 use crate::ops::PerceptronOps;
 use crate::solve::{LayerNumbers, activation_of};
@@ -16,8 +16,10 @@ use crate::types::{Activation, Sigmoid};
 const STREAM: u64 = 0x6d6c;
 
 impl MlpConfig {
-    /// Initialises a network with weights uniform in ±√(6/(k + m)) (Glorot and Bengio 2010), doubled before a sigmoid,
-    /// which is half as steep, and biases of 0.
+    /// Initialises a network with uniform weights: in ±√(6/k) before a ReLU or GELU (He et al. 2015), in ±√(3/k) before a
+    /// tanh (LeCun et al. 1998), else in ±√(6/(k + m)) (Glorot and Bengio 2010), doubled before a sigmoid, which is half as
+    /// steep. Biases are uniform in ±1/√k before a ReLU, GELU or tanh, whose kinks and bends they spread over the inputs,
+    /// else 0.
     ///
     /// # Errors
     /// As [`validate`](Self::validate).
@@ -36,8 +38,15 @@ impl MlpConfig {
         let mut random = Random::new(self.seed, STREAM);
         let widths = self.widths();
         let layers = widths.windows(2).enumerate().map(|(at, pair)| {
-            let has_sigmoid = at < self.hidden.len() && self.activation == Activation::Sigmoid;
-            glorot([pair[0], pair[1]], if has_sigmoid { 2.0 } else { 1.0 }, self.bias, &mut random)
+            let size = [pair[0], pair[1]];
+            let inputs = size[0] as f64;
+            let (bound, bias) = match self.activation {
+                _ if at == self.hidden.len() => (glorot(size), 0.0),
+                Activation::Sigmoid => (2.0 * glorot(size), 0.0),
+                Activation::Tanh => ((3.0 / inputs).sqrt(), inputs.sqrt().recip()),
+                Activation::Relu | Activation::Gelu => ((6.0 / inputs).sqrt(), inputs.sqrt().recip()),
+            };
+            uniform(size, bound, self.bias.then_some(bias), &mut random)
         });
         Ok(layers.collect())
     }
@@ -105,7 +114,11 @@ mod tests {
     #[test]
     fn network_composes_its_layers() {
         let device = Default::default();
-        let config = MlpConfig::new(3, vec![5, 4], 2).with_bias(false).with_squash_outputs(true).with_seed(7);
+        let config = MlpConfig::new(3, vec![5, 4], 2)
+            .with_activation(Activation::Sigmoid)
+            .with_bias(false)
+            .with_squash_outputs(true)
+            .with_seed(7);
         let network = config.init::<B>(&device).unwrap();
         assert_eq!(config.parameters(), 15 + 20 + 8);
         let x: Vec<f64> = (0..6).map(f64::from).collect();

@@ -3,22 +3,29 @@
 use burn::tensor::{DType, Element};
 use firebox_backends::limits::{Buffer, admit};
 use firebox_core::{
-    Context, Error, Precision, Result,
+    Communicator, Context, Error, Precision, Result,
     checkpoint::Checkpoints,
     report::{Stopwatch, Timings},
     tensor::float_values,
 };
 
 use super::epochs::{Progress, Run, diverged};
-use crate::config::{MlpConfig, Task, TrainConfig};
+use crate::config::{ClassWeight, InputScale, MlpConfig, Task, TrainConfig};
 use crate::io::identity;
 use crate::ops::PerceptronOps;
-use crate::solve::{Epoch, Instances, LocalSamples, Model, OutputKind, Parts, Scaling, Stop, Targets, local_rows};
+use crate::solve::{
+    Classes, Epoch, Instances, LocalSamples, Model, OutputKind, Parts, Ranges, Scaling, Stop, Targets, local_rows,
+};
 use crate::types::{Matmul, MatmulKernel};
+
+/// Number of numbered classes beyond which they may be meant as amounts.
+const MANY: usize = 50;
 
 /// History and figures of a training.
 #[derive(Debug, Clone)]
 pub struct Training {
+    /// The configuration, with the values of all options that depend on the data.
+    pub config: TrainConfig,
     /// One entry per epoch.
     pub history: Vec<Epoch>,
     /// Epoch of the model, from 1.
@@ -55,12 +62,28 @@ pub(crate) fn train<B: PerceptronOps>(
             help: "train with `precision = f32`, or with `backend = ndarray`".into(),
         });
     }
+    if let Targets::Classes(_, Classes::Numbers(of)) = &instances.targets
+        && of.len() > MANY
+    {
+        let numbers = of.len();
+        context.observer.notice(&format!(
+            "the target has {numbers} different numbers, each of which is a class: if these are amounts, give the task \
+             regression"
+        ));
+    }
     let mut watch = Stopwatch::default();
     let ranks = &*context.communicator;
     let (own, rows) = instances.global_range(ranks);
     let parts = Parts::draw(rows, config.test, config.validation, context.seed)?;
     let training_rows = local_rows(&parts.training, &own);
-    let scaling = Scaling::of(&instances.values, &instances.names, &training_rows, ranks)?;
+    let (values, names) = (&instances.values, &instances.names);
+    let mut scaling = Scaling::of(values, names, &training_rows, ranks)?;
+    let ranges = Ranges::of(values, names.len(), &training_rows, ranks);
+    let scale = config.input_scale.unwrap_or_else(|| ranges.scale(&scaling));
+    if scale == InputScale::Common {
+        scaling = ranges.share(scaling);
+    }
+    let config = &config.resolved(parts.training.len()).with_input_scale(Some(scale));
     let output = match (&instances.targets, config.task) {
         (Targets::Classes(_, classes), Task::Classification) => OutputKind::Class(classes.clone()),
         (Targets::Numbers(values, name), Task::Regression) => OutputKind::Number {
@@ -76,7 +99,7 @@ pub(crate) fn train<B: PerceptronOps>(
     let size = network
         .widths()
         .windows(2)
-        .map(|pair| [config.batch.min(parts.training.len()), pair[0], pair[1]])
+        .map(|pair| [config.batch_rows().min(parts.training.len()), pair[0], pair[1]])
         .max_by_key(|size| size.iter().map(|&it| it as u128).product::<u128>())
         .unwrap_or([1; 3]);
     let dtype = B::FloatElem::dtype();
@@ -86,7 +109,10 @@ pub(crate) fn train<B: PerceptronOps>(
     }
     let validation_rows = local_rows(&parts.validation, &own).len();
     let peak_device_bytes = plan(config, &network, instances.rows(), validation_rows, context)?;
-    let load = |rows: &[usize]| LocalSamples::<B>::new(instances, &own, rows, (&scaling, &output), &context.device);
+    let weights = class_weights(config, &instances.targets, &training_rows, ranks);
+    let load = |rows: &[usize]| {
+        LocalSamples::<B>::new(instances, &own, rows, (&scaling, &output), weights.as_deref(), &context.device)
+    };
     let (training, validation) = (load(&parts.training), load(&parts.validation));
     watch.lap("data_s");
     // The fingerprint reads all values, so it is computed only if states are used.
@@ -96,7 +122,15 @@ pub(crate) fn train<B: PerceptronOps>(
     let run = Run { config, network: &network, training: &training, validation: &validation, context };
     let (Progress { state, best, .. }, stop, stale_state) = run.epochs(checkpoints, identity)?;
     B::finish(&context.device, "training")?;
-    let layers = network.split(float_values::<B>(best, "reading the network")?);
+    let mut layers = network.split(float_values::<B>(best, "reading the network")?);
+    // Training says nothing about the effect of a constant column, which new rows may vary.
+    let first = layers.first_mut().map(|(weights, _)| weights.chunks_mut(network.widths()[1]));
+    first
+        .into_iter()
+        .flatten()
+        .enumerate()
+        .filter(|(column, _)| ranges.is_constant(*column))
+        .for_each(|(_, it)| it.fill(0.0));
     let (history, best) = (state.history, state.best);
     // A request may come before the first epoch ends, when no network is the best yet.
     if !Model::is_finite(&layers) || (best == 0 && stop != Stop::Request) {
@@ -106,11 +140,30 @@ pub(crate) fn train<B: PerceptronOps>(
     let columns = instances.names.clone();
     let model = Model { network, columns, scaling, output, layers, wide: context.precision == Precision::F64 };
     let timings = watch.timings();
-    Ok((model, Training { history, best, stop, parts, matmul, peak_device_bytes, stale_state, timings }))
+    let config = config.clone();
+    Ok((model, Training { config, history, best, stop, parts, matmul, peak_device_bytes, stale_state, timings }))
+}
+
+/// Weight of each class by its number among the training rows of all ranks; those of classes without rows are not used.
+fn class_weights(
+    config: &TrainConfig,
+    targets: &Targets,
+    rows: &[usize],
+    ranks: &dyn Communicator,
+) -> Option<Vec<f64>> {
+    let Targets::Classes(codes, classes) = targets else { return None };
+    if config.class_weight == ClassWeight::None {
+        return None;
+    }
+    let mut counts = vec![0.0; classes.len()];
+    rows.iter().for_each(|&row| counts[codes[row]] += 1.0);
+    ranks.all_sum(&mut counts);
+    let (total, present) = (counts.iter().sum::<f64>(), counts.iter().filter(|count| **count > 0.0).count());
+    Some(counts.into_iter().map(|count: f64| total / (present as f64 * count.max(1.0))).collect())
 }
 
 /// Device memory of training in bytes: rows; a batch in all layers, forward and backward; two layers' results for the
-/// validation part; and per parameter its value and two moments, these at the start of the epoch, the best value, the
+/// validation part; and per parameter its value, two moments and average, these at the start of the epoch, the best value, the
 /// gradient, a copy for the layers, and three temporaries.
 fn plan<B: PerceptronOps>(
     config: &TrainConfig,
@@ -125,10 +178,10 @@ fn plan<B: PerceptronOps>(
     let pair = widths.windows(2).map(|pair| pair[0] + pair[1]).max().unwrap_or(0);
     let mut buffers = vec![
         Buffer::new("the rows", 2 * rows as u128 * (network.inputs as u128 + 1), width),
-        Buffer::new("the layers' results", 4 * wide * (config.batch.min(rows) as u128), width),
+        Buffer::new("the layers' results", 4 * wide * (config.batch_rows().min(rows) as u128), width),
         Buffer::new("the layers' results for the validation part", pair * validation as u128, width),
     ];
-    buffers.extend((0..12).map(|_| Buffer::new("the weights and their moments", network.parameters(), width)));
+    buffers.extend((0..14).map(|_| Buffer::new("the weights and their moments", network.parameters(), width)));
     if context.communicator.size() > 1 {
         // The gradient of this rank, the sum, and the parts of the sum.
         buffers.push(Buffer::new("gradients of all ranks", 3 * network.parameters(), width));

@@ -13,18 +13,31 @@ const EPSILON: f64 = 1e-5;
 #[derive(Debug, Clone)]
 pub(crate) struct Iterate<B: Backend> {
     pub(crate) parameters: FloatTensor<B>,
-    /// Adam's first and second moment, or the velocity; 0 before the first step.
+    /// Adam's first and second moment, or the velocity, then the average of the parameters if they are averaged; 0 before
+    /// the first step.
     pub(crate) moments: Vec<FloatTensor<B>>,
     /// Steps taken.
     pub(crate) steps: usize,
 }
 
-impl Optimizer {
+impl TrainConfig {
     /// Names of the moments.
-    pub(crate) fn moments(self) -> &'static [&'static str] {
-        match self {
-            Self::Adam => &["moment_1", "moment_2"],
-            Self::Sgd => &["velocity"],
+    pub(crate) fn moments(&self) -> &'static [&'static str] {
+        match (self.optimizer, self.averaging > 0.0) {
+            (Optimizer::Adam, true) => &["moment_1", "moment_2", "average"],
+            (Optimizer::Adam, false) => &["moment_1", "moment_2"],
+            (Optimizer::Sgd, true) => &["velocity", "average"],
+            (Optimizer::Sgd, false) => &["velocity"],
+        }
+    }
+}
+
+impl<B: Backend> Iterate<B> {
+    /// Parameters `[p]` of the network that is the result: their average if they are averaged.
+    pub(crate) fn result(&self, config: &TrainConfig) -> &FloatTensor<B> {
+        match self.moments.last() {
+            Some(average) if config.averaging > 0.0 && self.steps > 0 => average,
+            _ => &self.parameters,
         }
     }
 }
@@ -34,10 +47,17 @@ impl Optimizer {
 /// - Adam (Kingma and Ba 2015): m ← β₁·m + (1 − β₁)·g, v ← β₂·v + (1 − β₂)·g², θ ← θ − r·m̂/(√v̂ + ε) with
 ///   m̂ = m/(1 − β₁ᵗ), v̂ = v/(1 − β₂ᵗ) in step t;
 /// - SGD with momentum μ: v ← μ·v + g, θ ← θ − r·v.
-pub(crate) fn step<B: Backend>(config: &TrainConfig, at: Iterate<B>, gradient: FloatTensor<B>) -> Iterate<B> {
+///
+/// The parameters are averaged over the last `span` steps, exponentially: θ̄ ← θ̄ + α·(θ − θ̄) with α = max(1/t, 1/`span`).
+pub(crate) fn step<B: Backend>(
+    config: &TrainConfig,
+    span: f64,
+    at: Iterate<B>,
+    gradient: FloatTensor<B>,
+) -> Iterate<B> {
     let Iterate { parameters, moments, steps } = at;
     let steps = steps + 1;
-    let gradient = match config.weight_decay {
+    let gradient = match config.weight_decay.unwrap_or(0.0) {
         0.0 => gradient,
         decay => add::<B>(scale::<B>(parameters.clone(), decay), gradient),
     };
@@ -48,7 +68,7 @@ pub(crate) fn step<B: Backend>(config: &TrainConfig, at: Iterate<B>, gradient: F
         Some(old) => add::<B>(scale::<B>(old, kept), new),
         None => new,
     };
-    let (moments, change) = match config.optimizer {
+    let (mut moments, change) = match config.optimizer {
         Optimizer::Sgd => {
             let velocity = average(config.momentum, gradient);
             (vec![velocity.clone()], scale::<B>(velocity, -rate))
@@ -66,7 +86,12 @@ pub(crate) fn step<B: Backend>(config: &TrainConfig, at: Iterate<B>, gradient: F
             (vec![first, second], B::float_div(step, size))
         }
     };
-    Iterate { parameters: add::<B>(parameters, change), moments, steps }
+    let parameters = add::<B>(parameters, change);
+    if config.averaging > 0.0 {
+        let share = (steps as f64).recip().max(span.recip()).min(1.0);
+        moments.push(average(1.0 - share, scale::<B>(parameters.clone(), share)));
+    }
+    Iterate { parameters, moments, steps }
 }
 
 #[cfg(test)]
@@ -117,15 +142,25 @@ mod tests {
         let c: Vec<f64> = (0..COUNT).map(|_| random.uniform(0.2, 2.0)).collect();
         let device = Default::default();
         for (optimizer, decay) in [Optimizer::Adam, Optimizer::Sgd].into_iter().flat_map(|of| [(of, 0.0), (of, 0.25)]) {
-            let config = TrainConfig::new().with_optimizer(optimizer).with_weight_decay(decay).with_learning_rate(0.01);
+            let config = TrainConfig::new()
+                .with_optimizer(optimizer)
+                .with_weight_decay(Some(decay))
+                .with_learning_rate(0.01)
+                .with_averaging(1.0);
             let zeros = || primitive::<B, 1>(vec![0.0; COUNT], [COUNT], &device);
             let parameters = primitive::<B, 1>(vec![0.5; COUNT], [COUNT], &device);
-            let moments = optimizer.moments().iter().map(|_| zeros()).collect();
+            let moments = config.moments().iter().map(|_| zeros()).collect();
             let mut at = Iterate::<B> { parameters, moments, steps: 0 };
-            for _ in 0..20 {
+            let (mut average, span) = (vec![0.0; COUNT], 4.0);
+            for t in 1..=20 {
                 let theta = float_values::<B>(at.parameters.clone(), "test").unwrap();
                 let gradient = theta.iter().zip(&c).map(|(x, c)| 4.0 * c * x.powi(3)).collect::<Vec<_>>();
-                at = step(&config, at, primitive::<B, 1>(gradient, [COUNT], &device));
+                at = step(&config, span, at, primitive::<B, 1>(gradient, [COUNT], &device));
+                let share = f64::from(t).min(span).recip();
+                let theta = float_values::<B>(at.parameters.clone(), "test").unwrap();
+                average.iter_mut().zip(theta).for_each(|(mean, x)| *mean += share * (x - *mean));
+                let ours = float_values::<B>(at.result(&config).clone(), "test").unwrap();
+                assert!(ours.iter().zip(&average).all(|(a, b)| (a - b).abs() < 1e-14), "{ours:?} {average:?}");
             }
             let ours = float_values::<B>(at.parameters, "test").unwrap();
             let decay = (decay > 0.0).then(|| WeightDecayConfig::new(decay as f32));

@@ -16,6 +16,8 @@ pub(crate) struct Samples<B: Backend> {
     pub(crate) instances: FloatTensor<B>,
     /// Class codes, or scaled numbers, `[n, 1]`.
     pub(crate) targets: FloatTensor<B>,
+    /// Weights in the loss, `[n, 1]`, 1 if absent.
+    pub(crate) weights: Option<FloatTensor<B>>,
 }
 
 /// Rows of a part that this rank holds.
@@ -24,6 +26,8 @@ pub(crate) struct LocalSamples<B: Backend> {
     pub(crate) samples: Option<Samples<B>>,
     /// The targets of these rows on the host.
     pub(crate) targets: Vec<f64>,
+    /// Their weights in the loss on the host, 1 if absent.
+    pub(crate) weights: Option<Vec<f64>>,
     /// Range of these rows within the part.
     pub(crate) range: Range<usize>,
     /// Rows of the part on all ranks.
@@ -31,12 +35,14 @@ pub(crate) struct LocalSamples<B: Backend> {
 }
 
 impl<B: Backend> LocalSamples<B> {
-    /// Loads those of `rows` that lie in `own`, the range of `instances` among the rows of all ranks.
+    /// Loads those of `rows` that lie in `own`, the range of `instances` among the rows of all ranks, with the weights of
+    /// their classes.
     pub(crate) fn new(
         instances: &Instances,
         own: &Range<usize>,
         rows: &[usize],
         (scaling, output): (&Scaling, &OutputKind),
+        class_weights: Option<&[f64]>,
         device: &B::Device,
     ) -> Self {
         let (range, local) = (local_range(rows, own), local_rows(rows, own));
@@ -51,11 +57,15 @@ impl<B: Backend> LocalSamples<B> {
                 numbers
             }
         };
+        let weights: Option<Vec<f64>> =
+            class_weights.map(|weights| targets.iter().map(|&code| weights[code as usize]).collect());
+        let column = |values: &[f64]| primitive::<B, 2>(values.to_vec(), [local.len(), 1], device);
         let samples = (!local.is_empty()).then(|| Samples {
             instances: primitive::<B, 2>(values, [local.len(), names.len()], device),
-            targets: primitive::<B, 2>(targets.clone(), [local.len(), 1], device),
+            targets: column(&targets),
+            weights: weights.as_deref().map(column),
         });
-        Self { samples, targets, range, rows: rows.len() }
+        Self { samples, targets, weights, range, rows: rows.len() }
     }
 }
 
@@ -75,7 +85,8 @@ impl<B: Backend> Samples<B> {
     }
 
     fn map(&self, of: impl Fn(FloatTensor<B>) -> FloatTensor<B>) -> Self {
-        Self { instances: of(self.instances.clone()), targets: of(self.targets.clone()) }
+        let [instances, targets] = [&self.instances, &self.targets].map(|values| of(values.clone()));
+        Self { instances, targets, weights: self.weights.clone().map(of) }
     }
 }
 

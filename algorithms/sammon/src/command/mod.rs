@@ -65,9 +65,9 @@ impl Plugin for SammonPlugin {
             bad: vec![
                 ("dims", args("--dims 0")),
                 ("power", args("--power -1")),
-                ("step", args("--step alpha:1")),
+                ("step", args("--learning-rate alpha:1")),
                 ("restarts", args("--restarts 20000")),
-                ("iterations", args("--iterations 0")),
+                ("iterations", args("--max-iterations 0")),
                 ("tolerance", args("--tolerance -1")),
                 ("time_limit", args("--time-limit 0")),
                 ("memory", args("--memory cached-f16")),

@@ -16,7 +16,7 @@ use crate::config::{MlpConfig, TrainConfig};
 use crate::model::train;
 use crate::ops::PerceptronOps;
 use crate::solve::{Classes, Instances, Targets};
-use crate::types::{Matmul, Sigmoid};
+use crate::types::{Activation, Matmul, Sigmoid};
 
 /// The cases of `firebox bench kernels`.
 pub(super) fn kernels<B: PerceptronOps>(context: &Context<B>) -> Vec<Kernel> {
@@ -100,6 +100,7 @@ fn forward<B: PerceptronOps>(
         method => method?,
     };
     let config = MlpConfig::new(*inputs, hidden.to_vec(), *outputs)
+        .with_activation(Activation::Sigmoid)
         .with_bias(false)
         .with_squash_outputs(true)
         .with_matmul(requested);
@@ -136,7 +137,8 @@ pub(super) fn growth<B: PerceptronOps>(context: &Context<B>) -> Vec<Growth> {
         };
         let context = context.clone();
         Ok(move || {
-            let config = TrainConfig::new().with_epochs(1);
+            let config = TrainConfig::new().with_hidden(vec![128]).with_activation(Some(Activation::Sigmoid));
+            let config = config.with_batch(Some(64)).with_epochs(1);
             Ok(train(&config, &instances, &Checkpoints::default(), &context)?.1.peak_device_bytes)
         })
     })]

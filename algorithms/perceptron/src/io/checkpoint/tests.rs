@@ -34,11 +34,12 @@ fn instances(task: Task) -> Instances {
 }
 
 /// One configuration per kind of state.
-fn configs() -> [(&'static str, TrainConfig); 3] {
-    let base = TrainConfig::new().with_hidden(vec![4]).with_batch(16);
+fn configs() -> [(&'static str, TrainConfig); 4] {
+    let base = TrainConfig::new().with_hidden(vec![4]).with_batch(Some(16));
     [
         ("adam", base.clone()),
         ("sgd", base.clone().with_optimizer(Optimizer::Sgd)),
+        ("last weights", base.clone().with_averaging(0.0)),
         ("no validation", base.with_validation(0.0).with_task(Task::Regression).with_bias(false)),
     ]
 }

@@ -9,6 +9,7 @@ use burn_ndarray::NdArray;
 use firebox_core::{Observer, random::Random, tensor::read_ints};
 
 use super::*;
+use crate::config::ClassWeight;
 use crate::solve::{Stop, Targets, rmse};
 
 /// f64, which other tests require as the first float of the device in this process.
@@ -35,7 +36,7 @@ fn labels(classes: Vec<i32>) -> Tensor<B, 1, Int> {
 }
 
 fn small() -> TrainConfig {
-    TrainConfig::new().with_hidden(vec![8]).with_batch(16).with_learning_rate(0.02)
+    TrainConfig::new().with_hidden(vec![8]).with_batch(Some(16)).with_learning_rate(0.02)
 }
 
 fn message<T: std::fmt::Debug>(result: Result<T>) -> String {
@@ -67,6 +68,63 @@ fn numbers_are_predicted_in_their_unit() {
     let predicted = read_floats(fitted.predict(x).unwrap(), "test").unwrap();
     let error = rmse(&y, &predicted).unwrap();
     assert!(error < 2.6e5, "{error}");
+}
+
+/// Three hundred rows of two columns, of which one in fifteen is of class 1, in the middle of class 0.
+fn rare() -> Instances {
+    let mut random = Random::new(6, 0);
+    let is_rare = |row: usize| row.is_multiple_of(15);
+    let values = (0..300).flat_map(|row| {
+        let spread = if is_rare(row) { 0.6 } else { 2.0 };
+        [random.normal() * spread, random.normal() * spread]
+    });
+    let x = tensor(values.collect(), [300, 2]);
+    Instances::classes(x, labels((0..300).map(|row| i32::from(is_rare(row))).collect())).unwrap()
+}
+
+#[test]
+fn balanced_classes_recall_rare_ones() {
+    let recall = |class_weight| {
+        let config = TrainConfig::new().with_class_weight(class_weight);
+        let context = Context::<B>::new(Default::default());
+        let fitted = config.init_classifier().unwrap().fit_with(&rare(), &context).unwrap();
+        let Score::Classes { confusion, .. } = fitted.score(&rare()).unwrap() else { panic!("not classes") };
+        confusion.rows().nth(1).unwrap()[1]
+    };
+    let [plain, balanced] = [ClassWeight::None, ClassWeight::Balanced].map(recall);
+    assert!(balanced >= 16 && plain < 10, "{plain} and {balanced} of 20");
+}
+
+/// Of 40 rows of class 0 and 20 of class 1, the latter weigh twice as much, as if each were there twice.
+#[test]
+fn balanced_rows_count_as_if_repeated() {
+    // 1 and −1 as often in both sets, so that means and deviations are equal.
+    let rows = |of: std::ops::Range<i32>| of.map(|row| (if row % 2 == 0 { 1.0 } else { -1.0 }, i32::from(row >= 40)));
+    let losses = |class_weight, rows: Vec<(f64, i32)>| {
+        let config = TrainConfig::new().with_hidden(vec![4]).with_test(0.0).with_validation(0.0).with_epochs(4);
+        let config = config.with_batch(Some(1000)).with_weight_decay(Some(0.0)).with_class_weight(class_weight);
+        let (values, classes): (Vec<f64>, Vec<i32>) = rows.into_iter().unzip();
+        let x = tensor(values, [classes.len(), 1]);
+        let fitted = config.init_classifier().unwrap().fit(x, labels(classes)).unwrap();
+        fitted.history().unwrap().iter().map(|epoch| epoch.loss).collect::<Vec<_>>()
+    };
+    let balanced = losses(ClassWeight::Balanced, rows(0..60).collect());
+    let repeated = losses(ClassWeight::None, rows(0..60).chain(rows(40..60)).collect());
+    assert!(balanced.iter().zip(&repeated).all(|(a, b)| (a - b).abs() < 1e-9), "{balanced:?} {repeated:?}");
+    let plain = losses(ClassWeight::None, rows(0..60).collect());
+    assert!((plain[0] - balanced[0]).abs() > 1e-3, "{plain:?}");
+}
+
+#[test]
+fn a_column_that_was_constant_has_no_effect() {
+    let values: Vec<f64> =
+        read_floats(blobs(), "test").unwrap().chunks(2).flat_map(|row| [row[0], 5.0, row[1]]).collect();
+    let fitted = small().init_classifier().unwrap().fit(tensor(values, [ROWS, 3]), labels(classes())).unwrap();
+    let predicted = |other: f64| {
+        let x = tensor(vec![8.0, other, 8.0], [1, 3]);
+        read_floats(fitted.predict_proba(x).unwrap(), "test").unwrap()
+    };
+    assert_eq!(predicted(5.0), predicted(1e6));
 }
 
 #[test]
@@ -133,7 +191,7 @@ fn configurations_of_another_task_are_refused() {
     assert!(matches!(refused, Err(Error::Config { field: "task", .. })), "{refused:?}");
     for config in [small(), regression] {
         assert_eq!(config.init_regressor().unwrap().config().task, Task::Regression);
-        let refused = config.with_batch(0).init_regressor().map(drop);
+        let refused = config.with_batch(Some(0)).init_regressor().map(drop);
         assert!(matches!(refused, Err(Error::Config { field: "batch", .. })), "{refused:?}");
     }
 }

@@ -90,7 +90,7 @@ fn losses_and_gradients_equal_burns() {
         let targets = primitive::<Plain, 2>(targets, [n, 1], &device);
         let instances = primitive::<Plain, 2>(x, [n, 3], &device);
         let (mean, gradient) = config.with_parameters::<Plain>(&parameters).gradient(instances, |outputs| {
-            let (losses, gradient) = losses::<Plain>(task, outputs, targets, 1.0 / n as f64);
+            let (losses, gradient) = losses::<Plain>(task, outputs, targets, None, 1.0 / n as f64);
             let losses = float_values::<Plain>(losses, "test").unwrap();
             (vec![losses.iter().sum::<f64>() / n as f64], gradient)
         });

@@ -21,7 +21,10 @@ pub(super) fn instances(input: &InputArgs, task: Task, share: Share) -> Result<I
                 return Err(Error::input("the column of the numbers to learn is not named", help));
             };
             let part = read_part(&input.input, &ReadOptions::default(), share)?;
-            Instances::from_column(part.points, column).map_err(|error| error.in_file(&input.input))
+            // A name with a comma in it, or several names.
+            let is_name = part.points.names.iter().any(|name| name == column);
+            let columns = if is_name { vec![column] } else { column.split(',').map(str::trim).collect() };
+            Instances::from_columns(part.points, &columns).map_err(|error| error.in_file(&input.input))
         }
     }
 }

@@ -156,7 +156,7 @@ impl Predictions {
     /// The label, then the requested numbers.
     fn table(self, model: &Model, form: Form) -> Result<Table> {
         let classes = match &model.output {
-            OutputKind::Number { name, .. } => return Ok(Table::floats(name.clone(), self.numbers)),
+            OutputKind::Number { names, .. } => return Table::float_matrix(names.clone(), self.numbers),
             OutputKind::Class(classes) => classes,
         };
         let label = class_column("label", self.labels, classes);

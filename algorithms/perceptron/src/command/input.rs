@@ -21,7 +21,8 @@ pub(super) fn options(input: &InputArgs, task: Task, model: Option<&Model>) -> R
     let encoded = |model: &&Model| model.columns.iter().any(|name| name.contains('='));
     if let Some(model) = model.filter(encoded) {
         options.categorical = Some(Categorical::OneHot);
-        options.coordinates = Some(model.columns.iter().cloned().chain(target).collect());
+        let targets = target.iter().flat_map(|target| target.split(',')).map(|target| target.trim().to_string());
+        options.coordinates = Some(model.columns.iter().cloned().chain(targets).collect());
     }
     options
 }
@@ -45,7 +46,11 @@ pub(super) fn instances(
                 let help = "name it with `label = COLUMN`; `labels` is for classes";
                 return Err(Error::input("the column of the numbers to learn is not named", help));
             };
-            Instances::from_column(read()?.points, column)
+            let points = read()?.points;
+            // A name with a comma in it, or several names.
+            let is_name = points.names.iter().any(|name| name == column);
+            let columns = if is_name { vec![column] } else { column.split(',').map(str::trim).collect() };
+            Instances::from_columns(points, &columns)
         }
     };
     instances.map_err(|error| error.in_file(&input.input))

@@ -7,7 +7,7 @@ use firebox_core::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::model::Score;
+use crate::model::{Score, column};
 use crate::solve::{Classes, Epoch, r2, rmse};
 
 impl Score {
@@ -15,11 +15,18 @@ impl Score {
     pub(super) fn report(&self, result: &mut Map<String, Value>) {
         let (loss, [accuracy, f1, rmse, r2]) = match self {
             Self::Classes { loss, confusion, .. } => (loss, [confusion.accuracy(), confusion.macro_f1(), None, None]),
-            Self::Numbers { loss, targets, predictions, .. } => {
-                (loss, [None, None, rmse(targets, predictions), r2(targets, predictions)])
+            Self::Numbers { loss, .. } => {
+                let each = self.by_target();
+                // Targets may have different units.
+                let rmse = each.first().filter(|_| each.len() == 1).and_then(|it| it.rmse);
+                (loss, [None, None, rmse, mean_r2(&each)])
             }
         };
         result.insert("loss".into(), json!(loss));
+        if let (Self::Numbers { .. }, each @ [_, _, ..]) = (self, self.by_target().as_slice()) {
+            let entry = |it: &TargetScore| json!({"name": it.name, "rmse": it.rmse, "r2": it.r2});
+            result.insert("targets".into(), each.iter().map(entry).collect());
+        }
         for (name, value) in [("accuracy", accuracy), ("f1", f1), ("rmse", rmse), ("r2", r2)] {
             result.insert(name.into(), json!(value));
         }
@@ -33,8 +40,16 @@ impl Score {
                 let (accuracy, f1) = (format(confusion.accuracy()), format(confusion.macro_f1()));
                 format!("accuracy {accuracy}, macro F1 {f1}, loss {loss:.4}")
             }
-            Self::Numbers { targets, predictions, .. } => {
-                format!("RMSE {}, R² {}", format(rmse(targets, predictions)), format(r2(targets, predictions)))
+            Self::Numbers { .. } => {
+                let each = self.by_target();
+                let text = |it: &TargetScore| format!("RMSE {}, R² {}", format(it.rmse), format(it.r2));
+                match each.as_slice() {
+                    [one] => text(one),
+                    _ => {
+                        let texts: Vec<_> = each.iter().map(|it| format!("{}: {}", it.name, text(it))).collect();
+                        format!("mean R² {} ({})", format(mean_r2(&each)), texts.join("; "))
+                    }
+                }
             }
         }
     }
@@ -47,13 +62,28 @@ impl Score {
                 let counts = confusion.rows().flatten().map(|&count| count as i64).collect();
                 class_column("class", (0..classes.len()).collect(), classes).beside(Table::int_matrix(names, counts)?)
             }
-            Self::Numbers { targets, predictions, name, .. } => {
-                Table::floats(name.clone(), targets.clone()).beside(Table::floats("predicted", predictions.clone()))
+            Self::Numbers { targets, predictions, names, .. } => {
+                let predicted = match names.as_slice() {
+                    [_] => vec!["predicted".into()],
+                    _ => names.iter().map(|name| format!("predicted {name}")).collect(),
+                };
+                Table::float_matrix(names.clone(), targets.clone())?
+                    .beside(Table::float_matrix(predicted, predictions.clone())?)
             }
         }
     }
 
-    /// Confusion matrix, or predicted against true numbers.
+    /// Figures of each target of a regression.
+    fn by_target(&self) -> Vec<TargetScore> {
+        let Self::Numbers { targets, predictions, names, .. } = self else { return Vec::new() };
+        let of = |(at, name): (usize, &String)| {
+            let [actual, predicted] = [targets, predictions].map(|of| column(of, at, names.len()));
+            TargetScore { name: name.clone(), rmse: rmse(&actual, &predicted), r2: r2(&actual, &predicted) }
+        };
+        names.iter().enumerate().map(of).collect()
+    }
+
+    /// Confusion matrix, or predicted against true numbers, those of the first target.
     pub(super) fn plot(&self, title: &str) -> Plot {
         match self {
             Self::Classes { confusion, classes, .. } => Plot::Matrix(Matrix {
@@ -63,12 +93,26 @@ impl Score {
                 names: classes.names().collect(),
                 counts: confusion.rows().flatten().copied().collect(),
             }),
-            Self::Numbers { targets, predictions, name, .. } => {
-                let pairs = targets.iter().zip(predictions).flat_map(|(a, b)| [*a, *b]).collect();
-                Plot::diagonal(title, [name.as_str(), "predicted"], pairs)
+            Self::Numbers { targets, predictions, names, .. } => {
+                let pairs = targets.iter().zip(predictions).step_by(names.len().max(1)).flat_map(|(a, b)| [*a, *b]);
+                Plot::diagonal(title, [names.first().map_or("", String::as_str), "predicted"], pairs.collect())
             }
         }
     }
+}
+
+/// Figures of a target of a regression.
+struct TargetScore {
+    name: String,
+    /// In the unit of the target.
+    rmse: Option<f64>,
+    r2: Option<f64>,
+}
+
+/// Mean R² of the targets that have one.
+fn mean_r2(each: &[TargetScore]) -> Option<f64> {
+    let values: Vec<f64> = each.iter().filter_map(|it| it.r2).collect();
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 /// Column of classes.

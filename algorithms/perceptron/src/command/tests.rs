@@ -177,6 +177,31 @@ fn a_regression_predicts_rows_with_and_without_its_target() {
 }
 
 #[test]
+fn several_targets_are_trained_saved_evaluated_and_predicted() {
+    let folder = tempfile::tempdir().unwrap();
+    let [table, other, model, state] =
+        ["t.csv", "o.csv", "m.safetensors", "state"].map(|name| folder.path().join(name).display().to_string());
+    let line = |i: i32| format!("{},{},{}\n", 3 * i, i, 1000 - i * i);
+    std::fs::write(&table, "a,x,b\n".to_string() + &(0..200).map(line).collect::<String>()).unwrap();
+    std::fs::write(&other, "x\n1\n150\n").unwrap();
+    let train = format!("perceptron train {table} --task regression --label a,b --hidden 16 --model {model}");
+    let whole = run(&format!("{train} --epochs 60")).unwrap();
+    assert!(whole.result["r2"].as_f64().unwrap() > 0.95 && whole.result["rmse"].is_null(), "{}", whole.summary);
+    assert_eq!(whole.result["targets"][1]["name"], "b");
+    assert!(whole.summary.contains("; b: RMSE"), "{}", whole.summary);
+    let network = std::fs::read(&model).unwrap();
+    run(&format!("{train} --epochs 20 --checkpoint {state}")).unwrap();
+    run(&format!("{train} --epochs 60 --resume {state}")).unwrap();
+    assert_eq!(network, std::fs::read(&model).unwrap());
+    let evaluated = run(&format!("perceptron eval {table} --label a,b --model {model}")).unwrap().table;
+    assert_eq!(evaluated.names().collect::<Vec<_>>(), ["a", "b", "predicted a", "predicted b"]);
+    let predicted = run(&format!("perceptron predict {other} --model {model}")).unwrap().table;
+    assert_eq!((predicted.names().collect::<Vec<_>>(), predicted.rows()), (vec!["a", "b"], 2));
+    let refused = run(&format!("perceptron eval {table} --label b,a --model {model}")).unwrap_err().to_string();
+    assert!(refused.contains("the rows have the targets \"b\", \"a\", and the model \"a\", \"b\""), "{refused}");
+}
+
+#[test]
 fn resumed_training_equals_uninterrupted_training() {
     let folder = tempfile::tempdir().unwrap();
     let [rows, _, model] = files(folder.path());

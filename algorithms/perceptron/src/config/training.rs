@@ -150,7 +150,7 @@ const MAX_DECAY: f64 = 5e-3;
 
 /// Help of the argument `task`, with the arguments that name the column.
 #[cfg(feature = "command")]
-const TASK: &str = "The task: classes, named by --label or --labels, or regression of the column that --label names";
+const TASK: &str = "The task: classes, named by --label or --labels, or regression of the column that --label names, or the columns, such as a,b";
 
 /// The defaults of the arguments.
 #[cfg(feature = "command")]

@@ -20,11 +20,12 @@ pub(crate) fn identity<B: Backend>(config: &TrainConfig, instances: &Instances, 
     let (own, rows) = instances.global_range(ranks);
     let columns = instances.names.len();
     let hashes = instances.values.chunks(columns.max(1)).enumerate().map(|(row, values)| {
-        let target = match &instances.targets {
-            Targets::Classes(codes, _) => codes[row] as u64,
-            Targets::Numbers(numbers, _) => numbers[row].to_bits(),
+        let hash = Fingerprint::default().word((own.start + row) as u64);
+        let hash = match &instances.targets {
+            Targets::Classes(codes, _) => hash.word(codes[row] as u64),
+            Targets::Numbers(numbers, names) => hash.numbers(&numbers[row * names.len()..(row + 1) * names.len()]),
         };
-        Fingerprint::default().word((own.start + row) as u64).word(target).numbers(values).value()
+        hash.numbers(values).value()
     });
     // A sum, which does not depend on the distribution of the rows.
     let sums = ranks.all_gather(&[hashes.fold(0, u64::wrapping_add)]);

@@ -58,7 +58,10 @@ impl Description {
                 };
                 (classes.len() == self.outputs && self.outputs > 1, distinct)
             }
-            OutputKind::Number { scaling, .. } => (self.outputs == 1 && is_scaling(scaling, 1), true),
+            OutputKind::Number { names, scaling } => {
+                let fits = self.outputs == names.len() && is_scaling(scaling, names.len());
+                (fits && !names.is_empty() && are_distinct(names), true)
+            }
         };
         if !(matches && is_scaling(&self.scaling, self.columns.len())) {
             return Err(bad("its columns, scaling and outputs do not match"));
@@ -256,6 +259,18 @@ mod tests {
             assert_eq!(again, model(wide));
             assert_eq!(again.to_bytes().unwrap(), bytes);
         }
+    }
+
+    /// A file from before several targets were possible.
+    #[test]
+    fn files_of_one_named_target_are_read() {
+        let old = Model::from_bytes(include_bytes!("../../../../fuzz/corpus/model/number")).unwrap();
+        assert!(matches!(&old.output, OutputKind::Number { names, .. } if *names == ["C1"]));
+        assert_eq!(Model::from_bytes(&old.to_bytes().unwrap()).unwrap(), old);
+        let mut two = old.clone();
+        two.output = OutputKind::Number { names: vec!["a".into(), "b".into()], scaling: two.scaling.clone() };
+        let refused = Model::from_bytes(&two.to_bytes().unwrap()).unwrap_err().to_string();
+        assert!(refused.contains("do not match"), "{refused}");
     }
 
     #[test]

@@ -204,7 +204,10 @@ impl<B: PerceptronOps> Run<'_, B> {
                 let correct = argmax(&outputs, m).into_iter().zip(codes()).filter(|(own, code)| own == code).count();
                 [losses.sum(), correct as f64]
             }
-            Task::Regression => [outputs.iter().zip(targets).map(|(x, y)| (x - y).powi(2)).sum(), 0.0],
+            Task::Regression => {
+                let squares: f64 = outputs.iter().zip(targets).map(|(x, y)| (x - y).powi(2)).sum();
+                [squares / m as f64, 0.0]
+            }
         })
     }
 }

@@ -180,6 +180,16 @@ impl MlpRegressor {
         let context = Context::new(x.device());
         self.fit_with(&Instances::numbers(x, y)?, &context)
     }
+
+    /// Trains on rows `x` `[n, k]` of t numbers each, `y` `[n, t]`, with seed 0 on the device of `x`. Each column of `y` is
+    /// standardised, and all count equally.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit).
+    pub fn fit_several<B: PerceptronOps>(&self, x: Tensor<B, 2>, y: Tensor<B, 2>) -> Result<FittedMlpRegressor<B>> {
+        let context = Context::new(x.device());
+        self.fit_with(&Instances::several_numbers(x, y)?, &context)
+    }
 }
 
 /// Trained multilayer perceptron on a device.
@@ -317,10 +327,24 @@ impl<B: PerceptronOps> FittedMlpRegressor<B> {
     /// Number `[n]` for each row of `x` `[n, k]`, n ≥ 1, in the unit of the training, on the device of `x`.
     ///
     /// # Errors
-    /// Another number of columns than in training, no rows, too little device memory, or an output that is not finite.
+    /// Another number of columns than in training, no rows, too little device memory, an output that is not finite, or a
+    /// model of several numbers.
     pub fn predict(&self, x: Tensor<B, 2>) -> Result<Tensor<B, 1>> {
-        let (device, rows) = (x.device(), x.dims()[0]);
+        let (device, rows, outputs) = (x.device(), x.dims()[0], self.model.network.outputs);
+        if outputs > 1 {
+            let what = format!("the model predicts {outputs} numbers");
+            return Err(Error::input(what, "call `predict_several`"));
+        }
         Ok(floats(self.outputs(x)?, [rows], &device))
+    }
+
+    /// Numbers `[n, t]` for each row of `x` `[n, k]`, n ≥ 1, in the units of the training, on the device of `x`.
+    ///
+    /// # Errors
+    /// As [`predict`](Self::predict), but for a model of several numbers.
+    pub fn predict_several(&self, x: Tensor<B, 2>) -> Result<Tensor<B, 2>> {
+        let (device, shape) = (x.device(), [x.dims()[0], self.model.network.outputs]);
+        Ok(floats(self.outputs(x)?, shape, &device))
     }
 }
 

@@ -14,5 +14,6 @@ pub use estimator::{
 pub use layer::{Linear, SigmoidLayer};
 pub use mlp::Mlp;
 pub use predict::Score;
+pub(crate) use predict::column;
 pub use train::Training;
 pub(crate) use train::train;

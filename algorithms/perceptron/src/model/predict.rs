@@ -31,12 +31,12 @@ pub enum Score {
     Numbers {
         /// Mean squared error of standardised numbers.
         loss: f64,
-        /// True numbers, in their unit.
+        /// True numbers `[n, t]`, row by row, in their units.
         targets: Vec<f64>,
-        /// Predicted numbers, in their unit.
+        /// Predicted numbers `[n, t]`, row by row, in their units.
         predictions: Vec<f64>,
-        /// Name of the column.
-        name: String,
+        /// Names of the t columns.
+        names: Vec<String>,
     },
 }
 
@@ -116,16 +116,36 @@ impl Model {
                 let confusion = Confusion::new(m, codes.into_iter().zip(argmax(&results, m))).all_reduce(ranks);
                 Ok(Score::Classes { loss, confusion, classes: classes.clone() })
             }
-            (OutputKind::Number { name, scaling }, Targets::Numbers(numbers, _)) => {
+            (OutputKind::Number { names, scaling }, Targets::Numbers(numbers, own)) => {
+                // A single target may have another name.
+                if own.len() != names.len() || (own.len() > 1 && own != names) {
+                    let [own, names] = [own, names].map(|names| format!("{names:?}"));
+                    let what = format!("the rows have the targets {}, and the model {}", inner(&own), inner(&names));
+                    return Err(Error::input(what, "name the model's targets in its order"));
+                }
                 let [targets, predictions] = [numbers, &results].map(|own| ranks.all_gather(own));
-                let error = rmse(&targets, &predictions).unwrap_or_default() / scaling.deviation[0];
-                Ok(Score::Numbers { loss: error * error, targets, predictions, name: name.clone() })
+                let errors = scaling.deviation.iter().enumerate().map(|(at, deviation)| {
+                    let [targets, predictions] = [&targets, &predictions].map(|of| column(of, at, names.len()));
+                    (rmse(&targets, &predictions).unwrap_or_default() / deviation).powi(2)
+                });
+                let loss = errors.sum::<f64>() / names.len() as f64;
+                Ok(Score::Numbers { loss, targets, predictions, names: names.clone() })
             }
             _ => {
                 Err(Error::input("the model and the rows are for different tasks", "give targets of the model's task"))
             }
         }
     }
+}
+
+/// Column `at` of row-major values in `columns` columns.
+pub(crate) fn column(values: &[f64], at: usize, columns: usize) -> Vec<f64> {
+    values.iter().skip(at).step_by(columns.max(1)).copied().collect()
+}
+
+/// The text of a list without its brackets.
+fn inner(list: &str) -> &str {
+    list.trim_matches(['[', ']'])
 }
 
 /// Converts class codes of another file to those of the model, by name.

@@ -86,10 +86,9 @@ pub(crate) fn train<B: PerceptronOps>(
     let config = &config.resolved(parts.training.len()).with_input_scale(Some(scale));
     let output = match (&instances.targets, config.task) {
         (Targets::Classes(_, classes), Task::Classification) => OutputKind::Class(classes.clone()),
-        (Targets::Numbers(values, name), Task::Regression) => OutputKind::Number {
-            name: name.clone(),
-            scaling: Scaling::of(values, std::slice::from_ref(name), &training_rows, ranks)?,
-        },
+        (Targets::Numbers(values, names), Task::Regression) => {
+            OutputKind::Number { names: names.clone(), scaling: Scaling::of(values, names, &training_rows, ranks)? }
+        }
         _ => {
             let help = "give classes for classification, numbers for regression";
             return Err(Error::input("the targets are for another task", help));

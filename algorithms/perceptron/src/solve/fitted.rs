@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use firebox_core::{Error, Result, memory};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::instances::{Classes, duplicate_column};
 use super::scaling::Scaling;
@@ -18,13 +18,28 @@ const ROWS: &str = "the rows to predict";
 pub enum OutputKind {
     /// One of these classes.
     Class(Classes),
-    /// A number.
+    /// A number, or several.
     Number {
-        /// Name of the column.
-        name: String,
-        /// Scaling of the column.
+        /// Names of the columns.
+        #[serde(alias = "name", deserialize_with = "one_or_several")]
+        names: Vec<String>,
+        /// Scaling of the columns.
         scaling: Scaling,
     },
+}
+
+/// Reads the names of the columns; a model file from before several were possible has the name of one.
+fn one_or_several<'de, D: Deserializer<'de>>(input: D) -> std::result::Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Names {
+        One(String),
+        Several(Vec<String>),
+    }
+    Ok(match Names::deserialize(input)? {
+        Names::One(name) => vec![name],
+        Names::Several(names) => names,
+    })
 }
 
 /// Weights `[k, m]` of a layer, row-major, and its bias `[m]`.

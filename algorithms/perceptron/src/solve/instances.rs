@@ -63,16 +63,16 @@ impl Classes {
 pub enum Targets {
     /// Indices of classes, and the classes.
     Classes(Vec<usize>, Classes),
-    /// Numbers, and the name of their column.
-    Numbers(Vec<f64>, String),
+    /// Numbers `[n, t]`, row by row, and the names of their t columns.
+    Numbers(Vec<f64>, Vec<String>),
 }
 
 impl Targets {
-    /// Outputs of a network for these targets: one per class, or one number.
+    /// Outputs of a network for these targets: one per class, or one per number.
     pub(crate) fn outputs(&self) -> usize {
         match self {
             Self::Classes(_, classes) => classes.len(),
-            Self::Numbers(..) => 1,
+            Self::Numbers(_, names) => names.len(),
         }
     }
 }
@@ -85,7 +85,7 @@ pub struct Instances {
     pub values: Vec<f64>,
     /// Names of the columns.
     pub names: Vec<String>,
-    /// One target per row.
+    /// One target per row, or one row of numbers.
     pub targets: Targets,
 }
 
@@ -109,13 +109,29 @@ impl Instances {
     /// # Errors
     /// [`Error::Input`] if the numbers of rows differ, or if a number is not finite.
     pub fn numbers<B: Backend>(x: Tensor<B, 2>, y: Tensor<B, 1>) -> Result<Self> {
-        let points = points(x, y.dims()[0])?;
-        let numbers = read_floats(y, "reading the targets")?;
-        if let Some(row) = numbers.iter().position(|number| !number.is_finite()) {
-            let what = format!("the target {} is not a finite number", numbers[row]);
-            return Err(Error::input_at(Place::default().row(row + 1), what, "leave the row out"));
+        let rows = y.dims()[0];
+        Self::numbers_of(x, y.reshape([rows, 1]), vec!["y".into()])
+    }
+
+    /// Instances `[n, k]` of t numbers each, `[n, t]`, which are called y1, y2 and so on; n and t ≥ 1.
+    ///
+    /// # Errors
+    /// As [`numbers`](Self::numbers).
+    pub fn several_numbers<B: Backend>(x: Tensor<B, 2>, y: Tensor<B, 2>) -> Result<Self> {
+        let names = (1..=y.dims()[1]).map(|at| format!("y{at}")).collect();
+        Self::numbers_of(x, y, names)
+    }
+
+    fn numbers_of<B: Backend>(x: Tensor<B, 2>, y: Tensor<B, 2>, names: Vec<String>) -> Result<Self> {
+        let [rows, columns] = y.dims();
+        let points = points(x, rows)?;
+        // Some devices cannot read an empty tensor.
+        let numbers = if rows * columns == 0 { Vec::new() } else { read_floats(y, "reading the targets")? };
+        if let Some(at) = numbers.iter().position(|number| !number.is_finite()) {
+            let what = format!("the target {} is not a finite number", numbers[at]);
+            return Err(Error::input_at(Place::default().row(at / columns + 1), what, "leave the row out"));
         }
-        Ok(Self { values: points.values, names: points.names, targets: Targets::Numbers(numbers, "y".into()) })
+        Ok(Self { values: points.values, names: points.names, targets: Targets::Numbers(numbers, names) })
     }
 
     /// Instances with the labels of `points` as classes.
@@ -146,21 +162,36 @@ impl Instances {
     /// # Errors
     /// [`Error::Input`] if the column does not exist, or is the only one.
     pub fn from_column(points: Points, column: &str) -> Result<Self> {
-        let by_number = || column.parse::<usize>().ok().and_then(|at| at.checked_sub(1));
-        let at = points.names.iter().position(|name| name == column).or_else(by_number);
-        let Some(at) = at.filter(|at| *at < points.columns) else {
-            let what = format!("there is no column {column:?} to learn");
-            return Err(Error::input(what, "give the column's name, or its number from 1"));
-        };
-        if points.columns == 1 {
-            return Err(Error::input("the only column is the target", "give at least one more column"));
+        Self::from_columns(points, &[column])
+    }
+
+    /// Instances with several columns of `points` as targets, each given by name or by number from 1.
+    ///
+    /// # Errors
+    /// [`Error::Input`] if a column does not exist or is given twice, or if no column is left.
+    pub fn from_columns(points: Points, columns: &[&str]) -> Result<Self> {
+        let mut targets = Vec::new();
+        for column in columns {
+            let by_number = || column.parse::<usize>().ok().and_then(|at| at.checked_sub(1));
+            let at = points.names.iter().position(|name| name == column).or_else(by_number);
+            let Some(at) = at.filter(|at| *at < points.columns) else {
+                let what = format!("there is no column {column:?} to learn");
+                return Err(Error::input(what, "give the column's name, or its number from 1"));
+            };
+            if targets.contains(&at) {
+                return Err(Error::input(format!("the target {column:?} is given twice"), "give it once"));
+            }
+            targets.push(at);
         }
-        let numbers = points.iter().map(|row| row[at]).collect();
-        let is_input = |k: &usize| k % points.columns != at;
-        let values = (0..points.values.len()).filter(is_input).map(|k| points.values[k]).collect();
-        let mut names = points.names;
-        let name = names.remove(at);
-        Ok(Self { values, names, targets: Targets::Numbers(numbers, name) })
+        let inputs: Vec<usize> = (0..points.columns).filter(|at| !targets.contains(at)).collect();
+        if inputs.is_empty() {
+            let what = if targets.len() == 1 { "the only column is the target" } else { "all columns are targets" };
+            return Err(Error::input(what, "give at least one more column"));
+        }
+        let names = |of: &[usize]| of.iter().map(|&at| points.names[at].clone()).collect();
+        let values = |of: &[usize]| points.iter().flat_map(|row| of.iter().map(|&at| row[at])).collect();
+        let numbers = Targets::Numbers(values(&targets), names(&targets));
+        Ok(Self { values: values(&inputs), names: names(&inputs), targets: numbers })
     }
 
     /// Replaces numbered classes by those of all ranks, of which the rows of one rank may cover some. Named classes are
@@ -185,10 +216,13 @@ impl Instances {
     /// [`Error::Input`] if values or targets are missing, for one class, for too many classes, or for columns of equal
     /// names, by which a model identifies its columns.
     pub fn check(&self) -> Result<()> {
-        let mut names: Vec<&String> = self.names.iter().collect();
-        names.sort_unstable();
-        if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(duplicate_column(pair[0]));
+        let targets = if let Targets::Numbers(_, names) = &self.targets { names.as_slice() } else { &[] };
+        for names in [&self.names, targets] {
+            let mut names: Vec<&String> = names.iter().collect();
+            names.sort_unstable();
+            if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+                return Err(duplicate_column(pair[0]));
+            }
         }
         self.check_targets()?;
         match &self.targets {
@@ -208,9 +242,13 @@ impl Instances {
     pub(crate) fn check_targets(&self) -> Result<()> {
         let targets = match &self.targets {
             Targets::Classes(codes, classes) => codes.iter().filter(|code| **code < classes.len()).count(),
-            Targets::Numbers(numbers, _) => numbers.len(),
+            Targets::Numbers(numbers, names) => numbers.len() / names.len().max(1),
         };
-        if self.values.len() != targets * self.names.len() {
+        let is_whole = match &self.targets {
+            Targets::Classes(..) => true,
+            Targets::Numbers(numbers, names) => numbers.len() == targets * names.len() && !names.is_empty(),
+        };
+        if !is_whole || self.values.len() != targets * self.names.len() {
             let [values, columns] = [self.values.len(), self.names.len()];
             let what = format!("{values} numbers in {columns} columns do not match {targets} targets");
             return Err(Error::input(what, "give one number per row and column, and one target per row"));
@@ -239,8 +277,9 @@ impl Instances {
             Targets::Classes(codes, classes) => {
                 Targets::Classes(rows.iter().map(|&row| codes[row]).collect(), classes.clone())
             }
-            Targets::Numbers(numbers, name) => {
-                Targets::Numbers(rows.iter().map(|&row| numbers[row]).collect(), name.clone())
+            Targets::Numbers(numbers, names) => {
+                let of_row = |row: &usize| numbers[row * names.len()..(row + 1) * names.len()].iter().copied();
+                Targets::Numbers(rows.iter().flat_map(of_row).collect(), names.clone())
             }
         };
         Self { values: values.collect(), names: self.names.clone(), targets }
@@ -284,10 +323,23 @@ mod tests {
 
         let instances = Instances::from_column(points.clone(), "C1").unwrap();
         assert_eq!((instances.values, instances.names), (vec![2.0, 4.0, 6.0], vec!["C2".to_string()]));
-        assert_eq!(instances.targets, Targets::Numbers(vec![1.0, 3.0, 5.0], "C1".into()));
+        assert_eq!(instances.targets, Targets::Numbers(vec![1.0, 3.0, 5.0], vec!["C1".into()]));
         assert_eq!(Instances::from_column(points.clone(), "2").unwrap().values, [1.0, 3.0, 5.0]);
         for column in ["0", "3", "x"] {
             assert!(Instances::from_column(points.clone(), column).is_err());
         }
+        let wide = Points::new((1..=8).map(f64::from).collect(), 4).unwrap();
+        let several = Instances::from_columns(wide.clone(), &["4", "C1"]).unwrap();
+        let names = |of: [&str; 2]| of.map(String::from).to_vec();
+        assert_eq!((several.values.clone(), several.names.clone()), (vec![2.0, 3.0, 6.0, 7.0], names(["C2", "C3"])));
+        assert_eq!(several.targets, Targets::Numbers(vec![4.0, 1.0, 8.0, 5.0], names(["C4", "C1"])));
+        several.check().unwrap();
+        assert_eq!(several.select(&[1]).targets, Targets::Numbers(vec![8.0, 5.0], names(["C4", "C1"])));
+        let refused = |columns: &[&str]| Instances::from_columns(wide.clone(), columns).unwrap_err().to_string();
+        assert_eq!(refused(&["C1", "1"]), "the target \"1\" is given twice");
+        assert_eq!(refused(&["1", "2", "3", "4"]), "all columns are targets");
+        assert_eq!(refused(&["1", ""]), "there is no column \"\" to learn");
+        let odd = Instances { targets: Targets::Numbers(vec![1.0; 3], names(["a", "b"])), ..several };
+        assert!(odd.check().is_err());
     }
 }

@@ -1,13 +1,13 @@
 //! Losses of a batch, and their gradients by the outputs.
 
-use burn::tensor::ops::FloatTensor;
+use burn::tensor::{TensorMetadata, ops::FloatTensor};
 use firebox_core::tensor::{add, multiply, scale};
 
 use crate::config::Task;
 use crate::ops::PerceptronOps;
 
-/// Losses `[n, 1]` of `outputs` `[n, m]` for `targets` `[n, 1]`, and `factor` times their gradient `[n, m]`: cross-entropy
-/// for class codes, or the squared error of a number, for which m = 1. Both are multiplied by the `weights` `[n, 1]`.
+/// Losses of `outputs` `[n, m]`, `[n, 1]` for class codes `[n, 1]` and `[n, m]`, whose sum counts, for numbers `[n, m]`, and `factor` times their gradient `[n, m]`: cross-entropy
+/// for class codes, or the squared errors of numbers divided by m. Both are multiplied by the `weights` `[n, 1]`.
 pub(crate) fn losses<B: PerceptronOps>(
     task: Task,
     outputs: FloatTensor<B>,
@@ -18,8 +18,10 @@ pub(crate) fn losses<B: PerceptronOps>(
     let (losses, gradient) = match task {
         Task::Classification => B::perceptron_cross_entropy(outputs, targets, factor),
         Task::Regression => {
+            let share = (outputs.shape()[1] as f64).recip();
             let error = add::<B>(outputs, scale::<B>(targets, -1.0));
-            (multiply::<B>(error.clone(), error.clone()), scale::<B>(error, 2.0 * factor))
+            let squares = multiply::<B>(scale::<B>(error.clone(), share), error.clone());
+            (squares, scale::<B>(error, 2.0 * share * factor))
         }
     };
     match weights {

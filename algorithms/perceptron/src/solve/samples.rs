@@ -14,7 +14,7 @@ use super::scaling::Scaling;
 pub(crate) struct Samples<B: Backend> {
     /// Instances `[n, k]`.
     pub(crate) instances: FloatTensor<B>,
-    /// Class codes, or scaled numbers, `[n, 1]`.
+    /// Class codes `[n, 1]`, or scaled numbers `[n, t]`.
     pub(crate) targets: FloatTensor<B>,
     /// Weights in the loss, `[n, 1]`, 1 if absent.
     pub(crate) weights: Option<FloatTensor<B>>,
@@ -59,11 +59,12 @@ impl<B: Backend> LocalSamples<B> {
         };
         let weights: Option<Vec<f64>> =
             class_weights.map(|weights| targets.iter().map(|&code| weights[code as usize]).collect());
-        let column = |values: &[f64]| primitive::<B, 2>(values.to_vec(), [local.len(), 1], device);
+        let load =
+            |values: &[f64]| primitive::<B, 2>(values.to_vec(), [local.len(), values.len() / local.len()], device);
         let samples = (!local.is_empty()).then(|| Samples {
             instances: primitive::<B, 2>(values, [local.len(), names.len()], device),
-            targets: column(&targets),
-            weights: weights.as_deref().map(column),
+            targets: load(&targets),
+            weights: weights.as_deref().map(load),
         });
         Self { samples, targets, weights, range, rows: rows.len() }
     }

@@ -28,7 +28,7 @@ fn instances(task: Task) -> Instances {
             values.chunks(3).map(|row| usize::from(row[0] > 0.0)).collect(),
             Classes::Numbers(vec![0, 1]),
         ),
-        Task::Regression => Targets::Numbers(values.chunks(3).map(|row| row[0] + row[1]).collect(), "y".into()),
+        Task::Regression => Targets::Numbers(values.chunks(3).map(|row| row[0] + row[1]).collect(), vec!["y".into()]),
     };
     Instances { values, names: ["a", "b", "c"].map(String::from).to_vec(), targets }
 }

@@ -10,7 +10,7 @@ use firebox_core::{Observer, random::Random, tensor::read_ints};
 
 use super::*;
 use crate::config::ClassWeight;
-use crate::solve::{Stop, Targets, rmse};
+use crate::solve::{Stop, Targets, r2, rmse};
 
 /// f64, which other tests require as the first float of the device in this process.
 type B = NdArray<f64>;
@@ -128,6 +128,31 @@ fn a_column_that_was_constant_has_no_effect() {
 }
 
 #[test]
+fn several_numbers_are_learnt_together() {
+    let x: Vec<f64> = (0..200).map(|i| f64::from(i % 100) / 25.0 - 2.0).collect();
+    let y: Vec<f64> = x.iter().flat_map(|x| [1e6 + 3e5 * x, (2.0 * x).sin() / 1e3]).collect();
+    let (inputs, numbers) = (tensor(x, [200, 1]), tensor(y.clone(), [200, 2]));
+    let fitted = MlpRegressor::new([32]).fit_several(inputs.clone(), numbers.clone()).unwrap();
+    let predicted = fitted.predict_several(inputs.clone()).unwrap();
+    assert_eq!(predicted.dims(), [200, 2]);
+    let predicted = read_floats(predicted, "test").unwrap();
+    let column = |of: &[f64], at: usize| of.iter().skip(at).step_by(2).copied().collect::<Vec<_>>();
+    for at in 0..2 {
+        let r2 = r2(&column(&y, at), &column(&predicted, at)).unwrap();
+        assert!(r2 > 0.98, "{at}: {r2}");
+    }
+    let Score::Numbers { loss, names, .. } =
+        fitted.score(&Instances::several_numbers(inputs.clone(), numbers).unwrap()).unwrap()
+    else {
+        panic!("not numbers")
+    };
+    assert!(loss < 0.02 && names == ["y1", "y2"], "{loss} {names:?}");
+    assert_eq!(message(fitted.predict(inputs.clone())), "the model predicts 2 numbers");
+    let one = Instances::numbers(inputs, tensor(column(&y, 0), [200])).unwrap();
+    assert_eq!(message(fitted.score(&one)), "the rows have the targets \"y\", and the model \"y1\", \"y2\"");
+}
+
+#[test]
 fn models_follow_from_the_seed_and_survive_in_files() {
     let instances = Instances::classes(blobs(), labels(classes())).unwrap();
     let classifier = small().with_epochs(3).init_classifier().unwrap();
@@ -171,7 +196,7 @@ fn unsuitable_tensors_are_refused() {
     let context = Context::<B>::new(Default::default());
     let mut instances = Instances::numbers(blobs(), tensor(vec![1.0; ROWS], [ROWS])).unwrap();
     assert_eq!(message(classifier.fit_with(&instances, &context)), "the targets are for another task");
-    instances.targets = Targets::Numbers(vec![1.0], "y".into());
+    instances.targets = Targets::Numbers(vec![1.0], vec!["y".into()]);
     let mismatch = "180 numbers in 2 columns do not match 1 targets";
     assert_eq!(message(regressor.fit_with(&instances, &context)), mismatch);
 

@@ -56,7 +56,7 @@ fn losses_and_gradients_equal_burns() {
     let (device, n) = (Default::default(), 9);
     let sigmoid = Sigmoid { location: 0.25, slope: 1.5, sign: Sign::Literal };
     let activations = [Activation::Sigmoid, Activation::Relu, Activation::Tanh, Activation::Gelu];
-    let tasks = [(Task::Classification, 4), (Task::Regression, 1)];
+    let tasks = [(Task::Classification, 4), (Task::Regression, 1), (Task::Regression, 3)];
     for (at, (activation, (task, outputs))) in
         activations.into_iter().flat_map(|activation| tasks.map(|task| (activation, task))).enumerate()
     {
@@ -70,7 +70,7 @@ fn losses_and_gradients_equal_burns() {
         values[count - 5 * outputs..].iter_mut().for_each(|value| *value *= large);
         let targets: Vec<f64> = match task {
             Task::Classification => (0..n).map(|row| ((row * row) % outputs) as f64).collect(),
-            Task::Regression => draw(n, 1.0),
+            Task::Regression => draw(n * outputs, 1.0),
         };
 
         let parameters = floats::<Tracked, 1>(values.clone(), [count], &device).require_grad();
@@ -81,13 +81,15 @@ fn losses_and_gradients_equal_burns() {
                 let codes = Tensor::<Tracked, 1, Int>::from_data(TensorData::new(codes, [n]), &device);
                 CrossEntropyLossConfig::new().init(&device).forward(y, codes)
             }
-            Task::Regression => MseLoss::new().forward(y, floats(targets.clone(), [n, 1], &device), Reduction::Mean),
+            Task::Regression => {
+                MseLoss::new().forward(y, floats(targets.clone(), [n, outputs], &device), Reduction::Mean)
+            }
         };
         let theirs = parameters.grad(&loss.backward()).unwrap();
         let theirs = [read_floats(loss, "test").unwrap(), read_floats(theirs, "test").unwrap()].concat();
 
         let parameters = primitive::<Plain, 1>(values, [count], &device);
-        let targets = primitive::<Plain, 2>(targets, [n, 1], &device);
+        let targets = primitive::<Plain, 2>(targets.clone(), [n, targets.len() / n], &device);
         let instances = primitive::<Plain, 2>(x, [n, 3], &device);
         let (mean, gradient) = config.with_parameters::<Plain>(&parameters).gradient(instances, |outputs| {
             let (losses, gradient) = losses::<Plain>(task, outputs, targets, None, 1.0 / n as f64);

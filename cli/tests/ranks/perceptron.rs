@@ -11,7 +11,8 @@ const TRAINING_ROWS: usize = 172;
 fn training(epochs: usize, name: &str) -> String {
     format!(
         "perceptron train clusters.csv --label label --backend ndarray --precision f64 --hidden 6 --activation sigmoid \
-         --learning-rate 0.005 --weight-decay 1e-4 --patience 1000000 --batch {BATCH} --epochs {epochs} -o {name}.csv --model {name}.safetensors --report {name}.json"
+         --learning-rate 0.005 --weight-decay 1e-4 --patience 1000000 --batch {BATCH} --epochs {epochs} \
+         -o {name}.csv --model {name}.safetensors --report {name}.json"
     )
 }
 

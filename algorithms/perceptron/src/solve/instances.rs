@@ -109,8 +109,7 @@ impl Instances {
     /// # Errors
     /// [`Error::Input`] if the numbers of rows differ, or if a number is not finite.
     pub fn numbers<B: Backend>(x: Tensor<B, 2>, y: Tensor<B, 1>) -> Result<Self> {
-        let rows = y.dims()[0];
-        Self::numbers_of(x, y.reshape([rows, 1]), vec!["y".into()])
+        Self::with_numbers(x, y, vec!["y".into()])
     }
 
     /// Instances `[n, k]` of t numbers each, `[n, t]`, which are called y1, y2 and so on; n and t ≥ 1.
@@ -119,11 +118,12 @@ impl Instances {
     /// As [`numbers`](Self::numbers).
     pub fn several_numbers<B: Backend>(x: Tensor<B, 2>, y: Tensor<B, 2>) -> Result<Self> {
         let names = (1..=y.dims()[1]).map(|at| format!("y{at}")).collect();
-        Self::numbers_of(x, y, names)
+        Self::with_numbers(x, y, names)
     }
 
-    fn numbers_of<B: Backend>(x: Tensor<B, 2>, y: Tensor<B, 2>, names: Vec<String>) -> Result<Self> {
-        let [rows, columns] = y.dims();
+    /// Instances `[n, k]` with the numbers `[n, t]` of these t names, or `[n]` of one.
+    fn with_numbers<B: Backend, const D: usize>(x: Tensor<B, 2>, y: Tensor<B, D>, names: Vec<String>) -> Result<Self> {
+        let (rows, columns) = (y.dims()[0], names.len());
         let points = points(x, rows)?;
         // Some devices cannot read an empty tensor.
         let numbers = if rows * columns == 0 { Vec::new() } else { read_floats(y, "reading the targets")? };

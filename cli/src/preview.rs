@@ -39,10 +39,10 @@ pub(crate) fn write(table: &Table, out: &mut dyn Write) -> io::Result<()> {
         let fields = columns.iter().zip(&widths).map(|(column, width)| format!("{:>width$}", column[row]));
         writeln!(out, "{}", fields.collect::<Vec<_>>().join("  "))?;
     }
-    let more = [(table.rows() - rows, "rows"), (table.width() - columns.len(), "columns")];
-    let more: Vec<String> =
-        more.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
-    if more.is_empty() { Ok(()) } else { writeln!(out, "… and {} more; -o FILE writes all", more.join(" and ")) }
+    let more = [(table.rows() - rows, "row"), (table.width() - columns.len(), "column")];
+    let counted = |(count, what): &(usize, &str)| format!("{count} more {what}{}", if *count == 1 { "" } else { "s" });
+    let more: Vec<String> = more.iter().filter(|(count, _)| *count > 0).map(counted).collect();
+    if more.is_empty() { Ok(()) } else { writeln!(out, "… and {}; -o FILE writes all", more.join(" and ")) }
 }
 
 /// A number with at most [`DIGITS`] significant digits.
@@ -53,7 +53,7 @@ fn short(value: f64) -> String {
     let exponent = value.abs().log10().floor();
     if (-4.0..DIGITS as f64).contains(&exponent) {
         let text = format!("{value:.*}", (DIGITS as f64 - 1.0 - exponent) as usize);
-        return text.trim_end_matches('0').trim_end_matches('.').to_string();
+        return if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text };
     }
     format!("{value:.*e}", DIGITS - 1)
 }
@@ -90,14 +90,14 @@ mod tests {
         let table = Table::ints("cluster", (0..12).collect());
         let text = shown(&table);
         assert_eq!(text.lines().count(), 12);
-        assert!(text.ends_with("… and 2 rows more; -o FILE writes all\n"), "{text}");
+        assert!(text.ends_with("… and 2 more rows; -o FILE writes all\n"), "{text}");
         let wide = Table::float_matrix((0..9).map(|i| i.to_string()).collect(), vec![0.1; 9]).unwrap();
-        assert!(shown(&wide).ends_with("… and 1 columns more; -o FILE writes all\n"));
+        assert!(shown(&wide).ends_with("… and 1 more column; -o FILE writes all\n"));
     }
 
     #[test]
     fn numbers_have_six_significant_digits() {
-        let texts = [0.1, 1.0 / 3.0, 123456.7, 1234567.8, 1e-5, -2.0, f64::NAN].map(short);
-        assert_eq!(texts, ["0.1", "0.333333", "123457", "1.23457e6", "1.00000e-5", "-2", "NaN"]);
+        let texts = [0.1, 1.0 / 3.0, 123450.4, 999999.7, 1234567.8, 1e-5, -2.0, f64::NAN].map(short);
+        assert_eq!(texts, ["0.1", "0.333333", "123450", "1000000", "1.23457e6", "1.00000e-5", "-2", "NaN"]);
     }
 }

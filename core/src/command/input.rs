@@ -19,7 +19,7 @@ use crate::observe::Observer;
 /// Arguments for input points, to be flattened into those of a command.
 #[derive(Debug, Clone, PartialEq, Eq, clap::Args)]
 pub struct InputArgs {
-    /// Points, one a row: .csv, .tsv, .txt, .dat, .npy or .lrn; - reads CSV from standard input
+    /// Points, one a row: .csv, .tsv, .txt, .dat, .data, .npy or .lrn, also in .gz or .zst; - reads CSV from standard input
     #[arg(value_name = "INPUT")]
     pub input: InputFile,
     /// The column that holds the true classes, by name or by number from 1; it is no coordinate then
@@ -86,6 +86,12 @@ impl InputArgs {
     ///
     /// Fails as [`read`](crate::data::read) does.
     pub fn read(&self, observer: &dyn Observer) -> Result<Points> {
+        if self.keep.is_some() {
+            return Err(Error::input(
+                "the answer has no rows of the input, so that it cannot `keep` columns",
+                "leave it out",
+            ));
+        }
         self.read_prepared(PreparationArgs::default(), None, observer).map(|prepared| prepared.points)
     }
 
@@ -104,10 +110,10 @@ impl InputArgs {
         let roles = Columns { weight, missing: treatment(missing), ..options.roles() };
         let (_, parsed) = read_labelled(&self.input, &options, roles, |points| Ok(points.rows), |rows| *rows)?;
         let Parsed { mut points, mut weights, mut kept, left_out, .. } = parsed;
-        left_out_notice(&left_out, &points).into_iter().for_each(|notice| observer.notice(&notice));
+        left_out_notice(&left_out, points.labels.is_some()).into_iter().for_each(|notice| observer.notice(&notice));
         let in_file = |error: Error| error.in_file(name(&self.input));
         let preparation = Preparation::fit(&points, weights.as_deref(), missing, standardise).map_err(in_file)?;
-        points.suspicious_columns().iter().for_each(|notice| observer.notice(notice));
+        points.suspicious_columns(0).iter().for_each(|notice| observer.notice(notice));
         let rows = prepare(&preparation, &mut points, &self.input, observer)?;
         kept.retain(&rows);
         if let Some(weights) = &mut weights {
@@ -122,8 +128,12 @@ impl InputArgs {
     /// Fails as [`read`](crate::data::read) does.
     pub fn read_part(&self, options: &ReadOptions, share: Share, observer: &dyn Observer) -> Result<Part> {
         let part = read_part(&self.input, options, share)?;
-        left_out_notice(&part.left_out, &part.points).into_iter().for_each(|notice| observer.notice(&notice));
-        part.points.suspicious_columns().iter().for_each(|notice| observer.notice(notice));
+        let has_labels = part.points.labels.is_some() || part.targets > 0;
+        left_out_notice(&part.left_out, has_labels).into_iter().for_each(|notice| observer.notice(&notice));
+        // A part of the rows may be constant where the table is not.
+        if share.is_whole() {
+            part.points.suspicious_columns(part.targets).iter().for_each(|notice| observer.notice(notice));
+        }
         Ok(part)
     }
 
@@ -139,12 +149,14 @@ impl InputArgs {
         make: impl FnOnce(&Points) -> Result<T>,
         count: impl FnOnce(&T) -> usize,
     ) -> Result<(T, Points)> {
-        if self.keep.is_some() {
-            return Err(Error::input("`keep` is for rows that are points", "leave it out"));
+        let refused = [("keep", self.keep.is_some()), ("categorical", self.categorical != Categorical::default())];
+        if let Some((field, _)) = refused.iter().find(|(_, given)| *given) {
+            return Err(Error::input(format!("`{field}` is for rows that are points"), "leave it out"));
         }
         let options = self.options();
         let missing = if missing { MissingNumbers::OrInfinite } else { MissingNumbers::Refused };
-        let roles = Columns { missing, ..options.roles() };
+        // Text in a matrix or a graph is an error.
+        let roles = Columns { missing, categorical: None, ..options.roles() };
         let (value, parsed) = read_labelled(&self.input, &options, roles, make, count)?;
         Ok((value, parsed.points))
     }
@@ -216,6 +228,7 @@ impl InputArgs {
             label: self.label.clone(),
             labels: self.labels.clone().map(PathBuf::from),
             columns: self.columns.clone(),
+            targets: None,
             coordinates: None,
             drop: self.drop.clone(),
             keep: self.keep.clone(),
@@ -246,12 +259,12 @@ fn treatment(missing: Missing) -> MissingNumbers {
 }
 
 /// A notice of the columns of text that were left out.
-fn left_out_notice(names: &[String], points: &Points) -> Option<String> {
+fn left_out_notice(names: &[String], has_labels: bool) -> Option<String> {
     let first = names.first()?;
     let all: Vec<String> = names.iter().map(|name| shown(name)).collect();
-    let label = match points.labels {
-        Some(_) => String::new(),
-        None => format!("; if it holds the classes, add `label = {first}`"),
+    let label = match has_labels {
+        true => String::new(),
+        false => format!("; if it holds the classes, add `label = {first}`"),
     };
     let text = match &all[..] {
         [one] => format!("column {one} is text and is left out{label}"),

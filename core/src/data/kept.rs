@@ -44,11 +44,13 @@ impl Kept {
     }
 
     /// The columns, then those of the answer. A column is one of numbers if all its fields are written as Firebox writes
-    /// numbers, and one of words otherwise.
+    /// numbers, and one of words otherwise. A name that the answer has too gets `_input` behind.
     ///
     /// Fails if the answer has another number of rows.
     pub fn beside(self, answer: Table) -> Result<Table> {
-        let columns = self.names.into_iter().zip(self.columns);
+        let rename = |name: String| if answer.names().any(|own| *own == name) { name + "_input" } else { name };
+        let names: Vec<String> = self.names.into_iter().map(rename).collect();
+        let columns = names.into_iter().zip(self.columns);
         let mut tables = columns.map(|(name, fields)| column(name, fields));
         let Some(first) = tables.next() else { return Ok(answer) };
         tables.try_fold(first, Table::beside)?.beside(answer)
@@ -95,6 +97,10 @@ mod tests {
         assert_eq!(String::from_utf8(text).unwrap(), expected);
         let table = all.beside(Table::ints("cluster", vec![0; 4])).unwrap();
         assert_eq!((table.rows(), table.width()), (4, 5));
+        let mut twice = Kept::new(vec!["b".into()]);
+        twice.push(0, "3".into()).unwrap();
+        let table = twice.beside(Table::ints("b", vec![1])).unwrap();
+        assert_eq!(table.names().collect::<Vec<_>>(), ["b_input", "b"]);
         assert!(Kept::new(vec!["a".into()]).beside(Table::ints("b", vec![1])).is_err());
     }
 }

@@ -66,6 +66,13 @@ impl Preparation {
     /// If no point or no number of a column is left, or a column's spread exceeds the range of f64.
     pub fn fit(points: &Points, weights: Option<&[u32]>, missing: Missing, standardise: Standardise) -> Result<Self> {
         let complete: Vec<bool> = points.iter().map(|row| missing != Missing::Drop || !has_missing(row)).collect();
+        if missing == Missing::Refuse {
+            let mut rows = points.iter().enumerate();
+            if let Some((row, values)) = rows.find(|(_, row)| has_missing(row)) {
+                let column = values.iter().position(|value| value.is_nan()).unwrap_or(0);
+                return Err(refused(points, row, column));
+            }
+        }
         if !complete.contains(&true) {
             return Err(Error::input("every row has a missing number", "fill in numbers, or give `missing = mean`"));
         }
@@ -130,23 +137,24 @@ impl Preparation {
             points.rows = count;
         }
         let mut filled = 0;
-        for (at, value) in points.values.iter_mut().enumerate() {
-            let place = || Place::default().row(at / columns + 1).column(points.names[at % columns].as_str());
-            if value.is_nan() {
-                let Some(&fill) = self.fill.get(at % columns) else {
-                    return Err(Error::input_at(place(), "the number is missing", "fill it in, or leave the row out"));
-                };
-                *value = fill;
-                filled += 1;
-            }
-            if let Some([shift, scale]) = self.scales.get(at % columns) {
-                let scaled = (*value - shift) / scale;
-                if !scaled.is_finite() {
-                    let what = format!("{value} is too far from the other numbers of the column");
-                    return Err(Error::input_at(place(), what, "correct it, or leave the row out"));
+        for at in 0..points.values.len() {
+            let value = points.values[at];
+            let known = match self.fill.get(at % columns) {
+                _ if !value.is_nan() => value,
+                Some(&fill) => {
+                    filled += 1;
+                    fill
                 }
-                *value = scaled;
+                None => return Err(refused(points, at / columns, at % columns)),
+            };
+            let [shift, scale] = self.scales.get(at % columns).copied().unwrap_or([0.0, 1.0]);
+            let scaled = (known - shift) / scale;
+            if !scaled.is_finite() {
+                let place = Place::default().row(at / columns + 1).column(points.names[at % columns].as_str());
+                let what = format!("{value} is too far from the other numbers of the column");
+                return Err(Error::input_at(place, what, "correct it, or leave the row out"));
             }
+            points.values[at] = scaled;
         }
         Ok(Applied { rows, filled })
     }
@@ -158,9 +166,13 @@ impl Preparation {
             (0, 0) => None,
             (0, filled) => {
                 let by = if self.missing == Missing::Mean { "means" } else { "medians" };
-                Some(format!("{filled} missing numbers of {what} are the {by} of their columns"))
+                let numbers = counted(filled, "missing number");
+                Some(format!("{numbers} of {what} replaced by the {by} of the columns"))
             }
-            (rows, _) => Some(format!("{rows} rows of {what} with missing numbers are left out, of the answer too")),
+            (rows, _) => {
+                let rows = counted(rows, "row");
+                Some(format!("{rows} of {what} with missing numbers left out, of the answer too"))
+            }
         }
     }
 }
@@ -172,6 +184,16 @@ pub struct Applied {
     pub rows: Vec<bool>,
     /// Number of missing numbers that were replaced.
     pub filled: usize,
+}
+
+fn refused(points: &Points, row: usize, column: usize) -> Error {
+    let place = Place::default().row(row + 1).column(points.names[column].as_str());
+    Error::input_at(place, "the number is missing", "fill it in, or leave the row out")
+}
+
+/// A number of things.
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 fn has_missing(row: &[f64]) -> bool {
@@ -232,7 +254,7 @@ impl Sorted {
         let place = share * count.saturating_sub(1) as f64;
         let value = |index: u64| self.0[self.0.partition_point(|&(_, sum)| sum <= index).min(self.0.len() - 1)].0;
         let (low, high) = (value(place.floor() as u64), value(place.ceil() as u64));
-        low + (high - low) * place.fract()
+        low * (1.0 - place.fract()) + high * place.fract()
     }
 }
 

@@ -13,16 +13,18 @@ const CLASS_NAMES: [&str; 9] =
 
 impl Points {
     /// Notices of columns that are probably no coordinates: identifiers (whole numbers that increase from row to row),
-    /// classes by their name, and constants. Points of one column have no such notices.
-    pub fn suspicious_columns(&self) -> Vec<String> {
-        if self.columns < 2 {
+    /// classes by their name, and constants. The last columns, `targets` of a regression, are left out, and a single column
+    /// of coordinates has no such notices.
+    pub fn suspicious_columns(&self, targets: usize) -> Vec<String> {
+        let coordinates = self.columns - targets;
+        if coordinates < 2 {
             return Vec::new();
         }
         let values = |column: usize| self.iter().map(move |row| row[column]);
         let whole = |column: usize| values(column).all(|value| value.fract() == 0.0);
         let mut notices = Vec::new();
         let mut constants = Vec::new();
-        for (column, name) in self.names.iter().enumerate() {
+        for (column, name) in self.names[..coordinates].iter().enumerate() {
             let ascending = || values(column).zip(values(column).skip(1)).all(|(before, after)| before < after);
             if self.rows > 1 && values(column).all(|value| value == self.values[column]) {
                 constants.push(name);
@@ -33,6 +35,7 @@ impl Points {
                     shown(name)
                 ));
             } else if self.labels.is_none()
+                && targets == 0
                 && CLASS_NAMES.iter().any(|class| name.eq_ignore_ascii_case(class))
                 && whole(column)
                 && self.has_few_values(column)
@@ -71,13 +74,13 @@ impl Points {
 mod tests {
     use super::*;
 
-    /// The notices for a table of these columns, shortened to the column and the first word that tells them apart.
+    /// The notices for a table of these columns.
     fn notices(columns: &[(&str, &[f64])]) -> Vec<String> {
         let rows = columns[0].1.len();
         let values = (0..rows).flat_map(|row| columns.iter().map(move |(_, column)| column[row])).collect();
         let mut points = Points::new(values, columns.len()).unwrap();
         points.names = columns.iter().map(|(name, _)| name.to_string()).collect();
-        points.suspicious_columns()
+        points.suspicious_columns(0)
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::format::Format;
 use super::layout::Layout;
 use super::options::ReadOptions;
+use super::parsed::Parsed;
 use super::read::{Part, has_row_access, read_part};
 use super::{compressed, npy, number};
 use crate::communicator::Share;
@@ -51,7 +52,8 @@ fn numbers(
     let mut file = npy::Rows::open(path).map_err(in_file)?;
     let (rows, height) = (file.count(), (bytes / file.row_bytes()).max(1));
     for from in (0..rows).step_by(height) {
-        let (points, kept) = file.read(path, from..rows.min(from + height), options.roles()).map_err(in_file)?;
+        let Parsed { points, kept, .. } =
+            file.read(path, from..rows.min(from + height), options.roles()).map_err(in_file)?;
         each(points, kept)?;
     }
     Ok(())

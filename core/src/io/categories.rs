@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::number::is_missing;
+use super::columns::MissingNumbers;
+use super::number::{MISSING, is_missing};
 use super::records::Record;
 use crate::data::points::POINTS;
 use crate::error::{Error, Place, Result, shown};
@@ -55,23 +56,27 @@ pub(super) fn grouped(like: &[String], names: &[String]) -> Vec<(String, Option<
     groups
 }
 
-/// Appends 1 for the word of `words` that is the field, and 0 for the others; zeros for a missing field if `missing`
-/// accepts it.
+/// Appends 1 for the word of `words` that is the field, and 0 for the others; NaN for all if the field is missing and
+/// `missing` accepts it.
 ///
 /// Fails on any other field.
 pub(super) fn push(
     values: &mut Vec<f64>,
     words: &[String],
     field: &str,
-    accepts_missing: bool,
+    missing: MissingNumbers,
     place: impl Fn() -> Place,
 ) -> Result<()> {
     let found = words.iter().position(|word| word == field.trim());
-    if found.is_none() && !(accepts_missing && is_missing(field)) {
-        let what = match is_missing(field) {
-            true => "the text is missing".into(),
-            false => format!("{} is not among the texts {}", shown(field), words.join(", ")),
-        };
+    if found.is_none() && is_missing(field) {
+        if missing.are_accepted() {
+            return words.iter().try_for_each(|_| memory::push(values, f64::NAN, POINTS));
+        }
+        let help = if missing == MissingNumbers::Advised { MISSING } else { "correct it, or leave the row out" };
+        return Err(Error::input_at(place(), "the text is missing", help));
+    }
+    if found.is_none() {
+        let what = format!("{} is not among the texts {}", shown(field), words.join(", "));
         return Err(Error::input_at(place(), what, "correct it, or leave the row out"));
     }
     (0..words.len()).try_for_each(|at| memory::push(values, f64::from(u8::from(Some(at) == found)), POINTS))

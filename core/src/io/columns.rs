@@ -1,4 +1,5 @@
-//! The roles of the columns of a table: labels, weights and coordinates.
+//! The roles of the columns of a table: labels, weights, coordinates, targets of a regression, columns to keep beside the
+//! answer, and dropped ones.
 
 use super::options::Categorical;
 use crate::error::{Error, Place, Result, shown};
@@ -37,6 +38,8 @@ pub(crate) struct Columns<'a> {
     pub(crate) columns: Option<&'a str>,
     /// Columns that are no coordinates.
     pub(crate) drop: Option<&'a str>,
+    /// Columns of numbers to learn, which are the last coordinates.
+    pub(crate) targets: Option<&'a str>,
     /// Columns to keep beside the answer, in the same form, or `all`.
     pub(crate) keep: Option<&'a str>,
     /// The names of the coordinates of an earlier table, which this one has too; it may lack labels and weights.
@@ -53,6 +56,8 @@ pub(super) struct Roles {
     pub(super) weight: Option<usize>,
     /// The coordinates in order, without those two.
     pub(super) coordinates: Vec<usize>,
+    /// Number of targets, the last coordinates.
+    pub(super) targets: usize,
     /// Columns to keep beside the answer.
     pub(super) kept: Vec<usize>,
     /// Columns without a role by request.
@@ -76,6 +81,7 @@ impl Columns<'_> {
             let found = found.map(|index| index.and_then(Result::ok));
             return self.find_like(like, names, is_data, found).map(|roles| Roles { kept, ..roles });
         }
+        let targets = self.targets.map(|text| select(names, text, "learn")).transpose()?.unwrap_or_default();
         let [label, weight] = found.map(Option::transpose);
         let (label, weight) = (label?, weight?);
         if let Some(both) = label.filter(|_| label == weight) {
@@ -90,9 +96,9 @@ impl Columns<'_> {
         let dropped = self.drop.map(|text| select(names, text, "leave out")).transpose()?.unwrap_or_default();
         let is_chosen = chosen.is_some();
         let all = chosen.unwrap_or_else(|| (0..names.len()).filter(|&at| is_data(at)).collect());
-        let other = |at: &usize| Some(*at) == label || Some(*at) == weight || dropped.contains(at);
-        let coordinates = all.into_iter().filter(|at| !other(at)).collect();
-        Ok(Roles { label, weight, coordinates, kept, dropped, chosen: is_chosen })
+        let other = |at: &usize| [label, weight].contains(&Some(*at)) || dropped.contains(at) || targets.contains(at);
+        let coordinates = all.into_iter().filter(|at| !other(at)).chain(targets.iter().copied()).collect();
+        Ok(Roles { label, weight, coordinates, targets: targets.len(), kept, dropped, chosen: is_chosen })
     }
 
     /// Assigns the columns of a table with the coordinates `like`: by their names if both tables have names or columns of
@@ -107,14 +113,21 @@ impl Columns<'_> {
         let wanted = [self.label, self.weight];
         if are_names(like) && are_names(names) || self.categorical == Some(Categorical::OneHot) {
             let by_name = |role: usize| found[role].filter(|&at| wanted[role] == Some(names[at].as_str()));
-            let coordinates = like.iter().map(|name| find(names, name, "coordinates"));
-            let coordinates = coordinates.collect::<Result<Vec<_>>>()?;
+            // A name is no number here.
+            let exact = |name: &String| if names.contains(name) { names } else { &[] };
+            let coordinates = like.iter().map(|name| find(exact(name), name, "coordinates"));
+            let mut coordinates = coordinates.collect::<Result<Vec<_>>>()?;
+            let targets = self.targets.map(|text| select(names, text, "learn")).transpose()?.unwrap_or_default();
+            coordinates.extend(&targets);
             let [label, weight] = [0, 1].map(|role| by_name(role).filter(|at| !coordinates.contains(at)));
-            return Ok(Roles { label, weight, coordinates, chosen: true, ..Roles::default() });
+            return Ok(Roles { label, weight, coordinates, targets: targets.len(), chosen: true, ..Roles::default() });
         }
         let same = Self { like: None, ..self }.find(names, is_data);
-        if let Some(same) = same.ok().filter(|same| same.coordinates.len() == like.len()) {
-            return Ok(same);
+        match same {
+            Ok(same) if same.coordinates.len() == like.len() + same.targets => return Ok(same),
+            // The order of columns in a table without names is not known.
+            Err(error) if self.columns.is_some() => return Err(error),
+            _ => {}
         }
         let mut found = found;
         // A column of both roles has moved: the role by its name stands.
@@ -207,6 +220,9 @@ fn select(names: &[String], text: &str, purpose: &str) -> Result<Vec<usize>> {
 /// Advice that lists the names of at most 20 columns.
 fn listed(names: &[String]) -> String {
     const MAX: usize = 20;
+    if names.is_empty() {
+        return "give the same columns, with the same names".into();
+    }
     let more = match names.len().saturating_sub(MAX) {
         0 => String::new(),
         more => format!(" and {more} more"),

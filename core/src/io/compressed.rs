@@ -2,11 +2,14 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
-use ruzstd::decoding::StreamingDecoder;
+use ruzstd::decoding::{
+    BlockDecodingStrategy, FrameDecoder,
+    errors::{FrameDecoderError, ReadFrameHeaderError},
+};
 
 use crate::error::{Error, Result};
 use crate::memory;
@@ -40,13 +43,62 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn Read>> {
     Ok(match extension(path) {
         None => Box::new(file),
         Some("gz") => Box::new(MultiGzDecoder::new(file)),
-        Some(_) => Box::new(StreamingDecoder::new(file).map_err(|error| broken(path, &error.to_string()))?),
+        Some(_) => Box::new(Frames { source: file, frame: FrameDecoder::new(), is_inside: false }),
     })
 }
 
+/// The content of the Zstandard frames of a source, one after the other.
+struct Frames<R> {
+    source: R,
+    frame: FrameDecoder,
+    /// True between the start and the end of a frame.
+    is_inside: bool,
+}
+
+impl<R: BufRead> Frames<R> {
+    /// Begins the next frame; false at the end of the source. Skippable frames are skipped.
+    fn begin(&mut self) -> io::Result<bool> {
+        while !self.source.fill_buf()?.is_empty() {
+            match self.frame.reset(&mut self.source) {
+                Ok(()) => return Ok(true),
+                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame { length, .. })) => {
+                    io::copy(&mut self.source.by_ref().take(length.into()), &mut io::sink())?;
+                }
+                Err(error) => return Err(io::Error::other(error)),
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl<R: BufRead> Read for Frames<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        while self.frame.can_collect() == 0 {
+            if !self.is_inside || self.frame.is_finished() {
+                let sums = [self.frame.get_checksum_from_data(), self.frame.get_calculated_checksum()];
+                if self.is_inside && sums[0].is_some() && sums[0] != sums[1] {
+                    return Err(io::Error::other("a checksum is wrong"));
+                }
+                self.is_inside = self.begin()?;
+                if !self.is_inside {
+                    return Ok(0);
+                }
+            } else {
+                let blocks = self.frame.decode_blocks(&mut self.source, BlockDecodingStrategy::UptoBlocks(1));
+                blocks.map_err(io::Error::other)?;
+            }
+        }
+        self.frame.read(out)
+    }
+}
+
 /// The error of a read from [`open`].
-pub(super) fn failed(path: &Path, source: std::io::Error, read: usize) -> Error {
-    if is_compressed(path) && source.kind() != std::io::ErrorKind::OutOfMemory {
+pub(super) fn failed(path: &Path, source: io::Error, read: usize) -> Error {
+    let is_content = matches!(
+        source.kind(),
+        ErrorKind::InvalidData | ErrorKind::InvalidInput | ErrorKind::UnexpectedEof | ErrorKind::Other
+    );
+    if is_compressed(path) && is_content {
         return broken(path, &source.to_string());
     }
     memory::unread(source, path, read)
@@ -98,10 +150,14 @@ mod tests {
             let path = folder.path().join(name);
             points.table().unwrap().write(&path).unwrap();
             let bytes = std::fs::read(&path).unwrap();
+            // A skippable frame of three bytes between two frames.
+            let skipped = [&0x184d_2a50u32.to_le_bytes()[..], &3u32.to_le_bytes(), b"abc"].concat();
+            let frames = [zstd(&bytes[..700]), skipped, zstd(&bytes[700..])].concat();
             for (extension, packed) in [
                 ("gz", gzip(&bytes)),
                 ("zst", zstd(&bytes)),
                 ("GZ", [gzip(&bytes[..700]), gzip(&bytes[700..])].concat()),
+                ("ZST", frames),
             ] {
                 let path = folder.path().join(format!("{plain}.{extension}"));
                 std::fs::write(&path, packed).unwrap();
@@ -134,8 +190,20 @@ mod tests {
                 }
             }
         }
-        for name in ["a.csv.bz2", "a.gz", "a.xyz.gz"] {
-            assert!(read::read(&folder.path().join(name), &ReadOptions::default()).is_err(), "{name}");
+        let mut corrupt = packed[1].clone();
+        *corrupt.last_mut().unwrap() ^= 1;
+        let path = folder.path().join("sum.csv.zst");
+        std::fs::write(&path, corrupt).unwrap();
+        let error = read::read(&path, &ReadOptions::default()).unwrap_err().to_string();
+        assert!(error.ends_with("the file cannot be decompressed: a checksum is wrong"), "{error}");
+        for (name, what) in [
+            ("a.csv.bz2", "unknown extension .bz2"),
+            ("a.gz", "no extension before the one of its compression"),
+            ("a.xyz.gz", "unknown extension .xyz"),
+            ("a.csv.gz.gz", "compressed twice"),
+        ] {
+            let error = read::read(&folder.path().join(name), &ReadOptions::default()).unwrap_err().to_string();
+            assert!(error.contains(what), "{name}: {error}");
         }
     }
 }

@@ -13,10 +13,10 @@
 use std::io::{self, Write};
 
 use super::categories;
-use super::columns::{Columns, MissingNumbers};
+use super::columns::Columns;
 use super::labels::encode;
 use super::layout::{Layout, Source, Text, no_rows};
-use super::number::{Field, Numbers, classify};
+use super::number::{Field, classify, decimal_comma};
 use super::parsed::Parsed;
 use super::records::{Record, Records};
 use crate::data::Kept;
@@ -51,16 +51,21 @@ impl Layout {
                     }
                     Source::OneHot { at, words } => {
                         let place = || Place::default().line(line).column(names[*at].as_str());
-                        let missing = numbers.missing.are_accepted();
-                        categories::push(&mut values, words, &fields[*at], missing, place)?;
+                        categories::push(&mut values, words, &fields[*at], numbers.missing, place)?;
                     }
                 }
             }
-            for Text { at, line, field } in &self.left_out {
-                if matches!(classify(&fields[*at]), Field::Finite(_)) {
-                    let text = Numbers { missing: MissingNumbers::Refused, ..*numbers };
-                    let wrong = text.coordinate(field, *line, &names[*at]).err();
-                    return Err(wrong.map_or_else(no_rows, |error| error_at(error, *line, field)));
+            for Text { at, line: top, field: text } in &self.left_out {
+                let field = &fields[*at];
+                let number = matches!(classify(field), Field::Finite(_)) || numbers.comma && decimal_comma(field);
+                if number && first {
+                    let wrong = numbers.coordinate(text, *top, &names[*at]).err();
+                    return Err(wrong.map_or_else(no_rows, |error| error_at(error, *top, text)));
+                }
+                if number {
+                    let what = format!("{} is a number in a column of text", shown(field));
+                    let help = format!("correct it, or leave the column out with `drop = {}`", names[*at]);
+                    return Err(Error::input_at(Place::default().line(line).column(names[*at].as_str()), what, help));
                 }
             }
             for (column, &at) in self.kept.iter().enumerate() {
@@ -90,7 +95,7 @@ pub(super) fn read(text: &str, columns: Columns<'_>) -> Result<Parsed> {
     let (points, kept) = layout.read(text, true)?;
     let weight = layout.weight.map(|_| points.columns - 1);
     let left_out = layout.left_out.into_iter().map(|text| layout.names[text.at].clone()).collect();
-    Ok(Parsed { left_out, kept, ..Parsed::new(points, weight, None)? })
+    Ok(Parsed { targets: layout.targets, left_out, kept, ..Parsed::new(points, weight, None)? })
 }
 
 /// Adds to the advice that text in a first row may be a header or, unless the points are `labelled`, a class.
@@ -153,6 +158,7 @@ fn quote(word: &str, delimiter: u8, line: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::io::columns::MissingNumbers;
     use proptest::prelude::*;
 
     fn read(text: &str, label: Option<&str>) -> Result<Points> {
@@ -172,7 +178,7 @@ mod tests {
 
     #[test]
     fn decimals_may_have_commas_where_the_delimiter_is_another() {
-        for text in ["x;y\n1,5;-2\n3;0,25\n", "1,5\t-2\n3\t0,25\n", "\"1,5\"|-2\n3|0,25\n"] {
+        for text in ["x;y\n1,5;-2\n3;0,25\n", "1,5\t-2\n3\t0,25\n", "\"1,5\"|-2\n3|0,25\n", "1,5;-2,0\n3,0;0,25\n"] {
             assert_eq!(read(text, None).unwrap().values, [1.5, -2.0, 3.0, 0.25], "{text:?}");
         }
         assert_eq!(read("\"1.5\",\"-2\"\n", None).unwrap().values, [1.5, -2.0]);
@@ -260,6 +266,7 @@ mod tests {
             ("x,y\n1,\n", Some("y"), "line 2, column y: the label is missing"),
             ("x,y\n1,0.5\n", Some("y"), "line 2, column y: the label \"0.5\" is not a whole number"),
             ("x;y\n1,5;2\n3.5;2\n", None, "line 3, column x: \"3.5\" is not a number"),
+            ("1;2,5\n1.5;4\n", None, "line 2, column C1: \"1.5\" is not a number"),
             ("x;y\n1.5;2\n3,5;2\n", None, "line 3, column x: \"3,5\" is not a number"),
         ] {
             assert_eq!(message(text, label), expected, "{text:?}");

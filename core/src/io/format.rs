@@ -57,6 +57,10 @@ impl Format {
             let what = "the name has no extension before the one of its compression";
             return Err(Error::input_at(Place::file(path), what, "name the file .csv.gz, .npy.zst or similarly"));
         }
+        if is_compressed(inner) {
+            let what = "the file is compressed twice, by its name";
+            return Err(Error::input_at(Place::file(path), what, "decompress it once"));
+        }
         Self::of(inner).map_err(|error| error.in_file(path))
     }
 }

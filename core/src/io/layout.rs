@@ -10,7 +10,14 @@ use crate::error::{Error, Place, Result};
 use crate::memory;
 
 /// True if the first row is a header, by the rules of [`csv`](super::csv).
-fn is_header(first: &Record<'_>, second: Option<&Record<'_>>) -> Result<bool> {
+fn is_header(first: &Record<'_>, second: Option<&Record<'_>>, delimiter: Delimiter) -> Result<bool> {
+    let classify = |field: &str| match classify(field) {
+        Field::Text if is_missing(field) => Field::Empty,
+        Field::Text if delimiter != Delimiter::Byte(b',') && decimal_comma(field) => {
+            classify(&field.replacen(',', ".", 1))
+        }
+        kind => kind,
+    };
     let mut kinds: Vec<Field> = memory::with_capacity(first.fields.len(), FIELDS)?;
     kinds.extend(first.fields.iter().map(|field| classify(field)));
     let text = kinds.contains(&Field::Text);
@@ -61,6 +68,8 @@ pub(super) struct Layout {
     pub(super) weight: Option<usize>,
     /// The coordinates, then the weights.
     pub(super) sources: Vec<Source>,
+    /// Number of targets, the last coordinates.
+    pub(super) targets: usize,
     /// Indices of the columns to keep beside the answer.
     pub(super) kept: Vec<usize>,
     /// Columns of text that are left out.
@@ -96,7 +105,7 @@ impl Layout {
         let mut records = Records::new(text, delimiter);
         let first = records.next().ok_or_else(no_rows)??;
         let second = records.next().transpose()?;
-        let header = is_header(&first, second.as_ref())?;
+        let header = is_header(&first, second.as_ref(), delimiter)?;
         let width = first.fields.len();
         let names = if header { names(&first)? } else { default_names(width)? };
         let rows = || Records::new(text, delimiter).skip(usize::from(header));
@@ -111,16 +120,16 @@ impl Layout {
         let bases: Option<Vec<String>> = groups.iter().flatten().map(|(name, _)| Some(name.clone())).collect();
         let like = if one_hot { bases.as_deref().filter(|_| like.is_some()) } else { like };
         let roles = Columns { like, ..columns }.find(&names, &|at| one_hot || texts[at].is_none())?;
-        let Roles { label, weight, coordinates, kept, dropped, chosen } = roles;
-        if coordinates.is_empty() {
+        let Roles { label, weight, coordinates, targets, kept, dropped, chosen } = roles;
+        if coordinates.len() == targets {
             return Err(no_coordinates(label.is_some() && width == 1));
         }
         let mut sources = Vec::new();
         for (place, &at) in coordinates.iter().enumerate() {
             sources.push(match &groups {
-                Some(groups) => match &groups[place].1 {
-                    Some(words) => Source::OneHot { at, words: words.clone() },
-                    None => Source::Number(at),
+                Some(groups) => match groups.get(place) {
+                    Some((_, Some(words))) => Source::OneHot { at, words: words.clone() },
+                    _ => Source::Number(at),
                 },
                 None if one_hot && texts[at].is_some() => {
                     Source::OneHot { at, words: categories::of(rows(), at, &names[at])? }
@@ -133,7 +142,19 @@ impl Layout {
         let unused = texts.into_iter().flatten().filter(|text| !one_hot && !chosen && !has_role(text.at));
         let left_out = unused.collect();
         let numbers = Numbers { missing: columns.missing, comma, label_given: label.is_some() };
-        Ok(Self { delimiter, names, label, weight, sources, kept, left_out, numbers, line: first.line, header })
+        Ok(Self {
+            delimiter,
+            names,
+            label,
+            weight,
+            sources,
+            targets,
+            kept,
+            left_out,
+            numbers,
+            line: first.line,
+            header,
+        })
     }
 
     /// Names of the coordinates, then of the weights.

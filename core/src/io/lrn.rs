@@ -170,11 +170,13 @@ pub(super) fn read(text: &str, columns: Columns<'_>) -> Result<Parsed> {
         lines(text).filter(of_header).take(4).map(|(at, line)| (at, line[1..].trim())).collect();
     let body = lines(text).filter(|line| !of_header(line));
     let Header { rows, roles, names } = header(&head)?;
-    let Roles { label, weight, coordinates, kept: to_keep, .. } =
+    let Roles { label, weight, coordinates, targets, kept: to_keep, .. } =
         columns.find(&names, &|at| roles[at] == Role::Data)?;
-    let label = label.or_else(|| (0..roles.len()).find(|&at| roles[at] == Role::Class && Some(at) != weight));
+    let label = label.or_else(|| {
+        (0..roles.len()).find(|&at| roles[at] == Role::Class && Some(at) != weight && !coordinates.contains(&at))
+    });
     let data: Vec<usize> = coordinates.into_iter().filter(|&at| Some(at) != label).chain(weight).collect();
-    if data.is_empty() {
+    if data.len() == targets {
         let place = Place { at: head.get(2).map(|(line, _)| At::Line(*line)), ..Place::default() };
         return Err(Error::input_at(place, "there is no column of coordinates", "give at least one column the type 1"));
     }
@@ -222,7 +224,7 @@ pub(super) fn read(text: &str, columns: Columns<'_>) -> Result<Parsed> {
         let (codes, classes) = encode(&classes, &lines, &names[at])?;
         (points.labels, points.label_names) = (Some(codes), classes);
     }
-    Ok(Parsed { kept, ..Parsed::new(points, weight.map(|_| data.len() - 1), key.map(|_| keys.keys))? })
+    Ok(Parsed { targets, kept, ..Parsed::new(points, weight.map(|_| data.len() - 1), key.map(|_| keys.keys))? })
 }
 
 /// Writes a table with keys 1 … n. A column of whole numbers named `label`, `class` or `cluster` is the class.

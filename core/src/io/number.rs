@@ -84,6 +84,13 @@ impl Numbers {
                 (no_number, "write all decimals with a comma, as in the first row, or all with a point".into())
             }
             Field::Text if decimal_comma(field) => (no_number, "write decimals with a point instead of a comma".into()),
+            Field::Text if self.missing != MissingNumbers::Refused && self.label_given => {
+                (no_number, format!("correct it, or leave the column out with `drop = {column}`"))
+            }
+            Field::Text if self.missing != MissingNumbers::Refused => {
+                let label = format!("if it holds the classes, add `label = {column}`");
+                (no_number, format!("correct it, or leave the column out with `drop = {column}`; {label}"))
+            }
             Field::Text if self.label_given => (no_number, "correct it, or leave the column out of the file".into()),
             Field::Text => (no_number, format!("correct it; if the column holds the classes, add `label = {column}`")),
         };

@@ -25,6 +25,8 @@ pub struct ReadOptions {
     /// The columns of the coordinates, in their order, such as `height,3-7`: names, or else numbers from 1 and ranges of
     /// numbers. All but the labels and weights by default.
     pub columns: Option<String>,
+    /// Columns of numbers to learn, in the same form, which are the last coordinates.
+    pub targets: Option<String>,
     /// The names of the coordinates of an earlier table, which this one has too: by name if both have names, else in order.
     pub coordinates: Option<Vec<String>>,
     /// Columns that are no coordinates, in the same form.
@@ -45,6 +47,7 @@ impl ReadOptions {
             columns: self.columns.as_deref(),
             drop: self.drop.as_deref(),
             like: self.coordinates.as_deref(),
+            targets: self.targets.as_deref(),
             keep: self.keep.as_deref(),
             categorical: self.categorical,
             missing: if self.missing { MissingNumbers::Accepted } else { MissingNumbers::Refused },

@@ -12,6 +12,8 @@ pub(crate) struct Parsed {
     pub(crate) weights: Option<Vec<u32>>,
     /// The key of each row, if the format has keys.
     pub(crate) keys: Option<Vec<i64>>,
+    /// Number of targets, the last coordinates.
+    pub(crate) targets: usize,
     /// The columns to keep beside the answer.
     pub(crate) kept: Kept,
     /// Names of the columns of text that were left out.
@@ -22,7 +24,7 @@ impl Parsed {
     /// Separates the weights from points that have them as coordinate `weight`.
     pub(super) fn new(mut points: Points, weight: Option<usize>, keys: Option<Vec<i64>>) -> Result<Self> {
         let weights = weight.map(|at| split_weights(&mut points, at)).transpose()?;
-        Ok(Self { points, weights, keys, kept: Kept::default(), left_out: Vec::new() })
+        Ok(Self { points, weights, keys, targets: 0, kept: Kept::default(), left_out: Vec::new() })
     }
 }
 

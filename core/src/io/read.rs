@@ -73,6 +73,8 @@ pub struct Part {
     pub of: Range<usize>,
     /// Number of rows of the table.
     pub rows: usize,
+    /// Number of targets, the last coordinates.
+    pub targets: usize,
     /// The columns to keep beside the answer, of these rows.
     pub kept: Kept,
     /// Names of the columns of text that were left out.
@@ -86,18 +88,18 @@ pub fn read_part(path: &Path, options: &ReadOptions, share: Share) -> Result<Par
         let in_file = |error: Error| error.in_file(path);
         let mut file = npy::Rows::open(path).map_err(in_file)?;
         let (rows, of) = (file.count(), share.of(file.count()));
-        let (points, kept) = file.read(path, of.clone(), options.roles()).map_err(in_file)?;
-        return Ok(Part { points, of, rows, kept, left_out: Vec::new() });
+        let Parsed { points, kept, targets, .. } = file.read(path, of.clone(), options.roles()).map_err(in_file)?;
+        return Ok(Part { points, of, rows, targets, kept, left_out: Vec::new() });
     }
     let (_, parsed) = read_labelled(path, options, options.roles(), |points| Ok(points.rows), |rows| *rows)?;
-    let Parsed { points, mut kept, left_out, .. } = parsed;
+    let Parsed { points, mut kept, targets, left_out, .. } = parsed;
     let Points { mut values, rows, columns, names, mut labels, label_names } = points;
     let of = share.of(rows);
     values = keep(values, of.start * columns..of.end * columns);
     labels = labels.map(|labels| keep(labels, of.clone()));
     kept.retain(&(0..rows).map(|row| of.contains(&row)).collect::<Vec<_>>());
     let points = Points { values, rows: of.len(), columns, names, labels, label_names };
-    Ok(Part { points, of, rows, kept, left_out })
+    Ok(Part { points, of, rows, targets, kept, left_out })
 }
 
 /// True if rows can be read separately: from an array in a regular file, without a file of labels.

@@ -243,7 +243,7 @@ fn draw_legend(
         y += STEP;
     }
     if let more @ 1.. = sizes.len() - largest.len() {
-        let text = format!("{} clusters more", grouped(more));
+        let text = format!("and {} more", grouped(more));
         canvas.text((from + 18.0, y), &text, SMALL, FAINT, Anchor::Left);
         end = end.max(from + 18.0 + width(&text, SMALL)?);
         y += STEP;

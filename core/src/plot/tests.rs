@@ -35,7 +35,7 @@ fn the_legend_counts_clusters_and_noise() {
     let many = points.with_labels((0..10).map(|i| i * 5).collect()).unwrap();
     assert!(!svg(&Plot::scatter("t", many)).contains("clusters"));
     let many = generate(Shape::Uniform, Some(100), None, 1).unwrap().with_labels((0..100).collect()).unwrap();
-    assert!(svg(&Plot::scatter("t", many)).contains("88 clusters more"));
+    assert!(svg(&Plot::scatter("t", many)).contains("and 88 more"));
 }
 
 #[test]

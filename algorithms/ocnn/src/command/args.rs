@@ -5,7 +5,7 @@ use clap::{ArgMatches, Args, ValueEnum, parser::ValueSource};
 use firebox_core::{
     Error, Observer, Result,
     command::{InputArgs, InputFile, PlotOut, PreparationArgs, PreparedPoints, TableOut},
-    data::{Distances, Points},
+    data::{Distances, Points, Standardise},
 };
 
 use crate::{
@@ -189,6 +189,10 @@ impl OcnnArgs {
     pub(crate) fn read(&self, observer: &dyn Observer) -> Result<(HostInput, PreparedPoints)> {
         let metric = self.auto.metric;
         let weight = self.auto.point_weights.as_deref();
+        if metric == Metric::Haversine && self.preparation.standardise != Standardise::None {
+            let what = "`standardise` changes latitudes and longitudes, which `metric = haversine` needs in degrees";
+            return Err(Error::input(what, "leave it out"));
+        }
         if self.has_coordinates() {
             let prepared = self.input.read_prepared(self.preparation, weight, observer)?;
             return Ok((HostInput::Points(prepared.points.clone()), prepared));

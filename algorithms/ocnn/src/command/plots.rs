@@ -73,21 +73,23 @@ pub(super) fn dendrogram(clustering: &Clustering) -> Plot {
     }
     let cluster_of = clusters_of_nodes(clustering);
     let separate = clustering.count() <= MAX_COLOURED;
-    let mut brackets = vec![Vec::new(); 1 + if separate { clustering.count() } else { 1 }];
+    let within = if separate { clustering.count() } else { 1 };
+    // The clusters come first, so that they have the colours of other plots.
+    let mut brackets = vec![Vec::new(); within + 1];
     for node in order.into_iter().rev() {
         let (a, b) = (positions[&(row(node)[0] as usize)], positions[&(row(node)[1] as usize)]);
         let height = row(node)[2];
         let series = match cluster_of[node] {
-            Some(cluster) if separate => 1 + cluster.max(0) as usize,
-            Some(_) => 1,
-            None => 0,
+            Some(cluster) if separate && cluster >= 0 => cluster as usize,
+            Some(0..) => 0,
+            _ => within,
         };
         brackets[series].extend([(a.0, a.1), (a.0, height), (b.0, height), (b.0, b.1), (f64::NAN, f64::NAN)]);
         positions.insert(node, (0.5 * (a.0 + b.0), height));
     }
     let name = |series: usize| match series {
-        0 => "between clusters".to_string(),
-        _ if separate => format!("{} ({})", series - 1, clustering.sizes[series - 1]),
+        _ if series == within => "between clusters".to_string(),
+        _ if separate => format!("{series} ({})", clustering.sizes[series]),
         _ => "within clusters".into(),
     };
     let series = brackets.into_iter().enumerate().map(|(series, brackets)| Series::new(name(series), brackets));
@@ -97,7 +99,7 @@ pub(super) fn dendrogram(clustering: &Clustering) -> Plot {
         x_label: "branches".into(),
         y_label: "1 − agreement".into(),
         plain: true,
-        series: series.filter(|series| !series.points.is_empty()).collect(),
+        series: series.collect(),
         ..Lines::default()
     })
 }

@@ -3,7 +3,7 @@
 use burn::tensor::backend::Backend;
 use firebox_core::{
     Error, Result,
-    command::Outcome,
+    command::{Outcome, PreparationArgs},
     data::{Cell, Points, Table},
     metrics::Contingency,
     plot::Plot,
@@ -17,9 +17,10 @@ use crate::{
     model::{Clustering, PaperClusters, Step},
 };
 
-/// A configuration and its mode, for the report.
-fn settings(mode: &str, config: &impl Serialize) -> Value {
-    let mut settings = json!({ "mode": mode });
+/// A configuration, its mode and the preparation of the points, for the report.
+fn settings(args: &OcnnArgs, mode: &str, config: &impl Serialize) -> Value {
+    let PreparationArgs { missing, standardise } = args.preparation;
+    let mut settings = json!({ "mode": mode, "missing": missing, "standardise": standardise });
     if let (Value::Object(all), Ok(Value::Object(config))) = (&mut settings, serde_json::to_value(config)) {
         all.extend(config);
     }
@@ -60,7 +61,7 @@ pub(super) fn paper<B: Backend>(
     let title = format!("{} clusters, {} noise", clusters.sizes.len(), result["noise"]);
     let plot = Plot::scatter(title, points.with_labels(clusters.host_labels)?);
     Ok(Outcome {
-        config: settings("paper", config),
+        config: settings(args, "paper", config),
         input: size,
         timings: clusters.timings,
         peak_device_bytes: clusters.peak_device_bytes,
@@ -112,7 +113,7 @@ pub(super) fn automatic(
     let table = Table::ints("cluster", clustering.labels.clone());
     let title = format!("{} {}, {} noise", clustering.count(), plots::clusters(clustering.count()), clustering.noise());
     let drawn = args.has_coordinates().then(|| points.with_labels(clustering.labels)).transpose()?;
-    let mut settings = settings("auto", config);
+    let mut settings = settings(args, "auto", config);
     // The arguments that determine `cut`.
     settings["clusters"] = json!(args.auto.clusters);
     settings["threshold"] = json!(args.threshold);

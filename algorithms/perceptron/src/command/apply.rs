@@ -126,9 +126,10 @@ fn predict_blocks<B: PerceptronOps>(
     let mut all = Predictions::default();
     let input = &args.model_args.input;
     // The target of a regression is a column of numbers, which the model ignores like any other that it does not know.
-    let mut options = options(input, model.task(), Some(model));
+    let mut options = options(input, model.task(), Some(model))?;
     if model.task() == Task::Regression {
         options.labels = None;
+        options.targets = None;
     }
     read_blocks(&input.input, &options, BLOCK_BYTES, |points, kept| {
         let values = model.columns_of(&points.names, &points.values).map_err(|error| error.in_file(&input.input))?;

@@ -141,6 +141,7 @@ fn doubtful_trainings_are_noticed() {
     assert!(discarded.len() == 1 && discarded[0].ends_with("give a file for it with --model"), "{discarded:?}");
     let numbers = train(&format!("{many} --label y {model}"));
     assert!(numbers.len() == 1 && numbers[0].contains("51 different numbers"), "{numbers:?}");
+    // The target of a regression is no coordinate.
     assert_eq!(train(&format!("{many} --label y --task regression {model}")), [""; 0]);
 }
 

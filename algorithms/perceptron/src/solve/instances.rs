@@ -183,6 +183,14 @@ impl Instances {
             }
             targets.push(at);
         }
+        Self::from_targets(points, targets)
+    }
+
+    /// The rows of a regression whose targets are the columns at these indices.
+    ///
+    /// # Errors
+    /// [`Error::Input`] if there is no other column.
+    pub(crate) fn from_targets(points: Points, targets: Vec<usize>) -> Result<Self> {
         let inputs: Vec<usize> = (0..points.columns).filter(|at| !targets.contains(at)).collect();
         if inputs.is_empty() {
             let what = if targets.len() == 1 { "the only column is the target" } else { "all columns are targets" };

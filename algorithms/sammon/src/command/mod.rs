@@ -12,7 +12,7 @@ use firebox_core::{
     data::{Kept, Points, Table},
     plot::Plot,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use self::{
     args::{Kind, SammonArgs},
@@ -149,6 +149,8 @@ fn outcome<B: SammonOps>(
     if let NameOrFile::File(path) = &args.start {
         settings["start"] = path.display().to_string().into();
     }
+    settings["missing"] = json!(args.preparation.missing);
+    settings["standardise"] = json!(args.preparation.standardise);
     settings["checkpoint_every"] = args.states.checkpoint_every.into();
     let input = points.size();
     let mut drawn = Points::new(map.coordinates.clone(), dims)?;

@@ -99,12 +99,15 @@ fn points_are_prepared() {
     let preparation = |missing, standardise| PreparationArgs { missing, standardise };
     let (found, notices) = read(text, &[], preparation(Missing::Mean, Standardise::None));
     assert_eq!(found.unwrap().points.values, [1.0, 10.0, 3.0, 20.0, 3.0, 20.0, 5.0, 30.0]);
-    assert_eq!(notices, ["2 missing numbers of \"a.csv\" are the means of their columns"]);
+    assert_eq!(notices, ["2 missing numbers of \"a.csv\" replaced by the means of the columns"]);
     let (found, notices) = read(text, &[], preparation(Missing::Drop, Standardise::Standard));
     assert_eq!(found.unwrap().points.values, [-1.0, -1.0, 1.0, 1.0]);
-    assert_eq!(notices, ["2 rows of \"a.csv\" with missing numbers are left out, of the answer too"]);
+    assert_eq!(notices, ["2 rows of \"a.csv\" with missing numbers left out, of the answer too"]);
     let (found, _) = read(text, &[], PreparationArgs::default());
     assert_eq!(found.unwrap_err(), "a.csv, line 3, column x: \"?\" is a missing number");
+    let (found, _) =
+        read("x,c\n1,red\n2,\n3,blue\n", &["--categorical", "one-hot"], preparation(Missing::Drop, Standardise::None));
+    assert_eq!(found.unwrap().points.values, [1.0, 1.0, 0.0, 3.0, 0.0, 1.0]);
     assert!(preparation(Missing::Drop, Standardise::None).refuse("distances").is_err());
     assert!(preparation(Missing::Refuse, Standardise::None).refuse("distances").is_ok());
 }
@@ -130,6 +133,23 @@ fn more_weighted(
     let points = args.read_more(&path, &like, preparation, weight, &Silent);
     let place = format!("{}/", folder.path().display());
     points.map(|(points, _)| points.values).map_err(|error| error.to_string().replace(&place, ""))
+}
+
+#[test]
+fn targets_are_the_last_coordinates_by_their_numbers_in_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.csv");
+    std::fs::write(&path, "name,x,y,z\nA,1,2,3\nB,4,5,6\n").unwrap();
+    for (args, targets, names) in
+        [(&[][..], "2", "y z x"), (&["--columns", "3,4"], "2", "y z x"), (&["--drop", "3"], "z", "x z")]
+    {
+        let args = input(&path, args);
+        let options = ReadOptions { targets: Some(targets.into()), ..args.options() };
+        let notices = Notices::default();
+        let part = args.read_part(&options, Share::WHOLE, &notices).unwrap();
+        assert_eq!((part.points.names.join(" "), part.targets), (names.into(), targets.split(',').count()));
+        assert!(notices.0.into_inner().unwrap().iter().all(|notice| !notice.contains("label")));
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::dictionary::{self, Dictionary};
 use super::invalid::{broken, truncated};
+use crate::data::Cell;
 use crate::data::points::POINTS;
 use crate::error::{Error, Place, Result};
 use crate::io::number::whole_f64;
@@ -166,6 +167,15 @@ impl Header {
             return Err(broken("the array of booleans has bytes that are neither 0 nor 1"));
         }
         Ok(numbers)
+    }
+
+    /// A number as text; integers are exact.
+    pub(super) fn text(&self, pieces: &[u8], rows: usize, row: usize, column: usize) -> String {
+        let bits = self.bits(pieces, rows, row, column);
+        // Bits 1 are whole for integer types only: as a float they are subnormal.
+        let is_integer = (self.kind.whole)(1).is_some();
+        let whole = (self.kind.whole)(bits).filter(|_| is_integer);
+        whole.map_or_else(|| Cell::Float((self.kind.real)(bits)).to_string(), |whole| whole.to_string())
     }
 
     /// Decodes an array of integers. Fails on any other type, on numbers that do not fit into `T`, and if there is not

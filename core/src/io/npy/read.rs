@@ -7,8 +7,8 @@ use std::path::Path;
 
 use super::header::Header;
 use super::invalid::{broken, empty, no_points};
+use crate::data::Kept;
 use crate::data::points::{CLASSES, FINITE, POINTS, Points, default_names};
-use crate::data::{Cell, Kept};
 use crate::error::{Error, Place, Result};
 use crate::io::columns::{Columns, MissingNumbers, Roles};
 use crate::io::labels::check_count;
@@ -29,8 +29,8 @@ pub(crate) fn read(bytes: &[u8], columns: Columns<'_>) -> Result<Parsed> {
 fn points(header: &Header, pieces: &[u8], of: Range<usize>, columns: Columns<'_>) -> Result<Parsed> {
     let (rows, first) = (of.len(), of.start);
     let all = default_names(header.columns)?;
-    let Roles { label, weight, coordinates, kept: to_keep, .. } = columns.find(&all, &|_| true)?;
-    if coordinates.is_empty() {
+    let Roles { label, weight, coordinates, targets, kept: to_keep, .. } = columns.find(&all, &|_| true)?;
+    if coordinates.len() == targets {
         let labels_only = label.is_some() && header.columns == 1;
         let what = if labels_only { "the only column is the labels" } else { "there is no column of coordinates" };
         return Err(Error::input(what, "give at least one column of coordinates"));
@@ -59,11 +59,11 @@ fn points(header: &Header, pieces: &[u8], of: Range<usize>, columns: Columns<'_>
         return Err(Error::input_at(place, format!("{} is not a finite number", values[at]), help));
     }
     let mut kept = Kept::new(to_keep.iter().map(|&at| all[at].clone()).collect());
-    for (at, value) in header.numbers(pieces, rows, &to_keep)?.into_iter().enumerate() {
-        kept.push(at % to_keep.len(), Cell::Float(value).to_string())?;
+    for row in 0..rows {
+        to_keep.iter().enumerate().try_for_each(|(k, &at)| kept.push(k, header.text(pieces, rows, row, at)))?;
     }
     let points = Points { values, rows, columns, names, labels, label_names: None };
-    Ok(Parsed { kept, ..Parsed::new(points, weight.map(|_| columns - 1), None)? })
+    Ok(Parsed { targets, kept, ..Parsed::new(points, weight.map(|_| columns - 1), None)? })
 }
 
 /// Reads the labels of `points` points.
@@ -118,7 +118,7 @@ impl Rows {
     }
 
     /// Reads the points of these rows, which may be empty, as [`read`] does, without weights, and the columns to keep.
-    pub(crate) fn read(&mut self, path: &Path, of: Range<usize>, columns: Columns<'_>) -> Result<(Points, Kept)> {
+    pub(crate) fn read(&mut self, path: &Path, of: Range<usize>, columns: Columns<'_>) -> Result<Parsed> {
         let failed = |source| unread(source, path, 0);
         let mut bytes = memory::with_capacity(of.len() * self.row_bytes(), POINTS)?;
         for piece in self.header.pieces(of.clone()) {
@@ -128,6 +128,6 @@ impl Rows {
                 return Err(broken("the file became shorter while it was read"));
             }
         }
-        points(&self.header, &bytes, of, columns).map(|parsed| (parsed.points, parsed.kept))
+        points(&self.header, &bytes, of, columns)
     }
 }

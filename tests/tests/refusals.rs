@@ -40,7 +40,7 @@ fn invalid_files_are_refused_with_their_location() {
         ("ragged.csv", "ragged.csv, line 4: 1 fields, but line 1 has 2"),
         ("text.csv", "text.csv, line 3, column y: \"four\" is not a number"),
         ("gap.csv", "gap.csv, line 3, column y: the field is empty"),
-        ("nan.csv", "nan.csv, line 3, column x: \"nan\" is not a finite number"),
+        ("nan.csv", "nan.csv, line 3, column x: \"nan\" is a missing number"),
         ("inf.csv", "inf.csv, line 3, column C2: \"-inf\" is not a finite number"),
         ("one.csv", "no second one"),
         ("two.csv", "at least 3 different points, here are 2"),
@@ -154,7 +154,7 @@ fn invalid_arguments_of_automatic_clustering_are_refused() {
         (
             "nine.csv",
             "--predict graph.csv --predict-output p.csv",
-            "graph.csv: these points have 3 columns; those of nine.csv have 2",
+            "graph.csv: there is no column \"x\" to take the coordinates from",
         ),
         ("nine.csv", "--predict north.csv --predict-output p.csv", "coordinate 1 of nine.csv is called \"x\""),
         ("south.csv", "--metric haversine --predict north.csv --predict-output p.csv", "north.csv, row 1: 91, 0 is no"),

@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use super::paths::InputFile;
 use crate::communicator::Share;
-use crate::data::Kept;
+use crate::data::kept::Kept;
 use crate::data::points::Points;
 use crate::data::preparation::{Missing, Preparation, Standardise};
 use crate::data::sparse::SparseRows;
 use crate::error::{Error, Place, Result, shown};
-use crate::io::columns::{Columns, MissingNumbers};
+use crate::io::columns::{Categorical, Columns, MissingNumbers};
 use crate::io::npz::{is_archive, read_sparse};
-use crate::io::options::{Categorical, ReadOptions};
+use crate::io::options::ReadOptions;
 use crate::io::parsed::Parsed;
 use crate::io::read::{Part, name, read_columns, read_labelled, read_labels, read_part};
 use crate::observe::Observer;

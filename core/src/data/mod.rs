@@ -5,7 +5,7 @@
 
 pub(crate) mod distances;
 pub mod generate;
-mod kept;
+pub(crate) mod kept;
 pub mod points;
 pub(crate) mod preparation;
 pub(crate) mod sparse;
@@ -16,10 +16,11 @@ pub(crate) mod table;
 #[cfg(feature = "io")]
 pub use crate::io::{
     blocks::read_blocks,
+    columns::Categorical,
     format::Format,
     label_file::parse_labels,
     npz::{parse_sparse, read_sparse},
-    options::{Categorical, ReadOptions},
+    options::ReadOptions,
     read::{Part, parse, read, read_part},
 };
 pub use distances::Distances;

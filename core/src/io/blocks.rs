@@ -10,7 +10,7 @@ use super::parsed::Parsed;
 use super::read::{Part, has_row_access, read_part};
 use super::{compressed, npy, number};
 use crate::communicator::Share;
-use crate::data::Kept;
+use crate::data::kept::Kept;
 use crate::data::points::Points;
 use crate::error::{At, Error, Place, Result};
 

@@ -1,9 +1,8 @@
 //! The layout of delimited text, detected from its first rows.
 
 use super::categories;
-use super::columns::{Columns, Roles};
+use super::columns::{Categorical, Columns, Roles};
 use super::number::{Field, Numbers, classify, decimal_comma, is_missing};
-use super::options::Categorical;
 use super::records::{Delimiter, FIELDS, Record, Records, sniff};
 use crate::data::points::{admit_names, default_names};
 use crate::error::{Error, Place, Result};

@@ -18,7 +18,7 @@ use super::labels::encode;
 use super::number::{Numbers, whole};
 use super::parsed::Parsed;
 use super::records::FIELDS;
-use crate::data::Kept;
+use crate::data::kept::Kept;
 use crate::data::points::{CLASSES, POINTS, Points, admit_names};
 use crate::data::table::{Cells, Table};
 use crate::error::{At, Error, Place, Result, shown};

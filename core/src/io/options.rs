@@ -2,18 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::columns::{Columns, MissingNumbers};
-
-/// Treatment of columns of text.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "command", derive(clap::ValueEnum))]
-pub enum Categorical {
-    /// Leave them out, with a notice
-    #[default]
-    LeaveOut,
-    /// A column of 0 and 1 for each text in the column
-    OneHot,
-}
+use super::columns::{Categorical, Columns, MissingNumbers};
 
 /// Options for reading points: the roles of the columns, text, and missing values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! The content of a table of points.
 
-use crate::data::Kept;
+use crate::data::kept::Kept;
 use crate::data::points::Points;
 use crate::error::{Error, Place, Result};
 use crate::memory;

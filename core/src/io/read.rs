@@ -12,7 +12,7 @@ use super::options::ReadOptions;
 use super::parsed::Parsed;
 use super::{compressed, csv, lrn, npy, number};
 use crate::communicator::Share;
-use crate::data::Kept;
+use crate::data::kept::Kept;
 use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::memory;

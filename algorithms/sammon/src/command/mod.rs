@@ -27,7 +27,7 @@ const EXAMPLES: &str = "\
 Examples:
   firebox sammon points.csv --label label -o map.csv --plot map.png --shepard shepard.png
   firebox sammon points.csv --drop label --standardise standard --dims 3 --keep all -o map.csv
-  firebox sammon points.csv --label label --transform points.csv --transform-output new.csv -o map.csv";
+  firebox sammon points.csv --label label --transform points.csv --transform-output new.csv";
 
 /// The command `sammon`.
 #[derive(Debug, Clone, Copy, Default)]

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::dictionary::{self, Dictionary};
 use super::invalid::{broken, truncated};
-use crate::data::Cell;
 use crate::data::points::POINTS;
+use crate::data::table::Cell;
 use crate::error::{Error, Place, Result};
 use crate::io::number::whole_f64;
 use crate::memory;

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::header::Header;
 use super::invalid::{broken, empty, no_points};
-use crate::data::Kept;
+use crate::data::kept::Kept;
 use crate::data::points::{CLASSES, FINITE, POINTS, Points, default_names};
 use crate::error::{Error, Place, Result};
 use crate::io::columns::{Columns, MissingNumbers, Roles};

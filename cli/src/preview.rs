@@ -80,9 +80,14 @@ mod tests {
         let table = Table::words("kind", vec![0, 1, 0], vec!["a".into(), "a very long name of a class".into()]);
         let table = table.beside(Table::floats("x", vec![0.5, -12345.678, 1e-9])).unwrap();
         let table = table.beside(Table::ints("cluster", vec![0, -1, 10])).unwrap();
-        let expected = "                kind            x  cluster\n                   a          0.5        0\n\
-                        a very long name of…     -12345.7       -1\n                   a  1.00000e-9       10\n";
-        assert_eq!(shown(&table).replace("  ", " "), expected.replace("  ", " "));
+        let rows = [
+            ["kind", "x", "cluster"],
+            ["a", "0.5", "0"],
+            ["a very long name of…", "-12345.7", "-1"],
+            ["a", "1.00000e-9", "10"],
+        ];
+        let expected = rows.map(|[kind, x, cluster]| format!("{kind:>20}  {x:>10}  {cluster:>7}\n"));
+        assert_eq!(shown(&table), expected.concat());
     }
 
     #[test]

@@ -156,7 +156,7 @@ fn invalid_arguments_of_automatic_clustering_are_refused() {
             "--predict graph.csv --predict-output p.csv",
             "graph.csv: there is no column \"x\" to take the coordinates from",
         ),
-        ("nine.csv", "--predict north.csv --predict-output p.csv", "coordinate 1 of nine.csv is called \"x\""),
+        ("nine.csv", "--predict north.csv --predict-output p.csv", "north.csv: there is no column \"x\" to take"),
         ("south.csv", "--metric haversine --predict north.csv --predict-output p.csv", "north.csv, row 1: 91, 0 is no"),
         ("-", "--predict - --predict-output p.csv", "two inputs (-) cannot both come from"),
         (

@@ -61,7 +61,7 @@ impl Plugin for SammonPlugin {
     fn conformance(&self) -> Conformance {
         let args = |text: &str| text.split(' ').map(String::from).collect::<Vec<_>>();
         Conformance {
-            good: args("{csv} --label label --dims 2 --iterations 50"),
+            good: args("{csv} --label label --dims 2 --max-iterations 50"),
             bad: vec![
                 ("dims", args("--dims 0")),
                 ("power", args("--power -1")),

@@ -17,7 +17,7 @@ use crate::error::{At, Error, Place, Result};
 /// Passes the points of `path`, with the columns to keep, to `each` in order, in blocks of about `bytes` of the file and at least one row. `.lrn`,
 /// and any file with a second file of labels, is one block.
 ///
-/// Fails as [`read`] does, at the first block with an error, and as `each` does.
+/// Fails as [`read`](super::read::read) does, at the first block with an error, and as `each` does.
 pub fn read_blocks(
     path: &Path,
     options: &ReadOptions,

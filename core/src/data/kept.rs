@@ -76,10 +76,8 @@ fn column(name: String, fields: Vec<String>) -> Table {
 
 #[cfg(test)]
 mod tests {
-    #[cfg(feature = "io")]
     use super::*;
 
-    #[cfg(feature = "io")]
     #[test]
     fn columns_are_written_as_they_were_read() {
         let rows = [["7", "0.5", "b,c", "007"], ["-1", "1e300", "", "1"], ["0", "2", "b,c", "2.50"]];

@@ -5,6 +5,7 @@
 
 pub(crate) mod distances;
 pub mod generate;
+#[cfg(feature = "io")]
 pub(crate) mod kept;
 pub mod points;
 pub(crate) mod preparation;
@@ -25,6 +26,7 @@ pub use crate::io::{
 };
 pub use distances::Distances;
 pub use generate::{Shape, generate};
+#[cfg(feature = "io")]
 pub use kept::Kept;
 pub use points::{Distinct, Points, collapse_duplicates, directions};
 pub use preparation::{Applied, Missing, Preparation, Standardise};

@@ -14,6 +14,7 @@ pub use estimator::{
 pub use layer::{Linear, SigmoidLayer};
 pub use mlp::Mlp;
 pub use predict::Score;
+#[cfg(feature = "command")]
 pub(crate) use predict::column;
 pub use train::Training;
 pub(crate) use train::train;

@@ -6,7 +6,7 @@ use super::paths::InputFile;
 use crate::communicator::Share;
 use crate::data::kept::Kept;
 use crate::data::points::Points;
-use crate::data::preparation::{Missing, Preparation, Standardise};
+use crate::data::preparation::{Missing, Preparation, Standardise, retain_rows};
 use crate::data::sparse::SparseRows;
 use crate::error::{Error, Place, Result, shown};
 use crate::io::columns::{Categorical, Columns, MissingNumbers};
@@ -116,10 +116,7 @@ impl InputArgs {
         points.suspicious_columns(0).iter().for_each(|notice| observer.notice(notice));
         let rows = prepare(&preparation, &mut points, &self.input, observer)?;
         kept.retain(&rows);
-        if let Some(weights) = &mut weights {
-            let mut row = rows.iter();
-            weights.retain(|_| row.next().is_none_or(|kept| *kept));
-        }
+        weights.iter_mut().for_each(|weights| retain_rows(weights, &rows, 1));
         Ok(PreparedPoints { points, weights, kept, preparation })
     }
 
@@ -168,8 +165,8 @@ impl InputArgs {
 
     /// Reads sparse rows. Returns them, and a table of their size and labels without coordinates.
     ///
-    /// Fails as [`read_sparse`], for columns by name or number, which sparse rows do not have, and if the number of labels differs
-    /// from the number of rows.
+    /// Fails as [`read_sparse`], for columns by name or number, which sparse rows do not have, and if the number of
+    /// labels differs from the number of rows.
     pub fn read_sparse(&self) -> Result<(SparseRows, Points)> {
         if let Some(label) = &self.label {
             let what = format!("sparse rows have no column {} of labels", shown(label));
@@ -194,9 +191,9 @@ impl InputArgs {
         Ok((sparse, Points { values: Vec::new(), rows, columns, names: Vec::new(), labels, label_names }))
     }
 
-    /// Reads further points with the coordinates of those of INPUT, and prepares them in the same way, with the columns to keep. Columns are found by
-    /// their names if both files have names, and others are ignored; else the file has the same columns, or only the
-    /// coordinates.
+    /// Reads further points with the coordinates of those of INPUT, and prepares them in the same way, with the columns to
+    /// keep. Columns are found by their names if both files have names, and others are ignored; else the file has the same
+    /// columns, or only the coordinates.
     ///
     /// Fails as [`InputArgs::read_prepared`] does, and if the coordinates are not found.
     pub fn read_more(

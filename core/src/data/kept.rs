@@ -1,5 +1,6 @@
 //! Columns of an input that are written beside the answer.
 
+use super::preparation::retain_rows;
 use super::table::{Cell, Table};
 use crate::error::Result;
 use crate::memory;
@@ -28,10 +29,7 @@ impl Kept {
 
     /// Retains the rows for which `rows` is true.
     pub(crate) fn retain(&mut self, rows: &[bool]) {
-        for column in &mut self.columns {
-            let mut row = rows.iter();
-            column.retain(|_| row.next().is_none_or(|kept| *kept));
-        }
+        self.columns.iter_mut().for_each(|column| retain_rows(column, rows, 1));
     }
 
     /// Appends the rows of the same columns of another part of the table.

@@ -77,6 +77,9 @@ impl Preparation {
             return Err(Error::input("every row has a missing number", "fill in numbers, or give `missing = mean`"));
         }
         let (mut fill, mut scales) = (Vec::new(), Vec::new());
+        if standardise == Standardise::None && matches!(missing, Missing::Refuse | Missing::Drop) {
+            return Ok(Self { missing, fill, scales });
+        }
         for column in 0..points.columns {
             let mut sample = memory::with_capacity(points.rows, POINTS)?;
             for (i, row) in points.iter().enumerate().filter(|(i, _)| complete[*i]) {
@@ -132,8 +135,8 @@ impl Preparation {
             return Err(Error::input("every row has a missing number", "give at least one complete row"));
         }
         if count < points.rows {
-            retain(&mut points.values, |at| rows[at / columns]);
-            points.labels.iter_mut().for_each(|labels| retain(labels, |at| rows[at]));
+            retain_rows(&mut points.values, &rows, columns);
+            points.labels.iter_mut().for_each(|labels| retain_rows(labels, &rows, 1));
             points.rows = count;
         }
         let mut filled = 0;
@@ -200,12 +203,12 @@ fn has_missing(row: &[f64]) -> bool {
     row.iter().any(|value| value.is_nan())
 }
 
-/// Retains the elements at whose index `keep` holds.
-fn retain<T>(all: &mut Vec<T>, keep: impl Fn(usize) -> bool) {
+/// Retains the rows, of `columns` elements each, for which `rows` is true.
+pub(crate) fn retain_rows<T>(all: &mut Vec<T>, rows: &[bool], columns: usize) {
     let mut at = 0;
     all.retain(|_| {
         at += 1;
-        keep(at - 1)
+        rows[(at - 1) / columns]
     });
 }
 

@@ -41,8 +41,8 @@ pub(crate) struct Output {
     /// Write everything about the run as JSON: parameters, device, timings, result
     #[arg(long, value_name = "R", value_hint = ValueHint::FilePath)]
     pub report: Option<PathBuf>,
-    /// human: the table on standard output, unless -o names a file; on a terminal its first rows. json: the report on standard output, the table only
-    /// in OUT
+    /// human: the table on standard output, unless -o names a file; on a terminal its first rows. json: the report on
+    /// standard output, the table only in OUT
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
 }

@@ -14,8 +14,8 @@ use crate::data::kept::Kept;
 use crate::data::points::Points;
 use crate::error::{At, Error, Place, Result};
 
-/// Passes the points of `path`, with the columns to keep, to `each` in order, in blocks of about `bytes` of the file and at least one row. `.lrn`,
-/// and any file with a second file of labels, is one block.
+/// Passes the points of `path`, with the columns to keep, to `each` in order, in blocks of about `bytes` of the file and at
+/// least one row. `.lrn`, and any file with a second file of labels, is one block.
 ///
 /// Fails as [`read`](super::read::read) does, at the first block with an error, and as `each` does.
 pub fn read_blocks(

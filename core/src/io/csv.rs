@@ -26,8 +26,8 @@ use crate::error::{Error, Place, Result, shown};
 use crate::memory;
 
 impl Layout {
-    /// Reads the points of a text, with the weights as the last coordinate, and the columns to keep. The `first` text is the one of which this is the
-    /// layout; others have no header.
+    /// Reads the points of a text, with the weights as the last coordinate, and the columns to keep. The `first` text is
+    /// the one of which this is the layout; others have no header.
     pub(super) fn read(&self, text: &str, first: bool) -> Result<(Points, Kept)> {
         let Self { names, label, numbers, .. } = self;
         let mut kept = Kept::new(self.kept.iter().map(|&at| names[at].clone()).collect());

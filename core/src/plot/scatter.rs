@@ -13,10 +13,10 @@ use crate::random::Random;
 /// Points, coloured by their labels. Label −1 is noise: small grey crosses below everything else.
 ///
 /// Two columns fill one panel with equal scales on both axes, unless one range exceeds twenty times the other. One column
-/// is jittered over the height. Three columns give three projections side by side; more give the projections on the
-/// first three principal components, labelled with their shares of the variance. The legend has the twelve largest
-/// clusters with their sizes. An SVG draws a random sample of at most 20 000 points, a PNG all. The caption mentions unequal scales
-/// and sampling.
+/// is jittered over the height. Three columns give three projections side by side; more give the projections on the first
+/// three principal components, labelled with their shares of the variance. The legend has the twelve largest clusters with
+/// their sizes. An SVG draws a random sample of at most 20 000 points, a PNG all. The caption mentions unequal scales and
+/// sampling.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scatter {
     /// Title above the plot.

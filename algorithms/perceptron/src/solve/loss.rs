@@ -6,8 +6,9 @@ use firebox_core::tensor::{add, multiply, scale};
 use crate::config::Task;
 use crate::ops::PerceptronOps;
 
-/// Losses of `outputs` `[n, m]`, `[n, 1]` for class codes `[n, 1]` and `[n, m]`, whose sum counts, for numbers `[n, m]`, and `factor` times their gradient `[n, m]`: cross-entropy
-/// for class codes, or the squared errors of numbers divided by m. Both are multiplied by the `weights` `[n, 1]`.
+/// Losses of `outputs` `[n, m]`, of shape `[n, 1]` for class codes `[n, 1]` and `[n, m]` for numbers `[n, m]`, whose sum
+/// counts; and `factor` times their gradient `[n, m]`. They are the cross-entropy of class codes, or the squared errors of
+/// numbers divided by m, multiplied by the `weights` `[n, 1]`.
 pub(crate) fn losses<B: PerceptronOps>(
     task: Task,
     outputs: FloatTensor<B>,

@@ -4,7 +4,7 @@
 use clap::{ArgMatches, Command};
 use firebox_core::{
     Error, Result, Session,
-    command::{Conformance, Outcome},
+    command::{Conformance, Outcome, PredictArgs},
 };
 
 use crate::{
@@ -28,6 +28,18 @@ pub trait Plugin: Send + Sync {
     /// # Errors
     /// Errors of the input, the parameters and the run.
     fn run(&self, args: &ArgMatches, device: &Device, session: &Session) -> Result<Outcome>;
+
+    /// Predicts new rows from the model `args.model`, a file that a run wrote. The table has what suits the algorithm: the
+    /// clusters, the places in the map, the values of the solution, the classes or numbers. The model's
+    /// [format](firebox_core::model_file::format_of) is `firebox NAME VERSION` with the name of the command.
+    ///
+    /// # Errors
+    /// Errors of the model, the rows and the run; if the algorithm has no models, which is the default.
+    fn predict(&self, args: &PredictArgs, device: &Device, session: &Session) -> Result<Outcome> {
+        let _ = (device, session);
+        let what = format!("{} does not predict from models", self.command().get_name());
+        Err(Error::input(what, "give a model of another algorithm").in_file(&args.model))
+    }
 
     /// Checks that a run with `args` has a plot for `--plot`. Called before the run if a plot is requested.
     ///

@@ -1,9 +1,11 @@
-//! The backend-independent parts that all algorithms of Firebox share: contexts, errors, random numbers, state files,
-//! collectives, tables, metrics, reports.
+//! The backend-independent parts that all algorithms of Firebox share: contexts, errors, random numbers, state and
+//! model files, collectives, tables, metrics, reports.
 //!
 //! Features: `io` reads and writes tables of points and states of runs, `plot` draws plots, `command` declares the
 //! arguments of commands.
 
+#[cfg(feature = "io")]
+mod arrays;
 #[cfg(feature = "io")]
 pub mod atomic;
 #[cfg(feature = "io")]
@@ -18,6 +20,8 @@ pub mod error;
 pub mod io;
 pub mod memory;
 pub mod metrics;
+#[cfg(feature = "io")]
+pub mod model_file;
 pub mod observe;
 pub mod peers;
 #[cfg(feature = "plot")]

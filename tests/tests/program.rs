@@ -73,7 +73,9 @@ fn sparse_rows_are_clustered_and_predict_the_clusters_of_new_ones() {
     let args = "ocnn old.npz --metric cosine --backend ndarray --clusters 2";
     let run = |new: &str| program.run(&format!("{args} --predict {new} --predict-output new.csv -o old.csv"));
     run("old.npz").succeed();
-    assert_eq!(program.text("new.csv"), program.text("old.csv"));
+    let first = |line: &str| line.split(',').next().unwrap().to_string();
+    let clusters: Vec<String> = program.text("old.csv").lines().map(first).collect();
+    assert_eq!(program.text("new.csv").lines().collect::<Vec<_>>(), clusters);
     for (new, message) in [
         ("wide.npz", "wide.npz: the new points have 2 columns, the others 3"),
         ("old.csv", "old.csv: this is not an archive of arrays"),

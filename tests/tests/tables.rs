@@ -19,6 +19,11 @@ fn flowers(points: &Points) -> String {
     text
 }
 
+/// The first `count` columns of a table without quotes.
+fn first_columns(text: &str, count: usize) -> String {
+    text.lines().map(|line| line.split(',').take(count).collect::<Vec<_>>().join(",") + "\n").collect()
+}
+
 fn blobs() -> Points {
     data::generate(Shape::Blobs, Some(240), Some(2), 3).unwrap()
 }
@@ -61,7 +66,8 @@ fn scales_and_missing_numbers_are_prepared_and_rows_keep_their_columns() {
     let kept = program.text("a.out.csv");
     assert_eq!(kept.lines().count(), 241);
     let mut lines = kept.lines().zip(program.text("b.out.csv").lines().map(String::from).collect::<Vec<_>>());
-    assert_eq!(lines.next().unwrap(), ("id,kind,cluster", "cluster".to_string()));
+    let names = "cluster,membership,outlier";
+    assert_eq!(lines.next().unwrap(), (&*format!("id,kind,{names}"), names.to_string()));
     for (row, (line, cluster)) in lines.enumerate() {
         assert_eq!(line, format!("{},k{},{cluster}", 1000 + row, points.labels.as_ref().unwrap()[row]));
     }
@@ -71,7 +77,7 @@ fn scales_and_missing_numbers_are_prepared_and_rows_keep_their_columns() {
     program.refuse("ocnn gaps.csv", "gaps.csv, line 3, column y: \"NA\" is a missing number");
     let done = program.run(&format!("ocnn gaps.csv --missing drop --min-size 2 --keep all {BACKEND}")).succeed();
     assert!(done.err.contains("rows of \"gaps.csv\" with missing numbers left out"), "{}", done.err);
-    let rows: Vec<&str> = done.out.lines().skip(1).map(|line| line.rsplit_once(',').unwrap().0).collect();
+    let rows: Vec<&str> = done.out.lines().skip(1).map(|line| line.rsplitn(4, ',').last().unwrap()).collect();
     assert_eq!(rows, ["0,0", "1,0", "20,0", "0,20", "0,21", "1,20"]);
     let done = program.run(&format!("sammon gaps.csv --missing median --iterations 30 {BACKEND}")).succeed();
     assert_eq!(done.out.lines().count(), 10);
@@ -91,9 +97,13 @@ fn new_points_are_prepared_as_the_fitted_ones() {
     });
     program.write("new.csv", turned.collect::<String>());
     for args in ["--drop id --standardise robust", "--drop id --standardise standard --categorical one-hot"] {
-        let new = "--predict new.csv --predict-output new.out.csv --keep id";
+        let new = "--predict new.csv --predict-output new.out.csv --keep id --model m.fbx";
         program.run(&format!("ocnn a.csv --label kind {args} {new} {BACKEND} -o a.out.csv")).succeed();
-        assert_eq!(program.text("new.out.csv"), program.text("a.out.csv"), "{args}");
+        let clusters = first_columns(&program.text("a.out.csv"), 2);
+        assert_eq!(program.text("new.out.csv"), clusters, "{args}");
+        // The model has the names, the scales and the texts.
+        program.run(&format!("predict new.csv --model m.fbx --keep id {BACKEND} -o model.out.csv")).succeed();
+        assert_eq!(program.text("model.out.csv"), clusters, "{args}");
     }
     program.write("short.csv", "id,width\n1,2\n");
     let args = "ocnn a.csv --label kind --drop id --predict short.csv --predict-output p.csv";

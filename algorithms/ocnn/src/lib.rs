@@ -3,6 +3,7 @@
 #[cfg(feature = "command")]
 pub mod command;
 pub mod config;
+mod io;
 mod model;
 pub mod ops;
 #[cfg(any(test, feature = "parity"))]
@@ -16,7 +17,7 @@ pub use config::{Cut, Distance, Linking, OcnnConfig, PaperConfig, Scale, Sync, W
 pub use model::{Clustering, FittedOcnn, Half, Ocnn, OcnnInput, PaperClusters, PaperOcnn, Step, SyncMatrix, Trial};
 pub use ops::OcnnOps;
 pub use solve::{
-    auto::{CondensedTree, Join, Links, Shares},
+    auto::{CondensedTree, Join, Links, OcnnModel, Shares},
     execution_plan::Strategy,
     scale::ScaleMethod,
 };

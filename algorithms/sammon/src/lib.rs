@@ -22,6 +22,7 @@ pub use model::{
 };
 pub use ops::SammonOps;
 pub use solve::{
+    fitted::SammonModel,
     quality::Neighbourhoods,
     state::{AppliedStep, Stop},
 };

@@ -6,6 +6,7 @@ mod bench;
 mod completions;
 mod generate;
 mod man;
+mod predict;
 
 use std::num::NonZero;
 
@@ -48,6 +49,7 @@ pub(crate) fn root(program: &Program) -> Command {
         .arg_required_else_help(true)
         .arg(threads)
         .subcommands(program.plugins().iter().map(|plugin| with_common_args(plugin.command())))
+        .subcommand(with_common_args(predict::command()))
         .subcommand(backends::command())
         .subcommand(generate::command())
         .subcommands(bench::command(program))
@@ -71,6 +73,9 @@ pub(crate) fn run(program: &Program, matches: &ArgMatches, ranks: &Ranks) -> Res
     let Some((name, args)) = matches.subcommand() else { return Ok(()) }; // Clap requires a subcommand.
     if let Some(plugin) = program.plugin(name) {
         return algorithm::run(name, plugin, args, ranks);
+    }
+    if name == predict::NAME {
+        return predict::run(program, args, ranks);
     }
     match name {
         _ if !ranks.is_root() => Ok(()),

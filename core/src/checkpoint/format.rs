@@ -12,19 +12,18 @@
 
 use std::{
     borrow::Cow,
-    collections::{BTreeMap, HashMap},
     fs::File,
     io::{self, Read, Write},
     path::Path,
 };
 
-use safetensors::{Dtype, tensor::Metadata};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::identity::{Identity, shown};
+use super::identity::Identity;
 use super::refusal::{inconsistent, refuse};
-use super::tensors::{Array, Tensors};
+use super::tensors::Tensors;
+use crate::arrays::{self, one_line};
 use crate::context::Session;
 use crate::error::{Error, Result};
 
@@ -32,8 +31,6 @@ use crate::error::{Error, Result};
 pub const VERSION: u32 = 1;
 const MAGIC: [u8; 8] = *b"\x89FBXST\r\n";
 const HEADER: usize = 24;
-/// Key of the metadata entry.
-const KEY: &str = "firebox";
 /// Length of the prefix in which states of earlier versions name their format.
 const PREFIX: usize = 1 << 16;
 
@@ -78,9 +75,7 @@ impl Checkpoint {
     fn payload(&self) -> Result<Vec<u8>> {
         let entry = Entry { run: Cow::Borrowed(&self.run), state: Cow::Borrowed(&self.state) };
         let text = serde_json::to_string(&entry).map_err(unwritable)?;
-        // A single entry keeps the bytes deterministic: the order of several in a hash map is random.
-        let metadata = HashMap::from([(KEY.to_string(), text)]);
-        safetensors::serialize(&self.tensors.0, Some(metadata)).map_err(unwritable)
+        arrays::encode(&self.tensors.0, text).map_err(unwritable)
     }
 
     /// Writes the file atomically.
@@ -114,11 +109,6 @@ fn header(payload: &[u8]) -> [u8; HEADER] {
 
 fn unwritable(error: impl std::fmt::Display) -> Error {
     Error::input(format!("the state cannot be encoded: {error}"), "")
-}
-
-/// A library's message on one line: text quoted from the file may contain line breaks.
-fn one_line(error: &impl std::fmt::Display) -> String {
-    error.to_string().chars().take(200).map(|it| if it.is_control() { ' ' } else { it }).collect()
 }
 
 /// Decodes a state file of any algorithm. Fails if the bytes are damaged, truncated, of another version, or not a state.
@@ -175,29 +165,8 @@ fn earlier_format(start: &[u8]) -> Option<String> {
 
 /// Decodes safetensors without trusting their content: a matching checksum does not prove that Firebox wrote it.
 fn decode_payload(payload: &[u8]) -> Result<Checkpoint> {
-    let bad = |error: &dyn std::fmt::Display| inconsistent(one_line(&error));
-    let (length, rest) = payload.split_first_chunk::<8>().ok_or_else(|| bad(&"it is empty"))?;
-    let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
-    let (description, data) = rest.split_at_checked(length).ok_or_else(|| bad(&"its description is cut short"))?;
-    let metadata: Metadata = serde_json::from_slice(description).map_err(|error| bad(&error))?;
-    if metadata.data_len() != data.len() {
-        return Err(bad(&"its tensors do not fill it"));
-    }
-    let entries = metadata.metadata().as_ref().filter(|entries| entries.len() == 1);
-    let text = entries.and_then(|entries| entries.get(KEY)).ok_or_else(|| bad(&"its description is missing"))?;
-    let Entry { run, state } = serde_json::from_str(text).map_err(|error| bad(&error))?;
-    let mut tensors = BTreeMap::new();
-    for (name, info) in metadata.tensors() {
-        let (start, end) = info.data_offsets;
-        let bytes = data.get(start..end).filter(|_| info.dtype == Dtype::F64);
-        let bytes = bytes.ok_or_else(|| bad(&format!("its tensor {} is not of 64-bit floats", shown(&name))))?;
-        let (numbers, rest) = bytes.as_chunks::<8>();
-        if !rest.is_empty() {
-            return Err(bad(&format!("its tensor {} is cut short", shown(&name))));
-        }
-        let values = numbers.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect();
-        tensors.insert(name, Array { shape: info.shape.clone(), values });
-    }
+    let (text, tensors) = arrays::decode(payload).map_err(inconsistent)?;
+    let Entry { run, state } = serde_json::from_str(&text).map_err(|error| inconsistent(one_line(&error)))?;
     Ok(Checkpoint { run: run.into_owned(), state: state.into_owned(), tensors: Tensors(tensors) })
 }
 

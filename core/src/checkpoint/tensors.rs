@@ -1,41 +1,11 @@
 //! Named arrays of a state.
 
-use std::{borrow::Cow, collections::BTreeMap};
-
-use safetensors::{Dtype, tensor::View};
+use std::collections::BTreeMap;
 
 use super::identity::shown;
 use super::refusal::{inconsistent, refuse};
+use crate::arrays::Array;
 use crate::error::Result;
-
-/// An array of 64-bit floats, row-major.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Array {
-    pub(super) shape: Vec<usize>,
-    pub(super) values: Vec<f64>,
-}
-
-impl View for &Array {
-    fn dtype(&self) -> Dtype {
-        Dtype::F64
-    }
-
-    fn shape(&self) -> &[usize] {
-        &self.shape
-    }
-
-    fn data(&self) -> Cow<'_, [u8]> {
-        if cfg!(target_endian = "little") {
-            bytemuck::cast_slice(&self.values).into()
-        } else {
-            self.values.iter().flat_map(|value| value.to_le_bytes()).collect()
-        }
-    }
-
-    fn data_len(&self) -> usize {
-        size_of_val(&self.values[..])
-    }
-}
 
 /// The named arrays of a state. Writing adds arrays by [`put`](Self::put); reading removes them by [`take`](Self::take),
 /// so that [`finish`](Self::finish) detects unknown ones.

@@ -7,6 +7,7 @@ use crate::communicator::Share;
 use crate::data::kept::Kept;
 use crate::data::points::Points;
 use crate::data::preparation::{Missing, Preparation, Standardise, retain_rows};
+use crate::data::schema::Schema;
 use crate::data::sparse::SparseRows;
 use crate::error::{Error, Place, Result, shown};
 use crate::io::columns::{Categorical, Columns, MissingNumbers};
@@ -69,7 +70,7 @@ impl PreparationArgs {
     }
 }
 
-/// Points with their weights and the preparation that was applied to them.
+/// Points with their weights and the preparation that was applied to them, as part of their schema.
 #[derive(Debug, Clone)]
 pub struct PreparedPoints {
     /// The points.
@@ -78,7 +79,8 @@ pub struct PreparedPoints {
     pub weights: Option<Vec<u32>>,
     /// The columns to keep beside the answer.
     pub kept: Kept,
-    preparation: Preparation,
+    /// The coordinates, by which further points are read.
+    pub schema: Schema,
 }
 
 impl InputArgs {
@@ -117,7 +119,8 @@ impl InputArgs {
         let rows = prepare(&preparation, &mut points, &self.input, observer)?;
         kept.retain(&rows);
         weights.iter_mut().for_each(|weights| retain_rows(weights, &rows, 1));
-        Ok(PreparedPoints { points, weights, kept, preparation })
+        let schema = Schema { names: points.names.clone(), categorical: self.categorical, preparation };
+        Ok(PreparedPoints { points, weights, kept, schema })
     }
 
     /// Reads a rank's part of the points with the given options, which those of [`InputArgs::options`] may differ from.
@@ -191,31 +194,29 @@ impl InputArgs {
         Ok((sparse, Points { values: Vec::new(), rows, columns, names: Vec::new(), labels, label_names }))
     }
 
-    /// Reads further points with the coordinates of those of INPUT, and prepares them in the same way, with the columns to
-    /// keep. Columns are found by their names if both files have names, and others are ignored; else the file has the same
+    /// Reads further points with the coordinates of a fit, and prepares them in the same way, with the columns to keep.
+    /// Columns are found by their names if both tables have names, and others are ignored; else the file has the same
     /// columns, or only the coordinates.
     ///
     /// Fails as [`InputArgs::read_prepared`] does, and if the coordinates are not found.
     pub fn read_more(
         &self,
         path: &Path,
-        like: &PreparedPoints,
-        PreparationArgs { missing, .. }: PreparationArgs,
+        schema: &Schema,
         weight: Option<&str>,
         observer: &dyn Observer,
     ) -> Result<(Points, Kept)> {
-        let options = self.options();
-        let known = Some(&like.points.names[..]);
-        let columns = Columns { weight, like: known, missing: treatment(missing), ..options.roles() };
+        let options = ReadOptions { categorical: Some(schema.categorical), ..self.options() };
+        let missing = treatment(schema.preparation.missing());
+        let columns = Columns { weight, like: Some(&schema.names), missing, ..options.roles() };
         let Parsed { mut points, mut kept, .. } = read_columns(path, columns)?;
-        let (columns, expected) = (points.columns, like.points.columns);
+        let (columns, expected) = (points.columns, schema.names.len());
         if columns != expected {
-            let first = name(&self.input).display();
-            let what = format!("these points have {columns} columns; those of {first} have {expected}");
+            let what = format!("these points have {columns} columns; those of the fit have {expected}");
             let help = "give the same columns in the same order, or names to both files";
             return Err(Error::input_at(Place::file(name(path)), what, help));
         }
-        kept.retain(&prepare(&like.preparation, &mut points, path, observer)?);
+        kept.retain(&prepare(&schema.preparation, &mut points, path, observer)?);
         Ok((points, kept))
     }
 
@@ -238,7 +239,8 @@ impl InputArgs {
 impl From<Points> for PreparedPoints {
     /// Points without weights or preparation.
     fn from(points: Points) -> Self {
-        Self { points, weights: None, kept: Kept::default(), preparation: Preparation::default() }
+        let schema = Schema { names: points.names.clone(), ..Schema::default() };
+        Self { points, weights: None, kept: Kept::default(), schema }
     }
 }
 

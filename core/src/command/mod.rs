@@ -4,11 +4,13 @@ mod checkpoints;
 mod input;
 mod outcome;
 mod paths;
+mod predict;
 
 pub use checkpoints::CheckpointArgs;
 pub use input::{InputArgs, PreparationArgs, PreparedPoints};
 pub use outcome::{Conformance, Document, Outcome};
 pub use paths::{DocumentOut, InputFile, NameOrFile, Paths, PlotOut, StateIn, StateOut, TableOut};
+pub use predict::PredictArgs;
 
 use clap::{ArgMatches, FromArgMatches};
 

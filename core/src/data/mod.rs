@@ -9,6 +9,8 @@ pub mod generate;
 pub(crate) mod kept;
 pub mod points;
 pub(crate) mod preparation;
+#[cfg(feature = "io")]
+pub(crate) mod schema;
 pub(crate) mod sparse;
 mod spread;
 mod suspects;
@@ -30,5 +32,7 @@ pub use generate::{Shape, generate};
 pub use kept::Kept;
 pub use points::{Distinct, Points, collapse_duplicates, directions};
 pub use preparation::{Applied, Missing, Preparation, Standardise};
+#[cfg(feature = "io")]
+pub use schema::Schema;
 pub use sparse::SparseRows;
 pub use table::{Cell, Cells, Column, Table};

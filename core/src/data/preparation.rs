@@ -122,6 +122,21 @@ impl Preparation {
         Ok(Self { missing, fill, scales })
     }
 
+    /// Treatment of missing numbers.
+    pub fn missing(&self) -> Missing {
+        self.missing
+    }
+
+    /// True if this is a preparation of `columns` columns.
+    pub(crate) fn suits(&self, columns: usize) -> bool {
+        let fills = matches!(self.missing, Missing::Mean | Missing::Median);
+        let filled = self.fill.len() == if fills { columns } else { 0 } && self.fill.iter().all(|x| x.is_finite());
+        let scaled = [0, columns].contains(&self.scales.len());
+        filled
+            && scaled
+            && self.scales.iter().all(|[shift, scale]| shift.is_finite() && scale.is_finite() && *scale > 0.0)
+    }
+
     /// Applies the preparation to points with the same columns.
     ///
     /// # Errors

@@ -72,6 +72,8 @@ pub struct Column {
     cells: Cells,
     /// Words that codes from 0 stand for in text formats.
     words: Vec<String>,
+    /// See [`Table::with_details`].
+    is_detail: bool,
 }
 
 impl Column {
@@ -147,13 +149,16 @@ impl Table {
     }
 
     fn single(name: impl Into<String>, cells: Cells, words: Vec<String>) -> Self {
-        Self { rows: cells.len(), columns: vec![Column { names: vec![name.into()], cells, words }] }
+        Self { rows: cells.len(), columns: vec![Column { names: vec![name.into()], cells, words, is_detail: false }] }
     }
 
     fn matrix(names: Vec<String>, cells: Cells) -> Result<Self> {
         let (len, width) = (cells.len(), names.len());
         match len.checked_rem(width) {
-            Some(0) => Ok(Self { rows: len / width, columns: vec![Column { names, cells, words: Vec::new() }] }),
+            Some(0) => {
+                let column = Column { names, cells, words: Vec::new(), is_detail: false };
+                Ok(Self { rows: len / width, columns: vec![column] })
+            }
             _ => Err(Error::input(format!("{len} numbers do not fill rows of {width} columns"), "")),
         }
     }
@@ -166,6 +171,22 @@ impl Table {
         }
         self.columns.extend(other.columns);
         Ok(self)
+    }
+
+    /// Appends columns that formats without names of columns, `.npy` and `.cls`, leave out. Fails if the heights differ.
+    pub fn with_details(self, mut details: Self) -> Result<Self> {
+        details.columns.iter_mut().for_each(|column| column.is_detail = true);
+        self.beside(details)
+    }
+
+    /// The table without the columns of [`Table::with_details`].
+    #[cfg(feature = "io")]
+    pub(crate) fn main_columns(&self) -> std::borrow::Cow<'_, Self> {
+        if self.columns.iter().all(|column| !column.is_detail) {
+            return std::borrow::Cow::Borrowed(self);
+        }
+        let columns = self.columns.iter().filter(|column| !column.is_detail).cloned().collect();
+        std::borrow::Cow::Owned(Self { rows: self.rows, columns })
     }
 
     /// Number of rows.

@@ -1,11 +1,14 @@
 //! The roles of the columns of a table: labels, weights, coordinates, targets of a regression, columns to keep beside the
 //! answer, and dropped ones.
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{Error, Place, Result, shown};
 
 /// Treatment of columns of text.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "command", derive(clap::ValueEnum))]
+#[serde(rename_all = "kebab-case")]
 pub enum Categorical {
     /// Leave them out, with a notice
     #[default]

@@ -14,7 +14,7 @@ impl Table {
     ///
     /// CSV (`.csv`, `.txt`, `.dat`; `.tsv` with tabs) has one header line. NPY is an array of shape (rows) if there
     /// is one column, else (rows, width), of `i64` if all numbers are whole (`i32` for a single matrix of counts), else of
-    /// `f64`. `.cls` holds exactly one column, of whole numbers. In `.lrn` a column of whole numbers named `label`, `class`
+    /// `f64`. `.cls` holds exactly one column, of whole numbers. Both leave out details ([`Table::with_details`]). In `.lrn` a column of whole numbers named `label`, `class`
     /// or `cluster` is the class and all others are data. `/dev/stdout` and other paths without an extension that are not
     /// regular files receive CSV.
     pub fn write(&self, path: &Path) -> Result<()> {
@@ -26,7 +26,7 @@ impl Table {
     pub fn format_for(&self, path: &Path) -> Result<Format> {
         let format = Format::of(path)?;
         if format == Format::Cls {
-            cls::check(self).map_err(|error| error.in_file(path))?;
+            cls::check(&self.main_columns()).map_err(|error| error.in_file(path))?;
         }
         Ok(format)
     }
@@ -36,9 +36,9 @@ impl Table {
         match format {
             Format::Csv => csv::write(self, b',', out),
             Format::Tsv => csv::write(self, b'\t', out),
-            Format::Npy => npy::write(self, out),
+            Format::Npy => npy::write(&self.main_columns(), out),
             Format::Lrn => lrn::write(self, out),
-            Format::Cls => cls::write(self, out),
+            Format::Cls => cls::write(&self.main_columns(), out),
         }
     }
 
@@ -52,6 +52,23 @@ impl Table {
 mod tests {
     use super::*;
     use crate::data::table::Cell;
+
+    #[test]
+    fn details_are_left_out_of_arrays() {
+        let written = |table: &Table, format: Format| {
+            let mut bytes = Vec::new();
+            table.write_as(format, &mut bytes).unwrap();
+            bytes
+        };
+        let plain = Table::ints("cluster", vec![0, -1, 1]);
+        let table = plain.clone().with_details(Table::floats("outlier", vec![0.5, 1.0, 0.0])).unwrap();
+        for format in [Format::Npy, Format::Cls] {
+            assert_eq!(written(&table, format), written(&plain, format));
+        }
+        assert_eq!(written(&table, Format::Csv), b"cluster,outlier\n0,0.5\n-1,1\n1,0\n");
+        assert!(table.format_for(Path::new("a.cls")).is_ok());
+        assert!(plain.with_details(Table::floats("outlier", vec![0.5])).is_err());
+    }
 
     #[test]
     fn words_are_written_to_text_formats() {

@@ -4,7 +4,7 @@
 use clap::{ArgMatches, Args, ValueEnum, parser::ValueSource};
 use firebox_core::{
     Error, Observer, Result,
-    command::{InputArgs, InputFile, PlotOut, PreparationArgs, PreparedPoints, TableOut},
+    command::{DocumentOut, InputArgs, InputFile, PlotOut, PreparationArgs, PreparedPoints, TableOut},
     data::{Distances, Points, Standardise},
 };
 
@@ -94,6 +94,9 @@ pub(crate) struct AutoArgs {
     pub(crate) point_weights: Option<String>,
     #[command(flatten)]
     config: OcnnConfig,
+    /// Write the clustering, from which `firebox predict` finds the clusters of new points
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) model: Option<DocumentOut>,
     /// Write each point's membership, in bits, and outlier score, from 0 to 1 (.csv, .npy)
     #[arg(long, value_name = "FILE")]
     pub(crate) scores: Option<TableOut>,
@@ -198,6 +201,10 @@ impl OcnnArgs {
             return Ok((HostInput::Points(prepared.points.clone()), prepared));
         }
         self.preparation.refuse("distances, graphs and sparse rows")?;
+        if self.auto.model.is_some() && !self.input.is_sparse() {
+            let what = "distances have no coordinates, so that there is no model that could predict new points";
+            return Err(Error::input(what, "cluster points, or leave out `model`"));
+        }
         if weight.is_some() {
             let what = "`point_weights` is a column beside coordinates, which distances, graphs and sparse rows lack";
             return Err(Error::input(what, "leave it out; the library takes weights of any input"));

@@ -3,13 +3,14 @@
 mod args;
 mod bench;
 mod plots;
+mod predict;
 mod report;
 
 use clap::{ArgMatches, Args, Command};
 use firebox_backends::{Device, Plugin, plugin::Bench, with_context};
 use firebox_core::{
     Context, Error, Observer, Result, Session,
-    command::{Conformance, InputFile, Outcome, PreparedPoints, parse},
+    command::{Conformance, InputFile, Outcome, PredictArgs, PreparedPoints, parse},
     data::{Kept, Table, read_sparse},
 };
 
@@ -20,7 +21,7 @@ use self::{
 use crate::{
     model::{Clustering, Ocnn, OcnnInput, PaperOcnn},
     ops::OcnnOps,
-    solve::auto::HostInput,
+    solve::auto::{HostInput, OcnnModel},
 };
 
 /// Help of the input.
@@ -31,7 +32,9 @@ const EXAMPLES: &str = "\
 Examples:
   firebox ocnn points.csv --label label -o clusters.csv --plot clusters.png
   firebox ocnn points.csv --drop label --standardise standard --keep all --dendrogram tree.svg
-  firebox ocnn points.csv --label label --clusters 4 --memberships shares.csv --report run.json";
+  firebox ocnn points.csv --label label --clusters 4 --memberships shares.csv --report run.json
+  firebox ocnn points.csv --label label --model clusters.fbx
+  firebox predict points.csv --model clusters.fbx";
 
 /// The command `ocnn`.
 #[derive(Debug, Clone, Copy, Default)]
@@ -62,6 +65,10 @@ impl Plugin for OcnnPlugin {
                 with_context!(device, session, |context| paper(&args, &ocnn, points, context))
             }
         }
+    }
+
+    fn predict(&self, args: &PredictArgs, device: &Device, session: &Session) -> Result<Outcome> {
+        predict::run(args, device, session)
     }
 
     fn can_plot(&self, args: &ArgMatches) -> Result<()> {
@@ -120,12 +127,12 @@ fn automatic(args: &OcnnArgs, device: &Device, session: &Session) -> Result<Outc
     let (input, prepared) = args.read(observer)?;
     let new = args.auto.predict.as_ref().map(|file| new_points(args, file, &prepared, observer).map(|new| (file, new)));
     let new = new.transpose()?;
-    let PreparedPoints { points, weights, kept, .. } = prepared;
+    let PreparedPoints { points, weights, kept, schema } = prepared;
     let (new, new_kept) = new.map_or((None, Kept::default()), |(file, (new, kept))| (Some((file, new)), kept));
     if let Some((file, new)) = &new {
         ocnn.check_new(new, points.columns).map_err(|error| error.in_file(file))?;
     }
-    let (clustering, predicted) = with_context!(device, session, |context| cluster(
+    let (clustering, mut model, predicted) = with_context!(device, session, |context| cluster(
         &args.input.input,
         &ocnn,
         input,
@@ -134,7 +141,10 @@ fn automatic(args: &OcnnArgs, device: &Device, session: &Session) -> Result<Outc
         context
     ))?;
     let predicted = predicted.map(|labels| new_kept.beside(Table::ints("cluster", labels))).transpose()?;
-    let outcome = report::automatic(args, ocnn.config(), points, weights.as_deref(), clustering, predicted)?;
+    if !model.is_sparse() {
+        model.schema = schema;
+    }
+    let outcome = report::automatic(args, ocnn.config(), points, weights.as_deref(), (clustering, model), predicted)?;
     Ok(Outcome { table: kept.beside(outcome.table)?, ..outcome })
 }
 
@@ -146,13 +156,14 @@ fn cluster<B: OcnnOps>(
     weights: Option<Vec<u32>>,
     new: Option<(&InputFile, HostInput)>,
     context: &Context<B>,
-) -> Result<(Clustering, Option<Vec<i64>>)> {
+) -> Result<(Clustering, OcnnModel, Option<Vec<i64>>)> {
     let input = OcnnInput::from(input);
     let input = weights.into_iter().fold(input, OcnnInput::with_weights);
     let fitted = ocnn.fit_with(input, context).map_err(|error| error.in_file(file))?;
     let predicted = new.map(|(file, new)| fitted.predict_with(new, context).map_err(|error| error.in_file(file)));
     let predicted = predicted.transpose()?;
-    Ok((fitted.into_clustering(), predicted))
+    let (clustering, model) = fitted.into_parts();
+    Ok((clustering, model, predicted))
 }
 
 /// Reads the points to be predicted, which have the columns of the input, and the columns to keep.
@@ -170,7 +181,7 @@ fn new_points(
         return Err(Error::input(what, "cluster points, or leave out `predict`"));
     }
     let weight = args.auto.point_weights.as_deref();
-    let (new, kept) = args.input.read_more(file, like, args.preparation, weight, observer)?;
+    let (new, kept) = args.input.read_more(file, &like.schema, weight, observer)?;
     Ok((HostInput::Points(new), kept))
 }
 

@@ -3,7 +3,7 @@
 use burn::tensor::backend::Backend;
 use firebox_core::{
     Error, Result,
-    command::{Outcome, PreparationArgs},
+    command::{Document, Outcome, PreparationArgs},
     data::{Cell, Points, Table},
     metrics::Contingency,
     plot::Plot,
@@ -15,6 +15,7 @@ use super::{args::OcnnArgs, plots};
 use crate::{
     config::{OcnnConfig, PaperConfig},
     model::{Clustering, PaperClusters, Step},
+    solve::auto::OcnnModel,
 };
 
 /// A configuration, its mode and the preparation of the points, for the report.
@@ -82,13 +83,14 @@ pub(super) fn automatic(
     config: &OcnnConfig,
     points: Points,
     weights: Option<&[u32]>,
-    clustering: Clustering,
+    (clustering, model): (Clustering, OcnnModel),
     predicted: Option<Table>,
 ) -> Result<Outcome> {
     let mut tables = Vec::new();
+    let scores = Table::floats("membership", clustering.memberships.clone());
+    let scores = scores.beside(Table::floats("outlier", clustering.outliers.clone()))?;
     if let Some(path) = &args.auto.scores {
-        let table = Table::floats("membership", clustering.memberships.clone());
-        tables.push((path.clone(), table.beside(Table::floats("outlier", clustering.outliers.clone()))?));
+        tables.push((path.clone(), scores.clone()));
     }
     if let Some(path) = &args.auto.memberships {
         tables.push((path.clone(), memberships(&clustering)?));
@@ -98,6 +100,11 @@ pub(super) fn automatic(
         tables.push((path.clone(), Table::float_matrix(names, clustering.linkage.clone())?));
     }
     tables.extend(args.auto.predict_output.clone().into_iter().zip(predicted));
+    let mut documents = Vec::new();
+    if let Some(path) = &args.auto.model {
+        let bytes = model.to_bytes()?;
+        documents.push((path.clone(), Document::new(move |out| out.write_all(&bytes))));
+    }
     let mut plots = Vec::new();
     if let Some(path) = &args.auto.dendrogram {
         plots.push((path.clone(), plots::dendrogram(&clustering)));
@@ -110,7 +117,7 @@ pub(super) fn automatic(
     let mut summary = summary(&clustering, searched);
     summary.push_str(&against_truth(&points, weights, &clustering.labels, &mut result)?);
     let size = points.size();
-    let table = Table::ints("cluster", clustering.labels.clone());
+    let table = Table::ints("cluster", clustering.labels.clone()).with_details(scores)?;
     let title = format!("{} {}, {} noise", clustering.count(), plots::clusters(clustering.count()), clustering.noise());
     let drawn = args.has_coordinates().then(|| points.with_labels(clustering.labels)).transpose()?;
     let mut settings = settings(args, "auto", config);
@@ -130,7 +137,7 @@ pub(super) fn automatic(
         plot: drawn.map(|points| Plot::scatter(title, points)),
         tables,
         plots,
-        documents: Vec::new(),
+        documents,
         summary,
         unresolved: false,
     })

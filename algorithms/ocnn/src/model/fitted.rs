@@ -7,19 +7,14 @@ use super::{
     clustering::{Clustering, label_tensor},
     input::OcnnInput,
 };
-use crate::{config::OcnnConfig, ops::OcnnOps, solve::auto::distinct_points::DistinctPoints};
+use crate::{config::OcnnConfig, ops::OcnnOps, solve::auto::OcnnModel};
 
-/// Neighbours that determine the cluster of a new point.
-const VOTERS: usize = 16;
-
-/// The clusters of N points, found by an [`Ocnn`](crate::Ocnn), with the points themselves.
+/// The clusters of N points, found by an [`Ocnn`](crate::Ocnn), with the model that predicts those of others.
 #[derive(Debug, Clone)]
 pub struct FittedOcnn<B: Backend> {
     pub(super) config: OcnnConfig,
     pub(super) clustering: Clustering,
-    pub(super) distinct: DistinctPoints,
-    /// Largest distance of a point to its neighbours, in the unit of `distinct`.
-    pub(super) reach: f64,
+    pub(super) model: OcnnModel,
     pub(super) device: B::Device,
 }
 
@@ -39,9 +34,19 @@ impl<B: OcnnOps> FittedOcnn<B> {
         &self.clustering
     }
 
+    /// The model that predicts the clusters of new points, which can be saved.
+    pub fn model(&self) -> &OcnnModel {
+        &self.model
+    }
+
     /// As [`FittedOcnn::clustering`], by value.
     pub fn into_clustering(self) -> Clustering {
         self.clustering
+    }
+
+    /// As [`FittedOcnn::clustering`] and [`FittedOcnn::model`], by value.
+    pub fn into_parts(self) -> (Clustering, OcnnModel) {
+        (self.clustering, self.model)
     }
 
     /// Number of clusters.
@@ -60,23 +65,30 @@ impl<B: OcnnOps> FittedOcnn<B> {
         Ok(label_tensor(&self.predict_with(others, &context)?, &self.device))
     }
 
+    /// The clusters of new points or sparse rows, see [`OcnnModel::predict_with`].
+    ///
+    /// # Errors
+    /// As [`OcnnModel::predict_with`].
+    pub fn predict_with(&self, others: impl Into<OcnnInput<B>>, context: &Context<B>) -> Result<Vec<i64>> {
+        self.model.predict_with(others, context)
+    }
+}
+
+impl OcnnModel {
     /// The clusters of new points or sparse rows: that of an equal point, else the one of largest weight Σ exp(−d²/2a²)
     /// among the 16 nearest clustered points, a their mean distance. −1 if noise has the largest weight, no sparse row has
-    /// a common column, or, without `assign_all`, the nearest point is farther than any clustered point from its own
-    /// neighbours.
+    /// a common column, or, without `assign_all` in the fit, the nearest point is farther than any clustered point from its
+    /// own neighbours.
     ///
     /// # Errors
     /// If distances or a graph were clustered, the new points have weights or are of another kind than the clustered ones,
     /// or the columns differ.
-    pub fn predict_with(&self, others: impl Into<OcnnInput<B>>, context: &Context<B>) -> Result<Vec<i64>> {
-        let Self { config, clustering, distinct, reach, .. } = self;
+    pub fn predict_with<B: OcnnOps>(&self, others: impl Into<OcnnInput<B>>, context: &Context<B>) -> Result<Vec<i64>> {
         let (others, weights, _) = others.into().read()?;
         if weights.is_some() {
             let what = "the new points have weights, which do not change their clusters";
             return Err(Error::input(what, "leave the weights out"));
         }
-        let near = distinct.nearest_to::<B>(others, VOTERS, context)?;
-        let of_neurons = distinct.of_neurons(&clustering.labels);
-        Ok(near.votes(&of_neurons, &distinct.counts, if config.assign_all { f64::INFINITY } else { *reach }))
+        self.clusters_of(others, context)
     }
 }

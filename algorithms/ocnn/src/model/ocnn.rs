@@ -13,7 +13,7 @@ use crate::{
     ops::OcnnOps,
     solve::{
         auto::{
-            HostInput,
+            HostInput, OcnnModel,
             dimension::Dimensions,
             distinct_points::DistinctPoints,
             edges::CANDIDATES,
@@ -170,8 +170,9 @@ impl Ocnn {
         clustering.linkage = tree.linkage(&distinct.of_point);
         clustering.peak_device_bytes = bytes;
         clustering.timings = watch.timings();
-        let (reach, device) = (candidate_graph.reach, context.device.clone());
-        Ok(FittedOcnn { config: config.clone(), clustering, distinct, reach, device })
+        let reach = (!config.assign_all).then_some(candidate_graph.reach);
+        let model = OcnnModel::new(distinct, &clustering.labels, reach)?;
+        Ok(FittedOcnn { config: config.clone(), clustering, model, device: context.device.clone() })
     }
 
     /// Runs from successive seeds on one pair of graphs; returns the first run's tree and clusters, with their agreement

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum, ValueHint};
 use firebox_core::{
     Result,
-    command::{CheckpointArgs, DocumentOut, InputArgs, InputFile, PlotOut},
+    command::{self, CheckpointArgs, DocumentOut, InputArgs, InputFile, PlotOut},
 };
 
 use crate::config::{TrainConfig, invalid};
@@ -93,4 +93,12 @@ pub(super) struct PredictArgs {
     /// Form of the predictions
     #[arg(long, value_enum, default_value_t)]
     pub(super) give: Form,
+}
+
+impl From<&command::PredictArgs> for PredictArgs {
+    fn from(args: &command::PredictArgs) -> Self {
+        let product = ProductArgs { matmul: TrainConfig::new().matmul, allow_tf32: false };
+        let model_args = ModelArgs { input: args.rows(), model: args.model.clone(), product };
+        Self { model_args, give: Form::default() }
+    }
 }

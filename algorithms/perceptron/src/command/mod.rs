@@ -13,7 +13,7 @@ use clap::{ArgMatches, Args, Command};
 use firebox_backends::{Device, Plugin, plugin::Bench};
 use firebox_core::{
     Error, Result, Session,
-    command::{Conformance, Outcome, parse},
+    command::{self, Conformance, Outcome, parse},
 };
 
 use self::args::{ModelArgs, PredictArgs, TrainArgs};
@@ -69,6 +69,10 @@ impl Plugin for PerceptronPlugin {
             Some(("eval", args)) => apply::eval(&parse(args)?, device, session),
             _ => Err(Error::input("the subcommand is missing", "give train, predict or eval")),
         }
+    }
+
+    fn predict(&self, args: &command::PredictArgs, device: &Device, session: &Session) -> Result<Outcome> {
+        apply::predict(&args.into(), device, session)
     }
 
     fn can_share(&self, args: &ArgMatches) -> Result<()> {

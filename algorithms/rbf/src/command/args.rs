@@ -42,8 +42,8 @@ pub(super) struct RbfArgs {
     /// one to five dimensions
     #[arg(long, value_name = "G")]
     pub(super) grid: Option<usize>,
-    /// Write the trained network (.json, .safetensors)
-    #[arg(long, value_name = "FILE")]
+    /// Write the trained network, which `firebox predict` evaluates (.json; .safetensors, .fbx)
+    #[arg(short = 'm', long = "model", alias = "network", value_name = "FILE")]
     pub(super) network: Option<DocumentOut>,
     /// Write the solution for ParaView (.vtk, .vtu; .pvd writes a .vtu file per time of the grid beside it)
     #[arg(long, value_name = "FILE")]

@@ -4,13 +4,14 @@ mod adaptive;
 mod args;
 mod bench;
 mod plots;
+mod predict;
 mod report;
 
 use clap::{ArgMatches, Args, Command};
 use firebox_backends::{Device, Plugin, plugin::Bench, with_context};
 use firebox_core::{
     Error, Precision, Result, Session,
-    command::{Conformance, Document, Outcome, parse},
+    command::{Conformance, Document, Outcome, PredictArgs, parse},
     data::Points,
     plot::Plot,
     report::{InputSize, Timings},
@@ -152,6 +153,10 @@ impl Plugin for RbfPlugin {
         });
         let outputs = Outputs { args: &args, problem, field, solved };
         outputs.outcome(network, vtk, evaluated.transpose()?)
+    }
+
+    fn predict(&self, args: &PredictArgs, _device: &Device, session: &Session) -> Result<Outcome> {
+        predict::run(args, session)
     }
 
     fn bench(&self) -> Option<&dyn Bench> {

@@ -30,12 +30,12 @@ pub enum NetworkFormat {
 }
 
 impl NetworkFormat {
-    /// The format of the extension `.json` or `.safetensors`. Fails for others.
+    /// The format of the extension `.json`, or `.safetensors` or `.fbx`. Fails for others.
     pub fn of(path: &Path) -> Result<Self> {
         let extension = path.extension().and_then(|it| it.to_str()).unwrap_or_default().to_ascii_lowercase();
         match extension.as_str() {
             "json" => Ok(Self::Json),
-            "safetensors" => Ok(Self::Safetensors),
+            "safetensors" | "fbx" => Ok(Self::Safetensors),
             _ => {
                 let what = "a network is kept as JSON or safetensors, which the file's extension chooses";
                 Err(Error::input_at(Place::file(path), what, "name the file .json or .safetensors"))

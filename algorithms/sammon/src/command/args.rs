@@ -3,7 +3,10 @@
 use clap::{Args, ValueEnum};
 use firebox_core::{
     Error, Observer, Result,
-    command::{CheckpointArgs, InputArgs, InputFile, NameOrFile, PlotOut, PreparationArgs, PreparedPoints, TableOut},
+    command::{
+        CheckpointArgs, DocumentOut, InputArgs, InputFile, NameOrFile, PlotOut, PreparationArgs, PreparedPoints,
+        TableOut,
+    },
     data::{Distances, Points, ReadOptions, read},
     memory,
 };
@@ -46,13 +49,16 @@ pub(super) struct SammonArgs {
     /// Add each point's part of the stress to the table
     #[arg(long)]
     pub(super) point_stress: bool,
+    /// Write the map, in which `firebox predict` places new points
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) model: Option<DocumentOut>,
     /// Place these points into the map, which stays as it is; columns as in INPUT, or for precomputed distances a row of
     /// distances to all points of INPUT
-    #[arg(long, value_name = "NEW", requires = "transform_output")]
-    pub(super) transform: Option<InputFile>,
+    #[arg(long, alias = "transform", value_name = "NEW", requires = "predict_output")]
+    pub(super) predict: Option<InputFile>,
     /// Destination of the new points' coordinates
-    #[arg(long, value_name = "OUT", requires = "transform")]
-    pub(super) transform_output: Option<TableOut>,
+    #[arg(long, alias = "transform-output", value_name = "OUT", requires = "predict")]
+    pub(super) predict_output: Option<TableOut>,
     /// Draw source distances against distances in the map (.svg, .png)
     #[arg(long, value_name = "P")]
     pub(super) shepard: Option<PlotOut>,
@@ -76,12 +82,6 @@ impl SammonArgs {
             NameOrFile::File(_) => Start::Given,
         };
         self.config.clone().with_metric(metric).with_start(start)
-    }
-
-    /// Reads the distances of new points from those of the input, a row for each new point; missing ones are NaN.
-    pub(super) fn read_distances(&self, path: &InputFile) -> Result<Points> {
-        let rows = InputArgs { input: path.clone(), label: None, labels: None, ..self.input.clone() };
-        rows.read_as(true, |_| Ok(()), |_| 0).map(|(_, points)| points)
     }
 
     /// Reads the points or distances, the initial embedding, and the points with the labels and the size for the report.
@@ -109,4 +109,19 @@ impl SammonArgs {
         }
         Ok((data, Some(start.values), prepared))
     }
+}
+
+/// Reads the distances of new points from all `points` of a map, a row for each new point; missing ones are NaN.
+///
+/// # Errors
+/// If the table cannot be read, or its rows have another length.
+pub(super) fn read_distances(rows: &InputArgs, path: &InputFile, points: usize) -> Result<Points> {
+    let rows = InputArgs { input: path.clone(), label: None, labels: None, ..rows.clone() };
+    let (_, new) = rows.read_as(true, |_| Ok(()), |_| 0)?;
+    if new.columns != points {
+        let what = format!("a row has {} distances; the map has {points} points", new.columns);
+        let help = "give each new point's distances to all points of INPUT, in their order";
+        return Err(Error::input(what, help).in_file(path));
+    }
+    Ok(new)
 }

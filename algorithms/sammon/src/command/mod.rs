@@ -2,32 +2,35 @@
 
 mod args;
 mod bench;
+mod predict;
 mod report;
 
 use clap::{ArgMatches, Args, Command};
 use firebox_backends::{Device, Plugin, plugin::Bench, with_context};
 use firebox_core::{
-    Context, Error, Result, Session,
-    command::{Conformance, NameOrFile, Outcome, parse},
-    data::{Kept, Points, Table},
+    Context, Result, Session,
+    command::{Conformance, Document, NameOrFile, Outcome, PredictArgs, parse},
+    data::{Kept, Points, Schema, Table},
     plot::Plot,
 };
 use serde_json::{Value, json};
 
 use self::{
-    args::{Kind, SammonArgs},
+    args::{Kind, SammonArgs, read_distances},
     bench::SammonBench,
 };
 use crate::{
     model::{map::SammonMap, sammon::SammonInput},
     ops::SammonOps,
+    solve::fitted::SammonModel,
 };
 
 const EXAMPLES: &str = "\
 Examples:
   firebox sammon points.csv --label label -o map.csv --plot map.png --shepard shepard.png
   firebox sammon points.csv --drop label --standardise standard --dims 3 --keep all -o map.csv
-  firebox sammon points.csv --label label --transform points.csv --transform-output new.csv";
+  firebox sammon points.csv --label label --model map.fbx
+  firebox predict points.csv --model map.fbx -o new.csv";
 
 /// The command `sammon`.
 #[derive(Debug, Clone, Copy, Default)]
@@ -48,6 +51,10 @@ impl Plugin for SammonPlugin {
     fn run(&self, args: &ArgMatches, device: &Device, session: &Session) -> Result<Outcome> {
         let args: SammonArgs = parse(args)?;
         with_context!(device, session, |context| run(&args, context))
+    }
+
+    fn predict(&self, args: &PredictArgs, device: &Device, session: &Session) -> Result<Outcome> {
+        predict::run(args, device, session)
     }
 
     fn can_share(&self, _args: &ArgMatches) -> Result<()> {
@@ -87,10 +94,10 @@ fn run<B: SammonOps>(args: &SammonArgs, context: &Context<B>) -> Result<Outcome>
     let observer = &*context.observer;
     let (data, start, prepared) = args.read(observer)?;
     let precomputed = args.metric == Kind::Precomputed;
-    let new = match &args.transform {
-        Some(path) if precomputed => Some((path, args.read_distances(path)?, Kept::default())),
+    let new = match &args.predict {
+        Some(path) if precomputed => Some((path, read_distances(&args.input, path, data.points())?, Kept::default())),
         Some(path) => {
-            let (new, kept) = args.input.read_more(path, &prepared, args.preparation, None, observer)?;
+            let (new, kept) = args.input.read_more(path, &prepared.schema, None, observer)?;
             Some((path, new, kept))
         }
         None => None,
@@ -100,25 +107,22 @@ fn run<B: SammonOps>(args: &SammonArgs, context: &Context<B>) -> Result<Outcome>
     }
     let input = SammonInput::<B>::from(data).starting_at(start);
     let map = sammon.fit_with(input, context).map_err(|error| error.in_file(&args.input.input))?;
-    let dims = map.config().dims;
-    let place = |new: &Points| match precomputed {
-        true if new.columns != map.coordinates.len() / dims => {
-            let points = map.coordinates.len() / dims;
-            let what = format!("a row has {} distances; the map has {points} points", new.columns);
-            Err(Error::input(what, "give each new point's distances to all points of INPUT, in their order"))
-        }
-        true => map.transform_distances(&new.values, context),
-        false => map.transform_with(new, context),
-    };
     let placed = match new {
         Some((path, new, kept)) => {
-            let placed = place(&new).map_err(|error| error.in_file(path))?;
-            Some(kept.beside(Table::float_matrix(names(dims), placed)?)?)
+            Some(kept.beside(predict::placed(map.model(), &new, context).map_err(|error| error.in_file(path))?)?)
+        }
+        None => None,
+    };
+    let model = match &args.model {
+        Some(path) => {
+            let schema = if precomputed { Schema::default() } else { prepared.schema };
+            let bytes = SammonModel { schema, ..map.model().clone() }.to_bytes()?;
+            Some((path.clone(), Document::new(move |out| out.write_all(&bytes))))
         }
         None => None,
     };
     let outcome = outcome(args, prepared.points, map, placed)?;
-    Ok(Outcome { table: prepared.kept.beside(outcome.table)?, ..outcome })
+    Ok(Outcome { table: prepared.kept.beside(outcome.table)?, documents: model.into_iter().collect(), ..outcome })
 }
 
 /// `y1`, `y2`, …
@@ -141,7 +145,7 @@ fn outcome<B: SammonOps>(
     if let Some(stress) = map.point_stress.clone().filter(|_| args.point_stress) {
         table = table.beside(Table::floats("stress", stress))?;
     }
-    let tables = args.transform_output.clone().into_iter().zip(placed).collect();
+    let tables = args.predict_output.clone().into_iter().zip(placed).collect();
     let mut settings = serde_json::to_value(map.config()).unwrap_or(Value::Null);
     if args.metric == Kind::Precomputed {
         settings["metric"] = "precomputed".into();

@@ -4,13 +4,14 @@ use burn::tensor::TensorMetadata;
 use firebox_core::{
     Context, Error, Result,
     checkpoint::{require, resume},
+    data::Schema,
     report::Stopwatch,
     tensor::floats,
 };
 
 use super::{
     close,
-    map::{Fitted, FittedDistances, FittedPoints, Implementation, SammonMap},
+    map::{Implementation, SammonMap},
     run::{Run, Sampling},
     sammon::Sammon,
 };
@@ -23,6 +24,7 @@ use crate::{
         close::CloseGroups,
         connectivity,
         exact_stress::{ExactStress, exact_stress},
+        fitted::{Fitted, FittedDistances, FittedPoints, SammonModel},
         initialization,
         memory_plan::Plan,
         nondimensional::{Prepared, PreparedSource, first_rows},
@@ -129,14 +131,17 @@ impl Sammon {
         let spread = |points: Vec<f64>| prepared.index.iter().map(|&point| points[point as usize]).collect();
         let point_stress = stress.points.map(spread);
         let Prepared { source, counts, index, unit, .. } = prepared;
-        let fitted = match source {
+        let (schema, fitted) = match source {
             PreparedSource::Features { values, d, scaling, .. } => {
-                Fitted::Features(FittedPoints { values, d, scaling, counts, unit, embedding: run.x })
+                let points = FittedPoints { values, d, scaling, counts, unit, embedding: run.x };
+                (Schema::unnamed(d)?, Fitted::Features(points))
             }
             PreparedSource::Distances(_) => {
-                Fitted::Distances(FittedDistances { index, points: counts.len(), unit, embedding: run.x })
+                let distances = FittedDistances { index, points: counts.len(), unit, embedding: run.x };
+                (Schema::default(), Fitted::Distances(distances))
             }
         };
+        let model = SammonModel { schema, dims: config.dims, metric: config.metric, power: config.power, fitted };
         Ok(SammonMap {
             embedding: floats(coordinates.clone(), [rows, config.dims], &context.device),
             coordinates,
@@ -160,7 +165,7 @@ impl Sammon {
             timings: watch.timings(),
             peak_device_bytes: plan.map_or(0, |plan| plan.bytes),
             config: config.clone(),
-            fitted,
+            model,
         })
     }
 

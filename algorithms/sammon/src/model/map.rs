@@ -8,7 +8,7 @@ use firebox_core::report::Timings;
 use crate::{
     config::{Memory, SammonConfig},
     solve::{
-        nondimensional::FeatureScaling,
+        fitted::SammonModel,
         quality::Neighbourhoods,
         state::{AppliedStep, Stop},
     },
@@ -62,7 +62,7 @@ pub struct SammonMap<B: Backend> {
     pub peak_device_bytes: u64,
     pub(super) embedding: Tensor<B, 2>,
     pub(super) config: SammonConfig,
-    pub(super) fitted: Fitted,
+    pub(super) model: SammonModel,
 }
 
 impl<B: Backend> SammonMap<B> {
@@ -71,45 +71,15 @@ impl<B: Backend> SammonMap<B> {
         self.embedding.clone()
     }
 
+    /// The model that places new points, which can be saved.
+    pub fn model(&self) -> &SammonModel {
+        &self.model
+    }
+
     /// Configuration of the fit.
     pub fn config(&self) -> &SammonConfig {
         &self.config
     }
-}
-
-/// The fitted points, among which new ones are placed.
-#[derive(Debug, Clone)]
-pub(super) enum Fitted {
-    Features(FittedPoints),
-    Distances(FittedDistances),
-}
-
-/// Map of a matrix of distances, in nondimensional form.
-#[derive(Debug, Clone)]
-pub(super) struct FittedDistances {
-    /// Index of the distinct point for each point of the input.
-    pub(super) index: Vec<u32>,
-    /// Number of distinct points n.
-    pub(super) points: usize,
-    /// Unit of length, in that of the input.
-    pub(super) unit: f64,
-    /// Embedding `[k, n]`; coordinates from k ≤ m on are 0.
-    pub(super) embedding: Vec<f64>,
-}
-
-/// Distinct points of a fit with their map, in nondimensional form.
-#[derive(Debug, Clone)]
-pub(super) struct FittedPoints {
-    /// Features, row-major n × d.
-    pub(super) values: Vec<f64>,
-    pub(super) d: usize,
-    pub(super) scaling: FeatureScaling,
-    /// Multiplicity of each point.
-    pub(super) counts: Vec<f64>,
-    /// Unit of length, in that of the input.
-    pub(super) unit: f64,
-    /// Embedding `[k, n]`; coordinates from k ≤ m on are 0.
-    pub(super) embedding: Vec<f64>,
 }
 
 /// Implementation of the forces, `variant` in the report.

@@ -12,10 +12,11 @@ use firebox_core::{
 };
 use rayon::prelude::*;
 
-use super::map::{Fitted, SammonMap};
+use super::map::SammonMap;
 use crate::{
     ops::SammonOps,
     solve::{
+        fitted::{Fitted, SammonModel},
         memory_plan::columns,
         metric::distance,
         out_of_sample::{FixedPoints, STARTS},
@@ -43,17 +44,27 @@ impl<B: SammonOps> SammonMap<B> {
         Ok(floats(places, [rows, self.config.dims], &context.device))
     }
 
-    /// [`transform`](Self::transform) on the host, with the limits, observer and ranks of `context`: returns row-major
+    /// [`SammonModel::transform_with`] of this map.
+    ///
+    /// # Errors
+    /// As [`SammonModel::transform_with`].
+    pub fn transform_with(&self, others: &Points, context: &Context<B>) -> Result<Vec<f64>> {
+        self.model.transform_with(others, context)
+    }
+}
+
+impl SammonModel {
+    /// [`transform`](SammonMap::transform) on the host, with the limits, observer and ranks of `context`: returns row-major
     /// Q × m.
     ///
     /// # Errors
-    /// As [`transform`](Self::transform); also if the run is cancelled.
-    pub fn transform_with(&self, others: &Points, context: &Context<B>) -> Result<Vec<f64>> {
+    /// As [`transform`](SammonMap::transform); also if the run is cancelled.
+    pub fn transform_with<B: SammonOps>(&self, others: &Points, context: &Context<B>) -> Result<Vec<f64>> {
         let Fitted::Features(fitted) = &self.fitted else {
             let help = "fit the points' features instead of their distances, or use `transform_distances`";
             return Err(Error::input("a map of distances places new points by their distances", help));
         };
-        let (d, dims, metric, power) = (fitted.d, self.config.dims, self.config.metric.operation(), self.config.power);
+        let (d, dims, metric, power) = (fitted.d, self.dims, self.metric.operation(), self.power);
         if others.columns != d {
             let what = format!("the new points have {} coordinates; those of the map have {d}", others.columns);
             return Err(Error::input(what, "give the same columns in the same order"));

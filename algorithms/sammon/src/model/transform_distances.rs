@@ -3,18 +3,34 @@
 use firebox_core::{Context, Error, Result, error::Place, watch::Watch};
 use rayon::prelude::*;
 
-use super::map::{Fitted, FittedDistances, SammonMap};
-use crate::{ops::SammonOps, solve::out_of_sample::FixedPoints};
+use super::map::SammonMap;
+use crate::{
+    ops::SammonOps,
+    solve::{
+        fitted::{Fitted, FittedDistances, SammonModel},
+        out_of_sample::FixedPoints,
+    },
+};
 
 impl<B: SammonOps> SammonMap<B> {
+    /// [`SammonModel::transform_distances`] of this map.
+    ///
+    /// # Errors
+    /// As [`SammonModel::transform_distances`].
+    pub fn transform_distances(&self, distances: &[f64], context: &Context<B>) -> Result<Vec<f64>> {
+        self.model.transform_distances(distances, context)
+    }
+}
+
+impl SammonModel {
     /// Places new points among those of a map of distances, which stay fixed, by their distances to all N points of the
     /// input: row-major Q × N, NaN or infinity for a distance that is not known. Each new point gets the position of least
-    /// stress, as by [`transform`](Self::transform), on the host in f64. Returns row-major Q × m in the unit of the input.
+    /// stress, as by [`transform`](SammonMap::transform), on the host in f64. Returns row-major Q × m in the unit of the input.
     ///
     /// # Errors
     /// If the map is one of features, if a row does not have N numbers, if one is negative, if none of a row is known, or if
     /// the run is cancelled.
-    pub fn transform_distances(&self, distances: &[f64], context: &Context<B>) -> Result<Vec<f64>> {
+    pub fn transform_distances<B: SammonOps>(&self, distances: &[f64], context: &Context<B>) -> Result<Vec<f64>> {
         let Fitted::Distances(fitted) = &self.fitted else {
             let help = "give `transform` the features of the new points";
             return Err(Error::input("a map of features places new points by their features", help));
@@ -33,14 +49,14 @@ impl<B: SammonOps> SammonMap<B> {
             let what = format!("new point {} has no distance to any point of the map", row + 1);
             return Err(Error::input_at(Place::default().row(row + 1), what, "give it at least one, or leave it out"));
         }
-        let (dims, ranks) = (self.config.dims, &*context.communicator);
+        let (dims, ranks) = (self.dims, &*context.communicator);
         let all = fitted.fixed(&fitted.counts(|_| true), dims)?;
         let own = ranks.share().all(distances.len() / n, 1)[ranks.rank()].clone();
         let places = context.watched(|| {
             let watch = Watch::current();
             let place = |row: &[f64]| match watch.stopped() {
                 true => Ok(vec![0.0; dims]),
-                false => fitted.place(row, dims, self.config.power, &all),
+                false => fitted.place(row, dims, self.power, &all),
             };
             distances[own.start * n..own.end * n].par_chunks(n).map(place).collect::<Result<Vec<Vec<f64>>>>()
         })?;

@@ -5,6 +5,7 @@ pub(crate) mod close;
 pub(crate) mod connectivity;
 pub(crate) mod descent;
 pub(crate) mod exact_stress;
+pub(crate) mod fitted;
 pub(crate) mod initialization;
 pub(crate) mod lbfgs;
 pub(crate) mod memory_plan;

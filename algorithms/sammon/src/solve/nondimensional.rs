@@ -28,12 +28,12 @@ const MAX_DISTANCE: f64 = f64::MAX / 1e3;
 const CENTRE_SAMPLE: usize = 4096;
 
 /// Affine map of features to nondimensional ones: (x/largest − centre)·factor.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct FeatureScaling {
-    metric: Metric,
-    largest: f64,
-    centre: Vec<f64>,
-    factor: f64,
+    pub(crate) metric: Metric,
+    pub(crate) largest: f64,
+    pub(crate) centre: Vec<f64>,
+    pub(crate) factor: f64,
 }
 
 impl FeatureScaling {

@@ -130,7 +130,7 @@ fn more_weighted(
     let options: Vec<&str> = label.into_iter().flat_map(|label| ["--label", label]).collect();
     let (args, preparation) = (self::input(&input, &options), PreparationArgs::default());
     let like = args.read_prepared(preparation, weight, &Silent).unwrap();
-    let points = args.read_more(&path, &like, preparation, weight, &Silent);
+    let points = args.read_more(&path, &like.schema, weight, &Silent);
     let place = format!("{}/", folder.path().display());
     points.map(|(points, _)| points.values).map_err(|error| error.to_string().replace(&place, ""))
 }
@@ -172,7 +172,7 @@ fn further_points_may_have_weights() {
         assert_eq!(more_weighted("x,y,class,m\n1,2,3,4\n", Some("2"), Some("m"), new).unwrap(), [5.0, 1.0], "{new}");
     }
     let error = more_weighted(FIRST, Some("2"), Some("3"), "5,7,6\n").unwrap_err();
-    assert_eq!(error, "new.csv: these points have 3 columns; those of first.csv have 2");
+    assert_eq!(error, "new.csv: these points have 3 columns; those of the fit have 2");
     let error = more_weighted(FIRST, Some("class"), Some("m"), "x,class,m,y\n5,a,0,6\n").unwrap_err();
     assert!(error.starts_with("new.csv, row 1, column m: the weight 0"), "{error}");
 }
@@ -201,10 +201,10 @@ fn further_points_have_the_same_coordinates() {
     assert_eq!(more("1,2,7,4\n", Some("3"), "5,6,8\n").unwrap(), [5.0, 6.0, 8.0]);
     for (first, label, new, expected) in [
         (NAMED, Some("class"), "x,class\n5,6\n", ": there is no column \"y\" to take the coordinates from"),
-        (NAMED, Some("class"), "5,6,7\n", ": these points have 3 columns; those of first.csv have 2"),
+        (NAMED, Some("class"), "5,6,7\n", ": these points have 3 columns; those of the fit have 2"),
         (NAMED, Some("3"), "x\n5\n", ": there is no column \"y\" to take the coordinates from"),
         (NAMED, Some("class"), "x,y,class\n5,nan,a\n", ", line 2, column y: \"nan\" is a missing number"),
-        ("1,2\n", None, "5,6,7\n", ": these points have 3 columns; those of first.csv have 2"),
+        ("1,2\n", None, "5,6,7\n", ": these points have 3 columns; those of the fit have 2"),
     ] {
         assert_eq!(more(first, label, new).unwrap_err(), format!("new.csv{expected}"), "{first} {label:?} {new}");
     }

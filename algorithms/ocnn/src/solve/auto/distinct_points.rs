@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::{
     disjoint_sets::DisjointSets,
     input::HostInput,
-    metric_space::{MetricSpace, other_columns},
+    metric_space::MetricSpace,
     neighbour_lists::{Neighbour, NeighbourLists},
     sparse_space::SparseSpace,
 };
@@ -24,7 +24,7 @@ use crate::{
 /// Distinct points, each a neuron, and the source of their neighbours.
 #[derive(Debug, Clone)]
 pub(crate) struct DistinctPoints {
-    source: Source,
+    pub(crate) source: Source,
     /// Multiplicity of each neuron.
     pub(crate) counts: Vec<u32>,
     /// The neuron of each point.
@@ -33,7 +33,7 @@ pub(crate) struct DistinctPoints {
 
 /// The source of neighbours.
 #[derive(Debug, Clone)]
-enum Source {
+pub(crate) enum Source {
     MetricSpace(MetricSpace),
     SparseSpace(SparseSpace),
     /// Precomputed distances.
@@ -150,13 +150,6 @@ impl DistinctPoints {
         self.counts.len()
     }
 
-    /// The label of each neuron, from those of the points.
-    pub(crate) fn of_neurons(&self, labels: &[i64]) -> Vec<i64> {
-        let mut of_neurons = vec![-1; self.len()];
-        self.of_point.iter().zip(labels).for_each(|(&neuron, &label)| of_neurons[neuron as usize] = label);
-        of_neurons
-    }
-
     fn space(&self) -> Option<&MetricSpace> {
         match &self.source {
             Source::MetricSpace(space) => Some(space),
@@ -190,38 +183,5 @@ impl DistinctPoints {
             Source::MetricSpace(space) => Cow::Owned(space.nearest(&space.values, true, k, context)?),
             Source::SparseSpace(space) => Cow::Owned(space.nearest(k, context)?),
         })
-    }
-
-    /// The k nearest neurons of new points.
-    ///
-    /// # Errors
-    /// If the new points are of another kind than the clustered ones, distances are precomputed, or the columns differ.
-    pub(crate) fn nearest_to<B: OcnnOps>(
-        &self,
-        new: HostInput,
-        k: usize,
-        context: &Context<B>,
-    ) -> Result<NeighbourLists> {
-        let k = k.min(self.len());
-        match (&self.source, new) {
-            (Source::MetricSpace(space), HostInput::Points(new)) => {
-                let queries = MetricSpace::new(new.values, new.columns, space.distance, Some(space.unit))?;
-                if queries.d != space.d {
-                    return Err(other_columns(queries.d, space.d));
-                }
-                space.nearest(&queries.values, false, k, context)
-            }
-            (Source::SparseSpace(space), HostInput::Sparse(new)) => space.nearest_to(new, k, context),
-            (Source::Precomputed(_), _) | (_, HostInput::Distances(_) | HostInput::Graph(_)) => {
-                let what = "distances have no coordinates, by which new points could be compared";
-                Err(Error::input(what, "cluster points instead of distances"))
-            }
-            (Source::MetricSpace(_), HostInput::Sparse(_)) => {
-                Err(Error::input("the new points are sparse rows, the others are dense", "give dense points"))
-            }
-            (Source::SparseSpace(_), HostInput::Points(_)) => {
-                Err(Error::input("the new points are dense, the others are sparse rows", "give sparse rows"))
-            }
-        }
     }
 }

@@ -33,7 +33,7 @@ const CALL_ELEMENTS: usize = 1 << 24;
 const CLOSE_RATIO: f64 = 1e-5;
 
 /// Points embedded for search by the Euclidean or Manhattan distance.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct MetricSpace {
     pub(crate) distance: Distance,
     /// Row-major n × d, in units of `unit`.
@@ -100,6 +100,11 @@ impl MetricSpace {
 
     pub(crate) fn len(&self) -> usize {
         self.values.len() / self.d
+    }
+
+    /// Number of columns of the points.
+    pub(crate) fn columns(&self) -> usize {
+        if self.distance == Distance::Haversine { 2 } else { self.d }
     }
 
     /// True if the device searches all pairs.

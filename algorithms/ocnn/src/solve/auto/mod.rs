@@ -11,7 +11,8 @@
 //! 7. `contrast`, `chance`: the contrast of the tree's edges, and the evidence that points without structure have;
 //! 8. `select`, `cut`, `partition`: the edges before the largest drop in contrast are cut;
 //! 9. `membership`: each point's membership in its cluster, in bits, and its outlier score;
-//! 10. `shares`: the share of each cluster in each point.
+//! 10. `shares`: the share of each cluster in each point;
+//! 11. `model`: the clusters of new points.
 //!
 //! After Angelini, Di Carlo, Marangi, Pellicoro and Stramaglia, PRL 85 (2000) 554 (mutual
 //! information), and Benderskaya and Tolstov (the network). The graphs, the tree and the selection are Firebox's own.
@@ -32,6 +33,7 @@ pub(crate) mod information;
 pub(crate) mod input;
 pub(crate) mod membership;
 pub(crate) mod metric_space;
+pub(crate) mod model;
 pub(crate) mod neighbour_lists;
 pub(crate) mod partition;
 pub(crate) mod select;
@@ -43,4 +45,5 @@ pub(crate) mod tree;
 pub use condensed::{CondensedTree, Join};
 pub(crate) use input::HostInput;
 pub use input::Links;
+pub use model::OcnnModel;
 pub use shares::Shares;

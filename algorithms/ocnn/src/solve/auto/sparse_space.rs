@@ -24,9 +24,9 @@ const MANY_PRODUCTS: u128 = 100_000_000_000;
 const TASKS: usize = 16;
 
 /// Distinct sparse rows of unit length, searched by the cosine distance ½|a − b|².
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SparseSpace {
-    rows: SparseRows,
+    pub(crate) rows: SparseRows,
 }
 
 impl SparseSpace {

@@ -1,0 +1,3 @@
+//! File format of models.
+
+mod serialization;

@@ -1,0 +1,42 @@
+//! `firebox predict` from the model of a map.
+
+use firebox_backends::{Device, with_context};
+use firebox_core::{
+    Context, Error, Result, Session,
+    command::{Outcome, PredictArgs},
+    data::{Kept, Points, Table},
+    report::Stopwatch,
+};
+use serde_json::Map;
+
+use super::{args::read_distances, names};
+use crate::{ops::SammonOps, solve::fitted::SammonModel};
+
+/// Places the new rows.
+pub(super) fn run(args: &PredictArgs, device: &Device, session: &Session) -> Result<Outcome> {
+    let mut watch = Stopwatch::default();
+    let (model, rows) = (SammonModel::load(&args.model)?, args.rows());
+    let (new, kept) = match model.distances() {
+        Some(_) if args.label.is_some() => {
+            let what = "the model is a map of distances, and rows of distances have no `label`";
+            return Err(Error::input(what, "leave it out"));
+        }
+        Some(points) => (read_distances(&rows, &args.input, points)?, Kept::default()),
+        None => rows.read_more(&args.input, &model.schema, None, &*session.observer)?,
+    };
+    watch.lap("data_s");
+    let placed = with_context!(device, session, |context| placed(&model, &new, context));
+    let table = kept.beside(placed.map_err(|error| error.in_file(&args.input))?)?;
+    watch.lap("prediction_s");
+    let summary = format!("{} rows placed in the map of {} dimensions", new.rows, model.dims());
+    Ok(args.outcome(new.size(), &watch, Map::new(), table, summary))
+}
+
+/// The places of new points, or of rows of distances.
+pub(super) fn placed<B: SammonOps>(model: &SammonModel, new: &Points, context: &Context<B>) -> Result<Table> {
+    let places = match model.distances() {
+        Some(_) => model.transform_distances(&new.values, context),
+        None => model.transform_with(new, context),
+    };
+    Table::float_matrix(names(model.dims()), places?)
+}

@@ -118,7 +118,7 @@ fn new_points_have_equal_positions_on_any_number_of_ranks() {
     write_points(&folder, "cloud.csv", 100, 4);
     write_points(&folder, "new.csv", 7, 4);
     for ranks in [0, 2, 5] {
-        let options = format!("--iterations 3 --tolerance 0 --transform new.csv --transform-output new{ranks}.csv");
+        let options = format!("--iterations 3 --tolerance 0 --predict new.csv --predict-output new{ranks}.csv");
         folder.succeed(ranks, &mapping(&options, "map"));
     }
     for ranks in [2, 5] {

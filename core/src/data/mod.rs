@@ -24,7 +24,7 @@ pub use crate::io::{
     label_file::parse_labels,
     npz::{parse_sparse, read_sparse},
     options::ReadOptions,
-    read::{Part, parse, read, read_part},
+    read::{Part, parse, read, read_bytes, read_part},
 };
 pub use distances::Distances;
 pub use generate::{Shape, generate};

@@ -61,7 +61,7 @@ pub(crate) fn read_labelled<T>(
 
 /// Reads a file of labels as [`parse_labels`] does.
 pub(crate) fn read_labels(path: &Path, points: usize, keys: Option<&[i64]>) -> Result<Codes> {
-    parse_labels(Format::of_input(path)?, &bytes(path)?, points, keys).map_err(|error| error.in_file(path))
+    parse_labels(Format::of_input(path)?, &read_bytes(path)?, points, keys).map_err(|error| error.in_file(path))
 }
 
 /// One rank's part of the rows of a table.
@@ -118,7 +118,7 @@ fn keep<T>(mut all: Vec<T>, of: Range<usize>) -> Vec<T> {
 
 /// Reads a table of points from a path.
 pub(crate) fn read_columns(path: &Path, columns: Columns<'_>) -> Result<Parsed> {
-    parse_columns(Format::of_input(path)?, &bytes(path)?, columns).map_err(|error| error.in_file(name(path)))
+    parse_columns(Format::of_input(path)?, &read_bytes(path)?, columns).map_err(|error| error.in_file(name(path)))
 }
 
 /// Parses points from the bytes of a file, as [`read`] does from a path.
@@ -160,7 +160,10 @@ pub(crate) fn name(path: &Path) -> &Path {
     if is_stdin(path) { Path::new("<stdin>") } else { path }
 }
 
-fn bytes(path: &Path) -> Result<Vec<u8>> {
+/// Reads a whole file, decompressed if its extension is `.gz` or `.zst`; `-` is standard input.
+///
+/// Fails if it cannot be read or decompressed, or does not fit into memory.
+pub fn read_bytes(path: &Path) -> Result<Vec<u8>> {
     if is_stdin(path) {
         memory::read_all(std::io::stdin().lock(), Vec::new(), name(path))
     } else if is_compressed(path) {

@@ -20,10 +20,8 @@ use crate::{
             hierarchy::{CandidateGraph, CouplingGraphs, Hierarchy},
             information::SignCounts,
             input::weighted_points,
-            metric_space::MetricSpace,
             partition::Partition,
             simulation,
-            sparse_space::new_directions,
             tree::Tree,
         },
         neighbours::TREE_DIMENSIONS,
@@ -254,11 +252,13 @@ impl Ocnn {
         }
     }
 
-    /// Checks, before a fit of points with these columns, that [`FittedOcnn::predict_with`] will accept the new points.
+    /// Checks for the command, before a fit of points with these columns, that [`FittedOcnn::predict_with`] will accept the new points.
     ///
     /// # Errors
     /// If their columns or values do not suit the distance.
+    #[cfg(feature = "command")]
     pub(crate) fn check_new(&self, new: &HostInput, columns: usize) -> Result<()> {
+        use crate::solve::auto::{metric_space::MetricSpace, sparse_space::new_directions};
         match new {
             HostInput::Points(new) => {
                 MetricSpace::new(new.values.clone(), new.columns, self.config.distance, Some(1.0)).map(drop)

@@ -1,8 +1,7 @@
 //! `firebox bench ocnn quality`: clusters with default settings against reference labels.
 
 use std::{
-    fs::{self, File},
-    io::Read,
+    fs,
     path::{Path, PathBuf},
     time::Instant,
 };
@@ -13,8 +12,12 @@ use firebox_backends::{
     bench::{BenchRow, Rows, at_least_one},
     with_context,
 };
-use firebox_core::{Context, Error, Result, Session, command::parse, data::Points, metrics::adjusted_rand_index};
-use flate2::read::GzDecoder;
+use firebox_core::{
+    Context, Error, Result, Session,
+    command::parse,
+    data::{Points, read_bytes},
+    metrics::adjusted_rand_index,
+};
 use serde_json::json;
 
 use crate::{model::Ocnn, ops::OcnnOps};
@@ -180,12 +183,8 @@ fn unreadable(path: &Path, error: &std::io::Error) -> Error {
 
 /// Reads the numbers of a file of whitespace-separated rows, and the number of columns.
 fn read_numbers(path: &Path) -> Result<(Vec<f64>, usize)> {
-    let mut text = String::new();
-    let file = File::open(path).map_err(|error| unreadable(path, &error))?;
-    let is_packed = path.extension().is_some_and(|extension| extension == "gz");
-    let read =
-        if is_packed { GzDecoder::new(file).read_to_string(&mut text) } else { (&file).read_to_string(&mut text) };
-    read.map_err(|error| unreadable(path, &error))?;
+    let bytes = read_bytes(path)?;
+    let text = String::from_utf8_lossy(&bytes);
     let (mut values, mut columns) = (Vec::new(), 0);
     for (line, row) in text.lines().enumerate().filter(|(_, row)| !row.trim().is_empty() && !row.starts_with('#')) {
         let before = values.len();

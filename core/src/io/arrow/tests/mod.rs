@@ -12,6 +12,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
 
 use super::{Columnar, Input, read};
+use crate::communicator::Share;
 use crate::data::points::Points;
 use crate::data::table::Table;
 use crate::error::{Error, Result};
@@ -22,6 +23,7 @@ use crate::io::format::Format;
 use crate::io::label_file::parse_labels;
 use crate::io::options::ReadOptions;
 use crate::io::parsed::Parsed;
+use crate::io::read::read_part;
 
 /// The formats, with the extensions of their files.
 const FORMATS: [(Format, &str); 3] =
@@ -183,6 +185,15 @@ fn blocks_cross_batches() {
             let (most, expected) = (sizes[0], (bytes / 16).clamp(1, 23));
             assert!(most == expected && sizes[..sizes.len() - 1].iter().all(|&rows| rows == most), "{sizes:?}");
         }
+    }
+    // A rank has its share of the rows.
+    let options = ReadOptions { keep: Some("x".into()), ..ReadOptions::default() };
+    for (_, extension) in FORMATS {
+        let path = folder.path().join(format!("a.{extension}"));
+        let part = read_part(&path, &options, Share { rank: 1, size: 3 }).unwrap();
+        let rows = part.of.clone().map(|row| row as f64);
+        assert_eq!(part.points.values, rows.flat_map(|x| [x, 7.0 * x]).collect::<Vec<_>>());
+        assert_eq!((part.rows, part.points.rows, part.points.columns), (23, part.of.len(), 2));
     }
     // An error of the caller is not one of the file.
     let path = folder.path().join("a.parquet");

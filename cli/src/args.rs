@@ -32,7 +32,8 @@ pub(crate) struct Compute {
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct Output {
-    /// Write the result's table to a file (.csv, .tsv, .txt, .dat, .npy, .lrn, .cls); - is standard output, as CSV
+    /// Write the result's table to a file (.csv, .tsv, .txt, .dat, .npy, .parquet, .arrow, .lrn, .cls); - is standard output,
+    /// as CSV
     #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
     /// Draw the result (.svg, .png; .gif animates one that changes over time)

@@ -1,7 +1,7 @@
 //! The backend-independent parts that all algorithms of Firebox share: contexts, errors, random numbers, state and
 //! model files, collectives, tables, metrics, reports.
 //!
-//! Features: `io` reads and writes tables of points and states of runs, `plot` draws plots, `command` declares the
+//! Features: `io` reads and writes tables of points and states of runs, `arrow` also Parquet and Arrow, `plot` draws plots, `command` declares the
 //! arguments of commands.
 
 #[cfg(feature = "io")]

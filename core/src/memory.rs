@@ -63,6 +63,14 @@ pub fn push<T>(values: &mut Vec<T>, value: T, purpose: &str) -> Result<()> {
     Ok(())
 }
 
+/// Extends a vector with copies of `value`. Fails as [`push`] does.
+pub fn resize<T: Copy>(values: &mut Vec<T>, length: usize, value: T, purpose: &str) -> Result<()> {
+    let bytes = length.saturating_mul(size_of::<T>());
+    values.try_reserve(length.saturating_sub(values.len())).map_err(|_| denied(bytes as u64, purpose))?;
+    values.resize(length, value);
+    Ok(())
+}
+
 #[cold]
 fn grow<T>(values: &mut Vec<T>, purpose: &str) -> Result<()> {
     let bytes = values.len().saturating_mul(2 * size_of::<T>());

@@ -17,10 +17,12 @@ use firebox_sammon::SammonConfig;
 pub type Target = fn(&[u8]);
 
 /// All targets, with the names of their folders in `corpus`.
-pub const TARGETS: [(&str, Target); 9] = [
+pub const TARGETS: [(&str, Target); 11] = [
     ("csv", csv),
     ("npy", npy),
     ("npz", npz),
+    ("parquet", parquet),
+    ("arrow", arrow),
     ("lrn", lrn),
     ("cls", cls),
     ("labels", labels),
@@ -68,6 +70,18 @@ pub fn csv(bytes: &[u8]) {
 pub fn npy(bytes: &[u8]) {
     check_points(Format::Npy, bytes);
     check_labels(Format::Npy, bytes);
+}
+
+/// Parses points and labels in Parquet.
+pub fn parquet(bytes: &[u8]) {
+    check_points(Format::Parquet, bytes);
+    check_labels(Format::Parquet, bytes);
+}
+
+/// Parses points and labels in Arrow files and streams.
+pub fn arrow(bytes: &[u8]) {
+    check_points(Format::Arrow, bytes);
+    check_labels(Format::Arrow, bytes);
 }
 
 /// Parses sparse rows in archives of NumPy arrays.

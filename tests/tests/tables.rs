@@ -112,3 +112,35 @@ fn new_points_are_prepared_as_the_fitted_ones() {
     let args = "ocnn a.csv --label kind --drop id --categorical one-hot --predict other.csv --predict-output p.csv";
     program.refuse(args, "other.csv, line 2, column colour: \"green\" is not among the texts red, blue");
 }
+
+#[test]
+fn columnar_tables_give_the_same_answers() {
+    let program = Program::firebox();
+    for extension in ["csv", "parquet", "arrow", "arrows"] {
+        program.run(&format!("generate blobs --points 90 --seed 5 -o a.{extension}")).succeed();
+        let args = format!("ocnn a.{extension} --label label --keep all {BACKEND}");
+        program.run(&format!("{args} -o {extension}.csv")).succeed();
+        assert_eq!(program.text(&format!("{extension}.csv")), program.text("csv.csv"));
+    }
+    // Numbers and names of classes keep their types on the way out and in.
+    program.write("named.csv", flowers(&blobs()));
+    let ocnn = |input: &str, output: &str| {
+        let args = format!("ocnn {input} --label kind --columns length,width --keep all {BACKEND} -o {output}");
+        program.run(&args).succeed();
+    };
+    ocnn("named.csv", "b.csv");
+    ocnn("named.csv", "b.parquet");
+    let done =
+        program.run(&format!("ocnn b.parquet --label kind --columns length,width --keep 1-5 {BACKEND} -o c.csv"));
+    assert!(!done.succeed().err.contains("is text"));
+    assert_eq!(program.text("c.csv"), program.text("b.csv"));
+    let done = program.run(&format!("ocnn b.parquet --label kind --drop cluster {BACKEND} -o d.csv")).succeed();
+    for notice in ["column \"colour\" is text and is left out", "column \"id\" has whole numbers that increase"] {
+        assert!(done.err.contains(notice), "{}", done.err);
+    }
+    let bytes = program.read("b.parquet");
+    program.write("cut.parquet", &bytes[..bytes.len() / 2]);
+    program.refuse("ocnn cut.parquet", "cut.parquet: the file cannot be decoded");
+    program.write("none.arrow", "");
+    program.refuse("ocnn none.arrow", "none.arrow: the file is empty");
+}

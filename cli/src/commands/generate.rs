@@ -30,7 +30,7 @@ struct GenerateArgs {
     /// Seed of the random numbers
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
-    /// Write to a file (.csv, .tsv, .txt, .dat, .npy, .lrn); by default CSV on standard output
+    /// Write to a file (.csv, .tsv, .txt, .dat, .npy, .parquet, .arrow, .lrn); by default CSV on standard output
     #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
     /// Draw the points, coloured by their classes (.svg, .png)

@@ -20,13 +20,14 @@ use crate::observe::Observer;
 /// Arguments for input points, to be flattened into those of a command.
 #[derive(Debug, Clone, PartialEq, Eq, clap::Args)]
 pub struct InputArgs {
-    /// Points, one a row: .csv, .tsv, .txt, .dat, .data, .npy or .lrn, also in .gz or .zst; - reads CSV from standard input
+    /// Points, one a row: .csv, .tsv, .txt, .dat, .data, .npy, .parquet, .arrow or .lrn, also in .gz or .zst; - reads CSV
+    /// from standard input
     #[arg(value_name = "INPUT")]
     pub input: InputFile,
     /// The column that holds the true classes, by name or by number from 1; it is no coordinate then
     #[arg(long, value_name = "COLUMN", conflicts_with = "labels")]
     pub label: Option<String>,
-    /// A file with the true classes: .cls, or one label a row in .csv, .txt or .npy
+    /// A file with the true classes: .cls, or one label a row in .csv, .txt, .npy, .parquet or .arrow
     #[arg(long, value_name = "FILE")]
     pub labels: Option<InputFile>,
     /// The columns that are coordinates, in their order, such as height,3-7: names, or numbers from 1 and ranges of them

@@ -93,6 +93,12 @@ impl Column {
         self.words.get(usize::try_from(code).ok()?).map(String::as_str)
     }
 
+    /// True if the values are codes of words.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn has_words(&self) -> bool {
+        !self.words.is_empty()
+    }
+
     /// Number of columns.
     pub fn width(&self) -> usize {
         self.names.len()

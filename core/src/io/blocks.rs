@@ -3,6 +3,8 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
+#[cfg(feature = "arrow")]
+use super::arrow::{Blocks, Columnar, Input};
 use super::format::Format;
 use super::layout::Layout;
 use super::options::ReadOptions;
@@ -27,7 +29,14 @@ pub fn read_blocks(
     if has_row_access(path, options)? {
         return numbers(path, options, bytes, each);
     }
-    match Format::of_input(path)? {
+    let format = Format::of_input(path)?;
+    #[cfg(feature = "arrow")]
+    if let (Some(columnar), None) = (Columnar::of(format), &options.labels) {
+        let in_file = |error: Error| error.in_file(path);
+        let mut blocks = Blocks::open(columnar, &Input::open(path)?, options.roles(), bytes).map_err(in_file)?;
+        return blocks.try_for_each(|block| block.map_err(in_file).and_then(|(points, kept)| each(points, kept)));
+    }
+    match format {
         Format::Csv | Format::Tsv if options.labels.is_none() => {}
         _ => {
             let Part { points, kept, .. } = read_part(path, options, Share::WHOLE)?;

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 
 use super::columns::MissingNumbers;
 use super::number::{MISSING, is_missing};
-use super::records::Record;
 use crate::data::points::POINTS;
 use crate::error::{Error, Place, Result, shown};
 use crate::memory;
@@ -17,14 +16,15 @@ pub(super) fn name(column: &str, word: &str) -> String {
     format!("{column}={word}")
 }
 
-/// The different texts of the column at index `at`, by first appearance. Fails if there are more than [`MAX`].
-pub(super) fn of<'a>(rows: impl Iterator<Item = Result<Record<'a>>>, at: usize, column: &str) -> Result<Vec<String>> {
+/// The different texts among the fields of a column, by first appearance. Fails if there are more than [`MAX`].
+pub(super) fn of(fields: impl Iterator<Item = Result<impl AsRef<str>>>, column: &str) -> Result<Vec<String>> {
     let (mut seen, mut words) = (HashSet::new(), Vec::new());
-    for record in rows {
-        let record = record?;
-        let Some(word) = record.fields.get(at).map(|field| field.trim()).filter(|word| !is_missing(word)) else {
+    for field in fields {
+        let field = field?;
+        let word = field.as_ref().trim();
+        if is_missing(word) {
             continue;
-        };
+        }
         if seen.insert(word.to_string()) {
             words.push(word.to_string());
         }

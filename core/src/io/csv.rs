@@ -15,10 +15,11 @@ use std::io::{self, Write};
 use super::categories;
 use super::columns::Columns;
 use super::labels::encode;
-use super::layout::{Layout, Source, Text, no_rows};
+use super::layout::{Layout, Text, no_rows};
 use super::number::{Field, classify, decimal_comma};
 use super::parsed::Parsed;
 use super::records::{Record, Records};
+use super::sources::Source;
 use crate::data::kept::Kept;
 use crate::data::points::{CLASSES, POINTS, Points};
 use crate::data::table::Table;
@@ -29,8 +30,9 @@ impl Layout {
     /// Reads the points of a text, with the weights as the last coordinate, and the columns to keep. The `first` text is
     /// the one of which this is the layout; others have no header.
     pub(super) fn read(&self, text: &str, first: bool) -> Result<(Points, Kept)> {
-        let Self { names, label, numbers, .. } = self;
-        let mut kept = Kept::new(self.kept.iter().map(|&at| names[at].clone()).collect());
+        let Self { names, numbers, sources, .. } = self;
+        let label = sources.label;
+        let mut kept = Kept::new(sources.kept.iter().map(|&at| names[at].clone()).collect());
         let (mut values, mut rows, mut classes, mut lines) = (Vec::new(), 0, Vec::new(), Vec::new());
         for record in Records::new(text, self.delimiter).skip(usize::from(first && self.header)) {
             let Record { line, mut fields } = record?;
@@ -43,7 +45,7 @@ impl Layout {
                 true => perhaps_header(error, field, label.is_some()),
                 false => error,
             };
-            for source in &self.sources {
+            for source in &sources.coordinates {
                 match source {
                     Source::Number(at) => {
                         let value = numbers.coordinate(&fields[*at], line, &names[*at]);
@@ -68,10 +70,10 @@ impl Layout {
                     return Err(Error::input_at(Place::default().line(line).column(names[*at].as_str()), what, help));
                 }
             }
-            for (column, &at) in self.kept.iter().enumerate() {
+            for (column, &at) in sources.kept.iter().enumerate() {
                 kept.push(column, fields[at].to_string())?;
             }
-            if let Some(at) = *label {
+            if let Some(at) = label {
                 memory::push(&mut classes, fields.swap_remove(at), CLASSES)?;
                 memory::push(&mut lines, line, CLASSES)?;
             }
@@ -80,11 +82,11 @@ impl Layout {
         if rows == 0 {
             return Err(no_rows());
         }
-        let (labels, label_names) = match *label {
+        let (labels, label_names) = match label {
             Some(at) => encode(&classes, &lines, &names[at]).map(|(codes, classes)| (Some(codes), classes))?,
             None => (None, None),
         };
-        let names = self.coordinate_names();
+        let names = sources.coordinate_names(names);
         Ok((Points { values, rows, columns: names.len(), names, labels, label_names }, kept))
     }
 }
@@ -93,9 +95,9 @@ impl Layout {
 pub(super) fn read(text: &str, columns: Columns<'_>) -> Result<Parsed> {
     let layout = Layout::of(text, columns)?;
     let (points, kept) = layout.read(text, true)?;
-    let weight = layout.weight.map(|_| points.columns - 1);
+    let weight = layout.sources.weight.map(|_| points.columns - 1);
     let left_out = layout.left_out.into_iter().map(|text| layout.names[text.at].clone()).collect();
-    Ok(Parsed { targets: layout.targets, left_out, kept, ..Parsed::new(points, weight, None)? })
+    Ok(Parsed { targets: layout.sources.targets, left_out, kept, ..Parsed::new(points, weight, None)? })
 }
 
 /// Adds to the advice that text in a first row may be a header or, unless the points are `labelled`, a class.

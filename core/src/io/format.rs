@@ -7,6 +7,7 @@ use crate::error::{Error, Place, Result};
 
 /// A file format of tables, determined by the path's extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Format {
     /// `.csv`, `.txt`, `.dat`, `.data`: delimited text. Written with commas; read with commas, semicolons, tabs, bars or blanks.
     Csv,
@@ -18,6 +19,15 @@ pub enum Format {
     Lrn,
     /// `.cls`: keyed classes of the ESOM tools and the FCPS.
     Cls,
+    /// `.parquet`: Parquet.
+    #[cfg(feature = "arrow")]
+    Parquet,
+    /// `.arrow`, `.feather`, `.ipc`: an Arrow IPC file.
+    #[cfg(feature = "arrow")]
+    Arrow,
+    /// `.arrows`: an Arrow IPC stream.
+    #[cfg(feature = "arrow")]
+    ArrowStream,
 }
 
 impl Format {
@@ -35,6 +45,18 @@ impl Format {
             Some("npy") => return Ok(Self::Npy),
             Some("lrn") => return Ok(Self::Lrn),
             Some("cls") => return Ok(Self::Cls),
+            #[cfg(feature = "arrow")]
+            Some("parquet") => return Ok(Self::Parquet),
+            #[cfg(feature = "arrow")]
+            Some("arrow" | "feather" | "ipc") => return Ok(Self::Arrow),
+            #[cfg(feature = "arrow")]
+            Some("arrows") => return Ok(Self::ArrowStream),
+            #[cfg(not(feature = "arrow"))]
+            Some(columnar @ ("parquet" | "arrow" | "feather" | "ipc" | "arrows")) => {
+                let what = format!("tables in .{columnar} are not built in");
+                let help = "build with the feature `arrow` of firebox-core, or convert the file to .csv";
+                return Err(Error::input_at(Place::file(path), what, help));
+            }
             Some("npz") => {
                 let help = "save one array with numpy.save; sparse rows can be clustered with `metric = cosine`";
                 return Err(Error::input_at(Place::file(path), "an .npz is an archive of arrays, not a table", help));
@@ -47,7 +69,9 @@ impl Format {
             None if stream() => return Ok(Self::Csv),
             None => "the name has no extension to determine the format".into(),
         };
-        Err(Error::input_at(Place::file(path), what, "name the file .csv, .tsv, .txt, .dat, .npy, .lrn or .cls"))
+        let columnar = if cfg!(feature = "arrow") { ", .parquet, .arrow" } else { "" };
+        let help = format!("name the file .csv, .tsv, .txt, .dat, .npy{columnar}, .lrn or .cls");
+        Err(Error::input_at(Place::file(path), what, help))
     }
 
     /// The format of a file that is read, which may be compressed: [`Format::of`] without the extension `.gz` or `.zst`.
@@ -74,6 +98,22 @@ mod tests {
         let of = |path: &str| Format::of(Path::new(path));
         for path in ["a.csv", "a.b.CSV", "-", "/dev/stdout", "/dev/null", "x/y.txt"] {
             assert_eq!(of(path).unwrap(), Format::Csv, "{path}");
+        }
+        #[cfg(feature = "arrow")]
+        for (path, format) in [
+            ("a.parquet", Format::Parquet),
+            ("a.arrow", Format::Arrow),
+            ("a.FEATHER", Format::Arrow),
+            ("a.ipc", Format::Arrow),
+            ("a.arrows", Format::ArrowStream),
+        ] {
+            assert_eq!(of(path).unwrap(), format, "{path}");
+        }
+        #[cfg(not(feature = "arrow"))]
+        for extension in ["parquet", "arrow", "feather", "ipc", "arrows"] {
+            let error = of(&format!("a.{extension}")).unwrap_err();
+            assert_eq!(error.to_string(), format!("a.{extension}: tables in .{extension} are not built in"));
+            assert!(error.help().unwrap().contains("feature `arrow`"));
         }
         let others = ["a.tsv", "a.npy", "a.lrn", "a.cls"].map(|path| of(path).unwrap());
         assert_eq!(others, [Format::Tsv, Format::Npy, Format::Lrn, Format::Cls]);

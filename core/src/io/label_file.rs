@@ -1,5 +1,7 @@
 //! Files of labels.
 
+#[cfg(feature = "arrow")]
+use super::arrow::{self, Columnar, Input};
 use super::format::Format;
 use super::labels::{Codes, check_count, encode};
 use super::number::{Field, classify, text};
@@ -24,6 +26,10 @@ pub fn parse_labels(
         Format::Cls => cls::read(text(bytes)?, keys, points),
         Format::Csv | Format::Tsv => rows(text(bytes)?, points),
         Format::Npy => Ok((npy::read_labels(bytes, points)?, None)),
+        #[cfg(feature = "arrow")]
+        Format::Parquet => arrow::read_labels(Columnar::Parquet, &Input::new(bytes.to_vec()), points),
+        #[cfg(feature = "arrow")]
+        Format::Arrow | Format::ArrowStream => arrow::read_labels(Columnar::Ipc, &Input::new(bytes.to_vec()), points),
         Format::Lrn => {
             let help = "give a .cls, or a .csv, .txt or .npy with one label a row";
             Err(Error::input("an .lrn holds points", help))

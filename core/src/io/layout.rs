@@ -1,9 +1,10 @@
 //! The layout of delimited text, detected from its first rows.
 
 use super::categories;
-use super::columns::{Categorical, Columns, Roles};
+use super::columns::Columns;
 use super::number::{Field, Numbers, classify, decimal_comma, is_missing};
 use super::records::{Delimiter, FIELDS, Record, Records, sniff};
+use super::sources::Sources;
 use crate::data::points::{admit_names, default_names};
 use crate::error::{Error, Place, Result};
 use crate::memory;
@@ -61,16 +62,7 @@ pub(super) struct Layout {
     pub(super) delimiter: Delimiter,
     /// Names of all columns.
     pub(super) names: Vec<String>,
-    /// Index of the labels.
-    pub(super) label: Option<usize>,
-    /// Index of the weights, the last source.
-    pub(super) weight: Option<usize>,
-    /// The coordinates, then the weights.
-    pub(super) sources: Vec<Source>,
-    /// Number of targets, the last coordinates.
-    pub(super) targets: usize,
-    /// Indices of the columns to keep beside the answer.
-    pub(super) kept: Vec<usize>,
+    pub(super) sources: Sources,
     /// Columns of text that are left out.
     pub(super) left_out: Vec<Text>,
     pub(super) numbers: Numbers,
@@ -78,15 +70,6 @@ pub(super) struct Layout {
     pub(super) line: usize,
     /// True if the first row is a header.
     pub(super) header: bool,
-}
-
-/// Column that coordinates are read from.
-#[derive(Debug)]
-pub(super) enum Source {
-    /// The numbers of the column at this index.
-    Number(usize),
-    /// For each of `words`, 1 in the rows whose field at this index is the word, and 0 in the others.
-    OneHot { at: usize, words: Vec<String> },
 }
 
 /// Column of text, by its first field that is not missing.
@@ -114,65 +97,18 @@ impl Layout {
             Some(_) => texts(rows(), width)?,
             None => vec![None; width],
         };
-        let (one_hot, like) = (columns.categorical == Some(Categorical::OneHot), columns.like);
-        let groups = like.filter(|_| one_hot).map(|like| categories::grouped(like, &names));
-        let bases: Option<Vec<String>> = groups.iter().flatten().map(|(name, _)| Some(name.clone())).collect();
-        let like = if one_hot { bases.as_deref().filter(|_| like.is_some()) } else { like };
-        let roles = Columns { like, ..columns }.find(&names, &|at| one_hot || texts[at].is_none())?;
-        let Roles { label, weight, coordinates, targets, kept, dropped, chosen } = roles;
-        if coordinates.len() == targets {
-            return Err(no_coordinates(label.is_some() && width == 1));
-        }
-        let mut sources = Vec::new();
-        for (place, &at) in coordinates.iter().enumerate() {
-            sources.push(match &groups {
-                Some(groups) => match groups.get(place) {
-                    Some((_, Some(words))) => Source::OneHot { at, words: words.clone() },
-                    _ => Source::Number(at),
-                },
-                None if one_hot && texts[at].is_some() => {
-                    Source::OneHot { at, words: categories::of(rows(), at, &names[at])? }
-                }
-                None => Source::Number(at),
-            });
-        }
-        sources.extend(weight.map(Source::Number));
-        let has_role = |at: usize| Some(at) == label || Some(at) == weight || dropped.contains(&at);
-        let unused = texts.into_iter().flatten().filter(|text| !one_hot && !chosen && !has_role(text.at));
-        let left_out = unused.collect();
-        let numbers = Numbers { missing: columns.missing, comma, label_given: label.is_some() };
-        Ok(Self {
-            delimiter,
-            names,
-            label,
-            weight,
-            sources,
-            targets,
-            kept,
-            left_out,
-            numbers,
-            line: first.line,
-            header,
-        })
-    }
-
-    /// Names of the coordinates, then of the weights.
-    pub(super) fn coordinate_names(&self) -> Vec<String> {
-        let of = |source: &Source| match source {
-            Source::Number(at) => vec![self.names[*at].clone()],
-            Source::OneHot { at, words } => words.iter().map(|word| categories::name(&self.names[*at], word)).collect(),
-        };
-        self.sources.iter().flat_map(of).collect()
+        let is_text: Vec<bool> = texts.iter().map(Option::is_some).collect();
+        let fields = |at: usize| rows().map(move |record| Ok(record?.fields.into_iter().nth(at).unwrap_or_default()));
+        let words = |at: usize| categories::of(fields(at), &names[at]);
+        let sources = Sources::new(columns, &names, &is_text, words)?;
+        let left_out = texts.into_iter().flatten().filter(|text| sources.left_out.contains(&text.at)).collect();
+        let numbers = Numbers { missing: columns.missing, comma, label_given: sources.label.is_some() };
+        Ok(Self { delimiter, names, sources, left_out, numbers, line: first.line, header })
     }
 }
 
 pub(super) fn no_rows() -> Error {
     Error::input("there are no rows of numbers", "give at least one row below the header")
-}
-
-fn no_coordinates(labels_only: bool) -> Error {
-    let what = if labels_only { "the only column is the labels" } else { "there is no column of coordinates" };
-    Error::input(what, "give at least one column of coordinates")
 }
 
 /// The columns of text, by their first fields that are not missing. Several numbers in one field are no text but a wrong

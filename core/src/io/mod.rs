@@ -1,9 +1,11 @@
-//! Tables of points in files: CSV, NPY, and `.lrn` and `.cls`, the formats of Ultsch's ESOM tools. SciPy's sparse matrices
-//! in `.npz`.
+//! Tables of points in files: CSV, NPY, and `.lrn` and `.cls`, the formats of Ultsch's ESOM tools; with the feature `arrow`
+//! Parquet and Arrow. SciPy's sparse matrices in `.npz`.
 //!
 //! The path's extension determines the format, for reading and for writing ([`Format`](crate::data::Format)). Files are
 //! written whole or not at all ([`atomic`](crate::atomic)).
 
+#[cfg(feature = "arrow")]
+mod arrow;
 pub(crate) mod blocks;
 mod categories;
 mod cls;
@@ -22,4 +24,5 @@ pub(crate) mod options;
 pub(crate) mod parsed;
 pub(crate) mod read;
 mod records;
+mod sources;
 mod write;

@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::path::Path;
 
+#[cfg(feature = "arrow")]
+use super::arrow::{self, Columnar, Input};
 use super::columns::Columns;
 use super::compressed::is_compressed;
 use super::format::Format;
@@ -20,8 +22,8 @@ use crate::memory;
 /// Reads points from `path` in the format of its extension; `-` is CSV from standard input.
 ///
 /// CSV: the delimiter and the header are detected; an ambiguous header is an error. NPY: an array of shape (points,
-/// coordinates) or (points). `.lrn`: a column of type 3 holds the labels unless the options name others. Every coordinate
-/// is finite, except that CSV and NPY may contain NaN if the options accept it.
+/// coordinates) or (points). Parquet and Arrow: columns of numbers and of text, by their types. `.lrn`: a column of type 3 holds the labels unless the options name others. Every coordinate
+/// is finite, except that formats other than `.lrn` may contain NaN if the options accept it.
 ///
 /// Fails with [`Error::Io`] if the file cannot be read, [`Error::Memory`] if it does not fit, else [`Error::Input`]
 /// with file, line, column and advice.
@@ -118,7 +120,12 @@ fn keep<T>(mut all: Vec<T>, of: Range<usize>) -> Vec<T> {
 
 /// Reads a table of points from a path.
 pub(crate) fn read_columns(path: &Path, columns: Columns<'_>) -> Result<Parsed> {
-    parse_columns(Format::of_input(path)?, &read_bytes(path)?, columns).map_err(|error| error.in_file(name(path)))
+    let format = Format::of_input(path)?;
+    #[cfg(feature = "arrow")]
+    if let Some(columnar) = Columnar::of(format) {
+        return arrow::read(columnar, &Input::open(path)?, columns).map_err(|error| error.in_file(path));
+    }
+    parse_columns(format, &read_bytes(path)?, columns).map_err(|error| error.in_file(name(path)))
 }
 
 /// Parses points from the bytes of a file, as [`read`] does from a path.
@@ -147,6 +154,10 @@ fn parse_columns(format: Format, bytes: &[u8], columns: Columns<'_>) -> Result<P
         Format::Npy if bytes.is_empty() => Err(npy::empty()),
         Format::Npy => npy::read(bytes, columns),
         Format::Lrn => lrn::read(number::text(bytes)?, columns),
+        #[cfg(feature = "arrow")]
+        Format::Parquet => arrow::read(Columnar::Parquet, &Input::new(bytes.to_vec()), columns),
+        #[cfg(feature = "arrow")]
+        Format::Arrow | Format::ArrowStream => arrow::read(Columnar::Ipc, &Input::new(bytes.to_vec()), columns),
         Format::Cls => Err(Error::input("a .cls holds classes, not points", "give it with `labels` beside its .lrn")),
     }
 }

@@ -3,6 +3,8 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+#[cfg(feature = "arrow")]
+use super::arrow;
 use super::format::Format;
 use super::{cls, csv, lrn, npy};
 use crate::atomic;
@@ -14,8 +16,10 @@ impl Table {
     ///
     /// CSV (`.csv`, `.txt`, `.dat`; `.tsv` with tabs) has one header line. NPY is an array of shape (rows) if there
     /// is one column, else (rows, width), of `i64` if all numbers are whole (`i32` for a single matrix of counts), else of
-    /// `f64`. `.cls` holds exactly one column, of whole numbers. Both leave out details ([`Table::with_details`]). In `.lrn` a column of whole numbers named `label`, `class`
-    /// or `cluster` is the class and all others are data. `/dev/stdout` and other paths without an extension that are not
+    /// `f64`. `.cls` holds exactly one column, of whole numbers. Both leave out details ([`Table::with_details`]). In `.lrn` a
+    /// column of whole numbers named `label`, `class` or `cluster` is the class and all others are data. In `.parquet`, `.arrow`
+    /// and `.arrows` columns keep their types: `i64`, `f64`, and text for words. `/dev/stdout` and other paths without an extension
+    /// that are not
     /// regular files receive CSV.
     pub fn write(&self, path: &Path) -> Result<()> {
         let format = self.format_for(path)?;
@@ -39,6 +43,12 @@ impl Table {
             Format::Npy => npy::write(&self.main_columns(), out),
             Format::Lrn => lrn::write(self, out),
             Format::Cls => cls::write(&self.main_columns(), out),
+            #[cfg(feature = "arrow")]
+            Format::Parquet => arrow::write_parquet(self, out),
+            #[cfg(feature = "arrow")]
+            Format::Arrow => arrow::write_file(self, out),
+            #[cfg(feature = "arrow")]
+            Format::ArrowStream => arrow::write_stream(self, out),
         }
     }
 

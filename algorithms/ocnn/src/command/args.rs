@@ -97,10 +97,10 @@ pub(crate) struct AutoArgs {
     /// Write the clustering, from which `firebox predict` finds the clusters of new points
     #[arg(short, long, value_name = "FILE")]
     pub(crate) model: Option<DocumentOut>,
-    /// Write each point's membership, in bits, and outlier score, from 0 to 1 (.csv, .npy)
+    /// Write each point's membership, in bits, and outlier score, from 0 to 1 (.csv, .npy, .parquet)
     #[arg(long, value_name = "FILE")]
     pub(crate) scores: Option<TableOut>,
-    /// Write each point's shares of all clusters, a column for each, which sum to 1 (.csv, .npy)
+    /// Write each point's shares of all clusters, a column for each, which sum to 1 (.csv, .npy, .parquet)
     #[arg(long, value_name = "FILE")]
     pub(crate) memberships: Option<TableOut>,
     /// Write the tree of all clusters as SciPy's linkage matrix (.npy, .csv)

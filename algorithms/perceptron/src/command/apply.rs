@@ -6,13 +6,13 @@ use firebox_core::{
     Context, Error, Result, Session, Share,
     command::Outcome,
     data::{Kept, Table, read_blocks},
-    report::{InputSize, Stopwatch},
+    report::{InputSize, Stopwatch, entries},
 };
 use serde_json::{Map, Value, json};
 
 use super::args::{Form, ModelArgs, PredictArgs, ProductArgs};
 use super::input::{instances, options};
-use super::report::class_column;
+use super::report::{EvalResult, NetworkFigures, PredictResult, class_column};
 use crate::config::Task;
 use crate::model::Score;
 use crate::ops::PerceptronOps;
@@ -55,18 +55,21 @@ impl Loaded {
         Ok(Self { model, matmul: kernel, bytes })
     }
 
+    /// The network in the report's result.
+    fn figures(&self) -> NetworkFigures {
+        NetworkFigures { parameters: self.model.network.parameters() as u64, matmul: self.matmul.to_string() }
+    }
+
     /// The outcome of predict or eval, without a plot.
     fn outcome(
         &self,
         args: &ModelArgs,
         input: InputSize,
         watch: &Stopwatch,
-        mut result: Map<String, Value>,
+        result: Map<String, Value>,
         table: Table,
         summary: String,
     ) -> Outcome {
-        result.insert("parameters".into(), json!(self.model.network.parameters() as u64));
-        result.insert("matmul".into(), self.matmul.to_string().into());
         let (model, product) = (args.model.display().to_string(), args.product);
         Outcome {
             config: json!({"model": model, "matmul": product.matmul, "allow_tf32": product.allow_tf32}),
@@ -100,7 +103,8 @@ pub(super) fn predict(args: &PredictArgs, device: &Device, session: &Session) ->
     let kept = std::mem::take(&mut predictions.kept);
     let table = kept.beside(predictions.table(&loaded.model, args.give)?)?;
     let summary = format!("{} rows predicted, {}", input.rows, loaded.matmul);
-    Ok(loaded.outcome(&args.model_args, input, &watch, Map::new(), table, summary))
+    let result = entries(&PredictResult { network: loaded.figures() });
+    Ok(loaded.outcome(&args.model_args, input, &watch, result, table, summary))
 }
 
 /// Predictions of all rows, in their order.
@@ -182,8 +186,7 @@ pub(super) fn eval(args: &ModelArgs, device: &Device, session: &Session) -> Resu
     watch.lap("data_s");
     let score = score(&loaded.model, values, &instances.targets, device, session)?;
     watch.lap("prediction_s");
-    let mut result = Map::new();
-    score.report(&mut result);
+    let result = entries(&EvalResult { figures: score.figures(), network: loaded.figures() });
     let summary = format!("{} on {} rows, {}", score.summary(), input.rows, loaded.matmul);
     let plot = Some(score.plot(&format!("{} rows", input.rows)));
     Ok(Outcome { plot, ..loaded.outcome(args, input, &watch, result, score.table()?, summary) })

@@ -14,10 +14,13 @@ use firebox_backends::{Device, Plugin, plugin::Bench};
 use firebox_core::{
     Error, Result, Session,
     command::{Conformance, Outcome, parse},
+    report::schema,
 };
+use serde_json::Value;
 
 use self::args::{ModelArgs, PredictArgs, TrainArgs};
 use self::bench::PerceptronBench;
+use self::report::{EvalResult, PredictResult, TrainResult};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -87,6 +90,14 @@ impl Plugin for PerceptronPlugin {
 
     fn bench(&self) -> Option<&dyn Bench> {
         Some(&PerceptronBench)
+    }
+
+    fn schemas(&self) -> Vec<(&'static str, Value)> {
+        vec![
+            ("perceptron train", schema::<TrainResult>("firebox perceptron train")),
+            ("perceptron predict", schema::<PredictResult>("firebox perceptron predict")),
+            ("perceptron eval", schema::<EvalResult>("firebox perceptron eval")),
+        ]
     }
 
     fn conformance(&self) -> Conformance {

@@ -15,6 +15,7 @@ pub struct Epoch {
 
 /// Reason why training ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "command", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Stop {
     /// The maximum number of epochs was reached.

@@ -39,7 +39,8 @@ impl Plugin for PerceptronPlugin {
             "Trains a multilayer perceptron on a table: columns of numbers, and one of classes or numbers to learn. A share \
              of the rows is kept for a test, whose figures the report has; early stopping uses a share of the others. \
              Writes the losses of each epoch. Ctrl-C keeps the best network so far in --model. A training that goes on from \
-             a state (--resume) may differ from the one that wrote it in --epochs and --patience only.",
+             a state (--resume) may differ from the one that wrote it in --epochs, --patience and \
+             --time-limit only.",
         );
         let predict = PredictArgs::augment_args(Command::new("predict"))
             .about("Predicts the rows of a table")
@@ -115,6 +116,7 @@ impl Plugin for PerceptronPlugin {
                 ("batch", args("--batch 0")),
                 ("averaging", args("--averaging -1")),
                 ("epochs", args("--epochs 0")),
+                ("time_limit", args("--time-limit 0")),
                 ("test", args("--test 1")),
                 ("validation", args("--validation -1")),
                 ("patience", args("--patience 0")),

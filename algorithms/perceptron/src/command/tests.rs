@@ -140,9 +140,38 @@ fn doubtful_trainings_are_noticed() {
     let discarded = train(&format!("{few} --label y --epochs 1"));
     assert!(discarded.len() == 1 && discarded[0].ends_with("give a file for it with --model"), "{discarded:?}");
     let numbers = train(&format!("{many} --label y {model}"));
-    assert!(numbers.len() == 1 && numbers[0].contains("51 different numbers"), "{numbers:?}");
+    assert!(
+        numbers.len() == 1
+            && numbers[0].contains("51 different numbers")
+            && numbers[0].ends_with("give `task = regression`"),
+        "{numbers:?}"
+    );
     // The target of a regression is no coordinate.
     assert_eq!(train(&format!("{many} --label y --task regression {model}")), [""; 0]);
+}
+
+#[test]
+fn a_time_limit_ends_the_training_after_an_epoch_with_its_best_network() {
+    let folder = tempfile::tempdir().unwrap();
+    let [rows, _, model] = files(folder.path());
+    let state = folder.path().join("state").display().to_string();
+    let train = format!("perceptron train {rows} --label kind --hidden 4 --patience 1000000 --model {model}");
+    let limited = format!("{train} --epochs 1000000 --time-limit");
+    // At least one epoch runs.
+    let short = run(&format!("{limited} 1e-9 --checkpoint {state}")).unwrap();
+    assert_eq!((&short.result["stop"], &short.result["epochs"], short.table.rows()), (&json!("time"), &json!(1), 1));
+    assert_eq!(short.config["time_limit"], 1e-9);
+    assert!(short.summary.contains("1 of 1000000 epochs (stop: time; the model is of epoch 1)"), "{}", short.summary);
+    let network = std::fs::read(&model).unwrap();
+    run(&format!("{train} --epochs 1")).unwrap();
+    assert_eq!(network, std::fs::read(&model).unwrap());
+    let said = notices(&format!("{limited} 0.2"));
+    let expected = "the time limit of 0.2 s ended the training after epoch ";
+    assert!(said.len() == 1 && said[0].starts_with(expected), "{said:?}");
+    // The limit may change in a resumed training, and one that is not reached changes nothing.
+    let resumed = run(&format!("{train} --epochs 6 --time-limit 1e9 --resume {state}")).unwrap();
+    assert_eq!(resumed.result["stop"], "epochs");
+    assert_eq!(resumed.table, run(&format!("{train} --epochs 6")).unwrap().table);
 }
 
 #[test]
@@ -244,6 +273,11 @@ fn invalid_input_is_refused() {
     assert!(refusal(&format!("perceptron train {nan} --label k")).contains("line 3, column x"));
     assert!(refusal(&format!("perceptron train {rows} --label kind --batch 0")).contains("batch = 0"));
     assert!(refusal(&format!("perceptron train {rows} --label kind --hidden 4,0")).contains("hidden = 0"));
+    for limit in ["0", "-1", "nan", "inf"] {
+        assert!(
+            refusal(&format!("perceptron train {rows} --label kind --time-limit {limit}")).contains("time_limit = ")
+        );
+    }
     assert!(refusal(&format!("perceptron predict {others} --model {rows}")).contains("this is not a perceptron model"));
     run(&format!("perceptron train {rows} --label kind --epochs 2 --model {model}")).unwrap();
     assert!(

@@ -1,5 +1,7 @@
 //! Training of a network on instances.
 
+use std::time::Instant;
+
 use burn::tensor::{DType, Element};
 use firebox_backends::limits::{Buffer, admit};
 use firebox_core::{
@@ -53,6 +55,7 @@ pub(crate) fn train<B: PerceptronOps>(
     checkpoints: &Checkpoints,
     context: &Context<B>,
 ) -> Result<(Model, Training)> {
+    let began = Instant::now();
     config.validate()?;
     instances.check()?;
     if context.precision == Precision::F64 && !B::supports_dtype(&context.device, DType::F64) {
@@ -67,8 +70,8 @@ pub(crate) fn train<B: PerceptronOps>(
     {
         let numbers = of.len();
         context.observer.notice(&format!(
-            "the target has {numbers} different numbers, each of which is a class: if these are amounts, give the task \
-             regression"
+            "the target has {numbers} different numbers, each of which is a class: are these amounts? if so, give \
+             `task = regression`"
         ));
     }
     let mut watch = Stopwatch::default();
@@ -118,7 +121,7 @@ pub(crate) fn train<B: PerceptronOps>(
     let has_state = checkpoints.file.is_some() || checkpoints.resume.is_some();
     let identity = has_state.then(|| identity(config, instances, context));
     let identity = identity.as_ref();
-    let run = Run { config, network: &network, training: &training, validation: &validation, context };
+    let run = Run { config, network: &network, training: &training, validation: &validation, context, began };
     let (Progress { state, best, .. }, stop, stale_state) = run.epochs(checkpoints, identity)?;
     B::finish(&context.device, "training")?;
     let mut layers = network.split(float_values::<B>(best, "reading the network")?);

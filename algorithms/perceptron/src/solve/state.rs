@@ -22,6 +22,8 @@ pub enum Stop {
     Epochs,
     /// The validation loss did not decrease within the patience.
     Patience,
+    /// The time limit expired.
+    Time,
     /// The observer requested it.
     Request,
 }

@@ -24,7 +24,7 @@ pub(super) fn run(args: &TrainArgs, device: &Device, session: &Session) -> Resul
         session.observer.notice("the trained network is discarded after its test: give a file for it with --model");
     }
     let ranks = &*session.communicator;
-    let instances = instances(&args.input, config.task, None, ranks.share(), &*session.observer)?;
+    let instances = instances(&args.input, (config.task, config.missing), None, ranks, &*session.observer)?;
     let instances = instances.with_classes_of_all(ranks);
     instances.check().map_err(|error| error.in_file(&args.input.input))?;
     let (model, training) =

@@ -1,6 +1,7 @@
 //! Configuration of training.
 
 use burn::config::Config;
+use firebox_core::data::Missing;
 use serde::{Deserialize, Serialize};
 
 use super::{check_count, invalid, network::MlpConfig};
@@ -82,6 +83,11 @@ pub struct TrainConfig {
     #[config(default = "None")]
     #[cfg_attr(feature = "command", arg(long, value_enum, value_name = "SCALE"))]
     pub input_scale: Option<InputScale>,
+    /// Missing numbers: nan, NA, N/A, null, none, ? or nothing; means and medians are those of the training rows, and
+    /// replace the missing ones of new rows too
+    #[config(default = "Missing::Refuse")]
+    #[cfg_attr(feature = "command", arg(long, value_enum, default_value_t = defaults().missing))]
+    pub missing: Missing,
     /// Weights of the classes in the loss: none, or balanced, by which rare classes count as much as frequent ones
     #[config(default = "ClassWeight::None")]
     #[cfg_attr(feature = "command", arg(long, value_enum, default_value_t = defaults().class_weight))]

@@ -6,6 +6,7 @@ use firebox_core::{
     Error, Result, Session,
     command::{Conformance, Outcome, PredictArgs},
 };
+use serde_json::Value;
 
 use crate::{
     Device,
@@ -74,6 +75,11 @@ pub trait Plugin: Send + Sync {
     /// Benchmarks of the algorithm, if any.
     fn bench(&self) -> Option<&dyn Bench> {
         None
+    }
+
+    /// JSON Schemas of the reports, by command, such as `perceptron train`; none by default.
+    fn schemas(&self) -> Vec<(&'static str, Value)> {
+        Vec::new()
     }
 
     /// Command lines for the conformance tests.

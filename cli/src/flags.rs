@@ -1,8 +1,8 @@
 //! Flags in messages: libraries name fields in backticks, and the program replaces them with the flags that set them.
 
-use std::{collections::HashMap, sync::OnceLock};
+use std::{collections::HashMap, ffi::OsString, sync::OnceLock};
 
-use clap::{ArgAction, ArgMatches, Args, Command};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command};
 
 use crate::args::Compute;
 
@@ -67,10 +67,28 @@ pub(crate) fn substitute(text: &str) -> String {
     FLAGS.get().map_or_else(|| text.to_owned(), |flags| flags.substitute(text))
 }
 
+/// A notice of the flags in `arguments` that are old names, which are hidden aliases, of flags of the selected command.
+pub(crate) fn renamed(root: &Command, matches: &ArgMatches, arguments: &[OsString]) -> Option<String> {
+    let (mut command, mut matches) = (root, matches);
+    while let Some((name, below)) = matches.subcommand() {
+        (command, matches) = (command.find_subcommand(name)?, below);
+    }
+    let flags = arguments.iter().take_while(|argument| *argument != "--");
+    let names = flags.filter_map(|argument| argument.to_str()?.strip_prefix("--")?.split('=').next());
+    let mut renamed: Vec<String> = Vec::new();
+    for old in names {
+        let is_old = |arg: &&Arg| arg.get_aliases().is_some_and(|aliases| aliases.contains(&old));
+        let Some(new) = command.get_arguments().find(is_old).and_then(Arg::get_long) else { continue };
+        let text = format!("--{old} is called --{new} now");
+        if !renamed.contains(&text) {
+            renamed.push(text);
+        }
+    }
+    (!renamed.is_empty()).then(|| format!("{}; the next version has the new name only", renamed.join(", ")))
+}
+
 #[cfg(test)]
 mod tests {
-    use clap::Arg;
-
     use super::*;
 
     #[test]
@@ -93,5 +111,28 @@ mod tests {
         ] {
             assert_eq!(flags.substitute(text), expected);
         }
+    }
+    #[test]
+    fn old_names_of_flags_are_noticed_once() {
+        let rate = Arg::new("rate").long("learning-rate").alias("rate").alias("step");
+        let visible = Arg::new("limit").long("limit").visible_alias("most");
+        let selected = Command::new("selected").arg(rate.num_args(1..).action(ArgAction::Append)).arg(visible);
+        let root = Command::new("all").subcommand(Command::new("group").subcommand(selected));
+        let notice = |line: &str| {
+            let words: Vec<OsString> =
+                format!("all group selected {line}").split_whitespace().map(OsString::from).collect();
+            let matches = root.clone().try_get_matches_from(&words).unwrap();
+            renamed(&root, &matches, &words)
+        };
+        for line in ["", "--learning-rate 1", "--most 3", "--limit rate"] {
+            assert_eq!(notice(line), None, "{line}");
+        }
+        let once = "--rate is called --learning-rate now; the next version has the new name only";
+        for line in ["--rate 1", "--rate=1", "--rate 1 --rate=2 --limit 3"] {
+            assert_eq!(notice(line).as_deref(), Some(once), "{line}");
+        }
+        let both = "--step is called --learning-rate now, --rate is called --learning-rate now; the next version has the new \
+                    name only";
+        assert_eq!(notice("--step 1 --rate 2").as_deref(), Some(both));
     }
 }

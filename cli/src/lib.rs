@@ -37,6 +37,7 @@ mod stdio;
 mod threads;
 
 use std::{
+    ffi::OsString,
     io::{self, Write},
     num::NonZero,
     panic::AssertUnwindSafe,
@@ -71,7 +72,8 @@ pub fn run(program: &Program) -> ExitCode {
 
 fn start(program: &Program, ranks: &Ranks) -> Result<(), Failure> {
     let mut root = commands::root(program);
-    let matches = match root.try_get_matches_from_mut(std::env::args_os()) {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let matches = match root.try_get_matches_from_mut(&arguments) {
         Ok(matches) => matches,
         Err(error) if error.use_stderr() => return Err(error.into()),
         Err(_) if !ranks.is_root() => return Ok(()),
@@ -82,6 +84,9 @@ fn start(program: &Program, ranks: &Ranks) -> Result<(), Failure> {
     let quiet = !ranks.is_root() || selected.try_get_one::<bool>("quiet").ok().flatten().is_some_and(|quiet| *quiet);
     if quiet {
         interrupt::suppress_notice();
+    }
+    if let Some(notice) = flags::renamed(&root, &matches, &arguments).filter(|_| !quiet) {
+        let _ = writeln!(io::stderr(), "note: {}", printable::line(&notice));
     }
     let threads = selected.try_get_one::<NonZero<usize>>(commands::THREADS).ok().flatten().copied();
     if let Some(notice) = threads::start(threads, ranks.local_size())?.filter(|_| !quiet) {

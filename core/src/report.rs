@@ -5,13 +5,18 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Report of a run, as `--report` writes it. Algorithms add keys under `config` and `result` only.
+/// Report of a run, as `--report` writes it. It has the same keys for every command; a value that is absent is null.
+/// Algorithms add keys under `config` and `result` only, and `R` is the type of `result`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Report {
+#[cfg_attr(feature = "command", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+#[cfg_attr(feature = "command", schemars(rename = "Report"))]
+pub struct Report<R = Map<String, Value>> {
     /// The algorithm's command.
     pub algorithm: String,
     /// Firebox's version.
     pub version: String,
+    /// Arguments of the program, as they were given.
+    pub arguments: Vec<String>,
     /// Backend, such as `cuda`.
     pub backend: String,
     /// Device, as the driver names it.
@@ -22,17 +27,28 @@ pub struct Report {
     pub seed: u64,
     /// Every parameter, defaults included.
     pub config: Value,
-    /// Size of the input.
-    pub input: InputSize,
+    /// The input.
+    pub input: Input,
     /// Total time and time by phase.
     pub timings: Timings,
     /// Memory use.
     pub memory: Memory,
     /// The processes that shared the run, if several.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<Ranks>,
     /// Results of the algorithm.
-    pub result: Map<String, Value>,
+    pub result: R,
+}
+
+/// The input of a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "command", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct Input {
+    /// Paths of the files that were read, in the order of the arguments; `-` is standard input.
+    pub paths: Vec<String>,
+    /// Number of points.
+    pub rows: usize,
+    /// Number of coordinates per point.
+    pub columns: usize,
 }
 
 /// Size of the input data.
@@ -46,13 +62,13 @@ pub struct InputSize {
 
 /// A run that several processes shared.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "command", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Ranks {
     /// Number of ranks.
     pub count: usize,
     /// Device of each rank, as the driver names it.
     pub devices: Vec<String>,
     /// Path of communication: `devices` for direct transfers, `hosts` for transfers through host memory.
-    #[serde(default)]
     pub exchange: String,
     /// Seconds that each rank spent in collectives, including waiting for others.
     pub communication_s: Vec<f64>,
@@ -62,6 +78,7 @@ pub struct Ranks {
 
 /// Memory used by a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "command", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Memory {
     /// Largest planned sum of live buffers on the device, in bytes.
     pub peak_device_bytes: u64,
@@ -69,11 +86,31 @@ pub struct Memory {
 
 /// Wall-clock seconds of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "command", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Timings {
     /// Time from the start to the result.
     pub total_s: f64,
     /// Time by phase, in the order of first occurrence; repeated phases add up.
+    #[cfg_attr(feature = "command", schemars(with = "std::collections::BTreeMap<String, f64>"))]
     pub phases: Map<String, Value>,
+}
+
+/// The entries of a result that is a structure.
+pub fn entries(result: &impl Serialize) -> Map<String, Value> {
+    match serde_json::to_value(result) {
+        Ok(Value::Object(entries)) => entries,
+        _ => Map::new(),
+    }
+}
+
+/// JSON Schema of the reports of `command`, such as `perceptron train`, whose results are of type `R`.
+#[cfg(feature = "command")]
+pub fn schema<R: schemars::JsonSchema>(command: &str) -> Value {
+    let generator = schemars::generate::SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let mut schema = generator.into_root_schema_for::<Report<R>>();
+    schema.insert("title".into(), format!("Report of {command}").into());
+    schema.insert("description".into(), format!("Report that `{command} --report` writes.").into());
+    schema.to_value()
 }
 
 /// Measures the phases of a run.

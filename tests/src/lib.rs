@@ -4,3 +4,4 @@
 
 pub mod parity;
 pub mod program;
+pub mod schema;

@@ -150,9 +150,9 @@ fn the_report_survives_a_round_trip(plugin: &Plugin, backend: &str) {
     assert_eq!(serde_json::to_value(&report).unwrap(), json);
 
     let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
-    let top = "algorithm version backend device precision seed config input timings memory result";
+    let top = "algorithm version arguments backend device precision seed config input timings memory ranks result";
     assert_eq!(keys(&json), top);
-    assert_eq!(keys(&json["input"]), "rows columns");
+    assert_eq!(keys(&json["input"]), "paths rows columns");
     assert_eq!(keys(&json["timings"]), "total_s phases");
     assert_eq!(keys(&json["memory"]), "peak_device_bytes");
 
@@ -163,6 +163,9 @@ fn the_report_survives_a_round_trip(plugin: &Plugin, backend: &str) {
     for (field, _) in &plugin.bad {
         assert!(report.config.get(field).is_some(), "config without {field}: {}", report.config);
     }
+    assert_eq!(report.arguments, args);
+    let files: Vec<&String> = args.iter().filter(|arg| arg.ends_with(".csv")).collect();
+    assert_eq!(report.input.paths.iter().collect::<Vec<_>>(), files);
     assert!(report.input.rows > 0 && report.input.columns > 0 && report.memory.peak_device_bytes > 0);
     let phases: f64 = report.timings.phases.values().map(|seconds| seconds.as_f64().unwrap()).sum();
     assert!(phases > 0.0 && phases <= report.timings.total_s * (1.0 + 1e-9), "{:?}", report.timings);

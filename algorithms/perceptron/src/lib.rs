@@ -22,6 +22,7 @@ pub use model::{
 };
 pub use ops::PerceptronOps;
 pub use solve::{
-    Classes, Confusion, Epoch, Instances, LayerNumbers, Model, OutputKind, Parts, Scaling, Stop, Targets, r2, rmse,
+    Classes, Confusion, Epoch, Imputation, Instances, LayerNumbers, Model, OutputKind, Parts, Scaling, Stop, Targets,
+    r2, rmse,
 };
 pub use types::{Activation, Matmul, MatmulKernel, Sigmoid, Sign};

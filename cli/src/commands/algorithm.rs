@@ -1,6 +1,12 @@
 //! `firebox <algorithm>`: runs an algorithm and writes its outcome.
 
-use std::{io::Write, path::Path, sync::Arc, time::Instant};
+use std::{
+    env,
+    io::Write,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Instant,
+};
 
 use clap::{ArgMatches, FromArgMatches};
 use firebox_backends::{Device, Plugin};
@@ -8,7 +14,7 @@ use firebox_core::{
     Error, Observer, Session,
     command::{Outcome, Paths},
     plot::Image,
-    report::{Memory, Report},
+    report::{Input, InputSize, Memory, Report},
 };
 
 use crate::{
@@ -82,7 +88,7 @@ pub(super) fn run(name: &str, plugin: &dyn Plugin, args: &ArgMatches, ranks: &Ra
     if output.plot.is_some() && outcome.plot.is_none() {
         progress.notice(&format!("{name} has no plot; nothing was written for --plot"));
     }
-    let report = Report { ranks: rank_report, ..report(name, &compute, &device, &outcome) };
+    let report = Report { ranks: rank_report, ..report(name, &files.inputs, &compute, &device, &outcome) };
     output::write(&output, &outcome, &report)?;
     let mut summary = outcome.summary.as_str();
     if verbosity.quiet {
@@ -95,16 +101,18 @@ pub(super) fn run(name: &str, plugin: &dyn Plugin, args: &ArgMatches, ranks: &Ra
     if outcome.unresolved { Err(Failure::Unresolved) } else { Ok(()) }
 }
 
-fn report(name: &str, compute: &Compute, device: &Device, outcome: &Outcome) -> Report {
+fn report(name: &str, inputs: &[PathBuf], compute: &Compute, device: &Device, outcome: &Outcome) -> Report {
+    let InputSize { rows, columns } = outcome.input;
     Report {
         algorithm: name.into(),
         version: env!("CARGO_PKG_VERSION").into(),
+        arguments: env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect(),
         backend: device.backend().into(),
         device: device.limits().device,
         precision: compute.precision.to_string(),
         seed: compute.seed,
         config: outcome.config.clone(),
-        input: outcome.input,
+        input: Input { paths: inputs.iter().map(|path| path.display().to_string()).collect(), rows, columns },
         timings: outcome.timings.clone(),
         memory: Memory { peak_device_bytes: outcome.peak_device_bytes },
         ranks: None,

@@ -45,6 +45,41 @@ fn training_is_equal_on_any_number_of_ranks() {
     assert!(same("r0.safetensors", "r1.safetensors"), "one rank under mpirun must equal one process");
 }
 
+#[test]
+fn a_time_limit_ends_the_training_of_all_ranks_after_the_same_epoch() {
+    let folder = Folder::new();
+    for count in [1, 3] {
+        let err = folder.run(count, &(training(1_000_000, "late") + " --time-limit 0.5")).succeed("late");
+        assert_eq!(err.matches("the time limit of 0.5 s ended the training").count(), 1, "{err}");
+        let report = folder.report("late", count);
+        assert_eq!(report["result"]["stop"], "time");
+        let epochs = report["result"]["epochs"].as_u64().unwrap() as usize;
+        folder.succeed(count, &training(epochs, "same"));
+        assert!(folder.read("late.csv") == folder.read("same.csv"), "{count} ranks, {epochs} epochs");
+    }
+}
+
+#[test]
+fn missing_numbers_are_treated_alike_on_any_number_of_ranks() {
+    let folder = Folder::new();
+    let text = clusters();
+    let gaps = text.lines().enumerate().map(|(at, line)| match line.split_once(',') {
+        Some((_, rest)) if at > 0 && at % 9 == 0 => format!("nan,{rest}\n"),
+        _ => format!("{line}\n"),
+    });
+    folder.write("gaps.csv", gaps.collect::<String>());
+    let epochs = 6;
+    for missing in ["mean", "median", "drop"] {
+        for count in [0, 2, 3] {
+            let name = format!("{missing}{count}");
+            let args = training(epochs, &name).replace("clusters.csv", "gaps.csv") + " --missing " + missing;
+            let err = folder.run(count, &args).succeed(&name);
+            assert_eq!(err.matches("missing numbers").count(), 1, "{err}");
+            folder.assert_near(&name, &format!("{missing}0"), tolerance(epochs), &name);
+        }
+    }
+}
+
 /// Each rank reads only its own rows of an array.
 #[test]
 fn training_from_an_array_equals_training_from_a_table() {

@@ -27,8 +27,8 @@ impl Kept {
         memory::push(&mut self.columns[column], field, KEPT)
     }
 
-    /// Retains the rows for which `rows` is true.
-    pub(crate) fn retain(&mut self, rows: &[bool]) {
+    /// Retains the rows for which `rows`, with an element a row, is true.
+    pub fn retain(&mut self, rows: &[bool]) {
         self.columns.iter_mut().for_each(|column| retain_rows(column, rows, 1));
     }
 

@@ -33,8 +33,11 @@ fn reports_in_files_and_on_standard_output_are_equal_and_complete() {
     assert_eq!(program.text("r.json"), done.out);
     let report = done.json();
     let keys: Vec<&str> = report.as_object().unwrap().keys().map(String::as_str).collect();
-    let expected = "algorithm version backend device precision seed config input timings memory result";
+    let expected = "algorithm version arguments backend device precision seed config input timings memory ranks result";
     assert_eq!(keys.join(" "), expected);
+    let arguments = "odd nothing --format json --report r.json --seed 7 --backend ndarray".split(' ');
+    assert_eq!(report["arguments"], arguments.collect::<Vec<_>>().into());
+    assert!(report["ranks"].is_null());
     assert_eq!((&report["algorithm"], &report["seed"]), (&"odd".into(), &7.into()));
     assert_eq!((&report["backend"], &report["precision"]), (&"ndarray".into(), &"f32".into()));
     assert_eq!(report["result"]["rows"], 3);

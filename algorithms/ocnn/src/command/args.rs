@@ -7,6 +7,7 @@ use firebox_core::{
     command::{DocumentOut, InputArgs, InputFile, PlotOut, PreparationArgs, PreparedPoints, TableOut},
     data::{Distances, Points, Standardise},
 };
+use serde::Serialize;
 
 use crate::{
     config::{Cut, Distance, OcnnConfig, PaperConfig},
@@ -24,7 +25,8 @@ pub(crate) enum Mode {
 }
 
 /// Content of the input, and the distance between its points.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Metric {
     /// √Σ(a − b)²
     #[default]

@@ -12,7 +12,9 @@ use firebox_core::{
     Context, Error, Observer, Result, Session,
     command::{Conformance, InputFile, Outcome, PredictArgs, PreparedPoints, parse},
     data::{Kept, Table, read_sparse},
+    report::schema,
 };
+use serde_json::Value;
 
 use self::{
     args::{Mode, OcnnArgs},
@@ -86,6 +88,10 @@ impl Plugin for OcnnPlugin {
 
     fn bench(&self) -> Option<&dyn Bench> {
         Some(&OcnnBench)
+    }
+
+    fn schemas(&self) -> Vec<(&'static str, Value)> {
+        vec![("ocnn", schema::<report::OcnnResult>("firebox ocnn"))]
     }
 
     fn conformance(&self) -> Conformance {

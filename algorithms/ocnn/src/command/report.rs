@@ -7,16 +7,101 @@ use firebox_core::{
     data::{Cell, Points, Table},
     metrics::Contingency,
     plot::Plot,
+    report::entries,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{args::OcnnArgs, plots};
 use crate::{
     config::{OcnnConfig, PaperConfig},
-    model::{Clustering, PaperClusters, Step},
-    solve::auto::OcnnModel,
+    model::{Clustering, Half, PaperClusters, Step, Trial},
+    solve::{
+        auto::{OcnnModel, condensed::CondensedTree},
+        scale::ScaleMethod,
+    },
 };
+
+/// The result of a mode.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum OcnnResult {
+    Auto(Box<AutoResult>),
+    Paper(PaperResult),
+}
+
+/// Result of `--mode auto`.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct AutoResult {
+    /// Number of clusters.
+    clusters: usize,
+    /// Number of noise points.
+    noise: usize,
+    /// Number of points of each cluster.
+    sizes: Vec<usize>,
+    /// Point of the largest membership in each cluster, by its row from 0.
+    exemplars: Vec<usize>,
+    /// Evidence of structure: the largest bound of a separation plus twice the drop in contrast.
+    evidence: f64,
+    /// Chance level: evidence below it makes one cluster.
+    chance: f64,
+    /// Probability that points without structure have at least this evidence.
+    probability: f64,
+    /// The drop in contrast after the chosen cut; 0 for one cluster.
+    plateau: f64,
+    /// Results of either half of the networks.
+    halves: Vec<Half>,
+    /// Mean adjusted Rand index of runs from other seeds with the first, if there are any.
+    stability: Option<f64>,
+    /// Neighbours in each graph.
+    neighbours: [usize; 2],
+    /// Steps of the simulation that counted.
+    simulated_steps: usize,
+    /// Scale of each graph, in the unit of the distance.
+    scales: [f64; 2],
+    /// Number of connected components of the graph.
+    components: usize,
+    /// Every number of clusters considered.
+    steps: Vec<Step>,
+    /// The next coarser number of clusters, if there is one.
+    coarser: Option<Step>,
+    /// The next finer number of clusters, if there is one.
+    finer: Option<Step>,
+    /// The tree of clusters without its joins of single points and small groups.
+    condensed_tree: CondensedTree,
+    /// Results of all graphs tried, if several were.
+    sweep: Option<Vec<Trial>>,
+    /// Adjusted Rand index with the true classes, if these are known.
+    ari: Option<f64>,
+    /// Normalised mutual information with the true classes, if these are known.
+    nmi: Option<f64>,
+}
+
+/// Result of `--mode paper`.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct PaperResult {
+    /// Number of clusters.
+    clusters: usize,
+    /// Number of noise points.
+    noise: usize,
+    /// Number of points of each cluster.
+    sizes: Vec<usize>,
+    /// Scale of the weights, in the points' unit.
+    scale: f64,
+    /// Method by which the scale was determined.
+    scale_method: ScaleMethod,
+    /// Number of isolated neurons, which are noise.
+    isolated: usize,
+    /// Source of the weights, kernel of the steps, and method for components.
+    strategy: String,
+    /// Adjusted Rand index with the true classes, if these are known.
+    ari: Option<f64>,
+    /// Normalised mutual information with the true classes, if these are known.
+    nmi: Option<f64>,
+}
 
 /// A configuration, its mode and the preparation of the points, for the report.
 fn settings(args: &OcnnArgs, mode: &str, config: &impl Serialize) -> Value {
@@ -35,14 +120,18 @@ pub(super) fn paper<B: Backend>(
     points: Points,
     clusters: PaperClusters<B>,
 ) -> Result<Outcome> {
-    let mut result = Map::new();
-    result.insert("clusters".into(), clusters.count().into());
-    result.insert("noise".into(), clusters.noise().into());
-    result.insert("sizes".into(), json!(clusters.sizes));
-    result.insert("scale".into(), clusters.scale.into());
-    result.insert("scale_method".into(), json!(clusters.scale_method));
-    result.insert("isolated".into(), clusters.isolated.into());
-    result.insert("strategy".into(), clusters.strategy.to_string().into());
+    let agreement = Agreement::of(&points, None, &clusters.host_labels)?;
+    let result = PaperResult {
+        clusters: clusters.count(),
+        noise: clusters.noise(),
+        sizes: clusters.sizes.clone(),
+        scale: clusters.scale,
+        scale_method: clusters.scale_method,
+        isolated: clusters.isolated,
+        strategy: clusters.strategy.to_string(),
+        ari: agreement.map(|it| it.ari),
+        nmi: agreement.map(|it| it.nmi),
+    };
     let mut summary = format!(
         "{} clusters and {} noise points among {} (scale {}, {})",
         clusters.count(),
@@ -51,7 +140,7 @@ pub(super) fn paper<B: Backend>(
         six_digits(clusters.scale),
         clusters.strategy
     );
-    summary.push_str(&against_truth(&points, None, &clusters.host_labels, &mut result)?);
+    summary.push_str(&Agreement::summary(agreement));
     let mut tables = Vec::new();
     if let (Some(path), Some(sync)) = (&args.paper.sync_matrix, clusters.sync) {
         let names = (1..=points.rows).map(|i| format!("S{i}")).collect();
@@ -59,14 +148,14 @@ pub(super) fn paper<B: Backend>(
     }
     let size = points.size();
     let table = Table::ints("cluster", clusters.host_labels.clone());
-    let title = format!("{} clusters, {} noise", clusters.sizes.len(), result["noise"]);
+    let title = format!("{} clusters, {} noise", result.clusters, result.noise);
     let plot = Plot::scatter(title, points.with_labels(clusters.host_labels)?);
     Ok(Outcome {
         config: settings(args, "paper", config),
         input: size,
         timings: clusters.timings,
         peak_device_bytes: clusters.peak_device_bytes,
-        result,
+        result: entries(&OcnnResult::Paper(result)),
         table,
         plot: Some(plot),
         tables,
@@ -112,10 +201,11 @@ pub(super) fn automatic(
     if let Some(path) = &args.auto.plateau {
         plots.push((path.clone(), plots::plateau(&clustering)));
     }
-    let mut result = result(&clustering);
+    let agreement = Agreement::of(&points, weights, &clustering.labels)?;
+    let result = entries(&OcnnResult::Auto(Box::new(AutoResult::of(&clustering, agreement))));
     let searched = args.auto.clusters.is_none() && args.threshold.is_none();
     let mut summary = summary(&clustering, searched);
-    summary.push_str(&against_truth(&points, weights, &clustering.labels, &mut result)?);
+    summary.push_str(&Agreement::summary(agreement));
     let size = points.size();
     let table = Table::ints("cluster", clustering.labels.clone()).with_details(scores)?;
     let title = format!("{} {}, {} noise", clustering.count(), plots::clusters(clustering.count()), clustering.noise());
@@ -124,9 +214,8 @@ pub(super) fn automatic(
     // The arguments that determine `cut`.
     settings["clusters"] = json!(args.auto.clusters);
     settings["threshold"] = json!(args.threshold);
-    if args.auto.metric.is_precomputed() {
-        settings["distance"] = "precomputed".into();
-    }
+    settings["metric"] = json!(args.auto.metric);
+    settings.as_object_mut().and_then(|settings| settings.remove("distance"));
     Ok(Outcome {
         config: settings,
         input: size,
@@ -153,31 +242,33 @@ fn memberships(clustering: &Clustering) -> Result<Table> {
     Table::float_matrix(names, clustering.shares.matrix()?)
 }
 
-fn result(clustering: &Clustering) -> Map<String, Value> {
-    let mut result = Map::new();
-    result.insert("clusters".into(), clustering.count().into());
-    result.insert("noise".into(), clustering.noise().into());
-    result.insert("sizes".into(), json!(clustering.sizes));
-    result.insert("exemplars".into(), json!(clustering.exemplars()));
-    result.insert("evidence".into(), clustering.evidence.into());
-    result.insert("chance".into(), clustering.chance.into());
-    result.insert("probability".into(), clustering.probability.into());
-    result.insert("plateau".into(), clustering.plateau().into());
-    result.insert("halves".into(), json!(clustering.halves));
-    result.insert("stability".into(), json!(clustering.stability()));
-    result.insert("neighbours".into(), json!(clustering.graphs));
-    result.insert("simulated_steps".into(), clustering.simulated_steps.into());
-    result.insert("scales".into(), json!(clustering.scales));
-    result.insert("components".into(), clustering.parts.into());
-    result.insert("steps".into(), json!(clustering.steps));
-    let [coarser, finer] = clustering.alternatives();
-    result.insert("coarser".into(), json!(coarser));
-    result.insert("finer".into(), json!(finer));
-    result.insert("condensed_tree".into(), json!(clustering.condensed));
-    if clustering.trials.len() > 1 {
-        result.insert("sweep".into(), json!(clustering.trials));
+impl AutoResult {
+    fn of(clustering: &Clustering, agreement: Option<Agreement>) -> Self {
+        let [coarser, finer] = clustering.alternatives();
+        Self {
+            clusters: clustering.count(),
+            noise: clustering.noise(),
+            sizes: clustering.sizes.clone(),
+            exemplars: clustering.exemplars(),
+            evidence: clustering.evidence,
+            chance: clustering.chance,
+            probability: clustering.probability,
+            plateau: clustering.plateau(),
+            halves: clustering.halves.clone(),
+            stability: clustering.stability(),
+            neighbours: clustering.graphs,
+            simulated_steps: clustering.simulated_steps,
+            scales: clustering.scales,
+            components: clustering.parts,
+            steps: clustering.steps.clone(),
+            coarser,
+            finer,
+            condensed_tree: clustering.condensed.clone(),
+            sweep: (clustering.trials.len() > 1).then(|| clustering.trials.clone()),
+            ari: agreement.map(|it| it.ari),
+            nmi: agreement.map(|it| it.nmi),
+        }
     }
-    result
 }
 
 /// The summary of automatic clustering; `searched` states that neither the number of clusters nor a threshold was given.
@@ -229,24 +320,31 @@ fn alternatives(clustering: &Clustering) -> String {
     }
 }
 
-/// Adds the agreement of `labels` with the true classes to `result`, if these are known; returns its line of the summary.
-fn against_truth(
-    points: &Points,
-    weights: Option<&[u32]>,
-    labels: &[i64],
-    result: &mut Map<String, Value>,
-) -> Result<String> {
-    let Some(truth) = &points.labels else {
-        return Ok(String::new());
-    };
-    let table = match weights {
-        Some(weights) => Contingency::weighted(truth, labels, weights)?,
-        None => Contingency::new(truth, labels)?,
-    };
-    let (ari, nmi) = (table.adjusted_rand_index(), table.normalized_mutual_information());
-    result.insert("ari".into(), ari.into());
-    result.insert("nmi".into(), nmi.into());
-    Ok(format!("\nagainst the true classes: ARI {ari:.4}, NMI {nmi:.4}"))
+/// Agreement of clusters with the true classes.
+#[derive(Clone, Copy)]
+struct Agreement {
+    ari: f64,
+    nmi: f64,
+}
+
+impl Agreement {
+    /// The agreement of `labels` with the classes of the points, if these are known.
+    fn of(points: &Points, weights: Option<&[u32]>, labels: &[i64]) -> Result<Option<Self>> {
+        let Some(truth) = &points.labels else {
+            return Ok(None);
+        };
+        let table = match weights {
+            Some(weights) => Contingency::weighted(truth, labels, weights)?,
+            None => Contingency::new(truth, labels)?,
+        };
+        Ok(Some(Self { ari: table.adjusted_rand_index(), nmi: table.normalized_mutual_information() }))
+    }
+
+    /// A line of the summary, if the classes are known.
+    fn summary(agreement: Option<Self>) -> String {
+        agreement
+            .map_or_else(String::new, |it| format!("\nagainst the true classes: ARI {:.4}, NMI {:.4}", it.ari, it.nmi))
+    }
 }
 
 /// A number rounded to six significant digits, in the notation of tables.

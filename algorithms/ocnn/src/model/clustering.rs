@@ -24,6 +24,7 @@ pub(super) fn label_tensor<B: Backend>(labels: &[i64], device: &B::Device) -> Te
 
 /// A number of clusters and its score.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "command", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Step {
     /// Number of clusters.
     pub clusters: usize,
@@ -45,6 +46,7 @@ pub struct Step {
 
 /// Result of half of the networks of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "command", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Half {
     /// Number of clusters.
     pub clusters: usize,
@@ -54,6 +56,7 @@ pub struct Half {
 
 /// Result of one pair of graphs in a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "command", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Trial {
     /// Neighbours in each graph.
     pub neighbours: [usize; 2],

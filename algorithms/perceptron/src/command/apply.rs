@@ -3,16 +3,16 @@
 use burn::tensor::Element;
 use firebox_backends::{Device, with_context};
 use firebox_core::{
-    Context, Error, Result, Session, Share,
+    Context, Error, Result, Session, Solo,
     command::Outcome,
     data::{Kept, Table, read_blocks},
-    report::{InputSize, Stopwatch},
+    report::{InputSize, Stopwatch, entries},
 };
 use serde_json::{Map, Value, json};
 
 use super::args::{Form, ModelArgs, PredictArgs, ProductArgs};
-use super::input::{instances, options};
-use super::report::class_column;
+use super::input::{instances, notice, options};
+use super::report::{EvalResult, NetworkFigures, PredictResult, class_column};
 use crate::config::Task;
 use crate::model::Score;
 use crate::ops::PerceptronOps;
@@ -55,18 +55,21 @@ impl Loaded {
         Ok(Self { model, matmul: kernel, bytes })
     }
 
+    /// The network in the report's result.
+    fn figures(&self) -> NetworkFigures {
+        NetworkFigures { parameters: self.model.network.parameters() as u64, matmul: self.matmul.to_string() }
+    }
+
     /// The outcome of predict or eval, without a plot.
     fn outcome(
         &self,
         args: &ModelArgs,
         input: InputSize,
         watch: &Stopwatch,
-        mut result: Map<String, Value>,
+        result: Map<String, Value>,
         table: Table,
         summary: String,
     ) -> Outcome {
-        result.insert("parameters".into(), json!(self.model.network.parameters() as u64));
-        result.insert("matmul".into(), self.matmul.to_string().into());
         let (model, product) = (args.model.display().to_string(), args.product);
         Outcome {
             config: json!({"model": model, "matmul": product.matmul, "allow_tf32": product.allow_tf32}),
@@ -100,7 +103,8 @@ pub(super) fn predict(args: &PredictArgs, device: &Device, session: &Session) ->
     let kept = std::mem::take(&mut predictions.kept);
     let table = kept.beside(predictions.table(&loaded.model, args.give)?)?;
     let summary = format!("{} rows predicted, {}", input.rows, loaded.matmul);
-    Ok(loaded.outcome(&args.model_args, input, &watch, Map::new(), table, summary))
+    let result = entries(&PredictResult { network: loaded.figures() });
+    Ok(loaded.outcome(&args.model_args, input, &watch, result, table, summary))
 }
 
 /// Predictions of all rows, in their order.
@@ -126,17 +130,24 @@ fn predict_blocks<B: PerceptronOps>(
     let mut all = Predictions::default();
     let input = &args.model_args.input;
     // The target of a regression is a column of numbers, which the model ignores like any other that it does not know.
-    let mut options = options(input, model.task(), Some(model))?;
+    let missing = model.imputation.missing;
+    let mut options = options(input, model.task(), missing, Some(model))?;
     if model.task() == Task::Regression {
         options.labels = None;
         options.targets = None;
     }
-    read_blocks(&input.input, &options, BLOCK_BYTES, |points, kept| {
+    let mut counts = [0; 2];
+    read_blocks(&input.input, &options, BLOCK_BYTES, |points, mut kept| {
         let values = model.columns_of(&points.names, &points.values).map_err(|error| error.in_file(&input.input))?;
+        let (values, rows) = model.imputation.retain(values, model.columns.len());
+        kept.retain(&rows);
+        let left = rows.iter().filter(|kept| **kept).count();
+        counts[0] += (points.rows - left) as u64;
+        counts[1] += values.iter().filter(|value| value.is_nan()).count() as u64;
         watch.lap("data_s");
         let results = model.results(&network, values, context)?;
         all.kept.append(kept);
-        all.input = InputSize { rows: all.input.rows + points.rows, columns: points.columns };
+        all.input = InputSize { rows: all.input.rows + left, columns: points.columns };
         if let OutputKind::Class(classes) = &model.output {
             all.labels.extend(argmax(&results, classes.len()));
         }
@@ -150,6 +161,11 @@ fn predict_blocks<B: PerceptronOps>(
         watch.lap("prediction_s");
         Ok(())
     })?;
+    if all.input.rows == 0 {
+        let error = Error::input("every row has a missing number", "give at least one complete row");
+        return Err(error.in_file(&input.input));
+    }
+    notice(missing, counts, &input.input).into_iter().for_each(|notice| context.observer.notice(&notice));
     Ok(all)
 }
 
@@ -174,7 +190,8 @@ impl Predictions {
 pub(super) fn eval(args: &ModelArgs, device: &Device, session: &Session) -> Result<Outcome> {
     let mut watch = Stopwatch::default();
     let model = Model::load(&args.model)?;
-    let instances = instances(&args.input, model.task(), Some(&model), Share::WHOLE, &*session.observer)?;
+    let treatment = (model.task(), model.imputation.missing);
+    let instances = instances(&args.input, treatment, Some(&model), &Solo, &*session.observer)?;
     let input = InputSize { rows: instances.rows(), columns: instances.names.len() };
     let loaded = with_context!(device, session, |context| Loaded::new(model, args.product, input.rows, context))?;
     let values = loaded.model.columns_of(&instances.names, &instances.values);
@@ -182,8 +199,7 @@ pub(super) fn eval(args: &ModelArgs, device: &Device, session: &Session) -> Resu
     watch.lap("data_s");
     let score = score(&loaded.model, values, &instances.targets, device, session)?;
     watch.lap("prediction_s");
-    let mut result = Map::new();
-    score.report(&mut result);
+    let result = entries(&EvalResult { figures: score.figures(), network: loaded.figures() });
     let summary = format!("{} on {} rows, {}", score.summary(), input.rows, loaded.matmul);
     let plot = Some(score.plot(&format!("{} rows", input.rows)));
     Ok(Outcome { plot, ..loaded.outcome(args, input, &watch, result, score.table()?, summary) })

@@ -1,9 +1,12 @@
 //! Rows of the input table and their targets.
 
+use std::path::Path;
+
 use firebox_core::{
-    Error, Observer, Result, Share,
+    Communicator, Error, Observer, Result,
     command::InputArgs,
-    data::{Categorical, ReadOptions},
+    data::{Categorical, Missing, ReadOptions},
+    error::shown,
 };
 
 use crate::config::Task;
@@ -11,8 +14,9 @@ use crate::solve::{Instances, Model};
 
 /// Options for rows whose classes are separated from the coordinates, and whose numbers to learn are one of them. Text is
 /// encoded as the model's columns are.
-pub(super) fn options(input: &InputArgs, task: Task, model: Option<&Model>) -> Result<ReadOptions> {
+pub(super) fn options(input: &InputArgs, task: Task, missing: Missing, model: Option<&Model>) -> Result<ReadOptions> {
     let mut options = input.options();
+    options.missing = missing != Missing::Refuse;
     if task == Task::Regression {
         options.targets = options.label.take();
     }
@@ -29,18 +33,19 @@ pub(super) fn options(input: &InputArgs, task: Task, model: Option<&Model>) -> R
     Ok(options)
 }
 
-/// Reads a rank's rows and their targets, for the model if there is one.
+/// Reads a rank's rows and their targets, for the model if there is one. Rows with missing numbers are left out if `missing`
+/// says so; other missing numbers are NaN.
 pub(super) fn instances(
     input: &InputArgs,
-    task: Task,
+    (task, missing): (Task, Missing),
     model: Option<&Model>,
-    share: Share,
+    ranks: &dyn Communicator,
     observer: &dyn Observer,
 ) -> Result<Instances> {
     if input.keep.is_some() {
         return Err(Error::input("`keep` is for predictions", "leave it out"));
     }
-    let read = || input.read_part(&options(input, task, model)?, share, observer);
+    let read = || input.read_part(&options(input, task, missing, model)?, ranks.share(), observer);
     let instances = match task {
         Task::Classification => Instances::from_labels(read()?.points),
         Task::Regression => {
@@ -53,5 +58,26 @@ pub(super) fn instances(
             Instances::from_targets(part.points, targets)
         }
     };
-    instances.map_err(|error| error.in_file(&input.input))
+    let in_file = |error: Error| error.in_file(&input.input);
+    let mut instances = instances.map_err(in_file)?;
+    let dropped = if missing == Missing::Drop { instances.retain_complete() } else { 0 };
+    instances.check_targets().map_err(in_file)?;
+    let filled = instances.values.iter().filter(|value| value.is_nan()).count();
+    let mut counts = [dropped as f64, filled as f64];
+    ranks.all_sum(&mut counts);
+    notice(missing, counts.map(|count| count as u64), &input.input).into_iter().for_each(|notice| observer.notice(&notice));
+    Ok(instances)
+}
+
+/// A notice of the numbers of rows left out and of numbers replaced in a file, if there are any.
+pub(super) fn notice(missing: Missing, [dropped, filled]: [u64; 2], path: &Path) -> Option<String> {
+    let of = shown(&path.display().to_string());
+    match missing {
+        Missing::Drop if dropped > 0 => Some(format!("rows of {of} with missing numbers left out: {dropped}")),
+        Missing::Mean | Missing::Median if filled > 0 => {
+            let by = if missing == Missing::Mean { "means" } else { "medians" };
+            Some(format!("missing numbers of {of} replaced by the {by} of the training rows: {filled}"))
+        }
+        _ => None,
+    }
 }

@@ -14,10 +14,13 @@ use firebox_backends::{Device, Plugin, plugin::Bench};
 use firebox_core::{
     Error, Result, Session,
     command::{self, Conformance, Outcome, parse},
+    report::schema,
 };
+use serde_json::Value;
 
 use self::args::{ModelArgs, PredictArgs, TrainArgs};
 use self::bench::PerceptronBench;
+use self::report::{EvalResult, PredictResult, TrainResult};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -36,7 +39,8 @@ impl Plugin for PerceptronPlugin {
             "Trains a multilayer perceptron on a table: columns of numbers, and one of classes or numbers to learn. A share \
              of the rows is kept for a test, whose figures the report has; early stopping uses a share of the others. \
              Writes the losses of each epoch. Ctrl-C keeps the best network so far in --model. A training that goes on from \
-             a state (--resume) may differ from the one that wrote it in --epochs and --patience only.",
+             a state (--resume) may differ from the one that wrote it in --epochs, --patience and \
+             --time-limit only.",
         );
         let predict = PredictArgs::augment_args(Command::new("predict"))
             .about("Predicts the rows of a table")
@@ -93,6 +97,14 @@ impl Plugin for PerceptronPlugin {
         Some(&PerceptronBench)
     }
 
+    fn schemas(&self) -> Vec<(&'static str, Value)> {
+        vec![
+            ("perceptron train", schema::<TrainResult>("firebox perceptron train")),
+            ("perceptron predict", schema::<PredictResult>("firebox perceptron predict")),
+            ("perceptron eval", schema::<EvalResult>("firebox perceptron eval")),
+        ]
+    }
+
     fn conformance(&self) -> Conformance {
         let args = |text: &str| text.split(' ').map(String::from).collect::<Vec<_>>();
         Conformance {
@@ -108,6 +120,7 @@ impl Plugin for PerceptronPlugin {
                 ("batch", args("--batch 0")),
                 ("averaging", args("--averaging -1")),
                 ("epochs", args("--epochs 0")),
+                ("time_limit", args("--time-limit 0")),
                 ("test", args("--test 1")),
                 ("validation", args("--validation -1")),
                 ("patience", args("--patience 0")),

@@ -5,30 +5,107 @@ use firebox_core::{
     data::Table,
     plot::{Lines, Matrix, Plot, Series},
 };
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::model::{Score, column};
-use crate::solve::{Classes, Epoch, r2, rmse};
+use crate::solve::{Classes, Epoch, Stop, r2, rmse};
+
+/// Result of `firebox perceptron train`.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct TrainResult {
+    #[serde(flatten)]
+    pub(super) figures: Figures,
+    /// Epochs that ran.
+    pub(super) epochs: usize,
+    /// Epoch of the model, from 1.
+    pub(super) best_epoch: usize,
+    /// Reason why the training ended.
+    pub(super) stop: Stop,
+    /// The state file is older than the end of the run, because writing failed.
+    pub(super) stale_state: bool,
+    #[serde(flatten)]
+    pub(super) network: NetworkFigures,
+    /// Number of rows of each part.
+    pub(super) rows: PartSizes,
+}
+
+/// Number of rows of each part of the input.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct PartSizes {
+    /// Rows that the network learns from.
+    pub(super) training: usize,
+    /// Rows that determine the best epoch.
+    pub(super) validation: usize,
+    /// Rows that test the model.
+    pub(super) test: usize,
+}
+
+/// Result of `firebox perceptron predict`.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct PredictResult {
+    #[serde(flatten)]
+    pub(super) network: NetworkFigures,
+}
+
+/// Result of `firebox perceptron eval`.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct EvalResult {
+    #[serde(flatten)]
+    pub(super) figures: Figures,
+    #[serde(flatten)]
+    pub(super) network: NetworkFigures,
+}
+
+/// The network of a result.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct NetworkFigures {
+    /// Number of weights and biases.
+    pub(super) parameters: u64,
+    /// Kernel of the largest matrix product.
+    pub(super) matmul: String,
+}
+
+/// Figures of predictions.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Figures {
+    /// Mean loss.
+    loss: f64,
+    /// Share of the rows whose class is right; null in a regression.
+    accuracy: Option<f64>,
+    /// Macro F1; null in a regression.
+    f1: Option<f64>,
+    /// Root mean square error of a regression of one target.
+    rmse: Option<f64>,
+    /// R² of a regression, the mean over its targets.
+    r2: Option<f64>,
+    /// Figures of each target of a regression of several.
+    targets: Option<Vec<TargetScore>>,
+}
 
 impl Score {
-    /// Adds `loss`, `accuracy`, `f1`, `rmse` and `r2` to a report's result, null where they do not apply.
-    pub(super) fn report(&self, result: &mut Map<String, Value>) {
-        let (loss, [accuracy, f1, rmse, r2]) = match self {
-            Self::Classes { loss, confusion, .. } => (loss, [confusion.accuracy(), confusion.macro_f1(), None, None]),
+    /// The figures for a report's result.
+    pub(super) fn figures(&self) -> Figures {
+        match self {
+            Self::Classes { loss, confusion, .. } => Figures {
+                loss: *loss,
+                accuracy: confusion.accuracy(),
+                f1: confusion.macro_f1(),
+                rmse: None,
+                r2: None,
+                targets: None,
+            },
             Self::Numbers { loss, .. } => {
                 let each = self.by_target();
                 // Targets may have different units.
                 let rmse = each.first().filter(|_| each.len() == 1).and_then(|it| it.rmse);
-                (loss, [None, None, rmse, mean_r2(&each)])
+                let (loss, r2) = (*loss, mean_r2(&each));
+                Figures { loss, accuracy: None, f1: None, rmse, r2, targets: Some(each).filter(|it| it.len() > 1) }
             }
-        };
-        result.insert("loss".into(), json!(loss));
-        if let (Self::Numbers { .. }, each @ [_, _, ..]) = (self, self.by_target().as_slice()) {
-            let entry = |it: &TargetScore| json!({"name": it.name, "rmse": it.rmse, "r2": it.r2});
-            result.insert("targets".into(), each.iter().map(entry).collect());
-        }
-        for (name, value) in [("accuracy", accuracy), ("f1", f1), ("rmse", rmse), ("r2", r2)] {
-            result.insert(name.into(), json!(value));
         }
     }
 
@@ -102,10 +179,14 @@ impl Score {
 }
 
 /// Figures of a target of a regression.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 struct TargetScore {
+    /// Column of the target.
     name: String,
-    /// In the unit of the target.
+    /// Root mean square error, in the unit of the target.
     rmse: Option<f64>,
+    /// Coefficient of determination R².
     r2: Option<f64>,
 }
 

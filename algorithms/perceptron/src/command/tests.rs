@@ -15,6 +15,7 @@ use serde_json::json;
 
 use super::*;
 use crate::config::TrainConfig;
+use crate::solve::Model;
 use crate::types::{Matmul, Sigmoid, Sign};
 
 fn run(args: &str) -> Result<Outcome> {
@@ -140,9 +141,38 @@ fn doubtful_trainings_are_noticed() {
     let discarded = train(&format!("{few} --label y --epochs 1"));
     assert!(discarded.len() == 1 && discarded[0].ends_with("give a file for it with --model"), "{discarded:?}");
     let numbers = train(&format!("{many} --label y {model}"));
-    assert!(numbers.len() == 1 && numbers[0].contains("51 different numbers"), "{numbers:?}");
+    assert!(
+        numbers.len() == 1
+            && numbers[0].contains("51 different numbers")
+            && numbers[0].ends_with("give `task = regression`"),
+        "{numbers:?}"
+    );
     // The target of a regression is no coordinate.
     assert_eq!(train(&format!("{many} --label y --task regression {model}")), [""; 0]);
+}
+
+#[test]
+fn a_time_limit_ends_the_training_after_an_epoch_with_its_best_network() {
+    let folder = tempfile::tempdir().unwrap();
+    let [rows, _, model] = files(folder.path());
+    let state = folder.path().join("state").display().to_string();
+    let train = format!("perceptron train {rows} --label kind --hidden 4 --patience 1000000 --model {model}");
+    let limited = format!("{train} --epochs 1000000 --time-limit");
+    // At least one epoch runs.
+    let short = run(&format!("{limited} 1e-9 --checkpoint {state}")).unwrap();
+    assert_eq!((&short.result["stop"], &short.result["epochs"], short.table.rows()), (&json!("time"), &json!(1), 1));
+    assert_eq!(short.config["time_limit"], 1e-9);
+    assert!(short.summary.contains("1 of 1000000 epochs (stop: time; the model is of epoch 1)"), "{}", short.summary);
+    let network = std::fs::read(&model).unwrap();
+    run(&format!("{train} --epochs 1")).unwrap();
+    assert_eq!(network, std::fs::read(&model).unwrap());
+    let said = notices(&format!("{limited} 0.2"));
+    let expected = "the time limit of 0.2 s ended the training after epoch ";
+    assert!(said.len() == 1 && said[0].starts_with(expected), "{said:?}");
+    // The limit may change in a resumed training, and one that is not reached changes nothing.
+    let resumed = run(&format!("{train} --epochs 6 --time-limit 1e9 --resume {state}")).unwrap();
+    assert_eq!(resumed.result["stop"], "epochs");
+    assert_eq!(resumed.table, run(&format!("{train} --epochs 6")).unwrap().table);
 }
 
 #[test]
@@ -225,6 +255,74 @@ fn resumed_training_equals_uninterrupted_training() {
 }
 
 #[test]
+fn missing_numbers_are_replaced_by_those_of_the_training_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let [table, gaps, full, model] =
+        ["t.csv", "gaps.csv", "full.csv", "m.safetensors"].map(|name| folder.path().join(name).display().to_string());
+    let line = |i: i32| match i % 10 {
+        3 => format!("nan,{},a\n", i % 7),
+        _ => format!("{},{},{}\n", i * i, i % 7, if i < 100 { "a" } else { "b" }),
+    };
+    std::fs::write(&table, "x,y,k\n".to_string() + &(0..200).map(line).collect::<String>()).unwrap();
+    let train = format!("perceptron train {table} --label k --hidden 4 --epochs 2 --model {model} --missing");
+    let refused = run(&format!("{train} refuse")).unwrap_err().to_string();
+    assert!(refused.contains("line 5, column x: \"nan\" is not a"), "{refused}");
+    for missing in ["mean", "median"] {
+        let trained = notices(&format!("{train} {missing}"));
+        let expected = format!("replaced by the {missing}s of the training rows: 20");
+        assert!(trained.len() == 1 && trained[0].ends_with(&expected), "{trained:?}");
+        let fill = Model::load(Path::new(&model)).unwrap().imputation.fill;
+        std::fs::write(&gaps, "y,other,x\n,?,5\n3,1,nan\n2,2,100\n").unwrap();
+        std::fs::write(&full, format!("x,y\n5,{}\n{},3\n100,2\n", fill[1], fill[0])).unwrap();
+        let predict = |of: &str| format!("perceptron predict {of} --model {model} --give raw");
+        assert_eq!(run(&predict(&gaps)).unwrap().table, run(&predict(&full)).unwrap().table);
+        assert!(notices(&predict(&gaps))[0].ends_with("of the training rows: 2"));
+        assert_eq!(run(&format!("perceptron eval {table} --label k --model {model}")).unwrap().input.rows, 200);
+    }
+}
+
+#[test]
+fn rows_with_missing_numbers_are_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let [table, complete, gaps, model] =
+        ["t.csv", "c.csv", "gaps.csv", "m.safetensors"].map(|name| folder.path().join(name).display().to_string());
+    let lines = |all: bool| -> String {
+        let line = |i: i32| match i % 10 {
+            3 => format!("NA,{}\n", 2 * i),
+            6 => format!("{i},\n"),
+            _ => format!("{i},{}\n", 2 * i),
+        };
+        let rows = (0..200).filter(|i| all || ![3, 6].contains(&(i % 10)));
+        "x,y\n".to_string() + &rows.map(line).collect::<String>()
+    };
+    std::fs::write(&table, lines(true)).unwrap();
+    std::fs::write(&complete, lines(false)).unwrap();
+    let args = format!("--label y --task regression --hidden 4 --epochs 2 --model {model}");
+    let whole = run(&format!("perceptron train {complete} {args}")).unwrap();
+    let train = format!("perceptron train {table} {args} --missing");
+    let dropped = run(&format!("{train} drop")).unwrap();
+    assert_eq!((&whole.table, whole.input), (&dropped.table, dropped.input));
+    assert_eq!(dropped.config["missing"], "drop");
+    let said = notices(&format!("{train} drop"));
+    assert!(said.len() == 1 && said[0].ends_with("with missing numbers left out: 40"), "{said:?}");
+    let refused = run(&format!("{train} mean")).unwrap_err().to_string();
+    assert!(refused.contains("column y: a row has no number to learn"), "{refused}");
+
+    run(&format!("{train} drop")).unwrap();
+    std::fs::write(&gaps, "name,x\na,1\nb,\nc,3\n").unwrap();
+    let predicted = run(&format!("perceptron predict {gaps} --model {model} --keep name")).unwrap();
+    let mut text = Vec::new();
+    predicted.table.write_csv(&mut text).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    let names: Vec<&str> = text.lines().map(|line| line.split(',').next().unwrap()).collect();
+    assert_eq!((names, predicted.input.rows), (vec!["name", "a", "c"], 2), "{text}");
+    assert_eq!(run(&format!("perceptron eval {table} --label y --model {model}")).unwrap().input.rows, 160);
+    std::fs::write(&gaps, "x\n\nNA\nnan\n").unwrap();
+    let refused = run(&format!("perceptron predict {gaps} --model {model}")).unwrap_err().to_string();
+    assert!(refused.contains("every row has a missing number"), "{refused}");
+}
+
+#[test]
 fn invalid_input_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let [rows, others, model] = files(folder.path());
@@ -244,6 +342,11 @@ fn invalid_input_is_refused() {
     assert!(refusal(&format!("perceptron train {nan} --label k")).contains("line 3, column x"));
     assert!(refusal(&format!("perceptron train {rows} --label kind --batch 0")).contains("batch = 0"));
     assert!(refusal(&format!("perceptron train {rows} --label kind --hidden 4,0")).contains("hidden = 0"));
+    for limit in ["0", "-1", "nan", "inf"] {
+        assert!(
+            refusal(&format!("perceptron train {rows} --label kind --time-limit {limit}")).contains("time_limit = ")
+        );
+    }
     assert!(refusal(&format!("perceptron predict {others} --model {rows}")).contains("this is not a perceptron model"));
     run(&format!("perceptron train {rows} --label kind --epochs 2 --model {model}")).unwrap();
     assert!(

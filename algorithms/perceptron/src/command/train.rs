@@ -4,14 +4,14 @@ use firebox_backends::{Device, with_context};
 use firebox_core::{
     Error, Result, Session,
     command::{Document, Outcome},
-    report::InputSize,
+    report::{InputSize, entries},
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::apply::score;
 use super::args::TrainArgs;
 use super::input::instances;
-use super::report::{curves, history};
+use super::report::{NetworkFigures, PartSizes, TrainResult, curves, history};
 use crate::config::InputScale;
 use crate::model::{Score, Training, train};
 use crate::solve::{Model, Stop, local_rows};
@@ -24,7 +24,7 @@ pub(super) fn run(args: &TrainArgs, device: &Device, session: &Session) -> Resul
         session.observer.notice("the trained network is discarded after its test: give a file for it with --model");
     }
     let ranks = &*session.communicator;
-    let instances = instances(&args.input, config.task, None, ranks.share(), &*session.observer)?;
+    let instances = instances(&args.input, (config.task, config.missing), None, ranks, &*session.observer)?;
     let instances = instances.with_classes_of_all(ranks);
     instances.check().map_err(|error| error.in_file(&args.input.input))?;
     let (model, training) =
@@ -65,17 +65,15 @@ fn outcome(args: &TrainArgs, input: InputSize, model: &Model, training: &Trainin
     let config = &training.config;
     let parameters = model.network.parameters();
     let rows = [&training.parts.training, &training.parts.validation, &training.parts.test].map(Vec::len);
-    let mut result = Map::new();
-    score.report(&mut result);
-    result.insert("epochs".into(), training.history.len().into());
-    result.insert("best_epoch".into(), training.best.into());
-    result.insert("stop".into(), json!(training.stop));
-    if training.stale_state {
-        result.insert("stale_state".into(), true.into());
-    }
-    result.insert("parameters".into(), json!(parameters as u64));
-    result.insert("matmul".into(), training.matmul.to_string().into());
-    result.insert("rows".into(), json!({"training": rows[0], "validation": rows[1], "test": rows[2]}));
+    let result = TrainResult {
+        figures: score.figures(),
+        epochs: training.history.len(),
+        best_epoch: training.best,
+        stop: training.stop,
+        stale_state: training.stale_state,
+        network: NetworkFigures { parameters: parameters as u64, matmul: training.matmul.to_string() },
+        rows: PartSizes { training: rows[0], validation: rows[1], test: rows[2] },
+    };
 
     let mut settings = serde_json::to_value(config).unwrap_or(Value::Null);
     settings["slope"] = config.sigmoid.slope.into();
@@ -108,7 +106,7 @@ fn outcome(args: &TrainArgs, input: InputSize, model: &Model, training: &Trainin
         input,
         timings: training.timings.clone(),
         peak_device_bytes: training.peak_device_bytes,
-        result,
+        result: entries(&result),
         table: history(&training.history)?,
         plot: Some(curves(&training.history, training.best)),
         tables: Vec::new(),

@@ -1,6 +1,7 @@
 //! Configuration of training.
 
 use burn::config::Config;
+use firebox_core::data::Missing;
 use serde::{Deserialize, Serialize};
 
 use super::{check_count, invalid, network::MlpConfig};
@@ -82,6 +83,11 @@ pub struct TrainConfig {
     #[config(default = "None")]
     #[cfg_attr(feature = "command", arg(long, value_enum, value_name = "SCALE"))]
     pub input_scale: Option<InputScale>,
+    /// Missing numbers: nan, NA, N/A, null, none, ? or nothing; means and medians are those of the training rows, and
+    /// replace the missing ones of new rows too
+    #[config(default = "Missing::Refuse")]
+    #[cfg_attr(feature = "command", arg(long, value_enum, default_value_t = defaults().missing))]
+    pub missing: Missing,
     /// Weights of the classes in the loss: none, or balanced, by which rare classes count as much as frequent ones
     #[config(default = "ClassWeight::None")]
     #[cfg_attr(feature = "command", arg(long, value_enum, default_value_t = defaults().class_weight))]
@@ -125,6 +131,10 @@ pub struct TrainConfig {
     #[config(default = 300)]
     #[cfg_attr(feature = "command", arg(long, value_name = "E", default_value_t = defaults().epochs))]
     pub epochs: usize,
+    /// Stop after this many seconds, at the end of an epoch, with the best network so far
+    #[config(default = "None")]
+    #[cfg_attr(feature = "command", arg(long, value_name = "S", allow_negative_numbers = true))]
+    pub time_limit: Option<f64>,
     /// Share of the rows that is kept for the test, from 0 to below 1
     #[config(default = "0.2")]
     #[cfg_attr(feature = "command", arg(long, value_name = "S", allow_negative_numbers = true))]
@@ -211,6 +221,9 @@ impl TrainConfig {
         let positive = |it: f64| it > 0.0 && it.is_finite();
         if !positive(self.learning_rate) {
             return invalid("learning_rate", self.learning_rate, "must be a number above 0");
+        }
+        if let Some(limit) = self.time_limit.filter(|&limit| !positive(limit)) {
+            return invalid("time_limit", limit, "must be a number of seconds above 0");
         }
         for (field, share) in [("momentum", self.momentum), ("test", self.test), ("validation", self.validation)] {
             if !(0.0..1.0).contains(&share) {

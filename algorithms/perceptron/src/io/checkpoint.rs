@@ -12,7 +12,7 @@ use crate::config::{MlpConfig, Task, TrainConfig};
 use crate::solve::{Epoch, Instances, State, Targets};
 
 /// Parameters that may change when training is resumed.
-const LIMITS: &[&str] = &["epochs", "patience"];
+const LIMITS: &[&str] = &["epochs", "patience", "time_limit"];
 
 /// Identity of training in its state files. The fingerprint of the rows does not depend on the number of ranks.
 pub(crate) fn identity<B: Backend>(config: &TrainConfig, instances: &Instances, context: &Context<B>) -> Identity {

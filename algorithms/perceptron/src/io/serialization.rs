@@ -7,16 +7,18 @@ use std::{
     path::Path,
 };
 
-use firebox_core::{Error, Result, atomic, error::shown, memory};
+use firebox_core::{Error, Result, atomic, data::Missing, error::shown, memory};
 use safetensors::{Dtype, SafeTensors, tensor::View};
 use serde::{Deserialize, Serialize};
 
 use super::{layers, parameters};
 use crate::config::MlpConfig;
-use crate::solve::{Classes, Model, OutputKind, Scaling};
+use crate::solve::{Classes, Imputation, Model, OutputKind, Scaling};
 use crate::types::{Activation, Sigmoid};
 
-const FORMAT: &str = "firebox perceptron 1";
+const FORMAT: &str = "firebox perceptron 2";
+/// Earlier format, of models that refuse missing numbers.
+const FORMAT_1: &str = "firebox perceptron 1";
 const KEY: &str = "firebox";
 
 /// Part of a [`Description`] that is the same in all versions.
@@ -39,6 +41,10 @@ struct Description {
     squash_outputs: bool,
     bias: bool,
     gives: OutputKind,
+    #[serde(default)]
+    missing: Missing,
+    #[serde(default)]
+    fill: Vec<f64>,
 }
 
 impl Description {
@@ -65,6 +71,10 @@ impl Description {
         };
         if !(matches && is_scaling(&self.scaling, self.columns.len())) {
             return Err(bad("its columns, scaling and outputs do not match"));
+        }
+        let fills = if matches!(self.missing, Missing::Mean | Missing::Median) { self.columns.len() } else { 0 };
+        if self.fill.len() != fills || self.fill.iter().any(|it| !it.is_finite()) {
+            return Err(bad("its replacements of missing numbers do not match"));
         }
         if !distinct {
             return Err(bad("its classes repeat or are not ascending"));
@@ -122,6 +132,8 @@ impl Model {
             squash_outputs: network.squash_outputs,
             bias: network.bias,
             gives: self.output.clone(),
+            missing: self.imputation.missing,
+            fill: self.imputation.fill.clone(),
         };
         let failed = |error: &dyn std::fmt::Display| Error::input(format!("the model cannot be written: {error}"), "");
         let text = serde_json::to_string(&description).map_err(|error| failed(&error))?;
@@ -181,8 +193,8 @@ impl Model {
         };
         let values = parameters(&network).into_iter().map(|(name, shape)| read(name, &shape)).collect::<Result<_>>()?;
         let layers = layers(&network, values);
-        let Description { columns, scaling, gives: output, .. } = description;
-        Ok(Self { network, columns, scaling, output, layers, wide })
+        let Description { columns, scaling, gives: output, missing, fill, .. } = description;
+        Ok(Self { network, columns, scaling, imputation: Imputation { missing, fill }, output, layers, wide })
     }
 
     /// Writes a model file, whole or not at all.
@@ -206,7 +218,7 @@ impl Model {
 
 /// Fails unless `format` is supported.
 fn check_format(format: &str) -> Result<()> {
-    if format == FORMAT {
+    if [FORMAT, FORMAT_1].contains(&format) {
         return Ok(());
     }
     if format.starts_with("firebox perceptron checkpoint ") {
@@ -214,7 +226,7 @@ fn check_format(format: &str) -> Result<()> {
         return Err(Error::input("this is the checkpoint of a training, not a model", help));
     }
     if let Some(version) = format.strip_prefix("firebox perceptron ") {
-        let what = format!("this model is of version {}; this program reads version 1", shown(version));
+        let what = format!("this model is of version {}; this program reads versions 1 and 2", shown(version));
         return Err(Error::input(what, "train it again, or use the version of Firebox that wrote it"));
     }
     Err(bad(format!("its format is {}", shown(format))))
@@ -241,6 +253,7 @@ mod tests {
             network,
             columns: vec!["x".into(), "y \"é".into()],
             scaling: Scaling { mean: vec![0.1, -3.0], deviation: vec![1.0, 2.5] },
+            imputation: Imputation { missing: Missing::Median, fill: vec![0.5, -0.0] },
             output: OutputKind::Class(Classes::Names(vec!["a".into(), "b".into()])),
             layers: vec![(numbers(6), Some(numbers(3))), (numbers(6), Some(numbers(2)))],
             wide,
@@ -266,6 +279,7 @@ mod tests {
     fn files_of_one_named_target_are_read() {
         let old = Model::from_bytes(include_bytes!("../../../../fuzz/corpus/model/number")).unwrap();
         assert!(matches!(&old.output, OutputKind::Number { names, .. } if *names == ["C1"]));
+        assert_eq!(old.imputation, Imputation::default());
         assert_eq!(Model::from_bytes(&old.to_bytes().unwrap()).unwrap(), old);
         let mut two = old.clone();
         two.output = OutputKind::Number { names: vec!["a".into(), "b".into()], scaling: two.scaling.clone() };
@@ -309,14 +323,16 @@ mod tests {
 
     #[test]
     fn other_versions_and_kinds_are_refused_by_name() {
-        let version = |of: &str| edited("firebox perceptron 1", of);
-        assert_eq!(version("firebox perceptron 2"), "this model is of version \"2\"; this program reads version 1");
-        assert_eq!(version("firebox perceptron 0"), "this model is of version \"0\"; this program reads version 1");
+        let version = |of: &str| edited("firebox perceptron 2", of);
+        for other in ["0", "3"] {
+            let expected = format!("this model is of version {other:?}; this program reads versions 1 and 2");
+            assert_eq!(version(&format!("firebox perceptron {other}")), expected);
+        }
         assert!(version("firebox perceptron checkpoint 2").starts_with("this is the checkpoint of a training"));
         assert_eq!(version("x\\u001b[2J"), "this is not a perceptron model: its format is \"x\\u{1b}[2J\"");
         // A later version may have other fields.
-        let later = edited("\"format\":\"firebox perceptron 1\"", "\"format\":\"firebox perceptron 7\",\"new\":1");
-        assert_eq!(later, "this model is of version \"7\"; this program reads version 1");
+        let later = edited("\"format\":\"firebox perceptron 2\"", "\"format\":\"firebox perceptron 7\",\"new\":1");
+        assert_eq!(later, "this model is of version \"7\"; this program reads versions 1 and 2");
         let metadata = HashMap::from([("format".to_string(), "firebox rbf network 1".to_string())]);
         let error = Model::from_bytes(&without_tensors(Some(metadata))).unwrap_err();
         assert_eq!(error.to_string(), "this is not a perceptron model: its format is \"firebox rbf network 1\"");
@@ -336,6 +352,9 @@ mod tests {
             ("\"mean\":[0.1", "\"mean\":[null", "invalid type"),
             ("\"columns\":[\"x\"", "\"columns\":[\"y \\\"é\"", "several of its columns have the same name"),
             ("[\"a\",\"b\"]", "[\"a\",\"a\"]", "its classes repeat"),
+            ("\"fill\":[0.5,", "\"fill\":[", "replacements of missing numbers do not match"),
+            ("\"missing\":\"median\"", "\"missing\":\"drop\"", "replacements of missing numbers do not match"),
+            ("\"missing\":\"median\"", "\"missing\":\"guess\"", "unknown variant"),
             ("[\"a\",\"b\"]", "[2,1]", "its classes repeat or are not ascending"),
         ] {
             assert!(edited(from, to).contains(message), "{to}: {}", edited(from, to));

@@ -1,5 +1,7 @@
 //! Epochs of training: mini-batches, early stopping, states.
 
+use std::time::Instant;
+
 use burn::tensor::{TensorMetadata, backend::Backend, ops::FloatTensor};
 use firebox_backends::collectives::all_sum;
 use firebox_core::{
@@ -36,6 +38,8 @@ pub(super) struct Run<'a, B: PerceptronOps> {
     pub(super) training: &'a LocalSamples<B>,
     pub(super) validation: &'a LocalSamples<B>,
     pub(super) context: &'a Context<B>,
+    /// Start of the time that [`TrainConfig::time_limit`] limits.
+    pub(super) began: Instant,
 }
 
 impl<B: PerceptronOps> Run<'_, B> {
@@ -60,6 +64,20 @@ impl<B: PerceptronOps> Run<'_, B> {
             if state.best > 0 && state.history.len() - state.best >= config.patience && self.validation.rows > 0 {
                 stop = Stop::Patience;
                 break;
+            }
+            // Clocks differ between ranks: rank 0 decides for all.
+            if let Some(limit) = config.time_limit.filter(|_| state.best > 0) {
+                let late = self.began.elapsed().as_secs_f64() >= limit;
+                if ranks.broadcast_value(u8::from(late)) == 1 {
+                    observer.notice(&format!(
+                        "the time limit of {limit} s ended the training after epoch {} of {}; the model is of epoch {}",
+                        state.history.len(),
+                        config.epochs,
+                        state.best
+                    ));
+                    stop = Stop::Time;
+                    break;
+                }
             }
             observer.progress(&state.message(), state.history.len() as u64, config.epochs as u64);
             // Training that is stopped within an epoch resumes from the start of that epoch.

@@ -1,11 +1,12 @@
 //! Classifiers and regressors: fitting, and what was fitted.
 
-use std::{marker::PhantomData, path::Path};
+use std::{borrow::Cow, marker::PhantomData, path::Path};
 
 use burn::tensor::{Int, Tensor, backend::Backend};
 use firebox_core::{
     Context, Error, Result,
     checkpoint::Checkpoints,
+    data::Missing,
     tensor::{floats, read_floats},
 };
 
@@ -110,7 +111,8 @@ impl<T: TaskKind> MlpEstimator<T> {
     ///
     /// [`Instances`] are the rows with their targets on the host: from tensors by [`Instances::classes`] and
     /// [`Instances::numbers`], or from a table by [`Instances::from_labels`] and [`Instances::from_column`]. Ranks that
-    /// share a training pass consecutive rows, with classes equal on all ranks ([`Instances::with_classes_of_all`]).
+    /// share a training pass consecutive rows, with classes equal on all ranks ([`Instances::with_classes_of_all`]). NaN among
+    /// their values is a missing number, which [`TrainConfig::missing`] treats.
     ///
     /// A request to stop ends training after a batch, with the network of the best epoch so far and
     /// [`Stop::Request`](crate::Stop::Request) in [`FittedMlp::training`].
@@ -136,7 +138,11 @@ impl<T: TaskKind> MlpEstimator<T> {
     /// - [`Error::Run`] for a loss or weights that are not finite, and for a device that fails
     /// - [`Error::Cancelled`] if the observer stopped training before an epoch gave a network
     pub fn fit_with<B: PerceptronOps>(&self, instances: &Instances, context: &Context<B>) -> Result<FittedMlp<B, T>> {
-        let (model, training) = train(&self.config, instances, &self.checkpoints, context)?;
+        let mut instances = Cow::Borrowed(instances);
+        if self.config.missing == Missing::Drop {
+            instances.to_mut().retain_complete();
+        }
+        let (model, training) = train(&self.config, &instances, &self.checkpoints, context)?;
         // Only a request to stop leaves no best network; otherwise `train` fails.
         if training.best == 0 {
             return Err(Error::Cancelled);

@@ -72,6 +72,7 @@ impl Model {
         mut values: Vec<f64>,
         context: &Context<B>,
     ) -> Result<Vec<f64>> {
+        self.imputation.apply(&mut values, &self.columns)?;
         self.scaling.apply(&mut values);
         let (columns, block_rows) = (self.columns.len().max(1), self.block_rows());
         let total = values.len() / columns;

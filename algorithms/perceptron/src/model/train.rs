@@ -1,5 +1,7 @@
 //! Training of a network on instances.
 
+use std::{borrow::Cow, time::Instant};
+
 use burn::tensor::{DType, Element};
 use firebox_backends::limits::{Buffer, admit};
 use firebox_core::{
@@ -14,7 +16,8 @@ use crate::config::{ClassWeight, InputScale, MlpConfig, Task, TrainConfig};
 use crate::io::identity;
 use crate::ops::PerceptronOps;
 use crate::solve::{
-    Classes, Epoch, Instances, LocalSamples, Model, OutputKind, Parts, Ranges, Scaling, Stop, Targets, local_rows,
+    Classes, Epoch, Imputation, Instances, LocalSamples, Model, OutputKind, Parts, Ranges, Scaling, Stop, Targets,
+    local_rows,
 };
 use crate::types::{Matmul, MatmulKernel};
 
@@ -53,6 +56,7 @@ pub(crate) fn train<B: PerceptronOps>(
     checkpoints: &Checkpoints,
     context: &Context<B>,
 ) -> Result<(Model, Training)> {
+    let began = Instant::now();
     config.validate()?;
     instances.check()?;
     if context.precision == Precision::F64 && !B::supports_dtype(&context.device, DType::F64) {
@@ -67,8 +71,8 @@ pub(crate) fn train<B: PerceptronOps>(
     {
         let numbers = of.len();
         context.observer.notice(&format!(
-            "the target has {numbers} different numbers, each of which is a class: if these are amounts, give the task \
-             regression"
+            "the target has {numbers} different numbers, each of which is a class: are these amounts? if so, give \
+             `task = regression`"
         ));
     }
     let mut watch = Stopwatch::default();
@@ -76,6 +80,13 @@ pub(crate) fn train<B: PerceptronOps>(
     let (own, rows) = instances.global_range(ranks);
     let parts = Parts::draw(rows, config.test, config.validation, context.seed)?;
     let training_rows = local_rows(&parts.training, &own);
+    let imputation = Imputation::of(config.missing, &instances.values, &instances.names, &training_rows, ranks)?;
+    let mut instances = Cow::Borrowed(instances);
+    if instances.values.iter().any(|value| value.is_nan()) {
+        let Instances { values, names, .. } = instances.to_mut();
+        imputation.apply(values, names)?;
+    }
+    let instances = &*instances;
     let (values, names) = (&instances.values, &instances.names);
     let mut scaling = Scaling::of(values, names, &training_rows, ranks)?;
     let ranges = Ranges::of(values, names.len(), &training_rows, ranks);
@@ -118,7 +129,7 @@ pub(crate) fn train<B: PerceptronOps>(
     let has_state = checkpoints.file.is_some() || checkpoints.resume.is_some();
     let identity = has_state.then(|| identity(config, instances, context));
     let identity = identity.as_ref();
-    let run = Run { config, network: &network, training: &training, validation: &validation, context };
+    let run = Run { config, network: &network, training: &training, validation: &validation, context, began };
     let (Progress { state, best, .. }, stop, stale_state) = run.epochs(checkpoints, identity)?;
     B::finish(&context.device, "training")?;
     let mut layers = network.split(float_values::<B>(best, "reading the network")?);
@@ -137,7 +148,8 @@ pub(crate) fn train<B: PerceptronOps>(
     }
     watch.lap("training_s");
     let columns = instances.names.clone();
-    let model = Model { network, columns, scaling, output, layers, wide: context.precision == Precision::F64 };
+    let wide = context.precision == Precision::F64;
+    let model = Model { network, columns, scaling, imputation, output, layers, wide };
     let timings = watch.timings();
     let config = config.clone();
     Ok((model, Training { config, history, best, stop, parts, matmul, peak_device_bytes, stale_state, timings }))

@@ -6,6 +6,7 @@ use firebox_core::{Error, Result, memory};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::instances::{Classes, duplicate_column};
+use super::missing::Imputation;
 use super::scaling::Scaling;
 use crate::config::{MlpConfig, Task};
 
@@ -54,6 +55,8 @@ pub struct Model {
     pub columns: Vec<String>,
     /// Scaling of the input columns.
     pub scaling: Scaling,
+    /// Treatment of missing numbers in the input columns.
+    pub imputation: Imputation,
     /// Kind of the output.
     pub output: OutputKind,
     /// Weights `[k, m]` and bias `[m]` of each layer.
@@ -135,7 +138,8 @@ mod tests {
         let scaling = Scaling { mean: vec![0.0; inputs], deviation: vec![1.0; inputs] };
         let layers = vec![(vec![0.0; 2 * inputs], Some(vec![0.0; 2]))];
         let output = OutputKind::Class(Classes::Numbers(vec![0, 1]));
-        Model { network: MlpConfig::new(inputs, Vec::new(), 2), columns, scaling, output, layers, wide: false }
+        let network = MlpConfig::new(inputs, Vec::new(), 2);
+        Model { network, columns, scaling, imputation: Imputation::default(), output, layers, wide: false }
     }
 
     fn names(of: &[&str]) -> Vec<String> {

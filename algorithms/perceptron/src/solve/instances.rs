@@ -261,6 +261,12 @@ impl Instances {
             let what = format!("{values} numbers in {columns} columns do not match {targets} targets");
             return Err(Error::input(what, "give one number per row and column, and one target per row"));
         }
+        if let Targets::Numbers(numbers, names) = &self.targets
+            && let Some(at) = numbers.iter().position(|number| number.is_nan())
+        {
+            let place = Place::default().column(names[at % names.len()].as_str());
+            return Err(Error::input_at(place, "a row has no number to learn", "fill it in, or leave the row out"));
+        }
         Ok(())
     }
 
@@ -275,6 +281,24 @@ impl Instances {
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.values.len() / self.names.len().max(1)
+    }
+
+    /// Leaves out the rows with a missing number, NaN, among their values or targets. Returns the number of these rows.
+    pub(crate) fn retain_complete(&mut self) -> usize {
+        let (columns, rows) = (self.names.len().max(1), self.rows());
+        let is_known = |values: &[f64]| values.iter().all(|value| !value.is_nan());
+        let complete = |row: &usize| {
+            let target = match &self.targets {
+                Targets::Numbers(numbers, names) => &numbers[row * names.len()..(row + 1) * names.len()],
+                Targets::Classes(..) => &[],
+            };
+            is_known(&self.values[row * columns..(row + 1) * columns]) && is_known(target)
+        };
+        let kept: Vec<usize> = (0..rows).filter(complete).collect();
+        if kept.len() < rows {
+            *self = self.select(&kept);
+        }
+        rows - kept.len()
     }
 
     /// Copies these rows.
@@ -315,6 +339,23 @@ pub(crate) fn duplicate_column(name: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn incomplete_rows_are_left_out() {
+        let nan = f64::NAN;
+        let mut points = Points::new(vec![0.0; 8], 2).unwrap();
+        points.values = vec![1.0, nan, nan, 2.0, 3.0, 4.0, 5.0, 6.0];
+        let numbers = Instances::from_column(points.clone(), "C2").unwrap();
+        assert_eq!(numbers.check().unwrap_err().to_string(), "column C2: a row has no number to learn");
+        let mut complete = numbers.clone();
+        assert_eq!((complete.retain_complete(), complete.values.as_slice()), (2, &[3.0, 5.0][..]));
+        assert_eq!(complete.targets, Targets::Numbers(vec![4.0, 6.0], vec!["C2".into()]));
+        assert_eq!(complete.retain_complete(), 0);
+        let mut classes = Instances::from_labels(points.with_labels(vec![1, 2, 1, 2]).unwrap()).unwrap();
+        classes.check().unwrap();
+        assert_eq!((classes.retain_complete(), classes.values.len()), (2, 4));
+        assert_eq!(classes.targets, Targets::Classes(vec![0, 1], Classes::Numbers(vec![1, 2])));
+    }
 
     #[test]
     fn targets_are_split_from_points() {

@@ -38,6 +38,11 @@ impl Ranges {
         Self { smallest: bound(-1.0), largest: bound(1.0) }
     }
 
+    /// The value, or the nearest one within the range of the column.
+    pub(crate) fn clamp(&self, column: usize, value: f64) -> f64 {
+        value.max(self.smallest[column]).min(self.largest[column])
+    }
+
     /// Returns true if the column has a single value.
     pub(crate) fn is_constant(&self, column: usize) -> bool {
         self.smallest[column] >= self.largest[column]

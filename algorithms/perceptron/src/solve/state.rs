@@ -15,12 +15,15 @@ pub struct Epoch {
 
 /// Reason why training ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "command", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Stop {
     /// The maximum number of epochs was reached.
     Epochs,
     /// The validation loss did not decrease within the patience.
     Patience,
+    /// The time limit expired.
+    Time,
     /// The observer requested it.
     Request,
 }

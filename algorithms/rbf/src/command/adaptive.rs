@@ -4,48 +4,123 @@ use firebox_core::{
     command::CheckpointArgs,
     plot::{Lines, Plot, Series},
 };
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 
-use super::report::number;
+use super::report::Magnitude;
 use crate::{
     config::AdaptiveConfig,
-    model::adaptive::AdaptiveSolution,
+    model::{adaptive::AdaptiveSolution, growing::Slab},
     problem::definition::Problem,
     solve::adaptive::{End, Level},
 };
 
-/// The report's result.
-pub(super) fn result(solution: &AdaptiveSolution) -> Map<String, Value> {
-    let mut result = Map::new();
-    let mut put = |key: &str, value: Value| result.insert(key.into(), value);
-    put("relative_l2", json!(solution.accuracy.map(|it| it.relative_l2)));
-    put("max_error", json!(solution.accuracy.map(|it| it.max_error)));
-    put("estimate", solution.estimate().into());
-    put("resolved", solution.is_resolved().into());
-    put("stop", json!(solution.end));
-    put("solver", "qr".into());
-    put("precision", "f64".into());
-    put("solver_device", json!(solution.device));
-    put("neurons", solution.network.len().into());
-    if let Some(level) = solution.level() {
-        put("points", level.conditions.into());
-        put("width", level.ratio.into());
-        put("held_out", level.held_out.into());
-        put("stability", level.stability.into());
-        put("condition", number(level.condition));
-    }
-    if !solution.slabs.is_empty() {
-        put("slabs", json!(solution.slabs));
-    }
-    put("levels", solution.levels.iter().map(describe).collect());
-    result
+/// Result of `--mode auto`.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct AutoResult {
+    /// Relative L2 error on the grid, if the exact solution is known.
+    relative_l2: Option<f64>,
+    /// Largest error on the grid, if the exact solution is known.
+    max_error: Option<f64>,
+    /// Estimate of the relative L2 error, at most 1.
+    estimate: f64,
+    /// The estimate is within the target.
+    resolved: bool,
+    /// Reason why the growth ended.
+    stop: End,
+    /// Solver of the weights.
+    solver: &'static str,
+    /// Precision in which the weights were computed.
+    precision: &'static str,
+    /// Device that solved least squares of large networks, if one did.
+    solver_device: Option<String>,
+    /// Number of neurons.
+    neurons: usize,
+    /// Number of conditions at points, inside and along the boundary.
+    points: Option<usize>,
+    /// Width of the neurons before training, in sides of a cell.
+    width: Option<f64>,
+    /// Norm of the held-out residuals over that of the solution.
+    held_out: Option<f64>,
+    /// Stability constant: the largest |u| over the norm of its residuals.
+    stability: Option<f64>,
+    /// Condition number of the scaled matrix, estimated.
+    condition: Option<Magnitude>,
+    /// The slabs of time, if the problem has them.
+    slabs: Option<Vec<Slab>>,
+    /// The levels of the growth.
+    levels: Vec<LevelResult>,
 }
 
-/// A level in the report. The change of the first level is null.
-fn describe(level: &Level) -> Value {
-    let mut value = json!(level);
-    value["condition"] = number(level.condition);
-    value
+/// Figures of a level of the growth.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct LevelResult {
+    /// Number of neurons.
+    neurons: usize,
+    /// Number of conditions at points, inside and along the boundary.
+    conditions: usize,
+    /// Width of the neurons before training, in sides of a cell.
+    ratio: f64,
+    /// Estimate of the relative L2 error, at most 1.
+    estimate: f64,
+    /// Norm of the held-out residuals over that of the solution.
+    held_out: f64,
+    /// Stability constant: the largest |u| over the norm of its residuals.
+    stability: f64,
+    /// Relative change of the solution since the level before, if there is one.
+    change: Option<f64>,
+    /// Condition number of the scaled matrix, estimated.
+    condition: Magnitude,
+    /// Relative L2 error on the grid, if the exact solution is known.
+    error: Option<f64>,
+    /// The device solved the least squares, not the host.
+    on_device: bool,
+    /// Centres and widths were trained.
+    trained: bool,
+}
+
+impl From<&Level> for LevelResult {
+    fn from(level: &Level) -> Self {
+        Self {
+            neurons: level.neurons,
+            conditions: level.conditions,
+            ratio: level.ratio,
+            estimate: level.estimate,
+            held_out: level.held_out,
+            stability: level.stability,
+            change: Some(level.change).filter(|change| change.is_finite()),
+            condition: level.condition.into(),
+            error: level.error,
+            on_device: level.on_device,
+            trained: level.trained,
+        }
+    }
+}
+
+/// The report's result.
+pub(super) fn result(solution: &AdaptiveSolution) -> AutoResult {
+    let level = solution.level();
+    AutoResult {
+        relative_l2: solution.accuracy.map(|it| it.relative_l2),
+        max_error: solution.accuracy.map(|it| it.max_error),
+        estimate: solution.estimate(),
+        resolved: solution.is_resolved(),
+        stop: solution.end,
+        solver: "qr",
+        precision: "f64",
+        solver_device: solution.device.clone(),
+        neurons: solution.network.len(),
+        points: level.map(|level| level.conditions),
+        width: level.map(|level| level.ratio),
+        held_out: level.map(|level| level.held_out),
+        stability: level.map(|level| level.stability),
+        condition: level.map(|level| level.condition.into()),
+        slabs: (!solution.slabs.is_empty()).then(|| solution.slabs.clone()),
+        levels: solution.levels.iter().map(LevelResult::from).collect(),
+    }
 }
 
 /// The summary, which begins with the error.

@@ -14,8 +14,10 @@ use firebox_core::{
     command::{Conformance, Document, Outcome, PredictArgs, parse},
     data::Points,
     plot::Plot,
-    report::{InputSize, Timings},
+    report::{InputSize, Timings, entries, schema},
 };
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use self::{
@@ -163,6 +165,10 @@ impl Plugin for RbfPlugin {
         Some(&RbfBench)
     }
 
+    fn schemas(&self) -> Vec<(&'static str, Value)> {
+        vec![("rbf", schema::<RbfResult>("firebox rbf"))]
+    }
+
     fn conformance(&self) -> Conformance {
         let args = |text: &str| text.split(' ').map(String::from).collect::<Vec<_>>();
         let small = "--mode paper --problem poisson-sine --neurons 16 --points 100 --boundary-points 24 --weights cg --shape gd";
@@ -235,6 +241,14 @@ impl Solver {
     }
 }
 
+/// The report's result in either mode.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+enum RbfResult {
+    Auto(Box<adaptive::AutoResult>),
+    Paper(Box<report::PaperResult>),
+}
+
 /// A solution of either mode as the outputs show it.
 struct Solved {
     network: PiecewiseNetwork,
@@ -261,7 +275,7 @@ impl Solved {
             rows: solution.points.0 + solution.points.1,
             timings: solution.timings.clone(),
             peak_device_bytes: solution.peak_device_bytes,
-            result: report::result(solution),
+            result: entries(&RbfResult::Paper(Box::new(report::result(solution)))),
             summary: report::summary(solution),
             unresolved: false,
             convergence: plots::residuals(problem, solution),
@@ -276,7 +290,7 @@ impl Solved {
             rows: solution.level().map_or(0, |level| level.conditions),
             timings: solution.timings.clone(),
             peak_device_bytes: solution.peak_device_bytes,
-            result: adaptive::result(solution),
+            result: entries(&RbfResult::Auto(Box::new(adaptive::result(solution)))),
             summary: adaptive::summary(solution, config),
             unresolved: !solution.is_resolved() && !args.adaptive.accept_unresolved,
             convergence: adaptive::growth(problem, solution),

@@ -1,37 +1,104 @@
 //! The report's result and the summary of a run.
 
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use crate::{model::solution::Solution, types::ShapeSolver};
+use crate::{model::solution::Solution, solve::state::Stop, types::ShapeSolver};
+
+/// Result of `--mode paper`.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct PaperResult {
+    /// Relative L2 error on the grid, if the exact solution is known.
+    relative_l2: Option<f64>,
+    /// Largest error on the grid, if the exact solution is known.
+    max_error: Option<f64>,
+    /// Root mean square of the residual of the equation.
+    residual_interior: f64,
+    /// Root mean square of the residual of the boundary conditions.
+    residual_boundary: f64,
+    /// Number of neurons.
+    neurons: usize,
+    /// Number of control points inside.
+    points: usize,
+    /// Number of control points on the boundary.
+    boundary_points: usize,
+    /// Cycles, those before a resumption included.
+    cycles: usize,
+    /// Condition number of the weights' matrix, if it was computed.
+    condition: Option<Magnitude>,
+    /// Numerical rank of that matrix, if it is known.
+    rank: Option<usize>,
+    /// Singular directions left out by the truncation.
+    truncated: usize,
+    /// Solvers of the weights and of centres and widths.
+    solver: String,
+    /// How gradient steps ran, if any did.
+    gradient_steps: Option<String>,
+    /// How conjugate gradients ran, if any did.
+    conjugate_gradients: Option<String>,
+    /// Stopping criterion of the training.
+    stop: Stop,
+    /// Precision in which the weights were computed.
+    precision: String,
+    /// Share of the cycles in which gradient steps lowered the functional at the first try.
+    falls: Option<f64>,
+    /// Share of the cycles in which gradient steps lowered the functional.
+    accepted: Option<f64>,
+    /// Iterations of LSQR in the last cycle.
+    iterations: Option<usize>,
+    /// Least-squares solutions computed by Levenberg–Marquardt.
+    evaluations: Option<usize>,
+    /// The state file is older than the end of the run, because writing failed.
+    stale_state: bool,
+}
+
+/// A number that may be infinite, since JSON lacks infinities.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum Magnitude {
+    Finite(f64),
+    Infinite(Infinite),
+}
+
+/// The word for an infinite number.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Infinite {
+    Infinite,
+}
+
+impl From<f64> for Magnitude {
+    fn from(value: f64) -> Self {
+        if value.is_finite() { Self::Finite(value) } else { Self::Infinite(Infinite::Infinite) }
+    }
+}
 
 /// The report's result.
-pub(super) fn result(solution: &Solution) -> Map<String, Value> {
-    let mut result = Map::new();
-    let mut put = |key: &str, value: Value| result.insert(key.into(), value);
-    put("relative_l2", json!(solution.accuracy.map(|it| it.relative_l2)));
-    put("max_error", json!(solution.accuracy.map(|it| it.max_error)));
-    put("residual_interior", solution.residual_interior.into());
-    put("residual_boundary", solution.residual_boundary.into());
-    put("neurons", solution.network.len().into());
-    put("points", solution.points.0.into());
-    put("boundary_points", solution.points.1.into());
-    put("cycles", solution.cycles.into());
-    put("condition", solution.condition.map_or(Value::Null, number));
-    put("rank", json!(solution.rank));
-    put("truncated", solution.truncated.into());
-    put("solver", solver(solution).into());
-    put("gradient_steps", json!(solution.descend.map(|strategy| strategy.to_string())));
-    put("conjugate_gradients", json!(solution.conjugate.map(|strategy| strategy.to_string())));
-    put("stop", json!(solution.stop));
-    put("precision", solution.precision.to_string().into());
-    put("falls", json!(solution.falls));
-    put("accepted", json!(solution.accepted));
-    put("iterations", json!(solution.iterations));
-    put("evaluations", json!(solution.evaluations));
-    if solution.stale_state {
-        put("stale_state", true.into());
+pub(super) fn result(solution: &Solution) -> PaperResult {
+    PaperResult {
+        relative_l2: solution.accuracy.map(|it| it.relative_l2),
+        max_error: solution.accuracy.map(|it| it.max_error),
+        residual_interior: solution.residual_interior,
+        residual_boundary: solution.residual_boundary,
+        neurons: solution.network.len(),
+        points: solution.points.0,
+        boundary_points: solution.points.1,
+        cycles: solution.cycles,
+        condition: solution.condition.map(Magnitude::from),
+        rank: solution.rank,
+        truncated: solution.truncated,
+        solver: solver(solution),
+        gradient_steps: solution.descend.map(|way| way.to_string()),
+        conjugate_gradients: solution.conjugate.map(|way| way.to_string()),
+        stop: solution.stop,
+        precision: solution.precision.to_string(),
+        falls: solution.falls,
+        accepted: solution.accepted,
+        iterations: solution.iterations,
+        evaluations: solution.evaluations,
+        stale_state: solution.stale_state,
     }
-    result
 }
 
 /// The solvers of the weights and of centres and widths.
@@ -64,9 +131,4 @@ pub(super) fn summary(solution: &Solution) -> String {
         solution.precision,
         solution.ratio,
     )
-}
-
-/// A finite number, or the word "infinite", since JSON lacks infinities.
-pub(super) fn number(value: f64) -> Value {
-    if value.is_finite() { value.into() } else { "infinite".into() }
 }

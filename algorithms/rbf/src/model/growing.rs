@@ -24,6 +24,7 @@ const PROBE: f64 = 0.5;
 
 /// A slab of time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "command", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Slab {
     /// Start of the slab.
     pub from: f64,

@@ -11,6 +11,7 @@ use crate::{config::RbfConfig, types::ShapeSolver};
 
 /// The stopping criterion that ended a training.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "command", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Stop {
     /// The residual norm is within the tolerance.

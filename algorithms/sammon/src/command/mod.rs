@@ -12,6 +12,7 @@ use firebox_core::{
     command::{Conformance, Document, NameOrFile, Outcome, PredictArgs, parse},
     data::{Kept, Points, Schema, Table},
     plot::Plot,
+    report::{entries, schema},
 };
 use serde_json::{Value, json};
 
@@ -63,6 +64,10 @@ impl Plugin for SammonPlugin {
 
     fn bench(&self) -> Option<&dyn Bench> {
         Some(&SammonBench)
+    }
+
+    fn schemas(&self) -> Vec<(&'static str, Value)> {
+        vec![("sammon", schema::<report::SammonResult>("firebox sammon"))]
     }
 
     fn conformance(&self) -> Conformance {
@@ -163,7 +168,7 @@ fn outcome<B: SammonOps>(
     Ok(Outcome {
         config: settings,
         input,
-        result: report::result(&map),
+        result: entries(&report::result(&map)),
         summary: report::summary(&map, args.point_stress),
         plots: report::plots(&map, args.shepard.as_ref(), args.convergence.as_ref()),
         documents: Vec::new(),

@@ -4,42 +4,90 @@ use firebox_core::{
     command::PlotOut,
     plot::{Lines, Plot, Series},
 };
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use crate::{config::Memory, model::map::SammonMap, ops::SammonOps};
+use crate::{config::Memory, model::map::SammonMap, ops::SammonOps, solve::state::Stop};
+
+/// Result of `firebox sammon`.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct SammonResult {
+    /// Stress E.
+    stress: f64,
+    /// E at the start of the first run.
+    stress_start: f64,
+    /// Kruskal's stress-1.
+    stress1: f64,
+    /// Trustworthiness, if it was computed.
+    trustworthiness: Option<f64>,
+    /// Continuity, if it was computed.
+    continuity: Option<f64>,
+    /// Iterations of the best run.
+    iterations: usize,
+    /// Force evaluations of the best run.
+    evaluations: usize,
+    /// Stopping criterion of the best run.
+    stop: Stop,
+    /// Implementation that computed the forces.
+    variant: String,
+    /// Storage of the source distances; `none` for at most two distinct points.
+    memory_mode: String,
+    /// Number of points that equal an earlier one.
+    duplicates: usize,
+    /// Number of distinct points that were mapped with a close one, and set apart afterwards.
+    close_points: usize,
+    /// Step of the best run.
+    step: String,
+    /// Neighbours in trustworthiness and continuity, if these were computed.
+    neighbours: Option<usize>,
+    /// Number of points whose neighbourhoods were compared, if not all.
+    neighbourhood_sample: Option<usize>,
+    /// Number of points whose stress is reported, if not all.
+    stress_sample: Option<usize>,
+    /// The state file is older than the end of the run, because writing failed.
+    stale_state: bool,
+    /// The point with the largest part of the stress, if the parts are known.
+    worst_point: Option<WorstPoint>,
+}
+
+/// The point with the largest part of the stress.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct WorstPoint {
+    /// Row of the point, from 1.
+    row: usize,
+    /// Its part of E.
+    stress: f64,
+}
 
 /// The report's result.
-pub(crate) fn result<B: SammonOps>(map: &SammonMap<B>) -> Map<String, Value> {
-    let mut result = Map::new();
-    let mut put = |key: &str, value: Value| result.insert(key.into(), value);
-    put("stress", map.stress.into());
-    put("stress_start", map.stress_start.into());
-    put("stress1", map.stress1.into());
-    put("trustworthiness", json!(map.neighbourhoods.map(|it| it.trustworthiness)));
-    put("continuity", json!(map.neighbourhoods.map(|it| it.continuity)));
-    put("iterations", map.iterations.into());
-    put("evaluations", map.evaluations.into());
-    put("stop", json!(map.stop));
-    put("variant", map.implementation.to_string().into());
-    put("memory_mode", memory_mode(map).into());
-    put("duplicates", map.duplicates.into());
-    put("close_points", map.close_points.into());
-    put("step", map.step.to_string().into());
-    put("neighbours", json!(map.neighbourhoods.map(|it| it.k)));
-    if let Some(rows) = map.neighbourhoods.and_then(|it| it.rows) {
-        put("neighbourhood_sample", rows.into());
-    }
-    if let Some(points) = map.stress_sample {
-        put("stress_sample", points.into());
-    }
-    if map.stale_state {
-        put("stale_state", true.into());
-    }
-    if let Some(stress) = &map.point_stress {
+pub(crate) fn result<B: SammonOps>(map: &SammonMap<B>) -> SammonResult {
+    let quality = map.neighbourhoods;
+    let worst = map.point_stress.as_ref().and_then(|stress| {
         let worst = (0..stress.len()).max_by(|&a, &b| stress[a].total_cmp(&stress[b]).then(b.cmp(&a)));
-        put("worst_point", json!(worst.map(|point| json!({"row": point + 1, "stress": stress[point]}))));
+        worst.map(|point| WorstPoint { row: point + 1, stress: stress[point] })
+    });
+    SammonResult {
+        stress: map.stress,
+        stress_start: map.stress_start,
+        stress1: map.stress1,
+        trustworthiness: quality.map(|it| it.trustworthiness),
+        continuity: quality.map(|it| it.continuity),
+        iterations: map.iterations,
+        evaluations: map.evaluations,
+        stop: map.stop,
+        variant: map.implementation.to_string(),
+        memory_mode: memory_mode(map),
+        duplicates: map.duplicates,
+        close_points: map.close_points,
+        step: map.step.to_string(),
+        neighbours: quality.map(|it| it.k),
+        neighbourhood_sample: quality.and_then(|it| it.rows),
+        stress_sample: map.stress_sample,
+        stale_state: map.stale_state,
+        worst_point: worst,
     }
-    result
 }
 
 /// The memory mode; `none` for at most two distinct points.

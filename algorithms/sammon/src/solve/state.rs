@@ -9,6 +9,7 @@ use crate::config::Step;
 
 /// Stopping criterion of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "command", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Stop {
     /// The relative decrease of the stress fell below the tolerance.

@@ -6,6 +6,7 @@ use super::{disjoint_sets::DisjointSets, select::CutCandidate, tree::Tree};
 
 /// A join of two nodes of the condensed tree.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "command", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Join {
     /// The node of more points.
     pub first: usize,
@@ -24,6 +25,7 @@ pub struct Join {
 /// The tree of clusters without its joins of single points and small groups. Nodes are numbered as in SciPy's linkage
 /// matrix: leaves from 0, and join k makes node leaves + k.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "command", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct CondensedTree {
     /// Number of points of each leaf.
     pub leaves: Vec<u64>,

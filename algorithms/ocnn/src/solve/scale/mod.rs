@@ -30,6 +30,7 @@ const MAX_DELAUNAY_DIMENSIONS: usize = 5;
 
 /// Method by which a scale was determined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "command", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ScaleMethod {
     /// Mean distance to the Delaunay neighbours.

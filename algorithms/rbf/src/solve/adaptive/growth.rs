@@ -81,6 +81,7 @@ pub struct Level {
 
 /// Reason why the growth ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "command", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum End {
     /// The estimate is small enough.

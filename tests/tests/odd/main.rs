@@ -36,7 +36,7 @@ fn reports_in_files_and_on_standard_output_are_equal_and_complete() {
     let expected = "algorithm version arguments backend device precision seed config input timings memory ranks result";
     assert_eq!(keys.join(" "), expected);
     let arguments = "odd nothing --format json --report r.json --seed 7 --backend ndarray".split(' ');
-    assert_eq!(report["arguments"], arguments.collect::<Vec<_>>().into());
+    assert_eq!(report["arguments"], serde_json::json!(arguments.collect::<Vec<_>>()));
     assert!(report["ranks"].is_null());
     assert_eq!((&report["algorithm"], &report["seed"]), (&"odd".into(), &7.into()));
     assert_eq!((&report["backend"], &report["precision"]), (&"ndarray".into(), &"f32".into()));

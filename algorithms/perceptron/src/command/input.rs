@@ -65,7 +65,9 @@ pub(super) fn instances(
     let filled = instances.values.iter().filter(|value| value.is_nan()).count();
     let mut counts = [dropped as f64, filled as f64];
     ranks.all_sum(&mut counts);
-    notice(missing, counts.map(|count| count as u64), &input.input).into_iter().for_each(|notice| observer.notice(&notice));
+    notice(missing, counts.map(|count| count as u64), &input.input)
+        .into_iter()
+        .for_each(|notice| observer.notice(&notice));
     Ok(instances)
 }
 

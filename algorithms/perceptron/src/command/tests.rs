@@ -271,6 +271,7 @@ fn missing_numbers_are_replaced_by_those_of_the_training_rows() {
         let trained = notices(&format!("{train} {missing}"));
         let expected = format!("replaced by the {missing}s of the training rows: 20");
         assert!(trained.len() == 1 && trained[0].ends_with(&expected), "{trained:?}");
+        run(&format!("{train} {missing}")).unwrap();
         let fill = Model::load(Path::new(&model)).unwrap().imputation.fill;
         std::fs::write(&gaps, "y,other,x\n,?,5\n3,1,nan\n2,2,100\n").unwrap();
         std::fs::write(&full, format!("x,y\n5,{}\n{},3\n100,2\n", fill[1], fill[0])).unwrap();

@@ -6,7 +6,10 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, ValueEnum, ValueHint};
 use firebox_backends::Choice;
-use firebox_core::{Precision, Session};
+use firebox_core::{
+    Error, Precision, Session,
+    plot::{Size, Style, Theme},
+};
 
 // Backend, precision, seed and memory limit.
 #[derive(Debug, Clone, clap::Args)]
@@ -38,6 +41,8 @@ pub(crate) struct Output {
     /// Draw the result (.svg, .png; .gif animates one that changes over time)
     #[arg(long, value_name = "P", value_hint = ValueHint::FilePath)]
     pub plot: Option<PathBuf>,
+    #[command(flatten)]
+    pub style: StyleArgs,
     /// Write everything about the run as JSON: parameters, device, timings, result
     #[arg(long, value_name = "R", value_hint = ValueHint::FilePath)]
     pub report: Option<PathBuf>,
@@ -45,6 +50,27 @@ pub(crate) struct Output {
     /// standard output, the table only in OUT
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
+}
+
+// Appearance of all plots of a command.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct StyleArgs {
+    /// Colours of the plots
+    #[arg(long, value_enum, default_value_t)]
+    theme: Theme,
+    /// Width and height of each plot in pixels, from 240x240 to 8000x8000 [default: as the plot needs]
+    #[arg(long, value_name = "WxH", value_parser = parse_size)]
+    size: Option<Size>,
+    /// Title of the plots instead of their own; none if empty
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+}
+
+impl StyleArgs {
+    /// Returns the appearance that the arguments describe.
+    pub(crate) fn style(&self) -> Style {
+        Style { theme: self.theme, size: self.size, title: self.title.clone() }
+    }
 }
 
 impl Compute {
@@ -88,6 +114,14 @@ impl Verbosity {
         // Fails if a subscriber is already installed, which then receives the log.
         let _ = tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).try_init();
     }
+}
+
+/// Parses the size of a plot. Its error lacks the field and the value, which clap adds.
+fn parse_size(text: &str) -> Result<Size, String> {
+    text.parse().map_err(|error| match error {
+        Error::Config { reason, .. } => reason,
+        other => other.to_string(),
+    })
 }
 
 /// Parses a size in bytes: `512MiB`, `2GB`, `1.5G` or a plain number. Binary units are KiB, MiB, … and K, M, …; decimal

@@ -1,7 +1,6 @@
 //! Axes: ranges, ticks at round numbers, and panels.
 
 use super::canvas::{Anchor, Canvas, LABEL, SMALL, fitted, width};
-use super::palette::{FRAME, GRID, INK};
 use crate::error::Result;
 
 /// Magnitude to which numbers are clamped.
@@ -199,6 +198,7 @@ impl Panel {
     pub(super) fn draw(&self, canvas: &mut Canvas) -> Result<()> {
         let [left, top, wide, high] = self.frame;
         let (right, bottom) = (left + wide, top + high);
+        let palette = canvas.palette;
         let mut ticks = Vec::new();
         for most in (2..=8).rev() {
             ticks = self.x.ticks(most);
@@ -212,25 +212,25 @@ impl Panel {
         }
         for (share, text) in ticks {
             let x = left + share * wide;
-            canvas.line(vec![(x, top), (x, bottom)], GRID, 1.0);
-            canvas.line(vec![(x, bottom), (x, bottom + 4.0)], FRAME, 1.0);
-            canvas.text((x, bottom + 7.0), &text, SMALL, INK, Anchor::Top);
+            canvas.line(vec![(x, top), (x, bottom)], palette.grid, 1.0);
+            canvas.line(vec![(x, bottom), (x, bottom + 4.0)], palette.frame, 1.0);
+            canvas.text((x, bottom + 7.0), &text, SMALL, palette.ink, Anchor::Top);
         }
         let mut widest: f64 = 0.0;
         if !self.y_is_jitter {
             for (share, text) in y_ticks(&self.y, high) {
                 let y = bottom - share * high;
                 widest = widest.max(width(&text, SMALL)?);
-                canvas.line(vec![(left, y), (right, y)], GRID, 1.0);
-                canvas.line(vec![(left - 4.0, y), (left, y)], FRAME, 1.0);
-                canvas.text((left - 7.0, y), &text, SMALL, INK, Anchor::Right);
+                canvas.line(vec![(left, y), (right, y)], palette.grid, 1.0);
+                canvas.line(vec![(left - 4.0, y), (left, y)], palette.frame, 1.0);
+                canvas.text((left - 7.0, y), &text, SMALL, palette.ink, Anchor::Right);
             }
         }
         canvas.outline([left, top, right, bottom]);
         let label = fitted(&self.x_label, LABEL, wide + 20.0)?;
-        canvas.text((left + 0.5 * wide, bottom + 27.0), &label, LABEL, INK, Anchor::Top);
+        canvas.text((left + 0.5 * wide, bottom + 27.0), &label, LABEL, palette.ink, Anchor::Top);
         let label = fitted(&self.y_label, LABEL, high + 20.0)?;
-        canvas.upward((left - widest - 22.0, top + 0.5 * high), &label, LABEL, INK);
+        canvas.upward((left - widest - 22.0, top + 0.5 * high), &label, LABEL, palette.ink);
         Ok(())
     }
 }

@@ -1,10 +1,8 @@
 //! Circles with their centres.
 
-use plotters::style::RGBColor;
-
 use super::axis::{Axis, BELOW, Panel, TOP, equal_scales, left_of};
 use super::canvas::{Canvas, Drawing};
-use super::palette::{FAINT, Marker, style};
+use super::palette::Marker;
 use crate::error::Result;
 
 /// Circles with their centres, on axes of equal scale. Of strongly overlapping circles a sample is drawn, whose size is in
@@ -30,8 +28,6 @@ const LEAST: [f64; 2] = [160.0; 2];
 const CORNERS: usize = 720;
 /// Maximum margin for circles around centres and outline, as a fraction of their extent.
 const MARGIN: f64 = 0.15;
-/// Colour of the circles.
-const STROKE: RGBColor = RGBColor(120, 180, 222);
 /// Ratio of the area of all circles to that of the panel from which circles overlap strongly.
 const MAX_COVERAGE: f64 = 8.0;
 /// Approximate number of strongly overlapping circles that are drawn.
@@ -39,7 +35,7 @@ const MAX_OVERLAPPING: usize = 24;
 /// Maximum number of circles that are drawn otherwise.
 const MAX_DRAWN: usize = 1000;
 
-pub(super) fn draw(circles: &Circles) -> Result<Drawing> {
+pub(super) fn draw(circles: &Circles, mut canvas: Canvas) -> Result<Drawing> {
     let shown: Vec<[f64; 3]> =
         circles.circles.iter().copied().filter(|circle| circle.iter().all(|number| number.is_finite())).collect();
     let axis = |at: fn([f64; 2]) -> f64| {
@@ -49,11 +45,12 @@ pub(super) fn draw(circles: &Circles) -> Result<Drawing> {
         around.widened(around.span() + 2.0 * widest.min(MARGIN * around.span()))
     };
     let (x, y) = (axis(|[x, _]| x), axis(|[_, y]| y));
-    let ([wide, high], unit) = equal_scales(&x, &y, MOST, LEAST);
+    let ([wide, high], unit) = equal_scales(&x, &y, canvas.room(MOST), LEAST);
+    canvas.use_room([wide, high]);
+    let palette = canvas.palette;
     let (x, y) = (x.widened(wide / unit), y.widened(high / unit));
     let left = left_of(&y, high)?;
     let panel = Panel::new(left, [wide, high], [x, y], [&circles.x_label, &circles.y_label]);
-    let mut canvas = Canvas::default();
     panel.draw(&mut canvas)?;
     let inside = |x: f64, y: f64| {
         let share = |axis: &Axis, value: f64| axis.share(value).is_some_and(|share| (0.0..=1.0).contains(&share));
@@ -69,15 +66,15 @@ pub(super) fn draw(circles: &Circles) -> Result<Drawing> {
         };
         let corners: Vec<Option<(f64, f64)>> = (0..=CORNERS).map(corner).collect();
         for piece in corners.split(Option::is_none).filter(|piece| piece.len() > 1) {
-            canvas.line(piece.iter().copied().flatten().collect(), STROKE, 1.0);
+            canvas.line(piece.iter().copied().flatten().collect(), palette.outline, 1.0);
         }
     }
     for &(x, y) in &circles.outline {
-        inside(x, y).into_iter().for_each(|at| canvas.marker(at, Marker::Circle, 1.0, FAINT, 1.0));
+        inside(x, y).into_iter().for_each(|at| canvas.marker(at, Marker::Circle, 1.0, palette.faint, 1.0));
     }
     let dot = if shown.len() > 1000 { 1.5 } else { 3.0 };
     for &[x, y, _] in &shown {
-        inside(x, y).into_iter().for_each(|at| canvas.marker(at, Marker::Circle, dot, style(0, 1).0, 1.0));
+        inside(x, y).into_iter().for_each(|at| canvas.marker(at, Marker::Circle, dot, palette.cluster(0, 1).0, 1.0));
     }
     let mut right = (left + wide).max(canvas.title(&circles.title, left + 0.5 * wide, left + wide)?);
     let mut bottom = TOP + high + BELOW;

@@ -1,10 +1,7 @@
 //! Heat maps.
 
-use plotters::style::WHITE;
-
 use super::axis::{Axis, BELOW, Panel, TOP, are_comparable, equal_scales, left_of, y_ticks};
 use super::canvas::{Anchor, Canvas, Drawing, LABEL, SMALL, fitted, width};
-use super::palette::{FRAME, INK, shade_of};
 use crate::error::Result;
 
 /// A function on a rectangular grid, by colour, with a colour bar. Both axes have equal scales unless one range exceeds
@@ -44,17 +41,19 @@ const SHADES: f64 = 255.0;
 /// Width of the colour bar, and its distance from the frame.
 const BAR: [f64; 2] = [18.0, 22.0];
 
-pub(super) fn draw(heat: &Heat) -> Result<Drawing> {
+pub(super) fn draw(heat: &Heat, mut canvas: Canvas) -> Result<Drawing> {
     let (x, y) = (Axis::between(heat.x.0, heat.x.1), Axis::between(heat.y.0, heat.y.1));
-    let size = if are_comparable(&x, &y) { equal_scales(&x, &y, MOST, LEAST).0 } else { MOST };
+    let most = canvas.room(MOST);
+    let size = if are_comparable(&x, &y) { equal_scales(&x, &y, most, LEAST).0 } else { most };
+    canvas.use_room(size);
+    let palette = canvas.palette;
     let [wide, high] = size;
     let left = left_of(&y, high)?;
     let (right, bottom) = (left + wide, TOP + high);
     let scale = scale(heat);
     let panel = Panel::new(left, size, [x, y], [&heat.x_label, &heat.y_label]);
-    let mut canvas = Canvas::default();
     panel.draw(&mut canvas)?;
-    canvas.area((left, TOP), (right, bottom), WHITE);
+    canvas.area((left, TOP), (right, bottom), palette.paper);
     cells(&mut canvas, heat, &panel, &scale);
     canvas.outline([left, TOP, right, bottom]);
 
@@ -62,20 +61,20 @@ pub(super) fn draw(heat: &Heat) -> Result<Drawing> {
     let steps = high.round().max(1.0) as usize;
     for step in 0..steps {
         let (low, top) = (step as f64 / steps as f64, (step + 1) as f64 / steps as f64);
-        let colour = shade_of(0.5 * (low + top), heat.signed);
+        let colour = palette.shade_of(0.5 * (low + top), heat.signed);
         canvas.area((from, bottom - top * high), (from + BAR[0], bottom - low * high), colour);
     }
     canvas.outline([from, TOP, from + BAR[0], bottom]);
     let mut widest: f64 = 0.0;
     for (share, text) in y_ticks(&scale, high) {
         let at = bottom - share * high;
-        canvas.line(vec![(from + BAR[0], at), (from + BAR[0] + 4.0, at)], FRAME, 1.0);
-        canvas.text((from + BAR[0] + 8.0, at), &text, SMALL, INK, Anchor::Left);
+        canvas.line(vec![(from + BAR[0], at), (from + BAR[0] + 4.0, at)], palette.frame, 1.0);
+        canvas.text((from + BAR[0] + 8.0, at), &text, SMALL, palette.ink, Anchor::Left);
         widest = widest.max(width(&text, SMALL)?);
     }
     // Horizontal, below the bar: some single letters rotated by 90° look like other letters.
     let label = fitted(&heat.value_label, LABEL, 160.0)?;
-    canvas.text((from, bottom + 8.0), &label, LABEL, INK, Anchor::TopLeft);
+    canvas.text((from, bottom + 8.0), &label, LABEL, palette.ink, Anchor::TopLeft);
     let end = (from + BAR[0] + 8.0 + widest).max(from + width(&label, LABEL)?);
     let end = end.max(canvas.title(&heat.title, left + 0.5 * wide, end)?);
     Ok(canvas.sized((end + 16.0, bottom + BELOW + 8.0)))
@@ -116,7 +115,8 @@ fn cells(canvas: &mut Canvas, heat: &Heat, panel: &Panel, scale: &Axis) {
             let end = first + run.len();
             if let Some(shade) = run[0] {
                 let (from, to) = (left + edge(first, columns) * wide, left + edge(end, columns) * wide);
-                canvas.area((from, upper), (to, low), shade_of(f64::from(shade) / SHADES, heat.signed));
+                let colour = canvas.palette.shade_of(f64::from(shade) / SHADES, heat.signed);
+                canvas.area((from, upper), (to, low), colour);
             }
             first = end;
         }

@@ -7,6 +7,7 @@ use super::image::{self, Image};
 use super::lines::{self, Lines};
 use super::matrix::{self, Matrix};
 use super::scatter::{self, Scatter};
+use super::style::Style;
 use crate::data::points::Points;
 use crate::error::{Error, Result};
 
@@ -32,8 +33,8 @@ pub enum Plot {
 pub struct Animated {
     /// The image in other formats.
     pub still: Box<Plot>,
-    /// The plots in order of time. Ranges of their axes and colours should be equal.
-    pub frames: Vec<Plot>,
+    /// Times, such as `t = 0.5`, and plots in their order. Ranges of axes and colours should be equal.
+    pub frames: Vec<(String, Plot)>,
 }
 
 impl Plot {
@@ -55,26 +56,40 @@ impl Plot {
     /// # Errors
     ///
     /// [`Error::Input`] for [`Image::Gif`] of a plot that is not [`Animated`].
-    pub fn render(&self, image: Image) -> Result<Vec<u8>> {
+    pub fn render(&self, image: Image, style: &Style) -> Result<Vec<u8>> {
         match (image, self) {
-            (Image::Svg, _) => self.draw(true)?.svg(),
-            (Image::Png, _) => image::png(&self.draw(false)?),
-            (Image::Gif, Self::Animated(Animated { frames, .. })) => {
-                image::gif(&frames.iter().map(|frame| frame.draw(false)).collect::<Result<Vec<_>>>()?)
-            }
+            (Image::Svg, _) => self.draw(true, style)?.svg(),
+            (Image::Png, _) => image::png(&self.draw(false, style)?),
+            (Image::Gif, Self::Animated(animated)) => image::gif(&animated.draw(style)?),
             (Image::Gif, _) => Err(Error::input("this plot does not change over time", "name it .svg or .png")),
         }
     }
 
     /// The drawing, of a sample of many points if it is a vector graphic.
-    fn draw(&self, is_vector: bool) -> Result<Drawing> {
-        match self {
-            Self::Scatter(scatter) => scatter::draw(scatter, is_vector),
-            Self::Lines(lines) => lines::draw(lines),
-            Self::Heat(heat) => heat::draw(heat),
-            Self::Circles(circles) => circles::draw(circles),
-            Self::Matrix(matrix) => matrix::draw(matrix),
-            Self::Animated(animated) => animated.still.draw(is_vector),
+    fn draw(&self, is_vector: bool, style: &Style) -> Result<Drawing> {
+        if let Self::Animated(animated) = self {
+            return animated.still.draw(is_vector, style);
         }
+        Drawing::styled(style, |canvas| match self {
+            Self::Scatter(scatter) => scatter::draw(scatter, is_vector, canvas),
+            Self::Lines(lines) => lines::draw(lines, canvas),
+            Self::Heat(heat) => heat::draw(heat, canvas),
+            Self::Circles(circles) => circles::draw(circles, canvas),
+            Self::Matrix(matrix) => matrix::draw(matrix, canvas),
+            Self::Animated(animated) => animated.still.draw(is_vector, style),
+        })
+    }
+}
+
+impl Animated {
+    /// The drawings of the frames. A given title is followed by the time.
+    fn draw(&self, style: &Style) -> Result<Vec<Drawing>> {
+        let title = |time: &String| match &style.title {
+            Some(title) if title.is_empty() => Some(time.clone()),
+            Some(title) => Some(format!("{title}, {time}")),
+            None => None,
+        };
+        let styled = |time: &String| Style { title: title(time), ..style.clone() };
+        self.frames.iter().map(|(time, plot)| plot.draw(false, &styled(time))).collect()
     }
 }

@@ -2,7 +2,6 @@
 
 use super::axis::{Axis, BELOW, Panel, TOP, left_of};
 use super::canvas::{Anchor, Canvas, Drawing, SMALL, fitted, width};
-use super::palette::{INK, style};
 use crate::error::Result;
 
 /// Curves over one pair of axes.
@@ -46,15 +45,16 @@ const FRAME: [f64; 2] = [600.0, 380.0];
 /// Maximum number of points of a curve with a marker at each.
 const MAX_MARKED: usize = 40;
 
-pub(super) fn draw(lines: &Lines) -> Result<Drawing> {
+pub(super) fn draw(lines: &Lines, mut canvas: Canvas) -> Result<Drawing> {
     let all = || lines.series.iter().flat_map(|series| &series.points);
     let x = Axis::around(all().map(|point| point.0), lines.log_x);
     let ends = lines.y_range.map(|(low, high)| [low, high]);
     let y = Axis::around(all().map(|point| point.1).chain(ends.into_iter().flatten()), lines.log_y);
-    let [wide, high] = FRAME;
+    let [wide, high] = canvas.room(FRAME);
+    canvas.use_room([wide, high]);
+    let palette = canvas.palette;
     let left = left_of(&y, high)?;
-    let panel = Panel::new(left, FRAME, [x, y], [&lines.x_label, &lines.y_label]);
-    let mut canvas = Canvas::default();
+    let panel = Panel::new(left, [wide, high], [x, y], [&lines.x_label, &lines.y_label]);
     canvas.title(&lines.title, left + 0.5 * wide, wide)?;
     panel.draw(&mut canvas)?;
     let has_legend = lines.series.len() > 1;
@@ -67,7 +67,7 @@ pub(super) fn draw(lines: &Lines) -> Result<Drawing> {
     if has_legend {
         let mut widest: f64 = 0.0;
         for (rank, series) in lines.series.iter().enumerate() {
-            let (colour, marker) = style(rank, 1);
+            let (colour, marker) = palette.cluster(rank, 1);
             let y = TOP + 10.0 + 22.0 * rank as f64;
             let from = left + wide + 16.0;
             canvas.line(vec![(from, y), (from + 26.0, y)], colour, 2.0);
@@ -76,7 +76,7 @@ pub(super) fn draw(lines: &Lines) -> Result<Drawing> {
             }
             let name = fitted(&series.name, SMALL, 280.0)?;
             widest = widest.max(width(&name, SMALL)?);
-            canvas.text((from + 34.0, y), &name, SMALL, INK, Anchor::Left);
+            canvas.text((from + 34.0, y), &name, SMALL, palette.ink, Anchor::Left);
             bottom = bottom.max(y + 24.0);
         }
         right += 34.0 + widest + 16.0;
@@ -85,7 +85,7 @@ pub(super) fn draw(lines: &Lines) -> Result<Drawing> {
 }
 
 fn curve(canvas: &mut Canvas, panel: &Panel, rank: usize, series: &Series, marked: bool) {
-    let (colour, marker) = style(rank, 1);
+    let (colour, marker) = canvas.palette.cluster(rank, 1);
     let shown: Vec<Option<(f64, f64)>> = series.points.iter().map(|&(x, y)| panel.at(x, y)).collect();
     for piece in shown.split(Option::is_none) {
         let piece: Vec<(f64, f64)> = piece.iter().copied().flatten().collect();

@@ -1,6 +1,6 @@
 //! Plots as SVG, PNG or animated GIF: points in the plane, curves, heat maps, circles and matrices of counts.
 //!
-//! A [`Plot`] is data only; [`Plot::render`] draws it. Colours are those of Okabe and Ito (2008), distinguishable with
+//! A [`Plot`] is data only; [`Plot::render`] draws it in a [`Style`]: theme, size and title. Colours are those of Okabe and Ito (2008), distinguishable with
 //! any colour vision; from the ninth cluster on they repeat lighter or darker and with other marker shapes. Text is set
 //! in an embedded font, so that a plot is the same on every machine.
 
@@ -14,8 +14,8 @@ mod lines;
 mod matrix;
 mod palette;
 mod pca;
-
 mod scatter;
+mod style;
 #[cfg(test)]
 mod tests;
 
@@ -26,3 +26,4 @@ pub use kinds::{Animated, Plot};
 pub use lines::{Lines, Series};
 pub use matrix::Matrix;
 pub use scatter::Scatter;
+pub use style::{Size, Style, Theme};

@@ -3,12 +3,12 @@ use crate::data::generate::{Shape, generate};
 use crate::data::points::Points;
 
 fn svg(plot: &Plot) -> String {
-    String::from_utf8(plot.render(Image::Svg).unwrap()).unwrap()
+    String::from_utf8(plot.render(Image::Svg, &Style::default()).unwrap()).unwrap()
 }
 
 fn both(plot: &Plot) {
     assert!(svg(plot).trim_end().ends_with("</svg>"));
-    let png = plot.render(Image::Png).unwrap();
+    let png = plot.render(Image::Png, &Style::default()).unwrap();
     let mut reader = png::Decoder::new(std::io::Cursor::new(png)).read_info().unwrap();
     let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
     reader.next_frame(&mut pixels).unwrap();
@@ -85,9 +85,12 @@ fn animations_have_frames_of_one_size() {
         Plot::Heat(Heat { title, range, columns: 6, values, x: (0.0, 5.0), y: (0.0, 4.0), ..Heat::default() })
     };
     let still = heat(0);
-    let animated = Plot::Animated(Animated { still: Box::new(still.clone()), frames: (0..4).map(heat).collect() });
-    assert_eq!(animated.render(Image::Svg).unwrap(), still.render(Image::Svg).unwrap());
-    let bytes = animated.render(Image::Gif).unwrap();
+    let animated = Plot::Animated(Animated {
+        still: Box::new(still.clone()),
+        frames: (0..4).map(|k| (format!("t = {k}"), heat(k))).collect(),
+    });
+    assert_eq!(svg(&animated), svg(&still));
+    let bytes = animated.render(Image::Gif, &Style::default()).unwrap();
     let mut decoder = gif::DecodeOptions::new();
     decoder.set_color_output(gif::ColorOutput::RGBA);
     let mut decoder = decoder.read_info(&bytes[..]).unwrap();
@@ -98,8 +101,12 @@ fn animations_have_frames_of_one_size() {
     }
     assert_eq!(frames.iter().map(|frame| frame.0).collect::<Vec<_>>(), [10, 10, 10, 100]);
     assert!(frames.windows(2).all(|pair| pair[0].1 != pair[1].1));
-    assert!(still.render(Image::Gif).is_err());
-    assert!(Plot::Animated(Animated { still: Box::new(still), frames: Vec::new() }).render(Image::Gif).is_err());
+    assert!(still.render(Image::Gif, &Style::default()).is_err());
+    assert!(
+        Plot::Animated(Animated { still: Box::new(still), frames: Vec::new() })
+            .render(Image::Gif, &Style::default())
+            .is_err()
+    );
 }
 
 #[test]
@@ -133,4 +140,91 @@ fn counts_are_drawn() {
         let counts = (0..classes * classes).map(|at| if at % 7 == 0 { at as u64 } else { 0 }).collect();
         both(&Plot::Matrix(Matrix { title: "t".into(), names, counts, ..Matrix::default() }));
     }
+}
+
+/// Pixels of a plot with its width and height.
+fn pixels(plot: &Plot, style: &Style) -> (u32, u32, Vec<u8>) {
+    let png = plot.render(Image::Png, style).unwrap();
+    let mut reader = png::Decoder::new(std::io::Cursor::new(png)).read_info().unwrap();
+    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+    let info = reader.next_frame(&mut pixels).unwrap();
+    (info.width, info.height, pixels)
+}
+
+/// A plot of each kind.
+fn kinds() -> Vec<Plot> {
+    let scatter = |dims| Plot::scatter("scatter", generate(Shape::Blobs, Some(300), Some(dims), 1).unwrap());
+    let heat = Heat {
+        columns: 20,
+        values: (0..400).map(f64::from).collect(),
+        x: (0.0, 1.0),
+        y: (0.0, 1.0),
+        ..Heat::default()
+    };
+    let series = vec![Series::new("a", [(0.0, 1.0), (2.0, 3.0)]), Series::new("b", [(0.0, 3.0), (2.0, 1.0)])];
+    let names = (0..4).map(|k| format!("class {k}")).collect();
+    vec![
+        scatter(1),
+        scatter(2),
+        scatter(3),
+        scatter(5),
+        Plot::diagonal("diagonal", ["true", "predicted"], vec![0.0, 0.1, 1.0, 0.9]),
+        Plot::Lines(Lines { series, ..Lines::default() }),
+        Plot::Heat(heat),
+        Plot::Circles(Circles { circles: vec![[0.0, 0.0, 1.0], [3.0, 1.0, 1.0]], ..Circles::default() }),
+        Plot::Matrix(Matrix { names, counts: (0..16).collect(), ..Matrix::default() }),
+    ]
+}
+
+#[test]
+fn plots_have_the_size_that_is_asked_for() {
+    for (width, height) in [(1200, 800), (300, 600), (240, 240)] {
+        let style = Style { size: Some(Size::new(width, height).unwrap()), ..Style::default() };
+        for plot in kinds() {
+            let (wide, high, pixels) = pixels(&plot, &style);
+            assert_eq!((wide, high), (width, height));
+            // A wide and a high enough part of the page is used.
+            let is_ink = |(_, pixel): &(usize, &[u8])| pixel.iter().any(|&part| part < 250);
+            let ink = pixels.chunks(3).enumerate().filter(is_ink).map(|(at, _)| (at as u32 % wide, at as u32 / wide));
+            let (mut x, mut y) = ([wide, 0], [high, 0]);
+            for (column, row) in ink {
+                x = [x[0].min(column), x[1].max(column)];
+                y = [y[0].min(row), y[1].max(row)];
+            }
+            let shares = [f64::from(x[1] - x[0]) / f64::from(wide), f64::from(y[1] - y[0]) / f64::from(high)];
+            assert!(shares[0].max(shares[1]) > 0.75, "{width}x{height}: {shares:?}");
+            // Nothing touches the edges.
+            assert!(x[0] > 0 && y[0] > 0 && x[1] + 1 < wide && y[1] + 1 < high, "{width}x{height}: {x:?} {y:?}");
+            let text = String::from_utf8(plot.render(Image::Svg, &style).unwrap()).unwrap();
+            assert!(text.contains(&format!("width=\"{width}\" height=\"{height}\"")));
+        }
+    }
+}
+
+#[test]
+fn dark_plots_are_light_on_dark() {
+    let style = Style { theme: Theme::Dark, ..Style::default() };
+    for plot in kinds() {
+        let (_, _, pixels) = pixels(&plot, &style);
+        assert_eq!(pixels[..3], [24, 26, 30]);
+        assert!(pixels.iter().any(|&part| part > 200), "there is light ink");
+        assert!(!String::from_utf8(plot.render(Image::Svg, &style).unwrap()).unwrap().contains("#FFFFFF"));
+    }
+}
+
+#[test]
+fn a_given_title_replaces_that_of_the_plot() {
+    let titled = |title: &str| Style { title: Some(title.into()), ..Style::default() };
+    let text = |plot: &Plot, title| String::from_utf8(plot.render(Image::Svg, &titled(title)).unwrap()).unwrap();
+    let plot = Plot::scatter("own", generate(Shape::Lsun, Some(50), None, 1).unwrap());
+    assert!(svg(&plot).contains("own"));
+    assert!(text(&plot, "mine & yours").contains("mine &amp; yours") && !text(&plot, "mine").contains("own"));
+    assert!(!text(&plot, "").contains("own"));
+    let frames = vec![("t = 1".to_string(), plot.clone()), ("t = 2".to_string(), plot.clone())];
+    let animated = Plot::Animated(Animated { still: Box::new(plot), frames });
+    // The frames differ by the time in their titles alone.
+    let gif = animated.render(Image::Gif, &titled("mine")).unwrap();
+    let mut decoder = gif::DecodeOptions::new().read_info(&gif[..]).unwrap();
+    let mut frame = || decoder.read_next_frame().unwrap().unwrap().buffer.to_vec();
+    assert!(frame() != frame());
 }

@@ -70,7 +70,7 @@ pub(crate) fn solution(problem: &Problem, field: &Field, values: &Values, accura
 }
 
 /// u at times of the grid, with the exact solution beside it in one dimension of space.
-fn frames(problem: &Problem, field: &Field, values: &Values, axis: usize) -> Vec<Plot> {
+fn frames(problem: &Problem, field: &Field, values: &Values, axis: usize) -> Vec<(String, Plot)> {
     let mut names = problem.coordinates().to_vec();
     let time = names.remove(axis);
     let exact = values.exact.iter().filter(|_| field.dims == 2).flat_map(|(exact, _)| exact);
@@ -82,7 +82,8 @@ fn frames(problem: &Problem, field: &Field, values: &Values, axis: usize) -> Vec
     let frame = |&at: &usize| {
         let (section, rows) = field.section(axis, at);
         let values = values.rows(&rows);
-        let title = format!("{}, {time} = {:.digits$}", problem.name(), field.coordinate(axis, at));
+        let time = format!("{time} = {:.digits$}", field.coordinate(axis, at));
+        let title = format!("{}, {time}", problem.name());
         let draw = |label, values| values_plot(&names, &section, title.clone(), label, values, false);
         let mut plot = draw("u", &values.u);
         if let (Plot::Lines(lines), Some((exact, _))) = (&mut plot, &values.exact)
@@ -90,11 +91,12 @@ fn frames(problem: &Problem, field: &Field, values: &Values, axis: usize) -> Vec
         {
             lines.series.extend(exact.series);
         }
-        match plot {
+        let plot = match plot {
             Plot::Heat(heat) => Plot::Heat(Heat { range, ..heat }),
             Plot::Lines(lines) => Plot::Lines(Lines { y_range: range, ..lines }),
             other => other,
-        }
+        };
+        (time, plot)
     };
     times.iter().map(frame).collect()
 }

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::canvas::{Bitmap, Drawing, failed};
+use super::canvas::{Drawing, failed};
+use super::replay::Bitmap;
 use crate::error::{Error, Place, Result};
 
 /// A file format of plots, determined by the path's extension.

@@ -58,25 +58,24 @@ impl Plot {
     /// [`Error::Input`] for [`Image::Gif`] of a plot that is not [`Animated`].
     pub fn render(&self, image: Image, style: &Style) -> Result<Vec<u8>> {
         match (image, self) {
-            (Image::Svg, _) => self.draw(true, style)?.svg(),
-            (Image::Png, _) => image::png(&self.draw(false, style)?),
+            (Image::Svg, _) => self.draw(style)?.svg(),
+            (Image::Png, _) => image::png(&self.draw(style)?),
             (Image::Gif, Self::Animated(animated)) => image::gif(&animated.draw(style)?),
             (Image::Gif, _) => Err(Error::input("this plot does not change over time", "name it .svg or .png")),
         }
     }
 
-    /// The drawing, of a sample of many points if it is a vector graphic.
-    fn draw(&self, is_vector: bool, style: &Style) -> Result<Drawing> {
+    fn draw(&self, style: &Style) -> Result<Drawing> {
         if let Self::Animated(animated) = self {
-            return animated.still.draw(is_vector, style);
+            return animated.still.draw(style);
         }
         Drawing::styled(style, |canvas| match self {
-            Self::Scatter(scatter) => scatter::draw(scatter, is_vector, canvas),
+            Self::Scatter(scatter) => scatter::draw(scatter, canvas),
             Self::Lines(lines) => lines::draw(lines, canvas),
             Self::Heat(heat) => heat::draw(heat, canvas),
             Self::Circles(circles) => circles::draw(circles, canvas),
             Self::Matrix(matrix) => matrix::draw(matrix, canvas),
-            Self::Animated(animated) => animated.still.draw(is_vector, style),
+            Self::Animated(animated) => animated.still.draw(style),
         })
     }
 }
@@ -90,6 +89,6 @@ impl Animated {
             None => None,
         };
         let styled = |time: &String| Style { title: title(time), ..style.clone() };
-        self.frames.iter().map(|(time, plot)| plot.draw(false, &styled(time))).collect()
+        self.frames.iter().map(|(time, plot)| plot.draw(&styled(time))).collect()
     }
 }

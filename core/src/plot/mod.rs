@@ -14,6 +14,8 @@ mod lines;
 mod matrix;
 mod palette;
 mod pca;
+mod raster;
+mod replay;
 mod scatter;
 mod style;
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::axis::{Axis, BELOW, MAX_RATIO, Panel, TOP, are_comparable, equal_scales, left_of};
-use super::canvas::{Anchor, Canvas, Drawing, SMALL, fitted, width};
+use super::canvas::{Anchor, Canvas, Drawing, Mark, SMALL, fitted, width};
 use super::palette::Marker;
 use super::pca;
 use crate::data::points::Points;
@@ -15,8 +15,7 @@ use crate::random::Random;
 /// Two columns fill one panel with equal scales on both axes, unless one range exceeds twenty times the other. One column
 /// is jittered over the height. Three columns give three projections side by side; more give the projections on the first
 /// three principal components, labelled with their shares of the variance. The legend has the twelve largest clusters with
-/// their sizes. An SVG draws a random sample of at most 20 000 points, a PNG all. The caption mentions unequal scales and
-/// sampling.
+/// their sizes. The more than 5 000 points of an SVG are one embedded image. The caption mentions unequal scales.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scatter {
     /// Title above the plot.
@@ -31,8 +30,6 @@ pub struct Scatter {
 const NOISE_LABEL: i64 = -1;
 /// Maximum number of clusters in a legend.
 const MAX_IN_LEGEND: usize = 12;
-/// Maximum number of points in an SVG.
-const MAX_IN_SVG: usize = 20_000;
 /// Stream of [`Random`].
 const STREAM: u64 = u64::from_be_bytes(*b"plotdraw");
 
@@ -51,18 +48,18 @@ fn grouped(number: usize) -> String {
     groups.join("\u{a0}")
 }
 
-fn cloud(points: &Points, is_vector: bool) -> Cloud {
+fn cloud(points: &Points) -> Cloud {
     let finite = |row: &usize| {
         let row = points.row(*row);
         row.len() == points.columns && !row.is_empty() && row.iter().all(|value| value.is_finite())
     };
-    let mut rows: Vec<usize> = (0..points.rows).filter(finite).collect();
+    let rows: Vec<usize> = (0..points.rows).filter(finite).collect();
     let mut notes = Vec::new();
     if rows.len() < points.rows {
         notes.push(format!("{} points that are not finite are left out", grouped(points.rows - rows.len())));
     }
     let mut random = Random::new(0, STREAM);
-    let (mut at, names): (Vec<[f64; 3]>, Vec<String>) = match points.columns {
+    let (at, names): (Vec<[f64; 3]>, Vec<String>) = match points.columns {
         0 | 1 => {
             let spread = |row: &usize| [points.row(*row).first().copied().unwrap_or(0.0), random.unit(), 0.0];
             (rows.iter().map(spread).collect(), vec![name(points, 0), "spread at random".into()])
@@ -78,16 +75,6 @@ fn cloud(points: &Points, is_vector: bool) -> Cloud {
             (at, shares.into_iter().enumerate().map(name).collect())
         }
     };
-    if is_vector && rows.len() > MAX_IN_SVG {
-        let drawn = format!("{} of {} points drawn, chosen at random", grouped(MAX_IN_SVG), grouped(rows.len()));
-        notes.push(drawn);
-        let mut chosen: Vec<usize> = (0..rows.len()).collect();
-        random.shuffle(&mut chosen);
-        chosen.truncate(MAX_IN_SVG);
-        chosen.sort_unstable();
-        rows = chosen.iter().map(|&index| rows[index]).collect();
-        at = chosen.iter().map(|&index| at[index]).collect();
-    }
     Cloud { rows, at, names, notes }
 }
 
@@ -152,9 +139,9 @@ fn clusters(points: &Points) -> (BTreeMap<i64, usize>, usize) {
     (sizes, noise)
 }
 
-pub(super) fn draw(scatter: &Scatter, is_vector: bool, mut canvas: Canvas) -> Result<Drawing> {
+pub(super) fn draw(scatter: &Scatter, mut canvas: Canvas) -> Result<Drawing> {
     let points = &scatter.points;
-    let mut cloud = cloud(points, is_vector);
+    let mut cloud = cloud(points);
     let panels = panels(&mut cloud, points.columns, &mut canvas)?;
     let (sizes, noise) = clusters(points);
     let ranks: BTreeMap<i64, usize> = sizes.keys().enumerate().map(|(rank, label)| (*label, rank)).collect();
@@ -188,16 +175,19 @@ pub(super) fn draw(scatter: &Scatter, is_vector: bool, mut canvas: Canvas) -> Re
                 canvas.line(vec![from, to], palette.faint, 1.5);
             }
         }
+        let mut marks = Vec::with_capacity(looks.len());
         let place = |index: usize| panel.at(cloud.at[index][pair[0]], cloud.at[index][pair[1]]);
         for index in (0..looks.len()).filter(|&index| looks[index].is_none()) {
-            place(index).into_iter().for_each(|at| canvas.marker(at, Marker::Cross, radius, palette.noise, 1.0));
+            let mark = |at| Mark { at, marker: Marker::Cross, radius, colour: palette.noise, alpha: 1.0 };
+            marks.extend(place(index).map(mark));
         }
         for (index, rank) in looks.iter().enumerate() {
             if let (Some(rank), Some(at)) = (rank, place(index)) {
                 let (colour, marker) = palette.cluster(*rank, ranks.len());
-                canvas.marker(at, marker, radius, colour, alpha);
+                marks.push(Mark { at, marker, radius, colour, alpha });
             }
         }
+        canvas.marks(panel.frame, marks);
     }
 
     let [left, _, _, high] = panels.first().map_or([0.0; 4], |(_, panel)| panel.frame);

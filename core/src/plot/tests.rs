@@ -38,13 +38,55 @@ fn the_legend_counts_clusters_and_noise() {
     assert!(svg(&Plot::scatter("t", many)).contains("and 88 more"));
 }
 
+/// Bytes of base 64, with padding.
+fn decoded(text: &str) -> Vec<u8> {
+    let digit = |c: u8| match c {
+        b'A'..=b'Z' => c - b'A',
+        b'a'..=b'z' => c - b'a' + 26,
+        b'0'..=b'9' => c - b'0' + 52,
+        b'+' => 62,
+        b'/' => 63,
+        _ => panic!("{c} is no digit"),
+    };
+    let group = |group: &[u8]| {
+        let kept = group.iter().filter(|&&c| c != b'=').count();
+        let bits = (0..4).fold(0u32, |bits, k| bits << 6 | if k < kept { u32::from(digit(group[k])) } else { 0 });
+        bits.to_be_bytes()[1..kept].to_vec()
+    };
+    text.as_bytes().chunks(4).flat_map(group).collect()
+}
+
 #[test]
-fn a_large_svg_draws_a_sample() {
-    let points = generate(Shape::Blobs, Some(30_000), None, 1).unwrap();
-    let text = svg(&Plot::scatter("large", points));
-    assert!(text.contains("20\u{a0}000 of 30\u{a0}000 points drawn, chosen at random"));
-    let dots = text.matches("<circle").count();
-    assert_eq!(dots, 20_000 + 5);
+fn many_points_of_an_svg_are_one_image() {
+    let points = |n: usize| generate(Shape::Blobs, Some(n), None, 1).unwrap();
+    // The legend has five further circles.
+    assert_eq!(svg(&Plot::scatter("few", points(5000))).matches("<circle").count(), 5000 + 5);
+    for theme in [Theme::Light, Theme::Dark] {
+        let style = Style { theme, ..Style::default() };
+        let draw = |n| String::from_utf8(Plot::scatter("many", points(n)).render(Image::Svg, &style).unwrap()).unwrap();
+        let text = draw(20_000);
+        assert!(text.len() < 300_000, "{} bytes", text.len());
+        assert_eq!(text, draw(20_000));
+        assert_eq!((text.matches("<circle").count(), text.matches("<image").count()), (5, 1));
+        assert!(
+            text.contains("many") && !text.contains('\u{1}') && text.matches("<text").count() > 8,
+            "axes are texts"
+        );
+        let data = text.split_once("base64,").unwrap().1.split_once('"').unwrap().0;
+        let mut reader = png::Decoder::new(std::io::Cursor::new(decoded(data))).read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        let info = reader.next_frame(&mut pixels).unwrap();
+        assert_eq!((info.color_type, pixels.len() as u32), (png::ColorType::Rgba, info.width * info.height * 4));
+        let opaque = pixels.chunks(4).filter(|pixel| pixel[3] > 0).count() as f64 / f64::from(info.width * info.height);
+        assert!((0.02..0.6).contains(&opaque), "a share of {opaque} is covered");
+        // The first cluster's colour is there.
+        let [r, g, b] = if theme == Theme::Light { [0, 114, 178] } else { [77, 163, 224] };
+        let near = |pixel: &[u8]| [r, g, b].iter().zip(pixel).all(|(a, b): (&u8, &u8)| a.abs_diff(*b) < 8);
+        assert!(pixels.chunks(4).any(|pixel| pixel[3] > 150 && near(pixel)));
+    }
+    // Three projections are three images.
+    let points = generate(Shape::Hepta, Some(6000), None, 1).unwrap();
+    assert_eq!(svg(&Plot::scatter("three", points)).matches("<image").count(), 3);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The kinds of plots.
 
+use super::blocks::{self, Blocks};
 use super::canvas::Drawing;
 use super::circles::{self, Circles};
 use super::heat::{self, Heat};
@@ -22,6 +23,8 @@ pub enum Plot {
     Heat(Heat),
     /// Circles with their centres.
     Circles(Circles),
+    /// Rectangles over one pair of axes.
+    Blocks(Blocks),
     /// A matrix of counts, by colour and in numbers.
     Matrix(Matrix),
     /// A plot over time.
@@ -74,6 +77,7 @@ impl Plot {
             Self::Lines(lines) => lines::draw(lines, canvas),
             Self::Heat(heat) => heat::draw(heat, canvas),
             Self::Circles(circles) => circles::draw(circles, canvas),
+            Self::Blocks(blocks) => blocks::draw(blocks, canvas),
             Self::Matrix(matrix) => matrix::draw(matrix, canvas),
             Self::Animated(animated) => animated.still.draw(style),
         })

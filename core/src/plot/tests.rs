@@ -193,6 +193,42 @@ fn pixels(plot: &Plot, style: &Style) -> (u32, u32, Vec<u8>) {
     (info.width, info.height, pixels)
 }
 
+/// A root above two branches, one of which is a cluster.
+fn blocks() -> Blocks {
+    let block = |x, y, cluster, label: &str| Block { x, y, cluster, label: label.into() };
+    let blocks = vec![
+        block((0.0, 100.0), (0.5, 1.0), None, "100"),
+        block((0.0, 99.0), (0.0, 0.5), Some(0), "99"),
+        block((99.0, 100.0), (0.0, 0.5), Some(1), "narrow"),
+    ];
+    Blocks { title: "tree".into(), clusters: 2, blocks, ..Blocks::default() }
+}
+
+#[test]
+fn blocks_have_labels_where_they_fit() {
+    let text = svg(&Plot::Blocks(blocks()));
+    assert!(
+        text.contains("\n99\n") && !text.contains("narrow") && text.contains("#0072B2") && text.contains("#E69F00")
+    );
+    both(&Plot::Blocks(Blocks::default()));
+}
+
+#[test]
+fn names_replace_ticks_and_guides_are_dashed() {
+    let names = |n: u32| (0..n).map(|k| (f64::from(k), format!("name {k}"))).collect();
+    for (n, is_level) in [(3, true), (60, false)] {
+        let series = vec![
+            Series::new("a", [(0.0, 0.0), (f64::from(n), 1.0)]),
+            Series::new("b", [(0.0, 0.5), (1.0, 0.5)]).as_guide(),
+        ];
+        let text = svg(&Plot::Lines(Lines { x_names: names(n), series, ..Lines::default() }));
+        assert_eq!(text.matches("name ").count(), n as usize);
+        assert_eq!(text.matches("rotate(270").count() > 3, !is_level);
+        assert!(text.matches("#6E6E6E").count() > 3, "dashes");
+    }
+    both(&Plot::Lines(Lines { x_names: names(1), ..Lines::default() }));
+}
+
 /// A plot of each kind.
 fn kinds() -> Vec<Plot> {
     let scatter = |dims| Plot::scatter("scatter", generate(Shape::Blobs, Some(300), Some(dims), 1).unwrap());
@@ -214,6 +250,7 @@ fn kinds() -> Vec<Plot> {
         Plot::Lines(Lines { series, ..Lines::default() }),
         Plot::Heat(heat),
         Plot::Circles(Circles { circles: vec![[0.0, 0.0, 1.0], [3.0, 1.0, 1.0]], ..Circles::default() }),
+        Plot::Blocks(blocks()),
         Plot::Matrix(Matrix { names, counts: (0..16).collect(), ..Matrix::default() }),
     ]
 }

@@ -33,7 +33,7 @@ pub struct Block {
 }
 
 const FRAME: [f64; 2] = [600.0, 380.0];
-/// Part of a block's width that is left free beside the next one, and its maximum in layout units.
+/// Part of a block's width and height that is left free beside the next one, and its maximum in layout units.
 const GAP: (f64, f64) = (0.1, 1.5);
 
 pub(super) fn draw(plot: &Blocks, mut canvas: Canvas) -> Result<Drawing> {
@@ -48,8 +48,9 @@ pub(super) fn draw(plot: &Blocks, mut canvas: Canvas) -> Result<Drawing> {
     for block in &plot.blocks {
         let corners = (panel.at(block.x.0, block.y.1), panel.at(block.x.1, block.y.0));
         let (Some((left, top)), Some((right, bottom))) = corners else { continue };
-        let gap = 0.5 * (GAP.0 * (right - left)).min(GAP.1);
-        let (left, right) = (left + gap, right - gap);
+        let gap = |length: f64| 0.5 * (GAP.0 * length).min(GAP.1);
+        let (across, along) = (gap(right - left), gap(bottom - top));
+        let (left, right, top, bottom) = (left + across, right - across, top + along, bottom - along);
         let colour = block.cluster.map_or(palette.frame, |cluster| palette.cluster(cluster, plot.clusters).0);
         canvas.area((left, top), (right, bottom), colour);
         if width(&block.label, SMALL)? + 4.0 < right - left && SMALL + 4.0 < bottom - top {

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use plotters::style::{FontDesc, FontStyle, IntoFont, RGBColor, register_font};
 
 use super::palette::{Marker, Palette};
+use super::raster::Raster;
 use super::style::{Size, Style};
 use crate::error::{Error, Result};
 
@@ -17,6 +18,9 @@ static FONT: &[u8] = include_bytes!("../../assets/DejaVuSans-subset.ttf");
 pub(super) const TITLE: f64 = 21.0;
 pub(super) const LABEL: f64 = 16.0;
 pub(super) const SMALL: f64 = 14.0;
+
+/// Pixels per layout unit of images in drawings.
+pub(super) const RASTER_SCALE: f64 = 2.0;
 
 /// Smallest width or height of all frames together.
 const SMALLEST_ROOM: f64 = 60.0;
@@ -36,6 +40,7 @@ pub(super) enum Item {
     Line { points: Vec<(f64, f64)>, colour: RGBColor, width: f64 },
     Area { from: (f64, f64), to: (f64, f64), colour: RGBColor },
     Mark(Mark),
+    Raster { from: (f64, f64), to: (f64, f64), raster: Raster },
     Marks { frame: [f64; 4], marks: Vec<Mark> },
     Text { at: (f64, f64), text: String, size: f64, colour: RGBColor, anchor: Anchor, upward: bool },
 }
@@ -118,6 +123,11 @@ impl Canvas {
 
     pub(super) fn marker(&mut self, at: (f64, f64), marker: Marker, radius: f64, colour: RGBColor, alpha: f64) {
         self.items.push(Item::Mark(Mark { at, marker, radius, colour, alpha }));
+    }
+
+    /// An image between two corners, of any resolution.
+    pub(super) fn raster(&mut self, from: (f64, f64), to: (f64, f64), raster: Raster) {
+        self.items.push(Item::Raster { from, to, raster });
     }
 
     /// Marks within the frame given by left, top, width and height, where many of a vector graphic are one image.

@@ -9,6 +9,8 @@ mod axis;
 mod blocks;
 mod canvas;
 mod circles;
+mod contours;
+mod grid;
 mod heat;
 mod image;
 pub(crate) mod kinds;

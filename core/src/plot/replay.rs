@@ -7,7 +7,7 @@ use plotters::element::{Circle, PathElement, Polygon, Rectangle};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{BLACK, Color, FontTransform, RGBColor, ShapeStyle, TextStyle, WHITE};
 
-use super::canvas::{Anchor, Canvas, Drawing, Item, Mark, SMALL, failed, font, pixels_of};
+use super::canvas::{Anchor, Canvas, Drawing, Item, Mark, RASTER_SCALE, SMALL, failed, font, pixels_of};
 use super::palette::Marker;
 use super::raster::Raster;
 use crate::error::Result;
@@ -16,8 +16,6 @@ use crate::error::Result;
 const DROP: f64 = 0.11;
 /// Maximum number of marks of a vector graphic that are elements of their own.
 const MAX_ELEMENTS: usize = 5000;
-/// Pixels per layout unit of images in vector graphics.
-const RASTER_SCALE: f64 = 2.0;
 /// Text in place of an image, which the back end for SVG cannot draw. Texts of plots have no control characters.
 const PLACEHOLDER: &str = "\u{1}image\u{1}";
 
@@ -69,6 +67,7 @@ impl<DB: DrawingBackend> Page<'_, DB> {
                 area.draw(&Rectangle::new([self.at(*from), self.at(*to)], colour.filled())).map_err(failed)
             }
             Item::Mark(mark) => self.mark(mark),
+            Item::Raster { from, to, raster } => self.raster(*from, *to, raster),
             Item::Marks { frame: [left, top, wide, high], marks } => match self.medium {
                 Medium::Vector(_) if marks.len() > MAX_ELEMENTS => {
                     let raster = rasterised((*left, *top), (*wide, *high), marks)?;

@@ -168,6 +168,31 @@ fn heat_maps_are_drawn() {
 }
 
 #[test]
+fn heat_maps_have_labelled_lines_and_end_at_the_boundary() {
+    let at = |k: u32| (f64::from(k % 41) / 20.0 - 1.0, f64::from(k / 41) / 20.0 - 1.0);
+    let points = || (0..41 * 41).map(at);
+    let values = points().map(|(x, y)| if x.hypot(y) <= 0.8 { 10.0 * x.hypot(y) } else { f64::NAN }).collect();
+    let distance = Some(points().map(|(x, y)| x.hypot(y) - 0.8).collect());
+    let heat = Heat { x: (-1.0, 1.0), y: (-1.0, 1.0), columns: 41, values, distance, ..Heat::default() };
+    let text = svg(&Plot::Heat(heat.clone()));
+    assert_eq!(text.matches("<image").count(), 1);
+    // The ticks of the colour bar, and the same numbers at their lines.
+    for level in ["2", "4", "6"] {
+        assert!(text.matches(&format!("\n{level}\n")).count() >= 2, "{level}");
+    }
+    let plain = svg(&Plot::Heat(Heat { plain: true, ..heat }));
+    assert!(plain.matches("<polyline").count() + 50 < text.matches("<polyline").count());
+    let data = plain.split_once("base64,").unwrap().1.split_once('"').unwrap().0;
+    let mut reader = png::Decoder::new(std::io::Cursor::new(decoded(data))).read_info().unwrap();
+    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+    let info = reader.next_frame(&mut pixels).unwrap();
+    let covered = pixels.chunks(4).filter(|pixel| pixel[3] == 255).count() as f64;
+    let disc = std::f64::consts::PI * 0.16 * f64::from(info.width * info.height);
+    // Cells of 0.05 that are not cut would differ by some percent.
+    assert!((covered / disc - 1.0).abs() < 2e-3, "{}", covered / disc);
+}
+
+#[test]
 fn circles_are_drawn() {
     let circles = vec![[0.0, 0.0, 1.0], [1.0, 1.0, 1e-9], [0.5, 0.5, 1e9], [f64::NAN, 0.0, 1.0]];
     let outline = vec![(0.0, 0.0), (1.0, 0.0), (1.0, 1.0)];

@@ -150,6 +150,10 @@ impl Plugin for RbfPlugin {
             }
             Ok::<_, Error>((points, values))
         });
+        if args.convergence.is_some() && solved.convergence.is_none() {
+            let text = "the run had one cycle, which has no course; nothing was written for `convergence`";
+            session.observer.notice(text);
+        }
         let outputs = Outputs { args: &args, problem, field, solved };
         outputs.outcome(network, vtk, evaluated.transpose()?)
     }
@@ -241,7 +245,8 @@ struct Solved {
     result: Map<String, Value>,
     summary: String,
     unresolved: bool,
-    convergence: Plot,
+    /// Absent for a single cycle, which has no course.
+    convergence: Option<Plot>,
 }
 
 impl Solved {
@@ -259,7 +264,7 @@ impl Solved {
             result: report::result(solution),
             summary: report::summary(solution),
             unresolved: false,
-            convergence: plots::residuals(problem, solution),
+            convergence: (solution.history.len() > 1).then(|| plots::residuals(problem, solution)),
         }
     }
 
@@ -274,7 +279,7 @@ impl Solved {
             result: adaptive::result(solution),
             summary: adaptive::summary(solution, config),
             unresolved: !solution.is_resolved() && !args.adaptive.accept_unresolved,
-            convergence: adaptive::growth(problem, solution),
+            convergence: Some(adaptive::growth(problem, solution)),
         }
     }
 }
@@ -304,7 +309,7 @@ impl Outputs<'_> {
             plots.push((path.clone(), plots::neurons(problem, &solved.network)?));
         }
         if let Some(path) = &args.convergence {
-            plots.push((path.clone(), solved.convergence));
+            plots.extend(solved.convergence.map(|plot| (path.clone(), plot)));
         }
         let tables = args.evaluate_output.iter().zip(evaluated);
         let tables =

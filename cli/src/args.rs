@@ -20,14 +20,14 @@ pub(crate) struct Compute {
     #[arg(long, value_name = "BACKEND", default_value = "auto")]
     pub backend: Choice,
     /// The width of floating-point numbers; f64 is for ndarray and cuda
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, hide_short_help = true)]
     pub precision: Precision,
     /// Seeds everything random: same seed, backend and device, same result, unless an option says that it is not
     /// deterministic
-    #[arg(long, value_name = "S", default_value_t = 0)]
+    #[arg(long, value_name = "S", default_value_t = 0, hide_short_help = true)]
     pub seed: u64,
     /// Limit of device memory: bytes, or a number with a unit (512MiB, 2GB, 1G)
-    #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes, hide_short_help = true)]
     pub memory_limit: Option<u64>,
 }
 
@@ -44,11 +44,11 @@ pub(crate) struct Output {
     #[command(flatten)]
     pub style: StyleArgs,
     /// Write everything about the run as JSON: parameters, device, timings, result
-    #[arg(long, value_name = "R", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "R", value_hint = ValueHint::FilePath, hide_short_help = true)]
     pub report: Option<PathBuf>,
     /// human: the table on standard output, unless -o names a file; on a terminal its first rows. json: the report on
     /// standard output, the table only in OUT
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, hide_short_help = true)]
     pub format: Format,
 }
 
@@ -56,13 +56,13 @@ pub(crate) struct Output {
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct StyleArgs {
     /// Colours of the plots
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, hide_short_help = true)]
     theme: Theme,
     /// Width and height of each plot in pixels, from 240x240 to 8000x8000 [default: as the plot needs]
-    #[arg(long, value_name = "WxH", value_parser = parse_size)]
+    #[arg(long, value_name = "WxH", value_parser = parse_size, hide_short_help = true)]
     size: Option<Size>,
     /// Title of the plots instead of their own; none if empty
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", hide_short_help = true)]
     title: Option<String>,
 }
 
@@ -98,7 +98,7 @@ pub(crate) struct Verbosity {
     #[arg(short, long, conflicts_with = "verbose")]
     pub quiet: bool,
     /// Log to standard error; more with -vv and -vvv
-    #[arg(short, long, action = ArgAction::Count)]
+    #[arg(short, long, action = ArgAction::Count, hide_short_help = true)]
     pub verbose: u8,
 }
 

@@ -9,7 +9,7 @@ use clap::{ArgMatches, Args, Command};
 use firebox_backends::{Device, Plugin, plugin::Bench, with_context};
 use firebox_core::{
     Context, Error, Observer, Result, Session,
-    command::{Conformance, InputFile, Outcome, PreparedPoints, parse},
+    command::{Conformance, InputFile, Outcome, PreparedPoints, parse, with_short_help},
     data::{Kept, Table, read_sparse},
 };
 
@@ -33,6 +33,9 @@ Examples:
   firebox ocnn points.csv --drop label --standardise standard --keep all --dendrogram tree.svg
   firebox ocnn points.csv --label label --clusters 4 --memberships shares.csv --report run.json";
 
+/// Options of the short help.
+const COMMON: [&str; 8] = ["label", "drop", "missing", "standardise", "metric", "clusters", "scores", "dendrogram"];
+
 /// The command `ocnn`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OcnnPlugin;
@@ -40,7 +43,7 @@ pub struct OcnnPlugin;
 impl Plugin for OcnnPlugin {
     fn command(&self) -> Command {
         // Set after the arguments, since the doc comment of a flattened struct would replace the description.
-        OcnnArgs::augment_args(Command::new("ocnn"))
+        with_short_help(OcnnArgs::augment_args(Command::new("ocnn")), &COMMON)
             .mut_arg("input", |input| input.help(INPUT))
             .about("Clusters points by the synchronisation of a chaotic neural network")
             .long_about(
@@ -70,7 +73,7 @@ impl Plugin for OcnnPlugin {
             return Ok(());
         }
         let what = "`plot` needs coordinates, which sparse rows, distances and graphs do not have";
-        Err(Error::input(what, "leave it out; `dendrogram` and `plateau` can be drawn"))
+        Err(Error::input(what, "leave it out; `dendrogram`, `condensed_tree` and `plateau` can be drawn"))
     }
 
     fn can_share(&self, _args: &ArgMatches) -> Result<()> {

@@ -10,7 +10,7 @@ use clap::{ArgMatches, Args, Command};
 use firebox_backends::{Device, Plugin, plugin::Bench, with_context};
 use firebox_core::{
     Error, Precision, Result, Session,
-    command::{Conformance, Document, Outcome, parse},
+    command::{Conformance, Document, Outcome, parse, with_short_help},
     data::Points,
     plot::Plot,
     report::{InputSize, Timings},
@@ -44,13 +44,17 @@ Examples:
   firebox rbf --problem helmholtz --target-error 1e-6 --error-plot error.png --report run.json
   firebox rbf --problem poisson-sine --mode paper --neurons 196 -o paper.csv";
 
+/// Options of the short help.
+const COMMON: [&str; 9] =
+    ["problem", "mode", "grid", "network", "vtk", "error_plot", "target_error", "max_neurons", "accept_unresolved"];
+
 /// The command `rbf`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RbfPlugin;
 
 impl Plugin for RbfPlugin {
     fn command(&self) -> Command {
-        RbfArgs::augment_args(Command::new("rbf"))
+        with_short_help(RbfArgs::augment_args(Command::new("rbf")), &COMMON)
             .about("Solves partial differential equations without a mesh")
             .long_about(
                 "Solves a linear partial differential equation of second order in one to five dimensions without a \

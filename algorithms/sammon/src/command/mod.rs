@@ -8,7 +8,7 @@ use clap::{ArgMatches, Args, Command};
 use firebox_backends::{Device, Plugin, plugin::Bench, with_context};
 use firebox_core::{
     Context, Error, Result, Session,
-    command::{Conformance, NameOrFile, Outcome, parse},
+    command::{Conformance, NameOrFile, Outcome, parse, with_short_help},
     data::{Kept, Points, Table},
     plot::Plot,
 };
@@ -29,13 +29,16 @@ Examples:
   firebox sammon points.csv --drop label --standardise standard --dims 3 --keep all -o map.csv
   firebox sammon points.csv --label label --transform points.csv --transform-output new.csv";
 
+/// Options of the short help.
+const COMMON: [&str; 8] = ["label", "drop", "missing", "standardise", "metric", "dims", "shepard", "convergence"];
+
 /// The command `sammon`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SammonPlugin;
 
 impl Plugin for SammonPlugin {
     fn command(&self) -> Command {
-        SammonArgs::augment_args(Command::new("sammon"))
+        with_short_help(SammonArgs::augment_args(Command::new("sammon")), &COMMON)
             .about("Maps points to few dimensions, keeping their distances")
             .long_about(
                 "Maps points to 2, 3 or more dimensions so that their distances stay as they are, small ones above all \

@@ -138,12 +138,16 @@ impl Palette {
         mix(from, to, at - first as f64)
     }
 
+    /// The colour of a fraction from 0 to 1 in the part of the ordered map that is visible on the background.
+    pub(super) fn ordered(&self, share: f64) -> RGBColor {
+        let [low, high] = self.visible;
+        self.shade_of(low + (high - low) * share.clamp(0.0, 1.0), false)
+    }
+
     /// Colour and marker of the cluster of this rank, from 0, among `count`.
     pub(super) fn cluster(&self, rank: usize, count: usize) -> (RGBColor, Marker) {
         if count > MOST_SHADED {
-            let [low, high] = self.visible;
-            let share = rank as f64 / (count - 1) as f64;
-            return (self.shade_of(low + (high - low) * share, false), MARKERS[rank % MARKERS.len()]);
+            return (self.ordered(rank as f64 / (count - 1) as f64), MARKERS[rank % MARKERS.len()]);
         }
         let round = rank / self.clusters.len() % SHADES.len();
         (mix(self.clusters[rank % self.clusters.len()], self.towards, SHADES[round]), MARKERS[round])

@@ -4,10 +4,11 @@ use std::sync::OnceLock;
 
 use plotters::style::{FontDesc, FontStyle, IntoFont, RGBColor, register_font};
 
+use super::failure::failed;
 use super::palette::{Marker, Palette};
 use super::raster::Raster;
 use super::style::{Size, Style};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// Font family. SVG viewers substitute their own font of this family.
 const FAMILY: &str = "sans-serif";
@@ -65,10 +66,6 @@ pub(super) struct Canvas {
     room: Option<[f64; 2]>,
     /// Width and height of the frames that were drawn.
     used: [f64; 2],
-}
-
-pub(super) fn failed(what: impl std::fmt::Display) -> Error {
-    Error::Run { device: "the plotter".into(), phase: "drawing".into(), what: what.to_string() }
 }
 
 pub(super) fn font(size: f64) -> Result<FontDesc<'static>> {

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::canvas::{Drawing, failed};
+use super::canvas::Drawing;
+use super::failure::failed;
 use super::replay::Bitmap;
 use crate::error::{Error, Place, Result};
 

@@ -10,6 +10,7 @@ mod blocks;
 mod canvas;
 mod circles;
 mod contours;
+mod failure;
 mod grid;
 mod heat;
 mod image;

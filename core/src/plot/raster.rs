@@ -1,6 +1,6 @@
 //! Images with transparency inside drawings.
 
-use super::canvas::failed;
+use super::failure::failed;
 use crate::error::Result;
 
 /// Pixels, row-major from the top, in red, green, blue and opacity.

@@ -7,7 +7,8 @@ use plotters::element::{Circle, PathElement, Polygon, Rectangle};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{BLACK, Color, FontTransform, RGBColor, ShapeStyle, TextStyle, WHITE};
 
-use super::canvas::{Anchor, Canvas, Drawing, Item, Mark, RASTER_SCALE, SMALL, failed, font, pixels_of};
+use super::canvas::{Anchor, Canvas, Drawing, Item, Mark, RASTER_SCALE, SMALL, font, pixels_of};
+use super::failure::failed;
 use super::palette::Marker;
 use super::raster::Raster;
 use crate::error::Result;

@@ -6,7 +6,10 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, ValueEnum, ValueHint};
 use firebox_backends::Choice;
-use firebox_core::{Precision, Session};
+use firebox_core::{
+    Error, Precision, Session,
+    plot::{Size, Style, Theme},
+};
 
 // Backend, precision, seed and memory limit.
 #[derive(Debug, Clone, clap::Args)]
@@ -17,14 +20,14 @@ pub(crate) struct Compute {
     #[arg(long, value_name = "BACKEND", default_value = "auto")]
     pub backend: Choice,
     /// The width of floating-point numbers; f64 is for ndarray and cuda
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, hide_short_help = true)]
     pub precision: Precision,
     /// Seeds everything random: same seed, backend and device, same result, unless an option says that it is not
     /// deterministic
-    #[arg(long, value_name = "S", default_value_t = 0)]
+    #[arg(long, value_name = "S", default_value_t = 0, hide_short_help = true)]
     pub seed: u64,
     /// Limit of device memory: bytes, or a number with a unit (512MiB, 2GB, 1G)
-    #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes, hide_short_help = true)]
     pub memory_limit: Option<u64>,
 }
 
@@ -39,13 +42,36 @@ pub(crate) struct Output {
     /// Draw the result (.svg, .png; .gif animates one that changes over time)
     #[arg(long, value_name = "P", value_hint = ValueHint::FilePath)]
     pub plot: Option<PathBuf>,
+    #[command(flatten)]
+    pub style: StyleArgs,
     /// Write everything about the run as JSON: parameters, device, timings, result
-    #[arg(long, value_name = "R", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "R", value_hint = ValueHint::FilePath, hide_short_help = true)]
     pub report: Option<PathBuf>,
     /// human: the table on standard output, unless -o names a file; on a terminal its first rows. json: the report on
     /// standard output, the table only in OUT
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, hide_short_help = true)]
     pub format: Format,
+}
+
+// Appearance of all plots of a command.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct StyleArgs {
+    /// Colours of the plots
+    #[arg(long, value_enum, default_value_t, hide_short_help = true)]
+    theme: Theme,
+    /// Width and height of each plot in pixels, from 240x240 to 8000x8000 [default: as the plot needs]
+    #[arg(long, value_name = "WxH", value_parser = parse_size, hide_short_help = true)]
+    size: Option<Size>,
+    /// Title of the plots instead of their own; none if empty
+    #[arg(long, value_name = "TEXT", hide_short_help = true)]
+    title: Option<String>,
+}
+
+impl StyleArgs {
+    /// Returns the appearance that the arguments describe.
+    pub(crate) fn style(&self) -> Style {
+        Style { theme: self.theme, size: self.size, title: self.title.clone() }
+    }
 }
 
 impl Compute {
@@ -73,7 +99,7 @@ pub(crate) struct Verbosity {
     #[arg(short, long, conflicts_with = "verbose")]
     pub quiet: bool,
     /// Log to standard error; more with -vv and -vvv
-    #[arg(short, long, action = ArgAction::Count)]
+    #[arg(short, long, action = ArgAction::Count, hide_short_help = true)]
     pub verbose: u8,
 }
 
@@ -89,6 +115,14 @@ impl Verbosity {
         // Fails if a subscriber is already installed, which then receives the log.
         let _ = tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).try_init();
     }
+}
+
+/// Parses the size of a plot. Its error lacks the field and the value, which clap adds.
+fn parse_size(text: &str) -> Result<Size, String> {
+    text.parse().map_err(|error| match error {
+        Error::Config { reason, .. } => reason,
+        other => other.to_string(),
+    })
 }
 
 /// Parses a size in bytes: `512MiB`, `2GB`, `1.5G` or a plain number. Binary units are KiB, MiB, … and K, M, …; decimal

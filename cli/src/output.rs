@@ -10,7 +10,7 @@ use firebox_core::{
     atomic::{Staged, is_same, is_stdout},
     command::{Outcome, Paths},
     data::{self, Table},
-    plot::{Image, Plot},
+    plot::{Image, Plot, Style},
     report::Report,
 };
 
@@ -82,9 +82,10 @@ pub(crate) fn write(output: &Output, outcome: &Outcome, report: &Report) -> Resu
     for (path, table) in tables.chain(outcome.tables.iter().map(|(path, table)| (&**path, table))) {
         staged.attempt(|staged| stage(staged, path, table));
     }
+    let style = output.style.style();
     let plot = output.plot.as_deref().into_iter().zip(&outcome.plot);
     for (path, plot) in plot.chain(outcome.plots.iter().map(|(path, plot)| (&**path, plot))) {
-        staged.attempt(|staged| draw(staged, path, plot));
+        staged.attempt(|staged| draw(staged, path, plot, &style));
     }
     for (path, document) in &outcome.documents {
         staged.attempt(|staged| staged.add(path, |out| document.write(out)));
@@ -111,8 +112,8 @@ pub(crate) fn stage(staged: &mut Staged, path: &Path, table: &Table) -> Result<(
 }
 
 /// Stages a plot in the format of its path's extension.
-pub(crate) fn draw(staged: &mut Staged, path: &Path, plot: &Plot) -> Result<()> {
-    let bytes = plot.render(Image::of(path)?)?;
+pub(crate) fn draw(staged: &mut Staged, path: &Path, plot: &Plot, style: &Style) -> Result<()> {
+    let bytes = plot.render(Image::of(path)?, style)?;
     staged.add(path, |out| out.write_all(&bytes))
 }
 

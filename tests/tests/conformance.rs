@@ -34,6 +34,7 @@ fn main() {
             }));
         };
         add("help".into(), Box::new(help));
+        add("the_short_help_fits_a_screen".into(), Box::new(the_short_help_fits_a_screen));
         add("the_examples_of_the_help_run".into(), Box::new(the_examples_of_the_help_run));
         add("every_invalid_field_has_its_own_error".into(), Box::new(every_invalid_field_has_its_own_error));
         for backend in backends.iter().copied() {
@@ -48,6 +49,29 @@ fn main() {
         }
     }
     libtest_mimic::run(&arguments, trials).exit();
+}
+
+fn the_short_help_fits_a_screen(plugin: &Plugin) {
+    const LINES: usize = 45;
+    const COLUMNS: usize = 100;
+    let program = Program::firebox();
+    let help = |command: &str, flag: &str| program.run(&format!("{command} {flag}")).succeed().out;
+    let top = help(&plugin.name, "-h");
+    let listed = top.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let below = listed.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
+    let below: Vec<String> = below.map(|name| format!("{} {name}", plugin.name)).collect();
+    let leaves = if below.is_empty() { vec![plugin.name.clone()] } else { below };
+    for command in std::iter::once(&plugin.name).chain(&leaves) {
+        let short = help(command, "-h");
+        assert!(short.lines().count() <= LINES, "{command} -h has {} lines:\n{short}", short.lines().count());
+        assert!(short.lines().all(|line| line.chars().count() <= COLUMNS), "{short}");
+    }
+    for command in &leaves {
+        let (short, long) = (help(command, "-h"), help(command, "--help"));
+        assert!(short.trim_end().lines().last().unwrap().contains("--help shows all"), "{short}");
+        // The long help has the options that the short one lacks.
+        assert!(!short.contains("--theme") && long.contains("--theme") && long.contains("--memory-limit"), "{long}");
+    }
 }
 
 fn the_examples_of_the_help_run(plugin: &Plugin) {

@@ -11,7 +11,7 @@ use firebox_core::{
 };
 
 use crate::{
-    args::{Format, Output, Verbosity},
+    args::{Format, Output, StyleArgs, Verbosity},
     failure::Failure,
     output,
 };
@@ -37,6 +37,8 @@ struct GenerateArgs {
     #[arg(long, value_name = "P", value_hint = ValueHint::FilePath)]
     plot: Option<PathBuf>,
     #[command(flatten)]
+    style: StyleArgs,
+    #[command(flatten)]
     verbosity: Verbosity,
 }
 
@@ -46,9 +48,10 @@ pub(super) fn command() -> Command {
 }
 
 pub(super) fn run(args: &ArgMatches) -> Result<(), Failure> {
-    let GenerateArgs { shape, points, dims, seed, output, plot, verbosity } = GenerateArgs::from_arg_matches(args)?;
+    let GenerateArgs { shape, points, dims, seed, output, plot, style, verbosity } =
+        GenerateArgs::from_arg_matches(args)?;
     verbosity.start_logging();
-    let outputs = Output { output, plot, report: None, format: Format::Human };
+    let outputs = Output { output, plot, style, report: None, format: Format::Human };
     output::check(&outputs, &Paths::default())?;
     let points = generate(shape, points, dims, seed)?;
     let table = points.table()?;
@@ -61,7 +64,7 @@ pub(super) fn run(args: &ArgMatches) -> Result<(), Failure> {
     if let Some(path) = &outputs.plot {
         let title =
             clap::ValueEnum::to_possible_value(&shape).map_or_else(String::new, |value| value.get_name().into());
-        staged.attempt(|staged| output::draw(staged, path, &Plot::scatter(title, points)));
+        staged.attempt(|staged| output::draw(staged, path, &Plot::scatter(title, points), &outputs.style.style()));
     }
     if file.is_none() {
         staged.attempt(|staged| staged.print(|out| table.write_csv(out)));

@@ -30,6 +30,9 @@ others still are.
 Exit codes: 0 done, 1 the run failed or an output could not be written, 2 usage or bad input (nothing was computed), \
 130 stopped with Ctrl-C.";
 
+/// The last line of the short help.
+const ALL_OPTIONS: &str = "These are the common options; --help shows all of them, with examples.";
+
 /// Name of the argument that sets the number of threads.
 pub(crate) const THREADS: &str = "threads";
 
@@ -41,7 +44,8 @@ pub(crate) fn root(program: &Program) -> Command {
         .value_parser(value_parser!(NonZero<usize>))
         .global(true)
         .help_heading("Execution")
-        .help("Threads that compute on the CPU, at most four for each core; by default one for each core");
+        .hide_short_help(true)
+        .help("Threads that compute on the CPU, at most four for each core [default: one for each core]");
     Command::new(program.name())
         .version(env!("CARGO_PKG_VERSION"))
         .about("Neurocomputing algorithms on CPUs and GPUs, on tables of numbers")
@@ -65,7 +69,7 @@ fn with_common_args(command: Command) -> Command {
     let command = Verbosity::augment_args(Output::augment_args(Compute::augment_args(command)));
     // The plugin's own text comes first.
     let after = command.get_after_long_help().map(|text| format!("{text}\n\n"));
-    command.after_long_help(after.unwrap_or_default() + STREAMS)
+    command.after_help(ALL_OPTIONS).after_long_help(after.unwrap_or_default() + STREAMS)
 }
 
 /// Runs the command that `matches` selects: an algorithm on all ranks, any other command on rank 0.

@@ -25,23 +25,23 @@ pub struct InputArgs {
     #[arg(value_name = "INPUT")]
     pub input: InputFile,
     /// The column that holds the true classes, by name or by number from 1; it is no coordinate then
-    #[arg(long, value_name = "COLUMN", conflicts_with = "labels")]
+    #[arg(long, help_heading = "Input", value_name = "COLUMN", conflicts_with = "labels")]
     pub label: Option<String>,
     /// A file with the true classes: .cls, or one label a row in .csv, .txt, .npy, .parquet or .arrow
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, help_heading = "Input", value_name = "FILE")]
     pub labels: Option<InputFile>,
     /// The columns that are coordinates, in their order, such as height,3-7: names, or numbers from 1 and ranges of them
     /// [default: all other columns of numbers]
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, help_heading = "Input", value_name = "LIST")]
     pub columns: Option<String>,
     /// Columns that are no coordinates, in the same form
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, help_heading = "Input", value_name = "LIST")]
     pub drop: Option<String>,
     /// Columns that are written beside the answer, in the same form, or all
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, help_heading = "Input", value_name = "LIST")]
     pub keep: Option<String>,
     /// Columns of text
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, help_heading = "Input", value_enum, default_value_t)]
     pub categorical: Categorical,
 }
 
@@ -49,10 +49,10 @@ pub struct InputArgs {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::Args)]
 pub struct PreparationArgs {
     /// Missing numbers: nan, NA, N/A, null, none, ? or nothing
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, help_heading = "Input", value_enum, default_value_t)]
     pub missing: Missing,
     /// Scales of the columns, in new points as in INPUT
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, help_heading = "Input", value_enum, default_value_t)]
     pub standardise: Standardise,
 }
 

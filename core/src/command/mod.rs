@@ -1,12 +1,14 @@
 //! Backend-independent parts of commands: typed path arguments, input points, outcomes.
 
 mod checkpoints;
+mod help;
 mod input;
 mod outcome;
 mod paths;
 mod predict;
 
 pub use checkpoints::CheckpointArgs;
+pub use help::with_short_help;
 pub use input::{InputArgs, PreparationArgs, PreparedPoints};
 pub use outcome::{Conformance, Document, Outcome};
 pub use paths::{DocumentOut, InputFile, NameOrFile, Paths, PlotOut, StateIn, StateOut, TableOut};

@@ -1,7 +1,6 @@
 //! Axes: ranges, ticks at round numbers, and panels.
 
 use super::canvas::{Anchor, Canvas, LABEL, SMALL, fitted, width};
-use super::palette::{FRAME, GRID, INK};
 use crate::error::Result;
 
 /// Magnitude to which numbers are clamped.
@@ -146,6 +145,8 @@ pub(super) struct Panel {
     pub(super) y: Axis,
     pub(super) x_label: String,
     pub(super) y_label: String,
+    /// Names of values along the x axis instead of ticks.
+    pub(super) x_names: Vec<(f64, String)>,
     /// Leaves out the ticks of y, which is only jitter.
     pub(super) y_is_jitter: bool,
 }
@@ -186,7 +187,7 @@ impl Panel {
     /// A panel whose frame has its left edge at `left` and this width and height.
     pub(super) fn new(left: f64, [wide, high]: [f64; 2], [x, y]: [Axis; 2], [x_label, y_label]: [&str; 2]) -> Self {
         let (x_label, y_label) = (x_label.into(), y_label.into());
-        Self { frame: [left, TOP, wide, high], x, y, x_label, y_label, y_is_jitter: false }
+        Self { frame: [left, TOP, wide, high], x, y, x_label, y_label, x_names: Vec::new(), y_is_jitter: false }
     }
 
     /// Position of a point on the canvas, if it is drawable.
@@ -195,10 +196,50 @@ impl Panel {
         Some((left + self.x.share(x)? * width, top + (1.0 - self.y.share(y)?) * height))
     }
 
+    /// Size of the text of the names along the x axis, at which neighbours do not overlap, and whether they are level.
+    fn names_size(&self) -> Result<(f64, bool)> {
+        const SMALLEST: f64 = 6.0;
+        let places: Vec<f64> = self.x_names.iter().filter_map(|(value, _)| self.x.share(*value)).collect();
+        let nearest = places.windows(2).map(|pair| (pair[1] - pair[0]).abs()).fold(1.0, f64::min) * self.frame[2];
+        let mut widest: f64 = 0.0;
+        for (_, name) in &self.x_names {
+            widest = widest.max(width(name, SMALL)?);
+        }
+        let is_level = widest + 6.0 <= nearest;
+        Ok((if is_level { SMALL } else { (0.95 * nearest).clamp(SMALLEST, SMALL) }, is_level))
+    }
+
+    /// Height of upright names along the x axis beyond that of a line of text.
+    pub(super) fn names_height(&self) -> Result<f64> {
+        let (size, is_level) = self.names_size()?;
+        let mut widest: f64 = 0.0;
+        for (_, name) in &self.x_names {
+            widest = widest.max(width(name, size)?);
+        }
+        Ok(if is_level { 0.0 } else { (widest - SMALL).max(0.0) })
+    }
+
+    /// Draws the names along the x axis.
+    fn draw_names(&self, canvas: &mut Canvas) -> Result<()> {
+        let [left, top, wide, high] = self.frame;
+        let ((size, is_level), ink) = (self.names_size()?, canvas.palette.ink);
+        for (value, name) in &self.x_names {
+            let Some(share) = self.x.share(*value) else { continue };
+            let (x, y) = (left + share * wide, top + high + 7.0);
+            if is_level {
+                canvas.text((x, y), name, size, ink, Anchor::Top);
+            } else {
+                canvas.upward((x, y + 0.5 * width(name, size)?), name, size, ink);
+            }
+        }
+        Ok(())
+    }
+
     /// Draws grid, frame, ticks and labels.
     pub(super) fn draw(&self, canvas: &mut Canvas) -> Result<()> {
         let [left, top, wide, high] = self.frame;
         let (right, bottom) = (left + wide, top + high);
+        let palette = canvas.palette;
         let mut ticks = Vec::new();
         for most in (2..=8).rev() {
             ticks = self.x.ticks(most);
@@ -210,27 +251,28 @@ impl Panel {
                 break;
             }
         }
-        for (share, text) in ticks {
+        self.draw_names(canvas)?;
+        for (share, text) in ticks.into_iter().filter(|_| self.x_names.is_empty()) {
             let x = left + share * wide;
-            canvas.line(vec![(x, top), (x, bottom)], GRID, 1.0);
-            canvas.line(vec![(x, bottom), (x, bottom + 4.0)], FRAME, 1.0);
-            canvas.text((x, bottom + 7.0), &text, SMALL, INK, Anchor::Top);
+            canvas.line(vec![(x, top), (x, bottom)], palette.grid, 1.0);
+            canvas.line(vec![(x, bottom), (x, bottom + 4.0)], palette.frame, 1.0);
+            canvas.text((x, bottom + 7.0), &text, SMALL, palette.ink, Anchor::Top);
         }
         let mut widest: f64 = 0.0;
         if !self.y_is_jitter {
             for (share, text) in y_ticks(&self.y, high) {
                 let y = bottom - share * high;
                 widest = widest.max(width(&text, SMALL)?);
-                canvas.line(vec![(left, y), (right, y)], GRID, 1.0);
-                canvas.line(vec![(left - 4.0, y), (left, y)], FRAME, 1.0);
-                canvas.text((left - 7.0, y), &text, SMALL, INK, Anchor::Right);
+                canvas.line(vec![(left, y), (right, y)], palette.grid, 1.0);
+                canvas.line(vec![(left - 4.0, y), (left, y)], palette.frame, 1.0);
+                canvas.text((left - 7.0, y), &text, SMALL, palette.ink, Anchor::Right);
             }
         }
         canvas.outline([left, top, right, bottom]);
         let label = fitted(&self.x_label, LABEL, wide + 20.0)?;
-        canvas.text((left + 0.5 * wide, bottom + 27.0), &label, LABEL, INK, Anchor::Top);
+        canvas.text((left + 0.5 * wide, bottom + 27.0 + self.names_height()?), &label, LABEL, palette.ink, Anchor::Top);
         let label = fitted(&self.y_label, LABEL, high + 20.0)?;
-        canvas.upward((left - widest - 22.0, top + 0.5 * high), &label, LABEL, INK);
+        canvas.upward((left - widest - 22.0, top + 0.5 * high), &label, LABEL, palette.ink);
         Ok(())
     }
 }

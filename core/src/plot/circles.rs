@@ -1,13 +1,11 @@
 //! Circles with their centres.
 
-use plotters::style::RGBColor;
-
 use super::axis::{Axis, BELOW, Panel, TOP, equal_scales, left_of};
-use super::canvas::{Canvas, Drawing};
-use super::palette::{FAINT, Marker, style};
+use super::canvas::{Anchor, Canvas, Drawing, SMALL, width};
+use super::palette::Marker;
 use crate::error::Result;
 
-/// Circles with their centres, on axes of equal scale. Of strongly overlapping circles a sample is drawn, whose size is in
+/// Circles with their centres, on axes of equal scale. Centres have the colours of their radii if these differ. Of strongly overlapping circles a sample is drawn, whose size is in
 /// the caption.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Circles {
@@ -30,16 +28,16 @@ const LEAST: [f64; 2] = [160.0; 2];
 const CORNERS: usize = 720;
 /// Maximum margin for circles around centres and outline, as a fraction of their extent.
 const MARGIN: f64 = 0.15;
-/// Colour of the circles.
-const STROKE: RGBColor = RGBColor(120, 180, 222);
 /// Ratio of the area of all circles to that of the panel from which circles overlap strongly.
 const MAX_COVERAGE: f64 = 8.0;
 /// Approximate number of strongly overlapping circles that are drawn.
 const MAX_OVERLAPPING: usize = 24;
+/// Ratio of the largest to the smallest radius up to which centres have one colour.
+const MAX_ALIKE: f64 = 1.01;
 /// Maximum number of circles that are drawn otherwise.
 const MAX_DRAWN: usize = 1000;
 
-pub(super) fn draw(circles: &Circles) -> Result<Drawing> {
+pub(super) fn draw(circles: &Circles, mut canvas: Canvas) -> Result<Drawing> {
     let shown: Vec<[f64; 3]> =
         circles.circles.iter().copied().filter(|circle| circle.iter().all(|number| number.is_finite())).collect();
     let axis = |at: fn([f64; 2]) -> f64| {
@@ -49,11 +47,12 @@ pub(super) fn draw(circles: &Circles) -> Result<Drawing> {
         around.widened(around.span() + 2.0 * widest.min(MARGIN * around.span()))
     };
     let (x, y) = (axis(|[x, _]| x), axis(|[_, y]| y));
-    let ([wide, high], unit) = equal_scales(&x, &y, MOST, LEAST);
+    let ([wide, high], unit) = equal_scales(&x, &y, canvas.room(MOST), LEAST);
+    canvas.use_room([wide, high]);
+    let palette = canvas.palette;
     let (x, y) = (x.widened(wide / unit), y.widened(high / unit));
     let left = left_of(&y, high)?;
     let panel = Panel::new(left, [wide, high], [x, y], [&circles.x_label, &circles.y_label]);
-    let mut canvas = Canvas::default();
     panel.draw(&mut canvas)?;
     let inside = |x: f64, y: f64| {
         let share = |axis: &Axis, value: f64| axis.share(value).is_some_and(|share| (0.0..=1.0).contains(&share));
@@ -69,17 +68,34 @@ pub(super) fn draw(circles: &Circles) -> Result<Drawing> {
         };
         let corners: Vec<Option<(f64, f64)>> = (0..=CORNERS).map(corner).collect();
         for piece in corners.split(Option::is_none).filter(|piece| piece.len() > 1) {
-            canvas.line(piece.iter().copied().flatten().collect(), STROKE, 1.0);
+            canvas.line(piece.iter().copied().flatten().collect(), palette.outline, 1.0);
         }
     }
     for &(x, y) in &circles.outline {
-        inside(x, y).into_iter().for_each(|at| canvas.marker(at, Marker::Circle, 1.0, FAINT, 1.0));
+        inside(x, y).into_iter().for_each(|at| canvas.marker(at, Marker::Circle, 1.0, palette.faint, 1.0));
     }
     let dot = if shown.len() > 1000 { 1.5 } else { 3.0 };
-    for &[x, y, _] in &shown {
-        inside(x, y).into_iter().for_each(|at| canvas.marker(at, Marker::Circle, dot, style(0, 1).0, 1.0));
+    let positive = || shown.iter().map(|circle| circle[2]).filter(|radius| *radius > 0.0);
+    let (least, largest) = (positive().fold(f64::INFINITY, f64::min), positive().fold(0.0, f64::max));
+    let differ = largest > MAX_ALIKE * least;
+    let colour = |radius: f64| match differ {
+        true => palette.ordered((radius / least).ln() / (largest / least).ln()),
+        false => palette.cluster(0, 1).0,
+    };
+    for &[x, y, radius] in &shown {
+        inside(x, y).into_iter().for_each(|at| canvas.marker(at, Marker::Circle, dot, colour(radius), 1.0));
     }
-    let mut right = (left + wide).max(canvas.title(&circles.title, left + 0.5 * wide, left + wide)?);
+    let mut right = left + wide;
+    if differ {
+        for (line, radius) in [largest, (least * largest).sqrt(), least].into_iter().enumerate() {
+            let (x, y) = (left + wide + 24.0, TOP + 10.0 + 22.0 * line as f64);
+            let text = format!("radius {radius:.2e}");
+            canvas.marker((x, y), Marker::Circle, 4.5, colour(radius), 1.0);
+            canvas.text((x + 12.0, y), &text, SMALL, palette.ink, Anchor::Left);
+            right = right.max(x + 12.0 + width(&text, SMALL)?);
+        }
+    }
+    let mut right = right.max(canvas.title(&circles.title, left + 0.5 * wide, left + wide)?);
     let mut bottom = TOP + high + BELOW;
     if every > 1 {
         let note = format!("{} of {} circles are drawn", drawn.len(), shown.len());

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use super::canvas::{Bitmap, Drawing, failed};
+use super::canvas::Drawing;
+use super::failure::failed;
+use super::replay::Bitmap;
 use crate::error::{Error, Place, Result};
 
 /// A file format of plots, determined by the path's extension.

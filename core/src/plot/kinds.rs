@@ -1,5 +1,6 @@
 //! The kinds of plots.
 
+use super::blocks::{self, Blocks};
 use super::canvas::Drawing;
 use super::circles::{self, Circles};
 use super::heat::{self, Heat};
@@ -7,6 +8,7 @@ use super::image::{self, Image};
 use super::lines::{self, Lines};
 use super::matrix::{self, Matrix};
 use super::scatter::{self, Scatter};
+use super::style::Style;
 use crate::data::points::Points;
 use crate::error::{Error, Result};
 
@@ -21,6 +23,8 @@ pub enum Plot {
     Heat(Heat),
     /// Circles with their centres.
     Circles(Circles),
+    /// Rectangles over one pair of axes.
+    Blocks(Blocks),
     /// A matrix of counts, by colour and in numbers.
     Matrix(Matrix),
     /// A plot over time.
@@ -32,8 +36,8 @@ pub enum Plot {
 pub struct Animated {
     /// The image in other formats.
     pub still: Box<Plot>,
-    /// The plots in order of time. Ranges of their axes and colours should be equal.
-    pub frames: Vec<Plot>,
+    /// Times, such as `t = 0.5`, and plots in their order. Ranges of axes and colours should be equal.
+    pub frames: Vec<(String, Plot)>,
 }
 
 impl Plot {
@@ -55,26 +59,40 @@ impl Plot {
     /// # Errors
     ///
     /// [`Error::Input`] for [`Image::Gif`] of a plot that is not [`Animated`].
-    pub fn render(&self, image: Image) -> Result<Vec<u8>> {
+    pub fn render(&self, image: Image, style: &Style) -> Result<Vec<u8>> {
         match (image, self) {
-            (Image::Svg, _) => self.draw(true)?.svg(),
-            (Image::Png, _) => image::png(&self.draw(false)?),
-            (Image::Gif, Self::Animated(Animated { frames, .. })) => {
-                image::gif(&frames.iter().map(|frame| frame.draw(false)).collect::<Result<Vec<_>>>()?)
-            }
+            (Image::Svg, _) => self.draw(style)?.svg(),
+            (Image::Png, _) => image::png(&self.draw(style)?),
+            (Image::Gif, Self::Animated(animated)) => image::gif(&animated.draw(style)?),
             (Image::Gif, _) => Err(Error::input("this plot does not change over time", "name it .svg or .png")),
         }
     }
 
-    /// The drawing, of a sample of many points if it is a vector graphic.
-    fn draw(&self, is_vector: bool) -> Result<Drawing> {
-        match self {
-            Self::Scatter(scatter) => scatter::draw(scatter, is_vector),
-            Self::Lines(lines) => lines::draw(lines),
-            Self::Heat(heat) => heat::draw(heat),
-            Self::Circles(circles) => circles::draw(circles),
-            Self::Matrix(matrix) => matrix::draw(matrix),
-            Self::Animated(animated) => animated.still.draw(is_vector),
+    fn draw(&self, style: &Style) -> Result<Drawing> {
+        if let Self::Animated(animated) = self {
+            return animated.still.draw(style);
         }
+        Drawing::styled(style, |canvas| match self {
+            Self::Scatter(scatter) => scatter::draw(scatter, canvas),
+            Self::Lines(lines) => lines::draw(lines, canvas),
+            Self::Heat(heat) => heat::draw(heat, canvas),
+            Self::Circles(circles) => circles::draw(circles, canvas),
+            Self::Blocks(blocks) => blocks::draw(blocks, canvas),
+            Self::Matrix(matrix) => matrix::draw(matrix, canvas),
+            Self::Animated(animated) => animated.still.draw(style),
+        })
+    }
+}
+
+impl Animated {
+    /// The drawings of the frames. A given title is followed by the time.
+    fn draw(&self, style: &Style) -> Result<Vec<Drawing>> {
+        let title = |time: &String| match &style.title {
+            Some(title) if title.is_empty() => Some(time.clone()),
+            Some(title) => Some(format!("{title}, {time}")),
+            None => None,
+        };
+        let styled = |time: &String| Style { title: title(time), ..style.clone() };
+        self.frames.iter().map(|(time, plot)| plot.draw(&styled(time))).collect()
     }
 }

@@ -1,12 +1,17 @@
-//! Plots as SVG, PNG or animated GIF: points in the plane, curves, heat maps, circles and matrices of counts.
+//! Plots as SVG, PNG or animated GIF: points in the plane, curves, heat maps, circles, trees and matrices of
+//! counts.
 //!
-//! A [`Plot`] is data only; [`Plot::render`] draws it. Colours are those of Okabe and Ito (2008), distinguishable with
+//! A [`Plot`] is data only; [`Plot::render`] draws it in a [`Style`]: theme, size and title. Colours are those of Okabe and Ito (2008), distinguishable with
 //! any colour vision; from the ninth cluster on they repeat lighter or darker and with other marker shapes. Text is set
 //! in an embedded font, so that a plot is the same on every machine.
 
 mod axis;
+mod blocks;
 mod canvas;
 mod circles;
+mod contours;
+mod failure;
+mod grid;
 mod heat;
 mod image;
 pub(crate) mod kinds;
@@ -14,11 +19,14 @@ mod lines;
 mod matrix;
 mod palette;
 mod pca;
-
+mod raster;
+mod replay;
 mod scatter;
+mod style;
 #[cfg(test)]
 mod tests;
 
+pub use blocks::{Block, Blocks};
 pub use circles::Circles;
 pub use heat::Heat;
 pub use image::Image;
@@ -26,3 +34,4 @@ pub use kinds::{Animated, Plot};
 pub use lines::{Lines, Series};
 pub use matrix::Matrix;
 pub use scatter::Scatter;
+pub use style::{Size, Style, Theme};

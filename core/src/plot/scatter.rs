@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::axis::{Axis, BELOW, MAX_RATIO, Panel, TOP, are_comparable, equal_scales, left_of};
-use super::canvas::{Anchor, Canvas, Drawing, SMALL, fitted, width};
-use super::palette::{FAINT, INK, Marker, NOISE, style};
+use super::canvas::{Anchor, Canvas, Drawing, Mark, SMALL, fitted, width};
+use super::palette::Marker;
 use super::pca;
 use crate::data::points::Points;
 use crate::error::Result;
@@ -15,8 +15,7 @@ use crate::random::Random;
 /// Two columns fill one panel with equal scales on both axes, unless one range exceeds twenty times the other. One column
 /// is jittered over the height. Three columns give three projections side by side; more give the projections on the first
 /// three principal components, labelled with their shares of the variance. The legend has the twelve largest clusters with
-/// their sizes. An SVG draws a random sample of at most 20 000 points, a PNG all. The caption mentions unequal scales and
-/// sampling.
+/// their sizes. The more than 5 000 points of an SVG are one embedded image. The caption mentions unequal scales.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scatter {
     /// Title above the plot.
@@ -31,8 +30,6 @@ pub struct Scatter {
 const NOISE_LABEL: i64 = -1;
 /// Maximum number of clusters in a legend.
 const MAX_IN_LEGEND: usize = 12;
-/// Maximum number of points in an SVG.
-const MAX_IN_SVG: usize = 20_000;
 /// Stream of [`Random`].
 const STREAM: u64 = u64::from_be_bytes(*b"plotdraw");
 
@@ -51,18 +48,18 @@ fn grouped(number: usize) -> String {
     groups.join("\u{a0}")
 }
 
-fn cloud(points: &Points, is_vector: bool) -> Cloud {
+fn cloud(points: &Points) -> Cloud {
     let finite = |row: &usize| {
         let row = points.row(*row);
         row.len() == points.columns && !row.is_empty() && row.iter().all(|value| value.is_finite())
     };
-    let mut rows: Vec<usize> = (0..points.rows).filter(finite).collect();
+    let rows: Vec<usize> = (0..points.rows).filter(finite).collect();
     let mut notes = Vec::new();
     if rows.len() < points.rows {
         notes.push(format!("{} points that are not finite are left out", grouped(points.rows - rows.len())));
     }
     let mut random = Random::new(0, STREAM);
-    let (mut at, names): (Vec<[f64; 3]>, Vec<String>) = match points.columns {
+    let (at, names): (Vec<[f64; 3]>, Vec<String>) = match points.columns {
         0 | 1 => {
             let spread = |row: &usize| [points.row(*row).first().copied().unwrap_or(0.0), random.unit(), 0.0];
             (rows.iter().map(spread).collect(), vec![name(points, 0), "spread at random".into()])
@@ -78,16 +75,6 @@ fn cloud(points: &Points, is_vector: bool) -> Cloud {
             (at, shares.into_iter().enumerate().map(name).collect())
         }
     };
-    if is_vector && rows.len() > MAX_IN_SVG {
-        let drawn = format!("{} of {} points drawn, chosen at random", grouped(MAX_IN_SVG), grouped(rows.len()));
-        notes.push(drawn);
-        let mut chosen: Vec<usize> = (0..rows.len()).collect();
-        random.shuffle(&mut chosen);
-        chosen.truncate(MAX_IN_SVG);
-        chosen.sort_unstable();
-        rows = chosen.iter().map(|&index| rows[index]).collect();
-        at = chosen.iter().map(|&index| at[index]).collect();
-    }
     Cloud { rows, at, names, notes }
 }
 
@@ -96,10 +83,9 @@ fn name(points: &Points, column: usize) -> String {
 }
 
 /// The panels, each with the indices of its coordinates.
-fn panels(cloud: &mut Cloud, columns: usize) -> Result<Vec<([usize; 2], Panel)>> {
+fn panels(cloud: &mut Cloud, columns: usize, canvas: &mut Canvas) -> Result<Vec<([usize; 2], Panel)>> {
     const JITTERED: [f64; 2] = [620.0, 220.0];
     const MOST: [f64; 2] = [620.0, 500.0];
-    const LEAST: [f64; 2] = [0.45 * MOST[0], 0.45 * MOST[1]];
     const SIDE: f64 = 300.0;
     let axis = |column: usize| Axis::around(cloud.at.iter().map(|point| point[column]), false);
     let axes = [axis(0), axis(1), axis(2)];
@@ -108,25 +94,32 @@ fn panels(cloud: &mut Cloud, columns: usize) -> Result<Vec<([usize; 2], Panel)>>
     let [x, y, _] = axes;
     match columns {
         0 | 1 => {
-            let panel = Panel::new(44.0, JITTERED, [x, y], labels([0, 1]));
+            let size = canvas.room(JITTERED);
+            canvas.use_room(size);
+            let panel = Panel::new(44.0, size, [x, y], labels([0, 1]));
             panels.push(([0, 1], Panel { y_is_jitter: true, ..panel }));
         }
         2 => {
+            let most = canvas.room(MOST);
             unequal = !are_comparable(&x, &y);
-            let (size, unit) = equal_scales(&x, &y, MOST, LEAST);
+            let (size, unit) = equal_scales(&x, &y, most, most.map(|side| 0.45 * side));
             let (size, x, y) =
-                if unequal { (MOST, x, y) } else { (size, x.widened(size[0] / unit), y.widened(size[1] / unit)) };
+                if unequal { (most, x, y) } else { (size, x.widened(size[0] / unit), y.widened(size[1] / unit)) };
+            canvas.use_room(size);
             panels.push(([0, 1], Panel::new(left_of(&y, size[1])?, size, [x, y], labels([0, 1]))));
         }
         _ => {
             let widest = axes.iter().map(Axis::span).fold(0.0, f64::max);
             unequal = axes.iter().any(|axis| widest / axis.span() > MAX_RATIO);
             let axes = if unequal { axes } else { axes.map(|axis| axis.widened(widest)) };
+            let [wide, high] = canvas.room([3.0 * SIDE, SIDE]);
+            let side = high.min(wide / 3.0);
+            canvas.use_room([3.0 * side, side]);
             let mut left = 0.0;
             for pair in [[0, 1], [0, 2], [1, 2]] {
-                left += left_of(&axes[pair[1]], SIDE)?;
-                panels.push((pair, Panel::new(left, [SIDE; 2], pair.map(|at| axes[at]), labels(pair))));
-                left += SIDE + 14.0;
+                left += left_of(&axes[pair[1]], side)?;
+                panels.push((pair, Panel::new(left, [side; 2], pair.map(|at| axes[at]), labels(pair))));
+                left += side + 14.0;
             }
         }
     }
@@ -146,15 +139,15 @@ fn clusters(points: &Points) -> (BTreeMap<i64, usize>, usize) {
     (sizes, noise)
 }
 
-pub(super) fn draw(scatter: &Scatter, is_vector: bool) -> Result<Drawing> {
+pub(super) fn draw(scatter: &Scatter, mut canvas: Canvas) -> Result<Drawing> {
     let points = &scatter.points;
-    let mut cloud = cloud(points, is_vector);
-    let panels = panels(&mut cloud, points.columns)?;
+    let mut cloud = cloud(points);
+    let panels = panels(&mut cloud, points.columns, &mut canvas)?;
     let (sizes, noise) = clusters(points);
     let ranks: BTreeMap<i64, usize> = sizes.keys().enumerate().map(|(rank, label)| (*label, rank)).collect();
     let legend = !sizes.is_empty() || noise > 0;
 
-    let mut canvas = Canvas::default();
+    let palette = canvas.palette;
     let radius = match cloud.rows.len() {
         0..=400 => 4.0,
         401..=1500 => 3.0,
@@ -179,19 +172,22 @@ pub(super) fn draw(scatter: &Scatter, is_vector: bool) -> Result<Drawing> {
             if let [Some(from), Some(to)] = ends
                 && low < high
             {
-                canvas.line(vec![from, to], FAINT, 1.5);
+                canvas.line(vec![from, to], palette.faint, 1.5);
             }
         }
+        let mut marks = Vec::with_capacity(looks.len());
         let place = |index: usize| panel.at(cloud.at[index][pair[0]], cloud.at[index][pair[1]]);
         for index in (0..looks.len()).filter(|&index| looks[index].is_none()) {
-            place(index).into_iter().for_each(|at| canvas.marker(at, Marker::Cross, radius, NOISE, 1.0));
+            let mark = |at| Mark { at, marker: Marker::Cross, radius, colour: palette.noise, alpha: 1.0 };
+            marks.extend(place(index).map(mark));
         }
         for (index, rank) in looks.iter().enumerate() {
             if let (Some(rank), Some(at)) = (rank, place(index)) {
-                let (colour, marker) = style(*rank, ranks.len());
-                canvas.marker(at, marker, radius, colour, alpha);
+                let (colour, marker) = palette.cluster(*rank, ranks.len());
+                marks.push(Mark { at, marker, radius, colour, alpha });
             }
         }
+        canvas.marks(panel.frame, marks);
     }
 
     let [left, _, _, high] = panels.first().map_or([0.0; 4], |(_, panel)| panel.frame);
@@ -229,22 +225,23 @@ fn draw_legend(
     largest.sort_by(|a, b| b.2.cmp(&a.2).then(a.0.cmp(&b.0)));
     largest.truncate(MAX_IN_LEGEND);
     largest.sort_unstable();
-    let look = |rank: usize| style(rank, sizes.len());
+    let palette = canvas.palette;
+    let look = |rank: usize| palette.cluster(rank, sizes.len());
     let mut entries: Vec<_> = largest.iter().map(|&(rank, label, size)| (look(rank), called(label), size)).collect();
     if noise > 0 {
-        entries.push(((NOISE, Marker::Cross), "noise".into(), noise));
+        entries.push(((palette.noise, Marker::Cross), "noise".into(), noise));
     }
     let (mut end, mut y): (f64, f64) = (from, TOP + 10.0);
     for ((colour, marker), name, size) in entries {
         let text = format!("{} ({})", fitted(&name, SMALL, 160.0)?, grouped(size));
         canvas.marker((from + 6.0, y), marker, 4.5, colour, 1.0);
-        canvas.text((from + 18.0, y), &text, SMALL, INK, Anchor::Left);
+        canvas.text((from + 18.0, y), &text, SMALL, palette.ink, Anchor::Left);
         end = end.max(from + 18.0 + width(&text, SMALL)?);
         y += STEP;
     }
     if let more @ 1.. = sizes.len() - largest.len() {
         let text = format!("and {} more", grouped(more));
-        canvas.text((from + 18.0, y), &text, SMALL, FAINT, Anchor::Left);
+        canvas.text((from + 18.0, y), &text, SMALL, palette.faint, Anchor::Left);
         end = end.max(from + 18.0 + width(&text, SMALL)?);
         y += STEP;
     }

@@ -3,12 +3,12 @@ use crate::data::generate::{Shape, generate};
 use crate::data::points::Points;
 
 fn svg(plot: &Plot) -> String {
-    String::from_utf8(plot.render(Image::Svg).unwrap()).unwrap()
+    String::from_utf8(plot.render(Image::Svg, &Style::default()).unwrap()).unwrap()
 }
 
 fn both(plot: &Plot) {
     assert!(svg(plot).trim_end().ends_with("</svg>"));
-    let png = plot.render(Image::Png).unwrap();
+    let png = plot.render(Image::Png, &Style::default()).unwrap();
     let mut reader = png::Decoder::new(std::io::Cursor::new(png)).read_info().unwrap();
     let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
     reader.next_frame(&mut pixels).unwrap();
@@ -38,13 +38,55 @@ fn the_legend_counts_clusters_and_noise() {
     assert!(svg(&Plot::scatter("t", many)).contains("and 88 more"));
 }
 
+/// Bytes of base 64, with padding.
+fn decoded(text: &str) -> Vec<u8> {
+    let digit = |c: u8| match c {
+        b'A'..=b'Z' => c - b'A',
+        b'a'..=b'z' => c - b'a' + 26,
+        b'0'..=b'9' => c - b'0' + 52,
+        b'+' => 62,
+        b'/' => 63,
+        _ => panic!("{c} is no digit"),
+    };
+    let group = |group: &[u8]| {
+        let kept = group.iter().filter(|&&c| c != b'=').count();
+        let bits = (0..4).fold(0u32, |bits, k| bits << 6 | if k < kept { u32::from(digit(group[k])) } else { 0 });
+        bits.to_be_bytes()[1..kept].to_vec()
+    };
+    text.as_bytes().chunks(4).flat_map(group).collect()
+}
+
 #[test]
-fn a_large_svg_draws_a_sample() {
-    let points = generate(Shape::Blobs, Some(30_000), None, 1).unwrap();
-    let text = svg(&Plot::scatter("large", points));
-    assert!(text.contains("20\u{a0}000 of 30\u{a0}000 points drawn, chosen at random"));
-    let dots = text.matches("<circle").count();
-    assert_eq!(dots, 20_000 + 5);
+fn many_points_of_an_svg_are_one_image() {
+    let points = |n: usize| generate(Shape::Blobs, Some(n), None, 1).unwrap();
+    // The legend has five further circles.
+    assert_eq!(svg(&Plot::scatter("few", points(5000))).matches("<circle").count(), 5000 + 5);
+    for theme in [Theme::Light, Theme::Dark] {
+        let style = Style { theme, ..Style::default() };
+        let draw = |n| String::from_utf8(Plot::scatter("many", points(n)).render(Image::Svg, &style).unwrap()).unwrap();
+        let text = draw(20_000);
+        assert!(text.len() < 300_000, "{} bytes", text.len());
+        assert_eq!(text, draw(20_000));
+        assert_eq!((text.matches("<circle").count(), text.matches("<image").count()), (5, 1));
+        assert!(
+            text.contains("many") && !text.contains('\u{1}') && text.matches("<text").count() > 8,
+            "axes are texts"
+        );
+        let data = text.split_once("base64,").unwrap().1.split_once('"').unwrap().0;
+        let mut reader = png::Decoder::new(std::io::Cursor::new(decoded(data))).read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        let info = reader.next_frame(&mut pixels).unwrap();
+        assert_eq!((info.color_type, pixels.len() as u32), (png::ColorType::Rgba, info.width * info.height * 4));
+        let opaque = pixels.chunks(4).filter(|pixel| pixel[3] > 0).count() as f64 / f64::from(info.width * info.height);
+        assert!((0.02..0.6).contains(&opaque), "a share of {opaque} is covered");
+        // The first cluster's colour is there.
+        let [r, g, b] = if theme == Theme::Light { [0, 114, 178] } else { [77, 163, 224] };
+        let near = |pixel: &[u8]| [r, g, b].iter().zip(pixel).all(|(a, b): (&u8, &u8)| a.abs_diff(*b) < 8);
+        assert!(pixels.chunks(4).any(|pixel| pixel[3] > 150 && near(pixel)));
+    }
+    // Three projections are three images.
+    let points = generate(Shape::Hepta, Some(6000), None, 1).unwrap();
+    assert_eq!(svg(&Plot::scatter("three", points)).matches("<image").count(), 3);
 }
 
 #[test]
@@ -85,9 +127,12 @@ fn animations_have_frames_of_one_size() {
         Plot::Heat(Heat { title, range, columns: 6, values, x: (0.0, 5.0), y: (0.0, 4.0), ..Heat::default() })
     };
     let still = heat(0);
-    let animated = Plot::Animated(Animated { still: Box::new(still.clone()), frames: (0..4).map(heat).collect() });
-    assert_eq!(animated.render(Image::Svg).unwrap(), still.render(Image::Svg).unwrap());
-    let bytes = animated.render(Image::Gif).unwrap();
+    let animated = Plot::Animated(Animated {
+        still: Box::new(still.clone()),
+        frames: (0..4).map(|k| (format!("t = {k}"), heat(k))).collect(),
+    });
+    assert_eq!(svg(&animated), svg(&still));
+    let bytes = animated.render(Image::Gif, &Style::default()).unwrap();
     let mut decoder = gif::DecodeOptions::new();
     decoder.set_color_output(gif::ColorOutput::RGBA);
     let mut decoder = decoder.read_info(&bytes[..]).unwrap();
@@ -98,8 +143,12 @@ fn animations_have_frames_of_one_size() {
     }
     assert_eq!(frames.iter().map(|frame| frame.0).collect::<Vec<_>>(), [10, 10, 10, 100]);
     assert!(frames.windows(2).all(|pair| pair[0].1 != pair[1].1));
-    assert!(still.render(Image::Gif).is_err());
-    assert!(Plot::Animated(Animated { still: Box::new(still), frames: Vec::new() }).render(Image::Gif).is_err());
+    assert!(still.render(Image::Gif, &Style::default()).is_err());
+    assert!(
+        Plot::Animated(Animated { still: Box::new(still), frames: Vec::new() })
+            .render(Image::Gif, &Style::default())
+            .is_err()
+    );
 }
 
 #[test]
@@ -119,6 +168,31 @@ fn heat_maps_are_drawn() {
 }
 
 #[test]
+fn heat_maps_have_labelled_lines_and_end_at_the_boundary() {
+    let at = |k: u32| (f64::from(k % 41) / 20.0 - 1.0, f64::from(k / 41) / 20.0 - 1.0);
+    let points = || (0..41 * 41).map(at);
+    let values = points().map(|(x, y)| if x.hypot(y) <= 0.8 { 10.0 * x.hypot(y) } else { f64::NAN }).collect();
+    let distance = Some(points().map(|(x, y)| x.hypot(y) - 0.8).collect());
+    let heat = Heat { x: (-1.0, 1.0), y: (-1.0, 1.0), columns: 41, values, distance, ..Heat::default() };
+    let text = svg(&Plot::Heat(heat.clone()));
+    assert_eq!(text.matches("<image").count(), 1);
+    // The ticks of the colour bar, and the same numbers at their lines.
+    for level in ["2", "4", "6"] {
+        assert!(text.matches(&format!("\n{level}\n")).count() >= 2, "{level}");
+    }
+    let plain = svg(&Plot::Heat(Heat { plain: true, ..heat }));
+    assert!(plain.matches("<polyline").count() + 50 < text.matches("<polyline").count());
+    let data = plain.split_once("base64,").unwrap().1.split_once('"').unwrap().0;
+    let mut reader = png::Decoder::new(std::io::Cursor::new(decoded(data))).read_info().unwrap();
+    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+    let info = reader.next_frame(&mut pixels).unwrap();
+    let covered = pixels.chunks(4).filter(|pixel| pixel[3] == 255).count() as f64;
+    let disc = std::f64::consts::PI * 0.16 * f64::from(info.width * info.height);
+    // Cells of 0.05 that are not cut would differ by some percent.
+    assert!((covered / disc - 1.0).abs() < 2e-3, "{}", covered / disc);
+}
+
+#[test]
 fn circles_are_drawn() {
     let circles = vec![[0.0, 0.0, 1.0], [1.0, 1.0, 1e-9], [0.5, 0.5, 1e9], [f64::NAN, 0.0, 1.0]];
     let outline = vec![(0.0, 0.0), (1.0, 0.0), (1.0, 1.0)];
@@ -133,4 +207,128 @@ fn counts_are_drawn() {
         let counts = (0..classes * classes).map(|at| if at % 7 == 0 { at as u64 } else { 0 }).collect();
         both(&Plot::Matrix(Matrix { title: "t".into(), names, counts, ..Matrix::default() }));
     }
+}
+
+/// Pixels of a plot with its width and height.
+fn pixels(plot: &Plot, style: &Style) -> (u32, u32, Vec<u8>) {
+    let png = plot.render(Image::Png, style).unwrap();
+    let mut reader = png::Decoder::new(std::io::Cursor::new(png)).read_info().unwrap();
+    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+    let info = reader.next_frame(&mut pixels).unwrap();
+    (info.width, info.height, pixels)
+}
+
+/// A root above two branches, one of which is a cluster.
+fn blocks() -> Blocks {
+    let block = |x, y, cluster, label: &str| Block { x, y, cluster, label: label.into() };
+    let blocks = vec![
+        block((0.0, 100.0), (0.5, 1.0), None, "100"),
+        block((0.0, 99.0), (0.0, 0.5), Some(0), "99"),
+        block((99.0, 100.0), (0.0, 0.5), Some(1), "narrow"),
+    ];
+    Blocks { title: "tree".into(), clusters: 2, blocks, ..Blocks::default() }
+}
+
+#[test]
+fn blocks_have_labels_where_they_fit() {
+    let text = svg(&Plot::Blocks(blocks()));
+    assert!(
+        text.contains("\n99\n") && !text.contains("narrow") && text.contains("#0072B2") && text.contains("#E69F00")
+    );
+    both(&Plot::Blocks(Blocks::default()));
+}
+
+#[test]
+fn names_replace_ticks_and_guides_are_dashed() {
+    let names = |n: u32| (0..n).map(|k| (f64::from(k), format!("name {k}"))).collect();
+    for (n, is_level) in [(3, true), (60, false)] {
+        let series = vec![
+            Series::new("a", [(0.0, 0.0), (f64::from(n), 1.0)]),
+            Series::new("b", [(0.0, 0.5), (1.0, 0.5)]).as_guide(),
+        ];
+        let text = svg(&Plot::Lines(Lines { x_names: names(n), series, ..Lines::default() }));
+        assert_eq!(text.matches("name ").count(), n as usize);
+        assert_eq!(text.matches("rotate(270").count() > 3, !is_level);
+        assert!(text.matches("#6E6E6E").count() > 3, "dashes");
+    }
+    both(&Plot::Lines(Lines { x_names: names(1), ..Lines::default() }));
+}
+
+/// A plot of each kind.
+fn kinds() -> Vec<Plot> {
+    let scatter = |dims| Plot::scatter("scatter", generate(Shape::Blobs, Some(300), Some(dims), 1).unwrap());
+    let heat = Heat {
+        columns: 20,
+        values: (0..400).map(f64::from).collect(),
+        x: (0.0, 1.0),
+        y: (0.0, 1.0),
+        ..Heat::default()
+    };
+    let series = vec![Series::new("a", [(0.0, 1.0), (2.0, 3.0)]), Series::new("b", [(0.0, 3.0), (2.0, 1.0)])];
+    let names = (0..4).map(|k| format!("class {k}")).collect();
+    vec![
+        scatter(1),
+        scatter(2),
+        scatter(3),
+        scatter(5),
+        Plot::diagonal("diagonal", ["true", "predicted"], vec![0.0, 0.1, 1.0, 0.9]),
+        Plot::Lines(Lines { series, ..Lines::default() }),
+        Plot::Heat(heat),
+        Plot::Circles(Circles { circles: vec![[0.0, 0.0, 1.0], [3.0, 1.0, 1.0]], ..Circles::default() }),
+        Plot::Blocks(blocks()),
+        Plot::Matrix(Matrix { names, counts: (0..16).collect(), ..Matrix::default() }),
+    ]
+}
+
+#[test]
+fn plots_have_the_size_that_is_asked_for() {
+    for (width, height) in [(1200, 800), (300, 600), (240, 240)] {
+        let style = Style { size: Some(Size::new(width, height).unwrap()), ..Style::default() };
+        for plot in kinds() {
+            let (wide, high, pixels) = pixels(&plot, &style);
+            assert_eq!((wide, high), (width, height));
+            // A wide and a high enough part of the page is used.
+            let is_ink = |(_, pixel): &(usize, &[u8])| pixel.iter().any(|&part| part < 250);
+            let ink = pixels.chunks(3).enumerate().filter(is_ink).map(|(at, _)| (at as u32 % wide, at as u32 / wide));
+            let (mut x, mut y) = ([wide, 0], [high, 0]);
+            for (column, row) in ink {
+                x = [x[0].min(column), x[1].max(column)];
+                y = [y[0].min(row), y[1].max(row)];
+            }
+            let shares = [f64::from(x[1] - x[0]) / f64::from(wide), f64::from(y[1] - y[0]) / f64::from(high)];
+            assert!(shares[0].max(shares[1]) > 0.75, "{width}x{height}: {shares:?}");
+            // Nothing touches the edges.
+            assert!(x[0] > 0 && y[0] > 0 && x[1] + 1 < wide && y[1] + 1 < high, "{width}x{height}: {x:?} {y:?}");
+            let text = String::from_utf8(plot.render(Image::Svg, &style).unwrap()).unwrap();
+            assert!(text.contains(&format!("width=\"{width}\" height=\"{height}\"")));
+        }
+    }
+}
+
+#[test]
+fn dark_plots_are_light_on_dark() {
+    let style = Style { theme: Theme::Dark, ..Style::default() };
+    for plot in kinds() {
+        let (_, _, pixels) = pixels(&plot, &style);
+        assert_eq!(pixels[..3], [24, 26, 30]);
+        assert!(pixels.iter().any(|&part| part > 200), "there is light ink");
+        assert!(!String::from_utf8(plot.render(Image::Svg, &style).unwrap()).unwrap().contains("#FFFFFF"));
+    }
+}
+
+#[test]
+fn a_given_title_replaces_that_of_the_plot() {
+    let titled = |title: &str| Style { title: Some(title.into()), ..Style::default() };
+    let text = |plot: &Plot, title| String::from_utf8(plot.render(Image::Svg, &titled(title)).unwrap()).unwrap();
+    let plot = Plot::scatter("own", generate(Shape::Lsun, Some(50), None, 1).unwrap());
+    assert!(svg(&plot).contains("own"));
+    assert!(text(&plot, "mine & yours").contains("mine &amp; yours") && !text(&plot, "mine").contains("own"));
+    assert!(!text(&plot, "").contains("own"));
+    let frames = vec![("t = 1".to_string(), plot.clone()), ("t = 2".to_string(), plot.clone())];
+    let animated = Plot::Animated(Animated { still: Box::new(plot), frames });
+    // The frames differ by the time in their titles alone.
+    let gif = animated.render(Image::Gif, &titled("mine")).unwrap();
+    let mut decoder = gif::DecodeOptions::new().read_info(&gif[..]).unwrap();
+    let mut frame = || decoder.read_next_frame().unwrap().unwrap().buffer.to_vec();
+    assert!(frame() != frame());
 }

@@ -108,9 +108,12 @@ pub(crate) struct AutoArgs {
     /// Write the tree of all clusters as SciPy's linkage matrix (.npy, .csv)
     #[arg(long, value_name = "FILE")]
     pub(crate) linkage: Option<TableOut>,
-    /// Draw the tree of all clusters (.svg, .png)
+    /// Draw the tree of all clusters, with the sizes of its branches and the cut (.svg, .png)
     #[arg(long, value_name = "P")]
     pub(crate) dendrogram: Option<PlotOut>,
+    /// Draw the tree without the joins of groups too small for clusters; widths are numbers of points (.svg, .png)
+    #[arg(long, value_name = "P")]
+    pub(crate) condensed_tree: Option<PlotOut>,
     /// Draw the number of clusters against the contrast, and the choice (.svg, .png)
     #[arg(long, value_name = "P")]
     pub(crate) plateau: Option<PlotOut>,

@@ -10,7 +10,7 @@ use clap::{ArgMatches, Args, Command};
 use firebox_backends::{Device, Plugin, plugin::Bench, with_context};
 use firebox_core::{
     Context, Error, Observer, Result, Session,
-    command::{Conformance, InputFile, Outcome, PredictArgs, PreparedPoints, parse},
+    command::{Conformance, InputFile, Outcome, PredictArgs, PreparedPoints, parse, with_short_help},
     data::{Kept, Table, read_sparse},
     report::schema,
 };
@@ -38,6 +38,9 @@ Examples:
   firebox ocnn points.csv --label label --model clusters.fbx
   firebox predict points.csv --model clusters.fbx";
 
+/// Options of the short help.
+const COMMON: [&str; 8] = ["label", "drop", "missing", "standardise", "metric", "clusters", "model", "dendrogram"];
+
 /// The command `ocnn`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OcnnPlugin;
@@ -45,7 +48,7 @@ pub struct OcnnPlugin;
 impl Plugin for OcnnPlugin {
     fn command(&self) -> Command {
         // Set after the arguments, since the doc comment of a flattened struct would replace the description.
-        OcnnArgs::augment_args(Command::new("ocnn"))
+        with_short_help(OcnnArgs::augment_args(Command::new("ocnn")), &COMMON)
             .mut_arg("input", |input| input.help(INPUT))
             .about("Clusters points by the synchronisation of a chaotic neural network")
             .long_about(
@@ -79,7 +82,7 @@ impl Plugin for OcnnPlugin {
             return Ok(());
         }
         let what = "`plot` needs coordinates, which sparse rows, distances and graphs do not have";
-        Err(Error::input(what, "leave it out; `dendrogram` and `plateau` can be drawn"))
+        Err(Error::input(what, "leave it out; `dendrogram`, `condensed_tree` and `plateau` can be drawn"))
     }
 
     fn can_share(&self, _args: &ArgMatches) -> Result<()> {

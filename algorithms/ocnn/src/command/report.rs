@@ -198,6 +198,9 @@ pub(super) fn automatic(
     if let Some(path) = &args.auto.dendrogram {
         plots.push((path.clone(), plots::dendrogram(&clustering)));
     }
+    if let Some(path) = &args.auto.condensed_tree {
+        plots.push((path.clone(), plots::condensed_tree(&clustering)));
+    }
     if let Some(path) = &args.auto.plateau {
         plots.push((path.clone(), plots::plateau(&clustering)));
     }

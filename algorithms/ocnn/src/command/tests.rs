@@ -5,6 +5,7 @@ use std::fmt::Write;
 use firebox_core::{
     Precision,
     data::{Cell, Shape, generate},
+    plot::{Block, Plot},
     random::Random,
 };
 use serde_json::Value;
@@ -132,4 +133,43 @@ fn unsuitable_weights_and_memberships_are_refused() {
     let found = folder.error("points.csv --threshold 0.999999 --memberships a.csv");
     assert_eq!(found, "`memberships` has a column for each cluster, and there is no cluster");
     assert_eq!(folder.run("points.csv --threshold 0.999999").unwrap().result["clusters"], 0);
+}
+
+#[test]
+fn trees_show_sizes_the_cut_and_the_chosen_clusters() {
+    let folder = Folder::new();
+    let points = generate(Shape::Lsun, None, None, 1).unwrap();
+    let text: String = points.iter().map(|row| format!("{},{}\n", row[0], row[1])).collect();
+    folder.write("points.csv", &text);
+    let outcome = folder.run("points.csv --dendrogram d.svg --condensed-tree c.svg").unwrap();
+    let clusters = outcome.result["clusters"].as_u64().unwrap() as usize;
+    assert!(clusters > 1);
+    let [(_, Plot::Lines(dendrogram)), (_, Plot::Blocks(tree))] = &outcome.plots[..] else {
+        panic!("two plots: {:?}", outcome.plots)
+    };
+    // The sizes at the leaves are those of all points.
+    let sizes = dendrogram.x_names.iter().map(|(_, size)| size.parse::<usize>().unwrap());
+    assert_eq!(sizes.sum::<usize>(), points.rows);
+    let cut = dendrogram.series.last().unwrap();
+    assert_eq!((cut.name.as_str(), cut.is_guide), ("cut", true));
+    // A dash for each branch that is cut off, of which there are at least as many as clusters.
+    assert!(cut.points.len() >= 3 * clusters, "{:?}", cut.points);
+
+    let leaves: Vec<u64> =
+        outcome.result["condensed_tree"]["leaves"].as_array().unwrap().iter().map(|it| it.as_u64().unwrap()).collect();
+    assert_eq!((tree.blocks.len(), tree.clusters), (2 * leaves.len() - 1, clusters));
+    let width = |block: &Block| block.x.1 - block.x.0;
+    assert_eq!(tree.blocks[0].x, (0.0, points.rows as f64));
+    for block in &tree.blocks {
+        assert!(block.y.0 <= block.y.1 && block.label == width(block).to_string(), "{block:?}");
+        if block.y.0 > 0.0 && block.y.0 < block.y.1 {
+            // Below a block its branches fill its width.
+            let is_within = |it: &&Block| it.x.0 >= block.x.0 && it.x.1 <= block.x.1 && it.y.1 == block.y.0;
+            assert_eq!(tree.blocks.iter().filter(is_within).map(width).sum::<f64>(), width(block), "{block:?}");
+        }
+    }
+    let coloured: std::collections::BTreeSet<usize> = tree.blocks.iter().filter_map(|block| block.cluster).collect();
+    assert_eq!(coloured, (0..clusters).collect());
+    // The root joins clusters.
+    assert_eq!(tree.blocks[0].cluster, None);
 }

@@ -48,8 +48,8 @@ pub struct OcnnConfig {
     #[config(default = "Distance::Euclidean")]
     #[cfg_attr(feature = "command", arg(skip = defaults().distance))]
     pub distance: Distance,
-    /// Neighbours k in the first graph, at least 1; the second has twice as many. By default 24 and 48; below 450 points
-    /// on surfaces 16 and 24; 8·ln N and twice as many along lines
+    /// Neighbours k in the first graph, at least 1; the second has twice as many [default: 24 and 48; below 450 points
+    /// on surfaces 16 and 24; 8·ln N and twice as many along lines]
     #[config(default = "None")]
     #[cfg_attr(feature = "command", arg(long, value_name = "K"))]
     pub neighbours: Option<usize>,
@@ -66,8 +66,8 @@ pub struct OcnnConfig {
     #[config(default = "Cut::Auto")]
     #[cfg_attr(feature = "command", arg(skip = defaults().cut))]
     pub cut: Cut,
-    /// Smallest cluster, in points, unless `clusters` asks for more clusters. By default 1.4·√N, but at least 5; where
-    /// hardly any edge joins the cluster to others, at most 0.5·√N, but at least 20 and at most 48
+    /// Smallest cluster, in points, unless `clusters` asks for more clusters [default: 1.4·√N, but at least 5; where
+    /// hardly any edge joins the cluster to others, at most 0.5·√N, but at least 20 and at most 48]
     #[config(default = "None")]
     #[cfg_attr(feature = "command", arg(long, value_name = "M"))]
     pub min_size: Option<usize>,

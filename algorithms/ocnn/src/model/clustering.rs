@@ -146,7 +146,7 @@ impl Clustering {
         };
         let evidence = largest_evidence(scored);
         Self {
-            condensed: CondensedTree::new(tree, &candidates[..scored.len()]),
+            condensed: CondensedTree::new(tree, &candidates[..scored.len()], labels),
             labels: of_point.iter().map(|&neuron| labels[neuron as usize]).collect(),
             shares: Shares::new(matrix, &tree.counts, labels, around, of_point.to_vec()),
             sizes: sizes.clone(),

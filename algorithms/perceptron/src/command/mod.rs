@@ -13,7 +13,7 @@ use clap::{ArgMatches, Args, Command};
 use firebox_backends::{Device, Plugin, plugin::Bench};
 use firebox_core::{
     Error, Result, Session,
-    command::{self, Conformance, Outcome, parse},
+    command::{self, Conformance, Outcome, parse, with_short_help},
     report::schema,
 };
 use serde_json::Value;
@@ -28,6 +28,11 @@ Examples:
   firebox perceptron predict points.csv --label label --model m.safetensors --keep all -o p.csv
   firebox perceptron eval points.csv --label label --model m.safetensors -o confusion.csv";
 
+/// Options of the short help of each command.
+const TRAIN: [&str; 8] = ["label", "drop", "model", "hidden", "activation", "epochs", "test", "confusion"];
+const PREDICT: [&str; 4] = ["label", "keep", "model", "give"];
+const EVAL: [&str; 3] = ["label", "keep", "model"];
+
 /// The command `perceptron`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PerceptronPlugin;
@@ -35,20 +40,20 @@ pub struct PerceptronPlugin;
 impl Plugin for PerceptronPlugin {
     fn command(&self) -> Command {
         // Set after the arguments, since the doc comment of a flattened struct would replace the description.
-        let train = TrainArgs::augment_args(Command::new("train")).about("Trains a network on a table").long_about(
+        let train = with_short_help(TrainArgs::augment_args(Command::new("train")), &TRAIN).about("Trains a network on a table").long_about(
             "Trains a multilayer perceptron on a table: columns of numbers, and one of classes or numbers to learn. A share \
              of the rows is kept for a test, whose figures the report has; early stopping uses a share of the others. \
              Writes the losses of each epoch. Ctrl-C keeps the best network so far in --model. A training that goes on from \
              a state (--resume) may differ from the one that wrote it in --epochs, --patience and \
              --time-limit only.",
         );
-        let predict = PredictArgs::augment_args(Command::new("predict"))
+        let predict = with_short_help(PredictArgs::augment_args(Command::new("predict")), &PREDICT)
             .about("Predicts the rows of a table")
             .long_about(
                 "Predicts the rows of a table with a network that train wrote, on any backend. Columns are found by their \
                  names; others are ignored. The label comes first.",
             );
-        let eval = ModelArgs::augment_args(Command::new("eval"))
+        let eval = with_short_help(ModelArgs::augment_args(Command::new("eval")), &EVAL)
             .about("Compares predictions with the truth")
             .long_about(
                 "Predicts the rows of a table and compares them with its column of classes or numbers. Writes the confusion \

@@ -38,8 +38,8 @@ pub(super) struct RbfArgs {
     /// How the network is found
     #[arg(long, value_enum, default_value_t)]
     pub(super) mode: Mode,
-    /// Points along each side of the grid that the solution is written and drawn on; 1001, 101, 31, 13 or 9 in
-    /// one to five dimensions
+    /// Points along each side of the grid that the solution is written and drawn on [default: 1001, 101, 31, 13 or 9 in
+    /// one to five dimensions]
     #[arg(long, value_name = "G")]
     pub(super) grid: Option<usize>,
     /// Write the trained network, which `firebox predict` evaluates (.json; .safetensors, .fbx)
@@ -60,7 +60,7 @@ pub(super) struct RbfArgs {
     /// Draw the centres and their widths (.svg, .png)
     #[arg(long, value_name = "P")]
     pub(super) centres_plot: Option<PlotOut>,
-    /// Draw the residuals by cycle (.svg, .png)
+    /// Draw the residuals by cycle, with --mode auto the errors by neurons (.svg, .png)
     #[arg(long, value_name = "P")]
     pub(super) convergence: Option<PlotOut>,
     #[command(flatten, next_help_heading = "Options of --mode auto")]

@@ -11,7 +11,7 @@ use clap::{ArgMatches, Args, Command};
 use firebox_backends::{Device, Plugin, plugin::Bench, with_context};
 use firebox_core::{
     Error, Precision, Result, Session,
-    command::{Conformance, Document, Outcome, PredictArgs, parse},
+    command::{Conformance, Document, Outcome, PredictArgs, parse, with_short_help},
     data::Points,
     plot::Plot,
     report::{InputSize, Timings, entries, schema},
@@ -47,13 +47,17 @@ Examples:
   firebox rbf --problem helmholtz --target-error 1e-6 --error-plot error.png --report run.json
   firebox rbf --problem poisson-sine --mode paper --neurons 196 -o paper.csv";
 
+/// Options of the short help.
+const COMMON: [&str; 9] =
+    ["problem", "mode", "grid", "network", "vtk", "error_plot", "target_error", "max_neurons", "accept_unresolved"];
+
 /// The command `rbf`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RbfPlugin;
 
 impl Plugin for RbfPlugin {
     fn command(&self) -> Command {
-        RbfArgs::augment_args(Command::new("rbf"))
+        with_short_help(RbfArgs::augment_args(Command::new("rbf")), &COMMON)
             .about("Solves partial differential equations without a mesh")
             .long_about(
                 "Solves a linear partial differential equation of second order in one to five dimensions without a \
@@ -153,6 +157,10 @@ impl Plugin for RbfPlugin {
             }
             Ok::<_, Error>((points, values))
         });
+        if args.convergence.is_some() && solved.convergence.is_none() {
+            let text = "the run had one cycle, which has no course; nothing was written for `convergence`";
+            session.observer.notice(text);
+        }
         let outputs = Outputs { args: &args, problem, field, solved };
         outputs.outcome(network, vtk, evaluated.transpose()?)
     }
@@ -260,7 +268,8 @@ struct Solved {
     result: Map<String, Value>,
     summary: String,
     unresolved: bool,
-    convergence: Plot,
+    /// Absent for a single cycle, which has no course.
+    convergence: Option<Plot>,
 }
 
 impl Solved {
@@ -278,7 +287,7 @@ impl Solved {
             result: entries(&RbfResult::Paper(Box::new(report::result(solution)))),
             summary: report::summary(solution),
             unresolved: false,
-            convergence: plots::residuals(problem, solution),
+            convergence: (solution.history.len() > 1).then(|| plots::residuals(problem, solution)),
         }
     }
 
@@ -293,7 +302,7 @@ impl Solved {
             result: entries(&RbfResult::Auto(Box::new(adaptive::result(solution)))),
             summary: adaptive::summary(solution, config),
             unresolved: !solution.is_resolved() && !args.adaptive.accept_unresolved,
-            convergence: adaptive::growth(problem, solution),
+            convergence: Some(adaptive::growth(problem, solution)),
         }
     }
 }
@@ -323,7 +332,7 @@ impl Outputs<'_> {
             plots.push((path.clone(), plots::neurons(problem, &solved.network)?));
         }
         if let Some(path) = &args.convergence {
-            plots.push((path.clone(), solved.convergence));
+            plots.extend(solved.convergence.map(|plot| (path.clone(), plot)));
         }
         let tables = args.evaluate_output.iter().zip(evaluated);
         let tables =

@@ -9,7 +9,7 @@ use firebox_core::{
 use crate::{
     io::solution_grid::{Field, Values},
     model::solution::Solution,
-    problem::definition::Problem,
+    problem::{definition::Problem, domain::Domain},
     solve::{accuracy::Accuracy, piecewise::PiecewiseNetwork},
     types::Sampling,
 };
@@ -23,7 +23,15 @@ const MAX_NEURONS: usize = 20_000;
 
 /// Values at the points of a field: a line in one dimension, else a heat map, in more than two dimensions of the plane
 /// through the middle.
-fn values_plot(names: &[String], field: &Field, title: String, label: &str, values: &[f64], signed: bool) -> Plot {
+fn values_plot(
+    names: &[String],
+    field: &Field,
+    domain: Option<&Domain>,
+    title: String,
+    label: &str,
+    values: &[f64],
+    signed: bool,
+) -> Plot {
     if field.dims == 1 {
         let points = (0..field.nodes()).filter_map(|node| Some((field.node(node)[0], values[field.row(node)?])));
         let series = vec![Series::new(label, points)];
@@ -41,7 +49,8 @@ fn values_plot(names: &[String], field: &Field, title: String, label: &str, valu
     let title = places.fold(title, |title, (axis, at)| format!("{title}, {} = {at:.3}", names[axis]));
     let shown = field.side.min(MAX_RESOLUTION);
     let at = |k: usize| k * (field.side - 1) / (shown - 1);
-    let nodes = (0..shown * shown).map(|k| first + at(k / shown) * field.side + at(k % shown));
+    let nodes = || (0..shown * shown).map(|k| first + at(k / shown) * field.side + at(k % shown));
+    let distance = |domain: &Domain| nodes().map(|node| domain.signed_distance(&field.node(node))).collect();
     Plot::Heat(Heat {
         title,
         x_label: names[0].clone(),
@@ -50,7 +59,9 @@ fn values_plot(names: &[String], field: &Field, title: String, label: &str, valu
         x: (field.low[0], field.high[0]),
         y: (field.low[1], field.high[1]),
         columns: shown,
-        values: nodes.map(|node| field.row(node).map_or(f64::NAN, |row| values[row])).collect(),
+        values: nodes().map(|node| field.row(node).map_or(f64::NAN, |row| values[row])).collect(),
+        distance: domain.map(distance),
+        plain: false,
         signed,
         range: None,
     })
@@ -59,7 +70,15 @@ fn values_plot(names: &[String], field: &Field, title: String, label: &str, valu
 /// The solution u, over time if the problem has it.
 pub(crate) fn solution(problem: &Problem, field: &Field, values: &Values, accuracy: Option<Accuracy>) -> Plot {
     let error = accuracy.map_or_else(String::new, |it| format!(", relative L2 error {:.1e}", it.relative_l2));
-    let still = values_plot(problem.coordinates(), field, format!("{}{error}", problem.name()), "u", &values.u, false);
+    let still = values_plot(
+        problem.coordinates(),
+        field,
+        Some(problem.domain()),
+        format!("{}{error}", problem.name()),
+        "u",
+        &values.u,
+        false,
+    );
     match problem.time_axis().filter(|_| field.dims > 1) {
         None => still,
         Some(axis) => {
@@ -70,7 +89,7 @@ pub(crate) fn solution(problem: &Problem, field: &Field, values: &Values, accura
 }
 
 /// u at times of the grid, with the exact solution beside it in one dimension of space.
-fn frames(problem: &Problem, field: &Field, values: &Values, axis: usize) -> Vec<Plot> {
+fn frames(problem: &Problem, field: &Field, values: &Values, axis: usize) -> Vec<(String, Plot)> {
     let mut names = problem.coordinates().to_vec();
     let time = names.remove(axis);
     let exact = values.exact.iter().filter(|_| field.dims == 2).flat_map(|(exact, _)| exact);
@@ -82,19 +101,21 @@ fn frames(problem: &Problem, field: &Field, values: &Values, axis: usize) -> Vec
     let frame = |&at: &usize| {
         let (section, rows) = field.section(axis, at);
         let values = values.rows(&rows);
-        let title = format!("{}, {time} = {:.digits$}", problem.name(), field.coordinate(axis, at));
-        let draw = |label, values| values_plot(&names, &section, title.clone(), label, values, false);
+        let time = format!("{time} = {:.digits$}", field.coordinate(axis, at));
+        let title = format!("{}, {time}", problem.name());
+        let draw = |label, values| values_plot(&names, &section, None, title.clone(), label, values, false);
         let mut plot = draw("u", &values.u);
         if let (Plot::Lines(lines), Some((exact, _))) = (&mut plot, &values.exact)
             && let Plot::Lines(exact) = draw("exact", exact)
         {
             lines.series.extend(exact.series);
         }
-        match plot {
+        let plot = match plot {
             Plot::Heat(heat) => Plot::Heat(Heat { range, ..heat }),
             Plot::Lines(lines) => Plot::Lines(Lines { y_range: range, ..lines }),
             other => other,
-        }
+        };
+        (time, plot)
     };
     times.iter().map(frame).collect()
 }
@@ -106,6 +127,7 @@ pub(crate) fn error(problem: &Problem, field: &Field, values: &Values) -> Option
     Some(values_plot(
         problem.coordinates(),
         field,
+        Some(problem.domain()),
         format!("{}: error, at most {largest:.1e}", problem.name()),
         "u − exact",
         errors,

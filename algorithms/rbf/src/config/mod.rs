@@ -27,11 +27,11 @@ pub struct RbfConfig {
     #[config(default = 64)]
     #[cfg_attr(feature = "command", arg(long, value_name = "M", default_value_t = defaults().neurons))]
     pub neurons: usize,
-    /// Number N of control points inside, 1 to 2³⁰; 7 per neuron if not given
+    /// Number N of control points inside, 1 to 2³⁰ [default: 7 per neuron]
     #[config(default = "None")]
     #[cfg_attr(feature = "command", arg(long, value_name = "N"))]
     pub points: Option<usize>,
-    /// Number K of control points on the boundary, 1 to 2³⁰; 9.5·√m if not given, in three dimensions 14.25·m^⅔
+    /// Number K of control points on the boundary, 1 to 2³⁰ [default: 9.5·√m, in three dimensions 14.25·m^⅔]
     #[config(default = "None")]
     #[cfg_attr(feature = "command", arg(long, value_name = "K"))]
     pub boundary_points: Option<usize>,
@@ -50,9 +50,9 @@ pub struct RbfConfig {
     #[config(default = "ShapeSolver::None")]
     #[cfg_attr(feature = "command", arg(long, value_enum, default_value_t = defaults().shape))]
     pub shape: ShapeSolver,
-    /// Width a of all neurons at the start in spacings of their centres, above 0, or auto: the one with the least residual
-    /// at points held out. If not given 0.7 for --shape lm, 3 for cg, else 8. With --mode auto the width in sides of a cell,
-    /// up to 100, auto if not given
+    /// Width a of all neurons at the start in spacings of their centres, above 0, or auto: the one with the least
+    /// residual at points held out. With --mode auto the width in sides of a cell, up to 100 [default: 0.7 for --shape
+    /// lm, 3 for cg, else 8; with --mode auto auto]
     #[config(default = "Width::Default")]
     #[cfg_attr(
         feature = "command",
@@ -65,8 +65,8 @@ pub struct RbfConfig {
         )
     )]
     pub width: Width,
-    /// Spacings that the grid of centres reaches outside the domain, 0 to 1000; if not given 0.35 for qr and lsqr, 0 for
-    /// cg and --shape lm
+    /// Spacings that the grid of centres reaches outside the domain, 0 to 1000 [default: 0.35 for qr and lsqr, 0 for cg
+    /// and --shape lm]
     #[config(default = "None")]
     #[cfg_attr(feature = "command", arg(long, value_name = "R", allow_negative_numbers = true))]
     pub reach: Option<f64>,
@@ -78,17 +78,17 @@ pub struct RbfConfig {
     #[config(default = "Redraw::Auto")]
     #[cfg_attr(feature = "command", arg(long, value_enum, default_value_t = defaults().redraw))]
     pub redraw: Redraw,
-    /// Maximum number of cycles, 1 to 10⁹; if not given 1 for qr and lsqr with --shape none, where a second would change
-    /// nothing, 100 for --shape lm, else 200
+    /// Maximum number of cycles, 1 to 10⁹ [default: 1 for qr and lsqr with --shape none, where a second would change
+    /// nothing, 100 for --shape lm, else 200]
     #[config(default = "None")]
     #[cfg_attr(feature = "command", arg(long, value_name = "C"))]
     pub cycles: Option<usize>,
-    /// Gradient steps per cycle (--shape gd), 1 to 10⁶; 2 if not given
+    /// Gradient steps per cycle (--shape gd), 1 to 10⁶ [default: 2]
     #[config(default = "None")]
     #[cfg_attr(feature = "command", arg(long, value_name = "S"))]
     pub steps: Option<usize>,
     /// Maximum rate η of gradient steps, above 0 and up to 10⁶: steps that together raise the objective are taken again
-    /// with half of it, and it comes back slowly; 0.01 if not given
+    /// with half of it, and it comes back slowly [default: 0.01]
     #[config(default = "None")]
     #[cfg_attr(feature = "command", arg(long = "learning-rate", alias = "rate", value_name = "ETA"))]
     #[cfg_attr(feature = "command", arg(allow_negative_numbers = true))]
@@ -98,7 +98,7 @@ pub struct RbfConfig {
     #[config(default = false)]
     #[cfg_attr(feature = "command", arg(long))]
     pub fixed_rate: bool,
-    /// Iterations of cg per cycle, or at most of lsqr, 1 to 10⁶; 30 and 1000 if not given
+    /// Iterations of cg per cycle, or at most of lsqr, 1 to 10⁶ [default: 30 for cg, 1000 for lsqr]
     #[config(default = "None")]
     #[cfg_attr(feature = "command", arg(long = "max-iterations", alias = "iterations", value_name = "I"))]
     pub iterations: Option<usize>,

@@ -9,7 +9,7 @@ use clap::{ArgMatches, Args, Command};
 use firebox_backends::{Device, Plugin, plugin::Bench, with_context};
 use firebox_core::{
     Context, Result, Session,
-    command::{Conformance, Document, NameOrFile, Outcome, PredictArgs, parse},
+    command::{Conformance, Document, NameOrFile, Outcome, PredictArgs, parse, with_short_help},
     data::{Kept, Points, Schema, Table},
     plot::Plot,
     report::{entries, schema},
@@ -33,13 +33,16 @@ Examples:
   firebox sammon points.csv --label label --model map.fbx
   firebox predict points.csv --model map.fbx -o new.csv";
 
+/// Options of the short help.
+const COMMON: [&str; 8] = ["label", "drop", "missing", "standardise", "metric", "dims", "model", "shepard"];
+
 /// The command `sammon`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SammonPlugin;
 
 impl Plugin for SammonPlugin {
     fn command(&self) -> Command {
-        SammonArgs::augment_args(Command::new("sammon"))
+        with_short_help(SammonArgs::augment_args(Command::new("sammon")), &COMMON)
             .about("Maps points to few dimensions, keeping their distances")
             .long_about(
                 "Maps points to 2, 3 or more dimensions so that their distances stay as they are, small ones above all \

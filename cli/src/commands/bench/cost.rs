@@ -13,11 +13,11 @@ use firebox_backends::{
 use firebox_core::{
     Error, Session,
     atomic::Staged,
-    plot::{Image, Lines, Plot, Series},
+    plot::{Image, Lines, Plot, Series, Style},
 };
 
 use super::printer::RowPrinter;
-use crate::{Program, failure::Failure, interrupt, output};
+use crate::{Program, args::StyleArgs, failure::Failure, interrupt, output};
 
 /// Name of the command.
 pub(super) const NAME: &str = "cost";
@@ -50,6 +50,8 @@ struct CostArgs {
     /// Plot memory against points (.svg, .png)
     #[arg(long, value_name = "P")]
     plot_memory: Option<PathBuf>,
+    #[command(flatten)]
+    style: StyleArgs,
 }
 
 /// Returns the command for the algorithms with these names.
@@ -86,7 +88,7 @@ pub(super) fn run(
     if interrupt::requested() {
         return Err(Error::Cancelled.into());
     }
-    Ok(write(plots, &rows)?)
+    Ok(write(plots, &rows, &args.style.style())?)
 }
 
 /// Fails if a plot cannot be written.
@@ -99,16 +101,16 @@ fn check(plots: [Option<&Path>; 2]) -> firebox_core::Result<()> {
 }
 
 /// Plots time and memory to the requested files.
-fn write([time, memory]: [Option<&Path>; 2], rows: &[CostRow]) -> firebox_core::Result<()> {
+fn write([time, memory]: [Option<&Path>; 2], rows: &[CostRow], style: &Style) -> firebox_core::Result<()> {
     let mut staged = Staged::default();
     if let Some(path) = time {
         let time = lines(rows, "Time of a run", "seconds", |row| row.ms / 1e3, |row| row.exponent);
-        output::draw(&mut staged, path, &Plot::Lines(time))?;
+        output::draw(&mut staged, path, &Plot::Lines(time), style)?;
     }
     if let Some(path) = memory {
         let bytes = |row: &CostRow| row.peak_device_bytes as f64;
         let memory = lines(rows, "Memory of a run", "bytes planned", bytes, |row| row.memory_exponent);
-        output::draw(&mut staged, path, &Plot::Lines(memory))?;
+        output::draw(&mut staged, path, &Plot::Lines(memory), style)?;
     }
     staged.commit()
 }
@@ -158,7 +160,7 @@ mod tests {
         assert_eq!((names.as_slice(), plot.series[0].points.len()), (["a: N^1.00", "b"].as_slice(), 2));
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.svg");
-        write([Some(&path), None], &rows).unwrap();
+        write([Some(&path), None], &rows, &Style::default()).unwrap();
         assert!(std::fs::read(path).unwrap().starts_with(b"<svg"));
     }
 }

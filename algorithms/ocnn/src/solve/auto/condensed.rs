@@ -1,5 +1,7 @@
 //! The condensed tree: the joins of sides that are large enough for clusters.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::{disjoint_sets::DisjointSets, select::CutCandidate, tree::Tree};
@@ -31,11 +33,14 @@ pub struct CondensedTree {
     pub leaves: Vec<u64>,
     /// Joins in descending order of agreement.
     pub joins: Vec<Join>,
+    /// The cluster of the points of each leaf beside noise, if there is exactly one.
+    #[serde(skip)]
+    pub(crate) clusters: Vec<Option<usize>>,
 }
 
 impl CondensedTree {
-    /// The tree of `candidates`, which may be all or the strongest.
-    pub(crate) fn new(tree: &Tree, candidates: &[CutCandidate]) -> Self {
+    /// The tree of `candidates`, which may be all or the strongest; `labels` are the clusters of the neurons.
+    pub(crate) fn new(tree: &Tree, candidates: &[CutCandidate], labels: &[i64]) -> Self {
         let mut candidates = candidates.to_vec();
         candidates.sort_unstable_by_key(|candidate| candidate.edge);
         let edges: Vec<usize> = candidates.iter().map(|candidate| candidate.edge).collect();
@@ -61,7 +66,12 @@ impl CondensedTree {
             sets.join(a, b, 0.0);
             nodes[a as usize] = leaves.len() + joins.len() - 1;
         }
-        Self { leaves, joins }
+        let mut of_leaves = vec![BTreeSet::new(); leaves.len()];
+        for (&piece, &label) in piece.iter().zip(labels) {
+            of_leaves[piece as usize].extend(usize::try_from(label).ok());
+        }
+        let only = |clusters: &BTreeSet<usize>| clusters.first().copied().filter(|_| clusters.len() == 1);
+        Self { leaves, joins, clusters: of_leaves.iter().map(only).collect() }
     }
 }
 
@@ -79,7 +89,8 @@ mod tests {
             parts: 1,
         };
         let candidate = |edge: usize| CutCandidate { edge, separation: edge as f64, bound: 0.0, contrast: 2.0 };
-        let found = CondensedTree::new(&tree, &[candidate(4), candidate(3)]);
+        let found = CondensedTree::new(&tree, &[candidate(4), candidate(3)], &[0, -1, -1, -1, 1, 2]);
+        assert_eq!(found.clusters, [Some(0), None, None]);
         assert_eq!(found.leaves, [3, 7, 11]);
         let join = |first, second, points, agreement, separation| Join {
             first,
@@ -90,6 +101,6 @@ mod tests {
             contrast: 2.0,
         };
         assert_eq!(found.joins, [join(1, 0, 10, 0.2, 3.0), join(2, 3, 21, 0.1, 4.0)]);
-        assert_eq!(CondensedTree::new(&tree, &[]).leaves, [21]);
+        assert_eq!(CondensedTree::new(&tree, &[], &[0; 6]).leaves, [21]);
     }
 }

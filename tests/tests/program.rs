@@ -228,7 +228,7 @@ fn differential_equations_are_solved_to_the_specified_accuracy() {
 #[test]
 fn networks_grow_until_the_error_is_small_enough_or_say_that_it_is_not() {
     let program = Program::firebox();
-    let options = "--backend ndarray --grid 51 -o u.csv --report r.json --network net.json --convergence g.svg";
+    let options = "--backend ndarray --grid 51 -o u.csv --report r.json --model net.json --convergence g.svg";
     program.write("string.toml", include_str!("../../examples/problems/vibrating-string.toml"));
     let cosine = |dims: usize| {
         let (low, high) = (vec![0; dims], vec![1; dims]);
@@ -270,7 +270,7 @@ fn networks_grow_until_the_error_is_small_enough_or_say_that_it_is_not() {
         ("--problem peak --vtk u.pvd", "--vtk, a series over time, needs time"),
         ("--problem inclusion.toml --mode paper", "has one equation in the whole domain"),
         (
-            "--problem inclusion.toml --network net.json",
+            "--problem inclusion.toml --model net.json",
             "is a single network, and this problem has one in each of 2 regions",
         ),
         ("--problem peak --memory-limit 1MiB", "the matrices"),
@@ -387,9 +387,9 @@ fn a_resumed_training_equals_an_uninterrupted_one() {
             let base = "rbf --mode paper --problem poisson-sine --weights cg --shape gd --seed 5 -q -o out.csv";
             program.run(&format!("{base} --backend {backend} --cycles {cycles} {options}")).succeed();
         };
-        train(12, "--checkpoint whole --network whole.json");
-        train(5, "--checkpoint half --network half.json");
-        train(12, "--checkpoint rest --network rest.json --resume half");
+        train(12, "--checkpoint whole --model whole.json");
+        train(5, "--checkpoint half --model half.json");
+        train(12, "--checkpoint rest --model rest.json --resume half");
         assert_ne!(program.read("half.json"), program.read("whole.json"));
         for (rest, whole) in [("rest.json", "whole.json"), ("rest", "whole")] {
             assert_eq!(program.read(rest), program.read(whole), "{backend}");

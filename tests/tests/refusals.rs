@@ -245,13 +245,13 @@ fn invalid_problems_are_refused_with_their_location() {
         ("--problem good.toml --weights lsqr --precision f32", "weights = lsqr: "),
         ("--problem good.toml --weights cg --shape lm", "shape = lm: "),
         ("--problem good.toml --steps 3", "steps = 3: is for --shape gd"),
-        ("--problem good.toml --iterations 3", "iterations = 3: "),
+        ("--problem good.toml --max-iterations 3", "iterations = 3: "),
         ("--problem good.toml --weights cg --penalty 1e60", "penalty = 1"),
         ("--problem good.toml --grid 1", "grid = 1: "),
         ("--problem good.toml --error-plot e.png", "--error-plot needs the exact solution"),
         ("--problem good.toml --vtk u.obj", "u.obj"),
         ("--problem good.toml --centres-plot c.gif", "c.gif: this plot does not change over time"),
-        ("--problem good.toml --network net.txt", "net.txt"),
+        ("--problem good.toml --model net.txt", "net.txt"),
         ("--problem good.toml --evaluate good.toml", "--evaluate-output"),
     ] {
         program.refuse(

@@ -13,14 +13,14 @@ use firebox_tests::program::{Program, RunResult, seed, skip};
 
 /// Runs with states that take a few tenths of a second or more, and the files of their results.
 const RUNS: [(&str, &str); 5] = [
-    ("sammon set.csv --label label --tolerance 0 --iterations 3000 -o out.csv", "out.csv"),
-    ("sammon set.csv --label label --solver jacobi --iterations 6000 -o out.csv", "out.csv"),
+    ("sammon set.csv --label label --tolerance 0 --max-iterations 3000 -o out.csv", "out.csv"),
+    ("sammon set.csv --label label --solver jacobi --max-iterations 6000 -o out.csv", "out.csv"),
     (
-        "rbf --mode paper --problem poisson-sine --weights cg --shape gd --cycles 250 --network net.json -o out.csv",
+        "rbf --mode paper --problem poisson-sine --weights cg --shape gd --cycles 250 --model net.json -o out.csv",
         "net.json",
     ),
     (
-        "rbf --mode paper --problem poisson-sine --neurons 36 --shape lm --cycles 60 --network net.json -o out.csv",
+        "rbf --mode paper --problem poisson-sine --neurons 36 --shape lm --cycles 60 --model net.json -o out.csv",
         "net.json",
     ),
     (
@@ -103,11 +103,7 @@ fn a_full_disk_affects_only_the_outputs_on_it() {
     for (args, lost, kept) in [
         ("ocnn set.csv --label label -o full/out.csv --report r.json --plot p.png", "out.csv", ["r.json", "p.png"]),
         ("ocnn set.csv --label label -o out.csv --report r.json --plot full/p.svg", "p.svg", ["r.json", "out.csv"]),
-        (
-            &format!("{small} --grid 101 -o out.csv --vtk full/v.vtu --network net.json"),
-            "v.vtu",
-            ["out.csv", "net.json"],
-        ),
+        (&format!("{small} --grid 101 -o out.csv --vtk full/v.vtu --model net.json"), "v.vtu", ["out.csv", "net.json"]),
     ] {
         let Some(RunResult { code, err, .. }) = run_with_full_disk(&program, args) else { return };
         assert_eq!(code, 1, "{args}: {err}");

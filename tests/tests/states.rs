@@ -6,7 +6,7 @@ use firebox_tests::program::Program;
 
 /// For each algorithm that keeps states, a run without iteration limit and the option that sets the limit.
 const RUNS: [(&str, &str); 3] = [
-    ("sammon p.csv --label label --no-quality --tolerance 0", "--iterations"),
+    ("sammon p.csv --label label --no-quality --tolerance 0", "--max-iterations"),
     (
         "rbf --mode paper --problem poisson-sine --neurons 9 --points 80 --boundary-points 24 --weights cg --shape gd",
         "--cycles",

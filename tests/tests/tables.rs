@@ -43,7 +43,8 @@ fn identifiers_and_text_are_noticed_and_columns_chosen() {
     assert!(!chosen.err.contains("is left out") && !chosen.err.contains("identifiers"), "{}", chosen.err);
     program.run(&format!("ocnn a.csv --label kind --columns length,5 {BACKEND} -o c.csv")).succeed();
     assert_eq!(program.text("b.csv"), program.text("c.csv"));
-    let sammon = program.run(&format!("sammon a.csv --label kind --columns 4-5 --iterations 30 {BACKEND}")).succeed();
+    let sammon =
+        program.run(&format!("sammon a.csv --label kind --columns 4-5 --max-iterations 30 {BACKEND}")).succeed();
     assert!(sammon.out.lines().nth(1).unwrap().contains(",k"), "{}", sammon.out);
     program.refuse("ocnn a.csv --columns colour", "line 2, column colour: \"red\" is not a number");
     program.refuse("ocnn a.csv --drop size", "there is no column \"size\" to leave out");
@@ -79,7 +80,7 @@ fn scales_and_missing_numbers_are_prepared_and_rows_keep_their_columns() {
     assert!(done.err.contains("rows of \"gaps.csv\" with missing numbers left out"), "{}", done.err);
     let rows: Vec<&str> = done.out.lines().skip(1).map(|line| line.rsplitn(4, ',').last().unwrap()).collect();
     assert_eq!(rows, ["0,0", "1,0", "20,0", "0,20", "0,21", "1,20"]);
-    let done = program.run(&format!("sammon gaps.csv --missing median --iterations 30 {BACKEND}")).succeed();
+    let done = program.run(&format!("sammon gaps.csv --missing median --max-iterations 30 {BACKEND}")).succeed();
     assert_eq!(done.out.lines().count(), 10);
 }
 

@@ -54,7 +54,7 @@ fn results_do_not_depend_on_the_exchange() {
             for points in ["--points 501 --boundary-points 41", "--points 1 --boundary-points 1 --neurons 1"] {
                 let args = format!(
                     "rbf --mode paper --problem poisson-sine --neurons 37 {points} --weights cg --shape gd --width 1 --fixed-rate \
-                     --cycles 3 --iterations 4 --grid 7 {options}"
+                     --cycles 3 --max-iterations 4 --grid 7 {options}"
                 );
                 let args = if points.contains("--neurons") { args.replacen("--neurons 37 ", "", 1) } else { args };
                 // 100 ε per point and sum.

@@ -239,7 +239,7 @@ fn failures_are_shown_once_and_end_all_ranks() {
 #[test]
 fn a_file_that_differs_between_ranks_is_refused() {
     let folders = [Folder::new(), Folder::new()];
-    let args = "sammon clusters.csv --label label --backend ndarray --iterations 2";
+    let args = "sammon clusters.csv --label label --backend ndarray --max-iterations 2";
     let run_in_two_folders = || {
         let program = env!("CARGO_BIN_EXE_firebox");
         let rank = |folder: &Folder| format!("-n 1 --wdir {} {program} {args}", folder.path("").display());
@@ -258,7 +258,7 @@ fn a_file_that_differs_between_ranks_is_refused() {
 #[test]
 fn an_unavailable_exchange_is_an_error() {
     let folder = Folder::new();
-    let args = "sammon clusters.csv --label label --backend ndarray --iterations 2 --report r.json";
+    let args = "sammon clusters.csv --label label --backend ndarray --max-iterations 2 --report r.json";
     for (exchange, message) in [("devices", "exchange data directly"), ("pigeons", "hosts or devices")] {
         run(folder.ranks(2, args).env("FIREBOX_EXCHANGE", exchange)).refuse(message);
     }

@@ -4,7 +4,7 @@ use super::*;
 
 fn training(options: &str, name: &str) -> String {
     format!(
-        "rbf --mode paper --problem poisson-sine --backend ndarray {options} --grid 11 -o {name}.csv --network {name}-network.json \
+        "rbf --mode paper --problem poisson-sine --backend ndarray {options} --grid 11 -o {name}.csv --model {name}-network.json \
          --report {name}.json"
     )
 }
@@ -18,13 +18,13 @@ const SINGLE: f64 = f32::EPSILON as f64;
 
 /// Options of a solution, ε of its floats, and its number of sums over the points.
 const CASES: [(&str, f64, usize); 7] = [
-    ("--precision f64 --weights cg --shape gd --width 1 --cycles 6 --iterations 8", DOUBLE, 6 * 11),
-    ("--precision f64 --weights cg --redraw never --width 1 --cycles 6 --iterations 8", DOUBLE, 6 * 9),
-    ("--precision f32 --weights cg --shape gd --width 1 --cycles 2 --iterations 4 --sampling sobol", SINGLE, 2 * 7),
+    ("--precision f64 --weights cg --shape gd --width 1 --cycles 6 --max-iterations 8", DOUBLE, 6 * 11),
+    ("--precision f64 --weights cg --redraw never --width 1 --cycles 6 --max-iterations 8", DOUBLE, 6 * 9),
+    ("--precision f32 --weights cg --shape gd --width 1 --cycles 2 --max-iterations 4 --sampling sobol", SINGLE, 2 * 7),
     ("--precision f64 --weights lsqr --width 3", DOUBLE, 36),
     ("--precision f64 --weights lsqr --width auto --shape gd --cycles 3", DOUBLE, 3 * 36),
     ("--precision f64 --weights qr --shape gd --width 1 --cycles 4 --redraw cycle", DOUBLE, 4 * 3),
-    ("--precision f32 --weights qr --shape gd --width 1.5 --rate 1e-4 --cycles 4", SINGLE, 4 * 3),
+    ("--precision f32 --weights qr --shape gd --width 1.5 --learning-rate 1e-4 --cycles 4", SINGLE, 4 * 3),
 ];
 
 /// Tolerance of solutions between numbers of ranks: reordering changes each sum by at most ε per point. Direct
@@ -102,8 +102,8 @@ fn solutions_on_rank_0_alone_are_bitwise_equal_to_one_process() {
 fn ranks_may_have_no_points() {
     let folder = Folder::new();
     for options in [
-        "--points 2 --boundary-points 6 --weights cg --shape gd --width 1 --iterations 4 --cycles 3",
-        "--points 1 --boundary-points 3 --weights cg --width 1 --iterations 4 --cycles 2",
+        "--points 2 --boundary-points 6 --weights cg --shape gd --width 1 --max-iterations 4 --cycles 3",
+        "--points 1 --boundary-points 3 --weights cg --width 1 --max-iterations 4 --cycles 2",
         "--points 2 --boundary-points 6 --weights lsqr --width 1",
     ] {
         let options = format!("--neurons 4 --precision f64 {options}");
@@ -121,7 +121,8 @@ fn ranks_may_have_no_points() {
 fn a_killed_rank_ends_the_job_and_its_state_resumes_on_fewer_ranks() {
     let folder = Folder::new();
     let cycles = 600;
-    let options = format!("{SMALL} --precision f64 --weights cg --shape gd --width 1 --iterations 8 --cycles {cycles}");
+    let options =
+        format!("{SMALL} --precision f64 --weights cg --shape gd --width 1 --max-iterations 8 --cycles {cycles}");
     folder.succeed(3, &training(&options, "whole"));
     for ranks in [3, 1, 2] {
         let state = format!("state{ranks}");

@@ -30,12 +30,12 @@ fn stress(folder: &Folder, name: &str, ranks: usize) -> f64 {
 /// Options of a mapping, and its number of steps. Sums in another order change a step by N·ε relative to its length,
 /// and the steps amplify this by at most 100 each.
 const CASES: [(&str, usize); 8] = [
-    ("--memory recomputed --iterations 8 --tolerance 0", 8),
-    ("--memory cached --iterations 8 --tolerance 0", 8),
-    ("--memory cached --metric manhattan --power 1.5 --iterations 8 --tolerance 0", 8),
-    ("--solver gd --memory recomputed --iterations 20 --tolerance 0 --dims 3", 20),
-    ("--solver jacobi --memory cached --iterations 20 --tolerance 0 --start random", 20),
-    ("--solver jacobi --restarts 2 --memory recomputed --iterations 10 --tolerance 0", 10),
+    ("--memory recomputed --max-iterations 8 --tolerance 0", 8),
+    ("--memory cached --max-iterations 8 --tolerance 0", 8),
+    ("--memory cached --metric manhattan --power 1.5 --max-iterations 8 --tolerance 0", 8),
+    ("--solver gd --memory recomputed --max-iterations 20 --tolerance 0 --dims 3", 20),
+    ("--solver jacobi --memory cached --max-iterations 20 --tolerance 0 --start random", 20),
+    ("--solver jacobi --restarts 2 --memory recomputed --max-iterations 10 --tolerance 0", 10),
     ("--memory sampled --block 20 --epochs 20", 20),
     ("--memory sampled --block 23 --epochs 20", 20),
 ];
@@ -82,7 +82,7 @@ fn assert_same(counts: &[usize], folder: &Folder, options: &str, tolerance: f64)
 fn long_vectors_are_distributed() {
     let folder = Folder::new();
     write_points(&folder, "cloud.csv", 900, 60);
-    let options = "--dims 60 --start random --memory recomputed --iterations 4 --tolerance 0 --no-quality";
+    let options = "--dims 60 --start random --memory recomputed --max-iterations 4 --tolerance 0 --no-quality";
     assert_same(&[2, 3, 5], &folder, options, 100.0 * f64::EPSILON * (900 * 4) as f64);
 }
 
@@ -94,7 +94,7 @@ fn precomputed_distances_are_distributed() {
     let distance = |a: &[f64; 3], b: &[f64; 3]| a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
     let row = |a| points.iter().map(|b| distance(a, b).to_string()).collect::<Vec<_>>().join(",") + "\n";
     folder.write("cloud.csv", points.iter().map(row).collect::<String>());
-    let options = "--metric precomputed --iterations 6 --tolerance 0";
+    let options = "--metric precomputed --max-iterations 6 --tolerance 0";
     assert_same(&[2, 3], &folder, options, 100.0 * f64::EPSILON * (150 * 6) as f64);
 }
 
@@ -118,7 +118,7 @@ fn new_points_have_equal_positions_on_any_number_of_ranks() {
     write_points(&folder, "cloud.csv", 100, 4);
     write_points(&folder, "new.csv", 7, 4);
     for ranks in [0, 2, 5] {
-        let options = format!("--iterations 3 --tolerance 0 --predict new.csv --predict-output new{ranks}.csv");
+        let options = format!("--max-iterations 3 --tolerance 0 --predict new.csv --predict-output new{ranks}.csv");
         folder.succeed(ranks, &mapping(&options, "map"));
     }
     for ranks in [2, 5] {
@@ -134,7 +134,7 @@ fn new_points_have_equal_positions_on_any_number_of_ranks() {
 fn a_killed_rank_ends_the_job_and_its_state_resumes_on_fewer_ranks() {
     let folder = Folder::new();
     write_points(&folder, "cloud.csv", 900, 60);
-    let options = "--dims 60 --start random --memory recomputed --iterations 150 --tolerance 0 --no-quality";
+    let options = "--dims 60 --start random --memory recomputed --max-iterations 150 --tolerance 0 --no-quality";
     folder.succeed(3, &mapping(options, "whole"));
     folder.kill_one(&mapping(options, "cut"), "state0");
     folder.succeed(3, &format!("{} --resume state0", mapping(options, "again")));
@@ -142,7 +142,7 @@ fn a_killed_rank_ends_the_job_and_its_state_resumes_on_fewer_ranks() {
     folder.succeed(1, &format!("{} --resume state0", mapping(options, "one")));
 
     write_points(&folder, "cloud.csv", 1500, 4);
-    let options = "--solver jacobi --memory recomputed --iterations 1500 --tolerance 0 --no-quality";
+    let options = "--solver jacobi --memory recomputed --max-iterations 1500 --tolerance 0 --no-quality";
     folder.succeed(0, &mapping(options, "steps"));
     folder.kill_one(&mapping(options, "cut"), "state1");
     for fewer in [1, 2] {
@@ -158,6 +158,6 @@ fn a_killed_rank_ends_the_job_and_its_state_resumes_on_fewer_ranks() {
 fn a_stopped_run_leaves_a_state() {
     let folder = Folder::new();
     write_points(&folder, "cloud.csv", 1500, 4);
-    let options = |n| format!("--solver jacobi --memory recomputed --iterations {n} --tolerance 0 --no-quality");
+    let options = |n| format!("--solver jacobi --memory recomputed --max-iterations {n} --tolerance 0 --no-quality");
     folder.stop_all(&mapping(&options(1_000_000), "cut"), &mapping(&options(1), "again"));
 }

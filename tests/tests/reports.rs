@@ -8,13 +8,16 @@ use firebox_tests::{program::Program, schema::validate};
 use serde_json::{Value, json};
 
 /// Runs whose reports are validated, each with the command of its schema.
-const RUNS: [(&str, &str); 12] = [
-    ("ocnn", "ocnn p.csv --label label"),
+const RUNS: [(&str, &str); 16] = [
+    ("ocnn", "ocnn p.csv --label label --model o.fbx"),
+    ("predict, ocnn", "predict p.csv --model o.fbx"),
     ("ocnn", "ocnn p.csv --columns C1,C2 --seeds 2 --sweep --metric manhattan"),
     ("ocnn", "ocnn p.csv --label label --mode paper --threshold 0.8"),
-    ("sammon", "sammon p.csv --label label"),
+    ("sammon", "sammon p.csv --label label --model s.fbx"),
+    ("predict, sammon", "predict p.csv --model s.fbx"),
     ("sammon", "sammon p.csv --columns C1,C2 --no-quality --memory sampled --epochs 3"),
-    ("rbf", "rbf --problem poisson-sine --grid 11"),
+    ("rbf", "rbf --problem poisson-sine --grid 11 --model n.json"),
+    ("predict, rbf", "predict p.csv --label label --model n.json"),
     ("rbf", "rbf --problem poisson-sine --grid 11 --mode paper --neurons 9 --points 80 --boundary-points 24"),
     ("perceptron train", "perceptron train p.csv --label label --hidden 4 --epochs 3 --model m.safetensors"),
     (
@@ -22,6 +25,7 @@ const RUNS: [(&str, &str); 12] = [
         "perceptron train p.csv --label C1 --task regression --epochs 2 --model r.safetensors --test 0",
     ),
     ("perceptron predict", "perceptron predict p.csv --label label --model m.safetensors"),
+    ("perceptron predict", "predict p.csv --model m.safetensors"),
     ("perceptron eval", "perceptron eval p.csv --label label --model m.safetensors"),
     ("perceptron eval", "perceptron eval p.csv --label C1 --model r.safetensors"),
 ];
@@ -37,7 +41,7 @@ fn the_schemas_are_those_of_the_types() {
     let update = env::var("INSTA_UPDATE").is_ok_and(|value| value == "always");
     let schemas = schemas();
     for (command, schema) in &schemas {
-        let path = folder.join(format!("{}.json", command.replace(' ', "-")));
+        let path = folder.join(format!("{}.json", command.replace(", ", "-").replace(' ', "-")));
         let text = serde_json::to_string_pretty(schema).unwrap() + "\n";
         if update {
             fs::write(&path, &text).unwrap();

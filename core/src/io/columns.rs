@@ -114,8 +114,9 @@ impl Columns<'_> {
         Ok(Roles { label, weight, coordinates, targets: targets.len(), kept, dropped, chosen: is_chosen })
     }
 
-    /// Assigns the columns of a table with the coordinates `like`: by their names if both tables have names or columns of
-    /// text are coordinates, else by the roles of the earlier table or, if the number of columns does not suit them, in order.
+    /// Assigns the columns of a table with the coordinates `like`: by their names if both tables have names, or if this one
+    /// has names and all of these are among them, or if columns of text are coordinates; else by the roles of the earlier
+    /// table or, if the number of columns does not suit them, in order.
     fn find_like(
         self,
         like: &[String],
@@ -124,7 +125,9 @@ impl Columns<'_> {
         found: [Option<usize>; 2],
     ) -> Result<Roles> {
         let wanted = [self.label, self.weight];
-        if are_names(like) && are_names(names) || self.categorical == Some(Categorical::OneHot) {
+        // A header may have default names beside others.
+        let named = are_names(names) && (are_names(like) || like.iter().all(|name| names.contains(name)));
+        if named || self.categorical == Some(Categorical::OneHot) {
             let by_name = |role: usize| found[role].filter(|&at| wanted[role] == Some(names[at].as_str()));
             // A name is no number here.
             let exact = |name: &String| if names.contains(name) { names } else { &[] };
@@ -353,6 +356,10 @@ mod tests {
         assert_eq!(error, "there is no column \"id\" to keep");
         let error = roles.find(&names("x class"), &|_| true).unwrap_err().to_string();
         assert_eq!(error, "there is no column \"y\" to take the coordinates from");
+        // A header may have default names beside others.
+        let default = names("C1 C2");
+        let roles = Columns { like: Some(&default), ..Columns::default() };
+        assert_eq!(roles.find(&names("label C2 C1"), &|_| true).unwrap().coordinates, [2, 1]);
         // Without names the roles of the earlier table hold, if the number of columns suits them.
         let roles = Columns { drop: Some("1"), label: Some("2"), like: Some(&like), ..Columns::default() };
         assert_eq!(roles.find(&names("C1 C2 C3 C4"), &|_| true).unwrap().coordinates, [2, 3]);

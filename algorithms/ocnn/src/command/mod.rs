@@ -94,7 +94,10 @@ impl Plugin for OcnnPlugin {
     }
 
     fn schemas(&self) -> Vec<(&'static str, Value)> {
-        vec![("ocnn", schema::<report::OcnnResult>("firebox ocnn"))]
+        vec![
+            ("ocnn", schema::<report::OcnnResult>("firebox ocnn")),
+            ("predict, ocnn", schema::<predict::PredictResult>("firebox predict with a model of ocnn")),
+        ]
     }
 
     fn conformance(&self) -> Conformance {

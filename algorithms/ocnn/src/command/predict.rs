@@ -5,9 +5,10 @@ use firebox_core::{
     Context, Error, Result, Session,
     command::{Outcome, PredictArgs},
     data::{Kept, Table},
-    report::Stopwatch,
+    report::{Stopwatch, entries},
 };
-use serde_json::{Map, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::plots::clusters;
 use crate::{
@@ -15,6 +16,16 @@ use crate::{
     ops::OcnnOps,
     solve::auto::{HostInput, OcnnModel},
 };
+
+/// Result of `firebox predict` with a model of ocnn.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct PredictResult {
+    /// Number of clusters of the model.
+    clusters: usize,
+    /// Number of new rows that are noise.
+    noise: usize,
+}
 
 /// Predicts the clusters of the new rows.
 pub(super) fn run(args: &PredictArgs, device: &Device, session: &Session) -> Result<Outcome> {
@@ -46,7 +57,7 @@ pub(super) fn run(args: &PredictArgs, device: &Device, session: &Session) -> Res
     watch.lap("prediction_s");
     let noise = labels.iter().filter(|label| **label < 0).count();
     let count = model.count();
-    let result = Map::from_iter([("clusters".into(), json!(count)), ("noise".into(), json!(noise))]);
+    let result = entries(&PredictResult { clusters: count, noise });
     let summary = format!("{} rows in {count} {} of the model, {noise} noise", size.rows, clusters(count));
     let table = kept.beside(Table::ints("cluster", labels))?;
     Ok(args.outcome(size, &watch, result, table, summary))

@@ -174,7 +174,10 @@ impl Plugin for RbfPlugin {
     }
 
     fn schemas(&self) -> Vec<(&'static str, Value)> {
-        vec![("rbf", schema::<RbfResult>("firebox rbf"))]
+        vec![
+            ("rbf", schema::<RbfResult>("firebox rbf")),
+            ("predict, rbf", schema::<predict::PredictResult>("firebox predict with a model of rbf")),
+        ]
     }
 
     fn conformance(&self) -> Conformance {

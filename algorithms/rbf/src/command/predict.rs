@@ -4,11 +4,20 @@ use firebox_core::{
     Result, Session,
     command::{Outcome, PredictArgs},
     data::{Schema, Table},
-    report::Stopwatch,
+    report::{Stopwatch, entries},
 };
-use serde_json::Map;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::solve::network::RbfNetwork;
+
+/// Result of `firebox predict` with a model of rbf.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct PredictResult {
+    /// Number of neurons of the network.
+    neurons: usize,
+}
 
 /// Evaluates the network at the new points, on the host in f64.
 pub(super) fn run(args: &PredictArgs, session: &Session) -> Result<Outcome> {
@@ -22,5 +31,5 @@ pub(super) fn run(args: &PredictArgs, session: &Session) -> Result<Outcome> {
     let size = points.size();
     let table = Table::float_matrix(points.names, points.values)?.beside(Table::floats("u", values))?;
     let summary = format!("u at {} points, by a network that does not know the domain", size.rows);
-    Ok(args.outcome(size, &watch, Map::new(), kept.beside(table)?, summary))
+    Ok(args.outcome(size, &watch, entries(&PredictResult { neurons: network.len() }), kept.beside(table)?, summary))
 }

@@ -70,7 +70,10 @@ impl Plugin for SammonPlugin {
     }
 
     fn schemas(&self) -> Vec<(&'static str, Value)> {
-        vec![("sammon", schema::<report::SammonResult>("firebox sammon"))]
+        vec![
+            ("sammon", schema::<report::SammonResult>("firebox sammon")),
+            ("predict, sammon", schema::<predict::PredictResult>("firebox predict with a model of sammon")),
+        ]
     }
 
     fn conformance(&self) -> Conformance {

@@ -5,12 +5,21 @@ use firebox_core::{
     Context, Error, Result, Session,
     command::{Outcome, PredictArgs},
     data::{Kept, Points, Table},
-    report::Stopwatch,
+    report::{Stopwatch, entries},
 };
-use serde_json::Map;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::{args::read_distances, names};
 use crate::{ops::SammonOps, solve::fitted::SammonModel};
+
+/// Result of `firebox predict` with a model of sammon.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct PredictResult {
+    /// Number of dimensions of the map.
+    dims: usize,
+}
 
 /// Places the new rows.
 pub(super) fn run(args: &PredictArgs, device: &Device, session: &Session) -> Result<Outcome> {
@@ -29,7 +38,7 @@ pub(super) fn run(args: &PredictArgs, device: &Device, session: &Session) -> Res
     let table = kept.beside(placed.map_err(|error| error.in_file(&args.input))?)?;
     watch.lap("prediction_s");
     let summary = format!("{} rows placed in the map of {} dimensions", new.rows, model.dims());
-    Ok(args.outcome(new.size(), &watch, Map::new(), table, summary))
+    Ok(args.outcome(new.size(), &watch, entries(&PredictResult { dims: model.dims() }), table, summary))
 }
 
 /// The places of new points, or of rows of distances.

@@ -206,17 +206,20 @@ fn every_format_contains_the_same_result(plugin: &Plugin, backend: &str) {
     };
     let expected = values("out.csv");
     assert_eq!(program.text("out.csv"), printed);
-    for name in ["out.npy", "out.tsv", "out.txt", "out.dat"] {
+    for name in ["out.tsv", "out.txt", "out.dat", "out.parquet", "out.arrow"] {
         assert_eq!(values(name), expected, "{name}");
     }
-    // A .cls holds classes; other results are refused.
+    // A .cls holds classes, without further columns beside them, as does a .npy then; other results are refused.
     let done = write("out.cls");
     if done.code == 0 {
+        let width = printed.lines().next().unwrap().split(',').count();
+        let classes: Vec<f64> = expected.iter().copied().step_by(width).collect();
         let text = program.text("out.cls");
         let rows = text.lines().filter(|line| !line.starts_with('%'));
-        let classes: Vec<f64> = rows.map(|row| row.split_once('\t').unwrap().1.parse().unwrap()).collect();
-        assert_eq!(classes, expected);
+        let found: Vec<f64> = rows.map(|row| row.split_once('\t').unwrap().1.parse().unwrap()).collect();
+        assert_eq!((found, values("out.npy")), (classes.clone(), classes));
     } else {
+        assert_eq!(values("out.npy"), expected);
         done.refuse("out.cls");
     }
 }

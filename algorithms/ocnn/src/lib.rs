@@ -3,6 +3,7 @@
 #[cfg(feature = "command")]
 pub mod command;
 pub mod config;
+#[cfg(feature = "io")]
 mod io;
 mod model;
 pub mod ops;

@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 use super::input::InputArgs;
 use super::outcome::Outcome;
 use super::paths::InputFile;
+use crate::data::schema::Categorical;
 use crate::data::table::Table;
-use crate::io::columns::Categorical;
 use crate::report::{InputSize, Stopwatch};
 
 /// Arguments of `firebox predict`, for models of every algorithm.

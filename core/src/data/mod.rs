@@ -9,7 +9,6 @@ pub mod generate;
 pub(crate) mod kept;
 pub mod points;
 pub(crate) mod preparation;
-#[cfg(feature = "io")]
 pub(crate) mod schema;
 pub(crate) mod sparse;
 mod spread;
@@ -19,7 +18,6 @@ pub(crate) mod table;
 #[cfg(feature = "io")]
 pub use crate::io::{
     blocks::read_blocks,
-    columns::Categorical,
     format::Format,
     label_file::parse_labels,
     npz::{parse_sparse, read_sparse},
@@ -32,7 +30,6 @@ pub use generate::{Shape, generate};
 pub use kept::Kept;
 pub use points::{Distinct, Points, collapse_duplicates, directions};
 pub use preparation::{Applied, Missing, Preparation, Standardise};
-#[cfg(feature = "io")]
-pub use schema::Schema;
+pub use schema::{Categorical, Schema};
 pub use sparse::SparseRows;
 pub use table::{Cell, Cells, Column, Table};

@@ -5,7 +5,18 @@ use serde::{Deserialize, Serialize};
 use super::points::default_names;
 use super::preparation::Preparation;
 use crate::error::Result;
-use crate::io::columns::Categorical;
+
+/// Treatment of columns of text.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "command", derive(clap::ValueEnum))]
+#[serde(rename_all = "kebab-case")]
+pub enum Categorical {
+    /// Leave them out, with a notice
+    #[default]
+    LeaveOut,
+    /// A column of 0 and 1 for each text in the column
+    OneHot,
+}
 
 /// The coordinates of the points of a fit: names, encoding of text, missing numbers and scales.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -1,21 +1,8 @@
 //! The roles of the columns of a table: labels, weights, coordinates, targets of a regression, columns to keep beside the
 //! answer, and dropped ones.
 
-use serde::{Deserialize, Serialize};
-
+use crate::data::schema::Categorical;
 use crate::error::{Error, Place, Result, shown};
-
-/// Treatment of columns of text.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "command", derive(clap::ValueEnum))]
-#[serde(rename_all = "kebab-case")]
-pub enum Categorical {
-    /// Leave them out, with a notice
-    #[default]
-    LeaveOut,
-    /// A column of 0 and 1 for each text in the column
-    OneHot,
-}
 
 /// The value of `keep` for all columns.
 const ALL: &str = "all";

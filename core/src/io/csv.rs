@@ -5,7 +5,7 @@
 //! - **Ignored**: a byte-order mark, empty lines, and lines whose first character is `#`.
 //! - **Quotes**: a field may be in double quotes; inside, `""` is a quote, and line breaks are allowed.
 //! - **Decimals** have a point; with another delimiter than the comma, they have a comma if the first row has one.
-//! - **Columns of text** are those whose first field that is not missing is text; see [`Categorical`](super::columns::Categorical).
+//! - **Columns of text** are those whose first field that is not missing is text; see [`Categorical`](crate::data::Categorical).
 //! - **Header**: the first row is a header if it has text and no number. A first row with both is data if its text is
 //!   above text (a column of classes), and a header if its numbers are the column indices, from 0 or from 1. A row that
 //!   may be both is an error, and so is text above a number.

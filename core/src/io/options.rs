@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::columns::{Categorical, Columns, MissingNumbers};
+use super::columns::{Columns, MissingNumbers};
+use crate::data::schema::Categorical;
 
 /// Options for reading points: the roles of the columns, text, and missing values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

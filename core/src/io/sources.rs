@@ -1,7 +1,8 @@
 //! The columns that the parts of a table are read from.
 
 use super::categories;
-use super::columns::{Categorical, Columns, Roles};
+use super::columns::{Columns, Roles};
+use crate::data::schema::Categorical;
 use crate::error::{Error, Result};
 
 /// Column that coordinates are read from.

@@ -136,11 +136,6 @@ fn run<B: SammonOps>(args: &SammonArgs, context: &Context<B>) -> Result<Outcome>
     Ok(Outcome { table: prepared.kept.beside(outcome.table)?, documents: model.into_iter().collect(), ..outcome })
 }
 
-/// `y1`, `y2`, …
-fn names(dims: usize) -> Vec<String> {
-    (1..=dims).map(|k| format!("y{k}")).collect()
-}
-
 fn outcome<B: SammonOps>(
     args: &SammonArgs,
     points: Points,
@@ -149,7 +144,7 @@ fn outcome<B: SammonOps>(
 ) -> Result<Outcome> {
     let dims = map.config().dims;
     let labels = points.labels.clone();
-    let mut table = Table::float_matrix(names(dims), map.coordinates.clone())?;
+    let mut table = Table::float_matrix(report::names(dims), map.coordinates.clone())?;
     if let Some(labels) = &labels {
         table = table.beside(Table::words("label", labels.clone(), points.label_names.clone().unwrap_or_default()))?;
     }
@@ -169,7 +164,7 @@ fn outcome<B: SammonOps>(
     settings["checkpoint_every"] = args.states.checkpoint_every.into();
     let input = points.size();
     let mut drawn = Points::new(map.coordinates.clone(), dims)?;
-    drawn.names = names(dims);
+    drawn.names = report::names(dims);
     (drawn.labels, drawn.label_names) = (labels, points.label_names);
     Ok(Outcome {
         config: settings,

@@ -10,7 +10,7 @@ use firebox_core::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{args::read_distances, names};
+use super::{args::read_distances, report::names};
 use crate::{ops::SammonOps, solve::fitted::SammonModel};
 
 /// Result of `firebox predict` with a model of sammon.

@@ -150,3 +150,8 @@ pub(crate) fn plots<B: SammonOps>(
     }
     plots
 }
+
+/// Names of the columns of a map: `y1`, `y2`, …
+pub(super) fn names(dims: usize) -> Vec<String> {
+    (1..=dims).map(|k| format!("y{k}")).collect()
+}

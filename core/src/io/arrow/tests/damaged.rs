@@ -1,7 +1,8 @@
 //! Files that are cut short, changed, or something else.
 
 use super::{FORMATS, batch, columns, file, parse};
-use crate::io::columns::{Categorical, Columns};
+use crate::data::Categorical;
+use crate::io::columns::Columns;
 use crate::io::format::Format;
 
 const ROLES: Columns<'static> = Columns {

@@ -13,11 +13,12 @@ use parquet::file::properties::WriterProperties;
 
 use super::{Columnar, Input, read};
 use crate::communicator::Share;
+use crate::data::Categorical;
 use crate::data::points::Points;
 use crate::data::table::Table;
 use crate::error::{Error, Result};
 use crate::io::blocks::read_blocks;
-use crate::io::columns::{Categorical, Columns, MissingNumbers};
+use crate::io::columns::{Columns, MissingNumbers};
 use crate::io::csv;
 use crate::io::format::Format;
 use crate::io::label_file::parse_labels;

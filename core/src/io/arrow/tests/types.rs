@@ -11,7 +11,8 @@ use arrow_array::{
 
 use super::super::cells::{Kind, numbers, texts};
 use super::{FORMATS, batch, file, message, parse};
-use crate::io::columns::{Categorical, Columns, MissingNumbers};
+use crate::data::Categorical;
+use crate::io::columns::{Columns, MissingNumbers};
 
 #[test]
 fn numbers_are_exact() {

@@ -68,6 +68,11 @@ pub(crate) struct StyleArgs {
 }
 
 impl StyleArgs {
+    /// True if an argument differs from its default.
+    pub(crate) fn is_given(&self) -> bool {
+        self.style() != Style::default()
+    }
+
     /// Returns the appearance that the arguments describe.
     pub(crate) fn style(&self) -> Style {
         Style { theme: self.theme, size: self.size, title: self.title.clone() }

@@ -118,7 +118,7 @@ fn blocks(page: &str) -> Vec<Block> {
     found
 }
 
-/// Whether an output is the expected one.
+/// True if an output matches the expected one.
 fn matches(expected: &str, output: &str) -> bool {
     let lines = |text: &str| text.trim_end().lines().map(|line| line.trim_end().to_string()).collect::<Vec<_>>();
     matches_lines(&lines(expected), &lines(output))

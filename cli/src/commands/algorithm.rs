@@ -88,6 +88,9 @@ pub(super) fn run(name: &str, plugin: &dyn Plugin, args: &ArgMatches, ranks: &Ra
     if output.plot.is_some() && outcome.plot.is_none() {
         progress.notice(&format!("{name} has no plot; nothing was written for --plot"));
     }
+    if output.style.is_given() && output.plot.is_none() && files.plots.is_empty() {
+        progress.notice("no plot is drawn, which --theme, --size and --title are for; --plot names one");
+    }
     let report = Report { ranks: rank_report, ..report(name, &files.inputs, &compute, &device, &outcome) };
     output::write(&output, &outcome, &report)?;
     let mut summary = outcome.summary.as_str();

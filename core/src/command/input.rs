@@ -232,7 +232,7 @@ impl InputArgs {
             drop: self.drop.clone(),
             keep: self.keep.clone(),
             categorical: Some(self.categorical),
-            missing: false,
+            missing: MissingNumbers::Refused,
         }
     }
 }

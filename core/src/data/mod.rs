@@ -18,6 +18,7 @@ pub(crate) mod table;
 #[cfg(feature = "io")]
 pub use crate::io::{
     blocks::read_blocks,
+    columns::MissingNumbers,
     format::Format,
     label_file::parse_labels,
     npz::{parse_sparse, read_sparse},

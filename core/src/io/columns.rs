@@ -7,9 +7,9 @@ use crate::error::{Error, Place, Result, shown};
 /// The value of `keep` for all columns.
 const ALL: &str = "all";
 
-/// Treatment of missing numbers.
+/// Treatment of missing numbers: `nan`, `NA`, `N/A`, `null`, `none`, `?` and, in text, nothing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum MissingNumbers {
+pub enum MissingNumbers {
     /// An error.
     #[default]
     Refused,

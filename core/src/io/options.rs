@@ -25,8 +25,8 @@ pub struct ReadOptions {
     pub keep: Option<String>,
     /// Treatment of columns of text, which are errors by default.
     pub categorical: Option<Categorical>,
-    /// Accepts missing numbers, as NaN: `nan`, `NA`, `N/A`, `null`, `none`, `?` and, in text, nothing.
-    pub missing: bool,
+    /// Treatment of missing numbers, which are errors by default.
+    pub missing: MissingNumbers,
 }
 
 impl ReadOptions {
@@ -40,7 +40,7 @@ impl ReadOptions {
             targets: self.targets.as_deref(),
             keep: self.keep.as_deref(),
             categorical: self.categorical,
-            missing: if self.missing { MissingNumbers::Accepted } else { MissingNumbers::Refused },
+            missing: self.missing,
             ..Columns::default()
         }
     }

@@ -23,8 +23,9 @@ pub(super) const SMALL: f64 = 14.0;
 /// Pixels per layout unit of images in drawings.
 pub(super) const RASTER_SCALE: f64 = 2.0;
 
-/// Smallest width or height of all frames together.
-const SMALLEST_ROOM: f64 = 60.0;
+/// Smallest width or height of all frames together, as a share of the page. A drawing whose captions or legend need more than
+/// the rest is scaled down.
+const SMALLEST_ROOM: f64 = 0.45;
 
 /// Part of a text that is at its position.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -81,9 +82,10 @@ pub(super) fn width(text: &str, size: f64) -> Result<f64> {
     Ok(f64::from(width) / FINE)
 }
 
-/// Replaces control characters by blanks and truncates the text to the width `most`.
+/// Replaces characters that SVG does not allow by blanks and truncates the text to the width `most`.
 pub(super) fn fitted(text: &str, size: f64, most: f64) -> Result<String> {
-    let clean: String = text.chars().take(400).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let is_allowed = |c: char| !c.is_control() && !matches!(c, '\u{fffe}' | '\u{ffff}');
+    let clean: String = text.chars().take(400).map(|c| if is_allowed(c) { c } else { ' ' }).collect();
     let mut fitted = clean.trim().to_string();
     let mut kept = fitted.chars().count();
     while kept > 1 && width(&fitted, size)? > most {
@@ -101,7 +103,7 @@ impl Canvas {
 
     /// The largest width and height of the frames together, `default` without a given size of the plot.
     pub(super) fn room(&self, default: [f64; 2]) -> [f64; 2] {
-        self.room.map_or(default, |room| room.map(|side| side.max(SMALLEST_ROOM)))
+        self.room.unwrap_or(default)
     }
 
     /// Records the width and height of the frames together.
@@ -196,6 +198,7 @@ impl Drawing {
         for _ in 0..TRIES {
             let ((wide, high), used) = (drawing.size, drawing.canvas.used);
             let room = [width - (wide - used[0]), height - (high - used[1])];
+            let room = [room[0].max(SMALLEST_ROOM * width), room[1].max(SMALLEST_ROOM * height)];
             let same = drawing.canvas.room.is_some_and(|last| (0..2).all(|k| (last[k] - room[k]).abs() < 0.5));
             if same {
                 break;

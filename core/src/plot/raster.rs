@@ -20,7 +20,7 @@ fn rounded(part: u8, step: u8) -> u8 {
 }
 
 impl Raster {
-    /// Joins two pictures of the same marks, on black and on white, into the marks alone.
+    /// Joins two renderings of the same marks, on black and on white, into the marks alone.
     pub(super) fn between(width: u32, height: u32, on_black: &[u8], on_white: &[u8]) -> Self {
         let pixel = |(black, white): (&[u8], &[u8])| {
             // A mark of opacity a shows a·c on black, and a·c + (1 − a) on white.

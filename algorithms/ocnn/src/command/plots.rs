@@ -100,7 +100,7 @@ pub(super) fn dendrogram(clustering: &Clustering) -> Plot {
         ranges.insert(node, (ranges[&branches[0]].0, ranges[&branches[1]].1));
         // Below a join of several clusters each branch of one is cut off.
         for (branch, (_, lower)) in branches.into_iter().zip([a, b]) {
-            if cluster_of[node].is_none() && cluster_of[branch].is_some() {
+            if cluster_of[node].is_none() && cluster_of[branch].is_some_and(|cluster| cluster >= 0) {
                 let (from, to) = ranges[&branch];
                 let middle = 0.5 * (lower + height);
                 cut.extend([(from - 0.4, middle), (to + 0.4, middle), (f64::NAN, f64::NAN)]);

@@ -194,10 +194,8 @@ pub(super) fn eval(args: &ModelArgs, device: &Device, session: &Session) -> Resu
     let instances = instances(&args.input, treatment, Some(&model), &Solo, &*session.observer)?;
     let input = InputSize { rows: instances.rows(), columns: instances.names.len() };
     let loaded = with_context!(device, session, |context| Loaded::new(model, args.product, input.rows, context))?;
-    let values = loaded.model.columns_of(&instances.names, &instances.values);
-    let values = values.map_err(|error| error.in_file(&args.input.input))?;
     watch.lap("data_s");
-    let score = score(&loaded.model, values, &instances.targets, device, session)?;
+    let score = score(&loaded.model, instances.values, &instances.targets, device, session)?;
     watch.lap("prediction_s");
     let result = entries(&EvalResult { figures: score.figures(), network: loaded.figures() });
     let summary = format!("{} on {} rows, {}", score.summary(), input.rows, loaded.matmul);

@@ -5,7 +5,7 @@ use std::path::Path;
 use firebox_core::{
     Communicator, Error, Observer, Result,
     command::InputArgs,
-    data::{Categorical, Missing, ReadOptions},
+    data::{Categorical, Missing, MissingNumbers, ReadOptions},
     error::shown,
 };
 
@@ -16,7 +16,11 @@ use crate::solve::{Instances, Model};
 /// encoded as the model's columns are.
 pub(super) fn options(input: &InputArgs, task: Task, missing: Missing, model: Option<&Model>) -> Result<ReadOptions> {
     let mut options = input.options();
-    options.missing = missing != Missing::Refuse;
+    options.missing = match (missing, model) {
+        (Missing::Refuse, None) => MissingNumbers::Advised,
+        (Missing::Refuse, Some(_)) => MissingNumbers::Refused,
+        _ => MissingNumbers::Accepted,
+    };
     if task == Task::Regression {
         options.targets = options.label.take();
     }
@@ -33,8 +37,8 @@ pub(super) fn options(input: &InputArgs, task: Task, missing: Missing, model: Op
     Ok(options)
 }
 
-/// Reads a rank's rows and their targets, for the model if there is one. Rows with missing numbers are left out if `missing`
-/// says so; other missing numbers are NaN.
+/// Reads a rank's rows and their targets, for the model if there is one. With a model the columns
+/// are those of the model. Rows with missing numbers are left out if `missing` says so; other missing numbers are NaN.
 pub(super) fn instances(
     input: &InputArgs,
     (task, missing): (Task, Missing),
@@ -60,6 +64,11 @@ pub(super) fn instances(
     };
     let in_file = |error: Error| error.in_file(&input.input);
     let mut instances = instances.map_err(in_file)?;
+    if let Some(model) = model {
+        // Missing numbers in columns that the model does not know do not matter.
+        instances.values = model.columns_of(&instances.names, &instances.values).map_err(in_file)?;
+        instances.names = model.columns.clone();
+    }
     let dropped = if missing == Missing::Drop { instances.retain_complete() } else { 0 };
     instances.check_targets().map_err(in_file)?;
     let filled = instances.values.iter().filter(|value| value.is_nan()).count();

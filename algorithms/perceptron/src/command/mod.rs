@@ -31,7 +31,7 @@ Examples:
 /// Options of the short help of each command.
 const TRAIN: [&str; 8] = ["label", "drop", "model", "hidden", "activation", "epochs", "test", "confusion"];
 const PREDICT: [&str; 4] = ["label", "keep", "model", "give"];
-const EVAL: [&str; 3] = ["label", "keep", "model"];
+const EVAL: [&str; 3] = ["label", "drop", "model"];
 
 /// The command `perceptron`.
 #[derive(Debug, Clone, Copy, Default)]
@@ -40,7 +40,8 @@ pub struct PerceptronPlugin;
 impl Plugin for PerceptronPlugin {
     fn command(&self) -> Command {
         // Set after the arguments, since the doc comment of a flattened struct would replace the description.
-        let train = with_short_help(TrainArgs::augment_args(Command::new("train")), &TRAIN).about("Trains a network on a table").long_about(
+        let train = with_short_help(TrainArgs::augment_args(Command::new("train")), &TRAIN);
+        let train = train.about("Trains a network on a table").long_about(
             "Trains a multilayer perceptron on a table: columns of numbers, and one of classes or numbers to learn. A share \
              of the rows is kept for a test, whose figures the report has; early stopping uses a share of the others. \
              Writes the losses of each epoch. Ctrl-C keeps the best network so far in --model. A training that goes on from \

@@ -266,7 +266,7 @@ fn missing_numbers_are_replaced_by_those_of_the_training_rows() {
     std::fs::write(&table, "x,y,k\n".to_string() + &(0..200).map(line).collect::<String>()).unwrap();
     let train = format!("perceptron train {table} --label k --hidden 4 --epochs 2 --model {model} --missing");
     let refused = run(&format!("{train} refuse")).unwrap_err().to_string();
-    assert!(refused.contains("line 5, column x: \"nan\" is not a"), "{refused}");
+    assert!(refused.contains("line 5, column x: \"nan\" is a missing number"), "{refused}");
     for missing in ["mean", "median"] {
         let trained = notices(&format!("{train} {missing}"));
         let expected = format!("replaced by the {missing}s of the training rows: 20");

@@ -4,6 +4,7 @@ use burn::tensor::backend::Backend;
 use firebox_core::{
     Context, Precision, Result,
     checkpoint::{Checkpoint, Fingerprint, Identity, MAX_COUNT, Tensors, decode, require},
+    data::Missing,
 };
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +34,14 @@ pub(crate) fn identity<B: Backend>(config: &TrainConfig, instances: &Instances, 
     let hash = [rows, columns, instances.targets.outputs()]
         .iter()
         .fold(Fingerprint::default().word(sum), |hash, it| hash.word(*it as u64));
-    Identity::new("perceptron", config, LIMITS, hash.to_string(), context)
+    let mut parameters = serde_json::to_value(config).unwrap_or_default();
+    if let Some(parameters) = parameters.as_object_mut()
+        && config.missing == Missing::Refuse
+    {
+        // States from before this parameter existed do not have it.
+        parameters.remove("missing");
+    }
+    Identity::new("perceptron", &parameters, LIMITS, hash.to_string(), context)
 }
 
 /// Scalars of a state. The best epoch and the number of steps follow from the history.

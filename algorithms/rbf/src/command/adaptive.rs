@@ -67,9 +67,9 @@ struct LevelResult {
     /// Estimate of the relative L2 error, at most 1.
     estimate: f64,
     /// Norm of the held-out residuals over that of the solution.
-    held_out: f64,
+    held_out: Option<f64>,
     /// Stability constant: the largest |u| over the norm of its residuals.
-    stability: f64,
+    stability: Option<f64>,
     /// Relative change of the solution since the level before, if there is one.
     change: Option<f64>,
     /// Condition number of the scaled matrix, estimated.
@@ -82,6 +82,11 @@ struct LevelResult {
     trained: bool,
 }
 
+/// The value unless it exceeds the range of f64, which JSON does not have.
+fn finite(value: f64) -> Option<f64> {
+    Some(value).filter(|value| value.is_finite())
+}
+
 impl From<&Level> for LevelResult {
     fn from(level: &Level) -> Self {
         Self {
@@ -89,9 +94,9 @@ impl From<&Level> for LevelResult {
             conditions: level.conditions,
             ratio: level.ratio,
             estimate: level.estimate,
-            held_out: level.held_out,
-            stability: level.stability,
-            change: Some(level.change).filter(|change| change.is_finite()),
+            held_out: finite(level.held_out),
+            stability: finite(level.stability),
+            change: finite(level.change),
             condition: level.condition.into(),
             error: level.error,
             on_device: level.on_device,
@@ -115,8 +120,8 @@ pub(super) fn result(solution: &AdaptiveSolution) -> AutoResult {
         neurons: solution.network.len(),
         points: level.map(|level| level.conditions),
         width: level.map(|level| level.ratio),
-        held_out: level.map(|level| level.held_out),
-        stability: level.map(|level| level.stability),
+        held_out: level.and_then(|level| finite(level.held_out)),
+        stability: level.and_then(|level| finite(level.stability)),
         condition: level.map(|level| level.condition.into()),
         slabs: (!solution.slabs.is_empty()).then(|| solution.slabs.clone()),
         levels: solution.levels.iter().map(LevelResult::from).collect(),

@@ -28,8 +28,10 @@ const CHECKSUM: &str = "{\"checksum\":\"";
 /// Number of digits of the checksum.
 const DIGITS: usize = 8;
 
-/// Bytes of safetensors before their description, which are its length.
+/// Size in bytes of the length of the description of safetensors.
 const LENGTH: u64 = 8;
+/// Start of a [state](crate::checkpoint).
+const STATE: &[u8] = b"\x89FBXST";
 /// Largest length of a description, that of the safetensors library.
 const MAX_DESCRIPTION: u64 = 100_000_000;
 
@@ -152,6 +154,10 @@ pub fn decode<T: DeserializeOwned>(bytes: &[u8], algorithm: &str, version: u32) 
 /// # Errors
 /// If the bytes are not a model of Firebox.
 pub fn format_of(bytes: &[u8]) -> Result<String> {
+    if bytes.starts_with(STATE) {
+        let what = "this is the state of an interrupted run, not a model";
+        return Err(Error::input(what, "give a file that `model` wrote"));
+    }
     if bytes.first() == Some(&b'{') {
         let versioned: Versioned = serde_json::from_slice(bytes).map_err(|error| bad(one_line(&error)))?;
         return Ok(versioned.format);

@@ -56,6 +56,9 @@ fn maps_place_new_points_as_in_the_run_that_made_them() {
     let done = program.run(&format!("predict new.csv --model m.fbx --keep all {BACKEND}")).succeed();
     let places: String = done.out.lines().map(|line| line.splitn(4, ',').last().unwrap().to_string() + "\n").collect();
     assert_eq!(places, program.text("run.csv"));
+    program.write("ordered.csv", "X1,X2,X3\n2,3,1\n0.5,9,-4\n".replace('X', &header(&program)));
+    let ordered = program.run(&format!("predict ordered.csv --model m.fbx {BACKEND}")).succeed();
+    assert_eq!(ordered.out, places, "columns are found by their names");
     // Each point of the map has its place.
     let done = program.run(&format!("predict set.csv --model m.fbx {BACKEND}")).succeed();
     assert_eq!(done.out, first_columns(&program.text("map.csv"), 2));
@@ -131,6 +134,12 @@ fn other_models_and_damaged_ones_are_refused() {
     program.refuse("predict nine.csv --model m.fbx", "nine.csv: ");
     program.refuse("predict set.csv --model m.fbx --plot p.png", "predictions have no plot");
     program.refuse("predict set.csv", "--model");
-    program.refuse("predict set.csv --model m.fbx -o m.fbx", "m.fbx");
+    program
+        .refuse("predict set.csv --model m.fbx --report m.fbx", "m.fbx is read, and an output is to be written to it");
+    program.refuse("predict set.csv --model m.fbx --drop nothing", "there is no column \"nothing\" to leave out");
+    program
+        .refuse("predict set.csv --model m.fbx --columns 1", "1 of the columns are left as coordinates; the fit has 3");
+    program.write("gaps.csv", "C1,C2,C3,label\n1,,2,1\n".replace('C', &header(&program)));
+    program.refuse("predict gaps.csv --model m.fbx", "gaps.csv, line 2, column");
     assert_eq!(program.read("m.fbx"), bytes);
 }

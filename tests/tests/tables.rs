@@ -14,7 +14,7 @@ fn flowers(points: &Points) -> String {
     let mut text = String::from("id,colour,kind,length,width\n");
     for (row, label) in points.labels.as_ref().unwrap().iter().enumerate() {
         let [x, y] = [points.row(row)[0], points.row(row)[1]];
-        writeln!(text, "{},{},k{label},{},{y}", 1000 + row, ["red", "blue"][row % 2], 1000.0 * x).unwrap();
+        writeln!(text, "{},{},k{label},{},{y}", 1000 + row, ["red", "blue"][row % 2], 1024.0 * x).unwrap();
     }
     text
 }

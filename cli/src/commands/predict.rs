@@ -6,7 +6,7 @@ use firebox_core::{
     Error, Result, Session,
     command::{Conformance, Outcome, PredictArgs, parse},
     error::shown,
-    model_file::format_in,
+    model_file::{bad, format_in},
 };
 
 use super::algorithm;
@@ -27,7 +27,7 @@ pub(super) fn command() -> Command {
         .long_about(
             "Predicts new rows from a model that ocnn, sammon, rbf or perceptron train wrote with --model. Columns are \
              found by their names if both tables have names, and others are ignored; missing numbers, scales and text \
-             are treated as in the fit.",
+             are treated as in the fit. A network of rbf takes columns in the order of the problem's coordinates.",
         )
         .after_long_help(EXAMPLES)
 }
@@ -36,7 +36,9 @@ pub(super) fn command() -> Command {
 pub(super) fn run(program: &Program, args: &ArgMatches, ranks: &Ranks) -> std::result::Result<(), Failure> {
     let model = PredictArgs::from_arg_matches(args)?.model;
     let format = format_in(&model)?;
-    let name = format.split(' ').nth(1).unwrap_or_default();
+    let Some(name) = format.strip_prefix("firebox ").and_then(|rest| rest.split(' ').next()) else {
+        return Err(bad(format!("its format is {}", shown(&format))).in_file(&model).into());
+    };
     let Some(plugin) = program.plugin(name) else {
         let what = format!("a model of {} is unknown to this program", shown(name));
         return Err(Error::input(what, "use the program that wrote it").in_file(&model).into());

@@ -207,14 +207,41 @@ impl InputArgs {
         weight: Option<&str>,
         observer: &dyn Observer,
     ) -> Result<(Points, Kept)> {
-        let options = ReadOptions { categorical: Some(schema.categorical), ..self.options() };
         let missing = treatment(schema.preparation.missing());
-        let columns = Columns { weight, like: Some(&schema.names), missing, ..options.roles() };
+        self.read_like(path, schema, Columns { weight, missing, ..Columns::default() }, observer)
+    }
+
+    /// Reads INPUT with the coordinates of a fit, as [`InputArgs::read_more`] reads further points; `label`, `columns` and
+    /// `drop` describe INPUT itself.
+    ///
+    /// Fails as [`InputArgs::read_more`] does, and if a column with another role is a coordinate of the fit.
+    pub fn read_new(&self, schema: &Schema, observer: &dyn Observer) -> Result<(Points, Kept)> {
+        // The fit, not an option, decides on missing numbers.
+        let missing = match schema.preparation.missing() {
+            Missing::Refuse => MissingNumbers::Refused,
+            _ => MissingNumbers::Accepted,
+        };
+        self.read_like(&self.input, schema, Columns { missing, own: true, ..Columns::default() }, observer)
+    }
+
+    /// Reads points with the coordinates of a fit; `with` has the weights, the treatment of missing numbers, and whose columns
+    /// the options describe.
+    fn read_like(
+        &self,
+        path: &Path,
+        schema: &Schema,
+        with: Columns<'_>,
+        observer: &dyn Observer,
+    ) -> Result<(Points, Kept)> {
+        let options = ReadOptions { categorical: Some(schema.categorical), ..self.options() };
+        let Columns { weight, missing, own, .. } = with;
+        let columns = Columns { weight, missing, own, like: Some(&schema.names), ..options.roles() };
         let Parsed { mut points, mut kept, .. } = read_columns(path, columns)?;
         let (columns, expected) = (points.columns, schema.names.len());
         if columns != expected {
             let what = format!("these points have {columns} columns; those of the fit have {expected}");
-            let help = "give the same columns in the same order, or names to both files";
+            let help = "give the same columns in the same order, or names to both files; `columns` chooses columns, `drop` and \
+                        `label` leave others out";
             return Err(Error::input_at(Place::file(name(path)), what, help));
         }
         kept.retain(&prepare(&schema.preparation, &mut points, path, observer)?);

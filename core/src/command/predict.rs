@@ -18,11 +18,11 @@ pub struct PredictArgs {
     /// The model: a file that --model of ocnn, sammon, rbf or perceptron train wrote
     #[arg(short, long, value_name = "FILE")]
     pub model: InputFile,
-    /// A column that is no coordinate, by name or by number from 1, such as the true classes; not needed where columns
-    /// have names
+    /// A column that is no coordinate, by name or by number from 1, such as the true classes; not needed where the columns
+    /// of both tables have names
     #[arg(long, value_name = "COLUMN")]
     pub label: Option<String>,
-    /// The columns that are coordinates, in the order of the fit, such as height,3-7, where columns have no names
+    /// The columns that are coordinates, in the order of the fit, such as height,3-7; not needed where both tables have names
     #[arg(long, value_name = "LIST")]
     pub columns: Option<String>,
     /// Columns that are no coordinates, in the same form

@@ -49,6 +49,7 @@ pub enum Standardise {
 /// # Ok::<(), firebox_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Preparation {
     missing: Missing,
     /// Replacement of missing numbers, for each column; empty if there are no replacements.

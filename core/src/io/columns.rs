@@ -44,6 +44,8 @@ pub(crate) struct Columns<'a> {
     pub(crate) keep: Option<&'a str>,
     /// The names of the coordinates of an earlier table, which this one has too; it may lack labels and weights.
     pub(crate) like: Option<&'a [String]>,
+    /// True if `label`, `columns` and `drop` describe this table, not the earlier one.
+    pub(crate) own: bool,
     /// Treatment of columns of text; an error if `None`.
     pub(crate) categorical: Option<Categorical>,
     pub(crate) missing: MissingNumbers,
@@ -78,6 +80,9 @@ impl Columns<'_> {
         let wanted = [self.label, self.weight];
         let found = [0, 1].map(|role| wanted[role].map(|column| find(names, column, ["labels", "weights"][role])));
         if let Some(like) = self.like {
+            if self.own && (self.label.is_some() || self.columns.is_some() || self.drop.is_some()) {
+                return self.find_own(like, names, is_data).map(|roles| Roles { kept, ..roles });
+            }
             let found = found.map(|index| index.and_then(Result::ok));
             return self.find_like(like, names, is_data, found).map(|roles| Roles { kept, ..roles });
         }
@@ -101,6 +106,33 @@ impl Columns<'_> {
         Ok(Roles { label, weight, coordinates, targets: targets.len(), kept, dropped, chosen: is_chosen })
     }
 
+    /// Assigns the columns of a table with the coordinates `like`, of which `label`, `columns` and `drop` are columns: those of
+    /// `columns` in their order; else by their names as in [`Self::find_like`]; else those that are left, in order.
+    fn find_own(self, like: &[String], names: &[String], is_data: &dyn Fn(usize) -> bool) -> Result<Roles> {
+        let own = Self { like: None, ..self }.find(names, is_data)?;
+        let one_hot = self.categorical == Some(Categorical::OneHot);
+        if one_hot && self.columns.is_some() {
+            return Err(Error::input("columns of text are found by their names, not by `columns`", "leave it out"));
+        }
+        if self.columns.is_none() && (one_hot || are_found_by_name(like, names)) {
+            let found = Self { label: None, ..self }.find_like(like, names, is_data, [None; 2])?;
+            let needed = |at: &&usize| own.dropped.contains(at) || own.label == Some(**at);
+            return match found.coordinates.iter().find(needed) {
+                Some(&at) => {
+                    let place = Place::default().column(names[at].as_str());
+                    Err(Error::input_at(place, "the column is a coordinate of the fit", "leave out `drop` and `label`"))
+                }
+                None => Ok(Roles { label: own.label, dropped: own.dropped, ..found }),
+            };
+        }
+        if own.coordinates.len() != like.len() {
+            let (left, expected) = (own.coordinates.len(), like.len());
+            let what = format!("{left} of the columns are left as coordinates; the fit has {expected}");
+            return Err(Error::input(what, "choose them with `columns`, or leave others out with `drop` or `label`"));
+        }
+        Ok(own)
+    }
+
     /// Assigns the columns of a table with the coordinates `like`: by their names if both tables have names, or if this one
     /// has names and all of these are among them, or if columns of text are coordinates; else by the roles of the earlier
     /// table or, if the number of columns does not suit them, in order.
@@ -112,9 +144,7 @@ impl Columns<'_> {
         found: [Option<usize>; 2],
     ) -> Result<Roles> {
         let wanted = [self.label, self.weight];
-        // A header may have default names beside others.
-        let named = are_names(names) && (are_names(like) || like.iter().all(|name| names.contains(name)));
-        if named || self.categorical == Some(Categorical::OneHot) {
+        if are_found_by_name(like, names) || self.categorical == Some(Categorical::OneHot) {
             let by_name = |role: usize| found[role].filter(|&at| wanted[role] == Some(names[at].as_str()));
             // A name is no number here.
             let exact = |name: &String| if names.contains(name) { names } else { &[] };
@@ -144,6 +174,13 @@ impl Columns<'_> {
         let coordinates = data.into_iter().filter(|&at| Some(at) != label && Some(at) != weight).collect();
         Ok(Roles { label, weight, coordinates, ..Roles::default() })
     }
+}
+
+/// True if the coordinates `like` are to be found by their names among `names`: if both tables have names, or if this one has
+/// names other than `C1`, `C2`, … in this order and all of these are among them.
+fn are_found_by_name(like: &[String], names: &[String]) -> bool {
+    let default = names.iter().enumerate().all(|(at, name)| *name == format!("C{}", at + 1));
+    are_names(like) && are_names(names) || !default && like.iter().all(|name| names.contains(name))
 }
 
 /// True unless all names are the default ones, `C1`, `C2`, ….
@@ -329,6 +366,35 @@ mod tests {
     }
 
     #[test]
+    fn options_of_a_further_table_are_not_ignored() {
+        let like = names("x y");
+        let own = Columns { like: Some(&like), own: true, ..Columns::default() };
+        let coordinates = |columns: Columns<'_>, header: &str| {
+            columns.find(&names(header), &|_| true).map(|roles| roles.coordinates).map_err(|error| error.to_string())
+        };
+        let left = |count: usize| Err(format!("{count} of the columns are left as coordinates; the fit has 2"));
+        let columns = |columns| Columns { columns: Some(columns), ..own };
+        let drop = |drop| Columns { drop: Some(drop), ..own };
+        let label = |label| Columns { label: Some(label), ..own };
+        assert_eq!(coordinates(columns("3,1"), "C1 C2 C3"), Ok(vec![2, 0]));
+        assert_eq!(coordinates(columns("Y,X"), "X Y"), Ok(vec![1, 0]));
+        assert_eq!(coordinates(columns("1"), "C1 C2"), left(1));
+        assert_eq!(coordinates(drop("2"), "C1 C2 C3"), Ok(vec![0, 2]));
+        assert_eq!(coordinates(drop("2"), "C1 C2"), left(1));
+        assert_eq!(coordinates(label("1"), "C1 C2 C3"), Ok(vec![1, 2]));
+        assert_eq!(coordinates(label("kind"), "y kind x"), Ok(vec![2, 0]));
+        for (columns, header, expected) in [
+            (label("9"), "C1 C2", "there is no column \"9\" to take the labels from"),
+            (drop("9"), "x y", "there is no column \"9\" to leave out"),
+            (columns("9"), "x y", "there is no column \"9\" to take as a coordinate"),
+            (drop("x"), "x y", "column x: the column is a coordinate of the fit"),
+            (label("y"), "x y", "column y: the column is a coordinate of the fit"),
+        ] {
+            assert_eq!(coordinates(columns, header), Err(expected.to_string()), "{header}");
+        }
+    }
+
+    #[test]
     fn coordinates_of_an_earlier_table_are_found_by_name() {
         let like = names("x y");
         let roles = Columns { label: Some("class"), drop: Some("id"), like: Some(&like), ..Columns::default() };
@@ -347,6 +413,7 @@ mod tests {
         let default = names("C1 C2");
         let roles = Columns { like: Some(&default), ..Columns::default() };
         assert_eq!(roles.find(&names("label C2 C1"), &|_| true).unwrap().coordinates, [2, 1]);
+        assert_eq!(roles.find(&names("C2 C1"), &|_| true).unwrap().coordinates, [1, 0]);
         // Without names the roles of the earlier table hold, if the number of columns suits them.
         let roles = Columns { drop: Some("1"), label: Some("2"), like: Some(&like), ..Columns::default() };
         assert_eq!(roles.find(&names("C1 C2 C3 C4"), &|_| true).unwrap().coordinates, [2, 3]);

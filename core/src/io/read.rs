@@ -22,8 +22,9 @@ use crate::memory;
 /// Reads points from `path` in the format of its extension; `-` is CSV from standard input.
 ///
 /// CSV: the delimiter and the header are detected; an ambiguous header is an error. NPY: an array of shape (points,
-/// coordinates) or (points). Parquet and Arrow: columns of numbers and of text, by their types. `.lrn`: a column of type 3 holds the labels unless the options name others. Every coordinate
-/// is finite, except that formats other than `.lrn` may contain NaN if the options accept it.
+/// coordinates) or (points). Parquet and Arrow: columns of numbers and of text, by their types. `.lrn`: a column of type 3
+/// holds the labels unless the options name others. Every coordinate is finite, except that formats other than `.lrn` may
+/// contain NaN if the options accept it.
 ///
 /// Fails with [`Error::Io`] if the file cannot be read, [`Error::Memory`] if it does not fit, else [`Error::Input`]
 /// with file, line, column and advice.

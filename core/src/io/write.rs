@@ -18,9 +18,8 @@ impl Table {
     /// is one column, else (rows, width), of `i64` if all numbers are whole (`i32` for a single matrix of counts), else of
     /// `f64`. `.cls` holds exactly one column, of whole numbers. Both leave out details ([`Table::with_details`]). In `.lrn` a
     /// column of whole numbers named `label`, `class` or `cluster` is the class and all others are data. In `.parquet`, `.arrow`
-    /// and `.arrows` columns keep their types: `i64`, `f64`, and text for words. `/dev/stdout` and other paths without an extension
-    /// that are not
-    /// regular files receive CSV.
+    /// and `.arrows` columns keep their types: `i64`, `f64`, and text for words. `/dev/stdout` and other paths without an
+    /// extension that are not regular files receive CSV.
     pub fn write(&self, path: &Path) -> Result<()> {
         let format = self.format_for(path)?;
         atomic::write(path, |out| self.write_as(format, out))

@@ -38,7 +38,7 @@ pub(super) fn run(args: &PredictArgs, device: &Device, session: &Session) -> Res
             (HostInput::Sparse(new), size, Kept::default())
         }
         (false, false) => {
-            let (new, kept) = rows.read_more(&args.input, &model.schema, None, &*session.observer)?;
+            let (new, kept) = rows.read_new(&model.schema, &*session.observer)?;
             let size = new.size();
             (HostInput::Points(new), size, kept)
         }

@@ -89,6 +89,7 @@ impl OcnnModel {
         let counts = arrays.take_whole("counts", &[n], 1 << 32)?;
         let total = counts.iter().try_fold(0u64, |sum, &count| sum.checked_add(count).filter(|_| count > 0));
         require(total.is_some_and(|total| total < 1 << 32), "its counts are 0 or have too large a sum")?;
+        require(clusters <= n, "it has more clusters than points")?;
         let labels = arrays.take_whole("labels", &[n], clusters as u64 + 1)?;
         require(clusters == count(&labels, clusters), "it has clusters without points")?;
         require(reach.is_none_or(|reach| reach >= 0.0 && reach.is_finite()), "its reach is below 0")?;

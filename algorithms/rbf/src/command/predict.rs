@@ -24,12 +24,16 @@ pub(super) fn run(args: &PredictArgs, session: &Session) -> Result<Outcome> {
     let mut watch = Stopwatch::default();
     let network = RbfNetwork::load(&args.model)?;
     let schema = Schema::unnamed(network.dims())?;
-    let (points, kept) = args.rows().read_more(&args.input, &schema, None, &*session.observer)?;
+    let (points, kept) = args.rows().read_new(&schema, &*session.observer)?;
     watch.lap("data_s");
     let values = network.evaluate(&points.values);
     watch.lap("prediction_s");
     let size = points.size();
     let table = Table::float_matrix(points.names, points.values)?.beside(Table::floats("u", values))?;
-    let summary = format!("u at {} points, by a network that does not know the domain", size.rows);
+    // A model file holds neither the domain nor the names of its coordinates.
+    session
+        .observer
+        .notice("columns are the coordinates in the order of the problem; points outside its domain are not marked");
+    let summary = format!("u at {} points", size.rows);
     Ok(args.outcome(size, &watch, entries(&PredictResult { neurons: network.len() }), kept.beside(table)?, summary))
 }

@@ -31,7 +31,7 @@ pub(super) fn run(args: &PredictArgs, device: &Device, session: &Session) -> Res
             return Err(Error::input(what, "leave it out"));
         }
         Some(points) => (read_distances(&rows, &args.input, points)?, Kept::default()),
-        None => rows.read_more(&args.input, &model.schema, None, &*session.observer)?,
+        None => rows.read_new(&model.schema, &*session.observer)?,
     };
     watch.lap("data_s");
     let placed = with_context!(device, session, |context| placed(&model, &new, context));

@@ -81,7 +81,7 @@ impl SammonModel {
         let Description { schema, dims, metric, power, unit, features } = description;
         SammonConfig::new(dims).with_power(power).validate().map_err(bad)?;
         let positive = |x: f64| x > 0.0 && x.is_normal();
-        require(positive(unit), "its unit is not positive")?;
+        require(unit > 0.0 && unit.is_finite(), "its unit is not positive")?;
         require(schema.is_consistent(), "its columns and their preparation do not match")?;
         let (k, n) = match arrays.shape("embedding")? {
             &[k, n] => (k, n),

@@ -69,6 +69,11 @@ impl MetricSpace {
             Distance::Euclidean | Distance::Manhattan => {
                 let unit = unit.unwrap_or_else(|| unit_of(&values));
                 values.iter_mut().for_each(|x| *x /= unit);
+                if let Some(at) = values.iter().position(|x| !x.is_finite()) {
+                    let what = "the point is too far from the others for its distances";
+                    let help = "check the unit of its columns, or leave the row out";
+                    return Err(Error::input_at(Place::default().row(at / columns + 1), what, help));
+                }
                 Ok(Self { distance, values, unit, d: columns })
             }
             Distance::Cosine => {

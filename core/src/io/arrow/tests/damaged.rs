@@ -13,6 +13,7 @@ const ROLES: Columns<'static> = Columns {
     targets: None,
     keep: Some("all"),
     like: None,
+    own: false,
     categorical: Some(Categorical::LeaveOut),
     missing: crate::io::columns::MissingNumbers::Accepted,
 };

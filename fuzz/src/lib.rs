@@ -7,7 +7,7 @@ use std::path::Path;
 
 use firebox_core::{
     checkpoint,
-    data::{Categorical, Format, Points, ReadOptions, parse, parse_labels, parse_sparse},
+    data::{Categorical, Format, MissingNumbers, Points, ReadOptions, parse, parse_labels, parse_sparse},
 };
 use firebox_perceptron::{Model, Optimizer, TrainConfig};
 use firebox_rbf::{NetworkFormat, Problem, RbfConfig, RbfNetwork, ShapeSolver, Weights};
@@ -39,12 +39,12 @@ fn check_points(format: Format, bytes: &[u8]) {
         return;
     }
     for label in [None, Some("1"), Some("label")] {
-        for missing in [false, true] {
+        for missing in [MissingNumbers::Refused, MissingNumbers::Accepted] {
             for categorical in [None, Some(Categorical::LeaveOut), Some(Categorical::OneHot)] {
                 let label = label.map(String::from);
                 let options = ReadOptions { label, missing, categorical, ..ReadOptions::default() };
                 if let Ok(points) = parse(format, bytes, &options) {
-                    assert_consistent(&points, missing);
+                    assert_consistent(&points, missing == MissingNumbers::Accepted);
                 }
             }
         }

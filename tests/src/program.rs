@@ -179,6 +179,11 @@ impl Program {
     }
 }
 
+/// Returns the first `count` columns of a table without quotes.
+pub fn first_columns(text: &str, count: usize) -> String {
+    text.lines().map(|line| line.split(',').take(count).collect::<Vec<_>>().join(",") + "\n").collect()
+}
+
 /// Reports a skipped test on standard error, also where the test harness captures `eprintln!`.
 pub fn skip(reason: &str) {
     let _ = writeln!(io::stderr(), "SKIPPED {reason}");

@@ -3,14 +3,9 @@
 #![allow(clippy::unwrap_used)]
 
 use firebox_core::data::{self, Shape};
-use firebox_tests::program::{NINE, Program};
+use firebox_tests::program::{NINE, Program, first_columns};
 
 const BACKEND: &str = "--backend ndarray --format human";
-
-/// The first `count` columns of a table without quotes.
-fn first_columns(text: &str, count: usize) -> String {
-    text.lines().map(|line| line.split(',').take(count).collect::<Vec<_>>().join(",") + "\n").collect()
-}
 
 /// A program with a table of five classes in `set.csv`.
 fn with_set() -> Program {

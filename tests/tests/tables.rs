@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use firebox_core::data::{self, Points, Shape};
-use firebox_tests::program::{NINE, Program};
+use firebox_tests::program::{NINE, Program, first_columns};
 
 const BACKEND: &str = "--backend ndarray --format human";
 
@@ -17,11 +17,6 @@ fn flowers(points: &Points) -> String {
         writeln!(text, "{},{},k{label},{},{y}", 1000 + row, ["red", "blue"][row % 2], 1024.0 * x).unwrap();
     }
     text
-}
-
-/// The first `count` columns of a table without quotes.
-fn first_columns(text: &str, count: usize) -> String {
-    text.lines().map(|line| line.split(',').take(count).collect::<Vec<_>>().join(",") + "\n").collect()
 }
 
 fn blobs() -> Points {

@@ -19,7 +19,7 @@ mod tiles;
 mod union_find;
 
 pub use block::{BLOCK, Block, Blocks, transpose};
-pub use gain::gain;
+pub use gain::{LEAST_GAIN, gain};
 pub use lanes::{dot, sum_lanes};
 pub use level::{Isa, Loop, SimdLevel};
 pub use real::Real;

@@ -122,11 +122,11 @@ pub struct TrainConfig {
     #[config(default = "None")]
     #[cfg_attr(feature = "command", arg(long, value_name = "N"))]
     pub batch: Option<usize>,
-    /// Epochs over which the weights of the steps are averaged, from 0; with 0 the last weights alone count
-    #[config(default = "10.0")]
+    /// Epochs over which the weights of the steps are averaged, from 0; with 0 the last weights alone count [default: 10; 5 if
+    /// rows × weights exceed 4·10⁸]
+    #[config(default = "None")]
     #[cfg_attr(feature = "command", arg(long, value_name = "E", allow_negative_numbers = true))]
-    #[cfg_attr(feature = "command", arg(default_value_t = defaults().averaging))]
-    pub averaging: f64,
+    pub averaging: Option<f64>,
     /// Maximum number of passes over the training part, from 1
     #[config(default = 300)]
     #[cfg_attr(feature = "command", arg(long, value_name = "E", default_value_t = defaults().epochs))]
@@ -145,16 +145,23 @@ pub struct TrainConfig {
     #[cfg_attr(feature = "command", arg(long, value_name = "S", allow_negative_numbers = true))]
     #[cfg_attr(feature = "command", arg(default_value_t = defaults().validation))]
     pub validation: f64,
-    /// Passes without a lower loss on those rows after which training stops, from 1
-    #[config(default = 10)]
-    #[cfg_attr(feature = "command", arg(long, value_name = "E", default_value_t = defaults().patience))]
-    pub patience: usize,
+    /// Passes without a lower loss on those rows after which training stops, from 1 [default: 10; 5 if rows × weights exceed
+    /// 4·10⁸]
+    #[config(default = "None")]
+    #[cfg_attr(feature = "command", arg(long, value_name = "E"))]
+    pub patience: Option<usize>,
 }
 
 /// Steps per epoch that the default batch aims at, and its smallest and largest number of rows.
 const STEPS: usize = 40;
 const MIN_BATCH: usize = 16;
 const MAX_BATCH: usize = 256;
+/// Default patience and averaging, in epochs.
+const EPOCHS: usize = 10;
+/// The same where an epoch is long.
+const LONG_EPOCHS: usize = 5;
+/// Products of an epoch, training rows times weights, beyond which it is long: some 0.1 s on two cores.
+const LONG: u128 = 400_000_000;
 /// Largest default of the weight decay.
 const MAX_DECAY: f64 = 5e-3;
 
@@ -187,18 +194,21 @@ impl TrainConfig {
         })
     }
 
-    /// The configuration for `rows` training rows, with a value for each option that depends on the data but
-    /// [`input_scale`](Self::input_scale).
-    pub(crate) fn resolved(&self, rows: usize) -> Self {
+    /// The configuration for `rows` training rows and a network of `parameters`, with a value for each option that depends on
+    /// the data but [`input_scale`](Self::input_scale).
+    pub(crate) fn resolved(&self, rows: usize, parameters: u128) -> Self {
         let strength = match self.task {
             Task::Classification => 15.0,
             Task::Regression => 1.0,
         };
         let decay = (strength / rows as f64).min(MAX_DECAY);
+        let epochs = if rows as u128 * parameters > LONG { LONG_EPOCHS } else { EPOCHS };
         Self {
             activation: Some(self.activation_by_task()),
             batch: self.batch.or(Some((rows / STEPS).clamp(MIN_BATCH, MAX_BATCH))),
             weight_decay: self.weight_decay.or(Some(decay)),
+            averaging: self.averaging.or(Some(epochs as f64)),
+            patience: self.patience.or(Some(epochs)),
             ..self.clone()
         }
     }
@@ -206,6 +216,16 @@ impl TrainConfig {
     /// Rows of a step of a resolved configuration.
     pub(crate) fn batch_rows(&self) -> usize {
         self.batch.unwrap_or(MAX_BATCH)
+    }
+
+    /// Epochs of averaging of a resolved configuration.
+    pub(crate) fn averaging_epochs(&self) -> f64 {
+        self.averaging.unwrap_or(EPOCHS as f64)
+    }
+
+    /// Epochs of patience of a resolved configuration.
+    pub(crate) fn patience_epochs(&self) -> usize {
+        self.patience.unwrap_or(EPOCHS)
     }
 
     /// Checks every field.
@@ -230,12 +250,15 @@ impl TrainConfig {
                 return invalid(field, share, "must be a number from 0 to below 1");
             }
         }
-        for (field, number) in [("weight_decay", self.weight_decay.unwrap_or(0.0)), ("averaging", self.averaging)] {
+        for (field, number) in
+            [("weight_decay", self.weight_decay.unwrap_or(0.0)), ("averaging", self.averaging_epochs())]
+        {
             if !(number == 0.0 || positive(number)) {
                 return invalid(field, number, "must be a number from 0");
             }
         }
-        let counts = [("batch", self.batch.unwrap_or(1)), ("epochs", self.epochs), ("patience", self.patience)];
+        let counts =
+            [("batch", self.batch.unwrap_or(1)), ("epochs", self.epochs), ("patience", self.patience_epochs())];
         counts.into_iter().try_for_each(|(field, count)| check_count(field, count, 1 << 31))
     }
 }
@@ -247,7 +270,7 @@ mod tests {
     #[test]
     fn defaults_follow_from_the_rows_and_the_task() {
         let of = |config: &TrainConfig, rows: usize| {
-            let config = config.resolved(rows);
+            let config = config.resolved(rows, 10);
             (config.batch_rows(), config.weight_decay, config.activation)
         };
         let (classes, numbers) = (TrainConfig::new(), TrainConfig::new().with_task(Task::Regression));
@@ -259,6 +282,11 @@ mod tests {
         assert_eq!(of(&numbers, 1000), (25, Some(1e-3), gelu));
         let given = numbers.with_batch(Some(7)).with_weight_decay(Some(0.0)).with_activation(Some(Activation::Sigmoid));
         assert_eq!(of(&given, 1000), (7, Some(0.0), Some(Activation::Sigmoid)));
-        assert_eq!(given.resolved(1000).resolved(10), given.resolved(1000));
+        assert_eq!(given.resolved(1000, 10).resolved(10, 10), given.resolved(1000, 10));
+        let epochs = |parameters: u128| {
+            let config = classes.resolved(4000, parameters);
+            (config.averaging_epochs(), config.patience_epochs())
+        };
+        assert_eq!((epochs(100_000), epochs(100_001)), ((10.0, 10), (5.0, 5)));
     }
 }

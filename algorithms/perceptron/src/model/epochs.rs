@@ -61,7 +61,10 @@ impl<B: PerceptronOps> Run<'_, B> {
         };
         let mut stop = Stop::Epochs;
         while state.history.len() < config.epochs {
-            if state.best > 0 && state.history.len() - state.best >= config.patience && self.validation.rows > 0 {
+            if state.best > 0
+                && state.history.len() - state.best >= config.patience_epochs()
+                && self.validation.rows > 0
+            {
                 stop = Stop::Patience;
                 break;
             }
@@ -143,7 +146,7 @@ impl<B: PerceptronOps> Run<'_, B> {
         let shuffled = samples.as_ref().map(|samples| samples.select(local.collect()));
         let (mut sums, mut from) = (Vec::new(), 0);
         let batches = order.chunks(config.batch_rows());
-        let span = config.averaging * batches.len() as f64;
+        let span = config.averaging_epochs() * batches.len() as f64;
         for batch in batches {
             context.go_on()?;
             let count = batch.iter().filter(|row| range.contains(row)).count();

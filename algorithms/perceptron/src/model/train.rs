@@ -94,7 +94,8 @@ pub(crate) fn train<B: PerceptronOps>(
     if scale == InputScale::Common {
         scaling = ranges.share(scaling);
     }
-    let config = &config.resolved(parts.training.len()).with_input_scale(Some(scale));
+    let parameters = config.network(names.len(), instances.targets.outputs(), context.seed).parameters();
+    let config = &config.resolved(parts.training.len(), parameters).with_input_scale(Some(scale));
     let output = match (&instances.targets, config.task) {
         (Targets::Classes(_, classes), Task::Classification) => OutputKind::Class(classes.clone()),
         (Targets::Numbers(values, names), Task::Regression) => {

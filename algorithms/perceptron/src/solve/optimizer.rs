@@ -23,7 +23,7 @@ pub(crate) struct Iterate<B: Backend> {
 impl TrainConfig {
     /// Names of the moments.
     pub(crate) fn moments(&self) -> &'static [&'static str] {
-        match (self.optimizer, self.averaging > 0.0) {
+        match (self.optimizer, self.averaging_epochs() > 0.0) {
             (Optimizer::Adam, true) => &["moment_1", "moment_2", "average"],
             (Optimizer::Adam, false) => &["moment_1", "moment_2"],
             (Optimizer::Sgd, true) => &["velocity", "average"],
@@ -36,7 +36,7 @@ impl<B: Backend> Iterate<B> {
     /// Parameters `[p]` of the network that is the result: their average if they are averaged.
     pub(crate) fn result(&self, config: &TrainConfig) -> &FloatTensor<B> {
         match self.moments.last() {
-            Some(average) if config.averaging > 0.0 && self.steps > 0 => average,
+            Some(average) if config.averaging_epochs() > 0.0 && self.steps > 0 => average,
             _ => &self.parameters,
         }
     }
@@ -87,7 +87,7 @@ pub(crate) fn step<B: Backend>(
         }
     };
     let parameters = add::<B>(parameters, change);
-    if config.averaging > 0.0 {
+    if config.averaging_epochs() > 0.0 {
         let share = (steps as f64).recip().max(span.recip()).min(1.0);
         moments.push(average(1.0 - share, scale::<B>(parameters.clone(), share)));
     }
@@ -146,7 +146,7 @@ mod tests {
                 .with_optimizer(optimizer)
                 .with_weight_decay(Some(decay))
                 .with_learning_rate(0.01)
-                .with_averaging(1.0);
+                .with_averaging(Some(1.0));
             let zeros = || primitive::<B, 1>(vec![0.0; COUNT], [COUNT], &device);
             let parameters = primitive::<B, 1>(vec![0.5; COUNT], [COUNT], &device);
             let moments = config.moments().iter().map(|_| zeros()).collect();

@@ -39,7 +39,7 @@ fn configs() -> [(&'static str, TrainConfig); 4] {
     [
         ("adam", base.clone()),
         ("sgd", base.clone().with_optimizer(Optimizer::Sgd)),
-        ("last weights", base.clone().with_averaging(0.0)),
+        ("last weights", base.clone().with_averaging(Some(0.0))),
         ("no validation", base.with_validation(0.0).with_task(Task::Regression).with_bias(false)),
     ]
 }

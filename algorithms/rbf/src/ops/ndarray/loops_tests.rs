@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use burn_ndarray::NdArray;
-use firebox_backends::cpu::{Real, SimdLevel, gain};
+use firebox_backends::cpu::{LEAST_GAIN, Real, SimdLevel, gain};
 use firebox_core::{random::Random, watch::watched};
 
 use super::{
@@ -41,7 +41,7 @@ fn every_loop_gains_by_its_instruction_set() {
             ("slopes", gain(|level| slopes(level, &rows, &shape, weights, &mut vec![0.0; d * n]))),
         ];
         println!("{form:?}: {gains:?}");
-        assert!(gains.iter().all(|(_, gain)| gain.is_none_or(|gain| gain > 1.5)), "{form:?}: {gains:?}");
+        assert!(gains.iter().all(|(_, gain)| gain.is_none_or(|gain| gain > LEAST_GAIN)), "{form:?}: {gains:?}");
     }
 }
 

@@ -14,6 +14,7 @@ use crate::memory;
 const SAVE: &str = "write it with scipy.sparse.save_npz(\"x.npz\", matrix.tocsr())";
 
 /// True if the path's extension is that of an archive of arrays.
+#[cfg(feature = "command")]
 pub(crate) fn is_archive(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npz"))
 }

@@ -9,6 +9,7 @@ use crate::memory;
 pub(crate) struct Parsed {
     pub(crate) points: Points,
     /// The weight of each point, if a column holds these.
+    #[cfg_attr(not(feature = "command"), allow(dead_code))] // Commands read weights.
     pub(crate) weights: Option<Vec<u32>>,
     /// The key of each row, if the format has keys.
     pub(crate) keys: Option<Vec<i64>>,

@@ -13,7 +13,7 @@ use super::args::TrainArgs;
 use super::input::instances;
 use super::report::{NetworkFigures, PartSizes, TrainResult, curves, history};
 use crate::config::InputScale;
-use crate::model::{Score, Training, train};
+use crate::model::{Given, Score, Training, train};
 use crate::solve::{Model, Stop, local_rows};
 
 pub(super) fn run(args: &TrainArgs, device: &Device, session: &Session) -> Result<Outcome> {
@@ -28,7 +28,7 @@ pub(super) fn run(args: &TrainArgs, device: &Device, session: &Session) -> Resul
     let instances = instances.with_classes_of_all(ranks);
     instances.check().map_err(|error| error.in_file(&args.input.input))?;
     let (model, training) =
-        with_context!(device, session, |context| train(&config, &instances, &checkpoints, context))?;
+        with_context!(device, session, |context| train(&config, &instances, Given::default(), &checkpoints, context))?;
     let stopped = || {
         write_best_network(args, &model, &training, session)?;
         Err(Error::Cancelled)

@@ -150,8 +150,9 @@ pub(crate) fn decode_snapshot(state: Checkpoint, config: &TrainConfig, expected:
 /// [`Error::Input`](firebox_core::Error::Input) with the reason for a refusal, and
 /// [`Error::Memory`](firebox_core::Error::Memory) for too little memory.
 pub fn check_state(bytes: &[u8], config: &TrainConfig, [inputs, outputs]: [usize; 2], rows: [usize; 2]) -> Result<()> {
-    let (state, config) = (decode(bytes)?, &config.resolved(rows[0]));
+    let state = decode(bytes)?;
     let (network, precision) = (config.network(inputs, outputs, state.run.seed), state.run.precision);
+    let config = &config.resolved(rows[0], network.parameters());
     decode_snapshot(state, config, Expected { network: &network, rows, precision }).map(drop)
 }
 

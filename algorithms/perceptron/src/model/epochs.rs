@@ -15,7 +15,8 @@ use crate::config::{MlpConfig, Task, TrainConfig};
 use crate::io::{Expected, Snapshot, decode_snapshot, encode};
 use crate::ops::{PerceptronOps, sums::column_sums};
 use crate::solve::{
-    Epoch, Iterate, LocalSamples, Network, Samples, State, Stop, argmax, concatenated, cross_entropy, losses, step,
+    Epoch, Iterate, LayerNumbers, LocalSamples, Network, Samples, State, Stop, argmax, concatenated, cross_entropy,
+    losses, step,
 };
 
 /// Stream of [`Random`] that shuffles epoch 0; epoch e uses stream `STREAM` + e.
@@ -35,6 +36,8 @@ pub(super) struct Progress<B: Backend> {
 pub(super) struct Run<'a, B: PerceptronOps> {
     pub(super) config: &'a TrainConfig,
     pub(super) network: &'a MlpConfig,
+    /// Layers to begin with, instead of random ones.
+    pub(super) initial: Option<&'a [LayerNumbers]>,
     pub(super) training: &'a LocalSamples<B>,
     pub(super) validation: &'a LocalSamples<B>,
     pub(super) context: &'a Context<B>,
@@ -119,7 +122,10 @@ impl<B: PerceptronOps> Run<'_, B> {
             primitive::<B, 1>(values, [count], &context.device)
         };
         let (Some(path), Some(identity)) = (&checkpoints.resume, identity) else {
-            let parameters = upload(concatenated(&self.network.initial_layers()?));
+            let parameters = upload(match self.initial {
+                Some(layers) => concatenated(layers),
+                None => concatenated(&self.network.initial_layers()?),
+            });
             let moments = config.moments().iter();
             let moments = moments.map(|_| zeros::<B>(parameters.shape(), &context.device)).collect();
             let iterate = Iterate { parameters: parameters.clone(), moments, steps: 0 };

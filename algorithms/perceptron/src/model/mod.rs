@@ -2,19 +2,18 @@
 
 mod epochs;
 mod estimator;
+mod fitted;
 mod layer;
 mod mlp;
 mod predict;
 mod train;
 
-pub use estimator::{
-    Classification, FittedMlp, FittedMlpClassifier, FittedMlpRegressor, MlpClassifier, MlpEstimator, MlpRegressor,
-    Regression, TaskKind,
-};
+pub use estimator::{Classification, MlpClassifier, MlpEstimator, MlpRegressor, Regression, TaskKind};
+pub use fitted::{FittedMlp, FittedMlpClassifier, FittedMlpRegressor};
 pub use layer::{Linear, SigmoidLayer};
 pub use mlp::Mlp;
 pub use predict::Score;
 #[cfg(feature = "command")]
 pub(crate) use predict::column;
 pub use train::Training;
-pub(crate) use train::train;
+pub(crate) use train::{Given, train};

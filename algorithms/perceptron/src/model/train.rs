@@ -47,18 +47,29 @@ pub struct Training {
     pub timings: Timings,
 }
 
+/// What a training takes beside its configuration and its rows.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Given<'a> {
+    /// The network to continue from, instead of random weights.
+    pub initial: Option<&'a Model>,
+    /// Weights of the classes, instead of those of the configuration.
+    pub class_weights: Option<&'a [f64]>,
+}
+
 /// Trains a network of `config`; see [`fit_with`](super::MlpEstimator::fit_with). The model is the network with the lowest
 /// validation loss, or the last one without a validation part. A training that was stopped before it had such a network
 /// returns the initial one, and 0 as [`Training::best`].
 pub(crate) fn train<B: PerceptronOps>(
     config: &TrainConfig,
     instances: &Instances,
+    given: Given<'_>,
     checkpoints: &Checkpoints,
     context: &Context<B>,
 ) -> Result<(Model, Training)> {
     let began = Instant::now();
     config.validate()?;
     instances.check()?;
+    given.check(instances, checkpoints)?;
     if context.precision == Precision::F64 && !B::supports_dtype(&context.device, DType::F64) {
         return Err(Error::Device {
             backend: B::limits(&context.device).device,
@@ -80,7 +91,10 @@ pub(crate) fn train<B: PerceptronOps>(
     let (own, rows) = instances.global_range(ranks);
     let parts = Parts::draw(rows, config.test, config.validation, context.seed)?;
     let training_rows = local_rows(&parts.training, &own);
-    let imputation = Imputation::of(config.missing, &instances.values, &instances.names, &training_rows, ranks)?;
+    let imputation = match given.initial {
+        Some(model) => model.imputation.clone(),
+        None => Imputation::of(config.missing, &instances.values, &instances.names, &training_rows, ranks)?,
+    };
     let mut instances = Cow::Borrowed(instances);
     if instances.values.iter().any(|value| value.is_nan()) {
         let Instances { values, names, .. } = instances.to_mut();
@@ -94,11 +108,15 @@ pub(crate) fn train<B: PerceptronOps>(
     if scale == InputScale::Common {
         scaling = ranges.share(scaling);
     }
+    if let Some(model) = given.initial {
+        scaling = model.scaling.clone();
+    }
     let parameters = config.network(names.len(), instances.targets.outputs(), context.seed).parameters();
     let config = &config.resolved(parts.training.len(), parameters).with_input_scale(Some(scale));
-    let output = match (&instances.targets, config.task) {
-        (Targets::Classes(_, classes), Task::Classification) => OutputKind::Class(classes.clone()),
-        (Targets::Numbers(values, names), Task::Regression) => {
+    let output = match (&instances.targets, config.task, given.initial) {
+        (Targets::Classes(_, classes), Task::Classification, _) => OutputKind::Class(classes.clone()),
+        (Targets::Numbers(..), Task::Regression, Some(model)) => model.output.clone(),
+        (Targets::Numbers(values, names), Task::Regression, None) => {
             OutputKind::Number { names: names.clone(), scaling: Scaling::of(values, names, &training_rows, ranks)? }
         }
         _ => {
@@ -120,7 +138,11 @@ pub(crate) fn train<B: PerceptronOps>(
     }
     let validation_rows = local_rows(&parts.validation, &own).len();
     let peak_device_bytes = plan(config, &network, instances.rows(), validation_rows, context)?;
-    let weights = class_weights(config, &instances.targets, &training_rows, ranks);
+    given.check_network(&network, &output)?;
+    let weights = match given.class_weights {
+        Some(weights) => Some(weights.to_vec()),
+        None => class_weights(config, &instances.targets, &training_rows, ranks),
+    };
     let load = |rows: &[usize]| {
         LocalSamples::<B>::new(instances, &own, rows, (&scaling, &output), weights.as_deref(), &context.device)
     };
@@ -130,18 +152,16 @@ pub(crate) fn train<B: PerceptronOps>(
     let has_state = checkpoints.file.is_some() || checkpoints.resume.is_some();
     let identity = has_state.then(|| identity(config, instances, context));
     let identity = identity.as_ref();
-    let run = Run { config, network: &network, training: &training, validation: &validation, context, began };
+    let initial = given.initial.map(|model| model.layers.as_slice());
+    let run = Run { config, network: &network, initial, training: &training, validation: &validation, context, began };
     let (Progress { state, best, .. }, stop, stale_state) = run.epochs(checkpoints, identity)?;
     B::finish(&context.device, "training")?;
     let mut layers = network.split(float_values::<B>(best, "reading the network")?);
-    // Training says nothing about the effect of a constant column, which new rows may vary.
+    // Training says nothing about the effect of a constant column, which new rows may vary; rows of an earlier training may
+    // have varied it.
+    let is_unknown = |column: usize| given.initial.is_none() && ranges.is_constant(column);
     let first = layers.first_mut().map(|(weights, _)| weights.chunks_mut(network.widths()[1]));
-    first
-        .into_iter()
-        .flatten()
-        .enumerate()
-        .filter(|(column, _)| ranges.is_constant(*column))
-        .for_each(|(_, it)| it.fill(0.0));
+    first.into_iter().flatten().enumerate().filter(|(column, _)| is_unknown(*column)).for_each(|(_, it)| it.fill(0.0));
     let (history, best) = (state.history, state.best);
     // A request may come before the first epoch ends, when no network is the best yet.
     if !Model::is_finite(&layers) || (best == 0 && stop != Stop::Request) {
@@ -154,6 +174,36 @@ pub(crate) fn train<B: PerceptronOps>(
     let timings = watch.timings();
     let config = config.clone();
     Ok((model, Training { config, history, best, stop, parts, matmul, peak_device_bytes, stale_state, timings }))
+}
+
+impl Given<'_> {
+    fn check(&self, instances: &Instances, checkpoints: &Checkpoints) -> Result<()> {
+        if self.initial.is_some() && (checkpoints.file.is_some() || checkpoints.resume.is_some()) {
+            let what = "a training that continues from a network has no states in files";
+            return Err(Error::input(what, "leave out the states, or the network"));
+        }
+        let Some(weights) = self.class_weights else { return Ok(()) };
+        let Targets::Classes(_, classes) = &instances.targets else {
+            return Err(Error::input("the targets are numbers, which have no class weights", "leave them out"));
+        };
+        if weights.len() != classes.len() || weights.iter().any(|weight| !(*weight >= 0.0 && weight.is_finite())) {
+            let what =
+                format!("{} class weights for {} classes, or one of them is below 0", weights.len(), classes.len());
+            return Err(Error::input(what, "give one finite number from 0 on for each class"));
+        }
+        Ok(())
+    }
+
+    /// Fails unless the network to continue from has the layers and outputs of the training.
+    fn check_network(&self, network: &MlpConfig, output: &OutputKind) -> Result<()> {
+        let Some(model) = self.initial else { return Ok(()) };
+        let of = |network: &MlpConfig| (network.widths(), network.activation, network.bias);
+        if of(&model.network) != of(network) || model.output != *output {
+            let what = "the network to continue from has other layers, columns or outputs than this training";
+            return Err(Error::input(what, "give the options and classes that it was trained with"));
+        }
+        Ok(())
+    }
 }
 
 /// Weight of each class by its number among the training rows of all ranks; those of classes without rows are not used.

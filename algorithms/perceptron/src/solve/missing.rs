@@ -71,6 +71,7 @@ impl Imputation {
     }
 
     /// Row-major `values` in `columns` columns without the rows that are left out, and for each row whether it is kept.
+    #[cfg(feature = "command")]
     pub(crate) fn retain(&self, values: Vec<f64>, columns: usize) -> (Vec<f64>, Vec<bool>) {
         let rows = values.chunks_exact(columns.max(1));
         let drops = self.missing == Missing::Drop;

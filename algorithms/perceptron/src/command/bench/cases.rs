@@ -13,7 +13,7 @@ use firebox_core::{
 };
 
 use crate::config::{MlpConfig, TrainConfig};
-use crate::model::train;
+use crate::model::{Given, train};
 use crate::ops::PerceptronOps;
 use crate::solve::{Classes, Instances, Targets};
 use crate::types::{Activation, Matmul, Sigmoid};
@@ -139,7 +139,7 @@ pub(super) fn growth<B: PerceptronOps>(context: &Context<B>) -> Vec<Growth> {
         Ok(move || {
             let config = TrainConfig::new().with_hidden(vec![128]).with_activation(Some(Activation::Sigmoid));
             let config = config.with_batch(Some(64)).with_epochs(1);
-            Ok(train(&config, &instances, &Checkpoints::default(), &context)?.1.peak_device_bytes)
+            Ok(train(&config, &instances, Given::default(), &Checkpoints::default(), &context)?.1.peak_device_bytes)
         })
     })]
 }

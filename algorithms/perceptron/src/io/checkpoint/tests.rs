@@ -9,7 +9,7 @@ use firebox_core::{
 
 use super::check_state;
 use crate::config::{Optimizer, Task, TrainConfig};
-use crate::model::{Training, train};
+use crate::model::{Given, Training, train};
 use crate::solve::{Classes, Epoch, Instances, Model, Targets};
 
 #[path = "../../../../../tests/src/states.rs"]
@@ -47,7 +47,7 @@ fn configs() -> [(&'static str, TrainConfig); 4] {
 type Trained = (Model, Training);
 
 fn run_in(config: &TrainConfig, epochs: usize, checkpoints: &Checkpoints, context: &Context<B>) -> Result<Trained> {
-    train(&config.clone().with_epochs(epochs), &instances(config.task), checkpoints, context)
+    train(&config.clone().with_epochs(epochs), &instances(config.task), Given::default(), checkpoints, context)
 }
 
 fn run(config: &TrainConfig, epochs: usize, checkpoints: &Checkpoints) -> Result<Trained> {

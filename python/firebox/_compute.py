@@ -1,0 +1,112 @@
+"""Where and how estimators compute: backend, precision, seed, threads, progress."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from . import _firebox
+
+logger = logging.getLogger("firebox")
+
+#: Data types of arrays that are passed on without a conversion.
+FLOATS = (np.float64, np.float32)
+
+
+class FireboxWarning(UserWarning):
+    """A notice of a run, such as a column without effect or a number of clusters that depends on the seed."""
+
+
+def options_of(**options: Any) -> str:
+    """The JSON of the options that are not None."""
+    return json.dumps({name: value for name, value in options.items() if value is not None})
+
+
+def seed_of(random_state: Any) -> int:
+    """The seed: an int is the seed of the command, anything else draws one as in scikit-learn."""
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
+        if random_state < 0:
+            raise ValueError(f"random_state = {random_state}: must be at least 0")
+        return int(random_state)
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def threads_of(n_jobs: int | None) -> int | None:
+    """The number of threads: None and -1 are all cores, -2 all but one, and so on."""
+    if n_jobs is None or n_jobs == -1:
+        return None
+    if n_jobs == 0:
+        raise ValueError("n_jobs = 0: must not be 0")
+    return n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)
+
+
+class Progress:
+    """Progress of a run: a bar of tqdm if that is installed, else a line for each phase; a log entry for each phase."""
+
+    def __init__(self, name: str, verbose: bool) -> None:
+        self.name, self.verbose, self.phase, self.bar = name, verbose, None, None
+
+    def __call__(self, phase: str, done: int, total: int) -> None:
+        if phase != self.phase:
+            logger.debug("%s: %s", self.name, phase)
+            if self.verbose:
+                self.start(phase, total)
+            self.phase = phase
+        if self.bar is not None:
+            self.bar.update(done - self.bar.n)
+
+    def start(self, phase: str, total: int) -> None:
+        self.close()
+        try:
+            from tqdm.auto import tqdm
+        except ImportError:
+            print(f"{self.name}: {phase}", flush=True)
+        else:
+            self.bar = tqdm(total=total, desc=f"{self.name}: {phase}", leave=False)
+
+    def close(self) -> None:
+        if self.bar is not None:
+            self.bar.close()
+            self.bar = None
+
+
+class Run:
+    """A run of an estimator with the parameters that all share, as a context manager around calls into Rust."""
+
+    def __init__(self, owner: Any, random_state: Any = 0) -> None:
+        name = type(owner).__name__
+        self.progress = Progress(name, owner.verbose)
+        # Progress costs a call per batch, so it is passed on only if something receives it.
+        wanted = owner.verbose or logger.isEnabledFor(logging.DEBUG)
+        self.run = _firebox.Run(
+            backend=owner.backend,
+            precision=owner.precision,
+            seed=seed_of(random_state),
+            memory_limit=owner.memory_limit,
+            threads=threads_of(owner.n_jobs),
+            progress=self.progress if wanted else None,
+            notice=self.notice,
+        )
+
+    @staticmethod
+    def notice(text: str) -> None:
+        logger.info("%s", text)
+        warnings.warn(text, FireboxWarning, stacklevel=5)
+
+    def __enter__(self) -> _firebox.Run:
+        return self.run
+
+    def __exit__(self, *_: object) -> None:
+        self.progress.close()
+
+
+def column_names(estimator: Any) -> list[str] | None:
+    """Names of the columns of the fit, if its input had any."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]

@@ -1,0 +1,113 @@
+"""The extension module, which the classes of ``firebox`` call."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__version__: str
+
+def backends() -> list[dict[str, Any]]:
+    """The backends and devices, each with its name, and its device or the reason why it is missing."""
+
+class Run:
+    backend: str
+    device: str
+    def __init__(
+        self,
+        backend: str = "auto",
+        precision: str = "float32",
+        seed: int = 0,
+        memory_limit: int | None = None,
+        threads: int | None = None,
+        progress: Callable[[str, int, int], None] | None = None,
+        notice: Callable[[str], None] | None = None,
+    ) -> None: ...
+
+class OcnnModel:
+    def predict(self, run: Run, x: NDArray[Any]) -> NDArray[np.int64]: ...
+    def predict_sparse(
+        self,
+        run: Run,
+        data: NDArray[np.float64],
+        indices: NDArray[np.uint32],
+        indptr: NDArray[np.int64],
+        columns: int,
+    ) -> NDArray[np.int64]: ...
+    def to_bytes(self) -> bytes: ...
+    @staticmethod
+    def from_bytes(bytes: bytes) -> OcnnModel: ...
+
+def fit_ocnn(
+    run: Run,
+    options: str,
+    x: NDArray[Any],
+    precomputed: bool = False,
+    weights: NDArray[np.uint32] | None = None,
+    names: list[str] | None = None,
+) -> tuple[dict[str, Any], OcnnModel | None]: ...
+def fit_sparse_ocnn(
+    run: Run,
+    options: str,
+    data: NDArray[np.float64],
+    indices: NDArray[np.uint32],
+    indptr: NDArray[np.int64],
+    columns: int,
+) -> tuple[dict[str, Any], OcnnModel]: ...
+def fit_paper_ocnn(run: Run, options: str, x: NDArray[Any]) -> tuple[NDArray[np.int64], float]: ...
+
+class SammonModel:
+    def transform(self, run: Run, x: NDArray[Any], precomputed: bool = False) -> NDArray[np.float64]: ...
+    def to_bytes(self) -> bytes: ...
+    @staticmethod
+    def from_bytes(bytes: bytes) -> SammonModel: ...
+
+def fit_sammon(
+    run: Run,
+    options: str,
+    x: NDArray[Any],
+    precomputed: bool = False,
+    start: NDArray[Any] | None = None,
+    names: list[str] | None = None,
+) -> tuple[dict[str, Any], SammonModel]: ...
+
+class Mlp:
+    layers: list[tuple[NDArray[np.float64], list[float] | None]]
+    def predict(self, run: Run, x: NDArray[Any]) -> NDArray[np.float64]: ...
+    def to_bytes(self) -> bytes: ...
+    @staticmethod
+    def from_bytes(bytes: bytes) -> Mlp: ...
+
+def fit_mlp(
+    run: Run,
+    options: str,
+    x: NDArray[Any],
+    codes: NDArray[np.int64] | None = None,
+    n_classes: int = 0,
+    targets: NDArray[Any] | None = None,
+    class_weights: NDArray[np.float64] | None = None,
+    initial: Mlp | None = None,
+    names: list[str] | None = None,
+) -> tuple[dict[str, Any], Mlp]: ...
+
+class RbfFunction:
+    dims: int
+    neurons: int
+    def evaluate(self, x: NDArray[Any]) -> NDArray[np.float64]: ...
+    def gradient(self, x: NDArray[Any]) -> NDArray[np.float64]: ...
+    def laplacian(self, x: NDArray[Any]) -> NDArray[np.float64]: ...
+    def to_bytes(self) -> bytes: ...
+    @staticmethod
+    def from_bytes(bytes: bytes) -> RbfFunction: ...
+
+def named_problems() -> list[str]: ...
+def check_problem(
+    text: str | None = None, path: str | None = None, name: str | None = None
+) -> tuple[str, list[str]]: ...
+def solve_adaptive(
+    run: Run, options: str, text: str | None = None, path: str | None = None, name: str | None = None
+) -> tuple[dict[str, Any], RbfFunction]: ...
+def solve_paper(
+    run: Run, options: str, text: str | None = None, path: str | None = None, name: str | None = None
+) -> tuple[dict[str, Any], RbfFunction]: ...

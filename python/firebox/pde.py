@@ -1,0 +1,285 @@
+"""Partial differential equations without a mesh, by networks of Gaussians."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import Any
+
+import numpy as np
+
+from . import _firebox
+from ._compute import FLOATS, Run, options_of
+
+
+class Problem:
+    """A linear partial differential equation on a domain, with boundary conditions.
+
+    The tables are those of a problem file (TOML), as dictionaries; expressions are strings such as ``"sin(x)*sin(y)"``.
+
+    Parameters
+    ----------
+    domain : dict
+        ``{"type": "box", "low": [0, 0], "high": [1, 1]}``; also disc, ball, polygon, extrusion, union, intersection and
+        difference.
+    equation : dict
+        Coefficients of the derivatives, and the right-hand side: ``{"laplacian": 1, "rhs": "x*y"}``.
+    boundary : list of dict
+        Conditions, of which the first that applies counts: ``[{"condition": "dirichlet", "value": 0}]``.
+    coordinates : list of str, optional
+        Names of the coordinates; x, y, z by default.
+    constants : dict, optional
+        Constants of the expressions.
+    exact : str or float, optional
+        Exact solution, against which the error is measured.
+    region : list of dict, optional
+        Parts of the domain with equations of their own.
+    time : dict, optional
+        Slabs of time, ``{"slabs": "auto"}``.
+    name : str, optional
+
+    Raises
+    ------
+    ValueError
+        For a problem that is not complete or that names something unknown.
+
+    Examples
+    --------
+    >>> from firebox import Problem
+    >>> Problem(
+    ...     domain={"type": "box", "low": [0, 0], "high": ["pi", "pi"]},
+    ...     equation={"laplacian": 1, "rhs": "sin(x)*sin(y)"},
+    ...     boundary=[{"condition": "dirichlet", "value": 0}],
+    ... )
+    Problem('problem', coordinates=['x', 'y'])
+    """
+
+    def __init__(
+        self,
+        domain: dict[str, Any],
+        equation: dict[str, Any],
+        boundary: list[dict[str, Any]],
+        *,
+        coordinates: list[str] | None = None,
+        constants: dict[str, Any] | None = None,
+        exact: Any = None,
+        region: list[dict[str, Any]] | None = None,
+        time: dict[str, Any] | None = None,
+        name: str | None = None,
+    ) -> None:
+        if coordinates is None and isinstance(domain.get("low"), (list, tuple)):
+            dims: int | None = len(domain["low"])
+        else:
+            dims = None
+        tables = {
+            "name": name,
+            "dims": dims,
+            "coordinates": coordinates,
+            "exact": exact,
+            "constants": constants,
+            "domain": domain,
+            "equation": equation,
+            "boundary": boundary,
+            "region": region,
+            "time": time,
+        }
+        given = {key: value for key, value in tables.items() if value is not None}
+        self._set(text="\n".join(f"{key} = {_toml(value)}" for key, value in given.items()))
+
+    def _set(self, **source: Any) -> None:
+        self._source = source
+        self.name, self.coordinates = _firebox.check_problem(**source)
+
+    @classmethod
+    def _of(cls, **source: Any) -> Problem:
+        problem = cls.__new__(cls)
+        problem._set(**source)
+        return problem
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Problem:
+        """The problem of a file."""
+        return cls._of(path=os.fspath(path))
+
+    @classmethod
+    def parse(cls, text: str) -> Problem:
+        """The problem of the text of a file."""
+        return cls._of(text=text)
+
+    @classmethod
+    def named(cls, name: str) -> Problem:
+        """A built-in problem, one of ``Problem.names()``."""
+        return cls._of(name=name)
+
+    @staticmethod
+    def names() -> list[str]:
+        """Names of the built-in problems."""
+        return list(_firebox.named_problems())
+
+    def __repr__(self) -> str:
+        return f"Problem({self.name!r}, coordinates={self.coordinates!r})"
+
+
+def _toml(value: Any) -> str:
+    """A value of a problem file."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, np.integer)):
+        return str(int(value))
+    if isinstance(value, (float, np.floating)):
+        if not math.isfinite(value):
+            raise ValueError(f"a problem has the number {value}, which is not finite")
+        return repr(float(value))
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        return f'"{escaped}"'
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{_toml(str(key))} = {_toml(entry)}" for key, entry in value.items()) + " }"
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    raise ValueError(f"a problem takes numbers, texts, lists and dictionaries, not {type(value).__name__}")
+
+
+class Solution:
+    """A solution u: a sum of Gaussians, with its derivatives.
+
+    Attributes
+    ----------
+    resolved : bool or None
+        Whether the estimate of the error is at most the target; None in the mode paper.
+    estimate : float or None
+        Estimate of the relative L2 error.
+    relative_l2 : float or None
+        Relative L2 error, if the exact solution is known.
+    n_neurons : int
+        Gaussians of the network.
+    """
+
+    def __init__(self, function: Any, result: dict[str, Any]) -> None:
+        self._function = function
+        self.n_neurons = function.neurons
+        self.resolved = result.pop("resolved", None)
+        self.estimate = result.pop("estimate", None)
+        self.relative_l2 = result.pop("relative_l2", None)
+        self.diagnostics = result
+
+    def __call__(self, x: Any) -> np.ndarray:
+        """Values of shape (n,) at points of shape (n, d)."""
+        return self.evaluate(x)
+
+    def evaluate(self, x: Any) -> np.ndarray:
+        """Values of shape (n,) at points of shape (n, d)."""
+        return self._function.evaluate(self._points(x))
+
+    def gradient(self, x: Any) -> np.ndarray:
+        """Gradients of shape (n, d) at points of shape (n, d)."""
+        return self._function.gradient(self._points(x))
+
+    def laplacian(self, x: Any) -> np.ndarray:
+        """Laplacians of shape (n,) at points of shape (n, d)."""
+        return self._function.laplacian(self._points(x))
+
+    def _points(self, x: Any) -> np.ndarray:
+        x = np.ascontiguousarray(x)
+        if x.dtype not in FLOATS:
+            x = x.astype(np.float64)
+        return x.reshape(-1, self._function.dims) if x.ndim == 1 else x
+
+    def __repr__(self) -> str:
+        figures = {"n_neurons": self.n_neurons, "estimate": self.estimate, "relative_l2": self.relative_l2}
+        return f"Solution({', '.join(f'{name}={value}' for name, value in figures.items() if value is not None)})"
+
+
+class RBFSolver:
+    """Solves a partial differential equation without a mesh.
+
+    Parameters
+    ----------
+    mode : {"auto", "paper"}, default="auto"
+        ``"auto"`` grows a network until the estimate of its error is at most `target_error`; ``"paper"`` is the paper's
+        network of given size.
+    target_error : float, default=1e-6
+        Relative L2 error of the solution.
+    max_neurons : int, default=4096
+        Most neurons of the network that grows.
+    neurons : int, optional
+        Neurons of the network.
+    width : float, optional
+        Width of the Gaussians, in sides of their cells.
+    time_limit : float, optional
+        Seconds after which the solver ends with what it has.
+    options : dict, optional
+        Further parameters of ``mode="paper"``, by the names of the command's report, such as ``{"shape": "lm"}``.
+    random_state, backend, precision, n_jobs, memory_limit, verbose
+        As of :class:`firebox.OCNN`.
+
+    Examples
+    --------
+    >>> from firebox import Problem, RBFSolver
+    >>> u = RBFSolver().solve(Problem.named("poisson-sine"))
+    >>> u.resolved, u.relative_l2 < 1e-6
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        *,
+        mode: str = "auto",
+        target_error: float = 1e-6,
+        max_neurons: int = 4096,
+        neurons: int | None = None,
+        width: float | None = None,
+        time_limit: float | None = None,
+        options: dict[str, Any] | None = None,
+        random_state: Any = 0,
+        backend: str = "auto",
+        precision: str = "float32",
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        if mode not in ("auto", "paper"):
+            raise ValueError(f"mode = {mode!r}: must be 'auto' or 'paper'")
+        if mode == "auto" and options:
+            raise ValueError("options are for mode = 'paper': leave them out")
+        self.mode = mode
+        self.target_error = target_error
+        self.max_neurons = max_neurons
+        self.neurons = neurons
+        self.width = width
+        self.time_limit = time_limit
+        self.options = options
+        self.random_state = random_state
+        self.backend = backend
+        self.precision = precision
+        self.n_jobs = n_jobs
+        self.memory_limit = memory_limit
+        self.verbose = verbose
+
+    def solve(self, problem: Problem) -> Solution:
+        """Solves a problem.
+
+        Raises
+        ------
+        ValueError
+            For a parameter out of its range, or a problem that is not finite somewhere.
+        RuntimeError
+            If there is no solution, for instance within the time limit.
+
+        Notes
+        -----
+        A network that does not reach `target_error` is a :class:`firebox.FireboxWarning`, and ``resolved`` is False.
+        """
+        common = {"neurons": self.neurons, "width": self.width, "time_limit": self.time_limit}
+        if self.mode == "auto":
+            solve, own = _firebox.solve_adaptive, {"target_error": self.target_error, "max_neurons": self.max_neurons}
+        else:
+            solve, own = _firebox.solve_paper, self.options or {}
+        with Run(self, self.random_state) as run:
+            result, function = solve(run, options_of(**common, **own), **problem._source)
+        solution = Solution(function, dict(result))
+        if solution.resolved is False:
+            Run.notice(
+                f"not resolved: the estimate of the error is {solution.estimate:.1e}, above the target {self.target_error:.1e}"
+            )
+        return solution

@@ -1,0 +1,319 @@
+"""Multilayer perceptrons."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from . import _firebox
+from ._compute import FLOATS, Run, column_names, options_of
+
+_PARAMETERS = """
+    Parameters
+    ----------
+    hidden_layer_sizes : sequence of int, default=(128, 64)
+        Neurons of each hidden layer; empty for a linear model.
+    activation : {"relu", "gelu", "sigmoid", "tanh"}, optional
+        Activation of the hidden layers; by default relu for classes and gelu for numbers.
+    solver : {"adam", "sgd"}, default="adam"
+        Method of the steps.
+    alpha : float, optional
+        λ: λ/2 times the sum of all squared weights is added to the loss; by the number of rows by default.
+    batch_size : int, optional
+        Rows of a step; by the number of rows by default.
+    learning_rate_init : float, default=0.01
+        Length of a step.
+    momentum : float, default=0.9
+        Share of the last step that the next one goes on with (sgd).
+    max_iter : int, default=300
+        Passes over the rows.
+    averaging : float, optional
+        Passes over which the weights of the steps are averaged; by default 10, or 5 where rows × weights exceed 4e8.
+    validation_fraction : float, default=0.1
+        Share of the rows that early stopping uses; with 0 training never stops early.
+    n_iter_no_change : int, optional
+        Passes without a lower loss on those rows after which training stops; by default as `averaging`.
+    input_scale : {"columns", "common"}, optional
+        Divide each column by its own standard deviation, or all by a common one; common by default if they share one.
+    time_limit : float, optional
+        Seconds after which training stops, at the end of a pass.
+    random_state : int, RandomState or None, default=0
+        The same int has the same result as the command's ``--seed``, with its ``--test 0``.
+    backend, precision, n_jobs, memory_limit, verbose
+        As of :class:`firebox.OCNN`.
+"""
+
+
+class _Mlp(BaseEstimator):
+    """What both perceptrons share."""
+
+    def __init__(
+        self,
+        hidden_layer_sizes: Any = (128, 64),
+        *,
+        activation: str | None = None,
+        solver: str = "adam",
+        alpha: float | None = None,
+        batch_size: int | None = None,
+        learning_rate_init: float = 0.01,
+        momentum: float = 0.9,
+        max_iter: int = 300,
+        averaging: float | None = None,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int | None = None,
+        input_scale: str | None = None,
+        time_limit: float | None = None,
+        random_state: Any = 0,
+        backend: str = "auto",
+        precision: str = "float32",
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.activation = activation
+        self.solver = solver
+        self.alpha = alpha
+        self.batch_size = batch_size
+        self.learning_rate_init = learning_rate_init
+        self.momentum = momentum
+        self.max_iter = max_iter
+        self.averaging = averaging
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.input_scale = input_scale
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.backend = backend
+        self.precision = precision
+        self.n_jobs = n_jobs
+        self.memory_limit = memory_limit
+        self.verbose = verbose
+
+    def _train(self, X: np.ndarray, task: str, initial: Any = None, passes: dict[str, Any] | None = None, **targets: Any) -> None:
+        hidden = np.atleast_1d(np.asarray(self.hidden_layer_sizes, dtype=np.int64)).tolist()
+        options = options_of(
+            **{
+                "task": task,
+                "hidden": hidden,
+                "activation": self.activation,
+                "optimizer": self.solver,
+                "weight_decay": self.alpha,
+                "batch": self.batch_size,
+                "learning_rate": self.learning_rate_init,
+                "momentum": self.momentum,
+                "epochs": self.max_iter,
+                "averaging": self.averaging,
+                "test": 0.0,
+                "validation": self.validation_fraction,
+                "patience": self.n_iter_no_change,
+                "input_scale": self.input_scale,
+                "time_limit": self.time_limit,
+            }
+            | (passes or {})
+        )
+        with Run(self, self.random_state) as run:
+            names = column_names(self)
+            result, self._model = _firebox.fit_mlp(run, options, X, initial=initial, names=names, **targets)
+        for name, value in result.items():
+            setattr(self, f"{name}_", value)
+
+    def _outputs(self, X: Any) -> np.ndarray:
+        check_is_fitted(self, "_model")
+        X = validate_data(self, X, dtype=FLOATS, order="C", reset=False)
+        with Run(self) as run:
+            return self._model.predict(run, X)
+
+    @property
+    def coefs_(self) -> list[np.ndarray]:
+        """Weights ``(inputs, neurons)`` of each layer, for scaled inputs."""
+        return [weights for weights, _ in self._model.layers]
+
+    @property
+    def intercepts_(self) -> list[np.ndarray]:
+        """Biases ``(neurons,)`` of each layer."""
+        return [np.asarray(bias) for _, bias in self._model.layers]
+
+
+#: Options of a call of partial_fit: one pass over all rows, whose weights are the network.
+_ONE_PASS = {"epochs": 1, "validation": 0.0, "averaging": 0.0}
+
+
+class MLPClassifier(ClassifierMixin, _Mlp):
+    __doc__ = f"""Multilayer perceptron that learns classes, by cross-entropy.
+{_PARAMETERS}    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes in the loss; balanced ones are n/(K·n_c).
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    n_iter_, best_epoch_ : int
+        Passes, and that of the network that was kept.
+    loss_curve_ : ndarray
+        Loss of each pass.
+    validation_losses_, validation_scores_ : ndarray or None
+        Loss and accuracy of each pass on the rows of early stopping.
+    coefs_, intercepts_ : list of ndarray
+        Weights and biases of the layers, for scaled inputs.
+
+    Examples
+    --------
+    >>> from firebox import MLPClassifier
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> MLPClassifier().fit(X, y).score(X, y) > 0.95
+    True
+    """
+
+    def __init__(
+        self,
+        hidden_layer_sizes: Any = (128, 64),
+        *,
+        activation: str | None = None,
+        solver: str = "adam",
+        alpha: float | None = None,
+        batch_size: int | None = None,
+        learning_rate_init: float = 0.01,
+        momentum: float = 0.9,
+        max_iter: int = 300,
+        averaging: float | None = None,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int | None = None,
+        input_scale: str | None = None,
+        class_weight: Any = None,
+        time_limit: float | None = None,
+        random_state: Any = 0,
+        backend: str = "auto",
+        precision: str = "float32",
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        own = {name: value for name, value in locals().items() if name not in ("self", "class_weight", "__class__")}
+        super().__init__(**own)
+        self.class_weight = class_weight
+
+    def fit(self, X: Any, y: Any) -> MLPClassifier:
+        """Trains on rows ``X`` of shape (n, k) with classes ``y`` of shape (n,)."""
+        X, y = validate_data(self, X, y, dtype=FLOATS, order="C", ensure_min_samples=2)
+        check_classification_targets(y)
+        self.classes_ = np.unique(y)
+        if len(self.classes_) < 2:
+            raise ValueError("all rows are of one class: give rows of at least two classes")
+        self._learn(X, y)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> MLPClassifier:
+        """Trains one pass over a batch of rows, from the network so far.
+
+        Parameters
+        ----------
+        X : array of shape (n, k)
+        y : array of shape (n,)
+        classes : array of shape (n_classes,)
+            All classes; needed in the first call only.
+
+        Notes
+        -----
+        The scale of the columns is that of the first batch, and the moments of Adam start anew in each call.
+        """
+        first = not hasattr(self, "_model")
+        X, y = validate_data(self, X, y, dtype=FLOATS, order="C", reset=first)
+        check_classification_targets(y)
+        if first:
+            if classes is None:
+                raise ValueError("classes is missing: the first call of partial_fit needs all classes")
+            self.classes_ = np.unique(classes)
+        elif classes is not None and not np.array_equal(self.classes_, np.unique(classes)):
+            raise ValueError(f"classes = {classes!r} differ from those of the first call, {self.classes_!r}")
+        unknown = np.setdiff1d(y, self.classes_)
+        if len(unknown):
+            raise ValueError(f"y has the classes {unknown.tolist()}, which are not among {self.classes_.tolist()}")
+        self._learn(X, y, None if first else self._model, _ONE_PASS)
+        return self
+
+    def _learn(self, X: np.ndarray, y: np.ndarray, initial: Any = None, passes: dict[str, Any] | None = None) -> None:
+        codes = np.searchsorted(self.classes_, y).astype(np.int64)
+        weights = None
+        if self.class_weight is not None:
+            weights = compute_class_weight(self.class_weight, classes=np.unique(y), y=y)
+            every = np.ones(len(self.classes_))
+            every[np.unique(codes)] = weights
+            weights = every
+        self._train(
+            X, "classification", initial, passes, codes=codes, n_classes=len(self.classes_), class_weights=weights
+        )
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of shape (n, n_classes) of the classes, in the order of ``classes_``."""
+        return self._outputs(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Most probable classes of shape (n,)."""
+        return self.classes_[np.argmax(self._outputs(X), axis=1)]
+
+
+class MLPRegressor(RegressorMixin, _Mlp):
+    __doc__ = f"""Multilayer perceptron that learns numbers, by mean squared error.
+{_PARAMETERS}
+    Attributes
+    ----------
+    n_iter_, best_epoch_ : int
+        Passes, and that of the network that was kept.
+    loss_curve_ : ndarray
+        Loss of each pass, of standardised numbers.
+    validation_losses_ : ndarray or None
+        Loss of each pass on the rows of early stopping.
+    coefs_, intercepts_ : list of ndarray
+        Weights and biases of the layers, for scaled inputs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from firebox import MLPRegressor
+    >>> x = np.linspace(-2, 2, 400).reshape(-1, 1)
+    >>> MLPRegressor().fit(x, np.sin(x[:, 0])).score(x, np.sin(x[:, 0])) > 0.99
+    True
+    """
+
+    def fit(self, X: Any, y: Any) -> MLPRegressor:
+        """Trains on rows ``X`` of shape (n, k) with numbers ``y`` of shape (n,) or (n, t)."""
+        return self._learn(*self._checked(X, y, reset=True))
+
+    def partial_fit(self, X: Any, y: Any) -> MLPRegressor:
+        """Trains one pass over a batch of rows, from the network so far.
+
+        The scales of the columns are those of the first batch, and the moments of Adam start anew in each call.
+        """
+        first = not hasattr(self, "_model")
+        X, y = self._checked(X, y, reset=first)
+        return self._learn(X, y, None if first else self._model, _ONE_PASS)
+
+    def _checked(self, X: Any, y: Any, reset: bool) -> tuple[np.ndarray, np.ndarray]:
+        X, y = validate_data(
+            self, X, y, dtype=FLOATS, order="C", multi_output=True, y_numeric=True, ensure_min_samples=2, reset=reset
+        )
+        return X, np.ascontiguousarray(y, dtype=np.float64)
+
+    def _learn(
+        self, X: np.ndarray, y: np.ndarray, initial: Any = None, passes: dict[str, Any] | None = None
+    ) -> MLPRegressor:
+        self._is_vector = y.ndim == 1
+        self._train(X, "regression", initial, passes, targets=y.reshape(len(y), -1))
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Numbers of shape (n,) or (n, t), as those of the fit."""
+        outputs = self._outputs(X)
+        return outputs[:, 0] if self._is_vector else outputs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

@@ -1,0 +1,23 @@
+//! Python exceptions of the library's errors.
+
+use firebox::Error;
+use pyo3::{
+    PyErr,
+    exceptions::{PyKeyboardInterrupt, PyMemoryError, PyOSError, PyRuntimeError, PyValueError},
+};
+
+/// The exception of an error, with its advice: `ValueError` for input and parameters, `MemoryError`, `OSError` for files,
+/// `KeyboardInterrupt` for a cancelled run, and `RuntimeError` for devices and runs that fail.
+pub fn exception(error: Error) -> PyErr {
+    let text = match error.help() {
+        Some(help) => format!("{error}\n{help}"),
+        None => error.to_string(),
+    };
+    match error {
+        Error::Input { .. } | Error::Config { .. } => PyValueError::new_err(text),
+        Error::Memory { .. } => PyMemoryError::new_err(text),
+        Error::Io { .. } => PyOSError::new_err(text),
+        Error::Cancelled => PyKeyboardInterrupt::new_err(text),
+        _ => PyRuntimeError::new_err(text),
+    }
+}

@@ -1,0 +1,213 @@
+//! Clustering.
+
+use firebox::{
+    Context, Result,
+    backends::with_context,
+    core::data::{Distances, SparseRows},
+    ocnn::{self, Clustering, OcnnConfig, OcnnInput, OcnnOps, PaperConfig},
+};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::{prelude::*, types::PyBytes, types::PyDict};
+
+use crate::{
+    arrays::{Matrix, matrix, vector},
+    config::with_options,
+    errors::exception,
+    run::Run,
+};
+
+/// A clustering that predicts the clusters of new points.
+#[pyclass(frozen, module = "firebox._firebox")]
+pub struct OcnnModel(ocnn::OcnnModel);
+
+#[pymethods]
+impl OcnnModel {
+    /// The clusters of new rows.
+    fn predict<'py>(&self, py: Python<'py>, run: &Run, x: Matrix<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let points = x.points(None)?;
+        self.clusters_of(py, run, Input::Points(points))
+    }
+
+    /// The clusters of new sparse rows in SciPy's CSR form.
+    #[pyo3(signature = (run, data, indices, indptr, columns))]
+    fn predict_sparse<'py>(
+        &self,
+        py: Python<'py>,
+        run: &Run,
+        data: PyReadonlyArray1<'py, f64>,
+        indices: PyReadonlyArray1<'py, u32>,
+        indptr: PyReadonlyArray1<'py, i64>,
+        columns: usize,
+    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        self.clusters_of(py, run, Input::Sparse(sparse(&data, &indices, &indptr, columns)?))
+    }
+
+    /// The content of a model file.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.0.to_bytes().map_err(exception)?))
+    }
+
+    /// Pickles as the content of a model file.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        Ok((py.get_type::<Self>().getattr("from_bytes")?, (self.to_bytes(py)?,)))
+    }
+
+    /// Inverse of `to_bytes`.
+    #[staticmethod]
+    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
+        ocnn::OcnnModel::from_bytes(bytes).map(Self).map_err(exception)
+    }
+}
+
+impl OcnnModel {
+    fn clusters_of<'py>(&self, py: Python<'py>, run: &Run, input: Input) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let labels = run.call(py, |device, session| {
+            with_context!(device, session, |context| self.0.predict_with(input.for_backend(context), context))
+        })?;
+        Ok(labels.into_pyarray(py))
+    }
+}
+
+/// Input on the host, of any backend.
+enum Input {
+    Points(firebox::core::data::Points),
+    Sparse(SparseRows),
+    Distances(Distances),
+}
+
+impl Input {
+    fn for_backend<B: OcnnOps>(self, _: &Context<B>) -> OcnnInput<B> {
+        match self {
+            Self::Points(points) => points.into(),
+            Self::Sparse(rows) => rows.into(),
+            Self::Distances(distances) => distances.into(),
+        }
+    }
+}
+
+/// Sparse rows in SciPy's CSR form.
+fn sparse(
+    data: &PyReadonlyArray1<'_, f64>,
+    indices: &PyReadonlyArray1<'_, u32>,
+    indptr: &PyReadonlyArray1<'_, i64>,
+    columns: usize,
+) -> PyResult<SparseRows> {
+    let starts = vector(indptr)?.into_iter().map(|start| start as usize).collect();
+    SparseRows::new(starts, vector(indices)?, vector(data)?, columns).map_err(exception)
+}
+
+/// The options of an automatic clustering, with defaults for those that are left out.
+fn configuration(options: &str) -> PyResult<ocnn::Ocnn> {
+    with_options(&OcnnConfig::new(), options)?.init().map_err(exception)
+}
+
+/// Clusters rows, or with `precomputed` the points of a matrix of distances. Returns a dictionary and the model, which
+/// distances do not have.
+#[pyfunction]
+#[pyo3(signature = (run, options, x, precomputed=false, weights=None, names=None))]
+pub fn fit_ocnn<'py>(
+    py: Python<'py>,
+    run: &Run,
+    options: &str,
+    x: Matrix<'py>,
+    precomputed: bool,
+    weights: Option<PyReadonlyArray1<'py, u32>>,
+    names: Option<Vec<String>>,
+) -> PyResult<(Bound<'py, PyDict>, Option<OcnnModel>)> {
+    let ocnn = configuration(options)?;
+    let input = if precomputed {
+        let ([rows, columns], numbers) = (x.shape(), x.numbers()?);
+        let distances = Distances::new(numbers.to_f64(0, numbers.len()), rows, columns);
+        Input::Distances(distances.map_err(exception)?)
+    } else {
+        Input::Points(x.points(names)?)
+    };
+    let weights = weights.as_ref().map(vector).transpose()?;
+    fitted(py, run, &ocnn, input, weights)
+}
+
+/// [`fit_ocnn`] of sparse rows in SciPy's CSR form.
+#[pyfunction]
+pub fn fit_sparse_ocnn<'py>(
+    py: Python<'py>,
+    run: &Run,
+    options: &str,
+    data: PyReadonlyArray1<'py, f64>,
+    indices: PyReadonlyArray1<'py, u32>,
+    indptr: PyReadonlyArray1<'py, i64>,
+    columns: usize,
+) -> PyResult<(Bound<'py, PyDict>, Option<OcnnModel>)> {
+    let ocnn = configuration(options)?;
+    fitted(py, run, &ocnn, Input::Sparse(sparse(&data, &indices, &indptr, columns)?), None)
+}
+
+fn fitted<'py>(
+    py: Python<'py>,
+    run: &Run,
+    ocnn: &ocnn::Ocnn,
+    input: Input,
+    weights: Option<Vec<u32>>,
+) -> PyResult<(Bound<'py, PyDict>, Option<OcnnModel>)> {
+    let with_model = !matches!(input, Input::Distances(_));
+    let (clustering, model) = run
+        .call(py, |device, session| with_context!(device, session, |context| cluster(ocnn, input, weights, context)))?;
+    let model = with_model.then_some(OcnnModel(model));
+    Ok((described(py, clustering)?, model))
+}
+
+fn cluster<B: OcnnOps>(
+    ocnn: &ocnn::Ocnn,
+    input: Input,
+    weights: Option<Vec<u32>>,
+    context: &Context<B>,
+) -> Result<(Clustering, ocnn::OcnnModel)> {
+    let mut input = input.for_backend(context);
+    if let Some(weights) = weights {
+        input = input.with_weights(weights);
+    }
+    Ok(ocnn.fit_with(input, context)?.into_parts())
+}
+
+/// The result of a clustering as NumPy arrays and numbers.
+fn described(py: Python<'_>, clustering: Clustering) -> PyResult<Bound<'_, PyDict>> {
+    let result = PyDict::new(py);
+    let exemplars: Vec<i64> = clustering.exemplars().into_iter().map(|point| point as i64).collect();
+    let shares = |point: usize| clustering.shares.of_point(point);
+    let own = |(point, &label): (usize, &i64)| {
+        usize::try_from(label).ok().and_then(|label| shares(point).get(label).copied()).unwrap_or(0.0)
+    };
+    let probabilities: Vec<f64> = clustering.labels.iter().enumerate().map(own).collect();
+    result.set_item("n_clusters", clustering.count())?;
+    result.set_item("evidence", clustering.evidence)?;
+    result.set_item("p_value", clustering.probability)?;
+    result.set_item(
+        "cluster_sizes",
+        clustering.sizes.iter().map(|&size| size as i64).collect::<Vec<_>>().into_pyarray(py),
+    )?;
+    result.set_item("exemplars", exemplars.into_pyarray(py))?;
+    result.set_item("graph_neighbors", clustering.graphs)?;
+    result.set_item("probabilities", probabilities.into_pyarray(py))?;
+    result.set_item("memberships", clustering.memberships.into_pyarray(py))?;
+    result.set_item("outlier_scores", clustering.outliers.into_pyarray(py))?;
+    result.set_item("linkage", matrix(py, clustering.linkage, 4)?)?;
+    result.set_item("labels", clustering.labels.into_pyarray(py))?;
+    Ok(result)
+}
+
+/// Clusters rows by the paper's network of all pairs. Returns the labels and the scale.
+#[pyfunction]
+pub fn fit_paper_ocnn<'py>(
+    py: Python<'py>,
+    run: &Run,
+    options: &str,
+    x: Matrix<'py>,
+) -> PyResult<(Bound<'py, PyArray1<i64>>, f64)> {
+    let network = with_options(&PaperConfig::new(0.5), options)?.init().map_err(exception)?;
+    let points = x.points(None)?;
+    let (labels, scale) = run.call(py, |device, session| {
+        with_context!(device, session, |context| {
+            network.fit_with(points, context).map(|clusters| (clusters.host_labels, clusters.scale))
+        })
+    })?;
+    Ok((labels.into_pyarray(py), scale))
+}

@@ -1,0 +1,167 @@
+//! Perceptrons.
+
+use firebox::{
+    Context, Result,
+    backends::{Device, with_context},
+    core::Session,
+    perceptron::{
+        Classes, Epoch, FittedMlpClassifier, FittedMlpRegressor, Instances, LayerNumbers, Model, PerceptronOps,
+        Targets, Task, TrainConfig,
+    },
+};
+use numpy::{IntoPyArray, PyArray2, PyReadonlyArray1};
+use pyo3::{prelude::*, types::PyBytes, types::PyDict};
+
+use crate::{
+    arrays::{Matrix, Numbers, matrix, vector},
+    config::with_options,
+    errors::exception,
+    run::Run,
+};
+
+/// Rows that are converted at a time, so that a prediction needs no copy of all.
+const BLOCK: usize = 1 << 16;
+
+/// A trained network.
+#[pyclass(frozen, module = "firebox._firebox")]
+pub struct Mlp(Model);
+
+#[pymethods]
+impl Mlp {
+    /// Probabilities of the classes `[n, classes]`, or numbers `[n, targets]`.
+    fn predict<'py>(&self, py: Python<'py>, run: &Run, x: Matrix<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let (numbers, [rows, columns]) = (x.numbers()?, x.shape());
+        let outputs = run.call(py, |device, session| {
+            with_context!(device, session, |context| outputs(&self.0, numbers, [rows, columns], context))
+        })?;
+        matrix(py, outputs, self.0.network.outputs)
+    }
+
+    /// Weights and biases of the layers.
+    #[getter]
+    fn layers<'py>(&self, py: Python<'py>) -> PyResult<Vec<(Bound<'py, PyArray2<f64>>, Option<Vec<f64>>)>> {
+        let mut width = self.0.network.inputs;
+        let layer = |(weights, bias): &LayerNumbers| {
+            width = weights.len() / width.max(1);
+            Ok((matrix(py, weights.clone(), width)?, bias.clone()))
+        };
+        self.0.layers.iter().map(layer).collect()
+    }
+
+    /// The content of a model file.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.0.to_bytes().map_err(exception)?))
+    }
+
+    /// Pickles as the content of a model file.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        Ok((py.get_type::<Self>().getattr("from_bytes")?, (self.to_bytes(py)?,)))
+    }
+
+    /// Inverse of `to_bytes`.
+    #[staticmethod]
+    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
+        Model::from_bytes(bytes).map(Self).map_err(exception)
+    }
+}
+
+/// Outputs `[n, outputs]` of a network for rows, block by block.
+fn outputs<B: PerceptronOps>(
+    model: &Model,
+    numbers: Numbers<'_>,
+    [rows, columns]: [usize; 2],
+    context: &Context<B>,
+) -> Result<Vec<f64>> {
+    let mut all = Vec::with_capacity(rows * model.network.outputs);
+    let mut each = |predict: &dyn Fn(Vec<f64>) -> Result<Vec<f64>>| {
+        for from in (0..rows).step_by(BLOCK) {
+            let to = rows.min(from + BLOCK);
+            all.extend(predict(numbers.to_f64(from * columns, to * columns))?);
+        }
+        Ok(())
+    };
+    match model.task() {
+        Task::Classification => {
+            let network = FittedMlpClassifier::new(model.clone(), &context.device)?;
+            each(&|values| network.predict_proba_with(values, context))
+        }
+        Task::Regression => {
+            let network = FittedMlpRegressor::new(model.clone(), &context.device)?;
+            each(&|values| network.predict_with(values, context))
+        }
+    }?;
+    Ok(all)
+}
+
+/// Trains a network on rows `[n, k]` with class codes `[n]` from 0 and the number of classes, or with numbers `[n, t]`, from
+/// `initial` if that is given. Returns a dictionary and the network.
+#[pyfunction]
+#[pyo3(signature = (run, options, x, codes=None, n_classes=0, targets=None, class_weights=None, initial=None, names=None))]
+#[allow(clippy::too_many_arguments)] // Keywords in Python.
+pub fn fit_mlp<'py>(
+    py: Python<'py>,
+    run: &Run,
+    options: &str,
+    x: Matrix<'py>,
+    codes: Option<PyReadonlyArray1<'py, i64>>,
+    n_classes: i64,
+    targets: Option<Matrix<'py>>,
+    class_weights: Option<Vec<f64>>,
+    initial: Option<&Mlp>,
+    names: Option<Vec<String>>,
+) -> PyResult<(Bound<'py, PyDict>, Mlp)> {
+    let config = with_options(&TrainConfig::new(), options)?;
+    let points = x.points(names)?;
+    let targets = match (codes, targets) {
+        (Some(codes), _) => {
+            let codes = vector(&codes)?.into_iter().map(|code| code as usize).collect();
+            Targets::Classes(codes, Classes::Numbers((0..n_classes).collect()))
+        }
+        (None, Some(targets)) => {
+            let names = (1..=targets.shape()[1]).map(|at| format!("y{at}")).collect();
+            let numbers = targets.numbers()?;
+            Targets::Numbers(numbers.to_f64(0, numbers.len()), names)
+        }
+        (None, None) => return Err(pyo3::exceptions::PyValueError::new_err("there are no targets")),
+    };
+    let instances = Instances { values: points.values, names: points.names, targets };
+    let initial = initial.map(|initial| initial.0.clone());
+    let (model, best, history) =
+        run.call(py, |device, session| train(&config, &instances, initial, class_weights, device, session))?;
+    let column = |of: &dyn Fn(&Epoch) -> Option<f64>| {
+        history.iter().map(of).collect::<Option<Vec<f64>>>().map(|values| values.into_pyarray(py))
+    };
+    let result = PyDict::new(py);
+    result.set_item("n_iter", history.len())?;
+    result.set_item("best_epoch", best)?;
+    result.set_item("loss_curve", column(&|epoch| Some(epoch.loss)))?;
+    result.set_item("validation_losses", column(&|epoch| epoch.validation_loss))?;
+    result.set_item("validation_scores", column(&|epoch| epoch.validation_accuracy))?;
+    Ok((result, Mlp(model)))
+}
+
+fn train(
+    config: &TrainConfig,
+    instances: &Instances,
+    initial: Option<Model>,
+    class_weights: Option<Vec<f64>>,
+    device: &Device,
+    session: &Session,
+) -> Result<(Model, usize, Vec<Epoch>)> {
+    with_context!(device, session, |context| match config.task {
+        Task::Classification => {
+            let fitted = config
+                .init_classifier()?
+                .with_initial(initial)
+                .with_class_weights(class_weights)
+                .fit_with(instances, context)?;
+            let training = fitted.training()?;
+            Ok((fitted.model().clone(), training.best, training.history.clone()))
+        }
+        Task::Regression => {
+            let fitted = config.init_regressor()?.with_initial(initial).fit_with(instances, context)?;
+            let training = fitted.training()?;
+            Ok((fitted.model().clone(), training.best, training.history.clone()))
+        }
+    })
+}

@@ -1,0 +1,125 @@
+"""Kinds of input, and what is refused."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from scipy.cluster.hierarchy import is_valid_linkage
+from scipy.spatial.distance import squareform, pdist
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
+
+import firebox
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    return make_blobs(300, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
+
+
+def test_clusters_of_frames_and_arrays_are_equal(blobs):
+    x, _ = blobs
+    labels = firebox.OCNN().fit_predict(x)
+    names = ["a", "b"]
+    for other in [pd.DataFrame(x, columns=names), pl.DataFrame(x, schema=names), np.asfortranarray(x), x[::1, ::1]]:
+        ocnn = firebox.OCNN().fit(other)
+        assert np.array_equal(ocnn.labels_, labels)
+    assert is_valid_linkage(ocnn.linkage_)
+    assert ocnn.probabilities_.min() >= 0 and ocnn.probabilities_.max() <= 1
+
+
+def test_distances(blobs):
+    x, classes = blobs
+    distances = squareform(pdist(x))
+    ocnn = firebox.OCNN(metric="precomputed").fit(distances)
+    assert adjusted_rand_score(ocnn.labels_, classes) > 0.95
+    with pytest.raises(ValueError, match="precomputed"):
+        ocnn.predict(distances)
+    some = distances.copy()
+    some[3, 4] = some[4, 3] = np.nan
+    sammon = firebox.Sammon(metric="precomputed").fit(some)
+    assert sammon.stress_ < 1e-3
+    assert np.allclose(sammon.transform(distances[:5]), sammon.embedding_[:5], atol=1e-3)
+
+
+def test_sparse_rows():
+    rows = np.random.default_rng(0).random((200, 30)) * np.repeat(np.eye(2, 30).cumsum(1)[:, ::-1], 100, axis=0)
+    rows[:100, :15] = 0
+    rows[100:, 15:] = 0
+    x = sparse.csr_array(rows + np.where(np.arange(200)[:, None] < 100, np.eye(30)[20], np.eye(30)[3]))
+    ocnn = firebox.OCNN(metric="cosine", n_clusters=2).fit(x)
+    assert set(ocnn.predict(x)) <= {-1, 0, 1}
+    with pytest.raises(TypeError, match="[Ss]parse"):
+        firebox.OCNN().fit(x)
+
+
+def test_weights_are_repetitions(blobs):
+    x, _ = blobs
+    weights = np.arange(len(x)) % 3
+    weighted = firebox.OCNN().fit(x, sample_weight=weights)
+    repeated = firebox.OCNN().fit(np.repeat(x, weights, axis=0))
+    assert np.array_equal(np.repeat(weighted.labels_, weights), repeated.labels_)
+    with pytest.raises(ValueError, match="whole numbers"):
+        firebox.OCNN().fit(x, sample_weight=np.full(len(x), 0.5))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda x: firebox.OCNN(n_clusters=0).fit(x), "clusters = 0: must be at least 1"),
+        (lambda x: firebox.OCNN(n_clusters=2, threshold=0.5).fit(x), "exclude each other"),
+        (lambda x: firebox.OCNN(mode="other").fit(x), "mode = 'other'"),
+        (lambda x: firebox.OCNN(metric="other").fit(x), "metric = 'other'"),
+        (lambda x: firebox.OCNN(mode="paper").fit(x), "threshold is missing"),
+        (lambda x: firebox.OCNN(mode="paper", threshold=0.7, sweep=True).fit(x), "sweep = True is for mode = 'auto'"),
+        (lambda x: firebox.OCNN(sync="phase").fit(x), "sync = 'phase' is for mode = 'paper'"),
+        (lambda x: firebox.OCNN(backend="abacus").fit(x), "unknown backend 'abacus'"),
+        (lambda x: firebox.OCNN(precision="half").fit(x), "precision = \"half\""),
+        (lambda x: firebox.OCNN(random_state=-1).fit(x), "random_state = -1"),
+        (lambda x: firebox.OCNN(n_jobs=0).fit(x), "n_jobs = 0"),
+        (lambda x: firebox.OCNN().fit(np.full_like(x, np.nan)), "NaN"),
+        (lambda x: firebox.OCNN().fit(np.ones((5, 2))), "all points are equal"),
+        (lambda x: firebox.Sammon(0).fit(x), "dims = 0"),
+        (lambda x: firebox.Sammon(solver="other").fit(x), "solver = \"other\""),
+        (lambda x: firebox.Sammon(init=np.zeros((3, 2))).fit(x), "init has shape"),
+        (lambda x: firebox.MLPClassifier((0,)).fit(x, x[:, 0] > 0), "hidden"),
+        (lambda x: firebox.MLPClassifier(learning_rate_init=0).fit(x, x[:, 0] > 0), "learning_rate = 0"),
+        (lambda x: firebox.MLPClassifier().fit(x, np.zeros(len(x))), "one class"),
+        (lambda x: firebox.MLPClassifier().partial_fit(x, x[:, 0] > 0), "classes is missing"),
+        (lambda x: firebox.RBFSolver(target_error=2).solve(firebox.Problem.named("peak")), "target_error = 2"),
+        (lambda x: firebox.Problem.named("other"), "other"),
+        (lambda x: firebox.Problem.parse("domain = 1"), "line 1"),
+        (lambda x: firebox.RBFSolver().solve(firebox.Problem.named("peak")).evaluate(np.zeros((1, 3))), "3 coordinates"),
+    ],
+)
+def test_bad_input_is_refused(blobs, make, message):
+    with pytest.raises(ValueError) as error:
+        make(blobs[0])
+    assert message in str(error.value)
+
+
+def test_memory_limit(blobs):
+    with pytest.raises(MemoryError, match="memory_limit"):
+        firebox.OCNN(memory_limit=10).fit(blobs[0])
+
+
+def test_models_are_read_by_another_process(blobs, tmp_path):
+    x, y = blobs
+    fitted = [firebox.OCNN().fit(x), firebox.Sammon().fit(x), firebox.MLPClassifier((8,), max_iter=5).fit(x, y)]
+    expected = [fitted[0].predict(x[:9]), fitted[1].transform(x[:9]), fitted[2].predict_proba(x[:9])]
+    file = tmp_path / "models.pickle"
+    file.write_bytes(pickle.dumps((fitted, expected, x[:9])))
+    code = f"""
+import pickle, numpy as np
+(ocnn, sammon, network), expected, x = pickle.load(open({str(file)!r}, "rb"))
+for result, before in zip([ocnn.predict(x), sammon.transform(x), network.predict_proba(x)], expected):
+    assert np.array_equal(result, before)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

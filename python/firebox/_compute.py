@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import warnings
 from typing import Any
 
@@ -23,9 +24,25 @@ class FireboxWarning(UserWarning):
     """A notice of a run, such as a column without effect or a number of clusters that depends on the seed."""
 
 
-def options_of(**options: Any) -> str:
-    """The JSON of the options that are not None."""
-    return json.dumps({name: value for name, value in options.items() if value is not None})
+def options_of(owner: Any, **more: Any) -> str:
+    """The JSON of the parameters of `owner`, if given, and of `more` options that are not None, by their names in Rust."""
+    own = {} if owner is None else {name: getattr(owner, attribute) for name, attribute in owner._options.items()}
+    options = own | more
+    return json.dumps({name: value for name, value in options.items() if value is not None}, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    """A number or an array of NumPy as Python's own."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
+    raise ValueError(f"a parameter is a {type(value).__name__}, {value!r}, which is neither a number nor a text")
+
+
+def in_python(owner: Any, text: str) -> str:
+    """A message of Rust, in which parameters have the names of `owner`."""
+    for name, own in (owner._options | getattr(owner, "_other_names", {})).items():
+        text = re.sub(rf"`{name}`|^{name}(?= = | is missing)", lambda match: match[0].replace(name, own), text, flags=re.M)
+    return text
 
 
 def seed_of(random_state: Any) -> int:
@@ -80,8 +97,8 @@ class Run:
     """A run of an estimator with the parameters that all share, as a context manager around calls into Rust."""
 
     def __init__(self, owner: Any, random_state: Any = 0) -> None:
-        name = type(owner).__name__
-        self.progress = Progress(name, owner.verbose)
+        self.owner = owner
+        self.progress = Progress(type(owner).__name__, owner.verbose)
         # Progress costs a call per batch, so it is passed on only if something receives it.
         wanted = owner.verbose or logger.isEnabledFor(logging.DEBUG)
         self.run = _firebox.Run(
@@ -94,16 +111,18 @@ class Run:
             notice=self.notice,
         )
 
-    @staticmethod
-    def notice(text: str) -> None:
+    def notice(self, text: str) -> None:
+        text = in_python(self.owner, text)
         logger.info("%s", text)
-        warnings.warn(text, FireboxWarning, stacklevel=5)
+        warnings.warn(text, FireboxWarning, stacklevel=4)
 
     def __enter__(self) -> _firebox.Run:
         return self.run
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         self.progress.close()
+        if isinstance(error, (ValueError, MemoryError, RuntimeError)) and error.args:
+            error.args = (in_python(self.owner, str(error.args[0])), *error.args[1:])
 
 
 def column_names(estimator: Any) -> list[str] | None:

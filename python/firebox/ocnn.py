@@ -97,6 +97,18 @@ class OCNN(ClusterMixin, BaseEstimator):
     3
     """
 
+    #: Parameters of ``mode="auto"`` by their names in Rust.
+    _options = {
+        "neighbours": "n_neighbors",
+        "steps": "steps",
+        "transient": "transient",
+        "min_size": "min_cluster_size",
+        "assign_all": "assign_all",
+        "seeds": "n_runs",
+        "sweep": "sweep",
+    }
+    _other_names = {"clusters": "n_clusters", "distance": "metric"}
+
     def __init__(
         self,
         n_clusters: int | None = None,
@@ -188,17 +200,7 @@ class OCNN(ClusterMixin, BaseEstimator):
         elif self.threshold is not None:
             cut = {"threshold": float(self.threshold)}
         precomputed = self.metric == "precomputed"
-        options = options_of(
-            distance=None if precomputed else self.metric,
-            neighbours=self.n_neighbors,
-            steps=self.steps,
-            transient=self.transient,
-            cut=cut,
-            min_size=self.min_cluster_size,
-            assign_all=self.assign_all,
-            seeds=self.n_runs,
-            sweep=self.sweep,
-        )
+        options = options_of(self, distance=None if precomputed else self.metric, cut=cut)
         kept, weights = _weights(sample_weight, X, precomputed or sparse.issparse(X))
         if sparse.issparse(X):
             result, self._model = _firebox.fit_sparse_ocnn(run, options, *_csr(X))
@@ -235,15 +237,8 @@ class OCNN(ClusterMixin, BaseEstimator):
             scale = {"nearest": {"k": int(scale)}}
         elif scale is not None and scale != "delaunay":
             scale = {"fixed": float(scale)}
-        options = options_of(
-            threshold=float(self.threshold),
-            sync=self.sync,
-            epsilon=self.epsilon,
-            steps=self.steps,
-            transient=self.transient,
-            scale=scale,
-            self_coupling=self.self_coupling,
-        )
+        names = ("threshold", "sync", "epsilon", "steps", "transient", "self_coupling")
+        options = options_of(None, scale=scale, **{name: getattr(self, name) for name in names})
         self.labels_, self.scale_ = _firebox.fit_paper_ocnn(run, options, X)
         self.n_clusters_ = int(self.labels_.max()) + 1
         self._model = None

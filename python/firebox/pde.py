@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from typing import Any
 
 import numpy as np
 
 from . import _firebox
-from ._compute import FLOATS, Run, options_of
+from ._compute import FLOATS, FireboxWarning, Run, options_of
 
 
 class Problem:
@@ -221,6 +222,9 @@ class RBFSolver:
     (True, True)
     """
 
+    #: Parameters of both modes by their names in Rust.
+    _options = {"neurons": "neurons", "width": "width", "time_limit": "time_limit"}
+
     def __init__(
         self,
         *,
@@ -270,16 +274,15 @@ class RBFSolver:
         -----
         A network that does not reach `target_error` is a :class:`firebox.FireboxWarning`, and ``resolved`` is False.
         """
-        common = {"neurons": self.neurons, "width": self.width, "time_limit": self.time_limit}
         if self.mode == "auto":
             solve, own = _firebox.solve_adaptive, {"target_error": self.target_error, "max_neurons": self.max_neurons}
         else:
             solve, own = _firebox.solve_paper, self.options or {}
+        options = options_of(self, **own)
         with Run(self, self.random_state) as run:
-            result, function = solve(run, options_of(**common, **own), **problem._source)
+            result, function = solve(run, options, **problem._source)
         solution = Solution(function, dict(result))
         if solution.resolved is False:
-            Run.notice(
-                f"not resolved: the estimate of the error is {solution.estimate:.1e}, above the target {self.target_error:.1e}"
-            )
+            text = f"not resolved: the estimate of the error is {solution.estimate:.1e}, above {self.target_error:.1e}"
+            warnings.warn(text, FireboxWarning, stacklevel=2)
         return solution

@@ -50,7 +50,24 @@ _PARAMETERS = """
 
 
 class _Mlp(BaseEstimator):
-    """What both perceptrons share."""
+    """Parameters and training of both perceptrons."""
+
+    #: Parameters by their names in Rust.
+    _options = {
+        "hidden": "hidden_layer_sizes",
+        "activation": "activation",
+        "optimizer": "solver",
+        "weight_decay": "alpha",
+        "batch": "batch_size",
+        "learning_rate": "learning_rate_init",
+        "momentum": "momentum",
+        "epochs": "max_iter",
+        "averaging": "averaging",
+        "validation": "validation_fraction",
+        "patience": "n_iter_no_change",
+        "input_scale": "input_scale",
+        "time_limit": "time_limit",
+    }
 
     def __init__(
         self,
@@ -95,28 +112,11 @@ class _Mlp(BaseEstimator):
         self.memory_limit = memory_limit
         self.verbose = verbose
 
-    def _train(self, X: np.ndarray, task: str, initial: Any = None, passes: dict[str, Any] | None = None, **targets: Any) -> None:
-        hidden = np.atleast_1d(np.asarray(self.hidden_layer_sizes, dtype=np.int64)).tolist()
-        options = options_of(
-            **{
-                "task": task,
-                "hidden": hidden,
-                "activation": self.activation,
-                "optimizer": self.solver,
-                "weight_decay": self.alpha,
-                "batch": self.batch_size,
-                "learning_rate": self.learning_rate_init,
-                "momentum": self.momentum,
-                "epochs": self.max_iter,
-                "averaging": self.averaging,
-                "test": 0.0,
-                "validation": self.validation_fraction,
-                "patience": self.n_iter_no_change,
-                "input_scale": self.input_scale,
-                "time_limit": self.time_limit,
-            }
-            | (passes or {})
-        )
+    def _train(
+        self, X: np.ndarray, task: str, initial: Any = None, passes: dict[str, Any] | None = None, **targets: Any
+    ) -> None:
+        hidden = np.atleast_1d(np.asarray(self.hidden_layer_sizes, dtype=np.int64))
+        options = options_of(self, task=task, test=0.0, **({"hidden": hidden} | (passes or {})))
         with Run(self, self.random_state) as run:
             names = column_names(self)
             result, self._model = _firebox.fit_mlp(run, options, X, initial=initial, names=names, **targets)
@@ -256,7 +256,8 @@ class MLPClassifier(ClassifierMixin, _Mlp):
 
     def predict(self, X: Any) -> np.ndarray:
         """Most probable classes of shape (n,)."""
-        return self.classes_[np.argmax(self._outputs(X), axis=1)]
+        most = np.argmax(self._outputs(X), axis=1)
+        return self.classes_[most]
 
 
 class MLPRegressor(RegressorMixin, _Mlp):

@@ -71,6 +71,19 @@ class Sammon(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     True
     """
 
+    #: Parameters by their names in Rust.
+    _options = {
+        "dims": "n_components",
+        "power": "power",
+        "solver": "solver",
+        "restarts": "n_restarts",
+        "iterations": "max_iter",
+        "tolerance": "tol",
+        "memory": "memory",
+        "time_limit": "time_limit",
+        "quality": "quality",
+    }
+
     def __init__(
         self,
         n_components: int = 2,
@@ -137,17 +150,7 @@ class Sammon(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 raise ValueError(f"init has shape {start.shape}, not {(len(X), self.n_components)}")
         precomputed = self.metric == "precomputed"
         options = options_of(
-            dims=self.n_components,
-            metric=None if precomputed else self.metric,
-            power=self.power,
-            solver=self.solver,
-            start=self.init if start is None else "given",
-            restarts=self.n_restarts,
-            iterations=self.max_iter,
-            tolerance=self.tol,
-            memory=self.memory,
-            time_limit=self.time_limit,
-            quality=self.quality,
+            self, metric=None if precomputed else self.metric, start=self.init if start is None else "given"
         )
         with Run(self, self.random_state) as run:
             result, self._model = _firebox.fit_sammon(run, options, X, precomputed, start, column_names(self))

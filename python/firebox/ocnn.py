@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from . import _firebox
+from . import _firebox, plots
 from ._compute import FLOATS, Run, column_names, options_of
 
 _DISTANCES = ("euclidean", "manhattan", "cosine", "haversine", "precomputed")
@@ -280,6 +280,32 @@ class OCNN(ClusterMixin, BaseEstimator):
             if sparse.issparse(X):
                 return self._model.predict_sparse(run, *_csr(X))
             return self._model.predict(run, X)
+
+    def plot(self, X: Any, ax: Any = None) -> Any:
+        """Draws the rows ``X`` of the fit in the plane of their first two columns, coloured by cluster.
+
+        Returns
+        -------
+        ax : matplotlib.axes.Axes
+        """
+        check_is_fitted(self, "labels_")
+        return plots.scatter(np.asarray(X, dtype=np.float64), self.labels_, ax)
+
+    def plot_tree(self, ax: Any = None) -> Any:
+        """Draws the tree, in colour below the cut. Returns Matplotlib's axes."""
+        check_is_fitted(self, "linkage_")
+        return plots.tree(self.linkage_, self.n_clusters_, ax)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if hasattr(self, "linkage_"):
+            figures = {
+                "clusters": self.n_clusters_,
+                "noise": int((self.labels_ == -1).sum()),
+                "probability without structure": f"{self.p_value_:.2g}",
+            }
+            bundle["text/html"] = bundle.get("text/html", "") + plots.as_html(figures, self.plot_tree)
+        return bundle
 
     def _accepts(self) -> str | bool:
         return "csr" if self.metric == "cosine" and self.mode == "auto" else False

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _firebox
+from . import _firebox, plots
 from ._compute import FLOATS, FireboxWarning, Run, options_of
 
 
@@ -89,7 +89,7 @@ class Problem:
 
     def _set(self, **source: Any) -> None:
         self._source = source
-        self.name, self.coordinates = _firebox.check_problem(**source)
+        self.name, self.coordinates, self.bounds = _firebox.check_problem(**source)
 
     @classmethod
     def _of(cls, **source: Any) -> Problem:
@@ -116,6 +116,10 @@ class Problem:
     def names() -> list[str]:
         """Names of the built-in problems."""
         return list(_firebox.named_problems())
+
+    def contains(self, x: Any) -> np.ndarray:
+        """Whether points of shape (n, d) are in the domain, shape (n,)."""
+        return _firebox.contains(np.ascontiguousarray(x, dtype=np.float64), **self._source)
 
     def __repr__(self) -> str:
         return f"Problem({self.name!r}, coordinates={self.coordinates!r})"
@@ -156,8 +160,9 @@ class Solution:
         Gaussians of the network.
     """
 
-    def __init__(self, function: Any, result: dict[str, Any]) -> None:
+    def __init__(self, function: Any, problem: Problem, result: dict[str, Any]) -> None:
         self._function = function
+        self._problem = problem
         self.n_neurons = function.neurons
         self.resolved = result.pop("resolved", None)
         self.estimate = result.pop("estimate", None)
@@ -179,6 +184,31 @@ class Solution:
     def laplacian(self, x: Any) -> np.ndarray:
         """Laplacians of shape (n,) at points of shape (n, d)."""
         return self._function.laplacian(self._points(x))
+
+    @property
+    def coordinates(self) -> list[str]:
+        """Names of the coordinates."""
+        return self._problem.coordinates
+
+    @property
+    def bounds(self) -> tuple[list[float], list[float]]:
+        """Least and largest coordinates of the domain."""
+        return self._problem.bounds
+
+    def contains(self, x: Any) -> np.ndarray:
+        """Whether points of shape (n, d) are in the domain, shape (n,)."""
+        return self._problem.contains(self._points(x))
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draws u over its domain, of one or two dimensions. Returns Matplotlib's axes."""
+        return plots.heat_map(self, ax)
+
+    def _repr_html_(self) -> str:
+        figures = {"neurons": self.n_neurons, "estimate of the error": self.estimate, "error": self.relative_l2}
+        figures = {name: value for name, value in figures.items() if value is not None}
+        if len(self.coordinates) > 2:
+            return plots.as_html(figures, lambda ax: ax.set_axis_off())
+        return plots.as_html(figures, self.plot)
 
     def _points(self, x: Any) -> np.ndarray:
         x = np.ascontiguousarray(x)
@@ -281,7 +311,7 @@ class RBFSolver:
         options = options_of(self, **own)
         with Run(self, self.random_state) as run:
             result, function = solve(run, options, **problem._source)
-        solution = Solution(function, dict(result))
+        solution = Solution(function, problem, dict(result))
         if solution.resolved is False:
             text = f"not resolved: the estimate of the error is {solution.estimate:.1e}, above {self.target_error:.1e}"
             warnings.warn(text, FireboxWarning, stacklevel=2)

@@ -10,7 +10,7 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import _firebox
+from . import _firebox, plots
 from ._compute import FLOATS, Run, column_names, options_of
 
 _PARAMETERS = """
@@ -138,6 +138,19 @@ class _Mlp(BaseEstimator):
     def intercepts_(self) -> list[np.ndarray]:
         """Biases ``(neurons,)`` of each layer."""
         return [np.asarray(bias) for _, bias in self._model.layers]
+
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draws the losses of the training. Returns Matplotlib's axes."""
+        check_is_fitted(self, "_model")
+        return plots.curves(self.loss_curve_, self.validation_losses_, self.best_epoch_, ax)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if hasattr(self, "_model"):
+            figures = {"passes": self.n_iter_, "loss": f"{self.loss_curve_[self.best_epoch_ - 1]:.4g}"}
+            bundle["text/html"] = bundle.get("text/html", "") + plots.as_html(figures, self.plot)
+        return bundle
 
 
 #: Options of a call of partial_fit: one pass over all rows, whose weights are the network.

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from . import _firebox
+from . import _firebox, plots
 from ._compute import FLOATS, Run, column_names, options_of
 
 
@@ -175,6 +175,18 @@ class Sammon(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         X = validate_data(self, X, dtype=FLOATS, order="C", reset=False, ensure_all_finite=self._finite())
         with Run(self) as run:
             return self._model.transform(run, X, self.metric == "precomputed")
+
+    def plot(self, classes: Any = None, ax: Any = None) -> Any:
+        """Draws the map, coloured by ``classes`` of shape (n,) if given. Returns Matplotlib's axes."""
+        check_is_fitted(self, "embedding_")
+        return plots.scatter(self.embedding_, classes, ax)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if hasattr(self, "embedding_"):
+            figures = {"stress E": f"{self.stress_:.4g}", "trustworthiness": self.trustworthiness_}
+            bundle["text/html"] = bundle.get("text/html", "") + plots.as_html(figures, lambda ax: self.plot(ax=ax))
+        return bundle
 
     def _finite(self) -> bool:
         return self.metric != "precomputed"

@@ -23,7 +23,7 @@ mod _firebox {
     use super::{
         ocnn::{OcnnModel, fit_ocnn, fit_paper_ocnn, fit_sparse_ocnn},
         perceptron::{Mlp, fit_mlp},
-        rbf::{RbfFunction, check_problem, named_problems, solve_adaptive, solve_paper},
+        rbf::{RbfFunction, check_problem, contains, named_problems, solve_adaptive, solve_paper},
         run::{Run, backends},
         sammon::{SammonModel, fit_sammon},
     };

@@ -6,7 +6,7 @@ use firebox::{
     backends::with_context,
     rbf::{AdaptiveConfig, NetworkFormat, PiecewiseNetwork, Problem, RbfConfig, RbfNetwork},
 };
-use numpy::{IntoPyArray, PyArray1, PyArray2};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyBytes, types::PyDict};
 
 use crate::{
@@ -103,12 +103,35 @@ fn problem(text: Option<&str>, path: Option<PathBuf>, name: Option<&str>) -> PyR
     .map_err(exception)
 }
 
-/// Checks a problem. Returns its name and its coordinates.
+/// Name and coordinates of a problem, and the least and largest coordinates of its domain.
+type Described = (String, Vec<String>, (Vec<f64>, Vec<f64>));
+
+/// Checks a problem, and describes it.
 #[pyfunction]
 #[pyo3(signature = (text=None, path=None, name=None))]
-pub fn check_problem(text: Option<&str>, path: Option<PathBuf>, name: Option<&str>) -> PyResult<(String, Vec<String>)> {
+pub fn check_problem(text: Option<&str>, path: Option<PathBuf>, name: Option<&str>) -> PyResult<Described> {
     let problem = problem(text, path, name)?;
-    Ok((problem.name().into(), problem.coordinates().to_vec()))
+    let (low, high) = problem.domain().bounds();
+    Ok((problem.name().into(), problem.coordinates().to_vec(), (low.to_vec(), high.to_vec())))
+}
+
+/// Whether points `[n, d]` are in the domain of a problem.
+#[pyfunction]
+#[pyo3(signature = (x, text=None, path=None, name=None))]
+pub fn contains<'py>(
+    py: Python<'py>,
+    x: PyReadonlyArray2<'py, f64>,
+    text: Option<&str>,
+    path: Option<PathBuf>,
+    name: Option<&str>,
+) -> PyResult<Bound<'py, PyArray1<bool>>> {
+    let problem = problem(text, path, name)?;
+    let (columns, dims) = (x.shape()[1], problem.dims());
+    if columns != dims {
+        return Err(PyValueError::new_err(format!("the points have {columns} coordinates, and the problem {dims}")));
+    }
+    let inside: Vec<bool> = x.as_slice()?.chunks_exact(dims).map(|point| problem.domain().contains(point)).collect();
+    Ok(inside.into_pyarray(py))
 }
 
 /// Solves a problem by a network that grows. Returns a dictionary and the solution.

@@ -1,0 +1,127 @@
+"""Plots of what was fitted, with Matplotlib."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Colour of noise.
+_NOISE = "#767676"
+#: Leaves of a tree that is drawn; more are joined.
+_LEAVES = 60
+#: Points of a side of a heat map.
+_SIDE = 201
+
+
+def axes(ax: Axes | None) -> Axes:
+    """The given axes, or new ones."""
+    if ax is not None:
+        return ax
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise ImportError("plots need Matplotlib: pip install matplotlib") from None
+    return plt.subplots(layout="constrained")[1]
+
+
+def _colours(count: int) -> Any:
+    """Colours that the colour-blind can tell apart, or for many an ordered map."""
+    import matplotlib
+
+    few = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#7f3c8d", "#999933"]
+    return few if count <= len(few) else matplotlib.colormaps["turbo"](np.linspace(0.05, 0.95, count))
+
+
+def scatter(places: np.ndarray, classes: Any, ax: Axes | None) -> Axes:
+    """Points in the plane of the first two columns, coloured by their class; -1 is noise."""
+    ax = axes(ax)
+    x, y = places[:, 0], places[:, 1] if places.shape[1] > 1 else np.zeros(len(places))
+    if classes is None:
+        ax.scatter(x, y, s=8, color=_colours(1)[0])
+    else:
+        classes = np.asarray(classes)
+        if classes.shape != (len(places),):
+            raise ValueError(f"there are {classes.shape} classes for {len(places)} points")
+        names = [name for name in np.unique(classes) if name != -1]
+        if (classes == -1).any():
+            ax.scatter(x[classes == -1], y[classes == -1], s=8, color=_NOISE, marker="x", label="noise")
+        for name, colour in zip(names, _colours(len(names))):
+            own = classes == name
+            ax.scatter(x[own], y[own], s=8, color=colour, label=str(name))
+        if len(names) <= 12:
+            ax.legend(markerscale=2)
+    ax.set_aspect("equal", adjustable="datalim")
+    return ax
+
+
+def tree(linkage: np.ndarray, count: int, ax: Axes | None) -> Axes:
+    """The tree of a clustering, whose branches have a colour below the edge at which the last cluster is cut off."""
+    from scipy.cluster.hierarchy import dendrogram
+
+    ax = axes(ax)
+    heights = np.sort(linkage[:, 2])
+    cut = heights[-count + 1] if 1 < count <= len(heights) else heights[-1] * (1 + 1e-9)
+    dendrogram(linkage, p=_LEAVES, truncate_mode="lastp", color_threshold=cut, above_threshold_color=_NOISE, ax=ax)
+    ax.set_ylabel("1 - agreement")
+    return ax
+
+
+def curves(loss: np.ndarray, validation: np.ndarray | None, best: int, ax: Axes | None) -> Axes:
+    """Losses of a training, and the pass whose network was kept."""
+    ax = axes(ax)
+    passes = np.arange(1, len(loss) + 1)
+    first, second = _colours(2)[:2]
+    ax.plot(passes, loss, color=first, label="training")
+    if validation is not None:
+        ax.plot(passes, validation, color=second, label="validation")
+        ax.axvline(best, color=_NOISE, linestyle=":", label="kept")
+    ax.set_yscale("log")
+    ax.set_xlabel("pass")
+    ax.set_ylabel("loss")
+    ax.legend()
+    return ax
+
+
+def heat_map(solution: Any, ax: Axes | None) -> Axes:
+    """A solution over its domain: a curve in one dimension, a heat map with contours in two."""
+    low, high = solution.bounds
+    if len(low) > 2:
+        raise ValueError(f"a plot has one or two dimensions, and the solution {len(low)}: plot its values on a section")
+    ax = axes(ax)
+    lines = [np.linspace(start, end, _SIDE) for start, end in zip(low, high)]
+    points = np.stack([axis.ravel() for axis in np.meshgrid(*lines)], axis=1)
+    values = np.where(solution.contains(points), solution(points), np.nan)
+    if len(low) == 1:
+        ax.plot(lines[0], values, color=_colours(1)[0])
+        ax.set(xlabel=solution.coordinates[0], ylabel="u")
+        return ax
+    values = np.ma.masked_invalid(values.reshape(_SIDE, _SIDE))
+    mesh = ax.pcolormesh(*lines, values, shading="gouraud", cmap="viridis")
+    ax.contour(*lines, values, levels=10, colors="white", linewidths=0.5)
+    ax.figure.colorbar(mesh, ax=ax, label="u")
+    ax.set(xlabel=solution.coordinates[0], ylabel=solution.coordinates[1], aspect="equal")
+    return ax
+
+
+def as_html(summary: dict[str, Any], draw: Any) -> str:
+    """A table of figures, and the plot that `draw` draws into axes, if Matplotlib is there."""
+    import html
+    import io
+
+    rows = "".join(f"<tr><th>{html.escape(key)}</th><td>{html.escape(str(value))}</td></tr>" for key, value in summary.items())
+    picture = ""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        pass
+    else:
+        figure = Figure(figsize=(4.5, 3.2), layout="constrained")
+        draw(figure.subplots())
+        out = io.StringIO()
+        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+        picture = out.getvalue()[out.getvalue().index("<svg") :]
+    return f"<table>{rows}</table>{picture}"

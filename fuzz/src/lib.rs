@@ -171,7 +171,7 @@ pub fn state(bytes: &[u8]) {
         let _ = firebox_rbf::check_state(&file, &config, 4, 2);
     }
     for optimizer in [Optimizer::Adam, Optimizer::Sgd] {
-        let config = TrainConfig::new().with_hidden(vec![2]).with_optimizer(optimizer).with_averaging(0.0);
+        let config = TrainConfig::new().with_hidden(vec![2]).with_optimizer(optimizer).with_averaging(Some(0.0));
         let _ = firebox_perceptron::check_state(&file, &config, [2, 2], [4, 1]);
     }
 }

@@ -24,9 +24,10 @@ fn run(command: &mut Command) {
 fn python() -> Option<PathBuf> {
     let suits = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))";
     let names = ["python3", "python3.13", "python3.12", "python3.11", "python3.10"];
-    names.iter().map(PathBuf::from).find(|python| {
-        Command::new(python).args(["-c", suits]).output().is_ok_and(|output| output.status.success())
-    })
+    names
+        .iter()
+        .map(PathBuf::from)
+        .find(|python| Command::new(python).args(["-c", suits]).output().is_ok_and(|output| output.status.success()))
 }
 
 #[test]

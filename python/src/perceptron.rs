@@ -22,6 +22,9 @@ use crate::{
 /// Rows that are converted at a time, so that a prediction needs no copy of all.
 const BLOCK: usize = 1 << 16;
 
+/// Weights `[k, m]` of a layer, and its biases.
+type LayerArrays<'py> = (Bound<'py, PyArray2<f64>>, Option<Vec<f64>>);
+
 /// A trained network.
 #[pyclass(frozen, module = "firebox._firebox")]
 pub struct Mlp(Model);
@@ -39,7 +42,7 @@ impl Mlp {
 
     /// Weights and biases of the layers.
     #[getter]
-    fn layers<'py>(&self, py: Python<'py>) -> PyResult<Vec<(Bound<'py, PyArray2<f64>>, Option<Vec<f64>>)>> {
+    fn layers<'py>(&self, py: Python<'py>) -> PyResult<Vec<LayerArrays<'py>>> {
         let mut width = self.0.network.inputs;
         let layer = |(weights, bias): &LayerNumbers| {
             width = weights.len() / width.max(1);

@@ -6,11 +6,16 @@ use std::sync::{
 };
 
 use burn_ndarray::NdArray;
-use firebox_core::{Observer, random::Random, tensor::read_ints};
+use firebox_core::{
+    Observer,
+    random::Random,
+    tensor::{floats, read_floats, read_ints},
+};
 
 use super::*;
 use crate::config::ClassWeight;
-use crate::solve::{Stop, Targets, r2, rmse};
+use crate::model::Score;
+use crate::solve::{Stop, Targets, ints, r2, rmse};
 
 /// f64, which other tests require as the first float of the device in this process.
 type B = NdArray<f64>;
@@ -113,6 +118,56 @@ fn balanced_rows_count_as_if_repeated() {
     assert!(balanced.iter().zip(&repeated).all(|(a, b)| (a - b).abs() < 1e-9), "{balanced:?} {repeated:?}");
     let plain = losses(ClassWeight::None, rows(0..60).collect());
     assert!((plain[0] - balanced[0]).abs() > 1e-3, "{plain:?}");
+}
+
+/// Two trainings of one epoch each, the second from the network of the first, are two epochs of plain gradient descent.
+#[test]
+fn a_training_continues_from_a_network() {
+    let config = small().with_test(0.0).with_validation(0.0).with_averaging(Some(0.0)).with_batch(Some(ROWS));
+    let config = config.with_optimizer(crate::Optimizer::Sgd).with_momentum(0.0).with_weight_decay(Some(0.0));
+    let (instances, context) =
+        (Instances::classes(blobs(), labels(classes())).unwrap(), Context::<B>::new(Default::default()));
+    let fit = |epochs: usize, initial: Option<Model>| {
+        let estimator = config.clone().with_epochs(epochs).init_classifier().unwrap().with_initial(initial);
+        estimator.fit_with(&instances, &context).map(|fitted| fitted.model().clone())
+    };
+    let first = fit(1, None).unwrap();
+    let weights = |model: &Model| model.layers.iter().flat_map(|(weights, _)| weights.clone()).collect::<Vec<_>>();
+    let (twice, whole) = (fit(1, Some(first.clone())).unwrap(), fit(2, None).unwrap());
+    assert!(weights(&twice).iter().zip(weights(&whole)).all(|(a, b)| (a - b).abs() < 1e-12));
+    assert_ne!(weights(&first), weights(&twice));
+    assert_eq!(twice.scaling, first.scaling);
+
+    let wider = config.clone().with_hidden(vec![9]).init_classifier().unwrap().with_initial(first.clone());
+    assert!(message(wider.fit_with(&instances, &context)).contains("other layers, columns or outputs"));
+    let checkpoints = Checkpoints { file: Some("state".into()), ..Checkpoints::default() };
+    let saved = config.init_classifier().unwrap().with_initial(first).with_checkpoints(checkpoints);
+    assert!(message(saved.fit_with(&instances, &context)).contains("no states in files"));
+}
+
+#[test]
+fn given_weights_of_classes_are_those_of_the_configuration() {
+    let context = Context::<B>::new(Default::default());
+    let config = TrainConfig::new().with_hidden(vec![4]).with_test(0.0).with_validation(0.0).with_epochs(2);
+    let losses = |config: &TrainConfig, weights: Option<Vec<f64>>| {
+        let fitted = config.init_classifier().unwrap().with_class_weights(weights).fit_with(&rare(), &context);
+        fitted.map(|fitted| fitted.history().unwrap().to_vec())
+    };
+    let balanced = losses(&config.clone().with_class_weight(ClassWeight::Balanced), None).unwrap();
+    assert_eq!(losses(&config, Some(vec![300.0 / 560.0, 300.0 / 40.0])).unwrap(), balanced);
+    for weights in [vec![1.0], vec![1.0, -1.0], vec![1.0, f64::NAN]] {
+        assert!(message(losses(&config, Some(weights))).contains("class weights for 2 classes"));
+    }
+}
+
+#[test]
+fn rows_on_the_host_are_predicted_as_those_on_the_device() {
+    let context = Context::<B>::new(Default::default());
+    let fitted = small().init_classifier().unwrap().fit(blobs(), labels(classes())).unwrap();
+    let values = read_floats(blobs(), "test").unwrap();
+    let device = read_floats(fitted.predict_proba(blobs()).unwrap(), "test").unwrap();
+    assert_eq!(fitted.predict_proba_with(values.clone(), &context).unwrap(), device);
+    assert!(message(fitted.predict_proba_with(values[1..].to_vec(), &context)).contains("do not fill rows"));
 }
 
 #[test]

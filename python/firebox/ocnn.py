@@ -292,9 +292,9 @@ class OCNN(ClusterMixin, BaseEstimator):
         return plots.scatter(np.asarray(X, dtype=np.float64), self.labels_, ax)
 
     def plot_tree(self, ax: Any = None) -> Any:
-        """Draws the tree, in colour below the cut. Returns Matplotlib's axes."""
+        """Draws the tree, with the branches of each cluster in its colour. Returns Matplotlib's axes."""
         check_is_fitted(self, "linkage_")
-        return plots.tree(self.linkage_, self.n_clusters_, ax)
+        return plots.tree(self.linkage_, self.labels_, ax)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         bundle = super()._repr_mimebundle_(**kwargs)

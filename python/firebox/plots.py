@@ -58,14 +58,24 @@ def scatter(places: np.ndarray, classes: Any, ax: Axes | None) -> Axes:
     return ax
 
 
-def tree(linkage: np.ndarray, count: int, ax: Axes | None) -> Axes:
-    """The tree of a clustering, whose branches have a colour below the edge at which the last cluster is cut off."""
+def tree(linkage: np.ndarray, labels: np.ndarray, ax: Axes | None) -> Axes:
+    """The tree of a clustering; a branch whose points other than noise are of one cluster has its colour."""
     from scipy.cluster.hierarchy import dendrogram
 
+    mixed = -2
+    own = list(labels)
+    for left, right in linkage[:, :2].astype(int):
+        pair = {own[left], own[right]} - {-1}
+        own.append(pair.pop() if len(pair) == 1 else (mixed if pair else -1))
+    colours = _colours(int(labels.max()) + 1)
+
+    def colour(node: int) -> str:
+        import matplotlib.colors
+
+        return matplotlib.colors.to_hex(colours[own[node]]) if own[node] >= 0 else _NOISE
+
     ax = axes(ax)
-    heights = np.sort(linkage[:, 2])
-    cut = heights[-count + 1] if 1 < count <= len(heights) else heights[-1] * (1 + 1e-9)
-    dendrogram(linkage, p=_LEAVES, truncate_mode="lastp", color_threshold=cut, above_threshold_color=_NOISE, ax=ax)
+    dendrogram(linkage, p=_LEAVES, truncate_mode="lastp", link_color_func=colour, no_labels=True, ax=ax)
     ax.set_ylabel("1 - agreement")
     return ax
 

@@ -2,7 +2,7 @@
 //!
 //! Needs Python 3.10 or newer with `venv`, and a package index.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::{
     env, fs,

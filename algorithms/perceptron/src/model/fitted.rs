@@ -27,10 +27,10 @@ pub struct FittedMlp<B: Backend, T> {
     task: PhantomData<T>,
 }
 
-/// Trained [`MlpClassifier`].
+/// Trained [`MlpClassifier`](crate::MlpClassifier).
 pub type FittedMlpClassifier<B> = FittedMlp<B, Classification>;
 
-/// Trained [`MlpRegressor`].
+/// Trained [`MlpRegressor`](crate::MlpRegressor).
 pub type FittedMlpRegressor<B> = FittedMlp<B, Regression>;
 
 impl<B: PerceptronOps, T: TaskKind> FittedMlp<B, T> {

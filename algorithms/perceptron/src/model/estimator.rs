@@ -8,33 +8,12 @@ use firebox_core::{Context, Error, Result, checkpoint::Checkpoints, data::Missin
 use super::{
     Given,
     fitted::{FittedMlp, FittedMlpClassifier, FittedMlpRegressor},
+    task::{Classification, Regression, TaskKind},
     train,
 };
 use crate::config::{Task, TrainConfig, invalid};
 use crate::ops::PerceptronOps;
 use crate::solve::{Instances, Model};
-
-/// Type that stands for a [`Task`].
-pub trait TaskKind {
-    /// The task.
-    const TASK: Task;
-}
-
-/// [`Task::Classification`].
-#[derive(Debug, Clone, Copy)]
-pub enum Classification {}
-
-/// [`Task::Regression`].
-#[derive(Debug, Clone, Copy)]
-pub enum Regression {}
-
-impl TaskKind for Classification {
-    const TASK: Task = Task::Classification;
-}
-
-impl TaskKind for Regression {
-    const TASK: Task = Task::Regression;
-}
 
 /// Multilayer perceptron to be trained for the task `T`.
 ///

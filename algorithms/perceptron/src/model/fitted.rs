@@ -10,8 +10,8 @@ use firebox_core::{
 
 use super::{
     Training,
-    estimator::{Classification, Regression, TaskKind},
     predict::Score,
+    task::{Classification, Regression, TaskKind},
 };
 use crate::ops::PerceptronOps;
 use crate::solve::{Epoch, Instances, Model, Network, argmax, ints, probabilities};

@@ -6,14 +6,16 @@ mod fitted;
 mod layer;
 mod mlp;
 mod predict;
+mod task;
 mod train;
 
-pub use estimator::{Classification, MlpClassifier, MlpEstimator, MlpRegressor, Regression, TaskKind};
+pub use estimator::{MlpClassifier, MlpEstimator, MlpRegressor};
 pub use fitted::{FittedMlp, FittedMlpClassifier, FittedMlpRegressor};
 pub use layer::{Linear, SigmoidLayer};
 pub use mlp::Mlp;
 pub use predict::Score;
 #[cfg(feature = "command")]
 pub(crate) use predict::column;
+pub use task::{Classification, Regression, TaskKind};
 pub use train::Training;
 pub(crate) use train::{Given, train};

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 _NOISE = "#767676"
 #: Leaves of a tree that is drawn; more are joined.
 _LEAVES = 60
+#: Points beyond which a file of vectors has them as one picture.
+_MANY = 2000
 #: Points of a side of a heat map.
 _SIDE = 201
 
@@ -40,18 +42,19 @@ def scatter(places: np.ndarray, classes: Any, ax: Axes | None) -> Axes:
     """Points in the plane of the first two columns, coloured by their class; -1 is noise."""
     ax = axes(ax)
     x, y = places[:, 0], places[:, 1] if places.shape[1] > 1 else np.zeros(len(places))
+    many = len(places) > _MANY
     if classes is None:
-        ax.scatter(x, y, s=8, color=_colours(1)[0])
+        ax.scatter(x, y, s=8, color=_colours(1)[0], rasterized=many)
     else:
         classes = np.asarray(classes)
         if classes.shape != (len(places),):
             raise ValueError(f"there are {classes.shape} classes for {len(places)} points")
         names = [name for name in np.unique(classes) if name != -1]
         if (classes == -1).any():
-            ax.scatter(x[classes == -1], y[classes == -1], s=8, color=_NOISE, marker="x", label="noise")
+            ax.scatter(x[classes == -1], y[classes == -1], s=8, color=_NOISE, marker="x", label="noise", rasterized=many)
         for name, colour in zip(names, _colours(len(names))):
             own = classes == name
-            ax.scatter(x[own], y[own], s=8, color=colour, label=str(name))
+            ax.scatter(x[own], y[own], s=8, color=colour, label=str(name), rasterized=many)
         if len(names) <= 12:
             ax.legend(markerscale=2)
     ax.set_aspect("equal", adjustable="datalim")
@@ -110,7 +113,8 @@ def heat_map(solution: Any, ax: Axes | None) -> Axes:
         ax.set(xlabel=solution.coordinates[0], ylabel="u")
         return ax
     values = np.ma.masked_invalid(values.reshape(_SIDE, _SIDE))
-    mesh = ax.pcolormesh(*lines, values, shading="gouraud", cmap="viridis")
+    # A mesh of vectors would be a file of tens of megabytes.
+    mesh = ax.pcolormesh(*lines, values, shading="nearest", cmap="viridis", rasterized=True)
     ax.contour(*lines, values, levels=10, colors="white", linewidths=0.5)
     ax.figure.colorbar(mesh, ax=ax, label="u")
     ax.set(xlabel=solution.coordinates[0], ylabel=solution.coordinates[1], aspect="equal")

@@ -6,7 +6,7 @@
 use firebox_core::tensor::addresses;
 
 use crate::backend;
-#[cfg(feature = "cube")]
+#[cfg(any(feature = "cuda", feature = "rocm", feature = "wgpu"))]
 use crate::kernel::launch;
 
 type Addresses = fn() -> Vec<*const ()>;

@@ -124,6 +124,7 @@ pub fn all_reduce_sum<R: CubeRuntime>(from: &CubeTensor<R>, to: &CubeTensor<R>, 
 }
 
 /// Addresses of this module's functions that run Burn's kernels.
+#[cfg(any(feature = "cuda", feature = "rocm", feature = "wgpu"))]
 pub(crate) fn addresses<R: CubeRuntime>() -> Vec<*const ()> {
     vec![
         dense::<R> as *const (),

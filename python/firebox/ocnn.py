@@ -245,15 +245,10 @@ class OCNN(ClusterMixin, BaseEstimator):
         return self
 
     def _refuse(self, names: tuple[str, ...], reason: str) -> None:
-        for name, default in self._defaults().items():
-            if name in names and getattr(self, name) != default:
+        defaults = OCNN().get_params()
+        for name in names:
+            if getattr(self, name) != defaults[name]:
                 raise ValueError(f"{name} = {getattr(self, name)!r} {reason}: leave it out")
-
-    @classmethod
-    def _defaults(cls) -> dict[str, Any]:
-        return {"assign_all": False, "n_runs": 1, "sweep": False} | {
-            name: None for name in (*_ONLY_PAPER, "n_neighbors", "min_cluster_size", "n_clusters")
-        }
 
     def predict(self, X: Any) -> np.ndarray:
         """Clusters of new points.

@@ -1,6 +1,6 @@
 //! NumPy arrays as numbers of the library, and back.
 
-use firebox::core::data::Points;
+use firebox::core::data::{Distances, Points};
 use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
@@ -44,10 +44,21 @@ impl Matrix<'_> {
         })
     }
 
+    /// A copy of the numbers, row by row.
+    pub fn values(&self) -> PyResult<Vec<f64>> {
+        let numbers = self.numbers()?;
+        Ok(numbers.to_f64(0, numbers.len()))
+    }
+
+    /// The rows as a matrix of distances.
+    pub fn distances(&self) -> PyResult<Distances> {
+        let [rows, columns] = self.shape();
+        Distances::new(self.values()?, rows, columns).map_err(exception)
+    }
+
     /// The rows as points.
     pub fn points(&self, names: Option<Vec<String>>) -> PyResult<Points> {
-        let numbers = self.numbers()?;
-        let mut points = Points::new(numbers.to_f64(0, numbers.len()), self.shape()[1]).map_err(exception)?;
+        let mut points = Points::new(self.values()?, self.shape()[1]).map_err(exception)?;
         if let Some(names) = names.filter(|names| names.len() == points.columns) {
             points.names = names;
         }

@@ -115,13 +115,7 @@ pub fn fit_ocnn<'py>(
     names: Option<Vec<String>>,
 ) -> PyResult<(Bound<'py, PyDict>, Option<OcnnModel>)> {
     let ocnn = configuration(options)?;
-    let input = if precomputed {
-        let ([rows, columns], numbers) = (x.shape(), x.numbers()?);
-        let distances = Distances::new(numbers.to_f64(0, numbers.len()), rows, columns);
-        Input::Distances(distances.map_err(exception)?)
-    } else {
-        Input::Points(x.points(names)?)
-    };
+    let input = if precomputed { Input::Distances(x.distances()?) } else { Input::Points(x.points(names)?) };
     let weights = weights.as_ref().map(vector).transpose()?;
     fitted(py, run, &ocnn, input, weights)
 }

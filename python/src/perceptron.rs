@@ -122,8 +122,7 @@ pub fn fit_mlp<'py>(
         }
         (None, Some(targets)) => {
             let names = (1..=targets.shape()[1]).map(|at| format!("y{at}")).collect();
-            let numbers = targets.numbers()?;
-            Targets::Numbers(numbers.to_f64(0, numbers.len()), names)
+            Targets::Numbers(targets.values()?, names)
         }
         (None, None) => return Err(pyo3::exceptions::PyValueError::new_err("there are no targets")),
     };

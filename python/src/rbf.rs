@@ -115,7 +115,7 @@ pub fn check_problem(text: Option<&str>, path: Option<PathBuf>, name: Option<&st
     Ok((problem.name().into(), problem.coordinates().to_vec(), (low.to_vec(), high.to_vec())))
 }
 
-/// Whether points `[n, d]` are in the domain of a problem.
+/// For each of the points `[n, d]`, true if it is in the domain of a problem.
 #[pyfunction]
 #[pyo3(signature = (x, text=None, path=None, name=None))]
 pub fn contains<'py>(

@@ -3,7 +3,6 @@
 use firebox::{
     Context, Result,
     backends::with_context,
-    core::data::Distances,
     sammon::{self, Data, SammonConfig, SammonInput, SammonMap, SammonOps},
 };
 use numpy::{IntoPyArray, PyArray2};
@@ -33,8 +32,7 @@ impl SammonModel {
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let (model, dims) = (&self.0, self.0.dims());
         let places = if precomputed {
-            let numbers = x.numbers()?;
-            let distances = numbers.to_f64(0, numbers.len());
+            let distances = x.values()?;
             run.call(py, |device, session| {
                 with_context!(device, session, |context| model.transform_distances(&distances, context))
             })
@@ -78,13 +76,8 @@ pub fn fit_sammon<'py>(
     names: Option<Vec<String>>,
 ) -> PyResult<(Bound<'py, PyDict>, SammonModel)> {
     let sammon = with_options(&SammonConfig::new(2), options)?.init().map_err(exception)?;
-    let data = if precomputed {
-        let ([rows, columns], numbers) = (x.shape(), x.numbers()?);
-        Data::Distances(Distances::new(numbers.to_f64(0, numbers.len()), rows, columns).map_err(exception)?)
-    } else {
-        Data::Features(x.points(names)?)
-    };
-    let start = start.map(|start| start.numbers().map(|all| all.to_f64(0, all.len()))).transpose()?;
+    let data = if precomputed { Data::Distances(x.distances()?) } else { Data::Features(x.points(names)?) };
+    let start = start.map(|start| start.values()).transpose()?;
     let dims = sammon.config().dims;
     let (map, model) = run
         .call(py, |device, session| with_context!(device, session, |context| fitted(&sammon, data, start, context)))?;

@@ -47,7 +47,7 @@ pub struct Training {
     pub timings: Timings,
 }
 
-/// What a training takes beside its configuration and its rows.
+/// Optional input of a training, beside its configuration and its rows.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Given<'a> {
     /// The network to continue from, instead of random weights.

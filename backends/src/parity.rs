@@ -4,19 +4,8 @@
 use std::fmt::Display;
 
 use burn::tensor::backend::Backend;
-#[doc(hidden)]
-pub use burn_fusion::Fusion;
 
 use crate::{Device, Precision};
-
-/// Implementations under test.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Bodies {
-    /// The backend's own.
-    Backend,
-    /// The default bodies.
-    TensorOperations,
-}
 
 /// Check of an operation on a problem `P`; fails with the first difference.
 pub type Check<P> = Box<dyn Fn(&P) -> Result<(), String> + Send>;
@@ -35,10 +24,10 @@ pub trait Parity<B: Backend> {
     const NAME: &'static str;
     /// On emulated devices, the stride through the cases of a shape.
     const STRIDE: usize = 1;
-    /// True if default bodies are tested with fusion.
-    const FUSED_DEFAULTS: bool = true;
     /// Size of a problem.
     type Shape: Display + Clone + Send + 'static;
+    /// Implementations of the operations.
+    type Suite: 'static;
     /// Random inputs of one size, and the implementations under test.
     type Problem: 'static;
 
@@ -57,11 +46,17 @@ pub trait Parity<B: Backend> {
     /// The checks of all operations that the device supports.
     fn cases(device: &B::Device) -> Vec<Case<Self::Problem>>;
 
+    /// The backend's own implementations.
+    fn kernels() -> Self::Suite;
+
+    /// The default bodies.
+    fn tensor_operations() -> Self::Suite;
+
     /// Draws a problem from `seed`.
-    fn problem(bodies: Bodies, device: &B::Device, shape: Self::Shape, seed: u64) -> Self::Problem;
+    fn problem(suite: Self::Suite, device: &B::Device, shape: Self::Shape, seed: u64) -> Self::Problem;
 }
 
-/// Device, implementations and selection of shapes of a set of trials.
+/// Device and selection of shapes of a set of trials.
 #[derive(Debug, Clone, Copy)]
 pub struct Target<'a> {
     /// Name of the backend in trials.
@@ -70,10 +65,6 @@ pub struct Target<'a> {
     pub device: &'a Device,
     /// Width of the floats.
     pub precision: Precision,
-    /// True for Burn's fusion backend of the device, wgpu and CUDA in f32 only.
-    pub fused: bool,
-    /// Implementations under test.
-    pub bodies: Bodies,
     /// Seed of the problems.
     pub seed: u64,
     /// Fewest points of a shape.
@@ -90,12 +81,24 @@ pub struct Trial {
     pub run: Box<dyn FnOnce() -> Result<(), String> + Send>,
 }
 
-/// The trials of algorithm `A` on backend `B`; called by [`parity_trials!`](crate::parity_trials).
-pub fn trials<B: Backend, A: Parity<B>>(target: &Target<'_>, device: &B::Device) -> Vec<Trial> {
-    let Target { name: backend, bodies, seed, .. } = *target;
-    if target.fused && bodies == Bodies::TensorOperations && !A::FUSED_DEFAULTS {
-        return Vec::new();
-    }
+/// The trials of algorithm `A`'s own implementations on backend `B`.
+pub fn kernels<B: Backend, A: Parity<B>>(target: &Target<'_>, device: &B::Device) -> Vec<Trial> {
+    trials::<B, A>(target, device, "kernels", A::kernels)
+}
+
+/// The trials of the default bodies of algorithm `A` on backend `B`.
+pub fn tensor_operations<B: Backend, A: Parity<B>>(target: &Target<'_>, device: &B::Device) -> Vec<Trial> {
+    trials::<B, A>(target, device, "tensor operations", A::tensor_operations)
+}
+
+// The suite is a function, so that default bodies are compiled only for the backends on which they are tested.
+fn trials<B: Backend, A: Parity<B>>(
+    target: &Target<'_>,
+    device: &B::Device,
+    bodies: &str,
+    suite: fn() -> A::Suite,
+) -> Vec<Trial> {
+    let Target { name: backend, seed, .. } = *target;
     // There the most unrolled kernels take up to half a minute to compile.
     let stride = if target.device.is_software() { A::STRIDE } else { 1 };
     let mut trials = Vec::new();
@@ -104,36 +107,29 @@ pub fn trials<B: Backend, A: Parity<B>>(target: &Target<'_>, device: &B::Device)
         let offset = A::offset(&shape) + seed as usize;
         let cases = A::cases(device).into_iter().enumerate();
         for (_, case) in cases.filter(|(c, _)| (c + offset).is_multiple_of(stride)) {
-            let bodies_name = if bodies == Bodies::Backend { "kernels" } else { "tensor operations" };
-            let name = format!("{}/{backend}/{bodies_name}/{}/{shape}", A::NAME, case.name);
+            let name = format!("{}/{backend}/{bodies}/{}/{shape}", A::NAME, case.name);
             let (device, shape) = (device.clone(), shape.clone());
-            let run = move || (case.check)(&A::problem(bodies, &device, shape, seed.wrapping_add(k as u64)));
+            let run = move || (case.check)(&A::problem(suite(), &device, shape, seed.wrapping_add(k as u64)));
             trials.push(Trial { name, run: Box::new(run) });
         }
     }
     trials
 }
 
-/// The trials of an algorithm, a type that implements [`Parity`] for all backends, on a [`Target`]. Empty for a fusion
-/// backend that is not tested.
+/// The trials of an algorithm, a type that implements [`Parity`] for all backends, on a [`Target`]: its own
+/// implementations, and in f32 on NdArray the default bodies too.
 #[macro_export]
 macro_rules! parity_trials {
     ($target:expr, $algorithm:ty) => {{
         let target: &$crate::parity::Target<'_> = $target;
-        if target.fused {
-            match target.device {
-                $crate::Device::Wgpu(device) => $crate::backend::wgpu!(device, Wgpu<f32>, B, {
-                    $crate::parity::trials::<$crate::parity::Fusion<B>, $algorithm>(target, device)
-                }),
-                $crate::Device::Cuda(device) => $crate::backend::cuda!(device, Cuda<f32>, B, {
-                    $crate::parity::trials::<$crate::parity::Fusion<B>, $algorithm>(target, device)
-                }),
-                _ => Vec::new(),
-            }
-        } else {
-            $crate::with_backend!(target.device, target.precision, |B, device| {
-                $crate::parity::trials::<B, $algorithm>(target, device)
-            })
+        let mut trials = $crate::with_backend!(target.device, target.precision, |B, device| {
+            $crate::parity::kernels::<B, $algorithm>(target, device)
+        });
+        if let ($crate::Device::NdArray(device), $crate::Precision::F32) = (target.device, target.precision) {
+            trials.extend($crate::backend::ndarray!(device, NdArray<f32>, B, {
+                $crate::parity::tensor_operations::<B, $algorithm>(target, device)
+            }));
         }
+        trials
     }};
 }

@@ -20,7 +20,13 @@
 //! outputs were written and the result falls short of what was asked for, 130 stopped.
 
 mod args;
+#[cfg(feature = "cube")]
 mod cache;
+#[cfg(not(feature = "cube"))]
+mod cache {
+    /// Without kernels there is nothing to cache.
+    pub(crate) fn configure() {}
+}
 mod commands;
 mod environment;
 mod failure;

@@ -21,8 +21,8 @@ use crate::error::{Error, Result};
 pub use operations::addresses;
 pub use operations::from_data;
 pub use operations::{
-    add, cast, concatenate, concatenate_int, mask_int, multiply, reciprocal, reshape, reshape_int, scale, select,
-    select_int, slice_assign, upload_int, zeros,
+    add, cast, concatenate, concatenate_int, mask_int, multiply, reciprocal, repeat, reshape, reshape_int, scale,
+    select, select_int, slice_assign, upload_int, zeros,
 };
 
 /// Creates a tensor of `B`'s float type from row-major values, regardless of the device's default type: Burn keeps one
@@ -62,6 +62,15 @@ pub fn slice<B: Backend, const D: usize>(tensor: FloatTensor<B>, ranges: [Range<
 /// Wraps a primitive as a tensor.
 pub fn tensor<B: Backend, const D: usize>(primitive: FloatTensor<B>) -> Tensor<B, D> {
     Tensor::from_primitive(TensorPrimitive::Float(primitive))
+}
+
+/// The primitive of a tensor, which is dequantised if it is quantised. Burn's `TensorPrimitive::tensor` compiles the kernel
+/// for that in every crate.
+pub fn into_primitive<B: Backend, const D: usize>(tensor: Tensor<B, D>) -> FloatTensor<B> {
+    match tensor.into_primitive() {
+        TensorPrimitive::Float(primitive) => primitive,
+        TensorPrimitive::QFloat(quantised) => operations::dequantize::<B>(quantised),
+    }
 }
 
 /// Reads a tensor's numbers to the host, row-major.

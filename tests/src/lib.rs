@@ -2,6 +2,5 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-pub mod parity;
 pub mod program;
 pub mod schema;

@@ -1,10 +1,7 @@
 //! Size of the last-level cache, and rotation of inputs so that calls find cold caches.
 
-use std::any::Any;
-
-use burn_cubecl::CubeRuntime;
-
 /// Cache size in bytes assumed for a GPU of unknown cache size.
+#[cfg(feature = "cube")]
 const DEFAULT_GPU: f64 = 64e6;
 /// Cache size in bytes assumed for a CPU of unknown cache size.
 const DEFAULT_CPU: f64 = 32e6;
@@ -51,8 +48,9 @@ fn kibibytes(text: &str) -> Option<f64> {
 }
 
 /// Size of a GPU's second-level cache in bytes; on a software renderer, of the CPU's largest cache.
-pub(super) fn gpu<R: CubeRuntime>(device: &R::Device) -> f64 {
-    let device = device as &dyn Any;
+#[cfg(feature = "cube")]
+pub(super) fn gpu<R: burn_cubecl::CubeRuntime>(device: &R::Device) -> f64 {
+    let device = device as &dyn std::any::Any;
     #[cfg(feature = "cuda")]
     if let Some(cuda) = device.downcast_ref::<burn_cuda::CudaDevice>() {
         return crate::device::cuda::cache(cuda.index).map_or(DEFAULT_GPU, |bytes| bytes as f64);

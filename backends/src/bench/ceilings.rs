@@ -1,6 +1,7 @@
 //! Measured ceilings of a device (roofline), against which kernels are compared.
 
 mod cpu;
+#[cfg(feature = "cube")]
 mod cube;
 
 use firebox_core::{Context, Result};

@@ -7,7 +7,7 @@
 use burn::tensor::{
     Element, FloatDType, Shape, Slice, TensorData,
     backend::{Backend, ExecutionError},
-    ops::{FloatTensor, IntTensor, TransactionPrimitive},
+    ops::{FloatTensor, IntTensor, QuantizedTensor, TransactionPrimitive},
     try_read_sync,
 };
 
@@ -26,9 +26,11 @@ pub fn addresses<B: Backend>() -> Vec<*const ()> {
         reshape::<B> as *const (),
         slice::<B> as *const (),
         slice_assign::<B> as *const (),
+        repeat::<B> as *const (),
         concatenate::<B> as *const (),
         select::<B> as *const (),
         cast::<B> as *const (),
+        dequantize::<B> as *const (),
         add::<B> as *const (),
         multiply::<B> as *const (),
         scale::<B> as *const (),
@@ -100,6 +102,12 @@ pub fn slice_assign<B: Backend>(tensor: FloatTensor<B>, slices: &[Slice], values
     B::float_slice_assign(tensor, slices, values)
 }
 
+/// The tensor `times` times, one after the other along dimension `dim`.
+#[inline(never)]
+pub fn repeat<B: Backend>(tensor: FloatTensor<B>, dim: usize, times: usize) -> FloatTensor<B> {
+    B::float_repeat_dim(tensor, dim, times)
+}
+
 /// Concatenates tensors along dimension `dim`; their other dimensions are equal.
 #[inline(never)]
 pub fn concatenate<B: Backend>(tensors: Vec<FloatTensor<B>>, dim: usize) -> FloatTensor<B> {
@@ -116,6 +124,11 @@ pub fn select<B: Backend>(tensor: FloatTensor<B>, dim: usize, indices: IntTensor
 #[inline(never)]
 pub fn cast<B: Backend>(tensor: FloatTensor<B>, dtype: FloatDType) -> FloatTensor<B> {
     B::float_cast(tensor, dtype)
+}
+
+#[inline(never)]
+pub(super) fn dequantize<B: Backend>(tensor: QuantizedTensor<B>) -> FloatTensor<B> {
+    B::dequantize(tensor, B::FloatElem::dtype().into())
 }
 
 /// `a` + `b`, element by element.

@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use burn::tensor::{
-    DType, Int, Tensor, TensorData,
-    ops::{FloatTensor, IntTensor},
+use burn::tensor::ops::{FloatTensor, IntTensor};
+use firebox_core::{
+    random::Random,
+    tensor::{primitive, upload_int},
 };
-use firebox_core::{random::Random, tensor::floats};
 
 use firebox_backends::parity::Case;
 
@@ -59,9 +59,7 @@ impl<B: OcnnOps> Problem<B> {
     }
 
     fn int1(&self, values: &[u32]) -> IntTensor<B> {
-        let values: Vec<i32> = values.iter().map(|&value| value as i32).collect();
-        let count = values.len();
-        Tensor::<B, 1, Int>::from_data(TensorData::new(values, [count]), (&self.device, DType::I32)).into_primitive()
+        upload_int::<B>(values.iter().map(|&value| value as i32).collect(), &self.device)
     }
 
     /// Outputs `[p, n, 8]` as a permuted, non-contiguous view.
@@ -69,8 +67,7 @@ impl<B: OcnnOps> Problem<B> {
         let row = n * REPLICAS;
         let of = |i: usize| (0..p).flat_map(move |t| &values[t * row + i * REPLICAS..][..REPLICAS]);
         let turned: Vec<f64> = (0..n).flat_map(of).copied().collect();
-        let turned = floats::<B, 3>(turned, [n, p, REPLICAS], &self.device);
-        turned.permute([1, 0, 2]).into_primitive().tensor()
+        B::float_swap_dims(primitive::<B, 3>(turned, [n, p, REPLICAS], &self.device), 0, 1)
     }
 
     /// Rows of 0 to 12 neighbours, with self-edges and repetitions, and one row of up to 400; entries after the last

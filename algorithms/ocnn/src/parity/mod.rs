@@ -17,7 +17,7 @@ pub use crate::ops::Suite;
 pub use cases::cases;
 pub use problem::{Problem, Shape, shapes};
 #[cfg(not(test))]
-pub use trials::trials;
+pub use trials::{Operations, trials};
 
 #[cfg(test)]
 mod tests;

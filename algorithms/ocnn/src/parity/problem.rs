@@ -3,13 +3,13 @@
 use std::fmt;
 
 use burn::tensor::{
-    DType, Int, Tensor, TensorData, TensorPrimitive,
+    DType, Int, Tensor,
     backend::Backend,
     ops::{FloatTensor, IntTensor},
 };
 use firebox_core::{
     random::Random,
-    tensor::{floats, read_floats, read_ints},
+    tensor::{int_values, primitive, read_floats, read_ints, reshape_int, tensor as float, upload_int},
 };
 
 use super::compare::{check_shape, transposed};
@@ -111,28 +111,26 @@ impl<B: OcnnOps> Problem<B> {
     pub(super) fn poison_for(&self, count: usize) {
         let count = count.max(1);
         for _ in 0..2 {
-            let poison = TensorData::new(vec![-559_038_737_i32; count], [count]);
-            let _ = Tensor::<B, 1, Int>::from_data(poison, (&self.device, DType::I32)).into_data();
+            let _ = int_values::<B>(upload_int::<B>(vec![-559_038_737; count], &self.device), "parity");
         }
     }
 
     pub(super) fn float1(&self, values: &[f64]) -> FloatTensor<B> {
-        floats::<B, 1>(values.to_vec(), [values.len()], &self.device).into_primitive().tensor()
+        primitive::<B, 1>(values.to_vec(), [values.len()], &self.device)
     }
 
     /// A matrix as a transposed, non-contiguous view.
     pub(super) fn float2(&self, values: &[f64], [rows, columns]: [usize; 2]) -> FloatTensor<B> {
-        floats::<B, 2>(transposed(values, columns), [columns, rows], &self.device).transpose().into_primitive().tensor()
+        B::float_transpose(primitive::<B, 2>(transposed(values, columns), [columns, rows], &self.device))
     }
 
     pub(super) fn int2(&self, values: &[u32], [rows, columns]: [usize; 2]) -> IntTensor<B> {
         let values: Vec<i32> = transposed(values, columns).into_iter().map(|value| value as i32).collect();
-        let data = TensorData::new(values, [columns, rows]);
-        Tensor::<B, 2, Int>::from_data(data, (&self.device, DType::I32)).transpose().into_primitive()
+        B::int_transpose(reshape_int::<B>(upload_int::<B>(values, &self.device), [columns, rows].into()))
     }
 
     pub(super) fn floats<const D: usize>(&self, tensor: FloatTensor<B>, shape: [usize; D]) -> Result<Vec<f64>, String> {
-        let tensor = Tensor::<B, D>::from_primitive(TensorPrimitive::Float(tensor));
+        let tensor = float::<B, D>(tensor);
         check_shape(tensor.dims(), shape)?;
         if shape.contains(&0) {
             // CUDA cannot read an empty buffer.

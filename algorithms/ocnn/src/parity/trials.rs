@@ -1,6 +1,6 @@
 //! The trials of all operations on every backend.
 
-use firebox_backends::parity::{Bodies, Case, Parity, Target, Trial};
+use firebox_backends::parity::{Case, Parity, Target, Trial};
 
 use super::{Problem, Shape, Suite, cases, shapes};
 use crate::ops::OcnnOps;
@@ -11,6 +11,7 @@ pub struct Operations;
 impl<B: OcnnOps> Parity<B> for Operations {
     const NAME: &'static str = "ocnn";
     type Shape = Shape;
+    type Suite = Suite<B>;
     type Problem = Problem<B>;
 
     fn shapes() -> Vec<Shape> {
@@ -25,11 +26,15 @@ impl<B: OcnnOps> Parity<B> for Operations {
         cases::<B>(device)
     }
 
-    fn problem(bodies: Bodies, device: &B::Device, shape: Shape, seed: u64) -> Problem<B> {
-        let suite = match bodies {
-            Bodies::Backend => Suite::backend(),
-            Bodies::TensorOperations => Suite::tensor_operations(),
-        };
+    fn kernels() -> Suite<B> {
+        Suite::backend()
+    }
+
+    fn tensor_operations() -> Suite<B> {
+        Suite::tensor_operations()
+    }
+
+    fn problem(suite: Suite<B>, device: &B::Device, shape: Shape, seed: u64) -> Problem<B> {
         Problem::new(suite, device, shape, seed)
     }
 }

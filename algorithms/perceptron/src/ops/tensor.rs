@@ -1,13 +1,10 @@
 //! Default bodies of the operations, in tensor operations of any Burn backend.
 
 use burn::tensor::{IndexingUpdateOp, Tensor, TensorMetadata, backend::Backend, ops::FloatTensor};
+pub(crate) use firebox_core::tensor::into_primitive as primitive;
 use firebox_core::tensor::tensor;
 
 use crate::types::Sigmoid;
-
-pub(crate) fn primitive<B: Backend, const D: usize>(tensor: Tensor<B, D>) -> FloatTensor<B> {
-    tensor.into_primitive().tensor()
-}
 
 pub(crate) fn is_empty(tensor: &impl TensorMetadata) -> bool {
     tensor.shape().num_elements() == 0

@@ -1,16 +1,15 @@
 //! One check for every operation.
 
-use burn::tensor::{DType, Tensor};
-use burn_autodiff::Autodiff;
+use burn::tensor::DType;
 use firebox_core::{
     random::Random,
-    tensor::{floats, tensor},
+    tensor::{floats, tensor, zeros},
 };
 
 use firebox_backends::parity::{Case, Check};
 
-use super::bounds::{Rounding, magnitudes, near, rounding, sigmoid_error, sum_error};
-use super::problem::{Problem, Shape, native_float, supports_float, supports_matmul};
+use super::bounds::{Rounding, near, rounding, sigmoid_error};
+use super::problem::{Problem, Shape, methods, native_float, supports_float};
 use super::reference;
 use crate::ops::{PerceptronOps, Suite, tensor::primitive};
 use crate::types::Matmul;
@@ -35,13 +34,9 @@ pub fn cases<B: PerceptronOps>(device: &B::Device) -> Vec<Case<Problem<B>>> {
             add("sigmoid, in place", Box::new(move |p| p.check_sigmoid(dtype, true)));
             add("cross-entropy", Box::new(move |p| p.check_cross_entropy(dtype)));
         }
-        let methods = [Matmul::Auto, Matmul::Tile, Matmul::Simt, Matmul::Split, Matmul::Tensor];
-        for matmul in methods.into_iter().filter(|&matmul| supports_matmul::<B>(device, dtype, matmul)) {
+        for matmul in methods::<B>(device, dtype) {
             add(&format!("product, {matmul}"), Box::new(move |p| p.check_layer(dtype, matmul, false)));
             add(&format!("layer, {matmul}"), Box::new(move |p| p.check_layer(dtype, matmul, true)));
-            if dtype == own {
-                add(&format!("gradients, {matmul}"), Box::new(move |p| p.check_gradients(dtype, matmul)));
-            }
         }
     }
     cases
@@ -89,7 +84,7 @@ impl<B: PerceptronOps> Problem<B> {
         let codes: Vec<usize> = (0..n).map(|_| random.below(m)).collect();
         let classes: Vec<f64> = codes.iter().map(|&code| code as f64).collect();
         let classes = match n {
-            0 => Tensor::zeros([0, 1], (&self.device, dtype)),
+            0 => tensor(zeros::<B>([0, 1].into(), &self.device)),
             _ => floats::<B, 2>(classes, [n, 1], &self.device),
         };
         let scale = f64::from(random.uniform(0.01, 1.0) as f32);
@@ -141,62 +136,5 @@ impl<B: PerceptronOps> Problem<B> {
             let in_x = errors[at] + stored * sums[at].abs() + 2.0 * u * x[at].abs();
             sigmoid_error(sigmoid, x[at], in_x, &rounding)
         })
-    }
-
-    /// Backward pass of Σ g·y on `Autodiff<B>`. The error of Δ = ±σ·y·(1 − y)·g is at most σ·|g| times that of y, plus 6u·|Δ|;
-    /// the products that follow add the errors of their sums, of n or m terms.
-    fn check_gradients(&self, dtype: DType, matmul: Matmul) -> Result<(), String> {
-        let shape @ [n, k, m] = [self.shape.n, self.shape.k, self.shape.m];
-        if n == 0 {
-            return Ok(());
-        }
-        let (a, _) = self.draw(1, [n, k], 1.0, dtype, self.transposed[0])?;
-        let (b, _) = self.draw(2, [k, m], 1.0 / (k as f64).sqrt(), dtype, self.transposed[1])?;
-        let ([left, right], sums, errors) = self.sums(dtype, matmul)?;
-        let (of_bias, bias) = self.bias(dtype)?;
-        let (g, gradient) = self.draw(4, [n, m], 1.0, dtype, false)?;
-        self.poison(n * m);
-        let tracked = |tensor: Tensor<B, 2>| Tensor::<Autodiff<B>, 2>::from_inner(tensor).require_grad();
-        let (left, right) = (tracked(left), tracked(right));
-        let bias = bias.map(|bias| Tensor::<Autodiff<B>, 1>::from_inner(tensor(bias)).require_grad());
-        let layer = Autodiff::<B>::perceptron_layer(
-            primitive(left.clone()),
-            primitive(right.clone()),
-            bias.clone().map(primitive),
-            Some(self.sigmoid),
-            matmul,
-        );
-        let gradients = (tensor::<Autodiff<B>, 2>(layer) * Tensor::from_inner(gradient)).sum().backward();
-        let biased = self.bias.then_some(of_bias.as_slice());
-        let expected = reference::layer_gradients(&a, &b, biased, self.sigmoid, &g, shape);
-        let rounding = rounding(dtype);
-        let (mut delta, mut delta_errors) = (Vec::new(), Vec::new());
-        for (at, (&sum, &g)) in sums.iter().zip(&g).enumerate() {
-            let x = sum + of_bias[at % m];
-            let y_error = sigmoid_error(self.sigmoid, x, errors[at] + 2.0 * rounding.u * x.abs(), &rounding);
-            let size = (g * reference::slope(reference::sigmoid(x, self.sigmoid), self.sigmoid)).abs();
-            delta.push(size);
-            delta_errors.push(self.sigmoid.slope * g.abs() * y_error + 6.0 * rounding.u * size);
-        }
-        // Error of a product of Δ and a matrix, per element of Δ: that of Δ and that of sums of `terms` terms.
-        let product_errors = |terms: usize| -> Vec<f64> {
-            let relative = sum_error(dtype, matmul, terms);
-            delta.iter().zip(&delta_errors).map(|(size, error)| error + relative * (size + error)).collect()
-        };
-        let check = |what: &str, actual: Option<Tensor<B, 2>>, shape: [usize; 2], expected: &[f64], errors: &[f64]| {
-            let actual = actual.ok_or_else(|| format!("by {what}: the gradient is missing"))?;
-            let actual = self.read(primitive(actual), shape)?;
-            near(&actual, expected, |at| errors[at] + rounding.tiny).map_err(|it| format!("by {what}: {it}"))
-        };
-        let errors = reference::product(&product_errors(m), &reference::transposed(&magnitudes(&b), [k, m]), [n, m, k]);
-        check("inputs", left.grad(&gradients), [n, k], &expected.inputs, &errors)?;
-        let errors = reference::product(&reference::transposed(&magnitudes(&a), [n, k]), &product_errors(n), [k, n, m]);
-        check("weights", right.grad(&gradients), [k, m], &expected.weights, &errors)?;
-        let Some(bias) = bias else { return Ok(()) };
-        let column_errors = delta.iter().zip(&delta_errors);
-        let column_errors: Vec<f64> =
-            column_errors.map(|(size, error)| error + (n + 2) as f64 * rounding.u * size).collect();
-        let errors = reference::product(&vec![1.0; n], &column_errors, [1, n, m]);
-        check("bias", bias.grad(&gradients).map(Tensor::unsqueeze), [1, m], &expected.bias, &errors)
     }
 }

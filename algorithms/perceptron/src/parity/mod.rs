@@ -5,6 +5,8 @@
 
 mod bounds;
 mod checks;
+#[cfg(test)]
+mod gradients;
 mod problem;
 pub mod reference;
 #[cfg(not(test))] // Unit tests do not compile every backend again.
@@ -14,7 +16,7 @@ pub use crate::ops::Suite;
 pub use checks::cases;
 pub use problem::{Problem, Shape, shapes};
 #[cfg(not(test))]
-pub use trials::trials;
+pub use trials::{Operations, trials};
 
 #[cfg(test)]
 mod tests;

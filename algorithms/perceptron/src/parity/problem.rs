@@ -2,15 +2,15 @@
 
 use std::fmt;
 
-use burn::tensor::{DType, FloatDType, Tensor, TensorData, backend::Backend, ops::FloatTensor};
+use burn::tensor::{DType, Tensor, TensorData, backend::Backend, ops::FloatTensor};
 use firebox_core::{
     random::Random,
-    tensor::{floats, read_floats, tensor},
+    tensor::{cast, float_values, into_primitive, primitive, read_floats, reshape, tensor, zeros},
 };
 
 use super::bounds::{magnitudes, sum_error};
 use super::reference;
-use crate::ops::{PerceptronOps, Suite, tensor::primitive};
+use crate::ops::{PerceptronOps, Suite};
 use crate::types::{Matmul, Sigmoid, Sign};
 
 /// Size of a problem.
@@ -48,8 +48,14 @@ pub fn shapes() -> Vec<Shape> {
     sizes.into_iter().map(|[n, k, m]| Shape { n, k, m }).collect()
 }
 
+/// The methods of products that the device supports.
+pub(super) fn methods<B: PerceptronOps>(device: &B::Device, dtype: DType) -> impl Iterator<Item = Matmul> {
+    let all = [Matmul::Auto, Matmul::Tile, Matmul::Simt, Matmul::Split, Matmul::Tensor];
+    all.into_iter().filter(move |&matmul| supports_matmul::<B>(device, dtype, matmul))
+}
+
 /// Returns true if the device supports a method for large sizes; for some small ones the tile replaces it.
-pub(super) fn supports_matmul<B: PerceptronOps>(device: &B::Device, dtype: DType, matmul: Matmul) -> bool {
+fn supports_matmul<B: PerceptronOps>(device: &B::Device, dtype: DType, matmul: Matmul) -> bool {
     B::perceptron_strategy(device, dtype, [128; 3], matmul, true).is_ok()
 }
 
@@ -109,22 +115,26 @@ impl<B: PerceptronOps> Problem<B> {
         let mut random = Random::new(self.seed, stream);
         let values: Vec<f64> = (0..rows * columns).map(|_| random.uniform(-bound, bound)).collect();
         if values.is_empty() {
-            return Ok((values, Tensor::zeros([rows, columns], (&self.device, dtype))));
+            return Ok((values, self.in_type(zeros::<B>([rows, columns].into(), &self.device), dtype)));
         }
         let values = TensorData::new(values, [rows * columns]).convert_dtype(dtype).iter::<f64>().collect::<Vec<_>>();
+        let upload = |values, shape| primitive::<B, 2>(values, shape, &self.device);
         let tensor = if transposed {
-            floats::<B, 2>(reference::transposed(&values, [rows, columns]), [columns, rows], &self.device).transpose()
+            B::float_transpose(upload(reference::transposed(&values, [rows, columns]), [columns, rows]))
         } else {
-            floats::<B, 2>(values.clone(), [rows, columns], &self.device)
+            upload(values.clone(), [rows, columns])
         };
-        let tensor = if dtype == native_float::<B>() { tensor } else { tensor.cast(FloatDType::from(dtype)) };
-        Ok((values, tensor))
+        Ok((values, self.in_type(tensor, dtype)))
+    }
+
+    fn in_type(&self, values: FloatTensor<B>, dtype: DType) -> Tensor<B, 2> {
+        tensor(if dtype == native_float::<B>() { values } else { cast::<B>(values, dtype.into()) })
     }
 
     /// Fills freed memory with NaN, to detect kernels that do not write an output or that read padding.
     pub(super) fn poison(&self, count: usize) {
         for count in [count.max(1), 4 * count.max(1)] {
-            let _ = floats::<B, 1>(vec![f64::NAN; count], [count], &self.device).into_data();
+            let _ = float_values::<B>(primitive::<B, 1>(vec![f64::NAN; count], [count], &self.device), "parity");
         }
     }
 
@@ -156,6 +166,6 @@ impl<B: PerceptronOps> Problem<B> {
     pub(super) fn bias(&self, dtype: DType) -> Result<(Vec<f64>, Option<FloatTensor<B>>), String> {
         let m = self.shape.m;
         let (b, bias) = self.draw(3, [1, m], 1.0, dtype, false)?;
-        if self.bias { Ok((b, Some(primitive(bias.reshape([m]))))) } else { Ok((vec![0.0; m], None)) }
+        if self.bias { Ok((b, Some(reshape::<B>(into_primitive(bias), [m].into())))) } else { Ok((vec![0.0; m], None)) }
     }
 }

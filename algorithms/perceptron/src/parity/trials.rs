@@ -1,6 +1,6 @@
 //! The trials of all operations on every backend.
 
-use firebox_backends::parity::{Bodies, Case, Parity, Target, Trial};
+use firebox_backends::parity::{Case, Parity, Target, Trial};
 
 use super::{Problem, Shape, Suite, cases, shapes};
 use crate::ops::PerceptronOps;
@@ -10,9 +10,8 @@ pub struct Operations;
 
 impl<B: PerceptronOps> Parity<B> for Operations {
     const NAME: &'static str = "perceptron";
-    // Fusion always runs the kernels instead, and Burn's fused reduction of a transposed view is wrong on wgpu.
-    const FUSED_DEFAULTS: bool = false;
     type Shape = Shape;
+    type Suite = Suite<B>;
     type Problem = Problem<B>;
 
     fn shapes() -> Vec<Shape> {
@@ -27,11 +26,15 @@ impl<B: PerceptronOps> Parity<B> for Operations {
         cases::<B>(device)
     }
 
-    fn problem(bodies: Bodies, device: &B::Device, shape: Shape, seed: u64) -> Problem<B> {
-        let suite = match bodies {
-            Bodies::Backend => Suite::backend(),
-            Bodies::TensorOperations => Suite::tensor_operations(),
-        };
+    fn kernels() -> Suite<B> {
+        Suite::backend()
+    }
+
+    fn tensor_operations() -> Suite<B> {
+        Suite::tensor_operations()
+    }
+
+    fn problem(suite: Suite<B>, device: &B::Device, shape: Shape, seed: u64) -> Problem<B> {
         Problem::new(suite, device, shape, seed)
     }
 }

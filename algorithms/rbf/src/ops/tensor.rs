@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use burn::tensor::{DType, FloatDType, Tensor, backend::Backend, ops::FloatTensor};
 use firebox_backends::DeviceLimits;
+pub(crate) use firebox_core::tensor::into_primitive as primitive;
 use firebox_core::tensor::tensor as float;
 
 use crate::types::{Aim, Extent, Rows, Shape, Strategy, Term, Way};
@@ -21,10 +22,6 @@ pub(crate) fn strategy(extent: &Extent) -> Strategy {
     let block = (extent.rows() * extent.neurons).min(BLOCK.max(extent.neurons)) as u128;
     let scratch = LIVE_BLOCKS * block + extent.rows() as u128;
     Strategy { descend: Way::TensorOperations, conjugate: Way::TensorOperations, scratch }
-}
-
-pub(crate) fn primitive<B: Backend, const D: usize>(tensor: Tensor<B, D>) -> FloatTensor<B> {
-    tensor.into_primitive().tensor()
 }
 
 /// Zeros with the device and float of `like`.

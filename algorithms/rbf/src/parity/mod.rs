@@ -23,4 +23,4 @@ pub use problem::{Problem, cases};
 pub(crate) use size::sizes;
 pub use size::{Size, shapes};
 #[cfg(not(test))]
-pub use trials::trials;
+pub use trials::{Operations, trials};

@@ -1,7 +1,7 @@
 //! Tensors of inputs as non-contiguous views, and comparison of results.
 
-use burn::tensor::{DType, Element, Int, Tensor, TensorData, ops::FloatTensor};
-use firebox_core::tensor::{floats, read_floats, tensor};
+use burn::tensor::{Element, ops::FloatTensor};
+use firebox_core::tensor::{int_values, primitive, read_floats, slice, tensor, upload_int};
 
 use super::{
     bounds::Expected,
@@ -12,7 +12,6 @@ use super::{
 use crate::{
     ops::{
         RbfOps,
-        tensor::primitive,
         transfer::{coefficients, to_dimension_major},
     },
     types::{Rows, Shape},
@@ -24,8 +23,7 @@ impl<B: RbfOps> Problem<B> {
         let Size { n, m, d, .. } = self.inputs.size;
         for count in [n * m, (d + 1) * m, d * n, n, m, m] {
             // All bits of −1 are set, which is NaN as a float.
-            let nonsense = TensorData::new(vec![-1; count.max(1)], [count.max(1)]);
-            let _ = Tensor::<B, 1, Int>::from_data(nonsense, (&self.device, DType::I32)).into_data();
+            let _ = int_values::<B>(upload_int::<B>(vec![-1; count.max(1)], &self.device), "parity");
         }
     }
 
@@ -36,20 +34,23 @@ impl<B: RbfOps> Problem<B> {
 
     /// A vector as a view that begins within its memory.
     pub(super) fn float1(&self, values: &[f64]) -> FloatTensor<B> {
-        let padded = padded(values, values.len().max(1));
-        let all = floats::<B, 1>(padded.clone(), [padded.len()], &self.device);
-        primitive(all.slice(PAD..PAD + values.len()))
+        if values.is_empty() {
+            return B::float_empty([0].into(), &self.device, B::FloatElem::dtype().into());
+        }
+        let padded = padded(values, values.len());
+        let count = padded.len();
+        let own = PAD..PAD + values.len();
+        slice::<B, 1>(primitive::<B, 1>(padded, [count], &self.device), [own])
     }
 
     /// A matrix as a non-contiguous view: transposed, or sliced out of a wider one.
     pub(super) fn float2(&self, values: &[f64], [rows, columns]: [usize; 2]) -> FloatTensor<B> {
         if rows % 2 == 0 || columns == 0 {
-            return primitive(
-                floats::<B, 2>(to_dimension_major(values, columns), [columns, rows], &self.device).transpose(),
-            );
+            let turned = primitive::<B, 2>(to_dimension_major(values, columns), [columns, rows], &self.device);
+            return B::float_transpose(turned);
         }
-        let wide = floats::<B, 2>(padded(values, columns), [rows, columns + 2 * PAD], &self.device);
-        primitive(wide.slice([0..rows, PAD..PAD + columns]))
+        let wide = primitive::<B, 2>(padded(values, columns), [rows, columns + 2 * PAD], &self.device);
+        slice::<B, 2>(wide, [0..rows, PAD..PAD + columns])
     }
 
     pub(super) fn shape(&self, centres: &[f64], widths: &[f64]) -> Shape<B> {

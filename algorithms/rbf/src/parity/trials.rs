@@ -1,6 +1,6 @@
 //! The trials of all operations on every backend.
 
-use firebox_backends::parity::{Bodies, Case, Parity, Target, Trial};
+use firebox_backends::parity::{Case, Parity, Target, Trial};
 
 use super::{Problem, Size, Suite, cases, shapes};
 use crate::ops::RbfOps;
@@ -10,10 +10,8 @@ pub struct Operations;
 
 impl<B: RbfOps> Parity<B> for Operations {
     const NAME: &'static str = "rbf";
-    // Fusion always runs the kernels instead: Burn's autotuned reductions differ in the last bits between calls, and
-    // NVIDIA's Vulkan driver crashes on a fused reduction.
-    const FUSED_DEFAULTS: bool = false;
     type Shape = Size;
+    type Suite = Suite<B>;
     type Problem = Problem<B>;
 
     fn shapes() -> Vec<Size> {
@@ -28,11 +26,15 @@ impl<B: RbfOps> Parity<B> for Operations {
         cases::<B>(device)
     }
 
-    fn problem(bodies: Bodies, device: &B::Device, shape: Size, seed: u64) -> Problem<B> {
-        let suite = match bodies {
-            Bodies::Backend => Suite::backend(),
-            Bodies::TensorOperations => Suite::tensor_operations(),
-        };
+    fn kernels() -> Suite<B> {
+        Suite::backend()
+    }
+
+    fn tensor_operations() -> Suite<B> {
+        Suite::tensor_operations()
+    }
+
+    fn problem(suite: Suite<B>, device: &B::Device, shape: Size, seed: u64) -> Problem<B> {
         Problem::new(suite, device, shape, seed)
     }
 }

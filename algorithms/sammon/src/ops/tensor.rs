@@ -8,16 +8,13 @@ use std::ops::Range;
 
 use burn::tensor::{DType, FloatDType, Int, Tensor, TensorData, backend::Backend, ops::FloatTensor};
 use firebox_backends::DeviceLimits;
+pub(crate) use firebox_core::tensor::into_primitive as primitive;
 use firebox_core::tensor::tensor as float;
 
 use crate::types::{self, Epoch, Forces, MEASURES, Metric, Problem, Source, Steps, partner};
 
 /// Elements per block: 16 MiB in f32, of which a few are alive at a time.
 const BLOCK: usize = 1 << 22;
-
-pub(crate) fn primitive<B: Backend, const D: usize>(tensor: Tensor<B, D>) -> FloatTensor<B> {
-    tensor.into_primitive().tensor()
-}
 
 fn zeros<B: Backend, const D: usize>(shape: [usize; D], like: &Tensor<B, 2>) -> Tensor<B, D> {
     Tensor::zeros(shape, (&like.device(), like.dtype()))

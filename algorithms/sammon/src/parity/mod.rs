@@ -25,4 +25,4 @@ pub use self::{
     shapes::{Shape, shapes},
 };
 #[cfg(not(test))]
-pub use trials::trials;
+pub use trials::{Operations, trials};

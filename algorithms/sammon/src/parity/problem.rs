@@ -1,9 +1,9 @@
 //! Inputs of a problem as tensors with unusual memory layouts, and values of a result.
 
-use burn::tensor::{DType, Element, Int, Tensor, TensorData, TensorPrimitive, f16, ops::FloatTensor};
+use burn::tensor::{Element, TensorData, f16, ops::FloatTensor};
 use firebox_core::{
     Share,
-    tensor::{floats, read_floats},
+    tensor::{from_data, int_values, primitive, read_floats, slice, tensor as float, upload_int},
 };
 
 use super::{
@@ -12,7 +12,7 @@ use super::{
     shapes::{Origin, Shape},
 };
 use crate::{
-    ops::{SammonOps, Suite, tensor::primitive},
+    ops::{SammonOps, Suite},
     solve::vector::transposed,
     types::{self, MEASURES, Source},
 };
@@ -77,35 +77,37 @@ impl<B: SammonOps> Problem<B> {
         let Shape { n, m, .. } = self.inputs.shape;
         for count in [n * n, n * m.max(MEASURES), n, n] {
             // The bits of −1 are NaN as a float.
-            let poison = TensorData::new(vec![-1; count.max(1)], [count.max(1)]);
-            let _ = Tensor::<B, 1, Int>::from_data(poison, (&self.device, DType::I32)).into_data();
+            let _ = int_values::<B>(upload_int::<B>(vec![-1; count.max(1)], &self.device), "parity");
         }
     }
 
     /// A vector as a view with an offset.
     pub(super) fn float1(&self, values: &[f64]) -> FloatTensor<B> {
-        let padded = padded(values, values.len().max(1));
-        let all = floats::<B, 1>(padded.clone(), [padded.len()], &self.device);
-        primitive(all.slice(PAD..PAD + values.len()))
+        if values.is_empty() {
+            return B::float_empty([0].into(), &self.device, B::FloatElem::dtype().into());
+        }
+        let padded = padded(values, values.len());
+        let count = padded.len();
+        let own = PAD..PAD + values.len();
+        slice::<B, 1>(primitive::<B, 1>(padded, [count], &self.device), [own])
     }
 
     /// A matrix as a non-contiguous view: transposed, or a slice of a wider one.
     pub(super) fn float2(&self, values: &[f64], [rows, columns]: [usize; 2]) -> FloatTensor<B> {
         if rows % 2 == 0 || columns == 0 {
-            return primitive(floats::<B, 2>(transposed(values, columns), [columns, rows], &self.device).transpose());
+            return B::float_transpose(primitive::<B, 2>(transposed(values, columns), [columns, rows], &self.device));
         }
-        let wide = floats::<B, 2>(padded(values, columns), [rows, columns + 2 * PAD], &self.device);
-        primitive(wide.slice([0..rows, PAD..PAD + columns]))
+        let wide = primitive::<B, 2>(padded(values, columns), [rows, columns + 2 * PAD], &self.device);
+        slice::<B, 2>(wide, [0..rows, PAD..PAD + columns])
     }
 
     pub(super) fn half2(&self, values: &[f64], [rows, columns]: [usize; 2]) -> FloatTensor<B> {
         let halves: Vec<f16> = transposed(values, columns).into_iter().map(f16::from_f64).collect();
-        let data = TensorData::new(halves, [columns, rows]);
-        primitive(Tensor::<B, 2>::from_data(data, (&self.device, DType::F16)).transpose())
+        B::float_transpose(from_data::<B>(TensorData::new(halves, [columns, rows]), &self.device))
     }
 
     pub(super) fn floats<const D: usize>(&self, tensor: FloatTensor<B>, shape: [usize; D]) -> Result<Vec<f64>, String> {
-        let tensor = Tensor::<B, D>::from_primitive(TensorPrimitive::Float(tensor));
+        let tensor = float::<B, D>(tensor);
         if tensor.dims() != shape {
             return Err(format!("shape {:?}, not {shape:?}", tensor.dims()));
         }

@@ -1,6 +1,6 @@
 //! The trials of all operations on every backend.
 
-use firebox_backends::parity::{Bodies, Case, Parity, Target, Trial};
+use firebox_backends::parity::{Case, Parity, Target, Trial};
 
 use super::{Problem, Shape, Suite, cases, shapes};
 use crate::ops::SammonOps;
@@ -10,8 +10,9 @@ pub struct Operations;
 
 impl<B: SammonOps> Parity<B> for Operations {
     const NAME: &'static str = "sammon";
-    const STRIDE: usize = 3;
+    const STRIDE: usize = 6;
     type Shape = Shape;
+    type Suite = Suite<B>;
     type Problem = Problem<B>;
 
     fn shapes() -> Vec<Shape> {
@@ -30,11 +31,15 @@ impl<B: SammonOps> Parity<B> for Operations {
         cases::<B>(device)
     }
 
-    fn problem(bodies: Bodies, device: &B::Device, shape: Shape, seed: u64) -> Problem<B> {
-        let suite = match bodies {
-            Bodies::Backend => Suite::backend(),
-            Bodies::TensorOperations => Suite::tensor_operations(),
-        };
+    fn kernels() -> Suite<B> {
+        Suite::backend()
+    }
+
+    fn tensor_operations() -> Suite<B> {
+        Suite::tensor_operations()
+    }
+
+    fn problem(suite: Suite<B>, device: &B::Device, shape: Shape, seed: u64) -> Problem<B> {
         Problem::new(suite, device, shape, seed)
     }
 }

@@ -5,7 +5,10 @@
 use burn::tensor::Tensor;
 use burn_cubecl::{BoolElement, CubeBackend, CubeRuntime, FloatElement, IntElement, tensor::CubeTensor};
 use cubecl::prelude::*;
-use firebox_core::{Context, Result, tensor::floats};
+use firebox_core::{
+    Context, Result,
+    tensor::{into_primitive, primitive},
+};
 
 use super::{Ceilings, Probe, elements};
 use crate::{
@@ -107,12 +110,12 @@ where
         let size = size_of::<F>();
         let limits = Self::limits(&context.device);
         let count = elements(&limits, Self::cache(&context.device), context.memory_limit, size);
-        let ones = Tensor::<Self, 1>::ones([count], (&context.device, F::dtype())).into_primitive().tensor();
+        let ones = into_primitive(Tensor::<Self, 1>::ones([count], (&context.device, F::dtype())));
         let empty = |count: usize| launch::output(&ones, [count], F::dtype());
         let bytes = (count * size) as f64;
         let memory = |bytes| LowerBound { bytes, ..LowerBound::default() };
         let sums = empty(THREADS.min(count / WIDTH) * WIDTH);
-        let outputs = floats::<Self, 1>(vec![0.0; THREADS], [THREADS], &context.device).into_primitive().tensor();
+        let outputs = primitive::<Self, 1>(vec![0.0; THREADS], [THREADS], &context.device);
         let chain = |name, lower_bound: fn(f64) -> LowerBound, each: f64, chain| {
             let out = outputs.clone();
             let amount = each * THREADS as f64 * f64::from(CHAINS * STEPS);

@@ -2,18 +2,11 @@
 
 use std::ops::Range;
 
-use burn::tensor::{
-    DType, Int, Tensor, TensorData,
-    backend::Backend,
-    ops::{FloatTensor, IntTensor},
-};
+use burn::tensor::{DType, Int, Tensor, TensorData, backend::Backend, ops::IntTensor};
+pub(super) use firebox_core::tensor::into_primitive as primitive;
 
 /// Largest number of elements of a block: 64 MiB of f32.
 const BLOCK: usize = 1 << 24;
-
-pub(super) fn primitive<B: Backend, const D: usize>(tensor: Tensor<B, D>) -> FloatTensor<B> {
-    tensor.into_primitive().tensor()
-}
 
 pub(super) fn int<B: Backend, const D: usize>(tensor: IntTensor<B>) -> Tensor<B, D, Int> {
     Tensor::from_primitive(tensor)

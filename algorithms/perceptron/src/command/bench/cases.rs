@@ -9,7 +9,7 @@ use firebox_core::{
     Context, Error, Result,
     checkpoint::Checkpoints,
     random::Random,
-    tensor::{primitive, slice},
+    tensor::{primitive, repeat, slice},
 };
 
 use crate::config::{MlpConfig, TrainConfig};
@@ -57,10 +57,10 @@ pub(super) fn numbers<B: PerceptronOps>(
     let period = columns.min(1 << 20);
     let row = (0..period).map(|_| random.uniform(-reach, reach)).collect();
     let row = primitive::<B, 2>(row, [1, period], &context.device);
-    let repeat = |row, dim, times| if times > 1 { B::float_repeat_dim(row, dim, times) } else { row };
-    let row = repeat(row, 1, columns.div_ceil(period));
+    let repeated = |row, dim, times| if times > 1 { repeat::<B>(row, dim, times) } else { row };
+    let row = repeated(row, 1, columns.div_ceil(period));
     let row = if !columns.is_multiple_of(period) { slice::<B, 2>(row, [0..1, 0..columns]) } else { row };
-    repeat(row, 0, rows)
+    repeated(row, 0, rows)
 }
 
 fn sigmoid<B: PerceptronOps>(count: usize, in_place: bool, context: &Context<B>) -> Result<Option<Prepared>> {

@@ -1,5 +1,0 @@
-//! Runs the tests of [`firebox_tests::parity`].
-
-fn main() {
-    firebox_tests::parity::main();
-}

@@ -6,6 +6,7 @@ the CPU or on a GPU, with the same bits for the same seed, backend and device.
 """
 
 from ._compute import FireboxWarning
+from ._data import as_kind
 from ._firebox import __version__, backends
 from .ocnn import OCNN
 from .pde import Problem, RBFSolver, Solution
@@ -22,5 +23,6 @@ __all__ = [
     "Sammon",
     "Solution",
     "__version__",
+    "as_kind",
     "backends",
 ]

@@ -11,6 +11,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from . import _firebox, plots
 from ._compute import FLOATS, Run, column_names, options_of
+from ._data import on_host
 
 _DISTANCES = ("euclidean", "manhattan", "cosine", "haversine", "precomputed")
 _ONLY_PAPER = ("sync", "epsilon", "scale", "self_coupling")
@@ -183,7 +184,7 @@ class OCNN(ClusterMixin, BaseEstimator):
         if self.metric not in _DISTANCES:
             raise ValueError(f"metric = {self.metric!r}: must be one of {', '.join(map(repr, _DISTANCES))}")
         X = validate_data(
-            self, X, dtype=FLOATS, order="C", accept_sparse=self._accepts(), ensure_min_samples=2, reset=True
+            self, on_host(X), dtype=FLOATS, order="C", accept_sparse=self._accepts(), ensure_min_samples=2, reset=True
         )
         with Run(self, self.random_state) as run:
             if self.mode == "paper":
@@ -270,7 +271,7 @@ class OCNN(ClusterMixin, BaseEstimator):
                 "new points have no distances to those of the fit: predict needs mode = 'auto' and a metric other than "
                 "'precomputed'"
             )
-        X = validate_data(self, X, dtype=FLOATS, order="C", accept_sparse=self._accepts(), reset=False)
+        X = validate_data(self, on_host(X), dtype=FLOATS, order="C", accept_sparse=self._accepts(), reset=False)
         with Run(self) as run:
             if sparse.issparse(X):
                 return self._model.predict_sparse(run, *_csr(X))
@@ -284,7 +285,7 @@ class OCNN(ClusterMixin, BaseEstimator):
         ax : matplotlib.axes.Axes
         """
         check_is_fitted(self, "labels_")
-        return plots.scatter(np.asarray(X, dtype=np.float64), self.labels_, ax)
+        return plots.scatter(np.asarray(on_host(X), dtype=np.float64), self.labels_, ax)
 
     def plot_tree(self, ax: Any = None) -> Any:
         """Draws the tree, with the branches of each cluster in its colour. Returns Matplotlib's axes."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from . import _firebox, plots
 from ._compute import FLOATS, FireboxWarning, Run, options_of
+from ._data import on_host
 
 
 class Problem:
@@ -85,41 +86,53 @@ class Problem:
             "time": time,
         }
         given = {key: value for key, value in tables.items() if value is not None}
-        self._set(text="\n".join(f"{key} = {_toml(value)}" for key, value in given.items()))
-
-    def _set(self, **source: Any) -> None:
-        self._source = source
-        self.name, self.coordinates, self.bounds = _firebox.check_problem(**source)
+        text = "\n".join(f"{key} = {_toml(value)}" for key, value in given.items())
+        self._parsed = _firebox.RbfProblem.parse(text)
 
     @classmethod
-    def _of(cls, **source: Any) -> Problem:
+    def _of(cls, parsed: _firebox.RbfProblem) -> Problem:
         problem = cls.__new__(cls)
-        problem._set(**source)
+        problem._parsed = parsed
         return problem
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Problem:
         """The problem of a file."""
-        return cls._of(path=os.fspath(path))
+        return cls._of(_firebox.RbfProblem.read(os.fspath(path)))
 
     @classmethod
     def parse(cls, text: str) -> Problem:
         """The problem of the text of a file."""
-        return cls._of(text=text)
+        return cls._of(_firebox.RbfProblem.parse(text))
 
     @classmethod
     def named(cls, name: str) -> Problem:
         """A built-in problem, one of ``Problem.names()``."""
-        return cls._of(name=name)
+        return cls._of(_firebox.RbfProblem.named(name))
 
     @staticmethod
     def names() -> list[str]:
         """Names of the built-in problems."""
-        return list(_firebox.named_problems())
+        return list(_firebox.RbfProblem.names())
+
+    @property
+    def name(self) -> str:
+        """Name of the problem."""
+        return self._parsed.name
+
+    @property
+    def coordinates(self) -> list[str]:
+        """Names of the coordinates."""
+        return self._parsed.coordinates
+
+    @property
+    def bounds(self) -> tuple[list[float], list[float]]:
+        """Least and largest coordinates of the domain."""
+        return self._parsed.bounds
 
     def contains(self, x: Any) -> np.ndarray:
         """Whether points of shape (n, d) are in the domain, shape (n,)."""
-        return _firebox.contains(np.ascontiguousarray(x, dtype=np.float64), **self._source)
+        return self._parsed.contains(np.ascontiguousarray(on_host(x), dtype=np.float64))
 
     def __repr__(self) -> str:
         return f"Problem({self.name!r}, coordinates={self.coordinates!r})"
@@ -211,7 +224,7 @@ class Solution:
         return plots.as_html(figures, self.plot)
 
     def _points(self, x: Any) -> np.ndarray:
-        x = np.ascontiguousarray(x)
+        x = np.ascontiguousarray(on_host(x))
         if x.dtype not in FLOATS:
             x = x.astype(np.float64)
         return x.reshape(-1, self._function.dims) if x.ndim == 1 else x
@@ -305,12 +318,13 @@ class RBFSolver:
         A network that does not reach `target_error` is a :class:`firebox.FireboxWarning`, and ``resolved`` is False.
         """
         if self.mode == "auto":
-            solve, own = _firebox.solve_adaptive, {"target_error": self.target_error, "max_neurons": self.max_neurons}
+            solve = problem._parsed.solve_adaptive
+            own = {"target_error": self.target_error, "max_neurons": self.max_neurons}
         else:
-            solve, own = _firebox.solve_paper, self.options or {}
+            solve, own = problem._parsed.solve_paper, self.options or {}
         options = options_of(self, **own)
         with Run(self, self.random_state) as run:
-            result, function = solve(run, options, **problem._source)
+            result, function = solve(run, options)
         solution = Solution(function, problem, dict(result))
         if solution.resolved is False:
             text = f"not resolved: the estimate of the error is {solution.estimate:.1e}, above {self.target_error:.1e}"

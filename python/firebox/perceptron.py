@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _firebox, plots
 from ._compute import FLOATS, Run, column_names, options_of
+from ._data import on_host
 
 _PARAMETERS = """
     Parameters
@@ -125,7 +126,7 @@ class _Mlp(BaseEstimator):
 
     def _outputs(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "_model")
-        X = validate_data(self, X, dtype=FLOATS, order="C", reset=False)
+        X = validate_data(self, on_host(X), dtype=FLOATS, order="C", reset=False)
         with Run(self) as run:
             return self._model.predict(run, X)
 
@@ -214,7 +215,7 @@ class MLPClassifier(ClassifierMixin, _Mlp):
 
     def fit(self, X: Any, y: Any) -> MLPClassifier:
         """Trains on rows ``X`` of shape (n, k) with classes ``y`` of shape (n,)."""
-        X, y = validate_data(self, X, y, dtype=FLOATS, order="C", ensure_min_samples=2)
+        X, y = validate_data(self, on_host(X), on_host(y), dtype=FLOATS, order="C", ensure_min_samples=2)
         check_classification_targets(y)
         self.classes_ = np.unique(y)
         if len(self.classes_) < 2:
@@ -237,7 +238,7 @@ class MLPClassifier(ClassifierMixin, _Mlp):
         The scale of the columns is that of the first batch, and the moments of Adam start anew in each call.
         """
         first = not hasattr(self, "_model")
-        X, y = validate_data(self, X, y, dtype=FLOATS, order="C", reset=first)
+        X, y = validate_data(self, on_host(X), on_host(y), dtype=FLOATS, order="C", reset=first)
         check_classification_targets(y)
         if first:
             if classes is None:
@@ -311,7 +312,7 @@ class MLPRegressor(RegressorMixin, _Mlp):
 
     def _checked(self, X: Any, y: Any, reset: bool) -> tuple[np.ndarray, np.ndarray]:
         X, y = validate_data(
-            self, X, y, dtype=FLOATS, order="C", multi_output=True, y_numeric=True, ensure_min_samples=2, reset=reset
+            self, on_host(X), on_host(y), dtype=FLOATS, order="C", multi_output=True, y_numeric=True, ensure_min_samples=2, reset=reset
         )
         return X, np.ascontiguousarray(y, dtype=np.float64)
 

@@ -9,6 +9,7 @@ mod config;
 mod errors;
 mod ocnn;
 mod perceptron;
+mod pickle;
 mod rbf;
 mod run;
 mod sammon;
@@ -23,7 +24,7 @@ mod _firebox {
     use super::{
         ocnn::{OcnnModel, fit_ocnn, fit_paper_ocnn, fit_sparse_ocnn},
         perceptron::{Mlp, fit_mlp},
-        rbf::{RbfFunction, check_problem, contains, named_problems, solve_adaptive, solve_paper},
+        rbf::{RbfFunction, RbfProblem},
         run::{Run, backends},
         sammon::{SammonModel, fit_sammon},
     };

@@ -7,12 +7,13 @@ use firebox::{
     rbf::{AdaptiveConfig, NetworkFormat, PiecewiseNetwork, Problem, RbfConfig, RbfNetwork},
 };
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
-use pyo3::{exceptions::PyValueError, prelude::*, types::PyBytes, types::PyDict};
+use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
 
 use crate::{
     arrays::{Matrix, matrix},
     config::with_options,
     errors::exception,
+    pickle::{Reduced, reduced},
     run::Run,
 };
 
@@ -49,8 +50,7 @@ impl RbfFunction {
         Ok(self.at(py, x, PiecewiseNetwork::laplacian)?.into_pyarray(py))
     }
 
-    /// The content of a model file.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
         let Some(network) = self.0.single() else {
             return Err(PyValueError::new_err(
                 "a solution of several regions cannot be saved: save its values at points",
@@ -58,15 +58,10 @@ impl RbfFunction {
         };
         let mut bytes = Vec::new();
         network.write(NetworkFormat::Safetensors, &mut bytes)?;
-        Ok(PyBytes::new(py, &bytes))
+        reduced::<Self>(py, &bytes)
     }
 
-    /// Pickles as the content of a model file.
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
-        Ok((py.get_type::<Self>().getattr("from_bytes")?, (self.to_bytes(py)?,)))
-    }
-
-    /// Inverse of `to_bytes`.
+    /// The solution of a model file's content.
     #[staticmethod]
     fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
         let network = RbfNetwork::from_bytes(NetworkFormat::Safetensors, bytes).map_err(exception)?;
@@ -76,104 +71,136 @@ impl RbfFunction {
 
 impl RbfFunction {
     fn at(&self, py: Python<'_>, x: Matrix<'_>, of: fn(&PiecewiseNetwork, &[f64]) -> Vec<f64>) -> PyResult<Vec<f64>> {
-        let ([_, columns], dims) = (x.shape(), self.0.dims());
-        if columns != dims {
-            let text = format!("the points have {columns} coordinates, and the solution {dims}");
-            return Err(PyValueError::new_err(text));
-        }
+        check_columns(x.shape()[1], self.0.dims(), "solution")?;
         let numbers = x.numbers()?;
         Ok(py.detach(|| of(&self.0, &numbers.to_f64(0, numbers.len()))))
     }
 }
 
-/// Names of the built-in problems.
-#[pyfunction]
-pub fn named_problems() -> [&'static str; 8] {
-    Problem::NAMES
+/// Where a problem comes from, to restore it in another process.
+enum Origin {
+    Text(String),
+    File(PathBuf),
+    Name(String),
 }
 
-/// A problem from the text of a problem file, from a file, or by name.
-fn problem(text: Option<&str>, path: Option<PathBuf>, name: Option<&str>) -> PyResult<Problem> {
-    match (text, path, name) {
-        (Some(text), ..) => Problem::parse(text),
-        (_, Some(path), _) => Problem::read(path),
-        (_, _, Some(name)) => Problem::named(name),
-        _ => return Err(PyValueError::new_err("give the problem's text, file or name")),
+/// A problem, parsed and checked.
+#[pyclass(frozen, module = "firebox._firebox")]
+pub struct RbfProblem {
+    problem: Problem,
+    origin: Origin,
+}
+
+impl RbfProblem {
+    fn new(problem: firebox::Result<Problem>, origin: Origin) -> PyResult<Self> {
+        Ok(Self { problem: problem.map_err(exception)?, origin })
     }
-    .map_err(exception)
 }
 
-/// Name and coordinates of a problem, and the least and largest coordinates of its domain.
-type Described = (String, Vec<String>, (Vec<f64>, Vec<f64>));
-
-/// Checks a problem, and describes it.
-#[pyfunction]
-#[pyo3(signature = (text=None, path=None, name=None))]
-pub fn check_problem(text: Option<&str>, path: Option<PathBuf>, name: Option<&str>) -> PyResult<Described> {
-    let problem = problem(text, path, name)?;
-    let (low, high) = problem.domain().bounds();
-    Ok((problem.name().into(), problem.coordinates().to_vec(), (low.to_vec(), high.to_vec())))
-}
-
-/// For each of the points `[n, d]`, true if it is in the domain of a problem.
-#[pyfunction]
-#[pyo3(signature = (x, text=None, path=None, name=None))]
-pub fn contains<'py>(
-    py: Python<'py>,
-    x: PyReadonlyArray2<'py, f64>,
-    text: Option<&str>,
-    path: Option<PathBuf>,
-    name: Option<&str>,
-) -> PyResult<Bound<'py, PyArray1<bool>>> {
-    let problem = problem(text, path, name)?;
-    let (columns, dims) = (x.shape()[1], problem.dims());
-    if columns != dims {
-        return Err(PyValueError::new_err(format!("the points have {columns} coordinates, and the problem {dims}")));
+#[pymethods]
+impl RbfProblem {
+    /// The problem of the text of a problem file.
+    #[staticmethod]
+    fn parse(text: String) -> PyResult<Self> {
+        Self::new(Problem::parse(&text), Origin::Text(text))
     }
-    let inside: Vec<bool> = x.as_slice()?.chunks_exact(dims).map(|point| problem.domain().contains(point)).collect();
-    Ok(inside.into_pyarray(py))
+
+    /// The problem of a file.
+    #[staticmethod]
+    fn read(path: PathBuf) -> PyResult<Self> {
+        Self::new(Problem::read(&path), Origin::File(path))
+    }
+
+    /// A built-in problem.
+    #[staticmethod]
+    fn named(name: String) -> PyResult<Self> {
+        Self::new(Problem::named(&name), Origin::Name(name))
+    }
+
+    /// Names of the built-in problems.
+    #[staticmethod]
+    fn names() -> [&'static str; 8] {
+        Problem::NAMES
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        self.problem.name()
+    }
+
+    /// Names of the coordinates.
+    #[getter]
+    fn coordinates(&self) -> Vec<String> {
+        self.problem.coordinates().to_vec()
+    }
+
+    /// Least and largest coordinates of the domain.
+    #[getter]
+    fn bounds(&self) -> (Vec<f64>, Vec<f64>) {
+        let (low, high) = self.problem.domain().bounds();
+        (low.to_vec(), high.to_vec())
+    }
+
+    /// For each of the points `[n, d]`, true if it is in the domain.
+    fn contains<'py>(&self, py: Python<'py>, x: PyReadonlyArray2<'py, f64>) -> PyResult<Bound<'py, PyArray1<bool>>> {
+        let (domain, dims) = (self.problem.domain(), self.problem.dims());
+        check_columns(x.shape()[1], dims, "problem")?;
+        let inside: Vec<bool> = x.as_slice()?.chunks_exact(dims).map(|point| domain.contains(point)).collect();
+        Ok(inside.into_pyarray(py))
+    }
+
+    /// Solves the problem by a network that grows. Returns a dictionary and the solution.
+    fn solve_adaptive<'py>(
+        &self,
+        py: Python<'py>,
+        run: &Run,
+        options: &str,
+    ) -> PyResult<(Bound<'py, PyDict>, RbfFunction)> {
+        let config = with_options(&AdaptiveConfig::new(), options)?;
+        let solver = config.init(self.problem.clone()).map_err(exception)?;
+        let solution =
+            run.call(py, |device, session| with_context!(device, session, |context| solver.fit_with(context)))?;
+        let result = PyDict::new(py);
+        result.set_item("resolved", solution.is_resolved())?;
+        result.set_item("estimate", solution.estimate())?;
+        result.set_item("relative_l2", solution.accuracy().map(|accuracy| accuracy.relative_l2))?;
+        Ok((result, RbfFunction(solution.network().clone())))
+    }
+
+    /// Solves the problem by the paper's network of given size. Returns a dictionary and the solution.
+    fn solve_paper<'py>(
+        &self,
+        py: Python<'py>,
+        run: &Run,
+        options: &str,
+    ) -> PyResult<(Bound<'py, PyDict>, RbfFunction)> {
+        let config = with_options(&RbfConfig::new(), options)?;
+        let solver = config.init(self.problem.clone()).map_err(exception)?;
+        let solution = run.call(py, |device, session| {
+            with_context!(device, session, |context| solver.fit_with(context).map(|solution| solution.into_host()))
+        })?;
+        let result = PyDict::new(py);
+        result.set_item("residual_interior", solution.residual_interior)?;
+        result.set_item("residual_boundary", solution.residual_boundary)?;
+        result.set_item("relative_l2", solution.accuracy().map(|accuracy| accuracy.relative_l2))?;
+        result.set_item("cycles", solution.cycles)?;
+        Ok((result, RbfFunction(solution.network().clone().into())))
+    }
+
+    /// Pickles as the text, or as the name or path, by which another process finds it.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        let (restore, argument) = match &self.origin {
+            Origin::Text(text) => ("parse", text.clone()),
+            Origin::File(path) => ("read", path.to_string_lossy().into_owned()),
+            Origin::Name(name) => ("named", name.clone()),
+        };
+        Ok((py.get_type::<Self>().getattr(restore)?, (argument,)))
+    }
 }
 
-/// Solves a problem by a network that grows. Returns a dictionary and the solution.
-#[pyfunction]
-#[pyo3(signature = (run, options, text=None, path=None, name=None))]
-pub fn solve_adaptive<'py>(
-    py: Python<'py>,
-    run: &Run,
-    options: &str,
-    text: Option<&str>,
-    path: Option<PathBuf>,
-    name: Option<&str>,
-) -> PyResult<(Bound<'py, PyDict>, RbfFunction)> {
-    let solver = with_options(&AdaptiveConfig::new(), options)?.init(problem(text, path, name)?).map_err(exception)?;
-    let solution =
-        run.call(py, |device, session| with_context!(device, session, |context| solver.fit_with(context)))?;
-    let result = PyDict::new(py);
-    result.set_item("resolved", solution.is_resolved())?;
-    result.set_item("estimate", solution.estimate())?;
-    result.set_item("relative_l2", solution.accuracy().map(|accuracy| accuracy.relative_l2))?;
-    Ok((result, RbfFunction(solution.network().clone())))
-}
-
-/// Solves a problem by the paper's network of given size. Returns a dictionary and the solution.
-#[pyfunction]
-#[pyo3(signature = (run, options, text=None, path=None, name=None))]
-pub fn solve_paper<'py>(
-    py: Python<'py>,
-    run: &Run,
-    options: &str,
-    text: Option<&str>,
-    path: Option<PathBuf>,
-    name: Option<&str>,
-) -> PyResult<(Bound<'py, PyDict>, RbfFunction)> {
-    let solver = with_options(&RbfConfig::new(), options)?.init(problem(text, path, name)?).map_err(exception)?;
-    let solution = run.call(py, |device, session| {
-        with_context!(device, session, |context| solver.fit_with(context).map(|solution| solution.into_host()))
-    })?;
-    let result = PyDict::new(py);
-    result.set_item("residual_interior", solution.residual_interior)?;
-    result.set_item("residual_boundary", solution.residual_boundary)?;
-    result.set_item("relative_l2", solution.accuracy().map(|accuracy| accuracy.relative_l2))?;
-    result.set_item("cycles", solution.cycles)?;
-    Ok((result, RbfFunction(solution.network().clone().into())))
+fn check_columns(columns: usize, dims: usize, whose: &str) -> PyResult<()> {
+    if columns == dims {
+        return Ok(());
+    }
+    Err(PyValueError::new_err(format!("the points have {columns} coordinates, and the {whose} {dims}")))
 }

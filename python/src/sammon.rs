@@ -6,12 +6,13 @@ use firebox::{
     sammon::{self, Data, SammonConfig, SammonInput, SammonMap, SammonOps},
 };
 use numpy::{IntoPyArray, PyArray2};
-use pyo3::{prelude::*, types::PyBytes, types::PyDict};
+use pyo3::{prelude::*, types::PyDict};
 
 use crate::{
     arrays::{Matrix, matrix},
     config::with_options,
     errors::exception,
+    pickle::{Reduced, reduced},
     run::Run,
 };
 
@@ -45,17 +46,11 @@ impl SammonModel {
         matrix(py, places, dims)
     }
 
-    /// The content of a model file.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, &self.0.to_bytes().map_err(exception)?))
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        reduced::<Self>(py, &self.0.to_bytes().map_err(exception)?)
     }
 
-    /// Pickles as the content of a model file.
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
-        Ok((py.get_type::<Self>().getattr("from_bytes")?, (self.to_bytes(py)?,)))
-    }
-
-    /// Inverse of `to_bytes`.
+    /// The model of a file's content.
     #[staticmethod]
     fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
         sammon::SammonModel::from_bytes(bytes).map(Self).map_err(exception)

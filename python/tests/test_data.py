@@ -35,6 +35,56 @@ def test_clusters_of_frames_and_arrays_are_equal(blobs):
     assert ocnn.probabilities_.min() >= 0 and ocnn.probabilities_.max() <= 1
 
 
+class Exported:
+    """An array of another library: nothing but DLPack."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __dlpack__(self, **arguments):
+        return self.values.__dlpack__(**arguments)
+
+    def __dlpack_device__(self):
+        return self.values.__dlpack_device__()
+
+
+def test_arrays_of_other_libraries(blobs):
+    x, y = blobs
+    labels = firebox.OCNN().fit(x).predict(x[:9])
+    ocnn = firebox.OCNN().fit(Exported(x))
+    assert np.array_equal(ocnn.predict(Exported(x[:9])), labels)
+    network = firebox.MLPClassifier((4,), max_iter=5).fit(Exported(x), Exported(y))
+    assert network.score(x, y) > 0.9
+    torch = pytest.importorskip("torch")
+    found = firebox.as_kind(ocnn.predict(torch.from_numpy(x[:9]).requires_grad_()), torch.zeros(1))
+    assert isinstance(found, torch.Tensor) and found.tolist() == labels.tolist()
+
+
+def test_results_as_the_kind_of_the_input(blobs):
+    x, _ = blobs
+    frame = pd.DataFrame(x, index=np.arange(300) + 7)
+    sammon = firebox.Sammon(max_iter=2).fit(x)
+    series, table = (firebox.as_kind(values, frame) for values in (x[:, 0], sammon.embedding_))
+    assert series.index.equals(frame.index) and table.shape == (300, 2)
+    assert isinstance(firebox.as_kind(x[:, 0], pl.DataFrame(x)), pl.Series)
+    assert firebox.as_kind(x, x) is x
+
+
+def test_a_problem_is_read_once(tmp_path):
+    file = tmp_path / "problem.toml"
+    text = """domain = { type = "box", low = [0], high = [1] }
+equation = { laplacian = 1, rhs = "2" }
+boundary = [{ condition = "dirichlet", value = "x^2" }]
+"""
+    file.write_text(text)
+    problem = firebox.Problem.read(file)
+    file.write_text(text.replace("2", "3"))
+    solution = firebox.RBFSolver().solve(problem)
+    assert abs(solution([[0.5]])[0] - 0.25) < 1e-5
+    again = pickle.loads(pickle.dumps(firebox.Problem.parse(text)))
+    assert again.bounds == problem.bounds and again.coordinates == ["x"]
+
+
 def test_distances(blobs):
     x, classes = blobs
     distances = squareform(pdist(x))

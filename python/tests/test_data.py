@@ -70,6 +70,33 @@ def test_results_as_the_kind_of_the_input(blobs):
     assert firebox.as_kind(x, x) is x
 
 
+def product(points):
+    return points[:, 0] * points[:, 1]
+
+
+def test_functions_of_numpy():
+    tables = {
+        "domain": {"type": "box", "low": [0, 0], "high": [1, 1]},
+        "boundary": [{"condition": "dirichlet", "value": 0}],
+    }
+    written = firebox.Problem(equation={"laplacian": 1, "rhs": "x*y"}, **tables)
+    given = firebox.Problem(equation={"laplacian": lambda points: 1.0, "rhs": product}, **tables)
+    x = np.random.default_rng(0).random((50, 2))
+    assert np.allclose(firebox.RBFSolver().solve(given)(x), firebox.RBFSolver().solve(written)(x), atol=1e-7)
+    again = pickle.loads(pickle.dumps(firebox.Problem(equation={"laplacian": 1, "rhs": product}, **tables)))
+    assert firebox.RBFSolver().solve(again).resolved
+
+    wrong = firebox.Problem(equation={"laplacian": 1, "rhs": lambda points: points}, **tables)
+    with pytest.raises(ValueError, match="one value a point"):
+        firebox.RBFSolver().solve(wrong)
+    fails = firebox.Problem(equation={"laplacian": 1, "rhs": lambda points: 1 / 0}, **tables)
+    with pytest.raises(ZeroDivisionError):
+        firebox.RBFSolver(mode="paper").solve(fails)
+    infinite = firebox.Problem(equation={"laplacian": 1, "rhs": lambda points: np.inf}, **tables)
+    with pytest.raises(ValueError, match="infinite"):
+        firebox.RBFSolver().solve(infinite)
+
+
 def test_a_problem_is_read_once(tmp_path):
     file = tmp_path / "problem.toml"
     text = """domain = { type = "box", low = [0], high = [1] }

@@ -1,5 +1,5 @@
 //! Dependencies: each has a licence that permits use in a program under MIT or Apache-2.0, and the library for one
-//! algorithm on the CPU compiles nothing of the program, of plots or of GPUs.
+//! algorithm on the CPU compiles nothing of the program, of plots or of GPUs, nor the program for the CPU anything of GPUs.
 
 #![allow(clippy::unwrap_used)]
 
@@ -58,11 +58,23 @@ fn licence_expressions_are_evaluated() {
     }
 }
 
-/// The crates of `firebox` with `features` and without its defaults.
-fn crates(features: &str) -> Vec<String> {
+/// Crates of GPUs and of kernels for them.
+const GPUS: [&str; 9] = [
+    "burn_fusion",
+    "burn_cubecl",
+    "burn_cuda",
+    "burn_wgpu",
+    "cubecl",
+    "cubecl_core",
+    "cubecl_runtime",
+    "wgpu",
+    "cudarc",
+];
+
+/// The crates of `package` with `features` and without its defaults.
+fn crates(package: &str, features: &str) -> Vec<String> {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-    let args =
-        ["tree", "--locked", "--offline", "--package", "firebox", "--no-default-features", "--features", features];
+    let args = ["tree", "--locked", "--offline", "--package", package, "--no-default-features", "--features", features];
     let more = ["--edges", "normal,build", "--prefix", "none", "--format", "{lib}"];
     let output = Command::new(env!("CARGO")).args(args).args(more).current_dir(root).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -71,33 +83,21 @@ fn crates(features: &str) -> Vec<String> {
 
 #[test]
 fn the_library_for_one_algorithm_on_the_cpu_is_slim() {
-    let heavy = [
-        "clap",
-        "plotters",
-        "png",
-        "csv",
-        "ndarray_npy",
-        "tempfile",
-        "burn_fusion",
-        "burn_cubecl",
-        "burn_cuda",
-        "burn_wgpu",
-        "cubecl",
-        "cubecl_core",
-        "cubecl_runtime",
-        "cubecl_cuda",
-        "cubecl_wgpu",
-        "wgpu",
-        "cudarc",
-    ];
-    let slim = crates("ndarray,ocnn");
-    let found: Vec<_> = slim.iter().filter(|name| heavy.contains(&name.as_str())).collect();
+    let heavy = ["clap", "plotters", "png", "csv", "ndarray_npy", "tempfile"];
+    let is_heavy = |name: &&String| heavy.contains(&name.as_str()) || GPUS.contains(&name.as_str());
+    let slim = crates("firebox", "ndarray,ocnn");
+    let found: Vec<_> = slim.iter().filter(is_heavy).collect();
     assert!(slim.iter().any(|name| name == "firebox_ocnn") && found.is_empty(), "{found:?}");
     // The check finds them where they are.
-    let full = crates("wgpu,cuda,fusion,command,ocnn");
-    for name in
-        ["clap", "plotters", "png", "tempfile", "burn_fusion", "cubecl_core", "cubecl_runtime", "wgpu", "cudarc"]
-    {
+    let full = crates("firebox", "wgpu,cuda,fusion,command,ocnn");
+    for name in ["clap", "plotters", "png", "tempfile"].iter().chain(&GPUS) {
         assert!(full.iter().any(|it| it == name), "{name}");
     }
+}
+
+#[test]
+fn the_program_for_the_cpu_has_nothing_of_gpus() {
+    let program = crates("firebox-cli", "ndarray");
+    let found: Vec<_> = program.iter().filter(|name| GPUS.contains(&name.as_str())).collect();
+    assert!(program.iter().any(|name| name == "firebox_ocnn") && found.is_empty(), "{found:?}");
 }

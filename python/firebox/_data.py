@@ -24,7 +24,7 @@ def on_host(X: Any) -> Any:
     for copy in ("cpu", "get"):  # Torch, CuPy.
         if hasattr(X, "__cuda_array_interface__") and hasattr(X, copy):
             return np.asarray(getattr(X, copy)())
-    if hasattr(X, "__cuda_array_interface__"):
+    if hasattr(X, "__cuda_array_interface__") and not hasattr(X, "__array__"):
         try:
             import cupy
         except ImportError:
@@ -69,7 +69,7 @@ def as_kind(values: np.ndarray, like: Any) -> Any:
     if library == "torch":
         import torch
 
-        return torch.as_tensor(values, device=like.device)
+        return torch.tensor(values, device=like.device)
     if library == "cupy":
         import cupy
 

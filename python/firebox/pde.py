@@ -17,8 +17,7 @@ from ._data import on_host
 class Problem:
     """A linear partial differential equation on a domain, with boundary conditions.
 
-    The tables are those of a problem file (TOML), as dictionaries. Functions are strings such as ``"sin(x)*sin(y)"``, or
-    callables that take points of shape (n, d) and return values of shape (n,).
+    The tables are those of a problem file (TOML), as dictionaries; expressions are strings such as ``"sin(x)*sin(y)"``.
 
     Parameters
     ----------
@@ -33,7 +32,7 @@ class Problem:
         Names of the coordinates; x, y, z by default.
     constants : dict, optional
         Constants of the expressions.
-    exact : str, float or callable, optional
+    exact : str or float, optional
         Exact solution, against which the error is measured.
     region : list of dict, optional
         Parts of the domain with equations of their own.
@@ -87,9 +86,8 @@ class Problem:
             "time": time,
         }
         given = {key: value for key, value in tables.items() if value is not None}
-        functions: list[_Function] = []
-        text = "\n".join(f"{key} = {_toml(value, functions)}" for key, value in given.items())
-        self._parsed = _firebox.RbfProblem.parse(text, functions)
+        text = "\n".join(f"{key} = {_toml(value)}" for key, value in given.items())
+        self._parsed = _firebox.RbfProblem.parse(text)
 
     @classmethod
     def _of(cls, parsed: _firebox.RbfProblem) -> Problem:
@@ -140,11 +138,8 @@ class Problem:
         return f"Problem({self.name!r}, coordinates={self.coordinates!r})"
 
 
-def _toml(value: Any, functions: list[_Function]) -> str:
-    """A value of a problem file, which names callables by their index in `functions`."""
-    if callable(value):
-        functions.append(_Function(value))
-        return f"{{ function = {len(functions) - 1} }}"
+def _toml(value: Any) -> str:
+    """A value of a problem file."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, np.integer)):
@@ -157,25 +152,10 @@ def _toml(value: Any, functions: list[_Function]) -> str:
         escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
         return f'"{escaped}"'
     if isinstance(value, dict):
-        entries = (f"{_toml(str(key), functions)} = {_toml(entry, functions)}" for key, entry in value.items())
-        return "{ " + ", ".join(entries) + " }"
+        return "{ " + ", ".join(f"{_toml(str(key))} = {_toml(entry)}" for key, entry in value.items()) + " }"
     if isinstance(value, (list, tuple, np.ndarray)):
-        return "[" + ", ".join(_toml(entry, functions) for entry in value) + "]"
-    raise ValueError(f"a problem takes numbers, texts, functions, lists and dictionaries, not {type(value).__name__}")
-
-
-class _Function:
-    """A callable of points, checked."""
-
-    def __init__(self, of: Any) -> None:
-        self.of = of
-
-    def __call__(self, points: np.ndarray) -> np.ndarray:
-        values = np.asarray(self.of(points), dtype=np.float64)
-        if values.shape not in ((), (len(points),)):
-            name = getattr(self.of, "__name__", type(self.of).__name__)
-            raise ValueError(f"the function {name} returned shape {values.shape}: must be ({len(points)},), one value a point")
-        return np.ascontiguousarray(np.broadcast_to(values, len(points)))
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    raise ValueError(f"a problem takes numbers, texts, lists and dictionaries, not {type(value).__name__}")
 
 
 class Solution:

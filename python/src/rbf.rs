@@ -1,20 +1,13 @@
 //! Partial differential equations.
 
-use std::{
-    path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::path::PathBuf;
 
 use firebox::{
     backends::with_context,
-    rbf::{AdaptiveConfig, Function, NetworkFormat, PiecewiseNetwork, Problem, RbfConfig, RbfNetwork},
+    rbf::{AdaptiveConfig, NetworkFormat, PiecewiseNetwork, Problem, RbfConfig, RbfNetwork},
 };
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
-use pyo3::{
-    exceptions::PyValueError,
-    prelude::*,
-    types::{PyDict, PyTuple},
-};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
 
 use crate::{
     arrays::{Matrix, matrix},
@@ -84,26 +77,9 @@ impl RbfFunction {
     }
 }
 
-/// A function in Python that takes an array `[n, d]` of points and returns their values `[n]`. An exception of it is kept in
-/// `raised`, and its values are NaN.
-fn function(callable: Py<PyAny>, raised: Arc<Mutex<Option<PyErr>>>) -> Function {
-    Function::batch(move |points, values| {
-        values.fill(f64::NAN);
-        let computed = Python::attach(|py| {
-            let points = matrix(py, points.to_vec(), points.len() / values.len().max(1))?;
-            let found: PyReadonlyArray1<'_, f64> = callable.call1(py, (points,))?.extract(py)?;
-            values.copy_from_slice(found.as_slice()?);
-            Ok(())
-        });
-        if let Err(error) = computed {
-            raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-        }
-    })
-}
-
 /// Where a problem comes from, to restore it in another process.
 enum Origin {
-    Text(String, Vec<Py<PyAny>>),
+    Text(String),
     File(PathBuf),
     Name(String),
 }
@@ -113,39 +89,20 @@ enum Origin {
 pub struct RbfProblem {
     problem: Problem,
     origin: Origin,
-    /// The first exception of a function in Python.
-    raised: Arc<Mutex<Option<PyErr>>>,
 }
 
 impl RbfProblem {
     fn new(problem: firebox::Result<Problem>, origin: Origin) -> PyResult<Self> {
-        Ok(Self { problem: problem.map_err(exception)?, origin, raised: Arc::default() })
-    }
-
-    /// `result`, or the exception of a function in Python, of which the result is a consequence.
-    fn or_raised<T>(&self, result: PyResult<T>) -> PyResult<T> {
-        match self.raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            Some(error) => Err(error),
-            None => result,
-        }
+        Ok(Self { problem: problem.map_err(exception)?, origin })
     }
 }
 
 #[pymethods]
 impl RbfProblem {
-    /// The problem of the text of a problem file, in which `{ function = k }` is one of `functions`.
+    /// The problem of the text of a problem file.
     #[staticmethod]
-    #[pyo3(signature = (text, functions=Vec::new()))]
-    fn parse(py: Python<'_>, text: String, functions: Vec<Py<PyAny>>) -> PyResult<Self> {
-        let raised = Arc::default();
-        let given: Vec<_> = functions.iter().map(|it| function(it.clone_ref(py), Arc::clone(&raised))).collect();
-        // Functions may be called by other threads.
-        let problem = py.detach(|| Problem::parse_with(&text, &given));
-        let parsed = problem.map_err(exception).map(|problem| (problem, Origin::Text(text, functions)));
-        if let Some(error) = raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            return Err(error);
-        }
-        parsed.map(|(problem, origin)| Self { problem, origin, raised })
+    fn parse(text: String) -> PyResult<Self> {
+        Self::new(Problem::parse(&text), Origin::Text(text))
     }
 
     /// The problem of a file.
@@ -200,12 +157,9 @@ impl RbfProblem {
         options: &str,
     ) -> PyResult<(Bound<'py, PyDict>, RbfFunction)> {
         let config = with_options(&AdaptiveConfig::new(), options)?;
-        // Functions in Python may be called by other threads.
-        let solver = py.detach(|| config.init(self.problem.clone())).map_err(exception);
-        let solver = self.or_raised(solver)?;
+        let solver = config.init(self.problem.clone()).map_err(exception)?;
         let solution =
-            run.call(py, |device, session| with_context!(device, session, |context| solver.fit_with(context)));
-        let solution = self.or_raised(solution)?;
+            run.call(py, |device, session| with_context!(device, session, |context| solver.fit_with(context)))?;
         let result = PyDict::new(py);
         result.set_item("resolved", solution.is_resolved())?;
         result.set_item("estimate", solution.estimate())?;
@@ -221,13 +175,10 @@ impl RbfProblem {
         options: &str,
     ) -> PyResult<(Bound<'py, PyDict>, RbfFunction)> {
         let config = with_options(&RbfConfig::new(), options)?;
-        // Functions in Python may be called by other threads.
-        let solver = py.detach(|| config.init(self.problem.clone())).map_err(exception);
-        let solver = self.or_raised(solver)?;
+        let solver = config.init(self.problem.clone()).map_err(exception)?;
         let solution = run.call(py, |device, session| {
             with_context!(device, session, |context| solver.fit_with(context).map(|solution| solution.into_host()))
-        });
-        let solution = self.or_raised(solution)?;
+        })?;
         let result = PyDict::new(py);
         result.set_item("residual_interior", solution.residual_interior)?;
         result.set_item("residual_boundary", solution.residual_boundary)?;
@@ -237,13 +188,13 @@ impl RbfProblem {
     }
 
     /// Pickles as the text, or as the name or path, by which another process finds it.
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let (restore, arguments) = match &self.origin {
-            Origin::Text(text, functions) => ("parse", (text, functions).into_pyobject(py)?),
-            Origin::File(path) => ("read", (path,).into_pyobject(py)?),
-            Origin::Name(name) => ("named", (name,).into_pyobject(py)?),
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        let (restore, argument) = match &self.origin {
+            Origin::Text(text) => ("parse", text.clone()),
+            Origin::File(path) => ("read", path.to_string_lossy().into_owned()),
+            Origin::Name(name) => ("named", name.clone()),
         };
-        Ok((py.get_type::<Self>().getattr(restore)?, arguments))
+        Ok((py.get_type::<Self>().getattr(restore)?, (argument,)))
     }
 }
 

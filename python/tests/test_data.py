@@ -55,7 +55,13 @@ def test_arrays_of_other_libraries(blobs):
     assert np.array_equal(ocnn.predict(Exported(x[:9])), labels)
     network = firebox.MLPClassifier((4,), max_iter=5).fit(Exported(x), Exported(y))
     assert network.score(x, y) > 0.9
+
+
+def test_tensors_of_torch(blobs):
     torch = pytest.importorskip("torch")
+    x, _ = blobs
+    ocnn = firebox.OCNN().fit(x)
+    labels = ocnn.predict(x[:9])
     found = firebox.as_kind(ocnn.predict(torch.from_numpy(x[:9]).requires_grad_()), torch.zeros(1))
     assert isinstance(found, torch.Tensor) and found.tolist() == labels.tolist()
 
@@ -68,33 +74,6 @@ def test_results_as_the_kind_of_the_input(blobs):
     assert series.index.equals(frame.index) and table.shape == (300, 2)
     assert isinstance(firebox.as_kind(x[:, 0], pl.DataFrame(x)), pl.Series)
     assert firebox.as_kind(x, x) is x
-
-
-def product(points):
-    return points[:, 0] * points[:, 1]
-
-
-def test_functions_of_numpy():
-    tables = {
-        "domain": {"type": "box", "low": [0, 0], "high": [1, 1]},
-        "boundary": [{"condition": "dirichlet", "value": 0}],
-    }
-    written = firebox.Problem(equation={"laplacian": 1, "rhs": "x*y"}, **tables)
-    given = firebox.Problem(equation={"laplacian": lambda points: 1.0, "rhs": product}, **tables)
-    x = np.random.default_rng(0).random((50, 2))
-    assert np.allclose(firebox.RBFSolver().solve(given)(x), firebox.RBFSolver().solve(written)(x), atol=1e-7)
-    again = pickle.loads(pickle.dumps(firebox.Problem(equation={"laplacian": 1, "rhs": product}, **tables)))
-    assert firebox.RBFSolver().solve(again).resolved
-
-    wrong = firebox.Problem(equation={"laplacian": 1, "rhs": lambda points: points}, **tables)
-    with pytest.raises(ValueError, match="one value a point"):
-        firebox.RBFSolver().solve(wrong)
-    fails = firebox.Problem(equation={"laplacian": 1, "rhs": lambda points: 1 / 0}, **tables)
-    with pytest.raises(ZeroDivisionError):
-        firebox.RBFSolver(mode="paper").solve(fails)
-    infinite = firebox.Problem(equation={"laplacian": 1, "rhs": lambda points: np.inf}, **tables)
-    with pytest.raises(ValueError, match="infinite"):
-        firebox.RBFSolver().solve(infinite)
 
 
 def test_a_problem_is_read_once(tmp_path):

@@ -13,8 +13,6 @@ const BLOCK: usize = 1024;
 
 /// Rust code that takes a point of dims coordinates.
 type Code = dyn Fn(&[f64]) -> f64 + Send + Sync;
-/// Code that takes points, row-major n × dims, and writes their n values.
-type BatchCode = dyn Fn(&[f64], &mut [f64]) + Send + Sync;
 
 /// A function of space.
 #[derive(Clone)]
@@ -27,8 +25,6 @@ pub enum Function {
     Tabulated(Arc<Tabulated>),
     /// Rust code that takes a point of dims coordinates.
     Given(Arc<Code>),
-    /// Code that takes many points at once.
-    Batch(Arc<BatchCode>),
 }
 
 impl fmt::Debug for Function {
@@ -37,7 +33,7 @@ impl fmt::Debug for Function {
             Self::Constant(value) => write!(f, "{value}"),
             Self::Written(expression) => write!(f, "'{}'", expression.text()),
             Self::Tabulated(table) => write!(f, "the table '{}'", table.name()),
-            Self::Given(_) | Self::Batch(_) => f.write_str("a given function"),
+            Self::Given(_) => f.write_str("a given function"),
         }
     }
 }
@@ -46,12 +42,6 @@ impl Function {
     /// A function in Rust code.
     pub fn given(function: impl Fn(&[f64]) -> f64 + Send + Sync + 'static) -> Self {
         Self::Given(Arc::new(function))
-    }
-
-    /// A function in code that takes points, row-major n × dims, and writes their n values: for code whose calls are
-    /// expensive, such as that of an interpreter. Several threads may call it at once.
-    pub fn batch(function: impl Fn(&[f64], &mut [f64]) + Send + Sync + 'static) -> Self {
-        Self::Batch(Arc::new(function))
     }
 
     /// Parses text as a function of the first `dims` of x, y, z.
@@ -82,11 +72,6 @@ impl Function {
             Self::Written(expression) => expression.at(point),
             Self::Tabulated(table) => table.at(point),
             Self::Given(function) => function(point),
-            Self::Batch(function) => {
-                let mut value = [f64::NAN];
-                function(point, &mut value);
-                value[0]
-            }
         }
     }
 
@@ -96,10 +81,6 @@ impl Function {
             return vec![*value; points.len() / dims];
         }
         let (mut values, watch) = (vec![0.0; points.len() / dims], Watch::current());
-        if let Self::Batch(function) = self {
-            function(points, &mut values);
-            return values;
-        }
         let blocks = values.par_chunks_mut(BLOCK).zip(points.par_chunks(BLOCK * dims));
         blocks.filter(|_| !watch.stopped()).for_each(|(values, points)| {
             values.iter_mut().zip(points.chunks(dims)).for_each(|(value, point)| *value = self.at(point));
@@ -163,10 +144,6 @@ mod tests {
         let points: Vec<f64> = (0..20_000).map(f64::from).collect();
         let values = function.values(&points, 2);
         assert!(values.len() == 10_000 && values.iter().zip(points.chunks(2)).all(|(v, p)| *v == p[1] - 2.0 * p[0]));
-        let batch = Function::batch(|points, values| {
-            values.iter_mut().zip(points.chunks(2)).for_each(|(value, point)| *value = point[1] - 2.0 * point[0]);
-        });
-        assert_eq!((batch.values(&points, 2), batch.at(&[3.0, 5.0])), (values, -1.0));
         let constant = |text: &str| Expression::parse(text, 2).unwrap().constant();
         assert_eq!((function.constant(), constant("y - 2*x"), constant("2*pi/pi")), (None, None, Some(2.0)));
     }

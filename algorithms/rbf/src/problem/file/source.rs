@@ -15,8 +15,6 @@ pub(super) enum Text {
     Expression(String),
     /// The path of a table of its values.
     Table(PathBuf),
-    /// Index of a function that the caller of [`Problem::parse_with`](crate::Problem::parse_with) gives.
-    Given(usize),
 }
 
 impl<'de> Deserialize<'de> for Text {
@@ -31,15 +29,11 @@ impl<'de> Deserialize<'de> for Text {
 
             fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> std::result::Result<Text, A::Error> {
                 #[derive(Deserialize)]
-                #[serde(rename_all = "lowercase")]
-                enum Other {
-                    Table(PathBuf),
-                    Function(usize),
+                #[serde(deny_unknown_fields)]
+                struct Table {
+                    table: PathBuf,
                 }
-                Other::deserialize(de::value::MapAccessDeserializer::new(map)).map(|other| match other {
-                    Other::Table(path) => Text::Table(path),
-                    Other::Function(index) => Text::Given(index),
-                })
+                Table::deserialize(de::value::MapAccessDeserializer::new(map)).map(|it| Text::Table(it.table))
             }
 
             fn visit_str<E>(self, text: &str) -> std::result::Result<Text, E> {
@@ -65,7 +59,6 @@ pub(super) struct Source<'a> {
     pub(super) text: &'a str,
     pub(super) file: Option<PathBuf>,
     pub(super) variables: Variables,
-    pub(super) given: &'a [Function],
 }
 
 impl Source<'_> {
@@ -111,7 +104,6 @@ impl Source<'_> {
         match text.get_ref() {
             Text::Expression(own) => Ok(own),
             Text::Table(_) => Err(self.error(text, "a table is not possible here", "give an expression, as pi/2")),
-            Text::Given(_) => Err(self.error(text, "a function is not possible here", "give an expression, as pi/2")),
         }
     }
 
@@ -120,12 +112,6 @@ impl Source<'_> {
     }
 
     pub(super) fn function(&self, text: &Written) -> Result<Function> {
-        if let Text::Given(index) = *text.get_ref() {
-            return self.given.get(index).cloned().ok_or_else(|| {
-                let what = format!("function {index} is one of {} that are given with the text", self.given.len());
-                self.error(text, what, "functions come from code; in a file give an expression or a table")
-            });
-        }
         if let Text::Table(path) = text.get_ref() {
             let Some(folder) = self.file.as_ref().and_then(|file| file.parent()) else {
                 let help = "read the problem from a file, beside which the table is";

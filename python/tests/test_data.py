@@ -78,13 +78,14 @@ def test_results_as_the_kind_of_the_input(blobs):
 
 def test_a_problem_is_read_once(tmp_path):
     file = tmp_path / "problem.toml"
-    text = """domain = { type = "box", low = [0], high = [1] }
+    text = """dims = 1
+domain = { type = "box", low = [0], high = [1] }
 equation = { laplacian = 1, rhs = "2" }
 boundary = [{ condition = "dirichlet", value = "x^2" }]
 """
     file.write_text(text)
     problem = firebox.Problem.read(file)
-    file.write_text(text.replace("2", "3"))
+    file.write_text(text.replace('"2"', '"3"'))
     solution = firebox.RBFSolver().solve(problem)
     assert abs(solution([[0.5]])[0] - 0.25) < 1e-5
     again = pickle.loads(pickle.dumps(firebox.Problem.parse(text)))

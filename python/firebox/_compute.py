@@ -16,9 +16,6 @@ from . import _firebox
 
 logger = logging.getLogger("firebox")
 
-#: Data types of arrays that are passed on without a conversion.
-FLOATS = (np.float64, np.float32)
-
 
 class FireboxWarning(UserWarning):
     """A notice of a run, such as a column without effect or a number of clusters that depends on the seed."""

@@ -1,10 +1,19 @@
-"""Arrays of other libraries: as arrays of NumPy, and results as their kind."""
+"""Input as arrays of NumPy, also of other libraries, and results as the kind of the input."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import validate_data
+
+#: Data types of arrays that are passed on without a conversion.
+FLOATS = (np.float64, np.float32)
+
+
+def validated(estimator: Any, X: Any, *y: Any, **checks: Any) -> Any:
+    """`X`, or `X` and `y`, as contiguous arrays that scikit-learn has validated for `estimator`."""
+    return validate_data(estimator, on_host(X), *map(on_host, y), dtype=FLOATS, order="C", **checks)
 
 
 def on_host(X: Any) -> Any:

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from . import _firebox, plots
-from ._compute import FLOATS, Run, column_names, options_of
-from ._data import on_host
+from ._compute import Run, column_names, options_of
+from ._data import on_host, validated
 
 _DISTANCES = ("euclidean", "manhattan", "cosine", "haversine", "precomputed")
 _ONLY_PAPER = ("sync", "epsilon", "scale", "self_coupling")
@@ -183,9 +183,7 @@ class OCNN(ClusterMixin, BaseEstimator):
             raise ValueError(f"mode = {self.mode!r}: must be 'auto' or 'paper'")
         if self.metric not in _DISTANCES:
             raise ValueError(f"metric = {self.metric!r}: must be one of {', '.join(map(repr, _DISTANCES))}")
-        X = validate_data(
-            self, on_host(X), dtype=FLOATS, order="C", accept_sparse=self._accepts(), ensure_min_samples=2, reset=True
-        )
+        X = validated(self, X, accept_sparse=self._accepts(), ensure_min_samples=2, reset=True)
         with Run(self, self.random_state) as run:
             if self.mode == "paper":
                 return self._fit_paper(run, X, sample_weight)
@@ -271,7 +269,7 @@ class OCNN(ClusterMixin, BaseEstimator):
                 "new points have no distances to those of the fit: predict needs mode = 'auto' and a metric other than "
                 "'precomputed'"
             )
-        X = validate_data(self, on_host(X), dtype=FLOATS, order="C", accept_sparse=self._accepts(), reset=False)
+        X = validated(self, X, accept_sparse=self._accepts(), reset=False)
         with Run(self) as run:
             if sparse.issparse(X):
                 return self._model.predict_sparse(run, *_csr(X))

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from . import _firebox, plots
-from ._compute import FLOATS, FireboxWarning, Run, options_of
-from ._data import on_host
+from ._compute import FireboxWarning, Run, options_of
+from ._data import FLOATS, on_host
 
 
 class Problem:

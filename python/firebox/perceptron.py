@@ -8,11 +8,11 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from . import _firebox, plots
-from ._compute import FLOATS, Run, column_names, options_of
-from ._data import on_host
+from ._compute import Run, column_names, options_of
+from ._data import validated
 
 _PARAMETERS = """
     Parameters
@@ -126,7 +126,7 @@ class _Mlp(BaseEstimator):
 
     def _outputs(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "_model")
-        X = validate_data(self, on_host(X), dtype=FLOATS, order="C", reset=False)
+        X = validated(self, X, reset=False)
         with Run(self) as run:
             return self._model.predict(run, X)
 
@@ -215,7 +215,7 @@ class MLPClassifier(ClassifierMixin, _Mlp):
 
     def fit(self, X: Any, y: Any) -> MLPClassifier:
         """Trains on rows ``X`` of shape (n, k) with classes ``y`` of shape (n,)."""
-        X, y = validate_data(self, on_host(X), on_host(y), dtype=FLOATS, order="C", ensure_min_samples=2)
+        X, y = validated(self, X, y, ensure_min_samples=2)
         check_classification_targets(y)
         self.classes_ = np.unique(y)
         if len(self.classes_) < 2:
@@ -238,7 +238,7 @@ class MLPClassifier(ClassifierMixin, _Mlp):
         The scale of the columns is that of the first batch, and the moments of Adam start anew in each call.
         """
         first = not hasattr(self, "_model")
-        X, y = validate_data(self, on_host(X), on_host(y), dtype=FLOATS, order="C", reset=first)
+        X, y = validated(self, X, y, reset=first)
         check_classification_targets(y)
         if first:
             if classes is None:
@@ -311,9 +311,7 @@ class MLPRegressor(RegressorMixin, _Mlp):
         return self._learn(X, y, None if first else self._model, _ONE_PASS)
 
     def _checked(self, X: Any, y: Any, reset: bool) -> tuple[np.ndarray, np.ndarray]:
-        X, y = validate_data(
-            self, on_host(X), on_host(y), dtype=FLOATS, order="C", multi_output=True, y_numeric=True, ensure_min_samples=2, reset=reset
-        )
+        X, y = validated(self, X, y, multi_output=True, y_numeric=True, ensure_min_samples=2, reset=reset)
         return X, np.ascontiguousarray(y, dtype=np.float64)
 
     def _learn(

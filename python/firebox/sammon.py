@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from . import _firebox, plots
-from ._compute import FLOATS, Run, column_names, options_of
-from ._data import on_host
+from ._compute import Run, column_names, options_of
+from ._data import FLOATS, validated
 
 
 class Sammon(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -143,7 +143,7 @@ class Sammon(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Maps points, and returns ``embedding_``."""
         del y
-        X = validate_data(self, on_host(X), dtype=FLOATS, order="C", ensure_min_samples=2, ensure_all_finite=self._finite())
+        X = validated(self, X, ensure_min_samples=2, ensure_all_finite=self._finite())
         start = None
         if not isinstance(self.init, str):
             start = check_array(self.init, dtype=FLOATS, order="C")
@@ -173,7 +173,7 @@ class Sammon(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             Each point's place of least stress; a point of the fit has its place.
         """
         check_is_fitted(self, "embedding_")
-        X = validate_data(self, on_host(X), dtype=FLOATS, order="C", reset=False, ensure_all_finite=self._finite())
+        X = validated(self, X, reset=False, ensure_all_finite=self._finite())
         with Run(self) as run:
             return self._model.transform(run, X, self.metric == "precomputed")
 

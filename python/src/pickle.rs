@@ -2,7 +2,7 @@
 
 use pyo3::{PyTypeInfo, prelude::*, types::PyBytes};
 
-/// What `__reduce__` returns: a function that restores the object, and its argument.
+/// The result of `__reduce__`: a function that restores the object, and its argument.
 pub type Reduced<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>,));
 
 /// The result of `__reduce__` of a class `T` whose static method `from_bytes` restores it from `bytes`.

@@ -1,6 +1,8 @@
 //! Parity tests of an algorithm's operations: the contract that its room `parity` fulfils, and the trials on every
 //! backend, which are compiled in the algorithm's own crate.
 
+pub mod views;
+
 use std::fmt::Display;
 
 use burn::tensor::backend::Backend;
@@ -122,13 +124,15 @@ fn trials<B: Backend, A: Parity<B>>(
 macro_rules! parity_trials {
     ($target:expr, $algorithm:ty) => {{
         let target: &$crate::parity::Target<'_> = $target;
-        let mut trials = $crate::with_backend!(target.device, target.precision, |B, device| {
-            $crate::parity::kernels::<B, $algorithm>(target, device)
-        });
+        let mut trials: Vec<$crate::parity::Trial> =
+            $crate::with_backend!(target.device, target.precision, |B, device| {
+                $crate::parity::kernels::<B, $algorithm>(target, device)
+            });
         if let ($crate::Device::NdArray(device), $crate::Precision::F32) = (target.device, target.precision) {
-            trials.extend($crate::backend::ndarray!(device, NdArray<f32>, B, {
+            let defaults: Vec<$crate::parity::Trial> = $crate::backend::ndarray!(device, NdArray<f32>, B, {
                 $crate::parity::tensor_operations::<B, $algorithm>(target, device)
-            }));
+            });
+            trials.extend(defaults);
         }
         trials
     }};

@@ -1,7 +1,8 @@
 //! Tensors of inputs as non-contiguous views, and comparison of results.
 
 use burn::tensor::{Element, ops::FloatTensor};
-use firebox_core::tensor::{int_values, primitive, read_floats, slice, tensor, upload_int};
+use firebox_backends::parity::views;
+use firebox_core::tensor::{int_values, read_floats, tensor, upload_int};
 
 use super::{
     bounds::Expected,
@@ -32,25 +33,12 @@ impl<B: RbfOps> Problem<B> {
         (self.rows(kind, false), self.shape(&self.inputs.centres, &self.inputs.widths))
     }
 
-    /// A vector as a view that begins within its memory.
     pub(super) fn float1(&self, values: &[f64]) -> FloatTensor<B> {
-        if values.is_empty() {
-            return B::float_empty([0].into(), &self.device, B::FloatElem::dtype().into());
-        }
-        let padded = padded(values, values.len());
-        let count = padded.len();
-        let own = PAD..PAD + values.len();
-        slice::<B, 1>(primitive::<B, 1>(padded, [count], &self.device), [own])
+        views::vector::<B>(values, &self.device)
     }
 
-    /// A matrix as a non-contiguous view: transposed, or sliced out of a wider one.
-    pub(super) fn float2(&self, values: &[f64], [rows, columns]: [usize; 2]) -> FloatTensor<B> {
-        if rows % 2 == 0 || columns == 0 {
-            let turned = primitive::<B, 2>(to_dimension_major(values, columns), [columns, rows], &self.device);
-            return B::float_transpose(turned);
-        }
-        let wide = primitive::<B, 2>(padded(values, columns), [rows, columns + 2 * PAD], &self.device);
-        slice::<B, 2>(wide, [0..rows, PAD..PAD + columns])
+    pub(super) fn float2(&self, values: &[f64], shape: [usize; 2]) -> FloatTensor<B> {
+        views::matrix::<B>(values, shape, &self.device)
     }
 
     pub(super) fn shape(&self, centres: &[f64], widths: &[f64]) -> Shape<B> {
@@ -129,17 +117,6 @@ impl Inputs {
     pub(super) fn major(&self, centres: &[f64]) -> Vec<f64> {
         to_dimension_major(centres, self.size.d)
     }
-}
-
-/// Padding around a view, a multiple of all backends' alignment of binding offsets (at most 512 bytes), so that the
-/// view is not copied.
-const PAD: usize = 128;
-
-/// Each row between [`PAD`] NaNs, which must not be read.
-fn padded(values: &[f64], columns: usize) -> Vec<f64> {
-    let padding = vec![f64::NAN; PAD];
-    let rows = values.chunks(columns).map(|row| [&padding, row, &padding].concat());
-    if values.is_empty() { [padding.clone(), padding.clone()].concat() } else { rows.flatten().collect() }
 }
 
 pub(super) fn near(found: &[f64], expected: &Expected) -> Result<(), String> {

@@ -1,9 +1,10 @@
 //! Inputs of a problem as tensors with unusual memory layouts, and values of a result.
 
 use burn::tensor::{Element, TensorData, f16, ops::FloatTensor};
+use firebox_backends::parity::views;
 use firebox_core::{
     Share,
-    tensor::{from_data, int_values, primitive, read_floats, slice, tensor as float, upload_int},
+    tensor::{from_data, int_values, read_floats, tensor as float, upload_int},
 };
 
 use super::{
@@ -81,24 +82,12 @@ impl<B: SammonOps> Problem<B> {
         }
     }
 
-    /// A vector as a view with an offset.
     pub(super) fn float1(&self, values: &[f64]) -> FloatTensor<B> {
-        if values.is_empty() {
-            return B::float_empty([0].into(), &self.device, B::FloatElem::dtype().into());
-        }
-        let padded = padded(values, values.len());
-        let count = padded.len();
-        let own = PAD..PAD + values.len();
-        slice::<B, 1>(primitive::<B, 1>(padded, [count], &self.device), [own])
+        views::vector::<B>(values, &self.device)
     }
 
-    /// A matrix as a non-contiguous view: transposed, or a slice of a wider one.
-    pub(super) fn float2(&self, values: &[f64], [rows, columns]: [usize; 2]) -> FloatTensor<B> {
-        if rows % 2 == 0 || columns == 0 {
-            return B::float_transpose(primitive::<B, 2>(transposed(values, columns), [columns, rows], &self.device));
-        }
-        let wide = primitive::<B, 2>(padded(values, columns), [rows, columns + 2 * PAD], &self.device);
-        slice::<B, 2>(wide, [0..rows, PAD..PAD + columns])
+    pub(super) fn float2(&self, values: &[f64], shape: [usize; 2]) -> FloatTensor<B> {
+        views::matrix::<B>(values, shape, &self.device)
     }
 
     pub(super) fn half2(&self, values: &[f64], [rows, columns]: [usize; 2]) -> FloatTensor<B> {
@@ -145,17 +134,6 @@ impl<B: SammonOps> Problem<B> {
         self.compare("the old embedding", tensor, shape, &exact)?;
         Ok(result)
     }
-}
-
-/// Padding around a view: large enough that no backend copies the view, since offsets of bindings are aligned to at
-/// most 512 bytes.
-const PAD: usize = 128;
-
-/// Rows with [`PAD`] NaNs before and after each, which no operation may read.
-fn padded(values: &[f64], columns: usize) -> Vec<f64> {
-    let padding = vec![f64::NAN; PAD];
-    let rows = values.chunks(columns).map(|row| [&padding, row, &padding].concat());
-    if values.is_empty() { [padding.clone(), padding.clone()].concat() } else { rows.flatten().collect() }
 }
 
 /// Compares values with the reference, each to its own error bound.

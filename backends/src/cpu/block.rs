@@ -1,6 +1,9 @@
 //! Matrices in blocks of 64 columns, padded and aligned, so that inner loops have a constant length.
 
-use std::ops::{Deref, DerefMut};
+use std::{
+    mem::swap,
+    ops::{Deref, DerefMut},
+};
 
 use rayon::prelude::*;
 
@@ -52,7 +55,8 @@ fn swap_corners<T, const HALF: usize>(square: &mut [Block<T>; BLOCK]) {
         let (upper, lower) = rows.split_at_mut(HALF);
         for (upper, lower) in upper.iter_mut().zip(lower) {
             for (upper, lower) in upper.chunks_exact_mut(2 * HALF).zip(lower.chunks_exact_mut(2 * HALF)) {
-                upper[HALF..].swap_with_slice(&mut lower[..HALF]);
+                // A loop: the compiler may leave `swap_with_slice` as a call, which is compiled for the baseline.
+                upper[HALF..].iter_mut().zip(&mut lower[..HALF]).for_each(|(upper, lower)| swap(upper, lower));
             }
         }
     }

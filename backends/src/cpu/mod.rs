@@ -20,7 +20,7 @@ mod union_find;
 
 pub use block::{BLOCK, Block, Blocks, transpose};
 pub use gain::{LEAST_GAIN, gain};
-pub use lanes::{dot, sum_lanes};
+pub use lanes::{array, dot, sum_lanes};
 pub use level::{Isa, Loop, SimdLevel};
 pub use real::Real;
 pub use tiles::{Tile, for_each_tile, tile_pairs};

@@ -2,7 +2,7 @@
 
 use std::ops::{Add, Mul, Neg, Sub};
 
-use super::Isa;
+use super::{Isa, array};
 
 /// f32 or f64, with arithmetic that vectorises.
 pub trait Real:
@@ -161,12 +161,11 @@ fn refine_recip_sqrt<I: Isa>(x: f32, y: f32) -> f32 {
     f32::fma::<I>(y * e, f32::fma::<I>(e, 0.375, 0.5), y)
 }
 
-// A loop, as `array::map` is not inlined and would be compiled for the baseline, with a call for each lane.
 #[inline(always)]
 fn recip_sqrts_f32<I: Isa>(mut x: [f32; 16]) -> [f32; 16] {
     match I::estimate_recip_sqrt(x) {
         // A Newton step suffices: its error ⅜e² is at most 2⁻²⁷, as e is twice the estimate's error.
-        Some(y) => std::array::from_fn(|l| {
+        Some(y) => array(|l| {
             let e = f32::fma::<I>(-(x[l] * y[l]), y[l], 1.0);
             f32::fma::<I>(0.5 * y[l], e, y[l])
         }),

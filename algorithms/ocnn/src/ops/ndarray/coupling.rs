@@ -1,8 +1,8 @@
 //! Couplings J_ij, eq. (1), and strengths C_i, eq. (4).
 
-use std::{array, ops::Range};
+use std::ops::Range;
 
-use firebox_backends::cpu::{BLOCK, Block, Blocks, Isa, Loop, Real, SimdLevel, sum_lanes};
+use firebox_backends::cpu::{BLOCK, Block, Blocks, Isa, Loop, Real, SimdLevel, array, sum_lanes};
 use firebox_core::watch::Watch;
 use rayon::prelude::*;
 
@@ -194,7 +194,7 @@ fn couple<E: Real, I: Isa, const D: usize>(
             rest[l] = E::fma::<I>(-t, t, rest[l]);
         }
     }
-    let u: [E; D] = array::from_fn(|k| own[k][lane]);
+    let u: [E; D] = array(|k| own[k][lane]);
     let columns = &columns[..D];
     for l in 0..BLOCK {
         let mut y = rest[l];

@@ -2,9 +2,9 @@
 //!
 //! Misses are counted instead of matches, since too many misses exclude a link early.
 
-use std::{array, hint::black_box};
+use std::hint::black_box;
 
-use firebox_backends::cpu::{BLOCK, Block, Blocks, Real};
+use firebox_backends::cpu::{BLOCK, Block, Blocks, Real, array};
 
 /// A comparison of two neurons over time-major values.
 pub(super) trait Measure: Sync {
@@ -128,7 +128,7 @@ fn count_rows<M: Measure, const R: usize>(
     others: &[Block<M::Item>; R],
     misses: &mut Block<u32>,
 ) -> u32 {
-    let a: [M::Item; R] = array::from_fn(|k| own[k][lane]);
+    let a: [M::Item; R] = array(|k| own[k][lane]);
     let mut least = u32::MAX;
     for l in 0..BLOCK {
         for k in 0..R {

@@ -2,7 +2,7 @@
 
 use std::{marker::PhantomData, ops::Range};
 
-use firebox_backends::cpu::{BLOCK, Block, Isa, Loop, Real, SimdLevel};
+use firebox_backends::cpu::{BLOCK, Block, Isa, Loop, Real, SimdLevel, array};
 
 use super::{
     form::{Form, Point, across, with_form},
@@ -156,7 +156,7 @@ impl<E: Real, F: Form, T: Terms, const D: usize> Loop for Columns<'_, E, F, T, D
                 for row in (first * BLOCK..end).step_by(HEIGHT) {
                     let some = load::<E, F, D>(points, row);
                     let lanes = &values[row / BLOCK - start];
-                    let v: [E; HEIGHT] = std::array::from_fn(|r| lanes[row % BLOCK + r]);
+                    let v: [E; HEIGHT] = array(|r| lanes[row % BLOCK + r]);
                     for l in 0..BLOCK {
                         T::add::<E, I, F, D>(&some, v, block, l, sums);
                     }

@@ -2,7 +2,7 @@
 
 use std::{marker::PhantomData, ops::Range};
 
-use firebox_backends::cpu::{BLOCK, Block, Isa, Loop, Real, SimdLevel, sum_lanes};
+use firebox_backends::cpu::{BLOCK, Block, Isa, Loop, Real, SimdLevel, array, sum_lanes};
 use firebox_core::watch::Watch;
 use rayon::prelude::*;
 
@@ -143,7 +143,7 @@ pub(super) fn total<E: Real>(lanes: &Block<E>) -> E {
 #[inline(always)]
 pub(super) fn load<E: Real, F: Form, const D: usize>(points: &Points<E>, row: usize) -> [Point<E, D>; HEIGHT] {
     let rows = points.lanes::<F, D>(row / BLOCK);
-    std::array::from_fn(|r| Point::load::<F>(rows, row % BLOCK + r))
+    array(|r| Point::load::<F>(rows, row % BLOCK + r))
 }
 
 /// Computes 64 columns of some rows of A, and adds them times w to `sums`. `points` are of one block, whose size is a

@@ -1,6 +1,6 @@
 //! AᵀA·p and Aᵀv over stored rows of A, in one pass.
 
-use firebox_backends::cpu::{BLOCK, Block, Isa, Loop, Real, SimdLevel, sum_lanes};
+use firebox_backends::cpu::{BLOCK, Block, Isa, Loop, Real, SimdLevel, array, sum_lanes};
 
 use super::{rows::HEIGHT, tasks::PANEL};
 
@@ -35,7 +35,7 @@ impl<E: Real> Loop for Stored<'_, E> {
             for (g, rows) in panel.chunks(HEIGHT * m).enumerate() {
                 // A partial last group is padded with arbitrary rows times 0.
                 let count = rows.len() / m;
-                let rows: [&[E]; HEIGHT] = std::array::from_fn(|r| {
+                let rows: [&[E]; HEIGHT] = array(|r| {
                     let r = r.min(count - 1);
                     &rows[r * m..(r + 1) * m]
                 });
@@ -43,7 +43,7 @@ impl<E: Real> Loop for Stored<'_, E> {
                     None => products::<E, I>(rows, vector),
                     Some(values) => {
                         let at = p * PANEL * BLOCK + g * HEIGHT;
-                        std::array::from_fn(|r| values[at + r.min(count - 1)])
+                        array(|r| values[at + r.min(count - 1)])
                     }
                 };
                 products[count..].fill(E::ZERO);
@@ -67,7 +67,7 @@ fn products<E: Real, I: Isa>(rows: [&[E]; HEIGHT], vector: &[E]) -> [E; HEIGHT] 
     let whole = m - m % LANES;
     let mut sums = [[E::ZERO; LANES]; HEIGHT];
     let (vectors, rest) = vector.as_chunks::<LANES>();
-    let chunks = rows.map(|row| row[..whole].as_chunks::<LANES>().0);
+    let chunks: [_; HEIGHT] = array(|r| rows[r][..whole].as_chunks::<LANES>().0);
     for (c, vector) in vectors.iter().enumerate() {
         for r in 0..HEIGHT {
             let row = &chunks[r][c];
@@ -90,7 +90,7 @@ fn products<E: Real, I: Isa>(rows: [&[E]; HEIGHT], vector: &[E]) -> [E; HEIGHT] 
 #[inline(always)]
 fn add<E: Real, I: Isa>(rows: [&[E]; HEIGHT], products: [E; HEIGHT], columns: &mut [E]) {
     let m = columns.len();
-    let rows = rows.map(|row| &row[..m]);
+    let rows: [_; HEIGHT] = array(|r| &rows[r][..m]);
     for l in 0..m {
         let mut own = columns[l];
         for r in 0..HEIGHT {

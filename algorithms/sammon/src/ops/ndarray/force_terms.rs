@@ -1,8 +1,6 @@
 //! Terms of force and stress.
 
-use std::array;
-
-use firebox_backends::cpu::{BLOCK, Block, Isa, Real};
+use firebox_backends::cpu::{BLOCK, Block, Isa, Real, array};
 
 use super::terms::{LANES, Lanes, Power, Terms, add, columns, copied, squares};
 
@@ -61,7 +59,7 @@ impl<E: Real, const M: usize, const ONE: bool> ForceTerms<E, M, ONE> {
         row: &mut [Lanes<E>],
     ) {
         let width = M + 1 + if BOTH { self.sums() } else { 0 };
-        let y: [E; M] = array::from_fn(|k| own[k][lane]);
+        let y: [E; M] = array(|k| own[k][lane]);
         let mu = own[M][lane];
         let minus_mu = -mu;
         // Keeps the pull of coincident points finite, since it is multiplied by 0, and d/δ out of the denormals.
@@ -82,7 +80,7 @@ impl<E: Real, const M: usize, const ONE: bool> ForceTerms<E, M, ONE> {
                         square[l] = E::fma::<I>(t[k][l], t[k][l], square[l]);
                     }
                 }
-                let r: [E; LANES] = array::from_fn(|l| inverse[first + l]);
+                let r: [E; LANES] = array(|l| inverse[first + l]);
                 let (pull, term) = pairs::<E, I>(square, r);
                 for k in 0..M {
                     for l in 0..LANES {

@@ -1,8 +1,6 @@
 //! 1/δ of blocks of pairs: computed from features, or read.
 
-use std::array;
-
-use firebox_backends::cpu::{BLOCK, Block, Blocks, Isa, Loop, Real, SimdLevel};
+use firebox_backends::cpu::{BLOCK, Block, Blocks, Isa, Loop, Real, SimdLevel, array};
 use firebox_core::watch::Watch;
 use rayon::prelude::*;
 
@@ -197,7 +195,7 @@ fn sum_some<E: Real, I: Isa, D: Dimension, const K: usize>(
     const R: usize = AT_ONCE.1;
     let (tile, _) = tile.as_chunks_mut::<R>();
     for (group, tile) in tile.iter_mut().enumerate() {
-        let a: [[E; K]; R] = array::from_fn(|r| array::from_fn(|k| rows[k][group * R + r]));
+        let a: [[E; K]; R] = array(|r| array(|k| rows[k][group * R + r]));
         for l in 0..BLOCK {
             for r in 0..R {
                 let mut sum = tile[r][l];

@@ -142,6 +142,14 @@ pub enum Error {
         /// The driver's message.
         what: String,
     },
+    /// A function in code, which a problem or a configuration was given, failed.
+    #[error("the function {name} failed: {source}")]
+    Function {
+        /// Its name.
+        name: String,
+        /// Its error.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// The user cancelled the run.
     #[error("stopped on request")]
     Cancelled,
@@ -228,7 +236,7 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Outputs { failed, .. } => failed.iter().map(Self::exit_code).min().unwrap_or(1),
-            Self::Io { action: "write", .. } | Self::Run { .. } => 1,
+            Self::Io { action: "write", .. } | Self::Run { .. } | Self::Function { .. } => 1,
             Self::Input { .. } | Self::Config { .. } | Self::Device { .. } | Self::Memory { .. } | Self::Io { .. } => 2,
             Self::Cancelled => 130,
         }
@@ -243,7 +251,7 @@ impl Error {
             Self::Io { action, source, .. } => Some(io_help(action, source.kind())),
             Self::Outputs { failed, .. } => failed.first().and_then(Error::help),
             Self::Run { .. } => Some("try a smaller problem or another `backend`".into()),
-            Self::Cancelled => None,
+            Self::Function { .. } | Self::Cancelled => None,
         }
         .filter(|help| !help.is_empty())
     }

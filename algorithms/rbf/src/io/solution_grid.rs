@@ -145,8 +145,7 @@ fn admit(nodes: usize, dims: usize) -> Result<()> {
 ///
 /// [`Error::Input`] with the first point of the domain or its boundary where it is not finite.
 pub(crate) fn exact_at(problem: &Problem, points: &[f64]) -> Result<Option<Vec<f64>>> {
-    let Some(mut exact) = problem.exact(points) else { return Ok(None) };
-    Watch::current().go_on()?;
+    let Some(mut exact) = problem.exact(points)? else { return Ok(None) };
     let edge = EDGE * problem.domain().diameter();
     for (value, point) in exact.iter_mut().zip(points.chunks(problem.dims())).filter(|(value, _)| !value.is_finite()) {
         if problem.domain().signed_distance(point) <= edge {

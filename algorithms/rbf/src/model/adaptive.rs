@@ -169,7 +169,7 @@ impl AdaptiveSolver {
             let mean = if field.exact.is_some() { "that of the exact solution" } else { "0" };
             session.observer.notice(&format!("{OPEN_CONSTANT}: its mean is made {mean}"));
         }
-        if let Some((coefficient, at)) = problem.jumping_coefficient(&field.points) {
+        if let Some((coefficient, at)) = problem.jumping_coefficient(&field.points)? {
             session.observer.notice(&format!(
                 "{coefficient} jumps at {}, where u has a kink that Gaussians approximate slowly: give each side an equation of \
                  its own with [[region]]",

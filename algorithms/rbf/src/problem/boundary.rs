@@ -38,6 +38,22 @@ impl Piece {
     }
 }
 
+/// Names of pieces, for messages.
+pub(super) fn names(pieces: &[Piece]) -> String {
+    let name = |piece: &Piece| match (&piece.shape, piece.faces.first()) {
+        (Some(shape), Some(face)) => format!("{shape}.{face}"),
+        (shape, face) => shape.clone().or(face.cloned()).unwrap_or_else(|| "a disc or ball without a name".into()),
+    };
+    let mut all: Vec<String> = pieces.iter().map(name).collect();
+    all.dedup();
+    let more = all.len().saturating_sub(12);
+    all.truncate(12);
+    if more > 0 {
+        all.push(format!("{more} more"));
+    }
+    all.join(", ")
+}
+
 /// Points on the boundary.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct BoundaryPoints {

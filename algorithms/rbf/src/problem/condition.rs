@@ -79,33 +79,37 @@ pub(super) struct Row {
     pub(super) target: f64,
 }
 
-/// The rows of a condition at a point with an outward unit normal.
-pub(super) fn rows_at(condition: &Condition, point: &[f64], normal: &[f64]) -> Result<Vec<Row>> {
-    let right = |function: &Function| function.finite_at(point, "the value of a boundary condition");
-    let row = |along: f64, value: f64, target: f64| Row {
-        gradient: normal.iter().map(|n| along * n).collect(),
-        value,
-        target,
+/// The rows of a condition at points with outward unit normals, both row-major n × dims: for each equation of the condition
+/// one row at every point.
+pub(super) fn rows_at(condition: &Condition, points: &[f64], normals: &[f64], dims: usize) -> Result<Vec<Vec<Row>>> {
+    let all = |function: &Function, what: &str| function.finite_values(points, dims, what);
+    let right = |function: &Function| all(function, "the value of a boundary condition");
+    let rows = |along: &dyn Fn(usize) -> f64, value: &dyn Fn(usize) -> f64, target: Vec<f64>| -> Vec<Row> {
+        let row = |(i, target)| {
+            let normal = &normals[i * dims..(i + 1) * dims];
+            Row { gradient: normal.iter().map(|n| along(i) * n).collect(), value: value(i), target }
+        };
+        target.into_iter().enumerate().map(row).collect()
     };
     Ok(match condition {
-        Condition::Dirichlet { value } => vec![row(0.0, 1.0, right(value)?)],
-        Condition::Neumann { value } => vec![row(1.0, 0.0, right(value)?)],
+        Condition::Dirichlet { value } => vec![rows(&|_| 0.0, &|_| 1.0, right(value)?)],
+        Condition::Neumann { value } => vec![rows(&|_| 1.0, &|_| 0.0, right(value)?)],
         Condition::Robin { normal, coefficient, value } => {
-            let along = normal.finite_at(point, "the factor of a Robin condition's normal derivative")?;
-            let factor = coefficient.finite_at(point, "the coefficient of a Robin condition")?;
-            vec![row(along, factor, right(value)?)]
+            let along = all(normal, "the factor of a Robin condition's normal derivative")?;
+            let factor = all(coefficient, "the coefficient of a Robin condition")?;
+            vec![rows(&|i| along[i], &|i| factor[i], right(value)?)]
         }
         Condition::Oblique { direction, coefficient, value } => {
-            let factor = |function: &Function| function.finite_at(point, "the direction of an oblique condition");
-            vec![Row {
-                gradient: direction.iter().map(factor).collect::<Result<_>>()?,
-                value: coefficient.finite_at(point, "the coefficient of an oblique condition")?,
-                target: right(value)?,
-            }]
+            let factor = |function: &Function| all(function, "the direction of an oblique condition");
+            let direction = direction.iter().map(factor).collect::<Result<Vec<_>>>()?;
+            let factor = all(coefficient, "the coefficient of an oblique condition")?;
+            let row =
+                |(i, target)| Row { gradient: direction.iter().map(|of| of[i]).collect(), value: factor[i], target };
+            vec![right(value)?.into_iter().enumerate().map(row).collect()]
         }
         Condition::Initial { value, rate } => {
-            let rate = rate.finite_at(point, "the rate of an initial condition")?;
-            vec![row(0.0, 1.0, right(value)?), row(-1.0, 0.0, rate)]
+            let rate = all(rate, "the rate of an initial condition")?;
+            vec![rows(&|_| 0.0, &|_| 1.0, right(value)?), rows(&|_| -1.0, &|_| 0.0, rate)]
         }
         Condition::Periodic { .. } | Condition::Free => Vec::new(),
     })

@@ -45,7 +45,7 @@ impl Problem {
         }
         let at = self.boundary_points(COMPARED[1], Sampling::Sobol, &mut Random::new(0, 0))?;
         let rows = self.boundary(&at)?;
-        let Some(exact) = self.exact(&rows.points) else { return Ok(None) };
+        let Some(exact) = self.exact(&rows.points)? else { return Ok(None) };
         let is_value =
             |i: usize| rows.gradient.as_ref().is_none_or(|all| all[i * dims..(i + 1) * dims].iter().all(|&b| b == 0.0));
         let pairs: Vec<(usize, f64, f64)> = (0..rows.len())
@@ -77,7 +77,10 @@ impl Problem {
         let right = right[0];
         let mut sums = [(0.0, 0.0); 2];
         for sum in &mut sums {
-            let Some(all) = self.differences(point, &steps, &terms, &inside) else { return Ok(None) };
+            let all = self.differences(point, &steps, &terms, &inside)?;
+            if all.iter().any(|term| !term.is_finite()) {
+                return Ok(None);
+            }
             *sum = (all.iter().sum(), all.iter().map(|term| term.abs()).sum());
             steps.iter_mut().for_each(|step| *step *= 0.5);
         }
@@ -87,27 +90,27 @@ impl Problem {
         Ok(Some(Imbalance { left, right, residual: (left - right).abs(), scale, uncertainty: (fine - coarse).abs() }))
     }
 
-    /// The terms with central differences of the exact solution.
+    /// The terms with central differences of the exact solution, NaN where it is unknown or outside.
     fn differences(
         &self,
         point: &[f64],
         steps: &[f64],
         terms: &Terms,
         inside: &dyn Fn(&[f64]) -> bool,
-    ) -> Option<Vec<f64>> {
-        let at = |moves: &[(usize, f64)]| -> Option<f64> {
+    ) -> Result<Vec<f64>> {
+        let at = |moves: &[(usize, f64)]| -> Result<f64> {
             let mut x = point.to_vec();
             moves.iter().for_each(|&(axis, by)| x[axis] += by * steps[axis]);
-            self.exact(&x).map(|all| all[0]).filter(|u| u.is_finite() && inside(&x))
+            Ok(if inside(&x) { self.exact(&x)?.map_or(f64::NAN, |all| all[0]) } else { f64::NAN })
         };
-        let second = |i: usize| -> Option<f64> {
-            Some((at(&[(i, 1.0)])? - 2.0 * at(&[])? + at(&[(i, -1.0)])?) / (steps[i] * steps[i]))
+        let second = |i: usize| -> Result<f64> {
+            Ok((at(&[(i, 1.0)])? - 2.0 * at(&[])? + at(&[(i, -1.0)])?) / (steps[i] * steps[i]))
         };
-        let of = |derivative: Derivative| -> Option<f64> {
-            Some(match derivative {
+        let of = |derivative: Derivative| -> Result<f64> {
+            Ok(match derivative {
                 Derivative::Value => at(&[])?,
                 Derivative::First(i) => (at(&[(i, 1.0)])? - at(&[(i, -1.0)])?) / (2.0 * steps[i]),
-                Derivative::Laplacian => (0..steps.len()).map(second).sum::<Option<f64>>()?,
+                Derivative::Laplacian => (0..steps.len()).map(second).sum::<Result<f64>>()?,
                 Derivative::Second(i, j) if i == j => second(i)?,
                 Derivative::Second(i, j) => {
                     let corner = |a, b| at(&[(i, a), (j, b)]);
@@ -117,7 +120,7 @@ impl Problem {
             })
         };
         let nonzero = terms.iter().filter(|(_, coefficient)| *coefficient != Coefficient::Zero);
-        nonzero.map(|(derivative, coefficient)| Some(coefficient.at(0) * of(*derivative)?)).collect()
+        nonzero.map(|(derivative, coefficient)| Ok(coefficient.at(0) * of(*derivative)?)).collect()
     }
 }
 

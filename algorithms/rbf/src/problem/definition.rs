@@ -1,13 +1,13 @@
 //! A partial differential equation with its domain and boundary conditions.
 
-use firebox_core::{Communicator, Error, Result, random::Random, watch::Watch};
+use firebox_core::{Communicator, Error, Result, random::Random};
 
 use super::{
-    boundary::{Boundary, BoundaryPoints, Piece},
-    condition::{BoundaryRule, Condition, rows_at},
+    boundary::{Boundary, BoundaryPoints, Piece, names},
+    condition::{BoundaryRule, Condition},
     domain::Domain,
     equation::{Derivative, Equation, Terms},
-    function::{self, Function},
+    function::Function,
     primitive::axis_name,
     region::{InterfaceRow, Region, Regions},
     time::TimeSlabs,
@@ -295,62 +295,17 @@ impl Problem {
         Ok(Conditions { dims, points, laplacian, gradient, value, target })
     }
 
-    /// The boundary conditions at points.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Input`] if a point has no condition, or one that is not finite or whose coefficients are all 0.
-    pub(crate) fn boundary(&self, at: &BoundaryPoints) -> Result<Conditions> {
-        self.boundary_rows(at).map(|rows| rows.0)
-    }
-
-    /// The boundary conditions at points, and the index of the point of each: a point may have any number.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`boundary`](Self::boundary).
-    pub(crate) fn boundary_rows(&self, at: &BoundaryPoints) -> Result<(Conditions, Vec<usize>)> {
-        let dims = self.dims();
-        let (mut value, mut target, mut owners) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut gradient, mut points) = (Vec::new(), Vec::new());
-        let watch = Watch::current();
-        for (i, point) in at.points.chunks(dims).enumerate() {
-            watch.go_on_at(i)?;
-            let normal = &at.normals[i * dims..(i + 1) * dims];
-            for row in rows_at(&self.rule(point, normal, at.piece[i])?.condition, point, normal)? {
-                if row.value == 0.0 && row.gradient.iter().all(|&b| b == 0.0) {
-                    let what = format!("the boundary condition at {} asks nothing of u", function::format_point(point));
-                    return Err(Error::input(what, "give normal or coefficient a value other than 0 there"));
-                }
-                gradient.extend(row.gradient);
-                points.extend_from_slice(point);
-                value.push(row.value);
-                target.push(row.target);
-                owners.push(i);
-            }
-        }
-        let conditions = Conditions {
-            dims,
-            points,
-            laplacian: Coefficient::Zero,
-            gradient: gradient.iter().any(|&b| b != 0.0).then_some(gradient),
-            value: match &value {
-                all if all.iter().all(|&c| c == 1.0) => Coefficient::One,
-                all if all.iter().all(|&c| c == 0.0) => Coefficient::Zero,
-                _ => Coefficient::Each(value),
-            },
-            target,
-        };
-        Ok((conditions, owners))
-    }
-
     pub(super) fn exact_function(&self) -> Option<&Function> {
         self.exact.as_ref()
     }
 
     /// The exact solution at points, row-major n × dims, if it is known.
-    pub fn exact(&self, points: &[f64]) -> Option<Vec<f64>> {
-        self.exact.as_ref().map(|exact| exact.values(points, self.dims()))
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Function::values`].
+    pub fn exact(&self, points: &[f64]) -> Result<Option<Vec<f64>>> {
+        self.exact.as_ref().map(|exact| exact.values(points, self.dims())).transpose()
     }
 
     /// [`exact`](Self::exact), checked to be finite.
@@ -362,38 +317,12 @@ impl Problem {
         self.exact.as_ref().map(|exact| exact.finite_values(points, self.dims(), "the exact solution")).transpose()
     }
 
+    /// The faces of the domain, to which rules refer.
+    pub(super) fn pieces(&self) -> &[Piece] {
+        &self.boundary.pieces
+    }
+
     pub(super) fn rules(&self) -> &[BoundaryRule] {
         &self.rules
     }
-
-    /// The first rule that applies to a point on a piece, where the outward unit normal is `normal`.
-    pub(super) fn rule(&self, point: &[f64], normal: &[f64], piece: usize) -> Result<&BoundaryRule> {
-        let pieces = &self.boundary.pieces;
-        let applies = |rule: &&BoundaryRule| {
-            rule.on.as_ref().is_none_or(|on| pieces.get(piece).is_some_and(|piece| piece.is(on)))
-                && rule.when.as_ref().is_none_or(|when| when.holds(point))
-                && self.applies(&rule.condition, point, normal)
-        };
-        self.rules.iter().find(applies).ok_or_else(|| {
-            let on = pieces.get(piece).map(|piece| names(std::slice::from_ref(piece))).unwrap_or_default();
-            let what = format!("the boundary has no condition at {} ({on})", function::format_point(point));
-            Error::input(what, "add one without 'on' and 'where' as the last; it holds wherever no other does")
-        })
-    }
-}
-
-/// Names of pieces, for messages.
-fn names(pieces: &[Piece]) -> String {
-    let name = |piece: &Piece| match (&piece.shape, piece.faces.first()) {
-        (Some(shape), Some(face)) => format!("{shape}.{face}"),
-        (shape, face) => shape.clone().or(face.cloned()).unwrap_or_else(|| "a disc or ball without a name".into()),
-    };
-    let mut all: Vec<String> = pieces.iter().map(name).collect();
-    all.dedup();
-    let more = all.len().saturating_sub(12);
-    all.truncate(12);
-    if more > 0 {
-        all.push(format!("{more} more"));
-    }
-    all.join(", ")
 }

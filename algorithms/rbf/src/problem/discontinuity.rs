@@ -1,8 +1,8 @@
 //! Search for a jump of a coefficient within a region.
 
-use firebox_core::random::Random;
+use firebox_core::{Result, random::Random};
 
-use super::{definition::Problem, equation::Derivative};
+use super::{definition::Problem, equation::Derivative, function::Function};
 
 /// Segments that are searched.
 const SEGMENTS: usize = 512;
@@ -16,7 +16,11 @@ const STREAM: u64 = u64::from_be_bytes(*b"rbf-jump");
 impl Problem {
     /// Searches coefficients of second derivatives for a jump between points of the same region, row-major, and returns the
     /// name of the coefficient and the point. Small parts in which a coefficient differs may be missed.
-    pub(crate) fn jumping_coefficient(&self, points: &[f64]) -> Option<(String, Vec<f64>)> {
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Function::values`].
+    pub(crate) fn jumping_coefficient(&self, points: &[f64]) -> Result<Option<(String, Vec<f64>)>> {
         let dims = self.dims();
         let count = points.len() / dims;
         let mut random = Random::new(0, STREAM);
@@ -27,36 +31,54 @@ impl Problem {
             })
         };
         if count == 0 || (0..self.regions().count()).all(|region| varies(region).next().is_none()) {
-            return None;
+            return Ok(None);
         }
+        let mut segments = Vec::new();
         for _ in 0..SEGMENTS {
             let mut point = || {
                 let k = random.below(count);
                 &points[k * dims..(k + 1) * dims]
             };
-            let [from, to] = [point(), point()];
-            let region = self.region_of(from);
-            for (derivative, function) in varies(region).filter(|_| self.region_of(to) == region) {
-                let (mut low, mut high) = (from.to_vec(), to.to_vec());
-                let (mut start, mut end) = (function.at(&low), function.at(&high));
-                let size = start.abs().max(end.abs());
-                for _ in 0..HALVINGS {
-                    let middle: Vec<f64> = low.iter().zip(&high).map(|(a, b)| 0.5 * (a + b)).collect();
-                    let value = function.at(&middle);
-                    if (value - start).abs() > (value - end).abs() {
-                        (high, end) = (middle, value);
-                    } else {
-                        (low, start) = (middle, value);
-                    }
-                }
-                let jump = (end - start).abs() > LEAST * size;
-                if jump && self.domain().contains(&low) && self.region_of(&low) == region {
-                    return Some((self.term_name(*derivative), low));
+            let ends = [point(), point()];
+            let [from, to] = ends.map(|end| self.region_of(end));
+            if from == to {
+                segments.push((from, ends));
+            }
+        }
+        for region in 0..self.regions().count() {
+            let own: Vec<_> = segments.iter().filter(|segment| segment.0 == region).map(|segment| segment.1).collect();
+            for (derivative, function) in varies(region).filter(|_| !own.is_empty()) {
+                let jumps = jumps(function, &own, dims)?.into_iter();
+                let inside = |at: &Vec<f64>| self.domain().contains(at) && self.region_of(at) == region;
+                if let Some(at) = jumps.flatten().find(inside) {
+                    return Ok(Some((self.term_name(*derivative), at)));
                 }
             }
         }
-        None
+        Ok(None)
     }
+}
+
+/// For each segment the point where bisection locates a jump of a function, if there is one.
+fn jumps(function: &Function, segments: &[[&[f64]; 2]], dims: usize) -> Result<Vec<Option<Vec<f64>>>> {
+    let [mut low, mut high] = [0, 1].map(|end| segments.iter().flat_map(|ends| ends[end]).copied().collect::<Vec<_>>());
+    let (mut start, mut end) = (function.values(&low, dims)?, function.values(&high, dims)?);
+    let sizes: Vec<f64> = start.iter().zip(&end).map(|(a, b)| a.abs().max(b.abs())).collect();
+    for _ in 0..HALVINGS {
+        let middle: Vec<f64> = low.iter().zip(&high).map(|(a, b)| 0.5 * (a + b)).collect();
+        for (i, value) in function.values(&middle, dims)?.into_iter().enumerate() {
+            let own = i * dims..(i + 1) * dims;
+            let (at, of) = if (value - start[i]).abs() > (value - end[i]).abs() {
+                (&mut high, &mut end)
+            } else {
+                (&mut low, &mut start)
+            };
+            at[own.clone()].copy_from_slice(&middle[own]);
+            of[i] = value;
+        }
+    }
+    let at = |i: usize| low[i * dims..(i + 1) * dims].to_vec();
+    Ok((0..sizes.len()).map(|i| ((end[i] - start[i]).abs() > LEAST * sizes[i]).then(|| at(i))).collect())
 }
 
 #[cfg(test)]
@@ -71,7 +93,7 @@ mod tests {
              domain = {{ type = 'box', low = [0, 0], high = [1, 1] }}\n{region}"
         );
         let problem = Problem::parse(&text).unwrap();
-        problem.jumping_coefficient(&Field::new(&problem, 101).unwrap().points)
+        problem.jumping_coefficient(&Field::new(&problem, 101).unwrap().points).unwrap()
     }
 
     #[test]

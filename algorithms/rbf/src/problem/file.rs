@@ -18,7 +18,7 @@ use self::{
     equations::{EquationFile, RegionFile},
     source::{Source, Written},
 };
-use super::{condition::BoundaryRule, definition::Problem, time::TimeSlabs, token::Variables};
+use super::{condition::BoundaryRule, definition::Problem, function::Function, time::TimeSlabs, token::Variables};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -45,10 +45,10 @@ struct TimeFile {
     slabs: Spanned<toml::Value>,
 }
 
-/// A problem from `text`, called `name` unless the text has a name. Errors found while the problem is solved name
-/// `file`.
-fn parse(text: &str, name: &str, file: Option<&Path>) -> Result<Problem> {
-    let mut source = Source { text, file: file.map(Path::to_path_buf), variables: Variables::default() };
+/// A problem from `text`, called `name` unless the text has a name, with the functions in code of `given`. Errors found
+/// while the problem is solved name `file`.
+fn parse(text: &str, name: &str, file: Option<&Path>, given: &[Function]) -> Result<Problem> {
+    let mut source = Source { text, file: file.map(Path::to_path_buf), variables: Variables::default(), given };
     let file: ProblemFile = toml::from_str(text).map_err(|error| {
         let place = error.span().map_or_else(Place::default, |span| source.place(span.start));
         if text.lines().any(|line| line.trim_start().starts_with("[[equation]]")) {
@@ -115,7 +115,7 @@ impl Problem {
             Error::input(what, "save the file as UTF-8 text").in_file(path)
         })?;
         let stem = path.file_stem().map_or_else(|| "problem".into(), |stem| stem.to_string_lossy());
-        parse(&text, &stem, Some(path)).map_err(|error| error.in_file(path))
+        parse(&text, &stem, Some(path), &[]).map_err(|error| error.in_file(path))
     }
 
     /// Parses a problem from the text of a TOML file, without access to files; its default name is `problem`.
@@ -136,7 +136,26 @@ impl Problem {
     ///
     /// [`Error::Input`] with line, column and advice.
     pub fn parse(text: &str) -> Result<Self> {
-        parse(text, "problem", None)
+        Self::parse_with(text, &[])
+    }
+
+    /// [`parse`](Self::parse) with functions in code: `{ function = k }` in place of an expression is `functions[k]`.
+    ///
+    /// ```
+    /// use firebox_rbf::{Function, Problem};
+    /// let text = "
+    /// equation = { laplacian = 1, rhs = { function = 0 } }
+    /// boundary = [{ condition = 'dirichlet', value = 0 }]
+    /// domain = { type = 'box', low = [0, 0], high = [1, 1] }";
+    /// let problem = Problem::parse_with(text, &[Function::given(|p| p[0] * p[1])])?;
+    /// # Ok::<(), firebox_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`parse`](Self::parse), and for an index without a function.
+    pub fn parse_with(text: &str, functions: &[Function]) -> Result<Self> {
+        parse(text, "problem", None, functions)
     }
 }
 

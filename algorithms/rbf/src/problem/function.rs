@@ -1,4 +1,4 @@
-//! Functions of space: constants, expressions, tables, and Rust code.
+//! Functions of space: constants, expressions, tables, and code.
 
 use std::{fmt, sync::Arc};
 
@@ -13,6 +13,10 @@ const BLOCK: usize = 1024;
 
 /// Rust code that takes a point of dims coordinates.
 type Code = dyn Fn(&[f64]) -> f64 + Send + Sync;
+/// An error of code.
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+/// Code that takes points, row-major n × dims, and dims, and returns n values.
+type BatchCode = dyn Fn(&[f64], usize) -> std::result::Result<Vec<f64>, Failure> + Send + Sync;
 
 /// A function of space.
 #[derive(Clone)]
@@ -25,6 +29,30 @@ pub enum Function {
     Tabulated(Arc<Tabulated>),
     /// Rust code that takes a point of dims coordinates.
     Given(Arc<Code>),
+    /// Code that takes many points at once and may fail.
+    Batch(Arc<Batch>),
+}
+
+/// Code that takes many points at once and may fail.
+pub struct Batch {
+    name: String,
+    code: Box<BatchCode>,
+}
+
+impl Batch {
+    fn values(&self, points: &[f64], dims: usize) -> Result<Vec<f64>> {
+        Watch::current().go_on()?;
+        let n = points.len() / dims;
+        if n == 0 {
+            return Ok(Vec::new());
+        }
+        let fail = |source| Error::Function { name: self.name.clone(), source };
+        let values = (self.code)(points, dims).map_err(fail)?;
+        if values.len() != n {
+            return Err(fail(format!("it returned {} values for {n} points", values.len()).into()));
+        }
+        Ok(values)
+    }
 }
 
 impl fmt::Debug for Function {
@@ -34,6 +62,7 @@ impl fmt::Debug for Function {
             Self::Written(expression) => write!(f, "'{}'", expression.text()),
             Self::Tabulated(table) => write!(f, "the table '{}'", table.name()),
             Self::Given(_) => f.write_str("a given function"),
+            Self::Batch(batch) => write!(f, "the function {}", batch.name),
         }
     }
 }
@@ -42,6 +71,16 @@ impl Function {
     /// A function in Rust code.
     pub fn given(function: impl Fn(&[f64]) -> f64 + Send + Sync + 'static) -> Self {
         Self::Given(Arc::new(function))
+    }
+
+    /// A function in code that takes points, row-major n × dims, and dims, and returns their n values: for code whose calls
+    /// are expensive, such as that of an interpreter. `name` is for messages. An error ends the solution as
+    /// [`Error::Function`]. Several threads may call it at once.
+    pub fn batch(
+        name: impl Into<String>,
+        code: impl Fn(&[f64], usize) -> std::result::Result<Vec<f64>, Failure> + Send + Sync + 'static,
+    ) -> Self {
+        Self::Batch(Arc::new(Batch { name: name.into(), code: Box::new(code) }))
     }
 
     /// Parses text as a function of the first `dims` of x, y, z.
@@ -65,39 +104,29 @@ impl Function {
         }
     }
 
-    /// The value at one point.
-    pub fn at(&self, point: &[f64]) -> f64 {
+    /// Values at points, row-major n × dims.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Cancelled`] if the thread's [`Watch`] stops it, and [`Error::Function`] if code fails.
+    pub fn values(&self, points: &[f64], dims: usize) -> Result<Vec<f64>> {
         match self {
-            Self::Constant(value) => *value,
-            Self::Written(expression) => expression.at(point),
-            Self::Tabulated(table) => table.at(point),
-            Self::Given(function) => function(point),
+            Self::Constant(value) => Ok(vec![*value; points.len() / dims]),
+            Self::Written(expression) => each(points, dims, |point| expression.at(point)),
+            Self::Tabulated(table) => each(points, dims, |point| table.at(point)),
+            Self::Given(function) => each(points, dims, function.as_ref()),
+            Self::Batch(batch) => batch.values(points, dims),
         }
-    }
-
-    /// Values at points, row-major n × dims; incomplete if the thread's [`Watch`] stops them.
-    pub fn values(&self, points: &[f64], dims: usize) -> Vec<f64> {
-        if let Self::Constant(value) = self {
-            return vec![*value; points.len() / dims];
-        }
-        let (mut values, watch) = (vec![0.0; points.len() / dims], Watch::current());
-        let blocks = values.par_chunks_mut(BLOCK).zip(points.par_chunks(BLOCK * dims));
-        blocks.filter(|_| !watch.stopped()).for_each(|(values, points)| {
-            values.iter_mut().zip(points.chunks(dims)).for_each(|(value, point)| *value = self.at(point));
-        });
-        values
     }
 
     /// The value at one point; `what` names the function in the error if it is not finite.
     pub(super) fn finite_at(&self, point: &[f64], what: &str) -> Result<f64> {
-        let value = self.at(point);
-        if value.is_finite() { Ok(value) } else { Err(not_finite(self, point, what, value)) }
+        Ok(self.finite_values(point, point.len(), what)?[0])
     }
 
     /// Values at points, all finite. Fails for the first that is not, and if the thread's [`Watch`] stops it.
     pub(super) fn finite_values(&self, points: &[f64], dims: usize, what: &str) -> Result<Vec<f64>> {
-        let values = self.values(points, dims);
-        Watch::current().go_on()?;
+        let values = self.values(points, dims)?;
         match values.iter().position(|value| !value.is_finite()) {
             Some(i) => Err(not_finite(self, &points[i * dims..(i + 1) * dims], what, values[i])),
             None => Ok(values),
@@ -112,6 +141,21 @@ impl Function {
             _ => self.finite_values(points, dims, what).map(Coefficient::Each),
         }
     }
+}
+
+fn each(points: &[f64], dims: usize, at: impl Fn(&[f64]) -> f64 + Sync) -> Result<Vec<f64>> {
+    let (mut values, watch) = (vec![0.0; points.len() / dims], Watch::current());
+    let block = |(values, points): (&mut [f64], &[f64])| {
+        values.iter_mut().zip(points.chunks(dims)).for_each(|(value, point)| *value = at(point));
+    };
+    if values.len() <= BLOCK {
+        block((&mut values, points));
+    } else {
+        let blocks = values.par_chunks_mut(BLOCK).zip(points.par_chunks(BLOCK * dims));
+        blocks.filter(|_| !watch.stopped()).for_each(block);
+    }
+    watch.go_on()?;
+    Ok(values)
 }
 
 /// A point as `(x, y)`, for messages.
@@ -142,10 +186,29 @@ mod tests {
     fn values_at_many_points_match_single_ones() {
         let function = Function::written("y - 2*x", 2).unwrap();
         let points: Vec<f64> = (0..20_000).map(f64::from).collect();
-        let values = function.values(&points, 2);
+        let values = function.values(&points, 2).unwrap();
         assert!(values.len() == 10_000 && values.iter().zip(points.chunks(2)).all(|(v, p)| *v == p[1] - 2.0 * p[0]));
         let constant = |text: &str| Expression::parse(text, 2).unwrap().constant();
         assert_eq!((function.constant(), constant("y - 2*x"), constant("2*pi/pi")), (None, None, Some(2.0)));
+        let batch = Function::batch("line", |points, dims| {
+            assert!(!points.is_empty());
+            Ok(points.chunks(dims).map(|point| point[1] - 2.0 * point[0]).collect())
+        });
+        assert_eq!(batch.values(&points, 2).unwrap(), values);
+        assert_eq!((batch.values(&[], 2).unwrap(), batch.finite_at(&[3.0, 5.0], "the rhs").unwrap()), (vec![], -1.0));
+    }
+
+    #[test]
+    fn code_that_fails_or_returns_too_few_values_is_named() {
+        let failing = Function::batch("source", |_, _| Err("no network".into()));
+        let error = failing.finite_values(&[0.0; 6], 2, "the rhs").unwrap_err();
+        assert_eq!(error.to_string(), "the function source failed: no network");
+        let short = Function::batch("source", |_, _| Ok(vec![1.0; 2]));
+        let error = short.values(&[0.0; 6], 2).unwrap_err();
+        assert_eq!(error.to_string(), "the function source failed: it returned 2 values for 3 points");
+        let infinite = Function::batch("source", |points, _| Ok(points.iter().map(|x| 1.0 / x).collect()));
+        let error = infinite.coefficient(&[2.0, 0.0], 1, "the rhs").unwrap_err();
+        assert_eq!(error.to_string(), "the rhs, the function source, is infinite (inf) at (0)");
     }
 
     #[test]

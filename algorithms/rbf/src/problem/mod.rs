@@ -1,6 +1,7 @@
 //! Boundary value problems: operator, domain, boundary conditions, control points.
 
 pub(crate) mod boundary;
+mod boundary_rows;
 pub(crate) mod condition;
 mod contradiction;
 pub(crate) mod definition;

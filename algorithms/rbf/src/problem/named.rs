@@ -82,7 +82,7 @@ impl Problem {
     ///
     /// ```
     /// let problem = firebox_rbf::Problem::named("poisson-disc").unwrap();
-    /// assert_eq!(problem.exact(&[0.0, 0.0]), Some(vec![1.0]));
+    /// assert_eq!(problem.exact(&[0.0, 0.0])?, Some(vec![1.0]));
     /// ```
     pub fn named(name: &str) -> Result<Self> {
         match name {
@@ -166,7 +166,7 @@ pub(super) mod tests {
 
     /// Asserts that the exact solution fulfils every condition, except where it is singular.
     pub(crate) fn check(problem: &Problem) {
-        let u = |p: &[f64]| problem.exact(p).unwrap()[0];
+        let u = |p: &[f64]| problem.exact(p).unwrap().unwrap()[0];
         let System { interior, boundary, .. } =
             problem.system([500; 2], Sampling::Uniform, 1.0, &mut Random::new(2, 0), &Solo).unwrap();
         for conditions in [&interior, &boundary] {

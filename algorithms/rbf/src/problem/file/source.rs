@@ -15,6 +15,8 @@ pub(super) enum Text {
     Expression(String),
     /// The path of a table of its values.
     Table(PathBuf),
+    /// Index of one of the functions of [`Problem::parse_with`](crate::Problem::parse_with).
+    Given(usize),
 }
 
 impl<'de> Deserialize<'de> for Text {
@@ -30,10 +32,16 @@ impl<'de> Deserialize<'de> for Text {
             fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> std::result::Result<Text, A::Error> {
                 #[derive(Deserialize)]
                 #[serde(deny_unknown_fields)]
-                struct Table {
-                    table: PathBuf,
+                struct Other {
+                    table: Option<PathBuf>,
+                    function: Option<usize>,
                 }
-                Table::deserialize(de::value::MapAccessDeserializer::new(map)).map(|it| Text::Table(it.table))
+                match Other::deserialize(de::value::MapAccessDeserializer::new(map))? {
+                    Other { table: Some(path), function: None } => Ok(Text::Table(path)),
+                    Other { table: None, function: Some(index) } => Ok(Text::Given(index)),
+                    Other { table: None, function: None } => Err(de::Error::missing_field("table")),
+                    _ => Err(de::Error::custom("`table` and `function` exclude each other")),
+                }
             }
 
             fn visit_str<E>(self, text: &str) -> std::result::Result<Text, E> {
@@ -59,6 +67,8 @@ pub(super) struct Source<'a> {
     pub(super) text: &'a str,
     pub(super) file: Option<PathBuf>,
     pub(super) variables: Variables,
+    /// Functions in code.
+    pub(super) given: &'a [Function],
 }
 
 impl Source<'_> {
@@ -104,6 +114,7 @@ impl Source<'_> {
         match text.get_ref() {
             Text::Expression(own) => Ok(own),
             Text::Table(_) => Err(self.error(text, "a table is not possible here", "give an expression, as pi/2")),
+            Text::Given(_) => Err(self.error(text, "a function is not possible here", "give an expression, as pi/2")),
         }
     }
 
@@ -112,6 +123,12 @@ impl Source<'_> {
     }
 
     pub(super) fn function(&self, text: &Written) -> Result<Function> {
+        if let Text::Given(index) = *text.get_ref() {
+            return self.given.get(index).cloned().ok_or_else(|| {
+                let what = format!("there is no function {index}: {} in code are given", self.given.len());
+                self.error(text, what, "give an expression or a table; functions in code come from a program")
+            });
+        }
         if let Text::Table(path) = text.get_ref() {
             let Some(folder) = self.file.as_ref().and_then(|file| file.parent()) else {
                 let help = "read the problem from a file, beside which the table is";
@@ -169,4 +186,36 @@ fn byte_offset(raw: &str, count: usize) -> usize {
         }
     }
     at
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::problem::{definition::Problem, function::Function};
+
+    fn problem(rhs: &str, functions: &[Function]) -> Result<Vec<f64>, String> {
+        let text = format!(
+            "domain = {{ type = 'box', low = [0, 0], high = [1, 1] }}\n\
+             equation = {{ laplacian = 1, rhs = {rhs} }}\n\
+             boundary = [{{ condition = 'dirichlet', value = 0 }}]"
+        );
+        let problem = Problem::parse_with(&text, functions).map_err(|error| error.to_string())?;
+        Ok(problem.terms(0, &[0.25, 0.5]).unwrap().1)
+    }
+
+    #[test]
+    fn functions_in_code_are_taken_by_their_index() {
+        let functions = [Function::given(|p| p[0]), Function::batch("y", |p, _| Ok(vec![p[1]]))];
+        assert_eq!(problem("{ function = 0 }", &functions).unwrap(), [0.25]);
+        assert_eq!(problem("{ function = 1 }", &functions).unwrap(), [0.5]);
+        for (rhs, expected) in [
+            ("{ function = 2 }", "line 2, column 33: there is no function 2: 2 in code are given"),
+            ("{ function = 0, axis = 1 }", "unknown field \"axis\""),
+            ("{ table = 'k.csv', axis = 1 }", "unknown field \"axis\""),
+            ("{ table = 'k.csv', function = 1 }", "`table` and `function` exclude each other"),
+            ("{ }", "missing field \"table\""),
+        ] {
+            let error = problem(rhs, &functions).unwrap_err();
+            assert!(error.contains(expected), "{rhs}: {error}");
+        }
+    }
 }

@@ -1,0 +1,126 @@
+//! The boundary conditions of a problem at points.
+
+use firebox_core::{Error, Result, watch::Watch};
+
+use super::{
+    boundary::{BoundaryPoints, names},
+    condition::{BoundaryRule, rows_at},
+    definition::Problem,
+    function::format_point,
+};
+use crate::types::{Coefficient, Conditions};
+
+impl Problem {
+    /// The boundary conditions at points.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Input`] if a point has no condition, or one that is not finite or whose coefficients are all 0.
+    pub(crate) fn boundary(&self, at: &BoundaryPoints) -> Result<Conditions> {
+        self.boundary_rows(at).map(|rows| rows.0)
+    }
+
+    /// The boundary conditions at points, and the index of the point of each: a point may have any number.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`boundary`](Self::boundary).
+    pub(crate) fn boundary_rows(&self, at: &BoundaryPoints) -> Result<(Conditions, Vec<usize>)> {
+        let (dims, watch) = (self.dims(), Watch::current());
+        let mut points_of = vec![Vec::new(); self.rules().len()];
+        for (i, point) in at.points.chunks(dims).enumerate() {
+            watch.go_on_at(i)?;
+            points_of[self.rule_at(point, &at.normals[i * dims..(i + 1) * dims], at.piece[i])?].push(i);
+        }
+        let mut rows = Vec::new();
+        for (rule, own) in self.rules().iter().zip(points_of).filter(|(_, own)| !own.is_empty()) {
+            let of = |all: &[f64]| own.iter().flat_map(|i| &all[i * dims..(i + 1) * dims]).copied().collect::<Vec<_>>();
+            for each in rows_at(&rule.condition, &of(&at.points), &of(&at.normals), dims)? {
+                rows.extend(own.iter().copied().zip(each));
+            }
+        }
+        // Stable: the rows of a point stay in order.
+        rows.sort_by_key(|(i, _)| *i);
+        let (mut value, mut target, mut owners) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut gradient, mut points) = (Vec::new(), Vec::new());
+        for (i, row) in rows {
+            let point = &at.points[i * dims..(i + 1) * dims];
+            if row.value == 0.0 && row.gradient.iter().all(|&b| b == 0.0) {
+                let what = format!("the boundary condition at {} asks nothing of u", format_point(point));
+                return Err(Error::input(what, "give normal or coefficient a value other than 0 there"));
+            }
+            gradient.extend(row.gradient);
+            points.extend_from_slice(point);
+            value.push(row.value);
+            target.push(row.target);
+            owners.push(i);
+        }
+        let conditions = Conditions {
+            dims,
+            points,
+            laplacian: Coefficient::Zero,
+            gradient: gradient.iter().any(|&b| b != 0.0).then_some(gradient),
+            value: match &value {
+                all if all.iter().all(|&c| c == 1.0) => Coefficient::One,
+                all if all.iter().all(|&c| c == 0.0) => Coefficient::Zero,
+                _ => Coefficient::Each(value),
+            },
+            target,
+        };
+        Ok((conditions, owners))
+    }
+
+    /// The first rule that applies to a point on a piece, where the outward unit normal is `normal`.
+    pub(super) fn rule(&self, point: &[f64], normal: &[f64], piece: usize) -> Result<&BoundaryRule> {
+        self.rule_at(point, normal, piece).map(|rule| &self.rules()[rule])
+    }
+
+    /// Index of [`rule`](Self::rule).
+    fn rule_at(&self, point: &[f64], normal: &[f64], piece: usize) -> Result<usize> {
+        let pieces = self.pieces();
+        let applies = |rule: &BoundaryRule| {
+            rule.on.as_ref().is_none_or(|on| pieces.get(piece).is_some_and(|piece| piece.is(on)))
+                && rule.when.as_ref().is_none_or(|when| when.holds(point))
+                && self.applies(&rule.condition, point, normal)
+        };
+        self.rules().iter().position(applies).ok_or_else(|| {
+            let on = pieces.get(piece).map(|piece| names(std::slice::from_ref(piece))).unwrap_or_default();
+            let what = format!("the boundary has no condition at {} ({on})", format_point(point));
+            Error::input(what, "add one without 'on' and 'where' as the last; it holds wherever no other does")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use firebox_core::random::Random;
+
+    use crate::{
+        problem::{definition::Problem, function::Function},
+        types::Sampling,
+    };
+
+    #[test]
+    fn functions_of_many_points_give_the_rows_of_expressions_in_the_order_of_the_points() {
+        let parsed = |normal: &str, value: &str| {
+            let text = format!(
+                "domain = {{ type = 'box', low = [0, 0], high = [1, 2] }}\n\
+                 equation = {{ laplacian = 1 }}\n\
+                 boundary = [{{ on = 'left', condition = 'robin', normal = {normal}, coefficient = 'y', value = {value} }},\n\
+                 {{ where = 'x > y', condition = 'neumann', value = 'y' }}, {{ condition = 'dirichlet', value = {value} }}]"
+            );
+            let normal = Function::batch("normal", |p, dims| Ok(p.chunks(dims).map(|p| 2.0 + p[0]).collect()));
+            let value = Function::batch("value", |p, dims| Ok(p.chunks(dims).map(|p| p[0] - p[1]).collect()));
+            Problem::parse_with(&text, &[normal, value]).unwrap()
+        };
+        let [expressions, functions] = [parsed("'2 + x'", "'x - y'"), parsed("{ function = 0 }", "{ function = 1 }")];
+        let at = expressions.boundary_points(300, Sampling::Uniform, &mut Random::new(0, 0)).unwrap();
+        let (rows, owners) = expressions.boundary_rows(&at).unwrap();
+        assert_eq!(functions.boundary_rows(&at).unwrap(), (rows.clone(), owners.clone()));
+        assert_eq!((owners, &rows.points), ((0..300).collect(), &at.points));
+        for (i, point) in at.points.chunks(2).enumerate() {
+            let expected = if point[0] > 0.0 && point[0] > point[1] { point[1] } else { point[0] - point[1] };
+            assert_eq!(rows.target[i], expected, "{point:?}");
+        }
+    }
+}

@@ -1,6 +1,6 @@
 """The extension module, which the classes of ``firebox`` call."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -102,7 +102,9 @@ class RbfProblem:
     coordinates: list[str]
     bounds: tuple[list[float], list[float]]
     @staticmethod
-    def parse(text: str) -> RbfProblem: ...
+    def parse(
+        text: str, functions: Sequence[Callable[[NDArray[np.float64]], NDArray[np.float64]]] = ()
+    ) -> RbfProblem: ...
     @staticmethod
     def read(path: str) -> RbfProblem: ...
     @staticmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ from ._data import FLOATS, on_host
 class Problem:
     """A linear partial differential equation on a domain, with boundary conditions.
 
-    The tables are those of a problem file (TOML), as dictionaries; expressions are strings such as ``"sin(x)*sin(y)"``.
+    The tables are those of a problem file (TOML), as dictionaries. A function is a string such as ``"sin(x)*sin(y)"``, a
+    number, or a callable that takes points of shape (n, d) and returns values of shape (n,).
 
     Parameters
     ----------
@@ -32,7 +34,7 @@ class Problem:
         Names of the coordinates; x, y, z by default.
     constants : dict, optional
         Constants of the expressions.
-    exact : str or float, optional
+    exact : str, float or callable, optional
         Exact solution, against which the error is measured.
     region : list of dict, optional
         Parts of the domain with equations of their own.
@@ -86,8 +88,9 @@ class Problem:
             "time": time,
         }
         given = {key: value for key, value in tables.items() if value is not None}
-        text = "\n".join(f"{key} = {_toml(value)}" for key, value in given.items())
-        self._parsed = _firebox.RbfProblem.parse(text)
+        functions: list[_Function] = []
+        text = "\n".join(f"{key} = {_toml(value, functions)}" for key, value in given.items())
+        self._parsed = _firebox.RbfProblem.parse(text, functions)
 
     @classmethod
     def _of(cls, parsed: _firebox.RbfProblem) -> Problem:
@@ -138,8 +141,11 @@ class Problem:
         return f"Problem({self.name!r}, coordinates={self.coordinates!r})"
 
 
-def _toml(value: Any) -> str:
-    """A value of a problem file."""
+def _toml(value: Any, functions: list[_Function]) -> str:
+    """A value of a problem file, in which a callable is its index in `functions`, to which it is added."""
+    if callable(value):
+        functions.append(_Function(value))
+        return f"{{ function = {len(functions) - 1} }}"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, np.integer)):
@@ -152,10 +158,29 @@ def _toml(value: Any) -> str:
         escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
         return f'"{escaped}"'
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{_toml(str(key))} = {_toml(entry)}" for key, entry in value.items()) + " }"
+        entries = (f"{_toml(str(key), functions)} = {_toml(entry, functions)}" for key, entry in value.items())
+        return "{ " + ", ".join(entries) + " }"
     if isinstance(value, (list, tuple, np.ndarray)):
-        return "[" + ", ".join(map(_toml, value)) + "]"
-    raise ValueError(f"a problem takes numbers, texts, lists and dictionaries, not {type(value).__name__}")
+        return "[" + ", ".join(_toml(entry, functions) for entry in value) + "]"
+    kind = type(value).__name__
+    raise ValueError(f"a problem takes numbers, strings, callables, lists and dictionaries, not {kind}")
+
+
+class _Function:
+    """A callable of points whose values are checked."""
+
+    def __init__(self, function: Callable[[np.ndarray], Any]) -> None:
+        self.function = function
+        self.name = getattr(function, "__name__", type(function).__name__)
+
+    def __call__(self, points: np.ndarray) -> np.ndarray:
+        values = np.asarray(on_host(self.function(points)), dtype=np.float64)
+        if values.ndim == 0:
+            return np.full(len(points), values)
+        if values.shape != (len(points),):
+            expected = f"one value a point, of shape ({len(points)},)"
+            raise ValueError(f"the function {self.name} returned shape {values.shape}: return {expected}")
+        return np.ascontiguousarray(values)
 
 
 class Solution:

@@ -7,7 +7,8 @@ use pyo3::{
 };
 
 /// The exception of an error, with its advice: `ValueError` for input and parameters, `MemoryError`, `OSError` for files,
-/// `KeyboardInterrupt` for a cancelled run, and `RuntimeError` for devices and runs that fail.
+/// `KeyboardInterrupt` for a cancelled run, and `RuntimeError` for devices and runs that fail. An exception of a function in
+/// Python stays what it is.
 pub fn exception(error: Error) -> PyErr {
     let text = match error.help() {
         Some(help) => format!("{error}\n{help}"),
@@ -18,6 +19,10 @@ pub fn exception(error: Error) -> PyErr {
         Error::Memory { .. } => PyMemoryError::new_err(text),
         Error::Io { .. } => PyOSError::new_err(text),
         Error::Cancelled => PyKeyboardInterrupt::new_err(text),
+        Error::Function { source, .. } => match source.downcast() {
+            Ok(raised) => *raised,
+            Err(_) => PyValueError::new_err(text),
+        },
         _ => PyRuntimeError::new_err(text),
     }
 }

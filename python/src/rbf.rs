@@ -4,13 +4,17 @@ use std::path::PathBuf;
 
 use firebox::{
     backends::with_context,
-    rbf::{AdaptiveConfig, NetworkFormat, PiecewiseNetwork, Problem, RbfConfig, RbfNetwork},
+    rbf::{AdaptiveConfig, Function, NetworkFormat, PiecewiseNetwork, Problem, RbfConfig, RbfNetwork},
 };
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
-use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::{
+    exceptions::PyValueError,
+    prelude::*,
+    types::{PyDict, PyTuple},
+};
 
 use crate::{
-    arrays::{Matrix, matrix},
+    arrays::{Matrix, matrix, vector},
     config::with_options,
     errors::exception,
     pickle::{Reduced, reduced},
@@ -77,9 +81,22 @@ impl RbfFunction {
     }
 }
 
+/// A function in Python that takes an array `[n, d]` of points and returns their values `[n]`.
+fn function(callable: Bound<'_, PyAny>) -> PyResult<Function> {
+    let name = callable.getattr("name")?.extract::<String>()?;
+    let callable = callable.unbind();
+    Ok(Function::batch(name, move |points, dims| {
+        let values = Python::attach(|py| {
+            let values = callable.call1(py, (matrix(py, points.to_vec(), dims)?,))?;
+            vector(&values.extract::<PyReadonlyArray1<'_, f64>>(py)?)
+        });
+        Ok(values?)
+    }))
+}
+
 /// Where a problem comes from, to restore it in another process.
 enum Origin {
-    Text(String),
+    Text(String, Vec<Py<PyAny>>),
     File(PathBuf),
     Name(String),
 }
@@ -99,10 +116,14 @@ impl RbfProblem {
 
 #[pymethods]
 impl RbfProblem {
-    /// The problem of the text of a problem file.
+    /// The problem of the text of a problem file, in which `{ function = k }` is `functions[k]`: a callable with a `name`.
     #[staticmethod]
-    fn parse(text: String) -> PyResult<Self> {
-        Self::new(Problem::parse(&text), Origin::Text(text))
+    #[pyo3(signature = (text, functions=Vec::new()))]
+    fn parse(py: Python<'_>, text: String, functions: Vec<Py<PyAny>>) -> PyResult<Self> {
+        let given = functions.iter().map(|it| function(it.bind(py).clone())).collect::<PyResult<Vec<_>>>()?;
+        // Another thread may call a function.
+        let problem = py.detach(|| Problem::parse_with(&text, &given));
+        Self::new(problem, Origin::Text(text, functions))
     }
 
     /// The problem of a file.
@@ -157,7 +178,7 @@ impl RbfProblem {
         options: &str,
     ) -> PyResult<(Bound<'py, PyDict>, RbfFunction)> {
         let config = with_options(&AdaptiveConfig::new(), options)?;
-        let solver = config.init(self.problem.clone()).map_err(exception)?;
+        let solver = py.detach(|| config.init(self.problem.clone())).map_err(exception)?;
         let solution =
             run.call(py, |device, session| with_context!(device, session, |context| solver.fit_with(context)))?;
         let result = PyDict::new(py);
@@ -175,7 +196,7 @@ impl RbfProblem {
         options: &str,
     ) -> PyResult<(Bound<'py, PyDict>, RbfFunction)> {
         let config = with_options(&RbfConfig::new(), options)?;
-        let solver = config.init(self.problem.clone()).map_err(exception)?;
+        let solver = py.detach(|| config.init(self.problem.clone())).map_err(exception)?;
         let solution = run.call(py, |device, session| {
             with_context!(device, session, |context| solver.fit_with(context).map(|solution| solution.into_host()))
         })?;
@@ -188,13 +209,13 @@ impl RbfProblem {
     }
 
     /// Pickles as the text, or as the name or path, by which another process finds it.
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
-        let (restore, argument) = match &self.origin {
-            Origin::Text(text) => ("parse", text.clone()),
-            Origin::File(path) => ("read", path.to_string_lossy().into_owned()),
-            Origin::Name(name) => ("named", name.clone()),
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let (restore, arguments) = match &self.origin {
+            Origin::Text(text, functions) => ("parse", (text, functions).into_pyobject(py)?),
+            Origin::File(path) => ("read", (path.to_string_lossy(),).into_pyobject(py)?),
+            Origin::Name(name) => ("named", (name,).into_pyobject(py)?),
         };
-        Ok((py.get_type::<Self>().getattr(restore)?, (argument,)))
+        Ok((py.get_type::<Self>().getattr(restore)?, arguments))
     }
 }
 

@@ -10,7 +10,7 @@ PAGE = Path(__file__).parents[2] / "docs/book/src/python.md"
 
 def test_the_page_runs(capsys):
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     names: dict[str, object] = {}
     for block in blocks:
         exec(compile(block, PAGE.name, "exec"), names)

@@ -49,25 +49,3 @@ def test_several_numbers():
     x = np.random.default_rng(0).uniform(-2, 2, (600, 2))
     y = np.stack([np.sin(x[:, 0]), x[:, 0] * x[:, 1]], axis=1)
     assert firebox.MLPRegressor().fit(x, y).score(x, y) > 0.97
-
-
-def test_a_problem_from_python():
-    problem = firebox.Problem(
-        domain={"type": "box", "low": [0, 0], "high": ["pi", "pi"]},
-        equation={"laplacian": 1, "rhs": "sin(x)*sin(y)"},
-        boundary=[{"condition": "dirichlet", "value": 0}],
-    )
-    solution = firebox.RBFSolver().solve(problem)
-    points = np.random.default_rng(0).uniform(0, np.pi, (50, 2))
-    exact = -0.5 * np.sin(points[:, 0]) * np.sin(points[:, 1])
-    assert np.abs(solution(points) - exact).max() < 1e-6
-    slope = -0.5 * np.cos(points[:, 0]) * np.sin(points[:, 1])
-    assert np.abs(solution.gradient(points)[:, 0] - slope).max() < 1e-5
-    assert np.abs(solution.laplacian(points) + 2 * exact).max() < 1e-3
-
-
-def test_the_papers_network():
-    solution = firebox.RBFSolver(mode="paper").solve(firebox.Problem.named("poisson-sine"))
-    assert solution.relative_l2 < 1e-4 and solution.resolved is None
-    with pytest.raises(ValueError, match="no option `other`"):
-        firebox.RBFSolver(mode="paper", options={"other": 1}).solve(firebox.Problem.named("poisson-sine"))

@@ -1,0 +1,139 @@
+"""Partial differential equations."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+
+import firebox
+
+
+def test_a_problem_from_python():
+    problem = firebox.Problem(
+        domain={"type": "box", "low": [0, 0], "high": ["pi", "pi"]},
+        equation={"laplacian": 1, "rhs": "sin(x)*sin(y)"},
+        boundary=[{"condition": "dirichlet", "value": 0}],
+    )
+    solution = firebox.RBFSolver().solve(problem)
+    points = np.random.default_rng(0).uniform(0, np.pi, (50, 2))
+    exact = -0.5 * np.sin(points[:, 0]) * np.sin(points[:, 1])
+    assert np.abs(solution(points) - exact).max() < 1e-6
+    slope = -0.5 * np.cos(points[:, 0]) * np.sin(points[:, 1])
+    assert np.abs(solution.gradient(points)[:, 0] - slope).max() < 1e-5
+    assert np.abs(solution.laplacian(points) + 2 * exact).max() < 1e-3
+
+
+SOLVED = {
+    "domain": {"type": "box", "low": [0, 0], "high": [1, 1]},
+    "equation": {
+        "laplacian": lambda p: 1 + p[:, 0],
+        "gradient": [1, 0],
+        "value": lambda p: -2,
+        "rhs": lambda p: p[:, 1] - 2 * p[:, 0] * p[:, 1],
+    },
+    "boundary": [
+        {"on": "left", "condition": "neumann", "value": lambda p: -p[:, 1]},
+        {
+            "on": "right",
+            "condition": "robin",
+            "normal": lambda p: 2 + p[:, 1],
+            "coefficient": 1,
+            "value": lambda p: (3 + p[:, 1]) * p[:, 1],
+        },
+        {"condition": "dirichlet", "value": lambda p: p[:, 0] * p[:, 1]},
+    ],
+    "exact": lambda p: p[:, 0] * p[:, 1],
+}
+
+
+@pytest.mark.parametrize("mode", ["auto", "paper"])
+def test_functions_of_numpy(mode):
+    # u = x y.
+    solution = firebox.RBFSolver(mode=mode).solve(firebox.Problem(**SOLVED))
+    assert solution.relative_l2 < (1e-6 if mode == "auto" else 1e-3)
+
+
+def test_functions_receive_points_and_return_a_value_each():
+    sizes = set()
+
+    def source(points):
+        sizes.add(len(points))
+        assert points.dtype == np.float64 and points.shape == (len(points), 2)
+        return points.sum(axis=1).astype(np.float32)
+
+    equation = {"laplacian": 1, "rhs": source}
+    boundary = [{"condition": "dirichlet", "value": 0}]
+    problem = firebox.Problem(SOLVED["domain"], equation, boundary)
+    assert firebox.RBFSolver().solve(problem).resolved
+    assert 0 not in sizes and max(sizes) > 100
+
+
+@pytest.mark.parametrize("where", ["rhs", "laplacian", "value", "exact"])
+def test_an_exception_in_a_function_is_raised_and_the_problem_stays_usable(where):
+    fails = [True]
+
+    def function(points):
+        if fails[0]:
+            raise KeyError("no such mesh")
+        return np.full(len(points), 1.0)
+
+    tables = {"rhs": 1, "laplacian": 1, "value": 1, "exact": 1, where: function}
+    problem = firebox.Problem(
+        domain=SOLVED["domain"],
+        equation={"laplacian": tables["laplacian"], "rhs": tables["rhs"]},
+        boundary=[{"condition": "dirichlet", "value": tables["value"]}],
+        exact=tables["exact"],
+    )
+    with pytest.raises(KeyError, match="no such mesh"):
+        firebox.RBFSolver(target_error=1e-3).solve(problem)
+    fails[0] = False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", firebox.FireboxWarning)
+        assert firebox.RBFSolver(target_error=1e-3).solve(problem).n_neurons > 0
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda p: p, r"the function <lambda> returned shape \(\d+, 2\): return one value a point"),
+        (lambda p: p[:-1, 0], r"returned shape \(\d+,\)"),
+        (lambda p: np.log(p[:, 0] - 0.5), "the right-hand side, the function <lambda>, is not a number"),
+        (lambda p: ["a"] * len(p), "could not convert string to float"),
+    ],
+)
+def test_values_of_functions_are_checked(function, message):
+    problem = firebox.Problem(
+        SOLVED["domain"], {"laplacian": 1, "rhs": function}, [{"condition": "dirichlet", "value": 0}]
+    )
+    with pytest.raises(ValueError, match=message), np.errstate(invalid="ignore"):
+        firebox.RBFSolver().solve(problem)
+
+
+def test_functions_are_refused_where_numbers_belong():
+    with pytest.raises(ValueError, match="a function is not possible here"):
+        firebox.Problem({"type": "box", "low": [0, np.sum], "high": [1, 1]}, {"laplacian": 1}, [])
+
+
+def test_a_problem_of_functions_pickles():
+    problem = firebox.Problem(
+        {"type": "box", "low": [0, 0], "high": [1, 1]},
+        {"laplacian": 1, "rhs": first_column},
+        [{"condition": "dirichlet", "value": 0}],
+    )
+    solutions = [firebox.RBFSolver().solve(it) for it in (problem, pickle.loads(pickle.dumps(problem)))]
+    at = np.full((1, 2), 0.3)
+    assert solutions[0](at) == solutions[1](at)
+
+
+def first_column(points):
+    return points[:, 0]
+
+
+def test_the_papers_network():
+    solution = firebox.RBFSolver(mode="paper").solve(firebox.Problem.named("poisson-sine"))
+    assert solution.relative_l2 < 1e-4 and solution.resolved is None
+    with pytest.raises(ValueError, match="no option `other`"):
+        firebox.RBFSolver(mode="paper", options={"other": 1}).solve(firebox.Problem.named("poisson-sine"))

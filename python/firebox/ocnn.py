@@ -324,7 +324,7 @@ def _weights(sample_weight: Any, X: Any, refused: bool) -> tuple[np.ndarray | No
         return None, None
     if refused:
         raise ValueError("sample_weight needs dense points: repeat the points instead")
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    weights = _check_sample_weight(on_host(sample_weight), X, dtype=np.float64)
     if not (np.all(weights >= 0) and np.all(weights == np.floor(weights)) and weights.sum() < 2**32):
         raise ValueError("sample_weight must have whole numbers from 0 with a sum below 2**32: a weight of m is m equal points")
     kept = weights > 0

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _firebox, plots
 from ._compute import Run, column_names, options_of
-from ._data import validated
+from ._data import on_host, validated
 
 _PARAMETERS = """
     Parameters
@@ -243,8 +243,8 @@ class MLPClassifier(ClassifierMixin, _Mlp):
         if first:
             if classes is None:
                 raise ValueError("classes is missing: the first call of partial_fit needs all classes")
-            self.classes_ = np.unique(classes)
-        elif classes is not None and not np.array_equal(self.classes_, np.unique(classes)):
+            self.classes_ = np.unique(on_host(classes))
+        elif classes is not None and not np.array_equal(self.classes_, np.unique(on_host(classes))):
             raise ValueError(f"classes = {classes!r} differ from those of the first call, {self.classes_!r}")
         unknown = np.setdiff1d(y, self.classes_)
         if len(unknown):
@@ -272,6 +272,10 @@ class MLPClassifier(ClassifierMixin, _Mlp):
         """Most probable classes of shape (n,)."""
         most = np.argmax(self._outputs(X), axis=1)
         return self.classes_[most]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy of the predictions of rows ``X`` of shape (n, k) whose classes are ``y`` of shape (n,)."""
+        return super().score(X, on_host(y), on_host(sample_weight))
 
 
 class MLPRegressor(RegressorMixin, _Mlp):
@@ -325,6 +329,10 @@ class MLPRegressor(RegressorMixin, _Mlp):
         """Numbers of shape (n,) or (n, t), as those of the fit."""
         outputs = self._outputs(X)
         return outputs[:, 0] if self._is_vector else outputs
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R² of the predictions of rows ``X`` of shape (n, k) whose numbers are ``y`` of shape (n,) or (n, m)."""
+        return super().score(X, on_host(y), on_host(sample_weight))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from . import _firebox, plots
 from ._compute import Run, column_names, options_of
-from ._data import FLOATS, validated
+from ._data import FLOATS, on_host, validated
 
 
 class Sammon(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -146,7 +146,7 @@ class Sammon(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         X = validated(self, X, ensure_min_samples=2, ensure_all_finite=self._finite())
         start = None
         if not isinstance(self.init, str):
-            start = check_array(self.init, dtype=FLOATS, order="C")
+            start = check_array(on_host(self.init), dtype=FLOATS, order="C")
             if start.shape != (len(X), self.n_components):
                 raise ValueError(f"init has shape {start.shape}, not {(len(X), self.n_components)}")
         precomputed = self.metric == "precomputed"

@@ -66,6 +66,50 @@ def test_tensors_of_torch(blobs):
     assert isinstance(found, torch.Tensor) and found.tolist() == labels.tolist()
 
 
+class OnDevice:
+    """An array that only its own library can copy to the host, as those of CuPy."""
+
+    def __init__(self, of):
+        self.of = np.asarray(of)
+
+    __cuda_array_interface__ = {"version": 3}
+
+    def get(self):
+        return self.of
+
+    def __array__(self, *args, **kwargs):
+        raise TypeError("implicit conversion")
+
+    def __len__(self):
+        raise TypeError("no length")
+
+
+def test_arrays_on_a_device_are_taken_everywhere(blobs):
+    x, y = blobs
+    weights, start = np.arange(300) % 3, x[:, :2] * 2.0
+    assert np.array_equal(
+        firebox.OCNN().fit(OnDevice(x), sample_weight=OnDevice(weights)).labels_,
+        firebox.OCNN().fit(x, sample_weight=weights).labels_,
+    )
+    assert np.array_equal(
+        firebox.Sammon(init=OnDevice(start), max_iter=3).fit(OnDevice(x)).embedding_,
+        firebox.Sammon(init=start, max_iter=3).fit(x).embedding_,
+    )
+    network = firebox.MLPClassifier((8,), max_iter=5).fit(OnDevice(x), OnDevice(y))
+    network.partial_fit(OnDevice(x), OnDevice(y), classes=OnDevice(np.unique(y)))
+    assert network.score(OnDevice(x), OnDevice(y)) == network.score(x, y)
+    regressor = firebox.MLPRegressor((8,), max_iter=5).fit(OnDevice(x), OnDevice(x[:, 0]))
+    assert regressor.score(OnDevice(x), OnDevice(x[:, 0])) == regressor.score(x, x[:, 0])
+    problem = firebox.Problem(
+        {"type": "box", "low": [0, 0], "high": [1, 1]},
+        {"laplacian": 1, "rhs": lambda points: OnDevice(points[:, 0])},
+        [{"condition": "dirichlet", "value": 0}],
+    )
+    u = firebox.RBFSolver().solve(problem)
+    at = np.full((2, 2), 0.5)
+    assert np.array_equal(u(OnDevice(at)), u(at))
+
+
 def test_results_as_the_kind_of_the_input(blobs):
     x, _ = blobs
     frame = pd.DataFrame(x, index=np.arange(300) + 7)

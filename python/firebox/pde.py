@@ -248,6 +248,13 @@ class Solution:
             return plots.as_html(figures, lambda ax: ax.set_axis_off())
         return plots.as_html(figures, self.plot)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_function": self._function.networks}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._function = self._problem._parsed.restored(state["_function"])
+
     def _points(self, x: Any) -> np.ndarray:
         x = np.ascontiguousarray(on_host(x))
         if x.dtype not in FLOATS:

@@ -10,14 +10,13 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2,
 use pyo3::{
     exceptions::PyValueError,
     prelude::*,
-    types::{PyDict, PyTuple},
+    types::{PyBytes, PyDict, PyTuple},
 };
 
 use crate::{
     arrays::{Matrix, matrix, vector},
     config::with_options,
     errors::exception,
-    pickle::{Reduced, reduced},
     run::Run,
 };
 
@@ -54,22 +53,15 @@ impl RbfFunction {
         Ok(self.at(py, x, PiecewiseNetwork::laplacian)?.into_pyarray(py))
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
-        let Some(network) = self.0.single() else {
-            return Err(PyValueError::new_err(
-                "a solution of several regions cannot be saved: save its values at points",
-            ));
+    /// The contents of model files of the networks, of which [`RbfProblem::restored`] makes the solution again.
+    #[getter]
+    fn networks<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        let content = |network: &RbfNetwork| {
+            let mut bytes = Vec::new();
+            network.write(NetworkFormat::Safetensors, &mut bytes)?;
+            Ok(PyBytes::new(py, &bytes))
         };
-        let mut bytes = Vec::new();
-        network.write(NetworkFormat::Safetensors, &mut bytes)?;
-        reduced::<Self>(py, &bytes)
-    }
-
-    /// The solution of a model file's content.
-    #[staticmethod]
-    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
-        let network = RbfNetwork::from_bytes(NetworkFormat::Safetensors, bytes).map_err(exception)?;
-        Ok(Self(network.into()))
+        self.0.networks().iter().map(content).collect()
     }
 }
 
@@ -206,6 +198,14 @@ impl RbfProblem {
         result.set_item("relative_l2", solution.accuracy().map(|accuracy| accuracy.relative_l2))?;
         result.set_item("cycles", solution.cycles)?;
         Ok((result, RbfFunction(solution.network().clone().into())))
+    }
+
+    /// The solution of which these are the [`RbfFunction::networks`].
+    fn restored(&self, py: Python<'_>, networks: Vec<Bound<'_, PyBytes>>) -> PyResult<RbfFunction> {
+        let network = |it: &Bound<'_, PyBytes>| RbfNetwork::from_bytes(NetworkFormat::Safetensors, it.as_bytes());
+        let networks = networks.iter().map(network).collect::<firebox::Result<Vec<_>>>().map_err(exception)?;
+        let restored = py.detach(|| PiecewiseNetwork::of_problem(&self.problem, networks));
+        restored.map(RbfFunction).map_err(exception)
     }
 
     /// Pickles as the text, or as the name or path, by which another process finds it.

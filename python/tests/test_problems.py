@@ -132,6 +132,33 @@ def first_column(points):
     return points[:, 0]
 
 
+REGIONS = {
+    "domain": {"type": "box", "low": [0, 0], "high": [1, 1]},
+    "equation": {"laplacian": 1, "rhs": 1},
+    "region": [{"shape": {"type": "box", "low": [0, 0], "high": [0.5, 1]}, "equation": {"laplacian": 10, "rhs": 1}}],
+    "boundary": [{"condition": "dirichlet", "value": 0}],
+}
+SLABS = {
+    "coordinates": ["x", "t"],
+    "domain": {"type": "box", "low": [0, 0], "high": [1, 3]},
+    "equation": {"terms": {"u_t": 1, "u_xx": -0.1}},
+    "time": {"slabs": 3},
+    "boundary": [{"on": "t=high", "condition": "none"}, {"condition": "dirichlet", "value": "sin(pi*x)*exp(-0.1*pi^2*t)"}],
+}
+
+
+@pytest.mark.parametrize("tables", [REGIONS, SLABS], ids=["regions", "slabs"])
+def test_solutions_of_several_networks_pickle(tables):
+    problem = firebox.Problem(**tables)
+    solution = firebox.RBFSolver(target_error=1e-3).solve(problem)
+    again = pickle.loads(pickle.dumps(solution))
+    low, high = problem.bounds
+    points = np.random.default_rng(0).uniform(low, high, (300, 2))
+    for of in ("evaluate", "gradient", "laplacian"):
+        assert np.array_equal(getattr(again, of)(points), getattr(solution, of)(points))
+    assert repr(again) == repr(solution)
+
+
 def test_the_papers_network():
     solution = firebox.RBFSolver(mode="paper").solve(firebox.Problem.named("poisson-sine"))
     assert solution.relative_l2 < 1e-4 and solution.resolved is None

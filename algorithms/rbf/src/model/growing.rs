@@ -164,7 +164,7 @@ impl<B: RbfOps> Growing<'_, B> {
                 }
             };
             spent += part.spent;
-            let (from, to) = ends(problem, axis, (k, count));
+            let (from, to) = problem.slab_ends(axis, (k, count));
             all.slabs.push(Slab { from, to, neurons: part.network.len(), estimate: part.estimate() });
             all.parts.push(part);
         }
@@ -187,7 +187,7 @@ impl<B: RbfOps> Growing<'_, B> {
             let rate = move |x: &[f64]| other.gradient(x).get(axis).copied().unwrap_or(f64::NAN);
             [Function::given(value), Function::given(rate)]
         });
-        let slab = problem.slab(axis, ends(problem, axis, (k, count)), start)?;
+        let slab = problem.slab(axis, problem.slab_ends(axis, (k, count)), start)?;
         let field = self.context.watched(|| Field::new(&slab, Field::default_side(D)))??;
         let target_error = limits.target_error / count as f64;
         // Where u has decayed, its errors count as much as those before.
@@ -195,13 +195,6 @@ impl<B: RbfOps> Growing<'_, B> {
         let limits = Adaptive { target_error, least_size, ..limits };
         self.part::<D>(&slab, &field, leaves_constant(&slab, &field)?, limits)
     }
-}
-
-/// Start and end of slab k of `count`.
-fn ends(problem: &Problem, axis: usize, (k, count): (usize, usize)) -> (f64, f64) {
-    let (low, high) = problem.time_span(axis);
-    let at = |k: usize| if k == count { high } else { low + (high - low) * k as f64 / count as f64 };
-    (at(k), at(k + 1))
 }
 
 impl From<Part> for Parts {

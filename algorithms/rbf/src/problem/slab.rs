@@ -75,6 +75,13 @@ impl Problem {
         (low[axis], high[axis])
     }
 
+    /// Start and end of slab k of `count`.
+    pub(crate) fn slab_ends(&self, axis: usize, (k, count): (usize, usize)) -> (f64, f64) {
+        let (low, high) = self.time_span(axis);
+        let at = |k: usize| if k == count { high } else { low + (high - low) * k as f64 / count as f64 };
+        (at(k), at(k + 1))
+    }
+
     /// The problem between two times, which begins with u and ∂u/∂t of `start`, if that is given, and ends without a condition.
     ///
     /// # Errors

@@ -1,9 +1,9 @@
 //! A solution with a network in each region of a domain.
 
-use firebox_core::Result;
+use firebox_core::{Error, Result};
 
 use super::network::RbfNetwork;
-use crate::problem::{domain::Domain, region::nearest};
+use crate::problem::{definition::Problem, domain::Domain, function::Function, region::nearest};
 
 /// A network in each region of a domain; a single one where a problem has no regions.
 ///
@@ -46,6 +46,35 @@ impl PiecewiseNetwork {
             RbfNetwork::new(dims, centres[all.clone()].to_vec(), widths[all].to_vec(), weights[own].to_vec())
         };
         Ok(Self { networks: starts.windows(2).map(network).collect::<Result<_>>()?, regions })
+    }
+
+    /// The solution of a problem from its [`networks`](Self::networks), as they were saved.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Input`] if the number of networks or of their dimensions is not that of a solution of the problem.
+    pub fn of_problem(problem: &Problem, networks: Vec<RbfNetwork>) -> Result<Self> {
+        let each = problem.regions().count();
+        let slabs = networks.len() / each;
+        let is_whole = slabs * each == networks.len() && slabs > 0;
+        if !is_whole || networks.iter().any(|network| network.dims() != problem.dims()) {
+            let what = format!("{} networks do not solve a problem of {each} regions", networks.len());
+            return Err(Error::input(what, "give all networks of a solution of this problem"));
+        }
+        let domains = |problem: &Problem| problem.regions().cloned().collect::<Vec<_>>();
+        let regions = match problem.time_slabs() {
+            None if slabs > 1 => {
+                let what = format!("{slabs} networks a region are those of a problem with slabs of time");
+                return Err(Error::input(what, "give the problem that they solve"));
+            }
+            Some(time) if slabs > 1 => {
+                let start = |k: usize| (k > 0).then_some([Function::Constant(0.0), Function::Constant(0.0)]);
+                let slab = |k: usize| problem.slab(time.axis, problem.slab_ends(time.axis, (k, slabs)), start(k));
+                (0..slabs).map(|k| Ok(domains(&slab(k)?))).collect::<Result<Vec<_>>>()?.concat()
+            }
+            _ => domains(problem),
+        };
+        Ok(Self { networks, regions })
     }
 
     /// The networks, one per region in order, of which the last is the rest of the domain; with slabs of time, those of each
@@ -140,6 +169,28 @@ mod tests {
         ] {
             let parts = [(&right, &points[..2]), (&left, &points[2..6]), (&right, &points[6..])];
             assert_eq!(all, parts.into_iter().flat_map(|(network, points)| of(network, points)).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn the_networks_of_a_problem_belong_to_its_regions_in_each_slab_of_time() {
+        let text = "coordinates = ['x', 't']\ndomain = { type = 'box', low = [0, 0], high = [2, 3] }\n\
+            equation = { terms = { u_t = 1, u_xx = -1 } }\n\
+            boundary = [{ on = 't=high', condition = 'none' }, { condition = 'dirichlet', value = 0 }]\n";
+        let region = "[[region]]\nshape = { type = 'box', low = [0, 0], high = [1, 3] }\n\
+            equation = { terms = { u_t = 1, u_xx = -2 } }\n";
+        let problem = Problem::parse(&format!("{text}time = {{ slabs = 3 }}\n{region}")).unwrap();
+        // Constant where they count, so that the value names the network.
+        let network = |k: usize| RbfNetwork::new(2, vec![1.0; 2], vec![1e9; 2], vec![k as f64]).unwrap();
+        let networks = |count: usize| (0..count).map(network).collect::<Vec<_>>();
+        let all = PiecewiseNetwork::of_problem(&problem, networks(6)).unwrap();
+        let points = [0.5, 0.5, 1.5, 0.5, 0.5, 1.5, 1.5, 1.5, 0.5, 2.5, 1.5, 2.5];
+        let values: Vec<usize> = all.evaluate(&points).iter().map(|value| value.round() as usize).collect();
+        assert_eq!((values, all.networks()), (vec![0, 1, 2, 3, 4, 5], &networks(6)[..]));
+        let without = Problem::parse(&format!("{text}{region}")).unwrap();
+        assert!(PiecewiseNetwork::of_problem(&without, networks(2)).is_ok());
+        for (problem, networks) in [(&problem, networks(5)), (&problem, vec![]), (&without, networks(4))] {
+            assert!(PiecewiseNetwork::of_problem(problem, networks).is_err());
         }
     }
 }

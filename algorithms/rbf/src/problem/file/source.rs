@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(problem("{ function = 0 }", &functions).unwrap(), [0.25]);
         assert_eq!(problem("{ function = 1 }", &functions).unwrap(), [0.5]);
         for (rhs, expected) in [
-            ("{ function = 2 }", "line 2, column 33: there is no function 2: 2 in code are given"),
+            ("{ function = 2 }", "line 2, column 35: there is no function 2: 2 in code are given"),
             ("{ function = 0, axis = 1 }", "unknown field \"axis\""),
             ("{ table = 'k.csv', axis = 1 }", "unknown field \"axis\""),
             ("{ table = 'k.csv', function = 1 }", "`table` and `function` exclude each other"),

@@ -100,7 +100,7 @@ def test_an_exception_in_a_function_is_raised_and_the_problem_stays_usable(where
     [
         (lambda p: p, r"the function <lambda> returned shape \(\d+, 2\): return one value a point"),
         (lambda p: p[:-1, 0], r"returned shape \(\d+,\)"),
-        (lambda p: np.log(p[:, 0] - 0.5), "the right-hand side, the function <lambda>, is not a number"),
+        (lambda p: np.where(p[:, 0] > 0.5, 1, np.nan), "the right-hand side, the function <lambda>, is not a number"),
         (lambda p: ["a"] * len(p), "could not convert string to float"),
     ],
 )
@@ -108,7 +108,7 @@ def test_values_of_functions_are_checked(function, message):
     problem = firebox.Problem(
         SOLVED["domain"], {"laplacian": 1, "rhs": function}, [{"condition": "dirichlet", "value": 0}]
     )
-    with pytest.raises(ValueError, match=message), np.errstate(invalid="ignore"):
+    with pytest.raises(ValueError, match=message):
         firebox.RBFSolver().solve(problem)
 
 

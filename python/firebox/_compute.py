@@ -118,8 +118,8 @@ class Run:
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         self.progress.close()
-        if isinstance(error, (ValueError, MemoryError, RuntimeError)) and error.args:
-            error.args = (in_python(self.owner, str(error.args[0])), *error.args[1:])
+        if type(error) in (ValueError, MemoryError, RuntimeError) and error.args and isinstance(error.args[0], str):
+            error.args = (in_python(self.owner, error.args[0]), *error.args[1:])
 
 
 def column_names(estimator: Any) -> list[str] | None:

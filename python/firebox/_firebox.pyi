@@ -1,7 +1,7 @@
 """The extension module, which the classes of ``firebox`` call."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,14 +96,18 @@ class RbfFunction:
     def gradient(self, x: NDArray[Any]) -> NDArray[np.float64]: ...
     def laplacian(self, x: NDArray[Any]) -> NDArray[np.float64]: ...
 
+class _Function(Protocol):
+    name: str
+    def __call__(self, points: NDArray[np.float64]) -> NDArray[np.float64]: ...
+
 class RbfProblem:
     name: str
     coordinates: list[str]
     bounds: tuple[list[float], list[float]]
     @staticmethod
-    def parse(
-        text: str, functions: Sequence[Callable[[NDArray[np.float64]], NDArray[np.float64]]] = ()
-    ) -> RbfProblem: ...
+    def parse(text: str, functions: Sequence[_Function] = ()) -> RbfProblem: ...
+    @staticmethod
+    def parse_file(text: str, path: str) -> RbfProblem: ...
     @staticmethod
     def read(path: str) -> RbfProblem: ...
     @staticmethod

@@ -19,7 +19,9 @@ class Problem:
     """A linear partial differential equation on a domain, with boundary conditions.
 
     The tables are those of a problem file (TOML), as dictionaries. A function is a string such as ``"sin(x)*sin(y)"``, a
-    number, or a callable that takes points of shape (n, d) and returns values of shape (n,).
+    number, or a callable that takes points of shape (n, d) and returns values of shape (n,): coefficients and right-hand
+    sides of equations, values, coefficients and directions of boundary conditions, jumps, and the exact solution.
+    Callables are called on the thread that solves, and Ctrl-C takes effect between their calls.
 
     Parameters
     ----------
@@ -89,7 +91,7 @@ class Problem:
         }
         given = {key: value for key, value in tables.items() if value is not None}
         functions: list[_Function] = []
-        text = "\n".join(f"{key} = {_toml(value, functions)}" for key, value in given.items())
+        text = "\n".join(f"{key} = {_toml(value, key, functions)}" for key, value in given.items())
         self._parsed = _firebox.RbfProblem.parse(text, functions)
 
     @classmethod
@@ -141,10 +143,10 @@ class Problem:
         return f"Problem({self.name!r}, coordinates={self.coordinates!r})"
 
 
-def _toml(value: Any, functions: list[_Function]) -> str:
-    """A value of a problem file, in which a callable is its index in `functions`, to which it is added."""
+def _toml(value: Any, name: str, functions: list[_Function]) -> str:
+    """The value `name` of a problem file, in which a callable is its index in `functions`, to which it is added."""
     if callable(value):
-        functions.append(_Function(value))
+        functions.append(_Function(value, name))
         return f"{{ function = {len(functions) - 1} }}"
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -158,23 +160,32 @@ def _toml(value: Any, functions: list[_Function]) -> str:
         escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
         return f'"{escaped}"'
     if isinstance(value, dict):
-        entries = (f"{_toml(str(key), functions)} = {_toml(entry, functions)}" for key, entry in value.items())
+        entries = (
+            f"{_toml(str(key), name, functions)} = {_toml(entry, f'{name}.{key}', functions)}"
+            for key, entry in value.items()
+        )
         return "{ " + ", ".join(entries) + " }"
     if isinstance(value, (list, tuple, np.ndarray)):
-        return "[" + ", ".join(_toml(entry, functions) for entry in value) + "]"
+        return "[" + ", ".join(_toml(entry, f"{name}[{at}]", functions) for at, entry in enumerate(value)) + "]"
     kind = type(value).__name__
-    raise ValueError(f"a problem takes numbers, strings, callables, lists and dictionaries, not {kind}")
+    raise ValueError(f"{name} is of type {kind}: give a number, a string, a callable, a list or a dictionary")
 
 
 class _Function:
     """A callable of points whose values are checked."""
 
-    def __init__(self, function: Callable[[np.ndarray], Any]) -> None:
+    def __init__(self, function: Callable[[np.ndarray], Any], name: str) -> None:
         self.function = function
-        self.name = getattr(function, "__name__", type(function).__name__)
+        self.name = name
 
     def __call__(self, points: np.ndarray) -> np.ndarray:
-        values = np.asarray(on_host(self.function(points)), dtype=np.float64)
+        found = on_host(self.function(points))
+        if found is None or np.iscomplexobj(found):
+            kind = "nothing" if found is None else "complex numbers"
+            raise ValueError(f"the function {self.name} returned {kind}: return one number a point")
+        if isinstance(found, np.ma.MaskedArray):
+            found = found.astype(np.float64).filled(np.nan)
+        values = np.asarray(found, dtype=np.float64)
         if values.ndim == 0:
             return np.full(len(points), values)
         if values.shape != (len(points),):
@@ -184,7 +195,7 @@ class _Function:
 
 
 class Solution:
-    """A solution u: a sum of Gaussians, with its derivatives.
+    """A solution u: a sum of Gaussians, with its derivatives. It pickles with its problem, whose callables must pickle.
 
     Attributes
     ----------
@@ -344,6 +355,8 @@ class RBFSolver:
             For a parameter out of its range, or a problem that is not finite somewhere.
         RuntimeError
             If there is no solution, for instance within the time limit.
+        Exception
+            That of a callable of the problem.
 
         Notes
         -----

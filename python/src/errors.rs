@@ -21,7 +21,7 @@ pub fn exception(error: Error) -> PyErr {
         Error::Cancelled => PyKeyboardInterrupt::new_err(text),
         Error::Function { source, .. } => match source.downcast() {
             Ok(raised) => *raised,
-            Err(_) => PyValueError::new_err(text),
+            Err(_) => PyRuntimeError::new_err(text),
         },
         _ => PyRuntimeError::new_err(text),
     }

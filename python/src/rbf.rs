@@ -1,6 +1,6 @@
 //! Partial differential equations.
 
-use std::path::PathBuf;
+use std::{fs, path::PathBuf};
 
 use firebox::{
     backends::with_context,
@@ -89,7 +89,8 @@ fn function(callable: Bound<'_, PyAny>) -> PyResult<Function> {
 /// Where a problem comes from, to restore it in another process.
 enum Origin {
     Text(String, Vec<Py<PyAny>>),
-    File(PathBuf),
+    /// The content of a file, and its path: tables may be beside it.
+    File(String, PathBuf),
     Name(String),
 }
 
@@ -113,7 +114,7 @@ impl RbfProblem {
     #[pyo3(signature = (text, functions=Vec::new()))]
     fn parse(py: Python<'_>, text: String, functions: Vec<Py<PyAny>>) -> PyResult<Self> {
         let given = functions.iter().map(|it| function(it.bind(py).clone())).collect::<PyResult<Vec<_>>>()?;
-        // Another thread may call a function.
+        // The boundary is sampled, which may take a while.
         let problem = py.detach(|| Problem::parse_with(&text, &given));
         Self::new(problem, Origin::Text(text, functions))
     }
@@ -121,7 +122,16 @@ impl RbfProblem {
     /// The problem of a file.
     #[staticmethod]
     fn read(path: PathBuf) -> PyResult<Self> {
-        Self::new(Problem::read(&path), Origin::File(path))
+        match fs::read_to_string(&path) {
+            Ok(text) => Self::parse_file(text, std::path::absolute(path)?),
+            Err(_) => Self::new(Problem::read(&path), Origin::File(String::new(), path)),
+        }
+    }
+
+    /// The problem of a file with this text.
+    #[staticmethod]
+    fn parse_file(text: String, path: PathBuf) -> PyResult<Self> {
+        Self::new(Problem::parse_file(&text, &path), Origin::File(text, path))
     }
 
     /// A built-in problem.
@@ -170,7 +180,7 @@ impl RbfProblem {
         options: &str,
     ) -> PyResult<(Bound<'py, PyDict>, RbfFunction)> {
         let config = with_options(&AdaptiveConfig::new(), options)?;
-        let solver = py.detach(|| config.init(self.problem.clone())).map_err(exception)?;
+        let solver = config.init(self.problem.clone()).map_err(exception)?;
         let solution =
             run.call(py, |device, session| with_context!(device, session, |context| solver.fit_with(context)))?;
         let result = PyDict::new(py);
@@ -188,7 +198,7 @@ impl RbfProblem {
         options: &str,
     ) -> PyResult<(Bound<'py, PyDict>, RbfFunction)> {
         let config = with_options(&RbfConfig::new(), options)?;
-        let solver = py.detach(|| config.init(self.problem.clone())).map_err(exception)?;
+        let solver = config.init(self.problem.clone()).map_err(exception)?;
         let solution = run.call(py, |device, session| {
             with_context!(device, session, |context| solver.fit_with(context).map(|solution| solution.into_host()))
         })?;
@@ -208,11 +218,11 @@ impl RbfProblem {
         restored.map(RbfFunction).map_err(exception)
     }
 
-    /// Pickles as the text, or as the name or path, by which another process finds it.
+    /// Pickles as the text with its functions, the text with the path beside which its tables are, or the name.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let (restore, arguments) = match &self.origin {
             Origin::Text(text, functions) => ("parse", (text, functions).into_pyobject(py)?),
-            Origin::File(path) => ("read", (path.to_string_lossy(),).into_pyobject(py)?),
+            Origin::File(text, path) => ("parse_file", (text, path.as_path()).into_pyobject(py)?),
             Origin::Name(name) => ("named", (name,).into_pyobject(py)?),
         };
         Ok((py.get_type::<Self>().getattr(restore)?, arguments))

@@ -132,8 +132,11 @@ boundary = [{ condition = "dirichlet", value = "x^2" }]
     file.write_text(text.replace('"2"', '"3"'))
     solution = firebox.RBFSolver().solve(problem)
     assert abs(solution([[0.5]])[0] - 0.25) < 1e-5
-    again = pickle.loads(pickle.dumps(firebox.Problem.parse(text)))
-    assert again.bounds == problem.bounds and again.coordinates == ["x"]
+    file.unlink()
+    for other in (firebox.Problem.parse(text), problem):
+        again = pickle.loads(pickle.dumps(other))
+        assert again.bounds == problem.bounds and again.coordinates == ["x"]
+    assert pickle.loads(pickle.dumps(solution))([[0.5]]) == solution([[0.5]])
 
 
 def test_distances(blobs):

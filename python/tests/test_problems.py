@@ -71,13 +71,17 @@ def test_functions_receive_points_and_return_a_value_each():
     assert 0 not in sizes and max(sizes) > 100
 
 
+class MeshError(ValueError):
+    """Of a user's function."""
+
+
 @pytest.mark.parametrize("where", ["rhs", "laplacian", "value", "exact"])
 def test_an_exception_in_a_function_is_raised_and_the_problem_stays_usable(where):
     fails = [True]
 
     def function(points):
         if fails[0]:
-            raise KeyError("no such mesh")
+            raise MeshError(404)
         return np.full(len(points), 1.0)
 
     tables = {"rhs": 1, "laplacian": 1, "value": 1, "exact": 1, where: function}
@@ -87,8 +91,9 @@ def test_an_exception_in_a_function_is_raised_and_the_problem_stays_usable(where
         boundary=[{"condition": "dirichlet", "value": tables["value"]}],
         exact=tables["exact"],
     )
-    with pytest.raises(KeyError, match="no such mesh"):
+    with pytest.raises(MeshError) as error:
         firebox.RBFSolver(target_error=1e-3).solve(problem)
+    assert error.value.args == (404,)
     fails[0] = False
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", firebox.FireboxWarning)
@@ -98,10 +103,13 @@ def test_an_exception_in_a_function_is_raised_and_the_problem_stays_usable(where
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (lambda p: p, r"the function <lambda> returned shape \(\d+, 2\): return one value a point"),
+        (lambda p: p, r"the function equation\.rhs returned shape \(\d+, 2\): return one value a point"),
         (lambda p: p[:-1, 0], r"returned shape \(\d+,\)"),
-        (lambda p: np.where(p[:, 0] > 0.5, 1, np.nan), "the right-hand side, the function <lambda>, is not a number"),
+        (lambda p: np.where(p[:, 0] > 0.5, 1, np.nan), "the right-hand side, the function equation.rhs, is not a number"),
         (lambda p: ["a"] * len(p), "could not convert string to float"),
+        (lambda p: None, "the function equation.rhs returned nothing"),
+        (lambda p: p[:, 0] * 1j, "the function equation.rhs returned complex numbers"),
+        (lambda p: np.ma.masked_less(p[:, 0], 0.5), "the right-hand side, the function equation.rhs, is not a number"),
     ],
 )
 def test_values_of_functions_are_checked(function, message):

@@ -33,7 +33,7 @@ pub use problem::{
     domain::Domain,
     equation::{Derivative, Equation},
     expression::Expression,
-    function::Function,
+    function::{BatchFunction, Function},
     predicate::Predicate,
     region::Region,
     tabulated::Tabulated,

@@ -107,6 +107,7 @@ impl AdaptiveSolver {
     /// # Errors
     ///
     /// - [`Error::Input`](firebox_core::Error::Input) for a problem that is not finite somewhere
+    /// - [`Error::Function`](firebox_core::Error::Function) if a function in code fails
     /// - [`Error::Memory`](firebox_core::Error::Memory) if the matrix of 150 neurons does not fit; less than for `max_neurons` is a notice
     /// - [`Error::Run`](firebox_core::Error::Run) if the weights are not finite, or the time limit ends before the first level
     /// - [`Error::Cancelled`](firebox_core::Error::Cancelled) if the observer requests it

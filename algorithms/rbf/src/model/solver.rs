@@ -96,6 +96,7 @@ impl RbfSolver {
     ///
     /// - [`Error::Config`] for a parameter without effect or out of range for this problem and precision
     /// - [`Error::Input`] for a problem that is not finite somewhere, or a state of another training
+    /// - [`Error::Function`] if a function in code fails
     /// - [`Error::Run`] for a training that diverges, makes no progress or has no solution within its time limit, and
     ///   for a device that fails
     /// - [`Error::Cancelled`] if the observer requests it

@@ -48,9 +48,8 @@ impl Problem {
         for region in 0..self.regions().count() {
             let own: Vec<_> = segments.iter().filter(|segment| segment.0 == region).map(|segment| segment.1).collect();
             for (derivative, function) in varies(region).filter(|_| !own.is_empty()) {
-                let jumps = jumps(function, &own, dims)?.into_iter();
-                let inside = |at: &Vec<f64>| self.domain().contains(at) && self.region_of(at) == region;
-                if let Some(at) = jumps.flatten().find(inside) {
+                let inside = |at: &[f64]| self.domain().contains(at) && self.region_of(at) == region;
+                if let Some(at) = jumps(function, &own, dims, inside)?.into_iter().flatten().next() {
                     return Ok(Some((self.term_name(*derivative), at)));
                 }
             }
@@ -59,14 +58,26 @@ impl Problem {
     }
 }
 
-/// For each segment the point where bisection locates a jump of a function, if there is one.
-fn jumps(function: &Function, segments: &[[&[f64]; 2]], dims: usize) -> Result<Vec<Option<Vec<f64>>>> {
+/// For each segment the point where bisection locates a jump of a function, if there is one. Segments in which the bisection
+/// meets a point that is not `inside` have none: a function in code may be undefined there.
+fn jumps(
+    function: &Function,
+    segments: &[[&[f64]; 2]],
+    dims: usize,
+    inside: impl Fn(&[f64]) -> bool,
+) -> Result<Vec<Option<Vec<f64>>>> {
     let [mut low, mut high] = [0, 1].map(|end| segments.iter().flat_map(|ends| ends[end]).copied().collect::<Vec<_>>());
     let (mut start, mut end) = (function.values(&low, dims)?, function.values(&high, dims)?);
     let sizes: Vec<f64> = start.iter().zip(&end).map(|(a, b)| a.abs().max(b.abs())).collect();
     for _ in 0..HALVINGS {
         let middle: Vec<f64> = low.iter().zip(&high).map(|(a, b)| 0.5 * (a + b)).collect();
-        for (i, value) in function.values(&middle, dims)?.into_iter().enumerate() {
+        let within: Vec<bool> = middle.chunks_exact(dims).map(&inside).collect();
+        let points = middle.chunks_exact(dims).zip(&within).filter(|(_, within)| **within);
+        let points: Vec<f64> = points.flat_map(|(point, _)| point).copied().collect();
+        let mut values = function.values(&points, dims)?.into_iter();
+        for (i, within) in within.into_iter().enumerate() {
+            // NaN is no jump, whichever end it becomes.
+            let value = if within { values.next().unwrap_or(f64::NAN) } else { f64::NAN };
             let own = i * dims..(i + 1) * dims;
             let (at, of) = if (value - start[i]).abs() > (value - end[i]).abs() {
                 (&mut high, &mut end)

@@ -114,8 +114,18 @@ impl Problem {
             let what = format!("byte {} is not UTF-8", error.utf8_error().valid_up_to() + 1);
             Error::input(what, "save the file as UTF-8 text").in_file(path)
         })?;
+        Self::parse_file(&text, path)
+    }
+
+    /// [`read`](Self::read) of a file whose content is `text`. Only the tables that it names are read.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read).
+    pub fn parse_file(text: &str, path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
         let stem = path.file_stem().map_or_else(|| "problem".into(), |stem| stem.to_string_lossy());
-        parse(&text, &stem, Some(path), &[]).map_err(|error| error.in_file(path))
+        parse(text, &stem, Some(path), &[]).map_err(|error| error.in_file(path))
     }
 
     /// Parses a problem from the text of a TOML file, without access to files; its default name is `problem`.

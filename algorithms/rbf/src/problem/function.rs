@@ -30,16 +30,16 @@ pub enum Function {
     /// Rust code that takes a point of dims coordinates.
     Given(Arc<Code>),
     /// Code that takes many points at once and may fail.
-    Batch(Arc<Batch>),
+    Batch(Arc<BatchFunction>),
 }
 
 /// Code that takes many points at once and may fail.
-pub struct Batch {
+pub struct BatchFunction {
     name: String,
     code: Box<BatchCode>,
 }
 
-impl Batch {
+impl BatchFunction {
     fn values(&self, points: &[f64], dims: usize) -> Result<Vec<f64>> {
         Watch::current().go_on()?;
         let n = points.len() / dims;
@@ -74,13 +74,13 @@ impl Function {
     }
 
     /// A function in code that takes points, row-major n × dims, and dims, and returns their n values: for code whose calls
-    /// are expensive, such as that of an interpreter. `name` is for messages. An error ends the solution as
-    /// [`Error::Function`]. Several threads may call it at once.
+    /// are expensive, such as that of an interpreter. `name` is for messages. Several threads may call it at once. An error
+    /// ends the solution as [`Error::Function`]; it must occur on all ranks or on none.
     pub fn batch(
         name: impl Into<String>,
         code: impl Fn(&[f64], usize) -> std::result::Result<Vec<f64>, Failure> + Send + Sync + 'static,
     ) -> Self {
-        Self::Batch(Arc::new(Batch { name: name.into(), code: Box::new(code) }))
+        Self::Batch(Arc::new(BatchFunction { name: name.into(), code: Box::new(code) }))
     }
 
     /// Parses text as a function of the first `dims` of x, y, z.

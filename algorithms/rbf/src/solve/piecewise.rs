@@ -56,17 +56,22 @@ impl PiecewiseNetwork {
     pub fn of_problem(problem: &Problem, networks: Vec<RbfNetwork>) -> Result<Self> {
         let each = problem.regions().count();
         let slabs = networks.len() / each;
-        let is_whole = slabs * each == networks.len() && slabs > 0;
-        if !is_whole || networks.iter().any(|network| network.dims() != problem.dims()) {
-            let what = format!("{} networks do not solve a problem of {each} regions", networks.len());
-            return Err(Error::input(what, "give all networks of a solution of this problem"));
+        let expected = match problem.time_slabs().map(|time| time.count) {
+            Some(Some(count)) => slabs == count,
+            Some(None) => slabs > 0,
+            None => slabs == 1,
+        };
+        if !expected || slabs * each != networks.len() {
+            let what =
+                format!("a solution of this problem of {each} regions does not have {} networks", networks.len());
+            return Err(Error::input(what, "give all networks of a solution, and the problem that they solve"));
+        }
+        if let Some(network) = networks.iter().find(|network| network.dims() != problem.dims()) {
+            let what = format!("a network has {} dimensions, and the problem {}", network.dims(), problem.dims());
+            return Err(Error::input(what, "give the problem that the networks solve"));
         }
         let domains = |problem: &Problem| problem.regions().cloned().collect::<Vec<_>>();
         let regions = match problem.time_slabs() {
-            None if slabs > 1 => {
-                let what = format!("{slabs} networks a region are those of a problem with slabs of time");
-                return Err(Error::input(what, "give the problem that they solve"));
-            }
             Some(time) if slabs > 1 => {
                 let start = |k: usize| (k > 0).then_some([Function::Constant(0.0), Function::Constant(0.0)]);
                 let slab = |k: usize| problem.slab(time.axis, problem.slab_ends(time.axis, (k, slabs)), start(k));
@@ -189,7 +194,9 @@ mod tests {
         assert_eq!((values, all.networks()), (vec![0, 1, 2, 3, 4, 5], &networks(6)[..]));
         let without = Problem::parse(&format!("{text}{region}")).unwrap();
         assert!(PiecewiseNetwork::of_problem(&without, networks(2)).is_ok());
-        for (problem, networks) in [(&problem, networks(5)), (&problem, vec![]), (&without, networks(4))] {
+        for (problem, networks) in
+            [(&problem, networks(5)), (&problem, networks(2)), (&problem, vec![]), (&without, networks(4))]
+        {
             assert!(PiecewiseNetwork::of_problem(problem, networks).is_err());
         }
     }

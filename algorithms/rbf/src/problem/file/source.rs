@@ -114,7 +114,9 @@ impl Source<'_> {
         match text.get_ref() {
             Text::Expression(own) => Ok(own),
             Text::Table(_) => Err(self.error(text, "a table is not possible here", "give an expression, as pi/2")),
-            Text::Given(_) => Err(self.error(text, "a function is not possible here", "give an expression, as pi/2")),
+            Text::Given(_) => {
+                Err(self.error(text, "a function is not possible here", "give a number or an expression in quotes"))
+            }
         }
     }
 
@@ -211,7 +213,7 @@ mod tests {
             ("{ function = 2 }", "line 2, column 35: there is no function 2: 2 in code are given"),
             ("{ function = 0, axis = 1 }", "unknown field \"axis\""),
             ("{ table = 'k.csv', axis = 1 }", "unknown field \"axis\""),
-            ("{ table = 'k.csv', function = 1 }", "`table` and `function` exclude each other"),
+            ("{ table = 'k.csv', function = 1 }", "\"table\" and \"function\" exclude each other"),
             ("{ }", "missing field \"table\""),
         ] {
             let error = problem(rhs, &functions).unwrap_err();

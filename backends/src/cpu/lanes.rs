@@ -1,7 +1,5 @@
 //! Sums in lanes: the source fixes the order of additions, with enough lanes for any vector register.
 
-use std::mem::{MaybeUninit, transmute_copy};
-
 use super::{Isa, Real};
 
 /// Number of partial sums in [`dot`]. The compiler keeps 32 in registers for every instruction set and both float
@@ -23,18 +21,6 @@ pub fn sum_lanes<E: Real, const L: usize>(lanes: &mut [E; L]) -> E {
         half /= 2;
     }
     lanes[0]
-}
-
-/// [`std::array::from_fn`] and `array::map` for hot loops: the compiler may leave those as calls, which are compiled for the
-/// baseline.
-#[inline(always)]
-pub fn array<T: Copy, const N: usize>(mut of: impl FnMut(usize) -> T) -> [T; N] {
-    let mut all = [const { MaybeUninit::<T>::uninit() }; N];
-    for (i, one) in all.iter_mut().enumerate() {
-        one.write(of(i));
-    }
-    // SAFETY: all elements are written, and the types have one layout.
-    unsafe { transmute_copy::<[MaybeUninit<T>; N], [T; N]>(&all) }
 }
 
 /// Dot product Σⱼ aⱼ·bⱼ over the length of the shorter slice.

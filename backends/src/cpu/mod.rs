@@ -10,6 +10,7 @@
 //! - sums in lanes ([`dot`], [`sum_lanes`]), since the compiler may not reorder a floating-point sum;
 //! - calls only functions marked `#[inline(always)]`: others are compiled for the baseline, which [`gain`] detects.
 
+mod array;
 mod block;
 mod gain;
 mod lanes;
@@ -18,9 +19,10 @@ mod real;
 mod tiles;
 mod union_find;
 
+pub use array::array;
 pub use block::{BLOCK, Block, Blocks, transpose};
 pub use gain::{LEAST_GAIN, gain};
-pub use lanes::{array, dot, sum_lanes};
+pub use lanes::{dot, sum_lanes};
 pub use level::{Isa, Loop, SimdLevel};
 pub use real::Real;
 pub use tiles::{Tile, for_each_tile, tile_pairs};

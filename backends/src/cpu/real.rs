@@ -2,7 +2,7 @@
 
 use std::ops::{Add, Mul, Neg, Sub};
 
-use super::{Isa, array};
+use super::{Isa, array::array};
 
 /// f32 or f64, with arithmetic that vectorises.
 pub trait Real:

@@ -81,8 +81,9 @@ impl Problem {
     /// The built-in problem `name`.
     ///
     /// ```
-    /// let problem = firebox_rbf::Problem::named("poisson-disc").unwrap();
+    /// let problem = firebox_rbf::Problem::named("poisson-disc")?;
     /// assert_eq!(problem.exact(&[0.0, 0.0])?, Some(vec![1.0]));
+    /// # Ok::<(), firebox_core::Error>(())
     /// ```
     pub fn named(name: &str) -> Result<Self> {
         match name {

@@ -1,9 +1,9 @@
 //! Burn's operations, compiled for the backends that are compiled in.
 //!
 //! Crates that depend on this one link to these instances of the generic functions: see
-//! `firebox_core::tensor::operations`.
+//! `firebox_core::tensor::operations` and `arithmetic`.
 
-use firebox_core::tensor::addresses;
+use firebox_core::tensor::{addresses, arithmetic_addresses};
 
 use crate::backend;
 #[cfg(any(feature = "cuda", feature = "rocm", feature = "wgpu"))]
@@ -12,7 +12,12 @@ use crate::kernel::launch;
 type Addresses = fn() -> Vec<*const ()>;
 
 #[used]
-static NDARRAY: [Addresses; 2] = [addresses::<backend::NdArray<f32>>, addresses::<backend::NdArray<f64>>];
+static NDARRAY: [Addresses; 4] = [
+    addresses::<backend::NdArray<f32>>,
+    addresses::<backend::NdArray<f64>>,
+    arithmetic_addresses::<backend::NdArray<f32>>,
+    arithmetic_addresses::<backend::NdArray<f64>>,
+];
 
 #[cfg(feature = "cuda")]
 #[used]
@@ -29,4 +34,4 @@ static ROCM: [Addresses; 2] = [addresses::<backend::Rocm<f32>>, launch::addresse
 
 #[cfg(feature = "flex")]
 #[used]
-static FLEX: [Addresses; 1] = [addresses::<backend::Flex<f32>>];
+static FLEX: [Addresses; 2] = [addresses::<backend::Flex<f32>>, arithmetic_addresses::<backend::Flex<f32>>];

@@ -3,6 +3,10 @@
 //! Runs work on float primitives: a method of Burn's float `Tensor` compiles its quantised counterpart too, with all
 //! kernels that this takes, for every backend.
 
+mod arithmetic;
+mod floats;
+#[cfg(test)]
+mod floats_tests;
 mod operations;
 
 use std::{fmt::Display, ops::Range};
@@ -17,6 +21,10 @@ use bytemuck::Pod;
 use crate::communicator::Communicator;
 use crate::error::{Error, Result};
 
+#[doc(hidden)]
+pub use arithmetic::addresses as arithmetic_addresses;
+pub use arithmetic::{divide, exponential, shift, transpose};
+pub use floats::Floats;
 #[doc(hidden)]
 pub use operations::addresses;
 pub use operations::from_data;

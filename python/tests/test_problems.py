@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import pickle
 import warnings
 
@@ -54,6 +55,92 @@ def test_functions_of_numpy(mode):
     # u = x y.
     solution = firebox.RBFSolver(mode=mode).solve(firebox.Problem(**SOLVED))
     assert solution.relative_l2 < (1e-6 if mode == "auto" else 1e-3)
+
+
+def product(points, factor=1.0):
+    return factor * points[:, 0] * points[:, 1]
+
+
+BOX = {"type": "box", "low": [0, 0], "high": [1, 1]}
+DIRICHLET = {"condition": "dirichlet", "value": "x*y"}
+# The same problem by expressions and by functions, whose values have the same bits.
+PAIRS = {
+    "initial": [
+        {
+            "coordinates": ["x", "t"],
+            "domain": BOX,
+            "equation": {"terms": {"u_tt": 1, "u_xx": -1}},
+            "boundary": [
+                {"on": "t=low", "condition": "initial", "value": value, "rate": rate},
+                {"on": "t=high", "condition": "none"},
+                {"condition": "dirichlet", "value": side},
+            ],
+        }
+        for value, rate, side in [
+            ("x", "2*x", "x+2*x*t"),
+            (lambda p: p[:, 0], lambda p: 2 * p[:, 0], lambda p: p[:, 0] + 2 * p[:, 0] * p[:, 1]),
+        ]
+    ],
+    "oblique": [
+        {
+            "domain": BOX,
+            "equation": {"laplacian": 1, "gradient": [slope, 0], "rhs": rhs},
+            "boundary": [
+                {"on": "left", "condition": "oblique", "direction": direction, "coefficient": own, "value": value},
+                DIRICHLET,
+            ],
+        }
+        for slope, rhs, direction, own, value in [
+            ("y", "y*y", ["1", "y"], "1", "y"),
+            (
+                lambda p: p[:, 1],
+                lambda p: p[:, 1] * p[:, 1],
+                [lambda p: np.ones(len(p)), lambda p: p[:, 1]],
+                lambda p: 1,
+                lambda p: p[:, 1],
+            ),
+        ]
+    ],
+    "jumps": [
+        {
+            "domain": BOX,
+            "equation": {"laplacian": 1},
+            "region": [
+                {
+                    "shape": {"type": "box", "low": [0, 0], "high": [0.5, 1]},
+                    "equation": {"laplacian": 1},
+                    "jump": jump,
+                    "flux_jump": flux,
+                }
+            ],
+            "boundary": [{"condition": "dirichlet", "value": value}],
+        }
+        for jump, flux, value in [
+            ("y", "x", "x*y"),
+            (lambda p: p[:, 1], lambda p: p[:, 0], functools.partial(product, factor=1.0)),
+        ]
+    ],
+}
+
+
+@pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS)
+def test_functions_have_the_solutions_of_equal_expressions(pair):
+    points = np.random.default_rng(0).uniform(0, 1, (100, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", firebox.FireboxWarning)
+        expressions, functions = (
+            firebox.RBFSolver(target_error=1e-3).solve(firebox.Problem(**tables))(points) for tables in pair
+        )
+    assert np.ptp(expressions) > 0.5
+    assert np.array_equal(expressions, functions)
+
+
+def test_functions_may_return_tensors_of_torch():
+    torch = pytest.importorskip("torch")
+    problem = firebox.Problem(
+        BOX, {"laplacian": 1, "rhs": lambda p: torch.from_numpy(p).sum(dim=1)}, [{"condition": "dirichlet", "value": 0}]
+    )
+    assert firebox.RBFSolver(target_error=1e-3).solve(problem).resolved
 
 
 def test_functions_receive_points_and_return_a_value_each():

@@ -124,7 +124,7 @@ impl SimdLevel {
     #[inline]
     pub fn run<L: Loop>(self, body: L) -> L::Output {
         match self.0 {
-            Set::Baseline => body.run::<Baseline>(),
+            Set::Baseline => run_baseline(body),
             // SAFETY: only `best` and `all` create a `SimdLevel`, after detecting its features.
             #[cfg(target_arch = "x86_64")]
             Set::Avx2 => unsafe { run_avx2(body) },
@@ -133,6 +133,12 @@ impl SimdLevel {
             Set::Avx512 => unsafe { run_avx512(body) },
         }
     }
+}
+
+/// Not inlined: each caller would contain its own copy of the loop.
+#[inline(never)]
+fn run_baseline<L: Loop>(body: L) -> L::Output {
+    body.run::<Baseline>()
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -5,7 +5,7 @@
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
 use burn::tensor::ops::FloatTensor;
-use firebox_core::tensor::{add, multiply, scale};
+use firebox_core::tensor::{add, exponential, multiply, scale, shift};
 
 use super::PerceptronOps;
 use crate::types::{Activation, Sigmoid};
@@ -20,9 +20,14 @@ pub(crate) fn activate<B: PerceptronOps>(
         None | Some(Activation::Sigmoid) => values,
         Some(Activation::Relu) => B::relu(values),
         Some(Activation::Tanh) => B::float_tanh(values),
-        Some(Activation::Gelu) => return (B::gelu(values.clone()), values),
+        Some(Activation::Gelu) => return (multiply::<B>(values.clone(), cumulative::<B>(values.clone())), values),
     };
     (outputs.clone(), outputs)
+}
+
+/// Φ(x), the distribution function of the normal distribution.
+fn cumulative<B: PerceptronOps>(sums: FloatTensor<B>) -> FloatTensor<B> {
+    scale::<B>(shift::<B>(B::float_erf(scale::<B>(sums, FRAC_1_SQRT_2)), 1.0), 0.5)
 }
 
 /// Δ = f′(x)·g of every element for a `gradient` g by the outputs: from `kept`, the sums x for the GELU, else the outputs
@@ -44,11 +49,10 @@ pub(crate) fn delta<B: PerceptronOps>(
         }
         // (Φ(x) + x·φ(x))·g, with the density φ of the normal distribution.
         Activation::Gelu => {
-            let erf = B::float_erf(scale::<B>(kept.clone(), FRAC_1_SQRT_2));
-            let cumulative = scale::<B>(B::float_add_scalar(erf, 1.0.into()), 0.5);
-            let power = B::float_exp(scale::<B>(multiply::<B>(kept.clone(), kept.clone()), -0.5));
+            let power = exponential::<B>(scale::<B>(multiply::<B>(kept.clone(), kept.clone()), -0.5));
             let density = scale::<B>(power, (2.0 * PI).sqrt().recip());
-            multiply::<B>(add::<B>(cumulative, multiply::<B>(kept, density)), gradient)
+            let slope = add::<B>(cumulative::<B>(kept.clone()), multiply::<B>(kept, density));
+            multiply::<B>(slope, gradient)
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Forward and backward pass of a multilayer perceptron on a device.
 
 use burn::tensor::{TensorMetadata, backend::Backend, ops::FloatTensor};
-use firebox_core::tensor::{concatenate, reshape};
+use firebox_core::tensor::{concatenate, reshape, transpose};
 
 use crate::ops::{PerceptronOps, activations, sums::column_sums};
 use crate::types::{Activation, Matmul, Sigmoid};
@@ -49,9 +49,9 @@ impl<B: PerceptronOps> Layer<B> {
         };
         let product = |left, right| B::perceptron_layer(left, right, None, None, self.matmul);
         let count = self.weights.shape().num_elements();
-        let by_weights = reshape::<B>(product(B::float_transpose(inputs), delta.clone()), [count].into());
+        let by_weights = reshape::<B>(product(transpose::<B>(inputs), delta.clone()), [count].into());
         let by_bias = self.bias.as_ref().map(|_| column_sums::<B>(delta.clone()));
-        let by_inputs = by_inputs.then(|| product(delta, B::float_transpose(self.weights.clone())));
+        let by_inputs = by_inputs.then(|| product(delta, transpose::<B>(self.weights.clone())));
         ([Some(by_weights), by_bias].into_iter().flatten().collect(), by_inputs)
     }
 }

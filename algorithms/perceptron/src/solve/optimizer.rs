@@ -1,7 +1,7 @@
 //! Steps of Adam and of stochastic gradient descent, on all parameters at once.
 
 use burn::tensor::{backend::Backend, ops::FloatTensor};
-use firebox_core::tensor::{add, multiply, scale};
+use firebox_core::tensor::{add, divide, multiply, scale, shift};
 
 use crate::config::{Optimizer, TrainConfig};
 
@@ -82,8 +82,8 @@ pub(crate) fn step<B: Backend>(
             // Both sides of the quotient are multiplied by √(1 − β₂ᵗ), which spares an operation.
             let root = correction_2.sqrt();
             let step = scale::<B>(first.clone(), -rate * root / correction_1);
-            let size = B::float_add_scalar(B::float_sqrt(second.clone()), (EPSILON * root).into());
-            (vec![first, second], B::float_div(step, size))
+            let size = shift::<B>(B::float_sqrt(second.clone()), EPSILON * root);
+            (vec![first, second], divide::<B>(step, size))
         }
     };
     let parameters = add::<B>(parameters, change);

@@ -3,7 +3,7 @@
 use std::array;
 
 use burn::tensor::{backend::Backend, ops::FloatTensor};
-use firebox_core::tensor::{primitive, reshape, slice};
+use firebox_core::tensor::{primitive, reshape, slice, transpose};
 
 use super::fitted::LayerNumbers;
 use super::network::{Layer, Network, activation_of};
@@ -40,7 +40,7 @@ impl MlpConfig {
         self.assemble(|[k, m]| {
             let (weights, bias) = layers.next().cloned().unwrap_or_default();
             let transposed: Vec<f64> = (0..m).flat_map(|j| weights.iter().skip(j).step_by(m).copied()).collect();
-            let weights = B::float_transpose(primitive::<B, 2>(transposed, [m, k], device));
+            let weights = transpose::<B>(primitive::<B, 2>(transposed, [m, k], device));
             (weights, bias.map(|bias| primitive::<B, 1>(bias, [m], device)))
         })
     }

@@ -2,20 +2,18 @@
 
 use std::ops::Range;
 
-use burn::tensor::{DType, FloatDType, Int, Tensor, ops::FloatTensor};
+use burn::tensor::{Int, Tensor, ops::FloatTensor};
 use firebox_backends::DeviceLimits;
-use firebox_core::tensor::tensor as float;
+use firebox_core::tensor::{Floats, into_primitive as primitive, tensor as float};
 
-use super::tensor::{BLOCK, empty, primitive};
+use super::tensor::BLOCK;
 use crate::types::{Ellipsoids, OperatorRows, RowSums};
 
 /// Aᵀ `[m, n + s]`.
 pub(crate) fn matrix<B: DeviceLimits>(rows: &OperatorRows<B>, neurons: &Ellipsoids<B>) -> FloatTensor<B> {
     let operands = Operands::new(rows, neurons);
     if operands.n == 0 {
-        // As `empty`.
-        let float = if operands.centres.dtype() == DType::F64 { FloatDType::F64 } else { FloatDType::F32 };
-        return primitive(operands.centres.transpose().slice([0..operands.m, 0..0]).cast(float));
+        return Floats::empty([operands.m, 0], &Floats::<B>(neurons.centres.clone())).0;
     }
     let blocks = operands.blocks().map(|range| {
         let block = operands.block(range);
@@ -33,16 +31,17 @@ pub(crate) fn values<B: DeviceLimits>(
     neurons: &Ellipsoids<B>,
     weights: FloatTensor<B>,
 ) -> FloatTensor<B> {
-    let (operands, weights) = (Operands::new(rows, neurons), float::<B, 1>(weights));
+    let empty = || Floats::empty([0], &Floats::<B>(weights.clone())).0;
+    let (operands, weights) = (Operands::new(rows, neurons), float::<B, 1>(weights.clone()));
     if operands.n == 0 {
-        return primitive(empty(&weights));
+        return empty();
     }
     let part = |range: Range<usize>| {
         let own = weights.clone().slice(range.clone()).reshape([range.len(), 1]);
         (operands.block(range) * own).sum_dim(0)
     };
     let total = operands.blocks().map(part).reduce(|a, b| a + b);
-    primitive(total.map_or_else(|| empty(&weights), |total| total.reshape([operands.n])))
+    total.map_or_else(empty, |total| primitive(total.reshape([operands.n])))
 }
 
 /// The sums of a block's columns `[len, s]`.

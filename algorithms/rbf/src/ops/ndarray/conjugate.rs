@@ -65,7 +65,7 @@ pub(super) fn conjugate_within<E: Real>(
     history.fill(E::from_f64(f64::NAN));
     sums.scope(|sums| {
         let stored_parts = if stores { store(level, aim, &parts, &neurons) } else { Vec::new() };
-        sums.run(|kind, blocks, totals| match stored_parts.get(kind) {
+        sums.run(&|kind, blocks, totals| match stored_parts.get(kind) {
             Some(Stored { matrix, residual }) => {
                 let residual = part(residual, blocks.clone());
                 add_stored(level, part_rows(matrix, m, blocks), weights, Some(residual), totals);
@@ -96,7 +96,7 @@ pub(super) fn conjugate_within<E: Real>(
             if stored_parts.is_empty() {
                 neurons.fill(shape, &direction);
             }
-            sums.run(|kind, blocks, totals| match stored_parts.get(kind) {
+            sums.run(&|kind, blocks, totals| match stored_parts.get(kind) {
                 Some(Stored { matrix, .. }) => {
                     add_stored(level, part_rows(matrix, m, blocks), &direction, None, totals);
                 }

@@ -84,7 +84,7 @@ pub(super) fn descend<E: Real>(
     let mut slopes = vec![0.0; (dims + 1) * m];
     sums.scope(|sums| {
         for objective in objectives {
-            sums.run(|kind, blocks, totals| {
+            sums.run(&|kind, blocks, totals| {
                 let (part, Some((square, totals))) = (&parts[kind], totals.split_last_mut()) else { return };
                 let mut values = [Block::default(); PANEL];
                 for first in blocks.clone().step_by(PANEL) {

@@ -17,6 +17,9 @@ use super::{
 /// Ratio of the costs of computing and reading an element.
 const READ: usize = 8;
 
+/// Adds blocks of conditions of a kind to a task's sums.
+type AddBlocks<'a> = dyn Fn(usize, Range<usize>, &mut [Block<f64>]) + Sync + 'a;
+
 /// Partial sums of tasks.
 pub(super) struct Sums {
     /// Per task, a kind of conditions and its blocks.
@@ -49,7 +52,7 @@ impl Sums {
     }
 
     /// Runs `work` on every task's blocks, some at a time, to add to its sums.
-    pub fn run(&mut self, work: impl Fn(usize, Range<usize>, &mut [Block<f64>]) + Sync) {
+    pub fn run(&mut self, work: &AddBlocks<'_>) {
         let one = |(part, (kind, blocks)): (&mut [Block<f64>], &(usize, Range<usize>))| {
             part.fill(Block::default());
             for piece in pieces(blocks.clone(), self.neurons) {
@@ -108,7 +111,7 @@ pub(super) fn transposed<E: Real>(
     assert_eq!((values.len(), out.len()), (n, m), "a value for each condition, a sum for each neuron");
     let (points, neurons) = (Points::new(rows, shape.dims()), Neurons::new(shape, &[]));
     let mut sums = Sums::new(&[n], m, neurons.blocks(), false);
-    sums.run(|_, blocks, totals| {
+    sums.run(&|_, blocks, totals| {
         add_transposed(level, &points, blocks.clone(), &blocks_of(part(values, blocks)), &neurons, totals);
     });
     write(&sums.total(), out);
@@ -128,12 +131,12 @@ pub(super) fn normal<E: Real>(
     let mut sums = Sums::new(&[n], m, m.div_ceil(BLOCK), matrix.is_some());
     if let Some(matrix) = matrix {
         assert_eq!(matrix.len(), n * m, "a row for each condition");
-        sums.run(|_, blocks, totals| {
+        sums.run(&|_, blocks, totals| {
             add_stored(level, part_rows(matrix, m, blocks), vector, None, totals);
         });
     } else {
         let (points, neurons) = (Points::new(rows, shape.dims()), Neurons::new(shape, vector));
-        sums.run(|_, blocks, totals| add_normal(level, &points, blocks, &neurons, totals));
+        sums.run(&|_, blocks, totals| add_normal(level, &points, blocks, &neurons, totals));
     }
     write(&sums.total(), out);
 }
@@ -157,7 +160,7 @@ pub(super) fn gradient<E: Real>(
     assert_eq!(out.len(), (d + 1) * m, "a slope for each number of a neuron");
     let (points, neurons) = (Points::new(rows, d), Neurons::new(shape, weights));
     let mut sums = Sums::new(&[n], m, neurons.blocks() * (d + 1), false);
-    sums.run(|_, blocks, totals| {
+    sums.run(&|_, blocks, totals| {
         add_slopes(level, &points, blocks.clone(), &blocks_of(part(values, blocks)), &neurons, totals);
     });
     let mut slopes = vec![0.0; out.len()];

@@ -57,8 +57,8 @@ def test_functions_of_numpy(mode):
     assert solution.relative_l2 < (1e-6 if mode == "auto" else 1e-3)
 
 
-def product(points, factor=1.0):
-    return factor * points[:, 0] * points[:, 1]
+def second_column(points, factor):
+    return factor * points[:, 1]
 
 
 BOX = {"type": "box", "low": [0, 0], "high": [1, 1]}
@@ -115,9 +115,14 @@ PAIRS = {
             ],
             "boundary": [{"condition": "dirichlet", "value": value}],
         }
+        # u = x y, and 2 x y + y / 2 in the region.
         for jump, flux, value in [
-            ("y", "x", "x*y"),
-            (lambda p: p[:, 1], lambda p: p[:, 0], functools.partial(product, factor=1.0)),
+            ("y", "y", "if(x < 0.5, 2*x*y + y/2, x*y)"),
+            (
+                functools.partial(second_column, factor=1.0),
+                lambda p: p[:, 1],
+                lambda p: np.where(p[:, 0] < 0.5, 2 * p[:, 0] * p[:, 1] + p[:, 1] / 2, p[:, 0] * p[:, 1]),
+            ),
         ]
     ],
 }

@@ -3,6 +3,7 @@
 use std::{fs, path::PathBuf};
 
 use firebox::{
+    Error,
     backends::with_context,
     rbf::{AdaptiveConfig, Function, NetworkFormat, PiecewiseNetwork, Problem, RbfConfig, RbfNetwork},
 };
@@ -121,23 +122,25 @@ impl RbfProblem {
 
     /// The problem of a file.
     #[staticmethod]
-    fn read(path: PathBuf) -> PyResult<Self> {
+    fn read(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         match fs::read_to_string(&path) {
-            Ok(text) => Self::parse_file(text, std::path::absolute(path)?),
-            Err(_) => Self::new(Problem::read(&path), Origin::File(String::new(), path)),
+            Ok(text) => Self::parse_file(py, text, std::path::absolute(path)?),
+            Err(source) => Err(exception(Error::Io { action: "read", path, source })),
         }
     }
 
     /// The problem of a file with this text.
     #[staticmethod]
-    fn parse_file(text: String, path: PathBuf) -> PyResult<Self> {
-        Self::new(Problem::parse_file(&text, &path), Origin::File(text, path))
+    fn parse_file(py: Python<'_>, text: String, path: PathBuf) -> PyResult<Self> {
+        let problem = py.detach(|| Problem::parse_file(&text, &path));
+        Self::new(problem, Origin::File(text, path))
     }
 
     /// A built-in problem.
     #[staticmethod]
-    fn named(name: String) -> PyResult<Self> {
-        Self::new(Problem::named(&name), Origin::Name(name))
+    fn named(py: Python<'_>, name: String) -> PyResult<Self> {
+        let problem = py.detach(|| Problem::named(&name));
+        Self::new(problem, Origin::Name(name))
     }
 
     /// Names of the built-in problems.

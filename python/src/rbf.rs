@@ -125,7 +125,11 @@ impl RbfProblem {
     fn read(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         match fs::read_to_string(&path) {
             Ok(text) => Self::parse_file(py, text, std::path::absolute(path)?),
-            Err(source) => Err(exception(Error::Io { action: "read", path, source })),
+            // The library's error has advice, such as for text that is not UTF-8.
+            Err(source) => {
+                let error = Problem::read(&path).err();
+                Err(exception(error.unwrap_or(Error::Io { action: "read", path, source })))
+            }
         }
     }
 

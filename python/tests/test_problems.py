@@ -27,8 +27,9 @@ def test_a_problem_from_python():
     assert np.abs(solution.laplacian(points) + 2 * exact).max() < 1e-3
 
 
+BOX = {"type": "box", "low": [0, 0], "high": [1, 1]}
 SOLVED = {
-    "domain": {"type": "box", "low": [0, 0], "high": [1, 1]},
+    "domain": BOX,
     "equation": {
         "laplacian": lambda p: 1 + p[:, 0],
         "gradient": [1, 0],
@@ -61,8 +62,6 @@ def second_column(points, factor):
     return factor * points[:, 1]
 
 
-BOX = {"type": "box", "low": [0, 0], "high": [1, 1]}
-DIRICHLET = {"condition": "dirichlet", "value": "x*y"}
 # The same problem by expressions and by functions, whose values have the same bits.
 PAIRS = {
     "initial": [
@@ -87,7 +86,7 @@ PAIRS = {
             "equation": {"laplacian": 1, "gradient": [slope, 0], "rhs": rhs},
             "boundary": [
                 {"on": "left", "condition": "oblique", "direction": direction, "coefficient": own, "value": value},
-                DIRICHLET,
+                {"condition": "dirichlet", "value": "x*y"},
             ],
         }
         for slope, rhs, direction, own, value in [
@@ -219,7 +218,7 @@ def test_functions_are_refused_where_numbers_belong():
 
 def test_a_problem_of_functions_pickles():
     problem = firebox.Problem(
-        {"type": "box", "low": [0, 0], "high": [1, 1]},
+        BOX,
         {"laplacian": 1, "rhs": first_column},
         [{"condition": "dirichlet", "value": 0}],
     )
@@ -233,7 +232,7 @@ def first_column(points):
 
 
 REGIONS = {
-    "domain": {"type": "box", "low": [0, 0], "high": [1, 1]},
+    "domain": BOX,
     "equation": {"laplacian": 1, "rhs": 1},
     "region": [{"shape": {"type": "box", "low": [0, 0], "high": [0.5, 1]}, "equation": {"laplacian": 10, "rhs": 1}}],
     "boundary": [{"condition": "dirichlet", "value": 0}],

@@ -50,7 +50,10 @@ use std::{
     process::ExitCode,
 };
 
-use clap::ArgMatches;
+use clap::{
+    ArgMatches,
+    error::{ContextKind, ContextValue},
+};
 
 pub use firebox_backends::Plugin;
 pub use program::Program;
@@ -81,7 +84,7 @@ fn start(program: &Program, ranks: &Ranks) -> Result<(), Failure> {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let matches = match root.try_get_matches_from_mut(&arguments) {
         Ok(matches) => matches,
-        Err(error) if error.use_stderr() => return Err(error.into()),
+        Err(error) if error.use_stderr() => return Err(absence(program, &error).unwrap_or_else(|| error.into())),
         Err(_) if !ranks.is_root() => return Ok(()),
         Err(help) => return Ok(stdio::print_help(&help)?),
     };
@@ -99,6 +102,14 @@ fn start(program: &Program, ranks: &Ranks) -> Result<(), Failure> {
         let _ = writeln!(io::stderr(), "note: {notice}");
     }
     commands::run(program, &matches, ranks)
+}
+
+/// Returns the failure that a command line has because the program was built without one of its algorithms.
+fn absence(program: &Program, error: &clap::Error) -> Option<Failure> {
+    match error.get(ContextKind::InvalidSubcommand)? {
+        ContextValue::String(name) => program.absence(name).map(Failure::Reported),
+        _ => None,
+    }
 }
 
 /// Returns the arguments of the innermost subcommand.

@@ -1,28 +1,44 @@
 //! A program: a name and a set of algorithms.
 
 use firebox_backends::{Plugin, plugin::Bench};
+use firebox_core::{Error, error::shown};
+
+/// The algorithms of `firebox`; each is a feature of this crate.
+const ALGORITHMS: [(&str, bool); 4] = [
+    ("ocnn", cfg!(feature = "ocnn")),
+    ("sammon", cfg!(feature = "sammon")),
+    ("rbf", cfg!(feature = "rbf")),
+    ("perceptron", cfg!(feature = "perceptron")),
+];
 
 /// A program with a command for each of its algorithms, in the order of `--help`.
 pub struct Program {
     name: &'static str,
     plugins: Vec<Box<dyn Plugin>>,
+    /// Algorithms that the program would have with other features.
+    absent: Vec<&'static str>,
 }
 
 impl Program {
     /// Creates a program called `name` with a command for each of `plugins`.
     pub fn new(name: &'static str, plugins: Vec<Box<dyn Plugin>>) -> Self {
-        Self { name, plugins }
+        Self { name, plugins, absent: Vec::new() }
     }
 
-    /// Creates the program `firebox`.
+    /// Creates the program `firebox`, with the algorithms that are features of this build.
     pub fn firebox() -> Self {
         let plugins: Vec<Box<dyn Plugin>> = vec![
+            #[cfg(feature = "ocnn")]
             Box::new(firebox_ocnn::OcnnPlugin),
+            #[cfg(feature = "sammon")]
             Box::new(firebox_sammon::SammonPlugin),
+            #[cfg(feature = "rbf")]
             Box::new(firebox_rbf::RbfPlugin),
+            #[cfg(feature = "perceptron")]
             Box::new(firebox_perceptron::PerceptronPlugin),
         ];
-        Self::new("firebox", plugins)
+        let absent = ALGORITHMS.iter().filter(|(_, present)| !present).map(|&(name, _)| name).collect();
+        Self { absent, ..Self::new("firebox", plugins) }
     }
 
     /// Returns the name of the program.
@@ -38,6 +54,14 @@ impl Program {
     /// Returns the algorithm whose command is called `name`.
     pub(crate) fn plugin(&self, name: &str) -> Option<&dyn Plugin> {
         self.plugins.iter().map(|plugin| &**plugin).find(|plugin| plugin.command().get_name() == name)
+    }
+
+    /// Returns the error for an algorithm that another build of the program has.
+    pub(crate) fn absence(&self, name: &str) -> Option<Error> {
+        self.absent.contains(&name).then(|| {
+            let what = format!("this program was built without the algorithm {}", shown(name));
+            Error::input(what, format!("build it with `--features {name}`, or without `--no-default-features`"))
+        })
     }
 
     /// Returns the benchmarks of the algorithms that have any, with the names of their commands.

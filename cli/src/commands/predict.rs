@@ -40,8 +40,11 @@ pub(super) fn run(program: &Program, args: &ArgMatches, ranks: &Ranks) -> std::r
         return Err(bad(format!("its format is {}", shown(&format))).in_file(&model).into());
     };
     let Some(plugin) = program.plugin(name) else {
-        let what = format!("a model of {} is unknown to this program", shown(name));
-        return Err(Error::input(what, "use the program that wrote it").in_file(&model).into());
+        let unknown = || {
+            let what = format!("a model of {} is unknown to this program", shown(name));
+            Error::input(what, "use the program that wrote it")
+        };
+        return Err(program.absence(name).unwrap_or_else(unknown).in_file(&model).into());
     };
     algorithm::run(name, &Prediction(plugin), args, ranks)
 }

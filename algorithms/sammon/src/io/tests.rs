@@ -15,7 +15,6 @@ use firebox_core::{
 
 use crate::{Memory, SammonConfig, SammonMap, Solver, Step, Stop, check_state};
 
-#[path = "../../../../tests/src/states.rs"]
 mod states;
 
 type B = NdArray<f64>;

@@ -12,7 +12,6 @@ use crate::config::{Optimizer, Task, TrainConfig};
 use crate::model::{Given, Training, train};
 use crate::solve::{Classes, Epoch, Instances, Model, Targets};
 
-#[path = "../../../../../tests/src/states.rs"]
 mod states;
 
 /// f64, which other tests require as the first float of the device in this process.

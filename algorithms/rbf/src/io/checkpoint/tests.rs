@@ -19,7 +19,6 @@ use crate::{
     types::{ShapeSolver, Weights},
 };
 
-#[path = "../../../../../tests/src/states.rs"]
 mod states;
 
 type B = NdArray<f32>;

@@ -15,6 +15,11 @@ use crate::{
     solve::{accuracy::accuracy, piecewise::PiecewiseNetwork},
 };
 
+/// Returns the text of a problem of the examples.
+fn example(name: &str) -> String {
+    std::fs::read_to_string(format!("../../examples/problems/{name}.toml")).unwrap()
+}
+
 /// Grows a network with these limits and returns it with its error.
 fn grow(problem: &Problem, limits: Adaptive) -> Result<(Adapted<2>, f64)> {
     grow_in(problem, limits, false)
@@ -165,13 +170,12 @@ fn mixed_derivatives_time_and_any_dimension_up_to_three_are_resolved() {
 
 #[test]
 fn the_vibrating_string_of_the_examples_is_resolved() {
-    let text = include_str!("../../../../../examples/problems/vibrating-string.toml");
-    resolved::<2>("string", text, false);
+    resolved::<2>("string", &example("vibrating-string"), false);
 }
 
 #[test]
 fn regions_that_meet_at_curves_points_and_jumps_are_resolved() {
-    resolved::<2>("inclusion", include_str!("../../../../../examples/problems/inclusion.toml"), false);
+    resolved::<2>("inclusion", &example("inclusion"), false);
     let rod = "dims = 1\nexact = 'if(x < 0.4, sin(x), sin(0.4) + cos(0.4)/5*(x - 0.4) + (x - 0.4)^2)'\n\
         domain = { type = 'box', low = [0], high = [1] }\nequation = { terms = { u_xx = 5 }, rhs = 10 }\n\
         [[region]]\nshape = { type = 'box', low = [0], high = [0.4] }\n\

@@ -105,6 +105,24 @@ pub(crate) fn write(output: &Output, outcome: &Outcome, report: &Report) -> Resu
     staged.commit()
 }
 
+/// Returns what the files of the outcome do not hold of it, in a sentence each.
+pub(crate) fn losses(output: &Output, outcome: &Outcome) -> Vec<String> {
+    let main = output.output.as_deref().filter(|path| !is_stdout(path)).map(|path| (path, &outcome.table));
+    let tables = main.into_iter().chain(outcome.tables.iter().map(|(path, table)| (&**path, table)));
+    let losses = tables.filter_map(|(path, table)| Some((path, table.losses(data::Format::of(path).ok()?))));
+    losses.flat_map(|(path, losses)| losses.into_iter().map(|loss| format!("{}: {loss}", path.display()))).collect()
+}
+
+/// Returns the files that [`write`] writes, in its order.
+pub(crate) fn files<'a>(output: &'a Output, outcome: &'a Outcome) -> Vec<&'a Path> {
+    let main = output.output.as_deref().filter(|path| !is_stdout(path));
+    let tables = main.into_iter().chain(outcome.tables.iter().map(|(path, _)| &**path));
+    let plot = output.plot.as_deref().filter(|_| outcome.plot.is_some());
+    let plots = plot.into_iter().chain(outcome.plots.iter().map(|(path, _)| &**path));
+    let documents = outcome.documents.iter().map(|(path, _)| &**path);
+    tables.chain(plots).chain(documents).chain(output.report.as_deref()).collect()
+}
+
 /// Stages a table in the format of its path's extension.
 pub(crate) fn stage(staged: &mut Staged, path: &Path, table: &Table) -> Result<()> {
     let format = table.format_for(path)?;

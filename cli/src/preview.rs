@@ -27,7 +27,7 @@ pub(crate) fn write(table: &Table, out: &mut dyn Write) -> io::Result<()> {
             let cell = |row: usize| {
                 let index = row * column.width() + at;
                 let number = || column.cells().get(index).map_or(String::new(), |cell| short(cell.as_f64()));
-                column.word(index).map_or_else(number, String::from)
+                column.text(index).map_or_else(number, String::from)
             };
             let fields = std::iter::once(name.clone()).chain((0..rows).map(cell));
             columns.push(fields.map(|field| shortened(&printable::line(&field))).collect());

@@ -98,15 +98,39 @@ impl ModelArrays {
 
     /// The checksum of the arrays and the text that follows it.
     fn checksum(&self, text: &str) -> String {
-        let mut checksum = crc32fast::Hasher::new();
-        checksum.update(text.as_bytes());
-        for (name, array) in &self.0 {
-            checksum.update(name.as_bytes());
-            array.shape.iter().for_each(|size| checksum.update(&(*size as u64).to_le_bytes()));
-            checksum.update(&array.bytes());
-        }
-        format!("{:08x}", checksum.finalize())
+        let mut checksum = Checksum::of(text);
+        self.0.iter().for_each(|(name, array)| checksum.add(name, &array.shape, &array.bytes()));
+        checksum.digits()
     }
+}
+
+/// The CRC-32 of a model: of its description, then of each array's name, shape and bytes.
+pub struct Checksum(crc32fast::Hasher);
+
+impl Checksum {
+    /// Starts with the description.
+    pub fn of(description: &str) -> Self {
+        let mut checksum = crc32fast::Hasher::new();
+        checksum.update(description.as_bytes());
+        Self(checksum)
+    }
+
+    /// Adds an array.
+    pub fn add(&mut self, name: &str, shape: &[usize], bytes: &[u8]) {
+        self.0.update(name.as_bytes());
+        shape.iter().for_each(|size| self.0.update(&(*size as u64).to_le_bytes()));
+        self.0.update(bytes);
+    }
+
+    /// Returns the checksum as 8 hexadecimal digits.
+    pub fn digits(self) -> String {
+        format!("{:08x}", self.0.finalize())
+    }
+}
+
+/// The error for a model with a checksum that does not match.
+pub fn damaged() -> Error {
+    Error::input("this model is damaged: its checksum does not match", "copy it again, or fit it again")
 }
 
 /// Encodes a model of `algorithm` in the format's `version`; `description` is everything but arrays.
@@ -142,8 +166,7 @@ pub fn decode<T: DeserializeOwned>(bytes: &[u8], algorithm: &str, version: u32) 
     let sealed = text.strip_prefix(CHECKSUM).and_then(|text| text.split_at_checked(DIGITS));
     let (digits, rest) = sealed.ok_or_else(|| bad("it has no checksum"))?;
     if digits != arrays.checksum(rest) {
-        let what = "this model is damaged: its checksum does not match";
-        return Err(Error::input(what, "copy it again, or fit it again"));
+        return Err(damaged());
     }
     let entry: Entry<T> = serde_json::from_str(&text).map_err(|error| bad(one_line(&error)))?;
     Ok((entry.model, arrays))

@@ -2,7 +2,7 @@
 
 use std::{
     env,
-    io::Write,
+    io::{IsTerminal, Write},
     path::{Path, PathBuf},
     sync::Arc,
     time::Instant,
@@ -92,6 +92,7 @@ pub(super) fn run(name: &str, plugin: &dyn Plugin, args: &ArgMatches, ranks: &Ra
         progress.notice("no plot is drawn, which --theme, --size and --title are for; --plot names one");
     }
     let report = Report { ranks: rank_report, ..report(name, &files.inputs, &compute, &device, &outcome) };
+    output::losses(&output, &outcome).iter().for_each(|loss| progress.notice(loss));
     output::write(&output, &outcome, &report)?;
     let mut summary = outcome.summary.as_str();
     if verbosity.quiet {
@@ -100,6 +101,11 @@ pub(super) fn run(name: &str, plugin: &dyn Plugin, args: &ArgMatches, ranks: &Ra
     }
     if !summary.is_empty() {
         let _ = writeln!(std::io::stderr(), "{}", printable::lines(summary));
+    }
+    let files = output::files(&output, &outcome);
+    if !(quiet || files.is_empty()) && std::io::stderr().is_terminal() {
+        let files: Vec<_> = files.iter().map(|path| path.display().to_string()).collect();
+        let _ = writeln!(std::io::stderr(), "{}", printable::line(&format!("wrote {}", files.join(", "))));
     }
     if outcome.unresolved { Err(Failure::Unresolved) } else { Ok(()) }
 }

@@ -70,8 +70,10 @@ impl std::fmt::Display for Cell {
 pub struct Column {
     names: Vec<String>,
     cells: Cells,
-    /// Words that codes from 0 stand for in text formats.
+    /// Words that codes from 0 stand for, in formats that have words.
     words: Vec<String>,
+    /// The fields of an input whose numbers these are, for text formats.
+    fields: Vec<String>,
     /// See [`Table::with_details`].
     is_detail: bool,
 }
@@ -87,16 +89,32 @@ impl Column {
         &self.cells
     }
 
-    /// The word that the value at `index` stands for, if any: see [`Table::words`].
-    pub fn word(&self, index: usize) -> Option<&str> {
+    /// The text of the value at `index`, if it is other than the number: the word that it stands for ([`Table::words`]), or
+    /// the field that it was read from ([`Table::fields`]).
+    pub fn text(&self, index: usize) -> Option<&str> {
+        if let Some(field) = self.fields.get(index) {
+            return Some(field);
+        }
         let Some(Cell::Int(code)) = self.cells.get(index) else { return None };
         self.words.get(usize::try_from(code).ok()?).map(String::as_str)
     }
 
-    /// True if the values are codes of words.
+    /// The words that codes from 0 stand for; none if the values are numbers.
+    #[cfg(feature = "io")]
+    pub(crate) fn words(&self) -> &[String] {
+        &self.words
+    }
+
+    /// The fields that the numbers were read from; none if the numbers were computed.
     #[cfg(feature = "arrow")]
-    pub(crate) fn has_words(&self) -> bool {
-        !self.words.is_empty()
+    pub(crate) fn fields(&self) -> &[String] {
+        &self.fields
+    }
+
+    /// True if formats without names of columns leave the column out: see [`Table::with_details`].
+    #[cfg(feature = "io")]
+    pub(crate) fn is_detail(&self) -> bool {
+        self.is_detail
     }
 
     /// Number of columns.
@@ -131,10 +149,23 @@ impl Table {
         Self::words(name, values, Vec::new())
     }
 
-    /// Creates a table of one column of words, given as indices into `words`. CSV stores the words, other formats the
-    /// indices.
+    /// Creates a table of one column of words, given as indices into `words`. CSV, Parquet and Arrow store the words, `.npy`
+    /// and `.lrn` the indices ([`Table::losses`]).
     pub fn words(name: impl Into<String>, codes: Vec<i64>, words: Vec<String>) -> Self {
         Self::single(name, Cells::Int(codes), words)
+    }
+
+    /// Creates a table of one column of numbers that were read from `fields`, NaN from empty ones. Text formats repeat the
+    /// fields, others store the numbers.
+    ///
+    /// Fails if the heights differ.
+    pub fn fields(name: impl Into<String>, values: Vec<f64>, mut fields: Vec<String>) -> Result<Self> {
+        if values.len() != fields.len() {
+            return Err(Error::input(format!("{} fields are not those of {} numbers", fields.len(), values.len()), ""));
+        }
+        let mut table = Self::floats(name, values);
+        table.columns.iter_mut().for_each(|column| column.fields = std::mem::take(&mut fields));
+        Ok(table)
     }
 
     /// Creates a matrix of real numbers, row-major, with one name per column.
@@ -155,14 +186,18 @@ impl Table {
     }
 
     fn single(name: impl Into<String>, cells: Cells, words: Vec<String>) -> Self {
-        Self { rows: cells.len(), columns: vec![Column { names: vec![name.into()], cells, words, is_detail: false }] }
+        let rows = cells.len();
+        Self {
+            rows,
+            columns: vec![Column { names: vec![name.into()], cells, words, fields: Vec::new(), is_detail: false }],
+        }
     }
 
     fn matrix(names: Vec<String>, cells: Cells) -> Result<Self> {
         let (len, width) = (cells.len(), names.len());
         match len.checked_rem(width) {
             Some(0) => {
-                let column = Column { names, cells, words: Vec::new(), is_detail: false };
+                let column = Column { names, cells, words: Vec::new(), fields: Vec::new(), is_detail: false };
                 Ok(Self { rows: len / width, columns: vec![column] })
             }
             _ => Err(Error::input(format!("{len} numbers do not fill rows of {width} columns"), "")),

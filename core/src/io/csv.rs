@@ -126,14 +126,15 @@ pub(super) fn write(table: &Table, delimiter: u8, out: &mut dyn Write) -> io::Re
     out.write_all(&line)?;
     for row in 0..table.rows() {
         line.clear();
+        let mut is_first = true;
         for column in table.columns() {
             let width = column.width();
             for index in row * width..(row + 1) * width {
-                if !line.is_empty() {
+                if !std::mem::take(&mut is_first) {
                     line.push(delimiter);
                 }
-                match (column.word(index), column.cells().get(index)) {
-                    (Some(word), _) => quote(word, delimiter, &mut line),
+                match (column.text(index), column.cells().get(index)) {
+                    (Some(text), _) => quote(text, delimiter, &mut line),
                     (None, Some(cell)) => write!(line, "{cell}")?,
                     (None, None) => {}
                 }

@@ -9,7 +9,10 @@ use super::format::Format;
 use super::{cls, csv, lrn, npy};
 use crate::atomic;
 use crate::data::table::Table;
-use crate::error::Result;
+use crate::error::{Result, shown};
+
+/// Number of words that a sentence lists.
+const WORDS: usize = 5;
 
 impl Table {
     /// Writes the table to `path` atomically ([`atomic`]), in the format of the path's extension.
@@ -32,6 +35,30 @@ impl Table {
             cls::check(&self.main_columns()).map_err(|error| error.in_file(path))?;
         }
         Ok(format)
+    }
+
+    /// Returns what a file in `format` does not hold of the table, in a sentence each.
+    pub fn losses(&self, format: Format) -> Vec<String> {
+        if !matches!(format, Format::Npy | Format::Cls | Format::Lrn) {
+            return Vec::new();
+        }
+        let mut losses = Vec::new();
+        if format != Format::Lrn {
+            let details = self.columns().iter().filter(|column| column.is_detail()).flat_map(|column| column.names());
+            let details = details.map(|name| shown(name)).collect::<Vec<_>>().join(", ");
+            if !details.is_empty() {
+                losses.push(format!("this format has no names of columns, so that {details} are left out"));
+            }
+        }
+        for column in self.columns().iter().filter(|column| !column.words().is_empty()) {
+            let words =
+                column.words().iter().enumerate().take(WORDS).map(|(code, word)| format!("{code} is {}", shown(word)));
+            let words = words.collect::<Vec<_>>().join(", ");
+            let more = if column.words().len() > WORDS { ", …" } else { "" };
+            let name = shown(&column.names()[0]);
+            losses.push(format!("this format has numbers only, so that {name} is written as codes: {words}{more}"));
+        }
+        losses
     }
 
     /// Writes the table in `format`.

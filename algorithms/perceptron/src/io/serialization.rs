@@ -4,10 +4,17 @@
 use std::{
     borrow::Cow,
     collections::{HashMap, HashSet},
+    mem,
     path::Path,
 };
 
-use firebox_core::{Error, Result, atomic, data::Missing, error::shown, memory};
+use firebox_core::{
+    Error, Result, atomic,
+    data::Missing,
+    error::shown,
+    memory,
+    model_file::{Checksum, damaged},
+};
 use safetensors::{Dtype, SafeTensors, tensor::View};
 use serde::{Deserialize, Serialize};
 
@@ -16,9 +23,9 @@ use crate::config::MlpConfig;
 use crate::solve::{Classes, Imputation, Model, OutputKind, Scaling};
 use crate::types::{Activation, Sigmoid};
 
-const FORMAT: &str = "firebox perceptron 2";
-/// Earlier format, of models that refuse missing numbers.
-const FORMAT_1: &str = "firebox perceptron 1";
+const FORMAT: &str = "firebox perceptron 3";
+/// Earlier formats: without replacements of missing numbers, and without a checksum.
+const EARLIER: [&str; 2] = ["firebox perceptron 1", "firebox perceptron 2"];
 const KEY: &str = "firebox";
 
 /// Part of a [`Description`] that is the same in all versions.
@@ -45,6 +52,9 @@ struct Description {
     missing: Missing,
     #[serde(default)]
     fill: Vec<f64>,
+    /// The checksum of the model with this field empty.
+    #[serde(default)]
+    checksum: String,
 }
 
 impl Description {
@@ -121,7 +131,7 @@ impl Model {
     /// [`Error::Input`] if the numbers of values do not match the network.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let network = &self.network;
-        let description = Description {
+        let mut description = Description {
             format: FORMAT.into(),
             columns: self.columns.clone(),
             scaling: self.scaling.clone(),
@@ -134,14 +144,19 @@ impl Model {
             gives: self.output.clone(),
             missing: self.imputation.missing,
             fill: self.imputation.fill.clone(),
+            checksum: String::new(),
         };
         let failed = |error: &dyn std::fmt::Display| Error::input(format!("the model cannot be written: {error}"), "");
-        let text = serde_json::to_string(&description).map_err(|error| failed(&error))?;
+        let json = |description: &Description| serde_json::to_string(description).map_err(|error| failed(&error));
         let wide = self.wide;
         let values =
             self.layers.iter().flat_map(|(weights, bias)| [Some(weights), bias.as_ref()].into_iter().flatten());
         let tensors = parameters(network).into_iter().zip(values);
-        let tensors = tensors.map(|((name, shape), values)| (name, Values { shape, values, wide }));
+        let tensors: Vec<_> = tensors.map(|((name, shape), values)| (name, Values { shape, values, wide })).collect();
+        let mut checksum = Checksum::of(&json(&description)?);
+        tensors.iter().for_each(|(name, tensor)| checksum.add(name, &tensor.shape, &tensor.data()));
+        description.checksum = checksum.digits();
+        let text = json(&description)?;
         // A single entry, since a hash map has no defined order.
         let metadata = HashMap::from([(KEY.to_string(), text)]);
         safetensors::serialize(tensors, Some(metadata)).map_err(|error| failed(&error))
@@ -161,8 +176,11 @@ impl Model {
             });
         };
         check_format(&serde_json::from_str::<Versioned>(text).map_err(bad)?.format)?;
-        let description: Description = serde_json::from_str(text).map_err(bad)?;
+        let mut description: Description = serde_json::from_str(text).map_err(bad)?;
         description.check()?;
+        let sum = mem::take(&mut description.checksum);
+        let mut checksum = Checksum::of(&serde_json::to_string(&description).map_err(bad)?);
+        let is_earlier = EARLIER.contains(&description.format.as_str()) && sum.is_empty();
         let network = MlpConfig::new(description.columns.len(), description.hidden, description.outputs)
             .with_activation(description.activation)
             .with_sigmoid(description.sigmoid)
@@ -177,6 +195,7 @@ impl Model {
             if tensor.shape() != shape {
                 return Err(bad(format!("`{name}` is of shape {:?}, not {shape:?}", tensor.shape())));
             }
+            checksum.add(&name, shape, data);
             let mut values: Vec<f64> = memory::with_capacity(shape.iter().product(), "the network")?;
             match tensor.dtype() {
                 Dtype::F32 => {
@@ -192,6 +211,9 @@ impl Model {
             Ok(values)
         };
         let values = parameters(&network).into_iter().map(|(name, shape)| read(name, &shape)).collect::<Result<_>>()?;
+        if !is_earlier && checksum.digits() != sum {
+            return Err(damaged());
+        }
         let layers = layers(&network, values);
         let Description { columns, scaling, gives: output, missing, fill, .. } = description;
         Ok(Self { network, columns, scaling, imputation: Imputation { missing, fill }, output, layers, wide })
@@ -218,7 +240,7 @@ impl Model {
 
 /// Fails unless `format` is supported.
 fn check_format(format: &str) -> Result<()> {
-    if [FORMAT, FORMAT_1].contains(&format) {
+    if format == FORMAT || EARLIER.contains(&format) {
         return Ok(());
     }
     if format.starts_with("firebox perceptron checkpoint ") {
@@ -226,7 +248,7 @@ fn check_format(format: &str) -> Result<()> {
         return Err(Error::input("this is the checkpoint of a training, not a model", help));
     }
     if let Some(version) = format.strip_prefix("firebox perceptron ") {
-        let what = format!("this model is of version {}; this program reads versions 1 and 2", shown(version));
+        let what = format!("this model is of version {}; this program reads versions 1 to 3", shown(version));
         return Err(Error::input(what, "train it again, or use the version of Firebox that wrote it"));
     }
     Err(bad(format!("its format is {}", shown(format))))
@@ -323,19 +345,32 @@ mod tests {
 
     #[test]
     fn other_versions_and_kinds_are_refused_by_name() {
-        let version = |of: &str| edited("firebox perceptron 2", of);
-        for other in ["0", "3"] {
-            let expected = format!("this model is of version {other:?}; this program reads versions 1 and 2");
+        let version = |of: &str| edited("firebox perceptron 3", of);
+        for other in ["0", "4"] {
+            let expected = format!("this model is of version {other:?}; this program reads versions 1 to 3");
             assert_eq!(version(&format!("firebox perceptron {other}")), expected);
         }
         assert!(version("firebox perceptron checkpoint 2").starts_with("this is the checkpoint of a training"));
         assert_eq!(version("x\\u001b[2J"), "this is not a perceptron model: its format is \"x\\u{1b}[2J\"");
         // A later version may have other fields.
-        let later = edited("\"format\":\"firebox perceptron 2\"", "\"format\":\"firebox perceptron 7\",\"new\":1");
-        assert_eq!(later, "this model is of version \"7\"; this program reads versions 1 and 2");
+        let later = edited("\"format\":\"firebox perceptron 3\"", "\"format\":\"firebox perceptron 7\",\"new\":1");
+        assert_eq!(later, "this model is of version \"7\"; this program reads versions 1 to 3");
         let metadata = HashMap::from([("format".to_string(), "firebox rbf network 1".to_string())]);
         let error = Model::from_bytes(&without_tensors(Some(metadata))).unwrap_err();
         assert_eq!(error.to_string(), "this is not a perceptron model: its format is \"firebox rbf network 1\"");
+    }
+
+    #[test]
+    fn no_changed_bit_goes_undetected() {
+        let (bytes, whole) = (model(false).to_bytes().unwrap(), model(false));
+        for bit in 0..8 * bytes.len() {
+            let mut other = bytes.clone();
+            other[bit / 8] ^= 1 << (bit % 8);
+            // A changed padding or escape may leave the content as it is.
+            if let Ok(changed) = Model::from_bytes(&other) {
+                assert_eq!(changed, whole, "bit {bit}");
+            }
+        }
     }
 
     #[test]

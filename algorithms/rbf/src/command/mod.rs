@@ -360,7 +360,7 @@ impl Outputs<'_> {
         if let (Some(path), Some(format)) = (&args.network, network)
             && let [network] = solved.network.networks()
         {
-            let network = network.clone();
+            let network = network.clone().named(problem.coordinates().to_vec())?;
             outcome.documents.push((path.clone(), Document::new(move |out| network.write(format, out))));
         }
         if let (Some(path), Some(format)) = (&args.vtk, vtk) {

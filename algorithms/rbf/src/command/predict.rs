@@ -23,17 +23,17 @@ pub(super) struct PredictResult {
 pub(super) fn run(args: &PredictArgs, session: &Session) -> Result<Outcome> {
     let mut watch = Stopwatch::default();
     let network = RbfNetwork::load(&args.model)?;
-    let schema = Schema::unnamed(network.dims())?;
+    let mut schema = Schema::unnamed(network.dims())?;
+    if !network.names().is_empty() {
+        schema.names = network.names().to_vec();
+    }
     let (points, kept) = args.rows().read_new(&schema, &*session.observer)?;
     watch.lap("data_s");
     let values = network.evaluate(&points.values);
     watch.lap("prediction_s");
     let size = points.size();
     let table = Table::float_matrix(points.names, points.values)?.beside(Table::floats("u", values))?;
-    // A model file holds neither the domain nor the names of its coordinates.
-    session
-        .observer
-        .notice("columns are the coordinates in the order of the problem; points outside its domain are not marked");
+    session.observer.notice("points outside the problem's domain are not marked: a model does not have the domain");
     let summary = format!("u at {} points", size.rows);
     Ok(args.outcome(size, &watch, entries(&PredictResult { neurons: network.len() }), kept.beside(table)?, summary))
 }

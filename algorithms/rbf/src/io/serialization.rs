@@ -2,7 +2,6 @@
 
 use std::{
     borrow::Cow,
-    collections::HashMap,
     io::{self, Write},
     path::Path,
 };
@@ -11,21 +10,24 @@ use firebox_core::{
     Error, Result, atomic,
     error::{Place, shown},
     memory,
+    model_file::{ModelArrays, decode, encode},
 };
-use safetensors::{Dtype, SafeTensorError, SafeTensors, tensor::TensorView};
 use serde::{Deserialize, Serialize};
 
 use crate::solve::network::RbfNetwork;
 
-const FORMAT: &str = "firebox rbf network 1";
+const FORMAT: &str = "firebox rbf network 2";
+/// The parts of the format's name.
+const ALGORITHM: &str = "rbf network";
+const VERSION: u32 = 2;
 
 /// File format of a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NetworkFormat {
-    /// One object: `format`, `dims`, `centres` (m rows), `widths` (m numbers, or with one per axis m·n, neuron by neuron),
-    /// `weights`.
+    /// One object: `format`, `dims`, `coordinates` (their names, if known), `centres` (m rows), `widths` (m numbers, or with
+    /// one per axis m·n, neuron by neuron), `weights`. It has no checksum.
     Json,
-    /// Tensors of f64: `centres` m × n, `widths` m or m × n, `weights` m; `format` is among the metadata.
+    /// A [model file](firebox_core::model_file) with a checksum. Tensors: `centres` m × n, `widths` m or m × n, `weights` m.
     Safetensors,
 }
 
@@ -49,6 +51,8 @@ impl NetworkFormat {
 struct Plain<'a> {
     format: Cow<'a, str>,
     dims: usize,
+    #[serde(default)]
+    coordinates: Cow<'a, [String]>,
     centres: Vec<Cow<'a, [f64]>>,
     widths: Cow<'a, [f64]>,
     weights: Cow<'a, [f64]>,
@@ -91,6 +95,7 @@ impl RbfNetwork {
         let plain = Plain {
             format: FORMAT.into(),
             dims: self.dims(),
+            coordinates: self.names().into(),
             centres: self.centres().chunks(self.dims()).map(Cow::from).collect(),
             widths: self.widths().into(),
             weights: self.weights().into(),
@@ -100,23 +105,28 @@ impl RbfNetwork {
     }
 
     fn write_safetensors(&self, out: &mut dyn Write) -> io::Result<()> {
-        let bytes = |values: &[f64]| values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>();
-        let [centres, widths, weights] = [self.centres(), self.widths(), self.weights()].map(bytes);
-        let m = self.len();
-        let tensors = [
-            ("centres", view(vec![m, self.dims()], &centres)?),
-            ("widths", view(if self.has_axis_widths() { vec![m, self.dims()] } else { vec![m] }, &widths)?),
-            ("weights", view(vec![m], &weights)?),
-        ];
-        // A single entry, because several would be in the random order of a hash map.
-        let metadata = HashMap::from([("format".into(), FORMAT.into())]);
-        let bytes = safetensors::serialize(tensors, Some(metadata)).map_err(io::Error::other)?;
+        let (m, n) = (self.len(), self.dims());
+        let mut arrays = ModelArrays::default();
+        arrays.put("centres", &[m, n], self.centres());
+        let axes: &[usize] = if self.has_axis_widths() { &[m, n] } else { &[m] };
+        arrays.put("widths", axes, self.widths());
+        arrays.put("weights", &[m], self.weights());
+        let description = Description { coordinates: self.names().into() };
+        let bytes = encode(ALGORITHM, VERSION, &description, arrays).map_err(io::Error::other)?;
         out.write_all(&bytes)
     }
 }
 
-fn view(shape: Vec<usize>, bytes: &[u8]) -> io::Result<TensorView<'_>> {
-    TensorView::new(Dtype::F64, shape, bytes).map_err(io::Error::other)
+/// Everything but the arrays of a safetensors file.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Description {
+    coordinates: Vec<String>,
+}
+
+/// The network with names unless there are none.
+fn named(network: RbfNetwork, names: Vec<String>) -> Result<RbfNetwork> {
+    if names.is_empty() { Ok(network) } else { network.named(names) }
 }
 
 fn bad(what: impl std::fmt::Display) -> Error {
@@ -129,7 +139,7 @@ fn check_format(format: &str) -> Result<()> {
         return Ok(());
     }
     if let Some(version) = format.strip_prefix("firebox rbf network ") {
-        let what = format!("this network is of version {}; this program reads version 1", shown(version));
+        let what = format!("this network is of version {}; this program reads version {VERSION}", shown(version));
         return Err(Error::input(what, "solve the problem again, or use the version of Firebox that wrote it"));
     }
     Err(bad(format!("its format is {}, not \"{FORMAT}\"", shown(format))))
@@ -149,30 +159,18 @@ fn read_json(bytes: &[u8]) -> Result<RbfNetwork> {
         return Err(bad(format!("the centre of neuron {k} has not {} coordinates", plain.dims)));
     }
     let centres = plain.centres.concat();
-    RbfNetwork::new(plain.dims, centres, plain.widths.into_owned(), plain.weights.into_owned())
+    let network = RbfNetwork::new(plain.dims, centres, plain.widths.into_owned(), plain.weights.into_owned())?;
+    named(network, plain.coordinates.into_owned())
 }
 
 fn read_safetensors(bytes: &[u8]) -> Result<RbfNetwork> {
-    let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(bad)?;
-    let metadata = metadata.metadata().as_ref();
-    if metadata.is_some_and(|it| it.contains_key("firebox")) {
-        return Err(bad("it is a model or a checkpoint of another algorithm"));
-    }
-    let format = metadata.and_then(|it| it.get("format")).ok_or_else(|| bad("its metadata name no format"))?;
-    check_format(format)?;
-    let tensors = SafeTensors::deserialize(bytes).map_err(bad)?;
-    let tensor = |name: &str, ranks: &[usize]| {
-        let tensor = tensors.tensor(name).map_err(|error: SafeTensorError| bad(error))?;
-        if tensor.dtype() != Dtype::F64 || !ranks.contains(&tensor.shape().len()) {
-            let what = format!("`{name}` is {:?} of shape {:?}", tensor.dtype(), tensor.shape());
-            return Err(bad(format!("{what}, not F64 with {} axes", ranks[0])));
-        }
-        let (chunks, _) = tensor.data().as_chunks::<8>();
-        Ok((tensor.shape().to_vec(), chunks.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect::<Vec<f64>>()))
-    };
-    let ((shape, centres), (_, widths), (_, weights)) =
-        (tensor("centres", &[2])?, tensor("widths", &[1, 2])?, tensor("weights", &[1])?);
-    RbfNetwork::new(shape[1], centres, widths, weights)
+    let (description, mut arrays) = decode::<Description>(bytes, ALGORITHM, VERSION)?;
+    let &[m, n] = arrays.shape("centres")? else { return Err(bad("its centres are not a matrix")) };
+    let centres = arrays.take("centres", &[m, n])?;
+    let axes: &[usize] = if arrays.shape("widths")?.len() == 2 { &[m, n] } else { &[m] };
+    let (widths, weights) = (arrays.take("widths", axes)?, arrays.take("weights", &[m])?);
+    arrays.finish()?;
+    named(RbfNetwork::new(n, centres, widths, weights)?, description.coordinates)
 }
 
 #[cfg(test)]
@@ -183,7 +181,8 @@ mod tests {
 
     fn network() -> RbfNetwork {
         let centres = vec![0.1, -0.0, 1.0 / 3.0, 1e-300, 5e-324, 2.5e17];
-        RbfNetwork::new(3, centres, vec![0.1 + 0.2, 1e-10], vec![-1.1e12, std::f64::consts::PI]).unwrap()
+        let network = RbfNetwork::new(3, centres, vec![0.1 + 0.2, 1e-10], vec![-1.1e12, std::f64::consts::PI]).unwrap();
+        network.named(["x", "y", "t"].map(String::from).to_vec()).unwrap()
     }
 
     fn bits(network: &RbfNetwork) -> Vec<u64> {
@@ -197,7 +196,7 @@ mod tests {
             let path = folder.path().join(name);
             network().save(&path).unwrap();
             let again = RbfNetwork::load(&path).unwrap();
-            assert_eq!((again.dims(), bits(&again)), (3, bits(&network())));
+            assert_eq!((again.dims(), bits(&again), again.names()), (3, bits(&network()), network().names()));
             let first = std::fs::read(&path).unwrap();
             again.save(&path).unwrap();
             assert_eq!(std::fs::read(&path).unwrap(), first);
@@ -222,33 +221,28 @@ mod tests {
         assert_eq!(refused("a.json", other), format!("this is no network: its format is \"x\", not \"{FORMAT}\""));
         assert_eq!(refused("a.json", b"{\"a\":[1]}"), "this is no network: it names no format");
         // A later version may have other fields.
-        let later = br#"{"format":"firebox rbf network 2","kernel":"cubic"}"#;
-        let what = "this network is of version \"2\"; this program reads version 1";
+        let later = br#"{"format":"firebox rbf network 3","kernel":"cubic"}"#;
+        let what = "this network is of version \"3\"; this program reads version 2";
         assert_eq!(refused("a.json", later), what);
-        let of = |key: &str, value: &str| {
-            let none: Vec<(String, TensorView<'_>)> = Vec::new();
-            safetensors::serialize(none, Some(HashMap::from([(key.to_string(), value.to_string())]))).unwrap()
-        };
-        assert_eq!(refused("a.safetensors", &of("format", "firebox rbf network 2")), what);
-        let other = "this is no network: it is a model or a checkpoint of another algorithm";
-        assert_eq!(refused("a.safetensors", &of("firebox", "{}")), other);
-        assert_eq!(refused("a.safetensors", &of("x", "y")), "this is no network: its metadata name no format");
+        let of = |algorithm: &str, version| encode(algorithm, version, &"", ModelArrays::default()).unwrap();
+        let what = "this model is of version \"3\"; this program reads version 2";
+        assert_eq!(refused("a.safetensors", &of(ALGORITHM, 3)), what);
+        assert!(refused("a.safetensors", &of("ocnn", 2)).contains("its format is \"firebox ocnn 2\""));
         let with = |rest: &str| format!(r#"{{"format":"{FORMAT}",{rest}}}"#);
         let ragged = with(r#""dims":2,"centres":[[0,0],[1]],"widths":[1,1],"weights":[1,1]"#);
         let what = "this is no network: the centre of neuron 1 has not 2 coordinates";
         assert_eq!(refused("a.json", ragged.as_bytes()), what);
         let narrow = with(r#""dims":2,"centres":[[0,0]],"widths":[0],"weights":[1]"#);
         assert_eq!(refused("a.json", narrow.as_bytes()), "not a network: the width of neuron 0 is 0");
-        assert!(refused("a.safetensors", b"1234567890").starts_with("this is no network: "));
-        assert!(refused("a.safetensors", b"").starts_with("this is no network: "));
-
+        for damaged in [&b"1234567890"[..], b""] {
+            assert!(refused("a.safetensors", damaged).starts_with("this is not a model of Firebox: "));
+        }
         let mut bytes = Vec::new();
         network().write(NetworkFormat::Safetensors, &mut bytes).unwrap();
-        assert!(refused("a.safetensors", &bytes[..bytes.len() - 1]).starts_with("this is no network: "));
-        let text = bytes.windows(3).position(|it| it == b"F64").unwrap();
-        bytes[text..text + 3].copy_from_slice(b"I64");
-        let what = refused("a.safetensors", &bytes);
-        assert!(what.contains("is I64 of shape"), "{what}");
+        assert!(refused("a.safetensors", &bytes[..bytes.len() - 1]).starts_with("this is not a model of Firebox: "));
+        let last = bytes.len() - 1;
+        bytes[last - 20] ^= 1;
+        assert!(refused("a.safetensors", &bytes).contains("its checksum does not match"));
 
         let error = RbfNetwork::load(&PathBuf::from("a.txt")).unwrap_err();
         assert_eq!(error.help().unwrap(), "name the file .json or .safetensors");

@@ -25,6 +25,8 @@ pub struct RbfNetwork {
     centres: Vec<f64>,
     widths: Vec<f64>,
     weights: Vec<f64>,
+    /// Names of the coordinates; none if they are unknown.
+    names: Vec<String>,
 }
 
 impl RbfNetwork {
@@ -48,7 +50,26 @@ impl RbfNetwork {
         if let Some(k) = weights.iter().position(|w| !w.is_finite()) {
             return Err(unfit(format!("the weight of neuron {k} is {}", weights[k])));
         }
-        Ok(Self { dims, centres, widths, weights })
+        Ok(Self { dims, centres, widths, weights, names: Vec::new() })
+    }
+
+    /// The network with names of its coordinates, which model files keep.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Input`] unless there are as many distinct names as dimensions.
+    pub fn named(mut self, names: Vec<String>) -> Result<Self> {
+        let repeats = names.iter().enumerate().any(|(at, name)| names[..at].contains(name));
+        if names.len() != self.dims || repeats {
+            return Err(unfit(format!("{} names of {} coordinates, or equal ones", names.len(), self.dims)));
+        }
+        self.names = names;
+        Ok(self)
+    }
+
+    /// Names of the coordinates; none if they are unknown.
+    pub fn names(&self) -> &[String] {
+        &self.names
     }
 
     /// Dimensions of space, n.
@@ -164,7 +185,7 @@ impl Loop for Sums<'_> {
 
     #[inline(always)]
     fn run<I: Isa>(self) {
-        let RbfNetwork { dims, centres, widths, weights } = self.network;
+        let RbfNetwork { dims, centres, widths, weights, .. } = self.network;
         let points = self.points.block(self.block);
         let each = widths.len() / weights.len().max(1);
         let mut sums = [Block::default(); MAX_DIMS];

@@ -47,11 +47,13 @@ pub(in crate::io) fn write_stream(table: &Table, out: &mut dyn Write) -> io::Res
 fn schema(table: &Table) -> SchemaRef {
     let fields = table.columns().iter().flat_map(|column| {
         let data = match column.cells() {
-            _ if column.has_words() => DataType::Utf8,
+            _ if !column.words().is_empty() => DataType::Utf8,
+            Cells::Float(_) if is_whole(column) => DataType::Int64,
             Cells::Float(_) => DataType::Float64,
             Cells::Int(_) | Cells::Count(_) => DataType::Int64,
         };
-        column.names().iter().map(move |name| Field::new(name, data.clone(), false))
+        let is_nullable = !column.fields().is_empty();
+        column.names().iter().map(move |name| Field::new(name, data.clone(), is_nullable))
     });
     Arc::new(Schema::new(fields.collect::<Vec<_>>()))
 }
@@ -68,13 +70,26 @@ fn batches(table: &Table) -> impl Iterator<Item = io::Result<RecordBatch>> {
     })
 }
 
-/// The cells of a column at these indices.
+/// Whether the numbers of a column were read from fields of whole numbers, some of which may be empty.
+fn is_whole(column: &Column) -> bool {
+    let is_whole = |field: &String| field.is_empty() || field.parse::<i64>().is_ok();
+    !column.fields().is_empty() && column.fields().iter().all(is_whole)
+}
+
+/// The cells of a column at these indices; those of empty fields are null.
 fn array(column: &Column, indices: impl Iterator<Item = usize>) -> ArrayRef {
     match column.cells() {
-        _ if column.has_words() => {
+        _ if !column.words().is_empty() => {
             let number = |at| column.cells().get(at).map_or_else(String::new, |cell: Cell| cell.to_string());
-            let text = |at| column.word(at).map_or_else(|| number(at), String::from);
+            let text = |at| column.text(at).map_or_else(|| number(at), String::from);
             Arc::new(StringArray::from_iter_values(indices.map(text)))
+        }
+        Cells::Float(values) if !column.fields().is_empty() => {
+            let value = |at: usize| (!column.fields()[at].is_empty()).then_some(values[at]);
+            if is_whole(column) {
+                return Arc::new(Int64Array::from_iter(indices.map(|at| value(at).map(|value| value as i64))));
+            }
+            Arc::new(Float64Array::from_iter(indices.map(value)))
         }
         Cells::Float(values) => Arc::new(Float64Array::from_iter_values(indices.map(|at| values[at]))),
         Cells::Int(values) => Arc::new(Int64Array::from_iter_values(indices.map(|at| values[at]))),

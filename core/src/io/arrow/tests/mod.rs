@@ -233,7 +233,7 @@ fn tables_keep_their_types() {
         assert_eq!(bits(&points.values), bits(&expected));
         assert_eq!(points.labels.unwrap(), [i64::MAX, -1, 9_007_199_254_740_993]);
         let back = kept.beside(Table::ints("c", vec![0; 3])).unwrap();
-        let words: Vec<_> = (0..3).map(|row| back.columns()[0].word(row).unwrap().to_string()).collect();
+        let words: Vec<_> = (0..3).map(|row| back.columns()[0].text(row).unwrap().to_string()).collect();
         assert_eq!(words, ["a", "b\n,", "-1"]);
     }
 }

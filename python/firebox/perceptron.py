@@ -39,8 +39,9 @@ _PARAMETERS = """
         Share of the rows that early stopping uses; with 0 training never stops early.
     n_iter_no_change : int, optional
         Passes without a lower loss on those rows after which training stops; by default as `averaging`.
-    input_scale : {"columns", "common"}, optional
-        Divide each column by its own standard deviation, or all by a common one; common by default if they share one.
+    standardise : {"none", "standard", "robust", "common"}, optional
+        Scale of the columns: as they are; (x − mean)/standard deviation; (x − median)/interquartile range; or one scale of
+        all columns. By default ``"common"`` if they share a scale, and ``"standard"`` otherwise.
     time_limit : float, optional
         Seconds after which training stops, at the end of a pass.
     random_state : int, RandomState or None, default=0
@@ -66,7 +67,7 @@ class _Mlp(BaseEstimator):
         "averaging": "averaging",
         "validation": "validation_fraction",
         "patience": "n_iter_no_change",
-        "input_scale": "input_scale",
+        "standardise": "standardise",
         "time_limit": "time_limit",
     }
 
@@ -84,7 +85,7 @@ class _Mlp(BaseEstimator):
         averaging: float | None = None,
         validation_fraction: float = 0.1,
         n_iter_no_change: int | None = None,
-        input_scale: str | None = None,
+        standardise: str | None = None,
         time_limit: float | None = None,
         random_state: Any = 0,
         backend: str = "auto",
@@ -104,7 +105,7 @@ class _Mlp(BaseEstimator):
         self.averaging = averaging
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
-        self.input_scale = input_scale
+        self.standardise = standardise
         self.time_limit = time_limit
         self.random_state = random_state
         self.backend = backend
@@ -199,7 +200,7 @@ class MLPClassifier(ClassifierMixin, _Mlp):
         averaging: float | None = None,
         validation_fraction: float = 0.1,
         n_iter_no_change: int | None = None,
-        input_scale: str | None = None,
+        standardise: str | None = None,
         class_weight: Any = None,
         time_limit: float | None = None,
         random_state: Any = 0,

@@ -183,11 +183,11 @@ fn the_chosen_values_are_reported() {
     let outcome = run(&train).unwrap();
     // 216 training rows.
     assert_eq!((&outcome.config["batch"], &outcome.config["weight_decay"]), (&json!(16), &json!(5e-3)));
-    assert_eq!(outcome.config["input_scale"], "common");
+    assert_eq!(outcome.config["standardise"], "common");
     assert!(outcome.summary.contains("in batches of 16, common scale, weight decay 5.00e-3"), "{}", outcome.summary);
-    let given = run(&format!("{train} --batch 50 --weight-decay 0 --input-scale columns")).unwrap();
+    let given = run(&format!("{train} --batch 50 --weight-decay 0 --standardise robust")).unwrap();
     assert_eq!((&given.config["batch"], &given.config["weight_decay"]), (&json!(50), &json!(0.0)));
-    assert_eq!(given.config["input_scale"], "columns");
+    assert_eq!(given.config["standardise"], "robust");
 }
 
 #[test]

@@ -97,7 +97,12 @@ fn outcome(args: &TrainArgs, input: InputSize, model: &Model, training: &Trainin
         training.best,
         rows[0],
         config.batch_rows(),
-        if config.input_scale == Some(InputScale::Common) { "common" } else { "column" },
+        match config.standardise {
+            Some(InputScale::None) => "no",
+            Some(InputScale::Robust) => "robust",
+            Some(InputScale::Common) => "common",
+            Some(InputScale::Standard) | None => "standard",
+        },
         config.weight_decay.unwrap_or_default(),
         training.matmul,
     );

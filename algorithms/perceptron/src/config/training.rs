@@ -31,14 +31,19 @@ pub enum Optimizer {
     Sgd,
 }
 
-/// Scaling of the input columns, each of which is moved to mean 0.
+/// Scaling of the input columns, by the training rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "command", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum InputScale {
-    /// Each column is divided by its own standard deviation.
-    Columns,
-    /// All columns are divided by the root mean square of their standard deviations.
+    /// As they are
+    None,
+    /// (x − mean)/standard deviation
+    #[cfg_attr(feature = "command", value(alias = "columns"))]
+    Standard,
+    /// (x − median)/interquartile range
+    Robust,
+    /// (x − mean)/root mean square of the standard deviations of all columns
     Common,
 }
 
@@ -79,10 +84,11 @@ pub struct TrainConfig {
     #[cfg_attr(feature = "command", arg(long = "no-bias", action = clap::ArgAction::SetFalse))]
     #[cfg_attr(feature = "command", arg(help = "Leave out the bias of every layer, as in the paper"))]
     pub bias: bool,
-    /// Scale of the input columns; common if they share one, unless given: pixels, counts, shares
+    /// Scale of the input columns; unless given, common if they share one, as pixels, counts and shares do, and standard
+    /// otherwise
     #[config(default = "None")]
-    #[cfg_attr(feature = "command", arg(long, value_enum, value_name = "SCALE"))]
-    pub input_scale: Option<InputScale>,
+    #[cfg_attr(feature = "command", arg(long, alias = "input-scale", value_enum, value_name = "SCALE"))]
+    pub standardise: Option<InputScale>,
     /// Missing numbers: nan, NA, N/A, null, none, ? or nothing; means and medians are those of the training rows, and
     /// replace the missing ones of new rows too
     #[config(default = "Missing::Refuse")]
@@ -195,7 +201,7 @@ impl TrainConfig {
     }
 
     /// The configuration for `rows` training rows and a network of `parameters`, with a value for each option that depends on
-    /// the data but [`input_scale`](Self::input_scale).
+    /// the data but [`standardise`](Self::standardise).
     pub(crate) fn resolved(&self, rows: usize, parameters: u128) -> Self {
         let strength = match self.task {
             Task::Classification => 15.0,

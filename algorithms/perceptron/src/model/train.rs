@@ -104,15 +104,22 @@ pub(crate) fn train<B: PerceptronOps>(
     let (values, names) = (&instances.values, &instances.names);
     let mut scaling = Scaling::of(values, names, &training_rows, ranks)?;
     let ranges = Ranges::of(values, names.len(), &training_rows, ranks);
-    let scale = config.input_scale.unwrap_or_else(|| ranges.scale(&scaling));
-    if scale == InputScale::Common {
-        scaling = ranges.share(scaling);
-    }
+    let scale = config.standardise.unwrap_or_else(|| ranges.scale(&scaling));
+    scaling = match scale {
+        InputScale::None => Scaling::none(names.len()),
+        InputScale::Standard => scaling,
+        InputScale::Robust if ranks.size() > 1 => {
+            let what = "`standardise = robust` sorts each column, whose rows are in several processes";
+            return Err(Error::input(what, "run it without mpirun, or give `standardise = standard`"));
+        }
+        InputScale::Robust => Scaling::robust(values, names.len(), &training_rows),
+        InputScale::Common => ranges.share(scaling),
+    };
     if let Some(model) = given.initial {
         scaling = model.scaling.clone();
     }
     let parameters = config.network(names.len(), instances.targets.outputs(), context.seed).parameters();
-    let config = &config.resolved(parts.training.len(), parameters).with_input_scale(Some(scale));
+    let config = &config.resolved(parts.training.len(), parameters).with_standardise(Some(scale));
     let output = match (&instances.targets, config.task, given.initial) {
         (Targets::Classes(_, classes), Task::Classification, _) => OutputKind::Class(classes.clone()),
         (Targets::Numbers(..), Task::Regression, Some(model)) => model.output.clone(),

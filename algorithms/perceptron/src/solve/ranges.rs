@@ -67,7 +67,7 @@ impl Ranges {
         };
         let shared = wide as f64 >= MOST * varying.len() as f64
             && varying.iter().all(|&column| !is_narrow(column) || is_rare(column));
-        if shared && varying.len() > 1 { InputScale::Common } else { InputScale::Columns }
+        if shared && varying.len() > 1 { InputScale::Common } else { InputScale::Standard }
     }
 
     /// Divides the columns that vary by the root mean square of their deviations.
@@ -113,11 +113,11 @@ mod tests {
         assert_eq!(scale(&rows(|row| 16.0 - edge(row))), InputScale::Common);
         assert_eq!(scale(&rows(|_| 5.0)), InputScale::Common);
         // A flag, a length in thousandths, and one in thousands.
-        assert_eq!(scale(&rows(|row| (row % 2) as f64)), InputScale::Columns);
-        assert_eq!(scale(&rows(|row| 1.0 + edge(row) / 1e3)), InputScale::Columns);
-        assert_eq!(scale(&rows(|row| row as f64 * 1e3)), InputScale::Columns);
-        assert_eq!(scale(&[vec![1.0], vec![2.0]]), InputScale::Columns);
-        assert_eq!(scale(&[vec![1.0, 2.0], vec![1.0, 2.0]]), InputScale::Columns);
+        assert_eq!(scale(&rows(|row| (row % 2) as f64)), InputScale::Standard);
+        assert_eq!(scale(&rows(|row| 1.0 + edge(row) / 1e3)), InputScale::Standard);
+        assert_eq!(scale(&rows(|row| row as f64 * 1e3)), InputScale::Standard);
+        assert_eq!(scale(&[vec![1.0], vec![2.0]]), InputScale::Standard);
+        assert_eq!(scale(&[vec![1.0, 2.0], vec![1.0, 2.0]]), InputScale::Standard);
     }
 
     #[test]

@@ -3,12 +3,13 @@
 use firebox_core::{Communicator, Error, Result, error::Place, scaling::exponent};
 use serde::{Deserialize, Serialize};
 
-/// Standardisation of columns to mean 0 and standard deviation 1.
+/// Shifts and scales of columns: x becomes (x − mean)/deviation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Scaling {
-    /// Mean of each column.
+    /// Mean of each column; the median if the scale is robust, 0 without a scale.
     pub mean: Vec<f64>,
-    /// Standard deviation of each column; 1 for a constant column.
+    /// Standard deviation of each column; the interquartile range if the scale is robust; 1 for a constant column and
+    /// without a scale.
     pub deviation: Vec<f64>,
 }
 
@@ -62,6 +63,35 @@ impl Scaling {
         Ok(Self { mean, deviation })
     }
 
+    /// Leaves all columns as they are.
+    pub(crate) fn none(columns: usize) -> Self {
+        Self { mean: vec![0.0; columns], deviation: vec![1.0; columns] }
+    }
+
+    /// Medians and interquartile ranges of `rows` of row-major `values`; quartiles are interpolated linearly.
+    pub(crate) fn robust(values: &[f64], columns: usize, rows: &[usize]) -> Self {
+        let quartiles = |column: usize| {
+            let mut sorted: Vec<f64> = rows.iter().map(|&row| values[row * columns + column]).collect();
+            sorted.sort_unstable_by(f64::total_cmp);
+            [0.25, 0.5, 0.75].map(|part| {
+                let at = part * sorted.len().saturating_sub(1) as f64;
+                let value = |index: f64| sorted.get(index as usize).copied().unwrap_or(0.0);
+                let (low, high) = (value(at.floor()), value(at.ceil()));
+                low + at.fract() * (high - low)
+            })
+        };
+        let mut scaling = Self::none(columns);
+        for column in 0..columns {
+            let [low, median, high] = quartiles(column);
+            scaling.mean[column] = median;
+            // A range within rounding of the median is that of a constant column.
+            if high - low > 1e-12 * median.abs() && (high - low).is_normal() {
+                scaling.deviation[column] = high - low;
+            }
+        }
+        scaling
+    }
+
     /// Standardises rows in place.
     pub fn apply(&self, values: &mut [f64]) {
         for row in values.chunks_mut(self.mean.len().max(1)) {
@@ -86,6 +116,14 @@ mod tests {
     use firebox_core::Solo;
 
     use super::*;
+
+    #[test]
+    fn robust_scales_are_medians_and_quartile_ranges() {
+        let values = [1.0, 7.0, 2.0, 7.0, 4.0, 7.0, 1e9, 7.0];
+        let scaling = Scaling::robust(&values, 2, &[0, 1, 2]);
+        assert_eq!((scaling.mean, scaling.deviation), (vec![2.0, 7.0], vec![1.5, 1.0]));
+        assert_eq!(Scaling::robust(&values, 2, &[]), Scaling::none(2));
+    }
 
     #[test]
     fn scaling_is_inverted() {

@@ -24,8 +24,6 @@ pub struct Case<P> {
 pub trait Parity<B: Backend> {
     /// Name of the algorithm.
     const NAME: &'static str;
-    /// On emulated devices, the stride through the cases of a shape.
-    const STRIDE: usize = 1;
     /// Size of a problem.
     type Shape: Display + Clone + Send + 'static;
     /// Implementations of the operations.
@@ -38,6 +36,13 @@ pub trait Parity<B: Backend> {
 
     /// Number of points of a size; some backends have no empty tensors.
     fn points(shape: &Self::Shape) -> usize;
+
+    /// On emulated devices, which take up to half a minute to compile a kernel, the share 1/stride of the trials of a case
+    /// that run, chosen by the seed.
+    fn stride(case: &str) -> usize {
+        let _ = case;
+        1
+    }
 
     /// Offset of a shape's first case on emulated devices: equal for shapes that run the same kernels.
     fn offset(shape: &Self::Shape) -> usize {
@@ -101,14 +106,14 @@ fn trials<B: Backend, A: Parity<B>>(
     suite: fn() -> A::Suite,
 ) -> Vec<Trial> {
     let Target { name: backend, seed, .. } = *target;
-    // There the most unrolled kernels take up to half a minute to compile.
-    let stride = if target.device.is_software() { A::STRIDE } else { 1 };
+    let is_software = target.device.is_software();
     let mut trials = Vec::new();
     let shapes = A::shapes().into_iter().enumerate().filter(|(_, shape)| A::points(shape) >= target.min_points);
     for (k, shape) in shapes.step_by(target.stride) {
         let offset = A::offset(&shape) + seed as usize;
         let cases = A::cases(device).into_iter().enumerate();
-        for (_, case) in cases.filter(|(c, _)| (c + offset).is_multiple_of(stride)) {
+        let runs = |c: usize, case: &str| !is_software || (c + offset).is_multiple_of(A::stride(case));
+        for (_, case) in cases.filter(|(c, case)| runs(*c, &case.name)) {
             let name = format!("{}/{backend}/{bodies}/{}/{shape}", A::NAME, case.name);
             let (device, shape) = (device.clone(), shape.clone());
             let run = move || (case.check)(&A::problem(suite(), &device, shape, seed.wrapping_add(k as u64)));

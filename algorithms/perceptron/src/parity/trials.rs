@@ -22,6 +22,15 @@ impl<B: PerceptronOps> Parity<B> for Operations {
         shape.n
     }
 
+    fn stride(case: &str) -> usize {
+        // Each shape compiles another kernel of this method.
+        if case.starts_with("product, simt") { 4 } else { 1 }
+    }
+
+    fn offset(shape: &Shape) -> usize {
+        shape.n + shape.k + shape.m
+    }
+
     fn cases(device: &B::Device) -> Vec<Case<Self::Problem>> {
         cases::<B>(device)
     }

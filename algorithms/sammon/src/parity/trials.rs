@@ -10,7 +10,6 @@ pub struct Operations;
 
 impl<B: SammonOps> Parity<B> for Operations {
     const NAME: &'static str = "sammon";
-    const STRIDE: usize = 6;
     type Shape = Shape;
     type Suite = Suite<B>;
     type Problem = Problem<B>;
@@ -21,6 +20,10 @@ impl<B: SammonOps> Parity<B> for Operations {
 
     fn points(shape: &Shape) -> usize {
         shape.n
+    }
+
+    fn stride(_: &str) -> usize {
+        6
     }
 
     fn offset(shape: &Shape) -> usize {

@@ -22,9 +22,14 @@ struct BackendsArgs {
     verbosity: Verbosity,
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  firebox backends
+  firebox backends --format json";
+
 pub(super) fn command() -> Command {
     let about = "Lists the available backends and devices, and what is missing to use the others";
-    BackendsArgs::augment_args(Command::new("backends").about(about))
+    BackendsArgs::augment_args(Command::new("backends").about(about)).after_long_help(EXAMPLES)
 }
 
 pub(super) fn run(args: &ArgMatches) -> Result<(), Failure> {

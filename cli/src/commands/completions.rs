@@ -12,8 +12,15 @@ struct CompletionsArgs {
     shell: Shell,
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  firebox completions bash > ~/.local/share/bash-completion/completions/firebox
+  firebox completions zsh > ~/.zfunc/_firebox
+  firebox completions fish > ~/.config/fish/completions/firebox.fish";
+
 pub(super) fn command() -> Command {
     CompletionsArgs::augment_args(Command::new("completions").about("Prints completions for a shell"))
+        .after_long_help(EXAMPLES)
 }
 
 /// Prints completions for the command line `root`.

@@ -21,30 +21,37 @@ struct GenerateArgs {
     /// Name of the data set
     #[arg(value_enum, value_name = "NAME")]
     shape: Shape,
-    /// Number of points; by default that of the set in the literature
+    /// Number of points [default: that of the set in the literature]
     #[arg(long, value_name = "N")]
     points: Option<usize>,
-    /// Number of coordinates (uniform and blobs; 2 by default)
+    /// Number of coordinates, of uniform and blobs [default: 2]
     #[arg(long, value_name = "D")]
     dims: Option<usize>,
     /// Seed of the random numbers
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
-    /// Write to a file (.csv, .tsv, .txt, .dat, .npy, .parquet, .arrow, .lrn); by default CSV on standard output
-    #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
+    /// Write to a file (.csv, .tsv, .txt, .dat, .npy, .parquet, .arrow, .lrn) [default: CSV on standard output]
+    #[arg(short, long, help_heading = "Output", value_name = "OUT", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
     /// Draw the points, coloured by their classes (.svg, .png)
-    #[arg(long, value_name = "P", value_hint = ValueHint::FilePath)]
+    #[arg(long, help_heading = "Output", value_name = "P", value_hint = ValueHint::FilePath)]
     plot: Option<PathBuf>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Output")]
     style: StyleArgs,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Output")]
     verbosity: Verbosity,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  firebox generate tetra -o tetra.csv --plot tetra.png
+  firebox generate blobs --points 1000 --dims 5 --seed 7 -o blobs.parquet
+  firebox generate target | firebox ocnn - --label label -o clusters.csv";
 
 pub(super) fn command() -> Command {
     let about = "Generates a synthetic set of points with known classes, in a column 'label'";
     GenerateArgs::augment_args(Command::new("generate").about(about).arg_required_else_help(true))
+        .after_long_help(EXAMPLES)
 }
 
 pub(super) fn run(args: &ArgMatches) -> Result<(), Failure> {

@@ -15,8 +15,13 @@ struct ManArgs {
     folder: Option<PathBuf>,
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  firebox man | man -l -
+  firebox man ~/.local/share/man/man1";
+
 pub(super) fn command() -> Command {
-    ManArgs::augment_args(Command::new("man").about("Writes manual pages"))
+    ManArgs::augment_args(Command::new("man").about("Writes manual pages")).after_long_help(EXAMPLES)
 }
 
 /// Writes the manual pages of the command line `root`.

@@ -66,7 +66,13 @@ fn with_common_args(command: Command) -> Command {
     if command.has_subcommands() {
         return command.mut_subcommands(with_common_args);
     }
-    let command = Verbosity::augment_args(Output::augment_args(Compute::augment_args(command)));
+    let mut command = Verbosity::augment_args(Output::augment_args(Compute::augment_args(command)));
+    if command.get_name() == predict::NAME {
+        // Predictions have no plot; the options are still parsed, so that their refusal explains it.
+        command = ["plot", "theme", "size", "title"]
+            .into_iter()
+            .fold(command, |command, id| command.mut_arg(id, |arg| arg.hide(true)));
+    }
     // The plugin's own text comes first.
     let after = command.get_after_long_help().map(|text| format!("{text}\n\n"));
     command.after_help(ALL_OPTIONS).after_long_help(after.unwrap_or_default() + STREAMS)

@@ -27,8 +27,9 @@ use crate::{
 };
 
 /// Help of the input.
-const INPUT: &str = "Points, one a row: .csv, .tsv, .txt, .dat, .npy, .parquet, .arrow or .lrn; .npz has the sparse rows of \
-                     SciPy's save_npz, for --metric cosine; - reads CSV from standard input";
+const INPUT: &str = "Points, one a row: .csv, .tsv, .txt, .dat, .data, .npy, .parquet, .arrow or .lrn, also in .gz or .zst; \
+                     .npz has the sparse rows of SciPy's save_npz, for --metric cosine; - reads CSV from standard \
+                     input";
 
 const EXAMPLES: &str = "\
 Examples:

@@ -9,6 +9,9 @@ use firebox_core::{
 use crate::config::{TrainConfig, invalid};
 use crate::types::Matmul;
 
+/// The default of `hidden` in the form of the argument.
+pub(super) const HIDDEN: &str = "128,64";
+
 #[derive(Debug, Args)]
 pub(super) struct TrainArgs {
     #[command(flatten)]
@@ -17,12 +20,7 @@ pub(super) struct TrainArgs {
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(super) model: Option<DocumentOut>,
     /// Neurons of each hidden layer, such as 128 or 256,64; none for a linear model
-    #[arg(
-        long,
-        value_name = "N,…",
-        value_delimiter = ',',
-        default_values_t = TrainConfig::new().hidden.iter().map(usize::to_string)
-    )]
+    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = HIDDEN)]
     hidden: Vec<String>,
     #[command(flatten)]
     config: TrainConfig,

@@ -28,6 +28,22 @@ Examples:
   firebox perceptron predict points.csv --label label --model m.safetensors --keep all -o p.csv
   firebox perceptron eval points.csv --label label --model m.safetensors -o confusion.csv";
 
+const TRAIN_EXAMPLES: &str = "\
+Examples:
+  firebox perceptron train points.csv --label label --model m.safetensors --plot losses.png -o l.csv
+  firebox perceptron train points.csv --label y --task regression --hidden 256,64 --confusion y.png
+  firebox perceptron train points.csv --label label --categorical one-hot --missing median --model m.safetensors";
+
+const PREDICT_EXAMPLES: &str = "\
+Examples:
+  firebox perceptron predict points.csv --model m.safetensors --keep all -o p.csv
+  firebox perceptron predict points.csv --model m.safetensors --give probabilities -o p.csv";
+
+const EVAL_EXAMPLES: &str = "\
+Examples:
+  firebox perceptron eval points.csv --label label --model m.safetensors -o confusion.csv
+  firebox perceptron eval points.csv --label label --model m.safetensors --plot confusion.png";
+
 /// Options of the short help of each command.
 const TRAIN: [&str; 8] = ["label", "drop", "model", "hidden", "activation", "epochs", "test", "confusion"];
 const PREDICT: [&str; 4] = ["label", "keep", "model", "give"];
@@ -40,7 +56,9 @@ pub struct PerceptronPlugin;
 impl Plugin for PerceptronPlugin {
     fn command(&self) -> Command {
         // Set after the arguments, since the doc comment of a flattened struct would replace the description.
-        let train = with_short_help(TrainArgs::augment_args(Command::new("train")), &TRAIN);
+        let train = with_short_help(TrainArgs::augment_args(Command::new("train")), &TRAIN)
+            .mut_arg("keep", |keep| keep.hide(true))
+            .after_long_help(TRAIN_EXAMPLES);
         let train = train.about("Trains a network on a table").long_about(
             "Trains a multilayer perceptron on a table: columns of numbers, and one of classes or numbers to learn. A share \
              of the rows is kept for a test, whose figures the report has; early stopping uses a share of the others. \
@@ -49,12 +67,15 @@ impl Plugin for PerceptronPlugin {
              --time-limit only.",
         );
         let predict = with_short_help(PredictArgs::augment_args(Command::new("predict")), &PREDICT)
+            .after_long_help(PREDICT_EXAMPLES)
             .about("Predicts the rows of a table")
             .long_about(
                 "Predicts the rows of a table with a network that train wrote, on any backend. Columns are found by their \
                  names; others are ignored. The label comes first.",
             );
         let eval = with_short_help(ModelArgs::augment_args(Command::new("eval")), &EVAL)
+            .mut_arg("keep", |keep| keep.hide(true))
+            .after_long_help(EVAL_EXAMPLES)
             .about("Compares predictions with the truth")
             .long_about(
                 "Predicts the rows of a table and compares them with its column of classes or numbers. Writes the confusion \

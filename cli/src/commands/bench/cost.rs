@@ -23,6 +23,10 @@ use crate::{Program, args::StyleArgs, failure::Failure, interrupt, output};
 pub(super) const NAME: &str = "cost";
 
 const NOTE: &str = "\
+Examples:
+  firebox bench cost
+  firebox bench cost --from 1000 --to 100000 --plot time.svg --plot-memory memory.svg
+
 Every size is run twice, and the second run is timed. The exponent is that of a power law in the number of points, \
 fitted by least squares in logarithms over the upper half of the sizes. Memory is the planned device memory. A series \
 ends before the size that is expected to take longer than --seconds or does not fit.";

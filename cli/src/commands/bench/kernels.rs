@@ -14,6 +14,11 @@ use crate::{Program, failure::Failure};
 pub(super) const NAME: &str = "kernels";
 
 const NOTE: &str = "\
+Examples:
+  firebox bench kernels
+  firebox bench kernels --points 1000,10000 --repeats 15
+  firebox bench kernels --backend wgpu --format json
+
 The device's ceilings are measured first: copying and reading memory, multiply-adds, exponentials and reciprocal \
 square roots. The share of a row is the minimum time of its bytes and operations at these ceilings divided by the \
 measured time. Calls cycle through several sets of inputs, which together exceed the cache twice (at most 16 sets; a \

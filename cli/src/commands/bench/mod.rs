@@ -22,6 +22,12 @@ use crate::{
 
 use self::printer::RowPrinter;
 
+const EXAMPLES: &str = "\
+Examples:
+  firebox bench kernels --max-points 10000
+  firebox bench cost --to 100000 --plot time.svg --plot-memory memory.svg
+  firebox bench cost --format json";
+
 #[derive(Debug, Args)]
 struct BenchArgs {
     #[command(flatten)]
@@ -38,6 +44,7 @@ pub(super) fn command(program: &Program) -> Option<Command> {
     let names: Vec<String> = program.benches().map(|(name, _)| name).collect();
     let command = Command::new("bench")
         .about("Measures algorithms: the papers' figures, isolated hot loops, and the growth of cost")
+        .after_long_help(EXAMPLES)
         .subcommand_required(true)
         .arg_required_else_help(true);
     let papers = program.benches().map(|(_, bench)| bench.command());

@@ -1,6 +1,6 @@
 //! Flags in messages: libraries name fields in backticks, and the program replaces them with the flags that set them.
 
-use std::{collections::HashMap, ffi::OsString, sync::OnceLock};
+use std::{borrow::Cow, collections::HashMap, ffi::OsString, sync::OnceLock};
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command};
 
@@ -40,7 +40,12 @@ impl Flags {
     fn flag(&self, text: &str) -> Option<String> {
         let (field, value) = text.split_once(" = ").map_or((text, None), |(field, value)| (field, Some(value)));
         let (flag, takes_value) = self.0.get(field)?;
-        Some(value.filter(|_| *takes_value).map_or_else(|| flag.clone(), |value| format!("{flag} {value}")))
+        Some(match value.filter(|_| *takes_value) {
+            // A value with a leading hyphen would be taken for a flag.
+            Some(value) if value.starts_with('-') => format!("{flag}={}", quoted(value)),
+            Some(value) => format!("{flag} {}", quoted(value)),
+            None => flag.clone(),
+        })
     }
 
     /// Replaces fields in backticks with their flags.
@@ -55,6 +60,15 @@ impl Flags {
         }
         out + rest
     }
+}
+
+/// Quotes a word for a POSIX shell, if it needs it.
+fn quoted(word: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./,:=@%+…".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return Cow::Borrowed(word);
+    }
+    Cow::Owned(format!("'{}'", word.replace('\'', r"'\''")))
 }
 
 /// Registers the flags of the command in `root` that `matches` selects.
@@ -105,6 +119,9 @@ mod tests {
             ("raise `time_limit`", "raise --time-limit"),
             ("`time_limit = 5` or `quality = false`", "--time-limit 5 or --no-quality"),
             ("`quality``time_limit`", "--no-quality--time-limit"),
+            ("add `time_limit = Unnamed: 0`, or", "add --time-limit 'Unnamed: 0', or"),
+            ("`time_limit = it's $x`", r"--time-limit 'it'\''s $x'"),
+            ("`time_limit = -x`, `time_limit = größe,b=1`", "--time-limit=-x, --time-limit größe,b=1"),
             ("`input`, `k`, `other text` and a ` alone", "`input`, `k`, `other text` and a ` alone"),
             ("a ` before `time_limit`", "a ` before --time-limit"),
             ("", ""),

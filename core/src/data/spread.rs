@@ -38,7 +38,7 @@ impl Points {
         let [wide, narrow] = [widest, narrowest].map(|column| shown(&self.names[column]));
         Some(format!(
             "column {wide} spreads {ratio} times as far as column {narrow}, which hardly counts for distances: divide \
-             each column by its standard deviation, unless all have the same unit"
+             each column by its standard deviation, with `standardise = standard`, unless all have the same unit"
         ))
     }
 }

@@ -12,8 +12,9 @@ const CLASS_NAMES: [&str; 9] =
     ["label", "labels", "class", "classes", "target", "species", "category", "cluster", "diagnosis"];
 
 impl Points {
-    /// Notices of columns that are probably no coordinates: identifiers (whole numbers that increase from row to row),
-    /// classes by their name, and constants. The last columns, `targets` of a regression, are left out, and a single column
+    /// Notices of columns that are probably no coordinates: identifiers (whole numbers that increase from row to row, or
+    /// that number the rows in any order), classes by their name, and constants; and of a first row that is probably a header
+    /// of numbers. The last columns, `targets` of a regression, are left out, and a single column
     /// of coordinates has no such notices.
     pub fn suspicious_columns(&self, targets: usize) -> Vec<String> {
         let coordinates = self.columns - targets;
@@ -22,7 +23,7 @@ impl Points {
         }
         let values = |column: usize| self.iter().map(move |row| row[column]);
         let whole = |column: usize| values(column).all(|value| value.fract() == 0.0);
-        let mut notices = Vec::new();
+        let mut notices: Vec<String> = self.header_notice(coordinates).into_iter().collect();
         let mut constants = Vec::new();
         for (column, name) in self.names[..coordinates].iter().enumerate() {
             let ascending = || values(column).zip(values(column).skip(1)).all(|(before, after)| before < after);
@@ -33,6 +34,14 @@ impl Points {
                     "column {} has whole numbers that increase from row to row, as identifiers do: add `drop = {name}` \
                      unless it is a measurement",
                     shown(name)
+                ));
+            } else if self.rows >= FEW_ROWS && whole(column) && self.numbers_rows(column) {
+                notices.push(format!(
+                    "column {} has a different whole number from {} to {} in each row, as identifiers do: add `drop = {name}` \
+                     unless it is a measurement",
+                    shown(name),
+                    values(column).fold(f64::INFINITY, f64::min),
+                    values(column).fold(f64::NEG_INFINITY, f64::max)
                 ));
             } else if self.labels.is_none()
                 && targets == 0
@@ -54,6 +63,31 @@ impl Points {
             });
         }
         notices
+    }
+
+    /// True if a column of whole numbers has each of 0 to n − 1, or of 1 to n, once.
+    fn numbers_rows(&self, column: usize) -> bool {
+        let first = self.iter().map(|row| row[column]).fold(f64::INFINITY, f64::min);
+        let mut found = vec![false; self.rows];
+        [0.0, 1.0].contains(&first)
+            && self.iter().all(|row| {
+                let place = found.get_mut((row[column] - first) as usize);
+                place.is_some_and(|found| !std::mem::replace(found, true))
+            })
+    }
+
+    /// A notice if columns without names begin with consecutive whole numbers, such as years, above numbers with fractions.
+    fn header_notice(&self, coordinates: usize) -> Option<String> {
+        let first = self.values.get(..coordinates)?;
+        let is_consecutive = first[0].fract() == 0.0 && first.windows(2).all(|pair| pair[1] == pair[0] + 1.0);
+        let is_unnamed = self.names.iter().enumerate().all(|(at, name)| *name == format!("C{}", at + 1));
+        let has_fractions = |column: usize| self.iter().skip(1).any(|row| row[column].fract() != 0.0);
+        let [from, to] = [first[0], first[coordinates - 1]];
+        (is_unnamed && is_consecutive && (0..coordinates).all(has_fractions)).then(|| {
+            format!(
+                "the first row counts from {from} to {to} and is taken as a row: if it is a header, name the columns with words"
+            )
+        })
     }
 
     fn has_few_values(&self, column: usize) -> bool {
@@ -102,5 +136,21 @@ mod tests {
         assert!(found[2].starts_with("2 columns are constant, such as \"a\""), "{found:?}");
         assert_eq!(notices(&[("id", &id[..9]), ("x", &x[..9])]), Vec::<String>::new());
         assert_eq!(notices(&[("class", &x), ("x", &x)]), Vec::<String>::new());
+        let any_order: Vec<f64> = x.iter().map(|x| x.floor()).collect();
+        let found = notices(&[("x", &x), ("no", &any_order)]);
+        assert!(found.len() == 1 && found[0].contains("from 0 to 11") && found[0].contains("`drop = no`"), "{found:?}");
+        let twice: Vec<f64> = any_order.iter().map(|x| if *x == 3.0 { 4.0 } else { *x }).collect();
+        let beyond: Vec<f64> = any_order.iter().map(|x| if *x == 3.0 { 12.0 } else { *x }).collect();
+        assert_eq!(notices(&[("x", &x), ("twice", &twice), ("beyond", &beyond)]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_header_of_numbers_is_noticed() {
+        let (a, b) = ([2019.0, 0.5, 1.5], [2020.0, 1.25, 7.0]);
+        let found = notices(&[("C1", &a), ("C2", &b)]);
+        assert!(found.len() == 1 && found[0].contains("from 2019 to 2020"), "{found:?}");
+        for columns in [[("a", &a), ("b", &b)], [("C1", &b), ("C2", &a)], [("C1", &a), ("C2", &[2020.0, 1.0, 7.0])]] {
+            assert_eq!(notices(&columns.map(|(name, column)| (name, &column[..]))), Vec::<String>::new());
+        }
     }
 }

@@ -76,6 +76,9 @@ impl Format {
 
     /// The format of a file that is read, which may be compressed: [`Format::of`] without the extension `.gz` or `.zst`.
     pub(crate) fn of_input(path: &Path) -> Result<Self> {
+        if path.is_dir() {
+            return Err(Error::input_at(Place::file(path), "this is a folder", "name a file instead of a folder"));
+        }
         let inner = inner(path);
         if inner.extension().is_none() && is_compressed(path) {
             let what = "the name has no extension before the one of its compression";
@@ -130,6 +133,8 @@ mod tests {
             of_input("x/a.gz").unwrap_err().to_string(),
             "x/a.gz: the name has no extension before the one of its compression"
         );
+        let error = of_input(".").unwrap_err();
+        assert_eq!(error.to_string(), ".: this is a folder");
         let error = of("a.npz").unwrap_err();
         assert_eq!(error.to_string(), "a.npz: an .npz is an archive of arrays, not a table");
     }

@@ -1,5 +1,7 @@
 //! The layout of delimited text, detected from its first rows.
 
+use std::borrow::Cow;
+
 use super::categories;
 use super::columns::Columns;
 use super::number::{Field, Numbers, classify, decimal_comma, is_missing};
@@ -45,15 +47,14 @@ fn is_header(first: &Record<'_>, second: Option<&Record<'_>>, delimiter: Delimit
     }
 }
 
-/// The column names of a header.
+/// The column names of a header. A column without one, such as an index that pandas wrote, is called by its number.
 fn names(header: &Record<'_>) -> Result<Vec<String>> {
-    if let Some(at) = header.fields.iter().position(|name| name.trim().is_empty()) {
-        let place = Place::default().line(header.line).column((at + 1).to_string());
-        let help = "name it; if it is an index that pandas wrote, write the file with index=False";
-        return Err(Error::input_at(place, "the header leaves this column without a name", help));
-    }
     admit_names(header.fields.len())?;
-    Ok(header.fields.iter().map(|name| name.trim().to_string()).collect())
+    let named = |(at, name): (usize, &Cow<'_, str>)| match name.trim() {
+        "" => format!("column {}", at + 1),
+        name => name.to_string(),
+    };
+    Ok(header.fields.iter().enumerate().map(named).collect())
 }
 
 /// Layout of a table.

@@ -80,6 +80,10 @@ impl Numbers {
                 let place = Place::default().line(line).column(column);
                 return Err(Error::input_at(place, "the field is empty", "fill in a number, or leave the row out"));
             }
+            Field::Text if has_thousands(field) => {
+                let decimals = if self.comma { "a comma, as in the first row" } else { "a point" };
+                (no_number, format!("write numbers without thousands separators, and decimals with {decimals}"))
+            }
             Field::Text if self.comma => {
                 (no_number, "write all decimals with a comma, as in the first row, or all with a point".into())
             }
@@ -102,6 +106,22 @@ impl Numbers {
 pub(super) fn decimal_comma(field: impl AsRef<str>) -> bool {
     let field = field.as_ref();
     field.matches(',').count() == 1 && matches!(classify(&field.replacen(',', ".", 1)), Field::Finite(_))
+}
+
+/// True if the field is a number whose digits are in groups of thousands, such as `5,100.00` or `5.100,00`.
+pub(super) fn has_thousands(field: &str) -> bool {
+    let field = field.trim().trim_start_matches(['+', '-']);
+    let are_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    [",.", ".,", "'.", "’.", " .", " ,", "\u{a0},", "\u{202f},"].iter().any(|marks| {
+        let mut marks = marks.chars();
+        let (Some(separator), Some(point)) = (marks.next(), marks.next()) else { return false };
+        let (whole, fraction) = field.split_once(point).unwrap_or((field, ""));
+        let Some((first, groups)) = whole.split_once(separator) else { return false };
+        let is_group = |group: &str| group.len() == 3 && are_digits(group);
+        (1..=3).contains(&first.len())
+            && [first, fraction].into_iter().all(are_digits)
+            && groups.split(separator).all(is_group)
+    })
 }
 
 /// Parses a whole number, which may be written as 3.0.
@@ -162,6 +182,21 @@ mod tests {
         for field in ["1.5", "1.234,5", "1,2,3"] {
             assert!(numbers.coordinate(field, 3, "x").is_err(), "{field}");
         }
+    }
+
+    #[test]
+    fn thousands_separators_are_recognised() {
+        for field in ["5,100.00", "-5.100,25", "1,234,567", "1'000'000.5", "12 345,6", "5,100", "1\u{202f}000"] {
+            assert!(has_thousands(field), "{field}");
+            let error = Numbers::default().coordinate(field, 3, "x").unwrap_err();
+            let help = "write numbers without thousands separators, and decimals with a point";
+            assert_eq!(error.help().unwrap(), help, "{field}");
+        }
+        for field in ["5,10", "1234,567", "1,23,456", "100", "", "1.5", "a,100", "2024-01-01", "1,2,3"] {
+            assert!(!has_thousands(field), "{field}");
+        }
+        let error = Numbers { comma: true, ..Numbers::default() }.coordinate("5.100,00", 3, "x").unwrap_err();
+        assert!(error.help().unwrap().ends_with("decimals with a comma, as in the first row"));
     }
 
     #[test]

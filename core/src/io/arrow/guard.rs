@@ -8,7 +8,12 @@ use crate::error::{Error, Result};
 
 /// The error of a file that does not follow its format.
 pub(super) fn broken(reason: &dyn Display) -> Error {
-    Error::input(format!("the file cannot be decoded: {reason}"), "write it again, for example with pandas or polars")
+    let reason = reason.to_string();
+    let help = match reason.contains("Disabled feature") {
+        true => "compression by snappy, zstd, lz4 and gzip is read: write the file again with one of them, or without",
+        false => "write it again, for example with pandas or polars",
+    };
+    Error::input(format!("the file cannot be decoded: {reason}"), help)
 }
 
 /// Runs a decoder. Those of damaged files may panic, which is an error here.

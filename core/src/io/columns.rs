@@ -148,7 +148,17 @@ impl Columns<'_> {
             let by_name = |role: usize| found[role].filter(|&at| wanted[role] == Some(names[at].as_str()));
             // A name is no number here.
             let exact = |name: &String| if names.contains(name) { names } else { &[] };
-            let coordinates = like.iter().map(|name| find(exact(name), name, "coordinates"));
+            let coordinates = like.iter().map(|name| match name.split_once('=') {
+                Some((column, _)) if self.categorical == Some(Categorical::OneHot) && !names.contains(name) => {
+                    let what = format!(
+                        "there is no column {} of text, nor {}, to take a coordinate from",
+                        shown(column),
+                        shown(name)
+                    );
+                    Err(Error::input(what, listed(&[])))
+                }
+                _ => find(exact(name), name, "coordinates"),
+            });
             let mut coordinates = coordinates.collect::<Result<Vec<_>>>()?;
             let targets = self.targets.map(|text| select(names, text, "learn")).transpose()?.unwrap_or_default();
             coordinates.extend(&targets);

@@ -45,11 +45,13 @@ impl Layout {
                 true => perhaps_header(error, field, label.is_some()),
                 false => error,
             };
-            for source in &sources.coordinates {
+            for (index, source) in sources.coordinates.iter().enumerate() {
                 match source {
                     Source::Number(at) => {
                         let value = numbers.coordinate(&fields[*at], line, &names[*at]);
-                        memory::push(&mut values, value.map_err(|error| error_at(error, line, &fields[*at]))?, POINTS)?;
+                        let value =
+                            value.map_err(|error| sources.in_target(index, error_at(error, line, &fields[*at])));
+                        memory::push(&mut values, value?, POINTS)?;
                     }
                     Source::OneHot { at, words } => {
                         let place = || Place::default().line(line).column(names[*at].as_str());

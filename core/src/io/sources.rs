@@ -49,12 +49,13 @@ impl Sources {
         let Roles { label, weight, coordinates: found, targets, kept, dropped, chosen } = roles;
         let mut coordinates = Vec::new();
         for (place, &at) in found.iter().enumerate() {
+            let is_target = place + targets >= found.len();
             coordinates.push(match &groups {
                 Some(groups) => match groups.get(place) {
                     Some((_, Some(words))) => Source::OneHot { at, words: words.clone() },
                     _ => Source::Number(at),
                 },
-                None if one_hot && is_text[at] => Source::OneHot { at, words: words(at)? },
+                None if one_hot && is_text[at] && !is_target => Source::OneHot { at, words: words(at)? },
                 None => Source::Number(at),
             });
         }
@@ -67,6 +68,19 @@ impl Sources {
         let is_left_out = |at: &usize| is_text[*at] && !one_hot && !chosen && !has_role(*at);
         let left_out = (0..names.len()).filter(is_left_out).collect();
         Ok(Self { label, weight, coordinates, targets, kept, left_out })
+    }
+
+    /// Marks the error of a coordinate, by its index in `coordinates`, as that of a target if it is one.
+    pub(super) fn in_target(&self, index: usize, error: Error) -> Error {
+        let inputs = self.coordinates.len() - self.targets - usize::from(self.weight.is_some());
+        match error {
+            Error::Input { what, place, .. }
+                if self.targets > 0 && index >= inputs && what.ends_with("is not a number") =>
+            {
+                Error::input_at(place, format!("the target {what}"), "targets are columns of numbers")
+            }
+            other => other,
+        }
     }
 
     /// Names of the coordinates, then of the weights, in a table with columns called `names`.

@@ -11,7 +11,7 @@ use firebox_core::{
 use serde_json::{Map, Value, json};
 
 use super::args::{Form, ModelArgs, PredictArgs, ProductArgs};
-use super::input::{instances, notice, options};
+use super::input::{instances, notice, options, text_error};
 use super::report::{EvalResult, NetworkFigures, PredictResult, class_column};
 use crate::config::Task;
 use crate::model::Score;
@@ -138,7 +138,8 @@ fn predict_blocks<B: PerceptronOps>(
     }
     let mut counts = [0; 2];
     read_blocks(&input.input, &options, BLOCK_BYTES, |points, mut kept| {
-        let values = model.columns_of(&points.names, &points.values).map_err(|error| error.in_file(&input.input))?;
+        let values = model.columns_of(&points.names, &points.values);
+        let values = values.map_err(|error| text_error(input, model, error))?;
         let (values, rows) = model.imputation.retain(values, model.columns.len());
         kept.retain(&rows);
         let left = rows.iter().filter(|kept| **kept).count();

@@ -5,7 +5,7 @@ use std::path::Path;
 use firebox_core::{
     Communicator, Error, Observer, Result,
     command::InputArgs,
-    data::{Categorical, Missing, MissingNumbers, ReadOptions},
+    data::{Categorical, Missing, MissingNumbers, ReadOptions, read_blocks},
     error::shown,
 };
 
@@ -49,7 +49,10 @@ pub(super) fn instances(
     if input.keep.is_some() {
         return Err(Error::input("`keep` is for predictions", "leave it out"));
     }
-    let read = || input.read_part(&options(input, task, missing, model)?, ranks.share(), observer);
+    let read = || {
+        let part = input.read_part(&options(input, task, missing, model)?, ranks.share(), observer);
+        part.map_err(|error| if model.is_none() { with_task(error) } else { error })
+    };
     let instances = match task {
         Task::Classification => Instances::from_labels(read()?.points),
         Task::Regression => {
@@ -66,7 +69,8 @@ pub(super) fn instances(
     let mut instances = instances.map_err(in_file)?;
     if let Some(model) = model {
         // Missing numbers in columns that the model does not know do not matter.
-        instances.values = model.columns_of(&instances.names, &instances.values).map_err(in_file)?;
+        let values = model.columns_of(&instances.names, &instances.values);
+        instances.values = values.map_err(|error| text_error(input, model, error))?;
         instances.names = model.columns.clone();
     }
     let dropped = if missing == Missing::Drop { instances.retain_complete() } else { 0 };
@@ -78,6 +82,42 @@ pub(super) fn instances(
         .into_iter()
         .for_each(|notice| observer.notice(&notice));
     Ok(instances)
+}
+
+/// Adds the option `task` to the advice of an error of labels or targets that suit the other task.
+fn with_task(error: Error) -> Error {
+    match error {
+        Error::Input { what, place, .. }
+            if what.starts_with("the label ") && what.ends_with("is not a whole number") =>
+        {
+            let help = "classes are whole numbers or names; to learn numbers, add `task = regression`";
+            Error::input_at(place, what, help)
+        }
+        Error::Input { what, place, .. } if what.starts_with("the target ") => {
+            let help = "a regression learns columns of numbers; to learn classes, give `task = classification`";
+            Error::input_at(place, what, help)
+        }
+        other => other,
+    }
+}
+
+/// The error at the first text in the columns of `model`, if they are in the file; else `error`, that they are not among
+/// the columns of numbers.
+pub(super) fn text_error(input: &InputArgs, model: &Model, error: Error) -> Error {
+    let path = &input.input;
+    let options = ReadOptions {
+        coordinates: Some(model.columns.clone()),
+        missing: MissingNumbers::Accepted,
+        ..ReadOptions::default()
+    };
+    // Standard input cannot be read again.
+    let found = (path.as_os_str() != "-").then(|| read_blocks(path, &options, 1 << 20, |_, _| Ok(())));
+    match found {
+        Some(Err(Error::Input { what, place, .. })) if place.at.is_some() && place.column.is_some() => {
+            Error::input_at(place, what, "the model takes this column: give numbers, as in its training")
+        }
+        _ => error.in_file(path),
+    }
 }
 
 /// A notice of the numbers of rows left out and of numbers replaced in a file, if there are any.

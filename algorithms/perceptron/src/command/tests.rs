@@ -324,6 +324,37 @@ fn rows_with_missing_numbers_are_left_out() {
 }
 
 #[test]
+fn text_and_the_other_task_are_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let [table, text, city, model] =
+        ["t.csv", "text.csv", "city.csv", "m.safetensors"].map(|name| folder.path().join(name).display().to_string());
+    let line = |i: i32| format!("{i},{},{}.5,{}\n", i % 7, 3 * i, ["Bonn", "Ulm"][i as usize % 2]);
+    std::fs::write(&table, "a,b,y,city\n".to_string() + &(0..60).map(line).collect::<String>()).unwrap();
+    std::fs::write(&text, "b,a,city\n1,four,Ulm\n3,five,Ulm\n").unwrap();
+    std::fs::write(&city, "b,a,y\n1,2,3\n").unwrap();
+    let refusal = |args: &str| {
+        let error = run(&format!("perceptron {args}")).unwrap_err();
+        (error.to_string(), error.help().unwrap())
+    };
+    let (what, help) = refusal(&format!("train {table} --label y"));
+    assert!(what.contains("the label \"0.5\" is not a whole number") && help.ends_with("add `task = regression`"));
+    for categorical in ["leave-out", "one-hot"] {
+        let args = format!("train {table} --label city --task regression --categorical {categorical}");
+        let (what, help) = refusal(&args);
+        assert!(what.ends_with("line 2, column city: the target \"Bonn\" is not a number"), "{what}");
+        assert!(help.ends_with("give `task = classification`"), "{help}");
+    }
+    let train = format!("train {table} --label y --task regression --epochs 1 --model {model}");
+    run(&format!("perceptron {train}")).unwrap();
+    let (what, help) = refusal(&format!("predict {text} --model {model}"));
+    assert!(what.ends_with("text.csv, line 2, column a: \"four\" is not a number"), "{what}");
+    assert!(help.starts_with("the model takes this column"), "{help}");
+    run(&format!("perceptron {train} --categorical one-hot")).unwrap();
+    let (what, _) = refusal(&format!("predict {city} --model {model}"));
+    assert!(what.contains("there is no column \"city\" of text"), "{what}");
+}
+
+#[test]
 fn invalid_input_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let [rows, others, model] = files(folder.path());

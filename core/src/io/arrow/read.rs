@@ -162,7 +162,7 @@ impl Rows {
         memory::resize(&mut self.values, before + height * self.width, f64::NAN, POINTS)?;
         let values = &mut self.values[before..];
         let mut from = 0;
-        for source in &table.sources.coordinates {
+        for (index, source) in table.sources.coordinates.iter().enumerate() {
             let (Source::Number(at) | Source::OneHot { at, .. }) = source;
             let column = table.column(batch, *at);
             let place = |row: usize| Place::default().row(self.first + self.rows + row + 1).column(&*table.names[*at]);
@@ -176,7 +176,9 @@ impl Rows {
                 Source::Number(_) => {
                     for ((row, cells), text) in cells.zip(texts(column)?) {
                         let number = table.numbers.coordinate(&text, row + 1, &table.names[*at]);
-                        cells[from] = number.map_err(|error| at_place(error, place(row)))?;
+                        let number =
+                            number.map_err(|error| table.sources.in_target(index, at_place(error, place(row))));
+                        cells[from] = number?;
                     }
                 }
                 Source::OneHot { words, .. } => {

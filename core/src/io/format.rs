@@ -1,5 +1,6 @@
 //! File formats of tables.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use super::compressed::{inner, is_compressed};
@@ -77,7 +78,8 @@ impl Format {
     /// The format of a file that is read, which may be compressed: [`Format::of`] without the extension `.gz` or `.zst`.
     pub(crate) fn of_input(path: &Path) -> Result<Self> {
         if path.is_dir() {
-            return Err(Error::input_at(Place::file(path), "this is a folder", "name a file instead of a folder"));
+            let source = ErrorKind::IsADirectory.into();
+            return Err(Error::Io { action: "read", path: path.to_path_buf(), source });
         }
         let inner = inner(path);
         if inner.extension().is_none() && is_compressed(path) {
@@ -134,7 +136,7 @@ mod tests {
             "x/a.gz: the name has no extension before the one of its compression"
         );
         let error = of_input(".").unwrap_err();
-        assert_eq!(error.to_string(), ".: this is a folder");
+        assert_eq!(error.to_string(), "cannot read .: is a directory");
         let error = of("a.npz").unwrap_err();
         assert_eq!(error.to_string(), "a.npz: an .npz is an archive of arrays, not a table");
     }

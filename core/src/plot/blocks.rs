@@ -2,6 +2,8 @@
 
 use super::axis::{Axis, BELOW, Panel, TOP, left_of};
 use super::canvas::{Anchor, Canvas, Drawing, SMALL, width};
+use super::legend::{self, Branch, Entry};
+use super::palette::{Marker, Palette};
 use crate::error::Result;
 
 /// Rectangles over one pair of axes, with their labels where these fit.
@@ -13,8 +15,10 @@ pub struct Blocks {
     pub x_label: String,
     /// Label of the y axis, with its unit.
     pub y_label: String,
-    /// Number of clusters, which determines their colours.
-    pub clusters: usize,
+    /// Number of points of each cluster. The legend has the largest.
+    pub sizes: Vec<usize>,
+    /// Number of noise points.
+    pub noise: usize,
     /// The rectangles.
     pub blocks: Vec<Block>,
 }
@@ -26,10 +30,10 @@ pub struct Block {
     pub x: (f64, f64),
     /// Lower and upper end.
     pub y: (f64, f64),
-    /// The cluster whose colour it has; without one it is grey.
-    pub cluster: Option<usize>,
-    /// Label.
-    pub label: String,
+    /// The branch, which determines the colour.
+    pub branch: Branch,
+    /// Labels, the first of which that fits is drawn.
+    pub labels: Vec<String>,
 }
 
 const FRAME: [f64; 2] = [600.0, 380.0];
@@ -51,13 +55,31 @@ pub(super) fn draw(plot: &Blocks, mut canvas: Canvas) -> Result<Drawing> {
         let gap = |length: f64| 0.5 * (GAP.0 * length).min(GAP.1);
         let (across, along) = (gap(right - left), gap(bottom - top));
         let (left, right, top, bottom) = (left + across, right - across, top + along, bottom - along);
-        let colour = block.cluster.map_or(palette.frame, |cluster| palette.cluster(cluster, plot.clusters).0);
+        let colour = palette.branch(block.branch, plot.sizes.len());
         canvas.area((left, top), (right, bottom), colour);
-        if width(&block.label, SMALL)? + 4.0 < right - left && SMALL + 4.0 < bottom - top {
-            let middle = (0.5 * (left + right), 0.5 * (top + bottom));
-            canvas.text(middle, &block.label, SMALL, palette.text_on(colour), Anchor::Centre);
+        for label in block.labels.iter().filter(|_| SMALL + 4.0 < bottom - top) {
+            if width(label, SMALL)? + 4.0 < right - left {
+                let middle = (0.5 * (left + right), 0.5 * (top + bottom));
+                canvas.text(middle, label, SMALL, palette.text_on(colour), Anchor::Centre);
+                break;
+            }
         }
     }
-    let right = (left + wide).max(canvas.title(&plot.title, left + 0.5 * wide, wide)?);
-    Ok(canvas.sized((right + 24.0, TOP + high + BELOW + 8.0)))
+    let (end, lowest) = legend::draw(&mut canvas, &entries(plot, palette), left + wide + 18.0)?;
+    let right = end.max(canvas.title(&plot.title, left + 0.5 * wide, wide)?);
+    Ok(canvas.sized((right + 24.0, lowest.max(TOP + high + BELOW + 8.0))))
+}
+
+/// The lines of the legend.
+fn entries(plot: &Blocks, palette: &Palette) -> Vec<Entry> {
+    let entry = |branch: Branch| Entry {
+        look: Some((palette.branch(branch, plot.sizes.len()), Marker::Square)),
+        text: branch.name(&plot.sizes, plot.noise),
+    };
+    let listed = legend::largest(&plot.sizes);
+    let more = Entry::more(plot.sizes.len() - listed.len());
+    let others = [Branch::Noise, Branch::Between].into_iter();
+    let others =
+        others.filter(|&branch| plot.blocks.iter().any(|block| block.branch == branch && block.y.0 < block.y.1));
+    listed.into_iter().map(Branch::Cluster).map(entry).chain(more).chain(others.map(entry)).collect()
 }

@@ -7,6 +7,7 @@
 
 use plotters::style::RGBColor;
 
+use super::legend::Branch;
 use super::style::Theme;
 
 /// A marker's shape.
@@ -36,6 +37,8 @@ pub(super) struct Palette {
     pub(super) grid: RGBColor,
     /// Noise.
     pub(super) noise: RGBColor,
+    /// Branches of several clusters: a grey that is none of a cluster's colours, apart from noise.
+    between: RGBColor,
     /// Outlines beside other marks.
     pub(super) outline: RGBColor,
     /// Colours of the first clusters.
@@ -55,6 +58,7 @@ const LIGHT: Palette = Palette {
     frame: RGBColor(120, 120, 120),
     grid: RGBColor(232, 232, 232),
     noise: RGBColor(115, 115, 115),
+    between: RGBColor(147, 147, 147),
     outline: RGBColor(120, 180, 222),
     clusters: OKABE_ITO,
     towards: RGBColor(0, 0, 0),
@@ -69,6 +73,7 @@ const DARK: Palette = Palette {
     frame: RGBColor(140, 140, 140),
     grid: RGBColor(48, 51, 57),
     noise: RGBColor(150, 150, 150),
+    between: RGBColor(108, 108, 108),
     outline: RGBColor(60, 110, 150),
     clusters: [
         RGBColor(77, 163, 224),
@@ -153,6 +158,15 @@ impl Palette {
         (mix(self.clusters[rank % self.clusters.len()], self.towards, SHADES[round]), MARKERS[round])
     }
 
+    /// The colour of a branch of a tree of `count` clusters.
+    pub(super) fn branch(&self, branch: Branch, count: usize) -> RGBColor {
+        match branch {
+            Branch::Cluster(rank) => self.cluster(rank, count).0,
+            Branch::Noise => self.noise,
+            Branch::Between => self.between,
+        }
+    }
+
     /// The colour of text on this background: that of text or of the paper, whichever has the higher contrast.
     pub(super) fn text_on(&self, background: RGBColor) -> RGBColor {
         if contrast(self.ink, background) > contrast(self.paper, background) { self.ink } else { self.paper }
@@ -212,6 +226,22 @@ mod tests {
             }
         }
         assert!((contrast(LIGHT.paper, RGBColor(0, 0, 0)) - 21.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn between_clusters_is_a_grey_that_no_cluster_has() {
+        for palette in THEMES.map(Theme::palette) {
+            let RGBColor(r, g, b) = palette.branch(Branch::Between, 9);
+            assert!(r == g && g == b && contrast(palette.between, palette.paper) >= 3.0);
+            assert!(contrast(palette.between, palette.noise) > 1.4);
+            for count in [1, 8, 9, 24, 25, 60] {
+                for rank in 0..count {
+                    let RGBColor(x, y, z) = palette.branch(Branch::Cluster(rank), count);
+                    let apart = r.abs_diff(x).max(g.abs_diff(y)).max(b.abs_diff(z));
+                    assert!(apart > 30, "{rank} of {count}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::axis::{Axis, BELOW, MAX_RATIO, Panel, TOP, are_comparable, equal_scales, left_of};
-use super::canvas::{Anchor, Canvas, Drawing, Mark, SMALL, fitted, width};
+use super::canvas::{Canvas, Drawing, Mark, SMALL, fitted};
+use super::legend::{self, Entry, grouped};
 use super::palette::Marker;
 use super::pca;
 use crate::data::points::Points;
@@ -28,8 +29,6 @@ pub struct Scatter {
 
 /// Label of noise.
 const NOISE_LABEL: i64 = -1;
-/// Maximum number of clusters in a legend.
-const MAX_IN_LEGEND: usize = 12;
 /// Stream of [`Random`].
 const STREAM: u64 = u64::from_be_bytes(*b"plotdraw");
 
@@ -39,13 +38,6 @@ struct Cloud {
     at: Vec<[f64; 3]>,
     names: Vec<String>,
     notes: Vec<String>,
-}
-
-/// Digits in groups of three.
-fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect();
-    groups.join("\u{a0}")
 }
 
 fn cloud(points: &Points) -> Cloud {
@@ -214,36 +206,23 @@ fn draw_legend(
     noise: usize,
     from: f64,
 ) -> Result<(f64, f64)> {
-    const STEP: f64 = 22.0;
     let called = |label: i64| {
         let names = points.label_names.as_ref();
         let name = usize::try_from(label).ok().and_then(|at| names.and_then(|names| names.get(at)));
         name.cloned().unwrap_or_else(|| label.to_string().replace('-', "−"))
     };
-    let mut largest: Vec<(usize, i64, usize)> =
-        sizes.iter().enumerate().map(|(rank, (&label, &size))| (rank, label, size)).collect();
-    largest.sort_by(|a, b| b.2.cmp(&a.2).then(a.0.cmp(&b.0)));
-    largest.truncate(MAX_IN_LEGEND);
-    largest.sort_unstable();
     let palette = canvas.palette;
-    let look = |rank: usize| palette.cluster(rank, sizes.len());
-    let mut entries: Vec<_> = largest.iter().map(|&(rank, label, size)| (look(rank), called(label), size)).collect();
+    let (labels, counts): (Vec<i64>, Vec<usize>) = sizes.iter().unzip();
+    let listed = legend::largest(&counts);
+    let mut entries = Vec::new();
+    for &rank in &listed {
+        let text = format!("{} ({})", fitted(&called(labels[rank]), SMALL, 160.0)?, grouped(counts[rank]));
+        entries.push(Entry { look: Some(palette.cluster(rank, counts.len())), text });
+    }
+    entries.extend(Entry::more(counts.len() - listed.len()));
     if noise > 0 {
-        entries.push(((palette.noise, Marker::Cross), "noise".into(), noise));
+        let text = format!("noise ({})", grouped(noise));
+        entries.push(Entry { look: Some((palette.noise, Marker::Cross)), text });
     }
-    let (mut end, mut y): (f64, f64) = (from, TOP + 10.0);
-    for ((colour, marker), name, size) in entries {
-        let text = format!("{} ({})", fitted(&name, SMALL, 160.0)?, grouped(size));
-        canvas.marker((from + 6.0, y), marker, 4.5, colour, 1.0);
-        canvas.text((from + 18.0, y), &text, SMALL, palette.ink, Anchor::Left);
-        end = end.max(from + 18.0 + width(&text, SMALL)?);
-        y += STEP;
-    }
-    if let more @ 1.. = sizes.len() - largest.len() {
-        let text = format!("and {} more", grouped(more));
-        canvas.text((from + 18.0, y), &text, SMALL, palette.faint, Anchor::Left);
-        end = end.max(from + 18.0 + width(&text, SMALL)?);
-        y += STEP;
-    }
-    Ok((end, y))
+    legend::draw(canvas, &entries, from)
 }

@@ -220,13 +220,13 @@ fn pixels(plot: &Plot, style: &Style) -> (u32, u32, Vec<u8>) {
 
 /// A root above two branches, one of which is a cluster.
 fn blocks() -> Blocks {
-    let block = |x, y, cluster, label: &str| Block { x, y, cluster, label: label.into() };
+    let block = |x, y, branch, label: &str| Block { x, y, branch, labels: vec!["wide ".repeat(30), label.into()] };
     let blocks = vec![
-        block((0.0, 100.0), (0.5, 1.0), None, "100"),
-        block((0.0, 99.0), (0.0, 0.5), Some(0), "99"),
-        block((99.0, 100.0), (0.0, 0.5), Some(1), "narrow"),
+        block((0.0, 100.0), (0.5, 1.0), Branch::Between, "100"),
+        block((0.0, 99.0), (0.0, 0.5), Branch::Cluster(0), "99"),
+        block((99.0, 100.0), (0.0, 0.5), Branch::Cluster(1), "narrow"),
     ];
-    Blocks { title: "tree".into(), clusters: 2, blocks, ..Blocks::default() }
+    Blocks { title: "tree".into(), sizes: vec![99, 1], blocks, ..Blocks::default() }
 }
 
 #[test]
@@ -235,7 +235,33 @@ fn blocks_have_labels_where_they_fit() {
     assert!(
         text.contains("\n99\n") && !text.contains("narrow") && text.contains("#0072B2") && text.contains("#E69F00")
     );
+    assert!(!text.contains("wide") && text.contains("0 (99)") && text.contains("between clusters"));
     both(&Plot::Blocks(Blocks::default()));
+}
+
+#[test]
+fn branches_have_the_colours_of_their_clusters_and_a_legend_of_the_largest() {
+    let sizes: Vec<usize> = (1..=34).collect();
+    let branch = |branch: Branch| {
+        let points = [(0.0, 0.0), (1.0, 1.0)];
+        Series::new(branch.name(&sizes, 7), points).of_kind(SeriesKind::Branch(branch))
+    };
+    let cut = Series::new("cut", [(0.5, 0.5)]).of_kind(SeriesKind::Marks);
+    let clusters = (0..34).map(|rank| branch(Branch::Cluster(rank)));
+    let series = clusters.chain([branch(Branch::Noise), branch(Branch::Between), cut]).collect();
+    let text = svg(&Plot::Lines(Lines { plain: true, sizes: sizes.clone(), series, ..Lines::default() }));
+    let palette = Theme::Light.palette();
+    for rank in 0..34 {
+        let plotters::style::RGBColor(r, g, b) = palette.cluster(rank, 34).0;
+        // The branch, and for the twelve largest the legend's line.
+        let lines = text.lines().filter(|line| line.contains("<polyline"));
+        let count = lines.filter(|line| line.contains(&format!("#{r:02X}{g:02X}{b:02X}"))).count();
+        assert_eq!(count, if rank < 22 { 1 } else { 2 }, "{rank}");
+    }
+    for entry in ["and 22 more", "33 (34)", "22 (23)", "noise (7)", "between clusters", "cut"] {
+        assert!(text.contains(&format!("\n{entry}\n")), "{entry}");
+    }
+    assert!(!text.contains("21 (22)"));
 }
 
 #[test]

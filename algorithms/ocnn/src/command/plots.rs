@@ -1,15 +1,12 @@
 //! Plots of automatic clusters: the plateau, the dendrogram and the condensed tree.
 
-use std::collections::HashMap;
-
-use firebox_core::plot::{Block, Blocks, Lines, Plot, Series};
+use firebox_core::plot::{Block, Blocks, Branch, Lines, Plot, Series};
 
 use crate::{model::Clustering, solve::auto::CondensedTree};
 
-/// Maximum number of joins in a dendrogram, which shows the last ones.
-const MAX_JOINS: usize = 60;
-/// Maximum number of clusters with a colour each in a dendrogram.
-const MAX_COLOURED: usize = 12;
+mod dendrogram;
+
+pub(super) use dendrogram::dendrogram;
 
 /// The noun in the number of `count`.
 pub(super) fn clusters(count: usize) -> &'static str {
@@ -51,130 +48,86 @@ pub(super) fn plateau(clustering: &Clustering) -> Plot {
     })
 }
 
-/// The last joins of the tree as brackets, in the colour of the cluster that they are within, with the points of each branch
-/// below it. The cut passes through the branch of each cluster.
-pub(super) fn dendrogram(clustering: &Clustering) -> Plot {
-    let joins = clustering.linkage.len() / 4;
-    let points = joins + 1;
-    let shown = joins.min(MAX_JOINS);
-    let first = points + joins - shown;
-    let row = |node: usize| &clustering.linkage[4 * (node - points)..4 * (node - points) + 4];
-    // Depth-first walk from the last join. Joins before the shown ones become leaves.
-    let size = |node: usize| if node < points { 1.0 } else { row(node)[3] };
-    let mut names = Vec::new();
-    let mut positions = HashMap::new();
-    let mut ranges = HashMap::new();
-    let mut stack = vec![points + joins - 1];
-    let mut order = Vec::new();
-    if shown == 0 {
-        stack.clear();
-    }
-    while let Some(node) = stack.pop() {
-        if node < first {
-            let place = positions.len() as f64;
-            names.push((place, size(node).to_string()));
-            ranges.insert(node, (place, place));
-            positions.insert(node, (place, if node < points { 0.0 } else { row(node)[2] }));
-        } else {
-            order.push(node);
-            stack.extend([row(node)[1] as usize, row(node)[0] as usize]);
-        }
-    }
-    let cluster_of = clusters_of_nodes(clustering);
-    let separate = clustering.count() <= MAX_COLOURED;
-    let within = if separate { clustering.count() } else { 1 };
-    // The clusters come first, so that they have the colours of other plots.
-    let mut brackets = vec![Vec::new(); within + 1];
-    let mut cut = Vec::new();
-    for node in order.into_iter().rev() {
-        let branches = [row(node)[0] as usize, row(node)[1] as usize];
-        let [a, b] = branches.map(|branch| positions[&branch]);
-        let height = row(node)[2];
-        let series = match cluster_of[node] {
-            Some(cluster) if separate && cluster >= 0 => cluster as usize,
-            Some(0..) => 0,
-            _ => within,
-        };
-        brackets[series].extend([(a.0, a.1), (a.0, height), (b.0, height), (b.0, b.1), (f64::NAN, f64::NAN)]);
-        positions.insert(node, (0.5 * (a.0 + b.0), height));
-        ranges.insert(node, (ranges[&branches[0]].0, ranges[&branches[1]].1));
-        // Below a join of several clusters each branch of one is cut off.
-        for (branch, (_, lower)) in branches.into_iter().zip([a, b]) {
-            if cluster_of[node].is_none() && cluster_of[branch].is_some_and(|cluster| cluster >= 0) {
-                let (from, to) = ranges[&branch];
-                let middle = 0.5 * (lower + height);
-                cut.extend([(from - 0.4, middle), (to + 0.4, middle), (f64::NAN, f64::NAN)]);
-            }
-        }
-    }
-    let name = |series: usize| match series {
-        _ if series == within => "between clusters".to_string(),
-        _ if separate => format!("{series} ({})", clustering.sizes[series]),
-        _ => "within clusters".into(),
-    };
-    let series = brackets.into_iter().enumerate().map(|(series, brackets)| Series::new(name(series), brackets));
-    let cut = Some(Series::new("cut", cut).as_guide()).filter(|cut| !cut.points.is_empty());
-    let title = if shown < joins { format!("The last {shown} of {joins} joins") } else { format!("{joins} joins") };
-    Plot::Lines(Lines {
-        title,
-        x_label: "points of each branch".into(),
-        x_names: names,
-        y_label: "1 − agreement".into(),
-        plain: true,
-        series: series.chain(cut).collect(),
-        ..Lines::default()
-    })
-}
-
-/// For each node of the linkage the cluster of all its points beside noise, −1 if all are noise, `None` if there are several
-/// clusters.
-fn clusters_of_nodes(clustering: &Clustering) -> Vec<Option<i64>> {
-    let mut clusters: Vec<Option<i64>> = clustering.labels.iter().copied().map(Some).collect();
-    for row in clustering.linkage.chunks_exact(4) {
-        let [first, second] = [clusters[row[0] as usize], clusters[row[1] as usize]];
-        clusters.push(match (first, second) {
-            (Some(a), Some(b)) if a == b || b < 0 => Some(a),
-            (Some(a), Some(b)) if a < 0 => Some(b),
-            _ => None,
-        });
-    }
-    clusters
-}
-
-/// The condensed tree as blocks as wide as their numbers of points, from the join with their sibling down to their own, those
-/// within one cluster in its colour.
+/// The condensed tree as blocks as wide as their numbers of points beside noise, from the join with their sibling down to
+/// their own, those within one cluster in its colour. Noise is a block of its own.
 pub(super) fn condensed_tree(clustering: &Clustering) -> Plot {
-    let CondensedTree { leaves, joins, clusters } = &clustering.condensed;
+    let CondensedTree { leaves, joins, members } = &clustering.condensed;
     let nodes = leaves.len() + joins.len();
-    let points = |node: usize| leaves.get(node).copied().unwrap_or_else(|| joins[node - leaves.len()].points);
     let height = |node: usize| node.checked_sub(leaves.len()).map_or(0.0, |join| 1.0 - joins[join].agreement);
+    // Clusters of each leaf with their points.
+    let of_leaf = |leaf: usize| {
+        let clusters =
+            members[leaf].iter().filter_map(|(&label, &points)| Some((usize::try_from(label).ok()?, points)));
+        clusters.collect::<Vec<_>>()
+    };
+    let mut points: Vec<u64> = (0..leaves.len()).map(|leaf| of_leaf(leaf).iter().map(|it| it.1).sum()).collect();
     // Heights of the joins above; roots end at the top.
     let mut upper: Vec<Option<f64>> = vec![None; nodes];
-    let mut cluster_of = clusters.clone();
+    let branch = |leaf: usize| match of_leaf(leaf)[..] {
+        [] => Branch::Noise,
+        [(cluster, _)] => Branch::Cluster(cluster),
+        _ => Branch::Between,
+    };
+    let mut branches: Vec<Branch> = (0..leaves.len()).map(branch).collect();
+    let mut is_top = vec![true; nodes];
     for (k, join) in joins.iter().enumerate() {
-        for branch in [join.first, join.second] {
-            upper[branch] = Some(height(leaves.len() + k));
+        let sides = [join.first, join.second];
+        let branch = joined(branches[join.first], branches[join.second]);
+        points.push(points[join.first] + points[join.second]);
+        branches.push(branch);
+        for side in sides {
+            upper[side] = Some(height(leaves.len() + k));
+            is_top[side] = branch == Branch::Between;
         }
-        cluster_of.push(cluster_of[join.first].filter(|_| cluster_of[join.first] == cluster_of[join.second]));
     }
     let mut blocks = Vec::new();
     let mut stack: Vec<usize> = (0..nodes).rev().filter(|&node| upper[node].is_none()).collect();
     // Blocks in depth-first order: the branches of a block lie side by side below it, so its left end is its first one's.
     let mut start = 0.0;
     while let Some(node) = stack.pop() {
-        let size = points(node);
+        let size = points[node];
         let y = (height(node), upper[node].unwrap_or(1.0));
-        blocks.push(Block { x: (start, start + size as f64), y, cluster: cluster_of[node], label: size.to_string() });
+        let numbered = |cluster: usize, size: u64| vec![format!("{cluster} ({size})"), size.to_string()];
+        if node < leaves.len() && branches[node] == Branch::Between {
+            // A leaf of several clusters is divided.
+            let mut left = start;
+            for (cluster, size) in of_leaf(node) {
+                let (x, labels) = ((left, left + size as f64), numbered(cluster, size));
+                blocks.push(Block { x, y, branch: Branch::Cluster(cluster), labels });
+                left = x.1;
+            }
+        } else if size > 0 {
+            let labels = match branches[node] {
+                Branch::Cluster(cluster) if is_top[node] => numbered(cluster, size),
+                _ => vec![size.to_string()],
+            };
+            blocks.push(Block { x: (start, start + size as f64), y, branch: branches[node], labels });
+        }
         match node.checked_sub(leaves.len()) {
             Some(join) => stack.extend([joins[join].second, joins[join].first]),
             None => start += size as f64,
         }
     }
+    let noise = clustering.noise();
+    if noise > 0 {
+        let (x, labels) = ((start, start + noise as f64), vec![noise.to_string()]);
+        blocks.push(Block { x, y: (0.0, 1.0), branch: Branch::Noise, labels });
+    }
     Plot::Blocks(Blocks {
         title: format!("{} {}", clustering.count(), self::clusters(clustering.count())),
         x_label: "points".into(),
         y_label: "1 − agreement".into(),
-        clusters: clustering.count(),
+        sizes: clustering.sizes.clone(),
+        noise,
         blocks,
     })
+}
+
+/// The branch that two branches make: noise is part of any cluster.
+fn joined(first: Branch, second: Branch) -> Branch {
+    match (first, second) {
+        (first, second) if first == second => first,
+        (Branch::Noise, other) | (other, Branch::Noise) => other,
+        _ => Branch::Between,
+    }
 }

@@ -1,11 +1,11 @@
 //! The command with weights of points and memberships in each cluster.
 
-use std::fmt::Write;
+use std::{collections::BTreeSet, fmt::Write};
 
 use firebox_core::{
     Precision,
     data::{Cell, Shape, generate},
-    plot::{Block, Plot},
+    plot::{Block, Branch, Plot, SeriesKind},
     random::Random,
 };
 use serde_json::Value;
@@ -150,26 +150,78 @@ fn trees_show_sizes_the_cut_and_the_chosen_clusters() {
     // The sizes at the leaves are those of all points.
     let sizes = dendrogram.x_names.iter().map(|(_, size)| size.parse::<usize>().unwrap());
     assert_eq!(sizes.sum::<usize>(), points.rows);
+    // One height makes these clusters.
     let cut = dendrogram.series.last().unwrap();
-    assert_eq!((cut.name.as_str(), cut.is_guide), ("cut", true));
-    // A dash for each branch that is cut off, of which there are at least as many as clusters.
-    assert!(cut.points.len() >= 3 * clusters, "{:?}", cut.points);
+    assert_eq!((cut.name.as_str(), cut.kind, cut.points.len()), ("cut", SeriesKind::Guide, 2));
+    assert_eq!(dendrogram.sizes.iter().sum::<usize>(), points.rows);
 
     let leaves: Vec<u64> =
         outcome.result["condensed_tree"]["leaves"].as_array().unwrap().iter().map(|it| it.as_u64().unwrap()).collect();
-    assert_eq!((tree.blocks.len(), tree.clusters), (2 * leaves.len() - 1, clusters));
+    assert_eq!((tree.blocks.len(), tree.sizes.len()), (2 * leaves.len() - 1, clusters));
     let width = |block: &Block| block.x.1 - block.x.0;
     assert_eq!(tree.blocks[0].x, (0.0, points.rows as f64));
     for block in &tree.blocks {
-        assert!(block.y.0 <= block.y.1 && block.label == width(block).to_string(), "{block:?}");
+        assert!(block.y.0 <= block.y.1 && block.labels.last() == Some(&width(block).to_string()), "{block:?}");
         if block.y.0 > 0.0 && block.y.0 < block.y.1 {
             // Below a block its branches fill its width.
             let is_within = |it: &&Block| it.x.0 >= block.x.0 && it.x.1 <= block.x.1 && it.y.1 == block.y.0;
             assert_eq!(tree.blocks.iter().filter(is_within).map(width).sum::<f64>(), width(block), "{block:?}");
         }
     }
-    let coloured: std::collections::BTreeSet<usize> = tree.blocks.iter().filter_map(|block| block.cluster).collect();
-    assert_eq!(coloured, (0..clusters).collect());
+    assert_eq!(coloured(&tree.blocks), (0..clusters).collect());
     // The root joins clusters.
-    assert_eq!(tree.blocks[0].cluster, None);
+    assert_eq!(tree.blocks[0].branch, Branch::Between);
+}
+
+/// The clusters of blocks.
+fn coloured(blocks: &[Block]) -> BTreeSet<usize> {
+    let cluster = |block: &Block| match block.branch {
+        Branch::Cluster(cluster) => Some(cluster),
+        _ => None,
+    };
+    blocks.iter().filter_map(cluster).collect()
+}
+
+#[test]
+fn every_cluster_of_a_dendrogram_is_drawn_and_every_cut_is_a_mark() {
+    let folder = Folder::new();
+    let points = generate(Shape::Blobs, Some(400), Some(2), 1).unwrap();
+    let text: String = points.iter().map(|row| format!("{},{}\n", row[0], row[1])).collect();
+    folder.write("points.csv", &text);
+    let outcome = folder.run("points.csv --clusters 30 --dendrogram d.svg --condensed-tree c.svg").unwrap();
+    let [(_, Plot::Lines(dendrogram)), (_, Plot::Blocks(tree))] = &outcome.plots[..] else {
+        panic!("two plots: {:?}", outcome.plots)
+    };
+    assert_eq!(coloured(&tree.blocks), (0..30).collect());
+    let clusters: Vec<_> = (0..30).map(|cluster| SeriesKind::Branch(Branch::Cluster(cluster))).collect();
+    let kinds: Vec<_> = dendrogram.series.iter().map(|series| series.kind).collect();
+    assert_eq!(kinds[..30], clusters);
+    let between = kinds.iter().position(|&kind| kind == SeriesKind::Branch(Branch::Between)).unwrap();
+    assert_eq!(dendrogram.series[between].name, "between clusters");
+    let cut = dendrogram.series.last().unwrap();
+    assert_eq!((cut.kind, cut.points.len()), (SeriesKind::Marks, 29));
+}
+
+#[test]
+fn noise_is_a_branch_of_its_own_and_counts_agree() {
+    let folder = Folder::new();
+    let points = generate(Shape::Target, None, None, 1).unwrap();
+    let text: String = points.iter().map(|row| format!("{},{}\n", row[0], row[1])).collect();
+    folder.write("points.csv", &text);
+    let outcome = folder.run("points.csv --dendrogram d.svg --condensed-tree c.svg").unwrap();
+    let noise = outcome.result["noise"].as_u64().unwrap() as usize;
+    let [(_, Plot::Lines(dendrogram)), (_, Plot::Blocks(tree))] = &outcome.plots[..] else {
+        panic!("two plots: {:?}", outcome.plots)
+    };
+    assert!(noise > 0 && (dendrogram.sizes.iter().sum::<usize>(), tree.noise) == (points.rows - noise, noise));
+    let find = |kind: SeriesKind| dendrogram.series.iter().find(|series| series.kind == kind);
+    assert_eq!(find(SeriesKind::Branch(Branch::Noise)).unwrap().name, format!("noise ({noise})"));
+    // The widest block of each cluster has the cluster's points, and noise is beside it.
+    for (cluster, &size) in tree.sizes.iter().enumerate() {
+        let blocks = tree.blocks.iter().filter(|block| block.branch == Branch::Cluster(cluster));
+        let widest = blocks.max_by(|a, b| (a.x.1 - a.x.0).total_cmp(&(b.x.1 - b.x.0))).unwrap();
+        assert_eq!((widest.x.1 - widest.x.0, &widest.labels[0]), (size as f64, &format!("{cluster} ({size})")));
+    }
+    let last = tree.blocks.last().unwrap();
+    assert_eq!((last.branch, last.x), (Branch::Noise, ((points.rows - noise) as f64, points.rows as f64)));
 }

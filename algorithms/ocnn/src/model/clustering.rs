@@ -98,6 +98,8 @@ pub struct Clustering {
     /// The tree as SciPy's linkage matrix, row-major (N − 1) × 4, distances 1 − J. Its fourth column counts rows of the
     /// input, not weights.
     pub linkage: Vec<f64>,
+    /// Rows of the linkage matrix whose joins are cut between clusters.
+    pub cut_rows: Vec<usize>,
     /// Neighbours in each graph.
     pub graphs: [usize; 2],
     /// Steps of the simulation that counted.
@@ -126,13 +128,13 @@ impl Clustering {
     /// Describes the clusters of one run; `of_point` is the neuron of each point.
     pub(super) fn new(hierarchy: &Hierarchy, partition: &Partition, config: &OcnnConfig, of_point: &[u32]) -> Self {
         let Hierarchy { candidate_graph, graphs, information, agreement, tree } = hierarchy;
-        let Partition { candidates, scored, chance, cuts, component, around, labels, sizes } = partition;
+        let Partition { candidates, scored, chance, cut, component, around, labels, sizes } = partition;
         let matrix = EdgeMatrix { adjacency: &candidate_graph.adjacency, values: agreement };
         let memberships = memberships(&candidate_graph.candidates, information, component);
         let outliers = outliers(&memberships, component, &tree.counts);
         let chosen = match config.cut {
             Cut::Threshold(_) => None,
-            _ => cuts.checked_sub(1).filter(|&cuts| cuts < scored.len()),
+            _ => cut.len().checked_sub(1).filter(|&cuts| cuts < scored.len()),
         };
         let each = |values: &[f64]| of_point.iter().map(|&neuron| values[neuron as usize]).collect();
         let step = |scored: &ScoredCuts| Step {
@@ -158,6 +160,8 @@ impl Clustering {
             chance: chance.significant(),
             equal_contrast: equal_contrast(*chance),
             linkage: Vec::new(),
+            // The rows of equal points come first.
+            cut_rows: cut.iter().map(|edge| of_point.len() - tree.counts.len() + edge).collect(),
             graphs: graphs.neighbours,
             simulated_steps: 0,
             scales: graphs.scales,

@@ -1,6 +1,6 @@
 //! The condensed tree: the joins of sides that are large enough for clusters.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 
@@ -33,9 +33,9 @@ pub struct CondensedTree {
     pub leaves: Vec<u64>,
     /// Joins in descending order of agreement.
     pub joins: Vec<Join>,
-    /// The cluster of the points of each leaf beside noise, if there is exactly one.
+    /// Number of points of each leaf by cluster; −1 is noise.
     #[serde(skip)]
-    pub(crate) clusters: Vec<Option<usize>>,
+    pub(crate) members: Vec<BTreeMap<i64, u64>>,
 }
 
 impl CondensedTree {
@@ -66,12 +66,11 @@ impl CondensedTree {
             sets.join(a, b, 0.0);
             nodes[a as usize] = leaves.len() + joins.len() - 1;
         }
-        let mut of_leaves = vec![BTreeSet::new(); leaves.len()];
-        for (&piece, &label) in piece.iter().zip(labels) {
-            of_leaves[piece as usize].extend(usize::try_from(label).ok());
+        let mut members = vec![BTreeMap::new(); leaves.len()];
+        for ((&piece, &label), &count) in piece.iter().zip(labels).zip(&tree.counts) {
+            *members[piece as usize].entry(label).or_insert(0) += u64::from(count);
         }
-        let only = |clusters: &BTreeSet<usize>| clusters.first().copied().filter(|_| clusters.len() == 1);
-        Self { leaves, joins, clusters: of_leaves.iter().map(only).collect() }
+        Self { leaves, joins, members }
     }
 }
 
@@ -90,7 +89,8 @@ mod tests {
         };
         let candidate = |edge: usize| CutCandidate { edge, separation: edge as f64, bound: 0.0, contrast: 2.0 };
         let found = CondensedTree::new(&tree, &[candidate(4), candidate(3)], &[0, -1, -1, -1, 1, 2]);
-        assert_eq!(found.clusters, [Some(0), None, None]);
+        let members: [&[(i64, u64)]; 3] = [&[(-1, 2), (0, 1)], &[(-1, 7)], &[(1, 5), (2, 6)]];
+        assert_eq!(found.members, members.map(|members| members.iter().copied().collect()));
         assert_eq!(found.leaves, [3, 7, 11]);
         let join = |first, second, points, agreement, separation| Join {
             first,

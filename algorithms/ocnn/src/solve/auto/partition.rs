@@ -19,8 +19,8 @@ pub(crate) struct Partition {
     /// Every number of cuts.
     pub(crate) scored: Vec<ScoredCuts>,
     pub(crate) chance: Chance,
-    /// Number of edges that were cut.
-    pub(crate) cuts: usize,
+    /// The edges that were cut.
+    pub(crate) cut: Vec<usize>,
     /// The component of each neuron without those edges.
     pub(crate) component: Vec<u32>,
     /// The cluster of the component of each neuron, −1 for components of noise.
@@ -60,7 +60,7 @@ impl Partition {
         for (&label, &points) in labels.iter().zip(&tree.counts).filter(|(label, _)| **label >= 0) {
             sizes[label as usize] += points as usize;
         }
-        Self { candidates, scored, chance, cuts: cut.len(), component, around, labels, sizes }
+        Self { candidates, scored, chance, cut, component, around, labels, sizes }
     }
 
     /// Adjusted Rand index with other clusters of neurons of these multiplicities.

@@ -1,11 +1,22 @@
 //! Lines of equal values on a grid, by marching squares.
 
+use std::collections::HashMap;
+
 use super::grid::Grid;
 
 /// Maximum number of cells along an axis.
 const MAX_CELLS: usize = 140;
 /// Number of segments from which a line has a label.
 const LABELLED: usize = 10;
+
+/// Distance from the edge, in cells, up to which a segment parallel to it is left out, and the change of its distance relative
+/// to its length up to which it is parallel.
+const ALONG: f64 = 1.0;
+const PARALLEL: f64 = 0.5;
+/// Distance from the edge, in cells, up to which lines are left out that come no further inside, or whose cells are flat.
+const NEAR: f64 = 2.5;
+/// Largest difference from the level in a flat cell, relative to the range of the values.
+const FLAT: f64 = 1e-3;
 
 /// A place by its shares of width and height.
 type Place = (f64, f64);
@@ -17,17 +28,27 @@ pub(super) struct Contour {
     pub(super) label: Option<Place>,
 }
 
-/// Lines of the interpolated values of a grid of `columns` points along x, inside its domain, one for each of `levels`. Labels
-/// lie away from each other and, by at least the shares `margin` of width and height, from the frame, and by the width also
-/// from the edges of the domain.
+/// A segment with its distance from the edge in cells.
+struct Piece {
+    ends: [Place; 2],
+    from_edge: f64,
+}
+
+/// Lines of the interpolated values of a grid of `columns` points along x, inside its domain, one for each of `levels`. Lines
+/// along the edge of the domain are left out, as those of a boundary value. Labels lie away from each other and inside, by
+/// at least the shares `margin` of width and height.
 pub(super) fn contours(grid: &Grid, columns: usize, levels: &[f64], margin: Place) -> Vec<Contour> {
     let cells = columns.saturating_sub(1).clamp(1, MAX_CELLS);
     let share = |k: usize| k as f64 / cells as f64;
     let side = cells + 1;
     let values: Vec<Option<f64>> = (0..side * side).map(|k| grid.value(share(k % side), share(k / side))).collect();
+    let inside = (0..side * side).filter(|k| grid.is_inside(share(k % side), share(k / side)));
+    let (low, high) = inside
+        .filter_map(|k| values[k])
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
     let mut labels: Vec<Place> = Vec::new();
     let mut contour = |&level: &f64| {
-        let mut segments = Vec::new();
+        let mut pieces = Vec::new();
         for cell in 0..cells * cells {
             let (column, row) = (cell % cells, cell / cells);
             // Corners counterclockwise from the lower left.
@@ -44,16 +65,64 @@ pub(super) fn contours(grid: &Grid, columns: usize, levels: &[f64], margin: Plac
             if (0..4).any(|k| corner(k).is_none()) {
                 continue;
             }
+            let most = (0..4).filter_map(corner).map(|(_, value)| value.abs()).fold(0.0, f64::max);
+            let is_flat = most < FLAT * (high - low);
             let crossings: Vec<Place> = (0..4).filter_map(crossing).collect();
-            segments.extend(crossings.chunks_exact(2).map(|pair| [pair[0], pair[1]]));
+            pieces.extend(crossings.chunks_exact(2).filter_map(|pair| piece(grid, cells, [pair[0], pair[1]], is_flat)));
         }
-        segments.retain(|[from, to]| grid.is_inside(0.5 * (from.0 + to.0), 0.5 * (from.1 + to.1)));
-        let fits = |(x, y): Place| grid.is_inside(x - margin.0, y) && grid.is_inside(x + margin.0, y);
+        let segments = without_specks(pieces);
+        let fits = |(x, y): Place| {
+            let corners = [-1.0, 0.0, 1.0].map(|up| [-1.0, 1.0].map(|right| (x + right * margin.0, y + up * margin.1)));
+            corners.iter().flatten().all(|&(x, y)| grid.is_inside(x, y))
+        };
         let label = place_of_label(&segments, &labels, margin, fits);
         labels.extend(label);
         Contour { segments, label }
     };
     levels.iter().map(&mut contour).collect()
+}
+
+/// The segment, if it is inside and does not run along the edge.
+fn piece(grid: &Grid, cells: usize, ends: [Place; 2], is_flat: bool) -> Option<Piece> {
+    let [from, to] = ends;
+    let (x, y) = (0.5 * (from.0 + to.0), 0.5 * (from.1 + to.1));
+    let distance = |(x, y): Place| from_edge(grid, cells, x, y);
+    let from_edge = distance((x, y));
+    let length = (to.0 - from.0).hypot(to.1 - from.1) * cells as f64;
+    let is_along = from_edge <= ALONG && (distance(from) - distance(to)).abs() <= PARALLEL * length;
+    let is_noise = is_flat && from_edge <= NEAR;
+    (grid.is_inside(x, y) && !is_along && !is_noise).then_some(Piece { ends, from_edge })
+}
+
+/// Distance of a place from the edge of the domain or of the grid, in cells.
+fn from_edge(grid: &Grid, cells: usize, x: f64, y: f64) -> f64 {
+    let step = 1.0 / cells as f64;
+    let distance = |x: f64, y: f64| grid.distance(x.clamp(0.0, 1.0), y.clamp(0.0, 1.0));
+    // Differences over two cells, or one at the end of the grid.
+    let slope = |low: f64, high: f64, from: f64, to: f64| (high - low) / ((to.min(1.0) - from.max(0.0)) / step);
+    let across = slope(distance(x - step, y), distance(x + step, y), x - step, x + step);
+    let along = slope(distance(x, y - step), distance(x, y + step), y - step, y + step);
+    let of_domain = distance(x, y).abs() / across.hypot(along);
+    let of_grid = x.min(1.0 - x).min(y).min(1.0 - y) / step;
+    // No slope: far from the edge.
+    if of_domain.is_finite() { of_domain.min(of_grid) } else { of_grid }
+}
+
+/// The segments of the connected lines that do not stay near the edge.
+fn without_specks(pieces: Vec<Piece>) -> Vec<[Place; 2]> {
+    let key = |(x, y): Place| (x.to_bits(), y.to_bits());
+    let mut at: HashMap<(u64, u64), Vec<usize>> = HashMap::new();
+    for (k, piece) in pieces.iter().enumerate() {
+        piece.ends.iter().for_each(|&end| at.entry(key(end)).or_default().push(k));
+    }
+    let mut is_kept = vec![false; pieces.len()];
+    let mut stack: Vec<usize> = (0..pieces.len()).filter(|&k| pieces[k].from_edge > NEAR).collect();
+    while let Some(k) = stack.pop() {
+        if !std::mem::replace(&mut is_kept[k], true) {
+            stack.extend(pieces[k].ends.iter().flat_map(|&end| &at[&key(end)]).filter(|&&next| !is_kept[next]));
+        }
+    }
+    pieces.into_iter().zip(is_kept).filter(|(_, is_kept)| *is_kept).map(|(piece, _)| piece.ends).collect()
 }
 
 /// The middle of the segment that is farthest from other labels, of those at which a label fits.
@@ -97,6 +166,51 @@ mod tests {
             assert!(contour.label.is_some());
         }
         assert!(found[2].segments.is_empty() && found[2].label.is_none());
+    }
+
+    /// A grid of the unit square with the values and signed distances of `at`, and the contours at `levels`.
+    fn found(at: impl Fn(f64, f64) -> (f64, f64), levels: &[f64]) -> Vec<Contour> {
+        const SIDE: u32 = 121;
+        let share = |k: u32| f64::from(k) / f64::from(SIDE - 1);
+        let points = (0..SIDE * SIDE).map(|k| at(share(k % SIDE), share(k / SIDE)));
+        let (values, distance): (Vec<f64>, Vec<f64>) =
+            points.map(|(value, distance)| (if distance <= 0.0 { value } else { f64::NAN }, distance)).unzip();
+        let grid = Grid::new(SIDE as usize, &values, Some(&distance));
+        contours(&grid, SIDE as usize, levels, (0.06, 0.03))
+    }
+
+    #[test]
+    fn a_boundary_value_has_no_line_along_the_edge() {
+        let disc = |x: f64, y: f64| (x - 0.5).hypot(y - 0.5) - 0.45;
+        let square = |x: f64, y: f64| (x - 0.5).abs().max((y - 0.5).abs()) - 0.5;
+        let notched = |x: f64, y: f64| square(x, y).max((0.5 - x).min(0.5 - y));
+        let noise = |x: f64, y: f64| 1e-5 * (977.0 * x + 641.0 * y).sin();
+        let domains: [&dyn Fn(f64, f64) -> f64; 3] = [&disc, &square, &notched];
+        for (k, domain) in domains.into_iter().enumerate() {
+            let at = |x: f64, y: f64| (-domain(x, y) * (1.0 + x) + noise(x, y), domain(x, y));
+            let lines = found(at, &[0.0, 0.2]);
+            assert!(lines[0].segments.is_empty() && lines[0].label.is_none(), "{k}: {}", lines[0].segments.len());
+            assert!(lines[1].segments.len() > 50 && lines[1].label.is_some(), "{k}");
+        }
+        // A line across the domain reaches the edge, also if the edge has its value.
+        for at in [&|x: f64, y: f64| (x - 0.52, disc(x, y)), &|x: f64, y: f64| {
+            ((x - 0.52) * disc(x, y), disc(x, y)) as (f64, f64)
+        }] as [&dyn Fn(f64, f64) -> (f64, f64); 2]
+        {
+            let lines = found(at, &[0.0]);
+            let ends = || lines[0].segments.iter().flatten();
+            assert!(ends().all(|(x, _)| (x - 0.52).abs() < 0.02), "only the line across");
+            let (low, high) = ends().fold((1.0f64, 0.0f64), |(low, high), (_, y)| (low.min(*y), high.max(*y)));
+            assert!(low < 0.08 && high > 0.92, "{low} {high}");
+        }
+    }
+
+    #[test]
+    fn labels_are_inside_with_their_whole_box() {
+        // A strip lower than a label.
+        let strip = |_: f64, y: f64| (y - 0.5).abs() - 0.028;
+        let lines = found(|x, y| (x + 20.0 * y, strip(x, y)), &[10.5]);
+        assert!(lines[0].label.is_none());
     }
 
     #[test]

@@ -59,10 +59,22 @@ impl Grid {
     pub(super) fn is_inside(&self, x: f64, y: f64) -> bool {
         /// Rounding of distances, relative to those of the points around.
         const ROUNDING: f64 = 1e-9;
-        let points = self.around(x, y).map(|(at, weight)| (self.distance.get(at).copied().unwrap_or(1.0), weight));
-        let sum: f64 =
-            points.iter().filter(|(_, weight)| *weight > 0.0).map(|(distance, weight)| weight * distance).sum();
-        sum <= ROUNDING * points.iter().map(|(distance, _)| distance.abs()).fold(0.0, f64::max)
+        let points = self.distances(x, y);
+        self.distance(x, y) <= ROUNDING * points.iter().map(|(distance, _)| distance.abs()).fold(0.0, f64::max)
+    }
+
+    /// The signed distance at a place, in any unit, negative inside.
+    pub(super) fn distance(&self, x: f64, y: f64) -> f64 {
+        self.distances(x, y)
+            .iter()
+            .filter(|(_, weight)| *weight > 0.0)
+            .map(|(distance, weight)| weight * distance)
+            .sum()
+    }
+
+    /// Distances of the points around a place, with their weights.
+    fn distances(&self, x: f64, y: f64) -> [(f64, f64); 4] {
+        self.around(x, y).map(|(at, weight)| (self.distance.get(at).copied().unwrap_or(1.0), weight))
     }
 }
 

@@ -61,7 +61,8 @@ fn values_plot(
         columns: shown,
         values: nodes().map(|node| field.row(node).map_or(f64::NAN, |row| values[row])).collect(),
         distance: domain.map(distance),
-        plain: false,
+        // Lines of an error are those of its sign changes, which are many.
+        plain: signed,
         signed,
         range: None,
     })
@@ -172,4 +173,23 @@ pub(crate) fn residuals(problem: &Problem, solution: &Solution) -> Plot {
         series: vec![series("inside", |it| it.0), series("on the boundary", |it| it.1)],
         ..Lines::default()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_solutions_have_lines_of_equal_values() {
+        let problem = Problem::named("l-shape").unwrap();
+        let field = Field::new(&problem, 5).unwrap();
+        let u = vec![1.0; field.points.len() / 2];
+        let values = Values { exact: Some((u.clone(), vec![0.0; u.len()])), u };
+        let is_plain = |plot: Plot| match plot {
+            Plot::Heat(heat) => heat.plain,
+            other => panic!("{other:?}"),
+        };
+        assert!(!is_plain(solution(&problem, &field, &values, None)));
+        assert!(is_plain(error(&problem, &field, &values).unwrap()));
+    }
 }

@@ -5,8 +5,8 @@ use super::canvas::{Anchor, Canvas, Drawing, SMALL, width};
 use super::palette::Marker;
 use crate::error::Result;
 
-/// Circles with their centres, on axes of equal scale. Centres have the colours of their radii if these differ. Of strongly overlapping circles a sample is drawn, whose size is in
-/// the caption.
+/// Circles with their centres, on axes of equal scale. Centres have the colours of their radii if these differ, and the legend states the radii. Circles that
+/// are larger than half the plot are left out. Of strongly overlapping circles a sample is drawn, whose size is in the caption.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Circles {
     /// Title above the plot.
@@ -58,9 +58,11 @@ pub(super) fn draw(circles: &Circles, mut canvas: Canvas) -> Result<Drawing> {
         let share = |axis: &Axis, value: f64| axis.share(value).is_some_and(|share| (0.0..=1.0).contains(&share));
         panel.at(x, y).filter(|_| share(&panel.x, x) && share(&panel.y, y))
     };
-    let coverage = shown.iter().map(|circle| circle[2].powi(2)).sum::<f64>() / (panel.x.span() * panel.y.span());
-    let every = shown.len().div_ceil(if coverage > MAX_COVERAGE { MAX_OVERLAPPING } else { MAX_DRAWN }).max(1);
-    let drawn: Vec<[f64; 3]> = shown.iter().copied().skip(every / 2).step_by(every).collect();
+    let half = 0.5 * panel.x.span().min(panel.y.span());
+    let fitting: Vec<[f64; 3]> = shown.iter().copied().filter(|circle| circle[2] <= half).collect();
+    let coverage = fitting.iter().map(|circle| circle[2].powi(2)).sum::<f64>() / (panel.x.span() * panel.y.span());
+    let every = fitting.len().div_ceil(if coverage > MAX_COVERAGE { MAX_OVERLAPPING } else { MAX_DRAWN }).max(1);
+    let drawn: Vec<[f64; 3]> = fitting.iter().copied().skip(every / 2).step_by(every).collect();
     for &[x, y, radius] in &drawn {
         let corner = |k: usize| {
             let (sin, cos) = (std::f64::consts::TAU * k as f64 / CORNERS as f64).sin_cos();
@@ -86,10 +88,11 @@ pub(super) fn draw(circles: &Circles, mut canvas: Canvas) -> Result<Drawing> {
         inside(x, y).into_iter().for_each(|at| canvas.marker(at, Marker::Circle, dot, colour(radius), 1.0));
     }
     let mut right = left + wide;
-    if differ {
-        for (line, radius) in [largest, (least * largest).sqrt(), least].into_iter().enumerate() {
+    if largest > 0.0 {
+        let radii = if differ { vec![largest, (least * largest).sqrt(), least] } else { vec![largest] };
+        for (line, radius) in radii.into_iter().enumerate() {
             let (x, y) = (left + wide + 24.0, TOP + 10.0 + 22.0 * line as f64);
-            let text = format!("radius {radius:.2e}");
+            let text = format!("radius {}", short(radius));
             canvas.marker((x, y), Marker::Circle, 4.5, colour(radius), 1.0);
             canvas.text((x + 12.0, y), &text, SMALL, palette.ink, Anchor::Left);
             right = right.max(x + 12.0 + width(&text, SMALL)?);
@@ -97,10 +100,20 @@ pub(super) fn draw(circles: &Circles, mut canvas: Canvas) -> Result<Drawing> {
     }
     let mut right = right.max(canvas.title(&circles.title, left + 0.5 * wide, left + wide)?);
     let mut bottom = TOP + high + BELOW;
-    if every > 1 {
-        let note = format!("{} of {} circles are drawn", drawn.len(), shown.len());
+    let note = match drawn.len() {
+        count if count == shown.len() => None,
+        0 => Some("centres only: the circles are larger than half the plot".to_string()),
+        count => Some(format!("{count} of {} circles are drawn", shown.len())),
+    };
+    if let Some(note) = note {
         right = right.max(canvas.note((left, bottom + 6.0), &note)?);
         bottom += 20.0;
     }
     Ok(canvas.sized((right + 20.0, bottom + 8.0)))
+}
+
+/// Three significant digits.
+fn short(number: f64) -> String {
+    let digits = 2 - number.log10().floor().clamp(-10.0, 10.0) as i32;
+    if (1e-3..1e4).contains(&number) { format!("{number:.*}", digits.max(0) as usize) } else { format!("{number:.2e}") }
 }

@@ -198,6 +198,16 @@ fn circles_are_drawn() {
     let outline = vec![(0.0, 0.0), (1.0, 0.0), (1.0, 1.0)];
     both(&Plot::Circles(Circles { circles, outline, ..Circles::default() }));
     both(&Plot::Circles(Circles::default()));
+    // Of a circle larger than half the plot only the centre is drawn.
+    let of = |radius: f64| {
+        let circles = [0.0, 1.0].map(|at| [at, at, radius]).to_vec();
+        svg(&Plot::Circles(Circles { circles, ..Circles::default() }))
+    };
+    let (small, large) = (of(0.3), of(5.0));
+    assert!(small.contains("radius 0.300") && large.contains("radius 5.00"));
+    assert!(large.contains("centres only") && !small.contains("centres only"));
+    assert!(small.matches("<polyline").count() > large.matches("<polyline").count());
+    assert_eq!(small.matches("<circle").count(), large.matches("<circle").count());
 }
 
 #[test]

@@ -70,7 +70,7 @@ pub(super) fn contours(grid: &Grid, columns: usize, levels: &[f64], margin: Plac
             let crossings: Vec<Place> = (0..4).filter_map(crossing).collect();
             pieces.extend(crossings.chunks_exact(2).filter_map(|pair| piece(grid, cells, [pair[0], pair[1]], is_flat)));
         }
-        let segments = without_specks(pieces);
+        let segments = without_specks(pieces, bounded(NEAR, cells));
         let fits = |(x, y): Place| {
             let corners = [-1.0, 0.0, 1.0].map(|up| [-1.0, 1.0].map(|right| (x + right * margin.0, y + up * margin.1)));
             corners.iter().flatten().all(|&(x, y)| grid.is_inside(x, y))
@@ -89,9 +89,14 @@ fn piece(grid: &Grid, cells: usize, ends: [Place; 2], is_flat: bool) -> Option<P
     let distance = |(x, y): Place| from_edge(grid, cells, x, y);
     let from_edge = distance((x, y));
     let length = (to.0 - from.0).hypot(to.1 - from.1) * cells as f64;
-    let is_along = from_edge <= ALONG && (distance(from) - distance(to)).abs() <= PARALLEL * length;
-    let is_noise = is_flat && from_edge <= NEAR;
+    let is_along = from_edge <= bounded(ALONG, cells) && (distance(from) - distance(to)).abs() <= PARALLEL * length;
+    let is_noise = is_flat && from_edge <= bounded(NEAR, cells);
     (grid.is_inside(x, y) && !is_along && !is_noise).then_some(Piece { ends, from_edge })
+}
+
+/// A distance from the edge, at most an eighth of the grid.
+fn bounded(distance: f64, cells: usize) -> f64 {
+    distance.min(cells as f64 / 8.0)
 }
 
 /// Distance of a place from the edge of the domain or of the grid, in cells.
@@ -109,14 +114,14 @@ fn from_edge(grid: &Grid, cells: usize, x: f64, y: f64) -> f64 {
 }
 
 /// The segments of the connected lines that do not stay near the edge.
-fn without_specks(pieces: Vec<Piece>) -> Vec<[Place; 2]> {
+fn without_specks(pieces: Vec<Piece>, near: f64) -> Vec<[Place; 2]> {
     let key = |(x, y): Place| (x.to_bits(), y.to_bits());
     let mut at: HashMap<(u64, u64), Vec<usize>> = HashMap::new();
     for (k, piece) in pieces.iter().enumerate() {
         piece.ends.iter().for_each(|&end| at.entry(key(end)).or_default().push(k));
     }
     let mut is_kept = vec![false; pieces.len()];
-    let mut stack: Vec<usize> = (0..pieces.len()).filter(|&k| pieces[k].from_edge > NEAR).collect();
+    let mut stack: Vec<usize> = (0..pieces.len()).filter(|&k| pieces[k].from_edge > near).collect();
     while let Some(k) = stack.pop() {
         if !std::mem::replace(&mut is_kept[k], true) {
             stack.extend(pieces[k].ends.iter().flat_map(|&end| &at[&key(end)]).filter(|&&next| !is_kept[next]));

@@ -183,7 +183,7 @@ fn coloured(blocks: &[Block]) -> BTreeSet<usize> {
 }
 
 #[test]
-fn every_cluster_of_a_dendrogram_is_drawn_and_every_cut_is_a_mark() {
+fn every_cluster_of_the_trees_is_drawn() {
     let folder = Folder::new();
     let points = generate(Shape::Blobs, Some(400), Some(2), 1).unwrap();
     let text: String = points.iter().map(|row| format!("{},{}\n", row[0], row[1])).collect();
@@ -198,8 +198,6 @@ fn every_cluster_of_a_dendrogram_is_drawn_and_every_cut_is_a_mark() {
     assert_eq!(kinds[..30], clusters);
     let between = kinds.iter().position(|&kind| kind == SeriesKind::Branch(Branch::Between)).unwrap();
     assert_eq!(dendrogram.series[between].name, "between clusters");
-    let cut = dendrogram.series.last().unwrap();
-    assert_eq!((cut.kind, cut.points.len()), (SeriesKind::Marks, 29));
 }
 
 #[test]

@@ -21,16 +21,16 @@ struct Nodes<'a> {
 }
 
 impl<'a> Nodes<'a> {
-    fn new(clustering: &'a Clustering) -> Self {
+    fn new(labels: &[i64], linkage: &'a [f64]) -> Self {
         let label = |&label: &i64| usize::try_from(label).map_or(Branch::Noise, Branch::Cluster);
-        let mut branches: Vec<Branch> = clustering.labels.iter().map(label).collect();
+        let mut branches: Vec<Branch> = labels.iter().map(label).collect();
         let mut noise: Vec<usize> = branches.iter().map(|&branch| usize::from(branch == Branch::Noise)).collect();
-        for row in clustering.linkage.chunks_exact(4) {
+        for row in linkage.chunks_exact(4) {
             let [first, second] = [row[0] as usize, row[1] as usize];
             branches.push(joined(branches[first], branches[second]));
             noise.push(noise[first] + noise[second]);
         }
-        Self { linkage: &clustering.linkage, points: clustering.labels.len(), branches, noise }
+        Self { linkage, points: labels.len(), branches, noise }
     }
 
     fn len(&self) -> usize {
@@ -84,7 +84,7 @@ impl<'a> Nodes<'a> {
 /// The last joins of the tree and those between clusters as brackets, each branch in the colour of its cluster. One line
 /// is the cut if one height makes the clusters, else a mark at the smaller branch of each join that is cut.
 pub(in crate::command) fn dendrogram(clustering: &Clustering) -> Plot {
-    let nodes = Nodes::new(clustering);
+    let nodes = Nodes::new(&clustering.labels, &clustering.linkage);
     let shown = nodes.shown();
     let joins = nodes.len() - nodes.points;
     let count = shown.iter().filter(|&&shown| shown).count();
@@ -138,14 +138,14 @@ pub(in crate::command) fn dendrogram(clustering: &Clustering) -> Plot {
         y_label: "1 − agreement".into(),
         plain: true,
         sizes: clustering.sizes.clone(),
-        series: series.chain(cut(clustering, &nodes, &places, names.len())).collect(),
+        series: series.chain(cut(&clustering.cut_rows, &nodes, &places, names.len())).collect(),
         x_names: names,
         ..Lines::default()
     })
 }
 
 /// The cut: a line across all leaves, or a mark at the smaller branch of each join that is cut.
-fn cut(clustering: &Clustering, nodes: &Nodes, places: &HashMap<usize, f64>, leaves: usize) -> Option<Series> {
+fn cut(rows: &[usize], nodes: &Nodes, places: &HashMap<usize, f64>, leaves: usize) -> Option<Series> {
     if let Some(height) = nodes.cut_height() {
         return Some(Series::new("cut", [(-0.5, height), (leaves as f64 - 0.5, height)]).as_guide());
     }
@@ -155,6 +155,48 @@ fn cut(clustering: &Clustering, nodes: &Nodes, places: &HashMap<usize, f64>, lea
         let side = if size(first) < size(second) { first } else { second };
         Some((*places.get(&side)?, height))
     };
-    let marks: Vec<(f64, f64)> = clustering.cut_rows.iter().filter_map(mark).collect();
+    let marks: Vec<(f64, f64)> = rows.iter().filter_map(mark).collect();
     (!marks.is_empty()).then(|| Series::new("cut", marks).of_kind(SeriesKind::Marks))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cut_is_a_line_if_one_height_makes_the_clusters_else_marks() {
+        let places: HashMap<usize, f64> = [(0, 0.0), (1, 1.0), (2, 2.0), (3, 3.0), (4, 0.5), (5, 2.5)].into();
+        let linkage =
+            |lower: f64, within: f64| [[0.0, 1.0, lower, 2.0], [2.0, 3.0, within, 2.0], [4.0, 5.0, 0.8, 4.0]].concat();
+        // Noise that joins above the cut is no hindrance.
+        for (labels, lower) in [([0, 0, 1, 1], 0.3), ([0, -1, 1, 1], 0.75)] {
+            let linkage = linkage(lower, 0.4);
+            let nodes = Nodes::new(&labels, &linkage);
+            let line = cut(&[2], &nodes, &places, 4).unwrap();
+            let expected = [(-0.5, 0.5 * (0.4 + 0.8)), (3.5, 0.5 * (0.4 + 0.8))];
+            assert_eq!((line.kind, &line.points[..]), (SeriesKind::Guide, &expected[..]));
+        }
+        let linkage = linkage(0.3, 0.5);
+        let nodes = Nodes::new(&[0, 1, 2, 2], &linkage);
+        assert_eq!(nodes.branches[4..], [Branch::Between, Branch::Cluster(2), Branch::Between]);
+        let marks = cut(&[2, 0], &nodes, &places, 4).unwrap();
+        assert_eq!((marks.kind, &marks.points[..]), (SeriesKind::Marks, &[(2.5, 0.8), (1.0, 0.3)][..]));
+        assert!(cut(&[], &Nodes::new(&[0; 4], &linkage), &places, 4).is_none());
+    }
+
+    #[test]
+    fn joins_between_clusters_are_shown_below_the_last_ones() {
+        // A chain of points whose first join is between clusters, as are all after it.
+        let chain = |first: i64| {
+            let labels: Vec<i64> = (0..80).map(|point| if point == 0 { first } else { 1 }).collect();
+            let row =
+                |k: usize| [if k == 0 { 0 } else { 79 + k } as f64, (k + 1) as f64, k as f64 / 100.0, (k + 2) as f64];
+            (labels, (0..79).flat_map(row).collect::<Vec<f64>>())
+        };
+        for (first, count) in [(0, 79), (1, LAST_JOINS)] {
+            let (labels, linkage) = chain(first);
+            let shown = Nodes::new(&labels, &linkage).shown();
+            assert_eq!(shown.iter().filter(|&&shown| shown).count(), count);
+        }
+    }
 }

@@ -38,6 +38,7 @@ fn main() {
         trial("outputs_match_up_to_ellipses", outputs_match_up_to_ellipses),
         trial("the_summary_has_every_page", the_summary_has_every_page),
         trial("links_lead_to_files", links_lead_to_files),
+        trial("plots_of_the_readme_are_those_of_its_commands", plots_of_the_readme_are_those_of_its_commands),
     ];
     for page in pages() {
         let name = page.strip_prefix(BOOK).unwrap().display().to_string();
@@ -47,6 +48,21 @@ fn main() {
         }
     }
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
+}
+
+/// `docs/plots.sh` draws all of them again.
+fn plots_of_the_readme_are_those_of_its_commands() {
+    let docs = Path::new(BOOK).join("../../../docs/plots");
+    let program = Program::firebox();
+    let target = Path::new(BOOK).join("../../../examples/data/target.csv");
+    program.write("target.csv", fs::read(target).unwrap());
+    for (plot, command) in
+        [("clusters", "ocnn target.csv --plot"), ("confusion", "perceptron train target.csv --confusion")]
+    {
+        let drawn = format!("{plot}.png");
+        program.run(&format!("{command} {drawn} --label label --backend ndarray -q -o table.csv")).succeed();
+        assert!(program.read(&drawn) == fs::read(docs.join(&drawn)).unwrap(), "docs/plots/{drawn}");
+    }
 }
 
 fn commands_run(page: &str, blocks: &[Block]) -> Result<(), Failed> {

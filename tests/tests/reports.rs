@@ -17,7 +17,7 @@ const RUNS: [(&str, &str); 16] = [
     ("predict, sammon", "predict p.csv --model s.fbx"),
     ("sammon", "sammon p.csv --columns C1,C2 --no-quality --memory sampled --epochs 3"),
     ("rbf", "rbf --problem poisson-sine --grid 11 --model n.json"),
-    ("predict, rbf", "predict p.csv --label label --model n.json"),
+    ("predict, rbf", "predict xy.csv --model n.json"),
     ("rbf", "rbf --problem poisson-sine --grid 11 --mode paper --neurons 9 --points 80 --boundary-points 24"),
     ("perceptron train", "perceptron train p.csv --label label --hidden 4 --epochs 3 --model m.safetensors"),
     (
@@ -56,6 +56,7 @@ fn the_schemas_are_those_of_the_types() {
 fn reports_conform_to_their_schemas() {
     let (program, schemas) = (Program::firebox(), schemas());
     program.run("generate blobs --points 90 -o p.csv").succeed();
+    program.write("xy.csv", "x,y\n1,2\n0.5,0.25\n");
     for (command, run) in RUNS {
         program.run(&format!("{run} --backend ndarray -q -o out.csv --report r.json")).succeed();
         let (schema, mut report) = (&schemas[command], program.json("r.json"));

@@ -1,8 +1,9 @@
 //! Blocks over one pair of axes, such as the branches of a tree.
 
 use super::axis::{Axis, BELOW, Panel, TOP, left_of};
+use super::branch::Branch;
 use super::canvas::{Anchor, Canvas, Drawing, SMALL, width};
-use super::legend::{self, Branch, Entry};
+use super::legend::{self, Entry};
 use super::palette::{Marker, Palette};
 use crate::error::Result;
 

@@ -3,6 +3,7 @@
 use plotters::style::RGBColor;
 
 use super::axis::TOP;
+use super::branch::grouped;
 use super::canvas::{Anchor, Canvas, SMALL, width};
 use super::palette::Marker;
 use crate::error::Result;
@@ -11,29 +12,6 @@ use crate::error::Result;
 const MAX_CLUSTERS: usize = 12;
 /// Distance of the lines of a legend.
 pub(super) const STEP: f64 = 22.0;
-
-/// The part of a tree that is drawn, which determines its colour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Branch {
-    /// Points of one cluster, by its rank.
-    Cluster(usize),
-    /// Noise alone.
-    Noise,
-    /// Points of several clusters.
-    #[default]
-    Between,
-}
-
-impl Branch {
-    /// Name in a legend, with the number of points of a cluster or of the noise.
-    pub fn name(self, sizes: &[usize], noise: usize) -> String {
-        match self {
-            Self::Cluster(rank) => format!("{rank} ({})", grouped(sizes.get(rank).copied().unwrap_or(0))),
-            Self::Noise => format!("noise ({})", grouped(noise)),
-            Self::Between => "between clusters".into(),
-        }
-    }
-}
 
 /// A line of a legend, without a look that of what it leaves out.
 pub(super) struct Entry {
@@ -57,13 +35,6 @@ pub(super) fn largest(sizes: &[usize]) -> Vec<usize> {
     ranks
 }
 
-/// Digits in groups of three.
-pub(super) fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect();
-    groups.join("\u{a0}")
-}
-
 /// Draws a legend to the right of `from`. Returns its right and lower ends.
 pub(super) fn draw(canvas: &mut Canvas, entries: &[Entry], from: f64) -> Result<(f64, f64)> {
     let palette = canvas.palette;
@@ -83,6 +54,7 @@ pub(super) fn draw(canvas: &mut Canvas, entries: &[Entry], from: f64) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plot::Branch;
 
     #[test]
     fn the_largest_are_listed_in_their_order() {

@@ -3,8 +3,9 @@
 use plotters::style::RGBColor;
 
 use super::axis::{Axis, BELOW, Panel, TOP, left_of};
+use super::branch::Branch;
 use super::canvas::{Anchor, Canvas, Drawing, SMALL, fitted, width};
-use super::legend::{self, Branch, Entry};
+use super::legend::{self, Entry};
 use super::palette::{Marker, Palette};
 use crate::error::Result;
 

@@ -7,6 +7,7 @@
 
 mod axis;
 mod blocks;
+mod branch;
 mod canvas;
 mod circles;
 mod contours;
@@ -28,11 +29,11 @@ mod style;
 mod tests;
 
 pub use blocks::{Block, Blocks};
+pub use branch::Branch;
 pub use circles::Circles;
 pub use heat::Heat;
 pub use image::Image;
 pub use kinds::{Animated, Plot};
-pub use legend::Branch;
 pub use lines::{Lines, Series, SeriesKind};
 pub use matrix::Matrix;
 pub use scatter::Scatter;

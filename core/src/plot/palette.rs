@@ -7,7 +7,7 @@
 
 use plotters::style::RGBColor;
 
-use super::legend::Branch;
+use super::branch::Branch;
 use super::style::Theme;
 
 /// A marker's shape.

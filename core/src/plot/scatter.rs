@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::axis::{Axis, BELOW, MAX_RATIO, Panel, TOP, are_comparable, equal_scales, left_of};
+use super::branch::grouped;
 use super::canvas::{Canvas, Drawing, Mark, SMALL, fitted};
-use super::legend::{self, Entry, grouped};
+use super::legend::{self, Entry};
 use super::palette::Marker;
 use super::pca;
 use crate::data::points::Points;

@@ -72,7 +72,7 @@ pub(super) fn condensed_tree(clustering: &Clustering) -> Plot {
     let mut is_top = vec![true; nodes];
     for (k, join) in joins.iter().enumerate() {
         let sides = [join.first, join.second];
-        let branch = joined(branches[join.first], branches[join.second]);
+        let branch = branches[join.first].joined(branches[join.second]);
         points.push(points[join.first] + points[join.second]);
         branches.push(branch);
         for side in sides {
@@ -121,13 +121,4 @@ pub(super) fn condensed_tree(clustering: &Clustering) -> Plot {
         noise,
         blocks,
     })
-}
-
-/// The branch that two branches make: noise is part of any cluster.
-fn joined(first: Branch, second: Branch) -> Branch {
-    match (first, second) {
-        (first, second) if first == second => first,
-        (Branch::Noise, other) | (other, Branch::Noise) => other,
-        _ => Branch::Between,
-    }
 }

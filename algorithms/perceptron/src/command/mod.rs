@@ -32,7 +32,7 @@ const TRAIN_EXAMPLES: &str = "\
 Examples:
   firebox perceptron train points.csv --label label --model m.safetensors --plot losses.png -o l.csv
   firebox perceptron train points.csv --label y --task regression --hidden 256,64 --confusion y.png
-  firebox perceptron train points.csv --label label --categorical one-hot --missing median --model m.safetensors";
+  firebox perceptron train points.csv --label label --missing median --model m.fbx -o losses.csv";
 
 const PREDICT_EXAMPLES: &str = "\
 Examples:

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use firebox_core::plot::{Branch, Lines, Plot, Series, SeriesKind};
 
-use super::joined;
 use crate::model::Clustering;
 
 /// Number of last joins in a dendrogram.
@@ -27,7 +26,7 @@ impl<'a> Nodes<'a> {
         let mut noise: Vec<usize> = branches.iter().map(|&branch| usize::from(branch == Branch::Noise)).collect();
         for row in linkage.chunks_exact(4) {
             let [first, second] = [row[0] as usize, row[1] as usize];
-            branches.push(joined(branches[first], branches[second]));
+            branches.push(branches[first].joined(branches[second]));
             noise.push(noise[first] + noise[second]);
         }
         Self { linkage, points: labels.len(), branches, noise }
@@ -83,7 +82,7 @@ impl<'a> Nodes<'a> {
 
 /// The last joins of the tree and those between clusters as brackets, each branch in the colour of its cluster. One line
 /// is the cut if one height makes the clusters, else a mark at the smaller branch of each join that is cut.
-pub(in crate::command) fn dendrogram(clustering: &Clustering) -> Plot {
+pub(crate) fn dendrogram(clustering: &Clustering) -> Plot {
     let nodes = Nodes::new(&clustering.labels, &clustering.linkage);
     let shown = nodes.shown();
     let joins = nodes.len() - nodes.points;

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fmt::Write};
 
 use firebox_core::{
     Precision,
-    data::{Cell, Shape, generate},
+    data::{Cell, Points, Shape, generate},
     plot::{Block, Branch, Plot, SeriesKind},
     random::Random,
 };
@@ -21,6 +21,12 @@ impl Folder {
 
     fn write(&self, name: &str, text: &str) {
         std::fs::write(self.0.path().join(name), text).unwrap();
+    }
+
+    /// Writes points of the plane to `points.csv`.
+    fn write_points(&self, points: &Points) {
+        let text: String = points.iter().map(|row| format!("{},{}\n", row[0], row[1])).collect();
+        self.write("points.csv", &text);
     }
 
     /// Runs the command; arguments with a dot are files of the folder.
@@ -128,8 +134,7 @@ fn unsuitable_weights_and_memberships_are_refused() {
         assert!(found.starts_with(expected), "{args}: {found}");
     }
     let uniform = generate(Shape::Uniform, Some(200), None, 1).unwrap();
-    let rows = uniform.iter().map(|row| format!("{},{}\n", row[0], row[1])).collect::<String>();
-    folder.write("points.csv", &rows);
+    folder.write_points(&uniform);
     let found = folder.error("points.csv --threshold 0.999999 --memberships a.csv");
     assert_eq!(found, "`memberships` has a column for each cluster, and there is no cluster");
     assert_eq!(folder.run("points.csv --threshold 0.999999").unwrap().result["clusters"], 0);
@@ -139,8 +144,7 @@ fn unsuitable_weights_and_memberships_are_refused() {
 fn trees_show_sizes_the_cut_and_the_chosen_clusters() {
     let folder = Folder::new();
     let points = generate(Shape::Lsun, None, None, 1).unwrap();
-    let text: String = points.iter().map(|row| format!("{},{}\n", row[0], row[1])).collect();
-    folder.write("points.csv", &text);
+    folder.write_points(&points);
     let outcome = folder.run("points.csv --dendrogram d.svg --condensed-tree c.svg").unwrap();
     let clusters = outcome.result["clusters"].as_u64().unwrap() as usize;
     assert!(clusters > 1);
@@ -186,8 +190,7 @@ fn coloured(blocks: &[Block]) -> BTreeSet<usize> {
 fn every_cluster_of_the_trees_is_drawn() {
     let folder = Folder::new();
     let points = generate(Shape::Blobs, Some(400), Some(2), 1).unwrap();
-    let text: String = points.iter().map(|row| format!("{},{}\n", row[0], row[1])).collect();
-    folder.write("points.csv", &text);
+    folder.write_points(&points);
     let outcome = folder.run("points.csv --clusters 30 --dendrogram d.svg --condensed-tree c.svg").unwrap();
     let [(_, Plot::Lines(dendrogram)), (_, Plot::Blocks(tree))] = &outcome.plots[..] else {
         panic!("two plots: {:?}", outcome.plots)
@@ -204,8 +207,7 @@ fn every_cluster_of_the_trees_is_drawn() {
 fn noise_is_a_branch_of_its_own_and_counts_agree() {
     let folder = Folder::new();
     let points = generate(Shape::Target, None, None, 1).unwrap();
-    let text: String = points.iter().map(|row| format!("{},{}\n", row[0], row[1])).collect();
-    folder.write("points.csv", &text);
+    folder.write_points(&points);
     let outcome = folder.run("points.csv --dendrogram d.svg --condensed-tree c.svg").unwrap();
     let noise = outcome.result["noise"].as_u64().unwrap() as usize;
     let [(_, Plot::Lines(dendrogram)), (_, Plot::Blocks(tree))] = &outcome.plots[..] else {

@@ -1,8 +1,8 @@
 //! The backend-independent parts that all algorithms of Firebox share: contexts, errors, random numbers, state and
 //! model files, collectives, tables, metrics, reports.
 //!
-//! Features: `io` reads and writes tables of points and states of runs, `arrow` also Parquet and Arrow, `plot` draws plots, `command` declares the
-//! arguments of commands.
+//! Features: `io` reads and writes tables of points and states of runs, `arrow` also Parquet and Arrow, `plot` draws plots,
+//! `command` declares the arguments of commands.
 
 #[cfg(feature = "io")]
 mod arrays;
@@ -26,6 +26,7 @@ pub mod observe;
 pub mod peers;
 #[cfg(feature = "plot")]
 pub mod plot;
+pub mod quantile;
 pub mod random;
 pub mod report;
 pub mod scaling;

@@ -25,4 +25,4 @@ pub use solve::{
     Classes, Confusion, Epoch, Imputation, Instances, LayerNumbers, Model, OutputKind, Parts, Scaling, Stop, Targets,
     r2, rmse,
 };
-pub use types::{Activation, Matmul, MatmulKernel, Sigmoid, Sign};
+pub use types::{Activation, AdamStep, Matmul, MatmulKernel, Sigmoid, Sign};

@@ -107,6 +107,21 @@ impl std::fmt::Display for MatmulKernel {
     }
 }
 
+/// Constants of a step of Adam: see [`PerceptronOps::perceptron_adam`](crate::PerceptronOps::perceptron_adam).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AdamStep {
+    /// Decay rates β₁ and β₂ of the moments.
+    pub betas: [f64; 2],
+    /// Weight decay λ.
+    pub decay: f64,
+    /// Length a of the step.
+    pub rate: f64,
+    /// ε, above 0, which bounds steps where gradients vanish.
+    pub epsilon: f64,
+    /// Share s of the new parameters in their average, above 0 and at most 1.
+    pub share: f64,
+}
+
 /// Activation of hidden layers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "command", derive(clap::ValueEnum))]

@@ -11,6 +11,15 @@ const MOST_CLASSES: usize = 50;
 const CLASS_NAMES: [&str; 9] =
     ["label", "labels", "class", "classes", "target", "species", "category", "cluster", "diagnosis"];
 
+/// Properties of a column.
+#[derive(Clone, Copy)]
+struct Kind {
+    is_constant: bool,
+    /// Each number is larger than that of the row before.
+    is_ascending: bool,
+    is_whole: bool,
+}
+
 impl Points {
     /// Notices of columns that are probably no coordinates: identifiers (whole numbers that increase from row to row, or
     /// that number the rows in any order), classes by their name, and constants; and of a first row that is probably a header
@@ -22,20 +31,20 @@ impl Points {
             return Vec::new();
         }
         let values = |column: usize| self.iter().map(move |row| row[column]);
-        let whole = |column: usize| values(column).all(|value| value.fract() == 0.0);
+        let kinds = self.kinds();
         let mut notices: Vec<String> = self.header_notice(coordinates).into_iter().collect();
         let mut constants = Vec::new();
         for (column, name) in self.names[..coordinates].iter().enumerate() {
-            let ascending = || values(column).zip(values(column).skip(1)).all(|(before, after)| before < after);
-            if self.rows > 1 && values(column).all(|value| value == self.values[column]) {
+            let Kind { is_constant, is_ascending, is_whole } = kinds[column];
+            if self.rows > 1 && is_constant {
                 constants.push(name);
-            } else if self.rows >= FEW_ROWS && ascending() && whole(column) {
+            } else if self.rows >= FEW_ROWS && is_ascending && is_whole {
                 notices.push(format!(
                     "column {} has whole numbers that increase from row to row, as identifiers do: add `drop = {name}` \
                      unless it is a measurement",
                     shown(name)
                 ));
-            } else if self.rows >= FEW_ROWS && whole(column) && self.numbers_rows(column) {
+            } else if self.rows >= FEW_ROWS && is_whole && self.numbers_rows(column) {
                 notices.push(format!(
                     "column {} has a different whole number from {} to {} in each row, as identifiers do: add `drop = {name}` \
                      unless it is a measurement",
@@ -46,7 +55,7 @@ impl Points {
             } else if self.labels.is_none()
                 && targets == 0
                 && CLASS_NAMES.iter().any(|class| name.eq_ignore_ascii_case(class))
-                && whole(column)
+                && is_whole
                 && self.has_few_values(column)
             {
                 notices.push(format!(
@@ -63,6 +72,21 @@ impl Points {
             });
         }
         notices
+    }
+
+    /// The properties of each column, in one pass over the rows.
+    fn kinds(&self) -> Vec<Kind> {
+        let mut kinds = vec![Kind { is_constant: true, is_ascending: true, is_whole: true }; self.columns];
+        for row in self.iter() {
+            kinds.iter_mut().zip(row).for_each(|(kind, x)| kind.is_whole &= x.fract() == 0.0);
+        }
+        for (before, row) in self.iter().zip(self.iter().skip(1)) {
+            for (kind, (before, x)) in kinds.iter_mut().zip(before.iter().zip(row)) {
+                kind.is_constant &= x == before;
+                kind.is_ascending &= before < x;
+            }
+        }
+        kinds
     }
 
     /// True if a column of whole numbers has each of 0 to n − 1, or of 1 to n, once.

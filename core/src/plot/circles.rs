@@ -5,8 +5,9 @@ use super::canvas::{Anchor, Canvas, Drawing, SMALL, width};
 use super::palette::Marker;
 use crate::error::Result;
 
-/// Circles with their centres, on axes of equal scale. Centres have the colours of their radii if these differ, and the legend states the radii. Circles that
-/// are larger than half the plot are left out. Of strongly overlapping circles a sample is drawn, whose size is in the caption.
+/// Circles with their centres, on axes of equal scale. Centres have the colours of their radii if these differ, and the
+/// legend states the radii. Circles that are larger than half the plot are left out. Of strongly overlapping circles a
+/// sample is drawn, whose size is in the caption.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Circles {
     /// Title above the plot.

@@ -10,8 +10,8 @@ use super::palette::Palette;
 use super::raster::Raster;
 use crate::error::Result;
 
-/// A function on a rectangular grid, interpolated, by colour, with lines of equal values and a colour bar. Both axes have equal scales unless one range exceeds
-/// twenty times the other.
+/// A function on a rectangular grid, interpolated, by colour, with lines of equal values and a colour bar. Both axes have
+/// equal scales unless one range exceeds twenty times the other.
 ///
 /// Colours are viridis, or with `signed` diverging from blue over white at 0 to orange. Both are safe for any colour
 /// vision.

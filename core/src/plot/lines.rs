@@ -41,7 +41,7 @@ pub struct Series {
     pub name: String,
     /// Points in order. Non-finite ones are gaps.
     pub points: Vec<(f64, f64)>,
-    /// What it looks like.
+    /// Style of the line.
     pub kind: SeriesKind,
 }
 

@@ -4,8 +4,8 @@ use super::axis::TOP;
 use super::canvas::{Anchor, Canvas, Drawing, LABEL, SMALL, fitted, width};
 use crate::error::Result;
 
-/// A matrix of counts by two classes, such as true and predicted ones. The colour of a cell is farther from the background the higher
-/// its count is; 0 has none.
+/// A matrix of counts by two classes, such as true and predicted ones. The colour of a cell is farther from the background
+/// the higher its count is; 0 has none.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Matrix {
     /// Title above the plot.

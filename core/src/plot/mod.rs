@@ -1,9 +1,9 @@
 //! Plots as SVG, PNG or animated GIF: points in the plane, curves, heat maps, circles, trees and matrices of
 //! counts.
 //!
-//! A [`Plot`] is data only; [`Plot::render`] draws it in a [`Style`]: theme, size and title. Colours are those of Okabe and Ito (2008), distinguishable with
-//! any colour vision; from the ninth cluster on they repeat lighter or darker and with other marker shapes. Text is set
-//! in an embedded font, so that a plot is the same on every machine.
+//! A [`Plot`] is data only; [`Plot::render`] draws it in a [`Style`]: theme, size and title. Colours are those of Okabe
+//! and Ito (2008), distinguishable with any colour vision; from the ninth cluster on they repeat lighter or darker and
+//! with other marker shapes. Text is set in an embedded font, so that a plot is the same on every machine.
 
 mod axis;
 mod blocks;

@@ -1,9 +1,9 @@
 //! Colours of both themes and marker shapes that are distinguishable with any colour vision.
 //!
 //! The first eight clusters have the colours of Okabe and Ito, "Color Universal Design" (2008), as circles, with olive
-//! instead of their yellow, which is hardly visible on white; on dark they are lighter. After each eight the marker changes
-//! (square, triangle) and the colours repeat, darker on white and lighter on dark. More than 24 clusters have colours from an ordered map instead, and markers in
-//! turn.
+//! instead of their yellow, which is hardly visible on white; on dark they are lighter. After each eight the marker
+//! changes (square, triangle) and the colours repeat, darker on white and lighter on dark. More than 24 clusters have
+//! colours from an ordered map instead, and markers in turn.
 
 use plotters::style::RGBColor;
 
@@ -37,7 +37,7 @@ pub(super) struct Palette {
     pub(super) grid: RGBColor,
     /// Noise.
     pub(super) noise: RGBColor,
-    /// Branches of several clusters: a grey that is none of a cluster's colours, apart from noise.
+    /// Branches of several clusters: a grey that no cluster has, apart from noise.
     between: RGBColor,
     /// Outlines beside other marks.
     pub(super) outline: RGBColor,

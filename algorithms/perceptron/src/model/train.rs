@@ -232,8 +232,8 @@ fn class_weights(
 }
 
 /// Device memory of training in bytes: rows; a batch in all layers, forward and backward; two layers' results for the
-/// validation part; and per parameter its value, two moments and average, these at the start of the epoch, the best value, the
-/// gradient, a copy for the layers, and three temporaries.
+/// validation part; and per parameter its value, two moments and average, these at the start of the epoch and after the step,
+/// the best value, and the gradient.
 fn plan<B: PerceptronOps>(
     config: &TrainConfig,
     network: &MlpConfig,

@@ -24,7 +24,7 @@ use burn::tensor::{DType, ops::FloatTensor};
 use firebox_backends::{DeviceLimits, operations};
 use firebox_core::{Error, Result};
 
-use crate::types::{Matmul, MatmulKernel, Sigmoid};
+use crate::types::{AdamStep, Matmul, MatmulKernel, Sigmoid};
 
 /// Operations of a perceptron on a backend. The default bodies are tensor operations; backends with kernels override all
 /// of them.
@@ -97,6 +97,27 @@ pub trait PerceptronOps: DeviceLimits {
         scale: f64,
     ) -> (FloatTensor<Self>, FloatTensor<Self>) {
         tensor::cross_entropy::<Self>(outputs, classes, scale)
+    }
+
+    /// Step of Adam (Kingma and Ba 2015) for parameters θ with gradient g, moments m and v ≥ 0, and average θ̄, all of one
+    /// shape. With h = g + λ·θ,
+    ///
+    /// m ← β₁·m + (1 − β₁)·h, v ← β₂·v + (1 − β₂)·h², θ ← θ − a·m/(√v + ε), θ̄ ← (1 − s)·θ̄ + s·θ
+    ///
+    /// with the constants of `step`. Returns θ, m, v and θ̄. f32 and f64 alone.
+    #[output(parameters.shape(), parameters.dtype())]
+    #[output(parameters.shape(), parameters.dtype())]
+    #[output(parameters.shape(), parameters.dtype())]
+    #[output(parameters.shape(), parameters.dtype())]
+    fn perceptron_adam(
+        parameters: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+        first: FloatTensor<Self>,
+        second: FloatTensor<Self>,
+        average: FloatTensor<Self>,
+        step: AdamStep,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>) {
+        tensor::adam::<Self>(parameters, gradient, [first, second, average], step)
     }
 }
 

@@ -4,7 +4,7 @@ use burn::tensor::{IndexingUpdateOp, Tensor, TensorMetadata, backend::Backend, o
 pub(crate) use firebox_core::tensor::into_primitive as primitive;
 use firebox_core::tensor::tensor;
 
-use crate::types::Sigmoid;
+use crate::types::{AdamStep, Sigmoid};
 
 pub(crate) fn is_empty(tensor: &impl TensorMetadata) -> bool {
     tensor.shape().num_elements() == 0
@@ -80,4 +80,28 @@ pub(crate) fn cross_entropy<B: Backend>(
     let ones = losses.ones_like().neg();
     let gradient = (powers / sums).scatter(1, classes, ones, IndexingUpdateOp::Add);
     (primitive(losses), primitive(gradient.mul_scalar(factor)))
+}
+
+#[allow(clippy::type_complexity)] // The results of the operation.
+pub(crate) fn adam<B: Backend>(
+    parameters: FloatTensor<B>,
+    gradient: FloatTensor<B>,
+    [first, second, average]: [FloatTensor<B>; 3],
+    AdamStep { betas: [beta_1, beta_2], decay, rate, epsilon, share }: AdamStep,
+) -> (FloatTensor<B>, FloatTensor<B>, FloatTensor<B>, FloatTensor<B>) {
+    if is_empty(&parameters) {
+        return (parameters, first, second, average);
+    }
+    let shape = parameters.shape();
+    let [parameters, gradient, first, second, average] = [parameters, gradient, first, second, average].map(flat::<B>);
+    let gradient = gradient + parameters.clone().mul_scalar(decay);
+    let squares = gradient.clone() * gradient.clone();
+    let first = first.mul_scalar(beta_1) + gradient.mul_scalar(1.0 - beta_1);
+    let second = second.mul_scalar(beta_2) + squares.mul_scalar(1.0 - beta_2);
+    let size = second.clone().sqrt().add_scalar(epsilon);
+    let parameters = parameters - first.clone().mul_scalar(rate) / size;
+    let average = average.mul_scalar(1.0 - share) + parameters.clone().mul_scalar(share);
+    let [parameters, first, second, average] =
+        [parameters, first, second, average].map(|it| B::float_reshape(primitive(it), shape.clone()));
+    (parameters, first, second, average)
 }

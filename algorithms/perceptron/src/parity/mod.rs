@@ -3,6 +3,7 @@
 //! A new operation is one entry in [`cases`]. Inputs are exact in the float under test, so that the reference computes from
 //! equal numbers; u is the unit roundoff of that float.
 
+mod adam;
 mod bounds;
 mod checks;
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Reference in plain loops of f64, without Burn. Matrices are row-major.
 
-use crate::types::Sigmoid;
+use crate::types::{AdamStep, Sigmoid};
 
 /// y = 1/(1 + exp(∓(x − μ)·σ)).
 pub fn sigmoid(x: f64, of: Sigmoid) -> f64 {
@@ -59,6 +59,16 @@ pub fn cross_entropy(outputs: &[f64], classes: &[usize], m: usize, scale: f64) -
         }
     }
     (losses, gradient)
+}
+
+/// Parameters, first and second moment and average after a step of Adam, from those before it.
+pub fn adam([theta, m, v, mean]: [f64; 4], gradient: f64, step: AdamStep) -> [f64; 4] {
+    let [beta_1, beta_2] = step.betas;
+    let h = gradient + step.decay * theta;
+    let m = beta_1 * m + (1.0 - beta_1) * h;
+    let v = beta_2 * v + (1.0 - beta_2) * h * h;
+    let theta = theta - step.rate * m / (v.sqrt() + step.epsilon);
+    [theta, m, v, (1.0 - step.share) * mean + step.share * theta]
 }
 
 /// Gradients of a layer.

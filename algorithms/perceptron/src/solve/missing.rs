@@ -1,6 +1,6 @@
 //! Missing numbers, which are NaN.
 
-use firebox_core::{Communicator, Error, Result, data::Missing, error::Place};
+use firebox_core::{Communicator, Error, Result, data::Missing, error::Place, quantile::median};
 
 use super::ranges::Ranges;
 
@@ -82,14 +82,6 @@ impl Imputation {
         let rows = values.chunks_exact(columns.max(1)).zip(&kept);
         (rows.filter(|(_, kept)| **kept).flat_map(|(row, _)| row).copied().collect(), kept)
     }
-}
-
-/// The median of at least one number.
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_unstable_by(f64::total_cmp);
-    let [low, high] = [(values.len() - 1) / 2, values.len() / 2].map(|at| values[at]);
-    // Halves, whose sum does not overflow.
-    if low == high { low } else { low / 2.0 + high / 2.0 }
 }
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! Steps of Adam and of stochastic gradient descent, on all parameters at once.
 
 use burn::tensor::{backend::Backend, ops::FloatTensor};
-use firebox_core::tensor::{add, divide, multiply, scale, shift};
+use firebox_core::tensor::{add, scale};
 
 use crate::config::{Optimizer, TrainConfig};
+use crate::ops::PerceptronOps;
+use crate::types::AdamStep;
 
 /// Decay rates of Adam's moments, and ε, which bounds its steps where gradients vanish.
 const BETAS: [f64; 2] = [0.9, 0.999];
@@ -42,14 +44,14 @@ impl<B: Backend> Iterate<B> {
     }
 }
 
-/// Takes a step: with the gradient g, to which λ·θ is added for the weight decay λ,
+/// Takes a step with the `gradient` g of the loss, to which λ·θ is added for the weight decay λ:
 ///
-/// - Adam (Kingma and Ba 2015): m ← β₁·m + (1 − β₁)·g, v ← β₂·v + (1 − β₂)·g², θ ← θ − r·m̂/(√v̂ + ε) with
-///   m̂ = m/(1 − β₁ᵗ), v̂ = v/(1 − β₂ᵗ) in step t;
+/// - Adam: [`perceptron_adam`](PerceptronOps::perceptron_adam) with a = r·√(1 − β₂ᵗ)/(1 − β₁ᵗ) in step t, and ε times the
+///   same root, which is θ ← θ − r·m̂/(√v̂ + ε) with m̂ = m/(1 − β₁ᵗ), v̂ = v/(1 − β₂ᵗ);
 /// - SGD with momentum μ: v ← μ·v + g, θ ← θ − r·v.
 ///
-/// The parameters are averaged over the last `span` steps, exponentially: θ̄ ← θ̄ + α·(θ − θ̄) with α = max(1/t, 1/`span`).
-pub(crate) fn step<B: Backend>(
+/// The parameters are averaged over the last `span` steps, exponentially: θ̄ ← (1 − s)·θ̄ + s·θ with s = max(1/t, 1/`span`).
+pub(crate) fn step<B: PerceptronOps>(
     config: &TrainConfig,
     span: f64,
     at: Iterate<B>,
@@ -57,40 +59,35 @@ pub(crate) fn step<B: Backend>(
 ) -> Iterate<B> {
     let Iterate { parameters, moments, steps } = at;
     let steps = steps + 1;
-    let gradient = match config.weight_decay.unwrap_or(0.0) {
-        0.0 => gradient,
-        decay => add::<B>(scale::<B>(parameters.clone(), decay), gradient),
-    };
-    let rate = config.learning_rate;
-    let mut old = moments.into_iter();
-    // Both optimisers begin with moments of 0, whose number a state file has been checked for.
-    let mut average = |kept: f64, new: FloatTensor<B>| match old.next() {
-        Some(old) => add::<B>(scale::<B>(old, kept), new),
-        None => new,
-    };
-    let (mut moments, change) = match config.optimizer {
+    let (decay, rate) = (config.weight_decay.unwrap_or(0.0), config.learning_rate);
+    let is_averaged = config.averaging_epochs() > 0.0;
+    let share = if is_averaged { (steps as f64).recip().max(span.recip()).min(1.0) } else { 1.0 };
+    // A state file has been checked for the number of moments; the average is absent if it is not used.
+    let mut moments = moments.into_iter();
+    let mut next = || moments.next().unwrap_or_else(|| parameters.clone());
+    let (parameters, mut moments) = match config.optimizer {
         Optimizer::Sgd => {
-            let velocity = average(config.momentum, gradient);
-            (vec![velocity.clone()], scale::<B>(velocity, -rate))
+            let (velocity, average) = (next(), next());
+            let gradient =
+                if decay > 0.0 { add::<B>(scale::<B>(parameters.clone(), decay), gradient) } else { gradient };
+            let velocity = add::<B>(scale::<B>(velocity, config.momentum), gradient);
+            let parameters = add::<B>(parameters, scale::<B>(velocity.clone(), -rate));
+            let average = add::<B>(scale::<B>(average, 1.0 - share), scale::<B>(parameters.clone(), share));
+            (parameters, vec![velocity, average])
         }
         Optimizer::Adam => {
-            let [beta_1, beta_2] = BETAS;
-            let squares = multiply::<B>(gradient.clone(), gradient.clone());
-            let first = average(beta_1, scale::<B>(gradient, 1.0 - beta_1));
-            let second = average(beta_2, scale::<B>(squares, 1.0 - beta_2));
+            let (first, second, average) = (next(), next(), next());
             let [correction_1, correction_2] = BETAS.map(|beta| 1.0 - beta.powf(steps as f64));
-            // Both sides of the quotient are multiplied by √(1 − β₂ᵗ), which spares an operation.
+            // Both sides of the quotient are multiplied by √(1 − β₂ᵗ).
             let root = correction_2.sqrt();
-            let step = scale::<B>(first.clone(), -rate * root / correction_1);
-            let size = shift::<B>(B::float_sqrt(second.clone()), EPSILON * root);
-            (vec![first, second], divide::<B>(step, size))
+            let step =
+                AdamStep { betas: BETAS, decay, rate: rate * root / correction_1, epsilon: EPSILON * root, share };
+            let (parameters, first, second, average) =
+                B::perceptron_adam(parameters, gradient, first, second, average, step);
+            (parameters, vec![first, second, average])
         }
     };
-    let parameters = add::<B>(parameters, change);
-    if config.averaging_epochs() > 0.0 {
-        let share = (steps as f64).recip().max(span.recip()).min(1.0);
-        moments.push(average(1.0 - share, scale::<B>(parameters.clone(), share)));
-    }
+    moments.truncate(config.moments().len());
     Iterate { parameters, moments, steps }
 }
 

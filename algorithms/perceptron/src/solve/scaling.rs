@@ -1,6 +1,6 @@
 //! Standardisation of columns.
 
-use firebox_core::{Communicator, Error, Result, error::Place, scaling::exponent};
+use firebox_core::{Communicator, Error, Result, error::Place, quantile::quantile, scaling::exponent};
 use serde::{Deserialize, Serialize};
 
 /// Shifts and scales of columns: x becomes (x − mean)/deviation.
@@ -21,12 +21,14 @@ impl Scaling {
     /// [`Error::Input`] if a deviation is subnormal, or if the difference of a number and the mean overflows.
     pub fn of(values: &[f64], names: &[String], rows: &[usize], ranks: &dyn Communicator) -> Result<Self> {
         let columns = names.len();
-        let at = |row: usize, column: usize| values[row * columns + column];
         let mut count = [rows.len() as f64];
         ranks.all_sum(&mut count);
         let count = count[0].max(1.0);
-        let largest = |column: usize| rows.iter().fold(0.0f64, |max, &row| max.max(at(row, column).abs()));
-        let mut largest: Vec<f64> = (0..columns).map(largest).collect();
+        let mut largest = vec![0.0f64; columns];
+        let of_row = |row: usize| &values[row * columns..][..columns];
+        for &row in rows {
+            largest.iter_mut().zip(of_row(row)).for_each(|(max, x)| *max = max.max(x.abs()));
+        }
         if ranks.size() > 1 {
             let all = ranks.all_gather_known(&largest, (0..ranks.size()).map(|_| columns));
             for own in all.chunks_exact(columns.max(1)) {
@@ -36,15 +38,19 @@ impl Scaling {
         let exponents: Vec<i32> = largest.iter().map(|it| exponent(*it)).collect();
         let down: Vec<f64> = exponents.iter().map(|it| 2f64.powi(-it)).collect();
         let up: Vec<f64> = exponents.iter().map(|it| 2f64.powi(*it)).collect();
-        let means_of = |value: &dyn Fn(usize, usize) -> f64| {
-            let mean = |column: usize| rows.iter().map(|&row| value(row, column) / count).sum::<f64>();
-            let mut means: Vec<f64> = (0..columns).map(mean).collect();
-            ranks.all_sum(&mut means);
-            means
-        };
-        let scaled = |row: usize, column: usize| at(row, column) * down[column];
-        let mean = means_of(&scaled);
-        let squares = means_of(&|row, column| (scaled(row, column) - mean[column]).powi(2));
+        let mut mean = vec![0.0; columns];
+        for &row in rows {
+            let scaled = of_row(row).iter().zip(&down).map(|(x, down)| x * down);
+            mean.iter_mut().zip(scaled).for_each(|(mean, x)| *mean += x / count);
+        }
+        ranks.all_sum(&mut mean);
+        let mut squares = vec![0.0; columns];
+        for &row in rows {
+            let scaled = of_row(row).iter().zip(&down).map(|(x, down)| x * down);
+            let centred = scaled.zip(&mean).map(|(x, mean)| x - mean);
+            squares.iter_mut().zip(centred).for_each(|(sum, x)| *sum += x * x / count);
+        }
+        ranks.all_sum(&mut squares);
         // A deviation within rounding of the mean is that of a constant column.
         let deviation = |(squares, mean): (&f64, &f64)| Some(squares.sqrt()).filter(|it| *it > 1e-12 * mean.abs());
         let deviations = squares.iter().zip(&mean).map(deviation);
@@ -73,12 +79,7 @@ impl Scaling {
         let quartiles = |column: usize| {
             let mut sorted: Vec<f64> = rows.iter().map(|&row| values[row * columns + column]).collect();
             sorted.sort_unstable_by(f64::total_cmp);
-            [0.25, 0.5, 0.75].map(|part| {
-                let at = part * sorted.len().saturating_sub(1) as f64;
-                let value = |index: f64| sorted.get(index as usize).copied().unwrap_or(0.0);
-                let (low, high) = (value(at.floor()), value(at.ceil()));
-                low + at.fract() * (high - low)
-            })
+            [0.25, 0.5, 0.75].map(|share| quantile(&sorted, share))
         };
         let mut scaling = Self::none(columns);
         for column in 0..columns {

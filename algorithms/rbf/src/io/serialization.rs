@@ -124,7 +124,7 @@ struct Description {
     coordinates: Vec<String>,
 }
 
-/// The network with names unless there are none.
+/// The network with `names`, if they are known.
 fn named(network: RbfNetwork, names: Vec<String>) -> Result<RbfNetwork> {
     if names.is_empty() { Ok(network) } else { network.named(names) }
 }

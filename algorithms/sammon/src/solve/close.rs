@@ -5,10 +5,10 @@
 //! that has the group's multiplicity is that of least stress up to O(ε²): its forces differ from those of the whole set by
 //! O(ε), and vanish at the minimum. Points of a group are then placed around it by their own distances.
 
-use firebox_core::random::Random;
+use firebox_core::{quantile::median, random::Random};
 
 use super::{
-    metric::{distance, median},
+    metric::distance,
     nondimensional::{Prepared, PreparedSource},
 };
 use crate::types::Metric;

@@ -5,13 +5,10 @@
 use std::collections::HashSet;
 
 use faer::{Accum, Mat, MatRef, Par, Side, linalg::matmul::matmul};
-use firebox_core::{Error, Result, random::Random, watch::Watch};
+use firebox_core::{Error, Result, quantile::median, random::Random, watch::Watch};
 use rayon::prelude::*;
 
-use super::{
-    metric::median,
-    nondimensional::{Prepared, PreparedSource},
-};
+use super::nondimensional::{Prepared, PreparedSource};
 use crate::types::Metric;
 
 /// Streams of [`Random`].

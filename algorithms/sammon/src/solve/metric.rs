@@ -1,4 +1,4 @@
-//! Distances of vectors, their normalization for a metric, and medians.
+//! Distances of vectors, and their normalization for a metric.
 
 use firebox_core::{Error, Result, data::directions, error::Place};
 
@@ -48,15 +48,4 @@ pub(crate) fn distance(a: &[f64], b: &[f64], metric: Metric) -> f64 {
         Metric::Manhattan => differences.map(f64::abs).sum(),
         Metric::Cosine | Metric::Correlation => 0.5 * differences.map(|x| x * x).sum::<f64>(),
     }
-}
-
-/// Median; 0 of no numbers.
-pub(crate) fn median(mut values: Vec<f64>) -> f64 {
-    if values.is_empty() {
-        return 0.0;
-    }
-    let (n, middle) = (values.len(), values.len() / 2);
-    let (below, upper, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
-    let lower = if n % 2 == 1 { *upper } else { below.iter().copied().fold(f64::NEG_INFINITY, f64::max) };
-    0.5 * lower + 0.5 * *upper
 }

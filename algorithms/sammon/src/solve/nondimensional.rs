@@ -7,12 +7,13 @@ use firebox_core::{
     data::{Distances, Points, collapse_duplicates},
     error::Place,
     memory,
+    quantile::median,
     random::Random,
     scaling::exponent,
 };
 use rayon::prelude::*;
 
-use super::metric::{distance, median, normalized};
+use super::metric::{distance, normalized};
 use crate::types::{Data, Metric};
 
 /// The stream of [`Random`] that pairs are drawn from.

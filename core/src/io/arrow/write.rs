@@ -70,7 +70,7 @@ fn batches(table: &Table) -> impl Iterator<Item = io::Result<RecordBatch>> {
     })
 }
 
-/// Whether the numbers of a column were read from fields of whole numbers, some of which may be empty.
+/// True if the numbers of a column were read from fields of whole numbers, some of which may be empty.
 fn is_whole(column: &Column) -> bool {
     let is_whole = |field: &String| field.is_empty() || field.parse::<i64>().is_ok();
     !column.fields().is_empty() && column.fields().iter().all(is_whole)

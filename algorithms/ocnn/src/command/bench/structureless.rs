@@ -9,7 +9,7 @@ use firebox_backends::{
     bench::{BenchRow, Rows, at_least_one},
     with_context,
 };
-use firebox_core::{Context, Error, Result, Session, command::parse, data::Points, random::Random};
+use firebox_core::{Context, Error, Result, Session, command::parse, data::Points, quantile::quantile, random::Random};
 use serde_json::json;
 
 use crate::{
@@ -145,8 +145,10 @@ fn case<B: OcnnOps>(
         evidence.push(fitted.clustering().evidence);
         split += usize::from(fitted.count() > 1);
     }
-    let separation = quantile(&mut separations, 0.5);
-    let [median, high] = [0.5, 0.95].map(|p| quantile(&mut evidence, p));
+    separations.sort_by(f64::total_cmp);
+    evidence.sort_by(f64::total_cmp);
+    let separation = quantile(&separations, 0.5);
+    let [median, high] = [0.5, 0.95].map(|share| quantile(&evidence, share));
     let share = split as f64 / sets as f64;
     let details =
         json!({ "sets": sets, "separation": separation, "median": median, "quantile_95": high, "split": share });
@@ -163,12 +165,4 @@ fn case<B: OcnnOps>(
         )),
         details: details.as_object().cloned().unwrap_or_default(),
     })
-}
-
-/// The empirical p-quantile, linear between order statistics.
-fn quantile(values: &mut [f64], p: f64) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let at = p * (values.len() - 1) as f64;
-    let (low, high) = (values[at as usize], values[at.ceil() as usize]);
-    low + at.fract() * (high - low)
 }

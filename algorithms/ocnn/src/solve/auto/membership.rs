@@ -1,5 +1,7 @@
 //! Membership in a point's own cluster, in bits, and outlier scores.
 
+use firebox_core::quantile::median;
+
 use super::edges::Edges;
 
 /// Mean mutual information, in bits, of each neuron's edges within its cluster; 0 without such edges.
@@ -32,15 +34,6 @@ pub(crate) fn outliers(memberships: &[f64], piece: &[u32], counts: &[u32]) -> Ve
     memberships.iter().zip(piece).zip(counts).map(score).collect()
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    if values.is_empty() {
-        return 0.0;
-    }
-    values.sort_unstable_by(f64::total_cmp);
-    let (low, high) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
-    0.5 * (low + high)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -58,10 +51,5 @@ mod tests {
         assert!((scores[3] - (1.0 - 0.1 / median)).abs() < 1e-15);
         assert_eq!(scores[4], 1.0);
         assert_eq!(outliers(&members, &piece, &[1, 1, 1, 1, 2])[4], 0.0);
-        assert_eq!((median_of(&[]), median_of(&[3.0]), median_of(&[4.0, 1.0, 2.0])), (0.0, 3.0, 2.0));
-    }
-
-    fn median_of(values: &[f64]) -> f64 {
-        median(values.to_vec())
     }
 }

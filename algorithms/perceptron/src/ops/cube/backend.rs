@@ -7,7 +7,7 @@ use firebox_core::Result;
 
 use crate::{
     ops::PerceptronOps,
-    types::{Matmul, MatmulKernel, Sigmoid},
+    types::{AdamStep, Matmul, MatmulKernel, Sigmoid},
 };
 
 impl<R, F, I, BT> PerceptronOps for CubeBackend<R, F, I, BT>
@@ -55,5 +55,18 @@ where
         scale: f64,
     ) -> (FloatTensor<Self>, FloatTensor<Self>) {
         super::launch::cross_entropy(outputs, classes, scale)
+    }
+
+    fn perceptron_adam(
+        parameters: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+        first: FloatTensor<Self>,
+        second: FloatTensor<Self>,
+        average: FloatTensor<Self>,
+        step: AdamStep,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>) {
+        let [parameters, first, second, average] =
+            super::launch::adam(parameters, gradient, [first, second, average], step);
+        (parameters, first, second, average)
     }
 }

@@ -5,8 +5,8 @@ use burn_cubecl::{CubeRuntime, tensor::CubeTensor};
 
 use super::cubek::{self, Units};
 use super::strategy::{LONGEST, resolve};
-use super::{loss, sigmoid as elementwise, tensor_cores::mma, tile};
-use crate::types::{Matmul, Sigmoid};
+use super::{adam as optimizer, loss, sigmoid as elementwise, tensor_cores::mma, tile};
+use crate::types::{AdamStep, Matmul, Sigmoid};
 
 /// Runs `$body` with `$F` the tensor's float and `$A` the accumulator's.
 macro_rules! by_type {
@@ -85,5 +85,18 @@ pub(crate) fn cross_entropy<R: CubeRuntime>(
     match outputs.dtype {
         DType::F64 => loss::cross_entropy::<R, f64>(outputs, classes, scale),
         _ => loss::cross_entropy::<R, f32>(outputs, classes, scale),
+    }
+}
+
+/// Parameters, first and second moment and average after a step of Adam.
+pub(crate) fn adam<R: CubeRuntime>(
+    parameters: CubeTensor<R>,
+    gradient: CubeTensor<R>,
+    moments: [CubeTensor<R>; 3],
+    step: AdamStep,
+) -> [CubeTensor<R>; 4] {
+    match parameters.dtype {
+        DType::F64 => optimizer::adam::<R, f64>(parameters, gradient, moments, step),
+        _ => optimizer::adam::<R, f32>(parameters, gradient, moments, step),
     }
 }

@@ -2,8 +2,10 @@
 
 #![allow(missing_docs)] // `#[cube]` generates items that cannot be documented.
 
+mod adam;
 mod backend;
 mod cubek;
+mod grid;
 pub(super) mod launch;
 mod loss;
 mod sigmoid;

@@ -1,15 +1,11 @@
 //! Element-wise kernels: bias and sigmoid, in place or not, and the backward pass of the sigmoid.
 
 use burn_cubecl::{CubeRuntime, FloatElement, tensor::CubeTensor};
-use cubecl::{ir::AddressType, prelude::*};
+use cubecl::prelude::*;
 use firebox_backends::kernel::launch;
 
+use super::grid::{Grid, width};
 use crate::types::Sigmoid;
-
-/// Largest vector width.
-const WIDTH: usize = 4;
-/// Units per cube.
-const UNITS: u32 = 256;
 
 /// 1/(1 + exp(−(x − μ)·steepness)). An overflowing power is infinite, and its inverse 0.
 #[cube]
@@ -59,31 +55,6 @@ fn delta_kernel<F: Float + CubeElement, A: Float + CubeElement, N: Size>(
         let g = Vector::<A, N>::cast_from(gradient[at]);
         let one = Vector::<A, N>::new(A::new(1.0));
         out[at] = Vector::<F, N>::cast_from(g * (y * (one - y)) * Vector::<A, N>::new(steepness));
-    }
-}
-
-/// Largest vector width that divides `elements`.
-fn width(elements: usize) -> usize {
-    if elements.is_multiple_of(WIDTH) { WIDTH } else { 1 }
-}
-
-/// Launch configuration over the vectors of a tensor.
-struct Grid<R: Runtime> {
-    client: ComputeClient<R>,
-    cubes: CubeCount,
-    units: CubeDim,
-    address: AddressType,
-    width: usize,
-    count: usize,
-}
-
-impl<R: CubeRuntime> Grid<R> {
-    fn new(of: &CubeTensor<R>, width: usize) -> Self {
-        let client = of.client.clone();
-        let count = of.meta.num_elements() / width;
-        let units = launch::units_within(&client, UNITS);
-        let cubes = launch::cubes_for(&client, count, units);
-        Self { cubes, units: CubeDim::new_1d(units), address: launch::address(&[of]), width, count, client }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The operations on Burn's NdArray: SIMD loops and `matrixmultiply` over the arrays of its tensors.
 
+mod adam;
 mod loss;
 mod matmul;
 mod sigmoid;
@@ -14,7 +15,7 @@ use firebox_core::Result;
 use ndarray::{ArrayView2, Ix2, LinalgScalar};
 
 use crate::ops::{PerceptronOps, unsupported_matmul};
-use crate::types::{Matmul, MatmulKernel, Sigmoid};
+use crate::types::{AdamStep, Matmul, MatmulKernel, Sigmoid};
 
 /// Float whose arrays can be taken out of a tensor without changing their layout.
 trait Element: Float + LinalgScalar {
@@ -124,6 +125,22 @@ where
             let (outputs, classes) = (F::dense(outputs), F::dense(classes));
             let (losses, gradient) = loss::cross_entropy(slice(&outputs), slice(&classes), scale, m.max(1));
             (F::tensor(losses, &[n, 1]), F::tensor(gradient, &[n, m]))
+        })
+    }
+    fn perceptron_adam(
+        parameters: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+        first: FloatTensor<Self>,
+        second: FloatTensor<Self>,
+        average: FloatTensor<Self>,
+        step: AdamStep,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>) {
+        let shape = parameters.shape().to_vec();
+        by_float!(parameters, F => {
+            let mut state = [parameters, first, second, average].map(owned::<F>);
+            adam::adam(SimdLevel::best(), &mut state, slice(&F::dense(gradient)), step);
+            let [parameters, first, second, average] = state.map(|values| F::tensor(values, &shape));
+            (parameters, first, second, average)
         })
     }
 }

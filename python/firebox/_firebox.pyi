@@ -14,6 +14,7 @@ def backends() -> list[dict[str, Any]]:
 class Run:
     backend: str
     device: str
+    cuda_ordinal: int | None
     def __init__(
         self,
         backend: str = "auto",
@@ -72,7 +73,9 @@ def fit_sammon(
 
 class Mlp:
     layers: list[tuple[NDArray[np.float64], list[float] | None]]
+    outputs: int
     def predict(self, run: Run, x: NDArray[Any]) -> NDArray[np.float64]: ...
+    def predict_on_device(self, run: Run, source: int, shape: tuple[int, int], target: int) -> None: ...
     @staticmethod
     def from_bytes(bytes: bytes) -> Mlp: ...
 

@@ -8,10 +8,11 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _firebox, plots
 from ._compute import Run, column_names, options_of
+from ._cuda import CudaRows, as_requested, stays_on_device
 from ._data import on_host, validated
 
 _PARAMETERS = """
@@ -125,11 +126,18 @@ class _Mlp(BaseEstimator):
         for name, value in result.items():
             setattr(self, f"{name}_", value)
 
-    def _outputs(self, X: Any) -> np.ndarray:
+    def _outputs(self, X: Any) -> Any:
+        """Outputs (n, m) of the network, as 32-bit floats on the device if the rows are on that of the backend."""
         check_is_fitted(self, "_model")
-        X = validated(self, X, reset=False)
+        rows = CudaRows.of(X)
         with Run(self) as run:
-            return self._model.predict(run, X)
+            if rows is None or rows.ordinal != run.cuda_ordinal:
+                return self._model.predict(run, validated(self, X, reset=False))
+            validate_data(self, X, reset=False, skip_check_array=True)
+            outputs = rows.empty(self._model.outputs)
+            target = CudaRows.of(outputs)
+            self._model.predict_on_device(run, rows.address, tuple(rows.array.shape), target.address)
+            return outputs
 
     @property
     def coefs_(self) -> list[np.ndarray]:
@@ -267,12 +275,14 @@ class MLPClassifier(ClassifierMixin, _Mlp):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of shape (n, n_classes) of the classes, in the order of ``classes_``."""
-        return self._outputs(X)
+        return as_requested(self._outputs(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """Most probable classes of shape (n,)."""
-        most = np.argmax(self._outputs(X), axis=1)
-        return self.classes_[most]
+        most = self._outputs(X).argmax(axis=1)
+        if stays_on_device() and not isinstance(most, np.ndarray):
+            return CudaRows.of(X).values(self.classes_)[most]
+        return self.classes_[on_host(most)]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy of the predictions of rows ``X`` of shape (n, k) whose classes are ``y`` of shape (n,)."""
@@ -328,7 +338,7 @@ class MLPRegressor(RegressorMixin, _Mlp):
 
     def predict(self, X: Any) -> np.ndarray:
         """Numbers of shape (n,) or (n, t), as those of the fit."""
-        outputs = self._outputs(X)
+        outputs = as_requested(self._outputs(X))
         return outputs[:, 0] if self._is_vector else outputs
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

@@ -6,6 +6,8 @@
 
 mod arrays;
 mod config;
+#[cfg(feature = "cuda")]
+mod cuda;
 mod errors;
 mod ocnn;
 mod perceptron;

@@ -12,6 +12,11 @@ use firebox::{
 use numpy::{IntoPyArray, PyArray2, PyReadonlyArray1};
 use pyo3::{prelude::*, types::PyDict};
 
+#[cfg(feature = "cuda")]
+use crate::cuda::{Rows, predict};
+#[cfg(feature = "cuda")]
+use firebox::{Error, Precision};
+
 use crate::{
     arrays::{Matrix, Numbers, matrix, vector},
     config::with_options,
@@ -39,6 +44,35 @@ impl Mlp {
             with_context!(device, session, |context| outputs(&self.0, numbers, [rows, columns], context))
         })?;
         matrix(py, outputs, self.0.network.outputs)
+    }
+
+    /// Writes the outputs of [`predict`](Self::predict), as 32-bit floats, to the address `target` for rows at the address
+    /// `source` of the run's CUDA device.
+    #[cfg(feature = "cuda")]
+    fn predict_on_device(
+        &self,
+        py: Python<'_>,
+        run: &Run,
+        source: u64,
+        shape: (usize, usize),
+        target: u64,
+    ) -> PyResult<()> {
+        let rows = Rows { source, target, rows: shape.0, columns: shape.1 };
+        run.call(py, |device, session| match device {
+            Device::Cuda(device) if session.precision == Precision::F32 => {
+                predict(&self.0, rows, &Context { device: device.clone(), session: session.clone() })
+            }
+            other => {
+                let what = format!("the rows are on a CUDA device, and the run is on {}", other.backend());
+                Err(Error::input(what, "copy the rows to the host"))
+            }
+        })
+    }
+
+    /// Number of outputs.
+    #[getter]
+    fn outputs(&self) -> usize {
+        self.0.network.outputs
     }
 
     /// Weights and biases of the layers.

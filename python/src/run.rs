@@ -101,6 +101,16 @@ impl Run {
         self.device.backend()
     }
 
+    /// Ordinal of the CUDA device if arrays on it can be predicted there.
+    #[getter]
+    fn cuda_ordinal(&self) -> Option<usize> {
+        match &self.device {
+            #[cfg(feature = "cuda")]
+            Device::Cuda(device) if self.session.precision == Precision::F32 => Some(device.index),
+            _ => None,
+        }
+    }
+
     /// Name of the device.
     #[getter]
     fn device(&self) -> String {

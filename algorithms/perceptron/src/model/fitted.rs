@@ -2,14 +2,15 @@
 
 use std::{marker::PhantomData, path::Path};
 
-use burn::tensor::{Int, Tensor, backend::Backend};
+use burn::tensor::{Int, Tensor, backend::Backend, ops::FloatTensor};
 use firebox_core::{
     Context, Error, Result,
-    tensor::{floats, read_floats},
+    tensor::{float_values, floats, into_primitive, read_floats, tensor},
 };
 
 use super::{
     Training,
+    on_device::{is_separate, largest, softmax},
     predict::Score,
     task::{Classification, Regression, TaskKind},
 };
@@ -25,6 +26,12 @@ pub struct FittedMlp<B: Backend, T> {
     device: B::Device,
     memory_limit: Option<u64>,
     task: PhantomData<T>,
+}
+
+/// Outputs `[n, outputs]` of a network.
+enum Outputs<B: Backend> {
+    Device(FloatTensor<B>),
+    Host(Vec<f64>),
 }
 
 /// Trained [`MlpClassifier`](crate::MlpClassifier).
@@ -107,8 +114,8 @@ impl<B: PerceptronOps, T: TaskKind> FittedMlp<B, T> {
         context
     }
 
-    /// Outputs `[n, outputs]` for rows `[n, k]`, row-major.
-    fn outputs(&self, x: Tensor<B, 2>) -> Result<Vec<f64>> {
+    /// Outputs `[n, outputs]` for rows `[n, k]`.
+    fn outputs(&self, x: Tensor<B, 2>) -> Result<Outputs<B>> {
         let ([rows, columns], inputs) = (x.dims(), self.model.columns.len());
         if columns != inputs {
             let what = format!("the rows have {columns} columns, and the model takes {inputs}");
@@ -117,7 +124,24 @@ impl<B: PerceptronOps, T: TaskKind> FittedMlp<B, T> {
         if rows == 0 {
             return Err(Error::input("there are no rows to predict", "give at least one row"));
         }
-        self.outputs_with(read_floats(x, "reading the rows")?, &self.context())
+        let context = self.context();
+        if is_separate::<B>(&self.device) {
+            self.model.plan(rows, &context)?;
+            let x = into_primitive(x.clone());
+            if let Some(outputs) = self.model.device_results(&self.network, x, rows, &context)? {
+                return Ok(Outputs::Device(outputs));
+            }
+        }
+        self.outputs_with(read_floats(x, "reading the rows")?, &context).map(Outputs::Host)
+    }
+
+    /// [`outputs`](Self::outputs) on the device of `x`.
+    fn device_outputs(&self, x: Tensor<B, 2>) -> Result<Tensor<B, 2>> {
+        let (device, shape) = (x.device(), [x.dims()[0], self.model.network.outputs]);
+        Ok(match self.outputs(x)? {
+            Outputs::Device(outputs) => tensor(outputs),
+            Outputs::Host(outputs) => floats(outputs, shape, &device),
+        })
     }
 
     /// Outputs `[n, outputs]` for `values` of the model's columns, row-major: logits of classes, or numbers in their unit.
@@ -141,10 +165,20 @@ impl<B: PerceptronOps> FittedMlpClassifier<B> {
     /// beyond the backend's integers.
     pub fn predict(&self, x: Tensor<B, 2>) -> Result<Tensor<B, 1, Int>> {
         let (device, classes) = (x.device(), self.model.classes()?);
-        let codes = argmax(&self.outputs(x)?, classes.len());
-        let numbers: Vec<i64> = codes.into_iter().map(|code| classes.number(code)).collect();
-        let largest = i64::MAX >> (64 - 8 * size_of::<B::IntElem>());
-        if let Some(number) = numbers.iter().find(|number| number.unsigned_abs() > largest as u64) {
+        let limit = i64::MAX >> (64 - 8 * size_of::<B::IntElem>());
+        let is_large = |number: &&i64| number.unsigned_abs() > limit as u64;
+        let all: Vec<i64> = (0..classes.len()).map(|code| classes.number(code)).collect();
+        let outputs = match self.outputs(x)? {
+            Outputs::Host(outputs) => outputs,
+            Outputs::Device(outputs) if all.iter().any(|number| is_large(&number)) => {
+                float_values::<B>(outputs, "predicting")?
+            }
+            Outputs::Device(outputs) => {
+                return Ok(ints(all.into_iter(), &device).select(0, largest::<B>(outputs)));
+            }
+        };
+        let numbers: Vec<i64> = argmax(&outputs, classes.len()).into_iter().map(|code| all[code]).collect();
+        if let Some(number) = numbers.iter().find(is_large) {
             let what = format!("class {number} is too large for the integers of this backend");
             return Err(Error::input(what, "renumber the classes and train again, or predict on another backend"));
         }
@@ -158,7 +192,10 @@ impl<B: PerceptronOps> FittedMlpClassifier<B> {
     /// As [`predict`](Self::predict), but classes may be beyond the backend's integers.
     pub fn predict_proba(&self, x: Tensor<B, 2>) -> Result<Tensor<B, 2>> {
         let (device, rows, classes) = (x.device(), x.dims()[0], self.model.classes()?.len());
-        Ok(floats(probabilities(&self.outputs(x)?, classes), [rows, classes], &device))
+        Ok(match self.outputs(x)? {
+            Outputs::Device(outputs) => softmax::<B>(outputs),
+            Outputs::Host(outputs) => floats(probabilities(&outputs, classes), [rows, classes], &device),
+        })
     }
 
     /// [`predict_proba`](Self::predict_proba) on the host, of `values` `[n, k]`, row-major, with the limits and the observer of
@@ -187,12 +224,12 @@ impl<B: PerceptronOps> FittedMlpRegressor<B> {
     /// Another number of columns than in training, no rows, too little device memory, an output that is not finite, or a
     /// model of several numbers.
     pub fn predict(&self, x: Tensor<B, 2>) -> Result<Tensor<B, 1>> {
-        let (device, rows, outputs) = (x.device(), x.dims()[0], self.model.network.outputs);
+        let (rows, outputs) = (x.dims()[0], self.model.network.outputs);
         if outputs > 1 {
             let what = format!("the model predicts {outputs} numbers");
             return Err(Error::input(what, "call `predict_several`"));
         }
-        Ok(floats(self.outputs(x)?, [rows], &device))
+        Ok(self.device_outputs(x)?.reshape([rows]))
     }
 
     /// Numbers `[n, t]` for each row of `x` `[n, k]`, n ≥ 1, in the units of the training, on the device of `x`.
@@ -200,7 +237,6 @@ impl<B: PerceptronOps> FittedMlpRegressor<B> {
     /// # Errors
     /// As [`predict`](Self::predict), but for a model of several numbers.
     pub fn predict_several(&self, x: Tensor<B, 2>) -> Result<Tensor<B, 2>> {
-        let (device, shape) = (x.device(), [x.dims()[0], self.model.network.outputs]);
-        Ok(floats(self.outputs(x)?, shape, &device))
+        self.device_outputs(x)
     }
 }

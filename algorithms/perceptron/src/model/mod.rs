@@ -5,6 +5,7 @@ mod estimator;
 mod fitted;
 mod layer;
 mod mlp;
+pub(crate) mod on_device;
 mod predict;
 mod task;
 mod train;

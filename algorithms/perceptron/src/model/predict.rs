@@ -59,7 +59,7 @@ impl Model {
     }
 
     /// Rows of a block.
-    fn block_rows(&self) -> usize {
+    pub(super) fn block_rows(&self) -> usize {
         let widest = self.network.widths().into_iter().max().unwrap_or(1);
         (BLOCK / widest.max(1)).max(1)
     }

@@ -34,6 +34,7 @@ pub fn cases<B: PerceptronOps>(device: &B::Device) -> Vec<Case<Problem<B>>> {
             add("sigmoid, in place", Box::new(move |p| p.check_sigmoid(dtype, true)));
             add("cross-entropy", Box::new(move |p| p.check_cross_entropy(dtype)));
             add("step of Adam", Box::new(move |p| p.check_adam(dtype)));
+            add("prediction", Box::new(move |p| p.check_prediction(dtype)));
         }
         for matmul in methods::<B>(device, dtype) {
             add(&format!("product, {matmul}"), Box::new(move |p| p.check_layer(dtype, matmul, false)));

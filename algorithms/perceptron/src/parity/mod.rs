@@ -8,6 +8,7 @@ mod bounds;
 mod checks;
 #[cfg(test)]
 mod gradients;
+mod prediction;
 mod problem;
 pub mod reference;
 #[cfg(not(test))] // Unit tests do not compile every backend again.

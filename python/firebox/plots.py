@@ -39,8 +39,12 @@ def _colours(count: int) -> Any:
 
 
 def scatter(places: np.ndarray, classes: Any, ax: Axes | None) -> Axes:
-    """Points in the plane of the first two columns, coloured by their class; -1 is noise."""
+    """Points in the plane of two columns, or of the two principal axes of more, coloured by their class; -1 is noise."""
     ax = axes(ax)
+    if places.shape[1] > 2:
+        places, shares = _principal(places)
+        for axis, name, share in zip((ax.xaxis, ax.yaxis), ("first", "second"), shares):
+            axis.set_label_text(f"{name} principal axis ({share:.0%} of the variance)")
     x, y = places[:, 0], places[:, 1] if places.shape[1] > 1 else np.zeros(len(places))
     many = len(places) > _MANY
     if classes is None:
@@ -59,6 +63,13 @@ def scatter(places: np.ndarray, classes: Any, ax: Axes | None) -> Axes:
             ax.legend(markerscale=2)
     ax.set_aspect("equal", adjustable="datalim")
     return ax
+
+
+def _principal(places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Places (n, 2) along the two axes of the largest variance, and their shares of it."""
+    centred = places - places.mean(axis=0)
+    variances, vectors = np.linalg.eigh(centred.T @ centred)
+    return centred @ vectors[:, :-3:-1], variances[:-3:-1] / max(variances.sum(), np.finfo(float).tiny)
 
 
 def tree(linkage: np.ndarray, labels: np.ndarray, ax: Axes | None) -> Axes:
@@ -126,7 +137,8 @@ def as_html(summary: dict[str, Any], draw: Any) -> str:
     import html
     import io
 
-    rows = "".join(f"<tr><th>{html.escape(key)}</th><td>{html.escape(str(value))}</td></tr>" for key, value in summary.items())
+    shown = {key: f"{value:.4g}" if isinstance(value, float) else str(value) for key, value in summary.items()}
+    rows = "".join(f"<tr><th>{html.escape(key)}</th><td>{html.escape(value)}</td></tr>" for key, value in shown.items())
     picture = ""
     try:
         from matplotlib.figure import Figure

@@ -185,7 +185,7 @@ class Sammon(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         bundle = super()._repr_mimebundle_(**kwargs)
         if hasattr(self, "embedding_"):
-            figures = {"stress E": f"{self.stress_:.4g}", "trustworthiness": self.trustworthiness_}
+            figures = {"stress E": self.stress_, "trustworthiness": self.trustworthiness_}
             bundle["text/html"] = bundle.get("text/html", "") + plots.as_html(figures, lambda ax: self.plot(ax=ax))
         return bundle
 

@@ -20,7 +20,13 @@ def iris():
 def test_plots_of_clusters(iris):
     x, _ = iris
     ocnn = firebox.OCNN(n_clusters=3).fit(x)
-    assert len(ocnn.plot(x).collections) >= 3
+    ax = ocnn.plot(x)
+    assert len(ax.collections) >= 3
+    # Iris has 92 % of its variance along one axis, and 5 % along another.
+    assert (ax.get_xlabel(), ax.get_ylabel()) == tuple(
+        f"{name} principal axis ({share} of the variance)" for name, share in (("first", "92%"), ("second", "5%"))
+    )
+    assert ocnn.plot(x[:, :2]).get_xlabel() == ""
     assert ocnn.plot_tree().get_ylabel() == "1 - agreement"
     page = ocnn._repr_mimebundle_()["text/html"]
     assert "<td>3</td>" in page and "<svg" in page

@@ -276,7 +276,7 @@ class OCNN(ClusterMixin, BaseEstimator):
             return self._model.predict(run, X)
 
     def plot(self, X: Any, ax: Any = None) -> Any:
-        """Draws the rows ``X`` of the fit in the plane, that of their principal axes for more than two columns, by cluster.
+        """Draws the rows ``X`` of the fit, in the plane of their principal axes if they have more than two columns.
 
         Returns
         -------

@@ -44,17 +44,6 @@ class CudaRows(NamedTuple):
         with self.array.device:
             return cupy.empty(shape, dtype=cupy.float32)
 
-    def values(self, host: Any) -> Any:
-        """An array of NumPy as one of the library and the device of these rows."""
-        if hasattr(self.array, "new_empty"):
-            import torch
-
-            return torch.as_tensor(host, device=self.array.device)
-        import cupy
-
-        with self.array.device:
-            return cupy.asarray(host)
-
 
 def stays_on_device() -> bool:
     """True if results are to be arrays of the input's library: scikit-learn's ``array_api_dispatch``."""

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from . import _firebox, plots
 from ._compute import Run, column_names, options_of
 from ._cuda import CudaRows, as_requested, stays_on_device
-from ._data import on_host, validated
+from ._data import as_kind, on_host, validated
 
 _PARAMETERS = """
     Parameters
@@ -281,7 +281,7 @@ class MLPClassifier(ClassifierMixin, _Mlp):
         """Most probable classes of shape (n,)."""
         most = self._outputs(X).argmax(axis=1)
         if stays_on_device() and not isinstance(most, np.ndarray):
-            return CudaRows.of(X).values(self.classes_)[most]
+            return as_kind(self.classes_, X)[most]
         return self.classes_[on_host(most)]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

@@ -280,7 +280,8 @@ class MLPClassifier(ClassifierMixin, _Mlp):
     def predict(self, X: Any) -> np.ndarray:
         """Most probable classes of shape (n,)."""
         most = self._outputs(X).argmax(axis=1)
-        if stays_on_device() and not isinstance(most, np.ndarray):
+        # Libraries for devices have no arrays of text.
+        if stays_on_device() and not isinstance(most, np.ndarray) and self.classes_.dtype.kind in "biuf":
             return as_kind(self.classes_, X)[most]
         return self.classes_[on_host(most)]
 

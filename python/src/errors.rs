@@ -26,3 +26,13 @@ pub fn exception(error: Error) -> PyErr {
         _ => PyRuntimeError::new_err(text),
     }
 }
+
+/// `error` of a call for `count` of `all` rows from index `from` on, whose own row numbers count within them.
+pub fn in_rows(error: Error, from: usize, count: usize, all: usize) -> Error {
+    match error {
+        Error::Input { what, place, help } if count < all => {
+            Error::Input { what: format!("within rows {} to {}: {what}", from + 1, from + count), place, help }
+        }
+        other => other,
+    }
+}

@@ -20,7 +20,7 @@ use firebox::{Error, Precision};
 use crate::{
     arrays::{Matrix, Numbers, matrix, vector},
     config::with_options,
-    errors::exception,
+    errors::{exception, in_rows},
     pickle::{Reduced, reduced},
     run::Run,
 };
@@ -108,7 +108,8 @@ fn outputs<B: PerceptronOps>(
     let mut each = |predict: &dyn Fn(Vec<f64>) -> Result<Vec<f64>>| {
         for from in (0..rows).step_by(BLOCK) {
             let to = rows.min(from + BLOCK);
-            all.extend(predict(numbers.to_f64(from * columns, to * columns))?);
+            let outputs = predict(numbers.to_f64(from * columns, to * columns));
+            all.extend(outputs.map_err(|error| in_rows(error, from, to - from, rows))?);
         }
         Ok(())
     };

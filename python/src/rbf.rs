@@ -1,6 +1,6 @@
 //! Partial differential equations.
 
-use std::{fs, path::PathBuf};
+use std::{fs, path::PathBuf, sync::Arc};
 
 use firebox::{
     Error,
@@ -9,6 +9,7 @@ use firebox::{
 };
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::{
+    PyTraverseError, PyVisit,
     exceptions::PyValueError,
     prelude::*,
     types::{PyBytes, PyDict, PyTuple},
@@ -74,10 +75,12 @@ impl RbfFunction {
     }
 }
 
+/// A callable that a problem and its [`Origin`] share, so that Python's collector of cycles meets one reference to it.
+type Callable = Arc<Py<PyAny>>;
+
 /// A function in Python that takes an array `[n, d]` of points and returns their values `[n]`.
-fn function(callable: Bound<'_, PyAny>) -> PyResult<Function> {
-    let name = callable.getattr("name")?.extract::<String>()?;
-    let callable = callable.unbind();
+fn function(py: Python<'_>, callable: &Callable) -> PyResult<Function> {
+    let (callable, name) = (callable.clone(), callable.getattr(py, "name")?.extract::<String>(py)?);
     Ok(Function::batch(name, move |points, dims| {
         let values = Python::attach(|py| {
             let values = callable.call1(py, (matrix(py, points.to_vec(), dims)?,))?;
@@ -89,7 +92,7 @@ fn function(callable: Bound<'_, PyAny>) -> PyResult<Function> {
 
 /// Where a problem comes from, to restore it in another process.
 enum Origin {
-    Text(String, Vec<Py<PyAny>>),
+    Text(String, Vec<Callable>),
     /// The content of a file, and its path: tables may be beside it.
     File(String, PathBuf),
     Name(String),
@@ -114,7 +117,8 @@ impl RbfProblem {
     #[staticmethod]
     #[pyo3(signature = (text, functions=Vec::new()))]
     fn parse(py: Python<'_>, text: String, functions: Vec<Py<PyAny>>) -> PyResult<Self> {
-        let given = functions.iter().map(|it| function(it.bind(py).clone())).collect::<PyResult<Vec<_>>>()?;
+        let functions: Vec<Callable> = functions.into_iter().map(Arc::new).collect();
+        let given = functions.iter().map(|it| function(py, it)).collect::<PyResult<Vec<_>>>()?;
         // The boundary is sampled, which may take a while.
         let problem = py.detach(|| Problem::parse_with(&text, &given));
         Self::new(problem, Origin::Text(text, functions))
@@ -228,11 +232,22 @@ impl RbfProblem {
     /// Pickles as the text with its functions, the text with the path beside which its tables are, or the name.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let (restore, arguments) = match &self.origin {
-            Origin::Text(text, functions) => ("parse", (text, functions).into_pyobject(py)?),
+            Origin::Text(text, functions) => {
+                let functions: Vec<_> = functions.iter().map(|it| it.bind(py)).collect();
+                ("parse", (text, functions).into_pyobject(py)?)
+            }
             Origin::File(text, path) => ("parse_file", (text, path.as_path()).into_pyobject(py)?),
             Origin::Name(name) => ("named", (name,).into_pyobject(py)?),
         };
         Ok((py.get_type::<Self>().getattr(restore)?, arguments))
+    }
+
+    /// Shows the callables to Python's collector of cycles: they may refer to the problem. What refers to it ends the cycle.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        match &self.origin {
+            Origin::Text(_, functions) => functions.iter().try_for_each(|it| visit.call(&**it)),
+            Origin::File(..) | Origin::Name(_) => Ok(()),
+        }
     }
 }
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import gc
 import pickle
 import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -263,3 +265,19 @@ def test_the_papers_network():
     assert solution.relative_l2 < 1e-4 and solution.resolved is None
     with pytest.raises(ValueError, match="no option `other`"):
         firebox.RBFSolver(mode="paper", options={"other": 1}).solve(firebox.Problem.named("poisson-sine"))
+
+
+def test_a_problem_whose_function_refers_to_it_is_collected():
+    class Model:
+        def __init__(self):
+            equation = {"laplacian": 1, "rhs": self.source}
+            self.problem = firebox.Problem(BOX, equation, [{"condition": "dirichlet", "value": 0}])
+
+        def source(self, points):
+            return points[:, 0]
+
+    model = Model()
+    alive = weakref.ref(model)
+    del model
+    gc.collect()
+    assert alive() is None

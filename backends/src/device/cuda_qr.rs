@@ -3,7 +3,6 @@
 use std::{
     collections::BTreeMap,
     ffi::{c_int, c_void},
-    fmt::Display,
     ptr,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -14,14 +13,14 @@ use cubecl::cuda::CudaRuntime;
 use cudarc::{
     cublas::{result as blas, sys as blas_sys},
     cusolver::{result as solver, sys},
-    driver::{result as driver, sys as driver_sys},
+    driver::result as driver,
 };
-use firebox_core::{Error, Result, tensor::widened};
+use firebox_core::{Result, tensor::widened};
 
+use super::CudaContext;
 use crate::{
     backend::Cuda,
     kernel::{launch, triangle},
-    limits::DeviceLimits,
     qr::DeviceQr,
 };
 
@@ -38,8 +37,7 @@ pub(crate) fn is_present() -> bool {
 
 /// The libraries' handles for a device; calls are made one at a time, since the handles have one workspace.
 struct Libraries {
-    ordinal: usize,
-    context: Context,
+    context: CudaContext,
     solver: sys::cusolverDnHandle_t,
     parameters: sys::cusolverDnParams_t,
     blas: blas_sys::cublasHandle_t,
@@ -61,91 +59,44 @@ impl Libraries {
         if let Some(libraries) = open.get(&ordinal) {
             return Ok(libraries.clone());
         }
-        let context = Context::retain(ordinal)?;
-        context.activate()?;
+        let context = CudaContext::enter(ordinal, PHASE)?;
         let libraries = Arc::new(Mutex::new(Self {
-            ordinal,
             context,
-            solver: checked(ordinal, solver::dn_create())?,
-            parameters: checked(ordinal, solver::dn_create_params())?,
-            blas: checked(ordinal, blas::create_handle())?,
+            solver: context.checked(solver::dn_create())?,
+            parameters: context.checked(solver::dn_create_params())?,
+            blas: context.checked(blas::create_handle())?,
         }));
         open.insert(ordinal, libraries.clone());
         Ok(libraries)
     }
-
-    /// The result of a call.
-    fn check<E: Display>(&self, result: std::result::Result<(), E>) -> Result<()> {
-        checked(self.ordinal, result)
-    }
-
-    /// Waits for all work on the device.
-    fn finish(&self) -> Result<()> {
-        self.check(driver::ctx::synchronize())
-    }
-}
-
-/// The primary context of a device, which CubeCL uses too. It stays retained.
-#[derive(Clone, Copy)]
-struct Context {
-    ordinal: usize,
-    handle: driver_sys::CUcontext,
-}
-
-// SAFETY: a context may be current in several threads.
-unsafe impl Send for Context {}
-
-impl Context {
-    fn retain(ordinal: usize) -> Result<Self> {
-        let device = checked(ordinal, driver::device::get(ordinal as c_int))?;
-        // SAFETY: the device handle is valid.
-        let handle = checked(ordinal, unsafe { driver::primary_ctx::retain(device) })?;
-        Ok(Self { ordinal, handle })
-    }
-
-    /// Makes it the context of this thread.
-    fn activate(self) -> Result<()> {
-        // SAFETY: the context is retained.
-        checked(self.ordinal, unsafe { driver::ctx::set_current(self.handle) })
-    }
-}
-
-fn failure(ordinal: usize, what: impl Display) -> Error {
-    let device = super::cuda::name(ordinal).unwrap_or_else(|| format!("cuda:{ordinal}"));
-    Error::Run { device, phase: PHASE.into(), what: what.to_string() }
-}
-
-fn checked<T, E: Display>(ordinal: usize, result: std::result::Result<T, E>) -> Result<T> {
-    result.map_err(|error| failure(ordinal, error))
 }
 
 /// Memory of the device outside CubeCL's pool.
 struct Memory {
     pointer: u64,
-    context: Context,
+    context: CudaContext,
 }
 
 impl Memory {
     /// Uninitialised memory; the context is current.
-    fn new(bytes: usize, context: Context) -> Result<Self> {
-        let ordinal = context.ordinal;
+    fn new(bytes: usize, context: CudaContext) -> Result<Self> {
         // SAFETY: the memory is written before it is read.
         let pointer = unsafe { driver::malloc_sync(bytes.max(1)) };
-        let what = |error| failure(ordinal, format!("{bytes} bytes of workspace could not be allocated: {error}"));
+        let what = |error| context.failure(format!("{bytes} bytes of workspace could not be allocated: {error}"));
         Ok(Self { pointer: pointer.map_err(what)?, context })
     }
 
-    fn of<T>(values: &[T], context: Context) -> Result<Self> {
+    fn of<T>(values: &[T], context: CudaContext) -> Result<Self> {
         let memory = Self::new(size_of_val(values), context)?;
         // SAFETY: the memory has the size of the values.
-        checked(context.ordinal, unsafe { driver::memcpy_htod_sync(memory.pointer, values) })?;
+        context.checked(unsafe { driver::memcpy_htod_sync(memory.pointer, values) })?;
         Ok(memory)
     }
 
     /// Reads the first values.
     fn read<T>(&self, values: &mut [T]) -> Result<()> {
         // SAFETY: the callers read what has been written, of the same type and not more.
-        checked(self.context.ordinal, unsafe { driver::memcpy_dtoh_sync(values, self.pointer) })
+        self.context.checked(unsafe { driver::memcpy_dtoh_sync(values, self.pointer) })
     }
 
     fn as_ptr<T>(&self) -> *mut T {
@@ -184,20 +135,15 @@ impl CudaQr {
     /// [`Error::Run`] if its type or shape is another, or the device fails.
     pub(crate) fn new(transposed: CubeTensor<CudaRuntime>) -> Result<Self> {
         let packed = launch::dense(transposed);
-        let ordinal = packed.device.index;
         let [m, n] = packed.meta.shape().dims();
-        if packed.dtype != DType::F64 || n < m || c_int::try_from(n).is_err() {
-            return Err(failure(ordinal, format!("{n} × {m} of {:?} are no tall matrix of f64", packed.dtype)));
-        }
-        // The libraries use another stream than CubeCL.
-        Cuda::<f64>::finish(&packed.device, PHASE)?;
-        let libraries = Libraries::open(ordinal)?;
-        let pointer = {
-            let resource = packed.client.get_resource(packed.handle.clone());
-            resource.map_err(|error| failure(ordinal, format!("{error:?}")))?.resource().ptr
-        };
+        let libraries = Libraries::open(packed.device.index)?;
         let context = lock(&libraries).context;
         context.activate()?;
+        if packed.dtype != DType::F64 || n < m || c_int::try_from(n).is_err() {
+            return Err(context.failure(format!("{n} × {m} of {:?} are no tall matrix of f64", packed.dtype)));
+        }
+        // The libraries use another stream than CubeCL.
+        let pointer = context.address(&packed)?;
         let factors = Memory::new(m * size_of::<f64>(), context)?;
         let mut qr = Self { libraries, packed, pointer, factors, n, m, norms: [Vec::new(), Vec::new()] };
         qr.decompose()?;
@@ -210,7 +156,7 @@ impl CudaQr {
             // Its unknown is 0: see `solve`.
             let diagonal = qr.pointer + ((k * n + k) * size_of::<f64>()) as u64;
             // SAFETY: an element of the matrix.
-            checked(ordinal, unsafe { driver::memcpy_htod_sync(diagonal, &[1.0]) })?;
+            context.checked(unsafe { driver::memcpy_htod_sync(diagonal, &[1.0]) })?;
         }
         Ok(qr)
     }
@@ -240,7 +186,7 @@ impl CudaQr {
             let size = sys::cusolverDnXgeqrf_bufferSize(
                 solver, parameters, n, m, F64, matrix, n, F64, factors, F64, sizes[0], sizes[1],
             );
-            libraries.check(size.result())?;
+            context.checked(size.result())?;
             let (work, mut host) = (Memory::new(on_device, context)?, vec![0u8; on_host]);
             let status = Memory::of(&[0 as c_int], context)?;
             let host = if host.is_empty() { ptr::null_mut() } else { host.as_mut_ptr().cast() };
@@ -261,8 +207,8 @@ impl CudaQr {
                 on_host,
                 status.as_ptr(),
             );
-            libraries.check(done.result())?;
-            libraries.finish()?;
+            context.checked(done.result())?;
+            context.finish()?;
             read_status(&status)
         }
     }
@@ -272,19 +218,15 @@ impl CudaQr {
 fn read_status(status: &Memory) -> Result<()> {
     let mut found = [0 as c_int];
     status.read(&mut found)?;
-    if found[0] == 0 {
-        Ok(())
-    } else {
-        Err(failure(status.context.ordinal, format!("cuSOLVER ended with status {}", found[0])))
-    }
+    if found[0] == 0 { Ok(()) } else { Err(status.context.failure(format!("cuSOLVER ended with status {}", found[0]))) }
 }
 
 impl DeviceQr for CudaQr {
     fn image(&self, b: &[f64]) -> Result<Vec<f64>> {
         let libraries = self.libraries()?;
-        let Libraries { ordinal, context, solver, .. } = *libraries;
+        let Libraries { context, solver, .. } = *libraries;
         if b.len() != self.n {
-            return Err(failure(ordinal, format!("{} right-hand sides of {} rows", b.len(), self.n)));
+            return Err(context.failure(format!("{} right-hand sides of {} rows", b.len(), self.n)));
         }
         let (side, transposed) = (sys::cublasSideMode_t::CUBLAS_SIDE_LEFT, sys::cublasOperation_t::CUBLAS_OP_T);
         let vector = Memory::of(b, context)?;
@@ -304,7 +246,7 @@ impl DeviceQr for CudaQr {
                 let sized = sys::cusolverDnDormqr_bufferSize(
                     solver, side, transposed, rows, 1, count, matrix, n, factors, to, rows, &mut size,
                 );
-                libraries.check(sized.result())?;
+                context.checked(sized.result())?;
                 let work = Memory::new(size.max(1) as usize * size_of::<f64>(), context)?;
                 let done = sys::cusolverDnDormqr(
                     solver,
@@ -322,8 +264,8 @@ impl DeviceQr for CudaQr {
                     size,
                     status.as_ptr(),
                 );
-                libraries.check(done.result())?;
-                libraries.finish()?;
+                context.checked(done.result())?;
+                context.finish()?;
             }
             read_status(&status)?;
         }
@@ -335,9 +277,9 @@ impl DeviceQr for CudaQr {
     fn solve(&self, x: &mut [f64], transposed: bool) -> Result<()> {
         use blas_sys::{cublasDiagType_t, cublasFillMode_t, cublasOperation_t};
         let libraries = self.libraries()?;
-        let Libraries { ordinal, context, blas, .. } = *libraries;
+        let Libraries { context, blas, .. } = *libraries;
         if x.len() != self.m {
-            return Err(failure(ordinal, format!("{} unknowns of {} columns", x.len(), self.m)));
+            return Err(context.failure(format!("{} unknowns of {} columns", x.len(), self.m)));
         }
         if transposed {
             self.empty().for_each(|k| x[k] = 0.0);
@@ -357,8 +299,8 @@ impl DeviceQr for CudaQr {
                 vector.as_ptr(),
                 1,
             );
-            libraries.check(done.result())?;
-            libraries.finish()?;
+            context.checked(done.result())?;
+            context.finish()?;
         }
         vector.read(x)?;
         if !transposed {

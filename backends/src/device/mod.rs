@@ -6,6 +6,8 @@ mod cube;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
 #[cfg(feature = "cuda")]
+mod cuda_context;
+#[cfg(feature = "cuda")]
 mod cuda_qr;
 mod find;
 mod kinds;
@@ -16,6 +18,8 @@ mod rocm;
 pub(crate) mod wgpu;
 
 pub use choice::Choice;
+#[cfg(feature = "cuda")]
+pub use cuda_context::CudaContext;
 pub use find::cuda_count;
 pub use kinds::Device;
 pub use list::{Listed, list};

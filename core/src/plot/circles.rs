@@ -30,7 +30,7 @@ const CORNERS: usize = 720;
 /// Maximum margin for circles around centres and outline, as a fraction of their extent.
 const MARGIN: f64 = 0.15;
 /// Ratio of the area of all circles to that of the panel from which circles overlap strongly.
-const MAX_COVERAGE: f64 = 8.0;
+const MAX_COVERAGE: f64 = 2.0;
 /// Approximate number of strongly overlapping circles that are drawn.
 const MAX_OVERLAPPING: usize = 24;
 /// Ratio of the largest to the smallest radius up to which centres have one colour.

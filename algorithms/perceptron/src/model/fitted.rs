@@ -125,14 +125,15 @@ impl<B: PerceptronOps, T: TaskKind> FittedMlp<B, T> {
             return Err(Error::input("there are no rows to predict", "give at least one row"));
         }
         let context = self.context();
-        if is_separate::<B>(&self.device) {
-            self.model.plan(rows, &context)?;
-            let x = into_primitive(x.clone());
-            if let Some(outputs) = self.model.device_results(&self.network, x, rows, &context)? {
-                return Ok(Outputs::Device(outputs));
-            }
+        let read = |x| read_floats(x, "reading the rows");
+        if !is_separate::<B>(&self.device) {
+            return self.outputs_with(read(x)?, &context).map(Outputs::Host);
         }
-        self.outputs_with(read_floats(x, "reading the rows")?, &context).map(Outputs::Host)
+        let block_rows = self.model.device_block(rows, &context)?;
+        match self.model.device_results(&self.network, into_primitive(x.clone()), rows, block_rows, &context)? {
+            Some(outputs) => Ok(Outputs::Device(outputs)),
+            None => self.model.results(&self.network, read(x)?, &context).map(Outputs::Host),
+        }
     }
 
     /// [`outputs`](Self::outputs) on the device of `x`.

@@ -9,9 +9,14 @@ use firebox_core::{
     },
 };
 
+use super::predict::BLOCK as HOST_BLOCK;
 use crate::ops::PerceptronOps;
 use crate::solve::{Model, Network, OutputKind};
 use crate::types::Matmul;
+
+/// Maximum number of elements of a block of rows on a GPU, and of each layer's outputs for it: launches of smaller blocks cost
+/// more than their products.
+const BLOCK: usize = 1 << 25;
 
 /// Returns true if the memory of the device is not that of the host, which computes scales in f64.
 pub(super) fn is_separate<B: DeviceLimits>(device: &B::Device) -> bool {
@@ -19,8 +24,18 @@ pub(super) fn is_separate<B: DeviceLimits>(device: &B::Device) -> bool {
 }
 
 impl Model {
-    /// Outputs `[n, outputs]` as of [`results`](Self::results), for unscaled rows `[n, k]`, n ≥ 1, on the device; `None` if a
-    /// number of the rows or of the outputs is not finite, which `results` reports or replaces.
+    /// Rows of a block of [`device_results`](Self::device_results) that fits into the device's memory. Fails if no block of
+    /// [`results`](Self::results) does.
+    pub(super) fn device_block<B: PerceptronOps>(&self, rows: usize, context: &Context<B>) -> Result<usize> {
+        if self.plan_blocks(rows, BLOCK, context).is_ok() {
+            return Ok(self.block_rows(BLOCK));
+        }
+        self.plan(rows, context)?;
+        Ok(self.block_rows(HOST_BLOCK))
+    }
+
+    /// Outputs `[n, outputs]` as of [`results`](Self::results), for unscaled rows `[n, k]`, n ≥ 1, on the device, in blocks of
+    /// `block_rows`; `None` if a number of the rows or of the outputs is not finite, which `results` reports or replaces.
     ///
     /// A row x is scaled as ((x − m) − r)/deviation, where m is the mean rounded to the device's float and r the rest of the
     /// mean: x − m is exact for x within a factor of two of m.
@@ -29,6 +44,7 @@ impl Model {
         network: &Network<B>,
         x: FloatTensor<B>,
         rows: usize,
+        block_rows: usize,
         context: &Context<B>,
     ) -> Result<Option<FloatTensor<B>>> {
         let device = &context.device;
@@ -41,7 +57,11 @@ impl Model {
         let mean = row(means.iter().map(|mean| -rounded(mean)).collect());
         let rest = row(means.iter().map(|mean| rounded(mean) - mean).collect());
         let deviation = row(self.scaling.deviation.clone());
-        let (columns, block_rows, session) = (self.columns.len(), self.block_rows(), context.rank_local());
+        let units = match &self.output {
+            OutputKind::Class(_) => None,
+            OutputKind::Number { scaling, .. } => Some((row(scaling.deviation.clone()), row(scaling.mean.clone()))),
+        };
+        let (columns, session) = (self.columns.len(), context.rank_local());
         // NaN if a number is not finite, else 0.
         let zero = |values: FloatTensor<B>| B::float_sum(scale::<B>(values, 0.0));
         let (mut outputs, mut zeros) = (Vec::new(), Vec::new());
@@ -51,12 +71,10 @@ impl Model {
             let centred = add::<B>(add::<B>(block, mean.clone()), rest.clone());
             let scaled = divide::<B>(centred, deviation.clone());
             zeros.push(zero(scaled.clone()));
-            let results = match &self.output {
-                OutputKind::Class(_) => network.forward(scaled),
-                OutputKind::Number { scaling, .. } => {
-                    let (mean, deviation) = (row(scaling.mean.clone()), row(scaling.deviation.clone()));
-                    add::<B>(multiply::<B>(network.forward(scaled), deviation), mean)
-                }
+            let results = network.forward(scaled);
+            let results = match &units {
+                None => results,
+                Some((deviation, mean)) => add::<B>(multiply::<B>(results, deviation.clone()), mean.clone()),
             };
             zeros.push(zero(results.clone()));
             outputs.push(results);

@@ -13,7 +13,7 @@ use crate::ops::PerceptronOps;
 use crate::solve::{Classes, Confusion, Model, Network, OutputKind, Targets, argmax, cross_entropy, rmse};
 
 /// Maximum number of elements of a block of rows, and of each layer's outputs for it.
-const BLOCK: usize = 1 << 22;
+pub(super) const BLOCK: usize = 1 << 22;
 
 /// Metrics of a model on rows with known targets.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,19 +49,29 @@ impl Model {
     /// Device memory of a prediction in bytes: weights, and the outputs of all layers for a block of rows. Fails if they do
     /// not fit.
     pub(crate) fn plan<B: PerceptronOps>(&self, rows: usize, context: &Context<B>) -> Result<u64> {
+        self.plan_blocks(rows, BLOCK, context)
+    }
+
+    /// [`plan`](Self::plan) for blocks of at most `elements`.
+    pub(super) fn plan_blocks<B: PerceptronOps>(
+        &self,
+        rows: usize,
+        elements: usize,
+        context: &Context<B>,
+    ) -> Result<u64> {
         let width = size_of::<B::FloatElem>();
         let wide: u128 = self.network.widths().iter().map(|&it| it as u128).sum();
         let buffers = [
             Buffer::new("the weights", self.network.parameters(), width),
-            Buffer::new("a block of rows in all layers", wide * self.block_rows().min(rows) as u128, width),
+            Buffer::new("a block of rows in all layers", wide * self.block_rows(elements).min(rows) as u128, width),
         ];
         admit(context, &buffers, "take a smaller network, or another device")
     }
 
-    /// Rows of a block.
-    pub(super) fn block_rows(&self) -> usize {
+    /// Rows of a block, of which no layer has more than `elements`.
+    pub(super) fn block_rows(&self, elements: usize) -> usize {
         let widest = self.network.widths().into_iter().max().unwrap_or(1);
-        (BLOCK / widest.max(1)).max(1)
+        (elements / widest.max(1)).max(1)
     }
 
     /// Outputs `[n, outputs]`, row-major, of the loaded `network` for unscaled `values` of the model's columns: logits of
@@ -74,7 +84,7 @@ impl Model {
     ) -> Result<Vec<f64>> {
         self.imputation.apply(&mut values, &self.columns)?;
         self.scaling.apply(&mut values);
-        let (columns, block_rows) = (self.columns.len().max(1), self.block_rows());
+        let (columns, block_rows) = (self.columns.len().max(1), self.block_rows(BLOCK));
         let total = values.len() / columns;
         let (mut results, session) = (Vec::new(), context.rank_local());
         for (block, rows) in values.chunks(block_rows * columns).enumerate() {

@@ -1,4 +1,4 @@
-//! Error bounds of sums and sigmoids.
+//! Error bounds of sums, sigmoids and softmaxes.
 
 use burn::tensor::DType;
 
@@ -36,6 +36,37 @@ pub(super) fn sigmoid_error(sigmoid: Sigmoid, x: f64, in_x: f64, of: &Rounding) 
     let (d, s) = ((x - sigmoid.location).abs(), sigmoid.slope);
     let in_t = s * (in_x + 2.0 * u * d) + 2.0 * u * s * d;
     y * (1.0 - y) * (in_t.exp_m1() + (3.0 + 2.0 * s * d) * 2.0 * u) + (7.0 * u + stored) * y + tiny
+}
+
+/// The softmax of a row of logits, with bounds on the errors of its computation.
+///
+/// The largest logit is subtracted, which rounds by u; an exponential is wrong by at most 3 + 2|x| ulp of 2u (the bound of
+/// Vulkan); their sum inherits both and rounds m times; the quotient adds 5u.
+pub(super) struct Softmax {
+    /// Largest logit.
+    pub(super) largest: f64,
+    /// Sum of e^(x − largest).
+    pub(super) sum: f64,
+    /// Relative error of the sum.
+    pub(super) in_sum: f64,
+    pub(super) probabilities: Vec<f64>,
+    /// Their errors, where nothing is flushed to 0.
+    pub(super) errors: Vec<f64>,
+}
+
+impl Softmax {
+    pub(super) fn of(row: &[f64], u: f64, tiny: f64) -> Self {
+        let largest = row.iter().fold(f64::NEG_INFINITY, |max, x| max.max(*x));
+        let powers: Vec<f64> = row.iter().map(|x| (x - largest).exp()).collect();
+        let relative = |x: &f64| (u * (largest - x)).exp_m1() + (3.0 + 2.0 * (largest - x)) * 2.0 * u;
+        let sum: f64 = powers.iter().sum();
+        let in_powers: f64 = powers.iter().zip(row).map(|(power, x)| power * relative(x) + tiny).sum();
+        let in_sum = in_powers / sum + row.len() as f64 * u;
+        let probabilities: Vec<f64> = powers.iter().map(|power| power / sum).collect();
+        let error = |(p, x): (&f64, &f64)| 1.01 * p * (relative(x) + in_sum + 5.0 * u);
+        let errors = probabilities.iter().zip(row).map(error).collect();
+        Self { largest, sum, in_sum, probabilities, errors }
+    }
 }
 
 /// Bound on the error of a sum of `terms` products a·b, relative to Σ|a·b|.

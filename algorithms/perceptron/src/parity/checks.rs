@@ -8,7 +8,7 @@ use firebox_core::{
 
 use firebox_backends::parity::{Case, Check};
 
-use super::bounds::{Rounding, near, rounding, sigmoid_error};
+use super::bounds::{Rounding, Softmax, near, rounding, sigmoid_error};
 use super::problem::{Problem, Shape, methods, native_float, supports_float};
 use super::reference;
 use crate::ops::{PerceptronOps, Suite, tensor::primitive};
@@ -97,18 +97,12 @@ impl<B: PerceptronOps> Problem<B> {
         let (expected_losses, expected) = reference::cross_entropy(&x, &codes, m, scale);
         let (mut loss_errors, mut errors) = (Vec::new(), Vec::new());
         for (row, &code) in x.chunks(m).zip(&codes) {
-            let largest = row.iter().fold(f64::NEG_INFINITY, |max, x| max.max(*x));
-            let powers = row.iter().map(|x| (x - largest).exp());
-            let relative = |x: &f64| (u * (largest - x)).exp_m1() + (3.0 + 2.0 * (largest - x)) * 2.0 * u;
-            let sum: f64 = powers.clone().sum();
-            let in_sum: f64 = powers.clone().zip(row).map(|(power, x)| power * relative(x) + tiny).sum();
-            let in_sum = in_sum / sum + m as f64 * u;
+            let Softmax { largest, sum, in_sum, probabilities, errors: own_errors } = Softmax::of(row, u, tiny);
             let (log, distance) = (sum.ln(), largest - row[code]);
             loss_errors.push(1.01 * (in_sum + 8.0 * u + 6.0 * u * log + 2.0 * u * (log + distance)));
-            for (j, (power, x)) in powers.zip(row).enumerate() {
-                let (p, own) = (power / sum, if j == code { 1.0 } else { 0.0 });
-                let rounded = 1.01 * p * (relative(x) + in_sum + 5.0 * u) + 3.0 * u * (p - own).abs();
-                errors.push(scale * (rounded + tiny) + tiny);
+            for (j, (p, error)) in probabilities.into_iter().zip(own_errors).enumerate() {
+                let own = if j == code { 1.0 } else { 0.0 };
+                errors.push(scale * (error + 3.0 * u * (p - own).abs() + tiny) + tiny);
             }
         }
         let rounded = if dtype == DType::F64 { 2.0 } else { 1.0 };

@@ -7,7 +7,7 @@ use firebox_core::{
     tensor::{floats, into_primitive, read_floats, read_ints},
 };
 
-use super::bounds::{Rounding, near, rounding, sum_error};
+use super::bounds::{Rounding, Softmax, near, rounding, sum_error};
 use super::problem::{Problem, Shape};
 use super::reference;
 use crate::config::MlpConfig;
@@ -19,7 +19,7 @@ use crate::types::Matmul;
 impl<B: PerceptronOps> Problem<B> {
     /// A linear network of scaled rows. A scaled number s is wrong by 10u of itself: its two differences round by u each, and
     /// its quotient by 6u with that of the deviation. The classes and probabilities are those of the logits that the device
-    /// computed, with the bounds of [`check_cross_entropy`](Problem::check_cross_entropy).
+    /// computed, with the bounds of [`Softmax`].
     pub(super) fn check_prediction(&self, dtype: DType) -> Result<(), String> {
         let Shape { n, k, m } = self.shape;
         if n == 0 || self.suite.name != Suite::<B>::KERNELS {
@@ -48,7 +48,8 @@ impl<B: PerceptronOps> Problem<B> {
         let context = Context::new(self.device.clone());
         self.poison(n * m);
         let network = model.network(&self.device);
-        let outputs = model.device_results::<B>(&network, into_primitive(x), n, &context);
+        let block_rows = 1 + random.below(n);
+        let outputs = model.device_results::<B>(&network, into_primitive(x), n, block_rows, &context);
         let outputs = outputs.map_err(|it| it.to_string())?.ok_or("not finite")?;
         let logits = self.read(outputs.clone(), [n, m])?;
 
@@ -71,16 +72,9 @@ impl<B: PerceptronOps> Problem<B> {
         let probabilities = self.read(into_primitive(softmax::<B>(outputs)), [n, m])?;
         let (mut expected, mut errors) = (Vec::new(), Vec::new());
         for row in logits.chunks(m) {
-            let largest = row.iter().fold(f64::NEG_INFINITY, |max, x| max.max(*x));
-            let powers: Vec<f64> = row.iter().map(|x| (x - largest).exp()).collect();
-            let relative = |x: &f64| (u * (largest - x)).exp_m1() + (3.0 + 2.0 * (largest - x)) * 2.0 * u;
-            let sum: f64 = powers.iter().sum();
-            let in_sum: f64 = powers.iter().zip(row).map(|(power, x)| power * relative(x) + tiny).sum();
-            let in_sum = in_sum / sum + m as f64 * u;
-            expected.extend(powers.iter().map(|power| power / sum));
-            errors.extend(
-                powers.iter().zip(row).map(|(power, x)| 1.01 * power / sum * (relative(x) + in_sum + 5.0 * u) + tiny),
-            );
+            let softmax = Softmax::of(row, u, tiny);
+            expected.extend(softmax.probabilities);
+            errors.extend(softmax.errors.into_iter().map(|error| error + tiny));
         }
         // In f64 the reference rounds as much.
         let times = if dtype == DType::F64 { 2.0 } else { 1.0 };
@@ -89,7 +83,7 @@ impl<B: PerceptronOps> Problem<B> {
         let mut wrong = rows;
         wrong[random.below(n * k)] = if random.below(2) == 0 { f64::NAN } else { f64::INFINITY };
         let wrong = into_primitive(floats::<B, 2>(wrong, [n, k], &self.device));
-        match model.device_results::<B>(&network, wrong, n, &context) {
+        match model.device_results::<B>(&network, wrong, n, block_rows, &context) {
             Ok(None) => Ok(()),
             _ => Err("a number that is not finite was not detected".into()),
         }

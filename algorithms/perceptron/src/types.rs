@@ -19,11 +19,11 @@ pub enum Sign {
 #[cfg_attr(feature = "command", derive(clap::Args))]
 pub struct Sigmoid {
     /// Location μ of the sigmoid, where it is a half
-    #[cfg_attr(feature = "command", arg(long, value_name = "X", allow_negative_numbers = true))]
+    #[cfg_attr(feature = "command", arg(long, value_name = "X"))]
     #[cfg_attr(feature = "command", arg(default_value_t = Sigmoid::default().location))]
     pub location: f64,
     /// Slope σ of the sigmoid, other than 0
-    #[cfg_attr(feature = "command", arg(long, value_name = "S", allow_negative_numbers = true))]
+    #[cfg_attr(feature = "command", arg(long, value_name = "S"))]
     #[cfg_attr(feature = "command", arg(default_value_t = Sigmoid::default().slope))]
     pub slope: f64,
     /// Direction of the sigmoid: rising, or literal, the paper's sign, which falls

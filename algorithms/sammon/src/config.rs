@@ -131,7 +131,7 @@ pub struct SammonConfig {
     #[config(default = 1.0)]
     #[cfg_attr(
         feature = "command",
-        arg(long, value_name = "P", default_value_t = defaults().power, allow_negative_numbers = true)
+        arg(long, value_name = "P", default_value_t = defaults().power)
     )]
     pub power: f64,
     /// Solver that improves the embedding
@@ -172,12 +172,12 @@ pub struct SammonConfig {
     #[config(default = 3e-5)]
     #[cfg_attr(
         feature = "command",
-        arg(long, value_name = "T", default_value_t = defaults().tolerance, allow_negative_numbers = true)
+        arg(long, value_name = "T", default_value_t = defaults().tolerance)
     )]
     pub tolerance: f64,
     /// Stop after this many seconds
     #[config(default = "None")]
-    #[cfg_attr(feature = "command", arg(long, value_name = "S", allow_negative_numbers = true))]
+    #[cfg_attr(feature = "command", arg(long, value_name = "S"))]
     pub time_limit: Option<f64>,
     /// Storage of the source distances
     #[config(default = "Memory::Auto")]

@@ -82,6 +82,7 @@ pub(crate) fn free_memory(index: usize) -> Option<u64> {
 }
 
 /// Size of the second-level cache in bytes.
+#[cfg(feature = "command")]
 pub(crate) fn cache(index: usize) -> Option<u64> {
     let device = driver::result::device::get(index as i32).ok()?;
     let attribute = driver::sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE;

@@ -46,7 +46,7 @@ pub(crate) fn root(program: &Program) -> Command {
         .help_heading("Execution")
         .hide_short_help(true)
         .help("Threads that compute on the CPU, at most four for each core [default: one for each core]");
-    Command::new(program.name())
+    let root = Command::new(program.name())
         .version(env!("CARGO_PKG_VERSION"))
         .about("Neurocomputing algorithms on CPUs and GPUs, on tables of numbers")
         .subcommand_required(true)
@@ -58,7 +58,18 @@ pub(crate) fn root(program: &Program) -> Command {
         .subcommand(generate::command())
         .subcommands(bench::command(program))
         .subcommand(completions::command())
-        .subcommand(man::command())
+        .subcommand(man::command());
+    with_negative_numbers(root)
+}
+
+/// Takes a negative number after an option for its value, so that it is refused by the option's name; clap would take it for an
+/// unknown option.
+fn with_negative_numbers(command: Command) -> Command {
+    let with = |arg: Arg| match arg.get_long() {
+        Some(_) if arg.get_action().takes_values() => arg.allow_negative_numbers(true),
+        _ => arg,
+    };
+    command.mut_args(with).mut_subcommands(with_negative_numbers)
 }
 
 /// Adds the arguments common to all algorithms to a command, or to each of its subcommands.

@@ -11,7 +11,7 @@ pub struct CheckpointArgs {
     #[arg(long, value_name = "FILE")]
     pub checkpoint: Option<StateOut>,
     /// Seconds between two states
-    #[arg(long, value_name = "S", default_value_t = Checkpoints::default().every, allow_negative_numbers = true)]
+    #[arg(long, value_name = "S", default_value_t = Checkpoints::default().every)]
     pub checkpoint_every: f64,
     /// Go on from a state, to the same bits as a run that was not interrupted
     #[arg(long, value_name = "FILE")]

@@ -6,7 +6,7 @@ use firebox_core::{Error, Result};
 #[derive(Debug, Clone, PartialEq, serde::Serialize, clap::Args)]
 pub struct CentroidConfig {
     /// Exponent p of the p-norm, at least 1
-    #[arg(long, value_name = "P", default_value_t = Self::default().norm, allow_negative_numbers = true)]
+    #[arg(long, value_name = "P", default_value_t = Self::default().norm)]
     pub norm: f64,
 }
 

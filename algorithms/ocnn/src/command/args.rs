@@ -61,7 +61,7 @@ pub(crate) struct OcnnArgs {
     pub(crate) mode: Mode,
     /// Auto: cut edges of at most this agreement, instead of choosing the cut from the data; paper: link neurons that are
     /// in step at more than this share of the steps; between 0 and 1
-    #[arg(long, value_name = "THETA", allow_negative_numbers = true)]
+    #[arg(long, value_name = "THETA")]
     pub(crate) threshold: Option<f64>,
     #[arg(long, value_name = "T", help = with_defaults(
         "Steps that count",

@@ -108,7 +108,7 @@ pub struct PaperConfig {
     pub sync: Sync,
     /// Distance above 0 below which outputs, which lie between -1 and 1, are in step; fragmentary synchronisation needs it
     #[config(default = "None")]
-    #[cfg_attr(feature = "command", arg(long, value_name = "E", allow_negative_numbers = true))]
+    #[cfg_attr(feature = "command", arg(long, value_name = "E"))]
     pub epsilon: Option<f64>,
     /// T ≥ 1: steps that count.
     #[config(default = 1000)]
@@ -126,7 +126,7 @@ pub struct PaperConfig {
     #[config(default = "Scale::Delaunay")]
     #[cfg_attr(
         feature = "command",
-        arg(long, value_name = "SCALE", default_value_t = defaults().scale, allow_negative_numbers = true)
+        arg(long, value_name = "SCALE", default_value_t = defaults().scale)
     )]
     pub scale: Scale,
     /// Couple every neuron with itself: J_ii = 1, as in the paper's formula, instead of 0, as in its authors' code

@@ -20,13 +20,13 @@ pub(super) fn run(args: &TrainArgs, device: &Device, session: &Session) -> Resul
     let config = args.config()?;
     config.validate()?;
     let checkpoints = args.states.checkpoints()?;
-    if args.model.is_none() {
-        session.observer.notice("the trained network is discarded after its test: give a file for it with --model");
-    }
     let ranks = &*session.communicator;
     let instances = instances(&args.input, (config.task, config.missing), None, ranks, &*session.observer)?;
     let instances = instances.with_classes_of_all(ranks);
     instances.check().map_err(|error| error.in_file(&args.input.input))?;
+    if args.model.is_none() {
+        session.observer.notice("the trained network is discarded after its test: give a file for it with --model");
+    }
     let (model, training) =
         with_context!(device, session, |context| train(&config, &instances, Given::default(), &checkpoints, context))?;
     let stopped = || {

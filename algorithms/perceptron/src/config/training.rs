@@ -112,17 +112,17 @@ pub struct TrainConfig {
     pub optimizer: Optimizer,
     /// Length of a step, above 0
     #[config(default = "0.01")]
-    #[cfg_attr(feature = "command", arg(long, value_name = "R", allow_negative_numbers = true))]
+    #[cfg_attr(feature = "command", arg(long, value_name = "R"))]
     #[cfg_attr(feature = "command", arg(default_value_t = defaults().learning_rate))]
     pub learning_rate: f64,
     /// Share of the last step that the next one goes on with (sgd), from 0 to below 1
     #[config(default = "0.9")]
-    #[cfg_attr(feature = "command", arg(long, value_name = "M", allow_negative_numbers = true))]
+    #[cfg_attr(feature = "command", arg(long, value_name = "M"))]
     #[cfg_attr(feature = "command", arg(default_value_t = defaults().momentum))]
     pub momentum: f64,
     /// λ: λ/2 times the sum of all squared weights is added to the loss, from 0; by the task unless given
     #[config(default = "None")]
-    #[cfg_attr(feature = "command", arg(long, value_name = "L", allow_negative_numbers = true))]
+    #[cfg_attr(feature = "command", arg(long, value_name = "L"))]
     pub weight_decay: Option<f64>,
     /// Rows of a step, from 1; by the number of rows unless given
     #[config(default = "None")]
@@ -131,7 +131,7 @@ pub struct TrainConfig {
     /// Epochs over which the weights of the steps are averaged, from 0; with 0 the last weights alone count [default: 10; 5 if
     /// rows × weights exceed 4·10⁸]
     #[config(default = "None")]
-    #[cfg_attr(feature = "command", arg(long, value_name = "E", allow_negative_numbers = true))]
+    #[cfg_attr(feature = "command", arg(long, value_name = "E"))]
     pub averaging: Option<f64>,
     /// Maximum number of passes over the training part, from 1
     #[config(default = 300)]
@@ -139,16 +139,16 @@ pub struct TrainConfig {
     pub epochs: usize,
     /// Stop after this many seconds, at the end of an epoch, with the best network so far
     #[config(default = "None")]
-    #[cfg_attr(feature = "command", arg(long, value_name = "S", allow_negative_numbers = true))]
+    #[cfg_attr(feature = "command", arg(long, value_name = "S"))]
     pub time_limit: Option<f64>,
     /// Share of the rows that is kept for the test, from 0 to below 1
     #[config(default = "0.2")]
-    #[cfg_attr(feature = "command", arg(long, value_name = "S", allow_negative_numbers = true))]
+    #[cfg_attr(feature = "command", arg(long, value_name = "S"))]
     #[cfg_attr(feature = "command", arg(default_value_t = defaults().test))]
     pub test: f64,
     /// Share of the other rows that early stopping uses, from 0 to below 1; with 0 training never stops early
     #[config(default = "0.1")]
-    #[cfg_attr(feature = "command", arg(long, value_name = "S", allow_negative_numbers = true))]
+    #[cfg_attr(feature = "command", arg(long, value_name = "S"))]
     #[cfg_attr(feature = "command", arg(default_value_t = defaults().validation))]
     pub validation: f64,
     /// Passes without a lower loss on those rows after which training stops, from 1 [default: 10; 5 if rows × weights exceed

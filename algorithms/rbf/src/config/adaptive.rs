@@ -18,7 +18,7 @@ pub struct AdaptiveConfig {
     #[config(default = 1e-6)]
     #[cfg_attr(
         feature = "command",
-        arg(long, value_name = "E", default_value_t = defaults().target_error, allow_negative_numbers = true)
+        arg(long, value_name = "E", default_value_t = defaults().target_error)
     )]
     pub target_error: f64,
     /// Most neurons, 150 to 65536; above 4096 the work that a run may do grows with the third power

@@ -39,7 +39,7 @@ pub struct RbfConfig {
     #[config(default = 100.0)]
     #[cfg_attr(
         feature = "command",
-        arg(long, value_name = "L", default_value_t = defaults().penalty, allow_negative_numbers = true)
+        arg(long, value_name = "L", default_value_t = defaults().penalty)
     )]
     pub penalty: f64,
     /// Solver for the weights; qr works in f64 on the host whatever --precision says
@@ -60,15 +60,14 @@ pub struct RbfConfig {
             long,
             value_name = "A|auto",
             default_value_t = defaults().width,
-            hide_default_value = true,
-            allow_negative_numbers = true
+            hide_default_value = true
         )
     )]
     pub width: Width,
     /// Spacings that the grid of centres reaches outside the domain, 0 to 1000 [default: 0.35 for qr and lsqr, 0 for cg
     /// and --shape lm]
     #[config(default = "None")]
-    #[cfg_attr(feature = "command", arg(long, value_name = "R", allow_negative_numbers = true))]
+    #[cfg_attr(feature = "command", arg(long, value_name = "R"))]
     pub reach: Option<f64>,
     /// Distribution of control points
     #[config(default = "Sampling::Uniform")]
@@ -91,7 +90,6 @@ pub struct RbfConfig {
     /// with half of it, and it comes back slowly [default: 0.01]
     #[config(default = "None")]
     #[cfg_attr(feature = "command", arg(long = "learning-rate", alias = "rate", value_name = "ETA"))]
-    #[cfg_attr(feature = "command", arg(allow_negative_numbers = true))]
     pub rate: Option<f64>,
     /// Take --learning-rate as it is in every cycle, even where that raises the objective: as the weights grow, 0.01 becomes too
     /// large
@@ -106,17 +104,17 @@ pub struct RbfConfig {
     #[config(default = 0.0)]
     #[cfg_attr(
         feature = "command",
-        arg(long, value_name = "T", default_value_t = defaults().tolerance, allow_negative_numbers = true)
+        arg(long, value_name = "T", default_value_t = defaults().tolerance)
     )]
     pub tolerance: f64,
     /// Stop after this many seconds, counted from the start of the run, with the solution of the last complete cycle or,
     /// of cg and lsqr, with that of the iterations done in the first; an error if there is no solution by then
     #[config(default = "None")]
-    #[cfg_attr(feature = "command", arg(long, value_name = "S", allow_negative_numbers = true))]
+    #[cfg_attr(feature = "command", arg(long, value_name = "S"))]
     pub time_limit: Option<f64>,
     /// Leave out singular values below this share of the largest, between 0 and 1, both excluded (qr)
     #[config(default = "None")]
-    #[cfg_attr(feature = "command", arg(long, value_name = "SHARE", allow_negative_numbers = true))]
+    #[cfg_attr(feature = "command", arg(long, value_name = "SHARE"))]
     pub truncation: Option<f64>,
 }
 

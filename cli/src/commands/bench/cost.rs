@@ -46,7 +46,7 @@ struct CostArgs {
     #[arg(long, value_name = "K", default_value_t = 4)]
     each_decade: usize,
     /// Maximum expected duration of a run in seconds
-    #[arg(long, value_name = "S", default_value_t = 10, allow_negative_numbers = true)]
+    #[arg(long, value_name = "S", default_value_t = 10)]
     seconds: u64,
     /// Plot time against points (.svg, .png)
     #[arg(long, value_name = "P")]

@@ -36,7 +36,8 @@ def _plain(value: Any) -> Any:
 
 
 def in_python(owner: Any, text: str) -> str:
-    """A message of Rust, in which parameters have the names of `owner`."""
+    """A message of Rust, in which parameters have the names of `owner`, and precisions those of NumPy."""
+    text = re.sub(r"`precision = f(32|64)`", r"`precision = 'float\1'`", text)
     for name, own in (owner._options | getattr(owner, "_other_names", {})).items():
         text = re.sub(rf"`{name}`|^{name}(?= = | is missing)", lambda match: match[0].replace(name, own), text, flags=re.M)
     return text

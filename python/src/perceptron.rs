@@ -25,8 +25,8 @@ use crate::{
     run::Run,
 };
 
-/// Rows that are converted at a time, so that a prediction needs no copy of all.
-const BLOCK: usize = 1 << 16;
+/// Numbers that are converted at a time, so that a prediction needs no copy of all rows.
+const BLOCK: usize = 1 << 22;
 
 /// Weights `[k, m]` of a layer, and its biases.
 type LayerArrays<'py> = (Bound<'py, PyArray2<f64>>, Option<Vec<f64>>);
@@ -105,9 +105,10 @@ fn outputs<B: PerceptronOps>(
     context: &Context<B>,
 ) -> Result<Vec<f64>> {
     let mut all = Vec::with_capacity(rows * model.network.outputs);
+    let step = (BLOCK / columns.max(1)).max(1);
     let mut each = |predict: &dyn Fn(Vec<f64>) -> Result<Vec<f64>>| {
-        for from in (0..rows).step_by(BLOCK) {
-            let to = rows.min(from + BLOCK);
+        for from in (0..rows).step_by(step) {
+            let to = rows.min(from + step);
             let outputs = predict(numbers.to_f64(from * columns, to * columns));
             all.extend(outputs.map_err(|error| in_rows(error, from, to - from, rows))?);
         }

@@ -5,6 +5,7 @@ python3 docs/peers.py clusters     scikit-learn's HDBSCAN
 python3 docs/peers.py map          scikit-learn's MDS, as Sammon's stress E
 python3 docs/peers.py perceptron   scikit-learn's MLPClassifier
 python3 docs/peers.py equation     DeepXDE, with JAX: pip install deepxde jax flax optax
+python3 docs/peers.py estimators   the same tasks by Firebox's Python package: pip install ./python
 """
 
 import os
@@ -102,5 +103,26 @@ def equation():
     print(f"DeepXDE: relative L2 error {error:.1e}, {seconds}, {processor:.0f} s of the processor")
 
 
+def estimators():
+    from firebox import OCNN, MLPClassifier, Problem, RBFSolver, Sammon
+    from sklearn.metrics import adjusted_rand_score
+    from sklearn.model_selection import train_test_split
+
+    points, classes = digits()
+    ocnn, seconds = timed(lambda: OCNN().fit(points))
+    score = adjusted_rand_score(classes, ocnn.labels_)
+    print(f"OCNN: ARI {score:.4f}, {ocnn.n_clusters_} clusters, {seconds}")
+    sammon, seconds = timed(lambda: Sammon().fit(points))
+    print(f"Sammon: E {sammon.stress_:.5f}, {seconds}")
+    scores = []
+    for seed in range(5):
+        rows, test, targets, expected = train_test_split(points, classes, test_size=0.2, random_state=seed)
+        model, seconds = timed(lambda: MLPClassifier(random_state=seed).fit(rows, targets))
+        scores.append(model.score(test, expected))
+    print(f"MLPClassifier: mean accuracy {np.mean(scores):.4f}, the last in {seconds}")
+    solution, seconds = timed(lambda: RBFSolver().solve(Problem.named("poisson-sine")))
+    print(f"RBFSolver: relative L2 error {solution.relative_l2:.1e}, estimated as {solution.estimate:.1e}, {seconds}")
+
+
 if __name__ == "__main__":
-    {run.__name__: run for run in (data, clusters, map, perceptron, equation)}[sys.argv[1]]()
+    {run.__name__: run for run in (data, clusters, map, perceptron, equation, estimators)}[sys.argv[1]]()

@@ -62,7 +62,7 @@ fn arguments_are_the_configuration() {
     assert_eq!(config("--hidden none --no-bias"), default.clone().with_hidden(Vec::new()).with_bias(false));
     let sigmoid = Sigmoid { location: -1.0, slope: 2.0, sign: Sign::Literal };
     let other = default.with_hidden(vec![8, 4]).with_matmul(Matmul::Tensor).with_allow_tf32(true).with_sigmoid(sigmoid);
-    let args = "--hidden 8,4 --matmul tensor --allow-tf32 --location -1 --slope 2 --sigmoid literal";
+    let args = "--hidden 8,4 --matmul tensor --allow-tf32 --location=-1 --slope 2 --sigmoid literal";
     assert_eq!(config(args), other);
 }
 
@@ -376,7 +376,7 @@ fn invalid_input_is_refused() {
     assert!(refusal(&format!("perceptron train {rows} --label kind --hidden 4,0")).contains("hidden = 0"));
     for limit in ["0", "-1", "nan", "inf"] {
         assert!(
-            refusal(&format!("perceptron train {rows} --label kind --time-limit {limit}")).contains("time_limit = ")
+            refusal(&format!("perceptron train {rows} --label kind --time-limit={limit}")).contains("time_limit = ")
         );
     }
     assert!(refusal(&format!("perceptron predict {others} --model {rows}")).contains("this is not a perceptron model"));

@@ -1,10 +1,14 @@
 //! Stop requests and time limits inside long steps.
 
-use std::{path::Path, sync::Arc, time::Instant};
+use std::{
+    path::Path,
+    sync::{Arc, Mutex},
+    time::Instant,
+};
 
 use burn_ndarray::NdArray;
 use faer::Mat;
-use firebox_core::{Context, Error, Result, checkpoint::Checkpoints, watch::watched};
+use firebox_core::{Context, Error, Observer, Result, checkpoint::Checkpoints, watch::watched};
 
 use super::solution::RbfSolution;
 use crate::{
@@ -65,23 +69,36 @@ fn solvers_fail_wherever_they_are_stopped() {
     assert!(stop_everywhere(searched) >= 6);
 }
 
+/// Asserts a bound on times: one of five attempts has to keep it, since other processes may slow any of them.
+fn keeps_a_bound(attempt: impl Fn() -> std::result::Result<(), String>) {
+    let failures: Vec<String> = (0..5).map_while(|_| attempt().err()).collect();
+    assert!(failures.len() < 5, "{failures:?}");
+}
+
+/// Measures the longest time between two queries, in seconds.
+struct LongestGap(Mutex<(Instant, f64)>);
+
+impl Observer for LongestGap {
+    fn cancelled(&self) -> bool {
+        let (last, longest) = &mut *self.0.lock().unwrap();
+        *longest = longest.max(last.elapsed().as_secs_f64());
+        *last = Instant::now();
+        false
+    }
+}
+
 #[test]
 fn large_decompositions_stop_quickly() {
     let system = samples::poisson_sine(6000, 400, 0);
     let (centres, widths) = samples::grid(30, 3.0, 0.35, 8.0);
-    let time = |at: usize| {
+    keeps_a_bound(|| {
         let start = Instant::now();
-        let found = watched(Some(StopAfter::queries(at)), || fit(&system, &centres, &widths, None));
-        (found.is_err(), start.elapsed().as_secs_f64())
-    };
-    let (stopped, whole) = time(usize::MAX);
-    assert!(!stopped);
-    // The work between two queries is far less than a tenth of the whole.
-    let queries = [1000, 1300, 1600];
-    for pair in queries.windows(2) {
-        let [(first, early), (second, late)] = [time(pair[0]), time(pair[1])];
-        assert!(first && second && late - early < 0.5 * whole, "{early} {late} {whole}");
-    }
+        let gaps = Arc::new(LongestGap(Mutex::new((start, 0.0))));
+        watched(Some(gaps.clone()), || fit(&system, &centres, &widths, None)).unwrap().unwrap();
+        gaps.cancelled();
+        let (whole, (_, longest)) = (start.elapsed().as_secs_f64(), *gaps.0.lock().unwrap());
+        if longest < 0.1 * whole { Ok(()) } else { Err(format!("{longest} s of {whole} s without a query")) }
+    });
 }
 
 type F32 = NdArray<f32>;
@@ -168,14 +185,20 @@ fn a_time_limit_before_the_first_solution_is_an_error_with_a_state() {
     assert!(error.to_string().contains("the time limit of 0.000000001 s ended before the first solution"), "{error}");
     assert_eq!(error.exit_code(), 1);
     // Long enough to draw the points, too short to solve.
-    let began = Instant::now();
     let full = whole::<F32>(&base);
-    let seconds = began.elapsed().as_secs_f64();
-    let limited = base.clone().with_time_limit(Some(0.5 * seconds));
-    let start = Instant::now();
-    let error = run::<F32>(&limited, file(&path), None).unwrap_err();
-    assert!(error.to_string().contains("before the first solution"), "{error}");
-    assert!(start.elapsed().as_secs_f64() < 0.8 * seconds);
+    keeps_a_bound(|| {
+        let began = Instant::now();
+        whole::<F32>(&base);
+        let seconds = began.elapsed().as_secs_f64();
+        let start = Instant::now();
+        let limited = base.clone().with_time_limit(Some(0.5 * seconds));
+        let Err(error) = run::<F32>(&limited, file(&path), None) else {
+            return Err(format!("solved within half of {seconds} s"));
+        };
+        assert!(error.to_string().contains("before the first solution"), "{error}");
+        let late = start.elapsed().as_secs_f64();
+        if late < 0.8 * seconds { Ok(()) } else { Err(format!("{late} s for a limit of half of {seconds} s")) }
+    });
     let resumed = run::<F32>(&base, resume(&path), None).unwrap();
     assert_eq!(resumed.network, full.network);
 }
@@ -184,12 +207,15 @@ fn a_time_limit_before_the_first_solution_is_an_error_with_a_state() {
 fn a_time_limit_within_a_cycle_leaves_the_cycle_before() {
     let base = RbfConfig::new().with_points(Some(600)).with_boundary_points(Some(80));
     let many = base.with_weights(Weights::Cg).with_cycles(Some(1_000_000)).with_time_limit(Some(0.3));
-    let start = Instant::now();
-    let found = whole::<F32>(&many);
-    assert!(start.elapsed().as_secs_f64() < 1.3, "{:?}", start.elapsed());
-    let same = RbfConfig { cycles: Some(found.cycles), time_limit: None, ..many };
-    let counted = whole::<F32>(&same);
-    assert_eq!((found.stop, counted.stop, found.network == counted.network), (Stop::Time, Stop::Cycles, true));
+    keeps_a_bound(|| {
+        let start = Instant::now();
+        let found = whole::<F32>(&many);
+        let seconds = start.elapsed().as_secs_f64();
+        let same = RbfConfig { cycles: Some(found.cycles), time_limit: None, ..many.clone() };
+        let counted = whole::<F32>(&same);
+        assert_eq!((found.stop, counted.stop, found.network == counted.network), (Stop::Time, Stop::Cycles, true));
+        if seconds < 1.3 { Ok(()) } else { Err(format!("{seconds} s for a limit of 0.3 s")) }
+    });
 }
 
 /// A width search reserves time for one solution.
@@ -200,14 +226,12 @@ fn a_width_search_leaves_time_for_a_solution() {
         .with_points(Some(6000))
         .with_boundary_points(Some(300))
         .with_width(Width::Auto);
-    // Other tests may make a run several times slower than the one before it.
-    let has_time = || {
+    keeps_a_bound(|| {
         let began = Instant::now();
         whole::<F32>(&base);
         let limited = base.clone().with_time_limit(Some(0.6 * began.elapsed().as_secs_f64()));
-        run::<F32>(&limited, Checkpoints::default(), None).is_ok()
-    };
-    assert!((0..5).any(|_| has_time()));
+        run::<F32>(&limited, Checkpoints::default(), None).map(drop).map_err(|error| error.to_string())
+    });
 }
 
 /// A matrix in memory whose time limit expires after some products.

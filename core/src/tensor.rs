@@ -29,7 +29,7 @@ pub use floats::Floats;
 pub use operations::addresses;
 pub use operations::from_data;
 pub use operations::{
-    add, cast, concatenate, concatenate_int, mask_int, multiply, reciprocal, repeat, reshape, reshape_int, scale,
+    add, add_int, cast, concatenate, concatenate_int, multiply, reciprocal, repeat, reshape, reshape_int, scale,
     select, select_int, slice_assign, upload_int, zeros,
 };
 

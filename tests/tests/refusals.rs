@@ -146,7 +146,7 @@ fn invalid_arguments_of_automatic_clustering_are_refused() {
         ("nine.csv", "--clusters 10", "clusters = 10: there are 9 different points"),
         ("nine.csv", "--clusters 2 --threshold 0.5", "cannot be used with"),
         ("nine.csv", "--neighbours 9", "neighbours = 9: there are 9 different points"),
-        ("nine.csv", "--steps 30", "steps = 30: must be a multiple of 4"),
+        ("nine.csv", "--steps 31", "steps = 31: must be a multiple of 2"),
         ("nine.csv", "--seeds 0", "seeds = 0: "),
         ("nine.csv", "--sync phase", "--sync belongs to --mode paper"),
         ("nine.csv", "--mode paper --threshold 0.5 --assign-all", "--assign-all belongs to --mode auto"),

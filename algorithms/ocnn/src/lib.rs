@@ -22,4 +22,4 @@ pub use solve::{
     execution_plan::Strategy,
     scale::ScaleMethod,
 };
-pub use types::{Graph, MAX_NEAREST, Matvec, Metric, Network, Parts, REPLICAS, rows};
+pub use types::{Graph, MAX_NEAREST, Matvec, Metric, Network, Parts, REPLICAS, WORD_STEPS, rows};

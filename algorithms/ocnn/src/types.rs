@@ -50,17 +50,26 @@ pub fn rows(share: Share, n: usize) -> Range<usize> {
 }
 
 /// Number of networks that run side by side on a [`Graph`] from independent states; contiguous in memory.
-pub const REPLICAS: usize = 8;
+pub const REPLICAS: usize = 16;
+/// Number of steps whose signs share a word of 32 bits.
+pub const WORD_STEPS: usize = 32 / REPLICAS;
 
-/// A weighted directed graph on its device, in compressed sparse rows.
+/// An immutable weighted directed graph on its device, in compressed sparse rows, with a cache of what the backend
+/// derives from it.
 #[derive(Debug, Clone)]
 pub struct Graph<B: DeviceLimits> {
-    /// Row offsets `[n + 1]`; the last is the number of edges, e at most.
-    pub starts: IntTensor<B>,
-    /// Neighbours `[e]`, below n.
-    pub neighbours: IntTensor<B>,
-    /// Weights `[e]`; each row sums to 1 or is empty.
-    pub weights: FloatTensor<B>,
+    pub(crate) starts: IntTensor<B>,
+    pub(crate) neighbours: IntTensor<B>,
+    pub(crate) weights: FloatTensor<B>,
+    pub(crate) cache: Cache,
+}
+
+impl<B: DeviceLimits> Graph<B> {
+    /// A graph of n neurons: row offsets `[n + 1]`, of which the last is the number of edges, e at most; neighbours
+    /// `[e]`, below n; weights `[e]`, of which each row's sum to 1 or are absent.
+    pub fn new(starts: IntTensor<B>, neighbours: IntTensor<B>, weights: FloatTensor<B>) -> Self {
+        Self { starts, neighbours, weights, cache: Cache::default() }
+    }
 }
 
 /// Distance that nearest neighbours minimise.
@@ -120,7 +129,7 @@ impl<B: DeviceLimits> Deref for Network<B> {
     }
 }
 
-/// Data that a backend derives from a network at its first step, such as packed points and the reach of tiles.
+/// Data that a backend derives from a network or a graph at its first step, such as packed points and the reach of tiles.
 #[derive(Clone, Default)]
 pub(crate) struct Cache(Arc<OnceLock<Box<dyn Any + Send + Sync>>>);
 

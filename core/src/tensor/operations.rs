@@ -39,7 +39,7 @@ pub fn addresses<B: Backend>() -> Vec<*const ()> {
         reshape_int::<B> as *const (),
         concatenate_int::<B> as *const (),
         select_int::<B> as *const (),
-        mask_int::<B> as *const (),
+        add_int::<B> as *const (),
     ]
 }
 
@@ -177,10 +177,10 @@ pub fn concatenate_int<B: Backend>(tensors: Vec<IntTensor<B>>, dim: usize) -> In
     B::int_cat(tensors, dim)
 }
 
-/// The bits of each integer that are set in `mask`.
+/// [`add`] of integers.
 #[inline(never)]
-pub fn mask_int<B: Backend>(tensor: IntTensor<B>, mask: i32) -> IntTensor<B> {
-    B::bitwise_and_scalar(tensor, i64::from(mask).into())
+pub fn add_int<B: Backend>(a: IntTensor<B>, b: IntTensor<B>) -> IntTensor<B> {
+    B::int_add(a, b)
 }
 
 /// [`select`] of integers.

@@ -65,7 +65,7 @@ pub(crate) struct OcnnArgs {
     pub(crate) threshold: Option<f64>,
     #[arg(long, value_name = "T", help = with_defaults(
         "Steps that count",
-        "512, for fewer than 6400 points 512·√(6400/N) but at most 1024".into(),
+        "20480/√N, at least 64 and at most 512".into(),
         |paper| paper.steps,
     ))]
     steps: Option<usize>,

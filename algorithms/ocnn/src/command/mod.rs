@@ -111,7 +111,7 @@ impl Plugin for OcnnPlugin {
                 ("clusters", args("--clusters 1000")),
                 ("neighbours", args("--neighbours 0")),
                 ("neighbours", args("--neighbours 60")),
-                ("steps", args("--steps 6")),
+                ("steps", args("--steps 7")),
                 ("transient", args("--transient 4294967296")),
                 ("seeds", args("--seeds 0")),
                 ("min_size", args("--min-size 0")),

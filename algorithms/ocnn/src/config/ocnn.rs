@@ -4,6 +4,8 @@ use burn::config::Config;
 use firebox_core::Error;
 use serde::{Deserialize, Serialize};
 
+use crate::types::WORD_STEPS;
+
 /// The distance of two points.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "command", derive(clap::ValueEnum))]
@@ -53,8 +55,8 @@ pub struct OcnnConfig {
     #[config(default = "None")]
     #[cfg_attr(feature = "command", arg(long, value_name = "K"))]
     pub neighbours: Option<usize>,
-    /// T: steps that count, of 8 networks on each graph; a multiple of 4. By default 512 from 6400 points on, and
-    /// 512·√(6400/N), at most 1024, for N points below.
+    /// T: steps that count, of 16 networks on each graph; a multiple of 2. By default 20 480/√N for N points,
+    /// at least 64 and at most 512.
     #[config(default = "None")]
     #[cfg_attr(feature = "command", arg(skip))]
     pub steps: Option<usize>,
@@ -103,8 +105,10 @@ impl OcnnConfig {
             return wrong("min_size", "0".into(), "must be at least 1");
         }
         // Counts of ones over both graphs stay within 31 bits.
-        if let Some(steps) = self.steps.filter(|&steps| steps == 0 || steps > 1 << 20 || !steps.is_multiple_of(4)) {
-            return wrong("steps", steps.to_string(), "must be a multiple of 4 between 4 and 1048576");
+        if let Some(steps) =
+            self.steps.filter(|&steps| steps == 0 || steps > 1 << 20 || !steps.is_multiple_of(WORD_STEPS))
+        {
+            return wrong("steps", steps.to_string(), "must be a multiple of 2 between 2 and 1048576");
         }
         if self.transient > 1 << 24 {
             return wrong("transient", self.transient.to_string(), "must be at most 16777216");

@@ -2,6 +2,7 @@
 
 use burn::tensor::Tensor;
 use firebox_core::{Context, Error, Result, report::Stopwatch};
+use rayon::prelude::*;
 
 use super::{
     clustering::{Clustering, Half},
@@ -199,14 +200,18 @@ impl Ocnn {
                     let partition = Partition::new(&hierarchy, config, &distinct.of_point);
                     (hierarchy, partition)
                 };
-                let (hierarchy, found) = cut(&counts.all);
                 if let Some((_, first, clustering)) = &mut first {
+                    let (_, found) = cut(&counts.all);
                     clustering.agreements.push(first.agreement(&found, &distinct.counts)?);
                     continue;
                 }
+                // Much of a tree is made by one thread.
+                let ((hierarchy, found), halves) = rayon::join(
+                    || cut(&counts.all),
+                    || counts.halves().par_iter().map(|half| cut(half).1).collect::<Vec<_>>(),
+                );
                 let mut clustering = Clustering::new(&hierarchy, &found, config, &distinct.of_point);
-                for half in counts.halves() {
-                    let (_, half) = cut(&half);
+                for half in halves {
                     let agreement = found.agreement(&half, &distinct.counts)?;
                     clustering.halves.push(Half { clusters: half.sizes.len(), agreement });
                 }

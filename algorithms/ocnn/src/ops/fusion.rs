@@ -35,10 +35,12 @@ impl<B: FusionBackend + OcnnOps> Operand<B> for Graph<Fusion<B>> {
     fn queue(&self, call: &mut Call<B>) -> Restore<B, Graph<B>> {
         let [starts, neighbours] = [&self.starts, &self.neighbours].map(|tensor| call.tensor(tensor.clone()));
         let weights = call.tensor(self.weights.clone());
+        let cache = self.cache.clone();
         Box::new(move |tensors| Graph {
             starts: tensors.int(starts),
             neighbours: tensors.int(neighbours),
             weights: tensors.float(weights),
+            cache: cache.clone(),
         })
     }
 }

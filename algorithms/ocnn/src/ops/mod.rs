@@ -141,26 +141,26 @@ pub trait OcnnOps: DeviceLimits {
         tensor::sync::fragmentary_links::<Self>(outputs, epsilon, limit, rows)
     }
 
-    /// `steps` steps x_i ← Σ_j w_ij·f(x_j), f(x) = 1 − 2x², of [`REPLICAS`](crate::REPLICAS) states `[n, 8]`: the
-    /// trajectory `[steps + 1, n, 8]`, row 0 the states themselves. A neuron without neighbours follows its own map.
-    /// Outputs are clamped to [−1, 1], outside of which f diverges.
-    #[output([steps + 1, state.shape()[0], state.shape()[1]], state.dtype())]
-    fn ocnn_graph_steps(graph: &Graph<Self>, state: FloatTensor<Self>, steps: usize) -> FloatTensor<Self> {
-        tensor::graph::graph_steps::<Self>(graph, state, steps)
+    /// `steps` steps x_i ← Σ_j w_ij·f(x_j), f(x) = 1 − 2x², of [`REPLICAS`](crate::REPLICAS) states `[n, r]`: the last
+    /// states `[n, r]`, and the signs of the states after each step as words `[n, ⌈steps/w⌉]`,
+    /// w = [`WORD_STEPS`](crate::WORD_STEPS). Bit r·(t mod w) + k of word t div w is x > 0 of replica k after step t,
+    /// from t = 0 on; bits without a step are 0. A neuron without neighbours follows its own map. States are clamped to
+    /// [−1, 1], outside of which f diverges.
+    #[output(state.shape(), state.dtype())]
+    #[output([state.shape()[0], steps.div_ceil(crate::types::WORD_STEPS)], DType::I32)]
+    fn ocnn_graph_signs(
+        graph: &Graph<Self>,
+        state: FloatTensor<Self>,
+        steps: usize,
+    ) -> (FloatTensor<Self>, IntTensor<Self>) {
+        tensor::graph::graph_signs::<Self>(graph, state, steps)
     }
 
-    /// Signs of outputs `[p, n, 8]`, p a multiple of 4: words `[n, p/4]`. Bit 8·(t mod 4) + r of word t div 4 is
-    /// x > 0 of replica r at step t.
-    #[output([outputs.shape()[1], outputs.shape()[0] / 4], DType::I32)]
-    fn ocnn_signs(outputs: FloatTensor<Self>) -> IntTensor<Self> {
-        tensor::graph::signs::<Self>(outputs)
-    }
-
-    /// The number of bits set in both rows of words `[n, w]` at the ends of each edge `[2, e]`: `[e]`. An edge (i, i)
-    /// counts the bits of i.
+    /// The number of bits set in `mask` and in both rows of words `[n, w]` at the ends of each edge `[2, e]`: `[e]`. An
+    /// edge (i, i) counts the bits of i.
     #[output([edges.shape()[1]], DType::I32)]
-    fn ocnn_common_ones(signs: IntTensor<Self>, edges: IntTensor<Self>) -> IntTensor<Self> {
-        tensor::graph::common_ones::<Self>(signs, edges)
+    fn ocnn_common_ones(signs: IntTensor<Self>, edges: IntTensor<Self>, mask: u32) -> IntTensor<Self> {
+        tensor::graph::common_ones::<Self>(signs, edges, mask)
     }
 
     /// The k nearest of the points `[d, n]` to each of the queries `[d, q]`, from all pairs: indices `[q, k]`, nearest

@@ -95,22 +95,17 @@ where
         links::link_rows::<R, F, Within>(Record::outputs(outputs, epsilon), limit, rows)
     }
 
-    fn ocnn_graph_steps(graph: &Graph<Self>, state: FloatTensor<Self>, steps: usize) -> FloatTensor<Self> {
-        super::graph::step::steps::<R, F>(
-            graph.starts.clone(),
-            graph.neighbours.clone(),
-            graph.weights.clone(),
-            state,
-            steps,
-        )
+    fn ocnn_graph_signs(
+        graph: &Graph<Self>,
+        state: FloatTensor<Self>,
+        steps: usize,
+    ) -> (FloatTensor<Self>, IntTensor<Self>) {
+        let (starts, neighbours) = (graph.starts.clone(), graph.neighbours.clone());
+        super::graph::step::signs::<R, F>(starts, neighbours, graph.weights.clone(), state, steps)
     }
 
-    fn ocnn_signs(outputs: FloatTensor<Self>) -> IntTensor<Self> {
-        super::graph::signs::signs::<R, F>(outputs)
-    }
-
-    fn ocnn_common_ones(signs: IntTensor<Self>, edges: IntTensor<Self>) -> IntTensor<Self> {
-        super::graph::common_ones::common_ones(signs, edges)
+    fn ocnn_common_ones(signs: IntTensor<Self>, edges: IntTensor<Self>, mask: u32) -> IntTensor<Self> {
+        super::graph::common_ones::common_ones(signs, edges, mask)
     }
 
     fn ocnn_nearest(

@@ -37,7 +37,7 @@ use self::{
     measure::{Fragmentary, Phase},
 };
 use super::{OcnnOps, no_units};
-use crate::types::{Graph, Matvec, Metric, Network, Parts, REPLICAS};
+use crate::types::{Graph, Matvec, Metric, Network, Parts, WORD_STEPS};
 
 /// √(log₂ e), which turns exponentials into powers of two: exp(−|v|²) = 2^(−|√(log₂ e)·v|²).
 const TO_BASE_2: f64 = 1.201_122_408_786_449_8;
@@ -147,16 +147,26 @@ fn step_rows<E: Float>(network: &Prepared<E>, state: NdArrayTensor) -> NdArrayTe
     E::tensor(next, &[count])
 }
 
-fn graph_steps<E: Float, B>(tensors: &Graph<B>, state: NdArrayTensor, steps: usize) -> NdArrayTensor
+/// A graph's cached form.
+struct PreparedGraph<E: Float> {
+    graph: graph::Graph,
+    weights: SharedArray<E>,
+}
+
+fn graph_signs<E: Float, B>(tensors: &Graph<B>, state: NdArrayTensor, steps: usize) -> (NdArrayTensor, NdArrayTensor)
 where
     B: DeviceLimits<FloatTensorPrimitive = NdArrayTensor, IntTensorPrimitive = NdArrayTensor>,
 {
-    let [n, _] = dims(&state);
-    let (starts, neighbours) = (words(tensors.starts.clone()), words(tensors.neighbours.clone()));
-    let weights = E::dense(tensors.weights.clone());
-    let graph = graph::Graph { starts: &starts, neighbours: &neighbours, weights: slice(&weights) };
-    let mut scratch = vec![[E::ZERO; REPLICAS]; n];
-    trajectory::<E>(state, steps, |now, next| graph::graph_step(SimdLevel::best(), &graph, now, &mut scratch, next))
+    let [n, replicas] = dims(&state);
+    let prepare = || {
+        let graph = graph::Graph::new(words(tensors.starts.clone()), &words(tensors.neighbours.clone()));
+        Arc::new(PreparedGraph { graph, weights: E::dense(tensors.weights.clone()) })
+    };
+    let prepared: Arc<PreparedGraph<E>> = tensors.cache.get(|_| true, prepare);
+    let mut x = slice(&E::dense(state)).to_vec();
+    let mut signs = vec![0; n * steps.div_ceil(WORD_STEPS)];
+    graph::steps(SimdLevel::best(), &prepared.graph, slice(&prepared.weights), &mut x, steps, &mut signs);
+    (E::tensor(x, &[n, replicas]), integers(signs, &[n, steps.div_ceil(WORD_STEPS)]))
 }
 
 impl<E, I, Q> OcnnOps for NdArray<E, I, Q>
@@ -273,22 +283,19 @@ where
         integers(links, &[rows.len(), n.div_ceil(32)])
     }
 
-    fn ocnn_graph_steps(graph: &Graph<Self>, state: FloatTensor<Self>, steps: usize) -> FloatTensor<Self> {
-        by_float!(state, F => graph_steps::<F, Self>(graph, state, steps))
+    fn ocnn_graph_signs(
+        graph: &Graph<Self>,
+        state: FloatTensor<Self>,
+        steps: usize,
+    ) -> (FloatTensor<Self>, IntTensor<Self>) {
+        by_float!(state, F => graph_signs::<F, Self>(graph, state, steps))
     }
 
-    fn ocnn_signs(outputs: FloatTensor<Self>) -> IntTensor<Self> {
-        let [p, n, _] = dims(&outputs);
-        let mut words = vec![0; n * (p / 4)];
-        by_float!(outputs, F => graph::signs(SimdLevel::best(), slice(&F::dense(outputs)), n, &mut words));
-        integers(words, &[n, p / 4])
-    }
-
-    fn ocnn_common_ones(signs: IntTensor<Self>, edges: IntTensor<Self>) -> IntTensor<Self> {
+    fn ocnn_common_ones(signs: IntTensor<Self>, edges: IntTensor<Self>, mask: u32) -> IntTensor<Self> {
         let ([_, width], [_, e]) = (dims(&signs), dims(&edges));
         let ends = words(edges);
         let mut counts = vec![0; e];
-        graph::common_ones(SimdLevel::best(), &words(signs), width, &ends[..e], &ends[e..], &mut counts);
+        graph::common_ones(SimdLevel::best(), &words(signs), width, [&ends[..e], &ends[e..]], mask, &mut counts);
         integers(counts, &[e])
     }
 

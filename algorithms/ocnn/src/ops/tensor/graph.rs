@@ -10,20 +10,25 @@ use burn::tensor::{
 use firebox_backends::DeviceLimits;
 use firebox_core::tensor::{read_ints, tensor as float};
 
-use super::blocks::{blocks, indices, int, pack, primitive, zeros};
-use crate::types::{Graph, Metric};
+use super::blocks::{blocks, indices, int, pack, pad, primitive, zeros};
+use crate::types::{Graph, Metric, WORD_STEPS};
 
 /// Steps on a graph: scatters the terms w_ij·f(x_j) of blocks of edges to their rows i.
-pub(crate) fn graph_steps<B: DeviceLimits>(graph: &Graph<B>, state: FloatTensor<B>, steps: usize) -> FloatTensor<B> {
+pub(crate) fn graph_signs<B: DeviceLimits>(
+    graph: &Graph<B>,
+    state: FloatTensor<B>,
+    steps: usize,
+) -> (FloatTensor<B>, IntTensor<B>) {
     let mut state = float::<B, 2>(state);
     let [n, replicas] = state.dims();
     let (device, dtype) = (state.device(), state.dtype());
-    if n == 0 {
-        return primitive(Tensor::<B, 3>::zeros([steps + 1, 0, replicas], (&device, dtype)));
+    if n * steps == 0 {
+        return (primitive(state), zeros::<B, 2>([n, steps.div_ceil(WORD_STEPS)], &device));
     }
     let Ok(starts) = read_ints(int::<B, 1>(graph.starts.clone()), "the graph") else {
-        // An operation cannot fail: NaN lets the caller detect the error.
-        return primitive(Tensor::<B, 3>::full([steps + 1, n, replicas], f64::NAN, (&device, dtype)));
+        // An operation cannot fail: NaN, and a count of signs that is impossible, let the caller detect the error.
+        let signs = Tensor::<B, 2, Int>::ones([n, steps.div_ceil(WORD_STEPS)], (&device, DType::I32)).neg();
+        return (primitive(state.mul_scalar(f64::NAN)), signs.into_primitive());
     };
     let lengths = starts.windows(2).map(|row| (row[1] - row[0]) as usize).enumerate();
     let mut owners: Vec<u32> = lengths.clone().flat_map(|(i, length)| repeat_n(i as u32, length)).collect();
@@ -44,7 +49,7 @@ pub(crate) fn graph_steps<B: DeviceLimits>(graph: &Graph<B>, state: FloatTensor<
     owners.extend(isolated);
     let (neighbours, weights) = (Tensor::cat(neighbours, 0), Tensor::cat(weights, 0));
 
-    let mut rows = vec![state.clone().reshape([1, n, replicas])];
+    let mut bits = Vec::with_capacity(steps);
     for _ in 0..steps {
         let f = (state.clone() * state).mul_scalar(-2.0).add_scalar(1.0);
         state = Tensor::zeros([n, replicas], (&device, dtype));
@@ -55,18 +60,9 @@ pub(crate) fn graph_steps<B: DeviceLimits>(graph: &Graph<B>, state: FloatTensor<
             state = state.select_assign(0, owners, terms, IndexingUpdateOp::Add);
         }
         state = state.clamp(-1.0, 1.0);
-        rows.push(state.clone().reshape([1, n, replicas]));
+        bits.push(state.clone().greater_elem(0.0).int());
     }
-    primitive(Tensor::cat(rows, 0))
-}
-
-pub(crate) fn signs<B: Backend>(outputs: FloatTensor<B>) -> IntTensor<B> {
-    let outputs = float::<B, 3>(outputs);
-    let [p, n, replicas] = outputs.dims();
-    if p * n == 0 {
-        return zeros::<B, 2>([n, p / 4], &outputs.device());
-    }
-    pack(outputs.greater_elem(0.0).int().permute([1, 0, 2]).reshape([n, p * replicas])).into_primitive()
+    (primitive(state), pack(pad(Tensor::cat(bits, 1))).into_primitive())
 }
 
 /// Population count of each word by sums of two, four and eight bits, then of bytes. The masks remove the sign bits
@@ -81,8 +77,9 @@ fn ones<B: Backend>(words: Tensor<B, 2, Int>) -> Tensor<B, 2, Int> {
     masked(halves.clone() + shifted(&halves, 16), 0x3F)
 }
 
-pub(crate) fn common_ones<B: Backend>(signs: IntTensor<B>, edges: IntTensor<B>) -> IntTensor<B> {
-    let (words, edges) = (int::<B, 2>(signs), int::<B, 2>(edges));
+pub(crate) fn common_ones<B: Backend>(signs: IntTensor<B>, edges: IntTensor<B>, mask: u32) -> IntTensor<B> {
+    let words = int::<B, 2>(signs).bitwise_and_scalar(mask.cast_signed().elem());
+    let edges = int::<B, 2>(edges);
     let ([_, width], [_, e]) = (words.dims(), edges.dims());
     if e * width == 0 {
         return zeros::<B, 1>([e], &words.device());

@@ -3,7 +3,7 @@
 use super::network::map;
 use crate::types::{Metric, REPLICAS};
 
-/// One step x_i ← Σ_j w_ij·f(x_j), clamped to [−1, 1], of [`REPLICAS`] states `x`, n × 8, on a graph in compressed
+/// One step x_i ← Σ_j w_ij·f(x_j), clamped to [−1, 1], of [`REPLICAS`] states `x`, n × r, on a graph in compressed
 /// sparse rows. A neuron without neighbours follows its own map.
 pub fn graph_step(starts: &[u32], neighbours: &[u32], weights: &[f64], x: &[f64]) -> Vec<f64> {
     let mut next = vec![0.0; x.len()];
@@ -23,29 +23,12 @@ pub fn graph_step(starts: &[u32], neighbours: &[u32], weights: &[f64], x: &[f64]
     next
 }
 
-/// Signs of p × n × 8 outputs as n × p/4 words: bit 8·(t mod 4) + r of word t div 4 is x > 0.
-pub fn signs(outputs: &[f64], n: usize) -> Vec<u32> {
-    let steps = outputs.len().checked_div(n * REPLICAS).unwrap_or(0);
-    let width = steps / 4;
-    let mut words = vec![0; n * width];
-    for t in 0..steps {
-        for i in 0..n {
-            for r in 0..REPLICAS {
-                if outputs[(t * n + i) * REPLICAS + r] > 0.0 {
-                    words[i * width + t / 4] |= 1 << (8 * (t % 4) + r);
-                }
-            }
-        }
-    }
-    words
-}
-
-/// The number of bits set in both rows of n × `width` words at the ends of each edge (from, to).
-pub fn common_ones(words: &[u32], width: usize, from: &[u32], to: &[u32]) -> Vec<u32> {
+/// The number of bits set in `mask` and in both rows of n × `width` words at the ends of each edge (from, to).
+pub fn common_ones(words: &[u32], width: usize, from: &[u32], to: &[u32], mask: u32) -> Vec<u32> {
     let mut counts = vec![0; from.len()];
     for (count, (&i, &j)) in counts.iter_mut().zip(from.iter().zip(to)) {
         for w in 0..width {
-            *count += (words[i as usize * width + w] & words[j as usize * width + w]).count_ones();
+            *count += (words[i as usize * width + w] & words[j as usize * width + w] & mask).count_ones();
         }
     }
     counts

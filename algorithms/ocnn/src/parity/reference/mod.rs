@@ -9,5 +9,5 @@
 mod graph;
 mod network;
 
-pub use graph::{common_ones, distance, graph_step, nearest, signs};
+pub use graph::{common_ones, distance, graph_step, nearest};
 pub use network::{components, couplings, fragmentary_counts, increase_bits, map, phase_counts, step, strengths};

@@ -16,35 +16,41 @@ impl EdgeMatrix<'_> {
     pub(crate) fn row(&self, i: u32) -> impl Iterator<Item = (u32, f64)> + '_ {
         self.adjacency.row(i).map(|(j, e)| (j, self.values[e]))
     }
-
-    /// Dot product of rows i and j, whose diagonal entries are 1.
-    fn product(&self, i: u32, j: u32) -> f64 {
-        let mut sum = 0.0;
-        let mut others = self.row(j).peekable();
-        for (k, value) in self.row(i) {
-            if k == j {
-                // The two terms with a diagonal entry: a_ij·a_jj and a_ii·a_ji.
-                sum += 2.0 * value;
-            }
-            while others.next_if(|(other, _)| *other < k).is_some() {}
-            if let Some((_, other)) = others.next_if(|(other, _)| *other == k) {
-                sum += value * other;
-            }
-        }
-        sum
-    }
 }
 
 /// J of each edge, in [0, 1]: the cosine of its ends' rows of `information`, whose diagonal is 1.
 ///
 /// Neurons that are linked by chance share few neighbours, hence have a small cosine.
 pub(crate) fn agreement(edges: &Edges, adjacency: &Adjacency, information: &[f64]) -> Vec<f64> {
-    let matrix = EdgeMatrix { adjacency, values: information };
-    let norm = |i: u32| (1.0 + matrix.row(i).map(|(_, value)| value * value).sum::<f64>()).sqrt();
+    let values = adjacency.spread(information);
+    let row = |i: u32| {
+        let (neighbours, places) = adjacency.list(i);
+        neighbours.iter().map(|&k| k as usize).zip(values[places].iter().copied())
+    };
+    let norm = |i: u32| (1.0 + row(i).map(|(_, value)| value * value).sum::<f64>()).sqrt();
     let norms: Vec<f64> = (0..edges.n as u32).into_par_iter().map(norm).collect();
-    let ends = edges.heads.par_iter().zip(&edges.tails);
-    let cosine = |(&i, &j): (&u32, &u32)| matrix.product(i, j) / (norms[i as usize] * norms[j as usize]);
-    ends.map(|ends| cosine(ends).clamp(0.0, 1.0)).collect()
+    let mut agreement = vec![0.0; edges.len()];
+    // Each task has a dense row, so tasks are few. Edges are in order of their heads.
+    let per_task = edges.len().div_ceil(2 * rayon::current_num_threads()).max(1);
+    agreement.par_chunks_mut(per_task).enumerate().for_each(|(task, agreement)| {
+        let first = task * per_task;
+        let mut dense = vec![0.0; edges.n];
+        let mut head = None;
+        for ((&i, &j), agreement) in edges.heads[first..].iter().zip(&edges.tails[first..]).zip(agreement) {
+            if head != Some(i) {
+                if let Some(before) = head.replace(i) {
+                    dense[before as usize] = 0.0;
+                    row(before).for_each(|(k, _)| dense[k] = 0.0);
+                }
+                dense[i as usize] = 1.0;
+                row(i).for_each(|(k, value)| dense[k] = value);
+            }
+            // The first term is that of the tail's diagonal.
+            let product = dense[j as usize] + row(j).map(|(k, value)| value * dense[k]).sum::<f64>();
+            *agreement = (product / (norms[i as usize] * norms[j as usize])).clamp(0.0, 1.0);
+        }
+    });
+    agreement
 }
 
 #[cfg(test)]

@@ -2,7 +2,10 @@
 
 use rayon::prelude::*;
 
-use super::edges::{Adjacency, Edges};
+use super::{
+    edges::{Adjacency, Edges},
+    parallel::concatenate,
+};
 
 /// Neurons per task.
 const PART: usize = 4096;
@@ -30,14 +33,17 @@ impl CouplingRows {
             rows
         };
         let parts: Vec<Self> = (0..edges.n.div_ceil(PART)).into_par_iter().map(|p| part(p * PART)).collect();
-        let mut all = Self { starts: vec![0], neighbours: Vec::new(), weights: Vec::new() };
-        for part in parts {
-            let before = all.neighbours.len() as u32;
-            all.starts.extend(part.starts.iter().map(|end| before + end));
-            all.neighbours.extend(part.neighbours);
-            all.weights.extend(part.weights);
+        let mut before = 0;
+        let mut starts = vec![0];
+        for part in &parts {
+            starts.extend(part.starts.iter().map(|end| before + end));
+            before += part.neighbours.len() as u32;
         }
-        all
+        Self {
+            starts,
+            neighbours: concatenate(&parts.iter().map(|part| part.neighbours.as_slice()).collect::<Vec<_>>()),
+            weights: concatenate(&parts.iter().map(|part| part.weights.as_slice()).collect::<Vec<_>>()),
+        }
     }
 
     /// Appends the row of neuron i.

@@ -3,7 +3,7 @@
 //! 1. `metric_space`: the nearest neighbours of each point, by a k-d tree or from all pairs on the device;
 //!    `sparse_space`: those of sparse rows, by an inverted index;
 //! 2. `coupling`: two graphs of k and 2k neighbours, with weights exp(−d²/2a²), rows divided by their sums;
-//! 3. `simulation`: 8 networks with independent initial states on each graph; the signs of their outputs after the
+//! 3. `simulation`: 16 networks with independent initial states on each graph; the signs of their outputs after the
 //!    transient;
 //! 4. `information`: the mutual information of the signs at the two ends of each edge, pooled over the networks;
 //! 5. `agreement`: the cosine of the two ends' rows of mutual information, for each edge;
@@ -35,6 +35,7 @@ pub(crate) mod membership;
 pub(crate) mod metric_space;
 pub(crate) mod model;
 pub(crate) mod neighbour_lists;
+mod parallel;
 pub(crate) mod partition;
 pub(crate) mod select;
 pub(crate) mod shares;

@@ -7,7 +7,7 @@ use firebox_backends::limits::{self, Buffer};
 use firebox_core::{
     Context, Error, Result,
     random::Random,
-    tensor::{concatenate_int, int_values, mask_int, primitive, reshape, reshape_int, slice, upload_int},
+    tensor::{add_int, int_values, primitive, reshape_int, upload_int},
 };
 
 use super::{
@@ -20,34 +20,34 @@ use crate::{
     config::OcnnConfig,
     ops::OcnnOps,
     solve::batching,
-    types::{Graph, REPLICAS},
+    types::{Graph, REPLICAS, WORD_STEPS},
 };
 
-/// Largest number of outputs of a device call: 64 MiB of f32.
-const CALL_OUTPUTS: usize = 1 << 24;
+/// Largest number of words of signs of a device call: 64 MiB.
+const CALL_WORDS: usize = 1 << 24;
 /// Memory above which a notice precedes its allocation.
 const NOTICE_BYTES: u64 = 256 << 20;
 /// The bits of the first half of the networks in a word of signs.
-const HALF: i32 = 0x0f0f_0f0f;
-/// Steps per word of signs.
-const WORD: usize = 32 / REPLICAS;
-/// Steps that count for [`ENOUGH`] neurons and more, and the most for fewer neurons.
-const STEPS: [usize; 2] = [512, 1024];
-const ENOUGH: f64 = 6400.0;
+const HALF: u32 = 0x00ff_00ff;
+/// Steps of a call are a multiple of this number, so that kernels read four words at once.
+const BLOCK: usize = 4 * WORD_STEPS;
+/// Least and largest number of steps that count.
+const STEPS: [usize; 2] = [64, 512];
+/// Steps that count, times √n. The agreement between two clusters is a mean over about √n edges, so that its error
+/// depends on this product.
+const STEPS_ROOT_N: f64 = 20_480.0;
 
-/// Steps that count for n neurons. The agreement between two clusters is a mean over about √n edges, so that its error
-/// depends on steps·√n.
+/// Steps that count for n neurons.
 pub(crate) fn counted_steps(config: &OcnnConfig, n: usize) -> usize {
     let [least, most] = STEPS;
-    let scaled = least as f64 * (ENOUGH / n.max(1) as f64).sqrt();
-    config.steps.unwrap_or((scaled as usize / WORD * WORD).clamp(least, most))
+    let scaled = STEPS_ROOT_N / (n.max(1) as f64).sqrt();
+    config.steps.unwrap_or((scaled as usize / WORD_STEPS * WORD_STEPS).clamp(least, most))
 }
 
 /// Largest number of steps per call; `largest` is the device's buffer limit in bytes.
-fn max_steps_per_call(n: usize, float: usize, largest: Option<u64>) -> usize {
-    let elements = largest.map_or(CALL_OUTPUTS, |bytes| CALL_OUTPUTS.min(bytes as usize / float));
-    // A trajectory also contains the initial state.
-    ((elements / (n * REPLICAS)).saturating_sub(1) / WORD * WORD).max(WORD)
+fn max_steps_per_call(n: usize, largest: Option<u64>) -> usize {
+    let words = largest.map_or(CALL_WORDS, |bytes| CALL_WORDS.min(bytes as usize / 4));
+    (words / n * WORD_STEPS / BLOCK * BLOCK).max(BLOCK)
 }
 
 /// Checks that the device can hold graphs of up to k neighbours; returns the sum in bytes.
@@ -66,16 +66,15 @@ pub(crate) fn admit<B: OcnnOps>(
     }
     let largest = B::limits(&context.device).largest_buffer;
     let counted = counted_steps(config, distinct.len());
-    let steps = max_steps_per_call(distinct.len(), float, largest).min(counted.max(config.transient)) as u128;
+    let steps = max_steps_per_call(distinct.len(), largest).min(counted.max(config.transient));
+    let words = |steps: usize| n * steps.div_ceil(WORD_STEPS) as u128;
     let plan = [
         Buffer::new("neighbours", directed, 4),
         Buffer::new("weights of the neighbours", directed, float),
-        Buffer::new("outputs of a call", (steps + 1) * n * REPLICAS as u128, float),
-        Buffer::new("outputs after the transient", steps * n * REPLICAS as u128, float),
-        // The parts are concatenated at the end, when both are live.
-        Buffer::new("signs of each call", n * (counted / WORD) as u128, 4),
-        Buffer::new("signs of all steps", n * (counted / WORD) as u128, 4),
-        Buffer::new("edges, counts of signs", 4 * edges, 4),
+        Buffer::new("states before, between and after steps", 3 * n * REPLICAS as u128, float),
+        Buffer::new("signs of a call by time", words(steps), 4),
+        Buffer::new("signs of a call by neuron", words(steps), 4),
+        Buffer::new("edges, counts of signs", 6 * edges, 4),
     ];
     limits::admit(context, &plan, "use fewer `neighbours`, fewer `steps`, or a device with more memory")
 }
@@ -149,14 +148,11 @@ impl<B: OcnnOps> Simulation<'_, B> {
     /// Runs the networks; returns the simultaneous positive signs of each edge, then the positive signs of each neuron,
     /// first of all networks, then of half of them.
     fn run(&self, rows: &CouplingRows, edges: &Edges) -> Result<Vec<i32>> {
-        let n = edges.n;
-        let signs = self.signs(rows, n)?;
         // A neuron's own count is that of an edge (i, i).
-        let ends = [&edges.heads, &edges.tails].into_iter().flat_map(|ends| ends.iter().copied().chain(0..n as u32));
-        let pairs = reshape_int::<B>(self.ints(ends), [2, edges.len() + n].into());
-        let half = B::ocnn_common_ones(mask_int::<B>(signs.clone(), HALF), pairs.clone());
-        let mut found = int_values::<B>(B::ocnn_common_ones(signs, pairs), "information")?;
-        let half = int_values::<B>(half, "information")?;
+        let own = 0..edges.n as u32;
+        let ends = [&edges.heads, &edges.tails].into_iter().flat_map(|ends| ends.iter().copied().chain(own.clone()));
+        let pairs = reshape_int::<B>(self.ints(ends), [2, edges.len() + edges.n].into());
+        let [mut found, half] = self.counts(rows, edges.n, pairs)?;
         let samples = REPLICAS * self.counted;
         self.check(&found, samples, edges)?;
         self.check(&half, samples / 2, edges)?;
@@ -186,40 +182,49 @@ impl<B: OcnnOps> Simulation<'_, B> {
         Error::Run { device, phase: "information".into(), what }
     }
 
-    /// Signs of all steps after the transient, packed, `[n, steps/4]`.
-    fn signs(&self, rows: &CouplingRows, n: usize) -> Result<IntTensor<B>> {
+    /// Simultaneous positive signs of each pair of neurons `[2, e]` after the transient, of all networks and of half.
+    fn counts(&self, rows: &CouplingRows, n: usize, pairs: IntTensor<B>) -> Result<[Vec<i32>; 2]> {
         let device = &self.context.device;
-        let graph = Graph::<B> {
-            starts: self.ints(rows.starts.iter().copied()),
-            neighbours: self.ints(rows.neighbours.iter().copied()),
-            weights: primitive::<B, 1>(rows.weights.clone(), [rows.weights.len()], device),
-        };
+        let graph = Graph::<B>::new(
+            self.ints(rows.starts.iter().copied()),
+            self.ints(rows.neighbours.iter().copied()),
+            primitive::<B, 1>(rows.weights.clone(), [rows.weights.len()], device),
+        );
         let mut random = Random::new(self.context.seed.wrapping_add(self.run), self.graph as u64);
         let state = (0..n * REPLICAS).map(|_| random.uniform(-1.0, 1.0)).collect();
-        let mut state = primitive::<B, 3>(state, [1, n, REPLICAS], device);
+        let mut state = primitive::<B, 2>(state, [n, REPLICAS], device);
+        let mut counts: [Option<IntTensor<B>>; 2] = [None, None];
         let (transient, total) = (self.transient, self.transient + self.counted);
-        let mut words: Vec<IntTensor<B>> = Vec::new();
-        let max_batch = max_steps_per_call(n, size_of::<B::FloatElem>(), B::limits(device).largest_buffer);
+        let max_batch = max_steps_per_call(n, B::limits(device).largest_buffer);
         let session = self.context.rank_local();
-        let (mut done, mut batch) = (0, WORD);
+        let (mut done, mut batch) = (0, BLOCK);
         while done < total {
             let start = Instant::now();
-            let counts = done >= transient;
-            let steps = batch.min(if counts { total } else { transient } - done);
-            let state_now = reshape::<B>(state, [n, REPLICAS].into());
-            let trajectory = B::ocnn_graph_steps(&graph, state_now, steps);
-            state = slice::<B, 3>(trajectory.clone(), [steps..steps + 1, 0..n, 0..REPLICAS]);
-            if counts {
-                let outputs = slice::<B, 3>(trajectory, [1..steps + 1, 0..n, 0..REPLICAS]);
-                words.push(B::ocnn_signs(outputs));
+            let end = if done < transient { transient } else { total };
+            let steps = batch.min(end - done);
+            let (next, signs) = B::ocnn_graph_signs(&graph, state, steps);
+            state = next;
+            if done >= transient {
+                counts = [(u32::MAX, 0), (HALF, 1)].map(|(mask, of)| {
+                    let more = B::ocnn_common_ones(signs.clone(), pairs.clone(), mask);
+                    Some(match counts[of].take() {
+                        Some(counts) => add_int::<B>(counts, more),
+                        None => more,
+                    })
+                });
             }
             done += steps;
             B::finish(device, "simulation")?;
             let first = (self.graph * total) as u64;
             session.checkpoint("simulating", first + done as u64, 2 * total as u64)?;
-            batch = (batching::next_batch(batch, steps, start) / WORD * WORD).clamp(WORD, max_batch);
+            batch = (batching::next_batch(batch, steps, start) / BLOCK * BLOCK).clamp(BLOCK, max_batch);
         }
-        Ok(if words.len() == 1 { words.remove(0) } else { concatenate_int::<B>(words, 1) })
+        let values = |counts: Option<IntTensor<B>>| match counts {
+            Some(counts) => int_values::<B>(counts, "information"),
+            None => Ok(Vec::new()),
+        };
+        let [all, half] = counts;
+        Ok([values(all)?, values(half)?])
     }
 }
 
@@ -230,8 +235,8 @@ mod tests {
     #[test]
     fn few_neurons_take_more_steps() {
         let auto = OcnnConfig::new();
-        let steps = [0, 1, 1600, 1601, 3000, 6399, 6400, 1_000_000].map(|n| counted_steps(&auto, n));
-        assert_eq!(steps, [1024, 1024, 1024, 1020, 744, 512, 512, 512]);
+        let steps = [0, 1, 1600, 1601, 3000, 6400, 100_000, 102_400, 1_000_000].map(|n| counted_steps(&auto, n));
+        assert_eq!(steps, [512, 512, 512, 510, 372, 256, 64, 64, 64]);
         assert_eq!(counted_steps(&auto.with_steps(Some(8)), 100), 8);
     }
 }

@@ -80,7 +80,7 @@ fn a_weight_is_a_number_of_equal_points() {
         (auto(), Shape::Uniform, None),
         (auto(), Shape::Target, None),
         (auto().with_assign_all(true), Shape::Lsun, None),
-        (auto().with_cut(Cut::Clusters(9)).with_seeds(3), Shape::Lsun, None),
+        (auto().with_cut(Cut::Clusters(25)).with_seeds(3), Shape::Lsun, None),
         (auto().with_cut(Cut::Threshold(0.9)), Shape::Lsun, None),
         (auto().with_cut(Cut::Threshold(0.9)).with_assign_all(true), Shape::Lsun, None),
         (auto().with_sweep(true), Shape::Lsun, None),
@@ -99,7 +99,7 @@ fn a_weight_is_a_number_of_equal_points() {
             let [weighted, repeated] =
                 [input, set.repeated().into()].map(|input| try_fit(&config, input, seed).unwrap());
             assert_equal(weighted.clustering(), repeated.clustering(), &set, &format!("{shape:?}, {config}"));
-            if config.cut == Cut::Clusters(9) {
+            if config.cut == Cut::Clusters(25) {
                 assert!(weighted.clustering().agreements.iter().any(|&index| index < 1.0), "too few differences");
             }
             let new = generate(shape, Some(200), d, seed + 1).unwrap();

@@ -21,6 +21,7 @@ fn common_kernel<N: Size>(
     counts: &mut Array<u32>,
     vectors: u32,
     e: usize,
+    mask: u32,
     #[comptime] width: u32,
 ) {
     let mut parts = SharedMemory::<u32>::new(comptime!((LANES * EDGES) as usize));
@@ -34,7 +35,7 @@ fn common_kernel<N: Size>(
         let right = words[b + v as usize];
         #[unroll]
         for c in 0..width {
-            part += (left[c as usize] & right[c as usize]).count_ones();
+            part += (left[c as usize] & right[c as usize] & mask).count_ones();
         }
     }
     // Reduced through shared memory, which every device has; this is a small part of the work.
@@ -52,7 +53,7 @@ fn common_kernel<N: Size>(
 }
 
 /// See [`ocnn_common_ones`](crate::OcnnOps::ocnn_common_ones).
-pub(crate) fn common_ones<R: CubeRuntime>(words: CubeTensor<R>, edges: CubeTensor<R>) -> CubeTensor<R> {
+pub(crate) fn common_ones<R: CubeRuntime>(words: CubeTensor<R>, edges: CubeTensor<R>, mask: u32) -> CubeTensor<R> {
     let [_, columns] = words.meta.shape().dims();
     let [_, e] = edges.meta.shape().dims();
     if e == 0 {
@@ -80,6 +81,7 @@ pub(crate) fn common_ones<R: CubeRuntime>(words: CubeTensor<R>, edges: CubeTenso
             counts.clone().into_array_arg(),
             columns as u32 / width,
             e,
+            mask,
             width,
         );
     }

@@ -53,11 +53,11 @@ impl Graph {
             .into_par_iter()
             .map(|task| {
                 // The last part that has the column, and its place there.
-                let mut seen = vec![(usize::MAX, 0); n];
+                let mut seen = vec![(u32::MAX, 0); n];
                 let part = |part: usize| {
                     let rows = part * PART..((part + 1) * PART).min(n);
                     let edges = &neighbours[starts[rows.start] as usize..starts[rows.end] as usize];
-                    Part::new(part, edges, &mut seen)
+                    Part::new(part as u32, edges, &mut seen)
                 };
                 (task * per_task..((task + 1) * per_task).min(parts)).map(part).collect::<Vec<_>>()
             })
@@ -71,7 +71,7 @@ impl Graph {
 }
 
 impl Part {
-    fn new(part: usize, edges: &[u32], seen: &mut [(usize, u32)]) -> Self {
+    fn new(part: u32, edges: &[u32], seen: &mut [(u32, u32)]) -> Self {
         let (mut columns, mut places) = (Vec::new(), Vec::with_capacity(edges.len()));
         for &column in edges {
             let (last, place) = &mut seen[column as usize];

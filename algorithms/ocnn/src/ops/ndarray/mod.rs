@@ -316,4 +316,6 @@ where
 }
 
 #[cfg(test)]
+mod graph_tests;
+#[cfg(test)]
 mod tests;

@@ -66,7 +66,7 @@ pub struct Graph<B: DeviceLimits> {
 
 impl<B: DeviceLimits> Graph<B> {
     /// A graph of n neurons: row offsets `[n + 1]`, of which the last is the number of edges, e at most; neighbours
-    /// `[e]`, below n; weights `[e]`, of which each row's sum to 1 or are absent.
+    /// `[e]`, below n; weights `[e]`; each row sums to 1 or is empty.
     pub fn new(starts: IntTensor<B>, neighbours: IntTensor<B>, weights: FloatTensor<B>) -> Self {
         Self { starts, neighbours, weights, cache: Cache::default() }
     }

@@ -90,9 +90,10 @@ impl<B: OcnnOps> Problem<B> {
         rows
     }
 
-    /// Chaos amplifies errors: with |f′| ≤ 4, an error e of all states of a step is at most 4e + b after the next,
-    /// where b bounds the errors of the step itself: 4u for f = 1 − 2x² with |x| ≤ 1, u for each product, and (m − 1)u
-    /// times the sum of magnitudes for a sum over m neighbours. A sign may differ where a state is within its error.
+    /// Chaos amplifies errors: as f′ = −4x, a state with an error e has an f with an error of at most 4(|x| + e)·e, and
+    /// the next state the sum of these, weighted, and those of the step itself: 4u for f with |x| ≤ 1, u for each product,
+    /// and (m − 1)u times the sum of magnitudes for a sum over m neighbours. In f64 the reference rounds as well. A sign
+    /// may differ where a state is within its error.
     fn check_graph_signs(&self) -> Result<(), String> {
         let Shape { n, steps, .. } = self.shape;
         let steps = steps.min(5);
@@ -106,13 +107,20 @@ impl<B: OcnnOps> Problem<B> {
         let (last, words) = (self.suite.graph_signs)(&graph, self.states(&x, n), steps);
         let (last, words) = (self.floats(last, [n, REPLICAS])?, self.ints(words, [n, width])?);
         let u = self.unit();
-        let longest = starts.windows(2).map(|row| row[1] - row[0]).max().unwrap_or(0);
-        let (mut error, mut used) = (0.0, vec![0; n * width]);
+        let (mut errors, mut used) = (vec![0.0; x.len()], vec![0; n * width]);
         for step in 0..steps {
+            let amplified: Vec<f64> = x.iter().zip(&errors).map(|(x, e)| 4.0 * (x.abs() + e) * e).collect();
+            errors = (0..x.len())
+                .map(|at| {
+                    let (i, r) = (at / REPLICAS, at % REPLICAS);
+                    let row = starts[i] as usize..starts[i + 1] as usize;
+                    let own = 2.0 * (row.len() as f64 + 5.0) * u;
+                    let terms = row.clone().map(|e| weights[e] * amplified[neighbours[e] as usize * REPLICAS + r]);
+                    own + if row.is_empty() { amplified[at] } else { terms.sum() }
+                })
+                .collect();
             x = reference::graph_step(&starts, &neighbours, &weights, &x);
-            // Rows sum to 1 within their rounding, and |f| ≤ 1.
-            error = 4.0 * error + (f64::from(longest) + 5.0) * u;
-            for (at, &x) in x.iter().enumerate() {
+            for (at, (&x, &error)) in x.iter().zip(&errors).enumerate() {
                 let (i, bit) = (at / REPLICAS, step % WORD_STEPS * REPLICAS + at % REPLICAS);
                 let word = i * width + step / WORD_STEPS;
                 used[word] |= 1 << bit;
@@ -128,7 +136,7 @@ impl<B: OcnnOps> Problem<B> {
         if let Some(at) = (0..n * width).find(|&at| words[at] & !used[at] != 0) {
             return Err(format!("word {at} has bits of steps that were not made: {:x}", words[at]));
         }
-        check_close(&last, &x, |_| error)
+        check_close(&last, &x, |at| errors[at])
     }
 
     fn check_common_ones(&self) -> Result<(), String> {

@@ -88,7 +88,7 @@ impl Observer for LongestGap {
 }
 
 #[test]
-fn large_decompositions_stop_quickly() {
+fn large_decompositions_query_often() {
     let system = samples::poisson_sine(6000, 400, 0);
     let (centres, widths) = samples::grid(30, 3.0, 0.35, 8.0);
     keeps_a_bound(|| {

@@ -18,8 +18,8 @@ const PART: usize = 256;
 /// Edges per task.
 const EDGES: usize = 4096;
 
-/// A graph in parts of consecutive rows. A step first copies f of a part's few columns to a list that fits the fastest
-/// cache, where 16 bits address them.
+/// A graph in parts of consecutive rows. A step first copies f of a part's few columns to a list that fits the second
+/// cache; as a rule 16 bits are enough for a place in the list.
 pub struct Graph {
     /// Row offsets, n + 1.
     starts: Vec<u32>,
@@ -160,8 +160,8 @@ impl<E: Real> Loop for Rows<'_, E> {
         }
         // Rounding may leave [−1, 1], outside of which f diverges.
         for x in next.as_flattened_mut() {
-            *x = if *x < E::ONE { *x } else { E::ONE };
-            *x = if *x > -E::ONE { *x } else { -E::ONE };
+            *x = if *x > E::ONE { E::ONE } else { *x };
+            *x = if *x < -E::ONE { -E::ONE } else { *x };
         }
         for (signs, x) in signs.iter_mut().zip(&*next) {
             let bits: [u32; REPLICAS] = array(|r| if x[r] > E::ZERO { 1 << r } else { 0 });

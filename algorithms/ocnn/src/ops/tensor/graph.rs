@@ -26,7 +26,7 @@ pub(crate) fn graph_signs<B: DeviceLimits>(
         return (primitive(state), zeros::<B, 2>([n, steps.div_ceil(WORD_STEPS)], &device));
     }
     let Ok(starts) = read_ints(int::<B, 1>(graph.starts.clone()), "the graph") else {
-        // An operation cannot fail: NaN, and a count of signs that is impossible, let the caller detect the error.
+        // An operation cannot fail: NaN, and signs that are all positive, let the caller detect the error.
         let signs = Tensor::<B, 2, Int>::ones([n, steps.div_ceil(WORD_STEPS)], (&device, DType::I32)).neg();
         return (primitive(state.mul_scalar(f64::NAN)), signs.into_primitive());
     };
@@ -49,8 +49,9 @@ pub(crate) fn graph_signs<B: DeviceLimits>(
     owners.extend(isolated);
     let (neighbours, weights) = (Tensor::cat(neighbours, 0), Tensor::cat(weights, 0));
 
-    let mut bits = Vec::with_capacity(steps);
-    for _ in 0..steps {
+    // Bits take 32 times the memory of words.
+    let (mut words, mut bits) = (Vec::new(), Vec::new());
+    for step in 1..=steps {
         let f = (state.clone() * state).mul_scalar(-2.0).add_scalar(1.0);
         state = Tensor::zeros([n, replicas], (&device, dtype));
         for range in blocks(0..owners.len(), replicas) {
@@ -61,8 +62,11 @@ pub(crate) fn graph_signs<B: DeviceLimits>(
         }
         state = state.clamp(-1.0, 1.0);
         bits.push(state.clone().greater_elem(0.0).int());
+        if step.is_multiple_of(WORD_STEPS) || step == steps {
+            words.push(pack(pad(Tensor::cat(std::mem::take(&mut bits), 1))));
+        }
     }
-    (primitive(state), pack(pad(Tensor::cat(bits, 1))).into_primitive())
+    (primitive(state), Tensor::cat(words, 1).into_primitive())
 }
 
 /// Population count of each word by sums of two, four and eight bits, then of bytes. The masks remove the sign bits

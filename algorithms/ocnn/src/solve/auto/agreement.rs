@@ -2,7 +2,10 @@
 
 use rayon::prelude::*;
 
-use super::edges::{Adjacency, Edges};
+use super::{
+    edges::{Adjacency, Edges},
+    parallel::ranges,
+};
 
 /// The sparse symmetric matrix with `values` at the edges.
 #[derive(Clone, Copy)]
@@ -31,7 +34,7 @@ pub(crate) fn agreement(edges: &Edges, adjacency: &Adjacency, information: &[f64
     let norms: Vec<f64> = (0..edges.n as u32).into_par_iter().map(norm).collect();
     let mut agreement = vec![0.0; edges.len()];
     // Each task has a dense row, so tasks are few. Edges are in order of their heads.
-    let per_task = edges.len().div_ceil(2 * rayon::current_num_threads()).max(1);
+    let per_task = edges.len().div_ceil(ranges(edges.n).len().max(1)).max(1);
     agreement.par_chunks_mut(per_task).enumerate().for_each(|(task, agreement)| {
         let first = task * per_task;
         let mut dense = vec![0.0; edges.n];

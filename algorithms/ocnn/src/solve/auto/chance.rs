@@ -14,8 +14,8 @@ const DIMENSIONS: [f64; 5] = [2.0, 2.9, 3.8, 7.2, 13.0];
 /// Median of the largest separation with graphs of 24 and 48 neighbours, by dimension and number of points.
 ///
 /// All tables have the larger quantiles of uniform and Gaussian sets, as printed by `firebox bench ocnn structureless`
-/// with seed 0. Evidence of up to 400 points comes from 600 sets each, with the larger 95 % quantile of these and of 1000
-/// sets over half as many steps, which differ by up to 0.1; that of 1000 points from 300 sets. The other values come from
+/// with seed 0. Evidence of up to 400 points comes from 600 sets each, with the larger 95 % quantile of 8 networks over 1024
+/// steps and of 1000 sets over 512, which differ by up to 0.1; that of 1000 points from 300 sets. The other values come from
 /// 300 sets up to 3000 points, 120 of 10 000, 60 of 30 000 and 6 to 12 of 100 000. From 10 000 points on they are the
 /// larger ones of today's steps and of 2.5 to 4 times as many, but for 4-D and 100 000 points. In the sets of more steps
 /// disconnected clusters had at least 20 points, those of 30 000 points and more in part 0.5·√N. Evidence was measured with

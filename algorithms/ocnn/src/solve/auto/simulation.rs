@@ -31,6 +31,8 @@ const NOTICE_BYTES: u64 = 256 << 20;
 const HALF: u32 = 0x00ff_00ff;
 /// Steps of a call are a multiple of this number, so that kernels read four words at once.
 const BLOCK: usize = 4 * WORD_STEPS;
+/// Number of signs that are not all equal by chance.
+const MANY_SAMPLES: usize = 128;
 /// Least and largest number of steps that count.
 const STEPS: [usize; 2] = [64, 512];
 /// Steps that count, times √n. The agreement between two clusters is a mean over about √n edges, so that its error
@@ -170,7 +172,13 @@ impl<B: OcnnOps> Simulation<'_, B> {
             let ends = [edges.heads[e], edges.tails[e]].map(|i| own[i as usize]);
             (0..=ends[0].min(ends[1])).contains(&common[e]) && ends[0] + ends[1] - common[e] <= samples as i32
         };
-        if !own.iter().all(|ones| (0..=samples as i32).contains(ones)) || !(0..edges.len()).all(possible) {
+        // No network keeps one sign in all neurons: the fixed points of f are unstable.
+        let is_stuck = |ones: i32| samples >= MANY_SAMPLES && own.iter().all(|&it| it == ones);
+        if is_stuck(0)
+            || is_stuck(samples as i32)
+            || !own.iter().all(|ones| (0..=samples as i32).contains(ones))
+            || !(0..edges.len()).all(possible)
+        {
             return Err(self.inconsistent());
         }
         Ok(())
@@ -221,7 +229,7 @@ impl<B: OcnnOps> Simulation<'_, B> {
         }
         let values = |counts: Option<IntTensor<B>>| match counts {
             Some(counts) => int_values::<B>(counts, "information"),
-            None => Ok(Vec::new()),
+            None => Err(self.inconsistent()),
         };
         let [all, half] = counts;
         Ok([values(all)?, values(half)?])

@@ -99,7 +99,7 @@ pub(crate) fn signs<R: CubeRuntime, F: FloatElement>(
     // The caller may still use the given state: it is not overwritten.
     let mut buffers = [0, 1].map(|_| launch::output(&now, [n, replicas], now.dtype));
     let client = now.client.clone();
-    let units = launch::units_within(&client, UNITS);
+    let units = launch::units_within(&client, UNITS).max(SHARES);
     let address = launch::address(&[&now, &neighbours, &by_time]);
     for step in 0..steps {
         // SAFETY: the kernel guards neurons against n; starts are n + 1 offsets up to the length of neighbours and

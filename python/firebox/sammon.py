@@ -42,6 +42,9 @@ class Sammon(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Seconds after which a run stops.
     quality : bool, default=True
         Measure trustworthiness and continuity.
+    exact_quality : bool, default=False
+        Take all pairs of points for the measures, in time of n², instead of random samples: for the stress with
+        ``memory="sampled"``, and for trustworthiness and continuity of many points.
     random_state : int, RandomState or None, default=0
         The same int has the same result as the command's ``--seed``.
     backend, precision, n_jobs, memory_limit, verbose
@@ -53,10 +56,12 @@ class Sammon(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         The map, in the unit of the input.
     stress_ : float
         Sammon's stress E.
+    stress_error_ : float
+        Standard error of E if it is estimated from a sample of pairs, otherwise 0.
     kruskal_stress_ : float
         Kruskal's stress-1.
     point_stress_ : ndarray of shape (n,) or None
-        Contribution of each point to E.
+        Contribution of each point to E; None if E is estimated from a sample of pairs.
     trustworthiness_, continuity_ : float or None
         Shares of neighbours that the map keeps.
     n_iter_ : int
@@ -83,6 +88,7 @@ class Sammon(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         "memory": "memory",
         "time_limit": "time_limit",
         "quality": "quality",
+        "exact_quality": "exact_quality",
     }
 
     def __init__(
@@ -99,6 +105,7 @@ class Sammon(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         memory: str = "auto",
         time_limit: float | None = None,
         quality: bool = True,
+        exact_quality: bool = False,
         random_state: Any = 0,
         backend: str = "auto",
         precision: str = "float32",
@@ -117,6 +124,7 @@ class Sammon(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.memory = memory
         self.time_limit = time_limit
         self.quality = quality
+        self.exact_quality = exact_quality
         self.random_state = random_state
         self.backend = backend
         self.precision = precision

@@ -78,6 +78,7 @@ pub fn fit_sammon<'py>(
         .call(py, |device, session| with_context!(device, session, |context| fitted(&sammon, data, start, context)))?;
     let result = PyDict::new(py);
     result.set_item("stress", map.stress)?;
+    result.set_item("stress_error", map.stress_error)?;
     result.set_item("kruskal_stress", map.stress1)?;
     result.set_item("trustworthiness", map.neighbourhoods.map(|of| of.trustworthiness))?;
     result.set_item("continuity", map.neighbourhoods.map(|of| of.continuity))?;
@@ -92,6 +93,7 @@ pub fn fit_sammon<'py>(
 struct HostMap {
     coordinates: Vec<f64>,
     stress: f64,
+    stress_error: f64,
     stress1: f64,
     point_stress: Option<Vec<f64>>,
     neighbourhoods: Option<sammon::Neighbourhoods>,
@@ -107,7 +109,8 @@ fn fitted<B: SammonOps>(
 ) -> Result<(HostMap, sammon::SammonModel)> {
     let map = sammon.fit_with(SammonInput::from(data).starting_at(start), context)?;
     let model = map.model().clone();
+    let stress_error = map.stress_sample.map_or(0.0, |sample| sample.error);
     let SammonMap { coordinates, stress, stress1, point_stress, neighbourhoods, iterations, stop, .. } = map;
     let stop = stop.to_string();
-    Ok((HostMap { coordinates, stress, stress1, point_stress, neighbourhoods, iterations, stop }, model))
+    Ok((HostMap { coordinates, stress, stress_error, stress1, point_stress, neighbourhoods, iterations, stop }, model))
 }

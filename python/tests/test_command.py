@@ -26,6 +26,7 @@ def test_map(program, target, tmp_path):
     sammon = firebox.Sammon(backend="ndarray", random_state=3).fit(points)
     assert np.array_equal(sammon.embedding_, np.load(out))
     assert sammon.stress_ == json.loads(report.read_text())["result"]["stress"]
+    assert sammon.stress_error_ == 0 and sammon.point_stress_.shape == (len(points),)
 
 
 def test_network(program, target, tmp_path):

@@ -214,6 +214,15 @@ pub struct SammonConfig {
         )
     )]
     pub quality: bool,
+    /// Take all pairs of points for the measures, in time of N², instead of random samples: for the stress after block
+    /// sampling, and for trustworthiness and continuity of many points
+    #[config(default = false)]
+    #[cfg_attr(feature = "command", arg(long))]
+    pub exact_quality: bool,
+    /// Add each point's part of the stress to the table, which takes the stress of all pairs
+    #[config(default = false)]
+    #[cfg_attr(feature = "command", arg(long))]
+    pub point_stress: bool,
 }
 
 /// The defaults of the arguments.

@@ -17,13 +17,13 @@ pub use config::{Memory, SammonConfig, Solver, Start, Step};
 pub use firebox_core::{checkpoint::Checkpoints, data::Distances};
 pub use io::state::check_state;
 pub use model::{
-    map::{Implementation, SammonMap},
+    map::{Implementation, SammonMap, StressSample},
     sammon::{Sammon, SammonInput},
 };
 pub use ops::SammonOps;
 pub use solve::{
     fitted::SammonModel,
-    quality::Neighbourhoods,
+    quality::{NeighbourhoodSample, Neighbourhoods},
     state::{AppliedStep, Stop},
 };
 pub use types::{Data, Metric, Source, Variant};

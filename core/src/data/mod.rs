@@ -4,6 +4,7 @@
 //! format of the path's extension ([`Format`]).
 
 pub(crate) mod distances;
+mod distinct;
 pub mod generate;
 #[cfg(feature = "io")]
 pub(crate) mod kept;
@@ -26,6 +27,7 @@ pub use crate::io::{
     read::{Part, parse, read, read_bytes, read_part},
 };
 pub use distances::Distances;
+pub use distinct::distinct_rows;
 pub use generate::{Shape, generate};
 #[cfg(feature = "io")]
 pub use kept::Kept;

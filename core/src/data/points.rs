@@ -1,8 +1,8 @@
 //! Points with optional labels.
 
-use std::collections::HashMap;
+use rayon::prelude::*;
 
-use super::table::Table;
+use super::{distinct::distinct_rows, table::Table};
 use crate::error::{Error, Place, Result};
 use crate::memory;
 use crate::report::InputSize;
@@ -155,20 +155,23 @@ pub struct Distinct {
 /// Points are equal if all their coordinates are bitwise equal after replacing −0 by 0. Points beyond the first 2³² − 1
 /// are ignored.
 pub fn collapse_duplicates(points: &Points) -> Distinct {
-    let mut seen: HashMap<Vec<u64>, u32> = HashMap::new();
-    let mut distinct = Distinct { values: Vec::new(), counts: Vec::new(), index: Vec::with_capacity(points.rows) };
-    for row in points.iter().take(u32::MAX as usize) {
-        // Adding 0 turns −0 into 0 and preserves all other numbers.
-        let key: Vec<u64> = row.iter().map(|value| (value + 0.0).to_bits()).collect();
-        let number = *seen.entry(key).or_insert_with(|| {
-            distinct.values.extend(row.iter().map(|value| value + 0.0));
-            distinct.counts.push(0);
-            distinct.counts.len() as u32 - 1
-        });
-        distinct.counts[number as usize] += 1;
-        distinct.index.push(number);
+    let (rows, columns) = (points.rows.min(u32::MAX as usize), points.columns);
+    // Adding 0 turns −0 into 0 and preserves all other numbers.
+    let row = |i: usize| points.values[i * columns..][..columns].iter().map(|value| value + 0.0);
+    let index = distinct_rows(rows, |i| row(i).map(f64::to_bits));
+    let (mut counts, mut first) = (Vec::new(), Vec::new());
+    for (i, &number) in index.iter().enumerate() {
+        if number as usize == first.len() {
+            first.push(i);
+            counts.push(0);
+        }
+        counts[number as usize] += 1;
     }
-    distinct
+    let mut values = vec![0.0; first.len() * columns];
+    values.par_chunks_mut(columns.max(1)).zip(first).for_each(|(values, i)| {
+        values.iter_mut().zip(row(i)).for_each(|(value, x)| *value = x);
+    });
+    Distinct { values, counts, index }
 }
 
 #[cfg(test)]

@@ -11,6 +11,9 @@
 //!   may be both is an error, and so is text above a number.
 
 use std::io::{self, Write};
+use std::ops::Range;
+
+use rayon::prelude::*;
 
 use super::categories;
 use super::columns::Columns;
@@ -25,6 +28,11 @@ use crate::data::points::{CLASSES, POINTS, Points};
 use crate::data::table::Table;
 use crate::error::{Error, Place, Result, shown};
 use crate::memory;
+
+/// Rows written by a task.
+const BLOCK: usize = 4096;
+/// Blocks of rows whose text is in memory at once.
+const BLOCKS: usize = 64;
 
 impl Layout {
     /// Reads the points of a text, with the weights as the last coordinate, and the columns to keep. The `first` text is
@@ -126,25 +134,37 @@ pub(super) fn write(table: &Table, delimiter: u8, out: &mut dyn Write) -> io::Re
     }
     line.push(b'\n');
     out.write_all(&line)?;
-    for row in 0..table.rows() {
-        line.clear();
-        let mut is_first = true;
-        for column in table.columns() {
-            let width = column.width();
-            for index in row * width..(row + 1) * width {
-                if !std::mem::take(&mut is_first) {
-                    line.push(delimiter);
-                }
-                match (column.text(index), column.cells().get(index)) {
-                    (Some(text), _) => quote(text, delimiter, &mut line),
-                    (None, Some(cell)) => write!(line, "{cell}")?,
-                    (None, None) => {}
-                }
+    let blocks: Vec<Range<usize>> =
+        (0..table.rows()).step_by(BLOCK).map(|first| first..table.rows().min(first + BLOCK)).collect();
+    // Few blocks at a time, so that their text takes little memory.
+    for blocks in blocks.chunks(BLOCKS) {
+        let text = |rows: &Range<usize>| {
+            let mut text = Vec::new();
+            rows.clone().try_for_each(|row| write_row(table, row, delimiter, &mut text)).map(|()| text)
+        };
+        let texts: Vec<io::Result<Vec<u8>>> = blocks.par_iter().map(text).collect();
+        texts.into_iter().try_for_each(|text| out.write_all(&text?))?;
+    }
+    Ok(())
+}
+
+/// Appends a row.
+fn write_row(table: &Table, row: usize, delimiter: u8, text: &mut Vec<u8>) -> io::Result<()> {
+    let mut is_first = true;
+    for column in table.columns() {
+        let width = column.width();
+        for index in row * width..(row + 1) * width {
+            if !std::mem::take(&mut is_first) {
+                text.push(delimiter);
+            }
+            match (column.text(index), column.cells().get(index)) {
+                (Some(word), _) => quote(word, delimiter, text),
+                (None, Some(cell)) => write!(text, "{cell}")?,
+                (None, None) => {}
             }
         }
-        line.push(b'\n');
-        out.write_all(&line)?;
     }
+    text.push(b'\n');
     Ok(())
 }
 

@@ -7,7 +7,6 @@ use serde::Serialize;
 use crate::{
     config::{Cut, OcnnConfig},
     solve::auto::{
-        agreement::EdgeMatrix,
         condensed::CondensedTree,
         hierarchy::Hierarchy,
         membership::{memberships, outliers},
@@ -127,10 +126,9 @@ pub struct Clustering {
 impl Clustering {
     /// Describes the clusters of one run; `of_point` is the neuron of each point.
     pub(super) fn new(hierarchy: &Hierarchy, partition: &Partition, config: &OcnnConfig, of_point: &[u32]) -> Self {
-        let Hierarchy { candidate_graph, graphs, information, agreement, tree } = hierarchy;
+        let Hierarchy { candidate_graph, graphs, information, tree, .. } = hierarchy;
         let Partition { candidates, scored, chance, cut, component, around, labels, sizes } = partition;
-        let matrix = EdgeMatrix { adjacency: &candidate_graph.adjacency, values: agreement };
-        let memberships = memberships(&candidate_graph.candidates, information, component);
+        let memberships = memberships(&candidate_graph.adjacency, information, component);
         let outliers = outliers(&memberships, component, &tree.counts);
         let chosen = match config.cut {
             Cut::Threshold(_) => None,
@@ -147,10 +145,13 @@ impl Clustering {
             score: scored.score,
         };
         let evidence = largest_evidence(scored);
+        // Much of each is done by one thread.
+        let (condensed, linkage) =
+            rayon::join(|| CondensedTree::new(tree, &candidates[..scored.len()], labels), || tree.linkage(of_point));
         Self {
-            condensed: CondensedTree::new(tree, &candidates[..scored.len()], labels),
+            condensed,
             labels: of_point.iter().map(|&neuron| labels[neuron as usize]).collect(),
-            shares: Shares::new(matrix, &tree.counts, labels, around, of_point.to_vec()),
+            shares: Shares::new(hierarchy.agreement_matrix(), &tree.counts, labels, around, of_point.to_vec()),
             sizes: sizes.clone(),
             memberships: each(&memberships),
             outliers: each(&outliers),
@@ -159,7 +160,7 @@ impl Clustering {
             probability: chance.probability(evidence),
             chance: chance.significant(),
             equal_contrast: equal_contrast(*chance),
-            linkage: Vec::new(),
+            linkage,
             // The rows of equal points come first.
             cut_rows: cut.iter().map(|edge| of_point.len() - tree.counts.len() + edge).collect(),
             graphs: graphs.neighbours,

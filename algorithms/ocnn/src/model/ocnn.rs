@@ -2,7 +2,6 @@
 
 use burn::tensor::Tensor;
 use firebox_core::{Context, Error, Result, report::Stopwatch};
-use rayon::prelude::*;
 
 use super::{
     clustering::{Clustering, Half},
@@ -19,11 +18,10 @@ use crate::{
             distinct_points::DistinctPoints,
             edges::CANDIDATES,
             hierarchy::{CandidateGraph, CouplingGraphs, Hierarchy},
-            information::SignCounts,
+            information::{RunCounts, SignCounts},
             input::weighted_points,
             partition::Partition,
             simulation,
-            tree::Tree,
         },
         neighbours::TREE_DIMENSIONS,
         neurons::no_points,
@@ -143,19 +141,19 @@ impl Ocnn {
         let candidate_graph = CandidateGraph::new(&near, dimensions, distinct.power());
         watch.lap("neighbours_s");
 
-        let mut best: Option<(Tree, Clustering)> = None;
+        let mut best: Option<Clustering> = None;
         let mut trials = Vec::new();
         for neighbours in sizes {
             let graphs = candidate_graph.graphs(&distinct, &near, neighbours);
             watch.lap("graph_s");
-            let (tree, found) = self.run_seeds(&distinct, &candidate_graph, &graphs, &mut watch, context)?;
+            let found = self.run_seeds(&distinct, &candidate_graph, &graphs, &mut watch, context)?;
             trials.push(found.trial());
-            if best.as_ref().is_none_or(|(_, before)| found.sweep_criterion() > before.sweep_criterion()) {
-                best = Some((tree, found));
+            if best.as_ref().is_none_or(|before| found.sweep_criterion() > before.sweep_criterion()) {
+                best = Some(found);
             }
         }
         drop(near);
-        let (tree, mut clustering) = best.ok_or_else(|| no_points(0, 0))?;
+        let mut clustering = best.ok_or_else(|| no_points(0, 0))?;
         if clustering.parts > 1 {
             let parts = clustering.parts;
             let what = format!("the graph of neighbours has {parts} components without edges between them");
@@ -166,7 +164,6 @@ impl Ocnn {
         }
         clustering.trials = trials;
         clustering.simulated_steps = simulation::counted_steps(config, distinct.len());
-        clustering.linkage = tree.linkage(&distinct.of_point);
         clustering.peak_device_bytes = bytes;
         clustering.timings = watch.timings();
         let reach = (!config.assign_all).then_some(candidate_graph.reach);
@@ -174,8 +171,8 @@ impl Ocnn {
         Ok(FittedOcnn { config: config.clone(), clustering, model, device: context.device.clone() })
     }
 
-    /// Runs from successive seeds on one pair of graphs; returns the first run's tree and clusters, with their agreement
-    /// with the other runs.
+    /// Runs from successive seeds on one pair of graphs; returns the first run's clusters, with their agreement with
+    /// the other runs.
     fn run_seeds<B: OcnnOps>(
         &self,
         distinct: &DistinctPoints,
@@ -183,44 +180,40 @@ impl Ocnn {
         graphs: &CouplingGraphs,
         watch: &mut Stopwatch,
         context: &Context<B>,
-    ) -> Result<(Tree, Clustering)> {
+    ) -> Result<Clustering> {
         let config = &self.config;
         let runs = if config.sweep { config.seeds.max(2) } else { config.seeds } as u64;
         // One run per rank at a time; each has two graphs, so no rank idles for long.
         let concurrent = context.communicator.size();
-        let mut first: Option<(Tree, Partition, Clustering)> = None;
+        let mut first: Option<(Partition, Clustering)> = None;
         for start in (0..runs).step_by(concurrent) {
             let together = start..runs.min(start + concurrent as u64);
             let sign_counts =
                 simulation::count_signs(config, &graphs.rows, &candidate_graph.candidates, together, context)?;
             watch.lap("simulation_s");
-            for counts in sign_counts {
-                let cut = |counts: &SignCounts| {
-                    let hierarchy = Hierarchy::new(candidate_graph, graphs, counts, &distinct.counts);
-                    let partition = Partition::new(&hierarchy, config, &distinct.of_point);
-                    (hierarchy, partition)
+            for RunCounts { all, half } in sign_counts {
+                let counts = match &first {
+                    Some(_) => vec![all],
+                    None => vec![all.without(&half), half, all],
                 };
-                if let Some((_, first, clustering)) = &mut first {
-                    let (_, found) = cut(&counts.all);
+                let hierarchy = |counts: &SignCounts| Hierarchy::new(candidate_graph, graphs, counts, &distinct.counts);
+                let mut hierarchies: Vec<Hierarchy> = counts.iter().map(hierarchy).collect();
+                let mut partitions = Partition::of_all(&hierarchies, config, &distinct.of_point);
+                let (Some(hierarchy), Some(found)) = (hierarchies.pop(), partitions.pop()) else { continue };
+                if let Some((first, clustering)) = &mut first {
                     clustering.agreements.push(first.agreement(&found, &distinct.counts)?);
                     continue;
                 }
-                // Much of a tree is made by one thread.
-                let ((hierarchy, found), halves) = rayon::join(
-                    || cut(&counts.all),
-                    || counts.halves().par_iter().map(|half| cut(half).1).collect::<Vec<_>>(),
-                );
                 let mut clustering = Clustering::new(&hierarchy, &found, config, &distinct.of_point);
-                for half in halves {
-                    let agreement = found.agreement(&half, &distinct.counts)?;
+                for half in partitions.iter().rev() {
+                    let agreement = found.agreement(half, &distinct.counts)?;
                     clustering.halves.push(Half { clusters: half.sizes.len(), agreement });
                 }
-                first = Some((hierarchy.tree, found, clustering));
+                first = Some((found, clustering));
             }
             watch.lap("clusters_s");
         }
-        let (tree, _, clustering) = first.ok_or_else(|| no_points(0, 0))?;
-        Ok((tree, clustering))
+        first.map(|(_, clustering)| clustering).ok_or_else(|| no_points(0, 0))
     }
 
     /// Checks the configuration against the input.

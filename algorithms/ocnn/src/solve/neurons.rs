@@ -5,6 +5,7 @@ use firebox_core::{
     Error, Result,
     data::{Points, collapse_duplicates},
 };
+use rayon::prelude::*;
 
 use super::morton::morton_order;
 
@@ -37,9 +38,12 @@ impl Neurons {
         let order = morton_order(&self.values, self.d);
         let mut place = vec![0; order.len()];
         order.iter().enumerate().for_each(|(q, &i)| place[i as usize] = q as u32);
-        let row = |&i: &u32| &self.values[i as usize * self.d..][..self.d];
+        let mut values = vec![0.0; self.values.len()];
+        values.par_chunks_mut(self.d).zip(&order).for_each(|(row, &i)| {
+            row.copy_from_slice(&self.values[i as usize * self.d..][..self.d]);
+        });
         let sorted = Self {
-            values: order.iter().flat_map(row).copied().collect(),
+            values,
             d: self.d,
             counts: order.iter().map(|&i| self.counts[i as usize]).collect(),
             of_point: self.of_point.iter().map(|&i| place[i as usize]).collect(),

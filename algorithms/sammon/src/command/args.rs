@@ -46,9 +46,6 @@ pub(super) struct SammonArgs {
     pub(super) start: NameOrFile,
     #[command(flatten)]
     config: SammonConfig,
-    /// Add each point's part of the stress to the table
-    #[arg(long)]
-    pub(super) point_stress: bool,
     /// Write the map, in which `firebox predict` places new points
     #[arg(short, long, value_name = "FILE")]
     pub(super) model: Option<DocumentOut>,

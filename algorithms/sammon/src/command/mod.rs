@@ -148,7 +148,7 @@ fn outcome<B: SammonOps>(
     if let Some(labels) = &labels {
         table = table.beside(Table::words("label", labels.clone(), points.label_names.clone().unwrap_or_default()))?;
     }
-    if let Some(stress) = map.point_stress.clone().filter(|_| args.point_stress) {
+    if let Some(stress) = map.point_stress.clone().filter(|_| map.config().point_stress) {
         table = table.beside(Table::floats("stress", stress))?;
     }
     let tables = args.predict_output.clone().into_iter().zip(placed).collect();
@@ -170,7 +170,7 @@ fn outcome<B: SammonOps>(
         config: settings,
         input,
         result: entries(&report::result(&map)),
-        summary: report::summary(&map, args.point_stress),
+        summary: report::summary(&map),
         plots: report::plots(&map, args.shepard.as_ref(), args.convergence.as_ref()),
         documents: Vec::new(),
         table,

@@ -43,8 +43,14 @@ pub(crate) struct SammonResult {
     neighbours: Option<usize>,
     /// Number of points whose neighbourhoods were compared, if not all.
     neighbourhood_sample: Option<usize>,
-    /// Number of points whose stress is reported, if not all.
-    stress_sample: Option<usize>,
+    /// Standard error of the trustworthiness, if it is of a sample.
+    trustworthiness_error: Option<f64>,
+    /// Standard error of the continuity, if it is of a sample.
+    continuity_error: Option<f64>,
+    /// Number of pairs that the stress and stress-1 are estimated from, if not all.
+    stress_pairs: Option<usize>,
+    /// Standard error of the stress, if it is of a sample.
+    stress_error: Option<f64>,
     /// The state file is older than the end of the run, because writing failed.
     stale_state: bool,
     /// The point with the largest part of the stress, if the parts are known.
@@ -64,6 +70,7 @@ struct WorstPoint {
 /// The report's result.
 pub(crate) fn result<B: SammonOps>(map: &SammonMap<B>) -> SammonResult {
     let quality = map.neighbourhoods;
+    let sample = quality.and_then(|it| it.sample);
     let worst = map.point_stress.as_ref().and_then(|stress| {
         let worst = (0..stress.len()).max_by(|&a, &b| stress[a].total_cmp(&stress[b]).then(b.cmp(&a)));
         worst.map(|point| WorstPoint { row: point + 1, stress: stress[point] })
@@ -83,8 +90,11 @@ pub(crate) fn result<B: SammonOps>(map: &SammonMap<B>) -> SammonResult {
         close_points: map.close_points,
         step: map.step.to_string(),
         neighbours: quality.map(|it| it.k),
-        neighbourhood_sample: quality.and_then(|it| it.rows),
-        stress_sample: map.stress_sample,
+        neighbourhood_sample: sample.map(|it| it.points),
+        trustworthiness_error: sample.map(|it| it.trustworthiness_error),
+        continuity_error: sample.map(|it| it.continuity_error),
+        stress_pairs: map.stress_sample.map(|it| it.pairs),
+        stress_error: map.stress_sample.map(|it| it.error),
         stale_state: map.stale_state,
         worst_point: worst,
     }
@@ -96,10 +106,12 @@ fn memory_mode<B: SammonOps>(map: &SammonMap<B>) -> String {
 }
 
 /// The summary of a run.
-pub(crate) fn summary<B: SammonOps>(map: &SammonMap<B>, point_stress: bool) -> String {
+pub(crate) fn summary<B: SammonOps>(map: &SammonMap<B>) -> String {
+    let error = |error: Option<f64>, digits: usize| error.map_or_else(String::new, |it| format!(" ± {it:.digits$}"));
     let mut text = format!(
-        "stress E = {:.7} (start {:.7}), stress-1 {:.5}, after {} iterations (stop: {}; {}, {}, {})",
+        "stress E = {:.7}{} (start {:.7}), stress-1 {:.5}, after {} iterations (stop: {}; {}, {}, {})",
         map.stress,
+        error(map.stress_sample.map(|it| it.error), 7),
         map.stress_start,
         map.stress1,
         map.iterations,
@@ -108,16 +120,16 @@ pub(crate) fn summary<B: SammonOps>(map: &SammonMap<B>, point_stress: bool) -> S
         map.implementation,
         memory_mode(map)
     );
-    if let Some(points) = map.stress_sample {
-        text.push_str(&format!("\nthe stress is that of {points} points drawn at random"));
-        if point_stress {
-            text.push_str("; the stress of each point is not computed");
-        }
+    if let Some(sample) = map.stress_sample {
+        let pairs = sample.pairs;
+        text.push_str(&format!("\nE and stress-1 are estimates from {pairs} random pairs; --exact-quality takes all"));
     }
     if let Some(it) = map.neighbourhoods {
         let (t, c, k) = (it.trustworthiness, it.continuity, it.k);
-        text.push_str(&format!("\ntrustworthiness {t:.4}, continuity {c:.4} (k = {k}"));
-        text.push_str(&it.rows.map_or(")".into(), |rows| format!(", of {rows} points drawn at random)")));
+        let [t_error, c_error] =
+            [error(it.sample.map(|it| it.trustworthiness_error), 4), error(it.sample.map(|it| it.continuity_error), 4)];
+        text.push_str(&format!("\ntrustworthiness {t:.4}{t_error}, continuity {c:.4}{c_error} (k = {k}"));
+        text.push_str(&it.sample.map_or(")".into(), |it| format!(", of {} points drawn at random)", it.points)));
     }
     text
 }

@@ -1,17 +1,17 @@
 //! The fit: from points to a map.
 
-use burn::tensor::TensorMetadata;
+use burn::tensor::backend::Backend;
 use firebox_core::{
     Context, Error, Result,
     checkpoint::{require, resume},
     data::Schema,
     report::Stopwatch,
-    tensor::floats,
+    tensor::{failed, floats},
 };
 
 use super::{
     close,
-    map::{Implementation, SammonMap},
+    map::{Implementation, SammonMap, StressSample},
     run::{Run, Sampling},
     sammon::Sammon,
 };
@@ -29,19 +29,16 @@ use crate::{
         memory_plan::Plan,
         nondimensional::{Prepared, PreparedSource, first_rows},
         objective::{Objective, PairSums},
+        pair_sample::{self, EstimatedStress},
         quality,
         state::{AppliedStep, RunResult, Stop},
         subsample::Subsample,
     },
-    types::{Data, Source, Variant},
+    types::{Data, Variant},
 };
 
 /// Size of the sample whose stress is the history of block sampling.
 const HISTORY_SAMPLE: usize = 8192;
-/// Size of the sample whose stress is reported if that of all points is too costly.
-const STRESS_SAMPLE: usize = 20_000;
-/// Maximum N²·d for the stress of all pairs after block sampling: on a GPU, and on a CPU.
-const MAX_STRESS_COST: [f64; 2] = [2e14, 5e11];
 
 /// Solution of the best run, and its measures.
 struct Solution {
@@ -54,7 +51,7 @@ struct Solution {
     stale_state: bool,
 }
 
-/// Stress of an embedding, of all points or of a sample.
+/// Stress of an embedding, of all pairs or of a sample.
 struct Stress {
     /// E.
     total: f64,
@@ -62,8 +59,7 @@ struct Stress {
     stress_1: f64,
     /// Contribution of each distinct point to E; `None` for a sample.
     points: Option<Vec<f64>>,
-    /// Size of the sample, if not of all points.
-    sample: Option<usize>,
+    sample: Option<StressSample>,
 }
 
 impl Sammon {
@@ -112,7 +108,7 @@ impl Sammon {
         let Solution { run, stress, implementation, plan, stale_state } = solution;
         // On the host of one rank: all ranks would compute the same.
         let neighbourhoods = if config.quality && ranks.rank() == 0 {
-            quality::neighbourhoods(&prepared, &run.x, &context.solo())?
+            quality::neighbourhoods(&prepared, &run.x, config.exact_quality, &context.solo())?
         } else {
             None
         };
@@ -202,6 +198,8 @@ impl Sammon {
         if let Some(exact) = exact_stress(prepared, &solution.run.x, config.power, context)? {
             let ExactStress { total, stress_1, points } = exact;
             solution.stress = Stress { total, stress_1, points: Some(points), sample: None };
+        } else if solution.stress.sample.is_some() {
+            solution.stress = sampled_stress(prepared, &solution.run.x, config.power, context)?;
         } else if let Some(points) = &mut solution.stress.points {
             // A group's part of the stress, by its points.
             *points = close.spread(points, prepared.len());
@@ -289,27 +287,14 @@ impl Sammon {
         })?;
         watch.lap("mapping_s");
 
-        let stress = if sampled {
-            // A software driver has no plane reductions.
-            let gpu = B::limits(&context.device).plane.is_some();
-            let size = match &problem.source {
-                Source::Features { points, .. } => points.shape()[0],
-                Source::Inverse(_) => 1,
-            };
-            let pairs = (prepared.len() as f64).powi(2) * size as f64;
-            // Ranks may have different devices, but must agree.
-            let affordable = pairs <= MAX_STRESS_COST[usize::from(!gpu)];
-            if ranks.broadcast_from_root(|| Ok::<_, Error>(vec![u8::from(affordable)]))? == [1] {
+        let all_pairs = config.exact_quality || config.point_stress || !pair_sample::is_sampled(prepared);
+        let stress = match sampled {
+            true if !all_pairs => sampled_stress(prepared, &result.x, config.power, context)?,
+            true => {
                 let (objective, sums) = Objective::new(problem, &prepared.counts, config.variant, context, &result.x)?;
-                measure_stress(&objective, &result.x, Some(sums), None)?
-            } else {
-                drop(problem);
-                let sample = Subsample::new(prepared.len(), STRESS_SAMPLE);
-                let (objective, sums) = of_sample(&sample, &result.x)?;
-                measure_stress(&objective, &sample.embedding(&result.x), Some(sums), Some(sample.chosen.len()))?
+                measure_stress(&objective, &result.x, Some(sums))?
             }
-        } else {
-            measure_stress(&objective, &result.x, None, None)?
+            false => measure_stress(&objective, &result.x, None)?,
         };
         if config.start == Start::Pca {
             initialization::centre(&mut result.x, &prepared.counts);
@@ -319,8 +304,8 @@ impl Sammon {
         if !stress.total.is_finite() || stress.stress_1.is_nan() || result.x.iter().any(|x| !x.is_finite()) {
             return Err(run.non_finite_stress());
         }
-        let all_pairs = Implementation::AllPairs { variant: config.variant, name };
-        let implementation = if sampled { Implementation::BlockSampled } else { all_pairs };
+        let by_pairs = Implementation::AllPairs { variant: config.variant, name };
+        let implementation = if sampled { Implementation::BlockSampled } else { by_pairs };
         Ok(Solution { run: result, stress, implementation, plan: Some(plan), stale_state })
     }
 
@@ -375,13 +360,8 @@ impl Sammon {
     }
 }
 
-/// Measures the stress of an embedding; without point stresses for a sample.
-fn measure_stress<B: SammonOps>(
-    objective: &Objective<B>,
-    x: &[f64],
-    sums: Option<PairSums>,
-    sample: Option<usize>,
-) -> Result<Stress> {
+/// Measures the stress of an embedding on all pairs.
+fn measure_stress<B: SammonOps>(objective: &Objective<B>, x: &[f64], sums: Option<PairSums>) -> Result<Stress> {
     let (_, points) = objective.forces(x)?;
     let total = objective.stress(&points);
     let sums = match sums {
@@ -389,6 +369,20 @@ fn measure_stress<B: SammonOps>(
         None => objective.measure(x)?.0,
     };
     let part = 0.5 / objective.scale;
-    let points = sample.is_none().then(|| points.into_iter().map(|e| e * part).collect());
-    Ok(Stress { total, stress_1: sums.stress_1(), points, sample })
+    let points = points.into_iter().map(|e| e * part).collect();
+    Ok(Stress { total, stress_1: sums.stress_1(), points: Some(points), sample: None })
+}
+
+/// Estimates the stress of an embedding from a sample of pairs.
+fn sampled_stress<B: Backend>(prepared: &Prepared, x: &[f64], power: f64, context: &Context<B>) -> Result<Stress> {
+    // Ranks may have different processors, but must agree.
+    let values = context.communicator.broadcast_from_root(|| {
+        let EstimatedStress { total, error, stress_1, pairs } =
+            pair_sample::estimated_stress(prepared, x, power, &context.solo())?;
+        Ok::<_, Error>(vec![total, error, stress_1, pairs as f64])
+    })?;
+    let &[total, error, stress_1, pairs] = &values[..] else {
+        return Err(failed("the host".into(), "measuring", "rank 0 sent no stress"));
+    };
+    Ok(Stress { total, stress_1, points: None, sample: Some(StressSample { pairs: pairs as usize, error }) })
 }

@@ -21,16 +21,18 @@ use crate::{
 pub struct SammonMap<B: Backend> {
     /// Coordinates on the host in f64, row-major N × m, in the unit of the input. Equal points have equal coordinates.
     pub coordinates: Vec<f64>,
-    /// Stress E, eq. (1), recomputed at the end: sums of each point in the backend's precision, total in f64.
+    /// Stress E, eq. (1), recomputed at the end: of all pairs, with sums of each point in the backend's precision and
+    /// their total in f64, or of a sample of pairs in f64.
     pub stress: f64,
     /// E at the start of the first run, before rescaling.
     pub stress_start: f64,
     /// Kruskal's stress-1, √(Σ(δ − d)²/Σd²).
     pub stress1: f64,
-    /// Contribution of each point to E; `None` if E is of a sample.
+    /// Contribution of each point to E; `None` if E is estimated from a sample, which `point_stress` of the configuration
+    /// prevents.
     pub point_stress: Option<Vec<f64>>,
-    /// Size of the sample of points whose stress is reported, if not of all.
-    pub stress_sample: Option<usize>,
+    /// The sample of pairs that E and stress-1 are estimated from, if not all were used.
+    pub stress_sample: Option<StressSample>,
     /// Trustworthiness and continuity, if configured and n ≥ 3; on rank 0 only.
     pub neighbourhoods: Option<Neighbourhoods>,
     /// E before the first iteration and after each (block sampling: every ten epochs, of a sample).
@@ -63,6 +65,15 @@ pub struct SammonMap<B: Backend> {
     pub(super) embedding: Tensor<B, 2>,
     pub(super) config: SammonConfig,
     pub(super) model: SammonModel,
+}
+
+/// The sample of pairs that a stress is estimated from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StressSample {
+    /// Number of pairs.
+    pub pairs: usize,
+    /// Standard error of E.
+    pub error: f64,
 }
 
 impl<B: Backend> SammonMap<B> {

@@ -135,6 +135,29 @@ fn the_reported_stress_is_that_of_the_embedding() {
 }
 
 #[test]
+fn the_stress_after_block_sampling_is_an_estimate_unless_all_pairs_are_wanted() {
+    let points = cloud(6000, 3, 4);
+    let config = SammonConfig::new(2).with_memory(Memory::Sampled).with_epochs(20);
+    let estimated = map(&config, points.clone()).unwrap();
+    let sample = estimated.stress_sample.unwrap();
+    assert!(estimated.point_stress.is_none());
+    assert!(sample.error <= 5e-4 * estimated.stress || sample.pairs == 1 << 24, "{sample:?}");
+    let neighbourhoods = estimated.neighbourhoods.unwrap();
+    for config in [config.clone().with_exact_quality(true), config.with_point_stress(true).with_quality(false)] {
+        let exact = map(&config, points.clone()).unwrap();
+        assert_eq!((exact.coordinates, exact.stress_sample), (estimated.coordinates.clone(), None));
+        assert_eq!(exact.point_stress.unwrap().len(), 6000);
+        // Six standard errors.
+        assert!((estimated.stress - exact.stress).abs() <= 6.0 * sample.error, "{} {}", estimated.stress, exact.stress);
+        assert!((estimated.stress1 / exact.stress1 - 1.0).abs() < 0.01);
+        assert!(exact.neighbourhoods.is_none_or(|exact| {
+            let near = (exact.trustworthiness - neighbourhoods.trustworthiness).abs() < 0.01;
+            exact.sample.is_none() && near
+        }));
+    }
+}
+
+#[test]
 fn solvers_agree() {
     let points = cloud(40, 5, 2);
     let best = map(&SammonConfig::new(2).with_tolerance(1e-10), points.clone()).unwrap().stress;

@@ -1,5 +1,10 @@
 //! Block sampling: in each epoch every block of points interacts with one other block; time and memory are O(N).
 
+use std::{
+    ops::Range,
+    sync::{Mutex, PoisonError},
+};
+
 use burn::tensor::{TensorMetadata, ops::FloatTensor};
 use firebox_core::{
     Context, Result, Share,
@@ -38,6 +43,8 @@ pub(crate) struct BlockSampler<'a, B: SammonOps> {
     epochs: usize,
     block: usize,
     context: &'a Context<B>,
+    /// Epochs that were drawn while those before them ran.
+    ahead: Mutex<Option<(Range<usize>, Vec<Epoch>)>>,
 }
 
 impl<'a, B: SammonOps> BlockSampler<'a, B> {
@@ -48,7 +55,8 @@ impl<'a, B: SammonOps> BlockSampler<'a, B> {
         // At least eight blocks, so that partners vary; at most the number of cubes along an axis of a launch.
         let block = block.min(n / 8).max(n.div_ceil(usize::from(u16::MAX))).max(1);
         let (points, multiplicity) = (points.clone(), problem.multiplicity.clone());
-        Some(Self { points, multiplicity, metric: *metric, power: problem.power, epochs, block, context })
+        let (metric, power, ahead) = (*metric, problem.power, Mutex::default());
+        Some(Self { points, multiplicity, metric, power, epochs, block, context, ahead })
     }
 
     /// Embedding after `epochs` over `points` `[d, n]`, from `x` `[m, n]`.
@@ -65,6 +73,15 @@ impl<'a, B: SammonOps> BlockSampler<'a, B> {
         let moved = B::sammon_sampled(points, self.metric, multiplicity, self.power, x, epochs, self.block);
         B::finish(device, "sampling")?;
         float_values::<B>(moved, "sampling")
+    }
+
+    fn draw(&self, epochs: Range<usize>, n: usize) -> Vec<Epoch> {
+        epochs.into_par_iter().map(|epoch| self.epoch(epoch, n)).collect()
+    }
+
+    /// The epochs drawn ahead, replaced by `next`.
+    fn replace_ahead(&self, next: Option<(Range<usize>, Vec<Epoch>)>) -> Option<(Range<usize>, Vec<Epoch>)> {
+        std::mem::replace(&mut *self.ahead.lock().unwrap_or_else(PoisonError::into_inner), next)
     }
 
     fn epoch(&self, epoch: usize, n: usize) -> Epoch {
@@ -90,7 +107,9 @@ impl SamplingState {
     pub(crate) fn advance<B: SammonOps>(&mut self, blocks: &BlockSampler<B>, m: usize) -> Result<(usize, bool)> {
         let n = self.x.len() / m.max(1);
         let until = (self.epoch + period(n)).min(blocks.epochs);
-        let epochs: Vec<Epoch> = (self.epoch..until).into_par_iter().map(|epoch| blocks.epoch(epoch, n)).collect();
+        let range = self.epoch..until;
+        let ahead = blocks.replace_ahead(None).filter(|(ahead, _)| *ahead == range);
+        let epochs = ahead.map_or_else(|| blocks.draw(range, n), |(_, epochs)| epochs);
         self.epoch = until;
         if blocks.context.communicator.size() > 1 {
             for epoch in &epochs {
@@ -98,7 +117,16 @@ impl SamplingState {
             }
             return Ok((epochs.len(), until == blocks.epochs));
         }
-        self.x = blocks.moved(blocks.points.clone(), blocks.multiplicity.clone(), self.x.clone(), m, &epochs)?;
+        let next = until..(until + period(n)).min(blocks.epochs);
+        // A device is idle while epochs are drawn, which takes longer than to run them.
+        let moved = rayon::in_place_scope(|scope| {
+            scope.spawn(|_| {
+                let epochs = blocks.draw(next.clone(), n);
+                blocks.replace_ahead(Some((next, epochs)));
+            });
+            blocks.moved(blocks.points.clone(), blocks.multiplicity.clone(), self.x.clone(), m, &epochs)
+        });
+        self.x = moved?;
         Ok((epochs.len(), until == blocks.epochs))
     }
 

@@ -2,10 +2,8 @@
 //!
 //! Embeddings are dimension-major `[m, n]`, in the unit of [`Prepared`].
 
-use std::collections::HashSet;
-
 use faer::{Accum, Mat, MatRef, Par, Side, linalg::matmul::matmul};
-use firebox_core::{Error, Result, quantile::median, random::Random, watch::Watch};
+use firebox_core::{Error, Result, data::distinct_rows, quantile::median, random::Random, watch::Watch};
 use rayon::prelude::*;
 
 use super::nondimensional::{Prepared, PreparedSource};
@@ -55,10 +53,10 @@ pub(crate) fn principal(prepared: &Prepared, m: usize) -> Result<Vec<f64>> {
         PreparedSource::Distances(values) => scaling(values, &prepared.counts, m)?,
     };
     // Translated so that floats are finest where most points are.
-    for row in start.chunks_mut(prepared.len()) {
+    start.par_chunks_mut(prepared.len()).for_each(|row| {
         let centre = median(row.to_vec());
         row.iter_mut().for_each(|x| *x -= centre);
-    }
+    });
     let euclidean = matches!(&prepared.source, PreparedSource::Features { metric: Metric::Euclidean, .. });
     if !euclidean {
         // No force acts along a coordinate in which all points agree. Euclidean points need no such coordinate.
@@ -85,11 +83,14 @@ pub(crate) fn centre(x: &mut [f64], counts: &[f64]) {
 /// Perturbs points that coincide in f32: no force acts between them, and symmetry would keep them together.
 pub(crate) fn separate(start: &mut [f64], n: usize) {
     let m = start.len() / n.max(1);
-    let mut seen = HashSet::with_capacity(n);
-    let mut random = Random::new(1, JITTER);
-    for i in 0..n {
-        let place: Vec<u32> = (0..m).map(|k| (start[k * n + i] as f32 + 0.0).to_bits()).collect();
-        if !seen.insert(place) {
+    let coordinates = &*start;
+    let place = |i: usize| (0..m).map(move |k| u64::from((coordinates[k * n + i] as f32 + 0.0).to_bits()));
+    let index = distinct_rows(n, place);
+    let (mut random, mut places) = (Random::new(1, JITTER), 0);
+    for (i, place) in index.into_iter().enumerate() {
+        if place == places {
+            places += 1;
+        } else {
             (0..m).for_each(|k| start[k * n + i] += 1e-4 * random.normal());
         }
     }
@@ -229,6 +230,8 @@ fn scaling(values: &[f64], counts: &[f64], m: usize) -> Result<Vec<f64>> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
     use crate::{solve::metric::distance, types::Data};
     use firebox_core::data::{Distances, Points};

@@ -13,6 +13,7 @@ pub(crate) mod metric;
 pub(crate) mod nondimensional;
 pub(crate) mod objective;
 pub(crate) mod out_of_sample;
+pub(crate) mod pair_sample;
 pub(crate) mod quality;
 pub(crate) mod relaxation;
 pub(crate) mod state;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use firebox_core::{
     Error, Result,
-    data::{Distances, Points, collapse_duplicates},
+    data::{Distances, Points, collapse_duplicates, distinct_rows},
     error::Place,
     memory,
     quantile::median,
@@ -216,15 +216,8 @@ pub(crate) fn first_rows(index: &[u32]) -> Vec<usize> {
 
 /// Index of the distinct row for each of n rows.
 fn equal_rows(values: &[f64], n: usize) -> Vec<u32> {
-    let mut seen: HashMap<Vec<u64>, u32> = HashMap::new();
-    let key = |row: &[f64]| row.iter().map(|&x| if x.is_nan() { u64::MAX } else { (x + 0.0).to_bits() }).collect();
-    values
-        .chunks(n)
-        .map(|row| {
-            let next = seen.len() as u32;
-            *seen.entry(key(row)).or_insert(next)
-        })
-        .collect()
+    let word = |x: &f64| if x.is_nan() { u64::MAX } else { (x + 0.0).to_bits() };
+    distinct_rows(n, |i| values[i * n..][..n].iter().map(word))
 }
 
 /// Fails with `strict` if an index occurs twice.

@@ -18,6 +18,8 @@ const NEIGHBOURS: usize = 12;
 const BUDGET: usize = 3_000_000_000;
 /// Minimum size of the sample.
 const MIN_SAMPLE: usize = 256;
+/// Distances that are compared with a limit at once.
+const BLOCK: usize = 64;
 /// Maximum pairs of a Shepard diagram.
 const SHEPARD_PAIRS: usize = 5000;
 
@@ -30,8 +32,19 @@ pub struct Neighbourhoods {
     pub continuity: f64,
     /// Number of neighbours k: 12, fewer for fewer than 25 points.
     pub k: usize,
-    /// Size of the sample of points, if not all were used.
-    pub rows: Option<usize>,
+    /// The sample of points, if not all were used.
+    pub sample: Option<NeighbourhoodSample>,
+}
+
+/// The sample of points whose neighbourhoods were compared.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NeighbourhoodSample {
+    /// Number of points.
+    pub points: usize,
+    /// Standard error of the trustworthiness.
+    pub trustworthiness_error: f64,
+    /// Standard error of the continuity.
+    pub continuity_error: f64,
 }
 
 /// Coordinates in f32 for ranking by distance, squared or not: only the order matters.
@@ -88,8 +101,13 @@ fn accumulate(columns: &[f32], d: usize, i: usize, absolute: bool, out: &mut [f3
     }
 }
 
-/// Trustworthiness and continuity; `None` for fewer than three points.
-pub(crate) fn neighbourhoods(prepared: &Prepared, x: &[f64], session: &Session) -> Result<Option<Neighbourhoods>> {
+/// Trustworthiness and continuity, of all points if `exact`; `None` for fewer than three points.
+pub(crate) fn neighbourhoods(
+    prepared: &Prepared,
+    x: &[f64],
+    exact: bool,
+    session: &Session,
+) -> Result<Option<Neighbourhoods>> {
     let n = prepared.len();
     if n < 3 {
         return Ok(None);
@@ -101,63 +119,100 @@ pub(crate) fn neighbourhoods(prepared: &Prepared, x: &[f64], session: &Session) 
         PreparedSource::Distances(_) => 1,
     };
     let rows = (BUDGET / (n * (width + spaces.m + 2 * k))).max(MIN_SAMPLE);
-    let chosen = Subsample::new(n, rows).chosen;
-    let (mut intrusions, mut extrusions, watch) = (0u64, 0u64, Watch::current());
+    let chosen = Subsample::new(n, if exact { n } else { rows }).chosen;
+    let (mut penalties, watch) = (Vec::with_capacity(chosen.len()), Watch::current());
     for (done, part) in chosen.chunks(1024).enumerate() {
         session.checkpoint("neighbourhoods", (done * 1024) as u64, chosen.len() as u64)?;
-        let (a, b) = part
-            .par_iter()
-            .map_init(
-                || (vec![0.0f32; n], vec![0.0f32; n]),
-                |(source, target), &i| {
-                    if watch.stopped() {
-                        return (0, 0);
-                    }
-                    spaces.source(i, source);
-                    spaces.target(i, target);
-                    // Excludes the point itself.
-                    (source[i], target[i]) = (-1.0, -1.0);
-                    (penalty(target, source, k), penalty(source, target, k))
-                },
-            )
-            .reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
-        (intrusions, extrusions) = (intrusions + a, extrusions + b);
+        let of = part.par_iter().map_init(
+            || (vec![0.0f32; n], vec![0.0f32; n]),
+            |(source, target), &i| {
+                if watch.stopped() {
+                    return [0, 0];
+                }
+                spaces.source(i, source);
+                spaces.target(i, target);
+                // Excludes the point itself.
+                (source[i], target[i]) = (-1.0, -1.0);
+                [penalty(target, source, k), penalty(source, target, k)]
+            },
+        );
+        penalties.par_extend(of);
     }
     // The maximum penalty of a point is k·(2n − 3k − 1)/2.
-    let share = |penalty: u64| 1.0 - 2.0 * penalty as f64 / (chosen.len() * k * (2 * n - 3 * k - 1)) as f64;
+    let most = 0.5 * (k * (2 * n - 3 * k - 1)) as f64;
+    let points = penalties.len() as f64;
+    let mean = |of: usize| penalties.iter().map(|each| each[of]).sum::<u64>() as f64 / points;
+    // With the factor of a finite population, as points are drawn without replacement.
+    let error = |of: usize| {
+        let squares: f64 = penalties.iter().map(|each| (each[of] as f64 - mean(of)).powi(2)).sum();
+        (squares / (points - 1.0) / points * (1.0 - points / n as f64)).sqrt() / most
+    };
+    let sample =
+        || NeighbourhoodSample { points: penalties.len(), trustworthiness_error: error(0), continuity_error: error(1) };
     Ok(Some(Neighbourhoods {
-        trustworthiness: share(intrusions),
-        continuity: share(extrusions),
+        trustworthiness: 1.0 - mean(0) / most,
+        continuity: 1.0 - mean(1) / most,
         k,
-        rows: (chosen.len() < n).then_some(chosen.len()),
+        sample: (penalties.len() < n).then(sample),
     }))
 }
 
 /// Σ (rank by `other` − k) of the k nearest by `near` that are not among the k nearest by `other`. Ties are broken by
 /// index; the point itself is marked by a negative distance.
 fn penalty(near: &[f32], other: &[f32], k: usize) -> u64 {
-    let mut nearest: Vec<(f32, usize)> = Vec::with_capacity(k + 1);
-    let mut limit = f32::INFINITY;
-    for (j, &distance) in near.iter().enumerate() {
-        if distance >= 0.0 && (distance < limit || nearest.len() < k) {
-            let at = nearest.partition_point(|&(d, _)| d <= distance);
-            nearest.insert(at, (distance, j));
+    let mut neighbours: Vec<Place> = nearest(near, k).into_iter().map(|(_, j)| (other[j], j)).collect();
+    neighbours.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let Some(&(limit, _)) = neighbours.last() else { return 0 };
+    // Points between successive neighbours.
+    let mut between = vec![0u64; neighbours.len() + 1];
+    each_up_to(other, limit, |place| between[neighbours.partition_point(|neighbour| *neighbour <= place)] += 1);
+    let mut rank = 0;
+    let penalties = between.iter().take(neighbours.len()).map(|points| {
+        // The rank from 1: the count includes the point itself instead of the neighbour.
+        rank += points;
+        rank.saturating_sub(k as u64)
+    });
+    penalties.sum()
+}
+
+/// Distance and index of a point.
+type Place = (f32, usize);
+
+/// The k points of least distance that is not negative, by distance and index.
+fn nearest(distances: &[f32], k: usize) -> Vec<Place> {
+    let mut nearest: Vec<Place> = Vec::with_capacity(k + 1);
+    let mut insert = |place: Place| {
+        if place.0 >= 0.0 {
+            nearest.insert(nearest.partition_point(|before| *before <= place), place);
             nearest.truncate(k);
-            if nearest.len() == k {
-                limit = nearest[k - 1].0;
+        }
+        if nearest.len() == k { nearest[k - 1].0 } else { f32::INFINITY }
+    };
+    let mut limit = f32::INFINITY;
+    for (block, distances) in distances.chunks(BLOCK).enumerate() {
+        let before = limit;
+        if any_up_to(distances, before) {
+            for (j, &distance) in distances.iter().enumerate().filter(|(_, distance)| **distance <= before) {
+                limit = insert((distance, block * BLOCK + j));
             }
         }
     }
     nearest
-        .iter()
-        .map(|&(_, j)| {
-            let own = other[j];
-            // The rank from 1: the count includes the point itself instead of point j.
-            let closer = other.iter().filter(|&&d| d < own).count();
-            let tied = other[..j].iter().filter(|&&d| d == own).count();
-            ((closer + tied) as u64).saturating_sub(k as u64)
-        })
-        .sum()
+}
+
+/// Calls `visit` for each distance up to `limit`, of which there are few.
+fn each_up_to(distances: &[f32], limit: f32, mut visit: impl FnMut(Place)) {
+    for (block, distances) in distances.chunks(BLOCK).enumerate() {
+        if any_up_to(distances, limit) {
+            let places = distances.iter().enumerate().filter(|(_, distance)| **distance <= limit);
+            places.for_each(|(j, &distance)| visit((distance, block * BLOCK + j)));
+        }
+    }
+}
+
+/// True if a distance is at most `limit`. Without an exit from the loop, which would not be vectorized.
+fn any_up_to(distances: &[f32], limit: f32) -> bool {
+    distances.iter().fold(false, |any, &distance| any | (distance <= limit))
 }
 
 /// Pairs (δ, d) in the unit of the input: all, or a random sample. Omits missing pairs.
@@ -218,8 +273,8 @@ mod tests {
             let points = Points::new(values, 5).unwrap();
             let prepared = Prepared::new(Data::Features(points), Metric::Euclidean, false).unwrap();
             let x: Vec<f64> = (0..2 * n).map(|_| random.normal()).collect();
-            let found = neighbourhoods(&prepared, &x, &Session::default()).unwrap().unwrap();
-            assert_eq!((found.k, found.rows), (12.min((n - 1) / 2), None));
+            let found = neighbourhoods(&prepared, &x, false, &Session::default()).unwrap().unwrap();
+            assert_eq!((found.k, found.sample), (12.min((n - 1) / 2), None));
             let source = |i: usize, j: usize| prepared.delta(i, j);
             let target = |i: usize, j: usize| (x[i] - x[j]).hypot(x[n + i] - x[n + j]);
             assert!((found.trustworthiness - by_definition(&target, &source, n, found.k)).abs() < 1e-12, "{n}");
@@ -233,7 +288,7 @@ mod tests {
         let prepared = Prepared::new(Data::Features(Points::new(values.clone(), 1).unwrap()), Metric::Euclidean, false);
         let prepared = prepared.unwrap();
         let x: Vec<f64> = values.iter().map(|v| v / prepared.unit).collect();
-        let found = neighbourhoods(&prepared, &x, &Session::default()).unwrap().unwrap();
+        let found = neighbourhoods(&prepared, &x, false, &Session::default()).unwrap().unwrap();
         assert_eq!((found.trustworthiness, found.continuity), (1.0, 1.0));
         assert!(shepard(&prepared, &x).iter().all(|(a, b)| (a - b).abs() < 1e-9));
     }

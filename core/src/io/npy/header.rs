@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use rayon::prelude::*;
+
 use super::dictionary::{self, Dictionary};
 use super::invalid::{broken, truncated};
 use crate::data::points::POINTS;
@@ -159,10 +161,10 @@ impl Header {
     ///
     /// Fails on booleans that are neither 0 nor 1, and if there is not enough memory.
     pub(super) fn numbers(&self, pieces: &[u8], rows: usize, columns: &[usize]) -> Result<Vec<f64>> {
-        let mut numbers = memory::with_capacity(rows.saturating_mul(columns.len()), POINTS)?;
-        for row in 0..rows {
-            numbers.extend(columns.iter().map(|&column| (self.kind.real)(self.bits(pieces, rows, row, column))));
-        }
+        let width = columns.len();
+        let mut numbers = memory::with_capacity(rows.saturating_mul(width), POINTS)?;
+        let number = |at: usize| (self.kind.real)(self.bits(pieces, rows, at / width, columns[at % width]));
+        (0..rows * width).into_par_iter().map(number).collect_into_vec(&mut numbers);
         if self.kind.largest == 1 && numbers.iter().any(|number| *number > 1.0) {
             return Err(broken("the array of booleans has bytes that are neither 0 nor 1"));
         }

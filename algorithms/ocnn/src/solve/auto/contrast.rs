@@ -1,9 +1,11 @@
 //! The contrast of two sides of the tree: how much weaker they agree with each other than within themselves.
 
+use std::ops::Range;
+
 use super::{
     agreement::EdgeMatrix,
     dimension::{CURVE_DIMENSION, SURFACE_DIMENSION},
-    disjoint_sets::DisjointSets,
+    disjoint_sets::{DisjointSets, MemberOrder},
 };
 
 /// Agreement below this is estimation noise.
@@ -24,9 +26,30 @@ const EDGES_ACROSS: f64 = 2.5;
 /// Largest number of edges across that the depth averages.
 const MAX_EDGES_ACROSS: usize = 64;
 
+/// A set of neurons before a join.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Side {
+    root: u32,
+    neurons: u32,
+    points: u64,
+    /// Mean agreement of the tree.
+    mean: f64,
+}
+
+impl Side {
+    pub(super) fn new(sets: &DisjointSets, root: u32) -> Self {
+        Self { root, neurons: sets.neurons(root), points: sets.points(root), mean: sets.mean(root) }
+    }
+
+    /// Number of points.
+    pub(super) fn points(&self) -> u64 {
+        self.points
+    }
+}
+
 /// Two disjoint sets of neurons, of which b is the smaller, and the edges between them.
 pub(super) struct Sides {
-    roots: [u32; 2],
+    blocks: [Range<u32>; 2],
     /// Neurons of each side with an edge to the other.
     rims: [Vec<u32>; 2],
     /// Agreement of each edge across, strongest first.
@@ -38,13 +61,13 @@ pub(super) struct Sides {
 }
 
 impl Sides {
-    pub(super) fn new(matrix: EdgeMatrix, sets: &mut DisjointSets, a: u32, b: u32) -> Self {
+    pub(super) fn new(matrix: EdgeMatrix, order: &MemberOrder, a: Side, b: Side) -> Self {
         let (mut across, mut rims) = (Vec::new(), [Vec::new(), Vec::new()]);
-        let members: Vec<u32> = sets.members(b).collect();
-        for member in members {
+        let blocks = [a, b].map(|side| order.block(side.root, side.neurons));
+        for &member in order.members(&blocks[1]) {
             let before = across.len();
             for (other, value) in matrix.row(member) {
-                if sets.root(other) == a {
+                if order.contains(&blocks[0], other) {
                     across.push(value);
                     rims[0].push(other);
                 }
@@ -56,8 +79,7 @@ impl Sides {
         across.sort_unstable_by(|a, b| b.total_cmp(a));
         rims[0].sort_unstable();
         rims[0].dedup();
-        let inner = sets.mean(a).min(sets.mean(b)).max(AGREEMENT_FLOOR);
-        Self { roots: [a, b], rims, across, inner, points: sets.points(b) }
+        Self { blocks, rims, across, inner: a.mean.min(b.mean).max(AGREEMENT_FLOOR), points: b.points }
     }
 
     /// Mean agreement of the 2.5·√n_b strongest edges across (2 along curves), missing ones counting as 0; `dimension` is
@@ -88,6 +110,7 @@ pub(super) struct Separation {
 /// Measures separations; has a mark per neuron, so that these are allocated once.
 pub(super) struct Separations<'a> {
     matrix: EdgeMatrix<'a>,
+    order: &'a MemberOrder,
     /// Multiplicity of each neuron.
     counts: &'a [u32],
     /// The last search that reached each neuron.
@@ -96,8 +119,8 @@ pub(super) struct Separations<'a> {
 }
 
 impl<'a> Separations<'a> {
-    pub(super) fn new(matrix: EdgeMatrix<'a>, counts: &'a [u32]) -> Self {
-        Self { matrix, counts, marks: vec![0; counts.len()], searches: 0 }
+    pub(super) fn new(matrix: EdgeMatrix<'a>, order: &'a MemberOrder, counts: &'a [u32]) -> Self {
+        Self { matrix, order, counts, marks: vec![0; counts.len()], searches: 0 }
     }
 
     /// The separation by F = ln(min(Φ_a, Φ_b)/Φ_ab) with Φ_ab the sum of the agreement across and Φ_a, Φ_b
@@ -105,13 +128,13 @@ impl<'a> Separations<'a> {
     /// edges across.
     ///
     /// A band that is as wide at the cut as beside it has F near 0, whatever its width.
-    pub(super) fn of(&mut self, sides: &Sides, sets: &mut DisjointSets) -> Separation {
+    pub(super) fn of(&mut self, sides: &Sides) -> Separation {
         let edges = sides.across.len();
         if edges == 0 {
             return Separation { value: MEAN_WEIGHT * NO_EDGE, bound: NO_EDGE };
         }
         let across: f64 = sides.across.iter().sum();
-        let behind = sides.roots.into_iter().zip(&sides.rims).map(|(root, rim)| self.flow(root, rim, sets));
+        let behind = sides.blocks.iter().zip(&sides.rims).map(|(block, rim)| self.flow(block, rim));
         let flow = behind.fold(f64::INFINITY, f64::min);
         // A side without anything behind its rim, and without equal points, has nothing to compare with.
         let flow = if flow > 0.0 { (flow / across.max(FLOW_FLOOR)).ln() } else { 0.0 };
@@ -124,9 +147,9 @@ impl<'a> Separations<'a> {
         }
     }
 
-    /// The largest sum of agreement between successive layers of the set of `root` behind `rim`. If there is nothing
-    /// behind it, equal points are, which agree by 1.
-    fn flow(&mut self, root: u32, rim: &[u32], sets: &mut DisjointSets) -> f64 {
+    /// The largest sum of agreement between successive layers of the set `block` behind `rim`. If there is nothing behind
+    /// it, equal points are, which agree by 1.
+    fn flow(&mut self, block: &Range<u32>, rim: &[u32]) -> f64 {
         self.searches += 1;
         let (mut layer, mut largest) = (rim.to_vec(), 0.0f64);
         for _ in 0..LAYERS {
@@ -134,7 +157,7 @@ impl<'a> Separations<'a> {
             let (mut flow, mut next) = (0.0, Vec::new());
             for &member in &layer {
                 for (other, value) in self.matrix.row(member) {
-                    if self.marks[other as usize] != self.searches && sets.root(other) == root {
+                    if self.marks[other as usize] != self.searches && self.order.contains(block, other) {
                         flow += value;
                         next.push(other);
                     }
@@ -160,7 +183,7 @@ mod tests {
     };
 
     /// A band of `width` rows of neurons with agreement 0.8 to the four neighbours, 0.8·`bridge` across the middle.
-    fn band(width: usize, length: usize, bridge: f64) -> (Vec<f64>, Adjacency, DisjointSets, [u32; 2]) {
+    fn band(width: usize, length: usize, bridge: f64) -> (Vec<f64>, Adjacency, MemberOrder, [Side; 2]) {
         let n = width * length;
         let at = |row: usize, column: usize| (column * width + row) as u32;
         let mut pairs = Vec::new();
@@ -182,23 +205,24 @@ mod tests {
             }
         }
         let (a, b) = sets.ordered_roots(0, (n - 1) as u32);
+        let sides = [a, b].map(|root| Side::new(&sets, root));
         let edges = Edges {
             n,
             heads: pairs.iter().map(|pair| pair.0).collect(),
             tails: pairs.iter().map(|pair| pair.1).collect(),
             lengths: vec![1.0; pairs.len()],
         };
-        (pairs.iter().map(|pair| pair.2).collect(), Adjacency::new(&edges), sets, [a, b])
+        (pairs.iter().map(|pair| pair.2).collect(), Adjacency::new(&edges), sets.into_order(), sides)
     }
 
     #[test]
     fn separation_of_a_band_does_not_depend_on_its_width() {
         for width in [1, 2, 5, 9] {
             for bridge in [1.0, 0.5, 0.1] {
-                let (values, adjacency, mut sets, [a, b]) = band(width, 20, bridge);
+                let (values, adjacency, order, [a, b]) = band(width, 20, bridge);
                 let matrix = EdgeMatrix { adjacency: &adjacency, values: &values };
-                let sides = Sides::new(matrix, &mut sets, a, b);
-                let found = Separations::new(matrix, &vec![1; 20 * width]).of(&sides, &mut sets);
+                let sides = Sides::new(matrix, &order, a, b);
+                let found = Separations::new(matrix, &order, &vec![1; 20 * width]).of(&sides);
                 // Flow and mean fall by the same factor.
                 let ratio = (1.0 / bridge).ln();
                 assert!((found.value - MEAN_WEIGHT * ratio).abs() < 1e-9, "width {width}, bridge {bridge}: {found:?}");
@@ -210,35 +234,35 @@ mod tests {
 
     #[test]
     fn sides_without_an_edge_have_the_largest_separation() {
-        let (mut values, adjacency, mut sets, [a, b]) = band(3, 8, 0.5);
+        let (mut values, adjacency, order, [a, b]) = band(3, 8, 0.5);
         let matrix = EdgeMatrix { adjacency: &adjacency, values: &values };
-        let mut sides = Sides::new(matrix, &mut sets, a, b);
+        let mut sides = Sides::new(matrix, &order, a, b);
         sides.across.clear();
-        let found = Separations::new(matrix, &[1; 24]).of(&sides, &mut sets);
+        let found = Separations::new(matrix, &order, &[1; 24]).of(&sides);
         assert_eq!(found, Separation { value: MEAN_WEIGHT * NO_EDGE, bound: NO_EDGE });
         // Edges without any agreement are no bridge either.
         values.iter_mut().filter(|value| **value < 0.8).for_each(|value| *value = 0.0);
         let matrix = EdgeMatrix { adjacency: &adjacency, values: &values };
-        let sides = Sides::new(matrix, &mut sets, a, b);
-        assert!(Separations::new(matrix, &[1; 24]).of(&sides, &mut sets).value > 8.0);
+        let sides = Sides::new(matrix, &order, a, b);
+        assert!(Separations::new(matrix, &order, &[1; 24]).of(&sides).value > 8.0);
     }
 
     #[test]
     fn equal_points_are_behind_a_rim_that_is_the_whole_side() {
-        let (values, adjacency, mut sets, [a, b]) = band(1, 2, 0.5);
+        let (values, adjacency, order, [a, b]) = band(1, 2, 0.5);
         let matrix = EdgeMatrix { adjacency: &adjacency, values: &values };
-        let sides = Sides::new(matrix, &mut sets, a, b);
+        let sides = Sides::new(matrix, &order, a, b);
         for (counts, wanted) in [([1, 1], MEAN_WEIGHT * (1.0f64 / 0.4).ln()), ([101, 51], (50.0f64 / 0.4).ln())] {
-            let found = Separations::new(matrix, &counts).of(&sides, &mut sets).value;
+            let found = Separations::new(matrix, &order, &counts).of(&sides).value;
             assert!((found - wanted).abs() < 1e-12, "{counts:?}: {found}, not {wanted}");
         }
     }
 
     #[test]
     fn contrast_follows_its_definition() {
-        let (values, adjacency, mut sets, [a, b]) = band(1, 40, 0.5);
+        let (values, adjacency, order, [a, b]) = band(1, 40, 0.5);
         let matrix = EdgeMatrix { adjacency: &adjacency, values: &values };
-        let sides = Sides::new(matrix, &mut sets, a, b);
+        let sides = Sides::new(matrix, &order, a, b);
         // One edge across, of 2 along curves and of 2.5·√20 on surfaces.
         for (dimension, counted) in [(1.0, 2.0), (2.0, 11.0)] {
             let bridge = sides.bridge(dimension);

@@ -1,5 +1,7 @@
 //! Disjoint sets of neurons that accumulate points, tree edges and their agreement.
 
+use std::ops::Range;
+
 /// End of a member list, and the number of a set that has none yet.
 const NONE: u32 = u32::MAX;
 
@@ -69,6 +71,20 @@ impl DisjointSets {
         std::iter::successors(Some(root), |&member| Some(self.next[member as usize]).filter(|&next| next != NONE))
     }
 
+    /// Number of neurons of a set that edges of a tree have joined.
+    pub(crate) fn neurons(&self, root: u32) -> u32 {
+        self.edges[root as usize] + 1
+    }
+
+    /// The order of members in which each set there has been is a block.
+    pub(crate) fn into_order(self) -> MemberOrder {
+        let roots = (0..self.parents.len() as u32).filter(|&i| self.parents[i as usize] == i);
+        let members: Vec<u32> = roots.flat_map(|root| self.members(root)).collect();
+        let mut places = vec![0; members.len()];
+        members.iter().zip(0..).for_each(|(&member, place)| places[member as usize] = place);
+        MemberOrder { members, places }
+    }
+
     /// Mean agreement of the tree edges within a set; 1 for a single neuron.
     pub(crate) fn mean(&self, root: u32) -> f64 {
         match self.edges[root as usize] {
@@ -86,5 +102,59 @@ impl DisjointSets {
         self.agreement[a] += self.agreement[b] + agreement;
         self.next[self.last[a] as usize] = b as u32;
         self.last[a] = self.last[b];
+    }
+}
+
+/// An order of neurons in which each of a sequence of growing sets is a block that its root begins: a join appends the
+/// members of one set to those of the other.
+pub(crate) struct MemberOrder {
+    members: Vec<u32>,
+    /// Place of each neuron in the order.
+    places: Vec<u32>,
+}
+
+impl MemberOrder {
+    /// The places of a set of `neurons` neurons.
+    pub(crate) fn block(&self, root: u32, neurons: u32) -> Range<u32> {
+        let first = self.places[root as usize];
+        first..first + neurons
+    }
+
+    /// The members of a block.
+    pub(crate) fn members(&self, block: &Range<u32>) -> &[u32] {
+        &self.members[block.start as usize..block.end as usize]
+    }
+
+    /// True if a neuron is in a block.
+    pub(crate) fn contains(&self, block: &Range<u32>, neuron: u32) -> bool {
+        block.contains(&self.places[neuron as usize])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use firebox_core::random::Random;
+
+    #[test]
+    fn every_set_there_has_been_is_a_block_of_the_order() {
+        for (n, joins) in [(1, 0), (2, 1), (30, 20), (200, 199)] {
+            let mut random = Random::new(n as u64, 9);
+            let mut sets = DisjointSets::new(&vec![1; n]);
+            let mut seen = Vec::new();
+            while seen.len() < joins {
+                let (a, b) = sets.ordered_roots(random.below(n) as u32, random.below(n) as u32);
+                if a != b {
+                    sets.join(a, b, 0.5);
+                    seen.push((a, sets.members(a).collect::<Vec<_>>(), sets.neurons(a)));
+                }
+            }
+            let order = sets.into_order();
+            for (root, members, neurons) in seen {
+                let block = order.block(root, neurons);
+                assert_eq!(order.members(&block), members);
+                assert!((0..n as u32).all(|i| order.contains(&block, i) == members.contains(&i)));
+            }
+        }
     }
 }

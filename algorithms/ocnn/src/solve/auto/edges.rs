@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::{
     neighbour_lists::NeighbourLists,
-    parallel::{fill_parts, ranges},
+    parallel::{by_row, fill_parts, range_of, ranges},
 };
 
 /// Neighbours per neuron that are candidates for edges of the tree.
@@ -21,37 +21,56 @@ pub(crate) struct Edges {
     pub(crate) lengths: Vec<f64>,
 }
 
+/// The tail of an edge and its length.
+type Entry = (u32, f64);
+/// A neighbour and the edge to it.
+type Link = (u32, u32);
+
 impl Edges {
     /// An edge for every i and j of which either is among the other's k nearest.
     pub(crate) fn new(near: &NeighbourLists, k: usize) -> Self {
         let n = near.len();
+        let tasks = ranges(n);
         let list = |i: usize| near.first(i, k).map(|e| (near.indices[e] as usize, near.distances[e]));
-        // The edges of some heads. An edge in both lists is taken from its head's.
-        let of = |heads: Range<usize>| {
-            let mut edges = Vec::new();
-            for i in heads.clone() {
-                edges.extend(list(i).filter(|&(j, _)| i < j).map(|(j, length)| (i as u32, j as u32, length)));
-            }
-            for j in heads.start + 1..n {
-                for (i, length) in list(j).filter(|(i, _)| heads.contains(i) && *i < j) {
+        // Edges that only the list of their tail contains, by the range of their head.
+        let of_tails = |tails: &Range<usize>| {
+            let mut edges: Vec<Vec<(usize, Entry)>> = vec![Vec::new(); tasks.len()];
+            for j in tails.clone() {
+                for (i, length) in list(j).filter(|&(i, _)| i < j) {
                     if !near.indices[near.first(i, k)].contains(&(j as u32)) {
-                        edges.push((i as u32, j as u32, length));
+                        edges[range_of(&tasks, i)].push((i, (j as u32, length)));
                     }
                 }
             }
-            edges.sort_unstable_by_key(|&(i, j, _)| (i, j));
             edges
         };
-        let parts: Vec<Vec<(u32, u32, f64)>> = ranges(n).into_par_iter().map(of).collect();
-        let lengths: Vec<usize> = parts.iter().map(Vec::len).collect();
-        fn fill<T: Copy>(all: &mut [T], part: &[(u32, u32, f64)], value: impl Fn(&(u32, u32, f64)) -> T) {
-            all.iter_mut().zip(part).for_each(|(all, edge)| *all = value(edge));
+        let of_tails: Vec<_> = tasks.par_iter().map(of_tails).collect();
+        let of_heads = |(task, heads): (usize, &Range<usize>)| {
+            let own = heads.clone().flat_map(|i| list(i).map(move |(j, length)| (i, (j as u32, length))));
+            let own = own.filter(|&(i, (j, _))| i < j as usize);
+            let others = of_tails.iter().flat_map(|edges| edges[task].iter().copied());
+            let entries = own.chain(others).map(|(i, entry)| (i - heads.start, entry));
+            let (starts, mut entries) = by_row(heads.len(), entries);
+            for row in starts.windows(2) {
+                entries[row[0]..row[1]].sort_unstable_by_key(|&(j, _)| j);
+            }
+            (starts, entries)
+        };
+        let parts: Vec<(Vec<usize>, Vec<Entry>)> = tasks.par_iter().enumerate().map(of_heads).collect();
+        let lengths: Vec<usize> = parts.iter().map(|(_, entries)| entries.len()).collect();
+        let heads = |part: usize, heads: &mut [u32]| {
+            for (i, row) in tasks[part].clone().zip(parts[part].0.windows(2)) {
+                heads[row[0]..row[1]].fill(i as u32);
+            }
+        };
+        fn fill<T>(all: &mut [T], entries: &[Entry], value: impl Fn(&Entry) -> T) {
+            all.iter_mut().zip(entries).for_each(|(all, entry)| *all = value(entry));
         }
         Self {
             n,
-            heads: fill_parts(&lengths, |part, all| fill(all, &parts[part], |edge| edge.0)),
-            tails: fill_parts(&lengths, |part, all| fill(all, &parts[part], |edge| edge.1)),
-            lengths: fill_parts(&lengths, |part, all| fill(all, &parts[part], |edge| edge.2)),
+            heads: fill_parts(&lengths, heads),
+            tails: fill_parts(&lengths, |part, all| fill(all, &parts[part].1, |entry| entry.0)),
+            lengths: fill_parts(&lengths, |part, all| fill(all, &parts[part].1, |entry| entry.1)),
         }
     }
 
@@ -72,43 +91,40 @@ pub(crate) struct Adjacency {
 impl Adjacency {
     pub(crate) fn new(edges: &Edges) -> Self {
         let tasks = ranges(edges.n);
-        // Edges are in order of their heads.
-        let of_heads = |rows: &Range<usize>| {
+        // Tails with their heads and edges, by the range of the tail.
+        let of_tails = |part: Range<usize>| {
+            let mut entries: Vec<Vec<(usize, Link)>> = vec![Vec::new(); tasks.len()];
+            for e in part {
+                let tail = edges.tails[e] as usize;
+                entries[range_of(&tasks, tail)].push((tail, (edges.heads[e], e as u32)));
+            }
+            entries
+        };
+        let of_tails: Vec<_> = ranges(edges.len()).into_par_iter().map(of_tails).collect();
+        let lists = |(task, rows): (usize, &Range<usize>)| {
+            // Edges are in order of their heads, so smaller neighbours come first and all are in ascending order.
             let first = |i: usize| edges.heads.partition_point(|&head| (head as usize) < i);
-            first(rows.start)..first(rows.end)
+            let own = first(rows.start)..first(rows.end);
+            let own = own.map(|e| (edges.heads[e] as usize, (edges.tails[e], e as u32)));
+            let smaller = of_tails.iter().flat_map(|entries| entries[task].iter().copied());
+            by_row(rows.len(), smaller.chain(own).map(|(row, entry)| (row - rows.start, entry)))
         };
-        let to_tails = |rows: &Range<usize>| {
-            let rows = rows.clone();
-            (0..edges.len()).filter(move |&e| rows.contains(&(edges.tails[e] as usize)))
-        };
-        let lengths: Vec<usize> = tasks.iter().map(Range::len).collect();
-        let counts = fill_parts(&lengths, |task, counts: &mut [usize]| {
-            let rows = &tasks[task];
-            of_heads(rows).for_each(|e| counts[edges.heads[e] as usize - rows.start] += 1);
-            to_tails(rows).for_each(|e| counts[edges.tails[e] as usize - rows.start] += 1);
-        });
-        let mut starts = Vec::with_capacity(edges.n + 1);
+        let parts: Vec<(Vec<usize>, Vec<Link>)> = tasks.par_iter().enumerate().map(lists).collect();
+        let lengths: Vec<usize> = parts.iter().map(|(_, entries)| entries.len()).collect();
+        let (mut starts, mut before) = (Vec::with_capacity(edges.n + 1), 0);
         starts.push(0);
-        starts.extend(counts.iter().scan(0, |end, count| {
-            *end += count;
-            Some(*end)
-        }));
-        let lengths: Vec<usize> = tasks.iter().map(|rows| starts[rows.end] - starts[rows.start]).collect();
-        // Filling smaller neighbours first gives ascending lists.
-        let pairs = fill_parts(&lengths, |task, pairs: &mut [(u32, u32)]| {
-            let rows = &tasks[task];
-            let first = starts[rows.start];
-            let mut next: Vec<usize> = starts[rows.clone()].iter().map(|start| start - first).collect();
-            let mut push = |row: u32, pair: (u32, u32)| {
-                let at = &mut next[row as usize - rows.start];
-                pairs[*at] = pair;
-                *at += 1;
-            };
-            to_tails(rows).for_each(|e| push(edges.tails[e], (edges.heads[e], e as u32)));
-            of_heads(rows).for_each(|e| push(edges.heads[e], (edges.tails[e], e as u32)));
-        });
-        let (neighbours, edges) = pairs.into_par_iter().unzip();
-        Self { starts, neighbours, edges }
+        for (ends, entries) in &parts {
+            starts.extend(ends[1..].iter().map(|end| before + end));
+            before += entries.len();
+        }
+        let fill = |part: usize, all: &mut [u32], value: fn(&Link) -> u32| {
+            all.iter_mut().zip(&parts[part].1).for_each(|(all, entry)| *all = value(entry));
+        };
+        Self {
+            starts,
+            neighbours: fill_parts(&lengths, |part, all| fill(part, all, |entry| entry.0)),
+            edges: fill_parts(&lengths, |part, all| fill(part, all, |entry| entry.1)),
+        }
     }
 
     /// The value of the edge to each neighbour, in the order of all lists.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{
-    agreement::agreement,
+    agreement::{EdgeMatrix, agreement},
     coupling::CouplingRows,
     dimension::{DimensionEstimate, Dimensions},
     distinct_points::DistinctPoints,
@@ -88,5 +88,10 @@ impl<'a> Hierarchy<'a> {
         let agreement = agreement(candidates, adjacency, &information);
         let tree = Tree::new(candidates, &agreement, counts);
         Self { candidate_graph, graphs, information, agreement, tree }
+    }
+
+    /// The matrix of agreements.
+    pub(crate) fn agreement_matrix(&self) -> EdgeMatrix<'_> {
+        EdgeMatrix { adjacency: &self.candidate_graph.adjacency, values: &self.agreement }
     }
 }

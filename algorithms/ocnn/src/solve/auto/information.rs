@@ -11,13 +11,6 @@ pub(crate) struct RunCounts {
     pub(crate) half: SignCounts,
 }
 
-impl RunCounts {
-    /// The counts of either half.
-    pub(crate) fn halves(&self) -> [SignCounts; 2] {
-        [self.half.clone(), self.all.without(&self.half)]
-    }
-}
-
 /// Positive signs of each neuron, and simultaneous ones of the two ends of each edge, summed over simulations.
 #[derive(Debug, Clone)]
 pub(crate) struct SignCounts {
@@ -32,8 +25,8 @@ impl SignCounts {
     }
 
     /// The counts of the networks that are not in `part`.
-    fn without(&self, part: &Self) -> Self {
-        let less = |all: &[u32], part: &[u32]| all.iter().zip(part).map(|(all, part)| all - part).collect();
+    pub(crate) fn without(&self, part: &Self) -> Self {
+        let less = |all: &[u32], part: &[u32]| all.par_iter().zip(part).map(|(all, part)| all - part).collect();
         Self {
             samples: self.samples - part.samples,
             own: less(&self.own, &part.own),
@@ -44,8 +37,8 @@ impl SignCounts {
     /// Adds the counts of `samples` more signs per neuron.
     pub(crate) fn add(&mut self, samples: usize, own: &[i32], common: &[i32]) {
         self.samples += samples;
-        self.own.iter_mut().zip(own).for_each(|(sum, &ones)| *sum += ones as u32);
-        self.common.iter_mut().zip(common).for_each(|(sum, &ones)| *sum += ones as u32);
+        self.own.par_iter_mut().zip(own).for_each(|(sum, &ones)| *sum += ones as u32);
+        self.common.par_iter_mut().zip(common).for_each(|(sum, &ones)| *sum += ones as u32);
     }
 
     /// I of each edge, in [0, 1] bit.
@@ -90,16 +83,14 @@ mod tests {
     }
 
     #[test]
-    fn halves_add_up_to_all() {
+    fn a_half_is_all_without_the_other() {
         let edges = Edges { n: 3, heads: vec![0, 1], tails: vec![1, 2], lengths: vec![1.0; 2] };
         let counts = |samples, own: [i32; 3], common: [i32; 2]| {
             let mut counts = SignCounts::new(&edges);
             counts.add(samples, &own, &common);
             counts
         };
-        let run = RunCounts { all: counts(20, [9, 8, 12], [5, 6]), half: counts(10, [4, 2, 10], [1, 2]) };
-        let [first, second] = run.halves();
-        assert_eq!((first.samples, first.own, first.common), (10, vec![4, 2, 10], vec![1, 2]));
+        let second = counts(20, [9, 8, 12], [5, 6]).without(&counts(10, [4, 2, 10], [1, 2]));
         assert_eq!((second.samples, second.own, second.common), (10, vec![5, 6, 2], vec![4, 4]));
     }
 

@@ -1,22 +1,18 @@
 //! Membership in a point's own cluster, in bits, and outlier scores.
 
 use firebox_core::quantile::median;
+use rayon::prelude::*;
 
-use super::edges::Edges;
+use super::edges::Adjacency;
 
 /// Mean mutual information, in bits, of each neuron's edges within its cluster; 0 without such edges.
-pub(crate) fn memberships(edges: &Edges, information: &[f64], piece: &[u32]) -> Vec<f64> {
-    let (mut sums, mut counts) = (vec![0.0; edges.n], vec![0u32; edges.n]);
-    for (e, &bits) in information.iter().enumerate() {
-        let (i, j) = (edges.heads[e] as usize, edges.tails[e] as usize);
-        if piece[i] == piece[j] {
-            for end in [i, j] {
-                sums[end] += bits;
-                counts[end] += 1;
-            }
-        }
-    }
-    sums.into_iter().zip(counts).map(|(sum, count)| sum / f64::from(count.max(1))).collect()
+pub(crate) fn memberships(adjacency: &Adjacency, information: &[f64], piece: &[u32]) -> Vec<f64> {
+    let membership = |(i, own): (usize, &u32)| {
+        let inner = adjacency.row(i as u32).filter(|&(other, _)| piece[other as usize] == *own);
+        let (sum, count) = inner.fold((0.0, 0u32), |(sum, count), (_, e)| (sum + information[e], count + 1));
+        sum / f64::from(count.max(1))
+    };
+    piece.par_iter().enumerate().map(membership).collect()
 }
 
 /// Outlier score of each neuron: 1 − membership/median of its cluster, clamped to [0, 1]; 1 for a single point without
@@ -36,13 +32,13 @@ pub(crate) fn outliers(memberships: &[f64], piece: &[u32], counts: &[u32]) -> Ve
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::edges::Edges, *};
 
     #[test]
     fn weak_members_have_high_outlier_scores() {
         let edges = Edges { n: 5, heads: vec![0, 0, 1, 2, 3], tails: vec![1, 2, 2, 3, 4], lengths: vec![1.0; 5] };
         let piece = [0, 0, 0, 0, 1];
-        let members = memberships(&edges, &[0.8, 0.6, 0.4, 0.1, 0.9], &piece);
+        let members = memberships(&Adjacency::new(&edges), &[0.8, 0.6, 0.4, 0.1, 0.9], &piece);
         let wanted = [0.7, 0.6, (0.6 + 0.4 + 0.1) / 3.0, 0.1, 0.0];
         assert!(members.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-15));
         let scores = outliers(&members, &piece, &[1; 5]);

@@ -68,8 +68,8 @@ impl MetricSpace {
         match distance {
             Distance::Euclidean | Distance::Manhattan => {
                 let unit = unit.unwrap_or_else(|| unit_of(&values));
-                values.iter_mut().for_each(|x| *x /= unit);
-                if let Some(at) = values.iter().position(|x| !x.is_finite()) {
+                values.par_iter_mut().for_each(|x| *x /= unit);
+                if let Some(at) = values.par_iter().position_first(|x| !x.is_finite()) {
                     let what = "the point is too far from the others for its distances";
                     let help = "check the unit of its columns, or leave the row out";
                     return Err(Error::input_at(Place::default().row(at / columns + 1), what, help));
@@ -203,10 +203,11 @@ impl MetricSpace {
         let mut centre = vec![0.0; d];
         self.values.chunks_exact(d).for_each(|x| centre.iter_mut().zip(x).for_each(|(m, x)| *m += x / n as f64));
         let offset = |(at, x): (usize, &f64)| (x - centre[at % d]).abs();
-        let largest = self.values.iter().enumerate().map(offset).fold(f64::MIN_POSITIVE, f64::max);
+        let largest = self.values.par_iter().enumerate().map(offset).reduce(|| f64::MIN_POSITIVE, f64::max);
         let transposed = |values: &[f64]| -> Vec<f64> {
             let rows = values.len() / d;
-            (0..d * rows).map(|at| (values[at % rows * d + at / rows] - centre[at / rows]) / largest).collect()
+            let value = |at: usize| (values[at % rows * d + at / rows] - centre[at / rows]) / largest;
+            (0..d * rows).into_par_iter().map(value).collect()
         };
         let points = primitive::<B, 2>(transposed(&self.values), [d, n], &context.device);
         let session = context.rank_local();

@@ -7,7 +7,7 @@
 //!    transient;
 //! 4. `information`: the mutual information of the signs at the two ends of each edge, pooled over the networks;
 //! 5. `agreement`: the cosine of the two ends' rows of mutual information, for each edge;
-//! 6. `tree`: the maximum spanning tree by agreement;
+//! 6. `tree`, `forest`: the maximum spanning tree by agreement;
 //! 7. `contrast`, `chance`: the contrast of the tree's edges, and the evidence that points without structure have;
 //! 8. `select`, `cut`, `partition`: the edges before the largest drop in contrast are cut;
 //! 9. `membership`: each point's membership in its cluster, in bits, and its outlier score;
@@ -27,6 +27,7 @@ pub(crate) mod dimension;
 pub(crate) mod disjoint_sets;
 pub(crate) mod distinct_points;
 pub(crate) mod edges;
+mod forest;
 pub(crate) mod graph_sizes;
 pub(crate) mod hierarchy;
 pub(crate) mod information;

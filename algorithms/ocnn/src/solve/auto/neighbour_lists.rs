@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use rayon::prelude::*;
+
 /// A neighbour and its distance.
 pub(super) type Neighbour = (u32, f64);
 
@@ -26,15 +28,20 @@ impl NeighbourLists {
 
     /// Mean distance to the k nearest, over all neurons.
     pub(crate) fn mean(&self, k: usize) -> f64 {
-        let rows = (0..self.len()).map(|i| &self.distances[self.first(i, k)]);
-        let (sum, count) = rows.fold((0.0, 0), |(sum, count), row| (sum + row.iter().sum::<f64>(), count + row.len()));
+        let row = |i: usize| {
+            let row = &self.distances[self.first(i, k)];
+            (row.iter().sum::<f64>(), row.len())
+        };
+        // Added in a fixed order, for the same bits on any number of threads.
+        let rows: Vec<(f64, usize)> = (0..self.len()).into_par_iter().map(row).collect();
+        let (sum, count) = rows.into_iter().fold((0.0, 0), |(sum, count), row| (sum + row.0, count + row.1));
         sum / count.max(1) as f64
     }
 
     /// The largest distance to a k-th (or last) neighbour.
     pub(crate) fn reach(&self, k: usize) -> f64 {
         let last = |i: usize| self.distances[self.first(i, k)].last().copied().unwrap_or(0.0);
-        (0..self.len()).map(last).fold(0.0, f64::max)
+        (0..self.len()).into_par_iter().map(last).reduce(|| 0.0, f64::max)
     }
 
     /// A label for each list: that of the nearest neighbour at distance 0; −1 if the nearest is beyond `reach`; else
@@ -59,6 +66,6 @@ impl NeighbourLists {
             weights.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
             weights.first().map_or(-1, |(label, _)| *label)
         };
-        self.starts.windows(2).map(|row| vote(row[0]..row[1])).collect()
+        self.starts.par_windows(2).map(|row| vote(row[0]..row[1])).collect()
     }
 }

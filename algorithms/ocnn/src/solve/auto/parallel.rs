@@ -13,6 +13,27 @@ pub(super) fn ranges(n: usize) -> Vec<Range<usize>> {
     (0..n).step_by(length).map(|start| start..(start + length).min(n)).collect()
 }
 
+/// The index of the one of the [`ranges`] of 0..n that contains i < n.
+pub(super) fn range_of(ranges: &[Range<usize>], i: usize) -> usize {
+    i / ranges[0].len()
+}
+
+/// Entries by row, in their order: those of row r are at `starts[r]..starts[r + 1]`. Returns the starts and the entries.
+pub(super) fn by_row<T: Copy + Default>(
+    rows: usize,
+    entries: impl Iterator<Item = (usize, T)> + Clone,
+) -> (Vec<usize>, Vec<T>) {
+    let mut starts = vec![0; rows + 1];
+    entries.clone().for_each(|(row, _)| starts[row + 1] += 1);
+    (0..rows).for_each(|row| starts[row + 1] += starts[row]);
+    let (mut next, mut all) = (starts.clone(), vec![T::default(); starts[rows]]);
+    for (row, entry) in entries {
+        all[next[row]] = entry;
+        next[row] += 1;
+    }
+    (starts, all)
+}
+
 /// Calls `fill` with each of `lengths` consecutive parts of a new vector.
 pub(super) fn fill_parts<T: Copy + Default + Send>(lengths: &[usize], fill: impl Fn(usize, &mut [T]) + Sync) -> Vec<T> {
     let mut all = vec![T::default(); lengths.iter().sum()];
@@ -35,8 +56,18 @@ mod tests {
     #[test]
     fn ranges_make_up_the_whole() {
         for n in [0, 1, 2, 3, 7, 1000] {
-            assert_eq!(ranges(n).into_iter().flatten().collect::<Vec<_>>(), (0..n).collect::<Vec<_>>());
+            let ranges = ranges(n);
+            assert_eq!(ranges.iter().cloned().flatten().collect::<Vec<_>>(), (0..n).collect::<Vec<_>>());
+            assert!((0..n).all(|i| ranges[range_of(&ranges, i)].contains(&i)));
         }
+    }
+
+    #[test]
+    fn entries_keep_their_order_within_a_row() {
+        let entries = [(2, 'a'), (0, 'b'), (2, 'c'), (0, 'd'), (2, 'e')];
+        let wanted = (vec![0, 2, 2, 5, 5], vec!['b', 'd', 'a', 'c', 'e']);
+        assert_eq!(by_row(4, entries.into_iter()), wanted);
+        assert_eq!(by_row::<u32>(0, std::iter::empty()), (vec![0], vec![]));
     }
 
     #[test]

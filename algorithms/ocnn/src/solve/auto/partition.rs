@@ -1,13 +1,13 @@
 //! The clusters of the neurons, and the cuts of the tree that they follow from.
 
 use firebox_core::{Result, metrics::Contingency};
+use rayon::prelude::*;
 
 use super::{
-    agreement::EdgeMatrix,
     chance::Chance,
     cut,
     hierarchy::Hierarchy,
-    select::{CutCandidate, ScoredCuts, best_cut_count, cut_candidates, score_cuts},
+    select::{CutCandidate, Joins, ScoredCuts, best_cut_count, score_cuts},
 };
 use crate::config::OcnnConfig;
 
@@ -32,11 +32,20 @@ pub(crate) struct Partition {
 }
 
 impl Partition {
-    /// Cuts the tree; `of_point` is the neuron of each point.
-    pub(crate) fn new(hierarchy: &Hierarchy, config: &OcnnConfig, of_point: &[u32]) -> Self {
-        let Hierarchy { candidate_graph, agreement, tree, .. } = hierarchy;
-        let matrix = EdgeMatrix { adjacency: &candidate_graph.adjacency, values: agreement };
-        let candidates = cut_candidates(tree, matrix, &candidate_graph.dimension_estimates, config.min_size);
+    /// Cuts the trees of several hierarchies of the same points; `of_point` is the neuron of each point.
+    pub(crate) fn of_all(hierarchies: &[Hierarchy], config: &OcnnConfig, of_point: &[u32]) -> Vec<Self> {
+        // One thread each, side by side. Work that one of them shared with other threads could make it wait for another.
+        let joins = |it: &Hierarchy| Joins::new(&it.tree, &it.candidate_graph.dimension_estimates, config.min_size);
+        let joins: Vec<Joins> = hierarchies.par_iter().map(joins).collect();
+        let candidates = |(it, joins): (&Hierarchy, Joins)| joins.candidates(it.agreement_matrix(), &it.tree.counts);
+        let candidates: Vec<Vec<CutCandidate>> = hierarchies.iter().zip(joins).map(candidates).collect();
+        let cut = |(it, candidates)| Self::new(it, candidates, config, of_point);
+        hierarchies.par_iter().zip(candidates).map(cut).collect()
+    }
+
+    /// Cuts a tree at some of its candidates.
+    fn new(hierarchy: &Hierarchy, candidates: Vec<CutCandidate>, config: &OcnnConfig, of_point: &[u32]) -> Self {
+        let Hierarchy { candidate_graph, tree, .. } = hierarchy;
         let dimensions = candidate_graph.dimensions;
         let rule = config.graph_rule(tree.counts.len(), dimensions);
         let chance = Chance::new(tree.points(), dimensions.local, rule);

@@ -5,12 +5,14 @@
 
 use std::ops::Range;
 
+use rayon::prelude::*;
+
 use super::{
     agreement::EdgeMatrix,
     chance::{Chance, SIGNIFICANT},
-    contrast::{Separations, Sides},
+    contrast::{Separations, Side, Sides},
     dimension::DimensionEstimate,
-    disjoint_sets::DisjointSets,
+    disjoint_sets::{DisjointSets, MemberOrder},
     graph_sizes::GraphRule,
     tree::Tree,
 };
@@ -46,6 +48,8 @@ const WINDOW: usize = 4;
 const ENTROPY_OFFSET: f64 = 0.1;
 /// Largest number of cuts considered.
 const MAX_CUTS: usize = 1000;
+/// Number of tasks that evaluate joins.
+const TASKS: usize = 64;
 /// Agreement of an edge, relative to the mean of the larger side, below which the smaller side is noise.
 const LOOSE_AGREEMENT: f64 = 0.02;
 
@@ -75,36 +79,65 @@ pub(crate) struct CutCandidate {
     pub(crate) contrast: f64,
 }
 
-/// All candidates in descending order of contrast, in order of the tree among equals.
-pub(crate) fn cut_candidates(
-    tree: &Tree,
-    agreement_matrix: EdgeMatrix,
-    dimension_estimates: &[DimensionEstimate],
-    min_size: Option<usize>,
-) -> Vec<CutCandidate> {
-    let [least, apart] = smallest(tree.points(), min_size);
-    let mut dimensions = dimension_estimates.to_vec();
-    let mut sets = DisjointSets::new(&tree.counts);
-    let mut separations = Separations::new(agreement_matrix, &tree.counts);
-    let mut candidates = Vec::new();
-    for (edge, (&(i, j), &agreement)) in tree.ends.iter().zip(&tree.agreement).enumerate() {
-        let (a, b) = sets.ordered_roots(i, j);
-        if sets.points(b) >= apart {
-            let sides = Sides::new(agreement_matrix, &mut sets, a, b);
-            // The lower dimension limits the width of a bridge.
-            let [a_dimension, b_dimension] = [a, b].map(|root| dimensions[root as usize].dimension());
-            let bridge = sides.bridge(a_dimension.min(b_dimension));
-            if sets.points(b) >= least || bridge <= DISCONNECTED {
-                let separation = separations.of(&sides, &mut sets);
-                let contrast = sides.contrast(separation.value, bridge);
-                candidates.push(CutCandidate { edge, separation: separation.value, bound: separation.bound, contrast });
+/// Joins of two sides of enough points, one of which may be a cluster.
+pub(crate) struct Joins {
+    joins: Vec<Join>,
+    order: MemberOrder,
+    /// Fewest points of a cluster that is not disconnected.
+    least: u64,
+}
+
+/// An edge of the tree between two sides, the larger one first.
+struct Join {
+    edge: usize,
+    sides: [Side; 2],
+    /// The lower intrinsic dimension of the sides, which limits the width of a bridge.
+    dimension: f64,
+}
+
+impl Joins {
+    pub(crate) fn new(tree: &Tree, dimension_estimates: &[DimensionEstimate], min_size: Option<usize>) -> Self {
+        let [least, apart] = smallest(tree.points(), min_size);
+        let mut dimensions = dimension_estimates.to_vec();
+        let mut sets = DisjointSets::new(&tree.counts);
+        let mut joins = Vec::new();
+        for (edge, (&(i, j), &agreement)) in tree.ends.iter().zip(&tree.agreement).enumerate() {
+            let (a, b) = sets.ordered_roots(i, j);
+            if sets.points(b) >= apart {
+                let [a_dimension, b_dimension] = [a, b].map(|root| dimensions[root as usize].dimension());
+                let sides = [a, b].map(|root| Side::new(&sets, root));
+                joins.push(Join { edge, sides, dimension: a_dimension.min(b_dimension) });
             }
+            dimensions[a as usize] = dimensions[a as usize].plus(dimensions[b as usize]);
+            sets.join(a, b, agreement);
         }
-        dimensions[a as usize] = dimensions[a as usize].plus(dimensions[b as usize]);
-        sets.join(a, b, agreement);
+        Self { joins, order: sets.into_order(), least }
     }
-    candidates.sort_by(|a, b| b.contrast.total_cmp(&a.contrast).then(a.edge.cmp(&b.edge)));
-    candidates
+
+    /// All candidates in descending order of contrast, in order of the tree among equals; `counts` are the neurons'
+    /// multiplicities.
+    pub(crate) fn candidates(&self, agreement_matrix: EdgeMatrix, counts: &[u32]) -> Vec<CutCandidate> {
+        let candidate = |separations: &mut Separations, join: &Join| {
+            let [a, b] = join.sides;
+            let sides = Sides::new(agreement_matrix, &self.order, a, b);
+            let bridge = sides.bridge(join.dimension);
+            (b.points() >= self.least || bridge <= DISCONNECTED).then(|| {
+                let separation = separations.of(&sides);
+                let contrast = sides.contrast(separation.value, bridge);
+                CutCandidate { edge: join.edge, separation: separation.value, bound: separation.bound, contrast }
+            })
+        };
+        // The last joins are those of the largest sides, so each task has some of them.
+        let task = |first: usize| {
+            let mut separations = Separations::new(agreement_matrix, &self.order, counts);
+            let joins = self.joins.iter().skip(first).step_by(TASKS);
+            joins.filter_map(|join| candidate(&mut separations, join)).collect::<Vec<_>>()
+        };
+        let tasks = (0..TASKS.min(self.joins.len())).into_par_iter();
+        let mut candidates: Vec<CutCandidate> = tasks.flat_map_iter(task).collect();
+        candidates.sort_by(|a, b| b.contrast.total_cmp(&a.contrast).then(a.edge.cmp(&b.edge)));
+        candidates
+    }
 }
 
 /// Contrast below which cuts are alike in the score.
@@ -242,7 +275,8 @@ mod tests {
     impl Chains {
         fn candidates(&self, dimension: f64) -> Vec<CutCandidate> {
             let spreads = vec![DimensionEstimate::of(dimension); self.tree.counts.len()];
-            cut_candidates(&self.tree, EdgeMatrix { adjacency: &self.adjacency, values: &self.values }, &spreads, None)
+            let matrix = EdgeMatrix { adjacency: &self.adjacency, values: &self.values };
+            Joins::new(&self.tree, &spreads, None).candidates(matrix, &self.tree.counts)
         }
     }
 

@@ -2,19 +2,25 @@
 
 use std::{ops::Range, time::Instant};
 
-use burn::tensor::{backend::Backend, ops::IntTensor};
+use burn::tensor::{
+    ElementConversion,
+    backend::Backend,
+    ops::{FloatTensor, IntTensor},
+};
 use firebox_backends::limits::{self, Buffer};
 use firebox_core::{
     Context, Error, Result,
     random::Random,
-    tensor::{add_int, int_values, primitive, reshape_int, upload_int},
+    tensor::{add_int, concatenate, concatenate_int, int_values, primitive, reshape_int, upload_int},
 };
+use rayon::prelude::*;
 
 use super::{
     coupling::CouplingRows,
     distinct_points::DistinctPoints,
     edges::{CANDIDATES, Edges},
     information::{RunCounts, SignCounts},
+    parallel,
 };
 use crate::{
     config::OcnnConfig,
@@ -31,6 +37,10 @@ const NOTICE_BYTES: u64 = 256 << 20;
 const HALF: u32 = 0x00ff_00ff;
 /// Steps of a call are a multiple of this number, so that kernels read four words at once.
 const BLOCK: usize = 4 * WORD_STEPS;
+/// Numbers per transfer to a device: 16 MiB.
+const TRANSFER: usize = 1 << 22;
+/// Initial states drawn at once.
+const DRAWS: usize = 1 << 16;
 /// Number of signs that are not all equal by chance.
 const MANY_SAMPLES: usize = 128;
 /// Least and largest number of steps that count.
@@ -70,9 +80,13 @@ pub(crate) fn admit<B: OcnnOps>(
     let counted = counted_steps(config, distinct.len());
     let steps = max_steps_per_call(distinct.len(), largest).min(counted.max(config.transient));
     let words = |steps: usize| n * steps.div_ceil(WORD_STEPS) as u128;
+    // Weights come in parts, before there are states and counts.
+    let later = 3 * n * (REPLICAS * float) as u128 + 24 * edges;
+    let parts = if largest.is_some() { (directed * float as u128).saturating_sub(later) } else { 0 };
     let plan = [
         Buffer::new("neighbours", directed, 4),
         Buffer::new("weights of the neighbours", directed, float),
+        Buffer::new("parts of the weights", parts, 1),
         Buffer::new("states before, between and after steps", 3 * n * REPLICAS as u128, float),
         Buffer::new("signs of a call by time", words(steps), 4),
         Buffer::new("signs of a call by neuron", words(steps), 4),
@@ -116,7 +130,8 @@ pub(crate) fn count_signs<B: OcnnOps>(
             let simulation = Simulation { transient: config.transient, counted, graph, run, context };
             simulation.run(&graphs[graph], edges)
         });
-        let found = ranks.all_gather(&own.unwrap_or(Ok(Vec::new()))?);
+        let own = own.unwrap_or(Ok(Vec::new()))?;
+        let found = if size == 1 { own } else { ranks.all_gather(&own) };
         let ends = edges.len() + edges.n;
         for (found, (run, _)) in found.chunks_exact(2 * ends).zip(now) {
             let RunCounts { all, half } = &mut counts[(run - runs.start) as usize];
@@ -143,22 +158,59 @@ struct Simulation<'a, B: Backend> {
 }
 
 impl<B: OcnnOps> Simulation<'_, B> {
-    fn ints(&self, values: impl IntoIterator<Item = u32>) -> IntTensor<B> {
-        upload_int::<B>(values.into_iter().map(|value| value as i32).collect(), &self.context.device)
+    /// Numbers per transfer to the device. A device's client copies transfers, which takes several times as long if they
+    /// do not fit into memory that it has used before.
+    fn transfer(&self, count: usize) -> usize {
+        let is_host = B::limits(&self.context.device).largest_buffer.is_none();
+        if is_host { count.max(1) } else { TRANSFER }
+    }
+
+    fn ints(&self, values: &[u32]) -> IntTensor<B> {
+        let upload = |values: &[u32]| {
+            let values = values.par_iter().map(|&value| value as i32).collect();
+            upload_int::<B>(values, &self.context.device)
+        };
+        match self.transfer(values.len()) {
+            all if values.len() <= all => upload(values),
+            part => concatenate_int::<B>(values.chunks(part).map(upload).collect(), 0),
+        }
+    }
+
+    fn floats(&self, values: &[f64]) -> FloatTensor<B> {
+        let upload = |values: &[f64]| {
+            let values: Vec<B::FloatElem> = values.par_iter().map(|value| value.elem()).collect();
+            let shape = [values.len()];
+            primitive::<B, 1>(values, shape, &self.context.device)
+        };
+        match self.transfer(values.len()) {
+            all if values.len() <= all => upload(values),
+            part => concatenate::<B>(values.chunks(part).map(upload).collect(), 0),
+        }
+    }
+
+    /// Initial states, uniform in [−1, 1).
+    fn initial_states(&self, n: usize) -> FloatTensor<B> {
+        let mut state = vec![B::FloatElem::default(); n * REPLICAS];
+        state.par_chunks_mut(DRAWS).enumerate().for_each(|(part, state)| {
+            let mut random = Random::new(self.context.seed.wrapping_add(self.run), self.graph as u64);
+            random.skip((part * DRAWS) as u64);
+            state.iter_mut().for_each(|state| *state = random.uniform(-1.0, 1.0).elem());
+        });
+        primitive::<B, 2>(state, [n, REPLICAS], &self.context.device)
     }
 
     /// Runs the networks; returns the simultaneous positive signs of each edge, then the positive signs of each neuron,
     /// first of all networks, then of half of them.
     fn run(&self, rows: &CouplingRows, edges: &Edges) -> Result<Vec<i32>> {
         // A neuron's own count is that of an edge (i, i).
-        let own = 0..edges.n as u32;
-        let ends = [&edges.heads, &edges.tails].into_iter().flat_map(|ends| ends.iter().copied().chain(own.clone()));
-        let pairs = reshape_int::<B>(self.ints(ends), [2, edges.len() + edges.n].into());
+        let own: Vec<u32> = (0..edges.n as u32).collect();
+        let ends = parallel::concatenate(&[&edges.heads, &own, &edges.tails, &own]);
+        let pairs = reshape_int::<B>(self.ints(&ends), [2, edges.len() + edges.n].into());
         let [mut found, half] = self.counts(rows, edges.n, pairs)?;
         let samples = REPLICAS * self.counted;
         self.check(&found, samples, edges)?;
         self.check(&half, samples / 2, edges)?;
-        let rest: Vec<i32> = found.iter().zip(&half).map(|(all, half)| all - half).collect();
+        let rest: Vec<i32> = found.par_iter().zip(&half).map(|(all, half)| all - half).collect();
         self.check(&rest, samples / 2, edges)?;
         found.extend(half);
         Ok(found)
@@ -168,16 +220,16 @@ impl<B: OcnnOps> Simulation<'_, B> {
     /// rule.
     fn check(&self, found: &[i32], samples: usize, edges: &Edges) -> Result<()> {
         let (common, own) = found.split_at(edges.len());
-        let possible = |e: usize| {
-            let ends = [edges.heads[e], edges.tails[e]].map(|i| own[i as usize]);
-            (0..=ends[0].min(ends[1])).contains(&common[e]) && ends[0] + ends[1] - common[e] <= samples as i32
+        let possible = |((&head, &tail), common): ((&u32, &u32), &i32)| {
+            let ends = [head, tail].map(|i| own[i as usize]);
+            (0..=ends[0].min(ends[1])).contains(common) && ends[0] + ends[1] - common <= samples as i32
         };
         // No network keeps one sign in all neurons: the fixed points of f are unstable.
         let is_stuck = |ones: i32| samples >= MANY_SAMPLES && own.iter().all(|&it| it == ones);
         if is_stuck(0)
             || is_stuck(samples as i32)
             || !own.iter().all(|ones| (0..=samples as i32).contains(ones))
-            || !(0..edges.len()).all(possible)
+            || !edges.heads.par_iter().zip(&edges.tails).zip(common).all(possible)
         {
             return Err(self.inconsistent());
         }
@@ -193,14 +245,8 @@ impl<B: OcnnOps> Simulation<'_, B> {
     /// Simultaneous positive signs of each pair of neurons `[2, e]` after the transient, of all networks and of half.
     fn counts(&self, rows: &CouplingRows, n: usize, pairs: IntTensor<B>) -> Result<[Vec<i32>; 2]> {
         let device = &self.context.device;
-        let graph = Graph::<B>::new(
-            self.ints(rows.starts.iter().copied()),
-            self.ints(rows.neighbours.iter().copied()),
-            primitive::<B, 1>(rows.weights.clone(), [rows.weights.len()], device),
-        );
-        let mut random = Random::new(self.context.seed.wrapping_add(self.run), self.graph as u64);
-        let state = (0..n * REPLICAS).map(|_| random.uniform(-1.0, 1.0)).collect();
-        let mut state = primitive::<B, 2>(state, [n, REPLICAS], device);
+        let graph = Graph::<B>::new(self.ints(&rows.starts), self.ints(&rows.neighbours), self.floats(&rows.weights));
+        let mut state = self.initial_states(n);
         let mut counts: [Option<IntTensor<B>>; 2] = [None, None];
         let (transient, total) = (self.transient, self.transient + self.counted);
         let max_batch = max_steps_per_call(n, B::limits(device).largest_buffer);

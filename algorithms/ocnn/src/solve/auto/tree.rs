@@ -1,8 +1,9 @@
 //! The maximum spanning tree by agreement, which contains the clusters of every threshold.
 
+use firebox_backends::cpu::UnionFind;
 use rayon::prelude::*;
 
-use super::{disjoint_sets::DisjointSets, edges::Edges};
+use super::{disjoint_sets::DisjointSets, edges::Edges, forest::minimum_forest};
 
 /// A spanning tree of n neurons: n − 1 edges in descending order of agreement.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,34 +18,38 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// Kruskal's algorithm, edges in their order among equals. Further components of the graph are joined to the
+    /// The tree of largest agreement, edges in their order among equals. Further components of the graph are joined to the
     /// largest by edges of agreement 0, larger ones first.
     pub(crate) fn new(edges: &Edges, agreement: &[f64], counts: &[u32]) -> Self {
         // Keys in steps of 2⁻³², below the resolution of the counts.
-        let key =
-            |(e, &value): (usize, &f64)| u64::from(u32::MAX - (value * f64::from(u32::MAX)) as u32) << 32 | e as u64;
-        let mut order: Vec<u64> = agreement.par_iter().enumerate().map(key).collect();
-        order.par_sort_unstable();
-        let n = counts.len();
-        let mut sets = DisjointSets::new(counts);
-        let mut tree = Self { counts: counts.to_vec(), ends: Vec::new(), agreement: Vec::new(), parts: 1 };
-        for e in order.into_iter().map(|key| key as u32 as usize) {
-            let (a, b) = sets.ordered_roots(edges.heads[e], edges.tails[e]);
-            if a != b {
-                sets.join(a, b, agreement[e]);
-                tree.ends.push((edges.heads[e], edges.tails[e]));
-                tree.agreement.push(agreement[e]);
-                if tree.ends.len() + 1 == n {
-                    return tree;
-                }
-            }
+        let key = |e: usize| u64::from(u32::MAX - (agreement[e] * f64::from(u32::MAX)) as u32) << 32 | e as u64;
+        let mut forest = minimum_forest(edges, key);
+        forest.par_sort_unstable();
+        let chosen = || forest.par_iter().map(|&key| key as u32 as usize);
+        let mut tree = Self {
+            counts: counts.to_vec(),
+            ends: chosen().map(|e| (edges.heads[e], edges.tails[e])).collect(),
+            agreement: chosen().map(|e| agreement[e]).collect(),
+            parts: 1,
+        };
+        if tree.ends.len() + 1 < counts.len() {
+            tree.join_parts();
         }
-        let mut parts: Vec<u32> = (0..n as u32).filter(|&i| sets.root(i) == i).collect();
-        parts.sort_by_key(|&root| (std::cmp::Reverse(sets.points(root)), root));
-        tree.parts = parts.len().max(1);
-        tree.ends.extend(parts.iter().skip(1).map(|&part| (parts[0], part)));
-        tree.agreement.resize(tree.ends.len(), 0.0);
         tree
+    }
+
+    /// Joins all components to the largest.
+    fn join_parts(&mut self) {
+        let mut sets = DisjointSets::new(&self.counts);
+        for (&(i, j), &agreement) in self.ends.iter().zip(&self.agreement) {
+            let (a, b) = sets.ordered_roots(i, j);
+            sets.join(a, b, agreement);
+        }
+        let mut parts: Vec<u32> = (0..self.counts.len() as u32).filter(|&i| sets.root(i) == i).collect();
+        parts.sort_by_key(|&root| (std::cmp::Reverse(sets.points(root)), root));
+        self.parts = parts.len();
+        self.ends.extend(parts.iter().skip(1).map(|&part| (parts[0], part)));
+        self.agreement.resize(self.ends.len(), 0.0);
     }
 
     /// Number of points.
@@ -62,12 +67,21 @@ impl Tree {
 
     /// The component of each neuron after the edges `cut` are removed, numbered from 0 by first appearance.
     pub(crate) fn pieces(&self, cut: &[usize]) -> Vec<u32> {
-        let mut sets = DisjointSets::new(&self.counts);
-        for ((i, j), agreement) in self.edges_except(cut) {
-            let (a, b) = sets.ordered_roots(i, j);
-            sets.join(a, b, agreement);
+        let sets = UnionFind::new(self.counts.len());
+        self.edges_except(cut).for_each(|((i, j), _)| {
+            sets.join(i, j);
+        });
+        let (mut pieces, mut next) = (sets.into_roots(), 0);
+        for i in 0..pieces.len() {
+            // Roots are the smallest members.
+            pieces[i] = if pieces[i] as usize == i {
+                next += 1;
+                next - 1
+            } else {
+                pieces[pieces[i] as usize]
+            };
         }
-        sets.numbers()
+        pieces
     }
 
     /// SciPy's linkage matrix of all points, row-major `[points − 1, 4]`: two nodes, their distance 1 − J, and the
@@ -156,6 +170,29 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn the_tree_is_that_of_kruskal() {
+        for seed in 0..20 {
+            let n = 2 + 37 * seed as usize;
+            let (edges, agreement) = random(n, 6 * n, 100 + seed);
+            let mut order: Vec<usize> = (0..edges.len()).collect();
+            order.sort_by(|&a, &b| agreement[b].total_cmp(&agreement[a]).then(a.cmp(&b)));
+            let mut piece: Vec<usize> = (0..n).collect();
+            let mut wanted = Vec::new();
+            for e in order {
+                let (i, j) = (edges.heads[e] as usize, edges.tails[e] as usize);
+                if piece[i] != piece[j] {
+                    let (of, other) = (piece[i], piece[j]);
+                    piece.iter_mut().filter(|piece| **piece == other).for_each(|piece| *piece = of);
+                    wanted.push((edges.heads[e], edges.tails[e]));
+                }
+            }
+            let tree = Tree::new(&edges, &agreement, &vec![1; n]);
+            assert_eq!(tree.ends[..wanted.len()], wanted, "seed {seed}");
+            assert_eq!(tree.parts, n - wanted.len());
         }
     }
 

@@ -45,6 +45,8 @@ class Sammon(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     exact_quality : bool, default=False
         Take all pairs of points for the measures, in time of n², instead of random samples: for the stress with
         ``memory="sampled"``, and for trustworthiness and continuity of many points.
+    point_stress : bool, default=False
+        Take all pairs for the stress, so that ``point_stress_`` is known with ``memory="sampled"``.
     random_state : int, RandomState or None, default=0
         The same int has the same result as the command's ``--seed``.
     backend, precision, n_jobs, memory_limit, verbose
@@ -89,6 +91,7 @@ class Sammon(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         "time_limit": "time_limit",
         "quality": "quality",
         "exact_quality": "exact_quality",
+        "point_stress": "point_stress",
     }
 
     def __init__(
@@ -106,6 +109,7 @@ class Sammon(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         time_limit: float | None = None,
         quality: bool = True,
         exact_quality: bool = False,
+        point_stress: bool = False,
         random_state: Any = 0,
         backend: str = "auto",
         precision: str = "float32",
@@ -125,6 +129,7 @@ class Sammon(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.time_limit = time_limit
         self.quality = quality
         self.exact_quality = exact_quality
+        self.point_stress = point_stress
         self.random_state = random_state
         self.backend = backend
         self.precision = precision

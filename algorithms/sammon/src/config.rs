@@ -219,7 +219,7 @@ pub struct SammonConfig {
     #[config(default = false)]
     #[cfg_attr(feature = "command", arg(long))]
     pub exact_quality: bool,
-    /// Add each point's part of the stress to the table, which takes the stress of all pairs
+    /// Compute each point's part of the stress, from all pairs, and add it to the table
     #[config(default = false)]
     #[cfg_attr(feature = "command", arg(long))]
     pub point_stress: bool,

@@ -41,6 +41,25 @@ const CASES: [(&str, usize); 8] = [
 ];
 
 #[test]
+fn estimates_are_equal_on_any_number_of_ranks() {
+    let folder = Folder::new();
+    write_points(&folder, "cloud.csv", 7000, 3);
+    let result = |ranks: usize| {
+        let name = format!("e{ranks}");
+        let options = "--memory sampled --epochs 4 --no-quality";
+        folder.succeed(ranks, &mapping(options, &name).replace(" --point-stress", ""));
+        let result = &folder.report(&name, ranks)["result"];
+        ["stress", "stress_error", "stress_pairs"].map(|key| result[key].as_f64().unwrap())
+    };
+    let [stress, error, pairs] = result(0);
+    assert!(error > 0.0 && pairs >= f64::from(1 << 20), "{error} {pairs}");
+    for ranks in [1, 3] {
+        let [other, _, _] = result(ranks);
+        assert!((other - stress).abs() <= 1e-9 * stress, "{ranks} ranks: {other}, not {stress}");
+    }
+}
+
+#[test]
 fn maps_are_equal_on_any_number_of_ranks() {
     let folder = Folder::new();
     // Several groups of rows, the last of them incomplete.

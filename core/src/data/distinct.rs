@@ -3,9 +3,10 @@
 use rayon::prelude::*;
 
 /// The number of the distinct row that each of `rows` rows is equal to; distinct rows are numbered in order of first
-/// appearance. Rows are equal if `row` gives the same words.
+/// appearance. Rows are equal if `row` yields the same words.
 ///
-/// Takes 16 bytes a row, and time in proportion to N·log N on all threads.
+/// Takes 20 bytes a row, and time in proportion to N·log N. Hashes are not keyed: rows made to have equal ones are compared
+/// one by one.
 ///
 /// # Panics
 /// If there are more than 2³² − 1 rows.

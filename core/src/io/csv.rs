@@ -29,10 +29,10 @@ use crate::data::table::Table;
 use crate::error::{Error, Place, Result, shown};
 use crate::memory;
 
-/// Rows written by a task.
-const BLOCK: usize = 4096;
-/// Blocks of rows whose text is in memory at once.
-const BLOCKS: usize = 64;
+/// Cells whose text a task makes, at least a row.
+const CELLS: usize = 1 << 14;
+/// Tasks whose text is in memory at once.
+const TASKS: usize = 32;
 
 impl Layout {
     /// Reads the points of a text, with the weights as the last coordinate, and the columns to keep. The `first` text is
@@ -134,10 +134,11 @@ pub(super) fn write(table: &Table, delimiter: u8, out: &mut dyn Write) -> io::Re
     }
     line.push(b'\n');
     out.write_all(&line)?;
+    let length = (CELLS / table.width().max(1)).max(1);
     let blocks: Vec<Range<usize>> =
-        (0..table.rows()).step_by(BLOCK).map(|first| first..table.rows().min(first + BLOCK)).collect();
-    // Few blocks at a time, so that their text takes little memory.
-    for blocks in blocks.chunks(BLOCKS) {
+        (0..table.rows()).step_by(length).map(|first| first..table.rows().min(first + length)).collect();
+    // Few at a time, so that their text takes little memory.
+    for blocks in blocks.chunks(TASKS) {
         let text = |rows: &Range<usize>| {
             let mut text = Vec::new();
             rows.clone().try_for_each(|row| write_row(table, row, delimiter, &mut text)).map(|()| text)
@@ -330,6 +331,22 @@ mod tests {
             prop_assert_eq!(bits(&back), bits(&points), "{}", text);
             prop_assert_eq!(back.labels, points.labels);
             prop_assert_eq!(back.names, points.names);
+        }
+    }
+
+    #[test]
+    fn rows_of_many_tasks_keep_their_order() {
+        for (rows, width) in [(0, 1), (1, 1), (CELLS, 1), (3 * CELLS + 7, 1), (70, CELLS / 2), (3, 2 * CELLS)] {
+            let values: Vec<f64> = (0..rows * width).map(|at| at as f64).collect();
+            let names = (0..width).map(|at| format!("c{at}")).collect();
+            let table = Table::float_matrix(names, values).unwrap();
+            let mut text = Vec::new();
+            write(&table, b',', &mut text).unwrap();
+            let text = String::from_utf8(text).unwrap();
+            let numbers =
+                text.lines().skip(1).flat_map(|line| line.split(',').map(|field| field.parse::<f64>().unwrap()));
+            assert!(numbers.eq((0..rows * width).map(|at| at as f64)), "{rows} × {width}");
+            assert_eq!(text.lines().count(), rows + 1);
         }
     }
 }

@@ -199,7 +199,9 @@ impl Ocnn {
                 let hierarchy = |counts: &SignCounts| Hierarchy::new(candidate_graph, graphs, counts, &distinct.counts);
                 let mut hierarchies: Vec<Hierarchy> = counts.iter().map(hierarchy).collect();
                 let mut partitions = Partition::of_all(&hierarchies, config, &distinct.of_point);
-                let (Some(hierarchy), Some(found)) = (hierarchies.pop(), partitions.pop()) else { continue };
+                let (Some(hierarchy), Some(found)) = (hierarchies.pop(), partitions.pop()) else {
+                    return Err(no_points(0, 0));
+                };
                 if let Some((first, clustering)) = &mut first {
                     clustering.agreements.push(first.agreement(&found, &distinct.counts)?);
                     continue;

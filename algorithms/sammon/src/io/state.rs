@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Parameters that may change when a run is resumed.
-const MUTABLE: &[&str] = &["iterations", "tolerance", "time_limit", "quality"];
+const MUTABLE: &[&str] = &["iterations", "tolerance", "time_limit", "quality", "exact_quality", "point_stress"];
 
 /// Identity of a run, stored in its states. Hashes every number of the input.
 pub(crate) fn identity<B: SammonOps>(

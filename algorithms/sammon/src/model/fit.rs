@@ -375,6 +375,12 @@ fn measure_stress<B: SammonOps>(objective: &Objective<B>, x: &[f64], sums: Optio
 
 /// Estimates the stress of an embedding from a sample of pairs.
 fn sampled_stress<B: Backend>(prepared: &Prepared, x: &[f64], power: f64, context: &Context<B>) -> Result<Stress> {
+    if power > 1.0 {
+        context.observer.notice(
+            "with a power above 1 the closest pairs may dominate the stress, and a sample may miss them: \
+             `exact_quality` takes all pairs",
+        );
+    }
     // Ranks may have different processors, but must agree.
     let values = context.communicator.broadcast_from_root(|| {
         let EstimatedStress { total, error, stress_1, pairs } =

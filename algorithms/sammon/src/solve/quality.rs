@@ -18,6 +18,8 @@ const NEIGHBOURS: usize = 12;
 const BUDGET: usize = 3_000_000_000;
 /// Minimum size of the sample.
 const MIN_SAMPLE: usize = 256;
+/// Points whose neighbourhoods are compared between two checkpoints.
+const CHUNK: usize = 256;
 /// Distances that are compared with a limit at once.
 const BLOCK: usize = 64;
 /// Maximum pairs of a Shepard diagram.
@@ -76,7 +78,10 @@ impl<'a> Spaces<'a> {
             }
             PreparedSource::Distances(values) => {
                 let row = &values[i * out.len()..(i + 1) * out.len()];
-                out.iter_mut().zip(row).for_each(|(o, v)| *o = if v.is_nan() { f32::INFINITY } else { *v as f32 });
+                // Adding 0 turns −0 into 0, so that all orders agree.
+                out.iter_mut()
+                    .zip(row)
+                    .for_each(|(o, v)| *o = if v.is_nan() { f32::INFINITY } else { *v as f32 + 0.0 });
             }
         }
     }
@@ -118,11 +123,17 @@ pub(crate) fn neighbourhoods(
         PreparedSource::Features { d, .. } => *d,
         PreparedSource::Distances(_) => 1,
     };
-    let rows = (BUDGET / (n * (width + spaces.m + 2 * k))).max(MIN_SAMPLE);
-    let chosen = Subsample::new(n, if exact { n } else { rows }).chosen;
+    let rows = if exact { n } else { (BUDGET / (n * (width + spaces.m + 2 * k))).max(MIN_SAMPLE) };
+    neighbourhoods_of(&spaces, k, rows, session).map(Some)
+}
+
+/// Trustworthiness and continuity of `rows` points drawn at random, or of all.
+fn neighbourhoods_of(spaces: &Spaces, k: usize, rows: usize, session: &Session) -> Result<Neighbourhoods> {
+    let n = spaces.prepared.len();
+    let chosen = Subsample::new(n, rows).chosen;
     let (mut penalties, watch) = (Vec::with_capacity(chosen.len()), Watch::current());
-    for (done, part) in chosen.chunks(1024).enumerate() {
-        session.checkpoint("neighbourhoods", (done * 1024) as u64, chosen.len() as u64)?;
+    for (done, part) in chosen.chunks(CHUNK).enumerate() {
+        session.checkpoint("neighbourhoods", (done * CHUNK) as u64, chosen.len() as u64)?;
         let of = part.par_iter().map_init(
             || (vec![0.0f32; n], vec![0.0f32; n]),
             |(source, target), &i| {
@@ -137,6 +148,7 @@ pub(crate) fn neighbourhoods(
             },
         );
         penalties.par_extend(of);
+        watch.go_on()?;
     }
     // The maximum penalty of a point is k·(2n − 3k − 1)/2.
     let most = 0.5 * (k * (2 * n - 3 * k - 1)) as f64;
@@ -144,17 +156,18 @@ pub(crate) fn neighbourhoods(
     let mean = |of: usize| penalties.iter().map(|each| each[of]).sum::<u64>() as f64 / points;
     // With the factor of a finite population, as points are drawn without replacement.
     let error = |of: usize| {
-        let squares: f64 = penalties.iter().map(|each| (each[of] as f64 - mean(of)).powi(2)).sum();
+        let mean = mean(of);
+        let squares: f64 = penalties.iter().map(|each| (each[of] as f64 - mean).powi(2)).sum();
         (squares / (points - 1.0) / points * (1.0 - points / n as f64)).sqrt() / most
     };
     let sample =
         || NeighbourhoodSample { points: penalties.len(), trustworthiness_error: error(0), continuity_error: error(1) };
-    Ok(Some(Neighbourhoods {
+    Ok(Neighbourhoods {
         trustworthiness: 1.0 - mean(0) / most,
         continuity: 1.0 - mean(1) / most,
         k,
         sample: (penalties.len() < n).then(sample),
-    }))
+    })
 }
 
 /// Σ (rank by `other` − k) of the k nearest by `near` that are not among the k nearest by `other`. Ties are broken by
@@ -200,7 +213,7 @@ fn nearest(distances: &[f32], k: usize) -> Vec<Place> {
     nearest
 }
 
-/// Calls `visit` for each distance up to `limit`, of which there are few.
+/// Calls `visit` for each distance up to `limit`.
 fn each_up_to(distances: &[f32], limit: f32, mut visit: impl FnMut(Place)) {
     for (block, distances) in distances.chunks(BLOCK).enumerate() {
         if any_up_to(distances, limit) {
@@ -279,6 +292,57 @@ mod tests {
             let target = |i: usize, j: usize| (x[i] - x[j]).hypot(x[n + i] - x[n + j]);
             assert!((found.trustworthiness - by_definition(&target, &source, n, found.k)).abs() < 1e-12, "{n}");
             assert!((found.continuity - by_definition(&source, &target, n, found.k)).abs() < 1e-12, "{n}");
+        }
+    }
+
+    #[test]
+    fn measures_of_a_sample_deviate_by_their_errors() {
+        let (n, k, mut squares) = (700, 12, 0.0);
+        for seed in 0..20 {
+            let mut random = Random::new(seed, 0);
+            let values: Vec<f64> = (0..n * 3).map(|_| random.normal()).collect();
+            // The first two coordinates, some of them disturbed.
+            let noise = |random: &mut Random| if random.below(4) == 0 { random.normal() } else { 0.0 };
+            let x: Vec<f64> = (0..2 * n).map(|at| values[at % n * 3 + at / n] + noise(&mut random)).collect();
+            let points = Points::new(values, 3).unwrap();
+            let prepared = Prepared::new(Data::Features(points), Metric::Euclidean, false).unwrap();
+            let spaces = Spaces::new(&prepared, &x);
+            let of = |rows| neighbourhoods_of(&spaces, k, rows, &Session::default()).unwrap();
+            let (all, some) = (of(n), of(200));
+            let sample = some.sample.unwrap();
+            assert_eq!((all.sample, sample.points), (None, 200));
+            let trustworthiness = (some.trustworthiness - all.trustworthiness) / sample.trustworthiness_error;
+            let continuity = (some.continuity - all.continuity) / sample.continuity_error;
+            assert!(trustworthiness.abs() < 6.0 && continuity.abs() < 6.0, "seed {seed}: {some:?}, all {all:?}");
+            squares += (trustworthiness.powi(2) + continuity.powi(2)) / 40.0;
+        }
+        // The two measures of a sample are correlated, so that this is a mean of at least 20 squares.
+        assert!((0.35..2.1).contains(&squares), "{squares}");
+    }
+
+    #[test]
+    fn equal_distances_are_ranked_by_index() {
+        // A lattice, whose distances have many ties, and pairs that are missing.
+        let mut random = Random::new(2, 0);
+        for (n, missing) in [(30, 0), (90, 0), (90, 6)] {
+            let lattice = |random: &mut Random| (0..n).map(|_| random.below(4) as f32).collect::<Vec<f32>>();
+            let (mut near, mut other) = (lattice(&mut random), lattice(&mut random));
+            for _ in 0..missing {
+                near[random.below(n)] = f32::INFINITY;
+                other[random.below(n)] = f32::INFINITY;
+            }
+            (near[7], other[7]) = (-1.0, -1.0);
+            let order = |distances: &[f32]| {
+                let mut all: Vec<usize> = (0..n).filter(|&j| j != 7).collect();
+                all.sort_by(|&a, &b| distances[a].total_cmp(&distances[b]).then(a.cmp(&b)));
+                all
+            };
+            let ranks = order(&other);
+            let rank = |j: &usize| ranks.iter().position(|other| other == j).unwrap() + 1;
+            for k in [1, 5, 12] {
+                let wanted: usize = order(&near)[..k].iter().map(|j| rank(j).saturating_sub(k)).sum();
+                assert_eq!(penalty(&near, &other, k), wanted as u64, "{n} points, k = {k}");
+            }
         }
     }
 

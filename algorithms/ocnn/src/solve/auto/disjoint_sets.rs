@@ -76,7 +76,7 @@ impl DisjointSets {
         self.edges[root as usize] + 1
     }
 
-    /// The order of members in which each set there has been is a block.
+    /// An order of the members in which every set that existed is contiguous.
     pub(crate) fn into_order(self) -> MemberOrder {
         let roots = (0..self.parents.len() as u32).filter(|&i| self.parents[i as usize] == i);
         let members: Vec<u32> = roots.flat_map(|root| self.members(root)).collect();
@@ -137,7 +137,7 @@ mod tests {
     use firebox_core::random::Random;
 
     #[test]
-    fn every_set_there_has_been_is_a_block_of_the_order() {
+    fn every_set_that_existed_is_a_block_of_the_order() {
         for (n, joins) in [(1, 0), (2, 1), (30, 20), (200, 199)] {
             let mut random = Random::new(n as u64, 9);
             let mut sets = DisjointSets::new(&vec![1; n]);

@@ -57,6 +57,7 @@ impl Edges {
             (starts, entries)
         };
         let parts: Vec<(Vec<usize>, Vec<Entry>)> = tasks.par_iter().enumerate().map(of_heads).collect();
+        drop(of_tails);
         let lengths: Vec<usize> = parts.iter().map(|(_, entries)| entries.len()).collect();
         let heads = |part: usize, heads: &mut [u32]| {
             for (i, row) in tasks[part].clone().zip(parts[part].0.windows(2)) {
@@ -110,6 +111,7 @@ impl Adjacency {
             by_row(rows.len(), smaller.chain(own).map(|(row, entry)| (row - rows.start, entry)))
         };
         let parts: Vec<(Vec<usize>, Vec<Link>)> = tasks.par_iter().enumerate().map(lists).collect();
+        drop(of_tails);
         let lengths: Vec<usize> = parts.iter().map(|(_, entries)| entries.len()).collect();
         let (mut starts, mut before) = (Vec::with_capacity(edges.n + 1), 0);
         starts.push(0);

@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-/// Most ranges: work that reads everything for each of them grows with their number.
+/// Maximum number of ranges: each has a list for each other one, or a dense row.
 const MAX_RANGES: usize = 16;
 
-/// Ranges of about equal length that make up 0..n, one for each thread.
+/// Ranges of about equal length that make up 0..n, one per thread up to a maximum.
 pub(super) fn ranges(n: usize) -> Vec<Range<usize>> {
     let length = n.div_ceil(rayon::current_num_threads().min(MAX_RANGES)).max(1);
     (0..n).step_by(length).map(|start| start..(start + length).min(n)).collect()

@@ -34,7 +34,7 @@ pub(crate) struct Partition {
 impl Partition {
     /// Cuts the trees of several hierarchies of the same points; `of_point` is the neuron of each point.
     pub(crate) fn of_all(hierarchies: &[Hierarchy], config: &OcnnConfig, of_point: &[u32]) -> Vec<Self> {
-        // One thread each, side by side. Work that one of them shared with other threads could make it wait for another.
+        // Each on one thread: with nested parallel work a thread could steal another tree's task and wait for it.
         let joins = |it: &Hierarchy| Joins::new(&it.tree, &it.candidate_graph.dimension_estimates, config.min_size);
         let joins: Vec<Joins> = hierarchies.par_iter().map(joins).collect();
         let candidates = |(it, joins): (&Hierarchy, Joins)| joins.candidates(it.agreement_matrix(), &it.tree.counts);

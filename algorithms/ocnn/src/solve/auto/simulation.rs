@@ -37,7 +37,7 @@ const NOTICE_BYTES: u64 = 256 << 20;
 const HALF: u32 = 0x00ff_00ff;
 /// Steps of a call are a multiple of this number, so that kernels read four words at once.
 const BLOCK: usize = 4 * WORD_STEPS;
-/// Numbers per transfer to a device: 16 MiB.
+/// Numbers per transfer to a device: 16 MiB of f32.
 const TRANSFER: usize = 1 << 22;
 /// Initial states drawn at once.
 const DRAWS: usize = 1 << 16;
@@ -80,8 +80,8 @@ pub(crate) fn admit<B: OcnnOps>(
     let counted = counted_steps(config, distinct.len());
     let steps = max_steps_per_call(distinct.len(), largest).min(counted.max(config.transient));
     let words = |steps: usize| n * steps.div_ceil(WORD_STEPS) as u128;
-    // Weights come in parts, before there are states and counts.
-    let later = 3 * n * (REPLICAS * float) as u128 + 24 * edges;
+    // Weights come in parts, before there are states and counts; the edges are there already.
+    let later = 3 * n * (REPLICAS * float) as u128 + 16 * edges;
     let parts = if largest.is_some() { (directed * float as u128).saturating_sub(later) } else { 0 };
     let plan = [
         Buffer::new("neighbours", directed, 4),

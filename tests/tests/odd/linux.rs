@@ -108,8 +108,8 @@ fn every_command_stops_within_a_second() {
         ("odd deaf --quiet", "-TERM"),
         ("odd read", "-INT"),
         ("odd read", "-TERM"),
-        ("generate uniform --points 4000000 --dims 8 -o u.csv", "-INT"),
-        ("generate uniform --points 4000000 --dims 8 -o u.csv", "-TERM"),
+        ("generate uniform --points 12000000 --dims 8 -o u.csv", "-INT"),
+        ("generate uniform --points 12000000 --dims 8 -o u.csv", "-TERM"),
         ("bench odd deaf", "-INT"),
     ] {
         let mut command = program.command(args);

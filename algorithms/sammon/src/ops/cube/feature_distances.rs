@@ -58,7 +58,6 @@ fn reduce_staged<F: Float>(
     further: bool,
 ) {
     let mut total = Four::<F>::new(F::new(0.0));
-    #[unroll]
     for lane in 0..SIDE {
         total += from[(lane * GROUPS + (group ^ lane)) as usize];
     }

@@ -114,9 +114,8 @@ pub(super) fn accumulate<F: Float, W: Size>(
         let next = STAGE / 2 - current;
         let next_rows = fetch::<F, W>(rows, start + CHUNK, d, row, r, form.width);
         let next_columns = fetch::<F, W>(columns, start + CHUNK, d, column, n, form.width);
-        #[unroll]
         for k in 0..CHUNK {
-            let line = current + comptime!(k * GROUPS);
+            let line = current + k * GROUPS;
             let mut left = Array::<F>::new(comptime!(SHARE as usize));
             let mut right = Array::<F>::new(comptime!(SHARE as usize));
             #[unroll]

@@ -22,7 +22,7 @@ use crate::{
 /// Checks all destinations without changing any file. Fails if an output cannot be written or would replace an input,
 /// if two inputs are standard input, and if standard output is needed but closed.
 pub(crate) fn check(output: &Output, files: &Paths) -> Result<()> {
-    let Paths { inputs, tables, plots, documents, states, resumed } = files;
+    let Paths { inputs, tables, plots, pages, documents, states, resumed } = files;
     let is_stdin = |path: &Path| path.as_os_str() == "-";
     if inputs.iter().filter(|path| is_stdin(path)).count() > 1 {
         let what = "two inputs (-) cannot both come from standard input";
@@ -39,7 +39,8 @@ pub(crate) fn check(output: &Output, files: &Paths) -> Result<()> {
     }
     output.plot.as_deref().map(Image::of).transpose()?;
     plots.iter().try_for_each(|path| Image::still(path).map(drop))?;
-    let plugin_files = tables.iter().chain(plots).chain(documents);
+    pages.iter().try_for_each(|path| check_page(path))?;
+    let plugin_files = tables.iter().chain(plots).chain(pages).chain(documents);
     let results = output.plot.iter().chain(&output.report).chain(plugin_files).map(PathBuf::as_path);
     let results = table.into_iter().chain(results).map(|path| (path, false));
     let mut staged = Staged::default();
@@ -66,6 +67,15 @@ pub(crate) fn check(output: &Output, files: &Paths) -> Result<()> {
     Ok(())
 }
 
+/// Fails if a path does not end in .html.
+fn check_page(path: &Path) -> Result<()> {
+    let extension = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
+    if extension.eq_ignore_ascii_case("html") || is_stdout(path) {
+        return Ok(());
+    }
+    Err(Error::input(format!("{} is not a page of HTML", path.display()), "name it .html"))
+}
+
 /// Converts I/O errors to input errors: before the run, a file that cannot be written is an invalid argument.
 fn as_input_error(error: Error) -> Error {
     match error {
@@ -86,6 +96,12 @@ pub(crate) fn write(output: &Output, outcome: &Outcome, report: &Report) -> Resu
     let plot = output.plot.as_deref().into_iter().zip(&outcome.plot);
     for (path, plot) in plot.chain(outcome.plots.iter().map(|(path, plot)| (&**path, plot))) {
         staged.attempt(|staged| draw(staged, path, plot, &style));
+    }
+    if let Some((path, page)) = &outcome.page {
+        staged.attempt(|staged| {
+            let text = page.render(report, &outcome.summary)?;
+            staged.add(path, |out| out.write_all(text.as_bytes()))
+        });
     }
     for (path, document) in &outcome.documents {
         staged.attempt(|staged| staged.add(path, |out| document.write(out)));
@@ -119,8 +135,9 @@ pub(crate) fn files<'a>(output: &'a Output, outcome: &'a Outcome) -> Vec<&'a Pat
     let tables = main.into_iter().chain(outcome.tables.iter().map(|(path, _)| &**path));
     let plot = output.plot.as_deref().filter(|_| outcome.plot.is_some());
     let plots = plot.into_iter().chain(outcome.plots.iter().map(|(path, _)| &**path));
+    let page = outcome.page.iter().map(|(path, _)| &**path);
     let documents = outcome.documents.iter().map(|(path, _)| &**path);
-    tables.chain(plots).chain(documents).chain(output.report.as_deref()).collect()
+    tables.chain(plots).chain(page).chain(documents).chain(output.report.as_deref()).collect()
 }
 
 /// Stages a table in the format of its path's extension.

@@ -1,8 +1,8 @@
 //! The backend-independent parts that all algorithms of Firebox share: contexts, errors, random numbers, state and
 //! model files, collectives, tables, metrics, reports.
 //!
-//! Features: `io` reads and writes tables of points and states of runs, `arrow` also Parquet and Arrow, `plot` draws plots,
-//! `command` declares the arguments of commands.
+//! Features: `io` reads and writes tables of points and states of runs, `arrow` also Parquet and Arrow, `plot` draws plots
+//! and writes interactive pages, `command` declares the arguments of commands.
 
 #[cfg(feature = "io")]
 mod arrays;
@@ -16,6 +16,8 @@ pub mod communicator;
 pub mod context;
 pub mod data;
 pub mod error;
+#[cfg(feature = "plot")]
+pub mod html;
 #[cfg(feature = "io")]
 pub mod io;
 pub mod memory;

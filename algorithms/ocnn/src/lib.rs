@@ -18,7 +18,7 @@ pub use config::{Cut, Distance, Linking, OcnnConfig, PaperConfig, Scale, Sync, W
 pub use model::{Clustering, FittedOcnn, Half, Ocnn, OcnnInput, PaperClusters, PaperOcnn, Step, SyncMatrix, Trial};
 pub use ops::OcnnOps;
 pub use solve::{
-    auto::{CondensedTree, Join, Links, OcnnModel, Shares},
+    auto::{CondensedTree, Join, Level, Levels, Links, OcnnModel, Shares},
     execution_plan::Strategy,
     scale::ScaleMethod,
 };

@@ -2,6 +2,7 @@
 
 mod checkpoints;
 mod help;
+mod html;
 mod input;
 mod outcome;
 mod paths;
@@ -9,9 +10,10 @@ mod predict;
 
 pub use checkpoints::CheckpointArgs;
 pub use help::with_short_help;
+pub use html::HtmlArgs;
 pub use input::{InputArgs, PreparationArgs, PreparedPoints};
 pub use outcome::{Conformance, Document, Outcome};
-pub use paths::{DocumentOut, InputFile, NameOrFile, Paths, PlotOut, StateIn, StateOut, TableOut};
+pub use paths::{DocumentOut, InputFile, NameOrFile, PageOut, Paths, PlotOut, StateIn, StateOut, TableOut};
 pub use predict::PredictArgs;
 
 use clap::{ArgMatches, FromArgMatches};

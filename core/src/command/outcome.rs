@@ -7,8 +7,9 @@ use std::{
 
 use serde_json::{Map, Value};
 
-use super::paths::{DocumentOut, PlotOut, TableOut};
+use super::paths::{DocumentOut, PageOut, PlotOut, TableOut};
 use crate::data::table::Table;
+use crate::html::Page;
 use crate::plot::kinds::Plot;
 use crate::report::{InputSize, Timings};
 
@@ -33,6 +34,8 @@ pub struct Outcome {
     pub tables: Vec<(TableOut, Table)>,
     /// Further plots and their destinations.
     pub plots: Vec<(PlotOut, Plot)>,
+    /// Interactive report and its destination.
+    pub page: Option<(PageOut, Page)>,
     /// Files in the algorithm's own formats, and their destinations.
     pub documents: Vec<(DocumentOut, Document)>,
     /// Summary for the user, one or two sentences.

@@ -81,6 +81,8 @@ path_types! {
     TableOut in tables;
     /// Destination of a plot (.svg, .png).
     PlotOut in plots;
+    /// Destination of an interactive report (.html).
+    PageOut in pages;
     /// Destination of a file in the algorithm's own format, such as a model.
     DocumentOut in documents;
     /// A state to resume from. No output may replace it but the next state.
@@ -135,6 +137,8 @@ mod tests {
         #[arg(long)]
         shepard: Option<PlotOut>,
         #[arg(long)]
+        html: Option<PageOut>,
+        #[arg(long)]
         model: Option<DocumentOut>,
         #[arg(long)]
         resume: Option<StateIn>,
@@ -150,7 +154,7 @@ mod tests {
 
     #[test]
     fn every_path_is_collected_by_its_role() {
-        let line = "own a.csv --more b.csv --more - --start s.npy -o o.csv --shepard s.svg --model m --resume r \
+        let line = "own a.csv --more b.csv --more - --start s.npy -o o.csv --shepard s.svg --html h --model m --resume r \
                     --checkpoint c --other x";
         let args = own().try_get_matches_from(line.split_whitespace()).unwrap();
         assert_eq!(Own::from_arg_matches(&args).unwrap().input.to_str(), Some("a.csv"));
@@ -159,6 +163,7 @@ mod tests {
             inputs: paths(&["a.csv", "b.csv", "-", "s.npy"]),
             tables: paths(&["o.csv"]),
             plots: paths(&["s.svg"]),
+            pages: paths(&["h"]),
             documents: paths(&["m"]),
             resumed: paths(&["r"]),
             states: paths(&["c"]),

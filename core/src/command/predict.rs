@@ -59,6 +59,7 @@ impl PredictArgs {
             plot: None,
             tables: Vec::new(),
             plots: Vec::new(),
+            page: None,
             documents: Vec::new(),
             summary,
             unresolved: false,

@@ -36,5 +36,6 @@ pub use image::Image;
 pub use kinds::{Animated, Plot};
 pub use lines::{Lines, Series, SeriesKind};
 pub use matrix::Matrix;
+pub(crate) use pca::principal_components;
 pub use scatter::Scatter;
 pub use style::{Size, Style, Theme};

@@ -8,6 +8,11 @@ const MAX_SAMPLE: usize = 4000;
 /// Stream of [`Random`].
 const STREAM: u64 = u64::from_be_bytes(*b"plot-pca");
 
+/// Projects all points: see [`project`].
+pub(crate) fn principal_components(points: &Points) -> (Vec<[f64; 3]>, [f64; 3]) {
+    project(points, &(0..points.rows).collect::<Vec<_>>())
+}
+
 /// Projects the points of `rows`, which are finite, on three components. Returns their coordinates and each component's
 /// share of the variance.
 ///

@@ -69,6 +69,7 @@ fn run<B: DeviceLimits>(args: &CentroidArgs, context: &Context<B>) -> Result<Out
         plot: Some(Plot::scatter("the points", points)),
         tables: Vec::new(),
         plots: Vec::new(),
+        page: None,
         documents: Vec::new(),
         summary,
         unresolved: false,

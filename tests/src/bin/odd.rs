@@ -129,6 +129,7 @@ impl Plugin for Odd {
             table,
             plot: None,
             plots: Vec::new(),
+            page: None,
             documents: Vec::new(),
             summary: "done oddly".into(),
             unresolved: false,

@@ -4,7 +4,7 @@
 use clap::{ArgMatches, Args, ValueEnum, parser::ValueSource};
 use firebox_core::{
     Error, Observer, Result,
-    command::{DocumentOut, InputArgs, InputFile, PlotOut, PreparationArgs, PreparedPoints, TableOut},
+    command::{DocumentOut, HtmlArgs, InputArgs, InputFile, PlotOut, PreparationArgs, PreparedPoints, TableOut},
     data::{Distances, Points, Standardise},
 };
 use serde::Serialize;
@@ -117,6 +117,8 @@ pub(crate) struct AutoArgs {
     /// Draw the number of clusters against the contrast, and the choice (.svg, .png)
     #[arg(long, value_name = "P")]
     pub(crate) plateau: Option<PlotOut>,
+    #[command(flatten)]
+    pub(crate) html: HtmlArgs,
     /// Find the clusters of these points too; columns as in INPUT
     #[arg(long, value_name = "NEW", requires = "predict_output")]
     pub(crate) predict: Option<InputFile>,
@@ -185,7 +187,12 @@ impl OcnnArgs {
         };
         let config = auto.config.clone();
         let transient = self.transient.unwrap_or(config.transient);
-        config.with_distance(distance).with_steps(self.steps).with_transient(transient).with_cut(cut)
+        config
+            .with_distance(distance)
+            .with_steps(self.steps)
+            .with_transient(transient)
+            .with_cut(cut)
+            .with_keep_levels(auto.html.html.is_some())
     }
 
     /// True if the input has points whose coordinates can be drawn and compared with those of others.

@@ -2,6 +2,7 @@
 
 mod args;
 mod bench;
+mod page;
 mod plots;
 mod predict;
 mod report;

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{args::OcnnArgs, plots};
+use super::{args::OcnnArgs, page::page, plots};
 use crate::{
     config::{OcnnConfig, PaperConfig},
     model::{Clustering, Half, PaperClusters, Step, Trial},
@@ -160,6 +160,7 @@ pub(super) fn paper<B: Backend>(
         plot: Some(plot),
         tables,
         plots: Vec::new(),
+        page: None,
         documents: Vec::new(),
         summary,
         unresolved: false,
@@ -204,6 +205,10 @@ pub(super) fn automatic(
     if let Some(path) = &args.auto.plateau {
         plots.push((path.clone(), plots::plateau(&clustering)));
     }
+    let html = &args.auto.html;
+    let shown = args.has_coordinates().then_some(html.html_columns);
+    let page =
+        html.html.clone().zip(clustering.levels.as_ref().map(|levels| page(&clustering, levels, &points, shown)));
     let agreement = Agreement::of(&points, weights, &clustering.labels)?;
     let result = entries(&OcnnResult::Auto(Box::new(AutoResult::of(&clustering, agreement))));
     let searched = args.auto.clusters.is_none() && args.threshold.is_none();
@@ -229,6 +234,7 @@ pub(super) fn automatic(
         plot: drawn.map(|points| Plot::scatter(title, points)),
         tables,
         plots,
+        page,
         documents,
         summary,
         unresolved: false,

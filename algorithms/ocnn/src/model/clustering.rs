@@ -9,6 +9,7 @@ use crate::{
     solve::auto::{
         condensed::CondensedTree,
         hierarchy::Hierarchy,
+        levels::Levels,
         membership::{memberships, outliers},
         partition::Partition,
         select::{ScoredCuts, equal_contrast, largest_evidence},
@@ -99,6 +100,8 @@ pub struct Clustering {
     pub linkage: Vec<f64>,
     /// Rows of the linkage matrix whose joins are cut between clusters.
     pub cut_rows: Vec<usize>,
+    /// The clusters of other numbers, if [`OcnnConfig::keep_levels`] is set.
+    pub levels: Option<Levels>,
     /// Neighbours in each graph.
     pub graphs: [usize; 2],
     /// Steps of the simulation that counted.
@@ -163,6 +166,7 @@ impl Clustering {
             linkage,
             // The rows of equal points come first.
             cut_rows: cut.iter().map(|edge| of_point.len() - tree.counts.len() + edge).collect(),
+            levels: config.keep_levels.then(|| Levels::new(tree, partition, config, of_point)),
             graphs: graphs.neighbours,
             simulated_steps: 0,
             scales: graphs.scales,

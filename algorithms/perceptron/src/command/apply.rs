@@ -81,6 +81,7 @@ impl Loaded {
             plot: None,
             tables: Vec::new(),
             plots: Vec::new(),
+            page: None,
             documents: Vec::new(),
             summary,
             unresolved: false,

@@ -116,6 +116,7 @@ fn outcome(args: &TrainArgs, input: InputSize, model: &Model, training: &Trainin
         plot: Some(curves(&training.history, training.best)),
         tables: Vec::new(),
         plots: args.confusion.iter().map(|path| (path.clone(), score.plot(&title))).collect(),
+        page: None,
         documents,
         summary,
         unresolved: false,

@@ -353,6 +353,7 @@ impl Outputs<'_> {
             plot: Some(plots::solution(problem, &field, &values, solved.accuracy)),
             tables: tables.collect::<Result<_>>()?,
             plots,
+            page: None,
             documents: Vec::new(),
             summary: solved.summary,
             unresolved: solved.unresolved,

@@ -172,6 +172,7 @@ fn outcome<B: SammonOps>(
         result: entries(&report::result(&map)),
         summary: report::summary(&map),
         plots: report::plots(&map, args.shepard.as_ref(), args.convergence.as_ref()),
+        page: None,
         documents: Vec::new(),
         table,
         plot: Some(Plot::scatter(format!("Sammon mapping, E = {:.6}", map.stress), drawn)),

@@ -13,6 +13,7 @@ use super::*;
 use crate::{config::Distance, solve::auto::Links};
 
 mod doubts;
+mod levels;
 mod sparse;
 mod weights;
 

@@ -9,7 +9,7 @@
 //! 5. `agreement`: the cosine of the two ends' rows of mutual information, for each edge;
 //! 6. `tree`, `forest`: the maximum spanning tree by agreement;
 //! 7. `contrast`, `chance`: the contrast of the tree's edges, and the evidence that points without structure have;
-//! 8. `select`, `cut`, `partition`: the edges before the largest drop in contrast are cut;
+//! 8. `select`, `cut`, `partition`: the edges before the largest drop in contrast are cut; `levels`: other numbers of edges;
 //! 9. `membership`: each point's membership in its cluster, in bits, and its outlier score;
 //! 10. `shares`: the share of each cluster in each point;
 //! 11. `model`: the clusters of new points.
@@ -32,6 +32,7 @@ pub(crate) mod graph_sizes;
 pub(crate) mod hierarchy;
 pub(crate) mod information;
 pub(crate) mod input;
+pub(crate) mod levels;
 pub(crate) mod membership;
 pub(crate) mod metric_space;
 pub(crate) mod model;
@@ -47,5 +48,6 @@ pub(crate) mod tree;
 pub use condensed::{CondensedTree, Join};
 pub(crate) use input::HostInput;
 pub use input::Links;
+pub use levels::{Level, Levels};
 pub use model::OcnnModel;
 pub use shares::Shares;

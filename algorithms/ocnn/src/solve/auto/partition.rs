@@ -53,19 +53,11 @@ impl Partition {
         let cut = cut::edges(tree, config, &candidates, best_cut_count(&candidates, &scored, chance));
         let component = tree.pieces(&cut);
         let noise = cut::noise(tree, config, &cut, &component);
-        let mut of_component = vec![-1; component.iter().max().map_or(0, |&last| last as usize + 1)];
-        let mut count = 0;
-        for neuron in of_point.iter().map(|&neuron| neuron as usize).filter(|&neuron| !noise[neuron]) {
-            let label = &mut of_component[component[neuron] as usize];
-            if *label < 0 {
-                *label = count;
-                count += 1;
-            }
-        }
+        let of_component = numbered(&component, &noise, of_point);
         let around: Vec<i64> = component.iter().map(|&component| of_component[component as usize]).collect();
         let labels: Vec<i64> =
             around.iter().zip(&noise).map(|(&label, &noise)| if noise { -1 } else { label }).collect();
-        let mut sizes = vec![0; count as usize];
+        let mut sizes = vec![0; of_component.iter().max().map_or(0, |&last| (last + 1) as usize)];
         for (&label, &points) in labels.iter().zip(&tree.counts).filter(|(label, _)| **label >= 0) {
             sizes[label as usize] += points as usize;
         }
@@ -76,4 +68,18 @@ impl Partition {
     pub(crate) fn agreement(&self, other: &Self, counts: &[u32]) -> Result<f64> {
         Ok(Contingency::weighted(&self.labels, &other.labels, counts)?.adjusted_rand_index())
     }
+}
+
+/// The cluster of each component, numbered from 0 by the first point that is not noise; −1 if all of its neurons are noise.
+pub(crate) fn numbered(component: &[u32], noise: &[bool], of_point: &[u32]) -> Vec<i64> {
+    let mut of_component = vec![-1; component.iter().max().map_or(0, |&last| last as usize + 1)];
+    let mut count = 0;
+    for neuron in of_point.iter().map(|&neuron| neuron as usize).filter(|&neuron| !noise[neuron]) {
+        let label = &mut of_component[component[neuron] as usize];
+        if *label < 0 {
+            *label = count;
+            count += 1;
+        }
+    }
+    of_component
 }

@@ -1,0 +1,87 @@
+// ---- axes.js: ticks, and axes around a panel ----
+
+/** Room around a panel, in CSS pixels. */
+const MARGIN = { left: 74, right: 12, top: 10, bottom: 44 };
+
+/** Round numbers from `low` to `high`, at most `most` of them, with as many decimals as their distance needs. */
+function ticksOf(low, high, most) {
+  const least = (high - low) / Math.max(most, 1);
+  if (!(least > 0)) return [{ at: low, text: rounded(low) }];
+  const power = 10 ** Math.floor(Math.log10(least));
+  const step = power * [1, 2, 5, 10].find((factor) => factor * power >= least * (1 - 1e-9));
+  const ticks = [];
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; i++) ticks.push({ at: i * step, text: tickText(i * step, step) });
+  return ticks;
+}
+
+/** The text of a multiple of `step`. */
+function tickText(value, step) {
+  const decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+  const largest = Math.max(Math.abs(value), step);
+  if (largest < 1e6 && decimals <= 5) return signed(value.toFixed(decimals));
+  if (value === 0) return '0';
+  const digits = Math.max(0, Math.floor(Math.log10(Math.abs(value)) + 1e-9) - Math.floor(Math.log10(step) + 1e-9));
+  return signed(value.toExponential(Math.min(digits, 15)));
+}
+
+/** The text, shortened to fit a width. */
+function fitted(context, text, width) {
+  if (context.measureText(text).width <= width) return text;
+  let kept = text.length;
+  while (kept > 1 && context.measureText(`${text.slice(0, kept)}…`).width > width) kept--;
+  return `${text.slice(0, kept)}…`;
+}
+
+/** The ticks of an axis between two values: its own, such as names of classes, or round numbers. */
+function ticksBetween(axis, low, high, most) {
+  if (!axis.ticks) return ticksOf(low, high, most);
+  const inside = axis.ticks.filter(({ at }) => at >= low && at <= high);
+  const every = Math.ceil(inside.length / Math.max(most, 1));
+  return inside.filter((_, i) => i % every === 0);
+}
+
+/**
+ * Draws grid, ticks, frame and names around a panel of a size; `axes` are x and y, { name, ticks, place } each, where
+ * `place` maps a value to a pixel of the panel.
+ */
+function drawAxes(context, [width, height], [x, y]) {
+  context.translate(MARGIN.left, MARGIN.top);
+  const atX = x.ticks.map(({ at }) => Math.round(x.place(at)));
+  const atY = y.ticks.map(({ at }) => Math.round(y.place(at)));
+  context.fillStyle = styleColour('--grid');
+  for (const at of atX) context.fillRect(at, 0, 1, height);
+  for (const at of atY) context.fillRect(0, at, width, 1);
+  context.fillStyle = context.strokeStyle = styleColour('--frame');
+  for (const at of atX) context.fillRect(at, height, 1, 4);
+  for (const at of atY) context.fillRect(-4, at, 4, 1);
+  context.strokeRect(0.5, 0.5, width - 1, height - 1);
+
+  context.fillStyle = styleColour('--faint');
+  let free = -Infinity;
+  x.ticks.forEach(({ text }, i) => {
+    const half = context.measureText(text).width / 2;
+    // Left out where it would touch the one before.
+    if (atX[i] - half < free) return;
+    write(context, text, atX[i], height + 14, 'center');
+    free = atX[i] + half + 8;
+  });
+  y.ticks.forEach(({ text }, i) => write(context, fitted(context, text, MARGIN.left - 28), -8, atY[i], 'right'));
+  context.fillStyle = styleColour('--ink');
+  write(context, fitted(context, x.name, width), width / 2, height + 33, 'center');
+  writeUpwards(context, fitted(context, y.name, height), 12 - MARGIN.left, height / 2);
+}
+
+/** Writes a text, vertically in the middle of a place. */
+function write(context, text, x, y, align) {
+  context.textAlign = align;
+  context.textBaseline = 'middle';
+  context.fillText(text, x, y);
+}
+
+function writeUpwards(context, text, x, y) {
+  context.save();
+  context.translate(x, y);
+  context.rotate(-Math.PI / 2);
+  write(context, text, 0, 0, 'center');
+  context.restore();
+}

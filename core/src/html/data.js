@@ -1,0 +1,77 @@
+// Firebox's interactive report. Rust joins these files, in the order of the list in their folder, into one module, so that
+// each sees the names of all and the page sees none of them.
+
+// ---- data.js: arrays in the report's JSON, numbers as text, and CSV ----
+
+/** The bytes of a text in base64. */
+function bytesOf(text) {
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = binary.charCodeAt(i);
+  return bytes;
+}
+
+/** A typed array of a text in base64. Its numbers are little-endian, as on every machine that runs a browser today. */
+function arrayOf(Type, text) {
+  return new Type(bytesOf(text).buffer);
+}
+
+/** True if bit `i` of packed bits is set. */
+function bitAt(bits, i) {
+  return (bits[i >> 3] >> (i & 7)) & 1;
+}
+
+/** A whole number with thin spaces between thousands, and its noun: "12 400 rows". */
+function counted(count, noun, nouns = `${noun}s`) {
+  return `${grouped(count)} ${count === 1 ? noun : nouns}`;
+}
+
+/** A whole number with narrow spaces between its thousands, from 10 000 on. */
+function grouped(count) {
+  return count < 10000 ? String(count) : String(count).replace(/\B(?=(\d{3})+$)/g, '\u202f');
+}
+
+/** A number with a true minus sign, which is as wide as a digit. */
+function signed(text) {
+  return text.replace('-', '\u2212').replace('e+', 'e');
+}
+
+/** A number rounded to `digits` significant digits, for people. */
+function rounded(value, digits = 4) {
+  if (!Number.isFinite(value)) return Number.isNaN(value) ? 'missing' : signed(String(value));
+  const text = Math.abs(value) >= 1e6 || (value !== 0 && Math.abs(value) < 1e-4)
+    ? value.toExponential(digits - 1).replace(/\.?0+e/, 'e')
+    : String(Number(value.toPrecision(digits)));
+  return signed(text);
+}
+
+/** The shortest text that reads as the same 32-bit number, for files. */
+function exact(value) {
+  if (Number.isNaN(value)) return '';
+  for (let digits = 6; digits < 9; digits++) {
+    const text = String(Number(value.toPrecision(digits)));
+    if (Math.fround(Number(text)) === value) return text;
+  }
+  return String(Number(value.toPrecision(9)));
+}
+
+/** A field of a CSV file, in quotes if it needs them. */
+function field(text) {
+  return /^$|[",\n\r#]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** A CSV file of these rows. */
+function csv(rows) {
+  return rows.map((row) => `${row.join(',')}\n`).join('');
+}
+
+/** The smallest and largest finite number, or null if there is none. */
+function rangeOf(values) {
+  let low = Infinity;
+  let high = -Infinity;
+  for (const value of values) {
+    if (value < low && value > -Infinity) low = value;
+    if (value > high && value < Infinity) high = value;
+  }
+  return low <= high ? [low, high] : null;
+}

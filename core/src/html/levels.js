@@ -1,0 +1,136 @@
+// ---- levels.js: the number of clusters, their contrast, their sizes, and evidence against chance ----
+
+const CONTRAST_ROOM = { left: 44, right: 2, top: 8, bottom: 34 };
+/** Width of a slider's handle in page.css, so that it stands below the bar of its level. */
+const HANDLE = 16;
+
+/**
+ * A slider over the levels below the contrast of each, with what is known of the level. `change` gets the index of a
+ * level, which a click on a bar changes too.
+ */
+function levelSlider(clustering, change) {
+  const { levels, chosen } = clustering;
+  const highest = 1.08 * Math.max(1e-9, ...levels.map(({ contrast }) => contrast ?? 0));
+  const slider = element('input', { type: 'range', min: '0', max: String(levels.length - 1), 'aria-label': 'Number of clusters', disabled: levels.length < 2 });
+  const number = element('output', { className: 'number' });
+  const facts = element('span', { className: 'note grow' });
+  const back = button(`Back to the chosen ${levels[chosen].clusters}`, () => change(chosen));
+  const { element: plot, redraw, describe } = drawing({ className: 'contrast' }, draw);
+  let current = chosen;
+
+  function stepWidth() {
+    return (plot.clientWidth - CONTRAST_ROOM.left - CONTRAST_ROOM.right) / levels.length;
+  }
+
+  function middleOf(i) {
+    return CONTRAST_ROOM.left + (i + 0.5) * stepWidth();
+  }
+
+  function draw(context, width, height) {
+    const bottom = height - CONTRAST_ROOM.bottom;
+    const place = (value) => CONTRAST_ROOM.top + (1 - value / highest) * (bottom - CONTRAST_ROOM.top);
+    for (const { at, text } of ticksOf(0, highest, bottom / 28)) {
+      context.fillStyle = styleColour('--grid');
+      context.fillRect(CONTRAST_ROOM.left, Math.round(place(at)), width, 1);
+      context.fillStyle = styleColour('--faint');
+      write(context, text, CONTRAST_ROOM.left - 8, place(at), 'right');
+    }
+    writeUpwards(context, 'contrast', 8, place(highest / 2));
+    const bar = Math.max(0.75 * stepWidth(), stepWidth() - 3);
+    levels.forEach(({ contrast }, i) => {
+      context.fillStyle = styleColour(i === current ? '--accent' : '--bar');
+      context.fillRect(middleOf(i) - bar / 2, place(contrast ?? 0), bar, bottom - place(contrast ?? 0));
+    });
+    drawNumbers(context, bottom);
+    Object.assign(slider.style, { marginLeft: `${middleOf(0) - HANDLE / 2}px`, width: `${middleOf(levels.length - 1) - middleOf(0) + HANDLE}px` });
+  }
+
+  /** Numbers of clusters below the bars, as many as there is room for, and a triangle below the chosen one. */
+  function drawNumbers(context, bottom) {
+    const apart = 26;
+    const taken = [current, chosen];
+    const every = Math.ceil(apart / stepWidth());
+    for (let i = 0; i < levels.length; i += every) if (taken.every((other) => Math.abs(i - other) * stepWidth() >= apart)) taken.push(i);
+    for (const i of taken) {
+      context.fillStyle = styleColour(i === current ? '--accent' : '--faint');
+      if (i === current || Math.abs(i - current) * stepWidth() >= apart) write(context, String(levels[i].clusters), middleOf(i), bottom + 10, 'center');
+    }
+    context.fillStyle = styleColour('--ink');
+    write(context, '\u25b2', middleOf(chosen), bottom + 26, 'center');
+    const side = chosen > levels.length / 2 ? -1 : 1;
+    write(context, 'chosen', middleOf(chosen) + side * 10, bottom + 26, side < 0 ? 'right' : 'left');
+  }
+
+  slider.addEventListener('input', () => change(Number(slider.value)));
+  plot.addEventListener('click', (event) => {
+    const at = Math.floor((event.clientX - plot.getBoundingClientRect().left - CONTRAST_ROOM.left) / stepWidth());
+    if (at >= 0 && at < levels.length) change(at);
+  });
+
+  return {
+    back,
+    element: element('div', {}, element('div', { className: 'row' }, number, facts), plot, slider),
+    /** Shows a level with its number of noise points. */
+    set(index, noise) {
+      const level = levels[index];
+      current = index;
+      slider.value = String(index);
+      slider.setAttribute('aria-valuetext', `${counted(level.clusters, 'cluster')}${index === chosen ? ', chosen' : ''}`);
+      number.textContent = String(level.clusters);
+      back.disabled = index === chosen;
+      const known = [['contrast', level.contrast], ['score', level.score], ['probability by chance', level.probability]];
+      const texts = known.filter(([, value]) => value !== null && value !== undefined).map(([name, value]) => `${name} ${rounded(value, 3)}`);
+      facts.textContent = [`${level.clusters === 1 ? 'cluster' : 'clusters'} and ${counted(noise, 'noise point')}`, ...texts].join(' · ');
+      describe(`Contrast of the last cut by number of clusters. ${counted(level.clusters, 'cluster')}: ${level.contrast === null ? 'no cut' : rounded(level.contrast, 3)}.`);
+      redraw();
+    },
+  };
+}
+
+/** Bars of the sizes of clusters; `select` gets the cluster that was clicked, −1 for noise. */
+function sizeBars(select) {
+  const list = element('ul', { className: 'sizes' });
+  return {
+    element: list,
+    set(groups, looks) {
+      const shown = groups.filter(({ cluster, rows }) => cluster >= 0 || rows > 0);
+      const largest = Math.max(1, ...shown.map(({ rows }) => rows));
+      list.replaceChildren(...shown.map((group) => element('li', {}, sizeBar(group, looks, largest, select))));
+    },
+  };
+}
+
+/** A button with the marker, name, bar, size and mean outlier score of a cluster. */
+function sizeBar({ cluster, rows, outlier }, looks, largest, select) {
+  const look = cluster < 0 ? noiseLook() : looks[cluster];
+  const mean = outlier.toFixed(2);
+  const bar = element('span', { className: 'bar' });
+  Object.assign(bar.style, { width: `${(100 * rows) / largest}%`, background: css(look.colour) });
+  const label = `${cluster < 0 ? 'Noise' : `Cluster ${cluster}`}: ${counted(rows, 'row')}, mean outlier score ${mean}. Select.`;
+  const made = button('', () => select(cluster), { 'aria-label': label });
+  const figure = (text) => element('span', { className: 'figure' }, text);
+  made.append(swatch(look), element('span', { className: 'name' }, cluster < 0 ? 'noise' : String(cluster)), element('span', { className: 'grow' }, bar), figure(grouped(rows)), figure(mean));
+  return made;
+}
+
+/** Evidence of structure beside what chance alone reaches, and the probability in words. */
+function chanceBar({ evidence, chance, probability }) {
+  const full = Math.max(evidence, chance, 1e-9) * 1.15;
+  const bar = element('div', { className: 'evidence' });
+  const limit = element('div', { className: 'limit' });
+  bar.style.width = `${(100 * Math.max(0, evidence)) / full}%`;
+  limit.style.left = `${(100 * chance) / full}%`;
+  const text = `Evidence ${rounded(evidence, 3)}; by chance up to ${rounded(chance, 3)}, the line.`;
+  return element('div', {},
+    element('div', { className: 'gauge', role: 'img', 'aria-label': text }, bar, limit),
+    element('p', {}, `${text} ${probabilityInWords(probability)}`));
+}
+
+/** What a probability by chance means. */
+function probabilityInWords(probability) {
+  let often = 'practically never';
+  if (probability >= 0.01) often = `in ${rounded(100 * probability, 2)} of 100 such sets`;
+  else if (probability >= 1e-12) often = `in about one of ${grouped(Number((1 / probability).toPrecision(2)))} such sets`;
+  const verdict = probability > 0.04 ? 'chance alone may have made these clusters' : 'chance alone hardly explains these clusters';
+  return `Points without structure reach this evidence ${often} (probability ${rounded(probability, 2)}): ${verdict}.`;
+}

@@ -1,0 +1,186 @@
+// ---- ocnn.js: the page of a clustering ----
+
+/** Most columns in a tooltip. */
+const MOST_LINES = 12;
+const NO_COLUMNS = 'There is no scatter plot: this run has no columns of numbers to draw. Distances, graphs and sparse rows have none.';
+
+/** Builds the page of a clustering in `main`, and returns what tests look at. */
+function clusteringPage(data, main) {
+  const clustering = clusteringOf(data);
+  const columns = data.columns.map(({ name, values }) => ({ name, values: arrayOf(Float32Array, values) }));
+  const classes = data.classes && { ...data.classes, of: arrayOf(Uint16Array, data.classes.of) };
+  const state = { level: clustering.chosen, labels: null, looks: [], colouring: 0, sized: false, axes: [0, Math.min(1, columns.length - 1)], marks: null };
+  const rowLooks = new Uint8Array(data.rows * LOOK.bytes);
+
+  const scatter = columns.length ? scatterPlot(axesNow(), { linesOf, select: (marks) => selection.set(marks, 'inside the outline'), plain: location.hash === '#2d' }) : null;
+  const selection = rowSelection({ fileOf, show: showMarks, hint: `${scatter ? 'Hold Shift and drag around points, or click' : 'Click'} a cluster or a branch of the tree.` });
+  const slider = levelSlider(clustering, setLevel);
+  const sizes = sizeBars(selectCluster);
+  const tree = treePlot(clustering, { highlight: (node) => scatter?.setMarks(node < 0 ? state.marks : rowsBelow(clustering, node)), select: selectBranch });
+  const summary = element('p', { className: 'hidden' });
+  const key = element('div', { className: 'key' });
+  const save = button('', () => download(`clusters-${clustersNow()}.csv`, labelsFile()));
+  const colourings = [
+    { name: 'cluster', paint: () => paintGroups(state.labels, state.looks) },
+    ...(classes ? [{ name: `class (${classes.name})`, paint: paintClasses }] : []),
+    { name: 'outlier score', paint: () => paintValues(clustering.outlier, 1 / 255) },
+    ...columns.map(({ name, values }) => ({ name, paint: () => paintValues(values, 1) })),
+  ];
+
+  function clustersNow() {
+    return clustering.levels[state.level].clusters;
+  }
+
+  /** The columns of both axes. A single column is drawn over its classes, or over its rows. */
+  function axesNow() {
+    if (columns.length !== 1) return state.axes.map((i) => columns[i]);
+    if (!classes) return [columns[0], { name: 'row', values: Float32Array.from({ length: data.rows }, (_, row) => row) }];
+    return [columns[0], { name: classes.name, values: Float32Array.from(classes.of), ticks: classes.names.map((text, at) => ({ at, text })) }];
+  }
+
+  /** Names and values in the tooltip of a row. */
+  function linesOf(row) {
+    const label = state.labels[row];
+    return [
+      ['row', String(row)],
+      ...columns.slice(0, MOST_LINES).map(({ name, values }) => [name, rounded(values[row], 6)]),
+      ...(columns.length > MOST_LINES ? [['more columns', String(columns.length - MOST_LINES)]] : []),
+      ['cluster', label < 0 ? 'noise' : String(label)],
+      ...(classes ? [[classes.name, classes.names[classes.of[row]] ?? 'none']] : []),
+      ['outlier score', (clustering.outlier[row] / 255).toFixed(2)],
+    ];
+  }
+
+  // ---- Colours ----
+
+  /** Sets colour and shape of each row, and the key that explains them. */
+  function paint(lookOf, ...keys) {
+    for (let row = 0; row < data.rows; row++) {
+      const { colour, shape } = lookOf(row);
+      const at = row * LOOK.bytes;
+      rowLooks.set(colour, at);
+      rowLooks[at + LOOK.shape] = shape;
+      rowLooks[at + LOOK.size] = state.sized ? clustering.outlier[row] : USUAL_SIZE;
+    }
+    key.replaceChildren(...keys);
+  }
+
+  function paintGroups(groups, looks) {
+    const noise = noiseLook();
+    paint((row) => looks[groups[row]] ?? noise);
+  }
+
+  function paintClasses() {
+    const looks = looksOf(classes.names.length);
+    paintGroups(classes.of, looks);
+    key.append(...looks.map((look, i) => element('span', {}, swatch(look), ` ${classes.names[i]}`)));
+  }
+
+  /** Colours by numbers, `unit` each. Noise keeps its shape, so that it stays apart. */
+  function paintValues(values, unit) {
+    const [low, high] = rangeOf(values) ?? [0, 0];
+    const shades = Array.from({ length: 256 }, (_, i) => visibleViridis(i / 255));
+    const span = high > low ? high - low : 1;
+    paint((row) => ({
+      colour: shades[Math.round((255 * (values[row] - low)) / span)] ?? NOISE[theme.name],
+      shape: state.labels[row] < 0 ? SHAPE.cross : SHAPE.circle,
+    }), rounded(low * unit), ramp(), rounded(high * unit));
+  }
+
+  // ---- Changes ----
+
+  function recolour() {
+    if (!scatter) return;
+    colourings[state.colouring].paint();
+    scatter.setLooks(rowLooks);
+  }
+
+  function setLevel(index) {
+    state.level = index;
+    state.labels = labelsAt(clustering, index);
+    update();
+    announce(summary.textContent);
+  }
+
+  function setAxes() {
+    scatter?.setAxes(axesNow());
+    update();
+  }
+
+  /** Shows the level in all parts of the page; also after a change of the theme. */
+  function update() {
+    const clusters = clustersNow();
+    const groups = groupsOf(state.labels, clusters, clustering.outlier);
+    const noise = groups[clusters].rows;
+    state.looks = looksOf(clusters);
+    slider.set(state.level, noise);
+    sizes.set(groups, state.looks);
+    const result = `in ${counted(clusters, 'cluster')} and ${counted(noise, 'noise point')}`;
+    tree.setClusters(state.labels, state.looks, `Tree of ${counted(clustering.tree.leaves, 'group')} ${result}`);
+    recolour();
+    const [x, y] = axesNow();
+    summary.textContent = scatter ? `Scatter plot of ${counted(data.rows, 'point')}, ${x.name} against ${y.name}, ${result}` : `${counted(data.rows, 'row')} ${result}`;
+    scatter?.describe(summary.textContent);
+    save.textContent = `Download the labels of ${counted(clusters, 'cluster')}`;
+  }
+
+  function showMarks(marks) {
+    state.marks = marks;
+    scatter?.setMarks(marks);
+  }
+
+  function selectCluster(cluster) {
+    selection.set(Uint8Array.from(state.labels, (label) => Number(label === cluster)), cluster < 0 ? 'noise' : `cluster ${cluster} of ${clustersNow()}`);
+  }
+
+  function selectBranch(node) {
+    selection.set(node < 0 ? null : rowsBelow(clustering, node), 'a branch of the tree');
+  }
+
+  // ---- Files ----
+
+  /** The labels as `firebox ocnn -o` writes them. */
+  function labelsFile() {
+    return `cluster\n${Array.from(state.labels, (label) => `${label}\n`).join('')}`;
+  }
+
+  function fileOf(rows) {
+    const head = ['row', ...columns.map(({ name }) => field(name)), 'cluster'];
+    return csv([head, ...rows.map((row) => [row, ...columns.map(({ values }) => exact(values[row])), state.labels[row]])]);
+  }
+
+  // ---- The parts of the page ----
+
+  function tools() {
+    const lasso = button('Lasso', () => {
+      const on = lasso.getAttribute('aria-pressed') !== 'true';
+      lasso.setAttribute('aria-pressed', String(on));
+      scatter.setLasso(on);
+    }, { 'aria-pressed': 'false', title: 'Select by drawing around points (or hold Shift)' });
+    const axisChoice = (label, axis) => choice(label, columns.map(({ name }) => name), axis, (i) => {
+      state.axes[axis] = i;
+      setAxes();
+    });
+    return element('div', { className: 'tools' },
+      ...(columns.length > 2 ? [axisChoice('x', 0), axisChoice('y', 1)] : []),
+      choice('Colour', colourings.map(({ name }) => name), 0, (i) => { state.colouring = i; recolour(); }),
+      tick('Size by outlier score', (on) => { state.sized = on; recolour(); }),
+      element('div', { className: 'row last' }, lasso,
+      button('\u2212', scatter.wider, { 'aria-label': 'Zoom out', title: 'Zoom out' }),
+      button('+', scatter.closer, { 'aria-label': 'Zoom in', title: 'Zoom in' }),
+      button('Reset', scatter.home, { title: 'Show all points (double click)' })));
+  }
+
+  const points = scatter ? [tools(), scatter.element, key] : [element('p', { className: 'empty' }, NO_COLUMNS)];
+  main.append(summary, element('section', { className: 'points', 'aria-label': 'Points' }, ...points, selection.element), element('div', { className: 'side' },
+    section('Number of clusters', slider.element, element('div', { className: 'tools' }, save, slider.back)),
+    section('Clusters', element('p', { className: 'heads', 'aria-hidden': 'true' }, ...['rows', 'outlier'].map((text) => element('span', { className: 'figure' }, text))), sizes.element),
+    section('Tree of clusters', tree.element),
+    section('Evidence against chance', chanceBar(clustering.chance))));
+  main.classList.toggle('pointless', !scatter);
+  state.labels = labelsAt(clustering, state.level);
+  setAxes();
+  selection.set(null);
+  theme.listeners.push(() => { update(); scatter?.draw(); });
+  return { state, scatter, selection, tree, setLevel };
+}

@@ -1,0 +1,216 @@
+// ---- points.js: many points on a canvas, with WebGL or without ----
+
+// How a point looks is eight bytes: red, green, blue, unused, shape, size from 0 to 255, whether it is marked, unused.
+const LOOK = { bytes: 8, shape: 4, size: 5, mark: 6 };
+/** Opacity of points beside marked ones. */
+const FADED = 0.13;
+
+/** Diameter of a point relative to the others', from the byte of its size. The byte 102 is the usual size. */
+function relativeSize(byte) {
+  return 0.6 + byte / 255;
+}
+const USUAL_SIZE = 102;
+
+const VERTEX = `
+attribute vec2 place;
+attribute vec3 colour;
+attribute vec3 kind;
+uniform vec2 scale, shift;
+uniform float diameter, opacity, faded, part;
+varying vec4 paint;
+varying float shape, size;
+void main() {
+  shape = kind.x;
+  size = diameter * (0.6 + kind.y / 255.0);
+  bool marked = kind.z > 0.5;
+  float alpha = marked ? 1.0 : part > 0.5 ? faded : opacity;
+  paint = vec4(colour * alpha, alpha);
+  // Part 0 is all points; where some are marked, part 1 are the others, and part 2, on top of them, the marked.
+  bool left_out = (part > 1.5 && !marked) || (part > 0.5 && part < 1.5 && marked);
+  gl_Position = left_out ? vec4(2.0, 2.0, 0.0, 1.0) : vec4(place * scale + shift, 0.0, 1.0);
+  gl_PointSize = size + 2.0;
+}`;
+
+// Shapes by the distance to their edges, in pixels, which gives smooth edges at any size.
+const FRAGMENT = `
+precision mediump float;
+varying vec4 paint;
+varying float shape, size;
+void main() {
+  vec2 at = (gl_PointCoord - 0.5) * (size + 2.0);
+  float radius = 0.5 * size;
+  float distance;
+  if (shape < 0.5) distance = length(at) - radius;
+  else if (shape < 1.5) distance = max(abs(at.x), abs(at.y)) - 0.85 * radius;
+  else if (shape < 2.5) distance = max(at.y - 0.7 * radius, 0.866 * abs(at.x) - 0.5 * at.y - 0.5 * radius);
+  else {
+    vec2 turned = abs(vec2(at.x + at.y, at.x - at.y)) * 0.7071;
+    distance = max(min(turned.x, turned.y) - max(0.5, 0.2 * radius), max(turned.x, turned.y) - radius);
+  }
+  gl_FragColor = paint * clamp(0.5 - distance, 0.0, 1.0);
+}`;
+
+/**
+ * Points drawn by WebGL in one call from buffers that stay in the device's memory: while the view moves only uniforms
+ * change, and how many points are skipped. Null if the browser has no WebGL.
+ */
+function webglPoints(canvas) {
+  // The drawing is kept, so that the page can be printed.
+  const gl = canvas.getContext('webgl', { antialias: false, preserveDrawingBuffer: true });
+  if (!gl) return null;
+  let program;
+  let uniform;
+  let count = 0;
+  const buffers = {};
+
+  function start() {
+    program = gl.createProgram();
+    for (const [type, source] of [[gl.VERTEX_SHADER, VERTEX], [gl.FRAGMENT_SHADER, FRAGMENT]]) {
+      const shader = gl.createShader(type);
+      gl.shaderSource(shader, source);
+      gl.compileShader(shader);
+      gl.attachShader(program, shader);
+    }
+    gl.linkProgram(program);
+    if (!gl.getProgramParameter(program, gl.LINK_STATUS)) return false;
+    gl.useProgram(program);
+    uniform = Object.fromEntries(['scale', 'shift', 'diameter', 'opacity', 'faded', 'part'].map((name) => [name, gl.getUniformLocation(program, name)]));
+    gl.enable(gl.BLEND);
+    gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
+    buffers.places = gl.createBuffer();
+    buffers.looks = gl.createBuffer();
+    return true;
+  }
+
+  function upload(buffer, values) {
+    gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
+    gl.bufferData(gl.ARRAY_BUFFER, values, gl.STATIC_DRAW);
+  }
+
+  /** Where the device finds the parts of every `stride`-th point; both buffers have eight bytes a point. */
+  function setAttributes(stride) {
+    const attribute = (name, parts, type, normalised, offset) => {
+      const at = gl.getAttribLocation(program, name);
+      gl.enableVertexAttribArray(at);
+      gl.vertexAttribPointer(at, parts, type, normalised, stride * LOOK.bytes, offset);
+    };
+    gl.bindBuffer(gl.ARRAY_BUFFER, buffers.places);
+    attribute('place', 2, gl.FLOAT, false, 0);
+    gl.bindBuffer(gl.ARRAY_BUFFER, buffers.looks);
+    attribute('colour', 3, gl.UNSIGNED_BYTE, true, 0);
+    attribute('kind', 3, gl.UNSIGNED_BYTE, false, LOOK.shape);
+  }
+
+  if (!start()) return null;
+  return {
+    name: 'webgl',
+    /** Milliseconds that a frame may take while the view moves. */
+    frame: 22,
+    setPlaces(places) {
+      count = places.length / 2;
+      upload(buffers.places, places);
+    },
+    setLooks(looks) { upload(buffers.looks, looks); },
+    /** Draws every stride-th point; `view` is { scale, shift } from places to [−1, 1], `style` { diameter, opacity, anyMarked, stride }. */
+    draw(view, style) {
+      gl.viewport(0, 0, canvas.width, canvas.height);
+      gl.clearColor(0, 0, 0, 0);
+      gl.clear(gl.COLOR_BUFFER_BIT);
+      setAttributes(style.stride);
+      gl.uniform2fv(uniform.scale, view.scale);
+      gl.uniform2fv(uniform.shift, view.shift);
+      gl.uniform1f(uniform.diameter, style.diameter);
+      gl.uniform1f(uniform.opacity, style.opacity);
+      gl.uniform1f(uniform.faded, FADED);
+      for (const part of style.anyMarked ? [1, 2] : [0]) {
+        gl.uniform1f(uniform.part, part);
+        gl.drawArrays(gl.POINTS, 0, Math.ceil(count / style.stride));
+      }
+    },
+    /** Calls `again` when the device was lost and is back; what was uploaded is gone. */
+    onRestored(again) {
+      canvas.addEventListener('webglcontextlost', (event) => event.preventDefault());
+      canvas.addEventListener('webglcontextrestored', () => { if (start()) again(); });
+    },
+  };
+}
+
+/** The same without WebGL: copies of small images of markers. */
+function plainPoints(canvas) {
+  const context = canvas.getContext('2d');
+  let places = new Float32Array(0);
+  let looks = new Uint8Array(0);
+  let images = new Map();
+  let imagesOf = '';
+
+  /** The image of a marker; the same key is the same look. */
+  function imageOf(i, diameter) {
+    const at = i * LOOK.bytes;
+    const key = (((looks[at] << 16) | (looks[at + 1] << 8) | looks[at + 2]) * 4 + looks[at + LOOK.shape]) * 16 + (looks[at + LOOK.size] >> 4);
+    let image = images.get(key);
+    if (!image) {
+      image = markerImage(css([looks[at], looks[at + 1], looks[at + 2]]), looks[at + LOOK.shape], diameter * relativeSize(looks[at + LOOK.size]));
+      images.set(key, image);
+    }
+    return image;
+  }
+
+  /** Draws all points if `marked` is null, or those that are or are not. */
+  function drawPart(view, style, marked) {
+    const { width, height } = canvas;
+    for (let i = 0; i < places.length / 2; i += style.stride) {
+      if (marked !== null && (looks[i * LOOK.bytes + LOOK.mark] > 0) !== marked) continue;
+      const x = (places[2 * i] * view.scale[0] + view.shift[0] + 1) * 0.5 * width;
+      const y = (1 - places[2 * i + 1] * view.scale[1] - view.shift[1]) * 0.5 * height;
+      if (!(x > -20 && x < width + 20 && y > -20 && y < height + 20)) continue;
+      const image = imageOf(i, style.diameter);
+      context.drawImage(image, Math.round(x - image.width / 2), Math.round(y - image.height / 2));
+    }
+  }
+
+  return {
+    name: '2d',
+    frame: 38,
+    setPlaces(all) { places = all; },
+    setLooks(all) { looks = all; },
+    draw(view, style) {
+      if (imagesOf !== String(style.diameter)) images = new Map();
+      imagesOf = String(style.diameter);
+      context.clearRect(0, 0, canvas.width, canvas.height);
+      for (const marked of style.anyMarked ? [false, true] : [null]) {
+        context.globalAlpha = marked === null ? style.opacity : marked ? 1 : FADED;
+        drawPart(view, style, marked);
+      }
+    },
+    onRestored() {},
+  };
+}
+
+/** A small image of a marker. */
+function markerImage(colour, shape, diameter) {
+  const side = Math.ceil(diameter) + 2;
+  const image = element('canvas', { width: side, height: side });
+  const context = image.getContext('2d');
+  const radius = diameter / 2;
+  context.translate(side / 2, side / 2);
+  context.fillStyle = context.strokeStyle = colour;
+  context.beginPath();
+  if (shape === SHAPE.circle) context.arc(0, 0, radius, 0, 2 * Math.PI);
+  else if (shape === SHAPE.square) context.rect(-0.85 * radius, -0.85 * radius, 1.7 * radius, 1.7 * radius);
+  else if (shape === SHAPE.triangle) {
+    context.moveTo(0, -radius);
+    context.lineTo(0.98 * radius, 0.7 * radius);
+    context.lineTo(-0.98 * radius, 0.7 * radius);
+  } else {
+    const end = 0.7 * radius;
+    context.lineWidth = Math.max(1, 0.4 * radius);
+    context.moveTo(-end, -end);
+    context.lineTo(end, end);
+    context.moveTo(end, -end);
+    context.lineTo(-end, end);
+    context.stroke();
+    return image;
+  }
+  context.fill();
+  return image;
+}

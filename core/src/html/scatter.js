@@ -1,0 +1,316 @@
+// ---- scatter.js: a plot of points that can be moved, zoomed, asked and selected from ----
+
+/** Zoom of the widest and the closest view. */
+const ZOOMS = [0.5, 1e5];
+/** The view of all points is this much wider than their range. */
+const WIDER = 1.08;
+/** Axes have equal scales unless one range is this many times the other, as in the plots that Firebox writes as images. */
+const MOST_UNEQUAL = 20;
+/** Distance in pixels within which a point is at the pointer. */
+const REACH = 12;
+/** At most every so many points are drawn while the view moves; WebGL has no larger strides than 255 bytes. */
+const MOST_SKIPPED = 31;
+const SCATTER_HELP = 'Drag to move, wheel to zoom, Shift and drag to select. Keys: arrows, plus, minus, and 0 for all points.';
+
+/**
+ * A scatter plot. `axes` are x and y, { name, values, ticks } each; `options` are { linesOf(row): lines of the tooltip,
+ * select(marks): called with a byte for each row after a lasso, plain: true to do without WebGL }. Places are pairs of x
+ * and y: values of the axes, or pixels from the panel's upper left corner.
+ */
+function scatterPlot(axes, options) {
+  const grid = element('canvas', { className: 'layer', 'aria-hidden': 'true' });
+  const points = element('canvas', { className: 'layer', role: 'img' });
+  const overlay = element('canvas', { className: 'layer', 'aria-hidden': 'true' });
+  const plot = element('div', { className: 'plot', tabIndex: 0, role: 'group', 'aria-label': `Scatter plot. ${SCATTER_HELP}` }, grid, points, overlay);
+  const tip = tooltip(plot);
+  const painter = (!options.plain && webglPoints(points)) || plainPoints(points);
+  const pointers = new Map();
+  const view = { middle: [0, 0], zoom: 1 };
+  let size = [1, 1];
+  let places = new Float32Array(0);
+  let index = null;
+  let looks = new Uint8Array(0);
+  let anyMarked = false;
+  let hovered = -1;
+  let outline = null;
+  let lasso = false;
+  let rest = 0;
+  let stride = 1;
+  let slowFrames = 0;
+
+  // ---- Where things are ----
+
+  /** Data units in a pixel. */
+  function units() {
+    const all = axes.map(({ half }, i) => (2 * half * WIDER) / size[i]);
+    const ratio = axes[0].half / axes[1].half;
+    const equal = !axes[1].ticks && Math.max(ratio, 1 / ratio) <= MOST_UNEQUAL;
+    return all.map((unit) => (equal ? Math.max(...all) : unit) / view.zoom);
+  }
+
+  function pixelOf(values) {
+    const [x, y] = units().map((unit, i) => (values[i] - view.middle[i]) / unit);
+    return [size[0] / 2 + x, size[1] / 2 - y];
+  }
+
+  function valuesAt([x, y]) {
+    const [unitX, unitY] = units();
+    return [view.middle[0] + (x - size[0] / 2) * unitX, view.middle[1] - (y - size[1] / 2) * unitY];
+  }
+
+  function pixelOfRow(row) {
+    return pixelOf(axes.map(({ values }) => values[row]));
+  }
+
+  /** The row nearest to a place, or −1. */
+  function rowAt(place) {
+    const values = valuesAt(place);
+    const reach = units().map((unit, i) => (REACH * unit) / axes[i].half);
+    return index.nearest(...axes.map(({ middle, half }, i) => (values[i] - middle) / half), ...reach);
+  }
+
+  // ---- Drawing ----
+
+  /** Diameter in CSS pixels: smaller if there are many, and larger from close by. */
+  function diameter() {
+    const ofAll = 9 * Math.min(1, (800 / places.length) ** 0.2);
+    return Math.min(ofAll * Math.max(1, view.zoom) ** 0.25, 9);
+  }
+
+  function draw() {
+    if (!plot.isConnected) return;
+    size = [plot.clientWidth - MARGIN.left - MARGIN.right, plot.clientHeight - MARGIN.top - MARGIN.bottom].map((side) => Math.max(side, 40));
+    drawGrid();
+    drawPoints();
+    drawOverlay();
+  }
+
+  function drawGrid() {
+    const [left, high] = valuesAt([0, 0]);
+    const [right, low] = valuesAt(size);
+    const [x, y] = axes;
+    drawAxes(cleared(grid, plot.clientWidth, plot.clientHeight), size, [
+      { name: x.name, ticks: ticksBetween(x, left, right, size[0] / 80), place: (value) => pixelOf([value, 0])[0] },
+      { name: y.name, ticks: ticksBetween(y, low, high, size[1] / 45), place: (value) => pixelOf([0, value])[1] },
+    ]);
+  }
+
+  function drawPoints() {
+    const ratio = devicePixelRatio;
+    const [width, height] = size.map((side) => Math.round(side * ratio));
+    if (points.width !== width || points.height !== height) Object.assign(points, { width, height });
+    Object.assign(points.style, { left: `${MARGIN.left}px`, top: `${MARGIN.top}px`, width: `${size[0]}px`, height: `${size[1]}px` });
+    const halves = units().map((unit, i) => (unit * size[i]) / 2);
+    painter.draw({
+      scale: axes.map(({ half }, i) => half / halves[i]),
+      shift: axes.map(({ middle }, i) => (middle - view.middle[i]) / halves[i]),
+    }, { diameter: diameter() * ratio, opacity: places.length > 40000 ? 0.6 : 0.85, anyMarked, stride: rest ? stride : 1 });
+  }
+
+  /**
+   * Where drawing takes too long, only every so many points are drawn while the view moves. A single slow frame may have
+   * other causes; each new movement tries more points.
+   */
+  function watchSpeed(start) {
+    const took = performance.now() - start;
+    slowFrames = took > painter.frame ? slowFrames + 1 : 0;
+    if (slowFrames < 2) return;
+    stride = Math.min(MOST_SKIPPED, Math.ceil((1.2 * stride * took) / painter.frame));
+    slowFrames = 0;
+  }
+
+  /** The ring around the point at the pointer, and the outline that is being drawn. */
+  function drawOverlay() {
+    const context = cleared(overlay, plot.clientWidth, plot.clientHeight);
+    context.translate(MARGIN.left, MARGIN.top);
+    context.strokeStyle = styleColour('--ink');
+    context.lineWidth = 2;
+    context.beginPath();
+    if (hovered >= 0) context.arc(...pixelOfRow(hovered), diameter() / 2 + 4, 0, 2 * Math.PI);
+    if (outline) {
+      for (const place of outline) context.lineTo(...place);
+      context.closePath();
+      context.fillStyle = styleColour('--veil');
+      context.fill();
+      context.setLineDash([5, 4]);
+    }
+    context.stroke();
+  }
+
+  const drawSoon = oncePerFrame(() => {
+    const start = performance.now();
+    draw();
+    if (rest) requestAnimationFrame(() => watchSpeed(start));
+  });
+  const drawOverlaySoon = oncePerFrame(drawOverlay);
+
+  // ---- The view ----
+
+  /** Draws while the view moves, and all points when it has come to rest. */
+  function moved() {
+    if (!rest && stride > 1) stride--;
+    clearTimeout(rest);
+    rest = setTimeout(() => {
+      rest = 0;
+      if (stride > 1) drawSoon();
+    }, 150);
+    hover(-1);
+    drawSoon();
+  }
+
+  function home() {
+    view.zoom = 1;
+    view.middle = axes.map(({ middle }) => middle);
+    moved();
+  }
+
+  /** Moves the view by so many pixels; its middle stays where points are. */
+  function pan(x, y) {
+    const [unitX, unitY] = units();
+    const by = [-x * unitX, y * unitY];
+    view.middle = axes.map(({ middle, half }, i) => Math.min(Math.max(view.middle[i] + by[i], middle - half), middle + half));
+    moved();
+  }
+
+  /** Zooms by a factor; what is at this place stays there. */
+  function zoom(factor, place = size.map((side) => side / 2)) {
+    const values = valuesAt(place);
+    view.zoom = Math.min(Math.max(view.zoom * factor, ZOOMS[0]), ZOOMS[1]);
+    const now = pixelOf(values);
+    pan(place[0] - now[0], place[1] - now[1]);
+  }
+
+  // ---- The pointer and keys ----
+
+  function hover(row, place) {
+    if (row < 0) tip.hide();
+    else tip.show(place[0] + MARGIN.left, place[1] + MARGIN.top, options.linesOf(row));
+    if (row !== hovered) drawOverlaySoon();
+    hovered = row;
+  }
+
+  function placeOf(event) {
+    const box = plot.getBoundingClientRect();
+    return [event.clientX - box.left - MARGIN.left, event.clientY - box.top - MARGIN.top];
+  }
+
+  function isInPanel(place) {
+    return place.every((at, i) => at >= 0 && at <= size[i]);
+  }
+
+  function press(event) {
+    const place = placeOf(event);
+    if (event.button > 0 || !isInPanel(place)) return;
+    plot.setPointerCapture(event.pointerId);
+    hover(-1);
+    outline = pointers.size === 0 && (lasso || event.shiftKey) ? [place] : null;
+    pointers.set(event.pointerId, place);
+  }
+
+  function drag(event) {
+    const place = placeOf(event);
+    const before = pointers.get(event.pointerId);
+    if (!before) return hover(isInPanel(place) ? rowAt(place) : -1, place);
+    pointers.set(event.pointerId, place);
+    if (outline) {
+      outline.push(place);
+      drawOverlaySoon();
+    } else if (pointers.size === 1) pan(place[0] - before[0], place[1] - before[1]);
+    else pinch([...pointers].find(([id]) => id !== event.pointerId)[1], before, place);
+  }
+
+  /** One of two fingers moved: zooms by the change of their distance, and moves with the place between them. */
+  function pinch(other, before, now) {
+    const apart = (place) => Math.max(10, Math.hypot(place[0] - other[0], place[1] - other[1]));
+    pan((now[0] - before[0]) / 2, (now[1] - before[1]) / 2);
+    zoom(apart(now) / apart(before), [(now[0] + other[0]) / 2, (now[1] + other[1]) / 2]);
+  }
+
+  function release(event) {
+    pointers.delete(event.pointerId);
+    const drawn = outline;
+    outline = null;
+    drawOverlaySoon();
+    if (!drawn || event.type !== 'pointerup') return;
+    options.select(Uint8Array.from({ length: places.length / 2 }, (_, row) => Number(isInsideOutline(pixelOfRow(row), drawn))));
+  }
+
+  function turnWheel(event) {
+    if (!isInPanel(placeOf(event))) return;
+    event.preventDefault();
+    // Some browsers count lines; a pinch on a touchpad arrives as a small turn with Ctrl.
+    const pixels = event.deltaY * (event.deltaMode ? 16 : 1) * (event.ctrlKey ? 6 : 1);
+    zoom(Math.exp(-0.0015 * Math.max(-400, Math.min(400, pixels))), placeOf(event));
+  }
+
+  const [closer, wider] = [() => zoom(1.25), () => zoom(0.8)];
+  const keys = {
+    ArrowLeft: () => pan(40, 0), ArrowRight: () => pan(-40, 0), ArrowUp: () => pan(0, 40), ArrowDown: () => pan(0, -40),
+    '+': closer, '=': closer, '-': wider, 0: home, Escape: () => options.select(null),
+  };
+
+  for (const [type, act] of Object.entries({ pointerdown: press, pointermove: drag, pointerup: release, pointercancel: release })) plot.addEventListener(type, act);
+  plot.addEventListener('pointerleave', () => hover(-1));
+  plot.addEventListener('dblclick', () => lasso || home());
+  plot.addEventListener('wheel', turnWheel, { passive: false });
+  onKeys(plot, keys);
+  new ResizeObserver(draw).observe(plot);
+  painter.onRestored(() => {
+    painter.setPlaces(places);
+    painter.setLooks(looks);
+    draw();
+  });
+
+  return {
+    element: plot, painter: painter.name, view, draw, home, closer, wider,
+    /** The place of a row in the window. */
+    pixelOfRow(row) {
+      const box = plot.getBoundingClientRect();
+      const [x, y] = pixelOfRow(row);
+      return [box.left + MARGIN.left + x, box.top + MARGIN.top + y];
+    },
+    setAxes(both) {
+      axes = both.map(scaled);
+      places = placesOf(axes);
+      index = gridOf(places);
+      painter.setPlaces(places);
+      home();
+    },
+    /** Sets how points look: LOOK.bytes bytes each. */
+    setLooks(all) {
+      looks = all;
+      painter.setLooks(looks);
+      drawSoon();
+    },
+    /** Marks rows by a byte for each, or none by null; the others fade. */
+    setMarks(marks) {
+      anyMarked = marks !== null;
+      for (let row = 0; row < looks.length / LOOK.bytes; row++) looks[row * LOOK.bytes + LOOK.mark] = marks ? marks[row] : 0;
+      painter.setLooks(looks);
+      drawSoon();
+    },
+    describe(text) { points.setAttribute('aria-label', text); },
+    setLasso(on) {
+      lasso = on;
+      plot.classList.toggle('lasso', on);
+    },
+  };
+}
+
+/** An axis with the middle and half of its range. */
+function scaled(axis) {
+  const [low, high] = rangeOf(axis.values) ?? [0, 0];
+  const half = (high - low) / 2;
+  return { ...axis, middle: low + half, half: half > 0 ? half : Math.max(1, Math.abs(low) * 0.05) };
+}
+
+/** Places of points in [−1, 1] on both axes; far outside if a value is missing. */
+function placesOf(axes) {
+  const rows = axes[0].values.length;
+  const places = new Float32Array(2 * rows).fill(1e6);
+  for (let row = 0; row < rows; row++) {
+    const place = axes.map(({ values, middle, half }) => Math.min(1, Math.max(-1, (values[row] - middle) / half)));
+    if (!place.some(Number.isNaN)) places.set(place, 2 * row);
+  }
+  return places;
+}

@@ -1,0 +1,85 @@
+use super::*;
+use crate::report::Timings;
+
+fn points() -> Points {
+    let mut points = Points::new(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.5, 0.0, -1.0, 2.0], 3).unwrap();
+    points.names[0] = "</script><b>".into();
+    points.labels = Some(vec![1, 0, 1]);
+    points.label_names = Some(vec!["<img src=x onerror=alert(1)>".into(), "b".into()]);
+    points
+}
+
+fn page() -> Page {
+    let points = points();
+    Page {
+        kind: "ocnn",
+        title: "a <title> & \"more\"".into(),
+        rows: points.rows,
+        columns: columns(&points, 2),
+        classes: classes(&points),
+        content: Map::from_iter([("clusters".into(), Value::Null)]),
+    }
+}
+
+fn report() -> Report {
+    Report {
+        algorithm: "ocnn".into(),
+        version: "1".into(),
+        arguments: ["ocnn", "my points.csv", "--label", "it's"].map(String::from).to_vec(),
+        backend: "ndarray".into(),
+        device: "</script>".into(),
+        precision: "f32".into(),
+        seed: 0,
+        config: serde_json::json!({ "steps": 64, "cut": "auto", "sweep": null }),
+        input: crate::report::Input { paths: vec!["my <points>.csv".into()], rows: 3, columns: 3 },
+        timings: Timings { total_s: 0.25, phases: Map::from_iter([("graph_s".into(), 0.125.into())]) },
+        memory: Default::default(),
+        ranks: None,
+        result: Map::new(),
+    }
+}
+
+/// The text of the element that starts with `open`.
+fn element<'a>(html: &'a str, open: &str, close: &str) -> &'a str {
+    let start = html.find(open).unwrap() + open.len();
+    &html[start..start + html[start..].find(close).unwrap()]
+}
+
+#[test]
+fn text_of_files_stays_data() {
+    let html = page().render(&report(), "a summary with </script>").unwrap();
+    assert_eq!(html, page().render(&report(), "a summary with </script>").unwrap());
+    assert_eq!(html.matches("</script>").count(), 2);
+    assert!(!html.contains("<img") && !html.contains("<b>"));
+    assert!(
+        html.contains("<title>my &lt;points&gt;.csv: a &lt;title&gt; &amp; &quot;more&quot;</title>"),
+        "{}",
+        element(&html, "<title>", "</title>")
+    );
+    let data: Value = serde_json::from_str(element(&html, "type=\"application/json\">", "</script>")).unwrap();
+    assert_eq!(data["columns"][2]["name"], "</script><b>");
+    assert_eq!(data["columns"].as_array().map(Vec::len), Some(4));
+    assert_eq!(data["classes"]["names"], serde_json::json!(["b", "<img src=x onerror=alert(1)>"]));
+    assert_eq!(data["classes"]["of"], encode::unsigned([0, 1, 0].into_iter()));
+    assert_eq!(data["command"], "firebox ocnn 'my points.csv' --label 'it'\\''s'");
+    assert_eq!(data["settings"], serde_json::json!([["steps", "64"], ["cut", "auto"], ["sweep", "–"]]));
+    assert_eq!(data["title"], "my <points>.csv: a <title> & \"more\"");
+    assert_eq!(data["summary"], "a summary with </script>");
+    let facts = data["facts"].as_array().unwrap();
+    assert!(facts.contains(&serde_json::json!(["seconds, graph", "0.125"])), "{facts:?}");
+}
+
+#[test]
+fn the_policy_allows_the_script_and_the_style_alone() {
+    let html = page().render(&report(), "").unwrap();
+    let (script, style) =
+        (element(&html, "<script type=\"module\">", "</script>"), element(&html, "<style>", "</style>"));
+    let policy = element(&html, "http-equiv=\"Content-Security-Policy\" content=\"", "\">").replace("&#x27;", "'");
+    for (directive, text) in [("script-src", script), ("style-src", style)] {
+        assert!(policy.contains(&format!("{directive} '{}'", hash(text))), "{policy}");
+    }
+    assert!(policy.starts_with("default-src 'none';"), "{policy}");
+    let data = element(&html, "type=\"application/json\">", "</script>");
+    let frame = html.len() - data.len();
+    assert!(frame < 60_000, "{frame} bytes beside data");
+}

@@ -1,0 +1,116 @@
+// Reports with made-up data, as Rust would write them: the same template, scripts and policy.
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+
+/** The parts of the page; elsewhere if the tests were copied. */
+const folder = process.env.FIREBOX_HTML ? pathToFileURL(`${process.env.FIREBOX_HTML}/`) : new URL('../../core/src/html/', import.meta.url);
+/** The order in which the scripts are joined. */
+export const SCRIPTS = [
+  'data.js', 'elements.js', 'theme.js', 'axes.js', 'points.js', 'nearest.js', 'scatter.js', 'selection.js', 'clusters.js', 'tree.js', 'levels.js',
+  'ocnn.js', 'page.js',
+];
+
+const read = (name) => readFileSync(new URL(name, folder), 'utf8');
+const hash = (text) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+const escaped = (text) => text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
+const base64 = (array) => Buffer.from(array.buffer, array.byteOffset, array.byteLength).toString('base64');
+
+/** Code without indentation and without the lines that are comments, as `code` in html/mod.rs. */
+const embedded = (text) => text.split('\n').map((line) => line.trimStart()).filter((line) => !/^(\/\/|\/\*|\*\/|\* |\*$|$)/.test(line)).map((line) => `${line}\n`).join('');
+export const script = embedded(SCRIPTS.map(read).join(''));
+export const style = embedded(read('page.css'));
+
+/** The page of a report's data. */
+export function pageOf(data) {
+  const values = {
+    title: escaped(data.title),
+    'style|safe': style,
+    'script|safe': script,
+    'data|safe': JSON.stringify(data).replaceAll('<', '\\u003c'),
+    policy: escaped(`default-src 'none'; script-src ${hash(script)}; style-src ${hash(style)}; img-src data: blob:; base-uri 'none'; form-action 'none'`),
+  };
+  return read('page.html').replace(/\{\{ (.*?) \}\}/g, (_, name) => values[name]);
+}
+
+/** Numbers in [0, 1) that are the same in every run. */
+export function randomNumbers(seed) {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+export const HOSTILE = '</script><img src=x onerror=alert(1)>';
+
+/**
+ * A clustering of `rows` points around `pieces` centres, of which neighbouring ones join level by level, with noise.
+ * `columns` is the number of columns, and `classes` whether there are any. With `holes` some values are missing, and the last
+ * column has one value.
+ */
+export function clusteringData({ rows = 400, pieces = 8, columns = 2, classes = true, seed = 1, levels = Math.min(pieces, 6), noiseShare = 0.03, holes = false } = {}) {
+  const random = randomNumbers(seed);
+  const normal = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+  const centres = Array.from({ length: pieces }, (_, i) => Array.from({ length: Math.max(columns, 2) }, (_, c) => (c === 0 ? 4 * Math.cos((2 * Math.PI * i) / pieces) : c === 1 ? 3 * Math.sin((2 * Math.PI * i) / pieces) : random() * 10)));
+  const of = Uint16Array.from({ length: rows }, () => Math.floor(random() ** 1.5 * pieces));
+  const isNoise = Array.from({ length: rows }, () => rows > 1 && random() < noiseShare);
+  const values = Array.from({ length: columns }, (_, c) => Float32Array.from(of, (piece, row) => (isNoise[row] ? random() * 14 - 7 : centres[piece][c] + 0.45 * normal())));
+  if (holes) {
+    values.at(-1).fill(7);
+    for (let row = 0; row < rows; row += 10) values[0][row] = [NaN, Infinity][(row / 10) % 2];
+  }
+  const noiseAt = (level) => {
+    const bits = new Uint8Array(Math.ceil(rows / 8));
+    // A few more rows are noise at finer levels.
+    for (let row = 0; row < rows; row++) if (isNoise[row] || (rows > 1 && row % 97 < level)) bits[row >> 3] |= 1 << (row & 7);
+    return bits;
+  };
+  const contrasts = [null, 4.1, 3.4, 0.8, 0.7, 0.5];
+  const levelOf = (level) => {
+    const clusters = level + 1;
+    const labels = Int16Array.from({ length: pieces }, (_, piece) => Math.floor((piece * clusters) / pieces));
+    const noise = noiseAt(level);
+    const sizes = new Array(clusters).fill(0);
+    of.forEach((piece, row) => { if (!((noise[row >> 3] >> (row & 7)) & 1)) sizes[labels[piece]]++; });
+    const contrast = level === 0 ? null : contrasts[level] ?? 0.5 / (level - 4);
+    return { clusters, labels: base64(labels), noise: base64(noise), sizes, contrast, probability: contrast && Math.exp(-3 * contrast), score: contrast && contrast * 0.8 };
+  };
+  const joins = [];
+  // Neighbours join in pairs, then pairs of these, until one is left.
+  let open = Array.from({ length: pieces }, (_, i) => i);
+  const heights = new Array(pieces).fill(0);
+  while (open.length > 1) {
+    const next = [];
+    for (let i = 0; i < open.length; i += 2) {
+      if (i + 1 === open.length) next.push(open[i]);
+      else {
+        next.push(pieces + joins.length);
+        joins.push([open[i], open[i + 1]]);
+        heights.push(heights.at(-1) === 0 ? 0.2 : heights.at(-1) + 0.7 / pieces);
+      }
+    }
+    open = next;
+  }
+  return {
+    kind: 'ocnn',
+    title: 'points.csv: 3 clusters',
+    summary: `3 clusters and some noise points among ${rows} (evidence 3.20, by chance up to 1.40; probability by chance 1.0e-6)\nchosen with score 2.72; next are 2 clusters (score 2.10) and 4 clusters (score 0.64)`,
+    command: 'firebox ocnn points.csv --label label',
+    facts: [['version', '0.1.0'], ['device', 'ndarray, two threads'], ['seconds', '0.12']],
+    settings: [['seed', '0'], ['mode', 'auto'], ['neighbours', '24, 48']],
+    rows,
+    columns: values.map((column, c) => ({ name: ['x', 'y', `a "quoted", name ${HOSTILE}`, 'z', 'w'][c] ?? `C${c + 1}`, values: base64(column) })),
+    classes: classes ? { name: 'label', names: ['north', 'south', HOSTILE], of: base64(Uint16Array.from(of, (piece) => piece % 3)) } : null,
+    clusters: {
+      chosen: Math.min(2, levels - 1),
+      pieces: base64(of),
+      levels: Array.from({ length: levels }, (_, level) => levelOf(level)),
+      chance: { evidence: 3.2, chance: 1.4, probability: 1e-6 },
+      outlier: base64(Uint8Array.from(isNoise, (noise) => 255 * (noise ? 0.6 + 0.4 * random() : 0.3 * random() ** 2))),
+      tree: { leaves: pieces, heights, joins },
+    },
+  };
+}

@@ -1,0 +1,79 @@
+//! Interactive reports in a browser: writes pages with the program, and runs the tests in `tests/browser` on them.
+//!
+//! Needs Node.js 18 or newer with npm, a package index, and Chromium.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use firebox_tests::program::{Program, skip};
+
+fn run(command: &mut Command) {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    println!("{}", text(&output.stdout));
+    assert!(output.status.success(), "{command:?} failed\n{}", text(&output.stderr));
+}
+
+fn works(program: &str, args: &[&str]) -> bool {
+    Command::new(program).args(args).output().is_ok_and(|output| output.status.success())
+}
+
+/// Chromium, if it is installed beside Node.js and npm.
+fn chromium() -> Option<PathBuf> {
+    let suits = "process.exit(parseInt(process.versions.node) < 18)";
+    let has_node = works("node", &["-e", suits]) && works("npm", &["--version"]);
+    let folders: Vec<PathBuf> = env::split_paths(&env::var_os("PATH")?).collect();
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    let mut paths = names.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+    paths.find(|path| has_node && path.is_file())
+}
+
+/// Writes a page for each test, with tables of the clusters that its slider should show.
+fn write_pages(folder: &Path) {
+    let program = Program::firebox();
+    let save = |name: &str| fs::copy(program.path().join(name), folder.join(name)).unwrap();
+    let succeeds = |args: &str| drop(program.run(args).succeed());
+    succeeds("generate lsun --seed 5 -o points.csv");
+    succeeds("ocnn points.csv --label label --backend ndarray -o chosen.csv --html clusters.html");
+    for count in [1, 2, 5] {
+        succeeds(&format!("ocnn points.csv --label label --backend ndarray --clusters {count} -o {count}.csv"));
+        save(&format!("{count}.csv"));
+    }
+    ["points.csv", "chosen.csv", "clusters.html"].map(save);
+    succeeds("ocnn points.csv --label label --backend ndarray --threshold 0.9 -o t.csv --html threshold.html");
+    program.write("graph.csv", "i,j,distance\n0,1,1\n1,2,1\n0,2,1\n3,4,1\n4,5,1\n3,5,1\n2,3,9\n");
+    succeeds("ocnn graph.csv --metric graph --backend ndarray -o g.csv --html graph.html");
+    succeeds("generate blobs --points 300 --dims 6 --seed 2 -o six.csv");
+    succeeds("ocnn six.csv --label label --backend ndarray -o s.csv --html many_columns.html --html-columns 4");
+    ["threshold.html", "graph.html", "many_columns.html"].map(save);
+    succeeds("generate blobs --points 100000 --seed 1 -o many.csv");
+    succeeds("ocnn many.csv --label label --backend ndarray -o many.out.csv --html many.html");
+    save("many.html");
+}
+
+#[test]
+fn pages_pass_their_tests() {
+    let Some(chromium) = chromium() else {
+        let required = env::var("FIREBOX_REQUIRE").is_ok_and(|names| names.split(',').any(|name| name == "browser"));
+        assert!(!required, "FIREBOX_REQUIRE names browser, and there are no Node.js 18 with npm and Chromium");
+        skip("browser: there are no Node.js 18 or newer with npm, and Chromium");
+        return;
+    };
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("browser");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(folder.join("pages")).unwrap();
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("browser");
+    let files = fs::read_dir(&sources).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file());
+    files.for_each(|file| drop(fs::copy(&file, folder.join(file.file_name().unwrap())).unwrap()));
+    run(Command::new("npm").args(["ci", "--silent", "--no-audit", "--no-fund"]).current_dir(&folder));
+    write_pages(&folder.join("pages"));
+    let html = Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/src/html").canonicalize().unwrap();
+    let mut tests = Command::new("npm");
+    tests.arg("test").current_dir(&folder).env("FIREBOX_PAGES", folder.join("pages")).env("FIREBOX_HTML", html);
+    run(tests.env("CHROMIUM", chromium));
+}

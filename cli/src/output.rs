@@ -73,7 +73,8 @@ fn check_page(path: &Path) -> Result<()> {
     if extension.eq_ignore_ascii_case("html") || is_stdout(path) {
         return Ok(());
     }
-    Err(Error::input(format!("{} is not a page of HTML", path.display()), "name it .html"))
+    let what = format!("{}: an interactive report is a file of HTML", path.display());
+    Err(Error::input(what, "give it a name that ends in .html"))
 }
 
 /// Converts I/O errors to input errors: before the run, a file that cannot be written is an invalid argument.

@@ -6,7 +6,7 @@ use super::paths::PageOut;
 #[derive(Debug, Clone, Default, clap::Args)]
 #[allow(missing_docs)]
 pub struct HtmlArgs {
-    /// Write an interactive report: one file that opens in any browser, without a network (.html)
+    /// Write an interactive report: one file that opens in a browser, without a network (.html)
     #[arg(long, value_name = "PAGE")]
     pub html: Option<PageOut>,
     /// Columns of the input in the report: the first N

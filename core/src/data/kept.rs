@@ -27,6 +27,11 @@ impl Kept {
         memory::push(&mut self.columns[column], field, KEPT)
     }
 
+    /// The name and the fields of each column.
+    pub fn columns(&self) -> impl Iterator<Item = (&str, &[String])> {
+        self.names.iter().map(String::as_str).zip(self.columns.iter().map(Vec::as_slice))
+    }
+
     /// Retains the rows for which `rows`, with an element a row, is true.
     pub fn retain(&mut self, rows: &[bool]) {
         self.columns.iter_mut().for_each(|column| retain_rows(column, rows, 1));

@@ -3,26 +3,32 @@
 /** The clustering in the report's data, with its arrays unpacked. */
 function clusteringOf(data) {
   const { clusters } = data;
-  const levels = clusters.levels.map((level) => ({ ...level, labels: arrayOf(Int16Array, level.labels), noise: bytesOf(level.noise) }));
-  const pieces = arrayOf(Uint16Array, clusters.pieces);
-  return { ...clusters, rows: data.rows, levels, pieces, outlier: bytesOf(clusters.outlier), tree: treeOf(clusters.tree, pieces) };
+  const levels = clusters.levels.map((level) => ({ ...level, labels: arrayOf(Int32Array, level.labels), noise: bytesOf(level.noise) }));
+  const pieces = arrayOf(Uint32Array, clusters.pieces);
+  // A threshold cuts elsewhere than at the joins that a tree shows; pieces without joins can be as many as rows.
+  const tree = clusters.tree.joins.length ? treeOf(clusters.tree, pieces) : null;
+  return { ...clusters, levels, pieces, outlier: bytesOf(clusters.outlier), tree };
 }
 
 /** The cluster of each row at a level; −1 is noise. */
 function labelsAt(clustering, index) {
   const { labels, noise } = clustering.levels[index];
-  return Int16Array.from(clustering.pieces, (piece, row) => (bitAt(noise, row) ? -1 : labels[piece]));
+  return Int32Array.from(clustering.pieces, (piece, row) => (bitAt(noise, row) ? -1 : labels[piece]));
 }
 
-/** Number of rows and mean outlier score of each cluster, and of noise. */
-function groupsOf(labels, count, outlier) {
+/** Size and mean outlier score of each cluster at a level, and last of noise. Sizes are points, which rows can weigh. */
+function groupsOf({ weighted, levels, outlier }, index, labels) {
+  const { clusters: count, sizes, noise_points: noise } = levels[index];
   const groups = Array.from({ length: count + 1 }, (_, i) => ({ cluster: i < count ? i : -1, rows: 0, outlier: 0 }));
   labels.forEach((label, row) => {
     const group = groups[label < 0 ? count : label];
     group.rows++;
     group.outlier += outlier[row] / 255;
   });
-  for (const group of groups) group.outlier = group.rows ? group.outlier / group.rows : 0;
+  groups.forEach((group, i) => {
+    group.outlier /= group.rows || 1;
+    group.size = weighted ? sizes[i] ?? noise : group.rows;
+  });
   return groups;
 }
 
@@ -56,7 +62,7 @@ function startsOf(nodes, roots, childrenOf, rows) {
   while (remaining.length) {
     const node = remaining.pop();
     placeSideBySide(childrenOf(node), starts[node]);
-    remaining.push(...childrenOf(node));
+    for (const child of childrenOf(node)) remaining.push(child);
   }
   return starts;
 }
@@ -83,7 +89,7 @@ function rowsBelow({ tree, pieces }, node) {
   while (remaining.length) {
     const below = remaining.pop();
     isBelow[below] = 1;
-    remaining.push(...tree.childrenOf(below));
+    for (const child of tree.childrenOf(below)) remaining.push(child);
   }
   return Uint8Array.from(pieces, (piece) => isBelow[piece]);
 }

@@ -33,7 +33,7 @@ function grouped(count) {
 
 /** A number with a true minus sign, which is as wide as a digit. */
 function signed(text) {
-  return text.replace('-', '\u2212').replace('e+', 'e');
+  return text.replaceAll('-', '\u2212').replace('e+', 'e');
 }
 
 /** A number rounded to `digits` significant digits, for people. */
@@ -45,14 +45,22 @@ function rounded(value, digits = 4) {
   return signed(text);
 }
 
-/** The shortest text that reads as the same 32-bit number, for files. */
-function exact(value) {
-  if (Number.isNaN(value)) return '';
-  for (let digits = 6; digits < 9; digits++) {
-    const text = String(Number(value.toPrecision(digits)));
-    if (Math.fround(Number(text)) === value) return text;
-  }
-  return String(Number(value.toPrecision(9)));
+/**
+ * A column of numbers, offset + scale·v. `textOf` gives a row's number exactly: as the shortest text with the same v, which
+ * is what the table had if v is precise enough.
+ */
+function columnOf({ name, offset, scale, values }) {
+  const parts = arrayOf(Float32Array, values);
+  const numbers = Float64Array.from(parts, (part) => offset + scale * part);
+  const textOf = (row) => {
+    if (Number.isNaN(numbers[row])) return '';
+    for (let digits = 6; digits < 17; digits++) {
+      const near = Number(numbers[row].toPrecision(digits));
+      if (Math.fround((near - offset) / scale) === parts[row]) return String(near);
+    }
+    return String(numbers[row]);
+  };
+  return { name, values: numbers, textOf };
 }
 
 /** A field of a CSV file, in quotes if it needs them. */

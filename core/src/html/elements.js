@@ -28,13 +28,6 @@ function choice(label, names, chosen, choose) {
   return element('label', { className: 'choice' }, `${label} `, box);
 }
 
-/** A box to tick with a label; `change` gets whether it is ticked. */
-function tick(label, change) {
-  const box = element('input', { type: 'checkbox' });
-  box.addEventListener('change', () => change(box.checked));
-  return element('label', { className: 'choice' }, box, ` ${label}`);
-}
-
 /** A part of the page with a heading. */
 function section(title, ...children) {
   return element('section', { 'aria-label': title }, element('h2', {}, title), ...children);
@@ -57,7 +50,13 @@ function download(name, text) {
 /** Copies a text, and says so on the button for a moment. */
 async function copy(text, pressed) {
   const before = (pressed.dataset.text ??= pressed.textContent);
-  pressed.textContent = await navigator.clipboard.writeText(text).then(() => 'Copied', () => 'Not allowed here');
+  try {
+    // There is no clipboard at all on a page that came over plain HTTP.
+    await navigator.clipboard.writeText(text);
+    pressed.textContent = 'Copied';
+  } catch {
+    pressed.textContent = 'Not allowed here';
+  }
   announce(pressed.textContent);
   setTimeout(() => { pressed.textContent = before; }, 1500);
 }

@@ -1,20 +1,38 @@
 //! Binary data in the text of a page.
 
+use std::fmt::Display;
+
 use base64::{Engine, engine::general_purpose::STANDARD};
+
+use crate::error::{Error, Result};
 
 /// Base64 of numbers as little-endian f32.
 pub fn floats(values: impl Iterator<Item = f64>) -> String {
     bytes(values.flat_map(|value| (value as f32).to_le_bytes()))
 }
 
-/// Base64 of numbers as little-endian u16; larger ones become the largest.
-pub fn unsigned(values: impl Iterator<Item = u64>) -> String {
-    bytes(values.flat_map(|value| u16::try_from(value).unwrap_or(u16::MAX).to_le_bytes()))
+/// Base64 of indices as little-endian u32.
+///
+/// # Errors
+///
+/// [`Error::Input`] for an index of 2³² or more.
+pub fn indices(values: impl Iterator<Item = u64>) -> Result<String> {
+    let word = |value| u32::try_from(value).map(u32::to_le_bytes).map_err(|_| too_large(value));
+    Ok(STANDARD.encode(values.map(word).collect::<Result<Vec<_>>>()?.concat()))
 }
 
-/// Base64 of numbers as little-endian i16; those out of range become the nearest.
-pub fn signed(values: impl Iterator<Item = i64>) -> String {
-    bytes(values.flat_map(|value| (value.clamp(i16::MIN.into(), i16::MAX.into()) as i16).to_le_bytes()))
+/// Base64 of labels as little-endian i32.
+///
+/// # Errors
+///
+/// [`Error::Input`] for a label that does not fit.
+pub fn labels(values: impl Iterator<Item = i64>) -> Result<String> {
+    let word = |value| i32::try_from(value).map(i32::to_le_bytes).map_err(|_| too_large(value));
+    Ok(STANDARD.encode(values.map(word).collect::<Result<Vec<_>>>()?.concat()))
+}
+
+fn too_large(value: impl Display) -> Error {
+    Error::input(format!("{value} is too large for an interactive report"), "leave out --html")
 }
 
 /// Base64 of fractions from 0 to 1 in steps of 1/255.
@@ -39,8 +57,9 @@ mod tests {
     #[test]
     fn numbers_are_little_endian() {
         assert_eq!(floats([1.0, -2.0].into_iter()), "AACAPwAAAMA=");
-        assert_eq!(unsigned([1, 258, 70_000].into_iter()), "AQACAf//");
-        assert_eq!(signed([-1, 3, 1 << 40].into_iter()), "//8DAP9/");
+        assert_eq!(indices([1, 258].into_iter()).unwrap(), "AQAAAAIBAAA=");
+        assert_eq!(labels([-1, 3].into_iter()).unwrap(), "/////wMAAAA=");
+        assert!(indices([1 << 32].into_iter()).is_err() && labels([1 << 31].into_iter()).is_err());
         assert_eq!(fractions([0.0, 0.5, 1.0, 7.0].into_iter()), "AID//w==");
         assert_eq!(bits(&[true, false, true, false, false, false, false, false, false, true]), "BQI=");
         assert_eq!(bits(&[]), "");

@@ -6,16 +6,17 @@ const HANDLE = 16;
 
 /**
  * A slider over the levels below the contrast of each, with what is known of the level. `change` gets the index of a
- * level, which a click on a bar changes too.
+ * level, which a click on a bar changes too, and true if nothing needs to be announced.
  */
 function levelSlider(clustering, change) {
   const { levels, chosen } = clustering;
-  const highest = 1.08 * Math.max(1e-9, ...levels.map(({ contrast }) => contrast ?? 0));
+  // Nothing is above the numbers of clusters if no cut has a contrast.
+  const highest = 1.08 * Math.max(0, rangeOf(levels.map(({ contrast }) => contrast ?? 0))[1]);
   const slider = element('input', { type: 'range', min: '0', max: String(levels.length - 1), 'aria-label': 'Number of clusters', disabled: levels.length < 2 });
-  const number = element('output', { className: 'number' });
+  const number = element('span', { className: 'number' });
   const facts = element('span', { className: 'note grow' });
   const back = button(`Back to the chosen ${levels[chosen].clusters}`, () => change(chosen));
-  const { element: plot, redraw, describe } = drawing({ className: 'contrast' }, draw);
+  const { element: plot, redraw, describe } = drawing({ className: `contrast${highest ? '' : ' flat'}` }, draw);
   let current = chosen;
 
   function stepWidth() {
@@ -28,6 +29,12 @@ function levelSlider(clustering, change) {
 
   function draw(context, width, height) {
     const bottom = height - CONTRAST_ROOM.bottom;
+    if (highest) drawBars(context, width, bottom);
+    drawNumbers(context, bottom);
+    Object.assign(slider.style, { marginLeft: `${middleOf(0) - HANDLE / 2}px`, width: `${middleOf(levels.length - 1) - middleOf(0) + HANDLE}px` });
+  }
+
+  function drawBars(context, width, bottom) {
     const place = (value) => CONTRAST_ROOM.top + (1 - value / highest) * (bottom - CONTRAST_ROOM.top);
     for (const { at, text } of ticksOf(0, highest, bottom / 28)) {
       context.fillStyle = styleColour('--grid');
@@ -41,8 +48,6 @@ function levelSlider(clustering, change) {
       context.fillStyle = styleColour(i === current ? '--accent' : '--bar');
       context.fillRect(middleOf(i) - bar / 2, place(contrast ?? 0), bar, bottom - place(contrast ?? 0));
     });
-    drawNumbers(context, bottom);
-    Object.assign(slider.style, { marginLeft: `${middleOf(0) - HANDLE / 2}px`, width: `${middleOf(levels.length - 1) - middleOf(0) + HANDLE}px` });
   }
 
   /** Numbers of clusters below the bars, as many as there is room for, and a triangle below the chosen one. */
@@ -61,7 +66,8 @@ function levelSlider(clustering, change) {
     write(context, 'chosen', middleOf(chosen) + side * 10, bottom + 26, side < 0 ? 'right' : 'left');
   }
 
-  slider.addEventListener('input', () => change(Number(slider.value)));
+  // A screen reader says the slider's own text.
+  slider.addEventListener('input', () => change(Number(slider.value), true));
   plot.addEventListener('click', (event) => {
     const at = Math.floor((event.clientX - plot.getBoundingClientRect().left - CONTRAST_ROOM.left) / stepWidth());
     if (at >= 0 && at < levels.length) change(at);
@@ -69,7 +75,7 @@ function levelSlider(clustering, change) {
 
   return {
     back,
-    element: element('div', {}, element('div', { className: 'row' }, number, facts), plot, slider),
+    element: element('div', {}, element('div', { className: 'row' }, number, facts), ...(levels.length > 1 ? [plot, slider] : [])),
     /** Shows a level with its number of noise points. */
     set(index, noise) {
       const level = levels[index];
@@ -79,7 +85,7 @@ function levelSlider(clustering, change) {
       number.textContent = String(level.clusters);
       back.disabled = index === chosen;
       const known = [['contrast', level.contrast], ['score', level.score], ['probability by chance', level.probability]];
-      const texts = known.filter(([, value]) => value !== null && value !== undefined).map(([name, value]) => `${name} ${rounded(value, 3)}`);
+      const texts = known.filter(([, value]) => value !== null).map(([name, value]) => `${name} ${rounded(value, 3)}`);
       facts.textContent = [`${level.clusters === 1 ? 'cluster' : 'clusters'} and ${counted(noise, 'noise point')}`, ...texts].join(' · ');
       describe(`Contrast of the last cut by number of clusters. ${counted(level.clusters, 'cluster')}: ${level.contrast === null ? 'no cut' : rounded(level.contrast, 3)}.`);
       redraw();
@@ -87,50 +93,59 @@ function levelSlider(clustering, change) {
   };
 }
 
-/** Bars of the sizes of clusters; `select` gets the cluster that was clicked, −1 for noise. */
-function sizeBars(select) {
+/** More bars than these nobody reads, and they make a page slow. */
+const MOST_BARS = 200;
+
+/** Bars of the sizes of clusters in rows or points; `select` gets the cluster that was clicked, −1 for noise. */
+function sizeBars(unit, select) {
   const list = element('ul', { className: 'sizes' });
   return {
     element: list,
     set(groups, looks) {
-      const shown = groups.filter(({ cluster, rows }) => cluster >= 0 || rows > 0);
-      const largest = Math.max(1, ...shown.map(({ rows }) => rows));
-      list.replaceChildren(...shown.map((group) => element('li', {}, sizeBar(group, looks, largest, select))));
+      const bySize = groups.slice(0, -1).sort((a, b) => b.size - a.size);
+      const noise = groups.at(-1);
+      const shown = bySize.slice(0, MOST_BARS).sort((a, b) => a.cluster - b.cluster);
+      const left = bySize.length - shown.length;
+      if (noise.rows) shown.push(noise);
+      const largest = Math.max(1, bySize[0]?.size ?? 0, noise.size);
+      list.replaceChildren(...shown.map((group) => element('li', {}, sizeBar(group, looks, largest, unit, select))));
+      if (left) list.append(element('li', { className: 'note' }, `and ${counted(left, 'smaller cluster')}`));
     },
   };
 }
 
 /** A button with the marker, name, bar, size and mean outlier score of a cluster. */
-function sizeBar({ cluster, rows, outlier }, looks, largest, select) {
+function sizeBar({ cluster, size, outlier }, looks, largest, unit, select) {
   const look = cluster < 0 ? noiseLook() : looks[cluster];
   const mean = outlier.toFixed(2);
   const bar = element('span', { className: 'bar' });
-  Object.assign(bar.style, { width: `${(100 * rows) / largest}%`, background: css(look.colour) });
-  const label = `${cluster < 0 ? 'Noise' : `Cluster ${cluster}`}: ${counted(rows, 'row')}, mean outlier score ${mean}. Select.`;
+  Object.assign(bar.style, { width: `${(100 * size) / largest}%`, background: css(look.colour) });
+  const label = `${cluster < 0 ? 'Noise' : `Cluster ${cluster}`}: ${counted(size, unit)}, mean outlier score ${mean}. Select.`;
   const made = button('', () => select(cluster), { 'aria-label': label });
   const figure = (text) => element('span', { className: 'figure' }, text);
-  made.append(swatch(look), element('span', { className: 'name' }, cluster < 0 ? 'noise' : String(cluster)), element('span', { className: 'grow' }, bar), figure(grouped(rows)), figure(mean));
+  made.append(swatch(look), element('span', { className: 'name' }, cluster < 0 ? 'noise' : String(cluster)), element('span', { className: 'grow' }, bar), figure(grouped(size)), figure(mean));
   return made;
 }
 
-/** Evidence of structure beside what chance alone reaches, and the probability in words. */
+/** Evidence of structure beside what chance alone reaches, and what that means. */
 function chanceBar({ evidence, chance, probability }) {
   const full = Math.max(evidence, chance, 1e-9) * 1.15;
   const bar = element('div', { className: 'evidence' });
   const limit = element('div', { className: 'limit' });
   bar.style.width = `${(100 * Math.max(0, evidence)) / full}%`;
   limit.style.left = `${(100 * chance) / full}%`;
-  const text = `Evidence ${rounded(evidence, 3)}; by chance up to ${rounded(chance, 3)}, the line.`;
+  const [here, line] = [evidence, chance].map((value) => rounded(value, 3));
+  const label = `Evidence ${here}, by chance ${line}`;
   return element('div', {},
-    element('div', { className: 'gauge', role: 'img', 'aria-label': text }, bar, limit),
-    element('p', {}, `${text} ${probabilityInWords(probability)}`));
+    element('div', { className: 'gauge', role: 'img', 'aria-label': label }, bar, limit),
+    element('p', {}, `Evidence ${here} (bar). Points without structure exceed ${line} (line) in 4 % of sets, and ${verdictOf(probability)}.`));
 }
 
-/** What a probability by chance means. */
-function probabilityInWords(probability) {
-  let often = 'practically never';
-  if (probability >= 0.01) often = `in ${rounded(100 * probability, 2)} of 100 such sets`;
-  else if (probability >= 1e-12) often = `in about one of ${grouped(Number((1 / probability).toPrecision(2)))} such sets`;
-  const verdict = probability > 0.04 ? 'chance alone may have made these clusters' : 'chance alone hardly explains these clusters';
-  return `Points without structure reach this evidence ${often} (probability ${rounded(probability, 2)}): ${verdict}.`;
+/** What a probability by chance means. It is of the strongest cut, whichever level is shown. */
+function verdictOf(probability) {
+  let often = 'practically never reach this evidence';
+  if (probability >= 0.01) often = `reach this evidence in ${rounded(100 * probability, 2)} % of them`;
+  else if (probability >= 1e-12) often = `reach this evidence in about one of ${grouped(Number((1 / probability).toPrecision(2)))}`;
+  const verdict = probability > 0.04 ? 'no evidence of clusters' : 'chance alone hardly explains the structure of these points';
+  return `${often} (probability ${rounded(probability, 2)}): ${verdict}`;
 }

@@ -49,8 +49,10 @@ pub struct Page {
     pub title: String,
     /// Number of rows that can be selected.
     pub rows: usize,
-    /// Columns of the rows.
+    /// Columns of numbers.
     pub columns: Vec<Column>,
+    /// Columns of text, such as names of the rows.
+    pub texts: Vec<TextColumn>,
     /// Classes of the rows, if known.
     pub classes: Option<Classes>,
     /// What is shown of an algorithm, by name.
@@ -58,22 +60,49 @@ pub struct Page {
     pub content: Map<String, Value>,
 }
 
-/// A column of a page.
+/// A column of numbers, `offset` + `scale`·v.
 #[derive(Debug, Clone, Serialize)]
 pub struct Column {
     /// Name of the column.
     pub name: String,
-    /// The numbers, as [`encode::floats`].
+    /// The middle of the range.
+    pub offset: f64,
+    /// Half of the range; 1 if it is a single number.
+    pub scale: f64,
+    /// The numbers v, as [`encode::floats`], which lie between −1 and 1 so that large numbers keep their differences.
     pub values: String,
+}
+
+/// A column of text.
+#[derive(Debug, Clone, Serialize)]
+pub struct TextColumn {
+    /// Name of the column.
+    pub name: String,
+    /// The text of each row.
+    pub values: Vec<String>,
 }
 
 /// Classes of a page's rows.
 #[derive(Debug, Clone, Serialize)]
 pub struct Classes {
+    /// Name of their column.
+    pub name: String,
     /// Names of the classes.
     pub names: Vec<String>,
-    /// The class of each row, as [`encode::unsigned`].
+    /// The class of each row, as [`encode::indices`].
     pub of: String,
+}
+
+impl Column {
+    /// Creates a column of numbers.
+    pub fn new(name: String, values: impl Iterator<Item = f64> + Clone) -> Self {
+        let finite = || values.clone().filter(|value| value.is_finite());
+        let (low, high) = (finite().fold(f64::INFINITY, f64::min), finite().fold(f64::NEG_INFINITY, f64::max));
+        // Halves first: the sum or the difference of large numbers is infinite.
+        let (offset, half) = if low <= high { (0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low) } else { (0.0, 1.0) };
+        let scale = if half > 0.0 { half } else { 1.0 };
+        Self { name, offset, scale, values: encode::floats(values.map(|value| (value - offset) / scale)) }
+    }
 }
 
 /// The columns of points: two principal components of more than two columns, then the first `count` columns.
@@ -81,37 +110,39 @@ pub fn columns(points: &Points, count: usize) -> Vec<Column> {
     let mut columns = Vec::new();
     if points.columns > 2 {
         let (places, shares) = principal_components(points);
-        columns.extend([0, 1].map(|axis| Column {
-            name: format!("principal component {} ({:.0} %)", axis + 1, 100.0 * shares[axis]),
-            values: encode::floats(places.iter().map(|place| place[axis])),
+        columns.extend([0, 1].map(|axis| {
+            let name = format!("PC {} ({:.0} %)", axis + 1, 100.0 * shares[axis]);
+            Column::new(name, places.iter().map(|place| place[axis]))
         }));
     }
-    columns.extend((0..points.columns.min(count)).map(|column| Column {
-        name: points.names.get(column).cloned().unwrap_or_else(|| format!("C{}", column + 1)),
-        values: encode::floats(points.iter().map(|row| row[column])),
+    columns.extend((0..points.columns.min(count)).map(|column| {
+        let name = points.names.get(column).cloned().unwrap_or_else(|| format!("C{}", column + 1));
+        Column::new(name, points.iter().map(|row| row[column]))
     }));
     columns
 }
 
-/// The classes of points, if known, by first appearance.
-pub fn classes(points: &Points) -> Option<Classes> {
-    let labels = points.labels.as_ref()?;
+/// The classes of points, if known, by first appearance; `name` is that of their column.
+///
+/// # Errors
+///
+/// Those of [`encode::indices`].
+pub fn classes(points: &Points, name: &str) -> Result<Option<Classes>> {
+    let Some(labels) = points.labels.as_ref() else { return Ok(None) };
     let mut numbers = HashMap::new();
     let mut distinct = Vec::new();
-    let of: Vec<u64> = labels
-        .iter()
-        .map(|label| {
-            *numbers.entry(label).or_insert_with(|| {
-                distinct.push(*label);
-                distinct.len() as u64 - 1
-            })
+    let number = |label: &i64| {
+        *numbers.entry(*label).or_insert_with(|| {
+            distinct.push(*label);
+            distinct.len() as u64 - 1
         })
-        .collect();
-    let name = |label: i64| {
+    };
+    let of = encode::indices(labels.iter().map(number))?;
+    let text = |label: i64| {
         let named = points.label_names.as_ref().and_then(|names| names.get(usize::try_from(label).ok()?));
         named.cloned().unwrap_or_else(|| label.to_string())
     };
-    Some(Classes { names: distinct.into_iter().map(name).collect(), of: encode::unsigned(of.into_iter()) })
+    Ok(Some(Classes { name: name.into(), names: distinct.into_iter().map(text).collect(), of }))
 }
 
 impl Page {
@@ -134,7 +165,7 @@ impl Page {
         let input = report.input.paths.first().map(|path| format!("{path}: ")).unwrap_or_default();
         let title = format!("{input}{}", self.title);
         let failed =
-            |error: &dyn Display| Error::input(format!("the page cannot be written: {error}"), "leave out `html`");
+            |error: &dyn Display| Error::input(format!("the page cannot be written: {error}"), "leave out --html");
         let data = Data {
             page: self,
             title: &title,

@@ -7,13 +7,15 @@ const NO_COLUMNS = 'There is no scatter plot: this run has no columns of numbers
 /** Builds the page of a clustering in `main`, and returns what tests look at. */
 function clusteringPage(data, main) {
   const clustering = clusteringOf(data);
+  // A threshold cuts elsewhere than at the joins that a tree shows, and has one level.
+  const hasTree = clustering.tree.nodes > clustering.tree.leaves;
   const columns = data.columns.map(({ name, values }) => ({ name, values: arrayOf(Float32Array, values) }));
   const classes = data.classes && { ...data.classes, of: arrayOf(Uint16Array, data.classes.of) };
   const state = { level: clustering.chosen, labels: null, looks: [], colouring: 0, sized: false, axes: [0, Math.min(1, columns.length - 1)], marks: null };
   const rowLooks = new Uint8Array(data.rows * LOOK.bytes);
 
   const scatter = columns.length ? scatterPlot(axesNow(), { linesOf, select: (marks) => selection.set(marks, 'inside the outline'), plain: location.hash === '#2d' }) : null;
-  const selection = rowSelection({ fileOf, show: showMarks, hint: `${scatter ? 'Hold Shift and drag around points, or click' : 'Click'} a cluster or a branch of the tree.` });
+  const selection = rowSelection({ fileOf, show: showMarks, hint: `${scatter ? 'Hold Shift and drag around points, or click' : 'Click'} a cluster${hasTree ? ' or a branch of the tree' : ''}.` });
   const slider = levelSlider(clustering, setLevel);
   const sizes = sizeBars(selectCluster);
   const tree = treePlot(clustering, { highlight: (node) => scatter?.setMarks(node < 0 ? state.marks : rowsBelow(clustering, node)), select: selectBranch });
@@ -173,9 +175,9 @@ function clusteringPage(data, main) {
 
   const points = scatter ? [tools(), scatter.element, key] : [element('p', { className: 'empty' }, NO_COLUMNS)];
   main.append(summary, element('section', { className: 'points', 'aria-label': 'Points' }, ...points, selection.element), element('div', { className: 'side' },
-    section('Number of clusters', slider.element, element('div', { className: 'tools' }, save, slider.back)),
+    section('Number of clusters', slider.element, element('div', { className: 'tools' }, save, ...(clustering.levels.length > 1 ? [slider.back] : []))),
     section('Clusters', element('p', { className: 'heads', 'aria-hidden': 'true' }, ...['rows', 'outlier'].map((text) => element('span', { className: 'figure' }, text))), sizes.element),
-    section('Tree of clusters', tree.element),
+    ...(hasTree ? [section('Tree of clusters', tree.element)] : []),
     section('Evidence against chance', chanceBar(clustering.chance))));
   main.classList.toggle('pointless', !scatter);
   state.labels = labelsAt(clustering, state.level);

@@ -16,7 +16,8 @@ fn page() -> Page {
         title: "a <title> & \"more\"".into(),
         rows: points.rows,
         columns: columns(&points, 2),
-        classes: classes(&points),
+        texts: Vec::new(),
+        classes: classes(&points, "kind").unwrap(),
         content: Map::from_iter([("clusters".into(), Value::Null)]),
     }
 }
@@ -37,6 +38,19 @@ fn report() -> Report {
         ranks: None,
         result: Map::new(),
     }
+}
+
+#[test]
+fn large_numbers_keep_their_differences() {
+    let times = [1.7e9, 1.7e9 + 0.25, 1.7e9 + 2.0];
+    let Column { offset, scale, values, .. } = Column::new("t".into(), times.into_iter());
+    assert_eq!((offset, scale, values), (1.7e9 + 1.0, 1.0, encode::floats([-1.0, -0.75, 1.0].into_iter())));
+    for (extreme, offset, scale) in [([1.7e308, -1.7e308], 0.0, 1.7e308), ([1e-300, 3e-300], 2e-300, 1e-300)] {
+        let column = Column::new("x".into(), extreme.into_iter());
+        assert!((column.offset - offset).abs() <= 1e-12 * scale && (column.scale / scale - 1.0).abs() < 1e-12);
+    }
+    assert_eq!(Column::new("x".into(), [5.0, f64::NAN].into_iter()).offset, 5.0);
+    assert_eq!(Column::new("x".into(), [f64::NAN].into_iter()).scale, 1.0);
 }
 
 /// The text of the element that starts with `open`.
@@ -60,7 +74,7 @@ fn text_of_files_stays_data() {
     assert_eq!(data["columns"][2]["name"], "</script><b>");
     assert_eq!(data["columns"].as_array().map(Vec::len), Some(4));
     assert_eq!(data["classes"]["names"], serde_json::json!(["b", "<img src=x onerror=alert(1)>"]));
-    assert_eq!(data["classes"]["of"], encode::unsigned([0, 1, 0].into_iter()));
+    assert_eq!(data["classes"]["of"], encode::indices([0, 1, 0].into_iter()).unwrap());
     assert_eq!(data["command"], "firebox ocnn 'my points.csv' --label 'it'\\''s'");
     assert_eq!(data["settings"], serde_json::json!([["steps", "64"], ["cut", "auto"], ["sweep", "–"]]));
     assert_eq!(data["title"], "my <points>.csv: a <title> & \"more\"");

@@ -10,7 +10,7 @@ const TREE_HINT = 'Point at a branch to see its rows in the plot; click to selec
  */
 function treePlot(clustering, options) {
   const { tree } = clustering;
-  const highest = Math.max(1, ...tree.roots.map((root) => tree.heights[root]));
+  const highest = tree.roots.reduce((most, root) => Math.max(most, tree.heights[root]), 1);
   const total = tree.roots.reduce((sum, root) => sum + tree.rows[root], 0);
   const { element: plot, redraw, describe } = drawing({ className: 'tree', tabIndex: 0, role: 'group', 'aria-label': `Tree of clusters. ${TREE_HELP}` }, draw);
   const status = element('p', { className: 'note', 'aria-live': 'polite' }, TREE_HINT);
@@ -40,7 +40,7 @@ function treePlot(clustering, options) {
     }
     context.fillStyle = styleColour('--faint');
     writeUpwards(context, '1 \u2212 agreement', 8, placeOf(highest / 2));
-    write(context, fitted(context, `${counted(total, 'row')}`, width), (TREE_ROOM.left + width) / 2, height - 8, 'center');
+    write(context, fitted(context, counted(total, 'row'), width), (TREE_ROOM.left + width) / 2, height - 8, 'center');
     for (let node = 0; node < tree.nodes; node++) drawBlock(context, node);
     if (current < 0) return;
     const [left, top, wide, high] = boxOf(current);
@@ -124,10 +124,10 @@ function treePlot(clustering, options) {
     boxOf,
     get focused() { return focused; },
     /** Colours the blocks by the clusters of their rows. */
-    setClusters(labels, looksNow, description) {
+    setClusters(labels, looksNow, result) {
       clusters = clustersOfNodes(clustering, labels);
       looks = looksNow;
-      describe(description);
+      describe(`Tree of ${counted(tree.leaves, 'group')} ${result}`);
       redraw();
     },
   };

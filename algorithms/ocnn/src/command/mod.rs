@@ -37,6 +37,7 @@ Examples:
   firebox ocnn points.csv --label label -o clusters.csv --plot clusters.png
   firebox ocnn points.csv --drop label --standardise standard --keep all --dendrogram tree.svg
   firebox ocnn points.csv --label label --clusters 4 --memberships shares.csv --report run.json
+  firebox ocnn points.csv --label label -o clusters.csv --html clusters.html
   firebox ocnn points.csv --label label --model clusters.fbx
   firebox predict points.csv --model clusters.fbx";
 
@@ -158,7 +159,8 @@ fn automatic(args: &OcnnArgs, device: &Device, session: &Session) -> Result<Outc
     if !model.is_sparse() {
         model.schema = schema;
     }
-    let outcome = report::automatic(args, ocnn.config(), points, weights.as_deref(), (clustering, model), predicted)?;
+    let outcome =
+        report::automatic(args, ocnn.config(), points, weights.as_deref(), &kept, (clustering, model), predicted)?;
     Ok(Outcome { table: kept.beside(outcome.table)?, ..outcome })
 }
 

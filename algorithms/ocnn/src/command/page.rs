@@ -1,29 +1,47 @@
 //! The interactive report of clusters.
 
 use firebox_core::{
-    data::Points,
-    html::{Page, classes, columns, encode},
+    Result,
+    data::{Kept, Points, Standardise},
+    html::{Page, TextColumn, classes, columns, encode},
 };
 use serde_json::{Map, Value, json};
 
-use super::plots;
+use super::{args::OcnnArgs, plots};
 use crate::{
     model::Clustering,
     solve::auto::{Level, Levels},
 };
 
-/// The page of a clustering that has [`Clustering::levels`]; `shown` is the number of the input's columns in it, absent for
-/// an input without coordinates.
-pub(super) fn page(clustering: &Clustering, levels: &Levels, points: &Points, shown: Option<usize>) -> Page {
-    let title =
-        format!("{} {}, {} noise points", clustering.count(), plots::clusters(clustering.count()), clustering.noise());
+/// The page of a clustering that has [`Clustering::levels`], with the columns that are kept beside the clusters.
+///
+/// # Errors
+///
+/// Numbers that a page cannot hold.
+pub(super) fn page(
+    args: &OcnnArgs,
+    clustering: &Clustering,
+    levels: &Levels,
+    points: &Points,
+    kept: &Kept,
+    weighted: bool,
+) -> Result<Page> {
+    let noise = clustering.noise();
+    let title = format!(
+        "{} {}, {noise} noise {}",
+        clustering.count(),
+        plots::clusters(clustering.count()),
+        if noise == 1 { "point" } else { "points" }
+    );
     let joins = &levels.tree.joins;
     let mut heights = vec![0.0; levels.tree.leaves.len()];
     heights.extend(joins.iter().map(|join| 1.0 - join.agreement));
+    let each = levels.levels.iter().enumerate().map(|(cuts, it)| level(clustering, levels, cuts, it));
     let clusters = json!({
         "chosen": levels.chosen,
-        "pieces": encode::unsigned(levels.components.iter().map(|&it| it.into())),
-        "levels": levels.levels.iter().enumerate().map(|(cuts, it)| level(clustering, levels, cuts, it)).collect::<Vec<_>>(),
+        "weighted": weighted,
+        "pieces": encode::indices(levels.components.iter().map(|&it| it.into()))?,
+        "levels": each.collect::<Result<Vec<_>>>()?,
         "chance": {
             "evidence": clustering.evidence,
             "chance": clustering.chance,
@@ -36,26 +54,33 @@ pub(super) fn page(clustering: &Clustering, levels: &Levels, points: &Points, sh
             "joins": joins.iter().map(|join| [join.first, join.second]).collect::<Vec<_>>(),
         },
     });
-    Page {
+    let mut numbers = if args.has_coordinates() { columns(points, args.auto.html.html_columns) } else { Vec::new() };
+    if args.preparation.standardise != Standardise::None {
+        numbers.iter_mut().for_each(|column| column.name.push_str(", standardised"));
+    }
+    let texts = kept.columns().map(|(name, values)| TextColumn { name: name.into(), values: values.to_vec() });
+    Ok(Page {
         kind: "ocnn",
         title,
         rows: levels.components.len(),
-        columns: shown.map(|count| columns(points, count)).unwrap_or_default(),
-        classes: classes(points),
+        columns: numbers,
+        texts: texts.collect(),
+        classes: classes(points, args.input.label.as_deref().unwrap_or("class"))?,
         content: Map::from_iter([("clusters".into(), clusters)]),
-    }
+    })
 }
 
-/// A level after `cuts` cuts; the only level of a threshold has no step.
-fn level(clustering: &Clustering, levels: &Levels, cuts: usize, level: &Level) -> Value {
+/// A level after `cuts` cuts; a level by itself has no step.
+fn level(clustering: &Clustering, levels: &Levels, cuts: usize, level: &Level) -> Result<Value> {
     let step = cuts.checked_sub(1).and_then(|step| clustering.steps.get(step)).filter(|_| levels.levels.len() > 1);
-    json!({
+    Ok(json!({
         "clusters": level.sizes.len(),
-        "labels": encode::signed(level.labels.iter().copied()),
+        "labels": encode::labels(level.labels.iter().copied())?,
         "noise": encode::bits(&level.noise),
         "sizes": level.sizes,
+        "noise_points": clustering.points as u64 - level.sizes.iter().sum::<u64>(),
         "contrast": step.map(|step| step.contrast),
         "probability": step.map(|step| step.probability),
         "score": step.map(|step| step.score),
-    })
+    }))
 }

@@ -4,7 +4,7 @@ use burn::tensor::backend::Backend;
 use firebox_core::{
     Error, Result,
     command::{Document, Outcome, PreparationArgs},
-    data::{Cell, Points, Table},
+    data::{Cell, Kept, Points, Table},
     metrics::Contingency,
     plot::Plot,
     report::entries,
@@ -167,12 +167,13 @@ pub(super) fn paper<B: Backend>(
     })
 }
 
-/// The outcome of automatic clustering; `predicted` is the table of the clusters of new points.
+/// The outcome of automatic clustering; `kept` are the columns beside the clusters, and `predicted` is the table of the clusters of new points.
 pub(super) fn automatic(
     args: &OcnnArgs,
     config: &OcnnConfig,
     points: Points,
     weights: Option<&[u32]>,
+    kept: &Kept,
     (clustering, model): (Clustering, OcnnModel),
     predicted: Option<Table>,
 ) -> Result<Outcome> {
@@ -205,10 +206,11 @@ pub(super) fn automatic(
     if let Some(path) = &args.auto.plateau {
         plots.push((path.clone(), plots::plateau(&clustering)));
     }
-    let html = &args.auto.html;
-    let shown = args.has_coordinates().then_some(html.html_columns);
-    let page =
-        html.html.clone().zip(clustering.levels.as_ref().map(|levels| page(&clustering, levels, &points, shown)));
+    let page = args.auto.html.html.clone().zip(clustering.levels.as_ref()).map(|(path, levels)| {
+        let page = page(args, &clustering, levels, &points, kept, weights.is_some())?;
+        Ok((path, page))
+    });
+    let page = page.transpose()?;
     let agreement = Agreement::of(&points, weights, &clustering.labels)?;
     let result = entries(&OcnnResult::Auto(Box::new(AutoResult::of(&clustering, agreement))));
     let searched = args.auto.clusters.is_none() && args.threshold.is_none();
@@ -223,7 +225,9 @@ pub(super) fn automatic(
     settings["clusters"] = json!(args.auto.clusters);
     settings["threshold"] = json!(args.threshold);
     settings["metric"] = json!(args.auto.metric);
-    settings.as_object_mut().and_then(|settings| settings.remove("distance"));
+    for name in ["distance", "keep_levels"] {
+        settings.as_object_mut().and_then(|settings| settings.remove(name));
+    }
     Ok(Outcome {
         config: settings,
         input: size,

@@ -16,10 +16,10 @@ const CUTS: [usize; 2] = [31, 127];
 /// The clusters of N points at several numbers of clusters. Each is a union of components.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Levels {
-    /// The component of each point, from 0 by first appearance. `[N]`
+    /// The component of each point, from 0. `[N]`
     pub components: Vec<u32>,
-    /// The joins of the components; its leaves are the components. Without joins if the run's cuts are not the strongest
-    /// candidates (a threshold, more clusters than candidates) or are more than 127: then its own level is the only one.
+    /// The joins of the components; its leaves are the components. Without joins for a threshold, for more clusters than
+    /// there are candidates, and for more than 127 cuts: then the run's own level is the only one.
     pub tree: CondensedTree,
     /// Every level, by its number of clusters.
     pub levels: Vec<Level>,
@@ -43,8 +43,9 @@ impl Levels {
     pub(crate) fn new(tree: &Tree, partition: &Partition, config: &OcnnConfig, of_point: &[u32]) -> Self {
         let Partition { candidates, scored, cut, component, .. } = partition;
         let [fewest, most] = CUTS;
-        let are_strongest =
-            cut.len() <= scored.len().min(most) && cut.iter().zip(candidates).all(|(&cut, it)| cut == it.edge);
+        let are_strongest = !matches!(config.cut, Cut::Threshold(_))
+            && cut.len() <= scored.len().min(most)
+            && cut.iter().zip(candidates).all(|(&cut, it)| cut == it.edge);
         let per_point = |components: &[u32]| of_point.iter().map(|&neuron| components[neuron as usize]).collect();
         if !are_strongest {
             let noise = cut::noise(tree, config, cut, component);

@@ -23,7 +23,7 @@ pub use model::{
 pub use ops::SammonOps;
 pub use solve::{
     fitted::SammonModel,
-    quality::{NeighbourhoodSample, Neighbourhoods},
+    quality::{NeighbourhoodSample, Neighbourhoods, ShepardPair},
     state::{AppliedStep, Stop},
 };
 pub use types::{Data, Metric, Source, Variant};

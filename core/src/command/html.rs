@@ -1,6 +1,10 @@
 //! Arguments of interactive reports.
 
-use super::paths::PageOut;
+use super::{input::PreparationArgs, paths::PageOut};
+use crate::{
+    data::{Points, Standardise},
+    html::{Column, input_columns},
+};
 
 // Plain comments: clap would use doc comments as the description of the whole command.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -12,4 +16,15 @@ pub struct HtmlArgs {
     /// Columns of the input in the report: the first N
     #[arg(long, value_name = "N", default_value_t = 2, requires = "html", hide_short_help = true)]
     pub html_columns: usize,
+}
+
+impl HtmlArgs {
+    /// The input's columns in the report, named as they were prepared.
+    pub fn input_columns(&self, points: &Points, preparation: PreparationArgs) -> Vec<Column> {
+        let mut columns = input_columns(points, self.html_columns);
+        if preparation.standardise != Standardise::None {
+            columns.iter_mut().for_each(|column| column.name.push_str(", standardised"));
+        }
+        columns
+    }
 }

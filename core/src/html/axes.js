@@ -10,7 +10,8 @@ function ticksOf(low, high, most) {
   const power = 10 ** Math.floor(Math.log10(least));
   const step = power * [1, 2, 5, 10].find((factor) => factor * power >= least * (1 - 1e-9));
   const ticks = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; i++) ticks.push({ at: i * step, text: tickText(i * step, step) });
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; i++)
+    ticks.push({ at: i * step, text: tickText(i * step, step) });
   return ticks;
 }
 
@@ -32,12 +33,22 @@ function fitted(context, text, width) {
   return `${text.slice(0, kept)}…`;
 }
 
-/** The ticks of an axis between two values: its own, such as names of classes, or round numbers. */
-function ticksBetween(axis, low, high, most) {
-  if (!axis.ticks) return ticksOf(low, high, most);
-  const inside = axis.ticks.filter(({ at }) => at >= low && at <= high);
-  const every = Math.ceil(inside.length / Math.max(most, 1));
-  return inside.filter((_, i) => i % every === 0);
+/** Name and ticks of an axis between two values: its own ticks, such as names of classes, or round numbers. */
+function axisBetween({ name, ticks }, low, high, most) {
+  if (ticks) {
+    const inside = ticks.filter(({ at }) => at >= low && at <= high);
+    const every = Math.ceil(inside.length / Math.max(most, 1));
+    return { name, ticks: inside.filter((_, i) => i % every === 0) };
+  }
+  if (Math.max(Math.abs(low), Math.abs(high)) < 1000 * (high - low)) return { name, ticks: ticksOf(low, high, most) };
+  // Long numbers such as times are told as their difference from a round one beside the name.
+  const power = 10 ** Math.ceil(Math.log10(high - low));
+  const base = Number((Math.floor(low / power) * power).toPrecision(15));
+  const apart = ticksOf(low - base, high - base, most);
+  return {
+    name: `${name} ${base < 0 ? '+' : '\u2212'} ${grouped(Math.abs(base))}`,
+    ticks: apart.map(({ at, text }) => ({ at: base + at, text })),
+  };
 }
 
 /**

@@ -3,7 +3,11 @@
 /** The clustering in the report's data, with its arrays unpacked. */
 function clusteringOf(data) {
   const { clusters } = data;
-  const levels = clusters.levels.map((level) => ({ ...level, labels: arrayOf(Int32Array, level.labels), noise: bytesOf(level.noise) }));
+  const levels = clusters.levels.map((level) => ({
+    ...level,
+    labels: arrayOf(Int32Array, level.labels),
+    noise: bytesOf(level.noise),
+  }));
   const pieces = arrayOf(Uint32Array, clusters.pieces);
   // A threshold cuts elsewhere than at the joins that a tree shows; pieces without joins can be as many as rows.
   const tree = clusters.tree.joins.length ? treeOf(clusters.tree, pieces) : null;
@@ -27,7 +31,7 @@ function groupsOf({ weighted, levels, outlier }, index, labels) {
   });
   groups.forEach((group, i) => {
     group.outlier /= group.rows || 1;
-    group.size = weighted ? sizes[i] ?? noise : group.rows;
+    group.size = weighted ? (sizes[i] ?? noise) : group.rows;
   });
   return groups;
 }
@@ -52,10 +56,11 @@ function treeOf({ leaves, heights, joins }, pieces) {
 /** The left end of each node in rows: the children of a node lie side by side below it. */
 function startsOf(nodes, roots, childrenOf, rows) {
   const starts = new Float64Array(nodes);
-  const placeSideBySide = (siblings, start) => siblings.reduce((left, node) => {
-    starts[node] = left;
-    return left + rows[node];
-  }, start);
+  const placeSideBySide = (siblings, start) =>
+    siblings.reduce((left, node) => {
+      starts[node] = left;
+      return left + rows[node];
+    }, start);
   placeSideBySide(roots, 0);
   // A list of what remains instead of recursion, since trees can be deep.
   const remaining = [...roots];

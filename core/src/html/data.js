@@ -26,9 +26,10 @@ function counted(count, noun, nouns = `${noun}s`) {
   return `${grouped(count)} ${count === 1 ? noun : nouns}`;
 }
 
-/** A whole number with narrow spaces between its thousands, from 10 000 on. */
+/** A number with narrow spaces between its thousands, from 10 000 on. */
 function grouped(count) {
-  return count < 10000 ? String(count) : String(count).replace(/\B(?=(\d{3})+$)/g, '\u202f');
+  const [whole, ...decimals] = String(count).split('.');
+  return [count < 10000 ? whole : whole.replace(/\B(?=(\d{3})+$)/g, '\u202f'), ...decimals].join('.');
 }
 
 /** A number with a true minus sign, which is as wide as a digit. */
@@ -39,20 +40,21 @@ function signed(text) {
 /** A number rounded to `digits` significant digits, for people. */
 function rounded(value, digits = 4) {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? 'missing' : signed(String(value));
-  const text = Math.abs(value) >= 1e6 || (value !== 0 && Math.abs(value) < 1e-4)
-    ? value.toExponential(digits - 1).replace(/\.?0+e/, 'e')
-    : String(Number(value.toPrecision(digits)));
+  const text =
+    Math.abs(value) >= 1e6 || (value !== 0 && Math.abs(value) < 1e-4)
+      ? value.toExponential(digits - 1).replace(/\.?0+e/, 'e')
+      : String(Number(value.toPrecision(digits)));
   return signed(text);
 }
 
 /**
- * A column of numbers, offset + scale·v. `textOf` gives a row's number exactly: as the shortest text with the same v, which
- * is what the table had if v is precise enough.
+ * A column of numbers, offset + scale·v. `fileOf` gives a row's number for files: the shortest text with the same v, which
+ * is what the table had if v is precise enough; `textOf` gives it for people.
  */
 function columnOf({ name, offset, scale, values }) {
   const parts = arrayOf(Float32Array, values);
   const numbers = Float64Array.from(parts, (part) => offset + scale * part);
-  const textOf = (row) => {
+  const fileOf = (row) => {
     if (Number.isNaN(numbers[row])) return '';
     for (let digits = 6; digits < 17; digits++) {
       const near = Number(numbers[row].toPrecision(digits));
@@ -60,17 +62,12 @@ function columnOf({ name, offset, scale, values }) {
     }
     return String(numbers[row]);
   };
-  return { name, values: numbers, textOf };
+  return { name, values: numbers, fileOf, textOf: (row) => signed(fileOf(row)) || 'missing' };
 }
 
 /** A field of a CSV file, in quotes if it needs them. */
 function field(text) {
   return /^$|[",\n\r#]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
-/** A CSV file of these rows. */
-function csv(rows) {
-  return rows.map((row) => `${row.join(',')}\n`).join('');
 }
 
 /** The smallest and largest finite number, or null if there is none. */

@@ -23,7 +23,11 @@ function button(text, action, properties = {}) {
 
 /** A select box with a label; `choose` gets the index of the choice. */
 function choice(label, names, chosen, choose) {
-  const box = element('select', {}, ...names.map((name, i) => element('option', { value: String(i), selected: i === chosen }, name)));
+  const box = element(
+    'select',
+    {},
+    ...names.map((name, i) => element('option', { value: String(i), selected: i === chosen }, name)),
+  );
   box.addEventListener('change', () => choose(box.selectedIndex));
   return element('label', { className: 'choice' }, `${label} `, box);
 }
@@ -35,7 +39,9 @@ function section(title, ...children) {
 
 /** A table of names and values that is opened on demand. */
 function details(title, rows) {
-  const lines = rows.map(([name, value]) => element('tr', {}, element('th', { scope: 'row' }, name), element('td', {}, value)));
+  const lines = rows.map(([name, value]) =>
+    element('tr', {}, element('th', { scope: 'row' }, name), element('td', {}, value)),
+  );
   return element('details', {}, element('summary', {}, title), element('table', {}, element('tbody', {}, ...lines)));
 }
 
@@ -58,7 +64,9 @@ async function copy(text, pressed) {
     pressed.textContent = 'Not allowed here';
   }
   announce(pressed.textContent);
-  setTimeout(() => { pressed.textContent = before; }, 1500);
+  setTimeout(() => {
+    pressed.textContent = before;
+  }, 1500);
 }
 
 const announcements = element('p', { className: 'hidden', role: 'status' });
@@ -84,7 +92,8 @@ function oncePerFrame(draw) {
 /** Acts on keys that are pressed in an element itself. */
 function onKeys(target, actions) {
   target.addEventListener('keydown', (event) => {
-    if (event.target !== target || event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(actions, event.key)) return;
+    if (event.target !== target || event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(actions, event.key))
+      return;
     event.preventDefault();
     actions[event.key]();
   });
@@ -105,7 +114,9 @@ function cleared(canvas, width, height) {
 function drawing(properties, draw) {
   const canvas = element('canvas', { className: 'layer', role: 'img' });
   const around = element('div', properties, canvas);
-  const redraw = () => around.isConnected && draw(cleared(canvas, around.clientWidth, around.clientHeight), around.clientWidth, around.clientHeight);
+  const redraw = () =>
+    around.isConnected &&
+    draw(cleared(canvas, around.clientWidth, around.clientHeight), around.clientWidth, around.clientHeight);
   new ResizeObserver(redraw).observe(around);
   return { element: around, redraw, describe: (text) => canvas.setAttribute('aria-label', text) };
 }
@@ -115,10 +126,14 @@ function tooltip(parent) {
   const box = element('div', { className: 'tooltip', hidden: true, 'aria-hidden': 'true' });
   parent.append(box);
   return {
-    hide() { box.hidden = true; },
+    hide() {
+      box.hidden = true;
+    },
     /** Shows lines at a place in the parent, on the side where there is room. */
     show(x, y, lines) {
-      box.replaceChildren(...lines.map(([name, value]) => element('div', {}, element('span', {}, name), element('b', {}, value))));
+      box.replaceChildren(
+        ...lines.map(([name, value]) => element('div', {}, element('span', {}, name), element('b', {}, value))),
+      );
       box.hidden = false;
       const left = x + 14 + box.offsetWidth > parent.clientWidth ? x - 14 - box.offsetWidth : x + 14;
       const top = Math.min(y + 14, parent.clientHeight - box.offsetHeight);

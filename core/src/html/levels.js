@@ -12,7 +12,13 @@ function levelSlider(clustering, change) {
   const { levels, chosen } = clustering;
   // Nothing is above the numbers of clusters if no cut has a contrast.
   const highest = 1.08 * Math.max(0, rangeOf(levels.map(({ contrast }) => contrast ?? 0))[1]);
-  const slider = element('input', { type: 'range', min: '0', max: String(levels.length - 1), 'aria-label': 'Number of clusters', disabled: levels.length < 2 });
+  const slider = element('input', {
+    type: 'range',
+    min: '0',
+    max: String(levels.length - 1),
+    'aria-label': 'Number of clusters',
+    disabled: levels.length < 2,
+  });
   const number = element('span', { className: 'number' });
   const facts = element('span', { className: 'note grow' });
   const back = button(`Back to the chosen ${levels[chosen].clusters}`, () => change(chosen));
@@ -31,7 +37,10 @@ function levelSlider(clustering, change) {
     const bottom = height - CONTRAST_ROOM.bottom;
     if (highest) drawBars(context, width, bottom);
     drawNumbers(context, bottom);
-    Object.assign(slider.style, { marginLeft: `${middleOf(0) - HANDLE / 2}px`, width: `${middleOf(levels.length - 1) - middleOf(0) + HANDLE}px` });
+    Object.assign(slider.style, {
+      marginLeft: `${middleOf(0) - HANDLE / 2}px`,
+      width: `${middleOf(levels.length - 1) - middleOf(0) + HANDLE}px`,
+    });
   }
 
   function drawBars(context, width, bottom) {
@@ -55,10 +64,12 @@ function levelSlider(clustering, change) {
     const apart = 26;
     const taken = [current, chosen];
     const every = Math.ceil(apart / stepWidth());
-    for (let i = 0; i < levels.length; i += every) if (taken.every((other) => Math.abs(i - other) * stepWidth() >= apart)) taken.push(i);
+    for (let i = 0; i < levels.length; i += every)
+      if (taken.every((other) => Math.abs(i - other) * stepWidth() >= apart)) taken.push(i);
     for (const i of taken) {
       context.fillStyle = styleColour(i === current ? '--accent' : '--faint');
-      if (i === current || Math.abs(i - current) * stepWidth() >= apart) write(context, String(levels[i].clusters), middleOf(i), bottom + 10, 'center');
+      if (i === current || Math.abs(i - current) * stepWidth() >= apart)
+        write(context, String(levels[i].clusters), middleOf(i), bottom + 10, 'center');
     }
     context.fillStyle = styleColour('--ink');
     write(context, '\u25b2', middleOf(chosen), bottom + 26, 'center');
@@ -75,7 +86,12 @@ function levelSlider(clustering, change) {
 
   return {
     back,
-    element: element('div', {}, element('div', { className: 'row' }, number, facts), ...(levels.length > 1 ? [plot, slider] : [])),
+    element: element(
+      'div',
+      {},
+      element('div', { className: 'row' }, number, facts),
+      ...(levels.length > 1 ? [plot, slider] : []),
+    ),
     /** Shows a level with its number of noise points. */
     set(index, noise) {
       const level = levels[index];
@@ -84,10 +100,19 @@ function levelSlider(clustering, change) {
       slider.setAttribute('aria-valuetext', `${counted(level.clusters, 'cluster')}${index === chosen ? ', chosen' : ''}`);
       number.textContent = String(level.clusters);
       back.disabled = index === chosen;
-      const known = [['contrast', level.contrast], ['score', level.score], ['probability by chance', level.probability]];
+      const known = [
+        ['contrast', level.contrast],
+        ['score', level.score],
+        ['probability by chance', level.probability],
+      ];
       const texts = known.filter(([, value]) => value !== null).map(([name, value]) => `${name} ${rounded(value, 3)}`);
-      facts.textContent = [`${level.clusters === 1 ? 'cluster' : 'clusters'} and ${counted(noise, 'noise point')}`, ...texts].join(' · ');
-      describe(`Contrast of the last cut by number of clusters. ${counted(level.clusters, 'cluster')}: ${level.contrast === null ? 'no cut' : rounded(level.contrast, 3)}.`);
+      facts.textContent = [
+        `${level.clusters === 1 ? 'cluster' : 'clusters'} and ${counted(noise, 'noise point')}`,
+        ...texts,
+      ].join(' · ');
+      describe(
+        `Contrast of the last cut by number of clusters. ${counted(level.clusters, 'cluster')}: ${level.contrast === null ? 'no cut' : rounded(level.contrast, 3)}.`,
+      );
       redraw();
     },
   };
@@ -123,7 +148,13 @@ function sizeBar({ cluster, size, outlier }, looks, largest, unit, select) {
   const label = `${cluster < 0 ? 'Noise' : `Cluster ${cluster}`}: ${counted(size, unit)}, mean outlier score ${mean}. Select.`;
   const made = button('', () => select(cluster), { 'aria-label': label });
   const figure = (text) => element('span', { className: 'figure' }, text);
-  made.append(swatch(look), element('span', { className: 'name' }, cluster < 0 ? 'noise' : String(cluster)), element('span', { className: 'grow' }, bar), figure(grouped(size)), figure(mean));
+  made.append(
+    swatch(look),
+    element('span', { className: 'name' }, cluster < 0 ? 'noise' : String(cluster)),
+    element('span', { className: 'grow' }, bar),
+    figure(grouped(size)),
+    figure(mean),
+  );
   return made;
 }
 
@@ -136,16 +167,25 @@ function chanceBar({ evidence, chance, probability }) {
   limit.style.left = `${(100 * chance) / full}%`;
   const [here, line] = [evidence, chance].map((value) => rounded(value, 3));
   const label = `Evidence ${here}, by chance ${line}`;
-  return element('div', {},
+  return element(
+    'div',
+    {},
     element('div', { className: 'gauge', role: 'img', 'aria-label': label }, bar, limit),
-    element('p', {}, `Evidence ${here} (bar). Points without structure exceed ${line} (line) in 4 % of sets, and ${verdictOf(probability)}.`));
+    element(
+      'p',
+      {},
+      `Evidence ${here} (bar). Points without structure exceed ${line} (line) in 4 % of sets, and ${verdictOf(probability)}.`,
+    ),
+  );
 }
 
 /** What a probability by chance means. It is of the strongest cut, whichever level is shown. */
 function verdictOf(probability) {
   let often = 'practically never reach this evidence';
   if (probability >= 0.01) often = `reach this evidence in ${rounded(100 * probability, 2)} % of them`;
-  else if (probability >= 1e-12) often = `reach this evidence in about one of ${grouped(Number((1 / probability).toPrecision(2)))}`;
-  const verdict = probability > 0.04 ? 'no evidence of clusters' : 'chance alone hardly explains the structure of these points';
+  else if (probability >= 1e-12)
+    often = `reach this evidence in about one of ${grouped(Number((1 / probability).toPrecision(2)))} sets`;
+  const verdict =
+    probability > 0.04 ? 'no evidence of clusters' : 'chance alone hardly explains the structure of these points';
   return `${often} (probability ${rounded(probability, 2)}): ${verdict}`;
 }

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    data::Points,
+    data::{Kept, Points},
     error::{Error, Result},
     plot::principal_components,
     report::Report,
@@ -105,21 +105,31 @@ impl Column {
     }
 }
 
-/// The columns of points: two principal components of more than two columns, then the first `count` columns.
-pub fn columns(points: &Points, count: usize) -> Vec<Column> {
-    let mut columns = Vec::new();
-    if points.columns > 2 {
-        let (places, shares) = principal_components(points);
-        columns.extend([0, 1].map(|axis| {
-            let name = format!("PC {} ({:.0} %)", axis + 1, 100.0 * shares[axis]);
-            Column::new(name, places.iter().map(|place| place[axis]))
-        }));
+/// Two principal components of points with more than two columns, with their shares of the variance.
+pub fn principal_columns(points: &Points) -> Vec<Column> {
+    if points.columns <= 2 {
+        return Vec::new();
     }
-    columns.extend((0..points.columns.min(count)).map(|column| {
+    let (places, shares) = principal_components(points);
+    let column = |axis: usize| {
+        let name = format!("PC {} ({:.0} %)", axis + 1, 100.0 * shares[axis]);
+        Column::new(name, places.iter().map(|place| place[axis]))
+    };
+    [0, 1].map(column).into()
+}
+
+/// The first `count` columns of points.
+pub fn input_columns(points: &Points, count: usize) -> Vec<Column> {
+    let column = |column: usize| {
         let name = points.names.get(column).cloned().unwrap_or_else(|| format!("C{}", column + 1));
-        Column::new(name, points.iter().map(|row| row[column]))
-    }));
-    columns
+        Column::new(name, points.iter().map(move |row| row[column]))
+    };
+    (0..points.columns.min(count)).map(column).collect()
+}
+
+/// The columns that are kept beside the answer.
+pub fn kept_columns(kept: &Kept) -> Vec<TextColumn> {
+    kept.columns().map(|(name, values)| TextColumn { name: name.into(), values: values.to_vec() }).collect()
 }
 
 /// The classes of points, if known, by first appearance; `name` is that of their column.

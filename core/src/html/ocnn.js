@@ -2,31 +2,60 @@
 
 /** Most columns in a tooltip. */
 const MOST_LINES = 12;
-const NO_COLUMNS = 'There is no scatter plot: this run has no columns of numbers to draw. Distances, graphs and sparse rows have none.';
+/** Most classes in the key of their colours. */
+const MOST_KEYS = 24;
+const NO_COLUMNS =
+  'There is no scatter plot: this run has no columns of numbers to draw. Distances, graphs and sparse rows have none.';
 
 /** Builds the page of a clustering in `main`, and returns what tests look at. */
 function clusteringPage(data, main) {
   const clustering = clusteringOf(data);
-  // A threshold cuts elsewhere than at the joins that a tree shows, and has one level.
-  const hasTree = clustering.tree.nodes > clustering.tree.leaves;
-  const columns = data.columns.map(({ name, values }) => ({ name, values: arrayOf(Float32Array, values) }));
-  const classes = data.classes && { ...data.classes, of: arrayOf(Uint16Array, data.classes.of) };
-  const state = { level: clustering.chosen, labels: null, looks: [], colouring: 0, sized: false, axes: [0, Math.min(1, columns.length - 1)], marks: null };
+  const unit = clustering.weighted ? 'point' : 'row';
+  const columns = data.columns.map(columnOf);
+  /** What a tooltip and a file have of a row. */
+  const fields = [
+    ...data.texts.map(({ name, values }) => ({
+      name,
+      fileOf: (row) => field(values[row]),
+      textOf: (row) => values[row],
+    })),
+    ...columns,
+  ];
+  const classes = data.classes && { ...data.classes, of: arrayOf(Uint32Array, data.classes.of) };
+  const state = {
+    level: clustering.chosen,
+    labels: null,
+    looks: [],
+    colouring: 0,
+    axes: [0, Math.min(1, columns.length - 1)],
+    marks: null,
+  };
   const rowLooks = new Uint8Array(data.rows * LOOK.bytes);
 
-  const scatter = columns.length ? scatterPlot(axesNow(), { linesOf, select: (marks) => selection.set(marks, 'inside the outline'), plain: location.hash === '#2d' }) : null;
-  const selection = rowSelection({ fileOf, show: showMarks, hint: `${scatter ? 'Hold Shift and drag around points, or click' : 'Click'} a cluster${hasTree ? ' or a branch of the tree' : ''}.` });
+  const scatter = columns.length
+    ? scatterPlot(axesNow(), {
+        linesOf,
+        select: (marks) => selection.set(marks, 'inside the outline'),
+        plain: location.hash === '#2d',
+      })
+    : null;
+  const selection = rowSelection({
+    fileOf,
+    show: showMarks,
+    hint: `${scatter ? 'Hold Shift and drag around points, or click' : 'Click'} a cluster${clustering.tree ? ' or a branch of the tree' : ''}.`,
+  });
   const slider = levelSlider(clustering, setLevel);
-  const sizes = sizeBars(selectCluster);
-  const tree = treePlot(clustering, { highlight: (node) => scatter?.setMarks(node < 0 ? state.marks : rowsBelow(clustering, node)), select: selectBranch });
+  const sizes = sizeBars(unit, selectCluster);
+  const highlight = (node) => scatter?.setMarks(node < 0 ? state.marks : rowsBelow(clustering, node));
+  const tree = clustering.tree && treePlot(clustering, { highlight, select: selectBranch });
   const summary = element('p', { className: 'hidden' });
   const key = element('div', { className: 'key' });
   const save = button('', () => download(`clusters-${clustersNow()}.csv`, labelsFile()));
   const colourings = [
     { name: 'cluster', paint: () => paintGroups(state.labels, state.looks) },
     ...(classes ? [{ name: `class (${classes.name})`, paint: paintClasses }] : []),
-    { name: 'outlier score', paint: () => paintValues(clustering.outlier, 1 / 255) },
-    ...columns.map(({ name, values }) => ({ name, paint: () => paintValues(values, 1) })),
+    { name: 'outlier score', paint: () => paintValues('outlier score', clustering.outlier, 1 / 255) },
+    ...columns.map(({ name, values }) => ({ name, paint: () => paintValues(name, values, 1) })),
   ];
 
   function clustersNow() {
@@ -36,8 +65,11 @@ function clusteringPage(data, main) {
   /** The columns of both axes. A single column is drawn over its classes, or over its rows. */
   function axesNow() {
     if (columns.length !== 1) return state.axes.map((i) => columns[i]);
-    if (!classes) return [columns[0], { name: 'row', values: Float32Array.from({ length: data.rows }, (_, row) => row) }];
-    return [columns[0], { name: classes.name, values: Float32Array.from(classes.of), ticks: classes.names.map((text, at) => ({ at, text })) }];
+    if (!classes) return [columns[0], { name: 'row', values: Array.from({ length: data.rows }, (_, row) => row) }];
+    return [
+      columns[0],
+      { name: classes.name, values: classes.of, ticks: classes.names.map((text, at) => ({ at, text })) },
+    ];
   }
 
   /** Names and values in the tooltip of a row. */
@@ -45,10 +77,10 @@ function clusteringPage(data, main) {
     const label = state.labels[row];
     return [
       ['row', String(row)],
-      ...columns.slice(0, MOST_LINES).map(({ name, values }) => [name, rounded(values[row], 6)]),
-      ...(columns.length > MOST_LINES ? [['more columns', String(columns.length - MOST_LINES)]] : []),
+      ...fields.slice(0, MOST_LINES).map(({ name, textOf }) => [name, textOf(row)]),
+      ...(fields.length > MOST_LINES ? [['more columns', String(fields.length - MOST_LINES)]] : []),
       ['cluster', label < 0 ? 'noise' : String(label)],
-      ...(classes ? [[classes.name, classes.names[classes.of[row]] ?? 'none']] : []),
+      ...(classes ? [[classes.name, classes.names[classes.of[row]]]] : []),
       ['outlier score', (clustering.outlier[row] / 255).toFixed(2)],
     ];
   }
@@ -62,7 +94,6 @@ function clusteringPage(data, main) {
       const at = row * LOOK.bytes;
       rowLooks.set(colour, at);
       rowLooks[at + LOOK.shape] = shape;
-      rowLooks[at + LOOK.size] = state.sized ? clustering.outlier[row] : USUAL_SIZE;
     }
     key.replaceChildren(...keys);
   }
@@ -75,18 +106,27 @@ function clusteringPage(data, main) {
   function paintClasses() {
     const looks = looksOf(classes.names.length);
     paintGroups(classes.of, looks);
-    key.append(...looks.map((look, i) => element('span', {}, swatch(look), ` ${classes.names[i]}`)));
+    key.append(...looks.slice(0, MOST_KEYS).map((look, i) => element('span', {}, swatch(look), ` ${classes.names[i]}`)));
+    if (looks.length > MOST_KEYS) key.append(`and ${grouped(looks.length - MOST_KEYS)} more`);
   }
 
   /** Colours by numbers, `unit` each. Noise keeps its shape, so that it stays apart. */
-  function paintValues(values, unit) {
+  function paintValues(name, values, unit) {
     const [low, high] = rangeOf(values) ?? [0, 0];
     const shades = Array.from({ length: 256 }, (_, i) => visibleViridis(i / 255));
     const span = high > low ? high - low : 1;
-    paint((row) => ({
-      colour: shades[Math.round((255 * (values[row] - low)) / span)] ?? NOISE[theme.name],
-      shape: state.labels[row] < 0 ? SHAPE.cross : SHAPE.circle,
-    }), rounded(low * unit), ramp(), rounded(high * unit));
+    // Enough digits to tell both ends apart.
+    const digits = 4 + Math.max(0, Math.ceil(Math.log10(Math.max(Math.abs(low), Math.abs(high), 1e-9) / span)));
+    paint(
+      (row) => ({
+        colour: shades[Math.round((255 * (values[row] - low)) / span)] ?? NOISE[theme.name],
+        shape: state.labels[row] < 0 ? SHAPE.cross : SHAPE.circle,
+      }),
+      element('span', {}, name),
+      rounded(low * unit, digits),
+      ramp(),
+      rounded(high * unit, digits),
+    );
   }
 
   // ---- Changes ----
@@ -97,11 +137,11 @@ function clusteringPage(data, main) {
     scatter.setLooks(rowLooks);
   }
 
-  function setLevel(index) {
+  function setLevel(index, isQuiet) {
     state.level = index;
     state.labels = labelsAt(clustering, index);
     update();
-    announce(summary.textContent);
+    if (!isQuiet) announce(summary.textContent);
   }
 
   function setAxes() {
@@ -112,16 +152,19 @@ function clusteringPage(data, main) {
   /** Shows the level in all parts of the page; also after a change of the theme. */
   function update() {
     const clusters = clustersNow();
-    const groups = groupsOf(state.labels, clusters, clustering.outlier);
-    const noise = groups[clusters].rows;
+    const groups = groupsOf(clustering, state.level, state.labels);
+    const noise = groups[clusters].size;
     state.looks = looksOf(clusters);
     slider.set(state.level, noise);
     sizes.set(groups, state.looks);
     const result = `in ${counted(clusters, 'cluster')} and ${counted(noise, 'noise point')}`;
-    tree.setClusters(state.labels, state.looks, `Tree of ${counted(clustering.tree.leaves, 'group')} ${result}`);
+    tree?.setClusters(state.labels, state.looks, result);
     recolour();
     const [x, y] = axesNow();
-    summary.textContent = scatter ? `Scatter plot of ${counted(data.rows, 'point')}, ${x.name} against ${y.name}, ${result}` : `${counted(data.rows, 'row')} ${result}`;
+    const rows = counted(data.rows, 'row');
+    summary.textContent = scatter
+      ? `Scatter plot of ${rows}, ${x.name} against ${y.name}, ${result}`
+      : `${rows} ${result}`;
     scatter?.describe(summary.textContent);
     save.textContent = `Download the labels of ${counted(clusters, 'cluster')}`;
   }
@@ -132,7 +175,10 @@ function clusteringPage(data, main) {
   }
 
   function selectCluster(cluster) {
-    selection.set(Uint8Array.from(state.labels, (label) => Number(label === cluster)), cluster < 0 ? 'noise' : `cluster ${cluster} of ${clustersNow()}`);
+    selection.set(
+      Uint8Array.from(state.labels, (label) => Number(label === cluster)),
+      cluster < 0 ? 'noise' : `cluster ${cluster} of ${clustersNow()}`,
+    );
   }
 
   function selectBranch(node) {
@@ -147,42 +193,89 @@ function clusteringPage(data, main) {
   }
 
   function fileOf(rows) {
-    const head = ['row', ...columns.map(({ name }) => field(name)), 'cluster'];
-    return csv([head, ...rows.map((row) => [row, ...columns.map(({ values }) => exact(values[row])), state.labels[row]])]);
+    const head = ['row', ...fields.map(({ name }) => field(name)), 'cluster'];
+    const lineOf = (row) => [row, ...fields.map(({ fileOf }) => fileOf(row)), state.labels[row]];
+    return [head, ...rows.map(lineOf)].map((line) => `${line.join(',')}\n`).join('');
   }
 
   // ---- The parts of the page ----
 
   function tools() {
-    const lasso = button('Lasso', () => {
-      const on = lasso.getAttribute('aria-pressed') !== 'true';
-      lasso.setAttribute('aria-pressed', String(on));
-      scatter.setLasso(on);
-    }, { 'aria-pressed': 'false', title: 'Select by drawing around points (or hold Shift)' });
-    const axisChoice = (label, axis) => choice(label, columns.map(({ name }) => name), axis, (i) => {
-      state.axes[axis] = i;
-      setAxes();
-    });
-    return element('div', { className: 'tools' },
+    const lasso = button(
+      'Lasso',
+      () => {
+        const on = lasso.getAttribute('aria-pressed') !== 'true';
+        lasso.setAttribute('aria-pressed', String(on));
+        scatter.setLasso(on);
+      },
+      { 'aria-pressed': 'false', title: 'Select by drawing around points (or hold Shift)' },
+    );
+    const axisChoice = (label, axis) =>
+      choice(
+        label,
+        columns.map(({ name }) => name),
+        axis,
+        (i) => {
+          state.axes[axis] = i;
+          setAxes();
+        },
+      );
+    return element(
+      'div',
+      { className: 'tools' },
       ...(columns.length > 2 ? [axisChoice('x', 0), axisChoice('y', 1)] : []),
-      choice('Colour', colourings.map(({ name }) => name), 0, (i) => { state.colouring = i; recolour(); }),
-      tick('Size by outlier score', (on) => { state.sized = on; recolour(); }),
-      element('div', { className: 'row last' }, lasso,
-      button('\u2212', scatter.wider, { 'aria-label': 'Zoom out', title: 'Zoom out' }),
-      button('+', scatter.closer, { 'aria-label': 'Zoom in', title: 'Zoom in' }),
-      button('Reset', scatter.home, { title: 'Show all points (double click)' })));
+      choice(
+        'Colour',
+        colourings.map(({ name }) => name),
+        0,
+        (i) => {
+          state.colouring = i;
+          recolour();
+        },
+      ),
+      element(
+        'div',
+        { className: 'row last' },
+        lasso,
+        button('\u2212', scatter.wider, { 'aria-label': 'Zoom out', title: 'Zoom out' }),
+        button('+', scatter.closer, { 'aria-label': 'Zoom in', title: 'Zoom in' }),
+        button('Reset', scatter.home, { title: 'Show all points (double click)' }),
+      ),
+    );
   }
 
   const points = scatter ? [tools(), scatter.element, key] : [element('p', { className: 'empty' }, NO_COLUMNS)];
-  main.append(summary, element('section', { className: 'points', 'aria-label': 'Points' }, ...points, selection.element), element('div', { className: 'side' },
-    section('Number of clusters', slider.element, element('div', { className: 'tools' }, save, ...(clustering.levels.length > 1 ? [slider.back] : []))),
-    section('Clusters', element('p', { className: 'heads', 'aria-hidden': 'true' }, ...['rows', 'outlier'].map((text) => element('span', { className: 'figure' }, text))), sizes.element),
-    ...(hasTree ? [section('Tree of clusters', tree.element)] : []),
-    section('Evidence against chance', chanceBar(clustering.chance))));
+  main.append(
+    summary,
+    element('section', { className: 'points', 'aria-label': 'Points' }, ...points, selection.element),
+    element(
+      'div',
+      { className: 'side' },
+      section(
+        'Number of clusters',
+        slider.element,
+        element('div', { className: 'tools' }, save, ...(clustering.levels.length > 1 ? [slider.back] : [])),
+      ),
+      section(
+        'Clusters',
+        element(
+          'p',
+          { className: 'heads', 'aria-hidden': 'true' },
+          ...[`${unit}s`, 'outlier'].map((text) => element('span', { className: 'figure' }, text)),
+        ),
+        sizes.element,
+      ),
+      ...(tree ? [section('Tree of clusters', tree.element)] : []),
+      section('Evidence against chance', chanceBar(clustering.chance)),
+    ),
+  );
   main.classList.toggle('pointless', !scatter);
   state.labels = labelsAt(clustering, state.level);
   setAxes();
   selection.set(null);
-  theme.listeners.push(() => { update(); scatter?.draw(); });
+  theme.listeners.push(() => {
+    update();
+    scatter?.draw();
+  });
   return { state, scatter, selection, tree, setLevel };
 }

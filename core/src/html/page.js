@@ -7,10 +7,19 @@ const PAGES = { ocnn: clusteringPage };
 function header(data) {
   const command = element('code', { tabIndex: 0 }, data.command);
   const copyButton = button('Copy', () => copy(data.command, copyButton), { 'aria-label': 'Copy the command' });
-  return element('header', {},
-    element('div', { className: 'row' }, element('h1', {}, data.title), element('span', { className: 'grow' }), themeBox()),
+  return element(
+    'header',
+    {},
+    element(
+      'div',
+      { className: 'row' },
+      element('h1', {}, data.title),
+      element('span', { className: 'grow' }),
+      themeBox(),
+    ),
     element('p', { className: 'summary' }, data.summary),
-    element('div', { className: 'row command' }, command, copyButton));
+    element('div', { className: 'row command' }, command, copyButton),
+  );
 }
 
 function start() {

@@ -1,34 +1,28 @@
 // ---- points.js: many points on a canvas, with WebGL or without ----
 
-// How a point looks is eight bytes: red, green, blue, unused, shape, size from 0 to 255, whether it is marked, unused.
-const LOOK = { bytes: 8, shape: 4, size: 5, mark: 6 };
+// How a point looks is eight bytes, as many as its place: red, green, blue, unused, shape, whether it is marked, unused.
+const LOOK = { bytes: 8, shape: 4, mark: 5 };
 /** Opacity of points beside marked ones. */
 const FADED = 0.13;
-
-/** Diameter of a point relative to the others', from the byte of its size. The byte 102 is the usual size. */
-function relativeSize(byte) {
-  return 0.6 + byte / 255;
-}
-const USUAL_SIZE = 102;
 
 const VERTEX = `
 attribute vec2 place;
 attribute vec3 colour;
-attribute vec3 kind;
+attribute vec2 kind;
 uniform vec2 scale, shift;
 uniform float diameter, opacity, faded, part;
 varying vec4 paint;
 varying float shape, size;
 void main() {
   shape = kind.x;
-  size = diameter * (0.6 + kind.y / 255.0);
-  bool marked = kind.z > 0.5;
+  size = diameter;
+  bool marked = kind.y > 0.5;
   float alpha = marked ? 1.0 : part > 0.5 ? faded : opacity;
   paint = vec4(colour * alpha, alpha);
   // Part 0 is all points; where some are marked, part 1 are the others, and part 2, on top of them, the marked.
   bool left_out = (part > 1.5 && !marked) || (part > 0.5 && part < 1.5 && marked);
   gl_Position = left_out ? vec4(2.0, 2.0, 0.0, 1.0) : vec4(place * scale + shift, 0.0, 1.0);
-  gl_PointSize = size + 2.0;
+  gl_PointSize = 1.15 * size + 2.0;
 }`;
 
 // Shapes by the distance to their edges, in pixels, which gives smooth edges at any size.
@@ -37,14 +31,17 @@ precision mediump float;
 varying vec4 paint;
 varying float shape, size;
 void main() {
-  vec2 at = (gl_PointCoord - 0.5) * (size + 2.0);
+  vec2 at = (gl_PointCoord - 0.5) * (1.15 * size + 2.0);
   float radius = 0.5 * size;
   float distance;
   if (shape < 0.5) distance = length(at) - radius;
   else if (shape < 1.5) distance = max(abs(at.x), abs(at.y)) - 0.85 * radius;
-  else if (shape < 2.5) distance = max(at.y - 0.7 * radius, 0.866 * abs(at.x) - 0.5 * at.y - 0.5 * radius);
-  else {
-    vec2 turned = abs(vec2(at.x + at.y, at.x - at.y)) * 0.7071;
+  else if (shape > 2.5 && shape < 3.5) distance = 0.7071 * (abs(at.x) + abs(at.y) - 1.15 * radius);
+  else if (shape < 4.5) {
+    if (shape > 3.5) at.y = -at.y;
+    distance = max(at.y - 0.7 * radius, 0.866 * abs(at.x) - 0.5 * at.y - 0.5 * radius);
+  } else {
+    vec2 turned = abs(shape < 5.5 ? at : 0.7071 * vec2(at.x + at.y, at.x - at.y));
     distance = max(min(turned.x, turned.y) - max(0.5, 0.2 * radius), max(turned.x, turned.y) - radius);
   }
   gl_FragColor = paint * clamp(0.5 - distance, 0.0, 1.0);
@@ -65,7 +62,10 @@ function webglPoints(canvas) {
 
   function start() {
     program = gl.createProgram();
-    for (const [type, source] of [[gl.VERTEX_SHADER, VERTEX], [gl.FRAGMENT_SHADER, FRAGMENT]]) {
+    for (const [type, source] of [
+      [gl.VERTEX_SHADER, VERTEX],
+      [gl.FRAGMENT_SHADER, FRAGMENT],
+    ]) {
       const shader = gl.createShader(type);
       gl.shaderSource(shader, source);
       gl.compileShader(shader);
@@ -74,7 +74,12 @@ function webglPoints(canvas) {
     gl.linkProgram(program);
     if (!gl.getProgramParameter(program, gl.LINK_STATUS)) return false;
     gl.useProgram(program);
-    uniform = Object.fromEntries(['scale', 'shift', 'diameter', 'opacity', 'faded', 'part'].map((name) => [name, gl.getUniformLocation(program, name)]));
+    uniform = Object.fromEntries(
+      ['scale', 'shift', 'diameter', 'opacity', 'faded', 'part'].map((name) => [
+        name,
+        gl.getUniformLocation(program, name),
+      ]),
+    );
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
     buffers.places = gl.createBuffer();
@@ -98,7 +103,7 @@ function webglPoints(canvas) {
     attribute('place', 2, gl.FLOAT, false, 0);
     gl.bindBuffer(gl.ARRAY_BUFFER, buffers.looks);
     attribute('colour', 3, gl.UNSIGNED_BYTE, true, 0);
-    attribute('kind', 3, gl.UNSIGNED_BYTE, false, LOOK.shape);
+    attribute('kind', 2, gl.UNSIGNED_BYTE, false, LOOK.shape);
   }
 
   if (!start()) return null;
@@ -110,7 +115,9 @@ function webglPoints(canvas) {
       count = places.length / 2;
       upload(buffers.places, places);
     },
-    setLooks(looks) { upload(buffers.looks, looks); },
+    setLooks(looks) {
+      upload(buffers.looks, looks);
+    },
     /** Draws every stride-th point; `view` is { scale, shift } from places to [−1, 1], `style` { diameter, opacity, anyMarked, stride }. */
     draw(view, style) {
       gl.viewport(0, 0, canvas.width, canvas.height);
@@ -130,7 +137,9 @@ function webglPoints(canvas) {
     /** Calls `again` when the device was lost and is back; what was uploaded is gone. */
     onRestored(again) {
       canvas.addEventListener('webglcontextlost', (event) => event.preventDefault());
-      canvas.addEventListener('webglcontextrestored', () => { if (start()) again(); });
+      canvas.addEventListener('webglcontextrestored', () => {
+        if (start()) again();
+      });
     },
   };
 }
@@ -146,10 +155,10 @@ function plainPoints(canvas) {
   /** The image of a marker; the same key is the same look. */
   function imageOf(i, diameter) {
     const at = i * LOOK.bytes;
-    const key = (((looks[at] << 16) | (looks[at + 1] << 8) | looks[at + 2]) * 4 + looks[at + LOOK.shape]) * 16 + (looks[at + LOOK.size] >> 4);
+    const key = ((looks[at] << 16) | (looks[at + 1] << 8) | looks[at + 2]) * 8 + looks[at + LOOK.shape];
     let image = images.get(key);
     if (!image) {
-      image = markerImage(css([looks[at], looks[at + 1], looks[at + 2]]), looks[at + LOOK.shape], diameter * relativeSize(looks[at + LOOK.size]));
+      image = markerImage(css([looks[at], looks[at + 1], looks[at + 2]]), looks[at + LOOK.shape], diameter);
       images.set(key, image);
     }
     return image;
@@ -159,7 +168,7 @@ function plainPoints(canvas) {
   function drawPart(view, style, marked) {
     const { width, height } = canvas;
     for (let i = 0; i < places.length / 2; i += style.stride) {
-      if (marked !== null && (looks[i * LOOK.bytes + LOOK.mark] > 0) !== marked) continue;
+      if (marked !== null && looks[i * LOOK.bytes + LOOK.mark] > 0 !== marked) continue;
       const x = (places[2 * i] * view.scale[0] + view.shift[0] + 1) * 0.5 * width;
       const y = (1 - places[2 * i + 1] * view.scale[1] - view.shift[1]) * 0.5 * height;
       if (!(x > -20 && x < width + 20 && y > -20 && y < height + 20)) continue;
@@ -171,8 +180,12 @@ function plainPoints(canvas) {
   return {
     name: '2d',
     frame: 38,
-    setPlaces(all) { places = all; },
-    setLooks(all) { looks = all; },
+    setPlaces(all) {
+      places = all;
+    },
+    setLooks(all) {
+      looks = all;
+    },
     draw(view, style) {
       if (imagesOf !== String(style.diameter)) images = new Map();
       imagesOf = String(style.diameter);
@@ -186,30 +199,48 @@ function plainPoints(canvas) {
   };
 }
 
+/** Corners of the markers that have some, for a radius of 1. */
+const CORNERS = {
+  [SHAPE.square]: [
+    [0.85, 0.85],
+    [-0.85, 0.85],
+    [-0.85, -0.85],
+    [0.85, -0.85],
+  ],
+  [SHAPE.triangle]: [
+    [0, -1],
+    [0.98, 0.7],
+    [-0.98, 0.7],
+  ],
+  [SHAPE.diamond]: [
+    [0, -1.15],
+    [1.15, 0],
+    [0, 1.15],
+    [-1.15, 0],
+  ],
+  [SHAPE.inverted]: [
+    [0, 1],
+    [0.98, -0.7],
+    [-0.98, -0.7],
+  ],
+};
+
 /** A small image of a marker. */
 function markerImage(colour, shape, diameter) {
-  const side = Math.ceil(diameter) + 2;
+  const side = Math.ceil(1.15 * diameter) + 2;
   const image = element('canvas', { width: side, height: side });
   const context = image.getContext('2d');
   const radius = diameter / 2;
   context.translate(side / 2, side / 2);
-  context.fillStyle = context.strokeStyle = colour;
+  context.fillStyle = colour;
   context.beginPath();
   if (shape === SHAPE.circle) context.arc(0, 0, radius, 0, 2 * Math.PI);
-  else if (shape === SHAPE.square) context.rect(-0.85 * radius, -0.85 * radius, 1.7 * radius, 1.7 * radius);
-  else if (shape === SHAPE.triangle) {
-    context.moveTo(0, -radius);
-    context.lineTo(0.98 * radius, 0.7 * radius);
-    context.lineTo(-0.98 * radius, 0.7 * radius);
-  } else {
-    const end = 0.7 * radius;
-    context.lineWidth = Math.max(1, 0.4 * radius);
-    context.moveTo(-end, -end);
-    context.lineTo(end, end);
-    context.moveTo(end, -end);
-    context.lineTo(-end, end);
-    context.stroke();
-    return image;
+  else if (CORNERS[shape]) for (const [x, y] of CORNERS[shape]) context.lineTo(x * radius, y * radius);
+  else {
+    if (shape === SHAPE.cross) context.rotate(Math.PI / 4);
+    const thick = Math.max(1, 0.4 * radius);
+    context.rect(-radius, -thick / 2, diameter, thick);
+    context.rect(-thick / 2, -radius, thick, diameter);
   }
   context.fill();
   return image;

@@ -10,7 +10,8 @@ const MOST_UNEQUAL = 20;
 const REACH = 12;
 /** At most every so many points are drawn while the view moves; WebGL has no larger strides than 255 bytes. */
 const MOST_SKIPPED = 31;
-const SCATTER_HELP = 'Drag to move, wheel to zoom, Shift and drag to select. Keys: arrows, plus, minus, and 0 for all points.';
+const SCATTER_HELP =
+  'Drag to move, wheel to zoom, Shift and drag to select. Keys: arrows, plus, minus, and 0 for all points.';
 
 /**
  * A scatter plot. `axes` are x and y, { name, values, ticks } each; `options` are { linesOf(row): lines of the tooltip,
@@ -21,8 +22,16 @@ function scatterPlot(axes, options) {
   const grid = element('canvas', { className: 'layer', 'aria-hidden': 'true' });
   const points = element('canvas', { className: 'layer', role: 'img' });
   const overlay = element('canvas', { className: 'layer', 'aria-hidden': 'true' });
-  const plot = element('div', { className: 'plot', tabIndex: 0, role: 'group', 'aria-label': `Scatter plot. ${SCATTER_HELP}` }, grid, points, overlay);
+  const plot = element(
+    'div',
+    { className: 'plot', tabIndex: 0, role: 'group', 'aria-label': `Scatter plot. ${SCATTER_HELP}` },
+    grid,
+    points,
+    overlay,
+  );
   const tip = tooltip(plot);
+  const hint = element('p', { className: 'tooltip hint', hidden: true }, 'Ctrl + wheel zooms');
+  plot.append(hint);
   const painter = (!options.plain && webglPoints(points)) || plainPoints(points);
   const pointers = new Map();
   const view = { middle: [0, 0], zoom: 1 };
@@ -37,6 +46,7 @@ function scatterPlot(axes, options) {
   let rest = 0;
   let stride = 1;
   let slowFrames = 0;
+  let hintShown = 0;
 
   // ---- Where things are ----
 
@@ -79,7 +89,9 @@ function scatterPlot(axes, options) {
 
   function draw() {
     if (!plot.isConnected) return;
-    size = [plot.clientWidth - MARGIN.left - MARGIN.right, plot.clientHeight - MARGIN.top - MARGIN.bottom].map((side) => Math.max(side, 40));
+    size = [plot.clientWidth - MARGIN.left - MARGIN.right, plot.clientHeight - MARGIN.top - MARGIN.bottom].map((side) =>
+      Math.max(side, 40),
+    );
     drawGrid();
     drawPoints();
     drawOverlay();
@@ -88,10 +100,9 @@ function scatterPlot(axes, options) {
   function drawGrid() {
     const [left, high] = valuesAt([0, 0]);
     const [right, low] = valuesAt(size);
-    const [x, y] = axes;
     drawAxes(cleared(grid, plot.clientWidth, plot.clientHeight), size, [
-      { name: x.name, ticks: ticksBetween(x, left, right, size[0] / 80), place: (value) => pixelOf([value, 0])[0] },
-      { name: y.name, ticks: ticksBetween(y, low, high, size[1] / 45), place: (value) => pixelOf([0, value])[1] },
+      { ...axisBetween(axes[0], left, right, size[0] / 80), place: (value) => pixelOf([value, 0])[0] },
+      { ...axisBetween(axes[1], low, high, size[1] / 45), place: (value) => pixelOf([0, value])[1] },
     ]);
   }
 
@@ -99,12 +110,20 @@ function scatterPlot(axes, options) {
     const ratio = devicePixelRatio;
     const [width, height] = size.map((side) => Math.round(side * ratio));
     if (points.width !== width || points.height !== height) Object.assign(points, { width, height });
-    Object.assign(points.style, { left: `${MARGIN.left}px`, top: `${MARGIN.top}px`, width: `${size[0]}px`, height: `${size[1]}px` });
+    Object.assign(points.style, {
+      left: `${MARGIN.left}px`,
+      top: `${MARGIN.top}px`,
+      width: `${size[0]}px`,
+      height: `${size[1]}px`,
+    });
     const halves = units().map((unit, i) => (unit * size[i]) / 2);
-    painter.draw({
-      scale: axes.map(({ half }, i) => half / halves[i]),
-      shift: axes.map(({ middle }, i) => (middle - view.middle[i]) / halves[i]),
-    }, { diameter: diameter() * ratio, opacity: places.length > 40000 ? 0.6 : 0.85, anyMarked, stride: rest ? stride : 1 });
+    painter.draw(
+      {
+        scale: axes.map(({ half }, i) => half / halves[i]),
+        shift: axes.map(({ middle }, i) => (middle - view.middle[i]) / halves[i]),
+      },
+      { diameter: diameter() * ratio, opacity: places.length > 40000 ? 0.6 : 0.85, anyMarked, stride: rest ? stride : 1 },
+    );
   }
 
   /**
@@ -168,7 +187,9 @@ function scatterPlot(axes, options) {
   function pan(x, y) {
     const [unitX, unitY] = units();
     const by = [-x * unitX, y * unitY];
-    view.middle = axes.map(({ middle, half }, i) => Math.min(Math.max(view.middle[i] + by[i], middle - half), middle + half));
+    view.middle = axes.map(({ middle, half }, i) =>
+      Math.min(Math.max(view.middle[i] + by[i], middle - half), middle + half),
+    );
     moved();
   }
 
@@ -232,11 +253,21 @@ function scatterPlot(axes, options) {
     outline = null;
     drawOverlaySoon();
     if (!drawn || event.type !== 'pointerup') return;
-    options.select(Uint8Array.from({ length: places.length / 2 }, (_, row) => Number(isInsideOutline(pixelOfRow(row), drawn))));
+    options.select(
+      Uint8Array.from({ length: places.length / 2 }, (_, row) => Number(isInsideOutline(pixelOfRow(row), drawn))),
+    );
   }
 
   function turnWheel(event) {
     if (!isInPanel(placeOf(event))) return;
+    // Until the plot is in use, the wheel scrolls the page.
+    const zooms = event.ctrlKey || event.metaKey || document.activeElement === plot;
+    hint.hidden = zooms;
+    clearTimeout(hintShown);
+    hintShown = setTimeout(() => {
+      hint.hidden = true;
+    }, 1500);
+    if (!zooms) return;
     event.preventDefault();
     // Some browsers count lines; a pinch on a touchpad arrives as a small turn with Ctrl.
     const pixels = event.deltaY * (event.deltaMode ? 16 : 1) * (event.ctrlKey ? 6 : 1);
@@ -245,11 +276,24 @@ function scatterPlot(axes, options) {
 
   const [closer, wider] = [() => zoom(1.25), () => zoom(0.8)];
   const keys = {
-    ArrowLeft: () => pan(40, 0), ArrowRight: () => pan(-40, 0), ArrowUp: () => pan(0, 40), ArrowDown: () => pan(0, -40),
-    '+': closer, '=': closer, '-': wider, 0: home, Escape: () => options.select(null),
+    ArrowLeft: () => pan(40, 0),
+    ArrowRight: () => pan(-40, 0),
+    ArrowUp: () => pan(0, 40),
+    ArrowDown: () => pan(0, -40),
+    '+': closer,
+    '=': closer,
+    '-': wider,
+    0: home,
+    Escape: () => options.select(null),
   };
 
-  for (const [type, act] of Object.entries({ pointerdown: press, pointermove: drag, pointerup: release, pointercancel: release })) plot.addEventListener(type, act);
+  for (const [type, act] of Object.entries({
+    pointerdown: press,
+    pointermove: drag,
+    pointerup: release,
+    pointercancel: release,
+  }))
+    plot.addEventListener(type, act);
   plot.addEventListener('pointerleave', () => hover(-1));
   plot.addEventListener('dblclick', () => lasso || home());
   plot.addEventListener('wheel', turnWheel, { passive: false });
@@ -262,7 +306,13 @@ function scatterPlot(axes, options) {
   });
 
   return {
-    element: plot, painter: painter.name, view, draw, home, closer, wider,
+    element: plot,
+    painter: painter.name,
+    view,
+    draw,
+    home,
+    closer,
+    wider,
     /** The place of a row in the window. */
     pixelOfRow(row) {
       const box = plot.getBoundingClientRect();
@@ -285,11 +335,14 @@ function scatterPlot(axes, options) {
     /** Marks rows by a byte for each, or none by null; the others fade. */
     setMarks(marks) {
       anyMarked = marks !== null;
-      for (let row = 0; row < looks.length / LOOK.bytes; row++) looks[row * LOOK.bytes + LOOK.mark] = marks ? marks[row] : 0;
+      for (let row = 0; row < looks.length / LOOK.bytes; row++)
+        looks[row * LOOK.bytes + LOOK.mark] = marks ? marks[row] : 0;
       painter.setLooks(looks);
       drawSoon();
     },
-    describe(text) { points.setAttribute('aria-label', text); },
+    describe(text) {
+      points.setAttribute('aria-label', text);
+    },
     setLasso(on) {
       lasso = on;
       plot.classList.toggle('lasso', on);

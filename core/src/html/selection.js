@@ -23,5 +23,11 @@ function rowSelection(options) {
     if (marks) announce(text.textContent);
   }
 
-  return { element: bar, set, get rows() { return rows; } };
+  return {
+    element: bar,
+    set,
+    get rows() {
+      return rows;
+    },
+  };
 }

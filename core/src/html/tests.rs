@@ -15,7 +15,7 @@ fn page() -> Page {
         kind: "ocnn",
         title: "a <title> & \"more\"".into(),
         rows: points.rows,
-        columns: columns(&points, 2),
+        columns: [principal_columns(&points), input_columns(&points, 2)].concat(),
         texts: Vec::new(),
         classes: classes(&points, "kind").unwrap(),
         content: Map::from_iter([("clusters".into(), Value::Null)]),

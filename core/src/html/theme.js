@@ -7,7 +7,19 @@ const CLUSTERS = {
   dark: ['#4da3e0', '#f0aa1e', '#2ebe91', '#f07632', '#8ed0fa', '#e08ebb', '#eeeeee', '#ded046'].map(rgb),
 };
 // Viridis (van der Walt and Smith 2015) in tenths: perceptually uniform, also with deficient colour vision and in grey.
-const VIRIDIS = ['#440154', '#482475', '#414487', '#355f8d', '#2a788e', '#21918c', '#22a884', '#44bf70', '#7ad151', '#bddf26', '#fde725'].map(rgb);
+const VIRIDIS = [
+  '#440154',
+  '#482475',
+  '#414487',
+  '#355f8d',
+  '#2a788e',
+  '#21918c',
+  '#22a884',
+  '#44bf70',
+  '#7ad151',
+  '#bddf26',
+  '#fde725',
+].map(rgb);
 const NOISE = { light: rgb('#737373'), dark: rgb('#969696') };
 /** A branch of a tree with several clusters. */
 const SEVERAL_COLOUR = { light: rgb('#cdd1d6'), dark: rgb('#454a52') };
@@ -16,7 +28,7 @@ const VISIBLE = { light: [0, 0.75], dark: [0.42, 1] };
 /** Share of black or white in each round of eight colours. */
 const SHADES = [0, 0.35, 0.6];
 /** Marker shapes by round, and of noise. */
-const SHAPE = { circle: 0, square: 1, triangle: 2, cross: 3 };
+const SHAPE = { circle: 0, square: 1, triangle: 2, diamond: 3, inverted: 4, plus: 5, cross: 6 };
 
 const theme = { name: 'light', choice: 'auto', colours: {}, listeners: [] };
 
@@ -51,7 +63,8 @@ function looksOf(count) {
   const colours = CLUSTERS[theme.name];
   const towards = theme.name === 'light' ? [0, 0, 0] : [255, 255, 255];
   return Array.from({ length: count }, (_, i) => {
-    if (count > colours.length * SHADES.length) return { colour: visibleViridis(i / (count - 1)), shape: i % 3 };
+    if (count > colours.length * SHADES.length)
+      return { colour: visibleViridis(i / (count - 1)), shape: i % SHAPE.cross };
     const round = Math.floor(i / colours.length);
     return { colour: mixed(colours[i % colours.length], towards, SHADES[round]), shape: round };
   });
@@ -77,23 +90,31 @@ function styleColour(name) {
 
 /** Sets the theme: 'auto' is the system's. */
 function setTheme(choice) {
-  document.documentElement.dataset.theme = choice;
   const dark = choice === 'dark' || (choice === 'auto' && matchMedia('(prefers-color-scheme: dark)').matches);
   Object.assign(theme, { name: dark ? 'dark' : 'light', choice, colours: {} });
+  document.documentElement.dataset.theme = theme.name;
   for (const listen of theme.listeners) listen();
 }
 
-/** The select box of the theme. Paper is white: printing changes to the light theme and back. */
+/** The select box of the theme. Paper is white and has all details: printing changes to the light theme and back. */
 function themeBox() {
   const names = ['auto', 'light', 'dark'];
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => setTheme(theme.choice));
   let before = 'auto';
+  let closed = [];
+  const open = (on) => {
+    for (const part of closed) part.open = on;
+  };
   addEventListener('beforeprint', () => {
-    for (const part of document.querySelectorAll('details')) part.open = true;
+    closed = document.querySelectorAll('details:not([open])');
+    open(true);
     before = theme.choice;
     setTheme('light');
   });
-  addEventListener('afterprint', () => setTheme(before));
+  addEventListener('afterprint', () => {
+    open(false);
+    setTheme(before);
+  });
   setTheme('auto');
   return choice('Theme', names, 0, (i) => setTheme(names[i]));
 }
@@ -107,8 +128,8 @@ function ramp() {
 
 /** A small drawing of a marker, for legends. */
 function swatch({ colour, shape }) {
-  const made = element('span', { className: 'swatch', 'aria-hidden': 'true' });
-  made.dataset.shape = ['circle', 'square', 'triangle', 'cross'][shape];
-  made.style.color = css(colour);
+  const made = markerImage(css(colour), shape, 10 * devicePixelRatio);
+  made.className = 'swatch';
+  made.setAttribute('aria-hidden', 'true');
   return made;
 }

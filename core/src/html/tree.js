@@ -12,7 +12,11 @@ function treePlot(clustering, options) {
   const { tree } = clustering;
   const highest = tree.roots.reduce((most, root) => Math.max(most, tree.heights[root]), 1);
   const total = tree.roots.reduce((sum, root) => sum + tree.rows[root], 0);
-  const { element: plot, redraw, describe } = drawing({ className: 'tree', tabIndex: 0, role: 'group', 'aria-label': `Tree of clusters. ${TREE_HELP}` }, draw);
+  const {
+    element: plot,
+    redraw,
+    describe,
+  } = drawing({ className: 'tree', tabIndex: 0, role: 'group', 'aria-label': `Tree of clusters. ${TREE_HELP}` }, draw);
   const status = element('p', { className: 'note', 'aria-live': 'polite' }, TREE_HINT);
   let clusters = new Int32Array(tree.nodes);
   let looks = [];
@@ -53,7 +57,12 @@ function treePlot(clustering, options) {
     const [left, top, width, height] = boxOf(node);
     if (width < 0.2 || height <= 0) return;
     const cluster = clusters[node];
-    const colour = cluster === SEVERAL ? SEVERAL_COLOUR[theme.name] : cluster === ALL_NOISE ? NOISE[theme.name] : looks[cluster].colour;
+    const colour =
+      cluster === SEVERAL
+        ? SEVERAL_COLOUR[theme.name]
+        : cluster === ALL_NOISE
+          ? NOISE[theme.name]
+          : looks[cluster].colour;
     // A gap beside the next block where there is room for one.
     const [right, bottom] = [width, height].map((side) => side - Math.min(1, 0.2 * side));
     context.fillStyle = css(colour);
@@ -75,7 +84,12 @@ function treePlot(clustering, options) {
   }
 
   function textOf(node) {
-    const within = clusters[node] === SEVERAL ? 'several clusters' : clusters[node] === ALL_NOISE ? 'noise' : `cluster ${clusters[node]}`;
+    const within =
+      clusters[node] === SEVERAL
+        ? 'several clusters'
+        : clusters[node] === ALL_NOISE
+          ? 'noise'
+          : `cluster ${clusters[node]}`;
     const joined = node < tree.leaves ? 'not divided further' : `joined at ${rounded(tree.heights[node], 3)}`;
     return `Branch of ${counted(tree.rows[node], 'row')} in ${within}, ${joined}.`;
   }
@@ -116,13 +130,17 @@ function treePlot(clustering, options) {
     if (node >= 0) focused = node;
     options.select(node);
   });
-  plot.addEventListener('focus', () => { if (plot.matches(':focus-visible')) show(focused); });
+  plot.addEventListener('focus', () => {
+    if (plot.matches(':focus-visible')) show(focused);
+  });
   plot.addEventListener('blur', () => show(-1));
 
   return {
     element: element('div', {}, plot, status),
     boxOf,
-    get focused() { return focused; },
+    get focused() {
+      return focused;
+    },
     /** Colours the blocks by the clusters of their rows. */
     setClusters(labels, looksNow, result) {
       clusters = clustersOfNodes(clustering, labels);

@@ -2,8 +2,8 @@
 
 use firebox_core::{
     Result,
-    data::{Kept, Points, Standardise},
-    html::{Page, TextColumn, classes, columns, encode},
+    data::{Kept, Points},
+    html::{Page, classes, encode, kept_columns, principal_columns},
 };
 use serde_json::{Map, Value, json};
 
@@ -54,17 +54,16 @@ pub(super) fn page(
             "joins": joins.iter().map(|join| [join.first, join.second]).collect::<Vec<_>>(),
         },
     });
-    let mut numbers = if args.has_coordinates() { columns(points, args.auto.html.html_columns) } else { Vec::new() };
-    if args.preparation.standardise != Standardise::None {
-        numbers.iter_mut().for_each(|column| column.name.push_str(", standardised"));
-    }
-    let texts = kept.columns().map(|(name, values)| TextColumn { name: name.into(), values: values.to_vec() });
+    let numbers = args.has_coordinates().then(|| {
+        let input = args.auto.html.input_columns(points, args.preparation);
+        [principal_columns(points), input].concat()
+    });
     Ok(Page {
         kind: "ocnn",
         title,
         rows: levels.components.len(),
-        columns: numbers,
-        texts: texts.collect(),
+        columns: numbers.unwrap_or_default(),
+        texts: kept_columns(kept),
         classes: classes(points, args.input.label.as_deref().unwrap_or("class"))?,
         content: Map::from_iter([("clusters".into(), clusters)]),
     })

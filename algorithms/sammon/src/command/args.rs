@@ -4,8 +4,8 @@ use clap::{Args, ValueEnum};
 use firebox_core::{
     Error, Observer, Result,
     command::{
-        CheckpointArgs, DocumentOut, InputArgs, InputFile, NameOrFile, PlotOut, PreparationArgs, PreparedPoints,
-        TableOut,
+        CheckpointArgs, DocumentOut, HtmlArgs, InputArgs, InputFile, NameOrFile, PlotOut, PreparationArgs,
+        PreparedPoints, TableOut,
     },
     data::{Distances, Points, ReadOptions, read},
     memory,
@@ -62,6 +62,8 @@ pub(super) struct SammonArgs {
     /// Draw the stress by iteration (.svg, .png)
     #[arg(long, value_name = "P")]
     pub(super) convergence: Option<PlotOut>,
+    #[command(flatten)]
+    pub(super) html: HtmlArgs,
     #[command(flatten)]
     pub(super) states: CheckpointArgs,
 }

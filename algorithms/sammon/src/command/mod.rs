@@ -2,6 +2,7 @@
 
 mod args;
 mod bench;
+mod page;
 mod predict;
 mod report;
 
@@ -132,13 +133,14 @@ fn run<B: SammonOps>(args: &SammonArgs, context: &Context<B>) -> Result<Outcome>
         }
         None => None,
     };
-    let outcome = outcome(args, prepared.points, map, placed)?;
+    let outcome = outcome(args, prepared.points, &prepared.kept, map, placed)?;
     Ok(Outcome { table: prepared.kept.beside(outcome.table)?, documents: model.into_iter().collect(), ..outcome })
 }
 
 fn outcome<B: SammonOps>(
     args: &SammonArgs,
     points: Points,
+    kept: &Kept,
     map: SammonMap<B>,
     placed: Option<Table>,
 ) -> Result<Outcome> {
@@ -163,6 +165,7 @@ fn outcome<B: SammonOps>(
     settings["standardise"] = json!(args.preparation.standardise);
     settings["checkpoint_every"] = args.states.checkpoint_every.into();
     let input = points.size();
+    let page = args.html.html.clone().map(|path| Ok((path, page::page(args, &map, &points, kept)?))).transpose()?;
     let mut drawn = Points::new(map.coordinates.clone(), dims)?;
     drawn.names = report::names(dims);
     (drawn.labels, drawn.label_names) = (labels, points.label_names);
@@ -172,7 +175,7 @@ fn outcome<B: SammonOps>(
         result: entries(&report::result(&map)),
         summary: report::summary(&map),
         plots: report::plots(&map, args.shepard.as_ref(), args.convergence.as_ref()),
-        page: None,
+        page,
         documents: Vec::new(),
         table,
         plot: Some(Plot::scatter(format!("Sammon mapping, E = {:.6}", map.stress), drawn)),

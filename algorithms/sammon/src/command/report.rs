@@ -142,17 +142,17 @@ pub(crate) fn plots<B: SammonOps>(
 ) -> Vec<(PlotOut, Plot)> {
     let mut plots = Vec::new();
     if let Some(path) = shepard {
-        let values = map.shepard.iter().flat_map(|&(source, target)| [source, target]).collect();
+        let values = map.shepard.iter().flat_map(|pair| [pair.source, pair.target]).collect();
         let title = format!("Shepard diagram, stress-1 = {:.4}", map.stress1);
         let names = ["distance in the source", "distance in the map"];
         plots.push((path.clone(), Plot::diagonal(title, names, values)));
     }
     if let Some(path) = convergence {
-        let interval = if map.memory_mode == Some(Memory::Sampled) { 10.0 } else { 1.0 };
+        let (unit, interval) = history_interval(map);
         let stress = map.history.iter().enumerate().map(|(at, &stress)| (interval * at as f64, stress));
         let lines = Lines {
             title: format!("{}, E = {:.6}", map.step, map.stress),
-            x_label: if interval > 1.0 { "epoch" } else { "iteration" }.into(),
+            x_label: unit.into(),
             y_label: "stress E".into(),
             log_y: true,
             series: vec![Series::new("stress", stress)],
@@ -161,6 +161,11 @@ pub(crate) fn plots<B: SammonOps>(
         plots.push((path.clone(), Plot::Lines(lines)));
     }
     plots
+}
+
+/// The unit of a map's history, and how many of it lie between two entries.
+pub(super) fn history_interval<B: SammonOps>(map: &SammonMap<B>) -> (&'static str, f64) {
+    if map.memory_mode == Some(Memory::Sampled) { ("epoch", 10.0) } else { ("iteration", 1.0) }
 }
 
 /// Names of the columns of a map: `y1`, `y2`, …

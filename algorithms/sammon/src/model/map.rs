@@ -9,7 +9,7 @@ use crate::{
     config::{Memory, SammonConfig},
     solve::{
         fitted::SammonModel,
-        quality::Neighbourhoods,
+        quality::{Neighbourhoods, ShepardPair},
         state::{AppliedStep, Stop},
     },
     types::Variant,
@@ -56,8 +56,8 @@ pub struct SammonMap<B: Backend> {
     pub close_points: usize,
     /// True if the state file is older than the end of the run, because writing failed.
     pub stale_state: bool,
-    /// Sampled pairs for a Shepard diagram: source distance and distance in the map, in the unit of the input.
-    pub shepard: Vec<(f64, f64)>,
+    /// Pairs of a Shepard diagram: all, or a sample.
+    pub shepard: Vec<ShepardPair>,
     /// Seconds by phase.
     pub timings: Timings,
     /// Planned peak of live device buffers in bytes.

@@ -4,7 +4,7 @@ use firebox_core::{Result, Session, random::Random, watch::Watch};
 use rayon::prelude::*;
 
 use super::{
-    nondimensional::{Prepared, PreparedSource},
+    nondimensional::{Prepared, PreparedSource, first_rows},
     subsample::Subsample,
     vector::transposed,
 };
@@ -228,16 +228,32 @@ fn any_up_to(distances: &[f32], limit: f32) -> bool {
     distances.iter().fold(false, |any, &distance| any | (distance <= limit))
 }
 
-/// Pairs (δ, d) in the unit of the input: all, or a random sample. Omits missing pairs.
-pub(crate) fn shepard(prepared: &Prepared, x: &[f64]) -> Vec<(f64, f64)> {
+/// A pair of points of a Shepard diagram.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ShepardPair {
+    /// Rows of the input, each the first of those that are equal.
+    pub rows: [usize; 2],
+    /// Source distance δ in the unit of the input.
+    pub source: f64,
+    /// Distance d in the map in the same unit.
+    pub target: f64,
+}
+
+/// All pairs of distinct points, or a random sample of them. Omits missing pairs.
+pub(crate) fn shepard(prepared: &Prepared, x: &[f64]) -> Vec<ShepardPair> {
     let n = prepared.len();
     let m = x.len() / n.max(1);
+    let first = first_rows(&prepared.index);
     let pair = |i: usize, j: usize| {
         let target = (0..m).map(|k| (x[k * n + i] - x[k * n + j]).powi(2)).sum::<f64>().sqrt();
-        (prepared.delta(i, j) * prepared.unit, target * prepared.unit)
+        ShepardPair {
+            rows: [first[i], first[j]],
+            source: prepared.delta(i, j) * prepared.unit,
+            target: target * prepared.unit,
+        }
     };
     let mut random = Random::new(0, STREAM);
-    let pairs: Vec<(f64, f64)> = if n * n.saturating_sub(1) / 2 <= SHEPARD_PAIRS {
+    let pairs: Vec<ShepardPair> = if n * n.saturating_sub(1) / 2 <= SHEPARD_PAIRS {
         (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j))).map(|(i, j)| pair(i, j)).collect()
     } else {
         let draw = |random: &mut Random| {
@@ -246,7 +262,7 @@ pub(crate) fn shepard(prepared: &Prepared, x: &[f64]) -> Vec<(f64, f64)> {
         };
         (0..SHEPARD_PAIRS).map(|_| draw(&mut random)).collect()
     };
-    pairs.into_iter().filter(|(source, _)| !source.is_nan()).collect()
+    pairs.into_iter().filter(|pair| !pair.source.is_nan()).collect()
 }
 
 #[cfg(test)]
@@ -354,6 +370,6 @@ mod tests {
         let x: Vec<f64> = values.iter().map(|v| v / prepared.unit).collect();
         let found = neighbourhoods(&prepared, &x, false, &Session::default()).unwrap().unwrap();
         assert_eq!((found.trustworthiness, found.continuity), (1.0, 1.0));
-        assert!(shepard(&prepared, &x).iter().all(|(a, b)| (a - b).abs() < 1e-9));
+        assert!(shepard(&prepared, &x).iter().all(|pair| (pair.source - pair.target).abs() < 1e-9));
     }
 }

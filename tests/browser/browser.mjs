@@ -1,6 +1,6 @@
 // Opens pages in Chromium, and fails on anything that a report must not do.
 import assert from 'node:assert/strict';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -32,9 +32,59 @@ export async function openFile(browser, path, { hash = '', ...options } = {}) {
     if (['error', 'warning'].includes(message.type()) && !isKnown) problems.push(message.text());
   });
   page.on('pageerror', (error) => problems.push(error.stack));
-  page.on('dialog', (dialog) => { problems.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
-  page.on('request', (request) => { if (!request.url().startsWith(address) && !request.url().startsWith('blob:')) problems.push(`request: ${request.url()}`); });
+  page.on('dialog', (dialog) => {
+    problems.push(`dialog: ${dialog.message()}`);
+    dialog.dismiss();
+  });
+  page.on('request', (request) => {
+    if (!request.url().startsWith(address) && !request.url().startsWith('blob:'))
+      problems.push(`request: ${request.url()}`);
+  });
   await page.goto(address + hash);
   await page.waitForFunction(() => window.firebox).catch((error) => problems.push(String(error)));
-  return { page, check: async () => { assert.deepEqual(problems, []); await context.close(); } };
+  return {
+    page,
+    check: async () => {
+      assert.deepEqual(problems, []);
+      await context.close();
+    },
+  };
+}
+
+/** A typed array of a text in base64. */
+export const array = (Type, text) => {
+  const bytes = Uint8Array.from(Buffer.from(text, 'base64'));
+  return new Type(bytes.buffer);
+};
+
+/** Labels by the definition of the data: noise by its bit, else the cluster of the row's piece. */
+export function labelsOf({ rows, clusters }, level) {
+  const pieces = array(Uint32Array, clusters.pieces);
+  const labels = array(Int32Array, clusters.levels[level].labels);
+  const noise = array(Uint8Array, clusters.levels[level].noise);
+  return Array.from({ length: rows }, (_, row) => ((noise[row >> 3] >> (row % 8)) & 1 ? -1 : labels[pieces[row]]));
+}
+
+export const labelsShown = (page) => page.evaluate(() => [...firebox.state.labels]);
+export const pixelOf = (page, row) => page.evaluate((row) => firebox.scatter.pixelOfRow(row), row);
+export const selected = (page) => page.evaluate(() => [...firebox.selection.rows]);
+export const levelShown = (page) => page.evaluate(() => firebox.state.level);
+
+/** The file that a click downloads. */
+export async function downloaded(page, selector) {
+  const [file] = await Promise.all([page.waitForEvent('download'), page.click(selector)]);
+  return { name: file.suggestedFilename(), text: readFileSync(await file.path(), 'utf8') };
+}
+
+/** Drags around a rectangle of the page, with a corner cut off. */
+export async function drawAround(page, [left, top, right, bottom]) {
+  await page.mouse.move(left, top);
+  await page.mouse.down();
+  for (const place of [
+    [right, top],
+    [right, bottom],
+    [left, bottom],
+  ])
+    await page.mouse.move(...place, { steps: 4 });
+  await page.mouse.up();
 }

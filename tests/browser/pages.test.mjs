@@ -8,7 +8,9 @@ import { launch, openFile } from './browser.mjs';
 const pages = process.env.FIREBOX_PAGES;
 const skip = pages ? false : 'FIREBOX_PAGES is not set';
 let browser;
-before(async () => { browser = await launch(); });
+before(async () => {
+  browser = await launch();
+});
 after(() => browser.close());
 
 /** The column `cluster` of a table. */
@@ -32,10 +34,33 @@ test('the slider has the clusters of every number, as the program finds them', {
   await check();
 });
 
-test('inputs of every kind open', { skip }, async () => {
-  for (const name of ['threshold.html', 'graph.html', 'many_columns.html']) {
+test('inputs of every kind agree with their tables, and nothing undefined is shown', { skip }, async () => {
+  const tables = {
+    'threshold.html': 'threshold.csv',
+    'graph.html': 'graph.out.csv',
+    'many_columns.html': 'many_columns.csv',
+  };
+  for (const [name, table] of Object.entries(tables)) {
     const { page, check } = await openFile(browser, join(pages, name));
-    assert.ok(await page.locator('h1').textContent(), name);
+    assert.deepEqual(await page.evaluate(() => Array.from(firebox.state.labels, String)), clustersOf(table), name);
+    const texts = [
+      await page.locator('body').evaluate((body) => {
+        for (const script of body.querySelectorAll('script, noscript')) script.remove();
+        return body.textContent;
+      }),
+    ];
+    texts.push(
+      ...(await page.locator('[aria-label]').evaluateAll((all) => all.map((it) => it.getAttribute('aria-label'))))
+    );
+    if (await page.locator('.plot').count()) {
+      const place = await page.evaluate(() => {
+        const places = [...firebox.state.labels.keys()].map((row) => firebox.scatter.pixelOfRow(row));
+        return places.find((place) => place.every(Number.isFinite));
+      });
+      await page.mouse.move(...place);
+      texts.push(await page.innerText('.tooltip:not(.hint)'));
+    }
+    for (const text of texts) assert.doesNotMatch(text, /undefined|NaN|null/, name);
     await check();
   }
 });

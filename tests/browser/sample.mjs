@@ -4,11 +4,24 @@ import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 
 /** The parts of the page; elsewhere if the tests were copied. */
-const folder = process.env.FIREBOX_HTML ? pathToFileURL(`${process.env.FIREBOX_HTML}/`) : new URL('../../core/src/html/', import.meta.url);
+const folder = process.env.FIREBOX_HTML
+  ? pathToFileURL(`${process.env.FIREBOX_HTML}/`)
+  : new URL('../../core/src/html/', import.meta.url);
 /** The order in which the scripts are joined. */
 export const SCRIPTS = [
-  'data.js', 'elements.js', 'theme.js', 'axes.js', 'points.js', 'nearest.js', 'scatter.js', 'selection.js', 'clusters.js', 'tree.js', 'levels.js',
-  'ocnn.js', 'page.js',
+  'data.js',
+  'elements.js',
+  'theme.js',
+  'axes.js',
+  'points.js',
+  'nearest.js',
+  'scatter.js',
+  'selection.js',
+  'clusters.js',
+  'tree.js',
+  'levels.js',
+  'ocnn.js',
+  'page.js',
 ];
 
 const read = (name) => readFileSync(new URL(name, folder), 'utf8');
@@ -17,7 +30,13 @@ const escaped = (text) => text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeA
 const base64 = (array) => Buffer.from(array.buffer, array.byteOffset, array.byteLength).toString('base64');
 
 /** Code without indentation and without the lines that are comments, as `code` in html/mod.rs. */
-const embedded = (text) => text.split('\n').map((line) => line.trimStart()).filter((line) => !/^(\/\/|\/\*|\*\/|\* |\*$|$)/.test(line)).map((line) => `${line}\n`).join('');
+const embedded = (text) =>
+  text
+    .split('\n')
+    .map((line) => line.trimStart())
+    .filter((line) => !/^(\/\/|\/\*|\*\/|\* |\*$|$)/.test(line))
+    .map((line) => `${line}\n`)
+    .join('');
 export const script = embedded(SCRIPTS.map(read).join(''));
 export const style = embedded(read('page.css'));
 
@@ -28,7 +47,10 @@ export function pageOf(data) {
     'style|safe': style,
     'script|safe': script,
     'data|safe': JSON.stringify(data).replaceAll('<', '\\u003c'),
-    policy: escaped(`default-src 'none'; script-src ${hash(script)}; style-src ${hash(style)}; img-src data: blob:; base-uri 'none'; form-action 'none'`),
+    policy: escaped(
+      `default-src 'none'; script-src ${hash(script)}; style-src ${hash(style)}; ` +
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    ),
   };
   return read('page.html').replace(/\{\{ (.*?) \}\}/g, (_, name) => values[name]);
 }
@@ -44,20 +66,68 @@ export function randomNumbers(seed) {
   };
 }
 
+/** A column as Rust stores it: offset and scale from its finite range, and 32-bit parts between them. */
+function stored(values) {
+  const finite = values.filter(Number.isFinite);
+  const [low, high] = [
+    finite.reduce((a, b) => Math.min(a, b), Infinity),
+    finite.reduce((a, b) => Math.max(a, b), -Infinity),
+  ];
+  const [offset, half] = low <= high ? [0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low] : [0, 1];
+  const scale = half > 0 ? half : 1;
+  return { offset, scale, values: base64(Float32Array.from(values, (value) => (value - offset) / scale)) };
+}
+
+/** The number that a page has of a row, by the definition of the data. */
+export function valuesOf({ offset, scale, values }) {
+  const bytes = Uint8Array.from(Buffer.from(values, 'base64'));
+  return Float64Array.from(new Float32Array(bytes.buffer), (part) => offset + scale * part);
+}
+
 export const HOSTILE = '</script><img src=x onerror=alert(1)>';
 
 /**
  * A clustering of `rows` points around `pieces` centres, of which neighbouring ones join level by level, with noise.
- * `columns` is the number of columns, and `classes` whether there are any. With `holes` some values are missing, and the last
- * column has one value.
+ * `columns` is the number of columns, and `classes` whether there are any, or how many. With `holes` some values are missing,
+ * and the last column has one value. `offset` moves all columns, `weights` has one of each row, `texts` are columns of text,
+ * and without `joins` there is no tree.
  */
-export function clusteringData({ rows = 400, pieces = 8, columns = 2, classes = true, seed = 1, levels = Math.min(pieces, 6), noiseShare = 0.03, holes = false } = {}) {
+export function clusteringData({
+  rows = 400,
+  pieces = 8,
+  columns = 2,
+  classes = true,
+  seed = 1,
+  levels = Math.min(pieces, 6),
+  noiseShare = 0.03,
+  holes = false,
+  offset = 0,
+  weights = null,
+  texts = [],
+  joins: hasJoins = true,
+  contrasts = [null, 4.1, 3.4, 0.8, 0.7, 0.5],
+} = {}) {
   const random = randomNumbers(seed);
   const normal = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
-  const centres = Array.from({ length: pieces }, (_, i) => Array.from({ length: Math.max(columns, 2) }, (_, c) => (c === 0 ? 4 * Math.cos((2 * Math.PI * i) / pieces) : c === 1 ? 3 * Math.sin((2 * Math.PI * i) / pieces) : random() * 10)));
-  const of = Uint16Array.from({ length: rows }, () => Math.floor(random() ** 1.5 * pieces));
+  const centres = Array.from({ length: pieces }, (_, i) =>
+    Array.from({ length: Math.max(columns, 2) }, (_, c) =>
+      c === 0
+        ? 4 * Math.cos((2 * Math.PI * i) / pieces)
+        : c === 1
+          ? 3 * Math.sin((2 * Math.PI * i) / pieces)
+          : random() * 10
+    )
+  );
+  const of = Uint32Array.from({ length: rows }, (_, row) =>
+    hasJoins ? Math.floor(random() ** 1.5 * pieces) : row % pieces
+  );
   const isNoise = Array.from({ length: rows }, () => rows > 1 && random() < noiseShare);
-  const values = Array.from({ length: columns }, (_, c) => Float32Array.from(of, (piece, row) => (isNoise[row] ? random() * 14 - 7 : centres[piece][c] + 0.45 * normal())));
+  const values = Array.from({ length: columns }, (_, c) =>
+    Float64Array.from(of, (piece, row) => {
+      const value = isNoise[row] ? random() * 14 - 7 : centres[piece][c] + 0.45 * normal();
+      return offset ? offset + Math.round(1000 * value) / 1000 : Math.fround(value);
+    })
+  );
   if (holes) {
     values.at(-1).fill(7);
     for (let row = 0; row < rows; row += 10) values[0][row] = [NaN, Infinity][(row / 10) % 2];
@@ -65,24 +135,38 @@ export function clusteringData({ rows = 400, pieces = 8, columns = 2, classes = 
   const noiseAt = (level) => {
     const bits = new Uint8Array(Math.ceil(rows / 8));
     // A few more rows are noise at finer levels.
-    for (let row = 0; row < rows; row++) if (isNoise[row] || (rows > 1 && row % 97 < level)) bits[row >> 3] |= 1 << (row & 7);
+    for (let row = 0; row < rows; row++)
+      if (isNoise[row] || (rows > 1 && row % 97 < level)) bits[row >> 3] |= 1 << (row & 7);
     return bits;
   };
-  const contrasts = [null, 4.1, 3.4, 0.8, 0.7, 0.5];
   const levelOf = (level) => {
     const clusters = level + 1;
-    const labels = Int16Array.from({ length: pieces }, (_, piece) => Math.floor((piece * clusters) / pieces));
+    const labels = Int32Array.from({ length: pieces }, (_, piece) => Math.floor((piece * clusters) / pieces));
     const noise = noiseAt(level);
     const sizes = new Array(clusters).fill(0);
-    of.forEach((piece, row) => { if (!((noise[row >> 3] >> (row & 7)) & 1)) sizes[labels[piece]]++; });
-    const contrast = level === 0 ? null : contrasts[level] ?? 0.5 / (level - 4);
-    return { clusters, labels: base64(labels), noise: base64(noise), sizes, contrast, probability: contrast && Math.exp(-3 * contrast), score: contrast && contrast * 0.8 };
+    let noisePoints = 0;
+    of.forEach((piece, row) => {
+      const weight = weights?.[row] ?? 1;
+      if ((noise[row >> 3] >> (row & 7)) & 1) noisePoints += weight;
+      else sizes[labels[piece]] += weight;
+    });
+    const contrast = level === 0 || !contrasts.length ? null : (contrasts[level] ?? 0.5 / (level - 4));
+    return {
+      clusters,
+      labels: base64(labels),
+      noise: base64(noise),
+      sizes,
+      noise_points: noisePoints,
+      contrast,
+      probability: contrast && Math.exp(-3 * contrast),
+      score: contrast && contrast * 0.8,
+    };
   };
   const joins = [];
   // Neighbours join in pairs, then pairs of these, until one is left.
   let open = Array.from({ length: pieces }, (_, i) => i);
   const heights = new Array(pieces).fill(0);
-  while (open.length > 1) {
+  while (hasJoins && open.length > 1) {
     const next = [];
     for (let i = 0; i < open.length; i += 2) {
       if (i + 1 === open.length) next.push(open[i]);
@@ -94,18 +178,42 @@ export function clusteringData({ rows = 400, pieces = 8, columns = 2, classes = 
     }
     open = next;
   }
+  const classNames =
+    classes === true ? ['north', 'south', HOSTILE] : Array.from({ length: classes || 0 }, (_, i) => `class ${i}`);
   return {
     kind: 'ocnn',
     title: 'points.csv: 3 clusters',
-    summary: `3 clusters and some noise points among ${rows} (evidence 3.20, by chance up to 1.40; probability by chance 1.0e-6)\nchosen with score 2.72; next are 2 clusters (score 2.10) and 4 clusters (score 0.64)`,
+    summary: [
+      `3 clusters and some noise points among ${rows} (evidence 3.20, by chance up to 1.40; probability by chance 1.0e-6)`,
+      'chosen with score 2.72; next are 2 clusters (score 2.10) and 4 clusters (score 0.64)',
+    ].join('\n'),
     command: 'firebox ocnn points.csv --label label',
-    facts: [['version', '0.1.0'], ['device', 'ndarray, two threads'], ['seconds', '0.12']],
-    settings: [['seed', '0'], ['mode', 'auto'], ['neighbours', '24, 48']],
+    facts: [
+      ['version', '0.1.0'],
+      ['device', 'ndarray, two threads'],
+      ['seconds', '0.12'],
+    ],
+    settings: [
+      ['seed', '0'],
+      ['mode', 'auto'],
+      ['neighbours', '24, 48'],
+    ],
     rows,
-    columns: values.map((column, c) => ({ name: ['x', 'y', `a "quoted", name ${HOSTILE}`, 'z', 'w'][c] ?? `C${c + 1}`, values: base64(column) })),
-    classes: classes ? { name: 'label', names: ['north', 'south', HOSTILE], of: base64(Uint16Array.from(of, (piece) => piece % 3)) } : null,
+    columns: values.map((column, c) => ({
+      name: ['x', 'y', `a "quoted", name ${HOSTILE}`, 'z', 'w'][c] ?? `C${c + 1}`,
+      ...stored(column),
+    })),
+    texts,
+    classes: classes
+      ? {
+          name: 'label',
+          names: classNames,
+          of: base64(Uint32Array.from(of, (piece, row) => (classes === true ? piece : row) % classNames.length)),
+        }
+      : null,
     clusters: {
       chosen: Math.min(2, levels - 1),
+      weighted: weights !== null,
       pieces: base64(of),
       levels: Array.from({ length: levels }, (_, level) => levelOf(level)),
       chance: { evidence: 3.2, chance: 1.4, probability: 1e-6 },

@@ -15,14 +15,10 @@ function ticksOf(low, high, most) {
   return ticks;
 }
 
-/** The text of a multiple of `step`. */
+/** The text of a multiple of `step`, with the same decimals as of the others unless these are many. */
 function tickText(value, step) {
   const decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
-  const largest = Math.max(Math.abs(value), step);
-  if (largest < 1e6 && decimals <= 5) return signed(value.toFixed(decimals));
-  if (value === 0) return '0';
-  const digits = Math.max(0, Math.floor(Math.log10(Math.abs(value)) + 1e-9) - Math.floor(Math.log10(step) + 1e-9));
-  return signed(value.toExponential(Math.min(digits, 15)));
+  return Math.abs(value) < 1e6 && decimals <= 5 ? signed(value.toFixed(decimals)) : rounded(value, 6);
 }
 
 /** The text, shortened to fit a width. */
@@ -33,13 +29,8 @@ function fitted(context, text, width) {
   return `${text.slice(0, kept)}…`;
 }
 
-/** Name and ticks of an axis between two values: its own ticks, such as names of classes, or round numbers. */
-function axisBetween({ name, ticks }, low, high, most) {
-  if (ticks) {
-    const inside = ticks.filter(({ at }) => at >= low && at <= high);
-    const every = Math.ceil(inside.length / Math.max(most, 1));
-    return { name, ticks: inside.filter((_, i) => i % every === 0) };
-  }
+/** Name and ticks of an axis between two values. */
+function axisBetween(name, low, high, most) {
   if (Math.max(Math.abs(low), Math.abs(high)) < 1000 * (high - low)) return { name, ticks: ticksOf(low, high, most) };
   // Long numbers such as times are told as their difference from a round one beside the name.
   const power = 10 ** Math.ceil(Math.log10(high - low));
@@ -95,4 +86,18 @@ function writeUpwards(context, text, x, y) {
   context.rotate(-Math.PI / 2);
   write(context, text, 0, 0, 'center');
   context.restore();
+}
+
+/** Room around the plots of levels and of the tree. */
+const SCALE_ROOM = { left: 44, right: 2, top: 8 };
+
+/** Draws a scale from 0 to `highest` with lines across, on the left; `place` maps a value to a pixel. */
+function drawScale(context, name, highest, most, width, place) {
+  for (const { at, text } of ticksOf(0, highest, most)) {
+    context.fillStyle = styleColour('--grid');
+    context.fillRect(SCALE_ROOM.left, Math.round(place(at)), width, 1);
+    context.fillStyle = styleColour('--faint');
+    write(context, text, SCALE_ROOM.left - 8, place(at), 'right');
+  }
+  writeUpwards(context, name, 8, place(highest / 2));
 }

@@ -22,8 +22,8 @@ function bitAt(bits, i) {
 }
 
 /** A whole number with thin spaces between thousands, and its noun: "12 400 rows". */
-function counted(count, noun, nouns = `${noun}s`) {
-  return `${grouped(count)} ${count === 1 ? noun : nouns}`;
+function counted(count, noun) {
+  return `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** A number with narrow spaces between its thousands, from 10 000 on. */
@@ -41,7 +41,7 @@ function signed(text) {
 function rounded(value, digits = 4) {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? 'missing' : signed(String(value));
   const text =
-    Math.abs(value) >= 1e6 || (value !== 0 && Math.abs(value) < 1e-4)
+    Math.abs(value) >= 10 ** Math.max(6, digits) || (value !== 0 && Math.abs(value) < 1e-4)
       ? value.toExponential(digits - 1).replace(/\.?0+e/, 'e')
       : String(Number(value.toPrecision(digits)));
   return signed(text);

@@ -26,7 +26,7 @@ function choice(label, names, chosen, choose) {
   const box = element(
     'select',
     {},
-    ...names.map((name, i) => element('option', { value: String(i), selected: i === chosen }, name)),
+    ...names.map((name, i) => element('option', { value: String(i), selected: i === chosen }, name))
   );
   box.addEventListener('change', () => choose(box.selectedIndex));
   return element('label', { className: 'choice' }, `${label} `, box);
@@ -40,7 +40,7 @@ function section(title, ...children) {
 /** A table of names and values that is opened on demand. */
 function details(title, rows) {
   const lines = rows.map(([name, value]) =>
-    element('tr', {}, element('th', { scope: 'row' }, name), element('td', {}, value)),
+    element('tr', {}, element('th', { scope: 'row' }, name), element('td', {}, value))
   );
   return element('details', {}, element('summary', {}, title), element('table', {}, element('tbody', {}, ...lines)));
 }
@@ -132,7 +132,7 @@ function tooltip(parent) {
     /** Shows lines at a place in the parent, on the side where there is room. */
     show(x, y, lines) {
       box.replaceChildren(
-        ...lines.map(([name, value]) => element('div', {}, element('span', {}, name), element('b', {}, value))),
+        ...lines.map(([name, value]) => element('div', {}, element('span', {}, name), element('b', {}, value)))
       );
       box.hidden = false;
       const left = x + 14 + box.offsetWidth > parent.clientWidth ? x - 14 - box.offsetWidth : x + 14;

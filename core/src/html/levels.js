@@ -1,6 +1,7 @@
 // ---- levels.js: the number of clusters, their contrast, their sizes, and evidence against chance ----
 
-const CONTRAST_ROOM = { left: 44, right: 2, top: 8, bottom: 34 };
+/** Room below the bars. */
+const NUMBERS_ROOM = 34;
 /** Width of a slider's handle in page.css, so that it stands below the bar of its level. */
 const HANDLE = 16;
 
@@ -17,24 +18,24 @@ function levelSlider(clustering, change) {
     min: '0',
     max: String(levels.length - 1),
     'aria-label': 'Number of clusters',
-    disabled: levels.length < 2,
   });
   const number = element('span', { className: 'number' });
   const facts = element('span', { className: 'note grow' });
   const back = button(`Back to the chosen ${levels[chosen].clusters}`, () => change(chosen));
   const { element: plot, redraw, describe } = drawing({ className: `contrast${highest ? '' : ' flat'}` }, draw);
   let current = chosen;
+  describe('Contrast of the last cut by number of clusters');
 
   function stepWidth() {
-    return (plot.clientWidth - CONTRAST_ROOM.left - CONTRAST_ROOM.right) / levels.length;
+    return (plot.clientWidth - SCALE_ROOM.left - SCALE_ROOM.right) / levels.length;
   }
 
   function middleOf(i) {
-    return CONTRAST_ROOM.left + (i + 0.5) * stepWidth();
+    return SCALE_ROOM.left + (i + 0.5) * stepWidth();
   }
 
   function draw(context, width, height) {
-    const bottom = height - CONTRAST_ROOM.bottom;
+    const bottom = height - NUMBERS_ROOM;
     if (highest) drawBars(context, width, bottom);
     drawNumbers(context, bottom);
     Object.assign(slider.style, {
@@ -44,14 +45,8 @@ function levelSlider(clustering, change) {
   }
 
   function drawBars(context, width, bottom) {
-    const place = (value) => CONTRAST_ROOM.top + (1 - value / highest) * (bottom - CONTRAST_ROOM.top);
-    for (const { at, text } of ticksOf(0, highest, bottom / 28)) {
-      context.fillStyle = styleColour('--grid');
-      context.fillRect(CONTRAST_ROOM.left, Math.round(place(at)), width, 1);
-      context.fillStyle = styleColour('--faint');
-      write(context, text, CONTRAST_ROOM.left - 8, place(at), 'right');
-    }
-    writeUpwards(context, 'contrast', 8, place(highest / 2));
+    const place = (value) => SCALE_ROOM.top + (1 - value / highest) * (bottom - SCALE_ROOM.top);
+    drawScale(context, 'contrast', highest, bottom / 28, width, place);
     const bar = Math.max(0.75 * stepWidth(), stepWidth() - 3);
     levels.forEach(({ contrast }, i) => {
       context.fillStyle = styleColour(i === current ? '--accent' : '--bar');
@@ -61,16 +56,13 @@ function levelSlider(clustering, change) {
 
   /** Numbers of clusters below the bars, as many as there is room for, and a triangle below the chosen one. */
   function drawNumbers(context, bottom) {
-    const apart = 26;
-    const taken = [current, chosen];
-    const every = Math.ceil(apart / stepWidth());
-    for (let i = 0; i < levels.length; i += every)
-      if (taken.every((other) => Math.abs(i - other) * stepWidth() >= apart)) taken.push(i);
-    for (const i of taken) {
+    const apart = Math.ceil(26 / stepWidth());
+    levels.forEach(({ clusters }, i) => {
+      const others = i === chosen ? [current] : [current, chosen];
+      if (i !== current && ((i !== chosen && i % apart) || others.some((other) => Math.abs(i - other) < apart))) return;
       context.fillStyle = styleColour(i === current ? '--accent' : '--faint');
-      if (i === current || Math.abs(i - current) * stepWidth() >= apart)
-        write(context, String(levels[i].clusters), middleOf(i), bottom + 10, 'center');
-    }
+      write(context, String(clusters), middleOf(i), bottom + 10, 'center');
+    });
     context.fillStyle = styleColour('--ink');
     write(context, '\u25b2', middleOf(chosen), bottom + 26, 'center');
     const side = chosen > levels.length / 2 ? -1 : 1;
@@ -80,7 +72,7 @@ function levelSlider(clustering, change) {
   // A screen reader says the slider's own text.
   slider.addEventListener('input', () => change(Number(slider.value), true));
   plot.addEventListener('click', (event) => {
-    const at = Math.floor((event.clientX - plot.getBoundingClientRect().left - CONTRAST_ROOM.left) / stepWidth());
+    const at = Math.floor((event.clientX - plot.getBoundingClientRect().left - SCALE_ROOM.left) / stepWidth());
     if (at >= 0 && at < levels.length) change(at);
   });
 
@@ -90,7 +82,7 @@ function levelSlider(clustering, change) {
       'div',
       {},
       element('div', { className: 'row' }, number, facts),
-      ...(levels.length > 1 ? [plot, slider] : []),
+      ...(levels.length > 1 ? [plot, slider] : [])
     ),
     /** Shows a level with its number of noise points. */
     set(index, noise) {
@@ -100,19 +92,14 @@ function levelSlider(clustering, change) {
       slider.setAttribute('aria-valuetext', `${counted(level.clusters, 'cluster')}${index === chosen ? ', chosen' : ''}`);
       number.textContent = String(level.clusters);
       back.disabled = index === chosen;
-      const known = [
-        ['contrast', level.contrast],
-        ['score', level.score],
-        ['probability by chance', level.probability],
-      ];
-      const texts = known.filter(([, value]) => value !== null).map(([name, value]) => `${name} ${rounded(value, 3)}`);
+      const known = { contrast: level.contrast, score: level.score, 'probability by chance': level.probability };
+      const texts = Object.entries(known).flatMap(([name, value]) =>
+        value === null ? [] : `${name} ${rounded(value, 3)}`
+      );
       facts.textContent = [
         `${level.clusters === 1 ? 'cluster' : 'clusters'} and ${counted(noise, 'noise point')}`,
         ...texts,
       ].join(' · ');
-      describe(
-        `Contrast of the last cut by number of clusters. ${counted(level.clusters, 'cluster')}: ${level.contrast === null ? 'no cut' : rounded(level.contrast, 3)}.`,
-      );
       redraw();
     },
   };
@@ -139,6 +126,10 @@ function sizeBars(unit, select) {
   };
 }
 
+function figure(text) {
+  return element('span', { className: 'figure' }, text);
+}
+
 /** A button with the marker, name, bar, size and mean outlier score of a cluster. */
 function sizeBar({ cluster, size, outlier }, looks, largest, unit, select) {
   const look = cluster < 0 ? noiseLook() : looks[cluster];
@@ -147,13 +138,12 @@ function sizeBar({ cluster, size, outlier }, looks, largest, unit, select) {
   Object.assign(bar.style, { width: `${(100 * size) / largest}%`, background: css(look.colour) });
   const label = `${cluster < 0 ? 'Noise' : `Cluster ${cluster}`}: ${counted(size, unit)}, mean outlier score ${mean}. Select.`;
   const made = button('', () => select(cluster), { 'aria-label': label });
-  const figure = (text) => element('span', { className: 'figure' }, text);
   made.append(
     swatch(look),
     element('span', { className: 'name' }, cluster < 0 ? 'noise' : String(cluster)),
     element('span', { className: 'grow' }, bar),
     figure(grouped(size)),
-    figure(mean),
+    figure(mean)
   );
   return made;
 }
@@ -166,17 +156,11 @@ function chanceBar({ evidence, chance, probability }) {
   bar.style.width = `${(100 * Math.max(0, evidence)) / full}%`;
   limit.style.left = `${(100 * chance) / full}%`;
   const [here, line] = [evidence, chance].map((value) => rounded(value, 3));
-  const label = `Evidence ${here}, by chance ${line}`;
-  return element(
-    'div',
-    {},
-    element('div', { className: 'gauge', role: 'img', 'aria-label': label }, bar, limit),
-    element(
-      'p',
-      {},
-      `Evidence ${here} (bar). Points without structure exceed ${line} (line) in 4 % of sets, and ${verdictOf(probability)}.`,
-    ),
-  );
+  const byChance = `Points without structure exceed ${line} (line) in 4 % of sets, and ${verdictOf(probability)}.`;
+  return [
+    element('div', { className: 'gauge', 'aria-hidden': 'true' }, bar, limit),
+    element('p', {}, `Evidence ${here} (bar). ${byChance}`),
+  ];
 }
 
 /** What a probability by chance means. It is of the strongest cut, whichever level is shown. */

@@ -1,6 +1,6 @@
 // ---- ocnn.js: the page of a clustering ----
 
-/** Most columns in a tooltip. */
+/** Most columns in a tooltip; texts come first. */
 const MOST_LINES = 12;
 /** Most classes in the key of their colours. */
 const MOST_KEYS = 24;
@@ -39,16 +39,16 @@ function clusteringPage(data, main) {
         plain: location.hash === '#2d',
       })
     : null;
+  const hint = clustering.tree ? ' or a branch of the tree' : '';
   const selection = rowSelection({
     fileOf,
     show: showMarks,
-    hint: `${scatter ? 'Hold Shift and drag around points, or click' : 'Click'} a cluster${clustering.tree ? ' or a branch of the tree' : ''}.`,
+    hint: `${scatter ? 'Hold Shift and drag around points, or click' : 'Click'} a cluster${hint}.`,
   });
   const slider = levelSlider(clustering, setLevel);
   const sizes = sizeBars(unit, selectCluster);
   const highlight = (node) => scatter?.setMarks(node < 0 ? state.marks : rowsBelow(clustering, node));
   const tree = clustering.tree && treePlot(clustering, { highlight, select: selectBranch });
-  const summary = element('p', { className: 'hidden' });
   const key = element('div', { className: 'key' });
   const save = button('', () => download(`clusters-${clustersNow()}.csv`, labelsFile()));
   const colourings = [
@@ -62,14 +62,10 @@ function clusteringPage(data, main) {
     return clustering.levels[state.level].clusters;
   }
 
-  /** The columns of both axes. A single column is drawn over its classes, or over its rows. */
+  /** The columns of both axes. A single column is drawn over its rows. */
   function axesNow() {
-    if (columns.length !== 1) return state.axes.map((i) => columns[i]);
-    if (!classes) return [columns[0], { name: 'row', values: Array.from({ length: data.rows }, (_, row) => row) }];
-    return [
-      columns[0],
-      { name: classes.name, values: classes.of, ticks: classes.names.map((text, at) => ({ at, text })) },
-    ];
+    if (columns.length > 1) return state.axes.map((i) => columns[i]);
+    return [columns[0], { name: 'row', values: Array.from({ length: data.rows }, (_, row) => row), isRow: true }];
   }
 
   /** Names and values in the tooltip of a row. */
@@ -78,7 +74,6 @@ function clusteringPage(data, main) {
     return [
       ['row', String(row)],
       ...fields.slice(0, MOST_LINES).map(({ name, textOf }) => [name, textOf(row)]),
-      ...(fields.length > MOST_LINES ? [['more columns', String(fields.length - MOST_LINES)]] : []),
       ['cluster', label < 0 ? 'noise' : String(label)],
       ...(classes ? [[classes.name, classes.names[classes.of[row]]]] : []),
       ['outlier score', (clustering.outlier[row] / 255).toFixed(2)],
@@ -125,7 +120,7 @@ function clusteringPage(data, main) {
       element('span', {}, name),
       rounded(low * unit, digits),
       ramp(),
-      rounded(high * unit, digits),
+      rounded(high * unit, digits)
     );
   }
 
@@ -141,7 +136,7 @@ function clusteringPage(data, main) {
     state.level = index;
     state.labels = labelsAt(clustering, index);
     update();
-    if (!isQuiet) announce(summary.textContent);
+    if (!isQuiet) announce(state.said);
   }
 
   function setAxes() {
@@ -162,10 +157,8 @@ function clusteringPage(data, main) {
     recolour();
     const [x, y] = axesNow();
     const rows = counted(data.rows, 'row');
-    summary.textContent = scatter
-      ? `Scatter plot of ${rows}, ${x.name} against ${y.name}, ${result}`
-      : `${rows} ${result}`;
-    scatter?.describe(summary.textContent);
+    state.said = scatter ? `Scatter plot of ${rows}, ${x.name} against ${y.name}, ${result}` : `${rows} ${result}`;
+    scatter?.describe(state.said);
     save.textContent = `Download the labels of ${counted(clusters, 'cluster')}`;
   }
 
@@ -177,7 +170,7 @@ function clusteringPage(data, main) {
   function selectCluster(cluster) {
     selection.set(
       Uint8Array.from(state.labels, (label) => Number(label === cluster)),
-      cluster < 0 ? 'noise' : `cluster ${cluster} of ${clustersNow()}`,
+      cluster < 0 ? 'noise' : `cluster ${cluster} of ${clustersNow()}`
     );
   }
 
@@ -208,7 +201,7 @@ function clusteringPage(data, main) {
         lasso.setAttribute('aria-pressed', String(on));
         scatter.setLasso(on);
       },
-      { 'aria-pressed': 'false', title: 'Select by drawing around points (or hold Shift)' },
+      { 'aria-pressed': 'false', title: 'Select by drawing around points (or hold Shift)' }
     );
     const axisChoice = (label, axis) =>
       choice(
@@ -218,7 +211,7 @@ function clusteringPage(data, main) {
         (i) => {
           state.axes[axis] = i;
           setAxes();
-        },
+        }
       );
     return element(
       'div',
@@ -231,22 +224,21 @@ function clusteringPage(data, main) {
         (i) => {
           state.colouring = i;
           recolour();
-        },
+        }
       ),
       element(
         'div',
         { className: 'row last' },
         lasso,
-        button('\u2212', scatter.wider, { 'aria-label': 'Zoom out', title: 'Zoom out' }),
-        button('+', scatter.closer, { 'aria-label': 'Zoom in', title: 'Zoom in' }),
-        button('Reset', scatter.home, { title: 'Show all points (double click)' }),
-      ),
+        button('\u2212', scatter.wider, { 'aria-label': 'Zoom out' }),
+        button('+', scatter.closer, { 'aria-label': 'Zoom in' }),
+        button('Reset', scatter.home, { title: 'Show all points (double click)' })
+      )
     );
   }
 
   const points = scatter ? [tools(), scatter.element, key] : [element('p', { className: 'empty' }, NO_COLUMNS)];
   main.append(
-    summary,
     element('section', { className: 'points', 'aria-label': 'Points' }, ...points, selection.element),
     element(
       'div',
@@ -254,20 +246,16 @@ function clusteringPage(data, main) {
       section(
         'Number of clusters',
         slider.element,
-        element('div', { className: 'tools' }, save, ...(clustering.levels.length > 1 ? [slider.back] : [])),
+        element('div', { className: 'tools' }, save, ...(clustering.levels.length > 1 ? [slider.back] : []))
       ),
       section(
         'Clusters',
-        element(
-          'p',
-          { className: 'heads', 'aria-hidden': 'true' },
-          ...[`${unit}s`, 'outlier'].map((text) => element('span', { className: 'figure' }, text)),
-        ),
-        sizes.element,
+        element('p', { className: 'heads', 'aria-hidden': 'true' }, figure(`${unit}s`), figure('outlier')),
+        sizes.element
       ),
       ...(tree ? [section('Tree of clusters', tree.element)] : []),
-      section('Evidence against chance', chanceBar(clustering.chance)),
-    ),
+      section('Evidence against chance', ...chanceBar(clustering.chance))
+    )
   );
   main.classList.toggle('pointless', !scatter);
   state.labels = labelsAt(clustering, state.level);

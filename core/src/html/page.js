@@ -15,10 +15,10 @@ function header(data) {
       { className: 'row' },
       element('h1', {}, data.title),
       element('span', { className: 'grow' }),
-      themeBox(),
+      themeBox()
     ),
     element('p', { className: 'summary' }, data.summary),
-    element('div', { className: 'row command' }, command, copyButton),
+    element('div', { className: 'row command' }, command, copyButton)
   );
 }
 

@@ -55,37 +55,22 @@ function webglPoints(canvas) {
   // The drawing is kept, so that the page can be printed.
   const gl = canvas.getContext('webgl', { antialias: false, preserveDrawingBuffer: true });
   if (!gl) return null;
-  let program;
-  let uniform;
-  let count = 0;
-  const buffers = {};
-
-  function start() {
-    program = gl.createProgram();
-    for (const [type, source] of [
-      [gl.VERTEX_SHADER, VERTEX],
-      [gl.FRAGMENT_SHADER, FRAGMENT],
-    ]) {
-      const shader = gl.createShader(type);
-      gl.shaderSource(shader, source);
-      gl.compileShader(shader);
-      gl.attachShader(program, shader);
-    }
-    gl.linkProgram(program);
-    if (!gl.getProgramParameter(program, gl.LINK_STATUS)) return false;
-    gl.useProgram(program);
-    uniform = Object.fromEntries(
-      ['scale', 'shift', 'diameter', 'opacity', 'faded', 'part'].map((name) => [
-        name,
-        gl.getUniformLocation(program, name),
-      ]),
-    );
-    gl.enable(gl.BLEND);
-    gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
-    buffers.places = gl.createBuffer();
-    buffers.looks = gl.createBuffer();
-    return true;
+  const program = gl.createProgram();
+  const sources = { [gl.VERTEX_SHADER]: VERTEX, [gl.FRAGMENT_SHADER]: FRAGMENT };
+  for (const [type, source] of Object.entries(sources)) {
+    const shader = gl.createShader(Number(type));
+    gl.shaderSource(shader, source);
+    gl.compileShader(shader);
+    gl.attachShader(program, shader);
   }
+  gl.linkProgram(program);
+  if (!gl.getProgramParameter(program, gl.LINK_STATUS)) return null;
+  gl.useProgram(program);
+  const uniform = (name) => gl.getUniformLocation(program, name);
+  gl.enable(gl.BLEND);
+  gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
+  const buffers = { places: gl.createBuffer(), looks: gl.createBuffer() };
+  let count = 0;
 
   function upload(buffer, values) {
     gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
@@ -106,11 +91,10 @@ function webglPoints(canvas) {
     attribute('kind', 2, gl.UNSIGNED_BYTE, false, LOOK.shape);
   }
 
-  if (!start()) return null;
   return {
     name: 'webgl',
-    /** Milliseconds that a frame may take while the view moves. */
-    frame: 22,
+    /** Most points that are drawn while the view moves. */
+    most: 100000,
     setPlaces(places) {
       count = places.length / 2;
       upload(buffers.places, places);
@@ -118,28 +102,24 @@ function webglPoints(canvas) {
     setLooks(looks) {
       upload(buffers.looks, looks);
     },
-    /** Draws every stride-th point; `view` is { scale, shift } from places to [−1, 1], `style` { diameter, opacity, anyMarked, stride }. */
+    /**
+     * Draws every stride-th point; `view` is { scale, shift } from places to [−1, 1], `style` { diameter, opacity,
+     * anyMarked, stride }.
+     */
     draw(view, style) {
       gl.viewport(0, 0, canvas.width, canvas.height);
       gl.clearColor(0, 0, 0, 0);
       gl.clear(gl.COLOR_BUFFER_BIT);
       setAttributes(style.stride);
-      gl.uniform2fv(uniform.scale, view.scale);
-      gl.uniform2fv(uniform.shift, view.shift);
-      gl.uniform1f(uniform.diameter, style.diameter);
-      gl.uniform1f(uniform.opacity, style.opacity);
-      gl.uniform1f(uniform.faded, FADED);
+      gl.uniform2fv(uniform('scale'), view.scale);
+      gl.uniform2fv(uniform('shift'), view.shift);
+      gl.uniform1f(uniform('diameter'), style.diameter);
+      gl.uniform1f(uniform('opacity'), style.opacity);
+      gl.uniform1f(uniform('faded'), FADED);
       for (const part of style.anyMarked ? [1, 2] : [0]) {
-        gl.uniform1f(uniform.part, part);
+        gl.uniform1f(uniform('part'), part);
         gl.drawArrays(gl.POINTS, 0, Math.ceil(count / style.stride));
       }
-    },
-    /** Calls `again` when the device was lost and is back; what was uploaded is gone. */
-    onRestored(again) {
-      canvas.addEventListener('webglcontextlost', (event) => event.preventDefault());
-      canvas.addEventListener('webglcontextrestored', () => {
-        if (start()) again();
-      });
     },
   };
 }
@@ -179,7 +159,7 @@ function plainPoints(canvas) {
 
   return {
     name: '2d',
-    frame: 38,
+    most: 20000,
     setPlaces(all) {
       places = all;
     },
@@ -195,7 +175,6 @@ function plainPoints(canvas) {
         drawPart(view, style, marked);
       }
     },
-    onRestored() {},
   };
 }
 

@@ -8,15 +8,16 @@ const WIDER = 1.08;
 const MOST_UNEQUAL = 20;
 /** Distance in pixels within which a point is at the pointer. */
 const REACH = 12;
-/** At most every so many points are drawn while the view moves; WebGL has no larger strides than 255 bytes. */
+/** Of many points at most every so many is drawn while the view moves; WebGL has no larger strides than 255 bytes. */
 const MOST_SKIPPED = 31;
 const SCATTER_HELP =
-  'Drag to move, wheel to zoom, Shift and drag to select. Keys: arrows, plus, minus, and 0 for all points.';
+  'Drag to move, Ctrl + wheel to zoom, Shift and drag to select. Keys: arrows, plus, minus, and 0 for all points.';
 
 /**
- * A scatter plot. `axes` are x and y, { name, values, ticks } each; `options` are { linesOf(row): lines of the tooltip,
- * select(marks): called with a byte for each row after a lasso, plain: true to do without WebGL }. Places are pairs of x
- * and y: values of the axes, or pixels from the panel's upper left corner.
+ * A scatter plot. `axes` are x and y, { name, values, isRow: true if it is no column and scaled by itself } each;
+ * `options` are { linesOf(row): lines of the tooltip, select(marks): called with a byte for each row after a lasso,
+ * plain: true to do without WebGL }. Places are pairs of x and y: values of the axes, or pixels from the panel's upper
+ * left corner.
  */
 function scatterPlot(axes, options) {
   const grid = element('canvas', { className: 'layer', 'aria-hidden': 'true' });
@@ -27,7 +28,7 @@ function scatterPlot(axes, options) {
     { className: 'plot', tabIndex: 0, role: 'group', 'aria-label': `Scatter plot. ${SCATTER_HELP}` },
     grid,
     points,
-    overlay,
+    overlay
   );
   const tip = tooltip(plot);
   const hint = element('p', { className: 'tooltip hint', hidden: true }, 'Ctrl + wheel zooms');
@@ -37,15 +38,12 @@ function scatterPlot(axes, options) {
   const view = { middle: [0, 0], zoom: 1 };
   let size = [1, 1];
   let places = new Float32Array(0);
-  let index = null;
   let looks = new Uint8Array(0);
   let anyMarked = false;
   let hovered = -1;
   let outline = null;
   let lasso = false;
   let rest = 0;
-  let stride = 1;
-  let slowFrames = 0;
   let hintShown = 0;
 
   // ---- Where things are ----
@@ -54,7 +52,7 @@ function scatterPlot(axes, options) {
   function units() {
     const all = axes.map(({ half }, i) => (2 * half * WIDER) / size[i]);
     const ratio = axes[0].half / axes[1].half;
-    const equal = !axes[1].ticks && Math.max(ratio, 1 / ratio) <= MOST_UNEQUAL;
+    const equal = !axes[1].isRow && Math.max(ratio, 1 / ratio) <= MOST_UNEQUAL;
     return all.map((unit) => (equal ? Math.max(...all) : unit) / view.zoom);
   }
 
@@ -76,7 +74,11 @@ function scatterPlot(axes, options) {
   function rowAt(place) {
     const values = valuesAt(place);
     const reach = units().map((unit, i) => (REACH * unit) / axes[i].half);
-    return index.nearest(...axes.map(({ middle, half }, i) => (values[i] - middle) / half), ...reach);
+    return nearestOf(
+      places,
+      axes.map(({ middle, half }, i) => (values[i] - middle) / half),
+      reach
+    );
   }
 
   // ---- Drawing ----
@@ -87,10 +89,15 @@ function scatterPlot(axes, options) {
     return Math.min(ofAll * Math.max(1, view.zoom) ** 0.25, 9);
   }
 
+  /** Every so many points are drawn while the view moves, as many as are fast without a GPU too. */
+  function stride() {
+    return Math.min(MOST_SKIPPED, Math.ceil(places.length / 2 / painter.most));
+  }
+
   function draw() {
     if (!plot.isConnected) return;
     size = [plot.clientWidth - MARGIN.left - MARGIN.right, plot.clientHeight - MARGIN.top - MARGIN.bottom].map((side) =>
-      Math.max(side, 40),
+      Math.max(side, 40)
     );
     drawGrid();
     drawPoints();
@@ -101,8 +108,8 @@ function scatterPlot(axes, options) {
     const [left, high] = valuesAt([0, 0]);
     const [right, low] = valuesAt(size);
     drawAxes(cleared(grid, plot.clientWidth, plot.clientHeight), size, [
-      { ...axisBetween(axes[0], left, right, size[0] / 80), place: (value) => pixelOf([value, 0])[0] },
-      { ...axisBetween(axes[1], low, high, size[1] / 45), place: (value) => pixelOf([0, value])[1] },
+      { ...axisBetween(axes[0].name, left, right, size[0] / 80), place: (value) => pixelOf([value, 0])[0] },
+      { ...axisBetween(axes[1].name, low, high, size[1] / 45), place: (value) => pixelOf([0, value])[1] },
     ]);
   }
 
@@ -122,20 +129,13 @@ function scatterPlot(axes, options) {
         scale: axes.map(({ half }, i) => half / halves[i]),
         shift: axes.map(({ middle }, i) => (middle - view.middle[i]) / halves[i]),
       },
-      { diameter: diameter() * ratio, opacity: places.length > 40000 ? 0.6 : 0.85, anyMarked, stride: rest ? stride : 1 },
+      {
+        diameter: diameter() * ratio,
+        opacity: places.length > 40000 ? 0.6 : 0.85,
+        anyMarked,
+        stride: rest ? stride() : 1,
+      }
     );
-  }
-
-  /**
-   * Where drawing takes too long, only every so many points are drawn while the view moves. A single slow frame may have
-   * other causes; each new movement tries more points.
-   */
-  function watchSpeed(start) {
-    const took = performance.now() - start;
-    slowFrames = took > painter.frame ? slowFrames + 1 : 0;
-    if (slowFrames < 2) return;
-    stride = Math.min(MOST_SKIPPED, Math.ceil((1.2 * stride * took) / painter.frame));
-    slowFrames = 0;
   }
 
   /** The ring around the point at the pointer, and the outline that is being drawn. */
@@ -156,22 +156,17 @@ function scatterPlot(axes, options) {
     context.stroke();
   }
 
-  const drawSoon = oncePerFrame(() => {
-    const start = performance.now();
-    draw();
-    if (rest) requestAnimationFrame(() => watchSpeed(start));
-  });
+  const drawSoon = oncePerFrame(draw);
   const drawOverlaySoon = oncePerFrame(drawOverlay);
 
   // ---- The view ----
 
   /** Draws while the view moves, and all points when it has come to rest. */
   function moved() {
-    if (!rest && stride > 1) stride--;
     clearTimeout(rest);
     rest = setTimeout(() => {
       rest = 0;
-      if (stride > 1) drawSoon();
+      if (stride() > 1) drawSoon();
     }, 150);
     hover(-1);
     drawSoon();
@@ -188,7 +183,7 @@ function scatterPlot(axes, options) {
     const [unitX, unitY] = units();
     const by = [-x * unitX, y * unitY];
     view.middle = axes.map(({ middle, half }, i) =>
-      Math.min(Math.max(view.middle[i] + by[i], middle - half), middle + half),
+      Math.min(Math.max(view.middle[i] + by[i], middle - half), middle + half)
     );
     moved();
   }
@@ -254,7 +249,7 @@ function scatterPlot(axes, options) {
     drawOverlaySoon();
     if (!drawn || event.type !== 'pointerup') return;
     options.select(
-      Uint8Array.from({ length: places.length / 2 }, (_, row) => Number(isInsideOutline(pixelOfRow(row), drawn))),
+      Uint8Array.from({ length: places.length / 2 }, (_, row) => Number(isInsideOutline(pixelOfRow(row), drawn)))
     );
   }
 
@@ -270,7 +265,8 @@ function scatterPlot(axes, options) {
     if (!zooms) return;
     event.preventDefault();
     // Some browsers count lines; a pinch on a touchpad arrives as a small turn with Ctrl.
-    const pixels = event.deltaY * (event.deltaMode ? 16 : 1) * (event.ctrlKey ? 6 : 1);
+    const isPinch = event.ctrlKey && Math.abs(event.deltaY) < 50;
+    const pixels = event.deltaY * (event.deltaMode ? 16 : 1) * (isPinch ? 6 : 1);
     zoom(Math.exp(-0.0015 * Math.max(-400, Math.min(400, pixels))), placeOf(event));
   }
 
@@ -287,23 +283,15 @@ function scatterPlot(axes, options) {
     Escape: () => options.select(null),
   };
 
-  for (const [type, act] of Object.entries({
-    pointerdown: press,
-    pointermove: drag,
-    pointerup: release,
-    pointercancel: release,
-  }))
-    plot.addEventListener(type, act);
+  plot.addEventListener('pointerdown', press);
+  plot.addEventListener('pointermove', drag);
+  plot.addEventListener('pointerup', release);
+  plot.addEventListener('pointercancel', release);
   plot.addEventListener('pointerleave', () => hover(-1));
   plot.addEventListener('dblclick', () => lasso || home());
   plot.addEventListener('wheel', turnWheel, { passive: false });
   onKeys(plot, keys);
   new ResizeObserver(draw).observe(plot);
-  painter.onRestored(() => {
-    painter.setPlaces(places);
-    painter.setLooks(looks);
-    draw();
-  });
 
   return {
     element: plot,
@@ -322,7 +310,6 @@ function scatterPlot(axes, options) {
     setAxes(both) {
       axes = both.map(scaled);
       places = placesOf(axes);
-      index = gridOf(places);
       painter.setPlaces(places);
       home();
     },

@@ -1,6 +1,7 @@
 // ---- tree.js: the tree of clusters as blocks, as wide as their rows ----
 
-const TREE_ROOM = { left: 44, right: 2, top: 8, bottom: 20 };
+/** Room below the tree. */
+const COUNT_ROOM = 20;
 const TREE_HELP = 'Arrow keys: up to the branch around, down into it, left and right beside it. Enter selects its rows.';
 const TREE_HINT = 'Point at a branch to see its rows in the plot; click to select them.';
 
@@ -25,26 +26,19 @@ function treePlot(clustering, options) {
   let focused = tree.roots[0];
 
   function placeOf(height) {
-    return TREE_ROOM.top + (1 - height / highest) * (plot.clientHeight - TREE_ROOM.top - TREE_ROOM.bottom);
+    return SCALE_ROOM.top + (1 - height / highest) * (plot.clientHeight - SCALE_ROOM.top - COUNT_ROOM);
   }
 
   /** Left, top, width and height of a node's block in pixels: from the join with its sibling down to its own. */
   function boxOf(node) {
-    const unit = (plot.clientWidth - TREE_ROOM.left - TREE_ROOM.right) / total;
+    const unit = (plot.clientWidth - SCALE_ROOM.left - SCALE_ROOM.right) / total;
     const top = placeOf(tree.parent[node] < 0 ? highest : tree.heights[tree.parent[node]]);
-    return [TREE_ROOM.left + tree.starts[node] * unit, top, tree.rows[node] * unit, placeOf(tree.heights[node]) - top];
+    return [SCALE_ROOM.left + tree.starts[node] * unit, top, tree.rows[node] * unit, placeOf(tree.heights[node]) - top];
   }
 
   function draw(context, width, height) {
-    for (const { at, text } of ticksOf(0, highest, height / 40)) {
-      context.fillStyle = styleColour('--faint');
-      write(context, text, TREE_ROOM.left - 8, placeOf(at), 'right');
-      context.fillStyle = styleColour('--grid');
-      context.fillRect(TREE_ROOM.left - 4, Math.round(placeOf(at)), width, 1);
-    }
-    context.fillStyle = styleColour('--faint');
-    writeUpwards(context, '1 \u2212 agreement', 8, placeOf(highest / 2));
-    write(context, fitted(context, counted(total, 'row'), width), (TREE_ROOM.left + width) / 2, height - 8, 'center');
+    drawScale(context, '1 \u2212 agreement', highest, height / 40, width, placeOf);
+    write(context, fitted(context, counted(total, 'row'), width), (SCALE_ROOM.left + width) / 2, height - 8, 'center');
     for (let node = 0; node < tree.nodes; node++) drawBlock(context, node);
     if (current < 0) return;
     const [left, top, wide, high] = boxOf(current);

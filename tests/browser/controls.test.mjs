@@ -1,0 +1,200 @@
+// The controls of a clustering's report, and unusual data.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { array, downloaded, labelsOf, labelsShown, launch, levelShown, open, pixelOf, selected } from './browser.mjs';
+import { HOSTILE, clusteringData, pageOf, script, style, valuesOf } from './sample.mjs';
+
+let browser;
+before(async () => {
+  browser = await launch();
+});
+after(() => browser.close());
+
+/** A test without both ways of drawing points. */
+const one = (name, body, sample = {}, options = {}) =>
+  test(name, async () => {
+    const data = clusteringData(sample);
+    const { page, check } = await open(browser, pageOf(data), options);
+    await body(page, data);
+    await check();
+  });
+
+one('the slider changes the labels, by the keyboard too', async (page, data) => {
+  assert.deepEqual(await labelsShown(page), labelsOf(data, 2));
+  await page.focus('input[type=range]');
+  await page.keyboard.press('ArrowRight');
+  assert.equal(await levelShown(page), 3);
+  assert.deepEqual(await labelsShown(page), labelsOf(data, 3));
+  assert.equal(await page.getAttribute('input[type=range]', 'aria-valuetext'), '4 clusters');
+  assert.equal(await page.locator('.sizes li').count(), 5);
+  await page.keyboard.press('Home');
+  assert.deepEqual(await labelsShown(page), labelsOf(data, 0));
+  await page.click('text=Back to the chosen 3');
+  assert.equal(await levelShown(page), 2);
+  assert.equal(await page.getAttribute('input[type=range]', 'aria-valuetext'), '3 clusters, chosen');
+});
+
+one('a click on the contrast chooses a level', async (page) => {
+  const box = await page.locator('.contrast').boundingBox();
+  await page.mouse.click(box.x + box.width - 20, box.y + 30);
+  assert.equal(await levelShown(page), 5);
+});
+
+one('labels are downloaded as `firebox ocnn -o` writes them', async (page, data) => {
+  const { name, text } = await downloaded(page, 'text=Download the labels');
+  assert.equal(name, 'clusters-3.csv');
+  assert.equal(text, ['cluster', ...labelsOf(data, 2), ''].join('\n'));
+});
+
+one('the tree is reached and left by the keyboard', async (page, data) => {
+  const { tree, pieces } = data.clusters;
+  const piece = array(Uint32Array, pieces);
+  const below = (node) => (node < tree.leaves ? [node] : tree.joins[node - tree.leaves].flatMap(below));
+  const rowsBelow = (node) => [...piece].flatMap((leaf, row) => (below(node).includes(leaf) ? [row] : []));
+  const root = tree.leaves + tree.joins.length - 1;
+  const focused = () => page.evaluate(() => firebox.tree.focused);
+  while (!(await page.evaluate(() => document.activeElement.className === 'tree'))) await page.keyboard.press('Tab');
+  assert.equal(await focused(), root);
+  await page.keyboard.press('ArrowDown');
+  const child = await focused();
+  assert.ok(tree.joins[root - tree.leaves].includes(child));
+  await page.keyboard.press('Enter');
+  assert.deepEqual(await selected(page), rowsBelow(child));
+  await page.keyboard.press('ArrowRight');
+  assert.deepEqual(tree.joins[root - tree.leaves].slice().sort(), [child, await focused()].sort());
+  await page.keyboard.press('ArrowUp');
+  assert.equal(await focused(), root);
+  await page.keyboard.press('Escape');
+  assert.deepEqual(await selected(page), []);
+});
+
+one('a branch of the tree is described and selected by the pointer', async (page) => {
+  const place = await page.evaluate(() => {
+    const [left, top, width, height] = firebox.tree.boxOf(0);
+    return [left + width / 2, top + height / 2];
+  });
+  const box = await page.locator('.tree').boundingBox();
+  await page.locator('.tree').scrollIntoViewIfNeeded();
+  const now = await page.locator('.tree').boundingBox();
+  assert.ok(box.width > 100);
+  await page.mouse.move(now.x + place[0], now.y + place[1]);
+  assert.match(await page.innerText('.tree + .note'), /^Branch of \d+ rows in cluster 0, not divided further/);
+  assert.equal((await selected(page)).length, 0);
+  await page.mouse.click(now.x + place[0], now.y + place[1]);
+  assert.ok((await selected(page)).length > 0);
+});
+
+one(
+  'the theme follows the system, and can be chosen',
+  async (page) => {
+    const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    assert.equal(await paper(), 'rgb(24, 26, 30)');
+    await page.selectOption('header select', '1');
+    assert.equal(await paper(), 'rgb(255, 255, 255)');
+    assert.equal(await page.evaluate(() => firebox.theme.name), 'light');
+    await page.selectOption('header select', '0');
+    await page.emulateMedia({ colorScheme: 'light' });
+    assert.equal(await paper(), 'rgb(255, 255, 255)');
+    await page.waitForFunction(() => firebox.theme.name === 'light');
+  },
+  {},
+  { colorScheme: 'dark' }
+);
+
+one(
+  'names in the data are text',
+  async (page) => {
+    assert.equal(await page.locator('img').count(), 0);
+    await page.selectOption('.tools select >> nth=2', '1');
+    assert.ok((await page.innerText('.key')).includes(HOSTILE));
+    const { text } = await (async () => {
+      await page.click('.sizes button');
+      return downloaded(page, 'text=Download rows');
+    })();
+    assert.ok(text.startsWith(`row,x,y,"a ""quoted"", name ${HOSTILE}",cluster\n`));
+  },
+  { columns: 3 }
+);
+
+one(
+  'on paper it is light, without controls',
+  async (page) => {
+    const open = () => page.evaluate(() => [...document.querySelectorAll('details')].map((part) => part.open));
+    await page.click('summary');
+    await page.evaluate(() => dispatchEvent(new Event('beforeprint')));
+    assert.equal(await page.evaluate(() => firebox.theme.name), 'light');
+    assert.deepEqual(await open(), [true, true]);
+    await page.evaluate(() => dispatchEvent(new Event('afterprint')));
+    assert.deepEqual(await open(), [true, false]);
+    assert.equal(await page.evaluate(() => firebox.theme.name), 'dark');
+    await page.emulateMedia({ media: 'print' });
+    assert.ok(await page.isHidden('.tools'));
+    assert.ok(await page.isVisible('.plot'));
+  },
+  {},
+  { colorScheme: 'dark' }
+);
+
+one(
+  'two fingers zoom, and move with the place between them',
+  async (page) => {
+    const box = await page.locator('.plot').boundingBox();
+    const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+    const session = await page.context().newCDPSession(page);
+    const touch = (type, ...places) =>
+      session.send('Input.dispatchTouchEvent', { type, touchPoints: places.map(([x, y], id) => ({ x, y, id })) });
+    await touch('touchStart', [x - 50, y], [x + 50, y]);
+    await touch('touchMove', [x - 75, y], [x + 75, y]);
+    await touch('touchMove', [x - 100, y], [x + 100, y]);
+    await touch('touchEnd');
+    const zoom = await page.evaluate(() => firebox.scatter.view.zoom);
+    assert.ok(Math.abs(zoom - 2) < 0.05, String(zoom));
+    assert.equal((await selected(page)).length, 0);
+  },
+  {},
+  { hasTouch: true }
+);
+
+one('marks survive a change of the number of clusters', async (page) => {
+  await page.click('.sizes button');
+  const rows = await selected(page);
+  const marked = () => page.evaluate(() => firebox.state.marks.reduce((sum, mark) => sum + mark, 0));
+  await page.evaluate(() => firebox.setLevel(4));
+  assert.deepEqual(await selected(page), rows);
+  assert.equal(await marked(), rows.length);
+  assert.match(await page.innerText('.selection'), /rows selected: cluster 0 of 3/);
+});
+
+one(
+  'row numbers and the command are copied',
+  async (page, data) => {
+    await page.click('header button');
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), data.command);
+    await page.click('.sizes button >> nth=2');
+    await page.click('text=Copy row numbers');
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), (await selected(page)).join('\n'));
+  },
+  {},
+  { permissions: ['clipboard-read', 'clipboard-write'] }
+);
+
+test('script and style are small', () => {
+  assert.ok(Buffer.byteLength(script) + Buffer.byteLength(style) < 58000);
+});
+
+test('all controls have names', async () => {
+  const { page, check } = await open(browser, pageOf(clusteringData({ columns: 4 })));
+  const nameless = await page.evaluate(() =>
+    [...document.querySelectorAll('button, input, select, [tabindex]')]
+      .filter((control) => !(control.getAttribute('aria-label') || control.textContent.trim() || control.labels?.length))
+      .map((control) => control.outerHTML)
+  );
+  assert.deepEqual(nameless, []);
+  await check();
+});
+
+one('without a clipboard the button says so', async (page) => {
+  await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }));
+  await page.click('header button');
+  assert.equal(await page.innerText('header button'), 'Not allowed here');
+});

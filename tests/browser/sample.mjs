@@ -7,8 +7,8 @@ import { pathToFileURL } from 'node:url';
 const folder = process.env.FIREBOX_HTML
   ? pathToFileURL(`${process.env.FIREBOX_HTML}/`)
   : new URL('../../core/src/html/', import.meta.url);
-/** The order in which the scripts are joined. */
-export const SCRIPTS = [
+/** The scripts that every page has first. */
+const SHARED = [
   'data.js',
   'elements.js',
   'theme.js',
@@ -17,12 +17,13 @@ export const SCRIPTS = [
   'nearest.js',
   'scatter.js',
   'selection.js',
-  'clusters.js',
-  'tree.js',
-  'levels.js',
-  'ocnn.js',
-  'page.js',
+  'rows.js',
 ];
+/** The scripts of each kind of page, which come next. */
+const KINDS = {
+  ocnn: ['clusters.js', 'tree.js', 'levels.js', 'ocnn.js'],
+  sammon: ['shepard.js', 'convergence.js', 'turning.js', 'sammon.js'],
+};
 
 const read = (name) => readFileSync(new URL(name, folder), 'utf8');
 const hash = (text) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
@@ -33,15 +34,17 @@ const base64 = (array) => Buffer.from(array.buffer, array.byteOffset, array.byte
 const embedded = (text) =>
   text
     .split('\n')
-    .map((line) => line.trimStart())
+    .map((line) => line.trim())
     .filter((line) => !/^(\/\/|\/\*|\*\/|\* |\*$|$)/.test(line))
-    .map((line) => `${line}\n`)
+    .map((line) => (/[{,;([]$/.test(line) ? line : `${line}\n`))
     .join('');
-export const script = embedded(SCRIPTS.map(read).join(''));
+/** The script of a kind of page. */
+export const scriptOf = (kind) => embedded([...SHARED, ...KINDS[kind], 'page.js'].map(read).join(''));
 export const style = embedded(read('page.css'));
 
 /** The page of a report's data. */
 export function pageOf(data) {
+  const script = scriptOf(data.kind);
   const values = {
     title: escaped(data.title),
     'style|safe': style,
@@ -219,6 +222,79 @@ export function clusteringData({
       chance: { evidence: 3.2, chance: 1.4, probability: 1e-6 },
       outlier: base64(Uint8Array.from(isNoise, (noise) => 255 * (noise ? 0.6 + 0.4 * random() : 0.3 * random() ** 2))),
       tree: { leaves: pieces, heights, joins },
+    },
+  };
+}
+
+/**
+ * A map of `rows` points of a bent sheet in four columns, in `dims` dimensions. Its pairs are all or the first 5000; their
+ * distances and the stress of the points are those of the map.
+ */
+export function mapData({
+  rows = 120,
+  dims = 2,
+  classes = true,
+  stress = true,
+  texts = [],
+  seed = 1,
+  history = Array.from({ length: 61 }, (_, i) => 0.02 + 0.6 * Math.exp(-i / 6)),
+  unit = 'iteration',
+  interval = 1,
+} = {}) {
+  const random = randomNumbers(seed);
+  const points = Array.from({ length: rows }, () => {
+    const [a, b] = [3 * random(), 2 * random()];
+    return [2 * Math.sin(a), 2 * Math.cos(a), b, 0.3 * random()];
+  });
+  const placeOf = ([x, y, z, w]) => [1.9 * Math.atan2(x, y) - 3, z - 1, x - w].slice(0, dims).map(Math.fround);
+  const places = points.map(placeOf);
+  const apart = (of, i, j) => Math.fround(Math.hypot(...of[i].map((value, c) => value - of[j][c])));
+  const pairs = { first: [], second: [], source: [], target: [] };
+  const parts = new Float32Array(rows);
+  let sum = 0;
+  for (let i = 0; i < rows; i++)
+    for (let j = 0; j < i; j++) {
+      const [source, target] = [apart(points, i, j), apart(places, i, j)];
+      sum += source;
+      for (const row of [i, j]) parts[row] += (source - target) ** 2 / source / 2;
+      if (pairs.first.length === 5000) continue;
+      Object.entries({ first: j, second: i, source, target }).forEach(([name, value]) => pairs[name].push(value));
+    }
+  const columnsOf = (values, names) => names.map((name, c) => ({ name, ...stored(values.map((row) => row[c])) }));
+  return {
+    kind: 'sammon',
+    title: 'sheet.csv: Sammon mapping, E = 0.020033',
+    summary: `map of ${rows} points, E = 0.020033 after ${history.length - 1} iterations (converged)`,
+    command: 'firebox sammon sheet.csv --label label',
+    facts: [['version', '0.1.0']],
+    settings: [['seed', '0']],
+    rows,
+    columns: [
+      ...columnsOf(
+        places,
+        places[0].map((_, axis) => `y${axis + 1}`)
+      ),
+      ...columnsOf(points, ['a', 'b', 'c', `d ${HOSTILE}`]),
+    ],
+    texts,
+    classes: classes
+      ? {
+          name: 'label',
+          names: ['inner', 'outer', HOSTILE],
+          of: base64(Uint32Array.from(points, ([x, y]) => Math.floor(Math.atan2(x, y)))),
+        }
+      : null,
+    map: {
+      dims,
+      stress: 0.020033,
+      point_stress: stress ? base64(Float32Array.from(parts, (part) => (sum ? part / sum : 0))) : null,
+      shepard: {
+        first: base64(Uint32Array.from(pairs.first)),
+        second: base64(Uint32Array.from(pairs.second)),
+        source: base64(Float32Array.from(pairs.source)),
+        target: base64(Float32Array.from(pairs.target)),
+      },
+      convergence: { unit, interval, stress: history },
     },
   };
 }

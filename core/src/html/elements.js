@@ -1,11 +1,13 @@
 // ---- elements.js: elements of the page ----
 
 /**
- * A new element with these properties and children. Texts become text nodes: names in the data are never read as HTML.
- * Properties with a dash, and `role`, are attributes.
+ * A new element, 'div' or with a class 'div.row', with these properties and children. Texts become text nodes: names in the
+ * data are never read as HTML. Properties with a dash, and `role`, are attributes.
  */
 function element(name, properties = {}, ...children) {
-  const made = document.createElement(name);
+  const [tag, ...classes] = name.split('.');
+  const made = document.createElement(tag);
+  made.className = classes.join(' ');
   for (const [key, value] of Object.entries(properties)) {
     if (key.includes('-') || key === 'role') made.setAttribute(key, value);
     else made[key] = value;
@@ -29,12 +31,17 @@ function choice(label, names, chosen, choose) {
     ...names.map((name, i) => element('option', { value: String(i), selected: i === chosen }, name))
   );
   box.addEventListener('change', () => choose(box.selectedIndex));
-  return element('label', { className: 'choice' }, `${label} `, box);
+  return element('label.choice', {}, `${label} `, box);
 }
 
 /** A part of the page with a heading. */
 function section(title, ...children) {
   return element('section', { 'aria-label': title }, element('h2', {}, title), ...children);
+}
+
+/** A number in a list. */
+function figure(text) {
+  return element('span.figure', {}, text);
 }
 
 /** A table of names and values that is opened on demand. */
@@ -69,7 +76,7 @@ async function copy(text, pressed) {
   }, 1500);
 }
 
-const announcements = element('p', { className: 'hidden', role: 'status' });
+const announcements = element('p.hidden', { role: 'status' });
 
 /** Has a screen reader say a text. */
 function announce(text) {
@@ -87,6 +94,13 @@ function oncePerFrame(draw) {
       draw();
     });
   };
+}
+
+/** Listens to events by their names, several of them with spaces between. */
+function listen(target, actions) {
+  for (const [names, action] of Object.entries(actions))
+    // A wheel that zooms must not scroll the page too.
+    for (const name of names.split(' ')) target.addEventListener(name, action, { passive: false });
 }
 
 /** Acts on keys that are pressed in an element itself. */
@@ -112,7 +126,7 @@ function cleared(canvas, width, height) {
 
 /** A drawing that fills an element: `draw` gets its context, width and height, now and after each change of its size. */
 function drawing(properties, draw) {
-  const canvas = element('canvas', { className: 'layer', role: 'img' });
+  const canvas = element('canvas.layer', { role: 'img' });
   const around = element('div', properties, canvas);
   const redraw = () =>
     around.isConnected &&
@@ -123,7 +137,7 @@ function drawing(properties, draw) {
 
 /** A box beside the pointer with lines of names and values. */
 function tooltip(parent) {
-  const box = element('div', { className: 'tooltip', hidden: true, 'aria-hidden': 'true' });
+  const box = element('div.tooltip', { hidden: true, 'aria-hidden': 'true' });
   parent.append(box);
   return {
     hide() {

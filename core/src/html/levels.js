@@ -19,8 +19,8 @@ function levelSlider(clustering, change) {
     max: String(levels.length - 1),
     'aria-label': 'Number of clusters',
   });
-  const number = element('span', { className: 'number' });
-  const facts = element('span', { className: 'note grow' });
+  const number = element('span.number', {});
+  const facts = element('span.note.grow', {});
   const back = button(`Back to the chosen ${levels[chosen].clusters}`, () => change(chosen));
   const { element: plot, redraw, describe } = drawing({ className: `contrast${highest ? '' : ' flat'}` }, draw);
   let current = chosen;
@@ -78,12 +78,7 @@ function levelSlider(clustering, change) {
 
   return {
     back,
-    element: element(
-      'div',
-      {},
-      element('div', { className: 'row' }, number, facts),
-      ...(levels.length > 1 ? [plot, slider] : [])
-    ),
+    element: element('div', {}, element('div.row', {}, number, facts), ...(levels.length > 1 ? [plot, slider] : [])),
     /** Shows a level with its number of noise points. */
     set(index, noise) {
       const level = levels[index];
@@ -110,7 +105,7 @@ const MOST_BARS = 200;
 
 /** Bars of the sizes of clusters in rows or points; `select` gets the cluster that was clicked, −1 for noise. */
 function sizeBars(unit, select) {
-  const list = element('ul', { className: 'sizes' });
+  const list = element('ul.sizes', {});
   return {
     element: list,
     set(groups, looks) {
@@ -121,27 +116,23 @@ function sizeBars(unit, select) {
       if (noise.rows) shown.push(noise);
       const largest = Math.max(1, bySize[0]?.size ?? 0, noise.size);
       list.replaceChildren(...shown.map((group) => element('li', {}, sizeBar(group, looks, largest, unit, select))));
-      if (left) list.append(element('li', { className: 'note' }, `and ${counted(left, 'smaller cluster')}`));
+      if (left) list.append(element('li.note', {}, `and ${counted(left, 'smaller cluster')}`));
     },
   };
-}
-
-function figure(text) {
-  return element('span', { className: 'figure' }, text);
 }
 
 /** A button with the marker, name, bar, size and mean outlier score of a cluster. */
 function sizeBar({ cluster, size, outlier }, looks, largest, unit, select) {
   const look = cluster < 0 ? noiseLook() : looks[cluster];
   const mean = outlier.toFixed(2);
-  const bar = element('span', { className: 'bar' });
+  const bar = element('span.bar', {});
   Object.assign(bar.style, { width: `${(100 * size) / largest}%`, background: css(look.colour) });
   const label = `${cluster < 0 ? 'Noise' : `Cluster ${cluster}`}: ${counted(size, unit)}, mean outlier score ${mean}. Select.`;
   const made = button('', () => select(cluster), { 'aria-label': label });
   made.append(
     swatch(look),
-    element('span', { className: 'name' }, cluster < 0 ? 'noise' : String(cluster)),
-    element('span', { className: 'grow' }, bar),
+    element('span.name', {}, cluster < 0 ? 'noise' : String(cluster)),
+    element('span.grow', {}, bar),
     figure(grouped(size)),
     figure(mean)
   );
@@ -151,14 +142,14 @@ function sizeBar({ cluster, size, outlier }, looks, largest, unit, select) {
 /** Evidence of structure beside what chance alone reaches, and what that means. */
 function chanceBar({ evidence, chance, probability }) {
   const full = Math.max(evidence, chance, 1e-9) * 1.15;
-  const bar = element('div', { className: 'evidence' });
-  const limit = element('div', { className: 'limit' });
+  const bar = element('div.evidence', {});
+  const limit = element('div.limit', {});
   bar.style.width = `${(100 * Math.max(0, evidence)) / full}%`;
   limit.style.left = `${(100 * chance) / full}%`;
   const [here, line] = [evidence, chance].map((value) => rounded(value, 3));
   const byChance = `Points without structure exceed ${line} (line) in 4 % of sets, and ${verdictOf(probability)}.`;
   return [
-    element('div', { className: 'gauge', 'aria-hidden': 'true' }, bar, limit),
+    element('div.gauge', { 'aria-hidden': 'true' }, bar, limit),
     element('p', {}, `Evidence ${here} (bar). ${byChance}`),
   ];
 }

@@ -22,8 +22,8 @@ use crate::{
 
 const TEMPLATE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
-/// The parts of the script, in their order.
-const SCRIPTS: [&str; 13] = [
+/// The first parts of every script, in their order.
+const SHARED: [&str; 9] = [
     include_str!("data.js"),
     include_str!("elements.js"),
     include_str!("theme.js"),
@@ -32,18 +32,47 @@ const SCRIPTS: [&str; 13] = [
     include_str!("nearest.js"),
     include_str!("scatter.js"),
     include_str!("selection.js"),
-    include_str!("clusters.js"),
-    include_str!("tree.js"),
-    include_str!("levels.js"),
-    include_str!("ocnn.js"),
-    include_str!("page.js"),
+    include_str!("rows.js"),
 ];
+/// The last part of every script.
+const START: &str = include_str!("page.js");
+
+/// A kind of page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Clusters, by `firebox ocnn`.
+    Ocnn,
+    /// A map, by `firebox sammon`.
+    Sammon,
+}
+
+impl Kind {
+    /// The script of the page, without comments.
+    fn script(self) -> String {
+        let own: &[&str] = match self {
+            Self::Ocnn => &[
+                include_str!("clusters.js"),
+                include_str!("tree.js"),
+                include_str!("levels.js"),
+                include_str!("ocnn.js"),
+            ],
+            Self::Sammon => &[
+                include_str!("shepard.js"),
+                include_str!("convergence.js"),
+                include_str!("turning.js"),
+                include_str!("sammon.js"),
+            ],
+        };
+        code(&[&SHARED, own, &[START]].concat().concat())
+    }
+}
 
 /// An interactive report of one run.
 #[derive(Debug, Clone, Serialize)]
 pub struct Page {
-    /// The kind of page, which the script knows.
-    pub kind: &'static str,
+    /// The kind of page.
+    pub kind: Kind,
     /// Title of the page, after the input.
     #[serde(skip)]
     pub title: String,
@@ -187,7 +216,7 @@ impl Page {
         let data = serde_json::to_string(&data).map_err(|error| failed(&error))?;
         // A script element ends at the first `</script`, also within a string.
         let data = data.replace('<', "\\u003c");
-        let (script, style) = (code(&SCRIPTS.concat()), code(STYLE));
+        let (script, style) = (self.kind.script(), code(STYLE));
         let policy = format!(
             "default-src 'none'; script-src '{}'; style-src '{}'; img-src data: blob:; base-uri 'none'; form-action 'none'",
             hash(&script),
@@ -200,11 +229,12 @@ impl Page {
     }
 }
 
-/// Code without indentation and without the lines that are comments, which are for readers of the repository.
+/// Code without indentation and without the lines that are comments, which are for readers of the repository. A line after
+/// an opening bracket, a comma or a semicolon continues the one before.
 fn code(text: &str) -> String {
     let is_comment = |line: &str| ["//", "/*", "* ", "*/"].iter().any(|start| line.starts_with(start)) || line == "*";
-    let lines = text.lines().map(str::trim_start).filter(|line| !line.is_empty() && !is_comment(line));
-    lines.flat_map(|line| [line, "\n"]).collect()
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !is_comment(line));
+    lines.flat_map(|line| [line, if line.ends_with(['{', ',', ';', '(', '[']) { "" } else { "\n" }]).collect()
 }
 
 /// Source of a content security policy that allows this text.

@@ -1,27 +1,14 @@
 // ---- ocnn.js: the page of a clustering ----
 
-/** Most columns in a tooltip; texts come first. */
-const MOST_LINES = 12;
-/** Most classes in the key of their colours. */
-const MOST_KEYS = 24;
 const NO_COLUMNS =
   'There is no scatter plot: this run has no columns of numbers to draw. Distances, graphs and sparse rows have none.';
 
 /** Builds the page of a clustering in `main`, and returns what tests look at. */
-function clusteringPage(data, main) {
+PAGES.ocnn = (data, main) => {
   const clustering = clusteringOf(data);
   const unit = clustering.weighted ? 'point' : 'row';
-  const columns = data.columns.map(columnOf);
-  /** What a tooltip and a file have of a row. */
-  const fields = [
-    ...data.texts.map(({ name, values }) => ({
-      name,
-      fileOf: (row) => field(values[row]),
-      textOf: (row) => values[row],
-    })),
-    ...columns,
-  ];
-  const classes = data.classes && { ...data.classes, of: arrayOf(Uint32Array, data.classes.of) };
+  const table = rowTable(data);
+  const { columns, classes } = table;
   const state = {
     level: clustering.chosen,
     labels: null,
@@ -30,7 +17,8 @@ function clusteringPage(data, main) {
     axes: [0, Math.min(1, columns.length - 1)],
     marks: null,
   };
-  const rowLooks = new Uint8Array(data.rows * LOOK.bytes);
+  // Noise keeps its shape, so that it stays apart.
+  const colours = rowColours(data.rows, classes, (row) => (state.labels[row] < 0 ? SHAPE.cross : SHAPE.circle));
 
   const scatter = columns.length
     ? scatterPlot(axesNow(), {
@@ -41,7 +29,7 @@ function clusteringPage(data, main) {
     : null;
   const hint = clustering.tree ? ' or a branch of the tree' : '';
   const selection = rowSelection({
-    fileOf,
+    fileOf: (rows) => table.fileOf(rows, { name: 'cluster', fileOf: (row) => state.labels[row] }),
     show: showMarks,
     hint: `${scatter ? 'Hold Shift and drag around points, or click' : 'Click'} a cluster${hint}.`,
   });
@@ -49,79 +37,31 @@ function clusteringPage(data, main) {
   const sizes = sizeBars(unit, selectCluster);
   const highlight = (node) => scatter?.setMarks(node < 0 ? state.marks : rowsBelow(clustering, node));
   const tree = clustering.tree && treePlot(clustering, { highlight, select: selectBranch });
-  const key = element('div', { className: 'key' });
   const save = button('', () => download(`clusters-${clustersNow()}.csv`, labelsFile()));
   const colourings = [
-    { name: 'cluster', paint: () => paintGroups(state.labels, state.looks) },
-    ...(classes ? [{ name: `class (${classes.name})`, paint: paintClasses }] : []),
-    { name: 'outlier score', paint: () => paintValues('outlier score', clustering.outlier, 1 / 255) },
-    ...columns.map(({ name, values }) => ({ name, paint: () => paintValues(name, values, 1) })),
+    { name: 'cluster', paint: () => colours.paintGroups(state.labels, state.looks) },
+    ...(classes ? [{ name: `class (${classes.name})`, paint: colours.paintClasses }] : []),
+    { name: 'outlier score', paint: () => colours.paintValues('outlier score', clustering.outlier, 1 / 255) },
+    ...columns.map(({ name, values }) => ({ name, paint: () => colours.paintValues(name, values) })),
   ];
 
   function clustersNow() {
     return clustering.levels[state.level].clusters;
   }
 
-  /** The columns of both axes. A single column is drawn over its rows. */
   function axesNow() {
-    if (columns.length > 1) return state.axes.map((i) => columns[i]);
-    return [columns[0], { name: 'row', values: Array.from({ length: data.rows }, (_, row) => row), isRow: true }];
+    return table.axesOf(columns, state.axes);
   }
 
   /** Names and values in the tooltip of a row. */
   function linesOf(row) {
     const label = state.labels[row];
     return [
-      ['row', String(row)],
-      ...fields.slice(0, MOST_LINES).map(({ name, textOf }) => [name, textOf(row)]),
+      ...table.linesOf(row),
       ['cluster', label < 0 ? 'noise' : String(label)],
-      ...(classes ? [[classes.name, classes.names[classes.of[row]]]] : []),
+      ...table.classLines(row),
       ['outlier score', (clustering.outlier[row] / 255).toFixed(2)],
     ];
-  }
-
-  // ---- Colours ----
-
-  /** Sets colour and shape of each row, and the key that explains them. */
-  function paint(lookOf, ...keys) {
-    for (let row = 0; row < data.rows; row++) {
-      const { colour, shape } = lookOf(row);
-      const at = row * LOOK.bytes;
-      rowLooks.set(colour, at);
-      rowLooks[at + LOOK.shape] = shape;
-    }
-    key.replaceChildren(...keys);
-  }
-
-  function paintGroups(groups, looks) {
-    const noise = noiseLook();
-    paint((row) => looks[groups[row]] ?? noise);
-  }
-
-  function paintClasses() {
-    const looks = looksOf(classes.names.length);
-    paintGroups(classes.of, looks);
-    key.append(...looks.slice(0, MOST_KEYS).map((look, i) => element('span', {}, swatch(look), ` ${classes.names[i]}`)));
-    if (looks.length > MOST_KEYS) key.append(`and ${grouped(looks.length - MOST_KEYS)} more`);
-  }
-
-  /** Colours by numbers, `unit` each. Noise keeps its shape, so that it stays apart. */
-  function paintValues(name, values, unit) {
-    const [low, high] = rangeOf(values) ?? [0, 0];
-    const shades = Array.from({ length: 256 }, (_, i) => visibleViridis(i / 255));
-    const span = high > low ? high - low : 1;
-    // Enough digits to tell both ends apart.
-    const digits = 4 + Math.max(0, Math.ceil(Math.log10(Math.max(Math.abs(low), Math.abs(high), 1e-9) / span)));
-    paint(
-      (row) => ({
-        colour: shades[Math.round((255 * (values[row] - low)) / span)] ?? NOISE[theme.name],
-        shape: state.labels[row] < 0 ? SHAPE.cross : SHAPE.circle,
-      }),
-      element('span', {}, name),
-      rounded(low * unit, digits),
-      ramp(),
-      rounded(high * unit, digits)
-    );
   }
 
   // ---- Changes ----
@@ -129,7 +69,7 @@ function clusteringPage(data, main) {
   function recolour() {
     if (!scatter) return;
     colourings[state.colouring].paint();
-    scatter.setLooks(rowLooks);
+    scatter.setLooks(colours.looks);
   }
 
   function setLevel(index, isQuiet) {
@@ -185,72 +125,31 @@ function clusteringPage(data, main) {
     return `cluster\n${Array.from(state.labels, (label) => `${label}\n`).join('')}`;
   }
 
-  function fileOf(rows) {
-    const head = ['row', ...fields.map(({ name }) => field(name)), 'cluster'];
-    const lineOf = (row) => [row, ...fields.map(({ fileOf }) => fileOf(row)), state.labels[row]];
-    return [head, ...rows.map(lineOf)].map((line) => `${line.join(',')}\n`).join('');
-  }
-
   // ---- The parts of the page ----
 
   function tools() {
-    const lasso = button(
-      'Lasso',
-      () => {
-        const on = lasso.getAttribute('aria-pressed') !== 'true';
-        lasso.setAttribute('aria-pressed', String(on));
-        scatter.setLasso(on);
-      },
-      { 'aria-pressed': 'false', title: 'Select by drawing around points (or hold Shift)' }
-    );
-    const axisChoice = (label, axis) =>
-      choice(
-        label,
-        columns.map(({ name }) => name),
-        axis,
-        (i) => {
-          state.axes[axis] = i;
-          setAxes();
-        }
-      );
-    return element(
-      'div',
-      { className: 'tools' },
-      ...(columns.length > 2 ? [axisChoice('x', 0), axisChoice('y', 1)] : []),
-      choice(
-        'Colour',
-        colourings.map(({ name }) => name),
-        0,
-        (i) => {
-          state.colouring = i;
-          recolour();
-        }
-      ),
-      element(
-        'div',
-        { className: 'row last' },
-        lasso,
-        button('\u2212', scatter.wider, { 'aria-label': 'Zoom out' }),
-        button('+', scatter.closer, { 'aria-label': 'Zoom in' }),
-        button('Reset', scatter.home, { title: 'Show all points (double click)' })
-      )
-    );
+    const names = colourings.map(({ name }) => name);
+    const colour = choice('Colour', names, 0, (i) => {
+      state.colouring = i;
+      recolour();
+    });
+    return plotTools(scatter, [...(columns.length > 2 ? axisChoices(columns, state.axes, setAxes) : []), colour]);
   }
 
-  const points = scatter ? [tools(), scatter.element, key] : [element('p', { className: 'empty' }, NO_COLUMNS)];
+  const points = scatter ? [tools(), scatter.element, colours.key] : [element('p.empty', {}, NO_COLUMNS)];
   main.append(
-    element('section', { className: 'points', 'aria-label': 'Points' }, ...points, selection.element),
+    element('section.points', { 'aria-label': 'Points' }, ...points, selection.element),
     element(
-      'div',
-      { className: 'side' },
+      'div.side',
+      {},
       section(
         'Number of clusters',
         slider.element,
-        element('div', { className: 'tools' }, save, ...(clustering.levels.length > 1 ? [slider.back] : []))
+        element('div.tools', {}, save, ...(clustering.levels.length > 1 ? [slider.back] : []))
       ),
       section(
         'Clusters',
-        element('p', { className: 'heads', 'aria-hidden': 'true' }, figure(`${unit}s`), figure('outlier')),
+        element('p.heads', { 'aria-hidden': 'true' }, figure(`${unit}s`), figure('outlier')),
         sizes.element
       ),
       ...(tree ? [section('Tree of clusters', tree.element)] : []),
@@ -266,4 +165,4 @@ function clusteringPage(data, main) {
     scatter?.draw();
   });
   return { state, scatter, selection, tree, setLevel };
-}
+};

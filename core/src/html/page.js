@@ -1,8 +1,5 @@
 // ---- page.js: what all reports have, and the start ----
 
-/** The page of each kind of report. */
-const PAGES = { ocnn: clusteringPage };
-
 /** Title, summary and command of a run. */
 function header(data) {
   const command = element('code', { tabIndex: 0 }, data.command);
@@ -10,15 +7,9 @@ function header(data) {
   return element(
     'header',
     {},
-    element(
-      'div',
-      { className: 'row' },
-      element('h1', {}, data.title),
-      element('span', { className: 'grow' }),
-      themeBox()
-    ),
-    element('p', { className: 'summary' }, data.summary),
-    element('div', { className: 'row command' }, command, copyButton)
+    element('div.row', {}, element('h1', {}, data.title), element('span.grow', {}), themeBox()),
+    element('p.summary', {}, data.summary),
+    element('div.row.command', {}, command, copyButton)
   );
 }
 

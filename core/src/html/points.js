@@ -180,28 +180,10 @@ function plainPoints(canvas) {
 
 /** Corners of the markers that have some, for a radius of 1. */
 const CORNERS = {
-  [SHAPE.square]: [
-    [0.85, 0.85],
-    [-0.85, 0.85],
-    [-0.85, -0.85],
-    [0.85, -0.85],
-  ],
-  [SHAPE.triangle]: [
-    [0, -1],
-    [0.98, 0.7],
-    [-0.98, 0.7],
-  ],
-  [SHAPE.diamond]: [
-    [0, -1.15],
-    [1.15, 0],
-    [0, 1.15],
-    [-1.15, 0],
-  ],
-  [SHAPE.inverted]: [
-    [0, 1],
-    [0.98, -0.7],
-    [-0.98, -0.7],
-  ],
+  [SHAPE.square]: '0.85,0.85 -0.85,0.85 -0.85,-0.85 0.85,-0.85',
+  [SHAPE.triangle]: '0,-1 0.98,0.7 -0.98,0.7',
+  [SHAPE.diamond]: '0,-1.15 1.15,0 0,1.15 -1.15,0',
+  [SHAPE.inverted]: '0,1 0.98,-0.7 -0.98,-0.7',
 };
 
 /** A small image of a marker. */
@@ -214,7 +196,8 @@ function markerImage(colour, shape, diameter) {
   context.fillStyle = colour;
   context.beginPath();
   if (shape === SHAPE.circle) context.arc(0, 0, radius, 0, 2 * Math.PI);
-  else if (CORNERS[shape]) for (const [x, y] of CORNERS[shape]) context.lineTo(x * radius, y * radius);
+  else if (CORNERS[shape])
+    for (const corner of CORNERS[shape].split(' ')) context.lineTo(...corner.split(',').map((part) => part * radius));
   else {
     if (shape === SHAPE.cross) context.rotate(Math.PI / 4);
     const thick = Math.max(1, 0.4 * radius);

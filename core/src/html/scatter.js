@@ -16,13 +16,13 @@ const SCATTER_HELP =
 /**
  * A scatter plot. `axes` are x and y, { name, values, isRow: true if it is no column and scaled by itself } each;
  * `options` are { linesOf(row): lines of the tooltip, select(marks): called with a byte for each row after a lasso,
- * plain: true to do without WebGL }. Places are pairs of x and y: values of the axes, or pixels from the panel's upper
- * left corner.
+ * plain: true to do without WebGL, isMap: true for equal scales always, turn(x, y): called with the pixels of a drag with Alt
+ * or the right button }. Places are pairs of x and y: values of the axes, or pixels from the panel's upper left corner.
  */
 function scatterPlot(axes, options) {
-  const grid = element('canvas', { className: 'layer', 'aria-hidden': 'true' });
-  const points = element('canvas', { className: 'layer', role: 'img' });
-  const overlay = element('canvas', { className: 'layer', 'aria-hidden': 'true' });
+  const grid = element('canvas.layer', { 'aria-hidden': 'true' });
+  const points = element('canvas.layer', { role: 'img' });
+  const overlay = element('canvas.layer', { 'aria-hidden': 'true' });
   const plot = element(
     'div',
     { className: 'plot', tabIndex: 0, role: 'group', 'aria-label': `Scatter plot. ${SCATTER_HELP}` },
@@ -31,7 +31,7 @@ function scatterPlot(axes, options) {
     overlay
   );
   const tip = tooltip(plot);
-  const hint = element('p', { className: 'tooltip hint', hidden: true }, 'Ctrl + wheel zooms');
+  const hint = element('p.tooltip.hint', { hidden: true }, 'Ctrl + wheel zooms');
   plot.append(hint);
   const painter = (!options.plain && webglPoints(points)) || plainPoints(points);
   const pointers = new Map();
@@ -41,6 +41,8 @@ function scatterPlot(axes, options) {
   let looks = new Uint8Array(0);
   let anyMarked = false;
   let hovered = -1;
+  let rings = [];
+  let turning = false;
   let outline = null;
   let lasso = false;
   let rest = 0;
@@ -52,7 +54,7 @@ function scatterPlot(axes, options) {
   function units() {
     const all = axes.map(({ half }, i) => (2 * half * WIDER) / size[i]);
     const ratio = axes[0].half / axes[1].half;
-    const equal = !axes[1].isRow && Math.max(ratio, 1 / ratio) <= MOST_UNEQUAL;
+    const equal = !axes[1].isRow && (options.isMap || Math.max(ratio, 1 / ratio) <= MOST_UNEQUAL);
     return all.map((unit) => (equal ? Math.max(...all) : unit) / view.zoom);
   }
 
@@ -117,12 +119,8 @@ function scatterPlot(axes, options) {
     const ratio = devicePixelRatio;
     const [width, height] = size.map((side) => Math.round(side * ratio));
     if (points.width !== width || points.height !== height) Object.assign(points, { width, height });
-    Object.assign(points.style, {
-      left: `${MARGIN.left}px`,
-      top: `${MARGIN.top}px`,
-      width: `${size[0]}px`,
-      height: `${size[1]}px`,
-    });
+    const { left, top } = MARGIN;
+    points.style.cssText = `left: ${left}px; top: ${top}px; width: ${size[0]}px; height: ${size[1]}px`;
     const halves = units().map((unit, i) => (unit * size[i]) / 2);
     painter.draw(
       {
@@ -138,15 +136,23 @@ function scatterPlot(axes, options) {
     );
   }
 
-  /** The ring around the point at the pointer, and the outline that is being drawn. */
+  /** Rings around the point at the pointer and others, a line between two others, and the outline that is being drawn. */
   function drawOverlay() {
     const context = cleared(overlay, plot.clientWidth, plot.clientHeight);
     context.translate(MARGIN.left, MARGIN.top);
     context.strokeStyle = styleColour('--ink');
     context.lineWidth = 2;
     context.beginPath();
-    if (hovered >= 0) context.arc(...pixelOfRow(hovered), diameter() / 2 + 4, 0, 2 * Math.PI);
+    for (const row of rings) context.lineTo(...pixelOfRow(row));
+    for (const row of hovered < 0 ? rings : [...rings, hovered]) {
+      const [x, y] = pixelOfRow(row);
+      const radius = diameter() / 2 + 4;
+      context.moveTo(x + radius, y);
+      context.arc(x, y, radius, 0, 2 * Math.PI);
+    }
     if (outline) {
+      context.stroke();
+      context.beginPath();
       for (const place of outline) context.lineTo(...place);
       context.closePath();
       context.fillStyle = styleColour('--veil');
@@ -216,10 +222,12 @@ function scatterPlot(axes, options) {
 
   function press(event) {
     const place = placeOf(event);
-    if (event.button > 0 || !isInPanel(place)) return;
+    const turns = Boolean(options.turn) && (event.button === 2 || event.altKey);
+    if ((event.button > 0 && !turns) || !isInPanel(place)) return;
+    turning = turns;
     plot.setPointerCapture(event.pointerId);
     hover(-1);
-    outline = pointers.size === 0 && (lasso || event.shiftKey) ? [place] : null;
+    outline = pointers.size === 0 && !turning && (lasso || event.shiftKey) ? [place] : null;
     pointers.set(event.pointerId, place);
   }
 
@@ -231,7 +239,7 @@ function scatterPlot(axes, options) {
     if (outline) {
       outline.push(place);
       drawOverlaySoon();
-    } else if (pointers.size === 1) pan(place[0] - before[0], place[1] - before[1]);
+    } else if (pointers.size === 1) (turning ? options.turn : pan)(place[0] - before[0], place[1] - before[1]);
     else pinch([...pointers].find(([id]) => id !== event.pointerId)[1], before, place);
   }
 
@@ -283,13 +291,15 @@ function scatterPlot(axes, options) {
     Escape: () => options.select(null),
   };
 
-  plot.addEventListener('pointerdown', press);
-  plot.addEventListener('pointermove', drag);
-  plot.addEventListener('pointerup', release);
-  plot.addEventListener('pointercancel', release);
-  plot.addEventListener('pointerleave', () => hover(-1));
-  plot.addEventListener('dblclick', () => lasso || home());
-  plot.addEventListener('wheel', turnWheel, { passive: false });
+  listen(plot, {
+    pointerdown: press,
+    pointermove: drag,
+    'pointerup pointercancel': release,
+    pointerleave: () => hover(-1),
+    dblclick: () => lasso || home(),
+    wheel: turnWheel,
+    contextmenu: (event) => options.turn && event.preventDefault(),
+  });
   onKeys(plot, keys);
   new ResizeObserver(draw).observe(plot);
 
@@ -307,11 +317,23 @@ function scatterPlot(axes, options) {
       const [x, y] = pixelOfRow(row);
       return [box.left + MARGIN.left + x, box.top + MARGIN.top + y];
     },
-    setAxes(both) {
+    /** Sets the axes, and shows all points or keeps the view's place beside their middle. */
+    setAxes(both, keepsView) {
+      const before = axes;
       axes = both.map(scaled);
       places = placesOf(axes);
       painter.setPlaces(places);
-      home();
+      if (!keepsView) return home();
+      view.middle = axes.map(({ middle }, i) => view.middle[i] + middle - before[i].middle);
+      moved();
+    },
+    /** Draws rings around rows, and a line between two. */
+    setRings(rows) {
+      rings = rows;
+      drawOverlaySoon();
+    },
+    get rings() {
+      return rings;
     },
     /** Sets how points look: LOOK.bytes bytes each. */
     setLooks(all) {
@@ -337,8 +359,9 @@ function scatterPlot(axes, options) {
   };
 }
 
-/** An axis with the middle and half of its range. */
+/** An axis with the middle and half of its range, which it may have already. */
 function scaled(axis) {
+  if (axis.half) return axis;
   const [low, high] = rangeOf(axis.values) ?? [0, 0];
   const half = (high - low) / 2;
   return { ...axis, middle: low + half, half: half > 0 ? half : Math.max(1, Math.abs(low) * 0.05) };

@@ -6,11 +6,11 @@
  */
 function rowSelection(options) {
   let rows = [];
-  const text = element('span', { className: 'grow' });
+  const text = element('span.grow', {});
   const copyButton = button('Copy row numbers', () => copy(rows.join('\n'), copyButton));
   const saveButton = button('Download rows', () => download('selection.csv', options.fileOf(rows)));
   const clearButton = button('Clear', () => set(null));
-  const bar = element('div', { className: 'selection' }, text, copyButton, saveButton, clearButton);
+  const bar = element('div.selection', {}, text, copyButton, saveButton, clearButton);
 
   /** Selects the rows with a byte that is not 0; `what` names them. */
   function set(marks, what) {

@@ -12,7 +12,7 @@ fn points() -> Points {
 fn page() -> Page {
     let points = points();
     Page {
-        kind: "ocnn",
+        kind: Kind::Ocnn,
         title: "a <title> & \"more\"".into(),
         rows: points.rows,
         columns: [principal_columns(&points), input_columns(&points, 2)].concat(),
@@ -85,15 +85,20 @@ fn text_of_files_stays_data() {
 
 #[test]
 fn the_policy_allows_the_script_and_the_style_alone() {
-    let html = page().render(&report(), "").unwrap();
+    for kind in [Kind::Ocnn, Kind::Sammon] {
+        check_policy(&Page { kind, ..page() }.render(&report(), "").unwrap());
+    }
+}
+
+fn check_policy(html: &str) {
     let (script, style) =
-        (element(&html, "<script type=\"module\">", "</script>"), element(&html, "<style>", "</style>"));
-    let policy = element(&html, "http-equiv=\"Content-Security-Policy\" content=\"", "\">").replace("&#x27;", "'");
+        (element(html, "<script type=\"module\">", "</script>"), element(html, "<style>", "</style>"));
+    let policy = element(html, "http-equiv=\"Content-Security-Policy\" content=\"", "\">").replace("&#x27;", "'");
     for (directive, text) in [("script-src", script), ("style-src", style)] {
         assert!(policy.contains(&format!("{directive} '{}'", hash(text))), "{policy}");
     }
     assert!(policy.starts_with("default-src 'none';"), "{policy}");
-    let data = element(&html, "type=\"application/json\">", "</script>");
+    let data = element(html, "type=\"application/json\">", "</script>");
     let frame = html.len() - data.len();
     assert!(frame < 60_000, "{frame} bytes beside data");
 }

@@ -7,19 +7,9 @@ const CLUSTERS = {
   dark: ['#4da3e0', '#f0aa1e', '#2ebe91', '#f07632', '#8ed0fa', '#e08ebb', '#eeeeee', '#ded046'].map(rgb),
 };
 // Viridis (van der Walt and Smith 2015) in tenths: perceptually uniform, also with deficient colour vision and in grey.
-const VIRIDIS = [
-  '#440154',
-  '#482475',
-  '#414487',
-  '#355f8d',
-  '#2a788e',
-  '#21918c',
-  '#22a884',
-  '#44bf70',
-  '#7ad151',
-  '#bddf26',
-  '#fde725',
-].map(rgb);
+const VIRIDIS = '#440154 #482475 #414487 #355f8d #2a788e #21918c #22a884 #44bf70 #7ad151 #bddf26 #fde725'
+  .split(' ')
+  .map(rgb);
 const NOISE = { light: rgb('#737373'), dark: rgb('#969696') };
 /** A branch of a tree with several clusters. */
 const SEVERAL_COLOUR = { light: rgb('#cdd1d6'), dark: rgb('#454a52') };
@@ -121,7 +111,7 @@ function themeBox() {
 
 /** The colours of numbers in order. */
 function ramp() {
-  const made = element('span', { className: 'ramp' });
+  const made = element('span.ramp', {});
   made.style.background = `linear-gradient(to right, ${VIRIDIS.map((_, i) => css(visibleViridis(i / 10))).join(', ')})`;
   return made;
 }

@@ -18,7 +18,7 @@ function treePlot(clustering, options) {
     redraw,
     describe,
   } = drawing({ className: 'tree', tabIndex: 0, role: 'group', 'aria-label': `Tree of clusters. ${TREE_HELP}` }, draw);
-  const status = element('p', { className: 'note', 'aria-live': 'polite' }, TREE_HINT);
+  const status = element('p.note', { 'aria-live': 'polite' }, TREE_HINT);
   let clusters = new Int32Array(tree.nodes);
   let looks = [];
   let current = -1;
@@ -117,17 +117,16 @@ function treePlot(clustering, options) {
     ' ': select,
     Escape: () => options.select(-1),
   });
-  plot.addEventListener('pointermove', (event) => show(nodeAt(event)));
-  plot.addEventListener('pointerleave', () => show(-1));
-  plot.addEventListener('click', (event) => {
-    const node = nodeAt(event);
-    if (node >= 0) focused = node;
-    options.select(node);
+  listen(plot, {
+    pointermove: (event) => show(nodeAt(event)),
+    'pointerleave blur': () => show(-1),
+    focus: () => plot.matches(':focus-visible') && show(focused),
+    click(event) {
+      const node = nodeAt(event);
+      if (node >= 0) focused = node;
+      options.select(node);
+    },
   });
-  plot.addEventListener('focus', () => {
-    if (plot.matches(':focus-visible')) show(focused);
-  });
-  plot.addEventListener('blur', () => show(-1));
 
   return {
     element: element('div', {}, plot, status),

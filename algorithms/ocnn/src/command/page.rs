@@ -3,7 +3,7 @@
 use firebox_core::{
     Result,
     data::{Kept, Points},
-    html::{Page, classes, encode, kept_columns, principal_columns},
+    html::{Kind, Page, classes, encode, kept_columns, principal_columns},
 };
 use serde_json::{Map, Value, json};
 
@@ -59,7 +59,7 @@ pub(super) fn page(
         [principal_columns(points), input].concat()
     });
     Ok(Page {
-        kind: "ocnn",
+        kind: Kind::Ocnn,
         title,
         rows: levels.components.len(),
         columns: numbers.unwrap_or_default(),

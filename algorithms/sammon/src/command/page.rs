@@ -3,7 +3,7 @@
 use firebox_core::{
     Result,
     data::{Kept, Points},
-    html::{Column, Kind, Page, classes, encode, kept_columns},
+    html::{self, Column, Page, classes, encode, kept_columns},
 };
 use serde_json::{Map, json};
 
@@ -43,7 +43,7 @@ pub(super) fn page<B: SammonOps>(args: &SammonArgs, map: &SammonMap<B>, points: 
         "convergence": { "unit": unit, "interval": interval, "stress": map.history },
     });
     Ok(Page {
-        kind: Kind::Sammon,
+        kind: html::Kind::Sammon,
         title: format!("Sammon mapping, E = {:.6}", map.stress),
         rows: map.coordinates.len() / dims,
         columns,

@@ -14,6 +14,7 @@ const SHARED = [
   'theme.js',
   'axes.js',
   'points.js',
+  'density.js',
   'nearest.js',
   'scatter.js',
   'selection.js',
@@ -31,16 +32,20 @@ const escaped = (text) => text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeA
 const base64 = (array) => Buffer.from(array.buffer, array.byteOffset, array.byteLength).toString('base64');
 
 /** Code without indentation and without the lines that are comments, as `code` in html/mod.rs. */
-const embedded = (text) =>
+const code = (text, change) =>
   text
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => !/^(\/\/|\/\*|\*\/|\* |\*$|$)/.test(line))
+    .map(change)
     .map((line) => (/[{,;([]$/.test(line) ? line : `${line}\n`))
     .join('');
+/** A script as `minified` in html/mod.rs makes it. */
+const minified = (script) =>
+  code(script, (line) => (/['"`/]/.test(line) ? line : line.replace(/ ?([{}()[\];,=<>?:&|!]) ?/g, '$1')));
 /** The script of a kind of page. */
-export const scriptOf = (kind) => embedded([...SHARED, ...KINDS[kind], 'page.js'].map(read).join(''));
-export const style = embedded(read('page.css'));
+export const scriptOf = (kind) => minified([...SHARED, ...KINDS[kind], 'page.js'].map(read).join(''));
+export const style = code(read('page.css'), (line) => line);
 
 /** The page of a report's data. */
 export function pageOf(data) {
@@ -160,6 +165,7 @@ export function clusteringData({
       noise: base64(noise),
       sizes,
       noise_points: noisePoints,
+      silhouettes: sizes.map((_, i) => (clusters > 1 ? 0.9 - 0.4 * i : null)),
       contrast,
       probability: contrast && Math.exp(-3 * contrast),
       score: contrast && contrast * 0.8,

@@ -23,12 +23,13 @@ use crate::{
 const TEMPLATE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
 /// The first parts of every script, in their order.
-const SHARED: [&str; 9] = [
+const SHARED: [&str; 10] = [
     include_str!("data.js"),
     include_str!("elements.js"),
     include_str!("theme.js"),
     include_str!("axes.js"),
     include_str!("points.js"),
+    include_str!("density.js"),
     include_str!("nearest.js"),
     include_str!("scatter.js"),
     include_str!("selection.js"),
@@ -36,6 +37,8 @@ const SHARED: [&str; 9] = [
 ];
 /// The last part of every script.
 const START: &str = include_str!("page.js");
+/// Signs around which a script needs no space. Not + and −: two of them with a space between are no ++ or −−.
+const PUNCTUATION: [char; 16] = ['{', '}', '(', ')', '[', ']', ';', ',', '=', '<', '>', '?', ':', '&', '|', '!'];
 
 /// A kind of page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -48,7 +51,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The script of the page, without comments.
+    /// The script of the page.
     fn script(self) -> String {
         let own: &[&str] = match self {
             Self::Ocnn => &[
@@ -64,7 +67,7 @@ impl Kind {
                 include_str!("sammon.js"),
             ],
         };
-        code(&[&SHARED, own, &[START]].concat().concat())
+        minified(&[&SHARED, own, &[START]].concat().concat())
     }
 }
 
@@ -216,7 +219,7 @@ impl Page {
         let data = serde_json::to_string(&data).map_err(|error| failed(&error))?;
         // A script element ends at the first `</script`, also within a string.
         let data = data.replace('<', "\\u003c");
-        let (script, style) = (self.kind.script(), code(STYLE));
+        let (script, style) = (self.kind.script(), code(STYLE, str::to_string));
         let policy = format!(
             "default-src 'none'; script-src '{}'; style-src '{}'; img-src data: blob:; base-uri 'none'; form-action 'none'",
             hash(&script),
@@ -229,12 +232,29 @@ impl Page {
     }
 }
 
-/// Code without indentation and without the lines that are comments, which are for readers of the repository. A line after
-/// an opening bracket, a comma or a semicolon continues the one before.
-fn code(text: &str) -> String {
+/// A script without comments, indentation and the spaces around punctuation, which are for readers of the repository. Lines with
+/// a quote or a slash keep their spaces: these may be in a string or a pattern.
+fn minified(script: &str) -> String {
+    let spaces = |line: &str| {
+        let mut text = String::with_capacity(line.len());
+        for c in line.chars() {
+            let is_needless = c == ' ' && text.ends_with(PUNCTUATION);
+            if PUNCTUATION.contains(&c) && text.ends_with(' ') {
+                text.pop();
+            }
+            text.extend((!is_needless).then_some(c));
+        }
+        text
+    };
+    code(script, |line| if line.contains(['\'', '"', '`', '/']) { line.into() } else { spaces(line) })
+}
+
+/// Code without indentation and without the lines that are comments; `change` is applied to each line. A line after an opening
+/// bracket, a comma or a semicolon continues the one before.
+fn code(text: &str, change: impl Fn(&str) -> String) -> String {
     let is_comment = |line: &str| ["//", "/*", "* ", "*/"].iter().any(|start| line.starts_with(start)) || line == "*";
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !is_comment(line));
-    lines.flat_map(|line| [line, if line.ends_with(['{', ',', ';', '(', '[']) { "" } else { "\n" }]).collect()
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !is_comment(line)).map(change);
+    lines.map(|line| if line.ends_with(['{', ',', ';', '(', '[']) { line } else { line + "\n" }).collect()
 }
 
 /// Source of a content security policy that allows this text.

@@ -77,6 +77,7 @@ fn level(clustering: &Clustering, levels: &Levels, cuts: usize, level: &Level) -
         "labels": encode::labels(level.labels.iter().copied())?,
         "noise": encode::bits(&level.noise),
         "sizes": level.sizes,
+        "silhouettes": level.silhouettes,
         "noise_points": clustering.points as u64 - level.sizes.iter().sum::<u64>(),
         "contrast": step.map(|step| step.contrast),
         "probability": step.map(|step| step.probability),

@@ -6,6 +6,7 @@ use super::{
     condensed::CondensedTree,
     cut,
     partition::{Partition, numbered},
+    silhouettes::silhouettes,
     tree::Tree,
 };
 use crate::config::{Cut, OcnnConfig};
@@ -36,6 +37,10 @@ pub struct Level {
     pub noise: Vec<bool>,
     /// Number of points of each cluster, each counted as often as its weight.
     pub sizes: Vec<u64>,
+    /// How well each cluster is separated: (b − a)/max(a, b) in [−1, 1] as in the silhouettes of Rousseeuw (1987), with the mean
+    /// a of 1 − agreement along the tree inside the cluster, and the least b at which it joins another. 0 for a single neuron;
+    /// NaN if there is no other cluster.
+    pub silhouettes: Vec<f64>,
 }
 
 impl Levels {
@@ -85,7 +90,10 @@ impl Level {
                 sizes[label as usize] += u64::from(points);
             }
         }
-        Self { labels, noise: of_point.iter().map(|&neuron| noise[neuron as usize]).collect(), sizes }
+        let of_neuron: Vec<i64> =
+            coarse.iter().zip(noise).map(|(&it, &noise)| if noise { -1 } else { of_coarse[it as usize] }).collect();
+        let silhouettes = silhouettes(tree, &of_neuron, sizes.len());
+        Self { labels, noise: of_point.iter().map(|&neuron| noise[neuron as usize]).collect(), sizes, silhouettes }
     }
 }
 

@@ -233,9 +233,7 @@ pub(super) fn automatic(
     settings["clusters"] = json!(args.auto.clusters);
     settings["threshold"] = json!(args.threshold);
     settings["metric"] = json!(args.auto.metric);
-    for name in ["distance", "keep_levels"] {
-        settings.as_object_mut().and_then(|settings| settings.remove(name));
-    }
+    settings.as_object_mut().and_then(|settings| settings.remove("distance"));
     Ok(Outcome {
         config: settings,
         input: size,

@@ -1,7 +1,7 @@
 //! The interactive report of clusters.
 
 use firebox_core::{
-    Error, Result,
+    Result,
     html::{Kind, Page, RowTable, encode},
 };
 use serde_json::{Map, Value, json};
@@ -15,11 +15,9 @@ impl Clustering {
     ///
     /// # Errors
     ///
-    /// [`Error::Input`] if there are no [`levels`](Self::levels), or for numbers that a page cannot hold.
+    /// [`Error::Input`](firebox_core::Error::Input) for numbers that a page cannot hold.
     pub fn page(&self, table: RowTable, weighted: bool) -> Result<Page> {
-        let Some(levels) = &self.levels else {
-            return Err(Error::input("a report needs the clusters of every number", "set `keep_levels`"));
-        };
+        let levels = self.levels();
         let (count, noise) = (self.count(), self.noise());
         let plural = |count| if count == 1 { "" } else { "s" };
         let title = format!("{count} cluster{}, {noise} noise point{}", plural(count), plural(noise));

@@ -1,5 +1,7 @@
 //! The clusters of each number of cuts at the strongest candidates.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 use super::{
@@ -43,10 +45,21 @@ pub struct Level {
     pub silhouettes: Vec<f64>,
 }
 
-impl Levels {
-    /// The levels of `tree` around those of `partition`, by the rules of [`Cut::Clusters`].
-    pub(crate) fn new(tree: &Tree, partition: &Partition, config: &OcnnConfig, of_point: &[u32]) -> Self {
-        let Partition { candidates, scored, cut, component, .. } = partition;
+/// What the levels follow from.
+#[derive(Debug)]
+pub(crate) struct LevelSource {
+    pub(crate) tree: Tree,
+    pub(crate) partition: Arc<Partition>,
+    pub(crate) config: OcnnConfig,
+    /// The neuron of each point.
+    pub(crate) of_point: Vec<u32>,
+}
+
+impl LevelSource {
+    /// The levels around the clusters of the run, by the rules of [`Cut::Clusters`].
+    pub(crate) fn levels(&self) -> Levels {
+        let Self { tree, partition, config, of_point } = self;
+        let Partition { candidates, scored, cut, component, .. } = &**partition;
         let [fewest, most] = CUTS;
         let are_strongest = !matches!(config.cut, Cut::Threshold(_))
             && cut.len() <= scored.len().min(most)
@@ -56,7 +69,7 @@ impl Levels {
             let noise = cut::noise(tree, config, cut, component);
             let level = Level::new(tree, component, component, &noise, of_point);
             let tree = CondensedTree { leaves: component_sizes(tree, component), ..CondensedTree::default() };
-            return Self { components: per_point(component), tree, levels: vec![level], chosen: 0 };
+            return Levels { components: per_point(component), tree, levels: vec![level], chosen: 0 };
         }
         let strongest = &candidates[..scored.len().min((2 * cut.len()).clamp(fewest, most))];
         let edges: Vec<usize> = strongest.iter().map(|candidate| candidate.edge).collect();
@@ -68,7 +81,7 @@ impl Levels {
             let config = OcnnConfig { cut: Cut::Clusters(cuts + 1), ..config.clone() };
             Level::new(tree, &coarse, &finest, &cut::noise(tree, &config, cut, &coarse), of_point)
         };
-        Self {
+        Levels {
             components: per_point(&finest),
             tree: CondensedTree::new(tree, strongest, &partition.labels),
             levels: (0..=edges.len()).into_par_iter().map(level).collect(),

@@ -1,15 +1,15 @@
 //! A run, as its page describes it.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::report::Report;
 
 /// A run, as its page describes it.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct About {
     /// Name of the input, which begins the title; may be empty.
-    #[serde(skip)]
+    #[serde(skip_serializing, default)]
     pub input: String,
     /// Summary for the user, one or more lines.
     pub summary: String,

@@ -96,25 +96,36 @@ pub fn kept_columns(kept: &Kept) -> Vec<TextColumn> {
     kept.columns().map(|(name, values)| TextColumn { name: name.into(), values: values.to_vec() }).collect()
 }
 
-/// The classes of points, if known, by first appearance; `name` is that of their column.
+/// The classes of points, if known; `name` is that of their column.
 ///
 /// # Errors
 ///
 /// Those of [`encode::indices`].
 pub fn classes(points: &Points, name: &str) -> Result<Option<Classes>> {
     let Some(labels) = points.labels.as_ref() else { return Ok(None) };
-    let mut numbers = HashMap::new();
-    let mut distinct = Vec::new();
-    let number = |label: &i64| {
-        *numbers.entry(*label).or_insert_with(|| {
-            distinct.push(*label);
-            distinct.len() as u64 - 1
-        })
-    };
-    let of = encode::indices(labels.iter().map(number))?;
-    let text = |label: i64| {
-        let named = points.label_names.as_ref().and_then(|names| names.get(usize::try_from(label).ok()?));
-        named.cloned().unwrap_or_else(|| label.to_string())
-    };
-    Ok(Some(Classes { name: name.into(), names: distinct.into_iter().map(text).collect(), of }))
+    Classes::new(name, labels, points.label_names.as_deref()).map(Some)
+}
+
+impl Classes {
+    /// Classes by first appearance; `names` are the texts of non-negative labels, if they have some.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`encode::indices`].
+    pub fn new(name: &str, labels: &[i64], names: Option<&[String]>) -> Result<Self> {
+        let mut numbers = HashMap::new();
+        let mut distinct = Vec::new();
+        let number = |label: &i64| {
+            *numbers.entry(*label).or_insert_with(|| {
+                distinct.push(*label);
+                distinct.len() as u64 - 1
+            })
+        };
+        let of = encode::indices(labels.iter().map(number))?;
+        let text = |label: i64| {
+            let named = names.and_then(|names| names.get(usize::try_from(label).ok()?));
+            named.cloned().unwrap_or_else(|| label.to_string())
+        };
+        Ok(Self { name: name.into(), names: distinct.into_iter().map(text).collect(), of })
+    }
 }

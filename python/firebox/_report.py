@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import json
 import os
@@ -59,8 +60,15 @@ class Reports:
             For rows of another number, and if the fit was loaded from a pickle, which has no report.
         """
         page = self._page(X, y, columns)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(page)
+        part = f"{os.fspath(path)}.part"
+        try:
+            with open(part, "w", encoding="utf-8") as file:
+                file.write(page)
+            os.replace(part, path)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.remove(part)
+            raise
 
     def _page(self, X: Any = None, y: Any = None, columns: int = 2) -> str:
         fit = getattr(self, "_fit", None)

@@ -94,8 +94,8 @@ one(
     assert.equal(await page.evaluate(() => firebox.theme.name), 'light');
     await page.selectOption('header select', '0');
     await page.emulateMedia({ colorScheme: 'light' });
-    assert.equal(await paper(), 'rgb(255, 255, 255)');
     await page.waitForFunction(() => firebox.theme.name === 'light');
+    assert.equal(await paper(), 'rgb(255, 255, 255)');
   },
   {},
   { colorScheme: 'dark' }

@@ -48,6 +48,7 @@ function scatterPlot(axes, options) {
   let lasso = false;
   let rest = 0;
   let hintShown = 0;
+  let isDensity = false;
 
   // ---- Where things are ----
 
@@ -121,7 +122,7 @@ function scatterPlot(axes, options) {
       shift: axes.map(({ middle }, i) => (middle - view.middle[i]) / halves[i]),
     };
     const most = rest ? painter.most : MOST_POINTS;
-    const isDensity = places.length / 2 > most && countVisible(places, shown) > most;
+    isDensity = places.length / 2 > most && countVisible(places, shown) > most;
     for (const [layer, on] of [
       [points, !isDensity],
       [cells, isDensity],
@@ -309,6 +310,10 @@ function scatterPlot(axes, options) {
     element: plot,
     painter: painter.name,
     view,
+    /** True if the density of points is drawn instead of each. */
+    get isDensity() {
+      return isDensity;
+    },
     draw,
     home,
     closer,

@@ -8,21 +8,14 @@ const folder = process.env.FIREBOX_HTML
   ? pathToFileURL(`${process.env.FIREBOX_HTML}/`)
   : new URL('../../core/src/html/', import.meta.url);
 /** The scripts that every page has first. */
-const SHARED = [
-  'data.js',
-  'elements.js',
-  'theme.js',
-  'axes.js',
-  'points.js',
-  'nearest.js',
-  'scatter.js',
-  'selection.js',
-  'rows.js',
-];
+const SHARED = ['data.js', 'elements.js', 'theme.js', 'axes.js'];
+/** The scripts after them of pages that have rows. */
+const ROWS = ['points.js', 'nearest.js', 'scatter.js', 'selection.js', 'rows.js'];
 /** The scripts of each kind of page, which come next. */
 const KINDS = {
-  ocnn: ['clusters.js', 'tree.js', 'levels.js', 'ocnn.js'],
-  sammon: ['shepard.js', 'convergence.js', 'turning.js', 'sammon.js'],
+  ocnn: [...ROWS, 'clusters.js', 'tree.js', 'levels.js', 'ocnn.js'],
+  sammon: [...ROWS, 'shepard.js', 'convergence.js', 'turning.js', 'sammon.js'],
+  rbf: ['convergence.js', 'lines.js', 'field.js', 'contours.js', 'paint.js', 'heatmap.js', 'plane.js', 'rbf.js'],
 };
 
 const read = (name) => readFileSync(new URL(name, folder), 'utf8');

@@ -22,12 +22,11 @@ use crate::{
 
 const TEMPLATE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
-/// The first parts of every script, in their order.
-const SHARED: [&str; 9] = [
-    include_str!("data.js"),
-    include_str!("elements.js"),
-    include_str!("theme.js"),
-    include_str!("axes.js"),
+/// The first parts of every script.
+const SHARED: [&str; 4] =
+    [include_str!("data.js"), include_str!("elements.js"), include_str!("theme.js"), include_str!("axes.js")];
+/// The parts after them in the scripts of pages that have rows.
+const ROWS: [&str; 5] = [
     include_str!("points.js"),
     include_str!("nearest.js"),
     include_str!("scatter.js"),
@@ -45,26 +44,47 @@ pub enum Kind {
     Ocnn,
     /// A map, by `firebox sammon`.
     Sammon,
+    /// A solution of an equation, by `firebox rbf`.
+    Rbf,
 }
 
 impl Kind {
     /// The script of the page, without comments.
     fn script(self) -> String {
-        let own: &[&str] = match self {
-            Self::Ocnn => &[
-                include_str!("clusters.js"),
-                include_str!("tree.js"),
-                include_str!("levels.js"),
-                include_str!("ocnn.js"),
-            ],
-            Self::Sammon => &[
-                include_str!("shepard.js"),
-                include_str!("convergence.js"),
-                include_str!("turning.js"),
-                include_str!("sammon.js"),
-            ],
+        let (rows, own): (&[&str], &[&str]) = match self {
+            Self::Ocnn => (
+                &ROWS,
+                &[
+                    include_str!("clusters.js"),
+                    include_str!("tree.js"),
+                    include_str!("levels.js"),
+                    include_str!("ocnn.js"),
+                ],
+            ),
+            Self::Sammon => (
+                &ROWS,
+                &[
+                    include_str!("shepard.js"),
+                    include_str!("convergence.js"),
+                    include_str!("turning.js"),
+                    include_str!("sammon.js"),
+                ],
+            ),
+            Self::Rbf => (
+                &[],
+                &[
+                    include_str!("convergence.js"),
+                    include_str!("lines.js"),
+                    include_str!("field.js"),
+                    include_str!("contours.js"),
+                    include_str!("paint.js"),
+                    include_str!("heatmap.js"),
+                    include_str!("plane.js"),
+                    include_str!("rbf.js"),
+                ],
+            ),
         };
-        code(&[&SHARED, own, &[START]].concat().concat())
+        code(&[&SHARED, rows, own, &[START]].concat().concat())
     }
 }
 

@@ -34,8 +34,11 @@ function contourOf(values, side, level) {
 const LABEL_GAP = 70;
 const LABEL_EDGE = 24;
 
-/** Draws lines of equal values with their labels; `place` maps steps of the grid to a pixel. */
-function drawContours(context, lines, [width, height], place, scale) {
+/**
+ * Draws lines of equal values with their labels; `place` maps steps of the grid to a pixel, and labels are where `isClear`
+ * says that a place in steps of the grid is away from the boundary.
+ */
+function drawContours(context, lines, [width, height], { place, isClear, scale }) {
   const labels = [];
   for (const { at, text, pieces } of lines) {
     const colour = scale.colour(scale.share(at));
@@ -50,7 +53,7 @@ function drawContours(context, lines, [width, height], place, scale) {
       context.moveTo(x, y);
       context.lineTo(toX, toY);
       const edge = Math.min(x, y, width - x, height - y);
-      if (edge < LABEL_EDGE || k % 16) continue;
+      if (edge < LABEL_EDGE || k % 16 || !isClear(pieces[k], pieces[k + 1])) continue;
       let free = Infinity;
       for (const label of labels) free = Math.min(free, Math.hypot(label.x - x, label.y - y));
       // Near the middle if no other label is near.

@@ -2,6 +2,10 @@
 
 /** Values of the distance's byte up to which a place is in the domain or on its boundary. */
 const EDGE_BYTE = 128;
+/** Up to which it is more than a cell away from the boundary. */
+const CLEAR_BYTE = 40;
+/** Precision of stored values, relative to the largest. */
+const STORED = 1e-7;
 /** From blue over the background to orange, distinguishable with any colour vision. */
 const DIVERGING = {
   light: '#0a3f78 #2f78b7 #9cc6e4 #f6f6f6 #f3bd86 #cf6f1a #7c3605'.split(' ').map(rgb),
@@ -10,6 +14,8 @@ const DIVERGING = {
 /** Share of values below the least one of a logarithmic scale, and its longest range. */
 const LEAST_SHARE = 0.02;
 const LONGEST_RANGE = 1e8;
+/** Largest size from which on it is the default, in medians. */
+const UNEVEN = 30;
 /** Values that are sorted to find it, at most. */
 const SORTED = 20000;
 
@@ -28,13 +34,22 @@ function gridOf(solution) {
     const { values } = column.values instanceof Float64Array ? column : columnOf(column);
     const inner = distance ? values.filter((_, node) => isInside(node)) : values;
     const range = rangeOf(inner);
-    return range ? [{ name, label, signed, values, range, least: leastOf(inner) }] : [];
+    return range ? [{ name, label, signed, values, range, ...sizesOf(inner) }] : [];
   }
 
-  const u = fieldOf('u', 'u', false, solution.u);
-  const error = fieldOf('error', 'error, u − exact', true, solution.error);
+  /** Without what is no more than rounding, since values are stored in 32 bits. */
+  function cleaned(values) {
+    const range = rangeOf(values) ?? [0, 0];
+    const least = STORED * Math.max(-range[0], range[1]);
+    return values.map((value) => (Math.abs(value) < least ? 0 : value));
+  }
+
+  const u = fieldOf('u', 'u', false, { values: cleaned(columnOf(solution.u).values) });
+  const error = fieldOf('error', 'error', true, solution.error);
   const exact = error.length
-    ? fieldOf('exact', 'exact', false, { values: u[0].values.map((value, node) => value - error[0].values[node]) })
+    ? fieldOf('exact', 'exact', false, {
+        values: cleaned(u[0].values.map((value, node) => value - error[0].values[node])),
+      })
     : [];
   const gradient = fieldOf('gradient', dims === 1 ? `|du/d${axes[0]}|` : '|∇u|', false, solution.gradient);
   const residual = fieldOf('residual', 'residual', true, solution.residual);
@@ -61,15 +76,16 @@ function gridOf(solution) {
   };
 }
 
-/** The least size of most values, above 0; 0 if there are none. */
-function leastOf(values) {
+/** The least size of most values, and their median, above 0; 0 if there are none. */
+function sizesOf(values) {
   const every = Math.ceil(values.length / SORTED);
   const sizes = values
     .filter((_, i) => i % every === 0)
     .map(Math.abs)
     .filter((size) => size > 0 && size < Infinity)
     .sort();
-  return sizes[Math.floor(LEAST_SHARE * sizes.length)] ?? 0;
+  const [least = 0, median = 0] = [LEAST_SHARE, 0.5].map((share) => sizes[Math.floor(share * sizes.length)]);
+  return { least, median };
 }
 
 /**
@@ -100,16 +116,14 @@ function between(values, side, x, y) {
   return weights ? total / weights : NaN;
 }
 
-/** Colours between those of a list, by a fraction from 0 to 1. */
-function between3(colours, share) {
-  const at = Math.min(Math.max(share, 0), 1) * (colours.length - 1);
-  const first = Math.min(Math.floor(at), colours.length - 2);
-  return mixed(colours[first], colours[first + 1], at - first);
-}
-
 /** Whether a logarithmic scale of a field shows more than a linear one could. */
 function hasLogScale({ name, range: [low, high], least }) {
   return least > 0 && (['error', 'residual', 'gradient'].includes(name) || (low > 0 && high > 100 * low));
+}
+
+/** Whether a linear scale would have the colour of 0 nearly everywhere. */
+function isUneven({ signed, range, median }) {
+  return signed && Math.max(-range[0], range[1]) > UNEVEN * median;
 }
 
 /**
@@ -138,7 +152,7 @@ function scaleOf({ label, signed, range, least }, isLog) {
     ends: [low, high],
     ticks: (count) => ticksOf(low, high, count),
     share: (value) => (value - low) / (high - low),
-    colour: signed ? (share) => between3(DIVERGING[theme.name], share) : viridis,
+    colour: signed ? (share) => blended(DIVERGING[theme.name], share) : viridis,
     size: (value) => value,
   };
 }

@@ -81,7 +81,8 @@ function heatMap({ linesOf, probe, cut, turnPage }) {
     context.rect(0, 0, ...size);
     context.clip();
     context.drawImage(image, 0, 0, ...size);
-    drawContours(context, contours, size, place, scale);
+    const isClear = (x, y) => !view.distance || between(view.distance, side, x, y) < CLEAR_BYTE;
+    drawContours(context, contours, size, { place, isClear, scale });
     if (outline) strokeLines(context, outline, styleColour('--frame'));
     const steps = size.map((length) => length / (side - 1));
     for (const mark of marks) drawMarks(context, mark, steps, place);
@@ -135,7 +136,7 @@ function heatMap({ linesOf, probe, cut, turnPage }) {
   /** A line that is visible on all colours. */
   function stroke(context, path) {
     for (const [colour, width] of [
-      ['#ffffff', 4],
+      ['#ffffff', 3.5],
       ['#000000', 1.5],
     ]) {
       context.strokeStyle = colour;

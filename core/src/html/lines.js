@@ -3,18 +3,22 @@
 const LINES_HELP = 'Arrow keys, Home and End read its values.';
 /** Dashes of the curves, which tell them apart without their colours. */
 const DASHES = [[], [7, 4], [2, 3], [9, 3, 2, 3], [4, 4]];
+/** Colours of the curves after the first one, of those of clusters. */
+const LINE_COLOURS = [0, 3, 2, 5, 1];
 /** Room above and below curves, as a share of their range. */
 const LINES_ROOM = 0.06;
 
 /**
  * A plot of curves over common places. `set` gives it { x, y, xs, series, isLog, level, marks }: names of the axes, places,
  * curves { name, values } with NaN for gaps, whether y is logarithmic, a line across { value, name }, and whether places
- * have dots. `move` gets the index at the cursor, or −1. `draw` may add to the panel.
+ * have dots. `move` gets the index at the cursor, or −1. `draw` may add to the panel. `linesOf` returns names and values at an
+ * index, those of the curves by default.
  */
-function linesPlot({ className = 'convergence', name, move = () => {}, draw: drawMore = () => {} }) {
+function linesPlot({ className = 'convergence', name, move = () => {}, draw: drawMore = () => {}, linesOf: own = null }) {
   const properties = { className, tabIndex: 0, role: 'group', 'aria-label': `${name}. ${LINES_HELP}` };
   const { element: plot, redraw, describe } = drawing(properties, draw);
   const tip = tooltip(plot);
+  const linesOf = own ?? linesAt;
   const key = element('div.legend', {});
   const status = element('p.note', { 'aria-live': 'polite' });
   const redrawSoon = oncePerFrame(redraw);
@@ -33,6 +37,11 @@ function linesPlot({ className = 'convergence', name, move = () => {}, draw: dra
     const { xs, series, level } = content;
     [left, right] = rangeOf(xs) ?? [0, 1];
     if (left === right) [left, right] = [left - 1, right + 1];
+    else if (content.marks) {
+      // Dots at the ends are drawn whole.
+      const room = 0.02 * (right - left);
+      [left, right] = [left - room, right + room];
+    }
     let range = null;
     for (const values of [...series.map((one) => one.values), level ? [level.value] : []])
       for (const value of values)
@@ -58,7 +67,7 @@ function linesPlot({ className = 'convergence', name, move = () => {}, draw: dra
   /** The colour of a curve; the first one has the accent. */
   function colourOf(i) {
     if (i < 0) return styleColour('--faint');
-    return i === 0 ? styleColour('--accent') : css(looksOf(8)[[0, 3, 2, 5, 1][i % 5]].colour);
+    return i === 0 ? styleColour('--accent') : css(CLUSTERS[theme.name][LINE_COLOURS[i % LINE_COLOURS.length]]);
   }
 
   function strokeAs(context, i) {
@@ -153,14 +162,14 @@ function linesPlot({ className = 'convergence', name, move = () => {}, draw: dra
   function say() {
     describe(`${name}${content.isLog ? ', logarithmic' : ''}. ${text()}`);
     status.textContent =
-      current < 0 ? '' : `${linesAt(current).map(([of, value]) => `${of} ${value}`).join(', ')}.`;
+      current < 0 ? '' : `${linesOf(current).map(([of, value]) => `${of} = ${value}`).join(', ')}.`;
   }
 
   function show(i) {
     if (i === current || !content.xs.length) return;
     current = i;
     if (i < 0) tip.hide();
-    else tip.show(placeX(content.xs[i]) + MARGIN.left, MARGIN.top, linesAt(i));
+    else tip.show(placeX(content.xs[i]) + MARGIN.left, MARGIN.top, linesOf(i));
     say();
     move(i);
     redrawSoon();

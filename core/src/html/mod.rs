@@ -22,11 +22,14 @@ use crate::{
 
 const TEMPLATE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
+/// The style after it of pages that have rows.
+const ROWS_STYLE: &str = include_str!("rows.css");
 /// The first parts of every script.
 const SHARED: [&str; 4] =
     [include_str!("data.js"), include_str!("elements.js"), include_str!("theme.js"), include_str!("axes.js")];
 /// The parts after them in the scripts of pages that have rows.
-const ROWS: [&str; 5] = [
+const ROWS: [&str; 6] = [
+    include_str!("looks.js"),
     include_str!("points.js"),
     include_str!("nearest.js"),
     include_str!("scatter.js"),
@@ -65,6 +68,7 @@ impl Kind {
                 &ROWS,
                 &[
                     include_str!("shepard.js"),
+                    include_str!("logarithmic.js"),
                     include_str!("convergence.js"),
                     include_str!("turning.js"),
                     include_str!("sammon.js"),
@@ -73,7 +77,7 @@ impl Kind {
             Self::Rbf => (
                 &[],
                 &[
-                    include_str!("convergence.js"),
+                    include_str!("logarithmic.js"),
                     include_str!("lines.js"),
                     include_str!("field.js"),
                     include_str!("contours.js"),
@@ -85,6 +89,15 @@ impl Kind {
             ),
         };
         code(&[&SHARED, rows, own, &[START]].concat().concat())
+    }
+
+    /// The style sheet of the page, without comments.
+    fn style(self) -> String {
+        let own = match self {
+            Self::Ocnn | Self::Sammon => ROWS_STYLE,
+            Self::Rbf => include_str!("field.css"),
+        };
+        code(&[STYLE, own].concat())
     }
 }
 
@@ -236,7 +249,7 @@ impl Page {
         let data = serde_json::to_string(&data).map_err(|error| failed(&error))?;
         // A script element ends at the first `</script`, also within a string.
         let data = data.replace('<', "\\u003c");
-        let (script, style) = (self.kind.script(), code(STYLE));
+        let (script, style) = (self.kind.script(), self.kind.style());
         let policy = format!(
             "default-src 'none'; script-src '{}'; style-src '{}'; img-src data: blob:; base-uri 'none'; form-action 'none'",
             hash(&script),

@@ -36,10 +36,10 @@ function drawMarks(context, { places, widths, shape }, steps, place) {
     context.beginPath();
     if (widths) context.ellipse(x, y, widths[k] * steps[0], widths[k + 1] * steps[1], 0, 0, 2 * Math.PI);
     else if (shape === 'square') context.rect(x - 2, y - 2, 4, 4);
-    else context.arc(x, y, shape === 'dot' ? 1.5 : 2.5, 0, 2 * Math.PI);
+    else context.arc(x, y, shape === 'dot' ? 1.3 : 2.5, 0, 2 * Math.PI);
     context.fillStyle = shape === 'dot' ? '#ffffff' : '#000000';
     context.strokeStyle = shape === 'dot' ? '#000000' : '#ffffff';
-    context.lineWidth = 1;
+    context.lineWidth = shape === 'dot' ? 0.7 : 1;
     context.globalAlpha = widths ? 0.5 : 1;
     if (!widths) context.fill();
     context.stroke();
@@ -48,13 +48,14 @@ function drawMarks(context, { places, widths, shape }, steps, place) {
 }
 
 /** The scale of colours beside the panel. */
-function drawColours(context, scale, [wide, high], hasLabel) {
-  const x = wide + 14;
+function drawColours(context, scale, [left, high], hasLabel) {
+  const x = left + 14;
   for (let row = 0; row < high; row++) {
     context.fillStyle = css(scale.colour(1 - row / (high - 1)));
     context.fillRect(x, row, 14, 1);
   }
   context.strokeRect(x + 0.5, 0.5, 13, high - 1);
+  let wide = 0;
   for (const { at, text } of scale.ticks(high / 45)) {
     // On a logarithmic scale all values have one sign.
     const y = high * (1 - scale.share(at));
@@ -62,8 +63,9 @@ function drawColours(context, scale, [wide, high], hasLabel) {
     context.fillRect(x + 14, Math.round(Math.min(y, high - 1)), 4, 1);
     context.fillStyle = styleColour('--faint');
     write(context, text, x + 22, Math.min(Math.max(y, 6), high - 6), 'left');
+    wide = Math.max(wide, context.measureText(text).width);
   }
   if (!hasLabel) return;
   context.fillStyle = styleColour('--ink');
-  writeUpwards(context, fitted(context, scale.label, high), x + 78, high / 2);
+  writeUpwards(context, fitted(context, scale.label, high), x + 34 + wide, high / 2);
 }

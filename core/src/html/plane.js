@@ -1,5 +1,8 @@
 // ---- plane.js: slices of a solution in two and more dimensions, with a probe and a cut ----
 
+/** Least range of a slice that has contours, relative to that of the colours. */
+const LEAST_RANGE = 1e-4;
+
 /** A slider for the slice along an axis. */
 function sliceSlider(grid, axis, at, change) {
   const box = element('input', { type: 'range', min: 0, max: grid.side - 1, step: 1, value: at });
@@ -17,11 +20,10 @@ function sliceSlider(grid, axis, at, change) {
     clearInterval(playing);
     playing = playing ? 0 : setInterval(() => set((Number(box.value) + 1) % grid.side), PLAY_MS);
     toggle.textContent = playing ? 'Pause' : 'Play';
-    toggle.setAttribute('aria-label', `${toggle.textContent} the slices along ${name}`);
   }
   box.setAttribute('aria-label', `Slice along ${name}`);
   box.addEventListener('input', () => set(Number(box.value)));
-  const toggle = button('Play', play, { 'aria-label': `Play the slices along ${name}` });
+  const toggle = button('Play', play, { title: `Slices along ${name}` });
   set(at);
   return {
     element: element('div.row.slice', {}, text, box, toggle),
@@ -66,7 +68,11 @@ function planePage(grid, layers, { name, time }) {
     update();
   });
   const heat = heatMap({ linesOf, probe: showProbe, cut: showCut, turnPage: (by) => sliders[0]?.move(by) });
-  const cutPlot = linesPlot({ name: 'Cut', move: (i) => heat.setCursor(i < 0 ? null : cutPlace(i)) });
+  const cutPlot = linesPlot({
+    name: 'Cut',
+    move: (i) => heat.setCursor(i < 0 ? null : cutPlace(i)),
+    linesOf: (i) => linesOf(cutPlace(i)),
+  });
   const sliderBox = element('div', {});
   const status = element('p.note.probe', { 'aria-live': 'polite' });
   const cutNote = element('p.note', {});
@@ -116,6 +122,9 @@ function planePage(grid, layers, { name, time }) {
   function contourLines(shown, scale) {
     if (!hasContours(shown)) return [];
     const values = slices[tools.state.field].map(scale.size);
+    const range = rangeOf(values);
+    // What is constant but for rounding has no lines.
+    if (!range || range[1] - range[0] < LEAST_RANGE * (scale.ends[1] - scale.ends[0])) return [];
     const lines = scale.ticks(10).map((tick) => ({ ...tick, pieces: contourOf(values, grid.side, tick.at) }));
     for (const line of lines)
       if (distance) line.pieces = within(line.pieces);
@@ -164,21 +173,14 @@ function planePage(grid, layers, { name, time }) {
   }
 
   function describe(shown) {
-    const values = slices[tools.state.field];
-    let [least, most] = [-1, -1];
-    values.forEach((value, node) => {
-      if (!Number.isFinite(value) || (distance && distance[node] > EDGE_BYTE)) return;
-      if (least < 0 || value < values[least]) least = node;
-      if (most < 0 || value > values[most]) most = node;
-    });
+    const all = slices[tools.state.field];
+    const values = distance ? all.map((value, node) => (distance[node] > EDGE_BYTE ? NaN : value)) : all;
     const placeText = (node) => {
       const place = [node % grid.side, Math.floor(node / grid.side)];
       return `(${state.axes.map((axis, i) => rounded(grid.coordinate(axis, place[i]), 3)).join(', ')})`;
     };
-    const range =
-      least < 0
-        ? 'no values'
-        : `from ${rounded(values[least])} at ${placeText(least)} to ${rounded(values[most])} at ${placeText(most)}`;
+    const ends = (rangeOf(values) ?? []).map((value) => `${rounded(value)} at ${placeText(values.indexOf(value))}`);
+    const range = ends.length ? `from ${ends.join(' to ')}` : 'no values';
     const [across, up] = state.axes.map((axis) => grid.names[axis]);
     heat.describe(`${shown.label} of ${name} by ${across} and ${up}${sliceText()}: ${range}`);
   }
@@ -186,7 +188,7 @@ function planePage(grid, layers, { name, time }) {
   function showProbe(place) {
     status.textContent = place
       ? linesOf(place).map(([of, value]) => (of ? `${of} = ${value}` : value)).join(', ')
-      : `Drag to draw a cut. Click to keep the probe.`;
+      : 'Drag to draw a cut. Click, or press the arrow keys, to place the probe.';
   }
 
   function showCut(line) {

@@ -21,8 +21,8 @@ function layersOf(solution, dims) {
   return [
     { name: 'Centres', marks: { ...centres, widths: null }, shape: 'circle' },
     ...(dims > 1 ? [{ name: 'Widths', marks: centres, shape: 'ellipse' }] : []),
-    { name: 'Control points inside', marks: inside, shape: 'dot' },
-    { name: 'Control points on the boundary', marks: boundary, shape: 'square' },
+    { name: 'Points inside', marks: inside, shape: 'dot' },
+    { name: 'Points on boundaries', marks: boundary, shape: 'square' },
   ].filter(({ marks }) => marks.kept > 0);
 }
 
@@ -86,13 +86,13 @@ function fieldTools(grid, layers, change) {
     update();
   });
   const field = () => grid.fields[state.field];
-  const isLog = () => hasLogScale(field()) && (state.log[field().name] ?? false);
+  const isLog = () => hasLogScale(field()) && (state.log[field().name] ?? isUneven(field()));
   function update() {
     log.element.hidden = !hasLogScale(field());
     log.box.checked = isLog();
     change();
   }
-  const names = grid.fields.map(({ label }) => label);
+  const names = grid.fields.map(({ label }) => (label === 'error' ? 'error (u − exact)' : label));
   const box = choice('Field', names, 0, (i) => {
     state.field = i;
     update();
@@ -118,7 +118,12 @@ PAGES.rbf = (data, main) => {
   const plot = grid.dims === 1 ? linePage(grid, layers, solution.name) : planePage(grid, layers, solution);
   main.classList.add('field');
   main.append(
-    element('section.points', { 'aria-label': `Solution of ${solution.name}` }, ...plot.elements),
+    element(
+      'section.points',
+      { 'aria-label': `Solution of ${solution.name}` },
+      element('h2', {}, `Solution of ${solution.name}`),
+      ...plot.elements
+    ),
     element('div.side', {}, ...plot.parts, ...parts)
   );
   plot.start();
@@ -130,7 +135,7 @@ PAGES.rbf = (data, main) => {
 function fieldFile(grid, count, placesOf, valuesOf) {
   const header = [...grid.names, ...grid.fields.map(({ name }) => name)].map(field).join(',');
   const lines = Array.from({ length: count }, (_, i) =>
-    [...placesOf(i), ...valuesOf(i)].map((value) => (Number.isFinite(value) ? String(Number(value.toPrecision(8))) : '')).join(',')
+    [...placesOf(i), ...valuesOf(i)].map((value) => (Number.isFinite(value) ? String(Number(value.toPrecision(7))) : '')).join(',')
   );
   return `${[header, ...lines].join('\n')}\n`;
 }
@@ -157,7 +162,7 @@ function curvesOf(grid, shown, valuesOf, isLog) {
 function linePage(grid, layers, name) {
   const xs = Array.from({ length: grid.side }, (_, i) => grid.coordinate(0, i));
   const tools = fieldTools(grid, layers, update);
-  const plot = linesPlot({ className: 'heat', name: `Solution of ${name}`, draw: drawLayers });
+  const plot = linesPlot({ className: 'heat', name: `Solution of ${name}`, draw: drawLayers, linesOf });
   const save = button('Download', () =>
     download('solution.csv', fieldFile(grid, xs.length, (i) => [xs[i]], (i) => grid.fields.map(({ values }) => values[i])))
   );
@@ -166,6 +171,16 @@ function linePage(grid, layers, name) {
     const inside = (values) => values.map((value, i) => (grid.distance?.[i] > EDGE_BYTE ? NaN : value));
     const curves = curvesOf(grid, tools.field(), ({ values }) => inside(values), tools.isLog());
     plot.set({ x: grid.names[0], xs, ...curves });
+  }
+
+  function linesOf(i) {
+    return [
+      [grid.names[0], rounded(xs[i])],
+      ...fieldLines(
+        grid,
+        grid.fields.map(({ values }) => values[i])
+      ),
+    ];
   }
 
   /** Marks on the lower edge, a layer above the other. */

@@ -102,12 +102,16 @@ impl About {
     }
 }
 
-/// A number for people.
+/// A number for people, with three digits or, if it is small or large, two.
 fn scientific(value: f64) -> String {
     match value {
+        0.0 => "0".into(),
         value if value.is_nan() => "unknown".into(),
         value if value.is_infinite() => "infinite".into(),
-        value if value == 0.0 || (0.01..1000.0).contains(&value.abs()) => format!("{value:.3}"),
+        value if (0.01..1000.0).contains(&value.abs()) => {
+            let decimals = 2 - value.abs().log10().floor() as i32;
+            format!("{value:.*}", decimals.max(0) as usize)
+        }
         value => format!("{value:.1e}"),
     }
 }

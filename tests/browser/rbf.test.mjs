@@ -23,7 +23,13 @@ const pixelOf = (page, place) => page.evaluate((place) => firebox.heat.pixelOf(p
 const number = (text) => Number(text.replace('\u2212', '-').replace('e\u2212', 'e-'));
 /** The numbers of a text such as "x = 1, u = 0.5". */
 const numbersOf = (text) =>
-  Object.fromEntries(text.replace(/\.$/, '').split(', ').map((part) => part.split(' = ')).map(([name, value]) => [name, number(value)]));
+  Object.fromEntries(
+    text
+      .replace(/\.$/, '')
+      .split(', ')
+      .map((part) => part.split(' = '))
+      .map(([name, value]) => [name, number(value)])
+  );
 const near = (found, wanted, most = 1e-3) => assert.ok(Math.abs(found - wanted) <= most, `${found}, not ${wanted}`);
 
 function one(name, sample, body, options) {
@@ -34,8 +40,11 @@ function one(name, sample, body, options) {
     assert.ok(frame < 60_000, `${frame} characters beside the data`);
     const { page, check } = await open(browser, html, options);
     await body(page, data);
-    const texts = await page.locator('[aria-label]').evaluateAll((all) => all.map((it) => it.getAttribute('aria-label')));
-    for (const text of [await page.innerText('body'), ...texts]) assert.doesNotMatch(text, /undefined|NaN|null|Infinity/);
+    const texts = await page
+      .locator('[aria-label]')
+      .evaluateAll((all) => all.map((it) => it.getAttribute('aria-label')));
+    for (const text of [await page.innerText('body'), ...texts])
+      assert.doesNotMatch(text, /undefined|NaN|null|Infinity/);
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'wider than the window');
     assert.equal(await page.locator('img').count(), 0);
     await check();
@@ -45,7 +54,10 @@ function one(name, sample, body, options) {
 one('opens, and names are text', {}, async (page) => {
   assert.equal(await page.innerText('h2 >> nth=0'), `Solution of ${HOSTILE}`);
   assert.ok((await said(page)).startsWith(`u of ${HOSTILE} by x and y: from `));
-  assert.match(await page.innerText('.numbers'), /3e−7\s+estimate of the relative L2 error: the target of 1e−6 is reached/);
+  assert.match(
+    await page.innerText('.numbers'),
+    /3e−7\s+estimate of the relative L2 error: the target of 1e−6 is reached/
+  );
   assert.match(await page.innerText('.side'), /Chosen automatically\s+neurons\s+300/);
 });
 
@@ -99,10 +111,18 @@ one('a cut has the values of the field, and is saved', {}, async (page) => {
   await page.mouse.down();
   await page.mouse.move(...to, { steps: 4 });
   await page.mouse.up();
-  const { line, xs, series } = await page.evaluate(() => ({ line: firebox.heat.line, ...firebox.cutPlot.content, series: firebox.cutPlot.content.series.map(({ name, values }) => [name, [...values]]) }));
-  assert.deepEqual(series.map(([name]) => name), ['u', 'exact']);
+  const { line, xs, series } = await page.evaluate(() => ({
+    line: firebox.heat.line,
+    ...firebox.cutPlot.content,
+    series: firebox.cutPlot.content.series.map(({ name, values }) => [name, [...values]]),
+  }));
+  assert.deepEqual(
+    series.map(([name]) => name),
+    ['u', 'exact']
+  );
   assert.equal(xs.length, 201);
-  const pointAt = (i) => line[0].map((start, axis) => ((start + ((line[1][axis] - start) * i) / 200) * (axis ? 1 : 2)) / 100);
+  const pointAt = (i) =>
+    line[0].map((start, axis) => ((start + ((line[1][axis] - start) * i) / 200) * (axis ? 1 : 2)) / 100);
   for (const i of [0, 57, 123, 200]) near(series[0][1][i], solutionAt(pointAt(i)));
   near(xs.at(-1), Math.hypot(...pointAt(200).map((x, axis) => x - pointAt(0)[axis])), 1e-9);
   const { name, text } = await downloaded(page, 'text=Download the cut');
@@ -206,13 +226,17 @@ one('outside the domain there are no values', { disc: true, exact: false, residu
   assert.equal(text.split('\n')[1], '0,0,,');
 });
 
-one('a run without an estimate, and with one cycle that failed', { estimate: null, accuracy: false, cycles: true }, async (page) => {
-  assert.equal(await page.locator('.numbers').count(), 0);
-  assert.match(await page.innerText('.side'), /Method/);
-  await page.focus('.convergence >> nth=1');
-  await page.keyboard.press('Home');
-  assert.equal(await page.innerText('.convergence + .note >> nth=1'), 'cycle = 1, inside = 0.1.');
-});
+one(
+  'a run without an estimate, and with one cycle that failed',
+  { estimate: null, accuracy: false, cycles: true },
+  async (page) => {
+    assert.equal(await page.locator('.numbers').count(), 0);
+    assert.match(await page.innerText('.side'), /Method/);
+    await page.focus('.convergence >> nth=1');
+    await page.keyboard.press('Home');
+    assert.equal(await page.innerText('.convergence + .note >> nth=1'), 'cycle = 1, inside = 0.1.');
+  }
+);
 
 one(
   'in the dark, on paper and on a narrow window',

@@ -67,7 +67,19 @@ export function solutionData({
       inside: { ...marks(inside), count: 3 * inside.length },
       boundary: marks([low, high]),
       convergence: cycles
-        ? { x: 'cycle', y: 'root mean square residual', series: [{ name: 'inside', points: [[1, 0.1], [2, null]] }] }
+        ? {
+            x: 'cycle',
+            y: 'root mean square residual',
+            series: [
+              {
+                name: 'inside',
+                points: [
+                  [1, 0.1],
+                  [2, null],
+                ],
+              },
+            ],
+          }
         : {
             x: 'neurons',
             y: 'relative to u',

@@ -21,10 +21,7 @@ function contourOf(values, side, level) {
       for (const crossed of CROSSED[above]) {
         const from = corners[crossed];
         const share = (level - from) / (corners[(crossed + 1) % 4] - from);
-        pieces.push(
-          i + [share, 1, 1 - share, 0][crossed],
-          j + [0, share, 1, 1 - share][crossed]
-        );
+        pieces.push(i + [share, 1, 1 - share, 0][crossed], j + [0, share, 1, 1 - share][crossed]);
       }
     }
   return Float32Array.from(pieces);

@@ -14,7 +14,13 @@ const LINES_ROOM = 0.06;
  * have dots. `move` gets the index at the cursor, or −1. `draw` may add to the panel. `linesOf` returns names and values at an
  * index, those of the curves by default.
  */
-function linesPlot({ className = 'convergence', name, move = () => {}, draw: drawMore = () => {}, linesOf: own = null }) {
+function linesPlot({
+  className = 'convergence',
+  name,
+  move = () => {},
+  draw: drawMore = () => {},
+  linesOf: own = null,
+}) {
   const properties = { className, tabIndex: 0, role: 'group', 'aria-label': `${name}. ${LINES_HELP}` };
   const { element: plot, redraw, describe } = drawing(properties, draw);
   const tip = tooltip(plot);
@@ -93,7 +99,9 @@ function linesPlot({ className = 'convergence', name, move = () => {}, draw: dra
     size = [width - MARGIN.left - MARGIN.right, height - MARGIN.top - MARGIN.bottom].map((side) => Math.max(side, 40));
     const { x, y, xs, series, isLog, level, marks } = content;
     const across = axisBetween(x, left, right, size[0] / 70);
-    const up = isLog ? { name: y, ticks: logTicksOf(low, high, size[1] / 30) } : axisBetween(y, low, high, size[1] / 30);
+    const up = isLog
+      ? { name: y, ticks: logTicksOf(low, high, size[1] / 30) }
+      : axisBetween(y, low, high, size[1] / 30);
     drawAxes(context, size, [
       { ...across, place: placeX },
       { ...up, place: placeY },
@@ -122,7 +130,8 @@ function linesPlot({ className = 'convergence', name, move = () => {}, draw: dra
       });
       context.stroke();
       context.setLineDash([]);
-      if (marks) values.forEach((value, k) => isShown(value) && dot(context, placeX(xs[k]), placeY(value), 3, colourOf(i)));
+      if (marks)
+        values.forEach((value, k) => isShown(value) && dot(context, placeX(xs[k]), placeY(value), 3, colourOf(i)));
     });
     drawMore(context, size, placeX);
     if (current >= 0) {
@@ -162,7 +171,11 @@ function linesPlot({ className = 'convergence', name, move = () => {}, draw: dra
   function say() {
     describe(`${name}${content.isLog ? ', logarithmic' : ''}. ${text()}`);
     status.textContent =
-      current < 0 ? '' : `${linesOf(current).map(([of, value]) => `${of} = ${value}`).join(', ')}.`;
+      current < 0
+        ? ''
+        : `${linesOf(current)
+            .map(([of, value]) => `${of} = ${value}`)
+            .join(', ')}.`;
   }
 
   function show(i) {

@@ -126,8 +126,7 @@ function planePage(grid, layers, { name, time }) {
     // What is constant but for rounding has no lines.
     if (!range || range[1] - range[0] < LEAST_RANGE * (scale.ends[1] - scale.ends[0])) return [];
     const lines = scale.ticks(10).map((tick) => ({ ...tick, pieces: contourOf(values, grid.side, tick.at) }));
-    for (const line of lines)
-      if (distance) line.pieces = within(line.pieces);
+    for (const line of lines) if (distance) line.pieces = within(line.pieces);
     return lines;
   }
 
@@ -187,7 +186,9 @@ function planePage(grid, layers, { name, time }) {
 
   function showProbe(place) {
     status.textContent = place
-      ? linesOf(place).map(([of, value]) => (of ? `${of} = ${value}` : value)).join(', ')
+      ? linesOf(place)
+          .map(([of, value]) => (of ? `${of} = ${value}` : value))
+          .join(', ')
       : 'Drag to draw a cut. Click, or press the arrow keys, to place the probe.';
   }
 
@@ -211,7 +212,15 @@ function planePage(grid, layers, { name, time }) {
 
   function saveCut() {
     const places = Array.from({ length: CUT_SAMPLES }, (_, i) => cutPlace(i));
-    download('cut.csv', fieldFile(grid, CUT_SAMPLES, (i) => pointOf(places[i]), (i) => valuesAt(places[i])));
+    download(
+      'cut.csv',
+      fieldFile(
+        grid,
+        CUT_SAMPLES,
+        (i) => pointOf(places[i]),
+        (i) => valuesAt(places[i])
+      )
+    );
   }
 
   // ---- Axes and sliders ----

@@ -47,8 +47,7 @@ function convergenceCurves({ x, y, series }, estimate) {
 /** The sections beside the plot: the error, the convergence, and what was chosen. */
 function solutionParts(solution) {
   const { estimate, accuracy, convergence, chosen } = solution;
-  const number = (value, text) =>
-    element('div', {}, element('div.number', {}, value), element('div.note', {}, text));
+  const number = (value, text) => element('div', {}, element('div.number', {}, value), element('div.note', {}, text));
   const numbers = [];
   if (estimate) {
     const [error, target] = estimate;
@@ -135,7 +134,9 @@ PAGES.rbf = (data, main) => {
 function fieldFile(grid, count, placesOf, valuesOf) {
   const header = [...grid.names, ...grid.fields.map(({ name }) => name)].map(field).join(',');
   const lines = Array.from({ length: count }, (_, i) =>
-    [...placesOf(i), ...valuesOf(i)].map((value) => (Number.isFinite(value) ? String(Number(value.toPrecision(7))) : '')).join(',')
+    [...placesOf(i), ...valuesOf(i)]
+      .map((value) => (Number.isFinite(value) ? String(Number(value.toPrecision(7))) : ''))
+      .join(',')
   );
   return `${[header, ...lines].join('\n')}\n`;
 }
@@ -164,7 +165,15 @@ function linePage(grid, layers, name) {
   const tools = fieldTools(grid, layers, update);
   const plot = linesPlot({ className: 'heat', name: `Solution of ${name}`, draw: drawLayers, linesOf });
   const save = button('Download', () =>
-    download('solution.csv', fieldFile(grid, xs.length, (i) => [xs[i]], (i) => grid.fields.map(({ values }) => values[i])))
+    download(
+      'solution.csv',
+      fieldFile(
+        grid,
+        xs.length,
+        (i) => [xs[i]],
+        (i) => grid.fields.map(({ values }) => values[i])
+      )
+    )
   );
 
   function update() {

@@ -10,6 +10,7 @@ use firebox_core::{
     atomic::{Staged, is_same, is_stdout},
     command::{Outcome, Paths},
     data::{self, Table},
+    html::About,
     plot::{Image, Plot, Style},
     report::Report,
 };
@@ -100,7 +101,7 @@ pub(crate) fn write(output: &Output, outcome: &Outcome, report: &Report) -> Resu
     }
     if let Some((path, page)) = &outcome.page {
         staged.attempt(|staged| {
-            let text = page.render(report, &outcome.summary)?;
+            let text = page.render(&About::new(report, &outcome.summary))?;
             staged.add(path, |out| out.write_all(text.as_bytes()))
         });
     }

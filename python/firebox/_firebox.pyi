@@ -26,6 +26,18 @@ class Run:
         notice: Callable[[str], None] | None = None,
     ) -> None: ...
 
+class Report:
+    seconds: float
+    def render(
+        self,
+        about: str,
+        x: NDArray[Any] | None = None,
+        names: list[str] | None = None,
+        columns: int = 2,
+        y: list[int] | None = None,
+        y_names: list[str] | None = None,
+    ) -> str: ...
+
 class OcnnModel:
     def predict(self, run: Run, x: NDArray[Any]) -> NDArray[np.int64]: ...
     def predict_sparse(
@@ -46,7 +58,7 @@ def fit_ocnn(
     precomputed: bool = False,
     weights: NDArray[np.uint32] | None = None,
     names: list[str] | None = None,
-) -> tuple[dict[str, Any], OcnnModel | None]: ...
+) -> tuple[dict[str, Any], OcnnModel | None, Report]: ...
 def fit_sparse_ocnn(
     run: Run,
     options: str,
@@ -54,7 +66,7 @@ def fit_sparse_ocnn(
     indices: NDArray[np.uint32],
     indptr: NDArray[np.int64],
     columns: int,
-) -> tuple[dict[str, Any], OcnnModel]: ...
+) -> tuple[dict[str, Any], OcnnModel, Report]: ...
 def fit_paper_ocnn(run: Run, options: str, x: NDArray[Any]) -> tuple[NDArray[np.int64], float]: ...
 
 class SammonModel:
@@ -69,7 +81,7 @@ def fit_sammon(
     precomputed: bool = False,
     start: NDArray[Any] | None = None,
     names: list[str] | None = None,
-) -> tuple[dict[str, Any], SammonModel]: ...
+) -> tuple[dict[str, Any], SammonModel, Report]: ...
 
 class Mlp:
     layers: list[tuple[NDArray[np.float64], list[float] | None]]

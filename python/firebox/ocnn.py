@@ -12,13 +12,14 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from . import _firebox, plots
 from ._compute import Run, column_names, options_of
 from ._data import on_host, validated
+from ._report import Fit, Reports
 
 _DISTANCES = ("euclidean", "manhattan", "cosine", "haversine", "precomputed")
 _ONLY_PAPER = ("sync", "epsilon", "scale", "self_coupling")
 _ONLY_AUTO = ("n_neighbors", "min_cluster_size", "assign_all", "n_runs", "sweep", "n_clusters")
 
 
-class OCNN(ClusterMixin, BaseEstimator):
+class OCNN(Reports, ClusterMixin, BaseEstimator):
     """Clusters by the synchronisation of an oscillatory chaotic neural network, without their number.
 
     Each point is a neuron, coupled to its neighbours by weights that fall with their distance. Points that belong together
@@ -202,13 +203,14 @@ class OCNN(ClusterMixin, BaseEstimator):
         options = options_of(self, distance=None if precomputed else self.metric, cut=cut)
         kept, weights = _weights(sample_weight, X, precomputed or sparse.issparse(X))
         if sparse.issparse(X):
-            result, self._model = _firebox.fit_sparse_ocnn(run, options, *_csr(X))
+            result, self._model, report = _firebox.fit_sparse_ocnn(run, options, *_csr(X))
         else:
             rows = X if kept is None else np.ascontiguousarray(X[kept])
             names = column_names(self)
-            result, self._model = _firebox.fit_ocnn(run, options, rows, precomputed, weights, names)
+            result, self._model, report = _firebox.fit_ocnn(run, options, rows, precomputed, weights, names)
         for name, value in result.items():
             setattr(self, f"{name}_", value)
+        self._fit = Fit(run, report, self, X, kept)
         if kept is not None:
             self._spread(run, X, kept)
         return self
@@ -240,7 +242,7 @@ class OCNN(ClusterMixin, BaseEstimator):
         options = options_of(None, scale=scale, **{name: getattr(self, name) for name in names})
         self.labels_, self.scale_ = _firebox.fit_paper_ocnn(run, options, X)
         self.n_clusters_ = int(self.labels_.max()) + 1
-        self._model = None
+        self._model = self._fit = None
         return self
 
     def _refuse(self, names: tuple[str, ...], reason: str) -> None:
@@ -298,8 +300,15 @@ class OCNN(ClusterMixin, BaseEstimator):
                 "noise": int((self.labels_ == -1).sum()),
                 "probability without structure": f"{self.p_value_:.2g}",
             }
-            bundle["text/html"] = bundle.get("text/html", "") + plots.as_html(figures, self.plot_tree)
+            bundle["text/html"] = bundle.get("text/html", "") + self._as_html(figures, self.plot_tree)
         return bundle
+
+    def _summary(self) -> str:
+        noise = int((self.labels_ == -1).sum())
+        return (
+            f"{self.n_clusters_} clusters and {noise} noise points among {len(self.labels_)} "
+            f"(probability without structure {self.p_value_:.2g})"
+        )
 
     def _accepts(self) -> str | bool:
         return "csr" if self.metric == "cosine" and self.mode == "auto" else False

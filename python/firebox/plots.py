@@ -132,14 +132,16 @@ def heat_map(solution: Any, ax: Axes | None) -> Axes:
     return ax
 
 
-def as_html(summary: dict[str, Any], draw: Any) -> str:
-    """A table of figures, and the plot that `draw` draws into axes, if Matplotlib is there."""
+def as_html(summary: dict[str, Any], draw: Any = None) -> str:
+    """A table of figures, and the plot that `draw` draws into axes, if it is given and Matplotlib is there."""
     import html
     import io
 
     shown = {key: f"{value:.4g}" if isinstance(value, float) else str(value) for key, value in summary.items()}
     rows = "".join(f"<tr><th>{html.escape(key)}</th><td>{html.escape(value)}</td></tr>" for key, value in shown.items())
     picture = ""
+    if draw is None:
+        return f"<table>{rows}</table>"
     try:
         from matplotlib.figure import Figure
     except ImportError:

@@ -11,9 +11,10 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from . import _firebox, plots
 from ._compute import Run, column_names, options_of
 from ._data import FLOATS, on_host, validated
+from ._report import Fit, Reports
 
 
-class Sammon(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class Sammon(Reports, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Maps points to few dimensions so that their distances are kept, by Sammon's stress.
 
     Minimises E = 1/Σδ · Σ(δ - d)²/δ over all pairs of points, δ their distance in the input and d that in the map.
@@ -167,9 +168,10 @@ class Sammon(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             self, metric=None if precomputed else self.metric, start=self.init if start is None else "given"
         )
         with Run(self, self.random_state) as run:
-            result, self._model = _firebox.fit_sammon(run, options, X, precomputed, start, column_names(self))
+            result, self._model, report = _firebox.fit_sammon(run, options, X, precomputed, start, column_names(self))
         for name, value in result.items():
             setattr(self, f"{name}_", value)
+        self._fit = Fit(run, report, self, X)
         return self.embedding_
 
     def transform(self, X: Any) -> np.ndarray:
@@ -199,8 +201,12 @@ class Sammon(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         bundle = super()._repr_mimebundle_(**kwargs)
         if hasattr(self, "embedding_"):
             figures = {"stress E": self.stress_, "trustworthiness": self.trustworthiness_}
-            bundle["text/html"] = bundle.get("text/html", "") + plots.as_html(figures, lambda ax: self.plot(ax=ax))
+            bundle["text/html"] = bundle.get("text/html", "") + self._as_html(figures, lambda ax: self.plot(ax=ax))
         return bundle
+
+    def _summary(self) -> str:
+        quality = "" if self.trustworthiness_ is None else f", trustworthiness {self.trustworthiness_:.4g}"
+        return f"stress E = {self.stress_:.6g} after {self.n_iter_} iterations{quality}"
 
     def _finite(self) -> bool:
         return self.metric != "precomputed"

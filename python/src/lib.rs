@@ -13,6 +13,7 @@ mod ocnn;
 mod perceptron;
 mod pickle;
 mod rbf;
+mod report;
 mod run;
 mod sammon;
 
@@ -27,6 +28,7 @@ mod _firebox {
         ocnn::{OcnnModel, fit_ocnn, fit_paper_ocnn, fit_sparse_ocnn},
         perceptron::{Mlp, fit_mlp},
         rbf::{RbfFunction, RbfProblem},
+        report::Report,
         run::{Run, backends},
         sammon::{SammonModel, fit_sammon},
     };

@@ -1,5 +1,7 @@
 //! Clustering.
 
+use std::{mem::take, time::Instant};
+
 use firebox::{
     Context, Result,
     backends::with_context,
@@ -14,6 +16,7 @@ use crate::{
     config::with_options,
     errors::exception,
     pickle::{Reduced, reduced},
+    report::{Content, Report},
     run::Run,
 };
 
@@ -96,8 +99,10 @@ fn configuration(options: &str) -> PyResult<ocnn::Ocnn> {
     with_options(&OcnnConfig::new(), options)?.init().map_err(exception)
 }
 
-/// Clusters rows, or with `precomputed` the points of a matrix of distances. Returns a dictionary and the model, which
-/// distances do not have.
+/// A dictionary of results, the model, which distances do not have, and the report.
+type Fitted<'py> = (Bound<'py, PyDict>, Option<OcnnModel>, Report);
+
+/// Clusters rows, or with `precomputed` the points of a matrix of distances.
 #[pyfunction]
 #[pyo3(signature = (run, options, x, precomputed=false, weights=None, names=None))]
 pub fn fit_ocnn<'py>(
@@ -108,7 +113,7 @@ pub fn fit_ocnn<'py>(
     precomputed: bool,
     weights: Option<PyReadonlyArray1<'py, u32>>,
     names: Option<Vec<String>>,
-) -> PyResult<(Bound<'py, PyDict>, Option<OcnnModel>)> {
+) -> PyResult<Fitted<'py>> {
     let ocnn = configuration(options)?;
     let input = if precomputed { Input::Distances(x.distances()?) } else { Input::Points(x.points(names)?) };
     let weights = weights.as_ref().map(vector).transpose()?;
@@ -125,7 +130,7 @@ pub fn fit_sparse_ocnn<'py>(
     indices: PyReadonlyArray1<'py, u32>,
     indptr: PyReadonlyArray1<'py, i64>,
     columns: usize,
-) -> PyResult<(Bound<'py, PyDict>, Option<OcnnModel>)> {
+) -> PyResult<Fitted<'py>> {
     let ocnn = configuration(options)?;
     fitted(py, run, &ocnn, Input::Sparse(sparse(&data, &indices, &indptr, columns)?), None)
 }
@@ -136,12 +141,14 @@ fn fitted<'py>(
     ocnn: &ocnn::Ocnn,
     input: Input,
     weights: Option<Vec<u32>>,
-) -> PyResult<(Bound<'py, PyDict>, Option<OcnnModel>)> {
-    let with_model = !matches!(input, Input::Distances(_));
-    let (clustering, model) = run
+) -> PyResult<Fitted<'py>> {
+    let start = Instant::now();
+    let (with_model, weighted) = (!matches!(input, Input::Distances(_)), weights.is_some());
+    let (mut clustering, model) = run
         .call(py, |device, session| with_context!(device, session, |context| cluster(ocnn, input, weights, context)))?;
     let model = with_model.then_some(OcnnModel(model));
-    Ok((described(py, clustering)?, model))
+    let result = described(py, &mut clustering)?;
+    Ok((result, model, Report::new(Content::Clusters(Box::new(clustering), weighted), start)))
 }
 
 fn cluster<B: OcnnOps>(
@@ -157,8 +164,8 @@ fn cluster<B: OcnnOps>(
     Ok(ocnn.fit_with(input, context)?.into_parts())
 }
 
-/// The result of a clustering as NumPy arrays and numbers.
-fn described(py: Python<'_>, clustering: Clustering) -> PyResult<Bound<'_, PyDict>> {
+/// The result of a clustering as NumPy arrays and numbers. Large arrays that its report does not need are moved out of it.
+fn described<'py>(py: Python<'py>, clustering: &mut Clustering) -> PyResult<Bound<'py, PyDict>> {
     let result = PyDict::new(py);
     let exemplars: Vec<i64> = clustering.exemplars().into_iter().map(|point| point as i64).collect();
     let shares = |point: usize| clustering.shares.of_point(point);
@@ -176,10 +183,10 @@ fn described(py: Python<'_>, clustering: Clustering) -> PyResult<Bound<'_, PyDic
     result.set_item("exemplars", exemplars.into_pyarray(py))?;
     result.set_item("graph_neighbors", clustering.graphs)?;
     result.set_item("probabilities", probabilities.into_pyarray(py))?;
-    result.set_item("memberships", clustering.memberships.into_pyarray(py))?;
-    result.set_item("outlier_scores", clustering.outliers.into_pyarray(py))?;
-    result.set_item("linkage", matrix(py, clustering.linkage, 4)?)?;
-    result.set_item("labels", clustering.labels.into_pyarray(py))?;
+    result.set_item("memberships", take(&mut clustering.memberships).into_pyarray(py))?;
+    result.set_item("outlier_scores", clustering.outliers.clone().into_pyarray(py))?;
+    result.set_item("linkage", matrix(py, take(&mut clustering.linkage), 4)?)?;
+    result.set_item("labels", take(&mut clustering.labels).into_pyarray(py))?;
     Ok(result)
 }
 

@@ -1,8 +1,11 @@
 //! Maps of distances.
 
+use std::time::Instant;
+
 use firebox::{
     Context, Result,
     backends::with_context,
+    core::html::{Page, RowTable},
     sammon::{self, Data, SammonConfig, SammonInput, SammonMap, SammonOps},
 };
 use numpy::{IntoPyArray, PyArray2};
@@ -13,6 +16,7 @@ use crate::{
     config::with_options,
     errors::exception,
     pickle::{Reduced, reduced},
+    report::{Content, Report},
     run::Run,
 };
 
@@ -58,7 +62,7 @@ impl SammonModel {
 }
 
 /// Maps rows, or with `precomputed` the points of a matrix of distances, from `start` `[n, dims]` if that is given.
-/// Returns a dictionary and the model.
+/// Returns a dictionary, the model and the report.
 #[pyfunction]
 #[pyo3(signature = (run, options, x, precomputed=false, start=None, names=None))]
 pub fn fit_sammon<'py>(
@@ -69,12 +73,13 @@ pub fn fit_sammon<'py>(
     precomputed: bool,
     start: Option<Matrix<'py>>,
     names: Option<Vec<String>>,
-) -> PyResult<(Bound<'py, PyDict>, SammonModel)> {
+) -> PyResult<(Bound<'py, PyDict>, SammonModel, Report)> {
     let sammon = with_options(&SammonConfig::new(2), options)?.init().map_err(exception)?;
     let data = if precomputed { Data::Distances(x.distances()?) } else { Data::Features(x.points(names)?) };
     let start = start.map(|start| start.values()).transpose()?;
     let dims = sammon.config().dims;
-    let (map, model) = run
+    let clock = Instant::now();
+    let (map, model, page) = run
         .call(py, |device, session| with_context!(device, session, |context| fitted(&sammon, data, start, context)))?;
     let result = PyDict::new(py);
     result.set_item("stress", map.stress)?;
@@ -86,7 +91,7 @@ pub fn fit_sammon<'py>(
     result.set_item("stop", map.stop)?;
     result.set_item("point_stress", map.point_stress.map(|each| each.into_pyarray(py)))?;
     result.set_item("embedding", matrix(py, map.coordinates, dims)?)?;
-    Ok((result, SammonModel(model)))
+    Ok((result, SammonModel(model), Report::new(Content::Page(Box::new(page)), clock)))
 }
 
 /// The map's numbers without its backend.
@@ -106,11 +111,16 @@ fn fitted<B: SammonOps>(
     data: Data,
     start: Option<Vec<f64>>,
     context: &Context<B>,
-) -> Result<(HostMap, sammon::SammonModel)> {
+) -> Result<(HostMap, sammon::SammonModel, Page)> {
     let map = sammon.fit_with(SammonInput::from(data).starting_at(start), context)?;
     let model = map.model().clone();
+    let page = map.page(RowTable::default())?;
     let stress_error = map.stress_sample.map_or(0.0, |sample| sample.error);
     let SammonMap { coordinates, stress, stress1, point_stress, neighbourhoods, iterations, stop, .. } = map;
     let stop = stop.to_string();
-    Ok((HostMap { coordinates, stress, stress_error, stress1, point_stress, neighbourhoods, iterations, stop }, model))
+    Ok((
+        HostMap { coordinates, stress, stress_error, stress1, point_stress, neighbourhoods, iterations, stop },
+        model,
+        page,
+    ))
 }

@@ -94,8 +94,8 @@ one(
     assert.equal(await page.evaluate(() => firebox.theme.name), 'light');
     await page.selectOption('header select', '0');
     await page.emulateMedia({ colorScheme: 'light' });
-    assert.equal(await paper(), 'rgb(255, 255, 255)');
     await page.waitForFunction(() => firebox.theme.name === 'light');
+    assert.equal(await paper(), 'rgb(255, 255, 255)');
   },
   {},
   { colorScheme: 'dark' }
@@ -181,7 +181,7 @@ one(
 test('script and style are small', () => {
   for (const kind of ['ocnn', 'sammon', 'rbf']) {
     const bytes = Buffer.byteLength(scriptOf(kind)) + Buffer.byteLength(styleOf(kind));
-    assert.ok(bytes < 58000, `${kind}: ${bytes} bytes`);
+    assert.ok(bytes < 60000, `${kind}: ${bytes} bytes`);
   }
 });
 

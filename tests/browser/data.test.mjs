@@ -51,7 +51,7 @@ one('large numbers are shown and saved exactly', { offset: 1.7e9 }, async (page,
 const weights = Array.from({ length: 400 }, (_, row) => 1 + (row % 5));
 one('rows with weights are counted as points', { weights }, async (page, data) => {
   const { sizes, noise_points: noise } = data.clusters.levels[2];
-  const shown = await page.locator('.sizes .figure:nth-last-child(2)').allInnerTexts();
+  const shown = await page.locator('.sizes .figure:nth-last-child(3)').allInnerTexts();
   assert.deepEqual(shown.map(Number), [...sizes, noise]);
   assert.match(await page.innerText('.row .note'), new RegExp(`and ${noise} noise points`));
   assert.equal(await page.innerText('.heads span'), 'points');
@@ -77,6 +77,67 @@ one('more than 65 536 pieces', { rows: 140000, pieces: 70000, levels: 3, joins: 
   const pieces = array(Uint32Array, data.clusters.pieces);
   assert.ok(pieces.some((piece) => piece > 65536));
   assert.deepEqual(await labelsShown(page), labelsOf(data, 2));
+});
+
+/** Red, green, blue and opacity of each cell of the density, and how many rows are in each by their places. */
+const cellsOf = (page) =>
+  page.evaluate(() => {
+    const canvas = document.querySelectorAll('.plot canvas')[1];
+    const { width, height } = canvas;
+    const box = canvas.getBoundingClientRect();
+    const counts = new Array(width * height).fill(0);
+    firebox.state.labels.forEach((_, row) => {
+      const [x, y] = firebox.scatter.pixelOfRow(row);
+      const [column, line] = [((x - box.left) * width) / box.width, ((y - box.top) * height) / box.height].map(Math.floor);
+      if (column >= 0 && line >= 0 && column < width && line < height) counts[line * width + column]++;
+    });
+    const copy = new OffscreenCanvas(width, height).getContext('2d', { willReadFrequently: true });
+    copy.drawImage(canvas, 0, 0);
+    const { data } = copy.getImageData(0, 0, width, height);
+    return { counts, alphas: counts.map((_, cell) => data[4 * cell + 3]) };
+  });
+
+for (const hash of ['', '#2d'])
+  one(`many points are drawn as their density, and one by one from close by${hash}`, { rows: 310000 }, async (page) => {
+    const isDensity = () => page.evaluate(() => firebox.scatter.isDensity);
+    const settled = () => page.waitForTimeout(400);
+    await settled();
+    assert.ok(await isDensity());
+    const { counts, alphas } = await cellsOf(page);
+    // Places are rounded to 32 bits in the page, which moves a few over the edge of their cell.
+    const wrong = counts.filter((count, cell) => count > 0 !== alphas[cell] > 0).length;
+    assert.ok(wrong < 0.001 * counts.length, `${wrong} cells`);
+    const opacity = (low, high) => {
+      const some = alphas.filter((_, cell) => counts[cell] >= low && counts[cell] <= high);
+      return some.reduce((sum, alpha) => sum + alpha, 0) / some.length;
+    };
+    assert.ok(opacity(2, 4) < opacity(10, 20) && opacity(10, 20) < opacity(30, 1e9));
+    await page.click('.sizes button >> nth=1');
+    await settled();
+    const faded = await cellsOf(page);
+    assert.ok(faded.alphas.filter((alpha) => alpha > 0 && alpha < 60).length > 1000);
+    for (let i = 0; i < 12; i++) await page.click('[aria-label="Zoom in"]');
+    await settled();
+    assert.ok(!(await isDensity()));
+  }, { hash });
+
+one('the outlier score can be the size of points', {}, async (page) => {
+  const shot = async () => (await page.locator('.plot').screenshot()).toString('base64');
+  const before = await shot();
+  await page.selectOption('label:has-text("Size") select', { label: 'outlier score' });
+  await page.waitForTimeout(200);
+  assert.notEqual(await shot(), before);
+  await page.selectOption('label:has-text("Size") select', { label: 'equal' });
+  await page.waitForTimeout(200);
+  assert.equal(await shot(), before);
+});
+
+one('silhouettes are beside the clusters', {}, async (page, data) => {
+  const shown = await page.locator('.sizes .figure:last-child').allInnerTexts();
+  const expected = data.clusters.levels[data.clusters.chosen].silhouettes.map((value) => value.toFixed(2));
+  assert.deepEqual(shown, [...expected, '\u2013']);
+  await page.evaluate(() => firebox.setLevel(0));
+  assert.equal((await page.locator('.sizes .figure:last-child').allInnerTexts())[0], '\u2013');
 });
 
 const many = { rows: 200000, pieces: 150000, levels: 1, joins: false, noiseShare: 0.2, classes: 1000 };

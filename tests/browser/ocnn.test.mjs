@@ -14,7 +14,7 @@ after(() => browser.close());
 const painted = (page) =>
   page.evaluate(() => {
     firebox.scatter.draw();
-    const source = document.querySelectorAll('.plot canvas')[1];
+    const source = document.querySelector('.plot canvas[role=img]');
     const copy = new OffscreenCanvas(source.width, source.height).getContext('2d');
     copy.drawImage(source, 0, 0);
     return copy.getImageData(0, 0, source.width, source.height).data.filter((value, i) => i % 4 === 3 && value > 0)

@@ -4,6 +4,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { launch, openFile } from './browser.mjs';
+import { pageOf, valuesOf } from './sample.mjs';
 
 const pages = process.env.FIREBOX_PAGES;
 const skip = pages ? false : 'FIREBOX_PAGES is not set';
@@ -13,12 +14,36 @@ before(async () => {
 });
 after(() => browser.close());
 
-/** The column `cluster` of a table. */
-function clustersOf(name) {
+/** A column of a table. */
+function columnOf(name, column) {
   const [header, ...lines] = readFileSync(join(pages, name), 'utf8').trimEnd().split('\n');
-  const column = header.split(',').indexOf('cluster');
-  return lines.map((line) => line.split(',')[column]);
+  const at = header.split(',').indexOf(column);
+  return lines.map((line) => line.split(',')[at]);
 }
+
+const clustersOf = (name) => columnOf(name, 'cluster');
+
+/** Fails if a text of the page, the name of a control or these texts show a value that is missing. */
+async function checkTexts(page, name, ...texts) {
+  texts.push(
+    await page.locator('body').evaluate((body) => {
+      for (const script of body.querySelectorAll('script, noscript')) script.remove();
+      return body.textContent;
+    }),
+    ...(await page.locator('[aria-label]').evaluateAll((all) => all.map((it) => it.getAttribute('aria-label'))))
+  );
+  for (const text of texts) assert.doesNotMatch(text, /undefined|NaN|null|Infinity/, name);
+}
+
+test('pages are made of the same parts as the samples of the other tests', { skip }, () => {
+  for (const name of ['clusters.html', 'map.html']) {
+    const html = readFileSync(join(pages, name), 'utf8');
+    const data = JSON.parse(/<script id="data" type="application\/json">(.*?)<\/script>/s.exec(html)[1]);
+    const part = (text, pattern) => pattern.exec(text)[1];
+    for (const pattern of [/<script type="module">(.*?)<\/script>/s, /<style>(.*?)<\/style>/s])
+      assert.equal(part(html, pattern), part(pageOf(data), pattern), name);
+  }
+});
 
 test('the slider has the clusters of every number, as the program finds them', { skip }, async () => {
   const { page, check } = await openFile(browser, join(pages, 'clusters.html'));
@@ -43,15 +68,7 @@ test('inputs of every kind agree with their tables, and nothing undefined is sho
   for (const [name, table] of Object.entries(tables)) {
     const { page, check } = await openFile(browser, join(pages, name));
     assert.deepEqual(await page.evaluate(() => Array.from(firebox.state.labels, String)), clustersOf(table), name);
-    const texts = [
-      await page.locator('body').evaluate((body) => {
-        for (const script of body.querySelectorAll('script, noscript')) script.remove();
-        return body.textContent;
-      }),
-    ];
-    texts.push(
-      ...(await page.locator('[aria-label]').evaluateAll((all) => all.map((it) => it.getAttribute('aria-label'))))
-    );
+    const texts = [];
     if (await page.locator('.plot').count()) {
       const place = await page.evaluate(() => {
         const places = [...firebox.state.labels.keys()].map((row) => firebox.scatter.pixelOfRow(row));
@@ -60,7 +77,25 @@ test('inputs of every kind agree with their tables, and nothing undefined is sho
       await page.mouse.move(...place);
       texts.push(await page.innerText('.tooltip:not(.hint)'));
     }
-    for (const text of texts) assert.doesNotMatch(text, /undefined|NaN|null/, name);
+    await checkTexts(page, name, ...texts);
+    await check();
+  }
+});
+
+test('maps have the places of their tables', { skip }, async () => {
+  for (const [name, table, dims] of [
+    ['map.html', 'map.csv', 2],
+    ['map3.html', 'map3.csv', 3],
+  ]) {
+    const { page, check } = await openFile(browser, join(pages, name));
+    const columns = await page.evaluate(() => firebox.data.columns);
+    for (let axis = 0; axis < dims; axis++) {
+      const places = columnOf(table, `y${axis + 1}`).map(Number);
+      assert.equal(columns[axis].name, `y${axis + 1}`);
+      const { scale } = columns[axis];
+      valuesOf(columns[axis]).forEach((value, row) => assert.ok(Math.abs(value - places[row]) <= 1e-6 * scale, `row ${row}`));
+    }
+    await checkTexts(page, name);
     await check();
   }
 });

@@ -10,7 +10,7 @@ const folder = process.env.FIREBOX_HTML
 /** The scripts that every page has first. */
 const SHARED = ['data.js', 'elements.js', 'theme.js', 'axes.js'];
 /** The scripts after them of pages that have rows. */
-const ROWS = ['looks.js', 'points.js', 'nearest.js', 'scatter.js', 'selection.js', 'rows.js'];
+const ROWS = ['looks.js', 'points.js', 'density.js', 'nearest.js', 'scatter.js', 'selection.js', 'rows.js'];
 /** The scripts of each kind of page, which come next. */
 const KINDS = {
   ocnn: [...ROWS, 'clusters.js', 'tree.js', 'levels.js', 'ocnn.js'],
@@ -27,17 +27,21 @@ const escaped = (text) => text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeA
 export const base64 = (array) => Buffer.from(array.buffer, array.byteOffset, array.byteLength).toString('base64');
 
 /** Code without indentation and without the lines that are comments, as `code` in html/mod.rs. */
-const embedded = (text) =>
+const code = (text, change) =>
   text
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => !/^(\/\/|\/\*|\*\/|\* |\*$|$)/.test(line))
+    .map(change)
     .map((line) => (/[{,;([]$/.test(line) ? line : `${line}\n`))
     .join('');
+/** A script as `minified` in html/mod.rs makes it. */
+const minified = (script) =>
+  code(script, (line) => (/['"`/]/.test(line) ? line : line.replace(/ ?([{}()[\];,=<>?:&|!]) ?/g, '$1')));
 /** The script of a kind of page. */
-export const scriptOf = (kind) => embedded([...SHARED, ...KINDS[kind], 'page.js'].map(read).join(''));
+export const scriptOf = (kind) => minified([...SHARED, ...KINDS[kind], 'page.js'].map(read).join(''));
 /** The style sheet of a kind of page. */
-export const styleOf = (kind) => embedded(['page.css', ...STYLES[kind]].map(read).join(''));
+export const styleOf = (kind) => code(['page.css', ...STYLES[kind]].map(read).join(''), (line) => line);
 
 /** The page of a report's data. */
 export function pageOf(data) {
@@ -158,6 +162,7 @@ export function clusteringData({
       noise: base64(noise),
       sizes,
       noise_points: noisePoints,
+      silhouettes: sizes.map((_, i) => (clusters > 1 ? 0.9 - 0.4 * i : null)),
       contrast,
       probability: contrast && Math.exp(-3 * contrast),
       score: contrast && contrast * 0.8,

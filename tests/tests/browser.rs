@@ -57,6 +57,11 @@ fn write_pages(folder: &Path) {
         "ocnn six.csv --label label --backend ndarray -o many_columns.csv --html many_columns.html --html-columns 4",
     );
     save(&["threshold.html", "threshold.csv", "graph.html", "graph.out.csv", "many_columns.html", "many_columns.csv"]);
+    for (dims, name) in [("2", "map"), ("3", "map3")] {
+        let files = format!("-o {name}.csv --html {name}.html");
+        succeeds(&format!("sammon six.csv --label label --backend ndarray --dims {dims} {files}"));
+        save(&[&format!("{name}.csv"), &format!("{name}.html")]);
+    }
     succeeds("generate blobs --points 100000 --seed 1 -o many.csv");
     succeeds("ocnn many.csv --label label --backend ndarray -o many.out.csv --html many.html");
     save(&["many.html"]);

@@ -2,8 +2,9 @@
 
 use super::{input::PreparationArgs, paths::PageOut};
 use crate::{
-    data::{Points, Standardise},
-    html::{Column, input_columns},
+    data::{Kept, Points, Standardise},
+    error::Result,
+    html::{RowTable, classes, input_columns, kept_columns},
 };
 
 // Plain comments: clap would use doc comments as the description of the whole command.
@@ -26,12 +27,24 @@ pub struct HtmlArgs {
 }
 
 impl HtmlArgs {
-    /// The input's columns in the report, named as they were prepared.
-    pub fn input_columns(&self, points: &Points, preparation: PreparationArgs) -> Vec<Column> {
-        let mut columns = input_columns(points, self.html_columns);
+    /// The rows of the report: the input's columns, named as they were prepared, unless `has_columns` is false, with the columns
+    /// that are kept beside the answer and the classes of the column `label`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`classes`].
+    pub fn table(
+        &self,
+        (points, kept): (&Points, &Kept),
+        preparation: PreparationArgs,
+        label: Option<&str>,
+        has_columns: bool,
+    ) -> Result<RowTable> {
+        let mut columns = if has_columns { input_columns(points, self.html_columns) } else { Vec::new() };
         if preparation.standardise != Standardise::None {
             columns.iter_mut().for_each(|column| column.name.push_str(", standardised"));
         }
-        columns
+        let classes = classes(points, label.unwrap_or("class"))?;
+        Ok(RowTable { rows: points.rows, columns, texts: kept_columns(kept), classes })
     }
 }

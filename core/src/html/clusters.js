@@ -20,9 +20,9 @@ function labelsAt(clustering, index) {
   return Int32Array.from(clustering.pieces, (piece, row) => (bitAt(noise, row) ? -1 : labels[piece]));
 }
 
-/** Size and mean outlier score of each cluster at a level, and last of noise. Sizes are points, which rows can weigh. */
+/** Size, mean outlier score and silhouette of each cluster at a level, and last of noise. Sizes are points, which rows can weigh. */
 function groupsOf({ weighted, levels, outlier }, index, labels) {
-  const { clusters: count, sizes, noise_points: noise } = levels[index];
+  const { clusters: count, sizes, noise_points: noise, silhouettes } = levels[index];
   const groups = Array.from({ length: count + 1 }, (_, i) => ({ cluster: i < count ? i : -1, rows: 0, outlier: 0 }));
   labels.forEach((label, row) => {
     const group = groups[label < 0 ? count : label];
@@ -32,6 +32,7 @@ function groupsOf({ weighted, levels, outlier }, index, labels) {
   groups.forEach((group, i) => {
     group.outlier /= group.rows || 1;
     group.size = weighted ? (sizes[i] ?? noise) : group.rows;
+    group.silhouette = silhouettes[i] ?? null;
   });
   return groups;
 }

@@ -121,20 +121,27 @@ function sizeBars(unit, select) {
   };
 }
 
-/** A button with the marker, name, bar, size and mean outlier score of a cluster. */
-function sizeBar({ cluster, size, outlier }, looks, largest, unit, select) {
+const SILHOUETTE =
+  'Silhouette: (b \u2212 a)/max(a, b), with the mean disagreement a of neighbours in the tree inside the cluster, and b where it joins another';
+
+/** A button with the marker, name, bar, size, mean outlier score and silhouette of a cluster. */
+function sizeBar({ cluster, size, outlier, silhouette }, looks, largest, unit, select) {
   const look = cluster < 0 ? noiseLook() : looks[cluster];
   const mean = outlier.toFixed(2);
   const bar = element('span.bar', {});
   Object.assign(bar.style, { width: `${(100 * size) / largest}%`, background: css(look.colour) });
-  const label = `${cluster < 0 ? 'Noise' : `Cluster ${cluster}`}: ${counted(size, unit)}, mean outlier score ${mean}. Select.`;
-  const made = button('', () => select(cluster), { 'aria-label': label });
+  const separation = silhouette === null ? '\u2013' : signed(silhouette.toFixed(2));
+  const label =
+    `${cluster < 0 ? 'Noise' : `Cluster ${cluster}`}: ${counted(size, unit)}, mean outlier score ${mean}` +
+    `${silhouette === null ? '' : `, silhouette ${separation}`}. Select.`;
+  const made = button('', () => select(cluster), { 'aria-label': label, title: SILHOUETTE });
   made.append(
     swatch(look),
     element('span.name', {}, cluster < 0 ? 'noise' : String(cluster)),
     element('span.grow', {}, bar),
     figure(grouped(size)),
-    figure(mean)
+    figure(mean),
+    figure(separation)
   );
   return made;
 }

@@ -133,7 +133,12 @@ PAGES.ocnn = (data, main) => {
       state.colouring = i;
       recolour();
     });
-    return plotTools(scatter, [...(columns.length > 2 ? axisChoices(columns, state.axes, setAxes) : []), colour]);
+    const size = choice('Size', ['equal', 'outlier score'], 0, (i) => {
+      colours.setSizes(i ? clustering.outlier : null);
+      recolour();
+    });
+    const axes = columns.length > 2 ? axisChoices(columns, state.axes, setAxes) : [];
+    return plotTools(scatter, [...axes, colour, size]);
   }
 
   const points = scatter ? [tools(), scatter.element, colours.key] : [element('p.empty', {}, NO_COLUMNS)];
@@ -149,7 +154,7 @@ PAGES.ocnn = (data, main) => {
       ),
       section(
         'Clusters',
-        element('p.heads', { 'aria-hidden': 'true' }, figure(`${unit}s`), figure('outlier')),
+        element('p.heads', { 'aria-hidden': 'true' }, figure(`${unit}s`), figure('outlier'), figure('silhouette')),
         sizes.element
       ),
       ...(tree ? [section('Tree of clusters', tree.element)] : []),

@@ -1,13 +1,17 @@
 // ---- points.js: many points on a canvas, with WebGL or without ----
 
-// How a point looks is eight bytes, as many as its place: red, green, blue, unused, shape, whether it is marked, unused.
-const LOOK = { bytes: 8, shape: 4, mark: 5 };
+// How a point looks is eight bytes, as many as its place: red, green, blue, size, shape, whether it is marked, and two unused.
+const LOOK = { bytes: 8, size: 3, shape: 4, mark: 5 };
+/** The byte of the usual size. Others are from half of its diameter to twice. */
+const USUAL_SIZE = 85;
+/** Most points in the panel that are drawn one by one; more are a picture of their density. */
+const MOST_POINTS = 300000;
 /** Opacity of points beside marked ones. */
 const FADED = 0.13;
 
 const VERTEX = `
 attribute vec2 place;
-attribute vec3 colour;
+attribute vec4 colour;
 attribute vec2 kind;
 uniform vec2 scale, shift;
 uniform float diameter, opacity, faded, part;
@@ -15,10 +19,10 @@ varying vec4 paint;
 varying float shape, size;
 void main() {
   shape = kind.x;
-  size = diameter;
+  size = diameter * (0.5 + 1.5 * colour.a);
   bool marked = kind.y > 0.5;
   float alpha = marked ? 1.0 : part > 0.5 ? faded : opacity;
-  paint = vec4(colour * alpha, alpha);
+  paint = vec4(colour.rgb * alpha, alpha);
   // Part 0 is all points; where some are marked, part 1 are the others, and part 2, on top of them, the marked.
   bool left_out = (part > 1.5 && !marked) || (part > 0.5 && part < 1.5 && marked);
   gl_Position = left_out ? vec4(2.0, 2.0, 0.0, 1.0) : vec4(place * scale + shift, 0.0, 1.0);
@@ -48,8 +52,8 @@ void main() {
 }`;
 
 /**
- * Points drawn by WebGL in one call from buffers that stay in the device's memory: while the view moves only uniforms
- * change, and how many points are skipped. Null if the browser has no WebGL.
+ * Points drawn by WebGL in one call from buffers that stay in the device's memory: while the view moves only uniforms change.
+ * Null if the browser has no WebGL.
  */
 function webglPoints(canvas) {
   // The drawing is kept, so that the page can be printed.
@@ -77,24 +81,24 @@ function webglPoints(canvas) {
     gl.bufferData(gl.ARRAY_BUFFER, values, gl.STATIC_DRAW);
   }
 
-  /** Where the device finds the parts of every `stride`-th point; both buffers have eight bytes a point. */
-  function setAttributes(stride) {
-    const attribute = (name, parts, type, normalised, offset) => {
-      const at = gl.getAttribLocation(program, name);
-      gl.enableVertexAttribArray(at);
-      gl.vertexAttribPointer(at, parts, type, normalised, stride * LOOK.bytes, offset);
-    };
-    gl.bindBuffer(gl.ARRAY_BUFFER, buffers.places);
-    attribute('place', 2, gl.FLOAT, false, 0);
-    gl.bindBuffer(gl.ARRAY_BUFFER, buffers.looks);
-    attribute('colour', 3, gl.UNSIGNED_BYTE, true, 0);
-    attribute('kind', 2, gl.UNSIGNED_BYTE, false, LOOK.shape);
+  /** Tells the device where a point's part is in a buffer; both buffers have eight bytes a point. */
+  function setAttribute(buffer, name, parts, type, normalised, offset) {
+    gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
+    const at = gl.getAttribLocation(program, name);
+    gl.enableVertexAttribArray(at);
+    gl.vertexAttribPointer(at, parts, type, normalised, LOOK.bytes, offset);
   }
+
+  setAttribute(buffers.places, 'place', 2, gl.FLOAT, false, 0);
+  setAttribute(buffers.looks, 'colour', 4, gl.UNSIGNED_BYTE, true, 0);
+  setAttribute(buffers.looks, 'kind', 2, gl.UNSIGNED_BYTE, false, LOOK.shape);
+  const named = gl.getExtension('WEBGL_debug_renderer_info');
+  const device = String(gl.getParameter(named ? named.UNMASKED_RENDERER_WEBGL : gl.RENDERER));
 
   return {
     name: 'webgl',
-    /** Most points that are drawn while the view moves. */
-    most: 100000,
+    /** Most points that are drawn one by one while the view moves: few if the processor draws them. */
+    most: /swiftshader|llvmpipe|software|basic render/i.test(device) ? 5000 : MOST_POINTS,
     setPlaces(places) {
       count = places.length / 2;
       upload(buffers.places, places);
@@ -102,15 +106,11 @@ function webglPoints(canvas) {
     setLooks(looks) {
       upload(buffers.looks, looks);
     },
-    /**
-     * Draws every stride-th point; `view` is { scale, shift } from places to [−1, 1], `style` { diameter, opacity,
-     * anyMarked, stride }.
-     */
+    /** Draws the points; `view` is { scale, shift } from places to [−1, 1], `style` { diameter, opacity, anyMarked }. */
     draw(view, style) {
       gl.viewport(0, 0, canvas.width, canvas.height);
       gl.clearColor(0, 0, 0, 0);
       gl.clear(gl.COLOR_BUFFER_BIT);
-      setAttributes(style.stride);
       gl.uniform2fv(uniform('scale'), view.scale);
       gl.uniform2fv(uniform('shift'), view.shift);
       gl.uniform1f(uniform('diameter'), style.diameter);
@@ -118,7 +118,7 @@ function webglPoints(canvas) {
       gl.uniform1f(uniform('faded'), FADED);
       for (const part of style.anyMarked ? [1, 2] : [0]) {
         gl.uniform1f(uniform('part'), part);
-        gl.drawArrays(gl.POINTS, 0, Math.ceil(count / style.stride));
+        gl.drawArrays(gl.POINTS, 0, count);
       }
     },
   };
@@ -135,10 +135,14 @@ function plainPoints(canvas) {
   /** The image of a marker; the same key is the same look. */
   function imageOf(i, diameter) {
     const at = i * LOOK.bytes;
-    const key = ((looks[at] << 16) | (looks[at + 1] << 8) | looks[at + 2]) * 8 + looks[at + LOOK.shape];
+    // Sixteen sizes are enough.
+    const size = Math.round(looks[at + LOOK.size] / 17);
+    const colour = (looks[at] << 16) | (looks[at + 1] << 8) | looks[at + 2];
+    const key = (colour * 8 + looks[at + LOOK.shape]) * 16 + size;
     let image = images.get(key);
     if (!image) {
-      image = markerImage(css([looks[at], looks[at + 1], looks[at + 2]]), looks[at + LOOK.shape], diameter);
+      const diameterOf = diameter * (0.5 + size / 10);
+      image = markerImage(css([looks[at], looks[at + 1], looks[at + 2]]), looks[at + LOOK.shape], diameterOf);
       images.set(key, image);
     }
     return image;
@@ -147,7 +151,7 @@ function plainPoints(canvas) {
   /** Draws all points if `marked` is null, or those that are or are not. */
   function drawPart(view, style, marked) {
     const { width, height } = canvas;
-    for (let i = 0; i < places.length / 2; i += style.stride) {
+    for (let i = 0; i < places.length / 2; i++) {
       if (marked !== null && looks[i * LOOK.bytes + LOOK.mark] > 0 !== marked) continue;
       const x = (places[2 * i] * view.scale[0] + view.shift[0] + 1) * 0.5 * width;
       const y = (1 - places[2 * i + 1] * view.scale[1] - view.shift[1]) * 0.5 * height;
@@ -159,7 +163,7 @@ function plainPoints(canvas) {
 
   return {
     name: '2d',
-    most: 20000,
+    most: 5000,
     setPlaces(all) {
       places = all;
     },

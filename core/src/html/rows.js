@@ -45,6 +45,12 @@ function rowTable(data) {
 function rowColours(rows, classes, shapeOf) {
   const key = element('div.key', {});
   const looks = new Uint8Array(rows * LOOK.bytes);
+  setSizes(null);
+
+  /** Sizes by a byte for each row, or equal ones. */
+  function setSizes(sizes) {
+    for (let row = 0; row < rows; row++) looks[row * LOOK.bytes + LOOK.size] = sizes ? sizes[row] : USUAL_SIZE;
+  }
 
   function paint(lookOf, ...keys) {
     for (let row = 0; row < rows; row++) {
@@ -88,7 +94,7 @@ function rowColours(rows, classes, shapeOf) {
     );
   }
 
-  return { key, looks, paint, paintGroups, paintClasses, paintValues };
+  return { key, looks, setSizes, paint, paintGroups, paintClasses, paintValues };
 }
 
 /** Select boxes for x and y; `change` is called after one has changed `chosen`. */

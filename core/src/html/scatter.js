@@ -8,8 +8,6 @@ const WIDER = 1.08;
 const MOST_UNEQUAL = 20;
 /** Distance in pixels within which a point is at the pointer. */
 const REACH = 12;
-/** Of many points at most every so many is drawn while the view moves; WebGL has no larger strides than 255 bytes. */
-const MOST_SKIPPED = 31;
 const SCATTER_HELP =
   'Drag to move, Ctrl + wheel to zoom, Shift and drag to select. Keys: arrows, plus, minus, and 0 for all points.';
 
@@ -22,11 +20,13 @@ const SCATTER_HELP =
 function scatterPlot(axes, options) {
   const grid = element('canvas.layer', { 'aria-hidden': 'true' });
   const points = element('canvas.layer', { role: 'img' });
+  const cells = element('canvas.layer', { 'aria-hidden': 'true' });
   const overlay = element('canvas.layer', { 'aria-hidden': 'true' });
   const plot = element(
     'div',
     { className: 'plot', tabIndex: 0, role: 'group', 'aria-label': `Scatter plot. ${SCATTER_HELP}` },
     grid,
+    cells,
     points,
     overlay
   );
@@ -34,6 +34,7 @@ function scatterPlot(axes, options) {
   const hint = element('p.tooltip.hint', { hidden: true }, 'Ctrl + wheel zooms');
   plot.append(hint);
   const painter = (!options.plain && webglPoints(points)) || plainPoints(points);
+  const density = densityPicture(cells);
   const pointers = new Map();
   const view = { middle: [0, 0], zoom: 1 };
   let size = [1, 1];
@@ -47,6 +48,7 @@ function scatterPlot(axes, options) {
   let lasso = false;
   let rest = 0;
   let hintShown = 0;
+  let isDensity = false;
 
   // ---- Where things are ----
 
@@ -91,11 +93,6 @@ function scatterPlot(axes, options) {
     return Math.min(ofAll * Math.max(1, view.zoom) ** 0.25, 9);
   }
 
-  /** Every so many points are drawn while the view moves, as many as are fast without a GPU too. */
-  function stride() {
-    return Math.min(MOST_SKIPPED, Math.ceil(places.length / 2 / painter.most));
-  }
-
   function draw() {
     if (!plot.isConnected) return;
     size = [plot.clientWidth - MARGIN.left - MARGIN.right, plot.clientHeight - MARGIN.top - MARGIN.bottom].map((side) =>
@@ -115,25 +112,31 @@ function scatterPlot(axes, options) {
     ]);
   }
 
+  /** Draws the points, or their density: there are too many, or too many to draw each in every frame while the view moves. */
   function drawPoints() {
     const ratio = devicePixelRatio;
     const [width, height] = size.map((side) => Math.round(side * ratio));
-    if (points.width !== width || points.height !== height) Object.assign(points, { width, height });
-    const { left, top } = MARGIN;
-    points.style.cssText = `left: ${left}px; top: ${top}px; width: ${size[0]}px; height: ${size[1]}px`;
     const halves = units().map((unit, i) => (unit * size[i]) / 2);
-    painter.draw(
-      {
-        scale: axes.map(({ half }, i) => half / halves[i]),
-        shift: axes.map(({ middle }, i) => (middle - view.middle[i]) / halves[i]),
-      },
-      {
-        diameter: diameter() * ratio,
-        opacity: places.length > 40000 ? 0.6 : 0.85,
-        anyMarked,
-        stride: rest ? stride() : 1,
-      }
-    );
+    const shown = {
+      scale: axes.map(({ half }, i) => half / halves[i]),
+      shift: axes.map(({ middle }, i) => (middle - view.middle[i]) / halves[i]),
+    };
+    const most = rest ? painter.most : MOST_POINTS;
+    isDensity = places.length / 2 > most && countVisible(places, shown) > most;
+    for (const [layer, on] of [
+      [points, !isDensity],
+      [cells, isDensity],
+    ]) {
+      const place = `left: ${MARGIN.left}px; top: ${MARGIN.top}px; width: ${size[0]}px; height: ${size[1]}px`;
+      layer.style.cssText = `${place}; opacity: ${Number(on)}`;
+    }
+    if (isDensity) return density.draw(places, looks, shown, size, anyMarked);
+    if (points.width !== width || points.height !== height) Object.assign(points, { width, height });
+    painter.draw(shown, {
+      diameter: diameter() * ratio,
+      opacity: places.length > 40000 ? 0.6 : 0.85,
+      anyMarked,
+    });
   }
 
   /** Rings around the point at the pointer and others, a line between two others, and the outline that is being drawn. */
@@ -172,7 +175,7 @@ function scatterPlot(axes, options) {
     clearTimeout(rest);
     rest = setTimeout(() => {
       rest = 0;
-      if (stride() > 1) drawSoon();
+      if (places.length / 2 > painter.most) drawSoon();
     }, 150);
     hover(-1);
     drawSoon();
@@ -307,6 +310,10 @@ function scatterPlot(axes, options) {
     element: plot,
     painter: painter.name,
     view,
+    /** True if the density of points is drawn instead of each. */
+    get isDensity() {
+      return isDensity;
+    },
     draw,
     home,
     closer,

@@ -1,5 +1,8 @@
 use super::*;
-use crate::report::Timings;
+use crate::{
+    data::Points,
+    report::{Report, Timings},
+};
 
 fn points() -> Points {
     let mut points = Points::new(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.5, 0.0, -1.0, 2.0], 3).unwrap();
@@ -14,10 +17,12 @@ fn page() -> Page {
     Page {
         kind: Kind::Ocnn,
         title: "a <title> & \"more\"".into(),
-        rows: points.rows,
-        columns: [principal_columns(&points), input_columns(&points, 2)].concat(),
-        texts: Vec::new(),
-        classes: classes(&points, "kind").unwrap(),
+        table: RowTable {
+            rows: points.rows,
+            columns: [principal_columns(&points), input_columns(&points, 2)].concat(),
+            texts: Vec::new(),
+            classes: classes(&points, "kind").unwrap(),
+        },
         content: Map::from_iter([("clusters".into(), Value::Null)]),
     }
 }
@@ -61,8 +66,8 @@ fn element<'a>(html: &'a str, open: &str, close: &str) -> &'a str {
 
 #[test]
 fn text_of_files_stays_data() {
-    let html = page().render(&report(), "a summary with </script>").unwrap();
-    assert_eq!(html, page().render(&report(), "a summary with </script>").unwrap());
+    let html = page().render(&About::new(&report(), "a summary with </script>")).unwrap();
+    assert_eq!(html, page().render(&About::new(&report(), "a summary with </script>")).unwrap());
     assert_eq!(html.matches("</script>").count(), 2);
     assert!(!html.contains("<img") && !html.contains("<b>"));
     assert!(
@@ -86,7 +91,7 @@ fn text_of_files_stays_data() {
 #[test]
 fn the_policy_allows_the_script_and_the_style_alone() {
     for kind in [Kind::Ocnn, Kind::Sammon, Kind::Rbf] {
-        check_policy(&Page { kind, ..page() }.render(&report(), "").unwrap());
+        check_policy(&Page { kind, ..page() }.render(&About::new(&report(), "")).unwrap());
     }
 }
 

@@ -187,12 +187,7 @@ impl OcnnArgs {
         };
         let config = auto.config.clone();
         let transient = self.transient.unwrap_or(config.transient);
-        config
-            .with_distance(distance)
-            .with_steps(self.steps)
-            .with_transient(transient)
-            .with_cut(cut)
-            .with_keep_levels(auto.html.page.html.is_some())
+        config.with_distance(distance).with_steps(self.steps).with_transient(transient).with_cut(cut)
     }
 
     /// True if the input has points whose coordinates can be drawn and compared with those of others.

@@ -2,7 +2,6 @@
 
 mod args;
 mod bench;
-mod page;
 mod plots;
 mod predict;
 mod report;

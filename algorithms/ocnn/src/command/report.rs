@@ -5,6 +5,7 @@ use firebox_core::{
     Error, Result,
     command::{Document, Outcome, PreparationArgs},
     data::{Cell, Kept, Points, Table},
+    html::principal_columns,
     metrics::Contingency,
     plot::Plot,
     report::entries,
@@ -13,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{args::OcnnArgs, page::page, plots};
+use super::{args::OcnnArgs, plots};
 use crate::{
     config::{OcnnConfig, PaperConfig},
     model::{Clustering, Half, PaperClusters, Step, Trial},
@@ -206,11 +207,18 @@ pub(super) fn automatic(
     if let Some(path) = &args.auto.plateau {
         plots.push((path.clone(), plots::plateau(&clustering)));
     }
-    let page = args.auto.html.page.html.clone().zip(clustering.levels.as_ref()).map(|(path, levels)| {
-        let page = page(args, &clustering, levels, &points, kept, weights.is_some())?;
-        Ok((path, page))
-    });
-    let page = page.transpose()?;
+    let page = match &args.auto.html.page.html {
+        Some(path) => {
+            let has_columns = args.has_coordinates();
+            let html = &args.auto.html;
+            let mut table = html.table((&points, kept), args.preparation, args.input.label.as_deref(), has_columns)?;
+            if has_columns {
+                table.columns.splice(0..0, principal_columns(&points));
+            }
+            Some((path.clone(), clustering.page(table, weights.is_some())?))
+        }
+        None => None,
+    };
     let agreement = Agreement::of(&points, weights, &clustering.labels)?;
     let result = entries(&OcnnResult::Auto(Box::new(AutoResult::of(&clustering, agreement))));
     let searched = args.auto.clusters.is_none() && args.threshold.is_none();
@@ -225,9 +233,7 @@ pub(super) fn automatic(
     settings["clusters"] = json!(args.auto.clusters);
     settings["threshold"] = json!(args.threshold);
     settings["metric"] = json!(args.auto.metric);
-    for name in ["distance", "keep_levels"] {
-        settings.as_object_mut().and_then(|settings| settings.remove(name));
-    }
+    settings.as_object_mut().and_then(|settings| settings.remove("distance"));
     Ok(Outcome {
         config: settings,
         input: size,

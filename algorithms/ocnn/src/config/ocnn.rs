@@ -86,10 +86,6 @@ pub struct OcnnConfig {
     #[config(default = false)]
     #[cfg_attr(feature = "command", arg(long))]
     pub sweep: bool,
-    /// Also finds the clusters of other numbers: see [`Clustering::levels`](crate::Clustering::levels).
-    #[config(default = false)]
-    #[cfg_attr(feature = "command", arg(skip = defaults().keep_levels))]
-    pub keep_levels: bool,
 }
 
 /// The defaults of the arguments.

@@ -1,5 +1,7 @@
 //! Result of automatic clustering.
 
+use std::sync::Arc;
+
 use burn::tensor::{Int, Tensor, TensorData, backend::Backend};
 use firebox_core::report::Timings;
 use serde::Serialize;
@@ -9,7 +11,7 @@ use crate::{
     solve::auto::{
         condensed::CondensedTree,
         hierarchy::Hierarchy,
-        levels::Levels,
+        levels::{LevelSource, Levels},
         membership::{memberships, outliers},
         partition::Partition,
         select::{ScoredCuts, equal_contrast, largest_evidence},
@@ -100,8 +102,6 @@ pub struct Clustering {
     pub linkage: Vec<f64>,
     /// Rows of the linkage matrix whose joins are cut between clusters.
     pub cut_rows: Vec<usize>,
-    /// The clusters of other numbers, if [`OcnnConfig::keep_levels`] is set.
-    pub levels: Option<Levels>,
     /// Neighbours in each graph.
     pub graphs: [usize; 2],
     /// Steps of the simulation that counted.
@@ -124,13 +124,14 @@ pub struct Clustering {
     pub(crate) chosen: Option<usize>,
     /// Number of points, each counted as often as its weight.
     pub(crate) points: usize,
+    pub(crate) level_source: Arc<LevelSource>,
 }
 
 impl Clustering {
     /// Describes the clusters of one run; `of_point` is the neuron of each point.
-    pub(super) fn new(hierarchy: &Hierarchy, partition: &Partition, config: &OcnnConfig, of_point: &[u32]) -> Self {
-        let Hierarchy { candidate_graph, graphs, information, tree, .. } = hierarchy;
-        let Partition { candidates, scored, chance, cut, component, around, labels, sizes } = partition;
+    pub(super) fn new(hierarchy: Hierarchy, partition: &Arc<Partition>, config: &OcnnConfig, of_point: &[u32]) -> Self {
+        let Hierarchy { candidate_graph, graphs, information, tree, .. } = &hierarchy;
+        let Partition { candidates, scored, chance, cut, component, around, labels, sizes } = &**partition;
         let memberships = memberships(&candidate_graph.adjacency, information, component);
         let outliers = outliers(&memberships, component, &tree.counts);
         let chosen = match config.cut {
@@ -166,7 +167,6 @@ impl Clustering {
             linkage,
             // The rows of equal points come first.
             cut_rows: cut.iter().map(|edge| of_point.len() - tree.counts.len() + edge).collect(),
-            levels: config.keep_levels.then(|| Levels::new(tree, partition, config, of_point)),
             graphs: graphs.neighbours,
             simulated_steps: 0,
             scales: graphs.scales,
@@ -178,7 +178,18 @@ impl Clustering {
             trials: Vec::new(),
             timings: Timings::default(),
             peak_device_bytes: 0,
+            level_source: Arc::new(LevelSource {
+                partition: partition.clone(),
+                config: config.clone(),
+                of_point: of_point.to_vec(),
+                tree: hierarchy.tree,
+            }),
         }
+    }
+
+    /// The clusters of other numbers.
+    pub fn levels(&self) -> Levels {
+        self.level_source.levels()
     }
 
     /// Number of clusters.

@@ -4,6 +4,8 @@ mod clustering;
 mod fitted;
 mod input;
 mod ocnn;
+#[cfg(feature = "plot")]
+mod page;
 mod paper;
 mod sync_matrix;
 

@@ -1,5 +1,7 @@
 //! Automatic clustering, without a given number of clusters or threshold.
 
+use std::sync::Arc;
+
 use burn::tensor::Tensor;
 use firebox_core::{Context, Error, Result, report::Stopwatch};
 
@@ -185,7 +187,7 @@ impl Ocnn {
         let runs = if config.sweep { config.seeds.max(2) } else { config.seeds } as u64;
         // One run per rank at a time; each has two graphs, so no rank idles for long.
         let concurrent = context.communicator.size();
-        let mut first: Option<(Partition, Clustering)> = None;
+        let mut first: Option<(Arc<Partition>, Clustering)> = None;
         for start in (0..runs).step_by(concurrent) {
             let together = start..runs.min(start + concurrent as u64);
             let sign_counts =
@@ -206,7 +208,8 @@ impl Ocnn {
                     clustering.agreements.push(first.agreement(&found, &distinct.counts)?);
                     continue;
                 }
-                let mut clustering = Clustering::new(&hierarchy, &found, config, &distinct.of_point);
+                let found = Arc::new(found);
+                let mut clustering = Clustering::new(hierarchy, &found, config, &distinct.of_point);
                 for half in partitions.iter().rev() {
                     let agreement = found.agreement(half, &distinct.counts)?;
                     clustering.halves.push(Half { clusters: half.sizes.len(), agreement });

@@ -24,7 +24,7 @@ use serde_json::{Map, Value};
 use self::{
     args::{Mode, RbfArgs},
     bench::RbfBench,
-    page::About,
+    page::Background,
 };
 use crate::{
     config::AdaptiveConfig,
@@ -276,7 +276,7 @@ struct Solved {
     /// Absent for a single cycle, which has no course.
     convergence: Option<Plot>,
     /// For the interactive report, if it is requested.
-    about: Option<About>,
+    background: Option<Background>,
 }
 
 impl Solved {
@@ -284,7 +284,7 @@ impl Solved {
         let mut config = serde_json::to_value(&solution.config).unwrap_or(Value::Null);
         config["width"] = solution.ratio.into();
         config["checkpoint_every"] = args.states.checkpoint_every.into();
-        let about = args.page.html.as_ref().map(|_| About::paper(problem, solution, seed)).transpose()?;
+        let background = args.page.html.as_ref().map(|_| Background::paper(problem, solution, seed)).transpose()?;
         Ok(Self {
             network: solution.network.clone().into(),
             accuracy: solution.accuracy,
@@ -296,7 +296,7 @@ impl Solved {
             summary: report::summary(solution),
             unresolved: false,
             convergence: (solution.history.len() > 1).then(|| plots::residuals(problem, solution)),
-            about,
+            background,
         })
     }
 
@@ -312,7 +312,7 @@ impl Solved {
             summary: adaptive::summary(solution, config),
             unresolved: !solution.is_resolved() && !args.adaptive.accept_unresolved,
             convergence: Some(adaptive::growth(problem, solution)),
-            about: args.page.html.as_ref().map(|_| About::auto(problem, solution, config)),
+            background: args.page.html.as_ref().map(|_| Background::auto(problem, solution, config)),
         }
     }
 }
@@ -334,9 +334,10 @@ impl Outputs<'_> {
     ) -> Result<Outcome> {
         let Self { args, problem, field, solved } = self;
         let values = Values::new(&solved.network, &field.points, field.exact.clone())?;
-        let page = args.page.html.clone().zip(solved.about.as_ref());
-        let page =
-            page.map(|(path, about)| Ok((path, page::page(problem, args, &solved, about, &field)?))).transpose()?;
+        let page = args.page.html.clone().zip(solved.background.as_ref());
+        let page = page
+            .map(|(path, background)| Ok((path, page::page(problem, args, &solved, background, &field)?)))
+            .transpose()?;
         let mut plots = Vec::new();
         if let Some(path) = &args.error_plot {
             plots.extend(plots::error(problem, &field, &values).map(|plot| (path.clone(), plot)));

@@ -2,7 +2,7 @@
 
 use firebox_core::{
     Error, Result,
-    html::{Column, Kind, Page, encode},
+    html::{Column, Kind, Page, RowTable, encode},
     plot::Plot,
 };
 use serde_json::{Map, Value, json};
@@ -30,7 +30,7 @@ const RING: f64 = 1.0;
 const EDGE: f64 = 1e-9;
 
 /// What a page has of a run besides its solution.
-pub(super) struct About {
+pub(super) struct Background {
     /// Estimate of the relative L2 error, and the target.
     estimate: Option<[f64; 2]>,
     /// What the method chose, by name.
@@ -39,7 +39,7 @@ pub(super) struct About {
     control_points: [Vec<f64>; 2],
 }
 
-impl About {
+impl Background {
     pub(super) fn auto(problem: &Problem, solution: &AdaptiveSolution, config: &AdaptiveConfig) -> Self {
         let mut chosen = vec![("neurons", solution.network.len().to_string())];
         let regions = problem.regions().count();
@@ -121,7 +121,13 @@ fn scientific(value: f64) -> String {
 /// # Errors
 ///
 /// [`Error::Run`] if the solution is not finite, and [`Error::Cancelled`].
-pub(super) fn page(problem: &Problem, args: &RbfArgs, solved: &Solved, about: &About, shown: &Field) -> Result<Page> {
+pub(super) fn page(
+    problem: &Problem,
+    args: &RbfArgs,
+    solved: &Solved,
+    background: &Background,
+    shown: &Field,
+) -> Result<Page> {
     let dims = problem.dims();
     let finer;
     let grid = match Field::new(problem, SIDES[dims - 1]) {
@@ -164,15 +170,15 @@ pub(super) fn page(problem: &Problem, args: &RbfArgs, solved: &Solved, about: &A
         "residual": residual(problem, solved, grid)?.map(|residual| field("residual", &residual, &[])),
         "distance": outside.distance,
         "centres": centres(solved),
-        "inside": marks(&about.control_points[0]),
-        "boundary": marks(&about.control_points[1]),
+        "inside": marks(&background.control_points[0]),
+        "boundary": marks(&background.control_points[1]),
         "convergence": convergence(solved),
         "accuracy": solved.accuracy.map(|it| json!({ "relative_l2": it.relative_l2, "max_error": it.max_error })),
-        "estimate": about.estimate,
-        "chosen": about.chosen,
+        "estimate": background.estimate,
+        "chosen": background.chosen,
     });
     let name = if args.has_problem_file() { String::new() } else { format!("{}: ", problem.name()) };
-    let error = match (solved.accuracy, about.estimate) {
+    let error = match (solved.accuracy, background.estimate) {
         (Some(accuracy), _) => format!(", relative L2 error {:.1e}", accuracy.relative_l2),
         (None, Some([estimate, _])) if estimate < 1.0 => format!(", relative L2 error about {estimate:.1e}"),
         _ => String::new(),
@@ -180,10 +186,7 @@ pub(super) fn page(problem: &Problem, args: &RbfArgs, solved: &Solved, about: &A
     Ok(Page {
         kind: Kind::Rbf,
         title: format!("{name}{} neurons{error}", network.len()),
-        rows: 0,
-        columns: Vec::new(),
-        texts: Vec::new(),
-        classes: None,
+        table: RowTable::default(),
         content: Map::from_iter([("solution".into(), solution)]),
     })
 }

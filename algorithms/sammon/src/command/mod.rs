@@ -2,7 +2,6 @@
 
 mod args;
 mod bench;
-mod page;
 mod predict;
 mod report;
 
@@ -22,7 +21,10 @@ use self::{
     bench::SammonBench,
 };
 use crate::{
-    model::{map::SammonMap, sammon::SammonInput},
+    model::{
+        map::{SammonMap, axis_names},
+        sammon::SammonInput,
+    },
     ops::SammonOps,
     solve::fitted::SammonModel,
 };
@@ -146,7 +148,7 @@ fn outcome<B: SammonOps>(
 ) -> Result<Outcome> {
     let dims = map.config().dims;
     let labels = points.labels.clone();
-    let mut table = Table::float_matrix(report::names(dims), map.coordinates.clone())?;
+    let mut table = Table::float_matrix(axis_names(dims), map.coordinates.clone())?;
     if let Some(labels) = &labels {
         table = table.beside(Table::words("label", labels.clone(), points.label_names.clone().unwrap_or_default()))?;
     }
@@ -165,10 +167,17 @@ fn outcome<B: SammonOps>(
     settings["standardise"] = json!(args.preparation.standardise);
     settings["checkpoint_every"] = args.states.checkpoint_every.into();
     let input = points.size();
-    let page =
-        args.html.page.html.clone().map(|path| Ok((path, page::page(args, &map, &points, kept)?))).transpose()?;
+    let page = match &args.html.page.html {
+        Some(path) => {
+            // Distances are no columns of the points.
+            let has_columns = args.metric != Kind::Precomputed;
+            let label = args.input.label.as_deref();
+            Some((path.clone(), map.page(args.html.table((&points, kept), args.preparation, label, has_columns)?)?))
+        }
+        None => None,
+    };
     let mut drawn = Points::new(map.coordinates.clone(), dims)?;
-    drawn.names = report::names(dims);
+    drawn.names = axis_names(dims);
     (drawn.labels, drawn.label_names) = (labels, points.label_names);
     Ok(Outcome {
         config: settings,

@@ -10,8 +10,8 @@ use firebox_core::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{args::read_distances, report::names};
-use crate::{ops::SammonOps, solve::fitted::SammonModel};
+use super::args::read_distances;
+use crate::{model::map::axis_names, ops::SammonOps, solve::fitted::SammonModel};
 
 /// Result of `firebox predict` with a model of sammon.
 #[derive(Serialize, JsonSchema)]
@@ -47,5 +47,5 @@ pub(super) fn placed<B: SammonOps>(model: &SammonModel, new: &Points, context: &
         Some(_) => model.transform_distances(&new.values, context),
         None => model.transform_with(new, context),
     };
-    Table::float_matrix(names(model.dims()), places?)
+    Table::float_matrix(axis_names(model.dims()), places?)
 }

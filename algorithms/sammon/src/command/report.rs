@@ -7,7 +7,7 @@ use firebox_core::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{config::Memory, model::map::SammonMap, ops::SammonOps, solve::state::Stop};
+use crate::{model::map::SammonMap, ops::SammonOps, solve::state::Stop};
 
 /// Result of `firebox sammon`.
 #[derive(Serialize, JsonSchema)]
@@ -148,7 +148,7 @@ pub(crate) fn plots<B: SammonOps>(
         plots.push((path.clone(), Plot::diagonal(title, names, values)));
     }
     if let Some(path) = convergence {
-        let (unit, interval) = history_interval(map);
+        let (unit, interval) = map.history_interval();
         let stress = map.history.iter().enumerate().map(|(at, &stress)| (interval * at as f64, stress));
         let lines = Lines {
             title: format!("{}, E = {:.6}", map.step, map.stress),
@@ -161,14 +161,4 @@ pub(crate) fn plots<B: SammonOps>(
         plots.push((path.clone(), Plot::Lines(lines)));
     }
     plots
-}
-
-/// The unit of a map's history, and how many of it lie between two entries.
-pub(super) fn history_interval<B: SammonOps>(map: &SammonMap<B>) -> (&'static str, f64) {
-    if map.memory_mode == Some(Memory::Sampled) { ("epoch", 10.0) } else { ("iteration", 1.0) }
-}
-
-/// Names of the columns of a map: `y1`, `y2`, …
-pub(super) fn names(dims: usize) -> Vec<String> {
-    (1..=dims).map(|k| format!("y{k}")).collect()
 }

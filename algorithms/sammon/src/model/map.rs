@@ -91,6 +91,18 @@ impl<B: Backend> SammonMap<B> {
     pub fn config(&self) -> &SammonConfig {
         &self.config
     }
+
+    /// The unit of the history, and how many of it lie between two entries.
+    #[cfg(feature = "plot")]
+    pub(crate) fn history_interval(&self) -> (&'static str, f64) {
+        if self.memory_mode == Some(Memory::Sampled) { ("epoch", 10.0) } else { ("iteration", 1.0) }
+    }
+}
+
+/// Names of the axes of a map: `y1`, `y2`, …
+#[cfg(feature = "plot")]
+pub(crate) fn axis_names(dims: usize) -> Vec<String> {
+    (1..=dims).map(|k| format!("y{k}")).collect()
 }
 
 /// Implementation of the forces, `variant` in the report.

@@ -3,6 +3,8 @@
 mod close;
 mod fit;
 pub(crate) mod map;
+#[cfg(feature = "plot")]
+mod page;
 mod run;
 pub(crate) mod sammon;
 #[cfg(test)]

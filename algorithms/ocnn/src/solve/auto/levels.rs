@@ -1,11 +1,14 @@
 //! The clusters of each number of cuts at the strongest candidates.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 use super::{
     condensed::CondensedTree,
     cut,
     partition::{Partition, numbered},
+    silhouettes::silhouettes,
     tree::Tree,
 };
 use crate::config::{Cut, OcnnConfig};
@@ -36,12 +39,27 @@ pub struct Level {
     pub noise: Vec<bool>,
     /// Number of points of each cluster, each counted as often as its weight.
     pub sizes: Vec<u64>,
+    /// How well each cluster is separated: (b − a)/max(a, b) in [−1, 1] as in the silhouettes of Rousseeuw (1987), with the mean
+    /// a of 1 − agreement along the tree inside the cluster, and the least b at which it joins another. 0 for a single neuron;
+    /// NaN if there is no other cluster.
+    pub silhouettes: Vec<f64>,
 }
 
-impl Levels {
-    /// The levels of `tree` around those of `partition`, by the rules of [`Cut::Clusters`].
-    pub(crate) fn new(tree: &Tree, partition: &Partition, config: &OcnnConfig, of_point: &[u32]) -> Self {
-        let Partition { candidates, scored, cut, component, .. } = partition;
+/// What the levels follow from.
+#[derive(Debug)]
+pub(crate) struct LevelSource {
+    pub(crate) tree: Tree,
+    pub(crate) partition: Arc<Partition>,
+    pub(crate) config: OcnnConfig,
+    /// The neuron of each point.
+    pub(crate) of_point: Vec<u32>,
+}
+
+impl LevelSource {
+    /// The levels around the clusters of the run, by the rules of [`Cut::Clusters`].
+    pub(crate) fn levels(&self) -> Levels {
+        let Self { tree, partition, config, of_point } = self;
+        let Partition { candidates, scored, cut, component, .. } = &**partition;
         let [fewest, most] = CUTS;
         let are_strongest = !matches!(config.cut, Cut::Threshold(_))
             && cut.len() <= scored.len().min(most)
@@ -51,7 +69,7 @@ impl Levels {
             let noise = cut::noise(tree, config, cut, component);
             let level = Level::new(tree, component, component, &noise, of_point);
             let tree = CondensedTree { leaves: component_sizes(tree, component), ..CondensedTree::default() };
-            return Self { components: per_point(component), tree, levels: vec![level], chosen: 0 };
+            return Levels { components: per_point(component), tree, levels: vec![level], chosen: 0 };
         }
         let strongest = &candidates[..scored.len().min((2 * cut.len()).clamp(fewest, most))];
         let edges: Vec<usize> = strongest.iter().map(|candidate| candidate.edge).collect();
@@ -63,7 +81,7 @@ impl Levels {
             let config = OcnnConfig { cut: Cut::Clusters(cuts + 1), ..config.clone() };
             Level::new(tree, &coarse, &finest, &cut::noise(tree, &config, cut, &coarse), of_point)
         };
-        Self {
+        Levels {
             components: per_point(&finest),
             tree: CondensedTree::new(tree, strongest, &partition.labels),
             levels: (0..=edges.len()).into_par_iter().map(level).collect(),
@@ -85,7 +103,10 @@ impl Level {
                 sizes[label as usize] += u64::from(points);
             }
         }
-        Self { labels, noise: of_point.iter().map(|&neuron| noise[neuron as usize]).collect(), sizes }
+        let of_neuron: Vec<i64> =
+            coarse.iter().zip(noise).map(|(&it, &noise)| if noise { -1 } else { of_coarse[it as usize] }).collect();
+        let silhouettes = silhouettes(tree, &of_neuron, sizes.len());
+        Self { labels, noise: of_point.iter().map(|&neuron| noise[neuron as usize]).collect(), sizes, silhouettes }
     }
 }
 

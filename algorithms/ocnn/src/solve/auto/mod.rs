@@ -41,6 +41,7 @@ mod parallel;
 pub(crate) mod partition;
 pub(crate) mod select;
 pub(crate) mod shares;
+mod silhouettes;
 pub(crate) mod simulation;
 pub(crate) mod sparse_space;
 pub(crate) mod tree;

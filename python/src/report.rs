@@ -1,0 +1,75 @@
+//! Interactive reports.
+
+use std::time::Instant;
+
+use firebox::{
+    core::html::{About, Classes, Page, RowTable, input_columns, principal_columns},
+    ocnn::Clustering,
+};
+use pyo3::{exceptions::PyValueError, prelude::*};
+
+use crate::{arrays::Matrix, errors::exception};
+
+/// A fit, as its interactive report shows it.
+#[pyclass(frozen, module = "firebox._firebox")]
+pub struct Report {
+    content: Content,
+    /// Seconds of the fit.
+    #[pyo3(get)]
+    seconds: f64,
+}
+
+/// What the pages of reports are made of.
+pub enum Content {
+    /// Clusters, and whether the rows have weights. Their page is made when it is written, since its levels take time.
+    Clusters(Box<Clustering>, bool),
+    /// A page, without the columns of the input.
+    Page(Box<Page>),
+}
+
+impl Report {
+    /// The report of a fit that began at `start`.
+    pub fn new(content: Content, start: Instant) -> Self {
+        Self { content, seconds: start.elapsed().as_secs_f64() }
+    }
+}
+
+#[pymethods]
+impl Report {
+    /// The page as HTML. `x` are the rows of the fit, of which `columns` columns are shown, `y` the class of each row as an index
+    /// of `y_names`, and `about` is the JSON of the run's description.
+    #[pyo3(signature = (about, x=None, names=None, columns=2, y=None, y_names=None))]
+    fn render(
+        &self,
+        py: Python<'_>,
+        about: &str,
+        x: Option<Matrix<'_>>,
+        names: Option<Vec<String>>,
+        columns: usize,
+        y: Option<Vec<i64>>,
+        y_names: Option<Vec<String>>,
+    ) -> PyResult<String> {
+        let about: About = serde_json::from_str(about).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let points = x.map(|x| x.points(names)).transpose()?;
+        py.detach(|| {
+            let mut table = RowTable::default();
+            if let Some(points) = points {
+                table.columns = input_columns(&points, columns);
+                if matches!(self.content, Content::Clusters(..)) {
+                    table.columns.splice(0..0, principal_columns(&points));
+                }
+            }
+            table.classes = y.map(|y| Classes::new("y", &y, y_names.as_deref())).transpose()?;
+            match &self.content {
+                Content::Clusters(clustering, weighted) => clustering.page(table, *weighted)?.render(&about),
+                Content::Page(page) => {
+                    let mut page = (**page).clone();
+                    page.table.columns.extend(table.columns);
+                    page.table.classes = table.classes;
+                    page.render(&about)
+                }
+            }
+        })
+        .map_err(exception)
+    }
+}

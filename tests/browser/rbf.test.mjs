@@ -1,7 +1,9 @@
 // The interactive report of a solution of an equation.
 import assert from 'node:assert/strict';
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { downloaded, launch, open } from './browser.mjs';
+import { downloaded, launch, open, openFile } from './browser.mjs';
 import { HOSTILE, pageOf } from './sample.mjs';
 import { solutionAt, solutionData } from './sample_rbf.mjs';
 
@@ -148,7 +150,7 @@ one('fields, logarithms and layers change the plot', {}, async (page) => {
   }
   assert.equal(shots.size, 6);
   assert.ok(await page.isHidden('text=Logarithmic'));
-  for (const field of ['exact', 'error (u − exact)', '|∇u|', 'residual']) {
+  for (const field of ['exact', 'error (u − exact)', '|∇u|', 'residual of the equation']) {
     await choose(page, 'Field', field);
     shots.add(await shot(page));
     assert.match(await said(page), new RegExp(`^${field.replace(/ .*/, '').replaceAll('|', '\\|')} of `));
@@ -254,3 +256,55 @@ one(
   },
   { colorScheme: 'dark', viewport: { width: 360, height: 740 }, deviceScaleFactor: 2 }
 );
+
+const pages = process.env.FIREBOX_PAGES;
+const skip = pages ? false : 'FIREBOX_PAGES is not set';
+
+/** The columns of a table by their names. */
+function tableOf(name) {
+  const [header, ...lines] = readFileSync(join(pages, `${name}.csv`), 'utf8')
+    .trimEnd()
+    .split('\n');
+  const rows = lines.map((line) => line.split(',').map(Number));
+  return Object.fromEntries(header.split(',').map((column, i) => [column, rows.map((row) => row[i])]));
+}
+
+test('pages of the program agree with their tables', { skip }, async () => {
+  for (const name of ['sine', 'disc', 'paper', 'cube', 'line']) {
+    const path = join(pages, `${name}.html`);
+    assert.ok(statSync(path).size < 1e6, `${name}: ${statSync(path).size} bytes`);
+    const html = readFileSync(path, 'utf8');
+    const data = JSON.parse(/<script id="data" type="application\/json">(.*?)<\/script>/s.exec(html)[1]);
+    const part = (text, pattern) => pattern.exec(text)[1];
+    for (const pattern of [/<script type="module">(.*?)<\/script>/s, /<style>(.*?)<\/style>/s])
+      assert.equal(part(html, pattern), part(pageOf(data), pattern), name);
+
+    const { page, check } = await openFile(browser, path);
+    const table = tableOf(name);
+    const { axes, low, high, side } = data.solution;
+    // Those of the slice through the middle.
+    const isShown = (row) =>
+      axes.every((axis, i) => i < 2 || Math.abs(table[axis][row] - (low[i] + high[i]) / 2) < 1e-9);
+    const rows = table.u.map((_, row) => row).filter((row) => isShown(row));
+    const some = rows.filter((_, i) => i % Math.ceil(rows.length / 100) === 0);
+    const places = some.map((row) =>
+      axes.map((axis, i) => ((table[axis][row] - low[i]) / (high[i] - low[i])) * (side - 1))
+    );
+    const found = await page.evaluate(
+      (places) =>
+        places.map(([x, y]) =>
+          y === undefined ? firebox.grid.fields.map(({ values }) => values[Math.round(x)]) : firebox.valuesAt([x, y])
+        ),
+      places
+    );
+    assert.ok(some.length > 30, name);
+    some.forEach((row, i) => {
+      near(found[i][0], table.u[row], 2e-3);
+      near(found[i][2], table.error[row], 1e-2 * Math.max(...table.error.map(Math.abs)));
+    });
+    const texts = await page.locator('[aria-label]').evaluateAll((all) => all.map((it) => it.ariaLabel));
+    for (const text of [await page.innerText('body'), ...texts])
+      assert.doesNotMatch(text, /undefined|NaN|null|Infinity/, name);
+    await check();
+  }
+});

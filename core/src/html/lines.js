@@ -92,7 +92,7 @@ function linesPlot({
     context.moveTo(0, 5);
     context.lineTo(28, 5);
     context.stroke();
-    return element('span.choice', {}, sample, text);
+    return element('span.curve', {}, sample, text);
   }
 
   function draw(context, width, height) {

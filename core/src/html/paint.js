@@ -6,7 +6,7 @@ function paintSlice({ values, distance, side, scale }, width, height) {
   const context = canvas.getContext('2d');
   const image = context.createImageData(width, height);
   const pixels = image.data;
-  const colours = Uint8ClampedArray.from({ length: 768 }, () => 0);
+  const colours = new Uint8ClampedArray(768);
   for (let k = 0; k < 256; k++) colours.set(scale.colour(k / 255), 3 * k);
   for (let row = 0, at = 0; row < height; row++) {
     const y = (1 - (row + 0.5) / height) * (side - 1);

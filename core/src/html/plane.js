@@ -288,6 +288,8 @@ function planePage(grid, layers, { name, time }) {
     },
     redraw() {
       update();
+      // Before printing there is no further frame.
+      heat.redraw();
       cutPlot.redraw();
     },
   };

@@ -4,6 +4,8 @@
 const CUT_SAMPLES = 201;
 /** Time of a slice that is played, in milliseconds. */
 const PLAY_MS = 120;
+/** Names of fields in the box that chooses one. */
+const LONG_NAMES = { error: 'error (u − exact)', residual: 'residual of the equation' };
 /** Marks of another plane that count as being on it are at most so many steps of the grid apart. */
 const NEAR = 1;
 
@@ -91,18 +93,20 @@ function fieldTools(grid, layers, change) {
     log.box.checked = isLog();
     change();
   }
-  const names = grid.fields.map(({ label }) => (label === 'error' ? 'error (u − exact)' : label));
+  const names = grid.fields.map(({ name, label }) => LONG_NAMES[name] ?? label);
   const box = choice('Field', names, 0, (i) => {
     state.field = i;
     update();
   });
+  box.title = 'Derivatives are those of the network, not differences on the grid';
   const boxes = layers.map(({ name, marks }) => {
     const made = checkBox(name, false, (on) => {
       state.layers[name] = on;
       change();
     });
-    if (marks.kept < marks.count)
-      made.element.title = `${counted(marks.kept, 'mark')} of ${grouped(marks.count)}, evenly`;
+    const some = marks.kept < marks.count ? [`${counted(marks.kept, 'mark')} of ${grouped(marks.count)}, evenly`] : [];
+    const on = grid.dims > 2 ? ['within a step of the grid of the slice'] : [];
+    made.element.title = [...some, ...on].join(', ');
     return made.element;
   });
   return { state, field, isLog, update, elements: [box, log.element], boxes };

@@ -24,7 +24,7 @@ use serde_json::{Map, Value};
 use self::{
     args::{Mode, RbfArgs},
     bench::RbfBench,
-    page::Background,
+    page::{Background, Shown},
 };
 use crate::{
     config::AdaptiveConfig,
@@ -334,10 +334,14 @@ impl Outputs<'_> {
     ) -> Result<Outcome> {
         let Self { args, problem, field, solved } = self;
         let values = Values::new(&solved.network, &field.points, field.exact.clone())?;
-        let page = args.page.html.clone().zip(solved.background.as_ref());
-        let page = page
-            .map(|(path, background)| Ok((path, page::page(problem, args, &solved, background, &field)?)))
-            .transpose()?;
+        let page = match (&args.page.html, &solved.background) {
+            (Some(path), Some(background)) => {
+                let convergence = solved.convergence.as_ref();
+                let shown = Shown { network: &solved.network, accuracy: solved.accuracy, convergence, grid: &field };
+                Some((path.clone(), page::page(problem, args, &shown, background)?))
+            }
+            _ => None,
+        };
         let mut plots = Vec::new();
         if let Some(path) = &args.error_plot {
             plots.extend(plots::error(problem, &field, &values).map(|plot| (path.clone(), plot)));

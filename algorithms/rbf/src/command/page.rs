@@ -7,15 +7,17 @@ use firebox_core::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{Solved, args::RbfArgs};
+use super::args::RbfArgs;
 use crate::{
     config::AdaptiveConfig,
     io::solution_grid::{Field, Values},
     model::{adaptive::AdaptiveSolution, solution::Solution},
     problem::definition::Problem,
     solve::{
+        accuracy::Accuracy,
         adaptive::{End, residuals},
         control_points::control_points,
+        piecewise::PiecewiseNetwork,
     },
     types::{MAX_DIMS, Redraw, Weights},
 };
@@ -28,6 +30,15 @@ const MAX_MARKS: usize = 4000;
 const RING: f64 = 1.0;
 /// Distance up to which points outside count as boundary, in diameters of the domain.
 const EDGE: f64 = 1e-9;
+
+/// A solution as a page shows it.
+pub(super) struct Shown<'a> {
+    pub(super) network: &'a PiecewiseNetwork,
+    pub(super) accuracy: Option<Accuracy>,
+    pub(super) convergence: Option<&'a Plot>,
+    /// The grid of the other outputs.
+    pub(super) grid: &'a Field,
+}
 
 /// What a page has of a run besides its solution.
 pub(super) struct Background {
@@ -116,18 +127,12 @@ fn scientific(value: f64) -> String {
     }
 }
 
-/// The page of a solution; `shown` is the grid of the other outputs.
+/// The page of a solution.
 ///
 /// # Errors
 ///
 /// [`Error::Run`] if the solution is not finite, and [`Error::Cancelled`].
-pub(super) fn page(
-    problem: &Problem,
-    args: &RbfArgs,
-    solved: &Solved,
-    background: &Background,
-    shown: &Field,
-) -> Result<Page> {
+pub(super) fn page(problem: &Problem, args: &RbfArgs, shown: &Shown<'_>, background: &Background) -> Result<Page> {
     let dims = problem.dims();
     let finer;
     let grid = match Field::new(problem, SIDES[dims - 1]) {
@@ -137,9 +142,9 @@ pub(super) fn page(
         }
         Err(Error::Cancelled) => return Err(Error::Cancelled),
         // The exact solution may be infinite at its points, or the domain be missed by all of them.
-        Err(_) => shown,
+        Err(_) => shown.grid,
     };
-    let network = &solved.network;
+    let network = shown.network;
     let values = Values::new(network, &grid.points, grid.exact.clone())?;
     let slopes = |points: &[f64]| -> Vec<f64> {
         network
@@ -167,18 +172,18 @@ pub(super) fn page(
         "u": field("u", &values.u, &u_around),
         "error": values.exact.as_ref().map(|(_, error)| field("error", error, &[])),
         "gradient": field("gradient", &slopes(&grid.points), &slopes_around),
-        "residual": residual(problem, solved, grid)?.map(|residual| field("residual", &residual, &[])),
+        "residual": residual(problem, network, grid)?.map(|residual| field("residual", &residual, &[])),
         "distance": outside.distance,
-        "centres": centres(solved),
+        "centres": centres(network),
         "inside": marks(&background.control_points[0]),
         "boundary": marks(&background.control_points[1]),
-        "convergence": convergence(solved),
-        "accuracy": solved.accuracy.map(|it| json!({ "relative_l2": it.relative_l2, "max_error": it.max_error })),
+        "convergence": shown.convergence.and_then(convergence),
+        "accuracy": shown.accuracy.map(|it| json!({ "relative_l2": it.relative_l2, "max_error": it.max_error })),
         "estimate": background.estimate,
         "chosen": background.chosen,
     });
     let name = if args.has_problem_file() { String::new() } else { format!("{}: ", problem.name()) };
-    let error = match (solved.accuracy, background.estimate) {
+    let error = match (shown.accuracy, background.estimate) {
         (Some(accuracy), _) => format!(", relative L2 error {:.1e}", accuracy.relative_l2),
         (None, Some([estimate, _])) if estimate < 1.0 => format!(", relative L2 error about {estimate:.1e}"),
         _ => String::new(),
@@ -202,8 +207,8 @@ fn thinned(points: &[f64], dims: usize) -> Vec<f64> {
 }
 
 /// Centres and widths per axis.
-fn centres(solved: &Solved) -> Value {
-    let (network, dims) = (&solved.network, solved.network.dims());
+fn centres(network: &PiecewiseNetwork) -> Value {
+    let dims = network.dims();
     let centres: Vec<f64> = network.networks().iter().flat_map(|it| it.centres()).copied().collect();
     let widths = network.networks().iter().flat_map(|it| {
         let each = it.widths().len() / it.len();
@@ -219,8 +224,8 @@ fn centres(solved: &Solved) -> Value {
 
 /// The residual of the equation at the points of a grid: NaN on the boundary where a coefficient is undefined there, `None`
 /// if it is undefined inside too.
-fn residual(problem: &Problem, solved: &Solved, grid: &Field) -> Result<Option<Vec<f64>>> {
-    match residuals(problem, &solved.network, &grid.points) {
+fn residual(problem: &Problem, network: &PiecewiseNetwork, grid: &Field) -> Result<Option<Vec<f64>>> {
+    match residuals(problem, network, &grid.points) {
         Ok(found) => return Ok(Some(found)),
         Err(Error::Cancelled) => return Err(Error::Cancelled),
         Err(_) => {}
@@ -230,7 +235,7 @@ fn residual(problem: &Problem, solved: &Solved, grid: &Field) -> Result<Option<V
         .filter(|row| problem.domain().signed_distance(&grid.points[row * dims..][..dims]) < -edge)
         .collect();
     let inner: Vec<f64> = rows.iter().flat_map(|row| &grid.points[row * dims..][..dims]).copied().collect();
-    let found = match residuals(problem, &solved.network, &inner) {
+    let found = match residuals(problem, network, &inner) {
         Ok(found) => found,
         Err(Error::Cancelled) => return Err(Error::Cancelled),
         Err(_) => return Ok(None),
@@ -275,8 +280,8 @@ impl Outside {
 }
 
 /// The curves of the growth or of the cycles.
-fn convergence(solved: &Solved) -> Option<Value> {
-    let Some(Plot::Lines(lines)) = &solved.convergence else { return None };
+fn convergence(plot: &Plot) -> Option<Value> {
+    let Plot::Lines(lines) = plot else { return None };
     let series = lines.series.iter().map(|it| json!({ "name": it.name, "points": it.points }));
     Some(json!({ "x": lines.x_label, "y": lines.y_label, "series": series.collect::<Vec<_>>() }))
 }

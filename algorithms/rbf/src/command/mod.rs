@@ -45,7 +45,7 @@ use crate::{
 
 const EXAMPLES: &str = "\
 Examples:
-  firebox rbf --problem poisson-sine -o solution.csv --plot solution.png
+  firebox rbf --problem poisson-sine -o solution.csv --plot solution.png --html solution.html
   firebox rbf --problem helmholtz --target-error 1e-6 --error-plot error.png --report run.json
   firebox rbf --problem poisson-sine --mode paper --neurons 196 -o paper.csv";
 

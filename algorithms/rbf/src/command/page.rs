@@ -59,6 +59,7 @@ impl Background {
         }
         if !solution.slabs.is_empty() {
             chosen.push(("slabs of time", solution.slabs.len().to_string()));
+            chosen.push(("convergence and what follows", "of the slab with the largest estimate".into()));
         }
         chosen.push(("levels of the growth", solution.levels.len().to_string()));
         if let Some(level) = solution.level() {

@@ -8,28 +8,23 @@ const folder = process.env.FIREBOX_HTML
   ? pathToFileURL(`${process.env.FIREBOX_HTML}/`)
   : new URL('../../core/src/html/', import.meta.url);
 /** The scripts that every page has first. */
-const SHARED = [
-  'data.js',
-  'elements.js',
-  'theme.js',
-  'axes.js',
-  'points.js',
-  'density.js',
-  'nearest.js',
-  'scatter.js',
-  'selection.js',
-  'rows.js',
-];
+const SHARED = ['data.js', 'elements.js', 'theme.js', 'axes.js'];
+/** The scripts after them of pages that have rows. */
+const ROWS = ['looks.js', 'points.js', 'density.js', 'nearest.js', 'scatter.js', 'selection.js', 'rows.js'];
 /** The scripts of each kind of page, which come next. */
 const KINDS = {
-  ocnn: ['clusters.js', 'tree.js', 'levels.js', 'ocnn.js'],
-  sammon: ['shepard.js', 'convergence.js', 'turning.js', 'sammon.js'],
+  ocnn: [...ROWS, 'clusters.js', 'tree.js', 'levels.js', 'ocnn.js'],
+  sammon: [...ROWS, 'shepard.js', 'logarithmic.js', 'convergence.js', 'turning.js', 'sammon.js'],
+  rbf: ['logarithmic.js', 'lines.js', 'field.js', 'contours.js', 'paint.js', 'heatmap.js', 'plane.js', 'rbf.js'],
 };
+
+/** The style sheets of each kind of page. */
+const STYLES = { ocnn: ['rows.css'], sammon: ['rows.css'], rbf: ['field.css'] };
 
 const read = (name) => readFileSync(new URL(name, folder), 'utf8');
 const hash = (text) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 const escaped = (text) => text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
-const base64 = (array) => Buffer.from(array.buffer, array.byteOffset, array.byteLength).toString('base64');
+export const base64 = (array) => Buffer.from(array.buffer, array.byteOffset, array.byteLength).toString('base64');
 
 /** Code without indentation and without the lines that are comments, as `code` in html/mod.rs. */
 const code = (text, change) =>
@@ -45,11 +40,13 @@ const minified = (script) =>
   code(script, (line) => (/['"`/]/.test(line) ? line : line.replace(/ ?([{}()[\];,=<>?:&|!]) ?/g, '$1')));
 /** The script of a kind of page. */
 export const scriptOf = (kind) => minified([...SHARED, ...KINDS[kind], 'page.js'].map(read).join(''));
-export const style = code(read('page.css'), (line) => line);
+/** The style sheet of a kind of page. */
+export const styleOf = (kind) => code(['page.css', ...STYLES[kind]].map(read).join(''), (line) => line);
 
 /** The page of a report's data. */
 export function pageOf(data) {
   const script = scriptOf(data.kind);
+  const style = styleOf(data.kind);
   const values = {
     title: escaped(data.title),
     'style|safe': style,
@@ -75,7 +72,7 @@ export function randomNumbers(seed) {
 }
 
 /** A column as Rust stores it: offset and scale from its finite range, and 32-bit parts between them. */
-function stored(values) {
+export function stored(values) {
   const finite = values.filter(Number.isFinite);
   const [low, high] = [
     finite.reduce((a, b) => Math.min(a, b), Infinity),

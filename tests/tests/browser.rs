@@ -62,9 +62,31 @@ fn write_pages(folder: &Path) {
         succeeds(&format!("sammon six.csv --label label --backend ndarray --dims {dims} {files}"));
         save(&[&format!("{name}.csv"), &format!("{name}.html")]);
     }
+    write_solutions(&program);
+    save(&["sine.html", "sine.csv", "disc.html", "disc.csv", "paper.html", "paper.csv"]);
+    save(&["cube.html", "cube.csv", "line.html", "line.csv"]);
     succeeds("generate blobs --points 100000 --seed 1 -o many.csv");
     succeeds("ocnn many.csv --label label --backend ndarray -o many.out.csv --html many.html");
     save(&["many.html"]);
+}
+
+/// Writes pages of solutions in one to three dimensions with their tables.
+fn write_solutions(program: &Program) {
+    program.write(
+        "line.toml",
+        "name = '</script><img src=x onerror=alert(1)>'\ndims = 1\nexact = 'sin(5*x)'\n\
+         domain = { type = 'box', low = [0], high = [3] }\nequation = { laplacian = 1, rhs = '-25*sin(5*x)' }\n\
+         boundary = [{ condition = 'dirichlet' }]\n",
+    );
+    for (name, args) in [
+        ("sine", "--problem poisson-sine"),
+        ("disc", "--problem poisson-disc"),
+        ("paper", "--problem poisson-sine --mode paper --neurons 64 --weights cg --cycles 10"),
+        ("cube", "--problem poisson-cube --max-neurons 300 --accept-unresolved"),
+        ("line", "--problem line.toml"),
+    ] {
+        program.run(&format!("rbf {args} --backend ndarray -o {name}.csv --html {name}.html")).succeed();
+    }
 }
 
 #[test]

@@ -23,12 +23,14 @@ use crate::error::{Error, Result};
 
 const TEMPLATE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
-/// The first parts of every script, in their order.
-const SHARED: [&str; 10] = [
-    include_str!("data.js"),
-    include_str!("elements.js"),
-    include_str!("theme.js"),
-    include_str!("axes.js"),
+/// The style after it of pages that have rows.
+const ROWS_STYLE: &str = include_str!("rows.css");
+/// The first parts of every script.
+const SHARED: [&str; 4] =
+    [include_str!("data.js"), include_str!("elements.js"), include_str!("theme.js"), include_str!("axes.js")];
+/// The parts after them in the scripts of pages that have rows.
+const ROWS: [&str; 7] = [
+    include_str!("looks.js"),
     include_str!("points.js"),
     include_str!("density.js"),
     include_str!("nearest.js"),
@@ -49,26 +51,57 @@ pub enum Kind {
     Ocnn,
     /// A map, by `firebox sammon`.
     Sammon,
+    /// A solution of an equation, by `firebox rbf`.
+    Rbf,
 }
 
 impl Kind {
     /// The script of the page.
     fn script(self) -> String {
-        let own: &[&str] = match self {
-            Self::Ocnn => &[
-                include_str!("clusters.js"),
-                include_str!("tree.js"),
-                include_str!("levels.js"),
-                include_str!("ocnn.js"),
-            ],
-            Self::Sammon => &[
-                include_str!("shepard.js"),
-                include_str!("convergence.js"),
-                include_str!("turning.js"),
-                include_str!("sammon.js"),
-            ],
+        let (rows, own): (&[&str], &[&str]) = match self {
+            Self::Ocnn => (
+                &ROWS,
+                &[
+                    include_str!("clusters.js"),
+                    include_str!("tree.js"),
+                    include_str!("levels.js"),
+                    include_str!("ocnn.js"),
+                ],
+            ),
+            Self::Sammon => (
+                &ROWS,
+                &[
+                    include_str!("shepard.js"),
+                    include_str!("logarithmic.js"),
+                    include_str!("convergence.js"),
+                    include_str!("turning.js"),
+                    include_str!("sammon.js"),
+                ],
+            ),
+            Self::Rbf => (
+                &[],
+                &[
+                    include_str!("logarithmic.js"),
+                    include_str!("lines.js"),
+                    include_str!("field.js"),
+                    include_str!("contours.js"),
+                    include_str!("paint.js"),
+                    include_str!("heatmap.js"),
+                    include_str!("plane.js"),
+                    include_str!("rbf.js"),
+                ],
+            ),
         };
-        minified(&[&SHARED, own, &[START]].concat().concat())
+        minified(&[&SHARED, rows, own, &[START]].concat().concat())
+    }
+
+    /// The style sheet of the page.
+    fn style(self) -> String {
+        let own = match self {
+            Self::Ocnn | Self::Sammon => ROWS_STYLE,
+            Self::Rbf => include_str!("field.css"),
+        };
+        code(&[STYLE, own].concat(), str::to_string)
     }
 }
 
@@ -110,7 +143,7 @@ impl Page {
         let data = serde_json::to_string(&data).map_err(|error| failed(&error))?;
         // A script element ends at the first `</script`, also within a string.
         let data = data.replace('<', "\\u003c");
-        let (script, style) = (self.kind.script(), code(STYLE, str::to_string));
+        let (script, style) = (self.kind.script(), self.kind.style());
         let policy = format!(
             "default-src 'none'; script-src '{}'; style-src '{}'; img-src data: blob:; base-uri 'none'; form-action 'none'",
             hash(&script),

@@ -1,7 +1,5 @@
 // ---- rows.js: what a page has of each row: texts for people and files, colours, and the tools above the plot ----
 
-/** The page of each kind of report: a function of the data and the element that it fills. It returns what tests look at. */
-const PAGES = {};
 /** Most columns in a tooltip; texts come first. */
 const MOST_LINES = 12;
 /** Most classes in the key of their colours. */

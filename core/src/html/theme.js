@@ -10,16 +10,6 @@ const CLUSTERS = {
 const VIRIDIS = '#440154 #482475 #414487 #355f8d #2a788e #21918c #22a884 #44bf70 #7ad151 #bddf26 #fde725'
   .split(' ')
   .map(rgb);
-const NOISE = { light: rgb('#737373'), dark: rgb('#969696') };
-/** A branch of a tree with several clusters. */
-const SEVERAL_COLOUR = { light: rgb('#cdd1d6'), dark: rgb('#454a52') };
-/** The part of viridis that is visible on the background. */
-const VISIBLE = { light: [0, 0.75], dark: [0.42, 1] };
-/** Share of black or white in each round of eight colours. */
-const SHADES = [0, 0.35, 0.6];
-/** Marker shapes by round, and of noise. */
-const SHAPE = { circle: 0, square: 1, triangle: 2, diamond: 3, inverted: 4, plus: 5, cross: 6 };
-
 const theme = { name: 'light', choice: 'auto', colours: {}, listeners: [] };
 
 /** Red, green and blue of a colour such as '#0072b2'. */
@@ -35,33 +25,15 @@ function mixed(from, to, share) {
   return from.map((part, i) => Math.round(part * (1 - share) + to[i] * share));
 }
 
-/** The colour of a fraction from 0 to 1. */
+/** The colour at a fraction from 0 to 1 of a list. */
+function blended(colours, share) {
+  const at = Math.min(Math.max(share, 0), 1) * (colours.length - 1);
+  const first = Math.min(Math.floor(at), colours.length - 2);
+  return mixed(colours[first], colours[first + 1], at - first);
+}
+
 function viridis(share) {
-  const at = Math.min(Math.max(share, 0), 1) * (VIRIDIS.length - 1);
-  const first = Math.min(Math.floor(at), VIRIDIS.length - 2);
-  return mixed(VIRIDIS[first], VIRIDIS[first + 1], at - first);
-}
-
-/** The colour of a fraction from 0 to 1 that is visible on the background. */
-function visibleViridis(share) {
-  const [low, high] = VISIBLE[theme.name];
-  return viridis(low + (high - low) * share);
-}
-
-/** Colour and marker shape of each of `count` clusters or classes. */
-function looksOf(count) {
-  const colours = CLUSTERS[theme.name];
-  const towards = theme.name === 'light' ? [0, 0, 0] : [255, 255, 255];
-  return Array.from({ length: count }, (_, i) => {
-    if (count > colours.length * SHADES.length)
-      return { colour: visibleViridis(i / (count - 1)), shape: i % SHAPE.cross };
-    const round = Math.floor(i / colours.length);
-    return { colour: mixed(colours[i % colours.length], towards, SHADES[round]), shape: round };
-  });
-}
-
-function noiseLook() {
-  return { colour: NOISE[theme.name], shape: SHAPE.cross };
+  return blended(VIRIDIS, share);
 }
 
 /** Black or white, whichever is legible on a colour. */
@@ -107,19 +79,4 @@ function themeBox() {
   });
   setTheme('auto');
   return choice('Theme', names, 0, (i) => setTheme(names[i]));
-}
-
-/** The colours of numbers in order. */
-function ramp() {
-  const made = element('span.ramp', {});
-  made.style.background = `linear-gradient(to right, ${VIRIDIS.map((_, i) => css(visibleViridis(i / 10))).join(', ')})`;
-  return made;
-}
-
-/** A small drawing of a marker, for legends. */
-function swatch({ colour, shape }) {
-  const made = markerImage(css(colour), shape, 10 * devicePixelRatio);
-  made.className = 'swatch';
-  made.setAttribute('aria-hidden', 'true');
-  return made;
 }

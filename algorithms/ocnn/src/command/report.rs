@@ -207,7 +207,7 @@ pub(super) fn automatic(
     if let Some(path) = &args.auto.plateau {
         plots.push((path.clone(), plots::plateau(&clustering)));
     }
-    let page = match &args.auto.html.html {
+    let page = match &args.auto.html.page.html {
         Some(path) => {
             let has_columns = args.has_coordinates();
             let html = &args.auto.html;

@@ -9,7 +9,7 @@ use clap::{
 };
 use firebox_core::{
     Error, Result,
-    command::{CheckpointArgs, DocumentOut, InputFile, NameOrFile, PlotOut, TableOut},
+    command::{CheckpointArgs, DocumentOut, InputFile, NameOrFile, PageArgs, PlotOut, TableOut},
     data::{Points, ReadOptions, read},
 };
 
@@ -63,6 +63,8 @@ pub(super) struct RbfArgs {
     /// Draw the residuals by cycle, with --mode auto the errors by neurons (.svg, .png)
     #[arg(long, value_name = "P")]
     pub(super) convergence: Option<PlotOut>,
+    #[command(flatten)]
+    pub(super) page: PageArgs,
     #[command(flatten, next_help_heading = "Options of --mode auto")]
     pub(super) adaptive: AdaptiveArgs,
     #[command(flatten, next_help_heading = "Options of --mode paper; --neurons, --width and --time-limit of both")]
@@ -131,6 +133,11 @@ impl RbfArgs {
             NameOrFile::File(path) => Problem::read(path),
             NameOrFile::Name(name) => Problem::named(name),
         }
+    }
+
+    /// Returns `true` if the problem is read from a file.
+    pub(super) fn has_problem_file(&self) -> bool {
+        matches!(self.problem, NameOrFile::File(_))
     }
 
     /// The name or the path of the problem, for the report.

@@ -3,6 +3,7 @@
 mod adaptive;
 mod args;
 mod bench;
+mod page;
 mod plots;
 mod predict;
 mod report;
@@ -23,6 +24,7 @@ use serde_json::{Map, Value};
 use self::{
     args::{Mode, RbfArgs},
     bench::RbfBench,
+    page::{Background, Shown},
 };
 use crate::{
     config::AdaptiveConfig,
@@ -43,7 +45,7 @@ use crate::{
 
 const EXAMPLES: &str = "\
 Examples:
-  firebox rbf --problem poisson-sine -o solution.csv --plot solution.png
+  firebox rbf --problem poisson-sine -o solution.csv --plot solution.png --html solution.html
   firebox rbf --problem helmholtz --target-error 1e-6 --error-plot error.png --report run.json
   firebox rbf --problem poisson-sine --mode paper --neurons 196 -o paper.csv";
 
@@ -134,7 +136,7 @@ impl Plugin for RbfPlugin {
             Solver::Paper(solver) => {
                 let fit =
                     with_context!(device, session, |context| solver.fit_with(context).map(RbfSolution::into_host));
-                Solved::paper(problem, &fit?, &args)
+                Solved::paper(problem, &fit?, &args, session.seed)?
             }
             Solver::Auto(solver) => {
                 // Least squares are in f64 wherever they run.
@@ -273,14 +275,17 @@ struct Solved {
     unresolved: bool,
     /// Absent for a single cycle, which has no course.
     convergence: Option<Plot>,
+    /// For the interactive report, if it is requested.
+    background: Option<Background>,
 }
 
 impl Solved {
-    fn paper(problem: &Problem, solution: &Solution, args: &RbfArgs) -> Self {
+    fn paper(problem: &Problem, solution: &Solution, args: &RbfArgs, seed: u64) -> Result<Self> {
         let mut config = serde_json::to_value(&solution.config).unwrap_or(Value::Null);
         config["width"] = solution.ratio.into();
         config["checkpoint_every"] = args.states.checkpoint_every.into();
-        Self {
+        let background = args.page.html.as_ref().map(|_| Background::paper(problem, solution, seed)).transpose()?;
+        Ok(Self {
             network: solution.network.clone().into(),
             accuracy: solution.accuracy,
             config,
@@ -291,7 +296,8 @@ impl Solved {
             summary: report::summary(solution),
             unresolved: false,
             convergence: (solution.history.len() > 1).then(|| plots::residuals(problem, solution)),
-        }
+            background,
+        })
     }
 
     fn auto(problem: &Problem, solution: &AdaptiveSolution, config: &AdaptiveConfig, args: &RbfArgs) -> Self {
@@ -306,6 +312,7 @@ impl Solved {
             summary: adaptive::summary(solution, config),
             unresolved: !solution.is_resolved() && !args.adaptive.accept_unresolved,
             convergence: Some(adaptive::growth(problem, solution)),
+            background: args.page.html.as_ref().map(|_| Background::auto(problem, solution, config)),
         }
     }
 }
@@ -327,6 +334,14 @@ impl Outputs<'_> {
     ) -> Result<Outcome> {
         let Self { args, problem, field, solved } = self;
         let values = Values::new(&solved.network, &field.points, field.exact.clone())?;
+        let page = match (&args.page.html, &solved.background) {
+            (Some(path), Some(background)) => {
+                let convergence = solved.convergence.as_ref();
+                let shown = Shown { network: &solved.network, accuracy: solved.accuracy, convergence, grid: &field };
+                Some((path.clone(), page::page(problem, args, &shown, background)?))
+            }
+            _ => None,
+        };
         let mut plots = Vec::new();
         if let Some(path) = &args.error_plot {
             plots.extend(plots::error(problem, &field, &values).map(|plot| (path.clone(), plot)));
@@ -353,7 +368,7 @@ impl Outputs<'_> {
             plot: Some(plots::solution(problem, &field, &values, solved.accuracy)),
             tables: tables.collect::<Result<_>>()?,
             plots,
-            page: None,
+            page,
             documents: Vec::new(),
             summary: solved.summary,
             unresolved: solved.unresolved,

@@ -69,6 +69,8 @@ impl AdaptiveConfig {
 #[derive(Debug, Clone)]
 pub struct AdaptiveSolution {
     pub(crate) network: PiecewiseNetwork,
+    /// Control points of the last level, row-major: inside, and along the boundary and interfaces.
+    pub(crate) control_points: [Vec<f64>; 2],
     pub(crate) accuracy: Option<Accuracy>,
     /// The levels, from the smallest network; at least one. With slabs of time, those of the slab with the largest estimate.
     pub levels: Vec<Level>,
@@ -146,6 +148,7 @@ impl AdaptiveSolver {
         };
         clock.lap("training_s");
         let (estimate, end) = (all.estimate(), all.end(config.target_error));
+        let control_points = all.control_points();
         let (levels, network, slabs) = all.joined();
         let device = engine.was_used().then(|| B::limits(&context.device).device);
         let stability = levels.last().map_or(0.0, |level| level.stability);
@@ -159,7 +162,18 @@ impl AdaptiveSolver {
         let accuracy = context.watched(evaluated)?;
         clock.lap("evaluation_s");
         let timings = clock.timings();
-        Ok(AdaptiveSolution { network, accuracy, levels, slabs, estimate, device, end, timings, peak_device_bytes })
+        Ok(AdaptiveSolution {
+            network,
+            control_points,
+            accuracy,
+            levels,
+            slabs,
+            estimate,
+            device,
+            end,
+            timings,
+            peak_device_bytes,
+        })
     }
 
     /// Reports properties of the problem that a user may not expect; `open` as of [`leaves_constant`].

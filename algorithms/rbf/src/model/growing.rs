@@ -39,6 +39,8 @@ pub struct Slab {
 /// The network of a problem, or of a slab of its time.
 pub(super) struct Part {
     pub(super) network: PiecewiseNetwork,
+    /// Control points, row-major: inside, and along the boundary and interfaces.
+    control_points: [Vec<f64>; 2],
     pub(super) levels: Vec<Level>,
     pub(super) end: End,
     /// Operations of the decompositions.
@@ -111,7 +113,8 @@ impl<B: RbfOps> Growing<'_, B> {
         let network = PiecewiseNetwork::new(problem.regions().cloned().collect(), &starts, neurons)?;
         let size = context.watched(|| root_mean(&network.evaluate(&field.points)))?;
         let scale = size.max(limits.least_size);
-        Ok(Part { network, levels: grown.levels, end: grown.end, spent: grown.spent, size, scale })
+        let control_points = grown.control_points.map(Vec::into_flattened);
+        Ok(Part { network, control_points, levels: grown.levels, end: grown.end, spent: grown.spent, size, scale })
     }
 
     /// Grows a network in each slab of time. Without a number of slabs, it is doubled until the first slab is resolved.
@@ -209,6 +212,11 @@ impl Parts {
         let worst = self.parts.iter().max_by(|a, b| a.estimate().total_cmp(&b.estimate()));
         let levels = worst.map_or_else(Vec::new, |part| part.levels.clone());
         (levels, self.parts.into_iter().map(|part| part.network).collect(), self.slabs)
+    }
+
+    /// The control points of all parts, row-major: inside, and along the boundary and interfaces.
+    pub(super) fn control_points(&self) -> [Vec<f64>; 2] {
+        [0, 1].map(|kind| self.parts.iter().flat_map(|part| &part.control_points[kind]).copied().collect())
     }
 
     /// Estimate of the relative L2 error of all parts, at most 1: errors of a slab last to the end of time, and do not grow.

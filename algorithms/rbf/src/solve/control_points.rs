@@ -59,3 +59,20 @@ impl<'a> Sampler<'a> {
         Ok(self.scaling.system(self.problem.system(counts, config.sampling, config.penalty, random, ranks)?))
     }
 }
+
+/// Control points inside and on the boundary, `counts` of each, row-major: those of a cycle, which is 0
+/// unless they are redrawn.
+///
+/// # Errors
+///
+/// Those of [`Problem::system`].
+pub(crate) fn control_points(
+    problem: &Problem,
+    config: &RbfConfig,
+    counts: [usize; 2],
+    (seed, cycle): (u64, usize),
+) -> Result<[Vec<f64>; 2]> {
+    let random = &mut Random::new(seed, STREAM.wrapping_add(cycle as u64));
+    let system = problem.system(counts, config.sampling, config.penalty, random, &Solo)?;
+    Ok([system.interior.points, system.boundary.points])
+}

@@ -124,22 +124,29 @@ impl PiecewiseNetwork {
         self.by_region(points, 1, RbfNetwork::laplacian)
     }
 
+    /// The rows of `points`, row-major, that each of the [`networks`](Self::networks) evaluates.
+    pub(crate) fn rows(&self, points: &[f64]) -> Vec<Vec<usize>> {
+        if self.single().is_some() {
+            return vec![(0..points.len() / self.dims()).collect()];
+        }
+        let mut own = vec![Vec::new(); self.networks.len()];
+        for (row, point) in points.chunks_exact(self.dims()).enumerate() {
+            own[nearest(self.regions.iter(), point)].push(row);
+        }
+        own
+    }
+
     /// `each` values per point.
     fn by_region(&self, points: &[f64], each: usize, of: fn(&RbfNetwork, &[f64]) -> Vec<f64>) -> Vec<f64> {
         if let Some(network) = self.single() {
             return of(network, points);
         }
-        let (points, _) = points.split_at(points.len() - points.len() % self.dims());
-        let mut own: Vec<(Vec<usize>, Vec<f64>)> = vec![Default::default(); self.networks.len()];
-        for (i, point) in points.chunks_exact(self.dims()).enumerate() {
-            let (rows, coordinates) = &mut own[nearest(self.regions.iter(), point)];
-            rows.push(i);
-            coordinates.extend_from_slice(point);
-        }
-        let mut values = vec![0.0; points.len() / self.dims() * each];
-        for (network, (rows, coordinates)) in self.networks.iter().zip(&own) {
-            let found = of(network, coordinates);
-            for (&row, value) in rows.iter().zip(found.chunks_exact(each)) {
+        let dims = self.dims();
+        let mut values = vec![0.0; points.len() / dims * each];
+        for (network, rows) in self.networks.iter().zip(self.rows(points)) {
+            let coordinates: Vec<f64> = rows.iter().flat_map(|row| &points[row * dims..][..dims]).copied().collect();
+            let found = of(network, &coordinates);
+            for (row, value) in rows.into_iter().zip(found.chunks_exact(each)) {
                 values[row * each..(row + 1) * each].copy_from_slice(value);
             }
         }

@@ -167,7 +167,7 @@ fn outcome<B: SammonOps>(
     settings["standardise"] = json!(args.preparation.standardise);
     settings["checkpoint_every"] = args.states.checkpoint_every.into();
     let input = points.size();
-    let page = match &args.html.html {
+    let page = match &args.html.page.html {
         Some(path) => {
             // Distances are no columns of the points.
             let has_columns = args.metric != Kind::Precomputed;

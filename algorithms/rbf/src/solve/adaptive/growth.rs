@@ -4,7 +4,7 @@ use firebox_core::{Result, random::Random};
 use serde::Serialize;
 
 use super::{
-    cells::Place,
+    cells::{Place, Point},
     level::{Conditions, LARGE, Solved},
     operator::{Neurons, Operator},
 };
@@ -98,6 +98,8 @@ pub enum End {
 pub(crate) struct Adapted<const D: usize> {
     pub(crate) neurons: Neurons<D>,
     pub(crate) weights: Vec<f64>,
+    /// Points of the conditions that determine the weights: inside, and along the boundary and interfaces.
+    pub(crate) control_points: [Vec<Point<D>>; 2],
     pub(crate) levels: Vec<Level>,
     pub(crate) end: End,
     /// Operations of the decompositions.
@@ -236,7 +238,8 @@ impl<const D: usize> Growth<'_, D> {
         self.last = values;
         let levels = self.levels().iter().copied().chain([level]).collect();
         let (neurons, weights) = (solved.neurons.clone(), solved.weights.clone());
-        *self.grown = Some(Adapted { neurons, weights, levels, end, spent: self.spent });
+        let control_points = conditions.control_points();
+        *self.grown = Some(Adapted { neurons, weights, control_points, levels, end, spent: self.spent });
         let goes_on = end == End::Budget || end == End::Resolved && limits.grows_on;
         Ok((goes_on && affordable >= LEAST_GROWTH * m as f64).then_some(affordable))
     }

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::{
     blocks::means,
-    cells::{Cells, Place},
+    cells::{Cells, Place, Point},
     engine::{Border, Engine, LeastSquares, Triangular},
     operator::{Functionals, Neurons, Operator, Term},
     rows::Rows,
@@ -100,6 +100,11 @@ impl<const D: usize> Conditions<D> {
     /// Number of conditions at points.
     pub(super) fn points(&self) -> usize {
         self.functionals.points()
+    }
+
+    /// The points of the conditions, inside and along the boundary.
+    pub(super) fn control_points(&self) -> [Vec<Point<D>>; 2] {
+        [self.inside.points.clone(), self.edge.points.clone()]
     }
 
     /// Each condition at a point with the cells that it concerns.

@@ -13,6 +13,7 @@ mod grow;
 mod growth;
 mod level;
 mod operator;
+mod residual;
 mod rows;
 #[cfg(test)]
 pub(crate) mod samples;
@@ -24,6 +25,7 @@ pub(crate) use growth::{Adapted, Adaptive, Measured};
 pub use growth::{End, Level};
 pub(crate) use level::conditions_per_neuron;
 pub(crate) use operator::{Arrays, Functionals, Neurons};
+pub(crate) use residual::residuals;
 
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,288 @@
+//! The interactive report of a solution.
+
+use firebox_core::{
+    Error, Result,
+    html::{Column, Kind, Page, RowTable, encode},
+    plot::Plot,
+};
+use serde_json::{Map, Value, json};
+
+use super::args::RbfArgs;
+use crate::{
+    config::AdaptiveConfig,
+    io::solution_grid::{Field, Values},
+    model::{adaptive::AdaptiveSolution, solution::Solution},
+    problem::definition::Problem,
+    solve::{
+        accuracy::Accuracy,
+        adaptive::{End, residuals},
+        control_points::control_points,
+        piecewise::PiecewiseNetwork,
+    },
+    types::{MAX_DIMS, Redraw, Weights},
+};
+
+/// Points along each axis, by the number of dimensions: less than 1 MB of page.
+const SIDES: [usize; MAX_DIMS] = [1001, 161, 33, 13, 7];
+/// Maximum number of centres, and of control points inside and on the boundary.
+const MAX_MARKS: usize = 4000;
+/// Distance up to which u is shown outside the domain, in diagonals of a cell, so that plots reach its boundary.
+const RING: f64 = 1.0;
+/// Distance up to which points outside count as boundary, in diameters of the domain.
+const EDGE: f64 = 1e-9;
+
+/// A solution as a page shows it.
+pub(super) struct Shown<'a> {
+    pub(super) network: &'a PiecewiseNetwork,
+    pub(super) accuracy: Option<Accuracy>,
+    pub(super) convergence: Option<&'a Plot>,
+    /// The grid of the other outputs.
+    pub(super) grid: &'a Field,
+}
+
+/// What a page has of a run besides its solution.
+pub(super) struct Background {
+    /// Estimate of the relative L2 error, and the target.
+    estimate: Option<[f64; 2]>,
+    /// What the method chose, by name.
+    chosen: Vec<(&'static str, String)>,
+    /// Control points, row-major: inside and on the boundary.
+    control_points: [Vec<f64>; 2],
+}
+
+impl Background {
+    pub(super) fn auto(problem: &Problem, solution: &AdaptiveSolution, config: &AdaptiveConfig) -> Self {
+        let mut chosen = vec![("neurons", solution.network.len().to_string())];
+        let regions = problem.regions().count();
+        if regions > 1 {
+            chosen.push(("regions, with a network each", regions.to_string()));
+        }
+        if !solution.slabs.is_empty() {
+            chosen.push(("slabs of time", solution.slabs.len().to_string()));
+            chosen.push(("convergence and what follows", "of the slab with the largest estimate".into()));
+        }
+        chosen.push(("levels of the growth", solution.levels.len().to_string()));
+        if let Some(level) = solution.level() {
+            chosen.push(("width of the neurons", format!("{:.2} sides of a cell", level.ratio)));
+            if level.trained {
+                chosen.push(("centres and widths", "trained".into()));
+            }
+            chosen.push(("control points", level.conditions.to_string()));
+            chosen.push(("held-out residual, relative to u", scientific(level.held_out)));
+            chosen.push(("stability constant", scientific(level.stability)));
+            chosen.push(("condition number", scientific(level.condition)));
+        }
+        let device = solution.device.as_deref().unwrap_or("the host");
+        chosen.push(("least squares", format!("QR decomposition in f64 on {device}")));
+        let end = match solution.end {
+            End::Resolved => "the estimate is within the target",
+            End::Budget => "the limit of neurons, memory or work was reached",
+            End::Time => "the time limit was reached",
+            End::Unbalanced => "the problem has no solution",
+        };
+        chosen.push(("end of the growth", end.into()));
+        Self {
+            estimate: Some([solution.estimate(), config.target_error]),
+            chosen,
+            control_points: solution.control_points.clone(),
+        }
+    }
+
+    pub(super) fn paper(problem: &Problem, solution: &Solution, seed: u64) -> Result<Self> {
+        let (points, boundary_points) = solution.points;
+        let mut chosen = vec![
+            ("neurons", solution.network.len().to_string()),
+            ("width of the neurons", format!("{:.2} spacings", solution.ratio)),
+            ("control points inside", points.to_string()),
+            ("control points on the boundary", boundary_points.to_string()),
+            ("residual inside, root mean square", scientific(solution.residual_interior)),
+            ("residual on the boundary, root mean square", scientific(solution.residual_boundary)),
+            ("weights", format!("{} in {}", solution.weights, solution.precision)),
+            ("cycles", solution.cycles.to_string()),
+            ("end of the training", solution.stop.to_string()),
+        ];
+        chosen.extend(solution.condition.map(|condition| ("condition number", scientific(condition))));
+        chosen.extend(solution.rank.map(|rank| ("rank", rank.to_string())));
+        let redraws = match solution.config.redraw {
+            Redraw::Auto => solution.weights == Weights::Cg,
+            Redraw::Cycle => true,
+            Redraw::Never => false,
+        };
+        let cycle = if redraws { solution.cycles.saturating_sub(1) } else { 0 };
+        let drawn = control_points(problem, &solution.config, [points, boundary_points], (seed, cycle))?;
+        Ok(Self { estimate: None, chosen, control_points: drawn })
+    }
+}
+
+/// A number for people, with three digits or, if it is small or large, two.
+fn scientific(value: f64) -> String {
+    match value {
+        0.0 => "0".into(),
+        value if value.is_nan() => "unknown".into(),
+        value if value.is_infinite() => "infinite".into(),
+        value if (0.01..1000.0).contains(&value.abs()) => {
+            let decimals = 2 - value.abs().log10().floor() as i32;
+            format!("{value:.*}", decimals.max(0) as usize)
+        }
+        value => format!("{value:.1e}"),
+    }
+}
+
+/// The page of a solution.
+///
+/// # Errors
+///
+/// [`Error::Run`] if the solution is not finite, and [`Error::Cancelled`].
+pub(super) fn page(problem: &Problem, args: &RbfArgs, shown: &Shown<'_>, background: &Background) -> Result<Page> {
+    let dims = problem.dims();
+    let finer;
+    let grid = match Field::new(problem, SIDES[dims - 1]) {
+        Ok(grid) => {
+            finer = grid;
+            &finer
+        }
+        Err(Error::Cancelled) => return Err(Error::Cancelled),
+        // The exact solution may be infinite at its points, or the domain be missed by all of them.
+        Err(_) => shown.grid,
+    };
+    let network = shown.network;
+    let values = Values::new(network, &grid.points, grid.exact.clone())?;
+    let slopes = |points: &[f64]| -> Vec<f64> {
+        network
+            .gradient(points)
+            .chunks_exact(dims)
+            .map(|slope| slope.iter().map(|x| x * x).sum::<f64>().sqrt())
+            .collect()
+    };
+    let outside = Outside::new(problem, grid);
+    let field = |name: &str, inside: &[f64], around: &[f64]| {
+        let mut all: Vec<f64> =
+            (0..grid.nodes()).map(|node| grid.row(node).map_or(f64::NAN, |row| inside[row])).collect();
+        outside.ring.iter().zip(around).for_each(|(&node, value)| all[node] = *value);
+        Column::new(name.into(), all.iter().copied())
+    };
+    let (u_around, slopes_around) = (network.evaluate(&outside.points), slopes(&outside.points));
+    let marks = |points: &[f64]| json!({ "count": points.len() / dims, "places": floats(&thinned(points, dims)) });
+    let solution = json!({
+        "name": problem.name(),
+        "axes": problem.coordinates(),
+        "time": problem.time_axis().filter(|_| dims > 1),
+        "low": grid.low,
+        "high": grid.high,
+        "side": grid.side,
+        "u": field("u", &values.u, &u_around),
+        "error": values.exact.as_ref().map(|(_, error)| field("error", error, &[])),
+        "gradient": field("gradient", &slopes(&grid.points), &slopes_around),
+        "residual": residual(problem, network, grid)?.map(|residual| field("residual", &residual, &[])),
+        "distance": outside.distance,
+        "centres": centres(network),
+        "inside": marks(&background.control_points[0]),
+        "boundary": marks(&background.control_points[1]),
+        "convergence": shown.convergence.and_then(convergence),
+        "accuracy": shown.accuracy.map(|it| json!({ "relative_l2": it.relative_l2, "max_error": it.max_error })),
+        "estimate": background.estimate,
+        "chosen": background.chosen,
+    });
+    let name = if args.has_problem_file() { String::new() } else { format!("{}: ", problem.name()) };
+    let error = match (shown.accuracy, background.estimate) {
+        (Some(accuracy), _) => format!(", relative L2 error {:.1e}", accuracy.relative_l2),
+        (None, Some([estimate, _])) if estimate < 1.0 => format!(", relative L2 error about {estimate:.1e}"),
+        _ => String::new(),
+    };
+    Ok(Page {
+        kind: Kind::Rbf,
+        title: format!("{name}{} neurons{error}", network.len()),
+        table: RowTable::default(),
+        content: Map::from_iter([("solution".into(), solution)]),
+    })
+}
+
+fn floats(values: &[f64]) -> String {
+    encode::floats(values.iter().copied())
+}
+
+/// At most [`MAX_MARKS`] of some points, evenly.
+fn thinned(points: &[f64], dims: usize) -> Vec<f64> {
+    let stride = (points.len() / dims).div_ceil(MAX_MARKS).max(1);
+    points.chunks_exact(dims).step_by(stride).flatten().copied().collect()
+}
+
+/// Centres and widths per axis.
+fn centres(network: &PiecewiseNetwork) -> Value {
+    let dims = network.dims();
+    let centres: Vec<f64> = network.networks().iter().flat_map(|it| it.centres()).copied().collect();
+    let widths = network.networks().iter().flat_map(|it| {
+        let each = it.widths().len() / it.len();
+        it.widths().chunks_exact(each).flat_map(move |widths| (0..dims).map(move |axis| widths[axis % each]))
+    });
+    let widths = widths.collect::<Vec<f64>>();
+    json!({
+        "count": network.len(),
+        "places": floats(&thinned(&centres, dims)),
+        "widths": floats(&thinned(&widths, dims)),
+    })
+}
+
+/// The residual of the equation at the points of a grid: NaN on the boundary where a coefficient is undefined there, `None`
+/// if it is undefined inside too.
+fn residual(problem: &Problem, network: &PiecewiseNetwork, grid: &Field) -> Result<Option<Vec<f64>>> {
+    match residuals(problem, network, &grid.points) {
+        Ok(found) => return Ok(Some(found)),
+        Err(Error::Cancelled) => return Err(Error::Cancelled),
+        Err(_) => {}
+    }
+    let (dims, edge) = (grid.dims, EDGE * problem.domain().diameter());
+    let rows: Vec<usize> = (0..grid.points.len() / dims)
+        .filter(|row| problem.domain().signed_distance(&grid.points[row * dims..][..dims]) < -edge)
+        .collect();
+    let inner: Vec<f64> = rows.iter().flat_map(|row| &grid.points[row * dims..][..dims]).copied().collect();
+    let found = match residuals(problem, network, &inner) {
+        Ok(found) => found,
+        Err(Error::Cancelled) => return Err(Error::Cancelled),
+        Err(_) => return Ok(None),
+    };
+    let mut all = vec![f64::NAN; grid.points.len() / dims];
+    rows.into_iter().zip(found).for_each(|(row, residual)| all[row] = residual);
+    Ok(Some(all))
+}
+
+/// The grid points near the domain but outside it.
+struct Outside {
+    /// The distance to the domain at every grid point, negative inside, as a share of 3 diagonals of a cell plus ½; `None` if
+    /// all points are inside.
+    distance: Option<String>,
+    ring: Vec<usize>,
+    /// Row-major.
+    points: Vec<f64>,
+}
+
+impl Outside {
+    fn new(problem: &Problem, grid: &Field) -> Self {
+        let mut outside = Self { distance: None, ring: Vec::new(), points: Vec::new() };
+        let edge = EDGE * problem.domain().diameter();
+        let sides = grid.low.iter().zip(&grid.high).map(|(low, high)| (high - low) / (grid.side - 1) as f64);
+        let diagonal = sides.map(|side| side * side).sum::<f64>().sqrt();
+        let mut distances = Vec::with_capacity(grid.nodes());
+        for node in 0..grid.nodes() {
+            let at = grid.node(node);
+            let distance = problem.domain().signed_distance(&at);
+            if distance > edge && distance <= RING * diagonal {
+                outside.ring.push(node);
+                outside.points.extend(at);
+            }
+            distances.push(distance);
+        }
+        if distances.iter().any(|distance| *distance > edge) {
+            let share = |distance: &f64| distance / (3.0 * diagonal) + 0.5;
+            outside.distance = Some(encode::fractions(distances.iter().map(share)));
+        }
+        outside
+    }
+}
+
+/// The curves of the growth or of the cycles.
+fn convergence(plot: &Plot) -> Option<Value> {
+    let Plot::Lines(lines) = plot else { return None };
+    let series = lines.series.iter().map(|it| json!({ "name": it.name, "points": it.points }));
+    Some(json!({ "x": lines.x_label, "y": lines.y_label, "series": series.collect::<Vec<_>>() }))
+}

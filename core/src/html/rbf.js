@@ -1,0 +1,217 @@
+// ---- rbf.js: the page of a solution of an equation ----
+
+/** Samples of a cut. */
+const CUT_SAMPLES = 201;
+/** Time of a slice that is played, in milliseconds. */
+const PLAY_MS = 120;
+/** Names of fields in the box that chooses one. */
+const LONG_NAMES = { error: 'error (u − exact)', residual: 'residual of the equation' };
+/** Marks of another plane that count as being on it are at most so many steps of the grid apart. */
+const NEAR = 1;
+
+/** Places of marks, unpacked: `count` is of all of them, of which the page may have some. */
+function marksOf({ count, places, widths = null }, dims) {
+  const values = arrayOf(Float32Array, places);
+  return { count, kept: values.length / dims, places: values, widths: widths && arrayOf(Float32Array, widths) };
+}
+
+/** Names of a solution's marks, and how they look. */
+function layersOf(solution, dims) {
+  const [centres, inside, boundary] = [solution.centres, solution.inside, solution.boundary].map((marks) =>
+    marksOf(marks, dims)
+  );
+  return [
+    { name: 'Centres', marks: { ...centres, widths: null }, shape: 'circle' },
+    ...(dims > 1 ? [{ name: 'Widths', marks: centres, shape: 'ellipse' }] : []),
+    { name: 'Points inside', marks: inside, shape: 'dot' },
+    { name: 'Points on boundaries', marks: boundary, shape: 'square' },
+  ].filter(({ marks }) => marks.kept > 0);
+}
+
+/** A check box with a label. */
+function checkBox(label, checked, change) {
+  const box = element('input', { type: 'checkbox', checked });
+  box.addEventListener('change', () => change(box.checked));
+  return { box, element: element('label.choice', {}, box, label) };
+}
+
+/** The curves of the growth or of the cycles, which have places of their own, over common ones. */
+function convergenceCurves({ x, y, series }, estimate) {
+  const xs = [...new Set(series.flatMap(({ points }) => points.map(([at]) => at)))].sort((a, b) => a - b);
+  const curves = series.map(({ name, points }) => {
+    const of = new Map(points.map(([at, value]) => [at, value ?? NaN]));
+    return { name, values: xs.map((at) => of.get(at) ?? NaN) };
+  });
+  const level = estimate && { value: estimate[1], name: `target ${rounded(estimate[1], 2)}` };
+  return { x, y, xs, series: curves, isLog: true, level, marks: xs.length < 40 };
+}
+
+/** The sections beside the plot: the error, the convergence, and what was chosen. */
+function solutionParts(solution) {
+  const { estimate, accuracy, convergence, chosen } = solution;
+  const number = (value, text) => element('div', {}, element('div.number', {}, value), element('div.note', {}, text));
+  const numbers = [];
+  if (estimate) {
+    const [error, target] = estimate;
+    const reached = `the target of ${rounded(target, 2)} is ${error <= target ? 'reached' : 'not reached'}`;
+    const value = error < 1 ? rounded(error, 2) : 'unknown';
+    numbers.push(number(value, `estimate of the relative L2 error: ${reached}`));
+  }
+  if (accuracy) {
+    numbers.push(number(rounded(accuracy.relative_l2 ?? NaN, 2), 'relative L2 error against the exact solution'));
+    numbers.push(number(rounded(accuracy.max_error ?? NaN, 2), 'largest error'));
+  }
+  const parts = numbers.length ? [section('Error', element('div.numbers', {}, ...numbers))] : [];
+  const redraws = [];
+  if (convergence?.series.length) {
+    const isGrowth = convergence.x === 'neurons';
+    const plot = linesPlot({ name: isGrowth ? 'Growth of the network' : 'Residuals by cycle' });
+    plot.set(convergenceCurves(convergence, estimate));
+    parts.push(section('Convergence', plot.element));
+    redraws.push(plot.redraw);
+  }
+  const rows = chosen.map(([name, value]) =>
+    element('tr', {}, element('th', { scope: 'row' }, name), element('td', {}, value))
+  );
+  parts.push(
+    section(estimate ? 'Chosen automatically' : 'Method', element('table', {}, element('tbody', {}, ...rows)))
+  );
+  return { parts, redraws };
+}
+
+/** What plots in one and in more dimensions have in common: the choice of the field, and which layers are shown. */
+function fieldTools(grid, layers, change) {
+  const state = { field: 0, log: {}, layers: {} };
+  const log = checkBox('Logarithmic', false, (on) => {
+    state.log[field().name] = on;
+    update();
+  });
+  const field = () => grid.fields[state.field];
+  const isLog = () => hasLogScale(field()) && (state.log[field().name] ?? isUneven(field()));
+  function update() {
+    log.element.hidden = !hasLogScale(field());
+    log.box.checked = isLog();
+    change();
+  }
+  const names = grid.fields.map(({ name, label }) => LONG_NAMES[name] ?? label);
+  const box = choice('Field', names, 0, (i) => {
+    state.field = i;
+    update();
+  });
+  box.title = 'Derivatives are those of the network, not differences on the grid';
+  const boxes = layers.map(({ name, marks }) => {
+    const made = checkBox(name, false, (on) => {
+      state.layers[name] = on;
+      change();
+    });
+    const some = marks.kept < marks.count ? [`${counted(marks.kept, 'mark')} of ${grouped(marks.count)}, evenly`] : [];
+    const on = grid.dims > 2 ? ['within a step of the grid of the slice'] : [];
+    made.element.title = [...some, ...on].join(', ');
+    return made.element;
+  });
+  return { state, field, isLog, update, elements: [box, log.element], boxes };
+}
+
+/** Builds the page of a solution in `main`, and returns what tests look at. */
+PAGES.rbf = (data, main) => {
+  const { solution } = data;
+  const grid = gridOf(solution);
+  const layers = layersOf(solution, grid.dims);
+  const { parts, redraws } = solutionParts(solution);
+  const plot = grid.dims === 1 ? linePage(grid, layers, solution.name) : planePage(grid, layers, solution);
+  main.classList.add('field');
+  main.append(
+    element(
+      'section.points',
+      { 'aria-label': `Solution of ${solution.name}` },
+      element('h2', {}, `Solution of ${solution.name}`),
+      ...plot.elements
+    ),
+    element('div.side', {}, ...plot.parts, ...parts)
+  );
+  plot.start();
+  theme.listeners.push(() => [...redraws, plot.redraw].forEach((redraw) => redraw()));
+  return { grid, ...plot };
+};
+
+/** The CSV file of fields at places: `placesOf(i)` are the coordinates of the i-th of `count`. */
+function fieldFile(grid, count, placesOf, valuesOf) {
+  const header = [...grid.names, ...grid.fields.map(({ name }) => name)].map(field).join(',');
+  const lines = Array.from({ length: count }, (_, i) =>
+    [...placesOf(i), ...valuesOf(i)]
+      .map((value) => (Number.isFinite(value) ? String(Number(value.toPrecision(7))) : ''))
+      .join(',')
+  );
+  return `${[header, ...lines].join('\n')}\n`;
+}
+
+/** Names and values of all fields. */
+function fieldLines(grid, values) {
+  return grid.fields.map(({ label }, i) => [label, rounded(values[i], 5)]);
+}
+
+/** The curves of a field: u and the exact solution together. */
+function curvesOf(grid, shown, valuesOf, isLog) {
+  const fields = ['u', 'exact'].includes(shown.name)
+    ? grid.fields.filter(({ name }) => ['u', 'exact'].includes(name))
+    : [shown];
+  const series = fields.map((one) => ({
+    name: one.label,
+    values: isLog ? valuesOf(one).map(Math.abs) : valuesOf(one),
+  }));
+  const label = shown.name === 'exact' ? 'u' : shown.label;
+  return { y: isLog && shown.signed ? `size of the ${shown.label}` : label, series, isLog };
+}
+
+/** The plot in one dimension. */
+function linePage(grid, layers, name) {
+  const xs = Array.from({ length: grid.side }, (_, i) => grid.coordinate(0, i));
+  const tools = fieldTools(grid, layers, update);
+  const plot = linesPlot({ className: 'heat', name: `Solution of ${name}`, draw: drawLayers, linesOf });
+  const save = button('Download', () =>
+    download(
+      'solution.csv',
+      fieldFile(
+        grid,
+        xs.length,
+        (i) => [xs[i]],
+        (i) => grid.fields.map(({ values }) => values[i])
+      )
+    )
+  );
+
+  function update() {
+    const inside = (values) => values.map((value, i) => (grid.distance?.[i] > EDGE_BYTE ? NaN : value));
+    const curves = curvesOf(grid, tools.field(), ({ values }) => inside(values), tools.isLog());
+    plot.set({ x: grid.names[0], xs, ...curves });
+  }
+
+  function linesOf(i) {
+    return [
+      [grid.names[0], rounded(xs[i])],
+      ...fieldLines(
+        grid,
+        grid.fields.map(({ values }) => values[i])
+      ),
+    ];
+  }
+
+  /** Marks on the lower edge, a layer above the other. */
+  function drawLayers(context, [, height], placeX) {
+    layers.forEach(({ name: of, marks }, row) => {
+      if (!tools.state.layers[of]) return;
+      context.fillStyle = styleColour('--ink');
+      for (const at of marks.places) context.fillRect(placeX(at), height - 10 * (row + 1), 1, 8);
+    });
+  }
+
+  const row = element('div.tools', {}, ...tools.elements, element('span.grow', {}), save);
+  return {
+    elements: [row, plot.element, element('div.tools', {}, ...tools.boxes)],
+    parts: [],
+    plot,
+    state: tools.state,
+    start: tools.update,
+    redraw: plot.redraw,
+  };
+}

@@ -13,22 +13,31 @@ const SHARED = [
   'elements.js',
   'theme.js',
   'axes.js',
-  'points.js',
   'nearest.js',
-  'scatter.js',
   'selection.js',
   'rows.js',
 ];
+const SCATTER = ['points.js', 'scatter.js'];
 /** The scripts of each kind of page, which come next. */
 const KINDS = {
-  ocnn: ['clusters.js', 'tree.js', 'levels.js', 'ocnn.js'],
-  sammon: ['shepard.js', 'convergence.js', 'turning.js', 'sammon.js'],
+  ocnn: [...SCATTER, 'clusters.js', 'tree.js', 'levels.js', 'ocnn.js'],
+  sammon: [...SCATTER, 'shepard.js', 'convergence.js', 'turning.js', 'sammon.js'],
+  perceptron: [
+    'curves.js',
+    'matrix.js',
+    'calibration.js',
+    'pictures.js',
+    'examples.js',
+    'weights.js',
+    'parity.js',
+    'perceptron.js',
+  ],
 };
 
 const read = (name) => readFileSync(new URL(name, folder), 'utf8');
 const hash = (text) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 const escaped = (text) => text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
-const base64 = (array) => Buffer.from(array.buffer, array.byteOffset, array.byteLength).toString('base64');
+export const base64 = (array) => Buffer.from(array.buffer, array.byteOffset, array.byteLength).toString('base64');
 
 /** Code without indentation and without the lines that are comments, as `code` in html/mod.rs. */
 const embedded = (text) =>
@@ -70,7 +79,7 @@ export function randomNumbers(seed) {
 }
 
 /** A column as Rust stores it: offset and scale from its finite range, and 32-bit parts between them. */
-function stored(values) {
+export function stored(values) {
   const finite = values.filter(Number.isFinite);
   const [low, high] = [
     finite.reduce((a, b) => Math.min(a, b), Infinity),

@@ -9,10 +9,17 @@ use crate::{
 // Plain comments: clap would use doc comments as the description of the whole command.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[allow(missing_docs)]
-pub struct HtmlArgs {
+pub struct PageArgs {
     /// Write an interactive report: one file that opens in a browser, without a network (.html)
     #[arg(long, value_name = "PAGE")]
     pub html: Option<PageOut>,
+}
+
+#[derive(Debug, Clone, Default, clap::Args)]
+#[allow(missing_docs)]
+pub struct HtmlArgs {
+    #[command(flatten)]
+    pub page: PageArgs,
     /// Columns of the input in the report: the first N
     #[arg(long, value_name = "N", default_value_t = 2, requires = "html", hide_short_help = true)]
     pub html_columns: usize,

@@ -10,7 +10,7 @@ mod predict;
 
 pub use checkpoints::CheckpointArgs;
 pub use help::with_short_help;
-pub use html::HtmlArgs;
+pub use html::{HtmlArgs, PageArgs};
 pub use input::{InputArgs, PreparationArgs, PreparedPoints};
 pub use outcome::{Conformance, Document, Outcome};
 pub use paths::{DocumentOut, InputFile, NameOrFile, PageOut, Paths, PlotOut, StateIn, StateOut, TableOut};

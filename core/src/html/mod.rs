@@ -23,17 +23,17 @@ use crate::{
 const TEMPLATE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
 /// The first parts of every script, in their order.
-const SHARED: [&str; 9] = [
+const SHARED: [&str; 7] = [
     include_str!("data.js"),
     include_str!("elements.js"),
     include_str!("theme.js"),
     include_str!("axes.js"),
-    include_str!("points.js"),
     include_str!("nearest.js"),
-    include_str!("scatter.js"),
     include_str!("selection.js"),
     include_str!("rows.js"),
 ];
+/// The next parts of pages with a scatter plot.
+const SCATTER: [&str; 2] = [include_str!("points.js"), include_str!("scatter.js")];
 /// The last part of every script.
 const START: &str = include_str!("page.js");
 
@@ -45,6 +45,8 @@ pub enum Kind {
     Ocnn,
     /// A map, by `firebox sammon`.
     Sammon,
+    /// A network, by `firebox perceptron`.
+    Perceptron,
 }
 
 impl Kind {
@@ -63,8 +65,19 @@ impl Kind {
                 include_str!("turning.js"),
                 include_str!("sammon.js"),
             ],
+            Self::Perceptron => &[
+                include_str!("curves.js"),
+                include_str!("matrix.js"),
+                include_str!("calibration.js"),
+                include_str!("pictures.js"),
+                include_str!("examples.js"),
+                include_str!("weights.js"),
+                include_str!("parity.js"),
+                include_str!("perceptron.js"),
+            ],
         };
-        code(&[&SHARED, own, &[START]].concat().concat())
+        let scatter: &[&str] = if self == Self::Perceptron { &[] } else { &SCATTER };
+        code(&[&SHARED, scatter, own, &[START]].concat().concat())
     }
 }
 

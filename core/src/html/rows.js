@@ -7,8 +7,8 @@ const MOST_LINES = 12;
 /** Most classes in the key of their colours. */
 const MOST_KEYS = 24;
 
-/** Columns and classes of the data, unpacked, and the texts of rows. */
-function rowTable(data) {
+/** Columns and classes of the data, unpacked, and the texts of rows; `numberOf` gives the number of a row in its table. */
+function rowTable(data, numberOf = (row) => row) {
   const columns = data.columns.map(columnOf);
   const classes = data.classes && { ...data.classes, of: arrayOf(Uint32Array, data.classes.of) };
   const texts = data.texts.map(({ name, values }) => ({
@@ -24,7 +24,7 @@ function rowTable(data) {
     texts,
     /** Names and values in the tooltip of a row, without its class. */
     linesOf: (row) => [
-      ['row', String(row)],
+      ['row', String(numberOf(row))],
       ...fields.slice(0, MOST_LINES).map(({ name, textOf }) => [name, textOf(row)]),
     ],
     classLines: (row) => (classes ? [[classes.name, classes.names[classes.of[row]]]] : []),
@@ -32,7 +32,7 @@ function rowTable(data) {
     fileOf(rows, ...more) {
       const all = [...fields, ...more];
       const head = ['row', ...all.map(({ name }) => field(name))];
-      const lineOf = (row) => [row, ...all.map(({ fileOf }) => fileOf(row))];
+      const lineOf = (row) => [numberOf(row), ...all.map(({ fileOf }) => fileOf(row))];
       return [head, ...rows.map(lineOf)].map((line) => `${line.join(',')}\n`).join('');
     },
     /** The columns of both axes of a plot. A single column is drawn over its rows. */

@@ -192,7 +192,7 @@ impl OcnnArgs {
             .with_steps(self.steps)
             .with_transient(transient)
             .with_cut(cut)
-            .with_keep_levels(auto.html.html.is_some())
+            .with_keep_levels(auto.html.page.html.is_some())
     }
 
     /// True if the input has points whose coordinates can be drawn and compared with those of others.

@@ -206,7 +206,7 @@ pub(super) fn automatic(
     if let Some(path) = &args.auto.plateau {
         plots.push((path.clone(), plots::plateau(&clustering)));
     }
-    let page = args.auto.html.html.clone().zip(clustering.levels.as_ref()).map(|(path, levels)| {
+    let page = args.auto.html.page.html.clone().zip(clustering.levels.as_ref()).map(|(path, levels)| {
         let page = page(args, &clustering, levels, &points, kept, weights.is_some())?;
         Ok((path, page))
     });

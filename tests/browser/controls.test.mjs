@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { array, downloaded, labelsOf, labelsShown, launch, levelShown, open, pixelOf, selected } from './browser.mjs';
-import { HOSTILE, clusteringData, pageOf, scriptOf, style } from './sample.mjs';
+import { HOSTILE, clusteringData, pageOf, scriptOf, styleOf } from './sample.mjs';
 
 let browser;
 before(async () => {
@@ -179,8 +179,8 @@ one(
 );
 
 test('script and style are small', () => {
-  for (const kind of ['ocnn', 'sammon']) {
-    const bytes = Buffer.byteLength(scriptOf(kind)) + Buffer.byteLength(style);
+  for (const kind of ['ocnn', 'sammon', 'perceptron', 'regression']) {
+    const bytes = Buffer.byteLength(scriptOf(kind)) + Buffer.byteLength(styleOf(kind));
     assert.ok(bytes < 58000, `${kind}: ${bytes} bytes`);
   }
 });

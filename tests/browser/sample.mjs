@@ -8,31 +8,27 @@ const folder = process.env.FIREBOX_HTML
   ? pathToFileURL(`${process.env.FIREBOX_HTML}/`)
   : new URL('../../core/src/html/', import.meta.url);
 /** The scripts that every page has first. */
-const SHARED = [
-  'data.js',
-  'elements.js',
-  'theme.js',
-  'axes.js',
-  'nearest.js',
-  'selection.js',
-  'rows.js',
+const SHARED = ['data.js', 'elements.js', 'theme.js', 'axes.js'];
+/** The scripts of pages with a scatter plot, and of those of a network. */
+const SCATTER = ['points.js', 'nearest.js', 'scatter.js', 'selection.js', 'rows.js'];
+const NETWORK = [
+  'logarithm.js',
+  'stepped.js',
+  'curves.js',
+  'pictures.js',
+  'examples.js',
+  'weights.js',
+  'network.js',
 ];
-const SCATTER = ['points.js', 'scatter.js'];
 /** The scripts of each kind of page, which come next. */
 const KINDS = {
   ocnn: [...SCATTER, 'clusters.js', 'tree.js', 'levels.js', 'ocnn.js'],
-  sammon: [...SCATTER, 'shepard.js', 'convergence.js', 'turning.js', 'sammon.js'],
-  perceptron: [
-    'curves.js',
-    'matrix.js',
-    'calibration.js',
-    'pictures.js',
-    'examples.js',
-    'weights.js',
-    'parity.js',
-    'perceptron.js',
-  ],
+  sammon: [...SCATTER, 'shepard.js', 'logarithm.js', 'convergence.js', 'turning.js', 'sammon.js'],
+  perceptron: [...NETWORK, 'matrix.js', 'calibration.js', 'perceptron.js'],
+  regression: [...NETWORK, 'nearest.js', 'parity.js', 'regression.js'],
 };
+/** The styles that a kind of page has beside that of all pages. */
+const STYLES = { perceptron: ['network.css'], regression: ['network.css'] };
 
 const read = (name) => readFileSync(new URL(name, folder), 'utf8');
 const hash = (text) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
@@ -49,11 +45,12 @@ const embedded = (text) =>
     .join('');
 /** The script of a kind of page. */
 export const scriptOf = (kind) => embedded([...SHARED, ...KINDS[kind], 'page.js'].map(read).join(''));
-export const style = embedded(read('page.css'));
+/** The style of a kind of page. */
+export const styleOf = (kind) => embedded(['page.css', ...(STYLES[kind] ?? [])].map(read).join(''));
 
 /** The page of a report's data. */
 export function pageOf(data) {
-  const script = scriptOf(data.kind);
+  const [script, style] = [scriptOf(data.kind), styleOf(data.kind)];
   const values = {
     title: escaped(data.title),
     'style|safe': style,

@@ -1,166 +1,105 @@
 // ---- curves.js: numbers by epoch, such as losses ----
 
-const CURVES_HELP = 'Arrow keys, Home and End read its values.';
-/** Dashes of the first, the second and further curves. */
-const DASHES = [[], [6, 3], [2, 3]];
+/** Dashes of the first and the second curve. */
+const DASHES = [[], [6, 3]];
 
-/** The lowest or highest number of a curve and its position, if there is one. */
-function extremeOf(values, isHigher) {
-  let best = -1;
+/** A curve in a sentence; `isHigher` if larger values are better. */
+function curveText({ name, values, isHigher }) {
+  let at = 0;
   values.forEach((value, i) => {
-    if (Number.isFinite(value) && (best < 0 || (isHigher ? value > values[best] : value < values[best]))) best = i;
+    if (isHigher ? value > values[at] : value < values[at]) at = i;
   });
-  return best;
+  const first = `${name} ${rounded(values[0])} at epoch 1`;
+  if (values.length === 1) return `${first}.`;
+  const extreme = `${isHigher ? 'highest' : 'lowest'} ${rounded(values[at])} at epoch ${grouped(at + 1)}`;
+  return `${first}, ${extreme}, ${rounded(values.at(-1))} at epoch ${grouped(values.length)}.`;
+}
+
+/** The range of positive numbers with room above and below. */
+function logRange(lines) {
+  const positive = lines.flatMap(({ values }) => rangeOf(values.filter((value) => value > 0)) ?? []);
+  if (!positive.length) return [0.5, 2];
+  const [least, most] = [Math.min(...positive), Math.max(...positive)];
+  const room = Math.max((most / least) ** 0.05, 1.02);
+  return [least / room, most * room];
 }
 
 /**
- * Curves over the epochs from 1. `options` are { name, axis: the name of their values, lines: { name, values, isHigher: true if
- * larger values are better } each, best: the epoch of the model, range: the values of the axis, or logarithmic without }.
+ * Curves over the epochs from 1. `options` are { name, axis: the name of their values, lines: { name, values, isHigher } each,
+ * best: the epoch of the model, range: the values of the axis, or logarithmic without }.
  */
 function curvesPlot({ name, axis, lines, best, range }) {
-  const properties = { className: 'curves', tabIndex: 0, role: 'group', 'aria-label': `${name}. ${CURVES_HELP}` };
-  const { element: plot, redraw, describe } = drawing(properties, draw);
-  const tip = tooltip(plot);
   const key = element('div.key', {});
-  const text = lines.map(textOf).join(' ');
-  const status = element('p.note', { 'aria-live': 'polite' }, text);
-  const last = Math.max(...lines.map(({ values }) => values.length)) - 1;
-  const redrawSoon = oncePerFrame(redraw);
-  const isLog = !range;
-  const [low, high] = range ?? logRange();
-  let size = [1, 1];
-  let current = -1;
-  describe(`${name}${isLog ? ', logarithmic' : ''}. ${text}`);
-
-  function logRange() {
-    const positive = lines.map(({ values }) => rangeOf(values.filter((value) => value > 0))).filter(Boolean);
-    if (!positive.length) return [0.5, 2];
-    const least = Math.min(...positive.map(([from]) => from));
-    const most = Math.max(...positive.map(([, to]) => to));
-    // Room above and below, also for a single number.
-    const room = Math.max((most / least) ** 0.05, 1.02);
-    return [least / room, most * room];
-  }
-
-  /** A curve in a sentence. */
-  function textOf({ name, values, isHigher }) {
-    const at = extremeOf(values, isHigher);
-    if (at < 0) return `${name}: missing.`;
-    const first = `${name} ${rounded(values[0])} at epoch 1`;
-    if (values.length === 1) return `${first}.`;
-    const extreme = `${isHigher ? 'highest' : 'lowest'} ${rounded(values[at])} at epoch ${grouped(at + 1)}`;
-    return `${first}, ${extreme}, ${rounded(values.at(-1))} at epoch ${grouped(values.length)}.`;
-  }
+  const text = lines.map(curveText).join(' ');
+  const last = lines[0].values.length - 1;
+  const [low, high] = range ?? logRange(lines);
+  const stepped = steppedPlot({
+    className: 'curves',
+    name,
+    help: 'Arrow keys, Home and End read its values.',
+    rest: text,
+    first: best - 1,
+    count: () => last + 1,
+    draw,
+    linesOf: (i) => [['epoch', grouped(i + 1)], ...lines.map(({ name, values }) => [name, rounded(values[i])])],
+    placeOf: (i, size) => [placeX(i, size), 0],
+    at: (x, y, [width]) => Math.min(Math.max(Math.round((x / width) * last), 0), last),
+  });
+  stepped.describe(`${name}${range ? '' : ', logarithmic'}. ${text}`);
 
   function colourOf(i) {
-    return css(CLUSTERS[theme.name][[0, 3, 2][i % 3]]);
+    return css(CLUSTERS[theme.name][[0, 3][i]]);
   }
 
-  function placeX(i) {
-    return last ? (size[0] * i) / last : size[0] / 2;
+  function placeX(i, [width]) {
+    return last ? (width * i) / last : width / 2;
   }
 
-  /** A number without a logarithm is at the lower edge. */
-  function placeY(value) {
-    const share = isLog ? Math.log(Math.max(value, low) / low) / Math.log(high / low) : (value - low) / (high - low);
-    return size[1] * (1 - share);
-  }
-
-  function draw(context, width, height) {
-    size = [width - MARGIN.left - MARGIN.right, height - MARGIN.top - MARGIN.bottom].map((side) => Math.max(side, 40));
+  function draw(context, size, current) {
+    /** A number without a logarithm is at the lower edge. */
+    const shareOf = (value) =>
+      range ? (value - low) / (high - low) : Math.log(Math.max(value, low) / low) / Math.log(high / low);
+    const placeY = (value) => size[1] * (1 - shareOf(value));
     const epochs = ticksOf(1, last + 1, size[0] / 70).filter(({ at }) => Number.isInteger(at));
     drawAxes(context, size, [
-      { name: 'epoch', ticks: epochs, place: (value) => placeX(value - 1) },
-      { name: axis, ticks: (isLog ? logTicksOf : ticksOf)(low, high, size[1] / 30), place: placeY },
+      { name: 'epoch', ticks: epochs, place: (value) => placeX(value - 1, size) },
+      { name: axis, ticks: (range ? ticksOf : logTicksOf)(low, high, size[1] / 30), place: placeY },
     ]);
-    drawBest(context);
+    drawBest(context, size);
     context.lineWidth = 2;
     context.lineJoin = 'round';
+    const marked = last === 0 ? 0 : current;
     lines.forEach(({ values }, k) => {
-      context.strokeStyle = colourOf(k);
-      context.setLineDash(DASHES[k % DASHES.length]);
+      context.strokeStyle = context.fillStyle = colourOf(k);
+      context.setLineDash(DASHES[k]);
       context.beginPath();
-      values.forEach((value, i) => Number.isFinite(value) && context.lineTo(placeX(i), placeY(value)));
+      values.forEach((value, i) => Number.isFinite(value) && context.lineTo(placeX(i, size), placeY(value)));
       context.stroke();
+      if (!Number.isFinite(values[marked])) return;
+      context.beginPath();
+      context.arc(placeX(marked, size), placeY(values[marked]), 4, 0, 2 * Math.PI);
+      context.fill();
     });
-    context.setLineDash([]);
-    const marked = current < 0 && last === 0 ? 0 : current;
-    if (marked >= 0) lines.forEach(({ values }, k) => drawDot(context, marked, values[marked], colourOf(k)));
   }
 
   /** A line at the epoch of the model. */
-  function drawBest(context) {
-    if (!(best > 0)) return;
-    const x = Math.round(placeX(best - 1)) + 0.5;
-    context.strokeStyle = styleColour('--frame');
-    context.setLineDash([3, 3]);
-    context.beginPath();
-    context.moveTo(x, 0);
-    context.lineTo(x, size[1]);
-    context.stroke();
-    context.setLineDash([]);
+  function drawBest(context, size) {
+    const x = Math.round(placeX(best - 1, size));
     context.fillStyle = styleColour('--faint');
+    context.fillRect(x, 0, 1, size[1]);
     const isRight = x > size[0] / 2;
-    write(context, 'the model', isRight ? x - 6 : x + 6, 12, isRight ? 'right' : 'left');
+    write(context, 'model', isRight ? x - 6 : x + 6, 12, isRight ? 'right' : 'left');
   }
 
-  function drawDot(context, i, value, colour) {
-    if (!Number.isFinite(value)) return;
-    context.fillStyle = colour;
-    context.beginPath();
-    context.arc(placeX(i), placeY(value), 4, 0, 2 * Math.PI);
-    context.fill();
-  }
-
-  function show(i) {
-    if (i === current) return;
-    current = i;
-    if (i < 0) tip.hide();
-    else {
-      const values = lines.map(({ name, values }) => [name, rounded(values[i] ?? NaN)]);
-      tip.show(placeX(i) + MARGIN.left, MARGIN.top, [['epoch', grouped(i + 1)], ...values]);
-    }
-    const valueText = ({ name, values }) => `${name} ${rounded(values[i] ?? NaN)}`;
-    status.textContent = i < 0 ? text : `Epoch ${grouped(i + 1)}: ${lines.map(valueText).join(', ')}.`;
-    redrawSoon();
-  }
-
-  function go(i) {
-    show(Math.min(Math.max(i, 0), last));
-  }
-
-  function paintKey() {
+  function redraw() {
     const keys = lines.map(({ name }, k) => {
       const line = element('span.line', {});
-      line.style.borderTop = `2px ${DASHES[k % DASHES.length].length ? 'dashed' : 'solid'} ${colourOf(k)}`;
+      line.style.borderTop = `2px ${k ? 'dashed' : 'solid'} ${colourOf(k)}`;
       return element('span', {}, line, ` ${name}`);
     });
     key.replaceChildren(...(lines.length > 1 ? keys : []));
+    stepped.redraw();
   }
-
-  onKeys(plot, {
-    ArrowLeft: () => go(current < 0 ? last : current - 1),
-    ArrowRight: () => go(current + 1),
-    PageUp: () => go(current - 10),
-    PageDown: () => go(current + 10),
-    Home: () => go(0),
-    End: () => go(last),
-    Escape: () => show(-1),
-  });
-  listen(plot, {
-    pointermove(event) {
-      const x = event.clientX - plot.getBoundingClientRect().left - MARGIN.left;
-      go(Math.round((x / size[0]) * last));
-    },
-    'pointerleave blur': () => show(-1),
-  });
-  paintKey();
-
-  return {
-    element: element('div', {}, key, plot, status),
-    redraw() {
-      paintKey();
-      redraw();
-    },
-  };
+  redraw();
+  return { element: element('div', {}, key, ...stepped.parts), redraw };
 }

@@ -1,5 +1,8 @@
 // ---- elements.js: elements of the page ----
 
+/** The page of each kind of report: a function of the data and the element that it fills. It returns what tests look at. */
+const PAGES = {};
+
 /**
  * A new element, 'div' or with a class 'div.row', with these properties and children. Texts become text nodes: names in the
  * data are never read as HTML. Properties with a dash, and `role`, are attributes.

@@ -4,11 +4,10 @@
 const MORE_EXAMPLES = 60;
 /** Columns of a row that are shown if they make no picture. */
 const MOST_DIFFERENT = 4;
+/** Texts of a row in the list. */
+const MOST_TEXTS = 4;
 
-/**
- * The inputs that the page has. `spots` has the position of each row among them or −1; `differences(row, of, instead)`
- * gives the columns in which a row differs most from the mean of its class, with the means of both classes.
- */
+/** The inputs that the page has, of some rows: `spots` has the position of each row among them, or −1. */
 function inputsOf({ inputs, means }, rows) {
   if (!inputs) return null;
   const columns = inputs.columns.map(columnOf);
@@ -16,77 +15,123 @@ function inputsOf({ inputs, means }, rows) {
   arrayOf(Uint32Array, inputs.rows).forEach((row, i) => {
     spots[row] = i;
   });
-  const side = pictureSide(columns.map(({ name }) => name));
-  const ranges = columns.map(({ values }) => rangeOf(values)).filter(Boolean);
-  const range = [0, 1].map((end) => ranges.reduce((all, one) => (end ? Math.max : Math.min)(all, one[end]), ranges[0]?.[end] ?? 0));
+  const [low, high] = rangeOf(columns.flatMap(({ values }) => rangeOf(values) ?? [])) ?? [0, 1];
   const classMeans = means && arrayOf(Float32Array, means.classes);
+  const meanOf = (code, i) => means.centre[i] + means.spread[i] * classMeans[code * columns.length + i];
 
-  function differences(row, of, instead) {
-    const at = spots[row];
-    if (!means) return columns.slice(0, MOST_DIFFERENT).map(({ name, textOf }) => ({ name, value: textOf(at) }));
-    const meanOf = (code, i) => means.centre[i] + means.spread[i] * classMeans[code * columns.length + i];
-    const apart = columns.map(({ values }, i) => {
-      const distance = Math.abs(values[at] - meanOf(of, i)) / means.spread[i];
-      return { i, distance: Number.isFinite(distance) ? distance : -1 };
-    });
-    apart.sort((a, b) => b.distance - a.distance);
-    return apart.slice(0, MOST_DIFFERENT).map(({ i }) => ({
-      name: columns[i].name,
-      value: rounded(columns[i].values[at]),
-      means: [...new Set([of, instead])].map((code) => rounded(meanOf(code, i))),
-    }));
-  }
-
-  return { columns, spots, side, range, differences, hasMeans: means !== null };
-}
-
-/** The picture of a row. */
-function inputPicture({ columns, spots, side, range }, row, label) {
-  const canvas = pixelCanvas(side, label);
-  paintPixels(canvas, (i) => grey(columns[i].values[spots[row]], range));
-  return canvas;
+  return {
+    columns,
+    spots,
+    side: pictureSide(columns.map(({ name }) => name)),
+    /** The colour of a pixel of a row. */
+    greyOf(row, i) {
+      const value = columns[i].values[spots[row]];
+      const shade = Math.round((255 * (value - low)) / (high > low ? high - low : 1));
+      return Number.isFinite(value) ? [shade, shade, shade] : null;
+    },
+    /** The columns in which a row differs most from the mean of its class, with their means in these classes. */
+    differences(row, codes) {
+      const at = spots[row];
+      const order = columns.map((_, i) => i);
+      if (means) {
+        const apart = columns.map(({ values }, i) => Math.abs(values[at] - meanOf(codes[0], i)) / means.spread[i] || 0);
+        order.sort((a, b) => apart[b] - apart[a]);
+      }
+      return order.slice(0, MOST_DIFFERENT).map((i) => ({
+        name: columns[i].name,
+        texts: [rounded(columns[i].values[at]), ...(means ? codes.map((code) => rounded(meanOf(code, i))) : [])],
+      }));
+    },
+    hasMeans: Boolean(means),
+  };
 }
 
 /** A table of the columns in which a row differs; `heads` are the names of the means. */
 function differenceTable(differences, heads) {
-  const cells = (tag, texts) => element('tr', {}, ...texts.map((text) => element(tag, {}, text)));
-  const lines = differences.map(({ name, value, means = [] }) =>
-    element('tr', {}, element('th', { scope: 'row', title: name }, name), ...[value, ...means].map((text) => element('td', {}, text)))
+  const head = element('tr', {}, ...['', 'value', ...heads].map((text) => element('th', { scope: 'col', title: text }, text)));
+  const lines = differences.map(({ name, texts }) =>
+    element('tr', {}, element('th', { scope: 'row', title: name }, name), ...texts.map((text) => element('td', {}, text)))
   );
-  const head = differences[0]?.means ? ['', 'value', ...heads] : [];
-  return element(
-    'table.differences',
-    {},
-    ...(head.length ? [element('thead', {}, cells('th', head))] : []),
-    element('tbody', {}, ...lines)
-  );
+  const table = element('table', {}, heads.length ? element('thead', {}, head) : null, element('tbody', {}, ...lines));
+  return element('div.differences', {}, table);
 }
 
-/** The list of rows; `itemOf(row)` makes the element of one. */
-function exampleList(itemOf) {
-  const list = element('ol.examples', {});
+/**
+ * The list of rows, either selected ones or those of `base`, { title, text, rows }. `options` are { data, numbers, inputs, hint:
+ * how to select, fields: { name, fileOf } of the file, base(): as above, compare(a, b): the order of rows, linesOf(row): texts,
+ * codesOf(row): classes to compare it with, nameOf(code), show(marks): called after a change }.
+ */
+function exampleList(options) {
+  const { data, numbers, inputs, compare, linesOf } = options;
+  const heading = element('h2', {});
+  const text = element('span.grow', {});
+  const items = element(`ol.examples${inputs && !inputs.side ? '.tables' : ''}`, {});
   const more = button('', showMore);
-  const box = element('div.scroll.tall-list', { tabIndex: 0, role: 'region', 'aria-label': 'Rows' }, list, more);
+  const box = element('div.scroll.long', { tabIndex: 0, role: 'region', 'aria-label': 'Rows' }, items, more);
+  const copyButton = button('Copy row numbers', () => copy(rows.map((row) => numbers[row]).join('\n'), copyButton));
+  const saveButton = button('Download rows', () => download('rows.csv', fileOf()));
+  const clearButton = button('Clear', () => select(null));
   let rows = [];
 
+  /** The CSV file of the rows. */
+  function fileOf() {
+    const texts = data.texts.map(({ name, values }) => ({ name, fileOf: (row) => field(values[row]) }));
+    const all = [...texts, ...options.fields];
+    const lines = rows.map((row) => [numbers[row], ...all.map(({ fileOf }) => fileOf(row))]);
+    return [['row', ...all.map(({ name }) => field(name))], ...lines].map((line) => `${line.join(',')}\n`).join('');
+  }
+
+  function itemOf(row) {
+    const texts = data.texts.slice(0, MOST_TEXTS).map(({ name, values }) => `${name} ${values[row]}`);
+    const title = [`row ${numbers[row]}`, ...texts].join(', ');
+    const lines = linesOf(row).map((line) => element('span', {}, line));
+    const about = element('div.about', {}, ...lines, element('span.note', {}, title));
+    if (!inputs || inputs.spots[row] < 0) return [about];
+    if (inputs.side) {
+      const canvas = pixelCanvas(inputs.side, `Input of row ${numbers[row]} as a picture: ${linesOf(row).join(', ')}`);
+      paintPixels(canvas, (i) => inputs.greyOf(row, i));
+      return [canvas, about];
+    }
+    const codes = options.codesOf(row);
+    const heads = inputs.hasMeans ? codes.map((code) => `mean of ${options.nameOf(code)}`) : [];
+    return [about, differenceTable(inputs.differences(row, codes), heads)];
+  }
+
   function showMore() {
-    const from = list.children.length;
-    list.append(...rows.slice(from, from + MORE_EXAMPLES).map((row) => element('li', {}, ...itemOf(row))));
-    const left = rows.length - list.children.length;
-    more.hidden = left <= 0;
+    const from = items.children.length;
+    items.append(...rows.slice(from, from + MORE_EXAMPLES).map((row) => element('li', {}, ...itemOf(row))));
+    const left = rows.length - items.children.length;
+    more.hidden = !left;
     more.textContent = `Show ${grouped(Math.min(left, MORE_EXAMPLES))} more of ${grouped(left)}`;
   }
 
+  /** Selects the rows for which `test(row)` is true, or none without; `what` names them. */
+  function select(test, what) {
+    const marks = test && new Uint8Array(data.rows);
+    rows = [];
+    for (let row = 0; test && row < data.rows; row++)
+      if (test(row)) {
+        marks[row] = 1;
+        rows.push(row);
+      }
+    rows.sort(compare);
+    const base = options.base();
+    if (!test) rows = base.rows;
+    heading.textContent = test ? 'Selected rows' : base.title;
+    text.textContent = test ? `${counted(rows.length, 'row')}: ${what}` : `${base.text} ${options.hint}`;
+    copyButton.hidden = saveButton.hidden = box.hidden = !rows.length;
+    clearButton.hidden = !test;
+    items.replaceChildren();
+    box.scrollTop = 0;
+    showMore();
+    options.show(marks);
+    if (test) announce(text.textContent);
+  }
+
+  const bar = element('div.selection', {}, text, copyButton, saveButton, clearButton);
   return {
-    element: box,
-    /** Shows rows, in this order. */
-    set(all) {
-      rows = all;
-      list.replaceChildren();
-      box.scrollTop = 0;
-      box.hidden = !rows.length;
-      showMore();
-    },
+    content: [heading, bar, box],
+    select,
     get rows() {
       return rows;
     },

@@ -23,17 +23,28 @@ use crate::{
 const TEMPLATE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
 /// The first parts of every script, in their order.
-const SHARED: [&str; 7] = [
-    include_str!("data.js"),
-    include_str!("elements.js"),
-    include_str!("theme.js"),
-    include_str!("axes.js"),
+const SHARED: [&str; 4] =
+    [include_str!("data.js"), include_str!("elements.js"), include_str!("theme.js"), include_str!("axes.js")];
+/// The next parts of pages with a scatter plot.
+const SCATTER: [&str; 5] = [
+    include_str!("points.js"),
     include_str!("nearest.js"),
+    include_str!("scatter.js"),
     include_str!("selection.js"),
     include_str!("rows.js"),
 ];
-/// The next parts of pages with a scatter plot.
-const SCATTER: [&str; 2] = [include_str!("points.js"), include_str!("scatter.js")];
+/// The next parts of pages of a network.
+const NETWORK: [&str; 7] = [
+    include_str!("logarithm.js"),
+    include_str!("stepped.js"),
+    include_str!("curves.js"),
+    include_str!("pictures.js"),
+    include_str!("examples.js"),
+    include_str!("weights.js"),
+    include_str!("network.js"),
+];
+/// The style of pages of a network, after that of all pages.
+const NETWORK_STYLE: &str = include_str!("network.css");
 /// The last part of every script.
 const START: &str = include_str!("page.js");
 
@@ -45,39 +56,51 @@ pub enum Kind {
     Ocnn,
     /// A map, by `firebox sammon`.
     Sammon,
-    /// A network, by `firebox perceptron`.
+    /// A classifier, by `firebox perceptron`.
     Perceptron,
+    /// A network that predicts numbers, by `firebox perceptron`.
+    Regression,
 }
 
 impl Kind {
     /// The script of the page, without comments.
     fn script(self) -> String {
-        let own: &[&str] = match self {
-            Self::Ocnn => &[
-                include_str!("clusters.js"),
-                include_str!("tree.js"),
-                include_str!("levels.js"),
-                include_str!("ocnn.js"),
-            ],
-            Self::Sammon => &[
-                include_str!("shepard.js"),
-                include_str!("convergence.js"),
-                include_str!("turning.js"),
-                include_str!("sammon.js"),
-            ],
-            Self::Perceptron => &[
-                include_str!("curves.js"),
-                include_str!("matrix.js"),
-                include_str!("calibration.js"),
-                include_str!("pictures.js"),
-                include_str!("examples.js"),
-                include_str!("weights.js"),
-                include_str!("parity.js"),
-                include_str!("perceptron.js"),
-            ],
+        let (shared, own): (&[&str], &[&str]) = match self {
+            Self::Ocnn => (
+                &SCATTER,
+                &[
+                    include_str!("clusters.js"),
+                    include_str!("tree.js"),
+                    include_str!("levels.js"),
+                    include_str!("ocnn.js"),
+                ],
+            ),
+            Self::Sammon => (
+                &SCATTER,
+                &[
+                    include_str!("shepard.js"),
+                    include_str!("logarithm.js"),
+                    include_str!("convergence.js"),
+                    include_str!("turning.js"),
+                    include_str!("sammon.js"),
+                ],
+            ),
+            Self::Perceptron => {
+                (&NETWORK, &[include_str!("matrix.js"), include_str!("calibration.js"), include_str!("perceptron.js")])
+            }
+            Self::Regression => {
+                (&NETWORK, &[include_str!("nearest.js"), include_str!("parity.js"), include_str!("regression.js")])
+            }
         };
-        let scatter: &[&str] = if self == Self::Perceptron { &[] } else { &SCATTER };
-        code(&[&SHARED, scatter, own, &[START]].concat().concat())
+        code(&[&SHARED, shared, own, &[START]].concat().concat())
+    }
+
+    /// The style of the page, without comments.
+    fn style(self) -> String {
+        match self {
+            Self::Ocnn | Self::Sammon => code(STYLE),
+            Self::Perceptron | Self::Regression => code(&[STYLE, NETWORK_STYLE].concat()),
+        }
     }
 }
 
@@ -229,7 +252,7 @@ impl Page {
         let data = serde_json::to_string(&data).map_err(|error| failed(&error))?;
         // A script element ends at the first `</script`, also within a string.
         let data = data.replace('<', "\\u003c");
-        let (script, style) = (self.kind.script(), code(STYLE));
+        let (script, style) = (self.kind.script(), self.kind.style());
         let policy = format!(
             "default-src 'none'; script-src '{}'; style-src '{}'; img-src data: blob:; base-uri 'none'; form-action 'none'",
             hash(&script),

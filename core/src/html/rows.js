@@ -1,14 +1,12 @@
 // ---- rows.js: what a page has of each row: texts for people and files, colours, and the tools above the plot ----
 
-/** The page of each kind of report: a function of the data and the element that it fills. It returns what tests look at. */
-const PAGES = {};
 /** Most columns in a tooltip; texts come first. */
 const MOST_LINES = 12;
 /** Most classes in the key of their colours. */
 const MOST_KEYS = 24;
 
-/** Columns and classes of the data, unpacked, and the texts of rows; `numberOf` gives the number of a row in its table. */
-function rowTable(data, numberOf = (row) => row) {
+/** Columns and classes of the data, unpacked, and the texts of rows. */
+function rowTable(data) {
   const columns = data.columns.map(columnOf);
   const classes = data.classes && { ...data.classes, of: arrayOf(Uint32Array, data.classes.of) };
   const texts = data.texts.map(({ name, values }) => ({
@@ -24,7 +22,7 @@ function rowTable(data, numberOf = (row) => row) {
     texts,
     /** Names and values in the tooltip of a row, without its class. */
     linesOf: (row) => [
-      ['row', String(numberOf(row))],
+      ['row', String(row)],
       ...fields.slice(0, MOST_LINES).map(({ name, textOf }) => [name, textOf(row)]),
     ],
     classLines: (row) => (classes ? [[classes.name, classes.names[classes.of[row]]]] : []),
@@ -32,7 +30,7 @@ function rowTable(data, numberOf = (row) => row) {
     fileOf(rows, ...more) {
       const all = [...fields, ...more];
       const head = ['row', ...all.map(({ name }) => field(name))];
-      const lineOf = (row) => [numberOf(row), ...all.map(({ fileOf }) => fileOf(row))];
+      const lineOf = (row) => [row, ...all.map(({ fileOf }) => fileOf(row))];
       return [head, ...rows.map(lineOf)].map((line) => `${line.join(',')}\n`).join('');
     },
     /** The columns of both axes of a plot. A single column is drawn over its rows. */

@@ -85,7 +85,7 @@ fn text_of_files_stays_data() {
 
 #[test]
 fn the_policy_allows_the_script_and_the_style_alone() {
-    for kind in [Kind::Ocnn, Kind::Sammon, Kind::Perceptron] {
+    for kind in [Kind::Ocnn, Kind::Sammon, Kind::Perceptron, Kind::Regression] {
         check_policy(&Page { kind, ..page() }.render(&report(), "").unwrap());
     }
 }

@@ -77,7 +77,7 @@ pub(super) fn page(mut examined: Examined<'_>, ranks: &dyn Communicator) -> Resu
         "weights": weights(model)?,
     });
     Ok(Page {
-        kind: Kind::Perceptron,
+        kind: if classes.is_some() { Kind::Perceptron } else { Kind::Regression },
         title: format!("perceptron, {} on {} {}", score.headline(), numbers.len(), examined.rows),
         rows: numbers.len(),
         columns,

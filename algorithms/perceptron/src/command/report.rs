@@ -113,7 +113,9 @@ impl Score {
     pub(super) fn headline(&self) -> String {
         let figures = self.figures();
         match (figures.accuracy, figures.r2) {
-            (Some(accuracy), _) => format!("accuracy {:.1} %", 100.0 * accuracy),
+            // 100 % only if all are right.
+            (Some(accuracy), _) if accuracy < 1.0 => format!("accuracy {:.1} %", (100.0 * accuracy).min(99.9)),
+            (Some(_), _) => "accuracy 100 %".into(),
             (None, Some(r2)) => format!("R² {r2:.4}"),
             (None, None) => format!("loss {:.4}", figures.loss),
         }

@@ -165,7 +165,8 @@ fn outcome<B: SammonOps>(
     settings["standardise"] = json!(args.preparation.standardise);
     settings["checkpoint_every"] = args.states.checkpoint_every.into();
     let input = points.size();
-    let page = args.html.page.html.clone().map(|path| Ok((path, page::page(args, &map, &points, kept)?))).transpose()?;
+    let page =
+        args.html.page.html.clone().map(|path| Ok((path, page::page(args, &map, &points, kept)?))).transpose()?;
     let mut drawn = Points::new(map.coordinates.clone(), dims)?;
     drawn.names = report::names(dims);
     (drawn.labels, drawn.label_names) = (labels, points.label_names);

@@ -7,7 +7,9 @@ const trainingOf = (epochs, { validation, accuracy, counts }) => ({
   stop: 'epochs',
   ...counts,
   loss: Array.from({ length: epochs }, (_, i) => 0.02 + Math.exp(-i / 4)),
-  validation_loss: validation ? Array.from({ length: epochs }, (_, i) => 0.1 + Math.exp(-i / 5) + 0.01 * Math.abs(i - epochs + 3)) : null,
+  validation_loss: validation
+    ? Array.from({ length: epochs }, (_, i) => 0.1 + Math.exp(-i / 5) + 0.01 * Math.abs(i - epochs + 3))
+    : null,
   validation_accuracy: accuracy ? Array.from({ length: epochs }, (_, i) => 0.97 - 0.4 * Math.exp(-i / 3)) : null,
 });
 
@@ -61,7 +63,9 @@ export function classifierData({
 } = {}) {
   const random = randomNumbers(seed);
   const names = Array.from({ length: classes }, (_, k) => (k === 1 && hostile ? HOSTILE : `class ${k}`));
-  const columnNames = Array.from({ length: columns }, (_, i) => (columns === 64 ? `p${i}` : i === 2 && hostile ? `a ${HOSTILE}` : `x${i} cm`));
+  const columnNames = Array.from({ length: columns }, (_, i) =>
+    columns === 64 ? `p${i}` : i === 2 && hostile ? `a ${HOSTILE}` : `x${i} cm`
+  );
   const actual = Uint32Array.from({ length: rows }, () => Math.floor(random() ** 1.3 * classes));
   const predicted = actual.map((code) => (random() < errors ? Math.floor(random() * classes) : code));
   const probability = Float32Array.from(predicted, () => 1 / classes + (1 - 1 / classes) * random() ** 0.4);
@@ -80,17 +84,31 @@ export function classifierData({
       numbers: base64(Uint32Array.from(actual, (_, row) => 3 * row + 1)),
       widths: [columns, ...(hidden ? [hidden] : []), classes],
       activation: 'relu',
-      training: training ? trainingOf(epochs, { validation, accuracy: validation, counts: { training: 1000, validation: validation ? 100 : 0, test: rows } }) : null,
+      training: training
+        ? trainingOf(epochs, {
+            validation,
+            accuracy: validation,
+            counts: { training: 1000, validation: validation ? 100 : 0, test: rows },
+          })
+        : null,
       predictions: { predicted: base64(predicted), probability: base64(probability), truth: base64(truth) },
       inputs: inputs
         ? {
             rows: base64(withInputs),
-            columns: columnNames.map((name, i) => ({ name, ...stored(Array.from(withInputs, (row) => (row === 6 && i === 0 ? NaN : valueOf(row, i)))) })),
+            columns: columnNames.map((name, i) => ({
+              name,
+              ...stored(Array.from(withInputs, (row) => (row === 6 && i === 0 ? NaN : valueOf(row, i)))),
+            })),
           }
         : null,
-      means: means && inputs
-        ? { centre: columnNames.map(() => 0.5), spread: columnNames.map(() => 2), classes: base64(Float32Array.from({ length: classes * columns }, () => random() - 0.5)) }
-        : null,
+      means:
+        means && inputs
+          ? {
+              centre: columnNames.map(() => 0.5),
+              spread: columnNames.map(() => 2),
+              classes: base64(Float32Array.from({ length: classes * columns }, () => random() - 0.5)),
+            }
+          : null,
       weights: inputs ? weightsOf(columnNames, hidden || classes, random, hidden ? null : names) : null,
     },
   });
@@ -121,7 +139,9 @@ export function regressionData({ rows = 200, targets = 1, training = true, texts
       numbers: base64(Uint32Array.from({ length: rows }, (_, row) => 2 * row)),
       widths: [3, 5, targets],
       activation: 'gelu',
-      training: training ? trainingOf(12, { validation: true, accuracy: false, counts: { training: 900, validation: 100, test: rows } }) : null,
+      training: training
+        ? trainingOf(12, { validation: true, accuracy: false, counts: { training: 900, validation: 100, test: rows } })
+        : null,
       predictions: null,
       inputs: {
         rows: base64(Uint32Array.from({ length: rows }, (_, row) => row)),

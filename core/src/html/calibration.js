@@ -15,10 +15,15 @@ function calibrationOf({ probability, actual, predicted }, hasEqualCounts) {
     sorted && i < BINS ? sorted[Math.floor((i * rows) / BINS)] : i / BINS
   );
   const binOf = new Uint8Array(rows);
-  const bins = Array.from({ length: BINS }, (_, i) => ({ range: [edges[i], edges[i + 1]], count: 0, sum: 0, right: 0 }));
+  const bins = Array.from({ length: BINS }, (_, i) => ({
+    range: [edges[i], edges[i + 1]],
+    count: 0,
+    sum: 0,
+    right: 0,
+  }));
   for (let row = 0; row < rows; row++) {
     let at = Math.min(Math.floor(probability[row] * BINS), BINS - 1);
-    if (sorted) for (at = BINS - 1; at > 0 && probability[row] < edges[at]; ) at--;
+    if (sorted) for (at = BINS - 1; at > 0 && probability[row] < edges[at];) at--;
     binOf[row] = at;
     bins[at].count++;
     bins[at].sum += probability[row];
@@ -74,7 +79,9 @@ function calibrationPlot(predictions, select) {
       `${text}: the mean of |accuracy \u2212 mean probability| over ${BINS} bins, weighted by their rows. ` +
       'Below the diagonal the network is too confident. Bars are intervals of 95\u202f%.';
     const bins = calibration.bins.filter(({ count }) => count).map((bin) => linesOf(bin).flat().join(' '));
-    stepped.update(`Reliability diagram, accuracy against the probability of the predicted class. ${text}. ${bins.join('; ')}`);
+    stepped.update(
+      `Reliability diagram, accuracy against the probability of the predicted class. ${text}. ${bins.join('; ')}`
+    );
   }
 
   function draw(context, [width, all], current) {
@@ -125,7 +132,11 @@ function calibrationPlot(predictions, select) {
       context,
       [width, height],
       [
-        { name: 'probability of the predicted class', ticks: ticksOf(0, 1, width / 60), place: (value) => width * value },
+        {
+          name: 'probability of the predicted class',
+          ticks: ticksOf(0, 1, width / 60),
+          place: (value) => width * value,
+        },
         { name: 'rows', ticks: countTicks(most, height), place: placeY },
       ]
     );

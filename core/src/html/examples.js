@@ -4,6 +4,8 @@
 const MORE_EXAMPLES = 60;
 /** Columns of a row that are shown if they make no picture. */
 const MOST_DIFFERENT = 4;
+const DIFFERENCES =
+  'Columns that differ most from the mean of the true class: their values, and their means in the true and the predicted class.';
 /** Texts of a row in the list. */
 const MOST_TEXTS = 4;
 
@@ -48,9 +50,18 @@ function inputsOf({ inputs, means }, rows) {
 
 /** A table of the columns in which a row differs; `heads` are the names of the means. */
 function differenceTable(differences, heads) {
-  const head = element('tr', {}, ...['', 'value', ...heads].map((text) => element('th', { scope: 'col', title: text }, text)));
+  const head = element(
+    'tr',
+    {},
+    ...['', 'value', ...heads].map((text) => element('th', { scope: 'col', title: text }, text))
+  );
   const lines = differences.map(({ name, texts }) =>
-    element('tr', {}, element('th', { scope: 'row', title: name }, name), ...texts.map((text) => element('td', {}, text)))
+    element(
+      'tr',
+      {},
+      element('th', { scope: 'row', title: name }, name),
+      ...texts.map((text) => element('td', {}, text))
+    )
   );
   const table = element('table', {}, heads.length ? element('thead', {}, head) : null, element('tbody', {}, ...lines));
   return element('div.differences', {}, table);
@@ -67,6 +78,8 @@ function exampleList(options) {
   const text = element('span.grow', {});
   const items = element(`ol.examples${inputs && !inputs.side ? '.tables' : ''}`, {});
   const more = button('', showMore);
+  const isTable = inputs && !inputs.side && inputs.hasMeans;
+  const note = isTable ? element('p.note', {}, DIFFERENCES) : null;
   const box = element('div.scroll.long', { tabIndex: 0, role: 'region', 'aria-label': 'Rows' }, items, more);
   const copyButton = button('Copy row numbers', () => copy(rows.map((row) => numbers[row]).join('\n'), copyButton));
   const saveButton = button('Download rows', () => download('rows.csv', fileOf()));
@@ -93,7 +106,7 @@ function exampleList(options) {
       return [canvas, about];
     }
     const codes = options.codesOf(row);
-    const heads = inputs.hasMeans ? codes.map((code) => `mean of ${options.nameOf(code)}`) : [];
+    const heads = inputs.hasMeans ? codes.map(options.nameOf) : [];
     return [about, differenceTable(inputs.differences(row, codes), heads)];
   }
 
@@ -130,7 +143,7 @@ function exampleList(options) {
 
   const bar = element('div.selection', {}, text, copyButton, saveButton, clearButton);
   return {
-    content: [heading, bar, box],
+    content: [heading, bar, note, box],
     select,
     get rows() {
       return rows;

@@ -45,13 +45,13 @@ function confusionOf({ names, actual, predicted }) {
   return { groups, groupOf, size, counts, sums, right, rows: actual.length, wrong };
 }
 
-/** The matrix in a sentence or two. */
-function confusionText({ groups, size, counts, sums, rows, wrong }) {
+/** The matrix in a sentence or two; `what` names the rows. */
+function confusionText({ groups, size, counts, sums, rows, wrong }, what) {
   let largest = -1;
   counts.forEach((count, at) => {
     if (count && at % (size + 1) && !(count <= counts[largest])) largest = at;
   });
-  const first = `${percent(1 - wrong / rows)} of ${counted(rows, 'row')} are right.`;
+  const first = `${percent(1 - wrong / rows)} of ${grouped(rows)} ${what} are right.`;
   if (largest < 0) return first;
   const [truth, guess] = [Math.floor(largest / size), largest % size];
   const share = `${grouped(counts[largest])} of ${grouped(sums[0][truth])} rows`;
@@ -59,7 +59,7 @@ function confusionText({ groups, size, counts, sums, rows, wrong }) {
 }
 
 /** The matrix. `select(truth, guess)` gets groups of classes, or −1 for all. */
-function matrixTable(confusion, select) {
+function matrixTable(confusion, what, select) {
   const { groups, size, counts, sums, right } = confusion;
   const side = CELL_SIDES.find(([most]) => size <= most)[1];
   const cells = [];
@@ -79,7 +79,8 @@ function matrixTable(confusion, select) {
   const short = (count) => (count >= 10000 ? `${Math.round(count / 1000)}k` : String(count || ''));
   const plain = (name, text, title = '') => element(name, { title }, text);
   const tall = groups.some((name) => 7 * name.length > side) ? '.tall' : '';
-  const headOf = (name, k) => add(`th.across${tall}`, name, 0, k + 1, `predicted ${name}: ${counted(sums[1][k], 'row')}`);
+  const headOf = (name, k) =>
+    add(`th.across${tall}`, name, 0, k + 1, `predicted ${name}: ${counted(sums[1][k], 'row')}`);
   const cellOf = (truth, guess) => {
     const count = counts[truth * size + guess];
     const share = count ? `, ${percent(count / sums[0][truth])} of the true class` : '';
@@ -184,7 +185,7 @@ function matrixTable(confusion, select) {
     redraw();
   });
   redraw();
-  const note = element('p.note', {}, confusionText(confusion));
+  const note = element('p.note', {}, confusionText(confusion, what));
   return {
     content: [note, element('div.tools', {}, colouring, key), element('div.scroll', {}, table)],
     redraw,

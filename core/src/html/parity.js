@@ -1,25 +1,25 @@
 // ---- parity.js: predicted numbers against true ones ----
 
-/** Predictions of a target, from its columns: `order` has the rows by their error, the largest first. */
-function targetOf([actual, predicted]) {
+/** Predictions of a target, from its columns; `what` names the rows, and `order` has them by their error, the largest first. */
+function targetOf([actual, predicted], what) {
   const residual = predicted.values.map((value, row) => value - actual.values[row]);
   const order = Array.from(residual.keys()).sort((a, b) => Math.abs(residual[b]) - Math.abs(residual[a]) || a - b);
   const ranks = new Uint32Array(order.length);
   order.forEach((row, rank) => {
     ranks[row] = rank;
   });
-  return { name: actual.name, columns: [actual, predicted], residual, order, ranks };
+  return { name: actual.name, what, columns: [actual, predicted], residual, order, ranks };
 }
 
 /** The errors of a target in a sentence. */
-function targetText({ columns, residual }) {
+function targetText({ what, columns, residual }) {
   const { values } = columns[0];
   const mean = (of) => of.reduce((sum, value) => sum + value / of.length, 0);
   const error = mean(residual.map((value) => value ** 2));
   const middle = mean(values);
   const variance = mean(values.map((value) => (value - middle) ** 2));
   const share = variance > 0 ? `, R\u00b2 ${rounded(1 - error / variance)}` : '';
-  return `${counted(values.length, 'row')}: RMSE ${rounded(Math.sqrt(error))}${share}, mean residual ${rounded(mean(residual))}.`;
+  return `${grouped(values.length)} ${what}: RMSE ${rounded(Math.sqrt(error))}${share}, mean residual ${rounded(mean(residual))}.`;
 }
 
 /** Predicted numbers, or residuals, against true ones. `select(row)` is called for a row that is chosen. */
@@ -40,7 +40,9 @@ function parityPlot(targetNow, numbers, select) {
     linesOf(rank) {
       const row = target.order[rank];
       const values = target.columns.map(({ name, values }) => [name, rounded(values[row])]);
-      return [['row', numbers[row]], ...values, ['residual', rounded(target.residual[row])]].map((line) => line.map(String));
+      return [['row', numbers[row]], ...values, ['residual', rounded(target.residual[row])]].map((line) =>
+        line.map(String)
+      );
     },
     placeOf: (rank, size) => pixelOf(target.order[rank], size),
     at(x, y, [width, height]) {

@@ -12,7 +12,7 @@ PAGES.perceptron = (data, main) =>
     const confusion = confusionOf({ names, actual, predicted });
     /** True while the matrix selects, so that its cell stays marked. */
     let isOwn = false;
-    const matrix = matrixTable(confusion, (own, instead) => {
+    const matrix = matrixTable(confusion, data.network.rows, (own, instead) => {
       const { groups, groupOf } = confusion;
       const texts = [own >= 0 && `true ${groups[own]}`, instead >= 0 && `predicted ${groups[instead]}`];
       const has = (code, group) => group < 0 || groupOf[code] === group;
@@ -28,7 +28,9 @@ PAGES.perceptron = (data, main) =>
     mistakes.sort(compare);
     const base = {
       title: 'Most confident mistakes',
-      text: mistakes.length ? `${counted(mistakes.length, 'mistake')}, the most confident first.` : 'There are no mistakes.',
+      text: mistakes.length
+        ? `${counted(mistakes.length, 'mistake')}, the most confident first.`
+        : 'There are no mistakes.',
       rows: mistakes,
     };
     return {

@@ -66,7 +66,9 @@ function residualPlot(targetNow, select) {
 PAGES.regression = (data, main) =>
   networkPage(data, main, (numbers, select) => {
     const columns = data.columns.map(columnOf);
-    const targets = columns.filter((_, i) => i % 2 === 0).map((column, i) => targetOf([column, columns[2 * i + 1]]));
+    const targets = columns
+      .filter((_, i) => i % 2 === 0)
+      .map((column, i) => targetOf([column, columns[2 * i + 1]], data.network.rows));
     let target = targets[0];
     let isResidual = false;
     const parity = parityPlot(target, numbers, (chosen) => select((row) => row === chosen, `row ${numbers[chosen]}`));

@@ -8,7 +8,12 @@
  */
 function steppedPlot(options) {
   const { className, name, help, rest = help, choose = () => {}, first = 0, up = 1, room = MARGIN } = options;
-  const properties = { className: `stepped ${className}`, tabIndex: 0, role: 'group', 'aria-label': `${name}. ${help}` };
+  const properties = {
+    className: `stepped ${className}`,
+    tabIndex: 0,
+    role: 'group',
+    'aria-label': `${name}. ${help}`,
+  };
   const { element: plot, redraw, describe } = drawing(properties, draw);
   const tip = tooltip(plot);
   const status = element('p.note', { 'aria-live': 'polite' }, rest);

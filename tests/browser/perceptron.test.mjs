@@ -310,6 +310,24 @@ one(
   }
 );
 
+test('columns are pictures if they are named as pixels', async () => {
+  const sidesOf = (name, counts) =>
+    Promise.all(
+      counts.map(async (columns) => {
+        const data = classifierData({ rows: 20, columns });
+        data.network.inputs.columns.forEach((column, i) => Object.assign(column, { name: name(i) }));
+        const { page, check } = await open(browser, pageOf(data));
+        const side = await page.evaluate(() => firebox.inputs.side);
+        await check();
+        return side;
+      })
+    );
+  assert.deepEqual(await sidesOf((i) => `pixel${i}`, [4, 16, 63, 64]), [0, 4, 0, 8]);
+  assert.deepEqual(await sidesOf((i) => `C${i + 1}`, [16, 64]), [0, 8]);
+  assert.deepEqual(await sidesOf((i) => `${i >> 3}x${i & 7}`, [64]), [8]);
+  assert.deepEqual(await sidesOf((i) => `length ${'abcd'[i & 3]}`, [64]), [0]);
+});
+
 one(
   'many classes are grouped',
   classifierData({ classes: 100, rows: 4000, every: 50, training: false }),

@@ -1,7 +1,8 @@
 // ---- pictures.js: numbers as pictures and colours ----
 
-/** Names of columns that are numbered, as those of pixels are. */
-const NUMBERED = /^(c|f|p|px|pix|pixel|x|v|col|column|feature)?[ _-]?\d+([ _x-]\d+)*$/i;
+/** Names of columns that are numbered, as those of pixels are; few columns must have a name of pixels. */
+const NUMBERED = /^[a-z]*[ _-]?\d+([ _x-]\d+)*$/i;
+const PIXELS = /^(p|px|pix|pixel)?[ _-]?\d+([ _x-]\d+)*$/i;
 /** The background as in the stylesheet. */
 const PAPER = { light: [255, 255, 255], dark: [24, 26, 30] };
 
@@ -9,7 +10,7 @@ const PAPER = { light: [255, 255, 255], dark: [24, 26, 30] };
 function pictureSide(names) {
   const side = Math.round(Math.sqrt(names.length));
   if (side < 4 || side * side !== names.length) return 0;
-  return side >= 8 || names.every((name) => NUMBERED.test(name)) ? side : 0;
+  return names.every((name) => (side < 8 ? PIXELS : NUMBERED).test(name)) ? side : 0;
 }
 
 /** A canvas of side × side pixels. */

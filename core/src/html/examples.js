@@ -5,7 +5,7 @@ const MORE_EXAMPLES = 60;
 /** Columns of a row that are shown if they make no picture. */
 const MOST_DIFFERENT = 4;
 const DIFFERENCES =
-  'Columns that differ most from the mean of the true class: their values, and their means in the true and the predicted class.';
+  'Columns that differ most from the mean of the true class, with the means of the true and the predicted class.';
 /** Texts of a row in the list. */
 const MOST_TEXTS = 4;
 

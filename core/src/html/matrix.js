@@ -55,7 +55,7 @@ function confusionText({ groups, size, counts, sums, rows, wrong }, what) {
   if (largest < 0) return first;
   const [truth, guess] = [Math.floor(largest / size), largest % size];
   const share = `${grouped(counts[largest])} of ${grouped(sums[0][truth])} rows`;
-  return `${first} The most frequent mistake: ${share} of ${groups[truth]} are predicted as ${groups[guess]}.`;
+  return `${first} The most frequent mistake: true ${groups[truth]}, predicted ${groups[guess]} (${share}).`;
 }
 
 /** The matrix. `select(truth, guess)` gets groups of classes, or −1 for all. */
@@ -127,9 +127,9 @@ function matrixTable(confusion, what, select) {
       Object.assign(cells[truth + 1][guess + 1].style, { background: css(colour), color: textOn(colour) });
     });
     const keys = ['right', 'wrong'].map((name, i) => {
-      const ramp = colourRamp((share) => shaded(colours[i], share));
-      ramp.classList.add('short');
-      return element('span.row', {}, `${name} 0`, ramp, '100\u202f%');
+      const made = ramp((share) => shaded(colours[i], share));
+      made.classList.add('short');
+      return element('span.row', {}, `${name} 0`, made, '100\u202f%');
     });
     key.replaceChildren(...keys);
   }

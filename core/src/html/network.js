@@ -45,9 +45,16 @@ function networkPage(data, main, partsOf) {
   const rows = element('section', { 'aria-label': 'Rows' }, ...list.content, lacking);
   const weights = weightsPart(network);
   for (const part of [first, rows]) part.classList.toggle('wide', Boolean(parts.first.isWide));
-  weights.classList.toggle('wide', network.training !== null);
+  const { training } = network;
+  const left = element('div.side', {}, training && trainingPart(training));
+  const right = element('div.side', {}, second);
   main.classList.add('network');
-  main.append(first, rows, ...(network.training ? [trainingPart(network.training)] : []), second, weights);
+  main.append(first, rows, ...(training ? [left, right] : [right]));
+  // Small ones have room below the shorter of both.
+  const isSmall = weights.querySelector('.heat') && network.widths[1] <= 16 && !training?.validation_accuracy;
+  const beside = training && isSmall && (data.classes ? left : right);
+  weights.classList.toggle('wide', Boolean(training && !beside));
+  (beside || main).append(weights);
   list.select(null);
   theme.listeners.push(() => {
     for (const plot of plots) plot.redraw();

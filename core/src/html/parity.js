@@ -103,9 +103,9 @@ function parityPlot(targetNow, numbers, select) {
     context.lineTo(width, isResidual ? placeY(0) : 0);
     context.stroke();
     const count = target.order.length;
-    const radius = count > 3000 ? 1.5 : 2.5;
     // Selected rows are on top of the others, which fade.
     for (const on of marks ? [0, 1] : [1]) {
+      const radius = count > 3000 && !(marks && on) ? 1.5 : 2.5;
       context.globalAlpha = on ? (count > 1000 ? 0.5 : 0.8) : 0.25;
       context.fillStyle = styleColour(on ? '--accent' : '--frame');
       for (let row = 0; row < count; row++) {
@@ -127,6 +127,10 @@ function parityPlot(targetNow, numbers, select) {
       stepped.redraw();
     },
     /** The place of a row in the window. */
-    pixelOfRow: (row) => stepped.inWindow(pixelOf(row, stepped.size)),
+    pixelOfRow(row) {
+      const box = stepped.plot.getBoundingClientRect();
+      const [x, y] = pixelOf(row, stepped.size);
+      return [box.left + MARGIN.left + x, box.top + MARGIN.top + y];
+    },
   };
 }

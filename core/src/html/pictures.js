@@ -33,11 +33,3 @@ function paintPixels(canvas, colourOf) {
 function diverging(value) {
   return mixed(PAPER[theme.name], CLUSTERS[theme.name][value < 0 ? 0 : 3], Math.min(Math.abs(value), 1));
 }
-
-/** The colours of shares from 0 to 1. */
-function colourRamp(colourOf) {
-  const made = element('span.ramp', {});
-  const stops = Array.from({ length: 11 }, (_, i) => css(colourOf(i / 10)));
-  made.style.background = `linear-gradient(to right, ${stops.join(', ')})`;
-  return made;
-}

@@ -86,11 +86,6 @@ function steppedPlot(options) {
       describe(text);
       redrawSoon();
     },
-    /** A place of the panel in the window. */
-    inWindow([x, y]) {
-      const box = plot.getBoundingClientRect();
-      return [box.left + room.left + x, box.top + room.top + y];
-    },
     get size() {
       return size;
     },

@@ -109,10 +109,10 @@ function themeBox() {
   return choice('Theme', names, 0, (i) => setTheme(names[i]));
 }
 
-/** The colours of numbers in order. */
-function ramp() {
+/** The colours of numbers in order, those of shares from 0 to 1. */
+function ramp(colourOf = visibleViridis) {
   const made = element('span.ramp', {});
-  made.style.background = `linear-gradient(to right, ${VIRIDIS.map((_, i) => css(visibleViridis(i / 10))).join(', ')})`;
+  made.style.background = `linear-gradient(to right, ${VIRIDIS.map((_, i) => css(colourOf(i / 10))).join(', ')})`;
   return made;
 }
 

@@ -43,9 +43,9 @@ function weightsPlot(weights) {
   const text = `${all}${some}, those with the largest weights first. Inputs are on the scale of the training (standardise).`;
 
   function redraw() {
-    const ramp = colourRamp((share) => diverging(2 * share - 1));
+    const colours = ramp((share) => diverging(2 * share - 1));
     const [low, high] = [`weight \u2264 ${rounded(-scale, 2)}`, `\u2265 ${rounded(scale, 2)}`];
-    key.replaceChildren(element('div.key.flush', {}, low, ramp, high));
+    key.replaceChildren(element('div.key.flush', {}, low, colours, high));
     parts.redraw();
   }
   redraw();

@@ -130,8 +130,9 @@ impl Examined<'_> {
         let total = counts.iter().sum::<u64>() as usize;
         if total.saturating_mul(columns) <= ALL_INPUTS {
             worst = (0..total).collect();
+        } else {
+            worst.truncate(MISTAKES);
         }
-        worst.truncate(if worst.len() == total { total } else { MISTAKES });
         worst.sort_unstable();
         let own = worst.iter().filter_map(|row| row.checked_sub(first).filter(|row| *row < self.numbers.len()));
         let values: Vec<f64> = own.flat_map(|row| &self.values[row * columns..(row + 1) * columns]).copied().collect();

@@ -24,7 +24,10 @@ function steppedPlot(options) {
 
   function draw(context, width, height) {
     size = [width - room.left - room.right, height - room.top - room.bottom].map((side) => Math.max(side, 40));
+    // The next drawing on this canvas starts with the same dashes and widths.
+    context.save();
     options.draw(context, size, current);
+    context.restore();
   }
 
   function show(i) {

@@ -11,15 +11,7 @@ const folder = process.env.FIREBOX_HTML
 const SHARED = ['data.js', 'elements.js', 'theme.js', 'axes.js'];
 /** The scripts of pages with a scatter plot, and of those of a network. */
 const SCATTER = ['points.js', 'nearest.js', 'scatter.js', 'selection.js', 'rows.js'];
-const NETWORK = [
-  'logarithm.js',
-  'stepped.js',
-  'curves.js',
-  'pictures.js',
-  'examples.js',
-  'weights.js',
-  'network.js',
-];
+const NETWORK = ['logarithm.js', 'stepped.js', 'curves.js', 'pictures.js', 'examples.js', 'weights.js', 'network.js'];
 /** The scripts of each kind of page, which come next. */
 const KINDS = {
   ocnn: [...SCATTER, 'clusters.js', 'tree.js', 'levels.js', 'ocnn.js'],

@@ -34,7 +34,7 @@ Examples:
   firebox perceptron train points.csv --label label --model m.safetensors --plot losses.png -o l.csv
   firebox perceptron train points.csv --label y --task regression --hidden 256,64 --confusion y.png
   firebox perceptron train points.csv --label label --missing median --model m.fbx -o losses.csv
-  firebox perceptron train points.csv --label label --model m.safetensors --html report.html -o l.csv";
+  firebox perceptron train points.csv --label label --model m.safetensors --html p.html -o l.csv";
 
 const PREDICT_EXAMPLES: &str = "\
 Examples:
@@ -45,7 +45,7 @@ const EVAL_EXAMPLES: &str = "\
 Examples:
   firebox perceptron eval points.csv --label label --model m.safetensors -o confusion.csv
   firebox perceptron eval points.csv --label label --model m.safetensors --plot confusion.png
-  firebox perceptron eval points.csv --label label --model m.safetensors --keep all --html report.html";
+  firebox perceptron eval points.csv --label label --model m.safetensors --keep all --html p.html";
 
 /// Options of the short help of each command.
 const TRAIN: [&str; 9] = ["label", "drop", "model", "hidden", "activation", "epochs", "test", "confusion", "html"];

@@ -179,7 +179,7 @@ one(
 );
 
 test('script and style are small', () => {
-  for (const kind of ['ocnn', 'sammon', 'rbf']) {
+  for (const kind of ['ocnn', 'sammon', 'rbf', 'perceptron', 'regression']) {
     const bytes = Buffer.byteLength(scriptOf(kind)) + Buffer.byteLength(styleOf(kind));
     assert.ok(bytes < 60000, `${kind}: ${bytes} bytes`);
   }

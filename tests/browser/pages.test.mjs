@@ -116,3 +116,17 @@ test('100 000 points are at most 4 MB, and move', { skip }, async () => {
     await check();
   }
 });
+
+test('pages of networks agree with their tables', { skip }, async () => {
+  const { page, check } = await openFile(browser, join(pages, 'eval.html'));
+  const [, ...lines] = readFileSync(join(pages, 'eval.csv'), 'utf8').trimEnd().split('\n');
+  const counts = lines.flatMap((line) => line.split(',').slice(1).map(Number));
+  assert.deepEqual(await page.evaluate(() => [...firebox.confusion.counts]), counts);
+  await check();
+  for (const name of ['network.html', 'regression.html', 'linear.html']) {
+    const { page, check } = await openFile(browser, join(pages, name));
+    assert.doesNotMatch(await page.innerText('body'), /undefined|NaN|null/, name);
+    assert.ok(await page.locator('.curves').count(), name);
+    await check();
+  }
+});

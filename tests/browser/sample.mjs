@@ -8,18 +8,30 @@ const folder = process.env.FIREBOX_HTML
   ? pathToFileURL(`${process.env.FIREBOX_HTML}/`)
   : new URL('../../core/src/html/', import.meta.url);
 /** The scripts that every page has first. */
-const SHARED = ['data.js', 'elements.js', 'theme.js', 'axes.js'];
-/** The scripts after them of pages that have rows. */
-const ROWS = ['looks.js', 'points.js', 'density.js', 'nearest.js', 'scatter.js', 'selection.js', 'rows.js'];
+const SHARED = ['shared/data', 'shared/elements', 'shared/theme', 'shared/axes'];
+/** The scripts of pages that have a scatter plot of rows, and of those of a network. */
+const ROWS = ['rows/looks', 'rows/points', 'rows/density', 'shared/nearest', 'rows/scatter', 'rows/selection', 'rows/rows'];
+const NETWORK = ['shared/logarithm', ...inFolder('perceptron', 'stepped curves pictures examples weights network')];
 /** The scripts of each kind of page, which come next. */
 const KINDS = {
-  ocnn: [...ROWS, 'clusters.js', 'tree.js', 'levels.js', 'ocnn.js'],
-  sammon: [...ROWS, 'shepard.js', 'logarithmic.js', 'convergence.js', 'turning.js', 'sammon.js'],
-  rbf: ['logarithmic.js', 'lines.js', 'field.js', 'contours.js', 'paint.js', 'heatmap.js', 'plane.js', 'rbf.js'],
+  ocnn: [...ROWS, ...inFolder('ocnn', 'clusters tree levels ocnn')],
+  sammon: [...ROWS, 'sammon/shepard', 'shared/logarithm', ...inFolder('sammon', 'convergence turning sammon')],
+  rbf: ['shared/logarithm', ...inFolder('rbf', 'lines field contours paint heatmap plane rbf')],
+  perceptron: [...NETWORK, ...inFolder('perceptron', 'matrix calibration perceptron')],
+  regression: [...NETWORK, 'shared/nearest', ...inFolder('perceptron', 'parity regression')],
+};
+/** The style sheet of each kind of page, after that of all pages. */
+const STYLES = {
+  ocnn: 'rows/rows.css',
+  sammon: 'rows/rows.css',
+  rbf: 'rbf/field.css',
+  perceptron: 'perceptron/network.css',
+  regression: 'perceptron/network.css',
 };
 
-/** The style sheets of each kind of page. */
-const STYLES = { ocnn: ['rows.css'], sammon: ['rows.css'], rbf: ['field.css'] };
+function inFolder(folder, names) {
+  return names.split(' ').map((name) => `${folder}/${name}`);
+}
 
 const read = (name) => readFileSync(new URL(name, folder), 'utf8');
 const hash = (text) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
@@ -39,9 +51,9 @@ const code = (text, change) =>
 const minified = (script) =>
   code(script, (line) => (/['"`/]/.test(line) ? line : line.replace(/ ?([{}()[\];,=<>?:&|!]) ?/g, '$1')));
 /** The script of a kind of page. */
-export const scriptOf = (kind) => minified([...SHARED, ...KINDS[kind], 'page.js'].map(read).join(''));
+export const scriptOf = (kind) => minified([...SHARED, ...KINDS[kind], 'shared/page'].map((name) => read(`${name}.js`)).join(''));
 /** The style sheet of a kind of page. */
-export const styleOf = (kind) => code(['page.css', ...STYLES[kind]].map(read).join(''), (line) => line);
+export const styleOf = (kind) => code(['shared/page.css', STYLES[kind]].map(read).join(''), (line) => line);
 
 /** The page of a report's data. */
 export function pageOf(data) {
@@ -57,7 +69,7 @@ export function pageOf(data) {
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     ),
   };
-  return read('page.html').replace(/\{\{ (.*?) \}\}/g, (_, name) => values[name]);
+  return read('shared/page.html').replace(/\{\{ (.*?) \}\}/g, (_, name) => values[name]);
 }
 
 /** Numbers in [0, 1) that are the same in every run. */

@@ -68,6 +68,22 @@ fn write_pages(folder: &Path) {
     succeeds("generate blobs --points 100000 --seed 1 -o many.csv");
     succeeds("ocnn many.csv --label label --backend ndarray -o many.out.csv --html many.html");
     save(&["many.html"]);
+    write_networks(&program);
+    save(&["network.html", "eval.html", "eval.csv", "regression.html", "linear.html"]);
+}
+
+/// Writes pages of networks, with their confusion matrices.
+fn write_networks(program: &Program) {
+    let succeeds = |args: &str| drop(program.run(args).succeed());
+    succeeds("generate blobs --points 600 --dims 16 --seed 4 -o sixteen.csv");
+    let train = "perceptron train sixteen.csv --label label --backend ndarray --hidden 12";
+    succeeds(&format!("{train} --epochs 2 --model network.safetensors -o losses.csv --html network.html --keep label"));
+    let eval = "perceptron eval sixteen.csv --label label --backend ndarray --model network.safetensors";
+    succeeds(&format!("{eval} -o eval.csv --html eval.html"));
+    succeeds("generate swiss-roll --points 500 --seed 1 -o roll.csv");
+    let train = "perceptron train roll.csv --backend ndarray --epochs 5 -o losses.csv";
+    succeeds(&format!("{train} --label C1 --task regression --drop label --hidden 8 --html regression.html"));
+    succeeds(&format!("{train} --label label --hidden none --test 0 --validation 0 --html linear.html"));
 }
 
 /// Writes pages of solutions in one to three dimensions with their tables.

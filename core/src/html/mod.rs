@@ -21,25 +21,39 @@ pub use self::{
 };
 use crate::error::{Error, Result};
 
-const TEMPLATE: &str = include_str!("page.html");
-const STYLE: &str = include_str!("page.css");
-/// The style after it of pages that have rows.
-const ROWS_STYLE: &str = include_str!("rows.css");
+/// The text of scripts, in their order.
+macro_rules! scripts {
+    ($($name:literal),+ $(,)?) => {
+        &[$(include_str!(concat!($name, ".js"))),+]
+    };
+}
+
+const TEMPLATE: &str = include_str!("shared/page.html");
+const STYLE: &str = include_str!("shared/page.css");
 /// The first parts of every script.
-const SHARED: [&str; 4] =
-    [include_str!("data.js"), include_str!("elements.js"), include_str!("theme.js"), include_str!("axes.js")];
-/// The parts after them in the scripts of pages that have rows.
-const ROWS: [&str; 7] = [
-    include_str!("looks.js"),
-    include_str!("points.js"),
-    include_str!("density.js"),
-    include_str!("nearest.js"),
-    include_str!("scatter.js"),
-    include_str!("selection.js"),
-    include_str!("rows.js"),
+const SHARED: &[&str] = scripts!["shared/data", "shared/elements", "shared/theme", "shared/axes"];
+/// The parts after them in the scripts of pages that have a scatter plot of rows.
+const ROWS: &[&str] = scripts![
+    "rows/looks",
+    "rows/points",
+    "rows/density",
+    "shared/nearest",
+    "rows/scatter",
+    "rows/selection",
+    "rows/rows",
+];
+/// The parts after them in the scripts of pages of a network.
+const NETWORK: &[&str] = scripts![
+    "shared/logarithm",
+    "perceptron/stepped",
+    "perceptron/curves",
+    "perceptron/pictures",
+    "perceptron/examples",
+    "perceptron/weights",
+    "perceptron/network",
 ];
 /// The last part of every script.
-const START: &str = include_str!("page.js");
+const START: &[&str] = scripts!["shared/page"];
 /// Signs around which a script needs no space. Not + and −: two of them with a space between are no ++ or −−.
 const PUNCTUATION: [char; 16] = ['{', '}', '(', ')', '[', ']', ';', ',', '=', '<', '>', '?', ':', '&', '|', '!'];
 
@@ -53,53 +67,39 @@ pub enum Kind {
     Sammon,
     /// A solution of an equation, by `firebox rbf`.
     Rbf,
+    /// A classifier, by `firebox perceptron`.
+    Perceptron,
+    /// A network that predicts numbers, by `firebox perceptron`.
+    Regression,
 }
 
 impl Kind {
     /// The script of the page.
     fn script(self) -> String {
-        let (rows, own): (&[&str], &[&str]) = match self {
-            Self::Ocnn => (
-                &ROWS,
-                &[
-                    include_str!("clusters.js"),
-                    include_str!("tree.js"),
-                    include_str!("levels.js"),
-                    include_str!("ocnn.js"),
-                ],
-            ),
-            Self::Sammon => (
-                &ROWS,
-                &[
-                    include_str!("shepard.js"),
-                    include_str!("logarithmic.js"),
-                    include_str!("convergence.js"),
-                    include_str!("turning.js"),
-                    include_str!("sammon.js"),
-                ],
-            ),
-            Self::Rbf => (
-                &[],
-                &[
-                    include_str!("logarithmic.js"),
-                    include_str!("lines.js"),
-                    include_str!("field.js"),
-                    include_str!("contours.js"),
-                    include_str!("paint.js"),
-                    include_str!("heatmap.js"),
-                    include_str!("plane.js"),
-                    include_str!("rbf.js"),
-                ],
-            ),
+        let parts: [&[&str]; 2] = match self {
+            Self::Ocnn => [ROWS, scripts!["ocnn/clusters", "ocnn/tree", "ocnn/levels", "ocnn/ocnn"]],
+            Self::Sammon => [
+                ROWS,
+                scripts!["sammon/shepard", "shared/logarithm", "sammon/convergence", "sammon/turning", "sammon/sammon",],
+            ],
+            Self::Rbf => [
+                scripts!["shared/logarithm"],
+                scripts!["rbf/lines", "rbf/field", "rbf/contours", "rbf/paint", "rbf/heatmap", "rbf/plane", "rbf/rbf",],
+            ],
+            Self::Perceptron => {
+                [NETWORK, scripts!["perceptron/matrix", "perceptron/calibration", "perceptron/perceptron"]]
+            }
+            Self::Regression => [NETWORK, scripts!["shared/nearest", "perceptron/parity", "perceptron/regression"]],
         };
-        minified(&[&SHARED, rows, own, &[START]].concat().concat())
+        minified(&[SHARED, parts[0], parts[1], START].concat().concat())
     }
 
     /// The style sheet of the page.
     fn style(self) -> String {
         let own = match self {
-            Self::Ocnn | Self::Sammon => ROWS_STYLE,
-            Self::Rbf => include_str!("field.css"),
+            Self::Ocnn | Self::Sammon => include_str!("rows/rows.css"),
+            Self::Rbf => include_str!("rbf/field.css"),
+            Self::Perceptron | Self::Regression => include_str!("perceptron/network.css"),
         };
         code(&[STYLE, own].concat(), str::to_string)
     }

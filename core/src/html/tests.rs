@@ -90,7 +90,7 @@ fn text_of_files_stays_data() {
 
 #[test]
 fn the_policy_allows_the_script_and_the_style_alone() {
-    for kind in [Kind::Ocnn, Kind::Sammon, Kind::Rbf] {
+    for kind in [Kind::Ocnn, Kind::Sammon, Kind::Rbf, Kind::Perceptron, Kind::Regression] {
         check_policy(&Page { kind, ..page() }.render(&About::new(&report(), "")).unwrap());
     }
 }

@@ -10,11 +10,12 @@ use firebox_core::{
 };
 use serde_json::{Map, Value, json};
 
-use super::args::{Form, ModelArgs, PredictArgs, ProductArgs};
+use super::args::{EvalArgs, Form, ModelArgs, PredictArgs, ProductArgs};
 use super::input::{instances, notice, options, text_error};
+use super::page::{Examined, page};
 use super::report::{EvalResult, NetworkFigures, PredictResult, class_column};
 use crate::config::Task;
-use crate::model::Score;
+use crate::model::Scored;
 use crate::ops::PerceptronOps;
 use crate::solve::{Model, OutputKind, Targets, argmax, probabilities};
 use crate::types::{Matmul, MatmulKernel};
@@ -189,20 +190,37 @@ impl Predictions {
     }
 }
 
-pub(super) fn eval(args: &ModelArgs, device: &Device, session: &Session) -> Result<Outcome> {
+pub(super) fn eval(
+    EvalArgs { model_args: args, page: to }: &EvalArgs,
+    device: &Device,
+    session: &Session,
+) -> Result<Outcome> {
     let mut watch = Stopwatch::default();
     let model = Model::load(&args.model)?;
     let treatment = (model.task(), model.imputation.missing);
-    let instances = instances(&args.input, treatment, Some(&model), &Solo, &*session.observer)?;
+    let (instances, source) = instances(&args.input, treatment, Some(&model), &Solo, &*session.observer, to)?;
     let input = InputSize { rows: instances.rows(), columns: instances.names.len() };
     let loaded = with_context!(device, session, |context| Loaded::new(model, args.product, input.rows, context))?;
     watch.lap("data_s");
-    let score = score(&loaded.model, instances.values, &instances.targets, device, session)?;
+    let shown = to.html.is_some().then(|| instances.values.clone());
+    let scored = score(&loaded.model, instances.values, &instances.targets, device, session)?;
     watch.lap("prediction_s");
+    let score = &scored.score;
+    let examined = || Examined {
+        model: &loaded.model,
+        scored: &scored,
+        values: shown.unwrap_or_default(),
+        numbers: source.numbers(input.rows),
+        kept: &source.kept,
+        label: args.input.label.as_deref(),
+        rows: "rows",
+        training: None,
+    };
+    let page = to.html.clone().map(|path| Ok((path, page(examined(), &Solo)?))).transpose()?;
     let result = entries(&EvalResult { figures: score.figures(), network: loaded.figures() });
     let summary = format!("{} on {} rows, {}", score.summary(), input.rows, loaded.matmul);
     let plot = Some(score.plot(&format!("{} rows", input.rows)));
-    Ok(Outcome { plot, ..loaded.outcome(args, input, &watch, result, score.table()?, summary) })
+    Ok(Outcome { plot, page, ..loaded.outcome(args, input, &watch, result, score.table()?, summary) })
 }
 
 /// The score of a model on unscaled row-major `values` of its columns.
@@ -212,6 +230,6 @@ pub(super) fn score(
     targets: &Targets,
     device: &Device,
     session: &Session,
-) -> Result<Score> {
-    with_context!(device, session, |context| model.score(values, targets, context))
+) -> Result<Scored> {
+    with_context!(device, session, |context| model.score_rows(values, targets, context))
 }

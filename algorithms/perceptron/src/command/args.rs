@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum, ValueHint};
 use firebox_core::{
     Result,
-    command::{self, CheckpointArgs, DocumentOut, InputArgs, InputFile, PlotOut},
+    command::{self, CheckpointArgs, DocumentOut, InputArgs, InputFile, PageArgs, PlotOut},
 };
 
 use crate::config::{TrainConfig, invalid};
@@ -31,6 +31,8 @@ pub(super) struct TrainArgs {
     /// Draw how the test part was predicted: classes by count, or numbers against true ones (.svg, .png)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(super) confusion: Option<PlotOut>,
+    #[command(flatten)]
+    pub(super) page: PageArgs,
 }
 
 impl TrainArgs {
@@ -70,6 +72,14 @@ pub(super) struct ModelArgs {
     pub(super) model: InputFile,
     #[command(flatten)]
     pub(super) product: ProductArgs,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct EvalArgs {
+    #[command(flatten)]
+    pub(super) model_args: ModelArgs,
+    #[command(flatten)]
+    pub(super) page: PageArgs,
 }
 
 /// Form of the predictions.

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use firebox_core::{
     Communicator, Error, Observer, Result,
-    command::InputArgs,
-    data::{Categorical, Missing, MissingNumbers, ReadOptions, read_blocks},
+    command::{InputArgs, PageArgs},
+    data::{Categorical, Kept, Missing, MissingNumbers, ReadOptions, read_blocks},
     error::shown,
 };
 
@@ -37,30 +37,64 @@ pub(super) fn options(input: &InputArgs, task: Task, missing: Missing, model: Op
     Ok(options)
 }
 
+/// Where a rank's instances are in the table, and the columns that are kept beside them.
+#[derive(Debug, Default)]
+pub(super) struct Source {
+    /// The columns to keep, of the instances.
+    pub(super) kept: Kept,
+    /// Number of the first row that was read, from 0.
+    first: usize,
+    /// For each row that was read, whether it is an instance; empty if all are.
+    retained: Vec<bool>,
+}
+
+impl Source {
+    /// Number of each of `rows` instances in the table, from 0.
+    pub(super) fn numbers(&self, rows: usize) -> Vec<u64> {
+        let numbers = self.first as u64..;
+        if self.retained.is_empty() {
+            return numbers.take(rows).collect();
+        }
+        numbers.zip(&self.retained).filter(|(_, retained)| **retained).map(|(number, _)| number).collect()
+    }
+}
+
 /// Reads a rank's rows and their targets, for the model if there is one. With a model the columns
-/// are those of the model. Rows with missing numbers are left out if `missing` says so; other missing numbers are NaN.
+/// are those of the model. Rows with missing numbers are left out if `missing` says so; other missing numbers are NaN. Only a
+/// page shows columns to keep.
 pub(super) fn instances(
     input: &InputArgs,
     (task, missing): (Task, Missing),
     model: Option<&Model>,
     ranks: &dyn Communicator,
     observer: &dyn Observer,
-) -> Result<Instances> {
-    if input.keep.is_some() {
-        return Err(Error::input("`keep` is for predictions", "leave it out"));
+    page: &PageArgs,
+) -> Result<(Instances, Source)> {
+    match input.keep {
+        Some(_) if page.html.is_none() => {
+            let what = "`keep` is for predictions and for the report of `html`";
+            return Err(Error::input(what, "leave it out, or name a report with `html`"));
+        }
+        Some(_) if ranks.size() > 1 => {
+            return Err(Error::input("`keep` is for a single process", "leave it out, or run this without mpirun"));
+        }
+        _ => {}
     }
+    let mut source = Source::default();
     let read = || {
         let part = input.read_part(&options(input, task, missing, model)?, ranks.share(), observer);
         part.map_err(|error| if model.is_none() { with_task(error) } else { error })
     };
+    let part = if task == Task::Regression && (input.label.is_none() || input.labels.is_some()) {
+        let help = "name it with `label = COLUMN`; `labels` is for classes";
+        return Err(Error::input("the column of the numbers to learn is not named", help));
+    } else {
+        read()?
+    };
+    (source.first, source.kept) = (part.of.start, part.kept);
     let instances = match task {
-        Task::Classification => Instances::from_labels(read()?.points),
+        Task::Classification => Instances::from_labels(part.points),
         Task::Regression => {
-            if input.label.is_none() || input.labels.is_some() {
-                let help = "name it with `label = COLUMN`; `labels` is for classes";
-                return Err(Error::input("the column of the numbers to learn is not named", help));
-            }
-            let part = read()?;
             let targets: Vec<usize> = (part.points.columns - part.targets..part.points.columns).collect();
             Instances::from_targets(part.points, targets)
         }
@@ -73,7 +107,11 @@ pub(super) fn instances(
         instances.values = values.map_err(|error| text_error(input, model, error))?;
         instances.names = model.columns.clone();
     }
-    let dropped = if missing == Missing::Drop { instances.retain_complete() } else { 0 };
+    if missing == Missing::Drop {
+        source.retained = instances.retain_complete();
+        source.kept.retain(&source.retained);
+    }
+    let dropped = source.retained.iter().filter(|retained| !**retained).count();
     instances.check_targets().map_err(in_file)?;
     let filled = instances.values.iter().filter(|value| value.is_nan()).count();
     let mut counts = [dropped as f64, filled as f64];
@@ -81,7 +119,7 @@ pub(super) fn instances(
     notice(missing, counts.map(|count| count as u64), &input.input)
         .into_iter()
         .for_each(|notice| observer.notice(&notice));
-    Ok(instances)
+    Ok((instances, source))
 }
 
 /// Adds the option `task` to the advice of an error of labels or targets that suit the other task.

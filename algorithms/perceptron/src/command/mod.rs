@@ -4,6 +4,7 @@ mod apply;
 mod args;
 mod bench;
 mod input;
+mod page;
 mod report;
 #[cfg(test)]
 mod tests;
@@ -18,7 +19,7 @@ use firebox_core::{
 };
 use serde_json::Value;
 
-use self::args::{ModelArgs, PredictArgs, TrainArgs};
+use self::args::{EvalArgs, PredictArgs, TrainArgs};
 use self::bench::PerceptronBench;
 use self::report::{EvalResult, PredictResult, TrainResult};
 
@@ -32,7 +33,8 @@ const TRAIN_EXAMPLES: &str = "\
 Examples:
   firebox perceptron train points.csv --label label --model m.safetensors --plot losses.png -o l.csv
   firebox perceptron train points.csv --label y --task regression --hidden 256,64 --confusion y.png
-  firebox perceptron train points.csv --label label --missing median --model m.fbx -o losses.csv";
+  firebox perceptron train points.csv --label label --missing median --model m.fbx -o losses.csv
+  firebox perceptron train points.csv --label label --model m.safetensors --html p.html -o l.csv";
 
 const PREDICT_EXAMPLES: &str = "\
 Examples:
@@ -42,12 +44,15 @@ Examples:
 const EVAL_EXAMPLES: &str = "\
 Examples:
   firebox perceptron eval points.csv --label label --model m.safetensors -o confusion.csv
-  firebox perceptron eval points.csv --label label --model m.safetensors --plot confusion.png";
+  firebox perceptron eval points.csv --label label --model m.safetensors --plot confusion.png
+  firebox perceptron eval points.csv --label label --model m.safetensors --keep all --html p.html";
 
 /// Options of the short help of each command.
-const TRAIN: [&str; 8] = ["label", "drop", "model", "hidden", "activation", "epochs", "test", "confusion"];
+const TRAIN: [&str; 9] = ["label", "drop", "model", "hidden", "activation", "epochs", "test", "confusion", "html"];
 const PREDICT: [&str; 4] = ["label", "keep", "model", "give"];
-const EVAL: [&str; 3] = ["label", "drop", "model"];
+const EVAL: [&str; 4] = ["label", "drop", "model", "html"];
+/// Help of `keep` where only the page shows the columns.
+const KEEP: &str = "Columns that the report of --html has beside the rows, in the same form, or all";
 
 /// The command `perceptron`.
 #[derive(Debug, Clone, Copy, Default)]
@@ -57,7 +62,7 @@ impl Plugin for PerceptronPlugin {
     fn command(&self) -> Command {
         // Set after the arguments, since the doc comment of a flattened struct would replace the description.
         let train = with_short_help(TrainArgs::augment_args(Command::new("train")), &TRAIN)
-            .mut_arg("keep", |keep| keep.hide(true))
+            .mut_arg("keep", |keep| keep.help(KEEP))
             .after_long_help(TRAIN_EXAMPLES);
         let train = train.about("Trains a network on a table").long_about(
             "Trains a multilayer perceptron on a table: columns of numbers, and one of classes or numbers to learn. A share \
@@ -73,8 +78,8 @@ impl Plugin for PerceptronPlugin {
                 "Predicts the rows of a table with a network that train wrote, on any backend. Columns are found by their \
                  names; others are ignored. The label comes first.",
             );
-        let eval = with_short_help(ModelArgs::augment_args(Command::new("eval")), &EVAL)
-            .mut_arg("keep", |keep| keep.hide(true))
+        let eval = with_short_help(EvalArgs::augment_args(Command::new("eval")), &EVAL)
+            .mut_arg("keep", |keep| keep.help(KEEP))
             .after_long_help(EVAL_EXAMPLES)
             .about("Compares predictions with the truth")
             .long_about(

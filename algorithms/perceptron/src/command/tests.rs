@@ -9,6 +9,7 @@ use burn_ndarray::NdArray;
 use firebox_core::{
     Observer,
     data::{Shape, generate},
+    html::{Kind, Page, encode},
 };
 
 use serde_json::json;
@@ -390,4 +391,43 @@ fn invalid_input_is_refused() {
     assert!(
         refusal(&format!("perceptron predict {others} --model {model}")).contains("this is not a perceptron model")
     );
+}
+
+#[test]
+fn pages_have_the_rows_of_the_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let [table, page, model] =
+        ["t.csv", "p.html", "m.safetensors"].map(|name| folder.path().join(name).display().to_string());
+    let line = |i: i32| match i % 10 {
+        3 => format!("row {i},nan,1,a\n"),
+        _ => format!("row {i},{},{},{}\n", i * i, i % 7, if i < 100 { "a" } else { "b" }),
+    };
+    std::fs::write(&table, "name,x,y,k\n".to_string() + &(0..200).map(line).collect::<String>()).unwrap();
+    let train = format!("perceptron train {table} --hidden 4 --epochs 2 --missing drop --model {model}");
+    assert!(run(&format!("{train} --label k")).unwrap().page.is_none());
+    let refused = run(&format!("{train} --label k --keep name")).unwrap_err().to_string();
+    assert!(refused.contains("`keep` is for predictions and for the report of `html`"), "{refused}");
+
+    let numbers = |page: &Page| {
+        let names = page.texts[0].values.iter().map(|name| name.trim_start_matches("row ").parse::<u64>().unwrap());
+        let expected = encode::indices(names.clone()).unwrap();
+        assert_eq!(page.content["network"]["numbers"], expected);
+        assert_eq!(page.rows, page.texts[0].values.len());
+        names.collect::<Vec<_>>()
+    };
+    let (_, trained) = run(&format!("{train} --label k --html {page} --keep name")).unwrap().page.unwrap();
+    let tested = numbers(&trained);
+    assert!(tested.len() == 36 && tested.iter().all(|number| number % 10 != 3), "{tested:?}");
+    assert_eq!((trained.kind, trained.classes.unwrap().names), (Kind::Perceptron, vec!["a".into(), "b".into()]));
+    assert_eq!(trained.content["network"]["training"]["loss"].as_array().map(Vec::len), Some(2));
+
+    let eval = format!("perceptron eval {table} --label k --model {model} --html {page} --keep name");
+    let (_, evaluated) = run(&eval).unwrap().page.unwrap();
+    assert_eq!(numbers(&evaluated), (0..200).filter(|number| number % 10 != 3).collect::<Vec<_>>());
+    assert!(evaluated.content["network"]["training"].is_null());
+
+    let train = format!("{train} --label y --task regression --drop name,k --html {page}");
+    let (_, regression) = run(&train).unwrap().page.unwrap();
+    let names: Vec<&str> = regression.columns.iter().map(|column| column.name.as_str()).collect();
+    assert_eq!((regression.kind, names), (Kind::Regression, vec!["y", "predicted y"]));
 }

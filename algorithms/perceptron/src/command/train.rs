@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::apply::score;
 use super::args::TrainArgs;
 use super::input::instances;
+use super::page::{Examined, page};
 use super::report::{NetworkFigures, PartSizes, TrainResult, curves, history};
 use crate::config::InputScale;
 use crate::model::{Given, Score, Training, train};
@@ -21,7 +22,8 @@ pub(super) fn run(args: &TrainArgs, device: &Device, session: &Session) -> Resul
     config.validate()?;
     let checkpoints = args.states.checkpoints()?;
     let ranks = &*session.communicator;
-    let instances = instances(&args.input, (config.task, config.missing), None, ranks, &*session.observer)?;
+    let treatment = (config.task, config.missing);
+    let (instances, mut source) = instances(&args.input, treatment, None, ranks, &*session.observer, &args.page)?;
     let instances = instances.with_classes_of_all(ranks);
     instances.check().map_err(|error| error.in_file(&args.input.input))?;
     if args.model.is_none() {
@@ -37,12 +39,38 @@ pub(super) fn run(args: &TrainArgs, device: &Device, session: &Session) -> Resul
         return stopped();
     }
     let (own, rows) = instances.global_range(ranks);
-    let scored = instances.select(&local_rows(scored_rows(&training), &own));
-    let score = match score(&model, scored.values, &scored.targets, device, session) {
+    let selected = local_rows(scored_rows(&training), &own);
+    let rows_scored = instances.select(&selected);
+    let shown = args.page.html.is_some().then(|| rows_scored.values.clone());
+    let scored = match score(&model, rows_scored.values, &rows_scored.targets, device, session) {
         Err(Error::Cancelled) => return stopped(),
-        score => score?,
+        scored => scored?,
     };
-    outcome(args, InputSize { rows, columns: instances.names.len() }, &model, &training, &score)
+    let page = args.page.html.clone().map(|path| {
+        let numbers = source.numbers(instances.rows());
+        let mut is_selected = vec![false; numbers.len()];
+        selected.iter().for_each(|&row| is_selected[row] = true);
+        source.kept.retain(&is_selected);
+        let examined = Examined {
+            model: &model,
+            scored: &scored,
+            values: shown.unwrap_or_default(),
+            numbers: selected.iter().map(|&row| numbers[row]).collect(),
+            kept: &source.kept,
+            label: args.input.label.as_deref(),
+            rows: rows_name(&training),
+            training: Some(&training),
+        };
+        Ok((path, page(examined, ranks)?))
+    });
+    let page = page.transpose()?;
+    let size = InputSize { rows, columns: instances.names.len() };
+    Ok(Outcome { page, ..outcome(args, size, &model, &training, &scored.score)? })
+}
+
+/// Name of [`scored_rows`].
+fn rows_name(training: &Training) -> &'static str {
+    if training.parts.test.is_empty() { "rows it learnt from" } else { "test rows" }
 }
 
 /// The rows of the reported figures: those of the test part, or of the training part if there is no test part.
@@ -85,8 +113,7 @@ fn outcome(args: &TrainArgs, input: InputSize, model: &Model, training: &Trainin
         let bytes = model.to_bytes()?;
         documents.push((path.clone(), Document::new(move |out| out.write_all(&bytes))));
     }
-    let on = if rows[2] > 0 { "test rows" } else { "rows it learnt from" };
-    let title = format!("{} {on}", scored_rows(training).len());
+    let title = format!("{} {}", scored_rows(training).len(), rows_name(training));
     let summary = format!(
         "{} on {title}\n{} of {} epochs (stop: {}; the model is of epoch {}), {} rows to learn from in batches of \
          {}, {} scale, weight decay {:.2e}, {parameters} parameters, {}",

@@ -16,6 +16,8 @@ pub use layer::{Linear, SigmoidLayer};
 pub use mlp::Mlp;
 pub use predict::Score;
 #[cfg(feature = "command")]
+pub(crate) use predict::Scored;
+#[cfg(feature = "command")]
 pub(crate) use predict::column;
 pub use task::{Classification, Regression, TaskKind};
 pub use train::Training;

@@ -40,6 +40,17 @@ pub enum Score {
     },
 }
 
+/// A score with what it is computed from, for this rank's rows.
+#[derive(Debug, Clone)]
+pub(crate) struct Scored {
+    /// The score, over all ranks.
+    pub score: Score,
+    /// Logits or numbers `[n, m]`, row by row.
+    pub outputs: Vec<f64>,
+    /// True class of each row by the model's numbers; empty in a regression.
+    pub codes: Vec<usize>,
+}
+
 impl Model {
     /// Loads the network to a device, in the layout for prediction.
     pub(crate) fn network<B: Backend>(&self, device: &B::Device) -> Network<B> {
@@ -113,6 +124,16 @@ impl Model {
         targets: &Targets,
         context: &Context<B>,
     ) -> Result<Score> {
+        self.score_rows(values, targets, context).map(|scored| scored.score)
+    }
+
+    /// [`score`](Self::score), with the outputs.
+    pub(crate) fn score_rows<B: PerceptronOps>(
+        &self,
+        values: Vec<f64>,
+        targets: &Targets,
+        context: &Context<B>,
+    ) -> Result<Scored> {
         let results = self.results(&self.network(&context.device), values, context)?;
         let ranks = &*context.communicator;
         context.go_on()?;
@@ -124,8 +145,10 @@ impl Model {
                 let mut sums = [losses.sum::<f64>(), codes.len() as f64];
                 ranks.all_sum(&mut sums);
                 let loss = sums[0] / sums[1].max(1.0);
-                let confusion = Confusion::new(m, codes.into_iter().zip(argmax(&results, m))).all_reduce(ranks);
-                Ok(Score::Classes { loss, confusion, classes: classes.clone() })
+                let pairs = codes.iter().copied().zip(argmax(&results, m));
+                let confusion = Confusion::new(m, pairs).all_reduce(ranks);
+                let score = Score::Classes { loss, confusion, classes: classes.clone() };
+                Ok(Scored { score, outputs: results, codes })
             }
             (OutputKind::Number { names, scaling }, Targets::Numbers(numbers, own)) => {
                 // A single target may have another name.
@@ -140,7 +163,8 @@ impl Model {
                     (rmse(&targets, &predictions).unwrap_or_default() / deviation).powi(2)
                 });
                 let loss = errors.sum::<f64>() / names.len() as f64;
-                Ok(Score::Numbers { loss, targets, predictions, names: names.clone() })
+                let score = Score::Numbers { loss, targets, predictions, names: names.clone() };
+                Ok(Scored { score, outputs: results, codes: Vec::new() })
             }
             _ => {
                 Err(Error::input("the model and the rows are for different tasks", "give targets of the model's task"))

@@ -283,8 +283,8 @@ impl Instances {
         self.values.len() / self.names.len().max(1)
     }
 
-    /// Leaves out the rows with a missing number, NaN, among their values or targets. Returns the number of these rows.
-    pub(crate) fn retain_complete(&mut self) -> usize {
+    /// Leaves out the rows with a missing number, NaN, among their values or targets. Returns for each row whether it is kept.
+    pub(crate) fn retain_complete(&mut self) -> Vec<bool> {
         let (columns, rows) = (self.names.len().max(1), self.rows());
         let is_known = |values: &[f64]| values.iter().all(|value| !value.is_nan());
         let complete = |row: &usize| {
@@ -294,11 +294,11 @@ impl Instances {
             };
             is_known(&self.values[row * columns..(row + 1) * columns]) && is_known(target)
         };
-        let kept: Vec<usize> = (0..rows).filter(complete).collect();
-        if kept.len() < rows {
-            *self = self.select(&kept);
+        let kept: Vec<bool> = (0..rows).map(|row| complete(&row)).collect();
+        if kept.contains(&false) {
+            *self = self.select(&(0..rows).filter(|&row| kept[row]).collect::<Vec<_>>());
         }
-        rows - kept.len()
+        kept
     }
 
     /// Copies these rows.
@@ -348,12 +348,13 @@ mod tests {
         let numbers = Instances::from_column(points.clone(), "C2").unwrap();
         assert_eq!(numbers.check().unwrap_err().to_string(), "column C2: a row has no number to learn");
         let mut complete = numbers.clone();
-        assert_eq!((complete.retain_complete(), complete.values.as_slice()), (2, &[3.0, 5.0][..]));
+        let kept = [false, false, true, true];
+        assert_eq!((complete.retain_complete().as_slice(), complete.values.as_slice()), (&kept[..], &[3.0, 5.0][..]));
         assert_eq!(complete.targets, Targets::Numbers(vec![4.0, 6.0], vec!["C2".into()]));
-        assert_eq!(complete.retain_complete(), 0);
+        assert_eq!(complete.retain_complete(), [true, true]);
         let mut classes = Instances::from_labels(points.with_labels(vec![1, 2, 1, 2]).unwrap()).unwrap();
         classes.check().unwrap();
-        assert_eq!((classes.retain_complete(), classes.values.len()), (2, 4));
+        assert_eq!((classes.retain_complete().as_slice(), classes.values.len()), (&kept[..], 4));
         assert_eq!(classes.targets, Targets::Classes(vec![0, 1], Classes::Numbers(vec![1, 2])));
     }
 

@@ -80,3 +80,10 @@ function themeBox() {
   setTheme('auto');
   return choice('Theme', names, 0, (i) => setTheme(names[i]));
 }
+
+/** The colours of shares from 0 to 1 in order. */
+function ramp(colourOf) {
+  const made = element('span.ramp', {});
+  made.style.background = `linear-gradient(to right, ${VIRIDIS.map((_, i) => css(colourOf(i / 10))).join(', ')})`;
+  return made;
+}

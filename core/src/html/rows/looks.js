@@ -32,13 +32,6 @@ function noiseLook() {
   return { colour: NOISE[theme.name], shape: SHAPE.cross };
 }
 
-/** The colours of numbers in order. */
-function ramp() {
-  const made = element('span.ramp', {});
-  made.style.background = `linear-gradient(to right, ${VIRIDIS.map((_, i) => css(visibleViridis(i / 10))).join(', ')})`;
-  return made;
-}
-
 /** A small drawing of a marker, for legends. */
 function swatch({ colour, shape }) {
   const made = markerImage(css(colour), shape, 10 * devicePixelRatio);

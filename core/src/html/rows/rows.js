@@ -89,7 +89,7 @@ function rowColours(rows, classes, shapeOf) {
       }),
       element('span', {}, name),
       rounded(low * unit, digits),
-      ramp(),
+      ramp(visibleViridis),
       rounded(high * unit, digits)
     );
   }

@@ -1,4 +1,4 @@
-// ---- logarithmic.js: logarithmic axes ----
+// ---- logarithm.js: logarithmic axes ----
 
 /** Ticks of a logarithmic axis: round numbers for a small range, else powers of ten, with 2 and 5 where there is room. */
 function logTicksOf(low, high, most) {

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import html
+import inspect
 import json
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,27 +20,81 @@ _FRAME_BYTES = 4_000_000
 
 
 class Fit:
-    """What the report of a fit needs besides the fit itself: its rows, by reference, and its facts."""
+    """A fit or a solution, as its report describes it: the Rust object that makes the page, and the facts of the run."""
 
-    def __init__(self, run: _firebox.Run, report: _firebox.Report, owner: Any, X: Any, kept: np.ndarray | None = None) -> None:
-        self.report, self.kept = report, kept
-        has_columns = isinstance(X, np.ndarray) and getattr(owner, "metric", None) != "precomputed"
-        self.rows = X if has_columns else None
+    def __init__(self, run: _firebox.Run, report: _firebox.Report, owner: Any, call: str) -> None:
+        self.report, self.call = report, call
         self.facts = [
             ("version", _firebox.__version__),
-            ("rows", str(X.shape[0])),
-            ("columns", str(X.shape[1])),
             ("backend", run.backend),
             ("device", run.device),
             ("precision", owner.precision),
             ("seconds", f"{report.seconds:.3f}"),
         ]
+        self.settings = [(name, str(value)) for name, value in parameters(owner).items()]
+
+    def page(self, summary: str, *, name: str = "", facts: Sequence[tuple[str, str]] = (), **rows: Any) -> str:
+        about = {
+            "input": name,
+            "summary": summary,
+            "command": self.call,
+            "facts": [*self.facts, *facts],
+            "settings": self.settings,
+        }
+        return self.report.render(json.dumps(about), **rows)
+
+
+def parameters(owner: Any) -> dict[str, Any]:
+    """The parameters of an estimator or a solver, by their names in its constructor."""
+    return {name: getattr(owner, name) for name in inspect.signature(type(owner).__init__).parameters if name != "self"}
+
+
+def constructor_of(owner: Any) -> str:
+    """The call that makes an equal estimator or solver: the parameters that differ from their defaults."""
+    defaults = inspect.signature(type(owner).__init__).parameters
+    values = parameters(owner).items()
+    given = (f"{name}={value!r}" for name, value in values if repr(value) != repr(defaults[name].default))
+    return f"{type(owner).__name__}({', '.join(given)})"
+
+
+def write(path: str | os.PathLike[str], page: str) -> None:
+    """Writes a page; a file that is there already is replaced when it is complete."""
+    part = f"{os.fspath(path)}.part"
+    try:
+        with open(part, "w", encoding="utf-8") as file:
+            file.write(page)
+        os.replace(part, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.remove(part)
+        raise
+
+
+def as_html(owner: Any, figures: dict[str, Any], draw: Any) -> str:
+    """The figures with the report in a frame, or with a plot by `draw` if there is no report or it is too large."""
+    page = owner._page() if getattr(owner, "_fit", None) is not None else ""
+    if not 0 < len(page) <= _FRAME_BYTES:
+        return plots.as_html(figures, draw)
+    frame = (
+        f'<iframe title="Report of {type(owner).__name__}" srcdoc="{html.escape(page)}" loading="lazy" '
+        'sandbox="allow-scripts allow-downloads" style="width: 100%; height: 48rem; border: 1px solid #888"></iframe>'
+    )
+    return plots.as_html(figures) + frame
 
 
 class Reports:
-    """Interactive reports of an estimator with the attribute `_fit`."""
+    """Interactive reports of an estimator of rows, by its attribute `_fit`, which pickles leave out."""
 
-    _fit: Fit
+    _fit: Fit | None
+    #: The rows of the fit by reference, if they are columns of numbers, and those of weight above 0 if others exist.
+    _rows: np.ndarray | None
+    _kept: np.ndarray | None
+    _shape: tuple[int, int]
+
+    def _keep_fit(self, run: _firebox.Run, report: _firebox.Report, X: Any, kept: np.ndarray | None = None) -> None:
+        self._fit = Fit(run, report, self, f"{constructor_of(self)}.fit(X)")
+        has_columns = isinstance(X, np.ndarray) and getattr(self, "metric", None) != "precomputed"
+        self._rows, self._kept, self._shape = X if has_columns else None, kept, X.shape
 
     def report(self, path: str | os.PathLike[str], X: Any = None, y: Any = None, columns: int = 2) -> None:
         """Writes an interactive report: one HTML file that opens in a browser, without a network.
@@ -59,23 +115,14 @@ class Reports:
         ValueError
             For rows of another number, and if the fit was loaded from a pickle, which has no report.
         """
-        page = self._page(X, y, columns)
-        part = f"{os.fspath(path)}.part"
-        try:
-            with open(part, "w", encoding="utf-8") as file:
-                file.write(page)
-            os.replace(part, path)
-        except OSError:
-            with contextlib.suppress(OSError):
-                os.remove(part)
-            raise
+        write(path, self._page(X, y, columns))
 
     def _page(self, X: Any = None, y: Any = None, columns: int = 2) -> str:
         fit = getattr(self, "_fit", None)
         if fit is None:
             raise ValueError("there is no report: pickles and copies of a fit do not have it, and mode = 'paper' has none. Call fit")
-        rows = fit.rows if X is None else validated(self, X, reset=False)
-        count = int(fit.facts[1][1])
+        rows = self._rows if X is None else validated(self, X, reset=False)
+        count = self._shape[0]
         names = codes = None
         if y is not None:
             values, codes = np.unique(np.asarray(on_host(y)), return_inverse=True)
@@ -83,40 +130,24 @@ class Reports:
         for name, given in (("X", rows), ("y", codes)):
             if given is not None and len(given) != count:
                 raise ValueError(f"{name} has {len(given)} rows, and the fit had {count}")
-        if fit.kept is not None:
-            rows = None if rows is None else np.ascontiguousarray(rows[fit.kept])
-            codes = None if codes is None else codes[fit.kept]
+        if self._kept is not None:
+            rows = None if rows is None else np.ascontiguousarray(rows[self._kept])
+            codes = None if codes is None else codes[self._kept]
         columns_of = getattr(self, "feature_names_in_", None)
-        about = {
-            "summary": self._summary(),
-            "command": f"{self!r}.fit(X)",
-            "facts": fit.facts,
-            "settings": [(name, str(value)) for name, value in self.get_params().items()],  # type: ignore[attr-defined]
-        }
-        return fit.report.render(
-            json.dumps(about),
-            rows,
-            None if columns_of is None else [str(name) for name in columns_of],
-            columns,
-            None if codes is None else codes.tolist(),
-            names,
+        return fit.page(
+            self._summary(),
+            facts=[("rows", str(count)), ("columns", str(self._shape[1]))],
+            x=rows,
+            names=None if columns_of is None else [str(name) for name in columns_of],
+            columns=columns,
+            y=None if codes is None else codes.tolist(),
+            y_names=names,
         )
 
     def _summary(self) -> str:
         raise NotImplementedError
 
-    def _as_html(self, figures: dict[str, Any], draw: Any) -> str:
-        """The figures, with the report in a frame, or with a plot if there is no report or it is too large."""
-        page = self._page() if getattr(self, "_fit", None) is not None else ""
-        if not 0 < len(page) <= _FRAME_BYTES:
-            return plots.as_html(figures, draw)
-        frame = (
-            f'<iframe title="Report of {type(self).__name__}" srcdoc="{html.escape(page)}" loading="lazy" '
-            'sandbox="allow-scripts allow-downloads" style="width: 100%; height: 48rem; border: 1px solid #888"></iframe>'
-        )
-        return plots.as_html(figures) + frame
-
     def __getstate__(self) -> dict[str, Any]:
         # The rows belong to the caller, and a page can be larger than the model.
         state = super().__getstate__()  # type: ignore[misc]
-        return {name: value for name, value in state.items() if name != "_fit"}
+        return {name: value for name, value in state.items() if name not in ("_fit", "_rows")}

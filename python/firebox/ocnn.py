@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from . import _firebox, plots
 from ._compute import Run, column_names, options_of
 from ._data import on_host, validated
-from ._report import Fit, Reports
+from ._report import Reports, as_html
 
 _DISTANCES = ("euclidean", "manhattan", "cosine", "haversine", "precomputed")
 _ONLY_PAPER = ("sync", "epsilon", "scale", "self_coupling")
@@ -210,7 +210,7 @@ class OCNN(Reports, ClusterMixin, BaseEstimator):
             result, self._model, report = _firebox.fit_ocnn(run, options, rows, precomputed, weights, names)
         for name, value in result.items():
             setattr(self, f"{name}_", value)
-        self._fit = Fit(run, report, self, X, kept)
+        self._keep_fit(run, report, X, kept)
         if kept is not None:
             self._spread(run, X, kept)
         return self
@@ -300,7 +300,7 @@ class OCNN(Reports, ClusterMixin, BaseEstimator):
                 "noise": int((self.labels_ == -1).sum()),
                 "probability without structure": f"{self.p_value_:.2g}",
             }
-            bundle["text/html"] = bundle.get("text/html", "") + self._as_html(figures, self.plot_tree)
+            bundle["text/html"] = bundle.get("text/html", "") + as_html(self, figures, self.plot_tree)
         return bundle
 
     def _summary(self) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _firebox, plots
+from . import _firebox, _report, plots
 from ._compute import FireboxWarning, Run, options_of
 from ._data import FLOATS, on_host
 
@@ -217,6 +217,7 @@ class Solution:
         self.estimate = result.pop("estimate", None)
         self.relative_l2 = result.pop("relative_l2", None)
         self.diagnostics = result
+        self._fit: _report.Fit | None = None
 
     def __call__(self, x: Any) -> np.ndarray:
         """Values of shape (n,) at points of shape (n, d)."""
@@ -252,15 +253,32 @@ class Solution:
         """Draws u over its domain, of one or two dimensions. Returns Matplotlib's axes."""
         return plots.heat_map(self, ax)
 
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Writes an interactive report: one HTML file that opens in a browser, without a network.
+
+        Raises
+        ------
+        ValueError
+            If the solution was loaded from a pickle, which has no report.
+        """
+        _report.write(path, self._page())
+
+    def _page(self) -> str:
+        if self._fit is None:
+            raise ValueError("there is no report: pickles of a solution do not have it. Solve the problem")
+        error = self.estimate if self.relative_l2 is None else self.relative_l2
+        known = "estimate of the relative L2 error" if self.relative_l2 is None else "relative L2 error"
+        shown = "" if error is None else f", {known} {error:.1e}"
+        resolved = "not resolved: " if self.resolved is False else ""
+        return self._fit.page(f"{resolved}{self.n_neurons} neurons{shown}", name=self._problem.name)
+
     def _repr_html_(self) -> str:
         figures = {"neurons": self.n_neurons, "estimate of the error": self.estimate, "error": self.relative_l2}
         figures = {name: value for name, value in figures.items() if value is not None}
-        if len(self.coordinates) > 2:
-            return plots.as_html(figures, lambda ax: ax.set_axis_off())
-        return plots.as_html(figures, self.plot)
+        return _report.as_html(self, figures, self.plot if len(self.coordinates) <= 2 else None)
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_function": self._function.networks}
+        return self.__dict__ | {"_function": self._function.networks, "_fit": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -369,8 +387,10 @@ class RBFSolver:
             solve, own = problem._parsed.solve_paper, self.options or {}
         options = options_of(self, **own)
         with Run(self, self.random_state) as run:
-            result, function = solve(run, options)
+            result, function, report = solve(run, options)
+            fit = _report.Fit(run, report, self, f"{_report.constructor_of(self)}.solve(problem)")
         solution = Solution(function, problem, dict(result))
+        solution._fit = fit
         if solution.resolved is False:
             text = f"not resolved: the estimate of the error is {solution.estimate:.1e}, above {self.target_error:.1e}"
             warnings.warn(text, FireboxWarning, stacklevel=2)

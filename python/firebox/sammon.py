@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from . import _firebox, plots
 from ._compute import Run, column_names, options_of
 from ._data import FLOATS, on_host, validated
-from ._report import Fit, Reports
+from ._report import Reports, as_html
 
 
 class Sammon(Reports, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -171,7 +171,7 @@ class Sammon(Reports, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             result, self._model, report = _firebox.fit_sammon(run, options, X, precomputed, start, column_names(self))
         for name, value in result.items():
             setattr(self, f"{name}_", value)
-        self._fit = Fit(run, report, self, X)
+        self._keep_fit(run, report, X)
         return self.embedding_
 
     def transform(self, X: Any) -> np.ndarray:
@@ -201,7 +201,7 @@ class Sammon(Reports, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         bundle = super()._repr_mimebundle_(**kwargs)
         if hasattr(self, "embedding_"):
             figures = {"stress E": self.stress_, "trustworthiness": self.trustworthiness_}
-            bundle["text/html"] = bundle.get("text/html", "") + self._as_html(figures, lambda ax: self.plot(ax=ax))
+            bundle["text/html"] = bundle.get("text/html", "") + as_html(self, figures, lambda ax: self.plot(ax=ax))
         return bundle
 
     def _summary(self) -> str:

@@ -1,6 +1,6 @@
 //! Partial differential equations.
 
-use std::{fs, path::PathBuf, sync::Arc};
+use std::{fs, path::PathBuf, sync::Arc, time::Instant};
 
 use firebox::{
     Error,
@@ -19,6 +19,7 @@ use crate::{
     arrays::{Matrix, matrix, vector},
     config::with_options,
     errors::exception,
+    report::{Content, Report},
     run::Run,
 };
 
@@ -183,13 +184,14 @@ impl RbfProblem {
         Ok(inside.into_pyarray(py))
     }
 
-    /// Solves the problem by a network that grows. Returns a dictionary and the solution.
+    /// Solves the problem by a network that grows. Returns a dictionary, the solution and its report.
     fn solve_adaptive<'py>(
         &self,
         py: Python<'py>,
         run: &Run,
         options: &str,
-    ) -> PyResult<(Bound<'py, PyDict>, RbfFunction)> {
+    ) -> PyResult<(Bound<'py, PyDict>, RbfFunction, Report)> {
+        let start = Instant::now();
         let config = with_options(&AdaptiveConfig::new(), options)?;
         let solver = config.init(self.problem.clone()).map_err(exception)?;
         let solution =
@@ -198,16 +200,20 @@ impl RbfProblem {
         result.set_item("resolved", solution.is_resolved())?;
         result.set_item("estimate", solution.estimate())?;
         result.set_item("relative_l2", solution.accuracy().map(|accuracy| accuracy.relative_l2))?;
-        Ok((result, RbfFunction(solution.network().clone())))
+        let function = RbfFunction(solution.network().clone());
+        let config = solver.config().clone();
+        let report = Content::Adaptive(Box::new((self.problem.clone(), solution, config)));
+        Ok((result, function, Report::new(report, start)))
     }
 
-    /// Solves the problem by the paper's network of given size. Returns a dictionary and the solution.
+    /// Solves the problem by the paper's network of given size. Returns a dictionary, the solution and its report.
     fn solve_paper<'py>(
         &self,
         py: Python<'py>,
         run: &Run,
         options: &str,
-    ) -> PyResult<(Bound<'py, PyDict>, RbfFunction)> {
+    ) -> PyResult<(Bound<'py, PyDict>, RbfFunction, Report)> {
+        let start = Instant::now();
         let config = with_options(&RbfConfig::new(), options)?;
         let solver = config.init(self.problem.clone()).map_err(exception)?;
         let solution = run.call(py, |device, session| {
@@ -218,7 +224,9 @@ impl RbfProblem {
         result.set_item("residual_boundary", solution.residual_boundary)?;
         result.set_item("relative_l2", solution.accuracy().map(|accuracy| accuracy.relative_l2))?;
         result.set_item("cycles", solution.cycles)?;
-        Ok((result, RbfFunction(solution.network().clone().into())))
+        let function = RbfFunction(solution.network().clone().into());
+        let report = Content::Paper(Box::new((self.problem.clone(), solution, run.seed())));
+        Ok((result, function, Report::new(report, start)))
     }
 
     /// The solution of which these are the [`RbfFunction::networks`].

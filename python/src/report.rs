@@ -5,6 +5,7 @@ use std::time::Instant;
 use firebox::{
     core::html::{About, Classes, Page, RowTable, input_columns, principal_columns},
     ocnn::Clustering,
+    rbf::{AdaptiveConfig, AdaptiveSolution, Problem, Solution},
 };
 use pyo3::{exceptions::PyValueError, prelude::*};
 
@@ -25,6 +26,10 @@ pub enum Content {
     Clusters(Box<Clustering>, bool),
     /// A page, without the columns of the input.
     Page(Box<Page>),
+    /// A solution of a problem, the page of which takes evaluations.
+    Adaptive(Box<(Problem, AdaptiveSolution, AdaptiveConfig)>),
+    /// A solution by the paper's network, with the seed of its control points.
+    Paper(Box<(Problem, Solution, u64)>),
 }
 
 impl Report {
@@ -67,6 +72,14 @@ impl Report {
                     page.table.columns.extend(table.columns);
                     page.table.classes = table.classes;
                     page.render(&about)
+                }
+                Content::Adaptive(solved) => {
+                    let (problem, solution, config) = &**solved;
+                    solution.page(problem, config)?.render(&about)
+                }
+                Content::Paper(solved) => {
+                    let (problem, solution, seed) = &**solved;
+                    solution.page(problem, *seed)?.render(&about)
                 }
             }
         })

@@ -119,6 +119,11 @@ impl Run {
 }
 
 impl Run {
+    /// Seed of the random numbers.
+    pub fn seed(&self) -> u64 {
+        self.session.seed
+    }
+
     /// Calls `work` on a thread of its own, without the interpreter's lock. An interrupt (Ctrl-C) stops it within
     /// [`LOOK`] and the time to its next check.
     pub fn call<T: Send>(

@@ -53,7 +53,7 @@ def test_plots_of_solutions():
     assert disc.bounds == ([-1.0, -1.0], [1.0, 1.0])
     assert disc.contains([[0.9, 0.9], [0.1, 0.2]]).tolist() == [False, True]
     assert disc.plot().get_xlabel() == "x"
-    assert "<svg" in disc._repr_html_() and "neurons" in disc._repr_html_()
+    assert "<iframe" in disc._repr_html_() and "neurons" in disc._repr_html_()
     line = firebox.Problem(
         domain={"type": "box", "low": [0], "high": [1]},
         equation={"laplacian": 1, "rhs": 1},

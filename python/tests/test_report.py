@@ -84,3 +84,22 @@ def test_pickles_have_no_report(iris, tmp_path):
     assert "<svg" in ocnn._repr_mimebundle_()["text/html"]
     with pytest.raises(ValueError, match="there is no report"):
         firebox.OCNN(mode="paper", threshold=0.5).fit(iris[0]).report(tmp_path / "a.html")
+
+
+@pytest.mark.parametrize("options", [{}, {"mode": "paper", "options": {"neurons": 64}}])
+def test_report_of_a_solution(options, tmp_path):
+    solution = firebox.RBFSolver(**options).solve(firebox.Problem.named("poisson-sine"))
+    solution.report(tmp_path / "a.html")
+    page = (tmp_path / "a.html").read_text()
+    data = data_of(page)
+    assert data["kind"] == "rbf" and data["title"].startswith("poisson-sine: ")
+    assert data["solution"]["axes"] == ["x", "y"] and "<title>poisson-sine: " in page
+    assert "<iframe" in solution._repr_html_()
+    with pytest.raises(ValueError, match="there is no report"):
+        pickle.loads(pickle.dumps(solution)).report(tmp_path / "b.html")
+
+
+def test_a_report_that_cannot_be_written_leaves_nothing(iris, tmp_path):
+    with pytest.raises(OSError):
+        firebox.OCNN().fit(iris[0]).report(tmp_path)
+    assert list(tmp_path.parent.glob("*.part")) == []

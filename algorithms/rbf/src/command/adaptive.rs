@@ -1,9 +1,6 @@
 //! Report, summary and plots of the automatic mode.
 
-use firebox_core::{
-    command::CheckpointArgs,
-    plot::{Lines, Plot, Series},
-};
+use firebox_core::command::CheckpointArgs;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -12,7 +9,6 @@ use super::report::Magnitude;
 use crate::{
     config::AdaptiveConfig,
     model::{adaptive::AdaptiveSolution, growing::Slab},
-    problem::definition::Problem,
     solve::adaptive::{End, Level},
 };
 
@@ -169,28 +165,4 @@ pub(super) fn config(config: &AdaptiveConfig, states: &CheckpointArgs) -> Value 
     value["mode"] = "auto".into();
     value["checkpoint_every"] = states.checkpoint_every.into();
     value
-}
-
-/// The estimate and its parts by the number of neurons.
-pub(super) fn growth(problem: &Problem, solution: &AdaptiveSolution) -> Plot {
-    let series = |name: &str, of: fn(&Level) -> f64| {
-        let points = solution.levels.iter().map(|level| (level.neurons as f64, of(level)));
-        Series::new(name, points.filter(|point| point.1.is_finite() && point.1 > 0.0))
-    };
-    Plot::Lines(Lines {
-        title: format!("{}: growth", problem.name()),
-        x_label: "neurons".into(),
-        y_label: "relative to u".into(),
-        log_y: true,
-        series: vec![
-            series("estimate of the error", |level| level.estimate),
-            series("change since the level before", |level| level.change),
-            series("held-out residual", |level| level.held_out),
-            series("error", |level| level.error.unwrap_or(f64::NAN)),
-        ]
-        .into_iter()
-        .filter(|series| !series.points.is_empty())
-        .collect(),
-        ..Lines::default()
-    })
 }

@@ -3,7 +3,6 @@
 mod adaptive;
 mod args;
 mod bench;
-mod page;
 mod plots;
 mod predict;
 mod report;
@@ -14,6 +13,7 @@ use firebox_core::{
     Error, Precision, Result, Session,
     command::{Conformance, Document, Outcome, PredictArgs, parse, with_short_help},
     data::Points,
+    html::Page,
     plot::Plot,
     report::{InputSize, Timings, entries, schema},
 };
@@ -24,7 +24,6 @@ use serde_json::{Map, Value};
 use self::{
     args::{Mode, RbfArgs},
     bench::RbfBench,
-    page::{Background, Shown},
 };
 use crate::{
     config::AdaptiveConfig,
@@ -36,6 +35,7 @@ use crate::{
     },
     model::{
         adaptive::{AdaptiveSolution, AdaptiveSolver},
+        convergence,
         solution::{RbfSolution, Solution},
         solver::RbfSolver,
     },
@@ -144,7 +144,7 @@ impl Plugin for RbfPlugin {
                 let precision = if is_cuda { Precision::F64 } else { session.precision };
                 let session = &Session { precision, ..session.clone() };
                 let solution = with_context!(device, session, |context| solver.fit_with(context))?;
-                Solved::auto(problem, &solution, solver.config(), &args)
+                Solved::auto(problem, &solution, solver.config(), &args)?
             }
         };
         let evaluated = points.map(|points| {
@@ -275,8 +275,8 @@ struct Solved {
     unresolved: bool,
     /// Absent for a single cycle, which has no course.
     convergence: Option<Plot>,
-    /// For the interactive report, if it is requested.
-    background: Option<Background>,
+    /// The interactive report, if it is requested.
+    page: Option<Page>,
 }
 
 impl Solved {
@@ -284,7 +284,7 @@ impl Solved {
         let mut config = serde_json::to_value(&solution.config).unwrap_or(Value::Null);
         config["width"] = solution.ratio.into();
         config["checkpoint_every"] = args.states.checkpoint_every.into();
-        let background = args.page.html.as_ref().map(|_| Background::paper(problem, solution, seed)).transpose()?;
+        let page = args.page.html.as_ref().map(|_| solution.page(problem, seed)).transpose()?;
         Ok(Self {
             network: solution.network.clone().into(),
             accuracy: solution.accuracy,
@@ -295,13 +295,14 @@ impl Solved {
             result: entries(&RbfResult::Paper(Box::new(report::result(solution)))),
             summary: report::summary(solution),
             unresolved: false,
-            convergence: (solution.history.len() > 1).then(|| plots::residuals(problem, solution)),
-            background,
+            convergence: convergence::residuals(problem, solution),
+            page: page.map(|page| titled(page, problem, args)),
         })
     }
 
-    fn auto(problem: &Problem, solution: &AdaptiveSolution, config: &AdaptiveConfig, args: &RbfArgs) -> Self {
-        Self {
+    fn auto(problem: &Problem, solution: &AdaptiveSolution, config: &AdaptiveConfig, args: &RbfArgs) -> Result<Self> {
+        let page = args.page.html.as_ref().map(|_| solution.page(problem, config)).transpose()?;
+        Ok(Self {
             network: solution.network.clone(),
             accuracy: solution.accuracy,
             config: adaptive::config(config, &args.states),
@@ -311,10 +312,18 @@ impl Solved {
             result: entries(&RbfResult::Auto(Box::new(adaptive::result(solution)))),
             summary: adaptive::summary(solution, config),
             unresolved: !solution.is_resolved() && !args.adaptive.accept_unresolved,
-            convergence: Some(adaptive::growth(problem, solution)),
-            background: args.page.html.as_ref().map(|_| Background::auto(problem, solution, config)),
-        }
+            convergence: Some(convergence::growth(problem, solution)),
+            page: page.map(|page| titled(page, problem, args)),
+        })
     }
+}
+
+/// A page whose title begins with the problem, unless that is a file, which is in the title already.
+fn titled(page: Page, problem: &Problem, args: &RbfArgs) -> Page {
+    if args.has_problem_file() {
+        return page;
+    }
+    Page { title: format!("{}: {}", problem.name(), page.title), ..page }
 }
 
 /// A solution and the outputs that the arguments request.
@@ -334,14 +343,7 @@ impl Outputs<'_> {
     ) -> Result<Outcome> {
         let Self { args, problem, field, solved } = self;
         let values = Values::new(&solved.network, &field.points, field.exact.clone())?;
-        let page = match (&args.page.html, &solved.background) {
-            (Some(path), Some(background)) => {
-                let convergence = solved.convergence.as_ref();
-                let shown = Shown { network: &solved.network, accuracy: solved.accuracy, convergence, grid: &field };
-                Some((path.clone(), page::page(problem, args, &shown, background)?))
-            }
-            _ => None,
-        };
+        let page = args.page.html.clone().zip(solved.page);
         let mut plots = Vec::new();
         if let Some(path) = &args.error_plot {
             plots.extend(plots::error(problem, &field, &values).map(|plot| (path.clone(), plot)));

@@ -1,4 +1,4 @@
-//! Plots of a solution: u, its error, the neurons, the residuals by cycle.
+//! Plots of a solution: u, its error, the neurons.
 
 use firebox_core::{
     Result,
@@ -8,7 +8,6 @@ use firebox_core::{
 
 use crate::{
     io::solution_grid::{Field, Values},
-    model::solution::Solution,
     problem::{definition::Problem, domain::Domain},
     solve::{accuracy::Accuracy, piecewise::PiecewiseNetwork},
     types::Sampling,
@@ -158,21 +157,6 @@ pub(crate) fn neurons(problem: &Problem, network: &PiecewiseNetwork) -> Result<P
     let title = format!("{}: {}{of} centres and their widths", problem.name(), circles.len());
     let label = |axis: usize| problem.coordinates().get(axis).cloned().unwrap_or_default();
     Ok(Plot::Circles(Circles { title, x_label: label(0), y_label: label(1), circles, outline }))
-}
-
-/// Residuals after each cycle.
-pub(crate) fn residuals(problem: &Problem, solution: &Solution) -> Plot {
-    let series = |name: &str, of: fn(&(f64, f64)) -> f64| {
-        Series::new(name, solution.history.iter().zip(1..).map(|(residuals, cycle)| (f64::from(cycle), of(residuals))))
-    };
-    Plot::Lines(Lines {
-        title: format!("{}: residuals by cycle", problem.name()),
-        x_label: "cycle".into(),
-        y_label: "root mean square residual".into(),
-        log_y: true,
-        series: vec![series("inside", |it| it.0), series("on the boundary", |it| it.1)],
-        ..Lines::default()
-    })
 }
 
 #[cfg(test)]

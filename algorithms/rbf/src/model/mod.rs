@@ -1,6 +1,8 @@
 //! The training of a network, from a problem to a solution.
 
 pub(crate) mod adaptive;
+#[cfg(feature = "plot")]
+pub(crate) mod convergence;
 mod cycle;
 mod device_matrix;
 mod diagnostics;
@@ -9,6 +11,8 @@ mod engine;
 pub(crate) mod growing;
 pub mod layer;
 mod memory;
+#[cfg(feature = "plot")]
+mod page;
 pub(crate) mod solution;
 pub(crate) mod solver;
 mod time_limit;

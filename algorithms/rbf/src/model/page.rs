@@ -7,11 +7,14 @@ use firebox_core::{
 };
 use serde_json::{Map, Value, json};
 
-use super::args::RbfArgs;
+use super::{
+    adaptive::AdaptiveSolution,
+    convergence::{growth, residuals as residuals_by_cycle},
+    solution::Solution,
+};
 use crate::{
     config::AdaptiveConfig,
     io::solution_grid::{Field, Values},
-    model::{adaptive::AdaptiveSolution, solution::Solution},
     problem::definition::Problem,
     solve::{
         accuracy::Accuracy,
@@ -31,17 +34,35 @@ const RING: f64 = 1.0;
 /// Distance up to which points outside count as boundary, in diameters of the domain.
 const EDGE: f64 = 1e-9;
 
-/// A solution as a page shows it.
-pub(super) struct Shown<'a> {
-    pub(super) network: &'a PiecewiseNetwork,
-    pub(super) accuracy: Option<Accuracy>,
-    pub(super) convergence: Option<&'a Plot>,
-    /// The grid of the other outputs.
-    pub(super) grid: &'a Field,
+impl AdaptiveSolution {
+    /// The interactive report of this solution of `problem`, with the configuration that it was computed with. Its title has no
+    /// name of the problem.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Run`] if the solution is not finite, and [`Error::Cancelled`].
+    pub fn page(&self, problem: &Problem, config: &AdaptiveConfig) -> Result<Page> {
+        let background = Background::auto(problem, self, config);
+        page(problem, &self.network, self.accuracy, Some(&growth(problem, self)), &background)
+    }
+}
+
+impl Solution {
+    /// The interactive report of this solution of `problem`, whose control points are drawn by `seed`. Its title has no name of
+    /// the problem.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Run`] if the solution is not finite, and [`Error::Cancelled`].
+    pub fn page(&self, problem: &Problem, seed: u64) -> Result<Page> {
+        let background = Background::paper(problem, self, seed)?;
+        let network = self.network.clone().into();
+        page(problem, &network, self.accuracy, residuals_by_cycle(problem, self).as_ref(), &background)
+    }
 }
 
 /// What a page has of a run besides its solution.
-pub(super) struct Background {
+struct Background {
     /// Estimate of the relative L2 error, and the target.
     estimate: Option<[f64; 2]>,
     /// What the method chose, by name.
@@ -51,7 +72,7 @@ pub(super) struct Background {
 }
 
 impl Background {
-    pub(super) fn auto(problem: &Problem, solution: &AdaptiveSolution, config: &AdaptiveConfig) -> Self {
+    fn auto(problem: &Problem, solution: &AdaptiveSolution, config: &AdaptiveConfig) -> Self {
         let mut chosen = vec![("neurons", solution.network.len().to_string())];
         let regions = problem.regions().count();
         if regions > 1 {
@@ -88,7 +109,7 @@ impl Background {
         }
     }
 
-    pub(super) fn paper(problem: &Problem, solution: &Solution, seed: u64) -> Result<Self> {
+    fn paper(problem: &Problem, solution: &Solution, seed: u64) -> Result<Self> {
         let (points, boundary_points) = solution.points;
         let mut chosen = vec![
             ("neurons", solution.network.len().to_string()),
@@ -128,24 +149,21 @@ fn scientific(value: f64) -> String {
     }
 }
 
-/// The page of a solution.
-///
-/// # Errors
-///
-/// [`Error::Run`] if the solution is not finite, and [`Error::Cancelled`].
-pub(super) fn page(problem: &Problem, args: &RbfArgs, shown: &Shown<'_>, background: &Background) -> Result<Page> {
+fn page(
+    problem: &Problem,
+    network: &PiecewiseNetwork,
+    accuracy: Option<Accuracy>,
+    curves: Option<&Plot>,
+    background: &Background,
+) -> Result<Page> {
     let dims = problem.dims();
-    let finer;
     let grid = match Field::new(problem, SIDES[dims - 1]) {
-        Ok(grid) => {
-            finer = grid;
-            &finer
-        }
+        Ok(grid) => grid,
         Err(Error::Cancelled) => return Err(Error::Cancelled),
         // The exact solution may be infinite at its points, or the domain be missed by all of them.
-        Err(_) => shown.grid,
+        Err(_) => Field::new(problem, Field::default_side(dims))?,
     };
-    let network = shown.network;
+    let grid = &grid;
     let values = Values::new(network, &grid.points, grid.exact.clone())?;
     let slopes = |points: &[f64]| -> Vec<f64> {
         network
@@ -178,20 +196,19 @@ pub(super) fn page(problem: &Problem, args: &RbfArgs, shown: &Shown<'_>, backgro
         "centres": centres(network),
         "inside": marks(&background.control_points[0]),
         "boundary": marks(&background.control_points[1]),
-        "convergence": shown.convergence.and_then(convergence),
-        "accuracy": shown.accuracy.map(|it| json!({ "relative_l2": it.relative_l2, "max_error": it.max_error })),
+        "convergence": curves.and_then(convergence),
+        "accuracy": accuracy.map(|it| json!({ "relative_l2": it.relative_l2, "max_error": it.max_error })),
         "estimate": background.estimate,
         "chosen": background.chosen,
     });
-    let name = if args.has_problem_file() { String::new() } else { format!("{}: ", problem.name()) };
-    let error = match (shown.accuracy, background.estimate) {
+    let error = match (accuracy, background.estimate) {
         (Some(accuracy), _) => format!(", relative L2 error {:.1e}", accuracy.relative_l2),
         (None, Some([estimate, _])) if estimate < 1.0 => format!(", relative L2 error about {estimate:.1e}"),
         _ => String::new(),
     };
     Ok(Page {
         kind: Kind::Rbf,
-        title: format!("{name}{} neurons{error}", network.len()),
+        title: format!("{} neurons{error}", network.len()),
         table: RowTable::default(),
         content: Map::from_iter([("solution".into(), solution)]),
     })

@@ -36,7 +36,7 @@ async function checkTexts(page, name, ...texts) {
 }
 
 test('pages are made of the same parts as the samples of the other tests', { skip }, () => {
-  for (const name of ['clusters.html', 'map.html']) {
+  for (const name of ['clusters.html', 'map.html', 'sine.html', 'network.html', 'regression.html']) {
     const html = readFileSync(join(pages, name), 'utf8');
     const data = JSON.parse(/<script id="data" type="application\/json">(.*?)<\/script>/s.exec(html)[1]);
     const part = (text, pattern) => pattern.exec(text)[1];

@@ -8,9 +8,9 @@ use std::{
 use firebox_core::{
     Error, Result,
     atomic::{Staged, is_same, is_stdout},
-    command::{Outcome, Paths},
+    command::{Outcome, PageOut, Paths},
     data::{self, Table},
-    html::About,
+    html::{About, Page},
     plot::{Image, Plot, Style},
     report::Report,
 };
@@ -87,7 +87,12 @@ fn as_input_error(error: Error) -> Error {
 }
 
 /// Writes all outputs, files first, then standard output. Failure of one does not prevent the others.
-pub(crate) fn write(output: &Output, outcome: &Outcome, report: &Report) -> Result<()> {
+pub(crate) fn write(
+    output: &Output,
+    outcome: &Outcome,
+    page: Option<(PageOut, Result<Page>)>,
+    report: &Report,
+) -> Result<()> {
     let file = output.output.as_deref().filter(|path| !is_stdout(path));
     let mut staged = Staged::default();
     let tables = file.map(|path| (path, &outcome.table)).into_iter();
@@ -99,10 +104,10 @@ pub(crate) fn write(output: &Output, outcome: &Outcome, report: &Report) -> Resu
     for (path, plot) in plot.chain(outcome.plots.iter().map(|(path, plot)| (&**path, plot))) {
         staged.attempt(|staged| draw(staged, path, plot, &style));
     }
-    if let Some((path, page)) = &outcome.page {
+    if let Some((path, page)) = page {
         staged.attempt(|staged| {
-            let text = page.render(&About::new(report, &outcome.summary))?;
-            staged.add(path, |out| out.write_all(text.as_bytes()))
+            let text = page?.render(&About::new(report, &outcome.summary))?;
+            staged.add(&path, |out| out.write_all(text.as_bytes()))
         });
     }
     for (path, document) in &outcome.documents {
@@ -131,15 +136,14 @@ pub(crate) fn losses(output: &Output, outcome: &Outcome) -> Vec<String> {
     losses.flat_map(|(path, losses)| losses.into_iter().map(|loss| format!("{}: {loss}", path.display()))).collect()
 }
 
-/// Returns the files that [`write`] writes, in its order.
+/// Returns the files that [`write`] writes, in its order, without the page.
 pub(crate) fn files<'a>(output: &'a Output, outcome: &'a Outcome) -> Vec<&'a Path> {
     let main = output.output.as_deref().filter(|path| !is_stdout(path));
     let tables = main.into_iter().chain(outcome.tables.iter().map(|(path, _)| &**path));
     let plot = output.plot.as_deref().filter(|_| outcome.plot.is_some());
     let plots = plot.into_iter().chain(outcome.plots.iter().map(|(path, _)| &**path));
-    let page = outcome.page.iter().map(|(path, _)| &**path);
     let documents = outcome.documents.iter().map(|(path, _)| &**path);
-    tables.chain(plots).chain(page).chain(documents).chain(output.report.as_deref()).collect()
+    tables.chain(plots).chain(documents).chain(output.report.as_deref()).collect()
 }
 
 /// Stages a table in the format of its path's extension.

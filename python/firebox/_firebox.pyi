@@ -31,12 +31,15 @@ class Report:
     def render(
         self,
         about: str,
+        name: str = "",
         x: NDArray[Any] | None = None,
         names: list[str] | None = None,
         columns: int = 2,
         y: list[int] | None = None,
         y_names: list[str] | None = None,
     ) -> str: ...
+
+def write_page(path: str, page: str) -> None: ...
 
 class OcnnModel:
     def predict(self, run: Run, x: NDArray[Any]) -> NDArray[np.int64]: ...

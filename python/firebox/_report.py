@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from . import _firebox, plots
 from ._data import on_host, validated
@@ -35,13 +36,12 @@ class Fit:
 
     def page(self, summary: str, *, name: str = "", facts: Sequence[tuple[str, str]] = (), **rows: Any) -> str:
         about = {
-            "input": name,
             "summary": summary,
             "command": self.call,
             "facts": [*self.facts, *facts],
             "settings": self.settings,
         }
-        return self.report.render(json.dumps(about), **rows)
+        return self.report.render(json.dumps(about), name, **rows)
 
 
 def parameters(owner: Any) -> dict[str, Any]:
@@ -57,22 +57,13 @@ def constructor_of(owner: Any) -> str:
     return f"{type(owner).__name__}({', '.join(given)})"
 
 
-def write(path: str | os.PathLike[str], page: str) -> None:
-    """Writes a page; a file that is there already is replaced when it is complete."""
-    part = f"{os.fspath(path)}.part"
-    try:
-        with open(part, "w", encoding="utf-8") as file:
-            file.write(page)
-        os.replace(part, path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            os.remove(part)
-        raise
-
-
 def as_html(owner: Any, figures: dict[str, Any], draw: Any) -> str:
     """The figures with the report in a frame, or with a plot by `draw` if there is no report or it is too large."""
-    page = owner._page() if getattr(owner, "_fit", None) is not None else ""
+    page = ""
+    if getattr(owner, "_fit", None) is not None:
+        # A display must not fail, for instance because the rows of the fit were changed since.
+        with contextlib.suppress(Exception):
+            page = owner._page()
     if not 0 < len(page) <= _FRAME_BYTES:
         return plots.as_html(figures, draw)
     frame = (
@@ -80,6 +71,16 @@ def as_html(owner: Any, figures: dict[str, Any], draw: Any) -> str:
         'sandbox="allow-scripts allow-downloads" style="width: 100%; height: 48rem; border: 1px solid #888"></iframe>'
     )
     return plots.as_html(figures) + frame
+
+
+def _classes(y: Any) -> tuple[list[str], np.ndarray]:
+    """Names of classes by first appearance, and the class of each row; missing values are a class."""
+    numbers: dict[str, int] = {}
+    labels = np.asarray(on_host(y)).ravel().tolist()
+    # NaN alone differs from itself.
+    texts = ("missing" if label is None or label != label else str(label) for label in labels)
+    codes = np.array([numbers.setdefault(text, len(numbers)) for text in texts], dtype=np.int64)
+    return list(numbers), codes
 
 
 class Reports:
@@ -90,11 +91,12 @@ class Reports:
     _rows: np.ndarray | None
     _kept: np.ndarray | None
     _shape: tuple[int, int]
+    _has_columns: bool
 
     def _keep_fit(self, run: _firebox.Run, report: _firebox.Report, X: Any, kept: np.ndarray | None = None) -> None:
         self._fit = Fit(run, report, self, f"{constructor_of(self)}.fit(X)")
-        has_columns = isinstance(X, np.ndarray) and getattr(self, "metric", None) != "precomputed"
-        self._rows, self._kept, self._shape = X if has_columns else None, kept, X.shape
+        self._has_columns = isinstance(X, np.ndarray) and getattr(self, "metric", None) != "precomputed"
+        self._rows, self._kept, self._shape = X if self._has_columns else None, kept, X.shape
 
     def report(self, path: str | os.PathLike[str], X: Any = None, y: Any = None, columns: int = 2) -> None:
         """Writes an interactive report: one HTML file that opens in a browser, without a network.
@@ -115,18 +117,22 @@ class Reports:
         ValueError
             For rows of another number, and if the fit was loaded from a pickle, which has no report.
         """
-        write(path, self._page(X, y, columns))
+        _firebox.write_page(os.path.realpath(os.fsdecode(path)), self._page(X, y, columns))
 
     def _page(self, X: Any = None, y: Any = None, columns: int = 2) -> str:
+        check_is_fitted(self)
         fit = getattr(self, "_fit", None)
         if fit is None:
-            raise ValueError("there is no report: pickles and copies of a fit do not have it, and mode = 'paper' has none. Call fit")
+            raise ValueError("there is no report: mode = 'auto' has one, and pickles and copies of a fit do not keep it")
+        if columns < 0:
+            raise ValueError(f"columns = {columns}: must be at least 0")
+        if X is not None and not self._has_columns:
+            raise ValueError("X: distances and sparse rows are no columns of a report: leave it out")
         rows = self._rows if X is None else validated(self, X, reset=False)
         count = self._shape[0]
         names = codes = None
         if y is not None:
-            values, codes = np.unique(np.asarray(on_host(y)), return_inverse=True)
-            names, codes = [str(value) for value in values], codes.ravel()
+            names, codes = _classes(y)
         for name, given in (("X", rows), ("y", codes)):
             if given is not None and len(given) != count:
                 raise ValueError(f"{name} has {len(given)} rows, and the fit had {count}")
@@ -136,7 +142,7 @@ class Reports:
         columns_of = getattr(self, "feature_names_in_", None)
         return fit.page(
             self._summary(),
-            facts=[("rows", str(count)), ("columns", str(self._shape[1]))],
+            facts=[("rows", str(count if self._kept is None else int(self._kept.sum()))), ("columns", str(self._shape[1]))],
             x=rows,
             names=None if columns_of is None else [str(name) for name in columns_of],
             columns=columns,

@@ -242,7 +242,7 @@ class OCNN(Reports, ClusterMixin, BaseEstimator):
         options = options_of(None, scale=scale, **{name: getattr(self, name) for name in names})
         self.labels_, self.scale_ = _firebox.fit_paper_ocnn(run, options, X)
         self.n_clusters_ = int(self.labels_.max()) + 1
-        self._model = self._fit = None
+        self._model = self._fit = self._rows = None
         return self
 
     def _refuse(self, names: tuple[str, ...], reason: str) -> None:
@@ -304,11 +304,7 @@ class OCNN(Reports, ClusterMixin, BaseEstimator):
         return bundle
 
     def _summary(self) -> str:
-        noise = int((self.labels_ == -1).sum())
-        return (
-            f"{self.n_clusters_} clusters and {noise} noise points among {len(self.labels_)} "
-            f"(probability without structure {self.p_value_:.2g})"
-        )
+        return f"{self.n_clusters_} clusters, probability without structure {self.p_value_:.2g}"
 
     def _accepts(self) -> str | bool:
         return "csr" if self.metric == "cosine" and self.mode == "auto" else False

@@ -261,10 +261,10 @@ class Solution:
         ValueError
             If the solution was loaded from a pickle, which has no report.
         """
-        _report.write(path, self._page())
+        _firebox.write_page(os.path.realpath(os.fsdecode(path)), self._page())
 
     def _page(self) -> str:
-        if self._fit is None:
+        if getattr(self, "_fit", None) is None:
             raise ValueError("there is no report: pickles of a solution do not have it. Solve the problem")
         error = self.estimate if self.relative_l2 is None else self.relative_l2
         known = "estimate of the relative L2 error" if self.relative_l2 is None else "relative L2 error"

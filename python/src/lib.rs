@@ -28,7 +28,7 @@ mod _firebox {
         ocnn::{OcnnModel, fit_ocnn, fit_paper_ocnn, fit_sparse_ocnn},
         perceptron::{Mlp, fit_mlp},
         rbf::{RbfFunction, RbfProblem},
-        report::Report,
+        report::{Report, write_page},
         run::{Run, backends},
         sammon::{SammonModel, fit_sammon},
     };

@@ -6,7 +6,7 @@ use firebox::{
     Context, Result,
     backends::with_context,
     core::data::{Distances, SparseRows},
-    ocnn::{self, Clustering, OcnnConfig, OcnnInput, OcnnOps, PaperConfig},
+    ocnn::{self, Clustering, OcnnConfig, OcnnInput, OcnnOps, PaperConfig, Shares},
 };
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::{prelude::*, types::PyDict};
@@ -185,6 +185,8 @@ fn described<'py>(py: Python<'py>, clustering: &mut Clustering) -> PyResult<Boun
     result.set_item("probabilities", probabilities.into_pyarray(py))?;
     result.set_item("memberships", take(&mut clustering.memberships).into_pyarray(py))?;
     result.set_item("outlier_scores", clustering.outliers.clone().into_pyarray(py))?;
+    // No page shows the shares, which are large.
+    clustering.shares = Shares::default();
     result.set_item("linkage", matrix(py, take(&mut clustering.linkage), 4)?)?;
     result.set_item("labels", take(&mut clustering.labels).into_pyarray(py))?;
     Ok(result)

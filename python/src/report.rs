@@ -1,8 +1,10 @@
 //! Interactive reports.
 
-use std::time::Instant;
+use std::{path::PathBuf, time::Instant};
 
 use firebox::{
+    Error,
+    core::atomic::Staged,
     core::html::{About, Classes, Page, RowTable, input_columns, principal_columns},
     ocnn::Clustering,
     rbf::{AdaptiveConfig, AdaptiveSolution, Problem, Solution},
@@ -20,7 +22,7 @@ pub struct Report {
     seconds: f64,
 }
 
-/// What the pages of reports are made of.
+/// The contents of reports.
 pub enum Content {
     /// Clusters, and whether the rows have weights. Their page is made when it is written, since its levels take time.
     Clusters(Box<Clustering>, bool),
@@ -41,13 +43,14 @@ impl Report {
 
 #[pymethods]
 impl Report {
-    /// The page as HTML. `x` are the rows of the fit, of which `columns` columns are shown, `y` the class of each row as an index
+    /// The page as HTML, whose title begins with `name` unless that is empty. `x` are the rows of the fit, of which `columns` columns are shown, `y` the class of each row as an index
     /// of `y_names`, and `about` is the JSON of the run's description.
-    #[pyo3(signature = (about, x=None, names=None, columns=2, y=None, y_names=None))]
+    #[pyo3(signature = (about, name="", x=None, names=None, columns=2, y=None, y_names=None))]
     fn render(
         &self,
         py: Python<'_>,
         about: &str,
+        name: &str,
         x: Option<Matrix<'_>>,
         names: Option<Vec<String>>,
         columns: usize,
@@ -65,24 +68,36 @@ impl Report {
                 }
             }
             table.classes = y.map(|y| Classes::new("y", &y, y_names.as_deref())).transpose()?;
-            match &self.content {
-                Content::Clusters(clustering, weighted) => clustering.page(table, *weighted)?.render(&about),
+            let page = match &self.content {
+                Content::Clusters(clustering, weighted) => clustering.page(table, *weighted),
                 Content::Page(page) => {
                     let mut page = (**page).clone();
                     page.table.columns.extend(table.columns);
                     page.table.classes = table.classes;
-                    page.render(&about)
+                    Ok(page)
                 }
                 Content::Adaptive(solved) => {
                     let (problem, solution, config) = &**solved;
-                    solution.page(problem, config)?.render(&about)
+                    solution.page(problem, config)
                 }
                 Content::Paper(solved) => {
                     let (problem, solution, seed) = &**solved;
-                    solution.page(problem, *seed)?.render(&about)
+                    solution.page(problem, *seed)
                 }
-            }
+            }?;
+            if name.is_empty() { page } else { page.of_input(name) }.render(&about)
         })
         .map_err(exception)
     }
+}
+
+/// Writes a page to a file, which is replaced when it is complete.
+#[pyfunction]
+pub fn write_page(path: PathBuf, page: &str) -> PyResult<()> {
+    let mut staged = Staged::default();
+    let written = staged.add(&path, |out| out.write_all(page.as_bytes())).and_then(|()| staged.commit());
+    written.map_err(|error| match error {
+        Error::Outputs { mut failed, .. } if !failed.is_empty() => exception(failed.remove(0)),
+        error => exception(error),
+    })
 }

@@ -8,9 +8,10 @@ from pathlib import Path
 PAGE = Path(__file__).parents[2] / "docs/book/src/python.md"
 
 
-def test_the_page_runs(capsys):
+def test_the_page_runs(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    assert len(blocks) == 6
+    assert len(blocks) == 7
     names: dict[str, object] = {}
     for block in blocks:
         exec(compile(block, PAGE.name, "exec"), names)

@@ -10,6 +10,7 @@ import re
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
 
 import firebox
 
@@ -57,8 +58,17 @@ def test_rows_of_weight_zero_are_left_out(iris, tmp_path):
 def test_report_without_columns(iris, tmp_path):
     x = iris[0]
     distances = np.linalg.norm(x[:, None] - x, axis=2)
-    firebox.OCNN(metric="precomputed").fit(distances).report(tmp_path / "a.html")
+    ocnn = firebox.OCNN(metric="precomputed").fit(distances)
+    ocnn.report(tmp_path / "a.html")
     assert data_of((tmp_path / "a.html").read_text())["columns"] == []
+    with pytest.raises(ValueError, match="X: distances"):
+        ocnn.report(tmp_path / "b.html", X=distances)
+
+
+def test_missing_classes_are_a_class(iris, tmp_path):
+    y = ["a", None, float("nan"), *["b"] * 147]
+    firebox.OCNN().fit(iris[0]).report(tmp_path / "a.html", y=y)
+    assert data_of((tmp_path / "a.html").read_text())["classes"]["names"] == ["a", "missing", "b"]
 
 
 def test_report_of_a_map(iris, tmp_path):
@@ -77,11 +87,22 @@ def test_a_notebook_shows_the_report_in_a_frame(iris):
     assert data_of(page)["rows"] == 150 and "<td>3</td>" in shown
 
 
+def test_a_display_does_not_fail(iris):
+    x = iris[0].copy()
+    ocnn = firebox.OCNN().fit(x)
+    x[0, 0] = np.nan
+    assert "<svg" in ocnn._repr_mimebundle_()["text/html"]
+    with pytest.raises(ValueError, match="NaN"):
+        ocnn.report("never.html")
+
+
 def test_pickles_have_no_report(iris, tmp_path):
     ocnn = pickle.loads(pickle.dumps(firebox.OCNN(n_clusters=3).fit(iris[0])))
     with pytest.raises(ValueError, match="there is no report"):
         ocnn.report(tmp_path / "a.html")
     assert "<svg" in ocnn._repr_mimebundle_()["text/html"]
+    with pytest.raises(NotFittedError):
+        firebox.OCNN().report(tmp_path / "a.html")
     with pytest.raises(ValueError, match="there is no report"):
         firebox.OCNN(mode="paper", threshold=0.5).fit(iris[0]).report(tmp_path / "a.html")
 
@@ -100,6 +121,8 @@ def test_report_of_a_solution(options, tmp_path):
 
 
 def test_a_report_that_cannot_be_written_leaves_nothing(iris, tmp_path):
-    with pytest.raises(OSError):
+    with pytest.raises((OSError, RuntimeError)):
         firebox.OCNN().fit(iris[0]).report(tmp_path)
-    assert list(tmp_path.parent.glob("*.part")) == []
+    with pytest.raises(OSError):
+        firebox.OCNN().fit(iris[0]).report(tmp_path / "none" / "a.html")
+    assert list(tmp_path.iterdir()) == []

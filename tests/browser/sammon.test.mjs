@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { array, downloaded, drawAround, launch, open, pixelOf, selected } from './browser.mjs';
-import { HOSTILE, mapData, pageOf } from './sample.mjs';
+import { HOSTILE, mapData, pageOf, scaledValues } from './sample.mjs';
 
 let browser;
 before(async () => {
@@ -79,7 +79,7 @@ one('a pair at the pointer marks exactly its rows; a click keeps it', {}, async 
 
 one('pairs are reached by the keyboard, the largest error first', {}, async (page, data) => {
   const order = await page.evaluate(() => firebox.pairs.order);
-  const [source, target] = [data.map.shepard.source, data.map.shepard.target].map((text) => array(Float32Array, text));
+  const [source, target] = [data.map.shepard.source, data.map.shepard.target].map(scaledValues);
   const errors = order.map((pair) => (source[pair] - target[pair]) ** 2 / source[pair]);
   assert.ok(errors.every((error, i) => i === 0 || error <= errors[i - 1]));
   await page.focus('.shepard');
@@ -116,7 +116,7 @@ one('selected rows mark their pairs, and are saved', {}, async (page, data) => {
 
 const names = Array.from({ length: 120 }, (_, row) => `<b>${row}</b>`);
 one('the worst points are those of the data', { texts: [{ name: 'name', values: names }] }, async (page, data) => {
-  const stress = array(Float32Array, data.map.point_stress);
+  const stress = scaledValues(data.map.point_stress);
   const worst = [...stress.keys()].sort((a, b) => stress[b] - stress[a]).slice(0, 10);
   assert.deepEqual((await page.locator('.sizes .name').allInnerTexts()).map(Number), worst);
   assert.ok((await page.innerText('.sizes .text >> nth=0')).startsWith(names[worst[0]]));

@@ -95,6 +95,18 @@ export function stored(values) {
   return { offset, scale, values: base64(Float32Array.from(values, (value) => (value - offset) / scale)) };
 }
 
+/** Numbers as Rust stores them in a unit that is their largest magnitude. */
+function scaled(values) {
+  const unit = Array.from(values).reduce((largest, value) => Math.max(largest, Math.abs(value)), 0) || 1;
+  return { unit, values: base64(Float32Array.from(values, (value) => value / unit)) };
+}
+
+/** These numbers, by the definition of the data. */
+export function scaledValues({ unit, values }) {
+  const bytes = Uint8Array.from(Buffer.from(values, 'base64'));
+  return Float64Array.from(new Float32Array(bytes.buffer), (value) => unit * value);
+}
+
 /** The number that a page has of a row, by the definition of the data. */
 export function valuesOf({ offset, scale, values }) {
   const bytes = Uint8Array.from(Buffer.from(values, 'base64'));
@@ -302,12 +314,12 @@ export function mapData({
     map: {
       dims,
       stress: 0.020033,
-      point_stress: stress ? base64(Float32Array.from(parts, (part) => (sum ? part / sum : 0))) : null,
+      point_stress: stress ? scaled(parts.map((part) => (sum ? part / sum : 0))) : null,
       shepard: {
         first: base64(Uint32Array.from(pairs.first)),
         second: base64(Uint32Array.from(pairs.second)),
-        source: base64(Float32Array.from(pairs.source)),
-        target: base64(Float32Array.from(pairs.target)),
+        source: scaled(pairs.source),
+        target: scaled(pairs.target),
       },
       convergence: { unit, interval, stress: history },
     },

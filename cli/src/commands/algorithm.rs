@@ -73,7 +73,7 @@ pub(super) fn run(name: &str, plugin: &dyn Plugin, args: &ArgMatches, ranks: &Ra
     // `watched` also stops loops that have no access to the session.
     let outcome = session.watched(|| plugin.run(args, &device, &session)).and_then(|outcome| outcome);
     progress.finish();
-    let outcome = outcome?;
+    let mut outcome = outcome?;
     let direct = peers.as_ref().is_some_and(|peers| peers.is_connected());
     if peers.is_some_and(|peers| peers.required()) && !direct {
         progress.notice("this run exchanged no data directly between devices; all of it went through the hosts");
@@ -93,7 +93,9 @@ pub(super) fn run(name: &str, plugin: &dyn Plugin, args: &ArgMatches, ranks: &Ra
     }
     let report = Report { ranks: rank_report, ..report(name, &files.inputs, &compute, &device, &outcome) };
     output::losses(&output, &outcome).iter().for_each(|loss| progress.notice(loss));
-    output::write(&output, &outcome, &report)?;
+    let page = outcome.page.take();
+    let page_path = page.as_ref().map(|(path, _)| path.to_path_buf());
+    output::write(&output, &outcome, page, &report)?;
     let mut summary = outcome.summary.as_str();
     if verbosity.quiet {
         // The first line says that the result falls short; a result that does not is silent.
@@ -102,7 +104,8 @@ pub(super) fn run(name: &str, plugin: &dyn Plugin, args: &ArgMatches, ranks: &Ra
     if !summary.is_empty() {
         let _ = writeln!(std::io::stderr(), "{}", printable::lines(summary));
     }
-    let files = output::files(&output, &outcome);
+    let mut files = output::files(&output, &outcome);
+    files.extend(page_path.as_deref());
     if !(quiet || files.is_empty()) && std::io::stderr().is_terminal() {
         let files: Vec<_> = files.iter().map(|path| path.display().to_string()).collect();
         let _ = writeln!(std::io::stderr(), "{}", printable::line(&format!("wrote {}", files.join(", "))));

@@ -56,6 +56,13 @@ pub struct PreparationArgs {
     pub standardise: Standardise,
 }
 
+impl InputArgs {
+    /// Name of the input in titles.
+    pub fn name(&self) -> String {
+        if self.input.as_os_str() == "-" { "standard input".into() } else { self.input.display().to_string() }
+    }
+}
+
 impl PreparationArgs {
     /// Fails if one is given, for an input that is `what` instead of points.
     pub fn refuse(&self, what: &str) -> Result<()> {

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::paths::{DocumentOut, PageOut, PlotOut, TableOut};
 use crate::data::table::Table;
+use crate::error::Result;
 use crate::html::Page;
 use crate::plot::kinds::Plot;
 use crate::report::{InputSize, Timings};
@@ -34,8 +35,8 @@ pub struct Outcome {
     pub tables: Vec<(TableOut, Table)>,
     /// Further plots and their destinations.
     pub plots: Vec<(PlotOut, Plot)>,
-    /// Interactive report and its destination.
-    pub page: Option<(PageOut, Page)>,
+    /// Interactive report and its destination. Its failure does not keep the other outputs from being written.
+    pub page: Option<(PageOut, Result<Page>)>,
     /// Files in the algorithm's own formats, and their destinations.
     pub documents: Vec<(DocumentOut, Document)>,
     /// Summary for the user, one or two sentences.

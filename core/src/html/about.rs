@@ -8,9 +8,6 @@ use crate::report::Report;
 /// A run, as its page describes it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct About {
-    /// Name of the input, which begins the title; may be empty.
-    #[serde(skip_serializing, default)]
-    pub input: String,
     /// Summary for the user, one or more lines.
     pub summary: String,
     /// The command or the call that repeats the run.
@@ -25,7 +22,6 @@ impl About {
     /// The description of a run of the program.
     pub fn new(report: &Report, summary: &str) -> Self {
         Self {
-            input: report.input.paths.first().cloned().unwrap_or_default(),
             summary: summary.into(),
             command: command_line(&report.arguments),
             facts: facts(report),

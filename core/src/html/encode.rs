@@ -3,12 +3,29 @@
 use std::fmt::Display;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
+use serde::Serialize;
 
 use crate::error::{Error, Result};
 
 /// Base64 of numbers as little-endian f32.
 pub fn floats(values: impl Iterator<Item = f64>) -> String {
     bytes(values.flat_map(|value| (value as f32).to_le_bytes()))
+}
+
+/// Numbers in a unit in which the largest is 1, so that those beyond the range of f32 keep their ratios.
+#[derive(Debug, Clone, Serialize)]
+pub struct Scaled {
+    /// The largest magnitude; 1 if there is no number above 0.
+    pub unit: f64,
+    /// The numbers in this unit, as [`floats`].
+    pub values: String,
+}
+
+/// Numbers as [`Scaled`].
+pub fn scaled(values: impl Iterator<Item = f64> + Clone) -> Scaled {
+    let largest = values.clone().map(f64::abs).filter(|value| value.is_finite()).fold(0.0, f64::max);
+    let unit = if largest > 0.0 { largest } else { 1.0 };
+    Scaled { unit, values: floats(values.map(|value| value / unit)) }
 }
 
 /// Base64 of indices as little-endian u32.
@@ -32,7 +49,7 @@ pub fn labels(values: impl Iterator<Item = i64>) -> Result<String> {
 }
 
 fn too_large(value: impl Display) -> Error {
-    Error::input(format!("{value} is too large for an interactive report"), "leave out --html")
+    Error::input(format!("{value} is too large for an interactive report"), "leave out the interactive report")
 }
 
 /// Base64 of fractions from 0 to 1 in steps of 1/255.
@@ -63,5 +80,8 @@ mod tests {
         assert_eq!(fractions([0.0, 0.5, 1.0, 7.0].into_iter()), "AID//w==");
         assert_eq!(bits(&[true, false, true, false, false, false, false, false, false, true]), "BQI=");
         assert_eq!(bits(&[]), "");
+        let Scaled { unit, values } = scaled([1e300, -2e300, f64::NAN].into_iter());
+        assert_eq!((unit, values), (2e300, floats([0.5, -1.0, f64::NAN].into_iter())));
+        assert_eq!(scaled([0.0].into_iter()).unit, 1.0);
     }
 }

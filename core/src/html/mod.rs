@@ -110,18 +110,23 @@ impl Kind {
 pub struct Page {
     /// The kind of page.
     pub kind: Kind,
-    /// Title of the page, after the input.
+    /// Title of the page.
     #[serde(skip)]
     pub title: String,
     /// The rows that it shows.
     #[serde(flatten)]
     pub table: RowTable,
-    /// What is shown of an algorithm, by name.
+    /// The data of the algorithm, by name.
     #[serde(flatten)]
     pub content: Map<String, Value>,
 }
 
 impl Page {
+    /// Begins the title with the name of the input or the problem.
+    pub fn of_input(self, name: &str) -> Self {
+        Self { title: format!("{name}: {}", self.title), ..self }
+    }
+
     /// Renders the page of a run.
     ///
     /// # Errors
@@ -136,10 +141,10 @@ impl Page {
             #[serde(flatten)]
             run: &'a About,
         }
-        let title = if run.input.is_empty() { self.title.clone() } else { format!("{}: {}", run.input, self.title) };
-        let failed =
-            |error: &dyn Display| Error::input(format!("the page cannot be written: {error}"), "leave out the page");
-        let data = Data { page: self, title: &title, run };
+        let failed = |error: &dyn Display| {
+            Error::input(format!("the page cannot be written: {error}"), "leave out the interactive report")
+        };
+        let data = Data { page: self, title: &self.title, run };
         let data = serde_json::to_string(&data).map_err(|error| failed(&error))?;
         // A script element ends at the first `</script`, also within a string.
         let data = data.replace('<', "\\u003c");
@@ -151,7 +156,7 @@ impl Page {
         );
         let mut environment = Environment::new();
         environment.set_auto_escape_callback(|_| AutoEscape::Html);
-        let context = context! { title, style, script, data, policy };
+        let context = context! { title => &self.title, style, script, data, policy };
         environment.render_named_str("page.html", TEMPLATE, context).map_err(|error| failed(&error))
     }
 }

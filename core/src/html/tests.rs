@@ -16,7 +16,7 @@ fn page() -> Page {
     let points = points();
     Page {
         kind: Kind::Ocnn,
-        title: "a <title> & \"more\"".into(),
+        title: "my <points>.csv: a <title> & \"more\"".into(),
         table: RowTable {
             rows: points.rows,
             columns: [principal_columns(&points), input_columns(&points, 2)].concat(),

@@ -168,7 +168,8 @@ pub(super) fn paper<B: Backend>(
     })
 }
 
-/// The outcome of automatic clustering; `kept` are the columns beside the clusters, and `predicted` is the table of the clusters of new points.
+/// The outcome of automatic clustering; `kept` are the columns beside the clusters, and `predicted` is the table of the
+/// clusters of new points.
 pub(super) fn automatic(
     args: &OcnnArgs,
     config: &OcnnConfig,
@@ -215,7 +216,8 @@ pub(super) fn automatic(
             if has_columns {
                 table.columns.splice(0..0, principal_columns(&points));
             }
-            Some((path.clone(), clustering.page(table, weights.is_some())?))
+            let page = clustering.page(table, weights.is_some());
+            Some((path.clone(), page.map(|page| page.of_input(&args.input.name()))))
         }
         None => None,
     };

@@ -6,6 +6,7 @@ use firebox_core::{
     Context, Error, Result, Session, Solo,
     command::Outcome,
     data::{Kept, Table, read_blocks},
+    html::Page,
     report::{InputSize, Stopwatch, entries},
 };
 use serde_json::{Map, Value, json};
@@ -216,7 +217,8 @@ pub(super) fn eval(
         rows: "rows",
         training: None,
     };
-    let page = to.html.clone().map(|path| Ok((path, page(examined(), &Solo)?))).transpose()?;
+    let titled = |page: Page| page.of_input(&args.input.name());
+    let page = to.html.clone().map(|path| (path, page(examined(), &Solo).map(titled)));
     let result = entries(&EvalResult { figures: score.figures(), network: loaded.figures() });
     let summary = format!("{} on {} rows, {}", score.summary(), input.rows, loaded.matmul);
     let plot = Some(score.plot(&format!("{} rows", input.rows)));

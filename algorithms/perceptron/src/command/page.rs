@@ -12,7 +12,7 @@ use crate::solve::{Classes, Model, OutputKind, Scaling, argmax};
 
 /// Most mistakes whose inputs a page has.
 const MISTAKES: usize = 60;
-/// A page has the inputs of all rows if they are at most so many numbers.
+/// Maximum number of inputs for which a page has all rows.
 const ALL_INPUTS: usize = 1 << 16;
 /// Most columns of inputs and weights.
 const COLUMNS: usize = 4096;
@@ -78,10 +78,15 @@ pub(super) fn page(mut examined: Examined<'_>, ranks: &dyn Communicator) -> Resu
     });
     Ok(Page {
         kind: if classes.is_some() { Kind::Perceptron } else { Kind::Regression },
-        title: format!("perceptron, {} on {} {}", score.headline(), numbers.len(), examined.rows),
+        title: format!("perceptron, {} on {}", score.headline(), counted(numbers.len(), examined.rows)),
         table: RowTable { rows: numbers.len(), columns, texts: kept_columns(examined.kept), classes },
         content: Map::from_iter([("network".into(), network)]),
     })
+}
+
+/// A number of rows, whose name is in the plural.
+fn counted(count: usize, rows: &str) -> String {
+    if count == 1 { format!("1 {}", rows.replacen("rows", "row", 1)) } else { format!("{count} {rows}") }
 }
 
 impl Examined<'_> {

@@ -409,25 +409,29 @@ fn pages_have_the_rows_of_the_input() {
     assert!(refused.contains("`keep` is for predictions and for the report of `html`"), "{refused}");
 
     let numbers = |page: &Page| {
-        let names = page.texts[0].values.iter().map(|name| name.trim_start_matches("row ").parse::<u64>().unwrap());
+        let names =
+            page.table.texts[0].values.iter().map(|name| name.trim_start_matches("row ").parse::<u64>().unwrap());
         let expected = encode::indices(names.clone()).unwrap();
         assert_eq!(page.content["network"]["numbers"], expected);
-        assert_eq!(page.rows, page.texts[0].values.len());
+        assert_eq!(page.table.rows, page.table.texts[0].values.len());
         names.collect::<Vec<_>>()
     };
     let (_, trained) = run(&format!("{train} --label k --html {page} --keep name")).unwrap().page.unwrap();
+    let trained = trained.unwrap();
     let tested = numbers(&trained);
     assert!(tested.len() == 36 && tested.iter().all(|number| number % 10 != 3), "{tested:?}");
-    assert_eq!((trained.kind, trained.classes.unwrap().names), (Kind::Perceptron, vec!["a".into(), "b".into()]));
+    assert_eq!((trained.kind, trained.table.classes.unwrap().names), (Kind::Perceptron, vec!["a".into(), "b".into()]));
     assert_eq!(trained.content["network"]["training"]["loss"].as_array().map(Vec::len), Some(2));
 
     let eval = format!("perceptron eval {table} --label k --model {model} --html {page} --keep name");
     let (_, evaluated) = run(&eval).unwrap().page.unwrap();
+    let evaluated = evaluated.unwrap();
     assert_eq!(numbers(&evaluated), (0..200).filter(|number| number % 10 != 3).collect::<Vec<_>>());
     assert!(evaluated.content["network"]["training"].is_null());
 
     let train = format!("{train} --label y --task regression --drop name,k --html {page}");
     let (_, regression) = run(&train).unwrap().page.unwrap();
-    let names: Vec<&str> = regression.columns.iter().map(|column| column.name.as_str()).collect();
+    let regression = regression.unwrap();
+    let names: Vec<&str> = regression.table.columns.iter().map(|column| column.name.as_str()).collect();
     assert_eq!((regression.kind, names), (Kind::Regression, vec!["y", "predicted y"]));
 }

@@ -61,9 +61,8 @@ pub(super) fn run(args: &TrainArgs, device: &Device, session: &Session) -> Resul
             rows: rows_name(&training),
             training: Some(&training),
         };
-        Ok((path, page(examined, ranks)?))
+        (path, page(examined, ranks).map(|page| page.of_input(&args.input.name())))
     });
-    let page = page.transpose()?;
     let size = InputSize { rows, columns: instances.names.len() };
     Ok(Outcome { page, ..outcome(args, size, &model, &training, &scored.score)? })
 }

@@ -135,11 +135,6 @@ impl RbfArgs {
         }
     }
 
-    /// Returns `true` if the problem is read from a file.
-    pub(super) fn has_problem_file(&self) -> bool {
-        matches!(self.problem, NameOrFile::File(_))
-    }
-
     /// The name or the path of the problem, for the report.
     pub(super) fn problem_text(&self) -> String {
         match &self.problem {

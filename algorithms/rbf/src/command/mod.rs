@@ -276,7 +276,7 @@ struct Solved {
     /// Absent for a single cycle, which has no course.
     convergence: Option<Plot>,
     /// The interactive report, if it is requested.
-    page: Option<Page>,
+    page: Option<Result<Page>>,
 }
 
 impl Solved {
@@ -284,7 +284,6 @@ impl Solved {
         let mut config = serde_json::to_value(&solution.config).unwrap_or(Value::Null);
         config["width"] = solution.ratio.into();
         config["checkpoint_every"] = args.states.checkpoint_every.into();
-        let page = args.page.html.as_ref().map(|_| solution.page(problem, seed)).transpose()?;
         Ok(Self {
             network: solution.network.clone().into(),
             accuracy: solution.accuracy,
@@ -296,12 +295,11 @@ impl Solved {
             summary: report::summary(solution),
             unresolved: false,
             convergence: convergence::residuals(problem, solution),
-            page: page.map(|page| titled(page, problem, args)),
+            page: args.page.html.as_ref().map(|_| Ok(solution.page(problem, seed)?.of_input(&args.problem_text()))),
         })
     }
 
     fn auto(problem: &Problem, solution: &AdaptiveSolution, config: &AdaptiveConfig, args: &RbfArgs) -> Result<Self> {
-        let page = args.page.html.as_ref().map(|_| solution.page(problem, config)).transpose()?;
         Ok(Self {
             network: solution.network.clone(),
             accuracy: solution.accuracy,
@@ -313,17 +311,9 @@ impl Solved {
             summary: adaptive::summary(solution, config),
             unresolved: !solution.is_resolved() && !args.adaptive.accept_unresolved,
             convergence: Some(convergence::growth(problem, solution)),
-            page: page.map(|page| titled(page, problem, args)),
+            page: args.page.html.as_ref().map(|_| Ok(solution.page(problem, config)?.of_input(&args.problem_text()))),
         })
     }
-}
-
-/// A page whose title begins with the problem, unless that is a file, which is in the title already.
-fn titled(page: Page, problem: &Problem, args: &RbfArgs) -> Page {
-    if args.has_problem_file() {
-        return page;
-    }
-    Page { title: format!("{}: {}", problem.name(), page.title), ..page }
 }
 
 /// A solution and the outputs that the arguments request.

@@ -61,11 +61,11 @@ impl Solution {
     }
 }
 
-/// What a page has of a run besides its solution.
+/// The facts of a run that a page shows besides its solution.
 struct Background {
     /// Estimate of the relative L2 error, and the target.
     estimate: Option<[f64; 2]>,
-    /// What the method chose, by name.
+    /// The choices of the method, by name.
     chosen: Vec<(&'static str, String)>,
     /// Control points, row-major: inside and on the boundary.
     control_points: [Vec<f64>; 2],
@@ -80,7 +80,7 @@ impl Background {
         }
         if !solution.slabs.is_empty() {
             chosen.push(("slabs of time", solution.slabs.len().to_string()));
-            chosen.push(("convergence and what follows", "of the slab with the largest estimate".into()));
+            chosen.push(("curves and figures below", "of the slab with the largest estimate".into()));
         }
         chosen.push(("levels of the growth", solution.levels.len().to_string()));
         if let Some(level) = solution.level() {
@@ -135,7 +135,7 @@ impl Background {
     }
 }
 
-/// A number for people, with three digits or, if it is small or large, two.
+/// A number with three digits or, if it is small or large, two.
 fn scientific(value: f64) -> String {
     match value {
         0.0 => "0".into(),
@@ -159,7 +159,7 @@ fn page(
     let dims = problem.dims();
     let grid = match Field::new(problem, SIDES[dims - 1]) {
         Ok(grid) => grid,
-        Err(Error::Cancelled) => return Err(Error::Cancelled),
+        Err(error @ (Error::Cancelled | Error::Function { .. })) => return Err(error),
         // The exact solution may be infinite at its points, or the domain be missed by all of them.
         Err(_) => Field::new(problem, Field::default_side(dims))?,
     };
@@ -240,27 +240,26 @@ fn centres(network: &PiecewiseNetwork) -> Value {
     })
 }
 
-/// The residual of the equation at the points of a grid: NaN on the boundary where a coefficient is undefined there, `None`
-/// if it is undefined inside too.
+/// The residual of the equation at the points of a grid: NaN where a coefficient is undefined, `None` if it is everywhere.
 fn residual(problem: &Problem, network: &PiecewiseNetwork, grid: &Field) -> Result<Option<Vec<f64>>> {
-    match residuals(problem, network, &grid.points) {
-        Ok(found) => return Ok(Some(found)),
-        Err(Error::Cancelled) => return Err(Error::Cancelled),
-        Err(_) => {}
-    }
-    let (dims, edge) = (grid.dims, EDGE * problem.domain().diameter());
-    let rows: Vec<usize> = (0..grid.points.len() / dims)
-        .filter(|row| problem.domain().signed_distance(&grid.points[row * dims..][..dims]) < -edge)
-        .collect();
-    let inner: Vec<f64> = rows.iter().flat_map(|row| &grid.points[row * dims..][..dims]).copied().collect();
-    let found = match residuals(problem, network, &inner) {
-        Ok(found) => found,
-        Err(Error::Cancelled) => return Err(Error::Cancelled),
-        Err(_) => return Ok(None),
+    let of = |points: &[f64]| match residuals(problem, network, points) {
+        Err(error @ (Error::Cancelled | Error::Function { .. })) => Err(error),
+        found => Ok(found.ok()),
     };
-    let mut all = vec![f64::NAN; grid.points.len() / dims];
-    rows.into_iter().zip(found).for_each(|(row, residual)| all[row] = residual);
-    Ok(Some(all))
+    if let Some(found) = of(&grid.points)? {
+        return Ok(Some(found));
+    }
+    let mut all = Vec::with_capacity(grid.points.len() / grid.dims);
+    for line in grid.points.chunks(grid.dims * grid.side) {
+        if let Some(found) = of(line)? {
+            all.extend(found);
+            continue;
+        }
+        for point in line.chunks(grid.dims) {
+            all.extend(of(point)?.unwrap_or_else(|| vec![f64::NAN]));
+        }
+    }
+    Ok(all.iter().any(|residual| !residual.is_nan()).then_some(all))
 }
 
 /// The grid points near the domain but outside it.

@@ -25,12 +25,12 @@ impl<B: SammonOps> SammonMap<B> {
         let content = json!({
             "dims": dims,
             "stress": self.stress,
-            "point_stress": self.point_stress.as_ref().map(|stress| encode::floats(stress.iter().copied())),
+            "point_stress": self.point_stress.as_ref().map(|stress| encode::scaled(stress.iter().copied())),
             "shepard": {
                 "first": rows(0)?,
                 "second": rows(1)?,
-                "source": encode::floats(pairs().map(|pair| pair.source)),
-                "target": encode::floats(pairs().map(|pair| pair.target)),
+                "source": encode::scaled(pairs().map(|pair| pair.source)),
+                "target": encode::scaled(pairs().map(|pair| pair.target)),
             },
             "convergence": { "unit": unit, "interval": interval, "stress": self.history },
         });

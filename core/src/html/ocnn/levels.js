@@ -100,7 +100,7 @@ function levelSlider(clustering, change) {
   };
 }
 
-/** More bars than these nobody reads, and they make a page slow. */
+/** More bars than these are not legible, and make a page slow. */
 const MOST_BARS = 200;
 
 /** Bars of the sizes of clusters in rows or points; `select` gets the cluster that was clicked, −1 for noise. */

@@ -112,7 +112,8 @@ function matrixTable(confusion, what, select) {
     element('thead', {}, element('tr', {}, ...head)),
     element('tbody', {}, ...groups.map(lineOf), element('tr', {}, ...foot))
   );
-  table.style.setProperty('--cell', `${side}px`);
+  // As wide as there is room, but legible.
+  table.style.setProperty('--cell', `clamp(${Math.min(side, 24)}px, (100cqw - 12.5rem) / ${size}, ${side}px)`);
   cells[1][1].tabIndex = 0;
   const key = element('div.key.flush', {});
 

@@ -6,7 +6,7 @@ const CUT_SAMPLES = 201;
 const PLAY_MS = 120;
 /** Names of fields in the box that chooses one. */
 const LONG_NAMES = { error: 'error (u − exact)', residual: 'residual of the equation' };
-/** Marks of another plane that count as being on it are at most so many steps of the grid apart. */
+/** Marks of another plane that count as being on it are at most this many steps of the grid from it. */
 const NEAR = 1;
 
 /** Places of marks, unpacked: `count` is of all of them, of which the page may have some. */

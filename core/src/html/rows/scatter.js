@@ -187,7 +187,7 @@ function scatterPlot(axes, options) {
     moved();
   }
 
-  /** Moves the view by so many pixels; its middle stays where points are. */
+  /** Moves the view by a number of pixels; its middle stays where points are. */
   function pan(x, y) {
     const [unitX, unitY] = units();
     const by = [-x * unitX, y * unitY];

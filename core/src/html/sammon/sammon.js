@@ -41,8 +41,8 @@ PAGES.sammon = (data, main) => {
   const table = rowTable(data);
   const { classes } = table;
   const places = table.columns.slice(0, map.dims);
-  const stress = map.point_stress === null ? null : arrayOf(Float32Array, map.point_stress);
-  const stressText = { name: 'stress', fileOf: (row) => String(stress[row]) };
+  const stress = map.point_stress === null ? null : scaledNumbers(map.point_stress);
+  const stressText = { name: 'stress', fileOf: (row) => String(Number(stress[row].toPrecision(7))) };
   const pairs = pairsOf(map.shepard);
   const colours = rowColours(data.rows, classes, () => SHAPE.circle);
   const state = { axes: [0, Math.min(1, map.dims - 1)], colouring: 0 };

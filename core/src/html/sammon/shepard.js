@@ -7,8 +7,8 @@ const SHEPARD_HELP = 'Arrow keys: pairs by their error, the largest first. Enter
 function pairsOf({ first, second, source, target }) {
   const pairs = {
     rows: [first, second].map((rows) => arrayOf(Uint32Array, rows)),
-    source: arrayOf(Float32Array, source),
-    target: arrayOf(Float32Array, target),
+    source: scaledNumbers(source),
+    target: scaledNumbers(target),
   };
   // Each pair's part of Sammon's stress; of rows in the same place there is none.
   const errors = pairs.source.map((distance, i) => (distance > 0 ? (pairs.target[i] - distance) ** 2 / distance : 0));

@@ -16,6 +16,11 @@ function arrayOf(Type, text) {
   return new Type(bytesOf(text).buffer);
 }
 
+/** Numbers in a unit that is their largest magnitude. */
+function scaledNumbers({ unit, values }) {
+  return Float64Array.from(arrayOf(Float32Array, values), (value) => unit * value);
+}
+
 /** True if bit `i` of packed bits is set. */
 function bitAt(bits, i) {
   return (bits[i >> 3] >> (i & 7)) & 1;

@@ -41,7 +41,7 @@ function textOn([red, green, blue]) {
   return 0.299 * red + 0.587 * green + 0.114 * blue > 140 ? '#000000' : '#ffffff';
 }
 
-/** The colour that a variable of the stylesheet has in the present theme, which an element that nobody sees tells. */
+/** The colour that a variable of the stylesheet has in the present theme, read from a hidden element. */
 function styleColour(name) {
   if (!theme.colours[name]) {
     announcements.style.color = `var(${name})`;

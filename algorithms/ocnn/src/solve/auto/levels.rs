@@ -45,7 +45,7 @@ pub struct Level {
     pub silhouettes: Vec<f64>,
 }
 
-/// What the levels follow from.
+/// The tree and the cuts that the levels follow from.
 #[derive(Debug)]
 pub(crate) struct LevelSource {
     pub(crate) tree: Tree,

@@ -19,7 +19,7 @@ const PART: usize = 4096;
 ///
 /// A point may have a larger share of another cluster than of its own, by which it is attached to the tree. Unlike
 /// [`memberships`](crate::Clustering::memberships), which are in bits, shares compare clusters.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Shares {
     clusters: usize,
     /// The row of each point: its neuron.
@@ -29,7 +29,7 @@ pub struct Shares {
 }
 
 /// Compressed sparse rows with ascending columns.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 struct Rows {
     starts: Vec<usize>,
     clusters: Vec<u32>,

@@ -86,7 +86,20 @@ def fit_sammon(
     names: list[str] | None = None,
 ) -> tuple[dict[str, Any], SammonModel, Report]: ...
 
+class MlpTraining: ...
+
 class Mlp:
+    def report(
+        self,
+        run: Run,
+        about: str,
+        x: NDArray[Any],
+        codes: NDArray[np.int64] | None = None,
+        classes: list[str] | None = None,
+        targets: NDArray[Any] | None = None,
+        training: MlpTraining | None = None,
+        names: list[str] | None = None,
+    ) -> str: ...
     layers: list[tuple[NDArray[np.float64], list[float] | None]]
     outputs: int
     def predict(self, run: Run, x: NDArray[Any]) -> NDArray[np.float64]: ...
@@ -104,7 +117,7 @@ def fit_mlp(
     class_weights: NDArray[np.float64] | None = None,
     initial: Mlp | None = None,
     names: list[str] | None = None,
-) -> tuple[dict[str, Any], Mlp]: ...
+) -> tuple[dict[str, Any], Mlp, MlpTraining]: ...
 
 class RbfFunction:
     dims: int

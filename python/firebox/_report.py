@@ -20,28 +20,39 @@ from ._data import on_host, validated
 _FRAME_BYTES = 4_000_000
 
 
-class Fit:
-    """A fit or a solution, as its report describes it: the Rust object that makes the page, and the facts of the run."""
+class About:
+    """The description of a run with the parameters that `owner` has now; `call` repeats it."""
 
-    def __init__(self, run: _firebox.Run, report: _firebox.Report, owner: Any, call: str) -> None:
-        self.report, self.call = report, call
+    def __init__(self, run: _firebox.Run, owner: Any, call: str) -> None:
+        self.call = call
         self.facts = [
             ("version", _firebox.__version__),
             ("backend", run.backend),
             ("device", run.device),
             ("precision", owner.precision),
-            ("seconds", f"{report.seconds:.3f}"),
         ]
         self.settings = [(name, str(value)) for name, value in parameters(owner).items()]
 
+    def json(self, summary: str, facts: Sequence[tuple[str, str]] = ()) -> str:
+        """The description as JSON, with more facts."""
+        own = {"command": self.call, "facts": [*self.facts, *facts], "settings": self.settings}
+        return json.dumps({"summary": summary} | own)
+
+
+class Fit:
+    """A fit or a solution, as its report describes it: the Rust object that makes the page, and the facts of the run."""
+
+    def __init__(self, run: _firebox.Run, report: _firebox.Report, owner: Any, call: str) -> None:
+        self.report, self.about = report, About(run, owner, call)
+
     def page(self, summary: str, *, name: str = "", facts: Sequence[tuple[str, str]] = (), **rows: Any) -> str:
-        about = {
-            "summary": summary,
-            "command": self.call,
-            "facts": [*self.facts, *facts],
-            "settings": self.settings,
-        }
-        return self.report.render(json.dumps(about), name, **rows)
+        seconds = ("seconds", f"{self.report.seconds:.3f}")
+        return self.report.render(self.about.json(summary, [*facts, seconds]), name, **rows)
+
+
+def write(path: str | os.PathLike[str], page: str) -> None:
+    """Writes a page; a file that is there already is replaced when the page is complete."""
+    _firebox.write_page(os.path.realpath(os.fsdecode(path)), page)
 
 
 def parameters(owner: Any) -> dict[str, Any]:
@@ -117,7 +128,7 @@ class Reports:
         ValueError
             For rows of another number, and if the fit was loaded from a pickle, which has no report.
         """
-        _firebox.write_page(os.path.realpath(os.fsdecode(path)), self._page(X, y, columns))
+        write(path, self._page(X, y, columns))
 
     def _page(self, X: Any = None, y: Any = None, columns: int = 2) -> str:
         check_is_fitted(self)

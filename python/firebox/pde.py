@@ -261,7 +261,7 @@ class Solution:
         ValueError
             If the solution was loaded from a pickle, which has no report.
         """
-        _firebox.write_page(os.path.realpath(os.fsdecode(path)), self._page())
+        _report.write(path, self._page())
 
     def _page(self) -> str:
         if getattr(self, "_fit", None) is None:

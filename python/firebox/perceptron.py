@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import _firebox, plots
+from . import _firebox, _report, plots
 from ._compute import Run, column_names, options_of
 from ._cuda import CudaRows, as_requested, stays_on_device
 from ._data import as_kind, on_host, validated
@@ -122,7 +123,7 @@ class _Mlp(BaseEstimator):
         options = options_of(self, task=task, test=0.0, **({"hidden": hidden} | (passes or {})))
         with Run(self, self.random_state) as run:
             names = column_names(self)
-            result, self._model = _firebox.fit_mlp(run, options, X, initial=initial, names=names, **targets)
+            result, self._model, self._training = _firebox.fit_mlp(run, options, X, initial=initial, names=names, **targets)
         for name, value in result.items():
             setattr(self, f"{name}_", value)
 
@@ -154,6 +155,37 @@ class _Mlp(BaseEstimator):
         """Draws the losses of the training. Returns Matplotlib's axes."""
         check_is_fitted(self, "_model")
         return plots.curves(self.loss_curve_, self.validation_losses_, self.best_epoch_, ax)
+
+    def report(self, path: str | os.PathLike[str], X: Any, y: Any) -> None:
+        """Writes an interactive report of the predictions of rows, best those of a test: one HTML file without a network.
+
+        Parameters
+        ----------
+        path : path
+            The file, which is replaced if it exists.
+        X : array of shape (n, k)
+            Rows.
+        y : array of shape (n,) or (n, t)
+            Their classes or numbers.
+        """
+        check_is_fitted(self, "_model")
+        X, known = self._known(X, y)
+        with Run(self) as run:
+            about = _report.About(run, self, f"{_report.constructor_of(self)}.fit(X, y)")
+            facts = [("rows", str(len(X))), ("columns", str(X.shape[1]))]
+            summary = f"the network of pass {self.best_epoch_} of {self.n_iter_}, with predictions of {len(X)} rows"
+            training, names = getattr(self, "_training", None), column_names(self)
+            page = self._model.report(run, about.json(summary, facts), X, training=training, names=names, **known)
+        _report.write(path, page)
+
+    def _known(self, X: Any, y: Any) -> tuple[np.ndarray, dict[str, Any]]:
+        """Checked rows, and their targets as keywords of `_firebox.Mlp.report`."""
+        raise NotImplementedError
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The history of a training belongs to the process that trained.
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_training"}
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         bundle = super()._repr_mimebundle_(**kwargs)
@@ -273,6 +305,14 @@ class MLPClassifier(ClassifierMixin, _Mlp):
             X, "classification", initial, passes, codes=codes, n_classes=len(self.classes_), class_weights=weights
         )
 
+    def _known(self, X: Any, y: Any) -> tuple[np.ndarray, dict[str, Any]]:
+        X, y = validated(self, X, y, reset=False)
+        unknown = np.setdiff1d(y, self.classes_)
+        if len(unknown):
+            raise ValueError(f"y has the classes {unknown.tolist()}, which are not among {self.classes_.tolist()}")
+        codes = np.searchsorted(self.classes_, y).astype(np.int64)
+        return X, {"codes": codes, "classes": [str(name) for name in self.classes_]}
+
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of shape (n, n_classes) of the classes, in the order of ``classes_``."""
         return as_requested(self._outputs(X))
@@ -336,6 +376,10 @@ class MLPRegressor(RegressorMixin, _Mlp):
         self._is_vector = y.ndim == 1
         self._train(X, "regression", initial, passes, targets=y.reshape(len(y), -1))
         return self
+
+    def _known(self, X: Any, y: Any) -> tuple[np.ndarray, dict[str, Any]]:
+        X, y = self._checked(X, y, reset=False)
+        return X, {"targets": y.reshape(len(y), -1)}
 
     def predict(self, X: Any) -> np.ndarray:
         """Numbers of shape (n,) or (n, t), as those of the fit."""

@@ -26,7 +26,7 @@ mod _firebox {
     #[pymodule_export]
     use super::{
         ocnn::{OcnnModel, fit_ocnn, fit_paper_ocnn, fit_sparse_ocnn},
-        perceptron::{Mlp, fit_mlp},
+        perceptron::{Mlp, MlpTraining, fit_mlp},
         rbf::{RbfFunction, RbfProblem},
         report::{Report, write_page},
         run::{Run, backends},

@@ -3,14 +3,14 @@
 use firebox::{
     Context, Result,
     backends::{Device, with_context},
-    core::Session,
+    core::{Session, html::About},
     perceptron::{
-        Classes, Epoch, FittedMlpClassifier, FittedMlpRegressor, Instances, LayerNumbers, Model, PerceptronOps,
-        Targets, Task, TrainConfig,
+        Classes, Epoch, FittedMlpClassifier, FittedMlpRegressor, Instances, LayerNumbers, Model, OutputKind,
+        PerceptronOps, Targets, Task, TrainConfig, Training,
     },
 };
 use numpy::{IntoPyArray, PyArray2, PyReadonlyArray1};
-use pyo3::{prelude::*, types::PyDict};
+use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
 
 #[cfg(feature = "cuda")]
 use crate::cuda::{Rows, predict};
@@ -69,6 +69,40 @@ impl Mlp {
         })
     }
 
+    /// The report of the predictions of rows `[n, k]` with class codes `[n]` and the names of the classes, or with numbers
+    /// `[n, t]`, as HTML; `about` is the JSON of the run's description.
+    #[pyo3(signature = (run, about, x, codes=None, classes=None, targets=None, training=None, names=None))]
+    #[allow(clippy::too_many_arguments)] // Keywords in Python.
+    fn report(
+        &self,
+        py: Python<'_>,
+        run: &Run,
+        about: &str,
+        x: Matrix<'_>,
+        codes: Option<PyReadonlyArray1<'_, i64>>,
+        classes: Option<Vec<String>>,
+        targets: Option<Matrix<'_>>,
+        training: Option<&MlpTraining>,
+        names: Option<Vec<String>>,
+    ) -> PyResult<String> {
+        let about: About = serde_json::from_str(about).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let points = x.points(names)?;
+        let mut model = self.0.clone();
+        let targets = match (codes, targets, &mut model.output) {
+            (Some(codes), _, OutputKind::Class(own)) => {
+                *own = Classes::Names(classes.unwrap_or_default());
+                Targets::Classes(vector(&codes)?.into_iter().map(|code| code as usize).collect(), own.clone())
+            }
+            (_, Some(targets), OutputKind::Number { names, .. }) => Targets::Numbers(targets.values()?, names.clone()),
+            _ => return Err(PyValueError::new_err("there are no targets")),
+        };
+        let instances = Instances { values: points.values, names: points.names, targets };
+        let training = training.map(|training| &training.0);
+        run.call(py, |device, session| {
+            with_context!(device, session, |context| model.page(&instances, training, context))?.render(&about)
+        })
+    }
+
     /// Number of outputs.
     #[getter]
     fn outputs(&self) -> usize {
@@ -96,6 +130,10 @@ impl Mlp {
         Model::from_bytes(bytes).map(Self).map_err(exception)
     }
 }
+
+/// The history of a training.
+#[pyclass(frozen, module = "firebox._firebox")]
+pub struct MlpTraining(Training);
 
 /// Outputs `[n, outputs]` of a network for rows, block by block.
 fn outputs<B: PerceptronOps>(
@@ -128,7 +166,7 @@ fn outputs<B: PerceptronOps>(
 }
 
 /// Trains a network on rows `[n, k]` with class codes `[n]` from 0 and the number of classes, or with numbers `[n, t]`, from
-/// `initial` if that is given. Returns a dictionary and the network.
+/// `initial` if that is given. Returns a dictionary, the network and its training.
 #[pyfunction]
 #[pyo3(signature = (run, options, x, codes=None, n_classes=0, targets=None, class_weights=None, initial=None, names=None))]
 #[allow(clippy::too_many_arguments)] // Keywords in Python.
@@ -143,7 +181,7 @@ pub fn fit_mlp<'py>(
     class_weights: Option<Vec<f64>>,
     initial: Option<&Mlp>,
     names: Option<Vec<String>>,
-) -> PyResult<(Bound<'py, PyDict>, Mlp)> {
+) -> PyResult<(Bound<'py, PyDict>, Mlp, MlpTraining)> {
     let config = with_options(&TrainConfig::new(), options)?;
     let points = x.points(names)?;
     let targets = match (codes, targets) {
@@ -155,22 +193,22 @@ pub fn fit_mlp<'py>(
             let names = (1..=targets.shape()[1]).map(|at| format!("y{at}")).collect();
             Targets::Numbers(targets.values()?, names)
         }
-        (None, None) => return Err(pyo3::exceptions::PyValueError::new_err("there are no targets")),
+        (None, None) => return Err(PyValueError::new_err("there are no targets")),
     };
     let instances = Instances { values: points.values, names: points.names, targets };
     let initial = initial.map(|initial| initial.0.clone());
-    let (model, best, history) =
+    let (model, training) =
         run.call(py, |device, session| train(&config, &instances, initial, class_weights, device, session))?;
     let column = |of: &dyn Fn(&Epoch) -> Option<f64>| {
-        history.iter().map(of).collect::<Option<Vec<f64>>>().map(|values| values.into_pyarray(py))
+        training.history.iter().map(of).collect::<Option<Vec<f64>>>().map(|values| values.into_pyarray(py))
     };
     let result = PyDict::new(py);
-    result.set_item("n_iter", history.len())?;
-    result.set_item("best_epoch", best)?;
+    result.set_item("n_iter", training.history.len())?;
+    result.set_item("best_epoch", training.best)?;
     result.set_item("loss_curve", column(&|epoch| Some(epoch.loss)))?;
     result.set_item("validation_losses", column(&|epoch| epoch.validation_loss))?;
     result.set_item("validation_scores", column(&|epoch| epoch.validation_accuracy))?;
-    Ok((result, Mlp(model)))
+    Ok((result, Mlp(model), MlpTraining(training)))
 }
 
 fn train(
@@ -180,7 +218,7 @@ fn train(
     class_weights: Option<Vec<f64>>,
     device: &Device,
     session: &Session,
-) -> Result<(Model, usize, Vec<Epoch>)> {
+) -> Result<(Model, Training)> {
     with_context!(device, session, |context| match config.task {
         Task::Classification => {
             let fitted = config
@@ -188,13 +226,11 @@ fn train(
                 .with_initial(initial)
                 .with_class_weights(class_weights)
                 .fit_with(instances, context)?;
-            let training = fitted.training()?;
-            Ok((fitted.model().clone(), training.best, training.history.clone()))
+            Ok((fitted.model().clone(), fitted.training()?.clone()))
         }
         Task::Regression => {
             let fitted = config.init_regressor()?.with_initial(initial).fit_with(instances, context)?;
-            let training = fitted.training()?;
-            Ok((fitted.model().clone(), training.best, training.history.clone()))
+            Ok((fitted.model().clone(), fitted.training()?.clone()))
         }
     })
 }

@@ -126,3 +126,27 @@ def test_a_report_that_cannot_be_written_leaves_nothing(iris, tmp_path):
     with pytest.raises(OSError):
         firebox.OCNN().fit(iris[0]).report(tmp_path / "none" / "a.html")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_report_of_classes(iris, tmp_path):
+    x, y = iris
+    names = np.array(["setosa", "<b>", "virginica"])[y]
+    network = firebox.MLPClassifier((8,), max_iter=20).fit(x, names)
+    network.report(tmp_path / "a.html", x, names)
+    data = data_of((tmp_path / "a.html").read_text())
+    assert data["kind"] == "perceptron" and sorted(data["classes"]["names"]) == ["<b>", "setosa", "virginica"]
+    assert len(data["network"]["training"]["loss"]) == network.n_iter_
+    assert f"accuracy {100 * network.score(x, names):.1f} %" in data["title"]
+    with pytest.raises(ValueError, match="not among"):
+        network.report(tmp_path / "b.html", x, y)
+    pickle.loads(pickle.dumps(network)).report(tmp_path / "c.html", x, names)
+    assert data_of((tmp_path / "c.html").read_text())["network"]["training"] is None
+
+
+def test_report_of_numbers(iris, tmp_path):
+    x, _ = iris
+    network = firebox.MLPRegressor((8,), max_iter=20).fit(x[:, :2], x[:, 2:])
+    network.report(tmp_path / "a.html", x[:, :2], x[:, 2:])
+    data = data_of((tmp_path / "a.html").read_text())
+    assert data["kind"] == "regression"
+    assert [column["name"] for column in data["columns"]] == ["y1", "predicted y1", "y2", "predicted y2"]

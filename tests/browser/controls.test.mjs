@@ -25,13 +25,14 @@ one('the slider changes the labels, by the keyboard too', async (page, data) => 
   await page.keyboard.press('ArrowRight');
   assert.equal(await levelShown(page), 3);
   assert.deepEqual(await labelsShown(page), labelsOf(data, 3));
-  assert.equal(await page.getAttribute('input[type=range]', 'aria-valuetext'), '4 clusters');
+  assert.equal(await page.getAttribute('input[type=range]', 'aria-valuetext'), '4 clusters, contrast 0.8, score 0.64, probability by chance 0.0907');
   assert.equal(await page.locator('.sizes li').count(), 5);
   await page.keyboard.press('Home');
   assert.deepEqual(await labelsShown(page), labelsOf(data, 0));
   await page.click('text=Back to the chosen 3');
   assert.equal(await levelShown(page), 2);
-  assert.equal(await page.getAttribute('input[type=range]', 'aria-valuetext'), '3 clusters, chosen');
+  assert.match(await page.getAttribute('input[type=range]', 'aria-valuetext'), /^3 clusters, chosen, contrast 3\.4,/);
+  assert.equal(await page.evaluate(() => document.activeElement.type), 'range');
 });
 
 one('a click on the contrast chooses a level', async (page) => {
@@ -134,6 +135,41 @@ one(
   {},
   { colorScheme: 'dark' }
 );
+
+for (const hash of ['', '#2d'])
+  one(
+    `printed plots have all layers in one canvas${hash}`,
+    async (page) => {
+      await page.evaluate(() => dispatchEvent(new Event('beforeprint')));
+      await page.emulateMedia({ media: 'print' });
+      assert.ok(await page.isVisible('.plot .printed'));
+      assert.equal(await page.locator('.plot .layer:visible').count(), 0);
+      const { coloured, dark } = await page.evaluate(() => {
+        const canvas = document.querySelector('.plot .printed');
+        const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+        const found = { coloured: 0, dark: 0 };
+        for (let i = 0; i < data.length; i += 4) {
+          const part = data.slice(i, i + 3);
+          const [low, high] = [Math.min(...part), Math.max(...part)];
+          if (data[i + 3] > 200 && high - low > 80) found.coloured++;
+          if (data[i + 3] > 200 && high < 130 && high - low < 10) found.dark++;
+        }
+        return found;
+      });
+      assert.ok(coloured > 3000 && dark > 1000, `${coloured} coloured, ${dark} dark`);
+      await page.evaluate(() => dispatchEvent(new Event('afterprint')));
+      assert.equal(await page.locator('.printed').count(), 0);
+    },
+    {},
+    { hash, colorScheme: 'dark' }
+  );
+
+one('Clear moves the focus to the plot and is announced', async (page) => {
+  await page.click('.sizes button');
+  await page.click('text=Clear');
+  assert.equal(await page.evaluate(() => document.activeElement.className), 'plot');
+  assert.equal(await page.evaluate(() => document.querySelector('[role=status]').textContent), 'Nothing is selected.');
+});
 
 one(
   'two fingers zoom, and move with the place between them',

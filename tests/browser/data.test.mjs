@@ -171,11 +171,30 @@ one('without contrasts there is no scale of them', { contrasts: [] }, async (pag
   assert.equal(await page.evaluate(() => document.querySelector('[role=status]').textContent), '');
 });
 
+const wide = (data) => {
+  Object.assign(data.columns[0], { offset: 0, scale: 1.7e308 });
+  return data;
+};
+const close = (data) => {
+  // Values that differ by less than their precision.
+  Object.assign(data.columns[0], { offset: 1e17, scale: 64 });
+  return data;
+};
+for (const [name, change] of Object.entries({ wide, close }))
+  test(`a ${name} range of numbers has axes`, async () => {
+    const { page, check } = await open(browser, pageOf(change(clusteringData())));
+    assert.ok((await pixelOf(page, 1)).every(Number.isFinite));
+    await page.focus('.plot');
+    for (let i = 0; i < 50; i++) await page.keyboard.press('+');
+    await page.waitForTimeout(200);
+    await check();
+  });
+
 test('evidence in words', async () => {
   for (const [probability, words] of [
     [
       7.6e-17,
-      /line\) in 4 % of sets, and practically never reach this evidence \(probability 7\.6e\u221217\): chance alone/,
+      /line\) in 4 % of sets\. They practically never reach this evidence \(probability 7\.6e\u221217\): chance alone/,
     ],
     [1e-6, /reach this evidence in about one of 1\u202f000\u202f000 sets/],
     [0.5, /in 50 % of them \(probability 0\.5\): no evidence of clusters\.$/],

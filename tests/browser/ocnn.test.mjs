@@ -111,6 +111,26 @@ for (const hash of ['', '#2d']) {
     assert.deepEqual(await selected(page), []);
   });
 
+  both('an outline selects no rows outside the panel', async (page, data) => {
+    await page.focus('.plot');
+    for (let i = 0; i < 6; i++) await page.keyboard.press('+');
+    const box = await page.locator('.plot').boundingBox();
+    const panel = [box.x + 84, box.y + 10, box.x + box.width - 12, box.y + box.height - 44];
+    await page.click('text=Lasso');
+    await page.mouse.move(panel[0] + 2, panel[1] + 2);
+    await page.mouse.down();
+    const [right, bottom] = [panel[2] + 300, panel[3] + 300];
+    for (const place of [[right, panel[1] + 2], [right, bottom], [panel[0] + 2, bottom]])
+      await page.mouse.move(...place, { steps: 4 });
+    await page.mouse.up();
+    const rows = await selected(page);
+    assert.ok(rows.length > 5 && rows.length < data.rows, String(rows.length));
+    for (const row of rows) {
+      const [x, y] = await pixelOf(page, row);
+      assert.ok(x >= panel[0] && x <= panel[2] && y >= panel[1] && y <= panel[3], `${row}: ${x}, ${y}`);
+    }
+  });
+
   both('the wheel zooms at the pointer, dragging moves, a double click shows all', async (page) => {
     const home = await page.evaluate(() => ({ ...firebox.scatter.view }));
     const at = await pixelOf(page, 3);
@@ -164,6 +184,7 @@ for (const hash of ['', '#2d']) {
       const rows = await selected(page);
       assert.equal(rows.length, 360);
       assert.ok(!rows.includes(0) && rows.includes(1));
+      assert.match(await page.innerText('.points'), /40 rows have no place \(missing values\)/);
       for (let i = 0; i < 3; i++) await page.selectOption('.tools label:nth-of-type(3) select', String(3 + i));
     },
     { columns: 3, holes: true }
@@ -212,3 +233,23 @@ for (const hash of ['', '#2d']) {
     { rows: 20000, pieces: 300, levels: 300 }
   );
 }
+
+for (const [name, breakIt] of Object.entries({
+  'a program that fails': (page) =>
+    page.addInitScript(() => {
+      WebGLRenderingContext.prototype.getProgramParameter = () => false;
+    }),
+  'a lost context': async () => {},
+}))
+  test(`${name} of WebGL leads to drawing without it`, async () => {
+    const { page, check } = await open(browser, pageOf(clusteringData()));
+    await breakIt(page);
+    await page.reload();
+    await page.waitForFunction(() => window.firebox);
+    if (name === 'a lost context')
+      await page.evaluate(() => document.querySelector('.plot canvas[role=img]').dispatchEvent(new Event('webglcontextlost')));
+    assert.equal(await page.evaluate(() => firebox.scatter.painter), '2d');
+    assert.match(await page.getAttribute('.plot canvas[role=img]', 'aria-label'), /^Scatter plot of 400 rows/);
+    assert.ok((await painted(page)) > 400 * 20);
+    await check();
+  });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { array, downloaded, launch, open } from './browser.mjs';
-import { HOSTILE, pageOf, scriptOf, styleOf, valuesOf } from './sample.mjs';
+import { HOSTILE, base64, pageOf, scriptOf, styleOf, valuesOf } from './sample.mjs';
 import { classifierData, regressionData } from './sample_perceptron.mjs';
 
 let browser;
@@ -246,6 +246,43 @@ one('calibration agrees with its definition', classifierData({ rows: 500 }), asy
   }
 });
 
+const unknown = classifierData();
+for (const name of ['probability', 'truth']) {
+  const values = array(Float32Array, unknown.network.predictions[name]);
+  for (let row = 0; row < 300; row += 3) values[row] = NaN;
+  unknown.network.predictions[name] = base64(values);
+}
+one('rows without a probability are in no bin', unknown, async (page) => {
+  for (const kind of [0, 1]) {
+    await page.selectOption('label:has-text("Bins") select', { index: kind });
+    const { bins, error } = await page.evaluate(() => firebox.calibration.calibration);
+    assert.equal(
+      bins.reduce((sum, { count }) => sum + count, 0),
+      200
+    );
+    assert.ok(error > 0 && error < 1, String(error));
+  }
+  await page.click(cell(1, 1));
+  const { text } = await downloaded(page, 'text=Download rows');
+  const rows = text.trimEnd().split('\n').slice(1);
+  assert.match(rows.at(-1), /,,$/);
+  assert.match(rows[0], /,\d\.\d{1,8},\d\.\d{1,8}$/);
+});
+
+one('epochs on an axis are whole numbers', classifierData({ epochs: 2, validation: false }), async (page) => {
+  const texts = await page.evaluate(() => {
+    const written = [];
+    const { fillText } = CanvasRenderingContext2D.prototype;
+    CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+      if (this.canvas.closest('.curves')) written.push(text);
+      fillText.call(this, text, ...place);
+    };
+    dispatchEvent(new Event('beforeprint'));
+    return written;
+  });
+  assert.deepEqual(texts.slice(0, 2), ['1', '2']);
+});
+
 one('the curves tell their values', classifierData({ epochs: 30 }), async (page, data) => {
   const { training } = data.network;
   const text = () => page.innerText('.curves >> nth=0 >> xpath=following-sibling::p');
@@ -291,6 +328,8 @@ one(
     await page.keyboard.press('ArrowRight');
     assert.match(await page.innerText('.units + .note'), /^unit 78: bias .*largest weights p\d+ /);
     assert.equal(await page.locator('.unit[tabindex="0"]').count(), 1);
+    await page.keyboard.press('ArrowUp');
+    assert.match(await page.innerText('.units + .note'), /^unit 78: /);
   }
 );
 
@@ -305,6 +344,13 @@ one(
     const text = await page.innerText('.heat + .note');
     const shown = Number(values[1].toPrecision(4)).toString().replace('-', '\u2212');
     assert.ok(text.startsWith(`column x1 cm, output ${HOSTILE}, weight ${shown}`), text);
+    // There is no line above the first and below the last.
+    const textAfter = async (...keys) => {
+      for (const key of keys) await page.keyboard.press(key);
+      return page.innerText('.heat + .note');
+    };
+    assert.equal(await textAfter('Home', 'ArrowRight', 'ArrowUp'), await textAfter('Home', 'ArrowRight'));
+    assert.equal(await textAfter('End', 'ArrowLeft', 'ArrowDown'), await textAfter('End', 'ArrowLeft'));
     assert.equal(await page.locator('.curves').count(), 1);
     assert.ok((await page.innerText('section[aria-label=Training]')).includes('no rows are for validation'));
   }
@@ -359,6 +405,13 @@ one('thirty classes and another colouring', classifierData({ classes: 30, rows: 
   assert.ok((await page.innerText('main')).includes('40 of 50 columns'));
 });
 
+one('without mistakes there is no note on columns', classifierData({ errors: 0 }), async (page) => {
+  const note = page.locator('text=/^Columns that differ most/');
+  assert.ok(await note.isHidden());
+  await page.click(cell(1, 1));
+  assert.ok(await note.isVisible());
+});
+
 one('without inputs, mistakes or weights', classifierData({ inputs: false, errors: 0 }), async (page) => {
   assert.match(await selection(page), /^There are no mistakes\./);
   assert.ok((await page.innerText('main')).includes('The page has no inputs of 4 columns.'));
@@ -394,6 +447,20 @@ one('a regression has its errors', regressionData(), async (page, data) => {
   );
   const { text } = await downloaded(page, 'text=Download rows');
   assert.match(text, /^row,y,predicted y,residual y\n/);
+});
+
+one('the ring and the box follow the size of the window', regressionData(), async (page) => {
+  await page.focus('.parity');
+  await page.keyboard.press('ArrowRight');
+  const places = () =>
+    page.evaluate(() => ['.ring', '.tooltip'].map((name) => document.querySelector(`.parity ${name}`).style.transform));
+  const before = await places();
+  await page.setViewportSize({ width: 1000, height: 700 });
+  await page.waitForFunction(
+    (before) => document.querySelector('.parity .ring').style.transform !== before[0],
+    before
+  );
+  assert.notEqual((await places())[1], before[1]);
 });
 
 one('a regression of two targets', regressionData({ targets: 2, training: false }), async (page, data) => {

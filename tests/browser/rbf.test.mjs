@@ -142,6 +142,65 @@ one('a cut has the values of the field, and is saved', {}, async (page) => {
   assert.match(await page.innerText('.convergence + .note + *, .side section >> nth=0'), /From \(1, 0\) to \(1, 1\)/);
 });
 
+one('places far from 0 keep their digits', { dims: 3, offset: 1000 }, async (page) => {
+  await page.mouse.move(...(await pixelOf(page, [5.5, 4.25])));
+  const found = numbersOf(await page.innerText('.probe'));
+  near(found.x, 1000 + (2 * 5.5) / 16, 0.01);
+  near(found.y, 1000 + 4.25 / 16, 0.01);
+  await page.focus('.slice input');
+  await page.keyboard.press('ArrowRight');
+  await frames(page);
+  assert.equal(await page.innerText('.slice output'), 'z = 1000.5625');
+  assert.match(await said(page), /, z = 1000\.5625: /);
+  const { text } = await downloaded(page, 'text=Download the cut');
+  assert.match(text, /\n1000\.01,1000\.5,1000\.5625,/);
+});
+
+one('cuts begin at the smaller coordinate', {}, async (page) => {
+  for (const [from, to, isTurned] of [
+    [[90, 20], [10, 20], true],
+    [[10, 90], [30, 20], true],
+    [[60, 10], [10, 20], true],
+    [[30, 20], [10, 90], false],
+  ]) {
+    await page.evaluate((ends) => firebox.heat.setLine(...ends), [from, to]);
+    assert.deepEqual(await page.evaluate(() => firebox.heat.line), isTurned ? [to, from] : [from, to]);
+  }
+});
+
+one('keys without a use are the page\u2019s own', {}, async (page) => {
+  assert.doesNotMatch(await page.getAttribute('.heat', 'aria-label'), /Page up/);
+  await page.focus('.heat');
+  const isTaken = (key) =>
+    page.evaluate(
+      (key) => !document.querySelector('.heat').dispatchEvent(new KeyboardEvent('keydown', { key, cancelable: true })),
+      key
+    );
+  assert.deepEqual([await isTaken('PageUp'), await isTaken('H')], [false, true]);
+  await page.keyboard.press('Shift+V');
+  assert.deepEqual(await page.evaluate(() => firebox.heat.line), [
+    [50, 0],
+    [50, 100],
+  ]);
+});
+
+one('the box of a cut follows the size of the window', {}, async (page) => {
+  await page.focus('.convergence >> nth=0');
+  await page.keyboard.press('End');
+  await frames(page);
+  const left = () => page.locator('.convergence .tooltip >> nth=0').evaluate((it) => it.style.transform);
+  const before = await left();
+  await page.setViewportSize({ width: 1000, height: 700 });
+  await page.waitForFunction(
+    (before) => document.querySelector('.convergence .tooltip').style.transform !== before,
+    before
+  );
+});
+
+one('an estimate that is not a number is unknown', { estimate: [null, 1e-6] }, async (page) => {
+  assert.match(await page.innerText('.numbers'), /unknown\s+estimate .*: the target of 1e−6 is not reached/);
+});
+
 one('fields, logarithms and layers change the plot', {}, async (page) => {
   const shots = new Set([await shot(page)]);
   for (const layer of ['Contours', 'Centres', 'Widths', 'Points inside', 'Points on boundaries']) {
@@ -185,9 +244,12 @@ one('the slider changes the slice', { dims: 3 }, async (page) => {
 
 one('slices of time are played', { dims: 3, time: 0 }, async (page) => {
   assert.match(await said(page), /by y and z, t = 0: /);
+  const live = () => page.getAttribute('.probe', 'aria-live');
   await page.click('text=Play');
+  assert.equal(await live(), 'off');
   await page.waitForFunction(() => document.querySelector('.slice output').textContent !== 't = 0');
   await page.click('text=Pause');
+  assert.equal(await live(), 'polite');
   await page.focus('.slice input');
   await page.keyboard.press('Home');
   assert.equal(await page.innerText('.slice output'), 't = 0');

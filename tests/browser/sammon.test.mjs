@@ -133,7 +133,7 @@ one('the worst points are those of the data', { texts: [{ name: 'name', values: 
 
 one('the curve tells its values', { unit: 'epoch', interval: 10 }, async (page, data) => {
   const text = () => page.innerText('.convergence + .note');
-  assert.equal(await text(), 'Stress 0.62 at the start, 0.02003 after 600 epochs.');
+  assert.equal(await text(), 'Stress 0.62 at epoch 0, 0.02003 after 600 epochs.');
   await page.focus('.convergence');
   for (const [key, i] of Object.entries({ Home: 0, ArrowRight: 1, PageDown: 11, End: 60 })) {
     await page.keyboard.press(key);
@@ -141,8 +141,13 @@ one('the curve tells its values', { unit: 'epoch', interval: 10 }, async (page, 
   }
   await page.locator('.convergence').scrollIntoViewIfNeeded();
   const box = await page.locator('.convergence').boundingBox();
-  await page.mouse.move(box.x + 76, box.y + 60);
+  await page.mouse.move(box.x + 86, box.y + 60);
   assert.match(await page.innerText('.convergence .tooltip'), /epoch\s+0\s+stress\s+0\.62/);
+});
+
+const alike = [0.0200331, 0.0200329];
+one('stresses that are alike have more digits', { history: alike }, async (page) => {
+  assert.equal(await page.innerText('.convergence + .note'), 'Stress 0.0200331 at iteration 0, 0.0200329 after 1 iteration.');
 });
 
 one('one row has no pairs', { rows: 1, history: [0] }, async (page) => {

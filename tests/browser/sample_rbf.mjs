@@ -6,7 +6,8 @@ export const solutionAt = (point) => Math.sin(2 * point[0]) * (1 + point.slice(1
 
 /**
  * A solution on a grid over [0, 2] × [0, 1] × …, or on the disc inside its first two axes. Its error is 1e-6 of u at the
- * third power, its residual the first coordinate minus 1 by 1e-5, so that both have either sign.
+ * third power, its residual the first coordinate minus 1 by 1e-5, so that both have either sign. `offset` moves all
+ * coordinates.
  */
 export function solutionData({
   dims = 2,
@@ -19,6 +20,7 @@ export function solutionData({
   accuracy = exact,
   estimate = [3e-7, 1e-6],
   cycles = false,
+  offset = 0,
 } = {}) {
   const axes = ['x', 'y', 'z', 'w'].slice(0, dims);
   if (time !== null) axes[time] = 't';
@@ -38,7 +40,7 @@ export function solutionData({
     return Math.hypot(2 * Math.cos(2 * point[0]) * factor, ...point.slice(1).map(() => Math.sin(2 * point[0])));
   };
   const inside = points.filter((point, node) => node % 7 === 0 && distanceOf(point) < 0);
-  const marks = (list) => ({ count: list.length, places: base64(Float32Array.from(list.flat())) });
+  const marks = (list) => ({ count: list.length, places: base64(Float32Array.from(list.flat(), (x) => x + offset)) });
   const growth = [81, 163, 300].map((neurons, i) => [neurons, 10 ** (-2 - 2 * i)]);
   return {
     kind: 'rbf',
@@ -55,8 +57,8 @@ export function solutionData({
       name,
       axes,
       time,
-      low,
-      high,
+      low: low.map((x) => x + offset),
+      high: high.map((x) => x + offset),
       side,
       u: field('u', solutionAt, diagonal),
       error: exact ? field('error', (point) => 1e-6 * solutionAt(point) ** 3) : null,

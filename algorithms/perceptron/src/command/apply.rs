@@ -13,10 +13,10 @@ use serde_json::{Map, Value, json};
 
 use super::args::{EvalArgs, Form, ModelArgs, PredictArgs, ProductArgs};
 use super::input::{instances, notice, options, text_error};
-use super::page::{Examined, page};
 use super::report::{EvalResult, NetworkFigures, PredictResult, class_column};
 use crate::config::Task;
 use crate::model::Scored;
+use crate::model::page::{Examined, page};
 use crate::ops::PerceptronOps;
 use crate::solve::{Model, OutputKind, Targets, argmax, probabilities};
 use crate::types::{Matmul, MatmulKernel};

@@ -4,7 +4,6 @@ mod apply;
 mod args;
 mod bench;
 mod input;
-mod page;
 mod report;
 #[cfg(test)]
 mod tests;

@@ -109,18 +109,6 @@ impl Score {
         }
     }
 
-    /// The main figure.
-    pub(super) fn headline(&self) -> String {
-        let figures = self.figures();
-        match (figures.accuracy, figures.r2) {
-            // 100 % only if all are right.
-            (Some(accuracy), _) if accuracy < 1.0 => format!("accuracy {:.1} %", (100.0 * accuracy).min(99.9)),
-            (Some(_), _) => "accuracy 100 %".into(),
-            (None, Some(r2)) => format!("R² {r2:.4}"),
-            (None, None) => format!("loss {:.4}", figures.loss),
-        }
-    }
-
     /// Summary line.
     pub(super) fn summary(&self) -> String {
         let format = |value: Option<f64>| value.map_or_else(|| "unknown".into(), |it| format!("{it:.4}"));

@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 use super::apply::score;
 use super::args::TrainArgs;
 use super::input::instances;
-use super::page::{Examined, page};
 use super::report::{NetworkFigures, PartSizes, TrainResult, curves, history};
 use crate::config::InputScale;
+use crate::model::page::{Examined, page};
 use crate::model::{Given, Score, Training, train};
 use crate::solve::{Model, Stop, local_rows};
 
@@ -69,7 +69,7 @@ pub(super) fn run(args: &TrainArgs, device: &Device, session: &Session) -> Resul
 
 /// Name of [`scored_rows`].
 fn rows_name(training: &Training) -> &'static str {
-    if training.parts.test.is_empty() { "rows it learnt from" } else { "test rows" }
+    if training.parts.test.is_empty() { "training rows" } else { "test rows" }
 }
 
 /// The rows of the reported figures: those of the test part, or of the training part if there is no test part.

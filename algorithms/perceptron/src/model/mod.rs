@@ -6,6 +6,8 @@ mod fitted;
 mod layer;
 mod mlp;
 pub(crate) mod on_device;
+#[cfg(feature = "plot")]
+pub(crate) mod page;
 mod predict;
 mod task;
 mod train;

@@ -42,7 +42,7 @@ pub enum Score {
 
 /// A score with what it is computed from, for this rank's rows.
 #[derive(Debug, Clone)]
-#[cfg_attr(not(feature = "command"), allow(dead_code, reason = "the command shows them"))]
+#[cfg_attr(not(feature = "plot"), allow(dead_code, reason = "a page shows them"))]
 pub(crate) struct Scored {
     /// The score, over all ranks.
     pub score: Score,

@@ -2,6 +2,7 @@
 
 /** Room below the bars. */
 const NUMBERS_ROOM = 34;
+const CONTRAST = 'Contrast: how much the agreement drops at the last cut between clusters';
 /** Width of a slider's handle in page.css, so that it stands below the bar of its level. */
 const HANDLE = 16;
 
@@ -21,8 +22,12 @@ function levelSlider(clustering, change) {
   });
   const number = element('span.number', {});
   const facts = element('span.note.grow', {});
-  const back = button(`Back to the chosen ${levels[chosen].clusters}`, () => change(chosen));
-  const { element: plot, redraw, describe } = drawing({ className: `contrast${highest ? '' : ' flat'}` }, draw);
+  const back = button(`Back to the chosen ${levels[chosen].clusters}`, () => {
+    change(chosen, true);
+    // The button is disabled now.
+    slider.focus({ preventScroll: true });
+  });
+  const { element: plot, redraw, describe } = drawing({ className: `contrast${highest ? '' : ' flat'}`, title: CONTRAST }, draw);
   let current = chosen;
   describe('Contrast of the last cut by number of clusters');
 
@@ -84,13 +89,14 @@ function levelSlider(clustering, change) {
       const level = levels[index];
       current = index;
       slider.value = String(index);
-      slider.setAttribute('aria-valuetext', `${counted(level.clusters, 'cluster')}${index === chosen ? ', chosen' : ''}`);
       number.textContent = String(level.clusters);
       back.disabled = index === chosen;
       const known = { contrast: level.contrast, score: level.score, 'probability by chance': level.probability };
       const texts = Object.entries(known).flatMap(([name, value]) =>
         value === null ? [] : `${name} ${rounded(value, 3)}`
       );
+      const name = `${counted(level.clusters, 'cluster')}${index === chosen ? ', chosen' : ''}`;
+      slider.setAttribute('aria-valuetext', [name, ...texts].join(', '));
       facts.textContent = [
         `${level.clusters === 1 ? 'cluster' : 'clusters'} and ${counted(noise, 'noise point')}`,
         ...texts,
@@ -146,7 +152,7 @@ function sizeBar({ cluster, size, outlier, silhouette }, looks, largest, unit, s
   return made;
 }
 
-/** Evidence of structure beside what chance alone reaches, and what that means. */
+/** Evidence of structure beside the level of chance, and its meaning. */
 function chanceBar({ evidence, chance, probability }) {
   const full = Math.max(evidence, chance, 1e-9) * 1.15;
   const bar = element('div.evidence', {});
@@ -154,14 +160,14 @@ function chanceBar({ evidence, chance, probability }) {
   bar.style.width = `${(100 * Math.max(0, evidence)) / full}%`;
   limit.style.left = `${(100 * chance) / full}%`;
   const [here, line] = [evidence, chance].map((value) => rounded(value, 3));
-  const byChance = `Points without structure exceed ${line} (line) in 4 % of sets, and ${verdictOf(probability)}.`;
+  const byChance = `Random points exceed ${line} (line) in 4 % of sets. They ${verdictOf(probability)}.`;
   return [
     element('div.gauge', { 'aria-hidden': 'true' }, bar, limit),
     element('p', {}, `Evidence ${here} (bar). ${byChance}`),
   ];
 }
 
-/** What a probability by chance means. It is of the strongest cut, whichever level is shown. */
+/** The meaning of a probability by chance. It is of the strongest cut, whichever level is shown. */
 function verdictOf(probability) {
   let often = 'practically never reach this evidence';
   if (probability >= 0.01) often = `reach this evidence in ${rounded(100 * probability, 2)} % of them`;

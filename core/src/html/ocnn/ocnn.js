@@ -141,7 +141,7 @@ PAGES.ocnn = (data, main) => {
     return plotTools(scatter, [...axes, colour, size]);
   }
 
-  const points = scatter ? [tools(), scatter.element, colours.key] : [element('p.empty', {}, NO_COLUMNS)];
+  const points = scatter ? [tools(), scatter.element, colours.key, scatter.missing] : [element('p.empty', {}, NO_COLUMNS)];
   main.append(
     element('section.points', { 'aria-label': 'Points' }, ...points, selection.element),
     element(
@@ -154,7 +154,7 @@ PAGES.ocnn = (data, main) => {
       ),
       section(
         'Clusters',
-        element('p.heads', { 'aria-hidden': 'true' }, figure(`${unit}s`), figure('outlier'), figure('silhouette')),
+        element('p.heads', { 'aria-hidden': 'true' }, figure(`${unit}s`), Object.assign(figure('outlier'), { title: 'mean outlier score' }), figure('silhouette')),
         sizes.element
       ),
       ...(tree ? [section('Tree of clusters', tree.element)] : []),

@@ -19,6 +19,10 @@ function treePlot(clustering, options) {
     describe,
   } = drawing({ className: 'tree', tabIndex: 0, role: 'group', 'aria-label': `Tree of clusters. ${TREE_HELP}` }, draw);
   const status = element('p.note', { 'aria-live': 'polite' }, TREE_HINT);
+  const showSoon = oncePerFrame(() => {
+    options.highlight(current);
+    redraw();
+  });
   let clusters = new Int32Array(tree.nodes);
   let looks = [];
   let current = -1;
@@ -92,8 +96,7 @@ function treePlot(clustering, options) {
     if (node === current) return;
     current = node;
     status.textContent = node < 0 ? TREE_HINT : textOf(node);
-    options.highlight(node);
-    redraw();
+    showSoon();
   }
 
   function go(node) {

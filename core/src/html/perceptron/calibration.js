@@ -6,22 +6,25 @@ const DIAGRAM_SHARE = 0.7;
 
 /**
  * Rows in bins by the probability of the predicted class, of equal widths or of about equal numbers of rows, and the expected
- * calibration error: the mean of |accuracy − mean probability| over the bins, weighted by their rows.
+ * calibration error: the mean of |accuracy − mean probability| over the bins, weighted by their rows. Rows without a
+ * probability are in no bin.
  */
 function calibrationOf({ probability, actual, predicted }, hasEqualCounts) {
-  const rows = probability.length;
-  const sorted = hasEqualCounts ? probability.slice().sort() : null;
+  const known = probability.filter((value) => !Number.isNaN(value));
+  const rows = known.length;
+  const sorted = hasEqualCounts && rows ? known.sort() : null;
   const edges = Array.from({ length: BINS + 1 }, (_, i) =>
     sorted && i < BINS ? sorted[Math.floor((i * rows) / BINS)] : i / BINS
   );
-  const binOf = new Uint8Array(rows);
+  const binOf = new Uint8Array(probability.length).fill(BINS);
   const bins = Array.from({ length: BINS }, (_, i) => ({
     range: [edges[i], edges[i + 1]],
     count: 0,
     sum: 0,
     right: 0,
   }));
-  for (let row = 0; row < rows; row++) {
+  for (let row = 0; row < probability.length; row++) {
+    if (Number.isNaN(probability[row])) continue;
     let at = Math.min(Math.floor(probability[row] * BINS), BINS - 1);
     if (sorted) for (at = BINS - 1; at > 0 && probability[row] < edges[at];) at--;
     binOf[row] = at;

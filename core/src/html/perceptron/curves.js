@@ -60,7 +60,7 @@ function curvesPlot({ name, axis, lines, best, range }) {
     const shareOf = (value) =>
       range ? (value - low) / (high - low) : Math.log(Math.max(value, low) / low) / Math.log(high / low);
     const placeY = (value) => size[1] * (1 - shareOf(value));
-    const epochs = ticksOf(1, last + 1, size[0] / 70).filter(({ at }) => Number.isInteger(at));
+    const epochs = wholeTicks(1, last + 1, size[0] / 70);
     drawAxes(context, size, [
       { name: 'epoch', ticks: epochs, place: (value) => placeX(value - 1, size) },
       { name: axis, ticks: (range ? ticksOf : logTicksOf)(low, high, size[1] / 30), place: placeY },

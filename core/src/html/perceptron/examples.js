@@ -133,6 +133,7 @@ function exampleList(options) {
     heading.textContent = test ? 'Selected rows' : base.title;
     text.textContent = test ? `${counted(rows.length, 'row')}: ${what}` : `${base.text} ${options.hint}`;
     copyButton.hidden = saveButton.hidden = box.hidden = !rows.length;
+    if (note) note.hidden = !rows.length;
     clearButton.hidden = !test;
     items.replaceChildren();
     box.scrollTop = 0;

@@ -23,7 +23,11 @@ PAGES.perceptron = (data, main) =>
     const calibration = calibrationPlot({ probability, actual, predicted }, (bin, { bins, binOf }) =>
       select((row) => binOf[row] === bin, `probability ${rangeText(bins[bin].range)}`)
     );
-    const compare = (a, b) => probability[b] - probability[a] || truth[a] - truth[b] || a - b;
+    const shareOf = (shares, row) => shares[row] || 0;
+    const compare = (a, b) =>
+      shareOf(probability, b) - shareOf(probability, a) || shareOf(truth, a) - shareOf(truth, b) || a - b;
+    /** A probability in a file, with the digits of 32 bits. */
+    const fileOf = (shares) => (row) => (Number.isNaN(shares[row]) ? '' : Number(shares[row].toPrecision(7)));
     const mistakes = Array.from(numbers.keys()).filter((row) => actual[row] !== predicted[row]);
     mistakes.sort(compare);
     const base = {
@@ -40,15 +44,15 @@ PAGES.perceptron = (data, main) =>
       fields: [
         { name: data.classes.name, fileOf: (row) => field(names[actual[row]]) },
         { name: 'predicted', fileOf: (row) => field(names[predicted[row]]) },
-        { name: 'probability', fileOf: (row) => probability[row] },
-        { name: 'probability of the true class', fileOf: (row) => truth[row] },
+        { name: 'probability', fileOf: fileOf(probability) },
+        { name: 'probability of the true class', fileOf: fileOf(truth) },
       ],
       codesOf: (row) => [...new Set([actual[row], predicted[row]])],
       nameOf: (code) => names[code],
       linesOf(row) {
         const [own, instead] = [names[actual[row]], names[predicted[row]]];
         const sure = percent(probability[row]);
-        if (actual[row] === predicted[row]) return [`${own}, predicted rightly`, `${sure} for ${own}`];
+        if (actual[row] === predicted[row]) return [`${own}, correctly predicted`, `${sure} for ${own}`];
         return [`true ${own}, predicted ${instead}`, `${sure} for ${instead}, ${percent(truth[row])} for ${own}`];
       },
       show: () => isOwn || matrix.clear(),

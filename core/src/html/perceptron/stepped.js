@@ -4,7 +4,8 @@
  * A plot of `count()` things, of which one is shown in a box and in a line of text. `options` are { className, name, help: what
  * keys do, rest: the text while none is shown, draw(context, size, current), linesOf(i): names and values, placeOf(i): where in
  * the panel its box is, at(x, y): the thing at a place in the panel or −1, choose(i): called by a click or Enter, first: the
- * one that a key shows first, up: how far arrows up and down go, room: as MARGIN, moved(i): called instead of drawing again }.
+ * one that a key shows first, up: how far arrows up and down go, room: as MARGIN, moved(i): called instead of drawing again and
+ * after a change of the size }.
  */
 function steppedPlot(options) {
   const { className, name, help, rest = help, choose = () => {}, first = 0, up = 1, room = MARGIN } = options;
@@ -23,23 +24,30 @@ function steppedPlot(options) {
   let current = -1;
 
   function draw(context, width, height) {
+    const before = String(size);
     size = [width - room.left - room.right, height - room.top - room.bottom].map((side) => Math.max(side, 40));
     // The next drawing on this canvas starts with the same dashes and widths.
     context.save();
     options.draw(context, size, current);
     context.restore();
+    if (current < 0 || String(size) === before) return;
+    showTip();
+    options.moved?.(current);
+  }
+
+  /** Shows the box of the current thing, and returns its lines. */
+  function showTip() {
+    const [x, y] = options.placeOf(current, size);
+    const lines = options.linesOf(current);
+    tip.show(x + room.left, y + room.top, lines);
+    return lines;
   }
 
   function show(i) {
     if (i === current) return;
     current = i;
     if (i < 0) hide();
-    else {
-      const [x, y] = options.placeOf(i, size);
-      const lines = options.linesOf(i);
-      tip.show(x + room.left, y + room.top, lines);
-      status.textContent = `${lines.map((line) => line.join(' ')).join(', ')}.`;
-    }
+    else status.textContent = `${showTip().map((line) => line.join(' ')).join(', ')}.`;
     moved(i);
   }
 
@@ -51,7 +59,10 @@ function steppedPlot(options) {
   function go(by) {
     const last = options.count() - 1;
     const start = by < -1 && by !== -up ? last : first;
-    if (last >= 0) show(current < 0 ? start : Math.min(Math.max(current + by, 0), last));
+    const next = Math.min(Math.max(current + by, 0), last);
+    // There is no line above the first and below the last.
+    if (current >= 0 && Math.abs(by) === up && next !== current + by) return;
+    if (last >= 0) show(current < 0 ? start : next);
   }
 
   const choosing = () => current >= 0 && choose(current);
@@ -95,10 +106,14 @@ function steppedPlot(options) {
   };
 }
 
+/** Ticks at whole numbers. */
+function wholeTicks(low, high, most) {
+  return ticksOf(low, high, Math.min(most, high - low));
+}
+
 /** The names of thousands on an axis of counts. */
 function countTicks(most, height) {
-  const ticks = ticksOf(0, most, height / 30).filter(({ at }) => Number.isInteger(at));
-  return ticks.map(({ at }) => ({ at, text: at >= 1e4 ? `${at / 1000}k` : String(at) }));
+  return wholeTicks(0, most, height / 30).map(({ at }) => ({ at, text: at >= 1e4 ? `${at / 1000}k` : String(at) }));
 }
 
 /** A range of two numbers. */

@@ -62,8 +62,9 @@ function unitPictures(layer, side) {
     const made = button('', show, { className: 'unit', 'aria-label': layer.textOf(k), tabIndex: k ? -1 : 0 });
     made.append(pixelCanvas(side, ''), element('span', {}, layer.nameOf(k)));
     const to = (target) => () => {
+      const next = buttons[target()];
+      if (!next) return;
       made.tabIndex = -1;
-      const next = buttons[Math.min(Math.max(target(), 0), buttons.length - 1)];
       next.tabIndex = 0;
       next.focus();
     };
@@ -75,7 +76,7 @@ function unitPictures(layer, side) {
       ArrowUp: to(() => k - inLine()),
       ArrowDown: to(() => k + inLine()),
       Home: to(() => 0),
-      End: to(() => Infinity),
+      End: to(() => buttons.length - 1),
     });
     listen(made, {
       'pointerenter focus': show,

@@ -19,6 +19,12 @@ const UNEVEN = 30;
 /** Values that are sorted to find it, at most. */
 const SORTED = 20000;
 
+/** Digits of numbers in a range, so that those far from 0 differ as clearly as those near it do with `digits`. */
+function digitsIn(low, high, digits = 4) {
+  const ratio = Math.max(Math.abs(low), Math.abs(high)) / (high - low);
+  return Math.min(digits + Math.max(0, Math.ceil(Math.log10(ratio))), 17);
+}
+
 /** The grid of a solution and its fields, unpacked. Nodes are numbered with the first axis running fastest. */
 function gridOf(solution) {
   const { axes, low, high, side } = solution;
@@ -37,7 +43,7 @@ function gridOf(solution) {
     return range ? [{ name, label, signed, values, range, ...sizesOf(inner) }] : [];
   }
 
-  /** Without what is no more than rounding, since values are stored in 32 bits. */
+  /** Values in which those no larger than the rounding of 32 bits are 0. */
   function cleaned(values) {
     const range = rangeOf(values) ?? [0, 0];
     const least = STORED * Math.max(-range[0], range[1]);
@@ -63,6 +69,9 @@ function gridOf(solution) {
     distance,
     fields: [...u, ...exact, ...error, ...gradient, ...residual],
     coordinate: (axis, at) => low[axis] + steps[axis] * at,
+    /** A coordinate for people, and for files. */
+    textOf: (axis, value, digits) => rounded(value, digitsIn(low[axis], high[axis], digits)),
+    fileOf: (axis, value) => String(Number(value.toPrecision(digitsIn(low[axis], high[axis], 7)))),
     /** The values of all nodes on a plane, or on a line if there is one axis; `at` has the index along all axes. */
     slice(values, [first, second], at) {
       const base = at.reduce((sum, i, axis) => (axis === first || axis === second ? sum : sum + i * strides[axis]), 0);
@@ -116,12 +125,12 @@ function between(values, side, x, y) {
   return weights ? total / weights : NaN;
 }
 
-/** Whether a logarithmic scale of a field shows more than a linear one could. */
+/** True if a logarithmic scale of a field shows more than a linear one could. */
 function hasLogScale({ name, range: [low, high], least }) {
   return least > 0 && (['error', 'residual', 'gradient'].includes(name) || (low > 0 && high > 100 * low));
 }
 
-/** Whether a linear scale would have the colour of 0 nearly everywhere. */
+/** True if a linear scale would have the colour of 0 nearly everywhere. */
 function isUneven({ signed, range, median }) {
   return signed && Math.max(-range[0], range[1]) > UNEVEN * median;
 }

@@ -2,7 +2,8 @@
 
 const HEAT_HELP =
   'Arrow keys move the probe, with Shift by ten steps. Enter begins a cut at the probe and ends it there. ' +
-  'H and V cut across and upwards through the probe. Page up and page down change the slice.';
+  'H and V cut across and upwards through the probe.';
+const PAGE_HELP = ' Page up and page down change the slice.';
 /** Room on the right for the scale of colours, and on a narrow page. */
 const SCALE_WIDTH = { wide: 100, narrow: 66, from: 480 };
 /** Heights of the panel, in CSS pixels, and what the page has above and below it. */
@@ -16,10 +17,12 @@ const DRAG = 4;
 /**
  * The plot of a slice. `show` gives it a view: { values, distance, side, scale, names, low, high, isEqual, contours, outline,
  * marks }. `linesOf` returns names and values at a place, which is in steps of the grid. It calls `probe` with a place or
- * null, `cut` with both ends, and `turnPage` with the number of slices to go on by.
+ * null, `cut` with both ends, and `turnPage` with the number of slices to go on by,
+ * null if there is one slice.
  */
 function heatMap({ linesOf, probe, cut, turnPage }) {
-  const properties = { className: 'heat', tabIndex: 0, role: 'group', 'aria-label': `Field. ${HEAT_HELP}` };
+  const help = `Field. ${HEAT_HELP}${turnPage ? PAGE_HELP : ''}`;
+  const properties = { className: 'heat', tabIndex: 0, role: 'group', 'aria-label': help };
   const { element: plot, redraw, describe } = drawing(properties, draw);
   const overlay = drawing({ className: 'layer' }, drawOverlay);
   overlay.element.setAttribute('aria-hidden', 'true');
@@ -91,6 +94,7 @@ function heatMap({ linesOf, probe, cut, turnPage }) {
     context.strokeRect(0.5, 0.5, size[0] - 1, size[1] - 1);
     drawColours(context, scale, size, width >= SCALE_WIDTH.from);
     overlay.redraw();
+    if (pointer) showProbe();
   }
 
   function strokeLines(context, pieces, colour) {
@@ -179,9 +183,11 @@ function heatMap({ linesOf, probe, cut, turnPage }) {
     return { place: shares.map((share) => Math.min(Math.max(share, 0), 1) * last), isOutside };
   }
 
+  /** Sets the cut, which begins at the smaller coordinate along its longer extent. */
   function setLine(from, to) {
-    if (from[0] === to[0] && from[1] === to[1]) return;
-    line = [from, to];
+    const [across, up] = [to[0] - from[0], to[1] - from[1]];
+    if (!across && !up) return;
+    line = (Math.abs(across) >= Math.abs(up) ? across : up) > 0 ? [from, to] : [to, from];
     cursor = null;
     cut(line);
     overlaySoon();
@@ -238,16 +244,18 @@ function heatMap({ linesOf, probe, cut, turnPage }) {
       showProbe();
     },
   });
+  const [cutAcross, cutUpwards] = [0, 1].map((axis) => () => cutThrough(axis));
   onKeys(plot, {
     ArrowLeft: (event) => move(-1, 0, event),
     ArrowRight: (event) => move(1, 0, event),
     ArrowUp: (event) => move(0, 1, event),
     ArrowDown: (event) => move(0, -1, event),
-    PageUp: () => turnPage(1),
-    PageDown: () => turnPage(-1),
+    ...(turnPage && { PageUp: () => turnPage(1), PageDown: () => turnPage(-1) }),
     Enter: markEnd,
-    h: () => cutThrough(0),
-    v: () => cutThrough(1),
+    h: cutAcross,
+    H: cutAcross,
+    v: cutUpwards,
+    V: cutUpwards,
     Escape() {
       pinned = begun = null;
       showProbe();

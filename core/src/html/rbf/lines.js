@@ -98,7 +98,9 @@ function linesPlot({
   function draw(context, width, height) {
     size = [width - MARGIN.left - MARGIN.right, height - MARGIN.top - MARGIN.bottom].map((side) => Math.max(side, 40));
     const { x, y, xs, series, isLog, level, marks } = content;
-    const across = axisBetween(x, left, right, size[0] / 70);
+    // Ticks of whole numbers, such as cycles, are whole numbers.
+    const most = Math.min(size[0] / 70, xs.every(Number.isInteger) ? right - left : Infinity);
+    const across = axisBetween(x, left, right, most);
     const up = isLog
       ? { name: y, ticks: logTicksOf(low, high, size[1] / 30) }
       : axisBetween(y, low, high, size[1] / 30);
@@ -143,6 +145,11 @@ function linesPlot({
       });
     }
     context.restore();
+    if (current >= 0) showTip();
+  }
+
+  function showTip() {
+    tip.show(placeX(content.xs[current]) + MARGIN.left, MARGIN.top, linesOf(current));
   }
 
   function dot(context, x, y, radius, colour) {
@@ -165,7 +172,8 @@ function linesPlot({
       return range ? [`${of} from ${rounded(range[0])} to ${rounded(range[1])}`] : [];
     });
     if (!parts.length) return 'There are no values here.';
-    return `${content.x} from ${rounded(left)} to ${rounded(right)}: ${parts.join('; ')}.`;
+    const ends = [left, right].map((value) => rounded(value, digitsIn(left, right)));
+    return `${content.x} from ${ends.join(' to ')}: ${parts.join('; ')}.`;
   }
 
   function say() {
@@ -182,7 +190,7 @@ function linesPlot({
     if (i === current || !content.xs.length) return;
     current = i;
     if (i < 0) tip.hide();
-    else tip.show(placeX(content.xs[i]) + MARGIN.left, MARGIN.top, linesOf(i));
+    else showTip();
     say();
     move(i);
     redrawSoon();
@@ -221,6 +229,7 @@ function linesPlot({
 
   return {
     element: element('div', {}, key, plot, status),
+    status,
     set,
     redraw() {
       set({});

@@ -3,15 +3,15 @@
 /** Least range of a slice that has contours, relative to that of the colours. */
 const LEAST_RANGE = 1e-4;
 
-/** A slider for the slice along an axis. */
-function sliceSlider(grid, axis, at, change) {
+/** A slider for the slice along an axis. `played` is called when it begins to play and when it stops. */
+function sliceSlider(grid, axis, at, change, played) {
   const box = element('input', { type: 'range', min: 0, max: grid.side - 1, step: 1, value: at });
-  const text = element('output', {});
+  const text = element('output', { 'aria-live': 'off' });
   const name = grid.names[axis];
   let playing = 0;
   function set(next) {
     box.value = next;
-    const value = rounded(grid.coordinate(axis, Number(box.value)));
+    const value = grid.textOf(axis, grid.coordinate(axis, Number(box.value)));
     box.setAttribute('aria-valuetext', `${name} = ${value}`);
     text.textContent = `${name} = ${value}`;
     change(Number(box.value));
@@ -20,6 +20,7 @@ function sliceSlider(grid, axis, at, change) {
     clearInterval(playing);
     playing = playing ? 0 : setInterval(() => set((Number(box.value) + 1) % grid.side), PLAY_MS);
     toggle.textContent = playing ? 'Pause' : 'Play';
+    played();
   }
   box.setAttribute('aria-label', `Slice along ${name}`);
   box.addEventListener('input', () => set(Number(box.value)));
@@ -29,6 +30,7 @@ function sliceSlider(grid, axis, at, change) {
     element: element('div.row.slice', {}, text, box, toggle),
     move: (by) => set(Math.min(Math.max(Number(box.value) + by, 0), grid.side - 1)),
     stop: () => playing && play(),
+    isPlaying: () => playing > 0,
   };
 }
 
@@ -67,7 +69,8 @@ function planePage(grid, layers, { name, time }) {
     state.contours[tools.field().name] = on;
     update();
   });
-  const heat = heatMap({ linesOf, probe: showProbe, cut: showCut, turnPage: (by) => sliders[0]?.move(by) });
+  const turnPage = grid.dims > 2 ? (by) => sliders[0].move(by) : null;
+  const heat = heatMap({ linesOf, probe: showProbe, cut: showCut, turnPage });
   const cutPlot = linesPlot({
     name: 'Cut',
     move: (i) => heat.setCursor(i < 0 ? null : cutPlace(i)),
@@ -97,7 +100,7 @@ function planePage(grid, layers, { name, time }) {
   }
 
   function linesOf(place) {
-    const point = pointOf(place).map((value, axis) => [grid.names[axis], rounded(value)]);
+    const point = pointOf(place).map((value, axis) => [grid.names[axis], grid.textOf(axis, value)]);
     return isInside(place) ? [...point, ...fieldLines(grid, valuesAt(place))] : [...point, ['', 'outside the domain']];
   }
 
@@ -123,7 +126,7 @@ function planePage(grid, layers, { name, time }) {
     if (!hasContours(shown)) return [];
     const values = slices[tools.state.field].map(scale.size);
     const range = rangeOf(values);
-    // What is constant but for rounding has no lines.
+    // A field that is constant but for rounding has no lines.
     if (!range || range[1] - range[0] < LEAST_RANGE * (scale.ends[1] - scale.ends[0])) return [];
     const lines = scale.ticks(10).map((tick) => ({ ...tick, pieces: contourOf(values, grid.side, tick.at) }));
     for (const line of lines) if (distance) line.pieces = within(line.pieces);
@@ -167,7 +170,7 @@ function planePage(grid, layers, { name, time }) {
   /** Where the slice is, as ", z = 0.5". */
   function sliceText() {
     return others()
-      .map((axis) => `, ${grid.names[axis]} = ${rounded(grid.coordinate(axis, state.at[axis]))}`)
+      .map((axis) => `, ${grid.names[axis]} = ${grid.textOf(axis, grid.coordinate(axis, state.at[axis]))}`)
       .join('');
   }
 
@@ -176,7 +179,7 @@ function planePage(grid, layers, { name, time }) {
     const values = distance ? all.map((value, node) => (distance[node] > EDGE_BYTE ? NaN : value)) : all;
     const placeText = (node) => {
       const place = [node % grid.side, Math.floor(node / grid.side)];
-      return `(${state.axes.map((axis, i) => rounded(grid.coordinate(axis, place[i]), 3)).join(', ')})`;
+      return `(${state.axes.map((axis, i) => grid.textOf(axis, grid.coordinate(axis, place[i]), 3)).join(', ')})`;
     };
     const ends = (rangeOf(values) ?? []).map((value) => `${rounded(value)} at ${placeText(values.indexOf(value))}`);
     const range = ends.length ? `from ${ends.join(' to ')}` : 'no values';
@@ -206,7 +209,7 @@ function planePage(grid, layers, { name, time }) {
     const all = places.map(valuesAt);
     const valuesOf = (one) => all.map((values) => values[grid.fields.indexOf(one)]);
     cutPlot.set({ x, xs, ...curvesOf(grid, tools.field(), valuesOf, tools.isLog()) });
-    const endText = ends.map((end) => `(${end.map((value) => rounded(value, 3)).join(', ')})`);
+    const endText = ends.map((end) => `(${end.map((value, axis) => grid.textOf(axis, value, 3)).join(', ')})`);
     cutNote.textContent = `From ${endText.join(' to ')}, linear between the nodes of a grid of ${grid.names.map(() => grid.side).join(' × ')}.`;
   }
 
@@ -225,14 +228,26 @@ function planePage(grid, layers, { name, time }) {
 
   // ---- Axes and sliders ----
 
+  /** Lines that change with the slice are not spoken while it plays. */
+  function setSpoken() {
+    const live = sliders.some((slider) => slider.isPlaying()) ? 'off' : 'polite';
+    for (const line of [status, cutPlot.status]) line.setAttribute('aria-live', live);
+  }
+
   function setSliders() {
     sliders.forEach((slider) => slider.stop());
     const isReady = { now: false };
     sliders = others().map((axis) =>
-      sliceSlider(grid, axis, state.at[axis], (at) => {
-        state.at[axis] = at;
-        if (isReady.now) resliceSoon();
-      })
+      sliceSlider(
+        grid,
+        axis,
+        state.at[axis],
+        (at) => {
+          state.at[axis] = at;
+          if (isReady.now) resliceSoon();
+        },
+        setSpoken
+      )
     );
     isReady.now = true;
     sliderBox.replaceChildren(...sliders.map((slider) => slider.element));

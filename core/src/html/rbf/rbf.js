@@ -52,7 +52,8 @@ function solutionParts(solution) {
   const number = (value, text) => element('div', {}, element('div.number', {}, value), element('div.note', {}, text));
   const numbers = [];
   if (estimate) {
-    const [error, target] = estimate;
+    // JSON has null for NaN and infinity.
+    const [error, target] = [estimate[0] ?? NaN, estimate[1]];
     const reached = `the target of ${rounded(target, 2)} is ${error <= target ? 'reached' : 'not reached'}`;
     const value = error < 1 ? rounded(error, 2) : 'unknown';
     numbers.push(number(value, `estimate of the relative L2 error: ${reached}`));
@@ -79,7 +80,7 @@ function solutionParts(solution) {
   return { parts, redraws };
 }
 
-/** What plots in one and in more dimensions have in common: the choice of the field, and which layers are shown. */
+/** The choice of the field and of the layers, for plots in one and in more dimensions. */
 function fieldTools(grid, layers, change) {
   const state = { field: 0, log: {}, layers: {} };
   const log = checkBox('Logarithmic', false, (on) => {
@@ -138,9 +139,10 @@ PAGES.rbf = (data, main) => {
 function fieldFile(grid, count, placesOf, valuesOf) {
   const header = [...grid.names, ...grid.fields.map(({ name }) => name)].map(field).join(',');
   const lines = Array.from({ length: count }, (_, i) =>
-    [...placesOf(i), ...valuesOf(i)]
-      .map((value) => (Number.isFinite(value) ? String(Number(value.toPrecision(7))) : ''))
-      .join(',')
+    [
+      ...placesOf(i).map((value, axis) => grid.fileOf(axis, value)),
+      ...valuesOf(i).map((value) => (Number.isFinite(value) ? String(Number(value.toPrecision(7))) : '')),
+    ].join(',')
   );
   return `${[header, ...lines].join('\n')}\n`;
 }
@@ -188,7 +190,7 @@ function linePage(grid, layers, name) {
 
   function linesOf(i) {
     return [
-      [grid.names[0], rounded(xs[i])],
+      [grid.names[0], grid.textOf(0, xs[i])],
       ...fieldLines(
         grid,
         grid.fields.map(({ values }) => values[i])

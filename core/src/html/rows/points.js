@@ -53,12 +53,12 @@ void main() {
 
 /**
  * Points drawn by WebGL in one call from buffers that stay in the device's memory: while the view moves only uniforms change.
- * Null if the browser has no WebGL.
+ * Null if WebGL is not available; then the canvas has no other context either.
  */
 function webglPoints(canvas) {
   // The drawing is kept, so that the page can be printed.
   const gl = canvas.getContext('webgl', { antialias: false, preserveDrawingBuffer: true });
-  if (!gl) return null;
+  if (!gl || gl.isContextLost()) return null;
   const program = gl.createProgram();
   const sources = { [gl.VERTEX_SHADER]: VERTEX, [gl.FRAGMENT_SHADER]: FRAGMENT };
   for (const [type, source] of Object.entries(sources)) {

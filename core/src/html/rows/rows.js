@@ -1,4 +1,4 @@
-// ---- rows.js: what a page has of each row: texts for people and files, colours, and the tools above the plot ----
+// ---- rows.js: the rows of a page: texts for display and files, colours, and the tools above the plot ----
 
 /** Most columns in a tooltip; texts come first. */
 const MOST_LINES = 12;
@@ -14,7 +14,7 @@ function rowTable(data) {
     fileOf: (row) => field(values[row]),
     textOf: (row) => values[row],
   }));
-  /** What a tooltip and a file have of a row. */
+  /** Fields of a row in tooltips and files. */
   const fields = [...texts, ...columns];
   return {
     columns,
@@ -79,12 +79,12 @@ function rowColours(rows, classes, shapeOf) {
   function paintValues(name, values, unit = 1) {
     const [low, high] = rangeOf(values) ?? [0, 0];
     const shades = Array.from({ length: 256 }, (_, i) => visibleViridis(i / 255));
-    const span = high > low ? high - low : 1;
+    const half = high > low ? high / 2 - low / 2 : 1;
     // Enough digits to tell both ends apart.
-    const digits = 4 + Math.max(0, Math.ceil(Math.log10(Math.max(Math.abs(low), Math.abs(high), 1e-9) / span)));
+    const digits = 4 + Math.max(0, Math.ceil(Math.log10(Math.max(Math.abs(low), Math.abs(high), 1e-9) / half / 2)));
     paint(
       (row) => ({
-        colour: shades[Math.round((255 * (values[row] - low)) / span)] ?? NOISE[theme.name],
+        colour: shades[Math.round(255 * ((values[row] / 2 - low / 2) / half))] ?? NOISE[theme.name],
         shape: shapeOf(row),
       }),
       element('span', {}, name),

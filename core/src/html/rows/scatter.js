@@ -19,7 +19,7 @@ const SCATTER_HELP =
  */
 function scatterPlot(axes, options) {
   const grid = element('canvas.layer', { 'aria-hidden': 'true' });
-  const points = element('canvas.layer', { role: 'img' });
+  let points = element('canvas.layer', { role: 'img' });
   const cells = element('canvas.layer', { 'aria-hidden': 'true' });
   const overlay = element('canvas.layer', { 'aria-hidden': 'true' });
   const plot = element(
@@ -31,9 +31,9 @@ function scatterPlot(axes, options) {
     overlay
   );
   const tip = tooltip(plot);
+  const missing = element('div.key.note', {});
   const hint = element('p.tooltip.hint', { hidden: true }, 'Ctrl + wheel zooms');
   plot.append(hint);
-  const painter = (!options.plain && webglPoints(points)) || plainPoints(points);
   const density = densityPicture(cells);
   const pointers = new Map();
   const view = { middle: [0, 0], zoom: 1 };
@@ -49,12 +49,28 @@ function scatterPlot(axes, options) {
   let rest = 0;
   let hintShown = 0;
   let isDensity = false;
+  let painter = !options.plain && webglPoints(points);
+  if (!painter) drawPlainly();
+  points.addEventListener('webglcontextlost', () => {
+    drawPlainly();
+    draw();
+  });
+
+  /** Draws without WebGL, on a new canvas: one that had WebGL has no other context. */
+  function drawPlainly() {
+    const canvas = points.cloneNode();
+    points.replaceWith(canvas);
+    points = canvas;
+    painter = plainPoints(points);
+    painter.setPlaces(places);
+    painter.setLooks(looks);
+  }
 
   // ---- Where things are ----
 
   /** Data units in a pixel. */
   function units() {
-    const all = axes.map(({ half }, i) => (2 * half * WIDER) / size[i]);
+    const all = axes.map(({ half }, i) => ((2 * WIDER) / size[i]) * half);
     const ratio = axes[0].half / axes[1].half;
     const equal = !axes[1].isRow && (options.isMap || Math.max(ratio, 1 / ratio) <= MOST_UNEQUAL);
     return all.map((unit) => (equal ? Math.max(...all) : unit) / view.zoom);
@@ -66,8 +82,15 @@ function scatterPlot(axes, options) {
   }
 
   function valuesAt([x, y]) {
-    const [unitX, unitY] = units();
-    return [view.middle[0] + (x - size[0] / 2) * unitX, view.middle[1] - (y - size[1] / 2) * unitY];
+    const by = [x - size[0] / 2, size[1] / 2 - y];
+    const most = Number.MAX_VALUE;
+    return units().map((unit, i) => Math.min(Math.max(view.middle[i] + by[i] * unit, -most), most));
+  }
+
+  /** A place in the units of `places`. */
+  function scaledAt(place) {
+    const values = valuesAt(place);
+    return axes.map(({ middle, half }, i) => (values[i] - middle) / half);
   }
 
   function pixelOfRow(row) {
@@ -76,13 +99,8 @@ function scatterPlot(axes, options) {
 
   /** The row nearest to a place, or −1. */
   function rowAt(place) {
-    const values = valuesAt(place);
     const reach = units().map((unit, i) => (REACH * unit) / axes[i].half);
-    return nearestOf(
-      places,
-      axes.map(({ middle, half }, i) => (values[i] - middle) / half),
-      reach
-    );
+    return nearestOf(places, scaledAt(place), reach);
   }
 
   // ---- Drawing ----
@@ -240,7 +258,10 @@ function scatterPlot(axes, options) {
     if (!before) return hover(isInPanel(place) ? rowAt(place) : -1, place);
     pointers.set(event.pointerId, place);
     if (outline) {
-      outline.push(place);
+      // An outline stays in the panel; small steps are left out.
+      const next = place.map((at, i) => Math.min(Math.max(at, 0), size[i]));
+      const last = outline.at(-1);
+      if (Math.hypot(next[0] - last[0], next[1] - last[1]) >= 3) outline.push(next);
       drawOverlaySoon();
     } else if (pointers.size === 1) (turning ? options.turn : pan)(place[0] - before[0], place[1] - before[1]);
     else pinch([...pointers].find(([id]) => id !== event.pointerId)[1], before, place);
@@ -259,9 +280,7 @@ function scatterPlot(axes, options) {
     outline = null;
     drawOverlaySoon();
     if (!drawn || event.type !== 'pointerup') return;
-    options.select(
-      Uint8Array.from({ length: places.length / 2 }, (_, row) => Number(isInsideOutline(pixelOfRow(row), drawn)))
-    );
+    options.select(marksInside(places, drawn.map(scaledAt)));
   }
 
   function turnWheel(event) {
@@ -308,7 +327,10 @@ function scatterPlot(axes, options) {
 
   return {
     element: plot,
-    painter: painter.name,
+    missing,
+    get painter() {
+      return painter.name;
+    },
     view,
     /** True if the density of points is drawn instead of each. */
     get isDensity() {
@@ -330,6 +352,10 @@ function scatterPlot(axes, options) {
       axes = both.map(scaled);
       places = placesOf(axes);
       painter.setPlaces(places);
+      const without = places.reduce((count, at, i) => count + (at === NOWHERE && i % 2), 0);
+      missing.textContent = without
+        ? `${counted(without, 'row')} ${without > 1 ? 'have' : 'has'} no place (missing values)`
+        : '';
       if (!keepsView) return home();
       view.middle = axes.map(({ middle }, i) => view.middle[i] + middle - before[i].middle);
       moved();
@@ -370,17 +396,23 @@ function scatterPlot(axes, options) {
 function scaled(axis) {
   if (axis.half) return axis;
   const [low, high] = rangeOf(axis.values) ?? [0, 0];
-  const half = (high - low) / 2;
-  return { ...axis, middle: low + half, half: half > 0 ? half : Math.max(1, Math.abs(low) * 0.05) };
+  // Halves first: the whole range can overflow.
+  const half = high / 2 - low / 2;
+  return { ...axis, middle: low / 2 + high / 2, half: half > 0 ? half : Math.max(1, Math.abs(low) * 0.05) };
 }
 
-/** Places of points in [−1, 1] on both axes; far outside if a value is missing. */
+/** Both coordinates of a row without a place: far outside. */
+const NOWHERE = 1e6;
+
+/** Places of points in [−1, 1] on both axes; NOWHERE if a value is missing or infinite. */
 function placesOf(axes) {
   const rows = axes[0].values.length;
-  const places = new Float32Array(2 * rows).fill(1e6);
+  const places = new Float32Array(2 * rows).fill(NOWHERE);
   for (let row = 0; row < rows; row++) {
-    const place = axes.map(({ values, middle, half }) => Math.min(1, Math.max(-1, (values[row] - middle) / half)));
-    if (!place.some(Number.isNaN)) places.set(place, 2 * row);
+    const [x, y] = axes.map(({ values, middle, half }) => (values[row] - middle) / half);
+    if (!Number.isFinite(x + y)) continue;
+    places[2 * row] = Math.min(1, Math.max(-1, x));
+    places[2 * row + 1] = Math.min(1, Math.max(-1, y));
   }
   return places;
 }

@@ -4,10 +4,14 @@ const CONVERGENCE_HELP = 'Arrow keys, Home and End read its values.';
 
 /** The history of the stress in a sentence. */
 function convergenceText({ unit, interval, stress }) {
-  const first = rounded(stress[0]);
-  if (stress.length < 2) return `Stress ${first} at the start.`;
-  const range = `Stress ${first} at the start, ${rounded(stress.at(-1))}`;
-  return `${range} after ${counted(interval * (stress.length - 1), unit)}.`;
+  const ends = [stress[0], stress.at(-1)];
+  let digits = 4;
+  let texts;
+  // As many digits as distinguish both.
+  do texts = ends.map((value) => rounded(value, digits));
+  while (ends[0] !== ends[1] && texts[0] === texts[1] && digits++ < 15);
+  const first = `Stress ${texts[0]} at ${unit} 0`;
+  return stress.length < 2 ? `${first}.` : `${first}, ${texts[1]} after ${counted(interval * (stress.length - 1), unit)}.`;
 }
 
 /** The curve of { unit, interval, stress: one number each interval }. */
@@ -46,7 +50,9 @@ function convergencePlot(convergence) {
 
   function draw(context, width, height) {
     size = [width - MARGIN.left - MARGIN.right, height - MARGIN.top - MARGIN.bottom].map((side) => Math.max(side, 40));
-    const ticks = ticksOf(0, interval * Math.max(last, 1), size[0] / 70).filter(({ at }) => Number.isInteger(at));
+    // At most one tick per iteration, so that all are integers.
+    const most = interval * Math.max(last, 1);
+    const ticks = ticksOf(0, most, Math.min(size[0] / 70, most));
     drawAxes(context, size, [
       { name: unit, ticks, place: (value) => placeX(value / interval) },
       { name: 'stress E', ticks: logTicksOf(low, high, size[1] / 30), place: placeY },

@@ -9,10 +9,17 @@ const TURN = Math.PI / 12;
 
 /** Rows by their stress, the largest first, with their shares of the sum. */
 function worstOf(stress) {
-  const sum = stress.reduce((all, value) => all + value, 0);
-  if (!(sum > 0)) return [];
-  const rows = Array.from(stress.keys()).sort((a, b) => stress[b] - stress[a]);
-  return rows.slice(0, MOST_WORST).map((row) => ({ row, share: stress[row] / sum }));
+  const worst = [];
+  let sum = 0;
+  stress.forEach((value, row) => {
+    if (!(value > 0)) return;
+    sum += value;
+    if (worst.length === MOST_WORST && value <= stress[worst.at(-1)]) return;
+    const at = worst.findIndex((other) => stress[other] < value);
+    worst.splice(at < 0 ? worst.length : at, 0, row);
+    worst.length = Math.min(worst.length, MOST_WORST);
+  });
+  return worst.map((row) => ({ row, share: stress[row] / sum }));
 }
 
 /** The list of these rows; `nameOf(row)` names one, `highlight(row)` gets the one at the pointer or focus, or −1. */
@@ -185,7 +192,7 @@ PAGES.sammon = (data, main) => {
     ? [note(shepardText(pairs)), shepard.element]
     : [note('There are no pairs of rows to compare.')];
   main.append(
-    element('section.points', { 'aria-label': 'Map' }, tools(), scatter.element, colours.key, selection.element),
+    element('section.points', { 'aria-label': 'Map' }, tools(), scatter.element, colours.key, scatter.missing, selection.element),
     element(
       'div.side',
       {},

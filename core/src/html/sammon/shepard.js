@@ -10,13 +10,13 @@ function pairsOf({ first, second, source, target }) {
     source: scaledNumbers(source),
     target: scaledNumbers(target),
   };
-  // Each pair's part of Sammon's stress; of rows in the same place there is none.
+  // Each pair's part of Sammon's stress; 0 for rows in the same place.
   const errors = pairs.source.map((distance, i) => (distance > 0 ? (pairs.target[i] - distance) ** 2 / distance : 0));
   const order = Array.from(errors.keys()).sort((a, b) => errors[b] - errors[a]);
   return { ...pairs, count: errors.length, order, rowsOf: (i) => pairs.rows.map((rows) => rows[i]) };
 }
 
-/** What the pairs show, in a sentence. */
+/** The ratios of both distances of the pairs, in a sentence. */
 function shepardText({ count, source, target }) {
   const ratios = Array.from(source, (distance, i) => target[i] / distance)
     .filter(Number.isFinite)
@@ -46,7 +46,7 @@ function shepardPlot(pairs, options) {
   for (let i = 0; i < pairs.count; i++) places.set([pairs.source[i], pairs.target[i]], 2 * i);
   const redrawSoon = oncePerFrame(redraw);
   let side = 1;
-  /** A pair at the pointer or the keyboard's focus, and one that was clicked; −1 if there is none. */
+  /** A pair at the pointer or the keyboard's focus, and one that was clicked; −1 if absent. */
   let current = -1;
   let kept = -1;
   let position = 0;

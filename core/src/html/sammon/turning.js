@@ -17,7 +17,7 @@ function sumText(weights, names) {
 function turningAxes(columns) {
   const middles = columns.map(({ values }) => {
     const [low, high] = rangeOf(values) ?? [0, 0];
-    return low + (high - low) / 2;
+    return low / 2 + high / 2;
   });
   const dot = (weights, partOf) => weights.reduce((sum, weight, i) => sum + weight * partOf(i), 0);
   const names = columns.map(({ name }) => name);

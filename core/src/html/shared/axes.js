@@ -1,12 +1,13 @@
 // ---- axes.js: ticks, and axes around a panel ----
 
 /** Room around a panel, in CSS pixels. */
-const MARGIN = { left: 74, right: 12, top: 10, bottom: 44 };
+const MARGIN = { left: 84, right: 12, top: 10, bottom: 44 };
 
 /** Round numbers from `low` to `high`, at most `most` of them, with as many decimals as their distance needs. */
 function ticksOf(low, high, most) {
-  const least = (high - low) / Math.max(most, 1);
-  if (!(least > 0)) return [{ at: low, text: rounded(low) }];
+  const parts = Math.max(most, 1);
+  const least = high / parts - low / parts;
+  if (!(least > Number.EPSILON * Math.max(Math.abs(low), Math.abs(high)))) return [{ at: low, text: rounded(low) }];
   const power = 10 ** Math.floor(Math.log10(least));
   const step = power * [1, 2, 5, 10].find((factor) => factor * power >= least * (1 - 1e-9));
   const ticks = [];
@@ -31,8 +32,8 @@ function fitted(context, text, width) {
 
 /** Name and ticks of an axis between two values. */
 function axisBetween(name, low, high, most) {
-  if (Math.max(Math.abs(low), Math.abs(high)) < 1000 * (high - low)) return { name, ticks: ticksOf(low, high, most) };
-  // Long numbers such as times are told as their difference from a round one beside the name.
+  if (Math.max(Math.abs(low), Math.abs(high)) / 1000 < high - low) return { name, ticks: ticksOf(low, high, most) };
+  // Long numbers, such as times, are differences from a round number beside the name.
   const power = 10 ** Math.ceil(Math.log10(high - low));
   const base = Number((Math.floor(low / power) * power).toPrecision(15));
   const apart = ticksOf(low - base, high - base, most);
@@ -67,17 +68,17 @@ function drawAxes(context, [width, height], [x, y]) {
     write(context, text, atX[i], height + 14, 'center');
     free = atX[i] + half + 8;
   });
-  y.ticks.forEach(({ text }, i) => write(context, fitted(context, text, MARGIN.left - 28), -8, atY[i], 'right'));
+  y.ticks.forEach(({ text }, i) => write(context, text, -8, atY[i], 'right', MARGIN.left - 28));
   context.fillStyle = styleColour('--ink');
   write(context, fitted(context, x.name, width), width / 2, height + 33, 'center');
   writeUpwards(context, fitted(context, y.name, height), 12 - MARGIN.left, height / 2);
 }
 
-/** Writes a text, vertically in the middle of a place. */
-function write(context, text, x, y, align) {
+/** Writes a text, vertically in the middle of a place, and condensed if it is wider than `most`. */
+function write(context, text, x, y, align, most) {
   context.textAlign = align;
   context.textBaseline = 'middle';
-  context.fillText(text, x, y);
+  context.fillText(text, x, y, most);
 }
 
 function writeUpwards(context, text, x, y) {

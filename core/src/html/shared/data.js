@@ -42,7 +42,7 @@ function signed(text) {
   return text.replaceAll('-', '\u2212').replace('e+', 'e');
 }
 
-/** A number rounded to `digits` significant digits, for people. */
+/** A number rounded to `digits` significant digits, for display. */
 function rounded(value, digits = 4) {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? 'missing' : signed(String(value));
   const text =
@@ -54,7 +54,7 @@ function rounded(value, digits = 4) {
 
 /**
  * A column of numbers, offset + scale·v. `fileOf` gives a row's number for files: the shortest text with the same v, which
- * is what the table had if v is precise enough; `textOf` gives it for people.
+ * is what the table had if v is precise enough; `textOf` gives it for display.
  */
 function columnOf({ name, offset, scale, values }) {
   const parts = arrayOf(Float32Array, values);
@@ -75,7 +75,7 @@ function field(text) {
   return /^$|[",\n\r#]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** The smallest and largest finite number, or null if there is none. */
+/** The smallest and largest finite number, or null without finite numbers. */
 function rangeOf(values) {
   let low = Infinity;
   let high = -Infinity;

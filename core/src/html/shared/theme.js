@@ -58,6 +58,24 @@ function setTheme(choice) {
   for (const listen of theme.listeners) listen();
 }
 
+/** Copies the layers of each plot into one canvas for printing: in a PDF, clearing a layer also clears those below. */
+function compose() {
+  for (const plot of document.querySelectorAll('.plot, .heat')) {
+    const { left, top, width, height } = plot.getBoundingClientRect();
+    const [wide, high] = [width, height].map((side) => Math.round(side * devicePixelRatio));
+    const canvas = element('canvas.printed', { width: wide, height: high });
+    const context = canvas.getContext('2d');
+    context.scale(devicePixelRatio, devicePixelRatio);
+    for (const layer of plot.querySelectorAll('canvas.layer')) {
+      const at = layer.getBoundingClientRect();
+      context.globalAlpha = layer.style.opacity || 1;
+      context.drawImage(layer, at.left - left, at.top - top, at.width, at.height);
+    }
+    plot.prepend(canvas);
+    plot.classList.add('composed');
+  }
+}
+
 /** The select box of the theme. Paper is white and has all details: printing changes to the light theme and back. */
 function themeBox() {
   const names = ['auto', 'light', 'dark'];
@@ -72,8 +90,10 @@ function themeBox() {
     open(true);
     before = theme.choice;
     setTheme('light');
+    compose();
   });
   addEventListener('afterprint', () => {
+    for (const canvas of document.querySelectorAll('.printed')) canvas.remove();
     open(false);
     setTheme(before);
   });

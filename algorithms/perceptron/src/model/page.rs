@@ -1,14 +1,20 @@
 //! The interactive report of a network: its training, its predictions of rows with known targets, and its first layer.
 
 use firebox_core::{
-    Communicator, Result,
+    Communicator, Context, Result,
     data::Kept,
     html::{self, Column, Kind, Page, RowTable, encode, kept_columns},
 };
 use serde_json::{Map, Value, json};
 
-use crate::model::{Score, Scored, Training, column};
-use crate::solve::{Classes, Model, OutputKind, Scaling, argmax};
+use super::{
+    predict::{Score, Scored, column},
+    train::Training,
+};
+use crate::{
+    ops::PerceptronOps,
+    solve::{Classes, Instances, Model, OutputKind, Scaling, argmax, r2},
+};
 
 /// Most mistakes whose inputs a page has.
 const MISTAKES: usize = 60;
@@ -22,21 +28,21 @@ const UNITS: usize = 64;
 const MEANS: usize = 1 << 18;
 
 /// A model and the rows on which it was scored, those of this rank.
-pub(super) struct Examined<'a> {
-    pub(super) model: &'a Model,
-    pub(super) scored: &'a Scored,
+pub(crate) struct Examined<'a> {
+    pub(crate) model: &'a Model,
+    pub(crate) scored: &'a Scored,
     /// Row-major values of the model's columns, as they were read.
-    pub(super) values: Vec<f64>,
+    pub(crate) values: Vec<f64>,
     /// Number of each row in the table, from 0.
-    pub(super) numbers: Vec<u64>,
+    pub(crate) numbers: Vec<u64>,
     /// The columns to keep, of these rows.
-    pub(super) kept: &'a Kept,
+    pub(crate) kept: &'a Kept,
     /// Column of the classes, if named.
-    pub(super) label: Option<&'a str>,
+    pub(crate) label: Option<&'a str>,
     /// Name of the rows, such as "test rows".
-    pub(super) rows: &'a str,
+    pub(crate) rows: &'a str,
     /// The training, if the page is of one.
-    pub(super) training: Option<&'a Training>,
+    pub(crate) training: Option<&'a Training>,
 }
 
 /// Predictions of the rows of all ranks.
@@ -53,7 +59,7 @@ struct Predictions {
 /// # Errors
 ///
 /// Numbers that a page cannot hold.
-pub(super) fn page(mut examined: Examined<'_>, ranks: &dyn Communicator) -> Result<Page> {
+pub(crate) fn page(mut examined: Examined<'_>, ranks: &dyn Communicator) -> Result<Page> {
     let numbers = ranks.all_gather(&examined.numbers);
     let (model, score) = (examined.model, &examined.scored.score);
     let Predictions { columns, classes, content, worst } = match score {
@@ -82,6 +88,62 @@ pub(super) fn page(mut examined: Examined<'_>, ranks: &dyn Communicator) -> Resu
         table: RowTable { rows: numbers.len(), columns, texts: kept_columns(examined.kept), classes },
         content: Map::from_iter([("network".into(), network)]),
     })
+}
+
+impl Model {
+    /// The interactive report of the predictions of rows with known targets, and of the training if it is given. Rows count
+    /// from 0.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Input`](firebox_core::Error::Input) for rows without the model's columns, targets of another task or of unknown
+    /// classes, outputs that are not finite, and numbers that a page cannot hold.
+    pub fn page<B: PerceptronOps>(
+        &self,
+        instances: &Instances,
+        training: Option<&Training>,
+        context: &Context<B>,
+    ) -> Result<Page> {
+        let values = self.columns_of(&instances.names, &instances.values)?;
+        let scored = self.score_rows(values.clone(), &instances.targets, context)?;
+        let examined = Examined {
+            model: self,
+            scored: &scored,
+            values,
+            numbers: (0..instances.rows() as u64).collect(),
+            kept: &Kept::default(),
+            label: None,
+            rows: "rows",
+            training,
+        };
+        page(examined, &*context.communicator)
+    }
+}
+
+impl Score {
+    /// The main figure.
+    fn headline(&self) -> String {
+        let loss = |loss: f64| format!("loss {loss:.4}");
+        match self {
+            Self::Classes { confusion, loss: mean, .. } => match confusion.accuracy() {
+                // 100 % only if all are right.
+                Some(accuracy) if accuracy < 1.0 => format!("accuracy {:.1} %", (100.0 * accuracy).min(99.9)),
+                Some(_) => "accuracy 100 %".into(),
+                None => loss(*mean),
+            },
+            Self::Numbers { loss: mean, targets, predictions, names } => {
+                let of = |at| {
+                    let [actual, predicted] = [targets, predictions].map(|of| column(of, at, names.len()));
+                    r2(&actual, &predicted)
+                };
+                let each: Vec<f64> = (0..names.len()).filter_map(of).collect();
+                if each.is_empty() {
+                    return loss(*mean);
+                }
+                format!("R² {:.4}", each.iter().sum::<f64>() / each.len() as f64)
+            }
+        }
+    }
 }
 
 /// A number of rows, whose name is in the plural.

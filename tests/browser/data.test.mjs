@@ -194,7 +194,7 @@ test('evidence in words', async () => {
   for (const [probability, words] of [
     [
       7.6e-17,
-      /line\) in 4 % of sets\. They practically never reach this evidence \(probability 7\.6e\u221217\): chance alone/,
+      /line\) in 4 % of sets\. They reach this evidence almost never \(probability 7\.6e\u221217\): chance alone/,
     ],
     [1e-6, /reach this evidence in about one of 1\u202f000\u202f000 sets/],
     [0.5, /in 50 % of them \(probability 0\.5\): no evidence of clusters\.$/],

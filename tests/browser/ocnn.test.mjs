@@ -180,11 +180,11 @@ for (const hash of ['', '#2d']) {
       await page.selectOption('.tools label:nth-of-type(1) select', '0');
       await page.click('text=Lasso');
       const box = await page.locator('.plot').boundingBox();
-      await drawAround(page, [box.x + 80, box.y + 15, box.x + box.width - 20, box.y + box.height - 60]);
+      await drawAround(page, [box.x + 90, box.y + 15, box.x + box.width - 20, box.y + box.height - 60]);
       const rows = await selected(page);
       assert.equal(rows.length, 360);
       assert.ok(!rows.includes(0) && rows.includes(1));
-      assert.match(await page.innerText('.points'), /40 rows have no place \(missing values\)/);
+      assert.match(await page.innerText('.points'), /No place for 40 rows \(missing values\)/);
       for (let i = 0; i < 3; i++) await page.selectOption('.tools label:nth-of-type(3) select', String(3 + i));
     },
     { columns: 3, holes: true }

@@ -97,7 +97,7 @@ one('pairs are reached by the keyboard, the largest error first', {}, async (pag
 one('selected rows mark their pairs, and are saved', {}, async (page, data) => {
   const box = await page.locator('.plot').boundingBox();
   await page.click('text=Lasso');
-  await drawAround(page, [box.x + 80, box.y + 30, box.x + box.width / 2, box.y + box.height - 60]);
+  await drawAround(page, [box.x + 90, box.y + 30, box.x + box.width / 2, box.y + box.height - 60]);
   const rows = await selected(page);
   assert.ok(rows.length > 10 && rows.length < 110, String(rows.length));
   const marked = await page.evaluate(() => [...firebox.shepard.marked]);

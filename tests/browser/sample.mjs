@@ -49,7 +49,18 @@ const code = (text, change) =>
     .join('');
 /** A script as `minified` in html/mod.rs makes it. */
 const minified = (script) =>
-  code(script, (line) => (/['"`/]/.test(line) ? line : line.replace(/ ?([{}()[\];,=<>?:&|!]) ?/g, '$1')));
+  code(script, (line) => {
+    const shortened = line.replace(/^const /, 'let ');
+    return /[`/]/.test(line) ? shortened : withoutSpaces(shortened);
+  });
+/** A line without the spaces around punctuation outside of strings, as `without_spaces` in html/mod.rs makes it. */
+function withoutSpaces(line) {
+  const isNeedless = (at) => {
+    const around = [line[at - 1] ?? '', line[at + 1] ?? ''];
+    return around.some((sign) => sign && '{}()[];,=<>?:&|!*%+-'.includes(sign)) && !around.every((sign) => /[+-]/.test(sign));
+  };
+  return line.replace(/'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"| /g, (part, at) => (part === ' ' && isNeedless(at) ? '' : part));
+}
 /** The script of a kind of page. */
 export const scriptOf = (kind) => minified([...SHARED, ...KINDS[kind], 'shared/page'].map((name) => read(`${name}.js`)).join(''));
 /** The style sheet of a kind of page. */

@@ -54,8 +54,8 @@ const NETWORK: &[&str] = scripts![
 ];
 /// The last part of every script.
 const START: &[&str] = scripts!["shared/page"];
-/// Signs around which a script needs no space. Not + and −: two of them with a space between are no ++ or −−.
-const PUNCTUATION: [char; 16] = ['{', '}', '(', ')', '[', ']', ';', ',', '=', '<', '>', '?', ':', '&', '|', '!'];
+/// Signs around which a script needs no space.
+const PUNCTUATION: &str = "{}()[];,=<>?:&|!*%+-";
 
 /// A kind of page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -161,21 +161,35 @@ impl Page {
     }
 }
 
-/// A script without comments, indentation and the spaces around punctuation, which are for readers of the repository. Lines with
-/// a quote or a slash keep their spaces: these may be in a string or a pattern.
+/// A script without comments, indentation and the spaces around punctuation outside of strings, which are for readers of the
+/// repository. Lines with a backtick or a slash keep their spaces: these may be in a template or a pattern. Constants become
+/// variables, whose keyword is shorter.
 fn minified(script: &str) -> String {
-    let spaces = |line: &str| {
-        let mut text = String::with_capacity(line.len());
-        for c in line.chars() {
-            let is_needless = c == ' ' && text.ends_with(PUNCTUATION);
-            if PUNCTUATION.contains(&c) && text.ends_with(' ') {
-                text.pop();
-            }
-            text.extend((!is_needless).then_some(c));
+    let shortened = |line: &str| line.strip_prefix("const ").map_or_else(|| line.into(), |rest| format!("let {rest}"));
+    code(script, |line| {
+        let line: String = shortened(line);
+        if line.contains(['`', '/']) { line } else { without_spaces(&line) }
+    })
+}
+
+/// A line of a script without the spaces around punctuation. Two signs keep theirs: they are no ++ or −−.
+fn without_spaces(line: &str) -> String {
+    let is_sign = |c: char| c == '+' || c == '-';
+    let (mut text, mut quote, mut before) = (String::with_capacity(line.len()), None, '\0');
+    let mut rest = line.chars().peekable();
+    while let Some(c) = rest.next() {
+        let after = rest.peek().copied().unwrap_or_default();
+        let is_beside = PUNCTUATION.contains(before) || PUNCTUATION.contains(after);
+        let is_needless = quote.is_none() && c == ' ' && is_beside && !(is_sign(before) && is_sign(after));
+        match quote {
+            Some(open) if c == open && before != '\\' => quote = None,
+            None if c == '\'' || c == '"' => quote = Some(c),
+            _ => {}
         }
-        text
-    };
-    code(script, |line| if line.contains(['\'', '"', '`', '/']) { line.into() } else { spaces(line) })
+        text.extend((!is_needless).then_some(c));
+        before = c;
+    }
+    text
 }
 
 /// Code without indentation and without the lines that are comments; `change` is applied to each line. A line after an opening

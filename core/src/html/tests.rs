@@ -107,3 +107,9 @@ fn check_policy(html: &str) {
     let frame = html.len() - data.len();
     assert!(frame < 60_000, "{frame} bytes beside data");
 }
+
+#[test]
+fn scripts_lose_spaces_outside_of_strings() {
+    let script = "  // A comment.\n  const a = b ? 'c = \\' d' : -1;\n  let x = a - -b + +c;\n  const y = `${a} b`;\n";
+    assert_eq!(minified(script), "let a=b?'c = \\' d':-1;let x=a- -b+ +c;let y = `${a} b`;");
+}

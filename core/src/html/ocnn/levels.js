@@ -2,7 +2,7 @@
 
 /** Room below the bars. */
 const NUMBERS_ROOM = 34;
-const CONTRAST = 'Contrast: how much the agreement drops at the last cut between clusters';
+const CONTRAST = 'Contrast by number of clusters: how much the agreement drops at the last cut between clusters';
 /** Width of a slider's handle in page.css, so that it stands below the bar of its level. */
 const HANDLE = 16;
 
@@ -29,7 +29,7 @@ function levelSlider(clustering, change) {
   });
   const { element: plot, redraw, describe } = drawing({ className: `contrast${highest ? '' : ' flat'}`, title: CONTRAST }, draw);
   let current = chosen;
-  describe('Contrast of the last cut by number of clusters');
+  describe(CONTRAST);
 
   function stepWidth() {
     return (plot.clientWidth - SCALE_ROOM.left - SCALE_ROOM.right) / levels.length;
@@ -160,7 +160,7 @@ function chanceBar({ evidence, chance, probability }) {
   bar.style.width = `${(100 * Math.max(0, evidence)) / full}%`;
   limit.style.left = `${(100 * chance) / full}%`;
   const [here, line] = [evidence, chance].map((value) => rounded(value, 3));
-  const byChance = `Random points exceed ${line} (line) in 4 % of sets. They ${verdictOf(probability)}.`;
+  const byChance = `Random points exceed ${line} (line) in 4 % of sets. They reach this evidence ${verdictOf(probability)}.`;
   return [
     element('div.gauge', { 'aria-hidden': 'true' }, bar, limit),
     element('p', {}, `Evidence ${here} (bar). ${byChance}`),
@@ -169,10 +169,10 @@ function chanceBar({ evidence, chance, probability }) {
 
 /** The meaning of a probability by chance. It is of the strongest cut, whichever level is shown. */
 function verdictOf(probability) {
-  let often = 'practically never reach this evidence';
-  if (probability >= 0.01) often = `reach this evidence in ${rounded(100 * probability, 2)} % of them`;
+  let often = 'almost never';
+  if (probability >= 0.01) often = `in ${rounded(100 * probability, 2)} % of them`;
   else if (probability >= 1e-12)
-    often = `reach this evidence in about one of ${grouped(Number((1 / probability).toPrecision(2)))} sets`;
+    often = `in about one of ${grouped(Number((1 / probability).toPrecision(2)))} sets`;
   const verdict =
     probability > 0.04 ? 'no evidence of clusters' : 'chance alone hardly explains the structure of these points';
   return `${often} (probability ${rounded(probability, 2)}): ${verdict}`;

@@ -1,7 +1,6 @@
 // ---- ocnn.js: the page of a clustering ----
 
-const NO_COLUMNS =
-  'There is no scatter plot: this run has no columns of numbers to draw. Distances, graphs and sparse rows have none.';
+const NO_COLUMNS = 'There is no scatter plot: distances, graphs and sparse rows have no columns to draw.';
 
 /** Builds the page of a clustering in `main`, and returns what tests look at. */
 PAGES.ocnn = (data, main) => {

@@ -28,9 +28,7 @@ function looksOf(count) {
   });
 }
 
-function noiseLook() {
-  return { colour: NOISE[theme.name], shape: SHAPE.cross };
-}
+const noiseLook = () => ({ colour: NOISE[theme.name], shape: SHAPE.cross });
 
 /** A small drawing of a marker, for legends. */
 function swatch({ colour, shape }) {

@@ -125,10 +125,8 @@ function webglPoints(canvas) {
 }
 
 /** The same without WebGL: copies of small images of markers. */
-function plainPoints(canvas) {
+function plainPoints(canvas, places, looks) {
   const context = canvas.getContext('2d');
-  let places = new Float32Array(0);
-  let looks = new Uint8Array(0);
   let images = new Map();
   let imagesOf = '';
 

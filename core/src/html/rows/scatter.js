@@ -18,10 +18,8 @@ const SCATTER_HELP =
  * or the right button }. Places are pairs of x and y: values of the axes, or pixels from the panel's upper left corner.
  */
 function scatterPlot(axes, options) {
-  const grid = element('canvas.layer', { 'aria-hidden': 'true' });
   let points = element('canvas.layer', { role: 'img' });
-  const cells = element('canvas.layer', { 'aria-hidden': 'true' });
-  const overlay = element('canvas.layer', { 'aria-hidden': 'true' });
+  const [grid, cells, overlay] = [0, 1, 2].map(() => element('canvas.layer', { 'aria-hidden': 'true' }));
   const plot = element(
     'div',
     { className: 'plot', tabIndex: 0, role: 'group', 'aria-label': `Scatter plot. ${SCATTER_HELP}` },
@@ -61,9 +59,7 @@ function scatterPlot(axes, options) {
     const canvas = points.cloneNode();
     points.replaceWith(canvas);
     points = canvas;
-    painter = plainPoints(points);
-    painter.setPlaces(places);
-    painter.setLooks(looks);
+    painter = plainPoints(points, places, looks);
   }
 
   // ---- Where things are ----
@@ -84,7 +80,7 @@ function scatterPlot(axes, options) {
   function valuesAt([x, y]) {
     const by = [x - size[0] / 2, size[1] / 2 - y];
     const most = Number.MAX_VALUE;
-    return units().map((unit, i) => Math.min(Math.max(view.middle[i] + by[i] * unit, -most), most));
+    return units().map((unit, i) => Math.max(-most, Math.min(most, view.middle[i] + by[i] * unit)));
   }
 
   /** A place in the units of `places`. */
@@ -261,7 +257,7 @@ function scatterPlot(axes, options) {
       // An outline stays in the panel; small steps are left out.
       const next = place.map((at, i) => Math.min(Math.max(at, 0), size[i]));
       const last = outline.at(-1);
-      if (Math.hypot(next[0] - last[0], next[1] - last[1]) >= 3) outline.push(next);
+      if (next.some((at, i) => Math.abs(at - last[i]) >= 3)) outline.push(next);
       drawOverlaySoon();
     } else if (pointers.size === 1) (turning ? options.turn : pan)(place[0] - before[0], place[1] - before[1]);
     else pinch([...pointers].find(([id]) => id !== event.pointerId)[1], before, place);
@@ -352,10 +348,8 @@ function scatterPlot(axes, options) {
       axes = both.map(scaled);
       places = placesOf(axes);
       painter.setPlaces(places);
-      const without = places.reduce((count, at, i) => count + (at === NOWHERE && i % 2), 0);
-      missing.textContent = without
-        ? `${counted(without, 'row')} ${without > 1 ? 'have' : 'has'} no place (missing values)`
-        : '';
+      const without = places.filter((at) => at === NOWHERE).length / 2;
+      missing.textContent = without ? `No place for ${counted(without, 'row')} (missing values)` : '';
       if (!keepsView) return home();
       view.middle = axes.map(({ middle }, i) => view.middle[i] + middle - before[i].middle);
       moved();

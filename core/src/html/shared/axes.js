@@ -11,7 +11,7 @@ function ticksOf(low, high, most) {
   const power = 10 ** Math.floor(Math.log10(least));
   const step = power * [1, 2, 5, 10].find((factor) => factor * power >= least * (1 - 1e-9));
   const ticks = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; i++)
+  for (let i = Math.ceil(low / step - 1e-9); i <= high / step + 1e-9; i++)
     ticks.push({ at: i * step, text: tickText(i * step, step) });
   return ticks;
 }

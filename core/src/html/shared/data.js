@@ -12,24 +12,16 @@ function bytesOf(text) {
 }
 
 /** A typed array of a text in base64. Its numbers are little-endian, as on every machine that runs a browser today. */
-function arrayOf(Type, text) {
-  return new Type(bytesOf(text).buffer);
-}
+const arrayOf = (Type, text) => new Type(bytesOf(text).buffer);
 
 /** Numbers in a unit that is their largest magnitude. */
-function scaledNumbers({ unit, values }) {
-  return Float64Array.from(arrayOf(Float32Array, values), (value) => unit * value);
-}
+const scaledNumbers = ({ unit, values }) => Float64Array.from(arrayOf(Float32Array, values), (value) => unit * value);
 
 /** True if bit `i` of packed bits is set. */
-function bitAt(bits, i) {
-  return (bits[i >> 3] >> (i & 7)) & 1;
-}
+const bitAt = (bits, i) => (bits[i >> 3] >> (i & 7)) & 1;
 
 /** A whole number with thin spaces between thousands, and its noun: "12 400 rows". */
-function counted(count, noun) {
-  return `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`;
-}
+const counted = (count, noun) => `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`;
 
 /** A number with narrow spaces between its thousands, from 10 000 on. */
 function grouped(count) {
@@ -38,9 +30,7 @@ function grouped(count) {
 }
 
 /** A number with a true minus sign, which is as wide as a digit. */
-function signed(text) {
-  return text.replaceAll('-', '\u2212').replace('e+', 'e');
-}
+const signed = (text) => text.replaceAll('-', '\u2212').replace('e+', 'e');
 
 /** A number rounded to `digits` significant digits, for display. */
 function rounded(value, digits = 4) {
@@ -71,9 +61,7 @@ function columnOf({ name, offset, scale, values }) {
 }
 
 /** A field of a CSV file, in quotes if it needs them. */
-function field(text) {
-  return /^$|[",\n\r#]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
+const field = (text) => /^$|[",\n\r#]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 
 /** The smallest and largest finite number, or null without finite numbers. */
 function rangeOf(values) {

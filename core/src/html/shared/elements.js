@@ -38,14 +38,10 @@ function choice(label, names, chosen, choose) {
 }
 
 /** A part of the page with a heading. */
-function section(title, ...children) {
-  return element('section', { 'aria-label': title }, element('h2', {}, title), ...children);
-}
+const section = (title, ...children) => element('section', { 'aria-label': title }, element('h2', {}, title), ...children);
 
 /** A number in a list. */
-function figure(text) {
-  return element('span.figure', {}, text);
-}
+const figure = (text) => element('span.figure', {}, text);
 
 /** A table of names and values that is opened on demand. */
 function details(title, rows) {

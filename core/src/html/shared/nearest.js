@@ -20,10 +20,10 @@ function nearestOf(places, [x, y], [radiusX, radiusY]) {
 
 /** A byte for each point that is 1 inside a closed outline. */
 function marksInside(places, outline) {
-  const [low, high] = [Math.min, Math.max].map((of) => [0, 1].map((axis) => outline.reduce((all, at) => of(all, at[axis]), outline[0][axis])));
+  const [left, right, low, high] = [0, 1].flatMap((axis) => rangeOf(outline.map((at) => at[axis])));
   return Uint8Array.from({ length: places.length / 2 }, (_, i) => {
     const [x, y] = [places[2 * i], places[2 * i + 1]];
-    return Number(x >= low[0] && x <= high[0] && y >= low[1] && y <= high[1] && isInsideOutline([x, y], outline));
+    return x >= left && x <= right && y >= low && y <= high && isInsideOutline([x, y], outline);
   });
 }
 

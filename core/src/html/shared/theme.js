@@ -17,13 +17,9 @@ function rgb(text) {
   return [1, 3, 5].map((i) => parseInt(text.slice(i, i + 2), 16));
 }
 
-function css([red, green, blue]) {
-  return `rgb(${red}, ${green}, ${blue})`;
-}
+const css = ([red, green, blue]) => `rgb(${red}, ${green}, ${blue})`;
 
-function mixed(from, to, share) {
-  return from.map((part, i) => Math.round(part * (1 - share) + to[i] * share));
-}
+const mixed = (from, to, share) => from.map((part, i) => Math.round(part * (1 - share) + to[i] * share));
 
 /** The colour at a fraction from 0 to 1 of a list. */
 function blended(colours, share) {
@@ -32,14 +28,10 @@ function blended(colours, share) {
   return mixed(colours[first], colours[first + 1], at - first);
 }
 
-function viridis(share) {
-  return blended(VIRIDIS, share);
-}
+const viridis = (share) => blended(VIRIDIS, share);
 
 /** Black or white, whichever is legible on a colour. */
-function textOn([red, green, blue]) {
-  return 0.299 * red + 0.587 * green + 0.114 * blue > 140 ? '#000000' : '#ffffff';
-}
+const textOn = ([red, green, blue]) => 0.299 * red + 0.587 * green + 0.114 * blue > 140 ? '#000000' : '#ffffff';
 
 /** The colour that a variable of the stylesheet has in the present theme, read from a hidden element. */
 function styleColour(name) {
@@ -58,21 +50,22 @@ function setTheme(choice) {
   for (const listen of theme.listeners) listen();
 }
 
-/** Copies the layers of each plot into one canvas for printing: in a PDF, clearing a layer also clears those below. */
+/**
+ * Copies the layers of each plot into one canvas for printing: in a PDF, clearing a layer also clears those below, and
+ * canvases are stretched to the width of the paper. */
 function compose() {
-  for (const plot of document.querySelectorAll('.plot, .heat')) {
-    const { left, top, width, height } = plot.getBoundingClientRect();
-    const [wide, high] = [width, height].map((side) => Math.round(side * devicePixelRatio));
-    const canvas = element('canvas.printed', { width: wide, height: high });
+  const ratio = devicePixelRatio;
+  for (const plot of document.querySelectorAll('.plot, .heat, .contrast, .tree, .shepard, .convergence')) {
+    const box = plot.getBoundingClientRect();
+    const canvas = element('canvas.printed', { width: ratio * box.width, height: ratio * box.height });
     const context = canvas.getContext('2d');
-    context.scale(devicePixelRatio, devicePixelRatio);
+    context.scale(ratio, ratio);
     for (const layer of plot.querySelectorAll('canvas.layer')) {
       const at = layer.getBoundingClientRect();
       context.globalAlpha = layer.style.opacity || 1;
-      context.drawImage(layer, at.left - left, at.top - top, at.width, at.height);
+      context.drawImage(layer, at.x - box.x, at.y - box.y, at.width, at.height);
     }
     plot.prepend(canvas);
-    plot.classList.add('composed');
   }
 }
 

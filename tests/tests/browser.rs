@@ -25,7 +25,7 @@ fn works(program: &str, args: &[&str]) -> bool {
 
 /// Chromium, if it is installed beside Node.js and npm.
 fn chromium() -> Option<PathBuf> {
-    let suits = "process.exit(parseInt(process.versions.node) < 18)";
+    let suits = "process.exit(parseInt(process.versions.node) < 18 ? 1 : 0)";
     let has_node = works("node", &["-e", suits]) && works("npm", &["--version"]);
     let folders: Vec<PathBuf> = env::split_paths(&env::var_os("PATH")?).collect();
     let names = ["chromium", "chromium-browser", "google-chrome"];
@@ -113,7 +113,7 @@ fn pages_pass_their_tests() {
         skip(&format!("browser: {what}"));
     };
     let Some(chromium) = chromium() else {
-        return missing("there are no Node.js 18 or newer with npm, and Chromium");
+        return missing("Node.js 18 or newer with npm, or Chromium, is missing");
     };
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("browser");
     let _ = fs::remove_dir_all(&folder);

@@ -46,6 +46,7 @@ impl Report {
     /// The page as HTML, whose title begins with `name` unless that is empty. `x` are the rows of the fit, of which `columns` columns are shown, `y` the class of each row as an index
     /// of `y_names`, and `about` is the JSON of the run's description.
     #[pyo3(signature = (about, name="", x=None, names=None, columns=2, y=None, y_names=None))]
+    #[allow(clippy::too_many_arguments)] // Keywords in Python.
     fn render(
         &self,
         py: Python<'_>,

@@ -98,7 +98,9 @@ fn the_policy_allows_the_script_and_the_style_alone() {
 fn check_policy(html: &str) {
     let (script, style) =
         (element(html, "<script type=\"module\">", "</script>"), element(html, "<style>", "</style>"));
-    let policy = element(html, "http-equiv=\"Content-Security-Policy\" content=\"", "\">").replace("&#x27;", "'");
+    let policy = element(html, "http-equiv=\"Content-Security-Policy\" content=\"", "\">")
+        .replace("&#x27;", "'")
+        .replace("&#x2f;", "/");
     for (directive, text) in [("script-src", script), ("style-src", style)] {
         assert!(policy.contains(&format!("{directive} '{}'", hash(text))), "{policy}");
     }

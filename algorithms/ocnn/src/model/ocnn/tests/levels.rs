@@ -42,7 +42,7 @@ fn levels_are_the_clusters_of_every_number() {
 fn a_cut_elsewhere_is_a_level_by_itself() {
     let points = sample(Shape::Target, 6);
     // The lowest threshold cuts nothing, as one cluster does, but isolated points are its noise.
-    for cut in [Cut::Threshold(0.9), Cut::Threshold(0.0001), Cut::Threshold(0.0), Cut::Clusters(200)] {
+    for cut in [Cut::Threshold(0.9), Cut::Threshold(0.0001), Cut::Clusters(200)] {
         let (clustering, levels) = levels(&auto().with_cut(cut), &points);
         assert_eq!((levels.levels.len(), levels.chosen), (1, 0), "{cut:?}");
         assert_eq!(labels(&levels, 0), clustering.labels, "{cut:?}");

@@ -70,6 +70,7 @@ impl AdaptiveConfig {
 pub struct AdaptiveSolution {
     pub(crate) network: PiecewiseNetwork,
     /// Control points of the last level, row-major: inside, and along the boundary and interfaces.
+    #[cfg_attr(not(feature = "plot"), allow(dead_code, reason = "a page shows them"))]
     pub(crate) control_points: [Vec<f64>; 2],
     pub(crate) accuracy: Option<Accuracy>,
     /// The levels, from the smallest network; at least one. With slabs of time, those of the slab with the largest estimate.

@@ -66,6 +66,7 @@ impl<'a> Sampler<'a> {
 /// # Errors
 ///
 /// Those of [`Problem::system`].
+#[cfg(feature = "plot")]
 pub(crate) fn control_points(
     problem: &Problem,
     config: &RbfConfig,

@@ -13,6 +13,7 @@ mod grow;
 mod growth;
 mod level;
 mod operator;
+#[cfg(feature = "plot")]
 mod residual;
 mod rows;
 #[cfg(test)]
@@ -25,6 +26,7 @@ pub(crate) use growth::{Adapted, Adaptive, Measured};
 pub use growth::{End, Level};
 pub(crate) use level::conditions_per_neuron;
 pub(crate) use operator::{Arrays, Functionals, Neurons};
+#[cfg(feature = "plot")]
 pub(crate) use residual::residuals;
 
 #[cfg(test)]

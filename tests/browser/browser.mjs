@@ -88,3 +88,9 @@ export async function drawAround(page, [left, top, right, bottom]) {
     await page.mouse.move(...place, { steps: 4 });
   await page.mouse.up();
 }
+
+/** Waits until a plot has come to rest and is drawn: the page's timers have ended, and two frames after them. */
+export async function settled(page) {
+  await page.waitForTimeout(400);
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+}

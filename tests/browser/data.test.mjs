@@ -1,7 +1,7 @@
-// Unusual data: large numbers, weights, texts, and more clusters or classes than anybody reads.
+// Unusual data: large numbers, weights, texts, and more clusters or classes than are legible.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { array, downloaded, labelsOf, labelsShown, launch, open, pixelOf, selected } from './browser.mjs';
+import { array, downloaded, labelsOf, labelsShown, launch, open, pixelOf, selected, settled } from './browser.mjs';
 import { clusteringData, pageOf, valuesOf } from './sample.mjs';
 
 let browser;
@@ -100,8 +100,7 @@ const cellsOf = (page) =>
 for (const hash of ['', '#2d'])
   one(`many points are drawn as their density, and one by one from close by${hash}`, { rows: 310000 }, async (page) => {
     const isDensity = () => page.evaluate(() => firebox.scatter.isDensity);
-    const settled = () => page.waitForTimeout(400);
-    await settled();
+    await settled(page);
     assert.ok(await isDensity());
     const { counts, alphas } = await cellsOf(page);
     // Places are rounded to 32 bits in the page, which moves a few over the edge of their cell.
@@ -113,11 +112,11 @@ for (const hash of ['', '#2d'])
     };
     assert.ok(opacity(2, 4) < opacity(10, 20) && opacity(10, 20) < opacity(30, 1e9));
     await page.click('.sizes button >> nth=1');
-    await settled();
+    await settled(page);
     const faded = await cellsOf(page);
     assert.ok(faded.alphas.filter((alpha) => alpha > 0 && alpha < 60).length > 1000);
     for (let i = 0; i < 12; i++) await page.click('[aria-label="Zoom in"]');
-    await settled();
+    await settled(page);
     assert.ok(!(await isDensity()));
   }, { hash });
 
@@ -125,10 +124,10 @@ one('the outlier score can be the size of points', {}, async (page) => {
   const shot = async () => (await page.locator('.plot').screenshot()).toString('base64');
   const before = await shot();
   await page.selectOption('label:has-text("Size") select', { label: 'outlier score' });
-  await page.waitForTimeout(200);
+  await settled(page);
   assert.notEqual(await shot(), before);
   await page.selectOption('label:has-text("Size") select', { label: 'equal' });
-  await page.waitForTimeout(200);
+  await settled(page);
   assert.equal(await shot(), before);
 });
 
@@ -186,7 +185,7 @@ for (const [name, change] of Object.entries({ wide, close }))
     assert.ok((await pixelOf(page, 1)).every(Number.isFinite));
     await page.focus('.plot');
     for (let i = 0; i < 50; i++) await page.keyboard.press('+');
-    await page.waitForTimeout(200);
+    await settled(page);
     await check();
   });
 

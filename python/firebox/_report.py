@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from . import _firebox, plots
+from ._compute import column_names
 from ._data import on_host, validated
 
 #: Largest report that a notebook shows in a frame, since notebooks save it.
@@ -150,12 +151,11 @@ class Reports:
         if self._kept is not None:
             rows = None if rows is None else np.ascontiguousarray(rows[self._kept])
             codes = None if codes is None else codes[self._kept]
-        columns_of = getattr(self, "feature_names_in_", None)
         return fit.page(
             self._summary(),
             facts=[("rows", str(count if self._kept is None else int(self._kept.sum()))), ("columns", str(self._shape[1]))],
             x=rows,
-            names=None if columns_of is None else [str(name) for name in columns_of],
+            names=column_names(self),
             columns=columns,
             y=None if codes is None else codes.tolist(),
             y_names=names,

@@ -287,11 +287,14 @@ class MLPClassifier(ClassifierMixin, _Mlp):
             self.classes_ = np.unique(on_host(classes))
         elif classes is not None and not np.array_equal(self.classes_, np.unique(on_host(classes))):
             raise ValueError(f"classes = {classes!r} differ from those of the first call, {self.classes_!r}")
+        self._check_known(y)
+        self._learn(X, y, None if first else self._model, _ONE_PASS)
+        return self
+
+    def _check_known(self, y: np.ndarray) -> None:
         unknown = np.setdiff1d(y, self.classes_)
         if len(unknown):
             raise ValueError(f"y has the classes {unknown.tolist()}, which are not among {self.classes_.tolist()}")
-        self._learn(X, y, None if first else self._model, _ONE_PASS)
-        return self
 
     def _learn(self, X: np.ndarray, y: np.ndarray, initial: Any = None, passes: dict[str, Any] | None = None) -> None:
         codes = np.searchsorted(self.classes_, y).astype(np.int64)
@@ -307,9 +310,7 @@ class MLPClassifier(ClassifierMixin, _Mlp):
 
     def _known(self, X: Any, y: Any) -> tuple[np.ndarray, dict[str, Any]]:
         X, y = validated(self, X, y, reset=False)
-        unknown = np.setdiff1d(y, self.classes_)
-        if len(unknown):
-            raise ValueError(f"y has the classes {unknown.tolist()}, which are not among {self.classes_.tolist()}")
+        self._check_known(y)
         codes = np.searchsorted(self.classes_, y).astype(np.int64)
         return X, {"codes": codes, "classes": [str(name) for name in self.classes_]}
 

@@ -89,8 +89,20 @@ export async function drawAround(page, [left, top, right, bottom]) {
   await page.mouse.up();
 }
 
+/** Waits for two frames: what was requested before them is drawn. */
+export const frames = (page) =>
+  page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+
+/** The controls of a page that have no name. */
+export const namelessControls = (page) =>
+  page.evaluate(() =>
+    [...document.querySelectorAll('button, input, select, [tabindex]')]
+      .filter((control) => !(control.getAttribute('aria-label') || control.textContent.trim() || control.labels?.length))
+      .map((control) => control.outerHTML)
+  );
+
 /** Waits until a plot has come to rest and is drawn: the page's timers have ended, and two frames after them. */
 export async function settled(page) {
   await page.waitForTimeout(400);
-  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  await frames(page);
 }

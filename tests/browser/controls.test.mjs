@@ -1,7 +1,18 @@
 // The controls of a clustering's report, and unusual data.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { array, downloaded, labelsOf, labelsShown, launch, levelShown, open, pixelOf, selected } from './browser.mjs';
+import {
+  array,
+  downloaded,
+  labelsOf,
+  labelsShown,
+  launch,
+  levelShown,
+  namelessControls,
+  open,
+  pixelOf,
+  selected,
+} from './browser.mjs';
 import { HOSTILE, clusteringData, pageOf, scriptOf, styleOf } from './sample.mjs';
 
 let browser;
@@ -223,12 +234,7 @@ test('script and style are small', () => {
 
 test('all controls have names', async () => {
   const { page, check } = await open(browser, pageOf(clusteringData({ columns: 4 })));
-  const nameless = await page.evaluate(() =>
-    [...document.querySelectorAll('button, input, select, [tabindex]')]
-      .filter((control) => !(control.getAttribute('aria-label') || control.textContent.trim() || control.labels?.length))
-      .map((control) => control.outerHTML)
-  );
-  assert.deepEqual(nameless, []);
+  assert.deepEqual(await namelessControls(page), []);
   await check();
 });
 

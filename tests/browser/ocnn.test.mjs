@@ -1,7 +1,7 @@
 // The interactive report of a clustering, with WebGL and without.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { downloaded, drawAround, labelsOf, labelsShown, launch, open, pixelOf, selected } from './browser.mjs';
+import { downloaded, drawAround, frames, labelsOf, labelsShown, launch, open, pixelOf, selected } from './browser.mjs';
 import { clusteringData, pageOf, valuesOf } from './sample.mjs';
 
 let browser;
@@ -53,7 +53,7 @@ for (const hash of ['', '#2d']) {
       const colours = new Set();
       for (const level of data.clusters.levels.keys()) {
         await page.evaluate((level) => firebox.setLevel(level), level);
-        await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+        await frames(page);
         colours.add((await shot()).toString('base64'));
       }
       assert.equal(colours.size, new Set(ofRow(row)).size);

@@ -1,7 +1,7 @@
 // The interactive report of a network: classifiers and regressions.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { array, downloaded, launch, open } from './browser.mjs';
+import { array, downloaded, launch, namelessControls, open } from './browser.mjs';
 import { HOSTILE, base64, pageOf, scriptOf, styleOf, valuesOf } from './sample.mjs';
 import { classifierData, regressionData } from './sample_perceptron.mjs';
 
@@ -20,12 +20,7 @@ function one(name, data, body, options) {
     for (const text of texts) assert.doesNotMatch(text, /undefined|NaN|null|Infinity/);
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'wider than the window');
     assert.equal(await page.locator('img').count(), 0);
-    const nameless = await page.evaluate(() =>
-      [...document.querySelectorAll('button, select, [tabindex]')]
-        .filter((it) => !(it.getAttribute('aria-label') || it.textContent.trim() || it.labels?.length))
-        .map((it) => it.outerHTML)
-    );
-    assert.deepEqual(nameless, []);
+    assert.deepEqual(await namelessControls(page), []);
     await check();
   });
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { downloaded, launch, open, openFile } from './browser.mjs';
+import { downloaded, frames, launch, open, openFile } from './browser.mjs';
 import { HOSTILE, pageOf } from './sample.mjs';
 import { solutionAt, solutionData } from './sample_rbf.mjs';
 
@@ -13,8 +13,6 @@ before(async () => {
 });
 after(() => browser.close());
 
-const frames = (page) =>
-  page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 const said = (page) => page.getAttribute('.heat > canvas', 'aria-label');
 const shot = async (page) => {
   await frames(page);

@@ -1,7 +1,7 @@
 // The interactive report of a Sammon map, with WebGL and without.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { array, downloaded, drawAround, launch, open, pixelOf, selected } from './browser.mjs';
+import { array, downloaded, drawAround, frames, launch, open, pixelOf, selected } from './browser.mjs';
 import { HOSTILE, mapData, pageOf, scaledValues } from './sample.mjs';
 
 let browser;
@@ -10,8 +10,6 @@ before(async () => {
 });
 after(() => browser.close());
 
-const frames = (page) =>
-  page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 const rings = (page) => page.evaluate(() => firebox.scatter.rings);
 const pairPlace = async (page, pair) => {
   await page.locator('.shepard').scrollIntoViewIfNeeded();

@@ -10,8 +10,7 @@ use super::Clustering;
 use crate::solve::auto::Level;
 
 impl Clustering {
-    /// The interactive report of the clusters of these rows, of which those of weight 0 are left out. `weighted` is true if rows
-    /// have weights.
+    /// The interactive report of the clusters; `table` has the clustered rows, which have weights if `weighted`.
     ///
     /// # Errors
     ///

@@ -136,7 +136,7 @@ impl Plugin for RbfPlugin {
             Solver::Paper(solver) => {
                 let fit =
                     with_context!(device, session, |context| solver.fit_with(context).map(RbfSolution::into_host));
-                Solved::paper(problem, &fit?, &args, session.seed)?
+                Solved::paper(problem, &fit?, &args, session.seed)
             }
             Solver::Auto(solver) => {
                 // Least squares are in f64 wherever they run.
@@ -144,7 +144,7 @@ impl Plugin for RbfPlugin {
                 let precision = if is_cuda { Precision::F64 } else { session.precision };
                 let session = &Session { precision, ..session.clone() };
                 let solution = with_context!(device, session, |context| solver.fit_with(context))?;
-                Solved::auto(problem, &solution, solver.config(), &args)?
+                Solved::auto(problem, &solution, solver.config(), &args)
             }
         };
         let evaluated = points.map(|points| {
@@ -280,11 +280,11 @@ struct Solved {
 }
 
 impl Solved {
-    fn paper(problem: &Problem, solution: &Solution, args: &RbfArgs, seed: u64) -> Result<Self> {
+    fn paper(problem: &Problem, solution: &Solution, args: &RbfArgs, seed: u64) -> Self {
         let mut config = serde_json::to_value(&solution.config).unwrap_or(Value::Null);
         config["width"] = solution.ratio.into();
         config["checkpoint_every"] = args.states.checkpoint_every.into();
-        Ok(Self {
+        Self {
             network: solution.network.clone().into(),
             accuracy: solution.accuracy,
             config,
@@ -296,11 +296,11 @@ impl Solved {
             unresolved: false,
             convergence: convergence::residuals(problem, solution),
             page: args.page.html.as_ref().map(|_| Ok(solution.page(problem, seed)?.of_input(&args.problem_text()))),
-        })
+        }
     }
 
-    fn auto(problem: &Problem, solution: &AdaptiveSolution, config: &AdaptiveConfig, args: &RbfArgs) -> Result<Self> {
-        Ok(Self {
+    fn auto(problem: &Problem, solution: &AdaptiveSolution, config: &AdaptiveConfig, args: &RbfArgs) -> Self {
+        Self {
             network: solution.network.clone(),
             accuracy: solution.accuracy,
             config: adaptive::config(config, &args.states),
@@ -312,7 +312,7 @@ impl Solved {
             unresolved: !solution.is_resolved() && !args.adaptive.accept_unresolved,
             convergence: Some(convergence::growth(problem, solution)),
             page: args.page.html.as_ref().map(|_| Ok(solution.page(problem, config)?.of_input(&args.problem_text()))),
-        })
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::{
     condensed::CondensedTree,
     cut,
-    partition::{Partition, numbered},
+    partition::{Partition, component_count, numbered},
     silhouettes::silhouettes,
     tree::Tree,
 };
@@ -94,7 +94,7 @@ impl Level {
     /// The clusters of the components `coarse`, which are unions of `fine`; `noise` marks neurons.
     fn new(tree: &Tree, coarse: &[u32], fine: &[u32], noise: &[bool], of_point: &[u32]) -> Self {
         let of_coarse = numbered(coarse, noise, of_point);
-        let mut labels = vec![-1; count(fine)];
+        let mut labels = vec![-1; component_count(fine)];
         let mut sizes = vec![0; of_coarse.iter().max().map_or(0, |&last| (last + 1) as usize)];
         for (((&coarse, &fine), &noise), &points) in coarse.iter().zip(fine).zip(noise).zip(&tree.counts) {
             let label = of_coarse[coarse as usize];
@@ -110,13 +110,8 @@ impl Level {
     }
 }
 
-/// Number of components.
-fn count(component: &[u32]) -> usize {
-    component.iter().max().map_or(0, |&last| last as usize + 1)
-}
-
 fn component_sizes(tree: &Tree, component: &[u32]) -> Vec<u64> {
-    let mut sizes = vec![0; count(component)];
+    let mut sizes = vec![0; component_count(component)];
     component.iter().zip(&tree.counts).for_each(|(&component, &points)| sizes[component as usize] += u64::from(points));
     sizes
 }

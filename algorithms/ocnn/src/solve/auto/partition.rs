@@ -70,9 +70,14 @@ impl Partition {
     }
 }
 
+/// Number of components.
+pub(crate) fn component_count(component: &[u32]) -> usize {
+    component.iter().max().map_or(0, |&last| last as usize + 1)
+}
+
 /// The cluster of each component, numbered from 0 by the first point that is not noise; −1 if all of its neurons are noise.
 pub(crate) fn numbered(component: &[u32], noise: &[bool], of_point: &[u32]) -> Vec<i64> {
-    let mut of_component = vec![-1; component.iter().max().map_or(0, |&last| last as usize + 1)];
+    let mut of_component = vec![-1; component_count(component)];
     let mut count = 0;
     for neuron in of_point.iter().map(|&neuron| neuron as usize).filter(|&neuron| !noise[neuron]) {
         let label = &mut of_component[component[neuron] as usize];

@@ -34,6 +34,7 @@ pub use problem::{
     equation::{Derivative, Equation},
     expression::Expression,
     function::{BatchFunction, Function},
+    non_linear::NonLinear,
     predicate::Predicate,
     region::Region,
     tabulated::Tabulated,

@@ -76,6 +76,12 @@ struct LevelResult {
     on_device: bool,
     /// Centres and widths were trained.
     trained: bool,
+    /// Linear problems that were solved in turn: 1, or those of a Gauss-Newton iteration.
+    steps: usize,
+    /// Relative change of the solution by the last step of this iteration; 0 if the equation is linear.
+    moved: Option<f64>,
+    /// This change is small against the estimate of the level before.
+    settled: bool,
 }
 
 /// The value unless it exceeds the range of f64, which JSON does not have.
@@ -97,6 +103,9 @@ impl From<&Level> for LevelResult {
             error: level.error,
             on_device: level.on_device,
             trained: level.trained,
+            steps: level.steps,
+            moved: finite(level.moved),
+            settled: level.settled,
         }
     }
 }
@@ -145,6 +154,9 @@ pub(super) fn summary(solution: &AdaptiveSolution, config: &AdaptiveConfig) -> S
         End::Budget => "; more neurons would exceed `--max-neurons` or the work of a run",
         End::Time => "; the time limit ended the growth",
     };
+    if solution.level().is_some_and(|level| !level.settled) {
+        text += "\nthe Gauss-Newton iteration did not converge: start it near the solution with `initial` in the problem's file";
+    }
     let levels = solution.levels.len();
     let slabs = match solution.slabs.len() {
         0 => String::new(),

@@ -11,7 +11,7 @@ use crate::{
     ops::RbfOps,
     problem::{definition::Problem, equation::Derivative, function::Function, time::TimeSlabs},
     solve::{
-        adaptive::{Adapted, Adaptive, End, Level, Measured, Neurons, Place},
+        adaptive::{Adapted, Adaptive, End, Level, Measured, Neurons, Place, state},
         piecewise::PiecewiseNetwork,
     },
     types::{Coefficient, root_mean},
@@ -190,7 +190,12 @@ impl<B: RbfOps> Growing<'_, B> {
             let rate = move |x: &[f64]| other.gradient(x).get(axis).copied().unwrap_or(f64::NAN);
             [Function::given(value), Function::given(rate)]
         });
-        let slab = problem.slab(axis, problem.slab_ends(axis, (k, count)), start)?;
+        let ends = problem.slab_ends(axis, (k, count));
+        let mut slab = problem.slab(axis, ends, start)?;
+        if let Some(before) = before.filter(|_| !problem.is_linear()) {
+            // The iteration starts from u at the end of the slab before, and ∂u/∂t there.
+            slab = slab.about(state(Arc::new(before.network.clone()), move |point| point[axis] = ends.0));
+        }
         let field = self.context.watched(|| Field::new(&slab, Field::default_side(D)))??;
         let target_error = limits.target_error / count as f64;
         // Where u has decayed, its errors count as much as those before.

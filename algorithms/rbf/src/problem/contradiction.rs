@@ -30,8 +30,12 @@ impl Problem {
         let dims = self.dims();
         let stride = points.len() / (dims * COMPARED[0]) + 1;
         let mut inside = Vec::new();
+        let about = match self.exact_function() {
+            Some(exact) if !self.is_linear() => &self.clone().with_initial(exact.clone()),
+            _ => self,
+        };
         for point in points.chunks_exact(dims).step_by(stride) {
-            inside.extend(self.imbalance(point)?.map(|found| (point, found)));
+            inside.extend(about.imbalance(point)?.map(|found| (point, found)));
         }
         let mean = inside.iter().map(|(_, found)| found.scale).sum::<f64>() / inside.len().max(1) as f64;
         let wrong = |found: &Imbalance| found.residual > LEAST * (found.scale + LEAST * mean) + 3.0 * found.uncertainty;

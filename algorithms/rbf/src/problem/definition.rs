@@ -8,6 +8,7 @@ use super::{
     domain::Domain,
     equation::{Derivative, Equation, Terms},
     function::Function,
+    non_linear::State,
     primitive::axis_name,
     region::{InterfaceRow, Region, Regions},
     time::TimeSlabs,
@@ -30,6 +31,8 @@ pub struct Problem {
     /// The regions as they were given.
     given: Vec<Region>,
     time: Option<TimeSlabs>,
+    /// u about which non-linear equations are linearised; 0 if `None`.
+    state: Option<State>,
 }
 
 impl Problem {
@@ -66,6 +69,7 @@ impl Problem {
             boundary,
             given: Vec::new(),
             time: None,
+            state: None,
         };
         for rule in &problem.rules {
             let dims = problem.dims();
@@ -133,6 +137,28 @@ impl Problem {
 
     pub(super) fn set_time_slabs(&mut self, slabs: TimeSlabs) {
         self.time = Some(slabs);
+    }
+
+    /// Starts the iteration for non-linear equations from a function of the coordinates, instead of from 0.
+    pub fn with_initial(self, initial: Function) -> Self {
+        let (low, high) = self.domain.bounds();
+        let state = State::of_function(initial, low, high);
+        self.about(state)
+    }
+
+    /// Returns `true` if all equations are linear.
+    pub fn is_linear(&self) -> bool {
+        (0..self.regions.len()).all(|region| self.equation(region).non_linear.is_none())
+    }
+
+    /// The problem with its equations linearised about another u.
+    pub(crate) fn about(&self, state: State) -> Self {
+        Self { state: Some(state), ..self.clone() }
+    }
+
+    /// The u about which non-linear equations are linearised, unless it is 0.
+    pub(crate) fn state(&self) -> Option<&State> {
+        self.state.as_ref()
     }
 
     /// The division of time, if there is one.
@@ -232,6 +258,8 @@ impl Problem {
             "`mode = paper` has one equation in the whole domain".into()
         } else if self.time.is_some() {
             "`mode = paper` has no slabs of time".into()
+        } else if !self.is_linear() {
+            "`mode = paper` solves linear equations".into()
         } else if self.equation(0).terms.iter().any(|(derivative, _)| matches!(derivative, Derivative::Second(..))) {
             "`mode = paper` has second derivatives in the laplacian only".into()
         } else if self.rules.iter().any(|rule| {
@@ -244,7 +272,8 @@ impl Problem {
         Err(Error::input(what, "give `mode = auto`"))
     }
 
-    /// The terms of a region's equation at points, row-major n × dims, and its right-hand side.
+    /// The terms of a region's equation at points, row-major n × dims, and its right-hand side; those of its linearisation
+    /// about the [`state`](Self::state) if the equation is not linear.
     ///
     /// # Errors
     ///
@@ -254,8 +283,17 @@ impl Problem {
         let term = |(derivative, function): &(Derivative, Function)| {
             Ok((*derivative, function.coefficient(points, dims, &self.term_name(*derivative))?))
         };
-        let terms = equation.terms.iter().map(term).collect::<Result<_>>()?;
-        Ok((terms, equation.rhs.finite_values(points, dims, "the right-hand side")?))
+        let mut terms: Terms = equation.terms.iter().map(term).collect::<Result<_>>()?;
+        let mut rhs = equation.rhs.finite_values(points, dims, "the right-hand side")?;
+        if let Some(part) = &equation.non_linear {
+            let (own, values) = part.linearised(points, dims, |arguments| match &self.state {
+                Some(state) => state.values(region, points, arguments),
+                None => Ok(vec![vec![0.0; points.len() / dims]; arguments.len()]),
+            })?;
+            terms.extend(own);
+            rhs.iter_mut().zip(values).for_each(|(rhs, value)| *rhs += value);
+        }
+        Ok((terms, rhs))
     }
 
     /// The equation of a region.

@@ -2,7 +2,7 @@
 
 use firebox_core::{Error, Result};
 
-use super::function::Function;
+use super::{function::Function, non_linear::NonLinear};
 use crate::types::Coefficient;
 
 /// A derivative of u by coordinates, which are counted from 0.
@@ -36,11 +36,14 @@ impl Derivative {
 /// The terms of an equation at points.
 pub(crate) type Terms = Vec<(Derivative, Coefficient)>;
 
-/// A linear equation of second order: the sum of its terms, each a coefficient times a derivative, is `rhs`.
+/// An equation of second order: the sum of its terms, each a coefficient times a derivative, and of a non-linear part, if it
+/// has one, is `rhs`.
 #[derive(Debug, Clone)]
 pub struct Equation {
     /// Derivatives, each at most once, and their coefficients.
     pub terms: Vec<(Derivative, Function)>,
+    /// Non-linear part.
+    pub non_linear: Option<NonLinear>,
     /// Right-hand side.
     pub rhs: Function,
 }
@@ -48,7 +51,7 @@ pub struct Equation {
 impl Equation {
     /// An equation without terms yet.
     pub fn new(rhs: Function) -> Self {
-        Self { terms: Vec::new(), rhs }
+        Self { terms: Vec::new(), non_linear: None, rhs }
     }
 
     /// Poisson's equation Δu = rhs.
@@ -62,6 +65,18 @@ impl Equation {
         self
     }
 
+    /// The equation with a non-linear part instead of its present one.
+    pub fn with_non_linear(self, part: NonLinear) -> Self {
+        Self { non_linear: Some(part), ..self }
+    }
+
+    /// The derivatives that occur, without those of coefficient 0; some may be there twice.
+    pub(super) fn derivatives(&self) -> impl Iterator<Item = Derivative> {
+        let terms = self.terms.iter().filter(|(_, coefficient)| coefficient.constant() != Some(0.0));
+        let arguments = self.non_linear.iter().flat_map(|part| part.arguments().iter().copied());
+        terms.map(|(derivative, _)| *derivative).chain(arguments)
+    }
+
     pub(super) fn check(&self, dims: usize) -> Result<()> {
         for (k, (derivative, _)) in self.terms.iter().enumerate() {
             if derivative.axes().iter().any(|&axis| axis >= dims) {
@@ -73,7 +88,12 @@ impl Equation {
                 return Err(Error::input(what, "add their coefficients"));
             }
         }
-        if self.terms.iter().all(|(_, coefficient)| coefficient.constant() == Some(0.0)) {
+        let mut arguments = self.non_linear.iter().flat_map(NonLinear::arguments);
+        if let Some(argument) = arguments.find(|it| it.axes().iter().any(|&axis| axis >= dims)) {
+            let what = format!("the equation depends on {argument:?} in {dims} dimensions");
+            return Err(Error::input(what, "coordinates are counted from 0"));
+        }
+        if self.derivatives().next().is_none() {
             let what = "the equation asks nothing of u: all its coefficients are 0";
             return Err(Error::input(what, "give laplacian, gradient, value or terms a coefficient"));
         }

@@ -14,6 +14,7 @@ pub(crate) mod function;
 pub(crate) mod grid;
 mod index;
 mod named;
+pub(crate) mod non_linear;
 mod periodic;
 mod polygon;
 pub(crate) mod predicate;

@@ -69,14 +69,10 @@ impl Problem {
             }
             let regions = [point, &opposite].map(|point| self.region_of(point));
             let has_second = |&region: &usize| {
-                let mut terms = self.equation(region).terms.iter();
-                terms.any(|(derivative, coefficient)| {
-                    let along = match *derivative {
-                        Derivative::Laplacian => true,
-                        Derivative::Second(i, j) => i == axis || j == axis,
-                        Derivative::Value | Derivative::First(_) => false,
-                    };
-                    along && coefficient.constant() != Some(0.0)
+                self.equation(region).derivatives().any(|derivative| match derivative {
+                    Derivative::Laplacian => true,
+                    Derivative::Second(i, j) => i == axis || j == axis,
+                    Derivative::Value | Derivative::First(_) => false,
                 })
             };
             let row = |value: f64, derivative: f64| {

@@ -6,7 +6,7 @@ use super::{
     boundary::BoundaryPoints,
     condition::{BoundaryRule, Condition},
     definition::Problem,
-    equation::Derivative,
+    equation::{Derivative, Equation},
     function::{Function, format_point},
     primitive::axis_name,
     time::TimeSlabs,
@@ -89,13 +89,10 @@ impl Problem {
     /// Those of [`new`](Self::new), and of [`with_regions`](Self::with_regions) for a region that does not last all time.
     pub(crate) fn slab(&self, axis: usize, ends: (f64, f64), start: Option<[Function; 2]>) -> Result<Self> {
         let equations = || (0..self.regions().count()).map(|region| self.equation(region));
-        let has_second = equations().flat_map(|equation| &equation.terms).any(|(derivative, coefficient)| {
-            let along = match *derivative {
-                Derivative::Laplacian => true,
-                Derivative::Second(i, j) => i == axis && j == axis,
-                Derivative::Value | Derivative::First(_) => false,
-            };
-            along && coefficient.constant() != Some(0.0)
+        let has_second = equations().flat_map(Equation::derivatives).any(|derivative| match derivative {
+            Derivative::Laplacian => true,
+            Derivative::Second(i, j) => i == axis && j == axis,
+            Derivative::Value | Derivative::First(_) => false,
         });
         let on = |end: &str| Some(format!("{}={end}", axis_name(axis)));
         let first = start.map(|[value, rate]| {
@@ -107,9 +104,10 @@ impl Problem {
         let rules = first.into_iter().chain([last]).chain(self.rules().iter().cloned()).collect();
         let domain = self.domain().between(axis, ends.0, ends.1)?;
         let rest = self.equation(self.regions().count() - 1).clone();
-        Self::new(self.name(), domain, rest, rules, self.exact_function().cloned())?
+        let slab = Self::new(self.name(), domain, rest, rules, self.exact_function().cloned())?
             .with_coordinates(self.coordinates())
-            .with_regions(self.given_regions().to_vec())
+            .with_regions(self.given_regions().to_vec())?;
+        Ok(self.state().map_or_else(|| slab.clone(), |state| slab.about(state.clone())))
     }
 }
 

@@ -7,6 +7,7 @@ use super::{
     engine::Engine,
     growth::{Adapted, Adaptive, Drawn, Growth, LEAST_GROWTH, Measured, RATIOS, STRIDE, work_of},
     level::{Conditions, LARGE, OpenConstant, Solved, Use},
+    newton::{Draw, Iteration, Newton, state_of, tolerance},
     operator::{Neurons, Operator},
     training::train,
 };
@@ -82,6 +83,8 @@ impl Adaptive {
         let mut growth = Growth { limits: *self, measured, some, spent: 0.0, last: Vec::new(), grown };
         // Trained neurons, which all further levels contain too.
         let mut kept: Option<Neurons<D>> = None;
+        // Linearised about the level before.
+        let mut linear = problem.clone();
         loop {
             let depth = growth.levels().len();
             let cells = &plan.cells;
@@ -92,22 +95,36 @@ impl Adaptive {
                 return if growth.grown.is_some() { Ok(()) } else { Err(self.thin(m)) };
             }
             go_on(m)?;
-            let random = &mut Random::new(self.seed, STREAM + depth as u64);
-            let conditions = Conditions::new(problem, cells, Use::Weights, random)?;
+            let draw = Draw { cells, random: Random::new(self.seed, STREAM + depth as u64) };
+            let (mut conditions, random) = draw.conditions(&linear)?;
             if conditions.len() < m || conditions.points() == 0 {
                 // Most of each cell is outside.
                 plan = Plan::new(problem, THINNER * plan.spacing, plan.wanted);
                 continue;
             }
-            let held_out = Conditions::new(problem, cells, Use::HeldOut, random)?;
+            let (mut held_out, mut random) = draw.held_out(&linear, random)?;
             let fitted = |ratio: f64| {
                 let neurons = Neurons::new(cells, ratio, kept.as_ref());
                 Solved::new(engine, neurons, [&conditions, &held_out], open.as_ref())
             };
             let (ratio, mut solved) = growth.best_width(m, work_of(&conditions, m), &fitted)?;
-            let drawn = Drawn { conditions: &conditions, held_out: &held_out, ratio, trained: false };
+            let mut iteration = Iteration::LINEAR;
+            if !problem.is_linear() {
+                let before = growth.levels().last().map(|level| level.estimate);
+                let tolerance = tolerance(before, self.target_error);
+                let newton =
+                    Newton { problem, engine, open: open.as_ref(), draw: &draw, places: &growth.some, tolerance };
+                let found = newton.iterate(solved)?;
+                linear = problem.about(state_of(&found.solved.neurons, &found.best));
+                (solved, iteration) = (found.solved, found.iteration);
+                [conditions, held_out] = found.pair;
+                growth.spent += (iteration.steps - 1) as f64 * work_of(&conditions, m);
+            }
+            let random = &mut random;
+            let drawn = Drawn { conditions: &conditions, held_out: &held_out, ratio, trained: false, iteration };
             let mut affordable = growth.record(&solved, &drawn, random)?;
-            let trains = depth == 0 && open.is_none() && self.ratio.is_none() && solved.unmet > UNMET;
+            let trains =
+                depth == 0 && problem.is_linear() && open.is_none() && self.ratio.is_none() && solved.unmet > UNMET;
             if affordable.is_some() && trains {
                 let conditions = Conditions::new(problem, cells, Use::Training, random)?;
                 let narrow = Neurons::new(cells, RATIOS[0], None);

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::{
     cells::{Place, Point},
     level::{Conditions, LARGE, Solved},
+    newton::Iteration,
     operator::{Neurons, Operator},
 };
 use crate::{
@@ -77,6 +78,12 @@ pub struct Level {
     pub on_device: bool,
     /// Centres and widths were trained.
     pub trained: bool,
+    /// Linear problems that were solved in turn: 1, or those of a Gauss–Newton iteration.
+    pub steps: usize,
+    /// Change of u by the last step of this iteration, relative to u; 0 if the equation is linear.
+    pub moved: f64,
+    /// This change is small against the estimate of the level before.
+    pub settled: bool,
 }
 
 /// Reason why the growth ended.
@@ -126,6 +133,7 @@ pub(super) struct Drawn<'a, const D: usize> {
     pub(super) held_out: &'a Conditions<D>,
     pub(super) ratio: f64,
     pub(super) trained: bool,
+    pub(super) iteration: Iteration,
 }
 
 /// A growth in progress.
@@ -195,7 +203,8 @@ impl<const D: usize> Growth<'_, D> {
             return Err(failed("the weights or residuals of the network are not finite; check the problem's data"));
         }
         let (limits, measured) = (self.limits, self.measured);
-        let Drawn { conditions, held_out, ratio, trained } = *drawn;
+        let Drawn { conditions, held_out, ratio, trained, iteration } = *drawn;
+        let Iteration { steps, moved, settled } = iteration;
         let m = solved.neurons.len();
         let values = solved.evaluate(Operator::VALUE, measured.places)?;
         let size = root_mean(&values).max(limits.least_size);
@@ -208,7 +217,7 @@ impl<const D: usize> Growth<'_, D> {
         let held = relative(at_points.sqrt());
         let factor = if m < FEW { STABLE_OF_FEW } else { STABLE };
         let bound = factor * stability * relative(solved.residual());
-        let parts = [change, HELD_OUT * held, bound];
+        let parts = [change, HELD_OUT * held, bound, moved];
         // NaN and infinities are no estimate; above 1 it says no more than that.
         let estimate = if parts.iter().all(|part| *part < 1.0) { parts.into_iter().fold(0.0, f64::max) } else { 1.0 };
         let level = Level {
@@ -223,8 +232,11 @@ impl<const D: usize> Growth<'_, D> {
             error: measured.exact.map(|exact| accuracy(&values, exact).relative_l2),
             on_device: solved.on_device,
             trained,
+            steps,
+            moved,
+            settled,
         };
-        let each = work_of(conditions, m);
+        let each = steps as f64 * work_of(conditions, m);
         let affordable = match limits.grows_on {
             true => limits.max_neurons as f64,
             false => (m as f64 * (self.left().max(0.0) / each).cbrt()).min(limits.max_neurons as f64),

@@ -125,6 +125,24 @@ impl<const D: usize> Conditions<D> {
         targets
     }
 
+    /// Norm of the residuals of weights, means included, with the factors of `units`: conditions at the same points.
+    pub(super) fn residual(
+        &self,
+        engine: &dyn Engine<D>,
+        neurons: &Neurons<D>,
+        weights: &[f64],
+        units: &Self,
+    ) -> Result<f64> {
+        let mut residuals = engine.values(&self.functionals, neurons, weights)?;
+        residuals.iter_mut().zip(self.targets()).for_each(|(residual, target)| *residual -= target);
+        let factors = |of: &Self| [of.inside.factors.as_slice(), &of.edge.factors].concat();
+        let both = factors(self).into_iter().zip(factors(units));
+        residuals.iter_mut().zip(both).for_each(|(residual, (own, other))| *residual *= other / own);
+        residuals.resize(units.len(), 0.0);
+        units.functionals.sum_up(&mut residuals);
+        Ok(residuals.iter().map(|residual| residual * residual).sum::<f64>().sqrt())
+    }
+
     /// Change of the conditions' residuals with the change of all right-hand sides inside.
     fn balance(&self) -> Vec<f64> {
         let mut change: Vec<f64> = self.inside.factors.iter().map(|factor| -factor).collect();

@@ -12,8 +12,8 @@ mod engine;
 mod grow;
 mod growth;
 mod level;
+mod newton;
 mod operator;
-#[cfg(feature = "plot")]
 mod residual;
 mod rows;
 #[cfg(test)]
@@ -28,6 +28,7 @@ pub(crate) use level::conditions_per_neuron;
 pub(crate) use operator::{Arrays, Functionals, Neurons};
 #[cfg(feature = "plot")]
 pub(crate) use residual::residuals;
+pub(crate) use residual::state;
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,6 @@
-//! Residual of the equation at any points.
+//! Derivatives of a solution, and the residual of its equation, at any points.
+
+use std::sync::Arc;
 
 use firebox_core::Result;
 
@@ -7,9 +9,43 @@ use super::{
     operator::{Functionals, Neurons, Operator, Term},
 };
 use crate::{
-    problem::definition::Problem,
+    problem::{definition::Problem, equation::Derivative, non_linear::State},
     solve::{network::RbfNetwork, piecewise::PiecewiseNetwork},
 };
+
+/// A solution as a state for linearisations; its derivatives are those at points moved by `place`.
+pub(crate) fn state(network: Arc<PiecewiseNetwork>, place: impl Fn(&mut [f64]) + Send + Sync + 'static) -> State {
+    State::new(move |_, points, derivatives| {
+        let mut points = points.to_vec();
+        points.chunks_exact_mut(network.dims()).for_each(&place);
+        let of = |&derivative| match network.dims() {
+            1 => derivatives_in::<1>(derivative, &network, &points),
+            2 => derivatives_in::<2>(derivative, &network, &points),
+            3 => derivatives_in::<3>(derivative, &network, &points),
+            4 => derivatives_in::<4>(derivative, &network, &points),
+            _ => derivatives_in::<5>(derivative, &network, &points),
+        };
+        derivatives.iter().map(of).collect()
+    })
+}
+
+/// A derivative of a solution at points, row-major.
+fn derivatives_in<const D: usize>(
+    derivative: Derivative,
+    network: &PiecewiseNetwork,
+    points: &[f64],
+) -> Result<Vec<f64>> {
+    let mut all = vec![0.0; points.len() / D];
+    let mut operator = Operator::ZERO;
+    operator.add(derivative, 1.0);
+    for (network, rows) in network.networks().iter().zip(network.rows(points)) {
+        let place = |row: &usize| Place { point: std::array::from_fn(|i| points[row * D + i]), region: 0 };
+        let places: Vec<Place<D>> = rows.iter().map(place).collect();
+        let values = Functionals::at(&places, 1, &operator).values(&Neurons::of(network), network.weights())?;
+        rows.into_iter().zip(values).for_each(|(row, value)| all[row] = value);
+    }
+    Ok(all)
+}
 
 /// The equation's left-hand side of a solution minus its right-hand side at `points`, row-major; at interfaces by the
 /// equation of the region that takes precedence.
@@ -17,7 +53,17 @@ use crate::{
 /// # Errors
 ///
 /// Those of [`Problem::terms`], and that of the thread's [`Watch`](firebox_core::watch::Watch).
+#[cfg(feature = "plot")]
 pub(crate) fn residuals(problem: &Problem, network: &PiecewiseNetwork, points: &[f64]) -> Result<Vec<f64>> {
+    if !problem.is_linear() {
+        let about = problem.about(state(Arc::new(network.clone()), |_| ()));
+        return residuals_of(&about, network, points);
+    }
+    residuals_of(problem, network, points)
+}
+
+#[cfg(feature = "plot")]
+fn residuals_of(problem: &Problem, network: &PiecewiseNetwork, points: &[f64]) -> Result<Vec<f64>> {
     match problem.dims() {
         1 => residuals_in::<1>(problem, network, points),
         2 => residuals_in::<2>(problem, network, points),
@@ -27,6 +73,7 @@ pub(crate) fn residuals(problem: &Problem, network: &PiecewiseNetwork, points: &
     }
 }
 
+#[cfg(feature = "plot")]
 fn residuals_in<const D: usize>(problem: &Problem, network: &PiecewiseNetwork, points: &[f64]) -> Result<Vec<f64>> {
     let regions = problem.regions().count();
     let mut residuals = vec![0.0; points.len() / D];
@@ -58,7 +105,7 @@ impl<const D: usize> Neurons<D> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "plot"))]
 mod tests {
     use super::*;
 

@@ -1,0 +1,187 @@
+//! Gauss–Newton iteration on the weights of a level, for equations that are not linear.
+
+use std::sync::Arc;
+
+use firebox_core::{Error, Result, random::Random};
+
+use super::{
+    cells::{Cells, Place},
+    engine::Engine,
+    level::{Conditions, OpenConstant, Solved, Use},
+    operator::{Functionals, Neurons, Operator},
+};
+use crate::{
+    problem::{definition::Problem, non_linear::State},
+    types::root_mean,
+};
+
+/// Most linearisations of a level: of small ones, and of others.
+const STEPS: [usize; 2] = [30, 10];
+/// Neurons up to which a level is small.
+const SMALL: usize = 600;
+/// Change of u at which the iteration ends, relative to the estimated error of the level before, or to the target error.
+const SETTLED: f64 = 1e-2;
+const SETTLED_OF_TARGET: f64 = 0.1;
+/// Halvings of a step that does not lower the residual.
+const HALVINGS: usize = 7;
+/// Share of the decrease by the linear problem that a step must have.
+const DECREASE: f64 = 1e-4;
+/// Residual of a step, relative to that of the linear problem, that is accepted without a decrease.
+const NEAR: f64 = 1.1;
+
+/// The conditions of a level, linearised about the same u: those of the least squares, and held-out ones.
+pub(super) type Pair<const D: usize> = [Conditions<D>; 2];
+
+/// The points of a level's conditions, which are the same for all linearisations.
+pub(super) struct Draw<'a, const D: usize> {
+    pub(super) cells: &'a Cells<D>,
+    pub(super) random: Random,
+}
+
+impl<const D: usize> Draw<'_, D> {
+    /// The conditions of the least squares for an equation, and the random state after them.
+    pub(super) fn conditions(&self, problem: &Problem) -> Result<(Conditions<D>, Random)> {
+        let mut random = self.random.clone();
+        Ok((Conditions::new(problem, self.cells, Use::Weights, &mut random)?, random))
+    }
+
+    /// The held-out conditions, from the random state after the others.
+    pub(super) fn held_out(&self, problem: &Problem, mut random: Random) -> Result<(Conditions<D>, Random)> {
+        Ok((Conditions::new(problem, self.cells, Use::HeldOut, &mut random)?, random))
+    }
+}
+
+/// The outcome of an iteration.
+pub(super) struct Iterated<'s, const D: usize> {
+    pub(super) solved: Solved<'s, D>,
+    /// The conditions of the last linearisation.
+    pub(super) pair: Pair<D>,
+    /// Weights of the smallest residual: those of `solved`, unless the iteration did not settle.
+    pub(super) best: Vec<f64>,
+    pub(super) iteration: Iteration,
+}
+
+/// Figures of an iteration.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Iteration {
+    /// Linear problems that were solved.
+    pub(super) steps: usize,
+    /// Change of u by the last whole step, relative to u.
+    pub(super) moved: f64,
+    /// This change is small enough.
+    pub(super) settled: bool,
+}
+
+impl Iteration {
+    /// That of a linear equation.
+    pub(super) const LINEAR: Self = Self { steps: 1, moved: 0.0, settled: true };
+}
+
+/// A network as a state for linearisations.
+pub(super) fn state_of<const D: usize>(neurons: &Neurons<D>, weights: &[f64]) -> State {
+    let (neurons, weights) = (Arc::new(neurons.clone()), weights.to_vec());
+    State::new(move |region, points, derivatives| {
+        let place = |x: &[f64]| Place { point: std::array::from_fn(|i| x[i]), region };
+        let places: Vec<Place<D>> = points.chunks_exact(D).map(place).collect();
+        let values = |derivative| {
+            let mut operator = Operator::ZERO;
+            operator.add(derivative, 1.0);
+            Functionals::at(&places, neurons.starts.len() - 1, &operator).values(&neurons, &weights)
+        };
+        derivatives.iter().map(|&derivative| values(derivative)).collect()
+    })
+}
+
+/// A level of an equation that is not linear.
+pub(super) struct Newton<'a, 's, const D: usize> {
+    pub(super) problem: &'a Problem,
+    pub(super) engine: &'s dyn Engine<D>,
+    pub(super) open: Option<&'a OpenConstant<D>>,
+    pub(super) draw: &'a Draw<'a, D>,
+    /// Places at which u is measured.
+    pub(super) places: &'a [Place<D>],
+    /// Change of u, relative to u, at which the iteration ends.
+    pub(super) tolerance: f64,
+}
+
+/// Change of u at which an iteration ends, relative to u, after a level with an estimated relative error.
+pub(super) fn tolerance(before: Option<f64>, target_error: f64) -> f64 {
+    (SETTLED * before.unwrap_or(1.0)).max(SETTLED_OF_TARGET * target_error)
+}
+
+impl<'s, const D: usize> Newton<'_, 's, D> {
+    /// Solves linearisations, each about the result of the one before, from the solution of a `first` one: with whole steps, or
+    /// with parts of them that lower the norm of the residuals.
+    ///
+    /// # Errors
+    ///
+    /// Those of the least squares, and of [`Problem::terms`] about `first`.
+    pub(super) fn iterate(&self, first: Solved<'s, D>) -> Result<Iterated<'s, D>> {
+        let most = STEPS[usize::from(first.neurons.len() > SMALL)];
+        let (neurons, mut best) = (first.neurons, first.weights);
+        let (mut conditions, mut random) = self.about(&neurons, &best)?;
+        let mut steps = 1;
+        loop {
+            steps += 1;
+            let (held_out, _) = self.draw.held_out(&self.problem.about(state_of(&neurons, &best)), random)?;
+            let pair = [conditions, held_out];
+            let solved = Solved::new(self.engine, neurons.clone(), pair.each_ref(), self.open)?;
+            let moved = self.change(&neurons, [&best, &solved.weights])?;
+            let iteration = Iteration { steps, moved, settled: moved <= self.tolerance };
+            if iteration.settled {
+                let best = solved.weights.clone();
+                return Ok(Iterated { solved, pair, best, iteration });
+            }
+            let next = if steps < most && moved.is_finite() { self.step(&pair[0], &best, &solved)? } else { None };
+            let Some((weights, about, after)) = next else {
+                return Ok(Iterated { solved, pair, best, iteration });
+            };
+            (best, conditions, random) = (weights, about, after);
+        }
+    }
+
+    /// The whole step from `weights` to `solved`, or the largest of its halves that lowers the residual enough, with the
+    /// conditions about it; `None` if none does.
+    fn step(
+        &self,
+        conditions: &Conditions<D>,
+        weights: &[f64],
+        solved: &Solved<'s, D>,
+    ) -> Result<Option<(Vec<f64>, Conditions<D>, Random)>> {
+        let neurons = &solved.neurons;
+        let at = conditions.residual(self.engine, neurons, weights, conditions)?;
+        let least = conditions.residual(self.engine, neurons, &solved.weights, conditions)?;
+        let mut part = 1.0;
+        for _ in 0..=HALVINGS {
+            let trial: Vec<f64> =
+                weights.iter().zip(&solved.weights).map(|(old, new)| old + part * (new - old)).collect();
+            match self.about(neurons, &trial) {
+                Ok((about, random)) => {
+                    let residual = about.residual(self.engine, neurons, &trial, conditions)?;
+                    if residual <= NEAR * least || residual <= at - DECREASE * part * (at - least) {
+                        return Ok(Some((trial, about, random)));
+                    }
+                }
+                // The equation may not be finite there, as the logarithm of a negative u.
+                Err(Error::Input { .. }) => {}
+                Err(error) => return Err(error),
+            }
+            part *= 0.5;
+        }
+        Ok(None)
+    }
+
+    fn about(&self, neurons: &Neurons<D>, weights: &[f64]) -> Result<(Conditions<D>, Random)> {
+        self.draw.conditions(&self.problem.about(state_of(neurons, weights)))
+    }
+
+    /// Change of u between two sets of weights, relative to the second.
+    fn change(&self, neurons: &Neurons<D>, weights: [&[f64]; 2]) -> Result<f64> {
+        let rows = Functionals::at(self.places, neurons.starts.len() - 1, &Operator::VALUE);
+        let values = |weights: &[f64]| self.engine.values(&rows, neurons, weights);
+        let (old, new) = (values(weights[0])?, values(weights[1])?);
+        let difference: Vec<f64> = new.iter().zip(&old).map(|(new, old)| new - old).collect();
+        let moved = root_mean(&difference);
+        Ok(if moved == 0.0 { 0.0 } else { moved / root_mean(&new) })
+    }
+}

@@ -51,7 +51,7 @@ function heatMap({ linesOf, probe, cut, turnPage }) {
   function fit(width, height) {
     const right = width < SCALE_WIDTH.from ? SCALE_WIDTH.narrow : SCALE_WIDTH.wide;
     const wide = Math.max(width - MARGIN.left - right, 40);
-    const most = Math.max(HEAT_HEIGHT.least, Math.min(HEAT_HEIGHT.most, innerHeight - HEAT_HEIGHT.around));
+    const most = clamped(innerHeight - HEAT_HEIGHT.around, HEAT_HEIGHT.least, HEAT_HEIGHT.most);
     const sides = [0, 1].map((axis) => view.high[axis] - view.low[axis]);
     const ratio = sides[1] / sides[0];
     const isEqual = view.isEqual && Math.max(ratio, 1 / ratio) <= EQUAL_UP_TO;
@@ -180,7 +180,7 @@ function heatMap({ linesOf, probe, cut, turnPage }) {
       1 - (event.clientY - box.top - MARGIN.top) / size[1],
     ];
     const isOutside = shares.some((share) => share < 0 || share > 1);
-    return { place: shares.map((share) => Math.min(Math.max(share, 0), 1) * last), isOutside };
+    return { place: shares.map((share) => clamped(share, 0, 1) * last), isOutside };
   }
 
   /** Sets the cut, which begins at the smaller coordinate along its longer extent. */
@@ -199,7 +199,7 @@ function heatMap({ linesOf, probe, cut, turnPage }) {
     const from = pinned ?? [last / 2, last / 2];
     const to = [from[0] + by * right, from[1] + by * up];
     pointer = null;
-    pinned = pinned ? to.map((at) => Math.min(Math.max(Math.round(at), 0), last)) : from;
+    pinned = pinned ? to.map((at) => clamped(Math.round(at), 0, last)) : from;
     showProbe();
   }
 

@@ -28,7 +28,7 @@ function sliceSlider(grid, axis, at, change, played) {
   set(at);
   return {
     element: element('div.row.slice', {}, text, box, toggle),
-    move: (by) => set(Math.min(Math.max(Number(box.value) + by, 0), grid.side - 1)),
+    move: (by) => set(clamped(Number(box.value) + by, 0, grid.side - 1)),
     stop: () => playing && play(),
     isPlaying: () => playing > 0,
   };
@@ -76,9 +76,9 @@ function planePage(grid, layers, { name, time }) {
     move: (i) => heat.setCursor(i < 0 ? null : cutPlace(i)),
     linesOf: (i) => linesOf(cutPlace(i)),
   });
-  const sliderBox = element('div', {});
+  const sliderBox = element('div');
   const status = element('p.note.probe', { 'aria-live': 'polite' });
-  const cutNote = element('p.note', {});
+  const cutNote = element('p.note');
 
   // ---- Values ----
 

@@ -207,7 +207,7 @@ function linePage(grid, layers, name) {
     });
   }
 
-  const row = element('div.tools', {}, ...tools.elements, element('span.grow', {}), save);
+  const row = element('div.tools', {}, ...tools.elements, element('span.grow'), save);
   return {
     elements: [row, plot.element, element('div.tools', {}, ...tools.boxes)],
     parts: [],

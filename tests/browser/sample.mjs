@@ -64,7 +64,7 @@ function withoutSpaces(line) {
 }
 /** The script of a kind of page. */
 export const scriptOf = (kind) => minified([...SHARED, ...KINDS[kind], 'shared/page'].map((name) => read(`${name}.js`)).join(''));
-/** A line of a style sheet as `style` in html/mod.rs makes it. */
+/** A line of a style sheet as `dense` in html/mod.rs makes it. */
 const dense = (line) => line.replaceAll(' {', '{').replaceAll(' }', '}').replace(/([:;,{]) /g, '$1');
 /** The style sheet of a kind of page. */
 export const styleOf = (kind) => code(['shared/page.css', STYLES[kind]].map(read).join(''), dense);

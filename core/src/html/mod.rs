@@ -78,14 +78,10 @@ impl Kind {
     /// The script of the page.
     fn script(self) -> String {
         let parts: [&[&str]; 2] = match self {
-            Self::Ocnn => [ROWS, scripts![
-                "ocnn/clusters",
-                "ocnn/blocks",
-                "ocnn/dendrogram",
-                "ocnn/tree",
-                "ocnn/levels",
-                "ocnn/ocnn",
-            ]],
+            Self::Ocnn => [
+                ROWS,
+                scripts!["ocnn/clusters", "ocnn/blocks", "ocnn/dendrogram", "ocnn/tree", "ocnn/levels", "ocnn/ocnn",],
+            ],
             Self::Sammon => [
                 ROWS,
                 scripts!["sammon/shepard", "shared/logarithm", "sammon/convergence", "sammon/turning", "sammon/sammon",],
@@ -109,10 +105,7 @@ impl Kind {
             Self::Rbf => include_str!("rbf/field.css"),
             Self::Perceptron | Self::Regression => include_str!("perceptron/network.css"),
         };
-        let dense = |line: &str| line.replace(" {", "{").replace(" }", "}");
-        code(&[STYLE, own].concat(), |line| {
-            [": ", "; ", ", ", "{ "].iter().fold(dense(line), |line, sign| line.replace(sign, sign.trim_end()))
-        })
+        code(&[STYLE, own].concat(), dense)
     }
 }
 
@@ -205,6 +198,12 @@ fn without_spaces(line: &str) -> String {
         before = c;
     }
     text
+}
+
+/// A line of a style sheet without the spaces around its signs.
+fn dense(line: &str) -> String {
+    let line = line.replace(" {", "{").replace(" }", "}");
+    [": ", "; ", ", ", "{ "].iter().fold(line, |line, sign| line.replace(sign, sign.trim_end()))
 }
 
 /// Code without indentation and without the lines that are comments; `change` is applied to each line. A line after an opening

@@ -112,7 +112,8 @@ fn check_policy(html: &str) {
 
 #[test]
 fn scripts_lose_spaces_outside_of_strings() {
-    let script = "  // A comment.\n  const a = b ? 'c = \\' d' : -1;\n  let x = a - -b + +c;\n  const y = `${a} b` / 2;\n";
+    let script =
+        "  // A comment.\n  const a = b ? 'c = \\' d' : -1;\n  let x = a - -b + +c;\n  const y = `${a} b` / 2;\n";
     assert_eq!(minified(script), "let a=b?'c = \\' d':-1;let x=a- -b+ +c;let y=`${a} b`/2;");
     // A template that is not whole, one inside another, and a pattern.
     for kept in ["let a = `b, c", "let a = `${b ? `, c` : d}`;", "let a = b.replace(/ ,/, c);"] {

@@ -96,8 +96,9 @@ impl Layout {
             Some(at) => encode(&classes, &lines, &names[at]).map(|(codes, classes)| (Some(codes), classes))?,
             None => (None, None),
         };
+        let label_column = label.map(|at| names[at].clone());
         let names = sources.coordinate_names(names);
-        Ok((Points { values, rows, columns: names.len(), names, labels, label_names }, kept))
+        Ok((Points { values, rows, columns: names.len(), names, labels, label_names, label_column }, kept))
     }
 }
 

@@ -50,7 +50,7 @@ impl Plot {
     pub fn diagonal(title: impl Into<String>, names: [&str; 2], pairs: Vec<f64>) -> Self {
         let names = names.map(String::from).to_vec();
         let points =
-            Points { rows: pairs.len() / 2, values: pairs, columns: 2, names, labels: None, label_names: None };
+            Points { rows: pairs.len() / 2, values: pairs, columns: 2, names, labels: None, label_names: None, label_column: None };
         Self::Scatter(Scatter { title: title.into(), points, diagonal: true })
     }
 

@@ -246,7 +246,10 @@ mod tests {
         assert_eq!(points.names, ["x", "y"]);
         assert_eq!(points.labels.unwrap(), [0, 1, 0]);
         assert_eq!(points.label_names.unwrap(), ["b", "a"]);
-        assert_eq!(read("x,k\n1,-1\n2,7\n", Some("2")).unwrap().labels.unwrap(), [-1, 7]);
+        let numbered = read("x,k\n1,-1\n2,7\n", Some("2")).unwrap();
+        assert_eq!((numbered.labels.unwrap(), numbered.label_column.as_deref()), (vec![-1, 7], Some("k")));
+        assert_eq!(read("1,0\n2,7\n", Some("2")).unwrap().label_column.as_deref(), Some("C2"));
+        assert_eq!(read("1,0\n2,7\n", None).unwrap().label_column, None);
     }
 
     #[test]

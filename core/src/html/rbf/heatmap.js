@@ -89,8 +89,8 @@ function heatMap({ linesOf, probe, cut, turnPage }) {
     if (outline) strokeLines(context, outline, styleColour('--frame'), 1.5);
     // Light with dark edges, since the cut is dark with light ones.
     for (const [colour, wide] of [
-      ['#000000', 4],
-      ['#ffffff', 2],
+      ['#000000', 3.5],
+      ['#ffffff', 1.5],
     ])
       for (const pieces of interfaces) strokeLines(context, pieces, colour, wide);
     const steps = size.map((length) => length / (side - 1));

@@ -47,7 +47,9 @@ export function solutionData({
     const ball = Math.hypot(...point.map((x, axis) => x - (axis ? 0.5 : 1.5))) - 0.25;
     const distances = [sum, ball, Math.max(-sum, -ball)];
     const [least, next] = [...distances].sort((a, b) => a - b);
-    return { of: distances.indexOf(least), depth: Math.min((next - least) / (2 * diagonal), 1) };
+    // As at the outer boundary of two regions that overlap.
+    const isOuter = dims === 2 && point[0] === 0;
+    return { of: distances.indexOf(least), depth: isOuter ? 0 : Math.min((next - least) / (2 * diagonal), 1) };
   });
   const growthOf = (estimates) => ({
     x: 'neurons',

@@ -303,7 +303,7 @@ fn residual(problem: &Problem, network: &PiecewiseNetwork, grid: &Field) -> Resu
 }
 
 /// The region of each grid point, and its distance beyond that of the nearest other region as a share of 2 diagonals of a cell:
-/// 0 at interfaces. `None` for a single region.
+/// 0 at interfaces, and where regions that overlap end at the same place. `None` for a single region.
 fn regions(problem: &Problem, grid: &Field) -> Option<Value> {
     let domains: Vec<&Domain> = problem.regions().collect();
     if domains.len() < 2 {

@@ -29,11 +29,11 @@ function contourOf(values, side, level) {
 
 /** Interfaces on a slice: `of` has the region of each node, and `depth` grows from 0 at its interfaces. */
 function interfacesOf([of, depth], side) {
-  // An interface is that of both of its regions.
+  // An interface is that of both of its regions. Depths may be 0 at outer boundaries, too, where the region does not change.
   const [, ...regions] = new Set(of);
   return regions.map((region) =>
     contourOf(
-      Float32Array.from(depth, (value, node) => (of[node] === region ? -value : value)),
+      Float32Array.from(depth, (value, node) => (of[node] === region ? -value : value + 1)),
       side,
       0
     )

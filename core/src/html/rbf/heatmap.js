@@ -16,9 +16,8 @@ const DRAG = 4;
 
 /**
  * The plot of a slice. `show` gives it a view: { values, distance, side, scale, names, low, high, isEqual, contours, outline,
- * interfaces, marks }. `linesOf` returns names and values at a place, which is in steps of the grid. It calls `probe` with a place or
- * null, `cut` with both ends, and `turnPage` with the number of slices to go on by,
- * null if there is one slice.
+ * interfaces, marks }. `linesOf` returns names and values at a place, which is in steps of the grid. It calls `probe` with a
+ * place or null, `cut` with both ends, and `turnPage` with the number of slices to go on by, null if there is one slice.
  */
 function heatMap({ linesOf, probe, cut, turnPage }) {
   const help = `Field. ${HEAT_HELP}${turnPage ? PAGE_HELP : ''}`;

@@ -58,6 +58,15 @@ fn large_numbers_keep_their_differences() {
     assert_eq!(Column::new("x".into(), [f64::NAN].into_iter()).scale, 1.0);
 }
 
+#[test]
+fn runs_without_files_have_no_input() {
+    let names = |report: &Report| -> Vec<String> { About::new(report, "").facts.into_iter().map(|it| it.0).collect() };
+    let mut report = report();
+    assert_eq!(names(&report)[..3], ["version", "input", "rows"]);
+    report.input.paths.clear();
+    assert_eq!(names(&report)[..2], ["version", "rows"]);
+}
+
 /// The text of the element that starts with `open`.
 fn element<'a>(html: &'a str, open: &str, close: &str) -> &'a str {
     let start = html.find(open).unwrap() + open.len();

@@ -67,6 +67,7 @@ function gridOf(solution) {
     side,
     steps,
     distance,
+    regions: solution.regions && [bytesOf(solution.regions.of), bytesOf(solution.regions.depth)],
     fields: [...u, ...exact, ...error, ...gradient, ...residual],
     coordinate: (axis, at) => low[axis] + steps[axis] * at,
     /** A coordinate for people, and for files. */

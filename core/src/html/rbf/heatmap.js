@@ -16,9 +16,8 @@ const DRAG = 4;
 
 /**
  * The plot of a slice. `show` gives it a view: { values, distance, side, scale, names, low, high, isEqual, contours, outline,
- * marks }. `linesOf` returns names and values at a place, which is in steps of the grid. It calls `probe` with a place or
- * null, `cut` with both ends, and `turnPage` with the number of slices to go on by,
- * null if there is one slice.
+ * interfaces, marks }. `linesOf` returns names and values at a place, which is in steps of the grid. It calls `probe` with a
+ * place or null, `cut` with both ends, and `turnPage` with the number of slices to go on by, null if there is one slice.
  */
 function heatMap({ linesOf, probe, cut, turnPage }) {
   const help = `Field. ${HEAT_HELP}${turnPage ? PAGE_HELP : ''}`;
@@ -65,7 +64,7 @@ function heatMap({ linesOf, probe, cut, turnPage }) {
 
   function draw(context, width, height) {
     if (!view || !fit(width, height)) return;
-    const { names, low, high, side, contours, outline, marks, scale } = view;
+    const { names, low, high, side, contours, outline, interfaces, marks, scale } = view;
     const axisOf = (axis, most) => {
       const toPlace = (value) => {
         const share = (value - low[axis]) / (high[axis] - low[axis]);
@@ -86,7 +85,13 @@ function heatMap({ linesOf, probe, cut, turnPage }) {
     context.drawImage(image, 0, 0, ...size);
     const isClear = (x, y) => !view.distance || between(view.distance, side, x, y) < CLEAR_BYTE;
     drawContours(context, contours, size, { place, isClear, scale });
-    if (outline) strokeLines(context, outline, styleColour('--frame'));
+    if (outline) strokeLines(context, outline, styleColour('--frame'), 1.5);
+    // Light with dark edges, since the cut is dark with light ones.
+    for (const [colour, wide] of [
+      ['#000000', 3.5],
+      ['#ffffff', 1.5],
+    ])
+      for (const pieces of interfaces) strokeLines(context, pieces, colour, wide);
     const steps = size.map((length) => length / (side - 1));
     for (const mark of marks) drawMarks(context, mark, steps, place);
     context.restore();
@@ -97,9 +102,10 @@ function heatMap({ linesOf, probe, cut, turnPage }) {
     if (pointer) showProbe();
   }
 
-  function strokeLines(context, pieces, colour) {
+  function strokeLines(context, pieces, colour, wide) {
     context.strokeStyle = colour;
-    context.lineWidth = 1.5;
+    context.lineWidth = wide;
+    context.lineCap = 'round';
     context.beginPath();
     for (let k = 0; k < pieces.length; k += 4) {
       context.moveTo(...place(pieces[k], pieces[k + 1]));

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import {
-  array,
   downloaded,
   labelsOf,
   labelsShown,
@@ -56,44 +55,6 @@ one('labels are downloaded as `firebox ocnn -o` writes them', async (page, data)
   const { name, text } = await downloaded(page, 'text=Download the labels');
   assert.equal(name, 'clusters-3.csv');
   assert.equal(text, ['cluster', ...labelsOf(data, 2), ''].join('\n'));
-});
-
-one('the tree is reached and left by the keyboard', async (page, data) => {
-  const { tree, pieces } = data.clusters;
-  const piece = array(Uint32Array, pieces);
-  const below = (node) => (node < tree.leaves ? [node] : tree.joins[node - tree.leaves].flatMap(below));
-  const rowsBelow = (node) => [...piece].flatMap((leaf, row) => (below(node).includes(leaf) ? [row] : []));
-  const root = tree.leaves + tree.joins.length - 1;
-  const focused = () => page.evaluate(() => firebox.tree.focused);
-  while (!(await page.evaluate(() => document.activeElement.className === 'tree'))) await page.keyboard.press('Tab');
-  assert.equal(await focused(), root);
-  await page.keyboard.press('ArrowDown');
-  const child = await focused();
-  assert.ok(tree.joins[root - tree.leaves].includes(child));
-  await page.keyboard.press('Enter');
-  assert.deepEqual(await selected(page), rowsBelow(child));
-  await page.keyboard.press('ArrowRight');
-  assert.deepEqual(tree.joins[root - tree.leaves].slice().sort(), [child, await focused()].sort());
-  await page.keyboard.press('ArrowUp');
-  assert.equal(await focused(), root);
-  await page.keyboard.press('Escape');
-  assert.deepEqual(await selected(page), []);
-});
-
-one('a branch of the tree is described and selected by the pointer', async (page) => {
-  const place = await page.evaluate(() => {
-    const [left, top, width, height] = firebox.tree.boxOf(0);
-    return [left + width / 2, top + height / 2];
-  });
-  const box = await page.locator('.tree').boundingBox();
-  await page.locator('.tree').scrollIntoViewIfNeeded();
-  const now = await page.locator('.tree').boundingBox();
-  assert.ok(box.width > 100);
-  await page.mouse.move(now.x + place[0], now.y + place[1]);
-  assert.match(await page.innerText('.tree + .note'), /^Branch of \d+ rows in cluster 0, not divided further/);
-  assert.equal((await selected(page)).length, 0);
-  await page.mouse.click(now.x + place[0], now.y + place[1]);
-  assert.ok((await selected(page)).length > 0);
 });
 
 one(

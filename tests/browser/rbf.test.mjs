@@ -218,6 +218,94 @@ one('fields, logarithms and layers change the plot', {}, async (page) => {
   assert.match(await page.getAttribute('text=Points inside', 'title'), /marks of .*, evenly/);
 });
 
+/** Largest distances from the plane and from the ball of the sample's regions, of the interface nearest to each. */
+const missed = (page) =>
+  page.evaluate(() => {
+    const { grid, state } = firebox;
+    const pieces = firebox.interfaces();
+    const least = pieces.map(() => 0);
+    pieces.forEach((line, which) => {
+      for (let k = 0; k < line.length; k += 2) {
+        const point = state.at.map((at, axis) => grid.coordinate(axis, axis < 2 ? line[k + axis] : at));
+        const sum = (point.reduce((all, x) => all + x, 0) - 1) / Math.sqrt(point.length);
+        const ball = Math.hypot(...point.map((x, axis) => x - (axis ? 0.5 : 1.5))) - 0.25;
+        least[which] = Math.max(least[which], Math.min(Math.abs(sum), Math.abs(ball)));
+      }
+    });
+    return { counts: pieces.map((line) => line.length), least };
+  });
+
+one('interfaces of regions are a layer', { regions: true }, async (page) => {
+  assert.ok(await page.isChecked('text="Interfaces"'));
+  const { counts, least } = await missed(page);
+  assert.ok(counts.length === 2 && counts.every((count) => count > 100), `${counts}`);
+  // Half a cell.
+  assert.ok(Math.max(...least) < 0.01, `${least}`);
+  const on = await shot(page);
+  await page.click('text="Interfaces"');
+  const off = await shot(page);
+  assert.notEqual(off, on);
+  await page.click('text="Interfaces"');
+  assert.equal(await shot(page), on);
+});
+
+one('slices cut interfaces', { regions: true, dims: 3 }, async (page) => {
+  const { counts, least } = await missed(page);
+  assert.ok(counts.length === 2 && Math.max(...least) < 0.03, `${least}`);
+  assert.equal(await page.getAttribute('text="Interfaces"', 'title'), '');
+  const middle = await shot(page);
+  await page.focus('.slice input');
+  await page.keyboard.press('End');
+  await frames(page);
+  // The ball does not reach the last slice, and the plane has its corner there.
+  assert.equal((await missed(page)).counts.filter((count) => count > 8).length, 0);
+  assert.notEqual(await shot(page), middle);
+});
+
+one('interfaces end at the boundary', { regions: true, disc: true }, async (page) => {
+  const { pieces, side } = await page.evaluate(() => ({
+    pieces: firebox.interfaces().map((line) => [...line]),
+    side: firebox.grid.side,
+  }));
+  for (const line of pieces)
+    for (let k = 0; k < line.length; k += 2) {
+      const [x, y] = [(2 * line[k]) / (side - 1), line[k + 1] / (side - 1)];
+      assert.ok(Math.hypot(x - 1, y - 0.5) < 0.48, `${x}, ${y}`);
+    }
+  assert.ok(pieces.flat().length > 40);
+});
+
+one('one dimension has interfaces as lines across', { regions: true, dims: 1 }, async (page) => {
+  assert.ok(await page.isChecked('text="Interfaces"'));
+  const on = await shot(page);
+  await page.click('text="Interfaces"');
+  assert.notEqual(await shot(page), on);
+});
+
+one('problems without regions have no interfaces', {}, async (page) => {
+  assert.equal(await page.locator('text="Interfaces"').count(), 0);
+  assert.equal(await page.locator('label:has-text("Slab")').count(), 0);
+});
+
+one('each slab of time has its convergence', { slabs: 4, time: 1, offset: 10 }, async (page) => {
+  const options = await page.locator('label:has-text("Slab") option').allInnerTexts();
+  assert.equal(options[1], 't = 10.25 to 10.5: estimate 4e\u22126');
+  assert.equal(options[3], 't = 10.75 to 11: estimate unknown');
+  assert.match(await page.getAttribute('label:has-text("Slab")', 'title'), /4 of 12 slabs/);
+  const section = page.locator('section[aria-label="Convergence"]');
+  const last = async () => {
+    await section.locator('.convergence').focus();
+    await page.keyboard.press('End');
+    return section.locator('.convergence + .note').innerText();
+  };
+  assert.match(await section.innerText(), /neurons\s+203\s+stability constant\s+1\.2/);
+  assert.match(await section.innerText(), /target 2\.5e\u22127/);
+  assert.match(await last(), /^neurons = 203, estimate of the error = 2\.5e\u22125,/);
+  await choose(page, 'Slab', options[0]);
+  assert.match(await section.innerText(), /neurons\s+200\s/);
+  assert.match(await last(), /^neurons = 200, estimate of the error = 0\.0001,/);
+});
+
 one('the slider changes the slice', { dims: 3 }, async (page) => {
   const before = await shot(page);
   assert.equal(await page.innerText('.slice output'), 'z = 0.5');

@@ -10,11 +10,11 @@ const folder = process.env.FIREBOX_HTML
 /** The scripts that every page has first. */
 const SHARED = ['shared/data', 'shared/elements', 'shared/theme', 'shared/axes'];
 /** The scripts of pages that have a scatter plot of rows, and of those of a network. */
-const ROWS = ['rows/looks', 'rows/points', 'rows/density', 'shared/nearest', 'rows/scatter', 'rows/selection', 'rows/rows'];
+const ROWS = [...inFolder('rows', 'looks points density places'), 'shared/nearest', ...inFolder('rows', 'scatter selection rows')];
 const NETWORK = ['shared/logarithm', ...inFolder('perceptron', 'stepped curves pictures examples weights network')];
 /** The scripts of each kind of page, which come next. */
 const KINDS = {
-  ocnn: [...ROWS, ...inFolder('ocnn', 'clusters tree levels ocnn')],
+  ocnn: [...ROWS, ...inFolder('ocnn', 'clusters blocks dendrogram tree levels ocnn')],
   sammon: [...ROWS, 'sammon/shepard', 'shared/logarithm', ...inFolder('sammon', 'convergence turning sammon')],
   rbf: ['shared/logarithm', ...inFolder('rbf', 'lines field contours paint heatmap plane rbf')],
   perceptron: [...NETWORK, ...inFolder('perceptron', 'matrix calibration perceptron')],
@@ -45,26 +45,29 @@ const code = (text, change) =>
     .map((line) => line.trim())
     .filter((line) => !/^(\/\/|\/\*|\*\/|\* |\*$|$)/.test(line))
     .map(change)
-    .map((line) => (/[{,;([]$/.test(line) ? line : `${line}\n`))
+    .map((line) => (/[{},;([]$/.test(line) ? line : `${line}\n`))
     .join('');
 /** A script as `minified` in html/mod.rs makes it. */
 const minified = (script) =>
   code(script, (line) => {
     const shortened = line.replace(/^const /, 'let ');
-    return /[`/]/.test(line) ? shortened : withoutSpaces(shortened);
+    const isPlain = [1, 3].includes(line.split('`').length) && !line.replaceAll(' / ', '').includes('/');
+    return isPlain ? withoutSpaces(shortened) : shortened;
   });
 /** A line without the spaces around punctuation outside of strings, as `without_spaces` in html/mod.rs makes it. */
 function withoutSpaces(line) {
   const isNeedless = (at) => {
     const around = [line[at - 1] ?? '', line[at + 1] ?? ''];
-    return around.some((sign) => sign && '{}()[];,=<>?:&|!*%+-'.includes(sign)) && !around.every((sign) => /[+-]/.test(sign));
+    return around.some((sign) => sign && '{}()[];,=<>?:&|!*/%+-'.includes(sign)) && !around.every((sign) => /[+-]/.test(sign));
   };
-  return line.replace(/'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"| /g, (part, at) => (part === ' ' && isNeedless(at) ? '' : part));
+  return line.replace(/(['"`])(?:\\.|(?!\1)[^\\])*\1| /g, (part, _, at) => (part === ' ' && isNeedless(at) ? '' : part));
 }
 /** The script of a kind of page. */
 export const scriptOf = (kind) => minified([...SHARED, ...KINDS[kind], 'shared/page'].map((name) => read(`${name}.js`)).join(''));
+/** A line of a style sheet as `dense` in html/mod.rs makes it. */
+const dense = (line) => line.replaceAll(' {', '{').replaceAll(' }', '}').replace(/([:;,{]) /g, '$1');
 /** The style sheet of a kind of page. */
-export const styleOf = (kind) => code(['shared/page.css', STYLES[kind]].map(read).join(''), (line) => line);
+export const styleOf = (kind) => code(['shared/page.css', STYLES[kind]].map(read).join(''), dense);
 
 /** The page of a report's data. */
 export function pageOf(data) {

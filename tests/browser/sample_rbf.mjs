@@ -7,7 +7,8 @@ export const solutionAt = (point) => Math.sin(2 * point[0]) * (1 + point.slice(1
 /**
  * A solution on a grid over [0, 2] × [0, 1] × …, or on the disc inside its first two axes. Its error is 1e-6 of u at the
  * third power, its residual the first coordinate minus 1 by 1e-5, so that both have either sign. `offset` moves all
- * coordinates.
+ * coordinates. `regions` are three: where the coordinates' sum is below 1, a ball around 1.5 and 0.5s, and the rest. `slabs` is
+ * their number.
  */
 export function solutionData({
   dims = 2,
@@ -21,6 +22,8 @@ export function solutionData({
   estimate = [3e-7, 1e-6],
   cycles = false,
   offset = 0,
+  regions = false,
+  slabs = 0,
 } = {}) {
   const axes = ['x', 'y', 'z', 'w'].slice(0, dims);
   if (time !== null) axes[time] = 't';
@@ -39,6 +42,37 @@ export function solutionData({
     const factor = 1 + point.slice(1).reduce((sum, x) => sum + x, 0);
     return Math.hypot(2 * Math.cos(2 * point[0]) * factor, ...point.slice(1).map(() => Math.sin(2 * point[0])));
   };
+  const nearest = points.map((point) => {
+    const sum = (point.reduce((all, x) => all + x, 0) - 1) / Math.sqrt(dims);
+    const ball = Math.hypot(...point.map((x, axis) => x - (axis ? 0.5 : 1.5))) - 0.25;
+    const distances = [sum, ball, Math.max(-sum, -ball)];
+    const [least, next] = [...distances].sort((a, b) => a - b);
+    // As at the outer boundary of two regions that overlap.
+    const isOuter = dims === 2 && point[0] === 0;
+    return { of: distances.indexOf(least), depth: isOuter ? 0 : Math.min((next - least) / (2 * diagonal), 1) };
+  });
+  const growthOf = (estimates) => ({
+    x: 'neurons',
+    y: 'relative to u',
+    series: [
+      { name: 'estimate of the error', points: estimates },
+      { name: 'change since the level before', points: estimates.slice(1) },
+    ],
+  });
+  const slabOf = (k) => ({
+    from: offset + k / slabs,
+    to: offset + (k + 1) / slabs,
+    // The last one is unknown, which is worse than all others.
+    estimate: [[1e-7, 4e-6, 2e-7, null][k], 1e-6 / slabs],
+    convergence: growthOf([
+      [81, 0.01 / (k + 1)],
+      [200 + k, 1e-4 / (k + 1)],
+    ]),
+    chosen: [
+      ['neurons', `${200 + k}`],
+      ['stability constant', '1.2'],
+    ],
+  });
   const inside = points.filter((point, node) => node % 7 === 0 && distanceOf(point) < 0);
   const marks = (list) => ({ count: list.length, places: base64(Float32Array.from(list.flat(), (x) => x + offset)) });
   const growth = [81, 163, 300].map((neurons, i) => [neurons, 10 ** (-2 - 2 * i)]);
@@ -64,6 +98,12 @@ export function solutionData({
       error: exact ? field('error', (point) => 1e-6 * solutionAt(point) ** 3) : null,
       gradient: field('gradient', slope, diagonal),
       residual: residual ? field('residual', ([x]) => 1e-5 * (x - 1)) : null,
+      regions: regions
+        ? {
+            of: base64(Uint8Array.from(nearest, ({ of }) => of)),
+            depth: base64(Uint8Array.from(nearest, ({ depth }) => Math.round(255 * depth))),
+          }
+        : null,
       distance: disc ? base64(Uint8Array.from(points, (point) => Math.round(255 * share(point)))) : null,
       centres: { ...marks(inside), widths: base64(new Float32Array(inside.length * dims).fill(0.3)) },
       inside: { ...marks(inside), count: 3 * inside.length },
@@ -82,14 +122,8 @@ export function solutionData({
               },
             ],
           }
-        : {
-            x: 'neurons',
-            y: 'relative to u',
-            series: [
-              { name: 'estimate of the error', points: growth },
-              { name: 'change since the level before', points: growth.slice(1) },
-            ],
-          },
+        : growthOf(growth),
+      slabs: slabs ? { axis: dims - 1, count: slabs + 8, shown: Array.from({ length: slabs }, (_, k) => slabOf(k)) } : null,
       accuracy: accuracy ? { relative_l2: 2e-7, max_error: 1e-6 } : null,
       estimate,
       chosen: [

@@ -8,7 +8,7 @@ const [pages, images] = process.argv.slice(2);
 /** What is done on each page before its picture is taken, and the height of the window. */
 const SHOTS = {
   clusters: [
-    900,
+    960,
     async (page) => {
       await page.click('.sizes button >> nth=1');
       const place = await page.evaluate(() => firebox.scatter.pixelOfRow(firebox.state.labels.indexOf(1)));

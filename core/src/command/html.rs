@@ -28,7 +28,7 @@ pub struct HtmlArgs {
 
 impl HtmlArgs {
     /// The rows of the report: the input's columns, named as they were prepared, unless `has_columns` is false, with the columns
-    /// that are kept beside the answer and the classes of the column `label`.
+    /// that are kept beside the answer and the classes.
     ///
     /// # Errors
     ///
@@ -37,14 +37,13 @@ impl HtmlArgs {
         &self,
         (points, kept): (&Points, &Kept),
         preparation: PreparationArgs,
-        label: Option<&str>,
         has_columns: bool,
     ) -> Result<RowTable> {
         let mut columns = if has_columns { input_columns(points, self.html_columns) } else { Vec::new() };
         if preparation.standardise != Standardise::None {
             columns.iter_mut().for_each(|column| column.name.push_str(", standardised"));
         }
-        let classes = classes(points, label.unwrap_or("class"))?;
+        let classes = classes(points, points.label_column.as_deref().unwrap_or("class"))?;
         Ok(RowTable { rows: points.rows, columns, texts: kept_columns(kept), classes })
     }
 }

@@ -199,7 +199,8 @@ impl InputArgs {
         let (rows, columns) = (sparse.rows(), sparse.columns());
         let codes = self.labels.as_ref().map(|path| read_labels(path, rows, None)).transpose()?;
         let (labels, label_names) = codes.map_or((None, None), |(labels, names)| (Some(labels), names));
-        Ok((sparse, Points { values: Vec::new(), rows, columns, names: Vec::new(), labels, label_names }))
+        let (values, names) = (Vec::new(), Vec::new());
+        Ok((sparse, Points { values, rows, columns, names, labels, label_names, label_column: None }))
     }
 
     /// Reads further points with the coordinates of a fit, and prepares them in the same way, with the columns to keep.

@@ -24,6 +24,8 @@ pub struct Points {
     pub labels: Option<Vec<i64>>,
     /// Names of the classes if they were text; label k (from 0, by first appearance) has the name `label_names[k]`.
     pub label_names: Option<Vec<String>>,
+    /// Name of the column of the labels, if they were a column of the table.
+    pub label_column: Option<String>,
 }
 
 impl Points {
@@ -43,7 +45,8 @@ impl Points {
             return Err(Error::input_at(place, format!("{} is not a finite number", values[at]), FINITE));
         }
         let rows = values.len() / columns;
-        Ok(Self { values, rows, columns, names: default_names(columns)?, labels: None, label_names: None })
+        let names = default_names(columns)?;
+        Ok(Self { values, rows, columns, names, labels: None, label_names: None, label_column: None })
     }
 
     /// Replaces the labels. Fails unless there is one for each point.
@@ -53,7 +56,7 @@ impl Points {
             return Err(Error::input(what, "give one label for each point"));
         }
         self.labels = Some(labels);
-        self.label_names = None;
+        (self.label_names, self.label_column) = (None, None);
         Ok(self)
     }
 

@@ -48,9 +48,11 @@ fn command_line(arguments: &[String]) -> String {
 /// The facts of a run, by name.
 fn facts(report: &Report) -> Vec<(String, String)> {
     let seconds = |value: f64| format!("{value:.3}");
-    let mut facts: Vec<(String, String)> = vec![
-        ("version".into(), report.version.clone()),
-        ("input".into(), report.input.paths.join(", ")),
+    // A built-in problem has no file.
+    let input = (!report.input.paths.is_empty()).then(|| ("input".into(), report.input.paths.join(", ")));
+    let mut facts: Vec<(String, String)> = vec![("version".into(), report.version.clone())];
+    facts.extend(input);
+    facts.extend([
         ("rows".into(), report.input.rows.to_string()),
         ("columns".into(), report.input.columns.to_string()),
         ("backend".into(), report.backend.clone()),
@@ -58,7 +60,7 @@ fn facts(report: &Report) -> Vec<(String, String)> {
         ("precision".into(), report.precision.clone()),
         ("seed".into(), report.seed.to_string()),
         ("seconds".into(), seconds(report.timings.total_s)),
-    ];
+    ]);
     let phases = report.timings.phases.iter();
     facts.extend(phases.map(|(phase, value)| {
         (format!("seconds, {}", phase.trim_end_matches("_s")), seconds(value.as_f64().unwrap_or(0.0)))

@@ -63,7 +63,8 @@ pub fn bits(values: &[bool]) -> String {
     bytes(values.chunks(8).map(byte))
 }
 
-fn bytes(values: impl Iterator<Item = u8>) -> String {
+/// Base64 of bytes.
+pub fn bytes(values: impl Iterator<Item = u8>) -> String {
     STANDARD.encode(values.collect::<Vec<u8>>())
 }
 

@@ -37,6 +37,7 @@ const ROWS: &[&str] = scripts![
     "rows/looks",
     "rows/points",
     "rows/density",
+    "rows/places",
     "shared/nearest",
     "rows/scatter",
     "rows/selection",
@@ -55,7 +56,7 @@ const NETWORK: &[&str] = scripts![
 /// The last part of every script.
 const START: &[&str] = scripts!["shared/page"];
 /// Signs around which a script needs no space.
-const PUNCTUATION: &str = "{}()[];,=<>?:&|!*%+-";
+const PUNCTUATION: &str = "{}()[];,=<>?:&|!*/%+-";
 
 /// A kind of page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -77,7 +78,10 @@ impl Kind {
     /// The script of the page.
     fn script(self) -> String {
         let parts: [&[&str]; 2] = match self {
-            Self::Ocnn => [ROWS, scripts!["ocnn/clusters", "ocnn/tree", "ocnn/levels", "ocnn/ocnn"]],
+            Self::Ocnn => [
+                ROWS,
+                scripts!["ocnn/clusters", "ocnn/blocks", "ocnn/dendrogram", "ocnn/tree", "ocnn/levels", "ocnn/ocnn",],
+            ],
             Self::Sammon => [
                 ROWS,
                 scripts!["sammon/shepard", "shared/logarithm", "sammon/convergence", "sammon/turning", "sammon/sammon",],
@@ -101,7 +105,7 @@ impl Kind {
             Self::Rbf => include_str!("rbf/field.css"),
             Self::Perceptron | Self::Regression => include_str!("perceptron/network.css"),
         };
-        code(&[STYLE, own].concat(), str::to_string)
+        code(&[STYLE, own].concat(), dense)
     }
 }
 
@@ -162,13 +166,17 @@ impl Page {
 }
 
 /// A script without comments, indentation and the spaces around punctuation outside of strings, which are for readers of the
-/// repository. Lines with a backtick or a slash keep their spaces: these may be in a template or a pattern. Constants become
-/// variables, whose keyword is shorter.
+/// repository. Lines keep their spaces if they have a slash without spaces, which may be in a pattern, or a template that is not
+/// whole. Constants become variables, whose keyword is shorter.
 fn minified(script: &str) -> String {
     let shortened = |line: &str| line.strip_prefix("const ").map_or_else(|| line.into(), |rest| format!("let {rest}"));
+    let is_plain = |line: &str| {
+        let quotes = line.matches('`').count();
+        (quotes == 0 || quotes == 2) && !line.replace(" / ", "").contains('/')
+    };
     code(script, |line| {
         let line: String = shortened(line);
-        if line.contains(['`', '/']) { line } else { without_spaces(&line) }
+        if is_plain(&line) { without_spaces(&line) } else { line }
     })
 }
 
@@ -183,7 +191,7 @@ fn without_spaces(line: &str) -> String {
         let is_needless = quote.is_none() && c == ' ' && is_beside && !(is_sign(before) && is_sign(after));
         match quote {
             Some(open) if c == open && before != '\\' => quote = None,
-            None if c == '\'' || c == '"' => quote = Some(c),
+            None if ['\'', '"', '`'].contains(&c) => quote = Some(c),
             _ => {}
         }
         text.extend((!is_needless).then_some(c));
@@ -192,12 +200,18 @@ fn without_spaces(line: &str) -> String {
     text
 }
 
+/// A line of a style sheet without the spaces around its signs.
+fn dense(line: &str) -> String {
+    let line = line.replace(" {", "{").replace(" }", "}");
+    [": ", "; ", ", ", "{ "].iter().fold(line, |line, sign| line.replace(sign, sign.trim_end()))
+}
+
 /// Code without indentation and without the lines that are comments; `change` is applied to each line. A line after an opening
-/// bracket, a comma or a semicolon continues the one before.
+/// bracket, a brace, a comma or a semicolon continues the one before.
 fn code(text: &str, change: impl Fn(&str) -> String) -> String {
     let is_comment = |line: &str| ["//", "/*", "* ", "*/"].iter().any(|start| line.starts_with(start)) || line == "*";
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !is_comment(line)).map(change);
-    lines.map(|line| if line.ends_with(['{', ',', ';', '(', '[']) { line } else { line + "\n" }).collect()
+    lines.map(|line| if line.ends_with(['{', '}', ',', ';', '(', '[']) { line } else { line + "\n" }).collect()
 }
 
 /// Source of a content security policy that allows this text.

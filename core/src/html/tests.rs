@@ -58,6 +58,15 @@ fn large_numbers_keep_their_differences() {
     assert_eq!(Column::new("x".into(), [f64::NAN].into_iter()).scale, 1.0);
 }
 
+#[test]
+fn runs_without_files_have_no_input() {
+    let names = |report: &Report| -> Vec<String> { About::new(report, "").facts.into_iter().map(|it| it.0).collect() };
+    let mut report = report();
+    assert_eq!(names(&report)[..3], ["version", "input", "rows"]);
+    report.input.paths.clear();
+    assert_eq!(names(&report)[..2], ["version", "rows"]);
+}
+
 /// The text of the element that starts with `open`.
 fn element<'a>(html: &'a str, open: &str, close: &str) -> &'a str {
     let start = html.find(open).unwrap() + open.len();
@@ -112,6 +121,11 @@ fn check_policy(html: &str) {
 
 #[test]
 fn scripts_lose_spaces_outside_of_strings() {
-    let script = "  // A comment.\n  const a = b ? 'c = \\' d' : -1;\n  let x = a - -b + +c;\n  const y = `${a} b`;\n";
-    assert_eq!(minified(script), "let a=b?'c = \\' d':-1;let x=a- -b+ +c;let y = `${a} b`;");
+    let script =
+        "  // A comment.\n  const a = b ? 'c = \\' d' : -1;\n  let x = a - -b + +c;\n  const y = `${a} b` / 2;\n";
+    assert_eq!(minified(script), "let a=b?'c = \\' d':-1;let x=a- -b+ +c;let y=`${a} b`/2;");
+    // A template that is not whole, one inside another, and a pattern.
+    for kept in ["let a = `b, c", "let a = `${b ? `, c` : d}`;", "let a = b.replace(/ ,/, c);"] {
+        assert_eq!(minified(kept).trim_end(), kept);
+    }
 }

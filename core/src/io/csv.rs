@@ -96,8 +96,9 @@ impl Layout {
             Some(at) => encode(&classes, &lines, &names[at]).map(|(codes, classes)| (Some(codes), classes))?,
             None => (None, None),
         };
+        let label_column = label.map(|at| names[at].clone());
         let names = sources.coordinate_names(names);
-        Ok((Points { values, rows, columns: names.len(), names, labels, label_names }, kept))
+        Ok((Points { values, rows, columns: names.len(), names, labels, label_names, label_column }, kept))
     }
 }
 
@@ -245,7 +246,10 @@ mod tests {
         assert_eq!(points.names, ["x", "y"]);
         assert_eq!(points.labels.unwrap(), [0, 1, 0]);
         assert_eq!(points.label_names.unwrap(), ["b", "a"]);
-        assert_eq!(read("x,k\n1,-1\n2,7\n", Some("2")).unwrap().labels.unwrap(), [-1, 7]);
+        let numbered = read("x,k\n1,-1\n2,7\n", Some("2")).unwrap();
+        assert_eq!((numbered.labels.unwrap(), numbered.label_column.as_deref()), (vec![-1, 7], Some("k")));
+        assert_eq!(read("1,0\n2,7\n", Some("2")).unwrap().label_column.as_deref(), Some("C2"));
+        assert_eq!(read("1,0\n2,7\n", None).unwrap().label_column, None);
     }
 
     #[test]

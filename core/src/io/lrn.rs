@@ -216,6 +216,7 @@ pub(super) fn read(text: &str, columns: Columns<'_>) -> Result<Parsed> {
         values,
         labels: None,
         label_names: None,
+        label_column: label.map(|at| names[at].clone()),
     };
     if count == 0 {
         return Err(Error::input("there are no points", "give at least one row of numbers"));

@@ -55,7 +55,7 @@ pub(crate) fn read_labelled<T>(
         // Keys of rows that are not points cannot be joined.
         let keys = keys.take().filter(|keys| keys.len() == n);
         let found = read_labels(path, n, keys.as_deref())?;
-        (points.labels, points.label_names) = (Some(found.0), found.1);
+        (points.labels, points.label_names, points.label_column) = (Some(found.0), found.1, None);
     } else if let Some(labels) = &points.labels {
         check_count(labels.len(), n).map_err(in_file)?;
     }
@@ -96,12 +96,12 @@ pub fn read_part(path: &Path, options: &ReadOptions, share: Share) -> Result<Par
     }
     let (_, parsed) = read_labelled(path, options, options.roles(), |points| Ok(points.rows), |rows| *rows)?;
     let Parsed { points, mut kept, targets, left_out, .. } = parsed;
-    let Points { mut values, rows, columns, names, mut labels, label_names } = points;
+    let Points { mut values, rows, columns, names, mut labels, label_names, label_column } = points;
     let of = share.of(rows);
     values = keep(values, of.start * columns..of.end * columns);
     labels = labels.map(|labels| keep(labels, of.clone()));
     kept.retain(&(0..rows).map(|row| of.contains(&row)).collect::<Vec<_>>());
-    let points = Points { values, rows: of.len(), columns, names, labels, label_names };
+    let points = Points { values, rows: of.len(), columns, names, labels, label_names, label_column };
     Ok(Part { points, of, rows, targets, kept, left_out })
 }
 

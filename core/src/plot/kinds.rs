@@ -49,8 +49,15 @@ impl Plot {
     /// Creates a scatter plot of pairs that should be equal, with axes called `names` and the identity line.
     pub fn diagonal(title: impl Into<String>, names: [&str; 2], pairs: Vec<f64>) -> Self {
         let names = names.map(String::from).to_vec();
-        let points =
-            Points { rows: pairs.len() / 2, values: pairs, columns: 2, names, labels: None, label_names: None };
+        let points = Points {
+            rows: pairs.len() / 2,
+            values: pairs,
+            columns: 2,
+            names,
+            labels: None,
+            label_names: None,
+            label_column: None,
+        };
         Self::Scatter(Scatter { title: title.into(), points, diagonal: true })
     }
 

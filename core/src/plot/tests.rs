@@ -99,7 +99,8 @@ fn degenerate_points_are_drawn() {
             both(&Plot::scatter("", Points::new(values.clone(), columns).unwrap()));
         }
     }
-    let none = Points { values: vec![], rows: 0, columns: 2, names: vec![], labels: None, label_names: None };
+    let one = Points::new(vec![0.0, 0.0], 2).unwrap();
+    let none = Points { values: vec![], rows: 0, names: vec![], ..one };
     both(&Plot::scatter("none", none));
     let long = Points::new(vec![1.0, 2.0], 2).unwrap();
     both(&Plot::scatter("a very long title ".repeat(50), long));

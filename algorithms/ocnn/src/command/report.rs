@@ -212,7 +212,7 @@ pub(super) fn automatic(
         Some(path) => {
             let has_columns = args.has_coordinates();
             let html = &args.auto.html;
-            let mut table = html.table((&points, kept), args.preparation, args.input.label.as_deref(), has_columns)?;
+            let mut table = html.table((&points, kept), args.preparation, has_columns)?;
             if has_columns {
                 table.columns.splice(0..0, principal_columns(&points));
             }

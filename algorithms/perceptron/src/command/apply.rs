@@ -213,7 +213,7 @@ pub(super) fn eval(
         values: shown.unwrap_or_default(),
         numbers: source.numbers(input.rows),
         kept: &source.kept,
-        label: args.input.label.as_deref(),
+        label: source.label.as_deref(),
         rows: "rows",
         training: None,
     };

@@ -42,6 +42,8 @@ pub(super) fn options(input: &InputArgs, task: Task, missing: Missing, model: Op
 pub(super) struct Source {
     /// The columns to keep, of the instances.
     pub(super) kept: Kept,
+    /// Name of the column of the classes, if they were a column of the table.
+    pub(super) label: Option<String>,
     /// Number of the first row that was read, from 0.
     first: usize,
     /// For each row that was read, whether it is an instance; empty if all are.
@@ -92,6 +94,7 @@ pub(super) fn instances(
         read()?
     };
     (source.first, source.kept) = (part.of.start, part.kept);
+    source.label.clone_from(&part.points.label_column);
     let instances = match task {
         Task::Classification => Instances::from_labels(part.points),
         Task::Regression => {

@@ -57,7 +57,7 @@ pub(super) fn run(args: &TrainArgs, device: &Device, session: &Session) -> Resul
             values: shown.unwrap_or_default(),
             numbers: selected.iter().map(|&row| numbers[row]).collect(),
             kept: &source.kept,
-            label: args.input.label.as_deref(),
+            label: source.label.as_deref(),
             rows: rows_name(&training),
             training: Some(&training),
         };

@@ -310,7 +310,7 @@ impl Solved {
             result: entries(&RbfResult::Auto(Box::new(adaptive::result(solution)))),
             summary: adaptive::summary(solution, config),
             unresolved: !solution.is_resolved() && !args.adaptive.accept_unresolved,
-            convergence: Some(convergence::growth(problem, solution)),
+            convergence: Some(convergence::growth(problem, &solution.levels)),
             page: args.page.html.as_ref().map(|_| Ok(solution.page(problem, config)?.of_input(&args.problem_text()))),
         }
     }

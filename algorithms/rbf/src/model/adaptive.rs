@@ -77,6 +77,9 @@ pub struct AdaptiveSolution {
     pub levels: Vec<Level>,
     /// The slabs of time, if the problem has them.
     pub slabs: Vec<Slab>,
+    /// The levels of each slab.
+    #[cfg_attr(not(feature = "plot"), allow(dead_code, reason = "a page shows them"))]
+    pub(crate) slab_levels: Vec<Vec<Level>>,
     pub(crate) estimate: f64,
     /// Name of the device, if it solved least squares of large networks.
     pub device: Option<String>,
@@ -149,7 +152,7 @@ impl AdaptiveSolver {
         };
         clock.lap("training_s");
         let (estimate, end) = (all.estimate(), all.end(config.target_error));
-        let control_points = all.control_points();
+        let (control_points, slab_levels) = (all.control_points(), all.slab_levels());
         let (levels, network, slabs) = all.joined();
         let device = engine.was_used().then(|| B::limits(&context.device).device);
         let stability = levels.last().map_or(0.0, |level| level.stability);
@@ -169,6 +172,7 @@ impl AdaptiveSolver {
             accuracy,
             levels,
             slabs,
+            slab_levels,
             estimate,
             device,
             end,

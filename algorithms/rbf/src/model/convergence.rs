@@ -2,13 +2,13 @@
 
 use firebox_core::plot::{Lines, Plot, Series};
 
-use super::{adaptive::AdaptiveSolution, solution::Solution};
+use super::solution::Solution;
 use crate::{problem::definition::Problem, solve::adaptive::Level};
 
 /// The estimate and its parts by the number of neurons.
-pub(crate) fn growth(problem: &Problem, solution: &AdaptiveSolution) -> Plot {
+pub(crate) fn growth(problem: &Problem, levels: &[Level]) -> Plot {
     let series = |name: &str, of: fn(&Level) -> f64| {
-        let points = solution.levels.iter().map(|level| (level.neurons as f64, of(level)));
+        let points = levels.iter().map(|level| (level.neurons as f64, of(level)));
         Series::new(name, points.filter(|point| point.1.is_finite() && point.1 > 0.0))
     };
     Plot::Lines(Lines {

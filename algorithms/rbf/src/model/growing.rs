@@ -219,6 +219,11 @@ impl Parts {
         (levels, self.parts.into_iter().map(|part| part.network).collect(), self.slabs)
     }
 
+    /// The levels of each slab; empty without slabs.
+    pub(super) fn slab_levels(&self) -> Vec<Vec<Level>> {
+        self.slabs.iter().zip(&self.parts).map(|(_, part)| part.levels.clone()).collect()
+    }
+
     /// The control points of all parts, row-major: inside, and along the boundary and interfaces.
     pub(super) fn control_points(&self) -> [Vec<f64>; 2] {
         [0, 1].map(|kind| self.parts.iter().flat_map(|part| &part.control_points[kind]).copied().collect())

@@ -15,10 +15,10 @@ use super::{
 use crate::{
     config::AdaptiveConfig,
     io::solution_grid::{Field, Values},
-    problem::definition::Problem,
+    problem::{definition::Problem, domain::Domain},
     solve::{
         accuracy::Accuracy,
-        adaptive::{End, residuals},
+        adaptive::{End, Level, residuals},
         control_points::control_points,
         piecewise::PiecewiseNetwork,
     },
@@ -29,6 +29,10 @@ use crate::{
 const SIDES: [usize; MAX_DIMS] = [1001, 161, 33, 13, 7];
 /// Maximum number of centres, and of control points inside and on the boundary.
 const MAX_MARKS: usize = 4000;
+/// Maximum number of slabs of time with their convergence.
+const MAX_SLABS: usize = 200;
+/// Regions that are told apart.
+const MAX_REGIONS: usize = 256;
 /// Distance up to which u is shown outside the domain, in diagonals of a cell, so that plots reach its boundary.
 const RING: f64 = 1.0;
 /// Distance up to which points outside count as boundary, in diameters of the domain.
@@ -43,7 +47,7 @@ impl AdaptiveSolution {
     /// [`Error::Run`] if the solution is not finite, and [`Error::Cancelled`].
     pub fn page(&self, problem: &Problem, config: &AdaptiveConfig) -> Result<Page> {
         let background = Background::auto(problem, self, config);
-        page(problem, &self.network, self.accuracy, Some(&growth(problem, self)), &background)
+        page(problem, &self.network, self.accuracy, Some(&growth(problem, &self.levels)), &background)
     }
 }
 
@@ -69,6 +73,8 @@ struct Background {
     chosen: Vec<(&'static str, String)>,
     /// Control points, row-major: inside and on the boundary.
     control_points: [Vec<f64>; 2],
+    /// The slabs of time with their convergence.
+    slabs: Option<Value>,
 }
 
 impl Background {
@@ -80,18 +86,10 @@ impl Background {
         }
         if !solution.slabs.is_empty() {
             chosen.push(("slabs of time", solution.slabs.len().to_string()));
-            chosen.push(("curves and figures below", "of the slab with the largest estimate".into()));
         }
-        chosen.push(("levels of the growth", solution.levels.len().to_string()));
-        if let Some(level) = solution.level() {
-            chosen.push(("width of the neurons", format!("{:.2} sides of a cell", level.ratio)));
-            if level.trained {
-                chosen.push(("centres and widths", "trained".into()));
-            }
-            chosen.push(("control points", level.conditions.to_string()));
-            chosen.push(("held-out residual, relative to u", scientific(level.held_out)));
-            chosen.push(("stability constant", scientific(level.stability)));
-            chosen.push(("condition number", scientific(level.condition)));
+        // Each slab has figures of its own.
+        if solution.slabs.is_empty() {
+            chosen.extend(growth_facts(&solution.levels));
         }
         let device = solution.device.as_deref().unwrap_or("the host");
         chosen.push(("least squares", format!("QR decomposition in f64 on {device}")));
@@ -106,6 +104,7 @@ impl Background {
             estimate: Some([solution.estimate(), config.target_error]),
             chosen,
             control_points: solution.control_points.clone(),
+            slabs: slabs(problem, solution, config.target_error),
         }
     }
 
@@ -131,8 +130,47 @@ impl Background {
         };
         let cycle = if redraws { solution.cycles.saturating_sub(1) } else { 0 };
         let drawn = control_points(problem, &solution.config, [points, boundary_points], (seed, cycle))?;
-        Ok(Self { estimate: None, chosen, control_points: drawn })
+        Ok(Self { estimate: None, chosen, control_points: drawn, slabs: None })
     }
+}
+
+/// Figures of a growth: those of its last level.
+fn growth_facts(levels: &[Level]) -> Vec<(&'static str, String)> {
+    let mut facts = vec![("levels of the growth", levels.len().to_string())];
+    if let Some(level) = levels.last() {
+        facts.push(("width of the neurons", format!("{:.2} sides of a cell", level.ratio)));
+        if level.trained {
+            facts.push(("centres and widths", "trained".into()));
+        }
+        facts.push(("control points", level.conditions.to_string()));
+        facts.push(("held-out residual, relative to u", scientific(level.held_out)));
+        facts.push(("stability constant", scientific(level.stability)));
+        facts.push(("condition number", scientific(level.condition)));
+    }
+    facts
+}
+
+/// The convergence of slabs of time, at most [`MAX_SLABS`] with the largest estimates; `None` without slabs. The error of each
+/// is to be an equal share of the target.
+fn slabs(problem: &Problem, solution: &AdaptiveSolution, target: f64) -> Option<Value> {
+    let (slabs, axis) = (&solution.slabs, problem.time_slabs()?.axis);
+    let mut shown: Vec<usize> = (0..slabs.len()).collect();
+    shown.sort_by(|&a, &b| slabs[b].estimate.total_cmp(&slabs[a].estimate));
+    shown.truncate(MAX_SLABS);
+    shown.sort_unstable();
+    let shown = shown.into_iter().map(|k| {
+        let (slab, levels) = (&slabs[k], &solution.slab_levels[k]);
+        let mut chosen = vec![("neurons", slab.neurons.to_string())];
+        chosen.extend(growth_facts(levels));
+        json!({
+            "from": slab.from,
+            "to": slab.to,
+            "estimate": [slab.estimate, target / slabs.len() as f64],
+            "convergence": convergence(&growth(problem, levels)),
+            "chosen": chosen,
+        })
+    });
+    Some(json!({ "axis": axis, "count": slabs.len(), "shown": shown.collect::<Vec<_>>() }))
 }
 
 /// A number with three digits or, if it is small or large, two.
@@ -193,10 +231,12 @@ fn page(
         "gradient": field("gradient", &slopes(&grid.points), &slopes_around),
         "residual": residual(problem, network, grid)?.map(|residual| field("residual", &residual, &[])),
         "distance": outside.distance,
+        "regions": regions(problem, grid),
         "centres": centres(network),
         "inside": marks(&background.control_points[0]),
         "boundary": marks(&background.control_points[1]),
         "convergence": curves.and_then(convergence),
+        "slabs": background.slabs,
         "accuracy": accuracy.map(|it| json!({ "relative_l2": it.relative_l2, "max_error": it.max_error })),
         "estimate": background.estimate,
         "chosen": background.chosen,
@@ -262,6 +302,38 @@ fn residual(problem: &Problem, network: &PiecewiseNetwork, grid: &Field) -> Resu
     Ok(all.iter().any(|residual| !residual.is_nan()).then_some(all))
 }
 
+/// The region of each grid point, and its distance beyond that of the nearest other region as a share of 2 diagonals of a cell:
+/// 0 at interfaces, and where regions that overlap end at the same place. `None` for a single region.
+fn regions(problem: &Problem, grid: &Field) -> Option<Value> {
+    let domains: Vec<&Domain> = problem.regions().collect();
+    if domains.len() < 2 {
+        return None;
+    }
+    let most = 2.0 * diagonal(grid);
+    let (of, depths): (Vec<u8>, Vec<f64>) = (0..grid.nodes())
+        .map(|node| {
+            let at = grid.node(node);
+            let (mut own, mut least, mut next) = (0, f64::INFINITY, f64::INFINITY);
+            for (region, domain) in domains.iter().enumerate() {
+                let distance = domain.signed_distance(&at);
+                if distance < least {
+                    (own, least, next) = (region, distance, least);
+                } else {
+                    next = next.min(distance);
+                }
+            }
+            (own.min(MAX_REGIONS - 1) as u8, (next - least) / most)
+        })
+        .unzip();
+    Some(json!({ "of": encode::bytes(of.into_iter()), "depth": encode::fractions(depths.into_iter()) }))
+}
+
+/// The diagonal of a cell of a grid.
+fn diagonal(grid: &Field) -> f64 {
+    let sides = grid.low.iter().zip(&grid.high).map(|(low, high)| (high - low) / (grid.side - 1) as f64);
+    sides.map(|side| side * side).sum::<f64>().sqrt()
+}
+
 /// The grid points near the domain but outside it.
 struct Outside {
     /// The distance to the domain at every grid point, negative inside, as a share of 3 diagonals of a cell plus ½; `None` if
@@ -276,8 +348,7 @@ impl Outside {
     fn new(problem: &Problem, grid: &Field) -> Self {
         let mut outside = Self { distance: None, ring: Vec::new(), points: Vec::new() };
         let edge = EDGE * problem.domain().diameter();
-        let sides = grid.low.iter().zip(&grid.high).map(|(low, high)| (high - low) / (grid.side - 1) as f64);
-        let diagonal = sides.map(|side| side * side).sum::<f64>().sqrt();
+        let diagonal = diagonal(grid);
         let mut distances = Vec::with_capacity(grid.nodes());
         for node in 0..grid.nodes() {
             let at = grid.node(node);

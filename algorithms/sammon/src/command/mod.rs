@@ -171,8 +171,7 @@ fn outcome<B: SammonOps>(
         Some(path) => {
             // Distances are no columns of the points.
             let has_columns = args.metric != Kind::Precomputed;
-            let label = args.input.label.as_deref();
-            let table = args.html.table((&points, kept), args.preparation, label, has_columns)?;
+            let table = args.html.table((&points, kept), args.preparation, has_columns)?;
             Some((path.clone(), map.page(table).map(|page| page.of_input(&args.input.name()))))
         }
         None => None,

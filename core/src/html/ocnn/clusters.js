@@ -37,40 +37,34 @@ function groupsOf({ weighted, levels, outlier }, index, labels) {
   return groups;
 }
 
-/** The tree with the rows, parent and place of each node. Nodes 0 to leaves − 1 are the pieces. */
+/**
+ * The tree with the parent of each node, and its width and left end in rows and in groups. Nodes 0 to leaves − 1 are the
+ * pieces; a join comes after the nodes that it joins, and the root is the last.
+ */
 function treeOf({ leaves, heights, joins }, pieces) {
   const nodes = leaves + joins.length;
-  const rows = new Float64Array(nodes);
-  const parent = new Int32Array(nodes).fill(-1);
-  for (const piece of pieces) rows[piece]++;
+  const root = nodes - 1;
+  const parent = [];
   joins.forEach((sides, k) => {
-    for (const side of sides) {
-      parent[side] = leaves + k;
-      rows[leaves + k] += rows[side];
-    }
+    for (const side of sides) parent[side] = leaves + k;
   });
-  const roots = Array.from(parent.keys()).filter((node) => parent[node] < 0);
-  const childrenOf = (node) => (node < leaves ? [] : joins[node - leaves]);
-  return { leaves, nodes, heights, rows, parent, roots, childrenOf, starts: startsOf(nodes, roots, childrenOf, rows) };
+  const sidesOf = (node) => joins[node - leaves] ?? [];
+  const rows = new Float64Array(nodes);
+  for (const piece of pieces) rows[piece]++;
+  const tree = { leaves, nodes, root, heights, parent, sidesOf, rows };
+  return { ...tree, inRows: sideBySide(tree, rows), inGroups: sideBySide(tree, new Float64Array(nodes).fill(1, 0, leaves)) };
 }
 
-/** The left end of each node in rows: the children of a node lie side by side below it. */
-function startsOf(nodes, roots, childrenOf, rows) {
-  const starts = new Float64Array(nodes);
-  const placeSideBySide = (siblings, start) =>
-    siblings.reduce((left, node) => {
-      starts[node] = left;
-      return left + rows[node];
-    }, start);
-  placeSideBySide(roots, 0);
-  // A list of what remains instead of recursion, since trees can be deep.
-  const remaining = [...roots];
-  while (remaining.length) {
-    const node = remaining.pop();
-    placeSideBySide(childrenOf(node), starts[node]);
-    for (const child of childrenOf(node)) remaining.push(child);
-  }
-  return starts;
+/** Adds the widths of leaves up to those of all nodes, and finds their left ends: sides lie beside each other below a join. */
+function sideBySide({ root, parent, sidesOf }, widths) {
+  const starts = new Float64Array(widths.length);
+  for (let node = 0; node < root; node++) widths[parent[node]] += widths[node];
+  for (let node = root; node >= 0; node--)
+    sidesOf(node).reduce((left, side) => {
+      starts[side] = left;
+      return left + widths[side];
+    }, starts[node]);
+  return { widths, starts };
 }
 
 const ALL_NOISE = -1;
@@ -84,18 +78,37 @@ function clustersOfNodes({ tree, pieces }, labels) {
     of[node] = of[node] === ALL_NOISE || of[node] === cluster ? cluster : SEVERAL;
   };
   labels.forEach((label, row) => join(pieces[row], label));
-  for (let node = 0; node < tree.nodes; node++) if (tree.parent[node] >= 0) join(tree.parent[node], of[node]);
+  for (let node = 0; node < tree.root; node++) join(tree.parent[node], of[node]);
   return of;
 }
 
 /** A byte for each row that is 1 below a node. */
 function rowsBelow({ tree, pieces }, node) {
   const isBelow = new Uint8Array(tree.nodes);
-  const remaining = [node];
-  while (remaining.length) {
-    const below = remaining.pop();
-    isBelow[below] = 1;
-    for (const child of tree.childrenOf(below)) remaining.push(child);
-  }
+  isBelow[node] = 1;
+  for (let below = node - 1; below >= 0; below--) isBelow[below] = isBelow[tree.parent[below]];
   return Uint8Array.from(pieces, (piece) => isBelow[piece]);
+}
+
+/**
+ * Which joins are cut at a level, those without a cluster on both sides, and the height of a cut across the tree that makes the
+ * clusters, or null: cuts are in the order of their contrast, which need not be that of their height.
+ */
+function cutOf({ tree, levels }, index) {
+  const clusters = Array.from(levels[index].labels, (label) => new Set([label]));
+  const isCut = [];
+  let joins = 0;
+  let [low, high] = [0, Infinity];
+  for (let node = tree.leaves; node < tree.nodes; node++) {
+    const [first, second] = tree.sidesOf(node).map((side) => clusters[side]);
+    clusters[node] = new Set([...first, ...second]);
+    isCut[node] = clusters[node].size === first.size + second.size;
+    joins += isCut[node];
+    if (isCut[node]) high = Math.min(high, tree.heights[node]);
+    else low = Math.max(low, tree.heights[node]);
+  }
+  if (!joins) return { isCut, height: null, text: '' };
+  if (low >= high) return { isCut, height: null, text: `, ${counted(joins, 'join')} cut` };
+  const height = (low + high) / 2;
+  return { isCut, height, text: `, cut at ${rounded(height, 3)}` };
 }

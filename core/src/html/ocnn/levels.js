@@ -13,15 +13,17 @@ const HANDLE = 16;
 function levelSlider(clustering, change) {
   const { levels, chosen } = clustering;
   // Nothing is above the numbers of clusters if no cut has a contrast.
-  const highest = 1.08 * Math.max(0, rangeOf(levels.map(({ contrast }) => contrast ?? 0))[1]);
+  const highest = 1.08 * Math.max(0, ...levels.map(({ contrast }) => contrast));
   const slider = element('input', {
     type: 'range',
-    min: '0',
-    max: String(levels.length - 1),
+    min: 0,
+    max: levels.length - 1,
     'aria-label': 'Number of clusters',
+    // A screen reader says the slider's own text.
+    oninput: () => change(Number(slider.value), true),
   });
-  const number = element('span.number', {});
-  const facts = element('span.note.grow', {});
+  const number = element('span.number');
+  const facts = element('span.note.grow');
   const back = button(`Back to the chosen ${levels[chosen].clusters}`, () => {
     change(chosen, true);
     // The button is disabled now.
@@ -31,13 +33,8 @@ function levelSlider(clustering, change) {
   let current = chosen;
   describe(CONTRAST);
 
-  function stepWidth() {
-    return (plot.clientWidth - SCALE_ROOM.left - SCALE_ROOM.right) / levels.length;
-  }
-
-  function middleOf(i) {
-    return SCALE_ROOM.left + (i + 0.5) * stepWidth();
-  }
+  const stepWidth = () => (plot.clientWidth - ROOM.left - ROOM.right) / levels.length;
+  const middleOf = (i) => ROOM.left + (i + 0.5) * stepWidth();
 
   function draw(context, width, height) {
     const bottom = height - NUMBERS_ROOM;
@@ -50,7 +47,7 @@ function levelSlider(clustering, change) {
   }
 
   function drawBars(context, width, bottom) {
-    const place = (value) => SCALE_ROOM.top + (1 - value / highest) * (bottom - SCALE_ROOM.top);
+    const place = (value) => ROOM.top + (1 - value / highest) * (bottom - ROOM.top);
     drawScale(context, 'contrast', highest, bottom / 28, width, place);
     const bar = Math.max(0.75 * stepWidth(), stepWidth() - 3);
     levels.forEach(({ contrast }, i) => {
@@ -66,7 +63,7 @@ function levelSlider(clustering, change) {
       const others = i === chosen ? [current] : [current, chosen];
       if (i !== current && ((i !== chosen && i % apart) || others.some((other) => Math.abs(i - other) < apart))) return;
       context.fillStyle = styleColour(i === current ? '--accent' : '--faint');
-      write(context, String(clusters), middleOf(i), bottom + 10, 'center');
+      write(context, clusters, middleOf(i), bottom + 10, 'center');
     });
     context.fillStyle = styleColour('--ink');
     write(context, '\u25b2', middleOf(chosen), bottom + 26, 'center');
@@ -74,10 +71,8 @@ function levelSlider(clustering, change) {
     write(context, 'chosen', middleOf(chosen) + side * 10, bottom + 26, side < 0 ? 'right' : 'left');
   }
 
-  // A screen reader says the slider's own text.
-  slider.addEventListener('input', () => change(Number(slider.value), true));
   plot.addEventListener('click', (event) => {
-    const at = Math.floor((event.clientX - plot.getBoundingClientRect().left - SCALE_ROOM.left) / stepWidth());
+    const at = Math.floor((event.offsetX - ROOM.left) / stepWidth());
     if (at >= 0 && at < levels.length) change(at);
   });
 
@@ -88,8 +83,8 @@ function levelSlider(clustering, change) {
     set(index, noise) {
       const level = levels[index];
       current = index;
-      slider.value = String(index);
-      number.textContent = String(level.clusters);
+      slider.value = index;
+      number.textContent = level.clusters;
       back.disabled = index === chosen;
       const known = { contrast: level.contrast, score: level.score, 'probability by chance': level.probability };
       const texts = Object.entries(known).flatMap(([name, value]) =>
@@ -111,7 +106,7 @@ const MOST_BARS = 200;
 
 /** Bars of the sizes of clusters in rows or points; `select` gets the cluster that was clicked, −1 for noise. */
 function sizeBars(unit, select) {
-  const list = element('ul.sizes', {});
+  const list = element('ul.sizes');
   return {
     element: list,
     set(groups, looks) {
@@ -134,7 +129,7 @@ const SILHOUETTE =
 function sizeBar({ cluster, size, outlier, silhouette }, looks, largest, unit, select) {
   const look = cluster < 0 ? noiseLook() : looks[cluster];
   const mean = outlier.toFixed(2);
-  const bar = element('span.bar', {});
+  const bar = element('span.bar');
   Object.assign(bar.style, { width: `${(100 * size) / largest}%`, background: css(look.colour) });
   const separation = silhouette === null ? '\u2013' : signed(silhouette.toFixed(2));
   const label =
@@ -143,7 +138,7 @@ function sizeBar({ cluster, size, outlier, silhouette }, looks, largest, unit, s
   const made = button('', () => select(cluster), { 'aria-label': label, title: SILHOUETTE });
   made.append(
     swatch(look),
-    element('span.name', {}, cluster < 0 ? 'noise' : String(cluster)),
+    element('span.name', {}, cluster < 0 ? 'noise' : cluster),
     element('span.grow', {}, bar),
     figure(grouped(size)),
     figure(mean),
@@ -155,8 +150,8 @@ function sizeBar({ cluster, size, outlier, silhouette }, looks, largest, unit, s
 /** Evidence of structure beside the level of chance, and its meaning. */
 function chanceBar({ evidence, chance, probability }) {
   const full = Math.max(evidence, chance, 1e-9) * 1.15;
-  const bar = element('div.evidence', {});
-  const limit = element('div.limit', {});
+  const bar = element('div.evidence');
+  const limit = element('div.limit');
   bar.style.width = `${(100 * Math.max(0, evidence)) / full}%`;
   limit.style.left = `${(100 * chance) / full}%`;
   const [here, line] = [evidence, chance].map((value) => rounded(value, 3));

@@ -35,7 +35,7 @@ PAGES.ocnn = (data, main) => {
   const slider = levelSlider(clustering, setLevel);
   const sizes = sizeBars(unit, selectCluster);
   const highlight = (node) => scatter?.setMarks(node < 0 ? state.marks : rowsBelow(clustering, node));
-  const tree = clustering.tree && treePlot(clustering, { highlight, select: selectBranch });
+  const tree = clustering.tree && treePlots(clustering, { highlight, select: selectBranch });
   const save = button('', () => download(`clusters-${clustersNow()}.csv`, labelsFile()));
   const colourings = [
     { name: 'cluster', paint: () => colours.paintGroups(state.labels, state.looks) },
@@ -57,7 +57,7 @@ PAGES.ocnn = (data, main) => {
     const label = state.labels[row];
     return [
       ...table.linesOf(row),
-      ['cluster', label < 0 ? 'noise' : String(label)],
+      ['cluster', label < 0 ? 'noise' : label],
       ...table.classLines(row),
       ['outlier score', (clustering.outlier[row] / 255).toFixed(2)],
     ];
@@ -92,7 +92,7 @@ PAGES.ocnn = (data, main) => {
     slider.set(state.level, noise);
     sizes.set(groups, state.looks);
     const result = `in ${counted(clusters, 'cluster')} and ${counted(noise, 'noise point')}`;
-    tree?.setClusters(state.labels, state.looks, result);
+    tree?.setLevel(state.level, state.labels, state.looks, result);
     recolour();
     const [x, y] = axesNow();
     const rows = counted(data.rows, 'row');
@@ -120,9 +120,7 @@ PAGES.ocnn = (data, main) => {
   // ---- Files ----
 
   /** The labels as `firebox ocnn -o` writes them. */
-  function labelsFile() {
-    return `cluster\n${Array.from(state.labels, (label) => `${label}\n`).join('')}`;
-  }
+  const labelsFile = () => `cluster\n${Array.from(state.labels, (label) => `${label}\n`).join('')}`;
 
   // ---- The parts of the page ----
 
@@ -156,7 +154,7 @@ PAGES.ocnn = (data, main) => {
         element('p.heads', { 'aria-hidden': 'true' }, figure(`${unit}s`), Object.assign(figure('outlier'), { title: 'mean outlier score' }), figure('silhouette')),
         sizes.element
       ),
-      ...(tree ? [section('Tree of clusters', tree.element)] : []),
+      ...(tree?.plots.map((plot) => plot.element) ?? []),
       section('Evidence against chance', ...chanceBar(clustering.chance))
     )
   );

@@ -50,7 +50,7 @@ function wilson(right, count) {
 
 /** The reliability diagram. `select(bin, calibration)` is called for a bin that is chosen. */
 function calibrationPlot(predictions, select) {
-  const note = element('p.note', {});
+  const note = element('p.note');
   let calibration = null;
   const stepped = steppedPlot({
     className: 'calibration',

@@ -29,7 +29,7 @@ function logRange(lines) {
  * best: the epoch of the model, range: the values of the axis, or logarithmic without }.
  */
 function curvesPlot({ name, axis, lines, best, range }) {
-  const key = element('div.key', {});
+  const key = element('div.key');
   const text = lines.map(curveText).join(' ');
   const last = lines[0].values.length - 1;
   const [low, high] = range ?? logRange(lines);
@@ -43,7 +43,7 @@ function curvesPlot({ name, axis, lines, best, range }) {
     draw,
     linesOf: (i) => [['epoch', grouped(i + 1)], ...lines.map(({ name, values }) => [name, rounded(values[i])])],
     placeOf: (i, size) => [placeX(i, size), 0],
-    at: (x, y, [width]) => Math.min(Math.max(Math.round((x / width) * last), 0), last),
+    at: (x, y, [width]) => clamped(Math.round((x / width) * last), 0, last),
   });
   stepped.describe(`${name}${range ? '' : ', logarithmic'}. ${text}`);
 
@@ -93,7 +93,7 @@ function curvesPlot({ name, axis, lines, best, range }) {
 
   function redraw() {
     const keys = lines.map(({ name }, k) => {
-      const line = element('span.line', {});
+      const line = element('span.line');
       line.style.borderTop = `2px ${k ? 'dashed' : 'solid'} ${colourOf(k)}`;
       return element('span', {}, line, ` ${name}`);
     });

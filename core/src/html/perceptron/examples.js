@@ -74,8 +74,8 @@ function differenceTable(differences, heads) {
  */
 function exampleList(options) {
   const { data, numbers, inputs, compare, linesOf } = options;
-  const heading = element('h2', {});
-  const text = element('span.grow', {});
+  const heading = element('h2');
+  const text = element('span.grow');
   const items = element(`ol.examples${inputs && !inputs.side ? '.tables' : ''}`, {});
   const more = button('', showMore);
   const isTable = inputs && !inputs.side && inputs.hasMeans;

@@ -115,7 +115,7 @@ function matrixTable(confusion, what, select) {
   // As wide as there is room, but legible.
   table.style.setProperty('--cell', `clamp(${Math.min(side, 24)}px, (100cqw - 12.5rem) / ${size}, ${side}px)`);
   cells[1][1].tabIndex = 0;
-  const key = element('div.key.flush', {});
+  const key = element('div.key.flush');
 
   /** The square root makes rare mistakes visible. */
   const shaded = (colour, share) => mixed(PAPER[theme.name], colour, Math.sqrt(share));
@@ -137,7 +137,7 @@ function matrixTable(confusion, what, select) {
 
   function focus(line, place) {
     cells[focused[0]][focused[1]].tabIndex = -1;
-    focused = [line, place].map((at) => Math.min(Math.max(at, 0), size));
+    focused = [line, place].map((at) => clamped(at, 0, size));
     // The corner has no cell.
     if (!focused[0] && !focused[1]) focused = [0, 1];
     const cell = cells[focused[0]][focused[1]];

@@ -24,7 +24,7 @@ function targetText({ what, columns, residual }) {
 
 /** Predicted numbers, or residuals, against true ones. `select(row)` is called for a row that is chosen. */
 function parityPlot(targetNow, numbers, select) {
-  const note = element('p.note', {});
+  const note = element('p.note');
   const ring = element('div.ring', { hidden: true });
   let target = targetNow;
   let isResidual = false;

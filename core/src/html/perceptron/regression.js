@@ -24,7 +24,7 @@ function residualPlot(targetNow, select) {
   });
 
   function binOf(value) {
-    return Math.min(Math.max(Math.floor(((value / half + 1) / 2) * RESIDUAL_BINS), 0), RESIDUAL_BINS - 1);
+    return clamped(Math.floor(((value / half + 1) / 2) * RESIDUAL_BINS), 0, RESIDUAL_BINS - 1);
   }
 
   function edgesOf(bin) {

@@ -59,7 +59,7 @@ function steppedPlot(options) {
   function go(by) {
     const last = options.count() - 1;
     const start = by < -1 && by !== -up ? last : first;
-    const next = Math.min(Math.max(current + by, 0), last);
+    const next = clamped(current + by, 0, last);
     // There is no line above the first and below the last.
     if (current >= 0 && Math.abs(by) === up && next !== current + by) return;
     if (last >= 0) show(current < 0 ? start : next);

@@ -37,7 +37,7 @@ function weightsPlot(weights) {
   const { count, columns, scale, what, units } = layer;
   const side = pictureSide(columns);
   const parts = side ? unitPictures(layer, side) : heatMap(layer);
-  const key = element('div', {});
+  const key = element('div');
   const all = units.length < count ? `${units.length} of ${counted(count, what)}` : counted(count, what);
   const some = !side && columns.length > MOST_HEAT ? ` and ${MOST_HEAT} of ${grouped(columns.length)} columns` : '';
   const text = `${all}${some}, those with the largest weights first. Inputs are on the scale of the training (standardise).`;

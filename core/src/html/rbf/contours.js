@@ -27,6 +27,19 @@ function contourOf(values, side, level) {
   return Float32Array.from(pieces);
 }
 
+/** Interfaces on a slice: `of` has the region of each node, and `depth` grows from 0 at its interfaces. */
+function interfacesOf([of, depth], side) {
+  // An interface is that of both of its regions. Depths may be 0 at outer boundaries, too, where the region does not change.
+  const [, ...regions] = new Set(of);
+  return regions.map((region) =>
+    contourOf(
+      Float32Array.from(depth, (value, node) => (of[node] === region ? -value : value + 1)),
+      side,
+      0
+    )
+  );
+}
+
 /** Distance between labels, and of a label from the edge of the panel, in CSS pixels. */
 const LABEL_GAP = 70;
 const LABEL_EDGE = 24;

@@ -67,6 +67,7 @@ function gridOf(solution) {
     side,
     steps,
     distance,
+    regions: solution.regions && [bytesOf(solution.regions.of), bytesOf(solution.regions.depth)],
     fields: [...u, ...exact, ...error, ...gradient, ...residual],
     coordinate: (axis, at) => low[axis] + steps[axis] * at,
     /** A coordinate for people, and for files. */
@@ -102,8 +103,8 @@ function sizesOf(values) {
  * cell that have one count.
  */
 function between(values, side, x, y) {
-  const i = Math.min(Math.max(Math.floor(x), 0), side - 2);
-  const j = Math.min(Math.max(Math.floor(y), 0), side - 2);
+  const i = clamped(Math.floor(x), 0, side - 2);
+  const j = clamped(Math.floor(y), 0, side - 2);
   const first = j * side + i;
   const [right, up] = [x - i, y - j];
   const sum =
@@ -142,7 +143,7 @@ function isUneven({ signed, range, median }) {
 function scaleOf({ label, signed, range, least }, isLog) {
   const most = Math.max(Math.abs(range[0]), Math.abs(range[1]));
   if (isLog && least > 0) {
-    const low = Math.min(Math.max(least, most / LONGEST_RANGE), most / 2);
+    const low = clamped(least, most / LONGEST_RANGE, most / 2);
     const decades = Math.log(most / low);
     return {
       label: signed ? `size of the ${label}` : label,

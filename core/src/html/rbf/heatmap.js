@@ -16,9 +16,8 @@ const DRAG = 4;
 
 /**
  * The plot of a slice. `show` gives it a view: { values, distance, side, scale, names, low, high, isEqual, contours, outline,
- * marks }. `linesOf` returns names and values at a place, which is in steps of the grid. It calls `probe` with a place or
- * null, `cut` with both ends, and `turnPage` with the number of slices to go on by,
- * null if there is one slice.
+ * interfaces, marks }. `linesOf` returns names and values at a place, which is in steps of the grid. It calls `probe` with a
+ * place or null, `cut` with both ends, and `turnPage` with the number of slices to go on by, null if there is one slice.
  */
 function heatMap({ linesOf, probe, cut, turnPage }) {
   const help = `Field. ${HEAT_HELP}${turnPage ? PAGE_HELP : ''}`;
@@ -51,7 +50,7 @@ function heatMap({ linesOf, probe, cut, turnPage }) {
   function fit(width, height) {
     const right = width < SCALE_WIDTH.from ? SCALE_WIDTH.narrow : SCALE_WIDTH.wide;
     const wide = Math.max(width - MARGIN.left - right, 40);
-    const most = Math.max(HEAT_HEIGHT.least, Math.min(HEAT_HEIGHT.most, innerHeight - HEAT_HEIGHT.around));
+    const most = clamped(innerHeight - HEAT_HEIGHT.around, HEAT_HEIGHT.least, HEAT_HEIGHT.most);
     const sides = [0, 1].map((axis) => view.high[axis] - view.low[axis]);
     const ratio = sides[1] / sides[0];
     const isEqual = view.isEqual && Math.max(ratio, 1 / ratio) <= EQUAL_UP_TO;
@@ -65,7 +64,7 @@ function heatMap({ linesOf, probe, cut, turnPage }) {
 
   function draw(context, width, height) {
     if (!view || !fit(width, height)) return;
-    const { names, low, high, side, contours, outline, marks, scale } = view;
+    const { names, low, high, side, contours, outline, interfaces, marks, scale } = view;
     const axisOf = (axis, most) => {
       const toPlace = (value) => {
         const share = (value - low[axis]) / (high[axis] - low[axis]);
@@ -86,7 +85,13 @@ function heatMap({ linesOf, probe, cut, turnPage }) {
     context.drawImage(image, 0, 0, ...size);
     const isClear = (x, y) => !view.distance || between(view.distance, side, x, y) < CLEAR_BYTE;
     drawContours(context, contours, size, { place, isClear, scale });
-    if (outline) strokeLines(context, outline, styleColour('--frame'));
+    if (outline) strokeLines(context, outline, styleColour('--frame'), 1.5);
+    // Light with dark edges, since the cut is dark with light ones.
+    for (const [colour, wide] of [
+      ['#000000', 3.5],
+      ['#ffffff', 1.5],
+    ])
+      for (const pieces of interfaces) strokeLines(context, pieces, colour, wide);
     const steps = size.map((length) => length / (side - 1));
     for (const mark of marks) drawMarks(context, mark, steps, place);
     context.restore();
@@ -97,9 +102,10 @@ function heatMap({ linesOf, probe, cut, turnPage }) {
     if (pointer) showProbe();
   }
 
-  function strokeLines(context, pieces, colour) {
+  function strokeLines(context, pieces, colour, wide) {
     context.strokeStyle = colour;
-    context.lineWidth = 1.5;
+    context.lineWidth = wide;
+    context.lineCap = 'round';
     context.beginPath();
     for (let k = 0; k < pieces.length; k += 4) {
       context.moveTo(...place(pieces[k], pieces[k + 1]));
@@ -180,7 +186,7 @@ function heatMap({ linesOf, probe, cut, turnPage }) {
       1 - (event.clientY - box.top - MARGIN.top) / size[1],
     ];
     const isOutside = shares.some((share) => share < 0 || share > 1);
-    return { place: shares.map((share) => Math.min(Math.max(share, 0), 1) * last), isOutside };
+    return { place: shares.map((share) => clamped(share, 0, 1) * last), isOutside };
   }
 
   /** Sets the cut, which begins at the smaller coordinate along its longer extent. */
@@ -199,7 +205,7 @@ function heatMap({ linesOf, probe, cut, turnPage }) {
     const from = pinned ?? [last / 2, last / 2];
     const to = [from[0] + by * right, from[1] + by * up];
     pointer = null;
-    pinned = pinned ? to.map((at) => Math.min(Math.max(Math.round(at), 0), last)) : from;
+    pinned = pinned ? to.map((at) => clamped(Math.round(at), 0, last)) : from;
     showProbe();
   }
 

@@ -25,7 +25,7 @@ function linesPlot({
   const { element: plot, redraw, describe } = drawing(properties, draw);
   const tip = tooltip(plot);
   const linesOf = own ?? linesAt;
-  const key = element('div.legend', {});
+  const key = element('div.legend');
   const status = element('p.note', { 'aria-live': 'polite' });
   const redrawSoon = oncePerFrame(redraw);
   let content = { x: '', y: '', xs: [], series: [], isLog: false, level: null, marks: false };
@@ -197,7 +197,7 @@ function linesPlot({
   }
 
   function go(i) {
-    show(Math.min(Math.max(i, 0), content.xs.length - 1));
+    show(clamped(i, 0, content.xs.length - 1));
   }
 
   /** The place nearest to a pixel of the panel. */

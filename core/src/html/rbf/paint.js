@@ -15,7 +15,7 @@ function paintSlice({ values, distance, side, scale }, width, height) {
       if (distance && between(distance, side, x, y) > EDGE_BYTE) continue;
       const share = scale.share(between(values, side, x, y));
       if (share !== share) continue;
-      const colour = 3 * Math.round(255 * Math.min(Math.max(share, 0), 1));
+      const colour = 3 * Math.round(255 * clamped(share, 0, 1));
       pixels[at] = colours[colour];
       pixels[at + 1] = colours[colour + 1];
       pixels[at + 2] = colours[colour + 2];
@@ -62,7 +62,7 @@ function drawColours(context, scale, [left, high], hasLabel) {
     context.fillStyle = styleColour('--frame');
     context.fillRect(x + 14, Math.round(Math.min(y, high - 1)), 4, 1);
     context.fillStyle = styleColour('--faint');
-    write(context, text, x + 22, Math.min(Math.max(y, 6), high - 6), 'left');
+    write(context, text, x + 22, clamped(y, 6, high - 6), 'left');
     wide = Math.max(wide, context.measureText(text).width);
   }
   if (!hasLabel) return;

@@ -28,7 +28,7 @@ function sliceSlider(grid, axis, at, change, played) {
   set(at);
   return {
     element: element('div.row.slice', {}, text, box, toggle),
-    move: (by) => set(Math.min(Math.max(Number(box.value) + by, 0), grid.side - 1)),
+    move: (by) => set(clamped(Number(box.value) + by, 0, grid.side - 1)),
     stop: () => playing && play(),
     isPlaying: () => playing > 0,
   };
@@ -63,6 +63,7 @@ function planePage(grid, layers, { name, time }) {
   };
   let slices = [];
   let distance = null;
+  let regions = null;
   let sliders = [];
   const tools = fieldTools(grid, layers, update);
   const contours = checkBox('Contours', true, (on) => {
@@ -76,9 +77,9 @@ function planePage(grid, layers, { name, time }) {
     move: (i) => heat.setCursor(i < 0 ? null : cutPlace(i)),
     linesOf: (i) => linesOf(cutPlace(i)),
   });
-  const sliderBox = element('div', {});
+  const sliderBox = element('div');
   const status = element('p.note.probe', { 'aria-live': 'polite' });
-  const cutNote = element('p.note', {});
+  const cutNote = element('p.note');
 
   // ---- Values ----
 
@@ -114,6 +115,7 @@ function planePage(grid, layers, { name, time }) {
   function reslice() {
     slices = grid.fields.map(({ values }) => grid.slice(values, state.axes, state.at));
     distance = grid.distance && grid.slice(grid.distance, state.axes, state.at);
+    regions = grid.regions?.map((values) => grid.slice(values, state.axes, state.at));
     update();
   }
 
@@ -129,12 +131,15 @@ function planePage(grid, layers, { name, time }) {
     // A field that is constant but for rounding has no lines.
     if (!range || range[1] - range[0] < LEAST_RANGE * (scale.ends[1] - scale.ends[0])) return [];
     const lines = scale.ticks(10).map((tick) => ({ ...tick, pieces: contourOf(values, grid.side, tick.at) }));
-    for (const line of lines) if (distance) line.pieces = within(line.pieces);
+    for (const line of lines) line.pieces = within(line.pieces);
     return lines;
   }
 
+  const interfaces = () => interfacesOf(regions, grid.side).map(within);
+
   /** The pieces of a line in the domain. */
   function within(pieces) {
+    if (!distance) return pieces;
     const kept = [];
     for (let k = 0; k < pieces.length; k += 4) {
       const [x, y, toX, toY] = pieces.subarray(k, k + 4);
@@ -160,6 +165,7 @@ function planePage(grid, layers, { name, time }) {
       high: [grid.high[first], grid.high[second]],
       isEqual: time === null || !state.axes.includes(time),
       contours: contourLines(shown, scale),
+      interfaces: tools.state.layers[INTERFACES] ? interfaces() : [],
       outline: distance && contourOf(distance, grid.side, EDGE_BYTE),
       marks: marks.map((layer) => ({ ...marksOnSlice(grid, layer.marks, state.axes, state.at), shape: layer.shape })),
     });
@@ -296,6 +302,7 @@ function planePage(grid, layers, { name, time }) {
     state,
     tools,
     valuesAt,
+    interfaces,
     start() {
       reslice();
       tools.update();

@@ -6,6 +6,8 @@ const CUT_SAMPLES = 201;
 const PLAY_MS = 120;
 /** Names of fields in the box that chooses one. */
 const LONG_NAMES = { error: 'error (u − exact)', residual: 'residual of the equation' };
+/** Name of the layer of the interfaces of regions, which is shown from the start. */
+const INTERFACES = 'Interfaces';
 /** Marks of another plane that count as being on it are at most this many steps of the grid from it. */
 const NEAR = 1;
 
@@ -16,7 +18,8 @@ function marksOf({ count, places, widths = null }, dims) {
 }
 
 /** Names of a solution's marks, and how they look. */
-function layersOf(solution, dims) {
+function layersOf(solution, grid) {
+  const { dims, regions } = grid;
   const [centres, inside, boundary] = [solution.centres, solution.inside, solution.boundary].map((marks) =>
     marksOf(marks, dims)
   );
@@ -25,7 +28,16 @@ function layersOf(solution, dims) {
     ...(dims > 1 ? [{ name: 'Widths', marks: centres, shape: 'ellipse' }] : []),
     { name: 'Points inside', marks: inside, shape: 'dot' },
     { name: 'Points on boundaries', marks: boundary, shape: 'square' },
+    ...(regions ? [{ name: INTERFACES, marks: { kept: 1, count: 1, places: dims > 1 ? [] : crossingsOf(grid) } }] : []),
   ].filter(({ marks }) => marks.kept > 0);
+}
+
+/** Places of the interfaces in one dimension. */
+function crossingsOf({ regions: [of, depth], coordinate }) {
+  const places = [];
+  for (let i = 1; i < of.length; i++)
+    if (of[i] !== of[i - 1]) places.push(coordinate(0, i - depth[i] / (depth[i - 1] + depth[i] || 1)));
+  return places;
 }
 
 /** A check box with a label. */
@@ -46,17 +58,45 @@ function convergenceCurves({ x, y, series }, estimate) {
   return { x, y, xs, series: curves, isLog: true, level, marks: xs.length < 40 };
 }
 
+/** The rows of a table of names and values. */
+function rowsOf(values) {
+  return values.map(([name, value]) =>
+    element('tr', {}, element('th', { scope: 'row' }, name), element('td', {}, value))
+  );
+}
+
+/** A box that chooses a slab of time, first the one with the largest estimate, whose curves and figures are shown. */
+function slabParts({ axis, count, shown }, grid, plot) {
+  const body = element('tbody', {});
+  const estimates = shown.map(({ estimate }) => estimate[0] ?? 1);
+  const names = shown.map(({ from, to }, i) => {
+    const ends = [from, to].map((end) => grid.textOf(axis, end)).join(' to ');
+    return `${grid.names[axis]} = ${ends}: estimate ${estimateText(estimates[i])}`;
+  });
+  const set = (i) => {
+    plot.set(convergenceCurves(shown[i].convergence, shown[i].estimate));
+    body.replaceChildren(...rowsOf(shown[i].chosen));
+  };
+  const worst = estimates.indexOf(Math.max(...estimates));
+  const box = choice('Slab', names, worst, set);
+  box.title = 'Estimates of the error that arises in a slab; the target of each is an equal share';
+  if (shown.length < count) box.title += `. ${shown.length} of ${count} slabs, those with the largest estimates`;
+  set(worst);
+  return [box, plot.element, element('table', {}, body)];
+}
+
+const estimateText = (error) => (error < 1 ? rounded(error, 2) : 'unknown');
+
 /** The sections beside the plot: the error, the convergence, and what was chosen. */
-function solutionParts(solution) {
-  const { estimate, accuracy, convergence, chosen } = solution;
+function solutionParts(solution, grid) {
+  const { estimate, accuracy, convergence, slabs, chosen } = solution;
   const number = (value, text) => element('div', {}, element('div.number', {}, value), element('div.note', {}, text));
   const numbers = [];
   if (estimate) {
     // JSON has null for NaN and infinity.
     const [error, target] = [estimate[0] ?? NaN, estimate[1]];
     const reached = `the target of ${rounded(target, 2)} is ${error <= target ? 'reached' : 'not reached'}`;
-    const value = error < 1 ? rounded(error, 2) : 'unknown';
-    numbers.push(number(value, `estimate of the relative L2 error: ${reached}`));
+    numbers.push(number(estimateText(error), `estimate of the relative L2 error: ${reached}`));
   }
   if (accuracy) {
     numbers.push(number(rounded(accuracy.relative_l2 ?? NaN, 2), 'relative L2 error against the exact solution'));
@@ -67,16 +107,13 @@ function solutionParts(solution) {
   if (convergence?.series.length) {
     const isGrowth = convergence.x === 'neurons';
     const plot = linesPlot({ name: isGrowth ? 'Growth of the network' : 'Residuals by cycle' });
-    plot.set(convergenceCurves(convergence, estimate));
-    parts.push(section('Convergence', plot.element));
+    const shown = slabs ? slabParts(slabs, grid, plot) : [plot.element];
+    if (!slabs) plot.set(convergenceCurves(convergence, estimate));
+    parts.push(section('Convergence', ...shown));
     redraws.push(plot.redraw);
   }
-  const rows = chosen.map(([name, value]) =>
-    element('tr', {}, element('th', { scope: 'row' }, name), element('td', {}, value))
-  );
-  parts.push(
-    section(estimate ? 'Chosen automatically' : 'Method', element('table', {}, element('tbody', {}, ...rows)))
-  );
+  const rows = element('tbody', {}, ...rowsOf(chosen));
+  parts.push(section(estimate ? 'Chosen automatically' : 'Method', element('table', {}, rows)));
   return { parts, redraws };
 }
 
@@ -101,12 +138,13 @@ function fieldTools(grid, layers, change) {
   });
   box.title = 'Derivatives are those of the network, not differences on the grid';
   const boxes = layers.map(({ name, marks }) => {
-    const made = checkBox(name, false, (on) => {
+    state.layers[name] = name === INTERFACES;
+    const made = checkBox(name, state.layers[name], (on) => {
       state.layers[name] = on;
       change();
     });
     const some = marks.kept < marks.count ? [`${counted(marks.kept, 'mark')} of ${grouped(marks.count)}, evenly`] : [];
-    const on = grid.dims > 2 ? ['within a step of the grid of the slice'] : [];
+    const on = grid.dims > 2 && name !== INTERFACES ? ['within a step of the grid of the slice'] : [];
     made.element.title = [...some, ...on].join(', ');
     return made.element;
   });
@@ -117,8 +155,8 @@ function fieldTools(grid, layers, change) {
 PAGES.rbf = (data, main) => {
   const { solution } = data;
   const grid = gridOf(solution);
-  const layers = layersOf(solution, grid.dims);
-  const { parts, redraws } = solutionParts(solution);
+  const layers = layersOf(solution, grid);
+  const { parts, redraws } = solutionParts(solution, grid);
   const plot = grid.dims === 1 ? linePage(grid, layers, solution.name) : planePage(grid, layers, solution);
   main.classList.add('field');
   main.append(
@@ -203,11 +241,12 @@ function linePage(grid, layers, name) {
     layers.forEach(({ name: of, marks }, row) => {
       if (!tools.state.layers[of]) return;
       context.fillStyle = styleColour('--ink');
-      for (const at of marks.places) context.fillRect(placeX(at), height - 10 * (row + 1), 1, 8);
+      const [top, high] = of === INTERFACES ? [0, height] : [height - 10 * (row + 1), 8];
+      for (const at of marks.places) context.fillRect(placeX(at), top, 1, high);
     });
   }
 
-  const row = element('div.tools', {}, ...tools.elements, element('span.grow', {}), save);
+  const row = element('div.tools', {}, ...tools.elements, element('span.grow'), save);
   return {
     elements: [row, plot.element, element('div.tools', {}, ...tools.boxes)],
     parts: [],

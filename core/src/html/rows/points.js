@@ -70,7 +70,7 @@ function webglPoints(canvas) {
   gl.linkProgram(program);
   if (!gl.getProgramParameter(program, gl.LINK_STATUS)) return null;
   gl.useProgram(program);
-  const uniform = (name) => gl.getUniformLocation(program, name);
+  const setUniform = (name, ...parts) => gl[`uniform${parts.length}f`](gl.getUniformLocation(program, name), ...parts);
   gl.enable(gl.BLEND);
   gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
   const buffers = { places: gl.createBuffer(), looks: gl.createBuffer() };
@@ -111,13 +111,13 @@ function webglPoints(canvas) {
       gl.viewport(0, 0, canvas.width, canvas.height);
       gl.clearColor(0, 0, 0, 0);
       gl.clear(gl.COLOR_BUFFER_BIT);
-      gl.uniform2fv(uniform('scale'), view.scale);
-      gl.uniform2fv(uniform('shift'), view.shift);
-      gl.uniform1f(uniform('diameter'), style.diameter);
-      gl.uniform1f(uniform('opacity'), style.opacity);
-      gl.uniform1f(uniform('faded'), FADED);
+      setUniform('scale', ...view.scale);
+      setUniform('shift', ...view.shift);
+      setUniform('diameter', style.diameter);
+      setUniform('opacity', style.opacity);
+      setUniform('faded', FADED);
       for (const part of style.anyMarked ? [1, 2] : [0]) {
-        gl.uniform1f(uniform('part'), part);
+        setUniform('part', part);
         gl.drawArrays(gl.POINTS, 0, count);
       }
     },

@@ -22,7 +22,7 @@ function rowTable(data) {
     texts,
     /** Names and values in the tooltip of a row, without its class. */
     linesOf: (row) => [
-      ['row', String(row)],
+      ['row', row],
       ...fields.slice(0, MOST_LINES).map(({ name, textOf }) => [name, textOf(row)]),
     ],
     classLines: (row) => (classes ? [[classes.name, classes.names[classes.of[row]]]] : []),
@@ -43,7 +43,7 @@ function rowTable(data) {
 
 /** Looks of all rows, and the key that explains them. `shapeOf(row)` is the shape of markers whose colours are numbers. */
 function rowColours(rows, classes, shapeOf) {
-  const key = element('div.key', {});
+  const key = element('div.key');
   const looks = new Uint8Array(rows * LOOK.bytes);
   setSizes(null);
 
@@ -114,7 +114,7 @@ function plotTools(scatter, choices, reset = scatter.home, more = []) {
     'Lasso',
     () => {
       const on = lasso.getAttribute('aria-pressed') !== 'true';
-      lasso.setAttribute('aria-pressed', String(on));
+      lasso.setAttribute('aria-pressed', on);
       scatter.setLasso(on);
     },
     { 'aria-pressed': 'false', title: 'Select by drawing around points (or hold Shift)' }

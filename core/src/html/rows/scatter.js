@@ -29,7 +29,7 @@ function scatterPlot(axes, options) {
     overlay
   );
   const tip = tooltip(plot);
-  const missing = element('div.key.note', {});
+  const missing = element('div.key.note');
   const hint = element('p.tooltip.hint', { hidden: true }, 'Ctrl + wheel zooms');
   plot.append(hint);
   const density = densityPicture(cells);
@@ -80,7 +80,7 @@ function scatterPlot(axes, options) {
   function valuesAt([x, y]) {
     const by = [x - size[0] / 2, size[1] / 2 - y];
     const most = Number.MAX_VALUE;
-    return units().map((unit, i) => Math.max(-most, Math.min(most, view.middle[i] + by[i] * unit)));
+    return units().map((unit, i) => clamped(view.middle[i] + by[i] * unit, -most, most));
   }
 
   /** A place in the units of `places`. */
@@ -89,9 +89,7 @@ function scatterPlot(axes, options) {
     return axes.map(({ middle, half }, i) => (values[i] - middle) / half);
   }
 
-  function pixelOfRow(row) {
-    return pixelOf(axes.map(({ values }) => values[row]));
-  }
+  const pixelOfRow = (row) => pixelOf(axes.map(({ values }) => values[row]));
 
   /** The row nearest to a place, or −1. */
   function rowAt(place) {
@@ -206,7 +204,7 @@ function scatterPlot(axes, options) {
     const [unitX, unitY] = units();
     const by = [-x * unitX, y * unitY];
     view.middle = axes.map(({ middle, half }, i) =>
-      Math.min(Math.max(view.middle[i] + by[i], middle - half), middle + half)
+      clamped(view.middle[i] + by[i], middle - half, middle + half)
     );
     moved();
   }
@@ -214,7 +212,7 @@ function scatterPlot(axes, options) {
   /** Zooms by a factor; what is at this place stays there. */
   function zoom(factor, place = size.map((side) => side / 2)) {
     const values = valuesAt(place);
-    view.zoom = Math.min(Math.max(view.zoom * factor, ZOOMS[0]), ZOOMS[1]);
+    view.zoom = clamped(view.zoom * factor, ZOOMS[0], ZOOMS[1]);
     const now = pixelOf(values);
     pan(place[0] - now[0], place[1] - now[1]);
   }
@@ -233,9 +231,7 @@ function scatterPlot(axes, options) {
     return [event.clientX - box.left - MARGIN.left, event.clientY - box.top - MARGIN.top];
   }
 
-  function isInPanel(place) {
-    return place.every((at, i) => at >= 0 && at <= size[i]);
-  }
+  const isInPanel = (place) => place.every((at, i) => at >= 0 && at <= size[i]);
 
   function press(event) {
     const place = placeOf(event);
@@ -255,7 +251,7 @@ function scatterPlot(axes, options) {
     pointers.set(event.pointerId, place);
     if (outline) {
       // An outline stays in the panel; small steps are left out.
-      const next = place.map((at, i) => Math.min(Math.max(at, 0), size[i]));
+      const next = place.map((at, i) => clamped(at, 0, size[i]));
       const last = outline.at(-1);
       if (next.some((at, i) => Math.abs(at - last[i]) >= 3)) outline.push(next);
       drawOverlaySoon();
@@ -293,7 +289,7 @@ function scatterPlot(axes, options) {
     // Some browsers count lines; a pinch on a touchpad arrives as a small turn with Ctrl.
     const isPinch = event.ctrlKey && Math.abs(event.deltaY) < 50;
     const pixels = event.deltaY * (event.deltaMode ? 16 : 1) * (isPinch ? 6 : 1);
-    zoom(Math.exp(-0.0015 * Math.max(-400, Math.min(400, pixels))), placeOf(event));
+    zoom(Math.exp(-0.0015 * clamped(pixels, -400, 400)), placeOf(event));
   }
 
   const [closer, wider] = [() => zoom(1.25), () => zoom(0.8)];
@@ -384,29 +380,4 @@ function scatterPlot(axes, options) {
       plot.classList.toggle('lasso', on);
     },
   };
-}
-
-/** An axis with the middle and half of its range, which it may have already. */
-function scaled(axis) {
-  if (axis.half) return axis;
-  const [low, high] = rangeOf(axis.values) ?? [0, 0];
-  // Halves first: the whole range can overflow.
-  const half = high / 2 - low / 2;
-  return { ...axis, middle: low / 2 + high / 2, half: half > 0 ? half : Math.max(1, Math.abs(low) * 0.05) };
-}
-
-/** Both coordinates of a row without a place: far outside. */
-const NOWHERE = 1e6;
-
-/** Places of points in [−1, 1] on both axes; NOWHERE if a value is missing or infinite. */
-function placesOf(axes) {
-  const rows = axes[0].values.length;
-  const places = new Float32Array(2 * rows).fill(NOWHERE);
-  for (let row = 0; row < rows; row++) {
-    const [x, y] = axes.map(({ values, middle, half }) => (values[row] - middle) / half);
-    if (!Number.isFinite(x + y)) continue;
-    places[2 * row] = Math.min(1, Math.max(-1, x));
-    places[2 * row + 1] = Math.min(1, Math.max(-1, y));
-  }
-  return places;
 }

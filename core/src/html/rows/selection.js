@@ -6,7 +6,7 @@
  */
 function rowSelection(options) {
   let rows = [];
-  const text = element('span.grow', {});
+  const text = element('span.grow');
   const copyButton = button('Copy row numbers', () => copy(rows.join('\n'), copyButton));
   const saveButton = button('Download rows', () => download('selection.csv', options.fileOf(rows)));
   const clearButton = button('Clear', () => {

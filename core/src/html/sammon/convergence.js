@@ -91,7 +91,7 @@ function convergencePlot(convergence) {
   }
 
   function go(i) {
-    show(Math.min(Math.max(i, 0), last));
+    show(clamped(i, 0, last));
   }
 
   onKeys(plot, {

@@ -26,7 +26,7 @@ function worstOf(stress) {
 function worstList(worst, { nameOf, highlight, select }) {
   const itemOf = ({ row, share }) => {
     const percent = `${(100 * share).toFixed(share < 0.001 ? 3 : 1)} %`;
-    const bar = element('span.bar', {});
+    const bar = element('span.bar');
     Object.assign(bar.style, { width: `${(100 * share) / worst[0].share}%`, background: 'var(--accent)' });
     const label = `Row ${row}${nameOf(row) && `, ${nameOf(row)}`}: ${percent} of the stress. Select.`;
     const made = button('', () => select(row), { 'aria-label': label, title: nameOf(row) });

@@ -137,7 +137,7 @@ function shepardPlot(pairs, options) {
 
   function step(by) {
     // The first key shows the pair with the largest error.
-    if (current >= 0) position = Math.min(Math.max(position + by, 0), pairs.count - 1);
+    if (current >= 0) position = clamped(position + by, 0, pairs.count - 1);
     show(pairs.order[position]);
   }
 

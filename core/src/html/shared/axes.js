@@ -90,15 +90,15 @@ function writeUpwards(context, text, x, y) {
 }
 
 /** Room around the plots of levels and of the tree. */
-const SCALE_ROOM = { left: 44, right: 2, top: 8 };
+const ROOM = { left: 44, right: 2, top: 8 };
 
 /** Draws a scale from 0 to `highest` with lines across, on the left; `place` maps a value to a pixel. */
 function drawScale(context, name, highest, most, width, place) {
   for (const { at, text } of ticksOf(0, highest, most)) {
     context.fillStyle = styleColour('--grid');
-    context.fillRect(SCALE_ROOM.left, Math.round(place(at)), width, 1);
+    context.fillRect(ROOM.left, Math.round(place(at)), width, 1);
     context.fillStyle = styleColour('--faint');
-    write(context, text, SCALE_ROOM.left - 8, place(at), 'right');
+    write(context, text, ROOM.left - 8, place(at), 'right');
   }
   writeUpwards(context, name, 8, place(highest / 2));
 }

@@ -20,20 +20,13 @@ function element(name, properties = {}, ...children) {
 }
 
 /** A button that does something. */
-function button(text, action, properties = {}) {
-  const made = element('button', { type: 'button', ...properties }, text);
-  made.addEventListener('click', action);
-  return made;
-}
+const button = (text, action, properties = {}) =>
+  element('button', { type: 'button', onclick: action, ...properties }, text);
 
 /** A select box with a label; `choose` gets the index of the choice. */
 function choice(label, names, chosen, choose) {
-  const box = element(
-    'select',
-    {},
-    ...names.map((name, i) => element('option', { value: String(i), selected: i === chosen }, name))
-  );
-  box.addEventListener('change', () => choose(box.selectedIndex));
+  const options = names.map((name, i) => element('option', { value: i, selected: i === chosen }, name));
+  const box = element('select', { onchange: () => choose(box.selectedIndex) }, ...options);
   return element('label.choice', {}, `${label} `, box);
 }
 
@@ -127,9 +120,10 @@ function cleared(canvas, width, height) {
 function drawing(properties, draw) {
   const canvas = element('canvas.layer', { role: 'img' });
   const around = element('div', properties, canvas);
-  const redraw = () =>
-    around.isConnected &&
-    draw(cleared(canvas, around.clientWidth, around.clientHeight), around.clientWidth, around.clientHeight);
+  const redraw = () => {
+    const size = [around.clientWidth, around.clientHeight];
+    if (around.isConnected) draw(cleared(canvas, ...size), ...size);
+  };
   new ResizeObserver(redraw).observe(around);
   return { element: around, redraw, describe: (text) => canvas.setAttribute('aria-label', text) };
 }

@@ -7,7 +7,7 @@ function header(data) {
   return element(
     'header',
     {},
-    element('div.row', {}, element('h1', {}, data.title), element('span.grow', {}), themeBox()),
+    element('div.row', {}, element('h1', {}, data.title), element('span.grow'), themeBox()),
     element('p.summary', {}, data.summary),
     element('div.row.command', {}, command, copyButton)
   );
@@ -15,7 +15,7 @@ function header(data) {
 
 function start() {
   const data = JSON.parse(document.getElementById('data').textContent);
-  const main = element('main', {});
+  const main = element('main');
   document.body.append(header(data), main, announcements);
   const page = PAGES[data.kind](data, main);
   document.body.append(element('footer', {}, details('Run', data.facts), details('Settings', data.settings)));

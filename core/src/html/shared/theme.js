@@ -10,6 +10,7 @@ const CLUSTERS = {
 const VIRIDIS = '#440154 #482475 #414487 #355f8d #2a788e #21918c #22a884 #44bf70 #7ad151 #bddf26 #fde725'
   .split(' ')
   .map(rgb);
+const DARK = matchMedia('(prefers-color-scheme: dark)');
 const theme = { name: 'light', choice: 'auto', colours: {}, listeners: [] };
 
 /** Red, green and blue of a colour such as '#0072b2'. */
@@ -23,7 +24,7 @@ const mixed = (from, to, share) => from.map((part, i) => Math.round(part * (1 - 
 
 /** The colour at a fraction from 0 to 1 of a list. */
 function blended(colours, share) {
-  const at = Math.min(Math.max(share, 0), 1) * (colours.length - 1);
+  const at = clamped(share, 0, 1) * (colours.length - 1);
   const first = Math.min(Math.floor(at), colours.length - 2);
   return mixed(colours[first], colours[first + 1], at - first);
 }
@@ -44,7 +45,7 @@ function styleColour(name) {
 
 /** Sets the theme: 'auto' is the system's. */
 function setTheme(choice) {
-  const dark = choice === 'dark' || (choice === 'auto' && matchMedia('(prefers-color-scheme: dark)').matches);
+  const dark = choice === 'dark' || (choice === 'auto' && DARK.matches);
   Object.assign(theme, { name: dark ? 'dark' : 'light', choice, colours: {} });
   document.documentElement.dataset.theme = theme.name;
   for (const listen of theme.listeners) listen();
@@ -72,7 +73,7 @@ function compose() {
 /** The select box of the theme. Paper is white and has all details: printing changes to the light theme and back. */
 function themeBox() {
   const names = ['auto', 'light', 'dark'];
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => setTheme(theme.choice));
+  DARK.addEventListener('change', () => setTheme(theme.choice));
   let before = 'auto';
   let closed = [];
   const open = (on) => {
@@ -96,7 +97,7 @@ function themeBox() {
 
 /** The colours of shares from 0 to 1 in order. */
 function ramp(colourOf) {
-  const made = element('span.ramp', {});
+  const made = element('span.ramp');
   made.style.background = `linear-gradient(to right, ${VIRIDIS.map((_, i) => css(colourOf(i / 10))).join(', ')})`;
   return made;
 }

@@ -214,8 +214,9 @@ impl Rows {
             }
             None => (None, None),
         };
+        let label_column = table.sources.label.map(|at| table.names[at].clone());
         let names = table.sources.coordinate_names(&table.names);
-        Ok((Points { values, rows, columns, names, labels, label_names }, kept))
+        Ok((Points { values, rows, columns, names, labels, label_names, label_column }, kept))
     }
 }
 

@@ -62,7 +62,8 @@ fn points(header: &Header, pieces: &[u8], of: Range<usize>, columns: Columns<'_>
     for row in 0..rows {
         to_keep.iter().enumerate().try_for_each(|(k, &at)| kept.push(k, header.text(pieces, rows, row, at)))?;
     }
-    let points = Points { values, rows, columns, names, labels, label_names: None };
+    let label_column = label.map(|at| all[at].clone());
+    let points = Points { values, rows, columns, names, labels, label_names: None, label_column };
     Ok(Parsed { targets, kept, ..Parsed::new(points, weight.map(|_| columns - 1), None)? })
 }
 

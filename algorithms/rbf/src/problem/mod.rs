@@ -19,6 +19,7 @@ mod periodic;
 mod polygon;
 pub(crate) mod predicate;
 mod primitive;
+mod references;
 pub(crate) mod region;
 mod rewriting;
 mod sampling;

@@ -43,9 +43,10 @@ impl<const N: usize> Dual<N> {
     }
 }
 
-/// 0 for a variable that does not occur, even where the factor is infinite.
+/// 0 for a variable that does not occur, even where the factor is infinite, and for a function that has no influence, such
+/// as the greater argument of min, even where its slope is infinite or undefined.
 fn product(factor: f64, slope: f64) -> f64 {
-    if slope == 0.0 { 0.0 } else { factor * slope }
+    if slope == 0.0 || factor == 0.0 { 0.0 } else { factor * slope }
 }
 
 impl<const N: usize> Default for Dual<N> {

@@ -152,7 +152,7 @@ impl Number for Affine {
     }
 
     fn negative(self) -> Self {
-        Self::default().minus(self)
+        self.scale(Self::default(), |a, _| -a)
     }
 
     fn then(self, value: Self) -> Self {

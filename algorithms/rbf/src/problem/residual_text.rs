@@ -19,6 +19,9 @@ use crate::types::MAX_DIMS;
 /// Arguments by which one evaluation differentiates. More make every operation cost more, fewer repeat it more often.
 const SLOPES: usize = 4;
 
+/// The solution 0.
+const ORIGIN: [f64; MAX_ARGUMENTS] = [0.0; MAX_ARGUMENTS];
+
 /// Which number a variable of a formula is.
 #[derive(Debug, Clone, Copy)]
 enum Variable {
@@ -133,7 +136,6 @@ impl ResidualText {
             Part::Constant(value) => Part::Constant(0.0 - value),
             Part::Varying => Part::Varying,
         };
-        const ORIGIN: [f64; MAX_ARGUMENTS] = [0.0; MAX_ARGUMENTS];
         let rhs = self.function(rhs, |parsed, point| 0.0 - parsed.differentiate(point, &ORIGIN, 0).value);
         let mut equation = Equation::new(rhs);
         for ((k, derivative), part) in arguments.iter().enumerate().zip(affine.coefficients) {

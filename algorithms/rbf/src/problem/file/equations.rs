@@ -83,11 +83,13 @@ impl Source<'_> {
 
     pub(super) fn equation(&self, at: &Spanned<EquationsFile>) -> Result<Equation> {
         match at.get_ref().0.as_slice() {
-            [EquationFile { residual: Some(text), .. }] => self.residual(&at.get_ref().0[0], text),
-            [terms] => self.equation_of_terms(terms),
+            [] => Err(self.error(at, "there is no equation", "give a table [equation]")),
+            [file] => match &file.residual {
+                Some(text) => self.residual(file, text),
+                None => self.equation_of_terms(file),
+            },
             all => {
-                let what =
-                    format!("there are {} equations: systems of several equations are not solved yet", all.len());
+                let what = format!("there are {} equations: systems are not solved yet", all.len());
                 let help = "give one; [[region]] gives parts of the domain equations of their own";
                 Err(self.error(at, what, help))
             }

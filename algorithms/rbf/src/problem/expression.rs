@@ -29,6 +29,9 @@ pub struct Expression {
     place: Arc<Place>,
 }
 
+/// Code that takes a point.
+type Derived = dyn Fn(&[f64]) -> f64 + Send + Sync;
+
 #[derive(Clone)]
 enum Code {
     Compiled {
@@ -38,7 +41,7 @@ enum Code {
         axes: Vec<usize>,
     },
     /// Computed from a text that contains more than coordinates.
-    Derived(Arc<dyn Fn(&[f64]) -> f64 + Send + Sync>),
+    Derived(Arc<Derived>),
 }
 
 /// The rewritten text, for [`compile`].

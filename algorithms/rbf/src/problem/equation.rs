@@ -95,7 +95,10 @@ impl Equation {
         }
         if self.derivatives().next().is_none() {
             let what = "the equation asks nothing of u: all its coefficients are 0";
-            return Err(Error::input(what, "give laplacian, gradient, value or terms a coefficient"));
+            return Err(Error::input(
+                what,
+                "give laplacian, gradient, value or terms a coefficient, or write the equation as residual",
+            ));
         }
         Ok(())
     }

@@ -5,70 +5,57 @@
 
 use std::{fmt, sync::Arc};
 
-use exmex::{BinOp, Express, FlatEx, MakeOperators, Operator};
+use exmex::{Express, FlatEx};
 use firebox_core::{Error, Result, error::Place};
 
 use super::{
+    dual::Dual,
+    operators::{Number, Operators},
     rewriting::rewrite,
-    token::{BINARY, UNARY, Variables},
+    token::Variables,
 };
 use crate::types::MAX_DIMS;
 
 /// Maximum number of characters of an expression.
 const MAX_CHARS: usize = 10_000;
 
-fn binary(repr: &str, prio: i64, apply: fn(f64, f64) -> f64) -> Operator<'_, f64> {
-    Operator::make_bin(repr, BinOp { apply, prio, is_commutative: false })
-}
-
-/// The value of `a` in `if(condition, a, b)` where the condition does not hold: a NaN that no computation returns.
-const NOT_CHOSEN: u64 = 0x7ff8_f12e_b0c5_0001;
-
-fn truth(holds: bool) -> f64 {
-    f64::from(u8::from(holds))
-}
-
-/// Operators and constants for the parser.
-#[derive(Clone, Debug)]
-struct Operators;
-
-impl MakeOperators<f64> for Operators {
-    fn make<'a>() -> Vec<Operator<'a, f64>> {
-        let mut all = vec![
-            binary("or", -3, |a, b| truth(a != 0.0 || b != 0.0)),
-            binary("and", -2, |a, b| truth(a != 0.0 && b != 0.0)),
-            binary("<", -1, |a, b| truth(a < b)),
-            binary("<=", -1, |a, b| truth(a <= b)),
-            binary(">", -1, |a, b| truth(a > b)),
-            binary(">=", -1, |a, b| truth(a >= b)),
-            binary("then", 4, |condition, a| if condition != 0.0 { a } else { f64::from_bits(NOT_CHOSEN) }),
-            binary("else", 4, |a, b| if a.to_bits() == NOT_CHOSEN { b } else { a }),
-            binary("+", 0, |a, b| a + b),
-            binary("-", 0, |a, b| a - b),
-            binary("*", 1, |a, b| a * b),
-            binary("/", 1, |a, b| a / b),
-            // `0 ~ b` is −b, binding weaker than a power, as mathematics writes −x².
-            binary("~", 2, |_, b| -b),
-            binary("^", 3, f64::powf),
-            Operator::make_unary("neg", |a| -a),
-        ];
-        all.extend(BINARY.iter().map(|&(name, apply)| binary(name, 4, apply)));
-        all.extend(UNARY.iter().map(|&(name, apply)| Operator::make_unary(name, apply)));
-        all
-    }
-}
-
 /// A function of coordinates: numbers, `pi`, `e`, `+ - * / ^` or `**`, parentheses, functions such as `sin(x)` and
 /// `atan2(y, x)`, and `if(x < 1 and y >= 0, a, b)`.
 #[derive(Clone)]
 pub struct Expression {
     text: String,
-    /// Shared by copies: 19 KB.
-    compiled: Arc<FlatEx<f64, Operators>>,
-    /// The coordinate of each variable of `compiled`.
-    axes: Vec<usize>,
+    code: Code,
     /// The position of its text, if known.
     place: Arc<Place>,
+}
+
+/// Code that takes a point.
+type Derived = dyn Fn(&[f64]) -> f64 + Send + Sync;
+
+#[derive(Clone)]
+enum Code {
+    Compiled {
+        /// Shared by copies: 19 KB.
+        formula: Arc<FlatEx<Dual<0>, Operators>>,
+        /// The coordinate of each variable of `formula`.
+        axes: Vec<usize>,
+    },
+    /// Computed from a text that contains more than coordinates.
+    Derived(Arc<Derived>),
+}
+
+/// The rewritten text, for [`compile`].
+pub(super) fn plain(text: &str, variables: &Variables, condition: bool) -> Result<String> {
+    if text.chars().count() > MAX_CHARS {
+        let what = format!("an expression has more than {MAX_CHARS} characters");
+        return Err(Error::input(what, "give a shorter one"));
+    }
+    rewrite(text, variables, condition).map_err(|error| error.error(text))
+}
+
+/// The formula of a rewritten text; `text` is the original one.
+pub(super) fn compile<T: Number>(plain: &str, text: &str) -> Result<FlatEx<T, Operators>> {
+    FlatEx::parse(plain).map_err(|error| unreadable(text, &error.to_string()))
 }
 
 impl fmt::Debug for Expression {
@@ -98,16 +85,17 @@ impl Expression {
     }
 
     fn read(text: &str, variables: &Variables, condition: bool) -> Result<Self> {
-        if text.chars().count() > MAX_CHARS {
-            let what = format!("an expression has more than {MAX_CHARS} characters");
-            return Err(Error::input(what, "give a shorter one"));
-        }
-        let plain = rewrite(text, variables, condition).map_err(|error| error.error(text))?;
-        let compiled = FlatEx::<f64, Operators>::parse(&plain).map_err(|error| unreadable(text, &error.to_string()))?;
+        let formula = compile::<Dual<0>>(&plain(text, variables, condition)?, text)?;
         let axis = |name: &String| name.strip_prefix('v').and_then(|axis| axis.parse().ok());
-        let axes = compiled.var_names().iter().map(axis).collect::<Option<Vec<_>>>();
+        let axes = formula.var_names().iter().map(axis).collect::<Option<Vec<_>>>();
         let axes = axes.ok_or_else(|| unreadable(text, "it has an unknown variable"))?;
-        Ok(Self { text: text.trim().into(), compiled: Arc::new(compiled), axes, place: Arc::default() })
+        let code = Code::Compiled { formula: Arc::new(formula), axes };
+        Ok(Self { text: text.trim().into(), code, place: Arc::default() })
+    }
+
+    /// A function that a text determines without being it, such as a coefficient of an equation.
+    pub(super) fn derived(text: &str, place: Place, code: impl Fn(&[f64]) -> f64 + Send + Sync + 'static) -> Self {
+        Self { text: text.into(), code: Code::Derived(Arc::new(code)), place: Arc::new(place) }
     }
 
     /// Sets the position that errors name.
@@ -128,20 +116,24 @@ impl Expression {
 
     /// The value of an expression without variables.
     pub fn constant(&self) -> Option<f64> {
-        self.axes.is_empty().then(|| self.at(&[]))
+        matches!(&self.code, Code::Compiled { axes, .. } if axes.is_empty()).then(|| self.at(&[]))
     }
 
     /// The value at one point; NaN where undefined.
     pub fn at(&self, point: &[f64]) -> f64 {
-        let mut values = [0.0; MAX_DIMS];
-        for (value, &axis) in values.iter_mut().zip(&self.axes) {
-            *value = point[axis];
+        let (formula, axes) = match &self.code {
+            Code::Compiled { formula, axes } => (formula, axes),
+            Code::Derived(code) => return code(point),
+        };
+        let mut values = [Dual::default(); MAX_DIMS];
+        for (value, &axis) in values.iter_mut().zip(axes) {
+            *value = Dual::constant(point[axis]);
         }
-        self.compiled.eval(&values[..self.axes.len()]).unwrap_or(f64::NAN)
+        formula.eval(&values[..axes.len()]).map_or(f64::NAN, |result| result.value)
     }
 }
 
-fn unreadable(text: &str, why: &str) -> Error {
+pub(super) fn unreadable(text: &str, why: &str) -> Error {
     Error::input(format!("the expression '{text}' cannot be read: {why}"), "write it with more parentheses")
 }
 

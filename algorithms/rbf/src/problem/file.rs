@@ -15,7 +15,7 @@ use toml::Spanned;
 use self::{
     conditions::BoundaryFile,
     domains::DomainFile,
-    equations::{EquationFile, RegionFile},
+    equations::{EquationsFile, RegionFile},
     source::{Source, Written},
 };
 use super::{condition::BoundaryRule, definition::Problem, function::Function, time::TimeSlabs, token::Variables};
@@ -29,7 +29,11 @@ struct ProblemFile {
     #[serde(default)]
     constants: BTreeMap<Spanned<String>, Written>,
     domain: Spanned<DomainFile>,
-    equation: EquationFile,
+    /// Names of the solutions.
+    unknowns: Option<Spanned<Vec<Spanned<String>>>>,
+    equation: Spanned<EquationsFile>,
+    /// The start of the iteration for equations that are not linear.
+    initial: Option<Written>,
     boundary: Spanned<Vec<Spanned<BoundaryFile>>>,
     #[serde(default)]
     region: Vec<Spanned<RegionFile>>,
@@ -51,14 +55,17 @@ fn parse(text: &str, name: &str, file: Option<&Path>, given: &[Function]) -> Res
     let mut source = Source { text, file: file.map(Path::to_path_buf), variables: Variables::default(), given };
     let file: ProblemFile = toml::from_str(text).map_err(|error| {
         let place = error.span().map_or_else(Place::default, |span| source.place(span.start));
-        if text.lines().any(|line| line.trim_start().starts_with("[[equation]]")) {
-            let help = "give one table [equation]; [[region]] gives parts of the domain equations of their own";
-            return Error::input_at(place, "[[equation]]: systems of several equations are not solved", help);
-        }
         let what = error.message().trim_end().replace('`', "\"").replace('\n', "; ");
         Error::input_at(place, what, "examples/problems/heated-plate.toml shows what a problem can have")
     })?;
+    source.variables.unknown = source.unknown(file.unknowns.as_ref())?;
     source.variables.coordinates = source.coordinates(file.dims.as_ref(), file.coordinates.as_ref())?;
+    if let (Some(names), Some(name)) =
+        (&file.unknowns, source.variables.coordinates.iter().find(|it| source.variables.is_of_unknown(it)))
+    {
+        let what = format!("the unknown has the name of the coordinate '{name}'");
+        return Err(source.error(names, what, "give the coordinates other names by coordinates, or the unknown"));
+    }
     source.read_constants(&file.constants)?;
     let domain = source.domain(&file.domain)?;
     if domain.dims() != source.dims() {
@@ -76,12 +83,25 @@ fn parse(text: &str, name: &str, file: Option<&Path>, given: &[Function]) -> Res
     let regions = file.region.iter().zip(1..).map(|(region, number)| source.region(region.get_ref(), number));
     let first = file.region.first().map_or(0, |first| first.span().start);
     let problem = problem.with_regions(regions.collect::<Result<_>>()?).map_err(|error| source.locate(error, first))?;
+    let initial = source.initial(file.initial.as_ref(), problem.is_linear())?;
+    let problem = initial.into_iter().fold(problem, Problem::with_initial);
     let Some(time) = &file.time else { return Ok(problem) };
     let slabs = source.time_slabs(time.get_ref(), &problem)?;
     problem.with_time_slabs(slabs).map_err(|error| source.locate(error, time.span().start))
 }
 
 impl Source<'_> {
+    /// The start of the iteration.
+    fn initial(&self, text: Option<&Written>, is_linear: bool) -> Result<Option<Function>> {
+        let Some(text) = text else { return Ok(None) };
+        let function = self.function(text)?;
+        if is_linear {
+            let help = "remove it: an equation that is linear needs no start";
+            return Err(self.error(text, "initial is for equations that are not linear", help));
+        }
+        Ok(Some(function))
+    }
+
     fn time_slabs(&self, file: &TimeFile, problem: &Problem) -> Result<TimeSlabs> {
         let names = &self.variables.coordinates;
         let axis = match &file.coordinate {

@@ -1,5 +1,6 @@
 //! Boundary value problems: operator, domain, boundary conditions, control points.
 
+mod affine;
 pub(crate) mod boundary;
 mod boundary_rows;
 pub(crate) mod condition;
@@ -7,6 +8,7 @@ mod contradiction;
 pub(crate) mod definition;
 mod discontinuity;
 pub(crate) mod domain;
+mod dual;
 pub(crate) mod equation;
 pub(crate) mod expression;
 mod file;
@@ -14,13 +16,16 @@ pub(crate) mod function;
 pub(crate) mod grid;
 mod index;
 mod named;
+mod named_non_linear;
 pub(crate) mod non_linear;
+mod operators;
 mod periodic;
 mod polygon;
 pub(crate) mod predicate;
 mod primitive;
 mod references;
 pub(crate) mod region;
+mod residual_text;
 mod rewriting;
 mod sampling;
 mod sequence;

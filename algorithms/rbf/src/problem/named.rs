@@ -10,6 +10,7 @@ use super::{
     domain::Domain,
     equation::{Derivative, Equation},
     function::Function,
+    named_non_linear,
 };
 
 /// Sharpness of the peak.
@@ -67,7 +68,7 @@ fn layer_rhs(p: &[f64]) -> f64 {
 
 impl Problem {
     /// Names of the built-in problems.
-    pub const NAMES: [&'static str; 8] = [
+    pub const NAMES: [&'static str; 11] = [
         "poisson-sine",
         "poisson-disc",
         "l-shape",
@@ -76,6 +77,9 @@ impl Problem {
         "helmholtz",
         "wave-front",
         "poisson-cube",
+        "bratu",
+        "burgers1d",
+        "allen-cahn",
     ];
 
     /// The built-in problem `name`.
@@ -133,10 +137,10 @@ impl Problem {
                 let equation = Equation::poisson(Function::given(move |p| -3.0 * exact(p)));
                 problem(name, Domain::cuboid(vec![0.0; 3], vec![PI; 3])?, equation, exact)
             }
-            _ => {
+            _ => named_non_linear::named(name).unwrap_or_else(|| {
                 let help = format!("choose {}, or a path that ends in .toml", Self::NAMES.join(", "));
                 Err(Error::input(format!("there is no problem '{name}'"), help))
-            }
+            }),
         }
     }
 }
@@ -188,7 +192,8 @@ pub(super) mod tests {
 
     #[test]
     fn exact_solutions_fulfil_equation_and_boundary_conditions() {
-        Problem::NAMES.iter().for_each(|name| check(&Problem::named(name).unwrap()));
+        let all = Problem::NAMES.iter().map(|name| Problem::named(name).unwrap());
+        all.filter(Problem::is_linear).for_each(|problem| check(&problem));
     }
 
     #[test]

@@ -3,7 +3,10 @@
 use std::f64::consts::{E, PI};
 use std::fmt::Write;
 
-use super::token::{BINARY, Kind, SyntaxError, Token, UNARY, Variables, split, syntax_error};
+use super::{
+    operators::{BINARY, UNARY},
+    token::{Kind, SyntaxError, Token, Variables, split, syntax_error},
+};
 
 /// Maximum nesting depth of parentheses.
 const MAX_DEPTH: usize = 100;
@@ -42,15 +45,31 @@ struct Level {
 
 /// Suggestions for an unknown name.
 fn unknown_name<T>(name: &str, at: usize, variables: &Variables) -> Result<T, SyntaxError> {
-    if name == "u" || name.starts_with("u_") {
+    let u = &variables.unknown;
+    if variables.is_of_unknown(name) && !variables.in_residual {
         let what = format!("'{name}' in a coefficient or a right-hand side: this equation is not linear");
-        return syntax_error(at, what, "firebox rbf solves linear equations, whose coefficients do not contain u");
+        let help = format!("write the whole equation as a formula of {u} and its derivatives that is 0");
+        return syntax_error(at, what, format!("{help}, as residual = \"{u}_t + {u}*{u}_x - 0.1*{u}_xx\""));
     }
-    let functions: Vec<&str> = UNARY.iter().map(|f| f.0).chain(BINARY.iter().map(|f| f.0)).collect();
+    if variables.is_of_unknown(name) {
+        let what = match variables.order(name) {
+            Some(order) if order > 2 => {
+                format!("'{name}' is a derivative of order {order}, and equations are of at most second order")
+            }
+            _ => format!("'{name}' is not a derivative of {u} by coordinates"),
+        };
+        return syntax_error(at, what, format!("the derivatives are {}", variables.derivative_names()));
+    }
+    let functions: Vec<&str> = UNARY.iter().map(|f| f.name).chain(BINARY.iter().map(|f| f.name)).collect();
     let constants: Vec<&str> =
         ["pi", "e"].into_iter().chain(variables.constants.iter().map(|it| it.0.as_str())).collect();
+    let derivatives = if variables.in_residual {
+        format!("the derivatives {}; ", variables.derivative_names())
+    } else {
+        String::new()
+    };
     let help = format!(
-        "the variables are {}, the constants {}, the functions {} and if",
+        "{derivatives}the variables are {}, the constants {}, the functions {} and if",
         variables.coordinates.join(", "),
         constants.join(", "),
         functions.join(", ")
@@ -124,9 +143,19 @@ impl<'a> Writer<'a> {
         self.ended = true;
     }
 
+    /// The index of a derivative in [`Variables::derivatives`].
+    fn slot(&self, name: &str) -> Option<usize> {
+        let derivative = self.variables.derivative(name)?;
+        self.variables.derivatives().into_iter().position(|other| other.is(derivative))
+    }
+
     fn name(&mut self, name: &str, at: usize) -> Result<(), SyntaxError> {
         let coordinate = self.variables.coordinates.iter().position(|coordinate| coordinate == name);
         let constant = self.variables.constants.iter().find(|constant| constant.0 == name);
+        if let Some(slot) = self.variables.in_residual.then(|| self.slot(name)).flatten() {
+            self.value(&format!("w{slot}"));
+            return Ok(());
+        }
         match (name, coordinate, constant) {
             (_, Some(axis), _) => self.value(&format!("v{axis}")),
             (_, _, Some((_, number))) => {
@@ -136,8 +165,8 @@ impl<'a> Writer<'a> {
             ("pi" | "π", ..) => self.value(&format!("{PI}")),
             ("e", ..) => self.value(&format!("{E}")),
             _ => {
-                let unary = UNARY.iter().any(|f| f.0 == name).then_some(Open::Unary);
-                let binary = BINARY.iter().find(|f| f.0 == name).map(|f| Open::Binary(f.0, false));
+                let unary = UNARY.iter().any(|f| f.name == name).then_some(Open::Unary);
+                let binary = BINARY.iter().find(|f| f.name == name).map(|f| Open::Binary(f.name, false));
                 let choice = (name == "if").then_some(Open::If(0));
                 let Some(call) = unary.or(binary).or(choice) else {
                     return unknown_name(name, at, self.variables);
@@ -339,8 +368,8 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// `text` rewritten for the parser, with `v0`, `v1`, … for the coordinates, or its first error. A condition has the value
-/// 1 where it holds and 0 elsewhere.
+/// `text` rewritten for the parser, with `v0`, `v1`, … for the coordinates and `w0`, `w1`, … for
+/// [`Variables::derivatives`] in a residual, or its first error. A condition has the value 1 where it holds and 0 elsewhere.
 pub(super) fn rewrite(text: &str, variables: &Variables, condition: bool) -> Result<String, SyntaxError> {
     let tokens = split(text)?;
     if tokens.is_empty() {

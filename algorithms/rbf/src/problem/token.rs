@@ -2,57 +2,89 @@
 
 use firebox_core::{Error, error::Place};
 
-use super::primitive::axis_name;
-
-type Unary = (&'static str, fn(f64) -> f64);
-type Binary = (&'static str, fn(f64, f64) -> f64);
-
-/// Unary functions.
-pub(super) const UNARY: [Unary; 18] = [
-    ("sin", f64::sin),
-    ("cos", f64::cos),
-    ("tan", f64::tan),
-    ("asin", f64::asin),
-    ("acos", f64::acos),
-    ("atan", f64::atan),
-    ("sinh", f64::sinh),
-    ("cosh", f64::cosh),
-    ("tanh", f64::tanh),
-    ("exp", f64::exp),
-    ("ln", f64::ln),
-    ("log", f64::ln),
-    ("log2", f64::log2),
-    ("log10", f64::log10),
-    ("sqrt", f64::sqrt),
-    ("cbrt", f64::cbrt),
-    ("abs", f64::abs),
-    ("sign", |a| if a == 0.0 { 0.0 } else { a.signum() }),
-];
-
-/// Binary functions.
-pub(super) const BINARY: [Binary; 4] =
-    [("atan2", f64::atan2), ("min", f64::min), ("max", f64::max), ("hypot", f64::hypot)];
+use super::{
+    equation::Derivative,
+    operators::{BINARY, UNARY},
+    primitive::axis_name,
+};
 
 /// Words of expressions that are neither functions nor variables.
 const WORDS: [&str; 6] = ["pi", "π", "e", "if", "and", "or"];
 
 /// The variables of expressions, and constants with their values.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Variables {
     pub(super) coordinates: Vec<String>,
     pub(super) constants: Vec<(String, f64)>,
+    /// The name of the solution, u unless the problem gives another.
+    pub(super) unknown: String,
+    /// The expression is the residual of an equation, which contains derivatives of the unknown.
+    pub(super) in_residual: bool,
+}
+
+impl Default for Variables {
+    fn default() -> Self {
+        Self { coordinates: Vec::new(), constants: Vec::new(), unknown: "u".into(), in_residual: false }
+    }
 }
 
 impl Variables {
     /// The first `dims` of x, y, z, x4, x5.
     pub(super) fn of(dims: usize) -> Self {
-        Self { coordinates: (0..dims).map(axis_name).collect(), constants: Vec::new() }
+        Self { coordinates: (0..dims).map(axis_name).collect(), ..Self::default() }
     }
 
     /// Returns `true` if an expression reads `name` as something else than a variable.
     pub(super) fn is_reserved(name: &str) -> bool {
         let is = |other: &str| name == other;
-        WORDS.into_iter().any(is) || UNARY.iter().any(|it| is(it.0)) || BINARY.iter().any(|it| is(it.0))
+        WORDS.into_iter().any(is) || UNARY.iter().any(|it| is(it.name)) || BINARY.iter().any(|it| is(it.name))
+    }
+
+    /// Returns `true` for the unknown and for names of the form of its derivatives.
+    pub(super) fn is_of_unknown(&self, name: &str) -> bool {
+        name.strip_prefix(self.unknown.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+    }
+
+    /// The derivative of a name: `u`, or `u_` and the names of one or two coordinates.
+    pub(super) fn derivative(&self, name: &str) -> Option<Derivative> {
+        let names = &self.coordinates;
+        let axis = |name: &str| names.iter().position(|other| other == name);
+        let rest = name.strip_prefix(self.unknown.as_str())?;
+        if rest.is_empty() {
+            return Some(Derivative::Value);
+        }
+        let by = rest.strip_prefix('_')?;
+        let both = |first: &String| {
+            let rest = by.strip_prefix(first.as_str())?;
+            axis(rest.strip_prefix('_').unwrap_or(rest))
+        };
+        let second = || names.iter().enumerate().find_map(|(i, first)| Some(Derivative::Second(i, both(first)?)));
+        axis(by).map(Derivative::First).or_else(second)
+    }
+
+    /// The order of a derivative by coordinates, whatever it is.
+    pub(super) fn order(&self, name: &str) -> Option<usize> {
+        let mut rest = name.strip_prefix(self.unknown.as_str()).and_then(|rest| rest.strip_prefix('_'))?;
+        let mut order = 0;
+        while let Some(name) = self.coordinates.iter().find(|name| rest.starts_with(name.as_str())) {
+            rest = rest[name.len()..].trim_start_matches('_');
+            order += 1;
+        }
+        rest.is_empty().then_some(order)
+    }
+
+    /// Names of derivatives, for messages.
+    pub(super) fn derivative_names(&self) -> String {
+        let (u, names) = (&self.unknown, &self.coordinates);
+        let (x, y) = (names.first().map_or("x", String::as_str), names.last().map_or("x", String::as_str));
+        format!("{u}, {u}_{x}, {u}_{x}{x}, {u}_{x}{y} and so on, by {}", names.join(", "))
+    }
+
+    /// Every derivative of at most second order, once.
+    pub(super) fn derivatives(&self) -> Vec<Derivative> {
+        let dims = self.coordinates.len();
+        let second = (0..dims).flat_map(|i| (i..dims).map(move |j| Derivative::Second(i, j)));
+        std::iter::once(Derivative::Value).chain((0..dims).map(Derivative::First)).chain(second).collect()
     }
 }
 
@@ -136,6 +168,13 @@ pub(super) fn split(text: &str) -> Result<Vec<Token>, SyntaxError> {
                 (_, false) => ">",
                 (_, true) => ">=",
             })
+        } else if c == '=' {
+            let what = "'=' means nothing here";
+            return syntax_error(
+                start,
+                what,
+                "compare by <, <=, > or >=; write an equation a = b as residual = \"a - b\"",
+            );
         } else {
             return syntax_error(start, format!("'{c}' means nothing here"), "expressions have + - * / ^ ( ) and ,");
         };

@@ -1,9 +1,9 @@
 //! Equations and regions in problem files.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
-use firebox_core::Result;
-use serde::Deserialize;
+use firebox_core::{Error, Result, error::Place};
+use serde::{Deserialize, Deserializer, de};
 use toml::Spanned;
 
 use super::{
@@ -14,11 +14,44 @@ use crate::problem::{
     equation::{Derivative, Equation},
     function::Function,
     region::Region,
+    residual_text::ResidualText,
 };
+
+/// One table, or an array of tables.
+pub(super) struct EquationsFile(Vec<EquationFile>);
+
+impl<'de> Deserialize<'de> for EquationsFile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = EquationsFile;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a table [equation] or [[equation]]")
+            }
+
+            fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> std::result::Result<EquationsFile, A::Error> {
+                EquationFile::deserialize(de::value::MapAccessDeserializer::new(map))
+                    .map(|one| EquationsFile(vec![one]))
+            }
+
+            fn visit_seq<A: de::SeqAccess<'de>>(self, mut all: A) -> std::result::Result<EquationsFile, A::Error> {
+                let mut found = Vec::new();
+                while let Some(next) = all.next_element()? {
+                    found.push(next);
+                }
+                Ok(EquationsFile(found))
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct EquationFile {
+struct EquationFile {
+    /// A formula that is 0, instead of all other keys.
+    residual: Option<Written>,
     laplacian: Option<Written>,
     gradient: Option<Spanned<Vec<Written>>>,
     value: Option<Written>,
@@ -32,7 +65,7 @@ pub(super) struct EquationFile {
 pub(super) struct RegionFile {
     name: Option<String>,
     shape: Spanned<DomainFile>,
-    equation: EquationFile,
+    equation: Spanned<EquationsFile>,
     jump: Option<Written>,
     flux_jump: Option<Written>,
 }
@@ -48,7 +81,46 @@ impl Source<'_> {
         })
     }
 
-    pub(super) fn equation(&self, file: &EquationFile) -> Result<Equation> {
+    pub(super) fn equation(&self, at: &Spanned<EquationsFile>) -> Result<Equation> {
+        match at.get_ref().0.as_slice() {
+            [] => Err(self.error(at, "there is no equation", "give a table [equation]")),
+            [file] => match &file.residual {
+                Some(text) => self.residual(file, text),
+                None => self.equation_of_terms(file),
+            },
+            all => {
+                let what = format!("there are {} equations: systems are not solved yet", all.len());
+                let help = "give one; [[region]] gives parts of the domain equations of their own";
+                Err(self.error(at, what, help))
+            }
+        }
+    }
+
+    /// The equation of a table that has `residual`.
+    fn residual(&self, file: &EquationFile, text: &Written) -> Result<Equation> {
+        let start = |text: &Option<Written>| text.as_ref().map(|text| text.span().start);
+        let others = [
+            ("laplacian", start(&file.laplacian)),
+            ("gradient", file.gradient.as_ref().map(|all| all.span().start)),
+            ("value", start(&file.value)),
+            ("terms", file.terms.keys().next().map(|key| key.span().start)),
+            ("rhs", start(&file.rhs)),
+        ];
+        if let Some((key, start)) = others.into_iter().find_map(|(key, start)| Some((key, start?))) {
+            let what = format!("an equation with a residual has no key '{key}'");
+            let help = match key {
+                "rhs" => "subtract the right-hand side in the residual, as residual = \"u_xx + u_yy - sin(x)\"",
+                _ => "write this term in the residual, or leave residual out",
+            };
+            return Err(Error::input_at(self.place(start), what, help));
+        }
+        let residual = ResidualText::parse(self.written(text)?, &self.variables);
+        let residual = residual.map_err(|error| self.in_expression(text, error))?;
+        let residual = residual.at_place(Place { file: self.file.clone(), ..self.place(text.span().start) });
+        Ok(residual.linear().unwrap_or_else(|| Equation::new(Function::Constant(0.0)).with_non_linear(residual.into())))
+    }
+
+    fn equation_of_terms(&self, file: &EquationFile) -> Result<Equation> {
         let mut equation = Equation::new(self.function_or(&file.rhs, 0.0)?);
         if let Some(text) = &file.laplacian {
             equation = equation.with(Derivative::Laplacian, self.function(text)?);

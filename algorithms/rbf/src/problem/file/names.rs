@@ -11,6 +11,11 @@ use crate::{
     types::MAX_DIMS,
 };
 
+/// Returns `true` for letters, digits and _ that begin with a letter.
+fn is_name(text: &str) -> bool {
+    text.starts_with(char::is_alphabetic) && text.chars().all(|c| c.is_alphanumeric() || c == '_')
+}
+
 impl Source<'_> {
     /// The names of the coordinates: those given, or as many of x, y, z, x4, x5 as the file has dimensions.
     pub(super) fn coordinates(
@@ -55,15 +60,16 @@ impl Source<'_> {
     /// Fails unless a coordinate or constant has a name of letters, digits and _ that is not taken.
     fn check_name(&self, name: &Spanned<String>, others: &[String]) -> Result<()> {
         let text = name.get_ref();
-        let letters = text.chars().all(|c| c.is_alphanumeric() || c == '_');
-        let what = if !letters || !text.starts_with(char::is_alphabetic) {
+        let what = if !is_name(text) {
             format!("'{text}' is not a name")
-        } else if text == "u" || text.starts_with("u_") || Variables::is_reserved(text) || others.contains(text) {
+        } else if self.variables.is_of_unknown(text) || Variables::is_reserved(text) || others.contains(text) {
             format!("the name '{text}' is taken")
         } else {
             return Ok(());
         };
-        Err(self.error(name, what, "give letters, digits and _, other than u, pi, e, functions and names in use"))
+        let u = &self.variables.unknown;
+        let help = format!("give letters, digits and _, other than {u}, pi, e, functions and names in use");
+        Err(self.error(name, what, &help))
     }
 
     /// Reads constants, which may contain each other.
@@ -98,43 +104,43 @@ impl Source<'_> {
         Ok(())
     }
 
+    /// The name of the solution, which is u by default.
+    pub(super) fn unknown(&self, names: Option<&Spanned<Vec<Spanned<String>>>>) -> Result<String> {
+        let Some(names) = names else { return Ok(self.variables.unknown.clone()) };
+        let [name] = names.get_ref().as_slice() else {
+            let what = match names.get_ref().len() {
+                0 => "there is no unknown".into(),
+                count => format!("there are {count} unknowns: systems of several equations are not solved yet"),
+            };
+            return Err(self.error(names, what, "give one, as unknowns = [\"u\"]"));
+        };
+        if !is_name(name.get_ref()) {
+            return Err(self.error(name, format!("'{}' is not a name", name.get_ref()), "give letters, digits and _"));
+        }
+        if Variables::is_reserved(name.get_ref()) {
+            let what = format!("the name '{}' is taken", name.get_ref());
+            return Err(self.error(name, what, "give one other than pi, e and functions"));
+        }
+        Ok(name.get_ref().clone())
+    }
+
     /// The derivative of a term's key: `u`, or `u_` and the names of one or two coordinates.
     pub(super) fn derivative(&self, key: &Spanned<String>) -> Result<Derivative> {
-        let names = &self.variables.coordinates;
-        let axis = |name: &str| names.iter().position(|other| other == name);
-        let found = match key.get_ref().strip_prefix("u_") {
-            None => (key.get_ref() == "u").then_some(Derivative::Value),
-            Some(by) => {
-                let both = |first: &String| {
-                    let rest = by.strip_prefix(first.as_str())?;
-                    axis(rest.strip_prefix('_').unwrap_or(rest))
-                };
-                let second =
-                    || names.iter().enumerate().find_map(|(i, first)| Some(Derivative::Second(i, both(first)?)));
-                axis(by).map(Derivative::First).or_else(second)
-            }
-        };
-        found.ok_or_else(|| self.no_derivative(key))
+        self.variables.derivative(key.get_ref()).ok_or_else(|| self.no_derivative(key))
     }
 
     /// The error of a term's key that is no derivative, with the kind of equation that it may belong to.
     fn no_derivative(&self, key: &Spanned<String>) -> Error {
-        let (names, text) = (&self.variables.coordinates, key.get_ref());
-        let (x, y) = (&names[0], names.last().map_or("x", String::as_str));
-        let terms = format!("the terms are u, u_{x}, u_{x}{x}, u_{x}{y} and so on, by {}", names.join(", "));
-        let mut rest = text.strip_prefix("u_").unwrap_or_default();
-        let mut order = 0;
-        while let Some(name) = names.iter().find(|name| rest.starts_with(name.as_str())) {
-            rest = rest[name.len()..].trim_start_matches('_');
-            order += 1;
-        }
+        let (u, text) = (&self.variables.unknown, key.get_ref());
+        let terms = format!("the terms are {}", self.variables.derivative_names());
         let (reason, help) = if text.contains(['*', '^', '/', '+', '-', '(']) {
-            let help = "a term is a derivative of u with its coefficient as value; firebox rbf solves linear equations";
+            let help =
+                "a term is a derivative of u with its coefficient as value; give a formula that is 0 as residual";
             ("is not a derivative, and this equation may not be linear".into(), format!("{help}; {terms}"))
-        } else if rest.is_empty() && order > 2 {
+        } else if let Some(order) = self.variables.order(text).filter(|order| *order > 2) {
             (format!("is a derivative of order {order}, and equations are of at most second order"), terms)
-        } else if !text.starts_with('u') {
-            ("is not a derivative of u; systems of several unknowns are not solved".into(), terms)
+        } else if !text.starts_with(u) {
+            (format!("is not a derivative of {u}; systems of several unknowns are not solved"), terms)
         } else {
             let coordinates = "others are named by coordinates = [\"x\", \"t\"] at the top of the file";
             ("is not a derivative of at most second order".into(), format!("{terms}; {coordinates}"))

@@ -2,8 +2,6 @@
 //!
 //! Each function returns the solution as a function of a point's coordinates.
 
-#![allow(dead_code, unused_imports, reason = "the built-in problems are to call them")]
-
 mod allen_cahn;
 mod bratu;
 mod burgers;

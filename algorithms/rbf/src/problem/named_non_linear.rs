@@ -1,0 +1,68 @@
+//! Built-in problems whose equations are not linear, with references as exact solutions.
+
+use std::f64::consts::PI;
+
+use firebox_core::{Error, Result};
+
+use super::{
+    definition::Problem,
+    function::Function,
+    references::{allen_cahn, bratu, burgers},
+};
+
+/// λ of the Bratu equation.
+const LAMBDA: f64 = 1.0;
+/// Viscosity of the Burgers equation.
+const VISCOSITY: f64 = 0.01 / PI;
+
+/// Δu + λ·eᵘ = 0 in the unit square, u = 0 around it, the smaller of two solutions.
+const BRATU: &str = r#"
+name = "bratu"
+exact = { function = 0 }
+equation = { residual = "u_xx + u_yy + exp(u)" }
+domain = { type = "box", low = [0, 0], high = [1, 1] }
+boundary = [{ condition = "dirichlet", value = 0 }]
+"#;
+
+/// u_t + u·u_x = ν·u_xx, which steepens at x = 0 from t = 1/π on (Basdevant et al. 1986).
+const BURGERS: &str = r#"
+name = "burgers1d"
+coordinates = ["x", "t"]
+exact = { function = 0 }
+equation = { residual = "u_t + u*u_x - 0.01/pi*u_xx" }
+domain = { type = "box", low = [-1, 0], high = [1, 1] }
+boundary = [
+    { on = "t=high", condition = "none" },
+    { on = "t=low", condition = "dirichlet", value = "-sin(pi*x)" },
+    { condition = "dirichlet", value = 0 },
+]
+time = { slabs = 4 }
+"#;
+
+/// u_t = 10⁻⁴·u_xx + 5(u − u³), periodic (Raissi et al. 2019).
+const ALLEN_CAHN: &str = r#"
+name = "allen-cahn"
+coordinates = ["x", "t"]
+exact = { function = 0 }
+equation = { residual = "u_t - 1e-4*u_xx - 5*(u - u^3)" }
+domain = { type = "box", low = [-1, 0], high = [1, 1] }
+boundary = [
+    { on = "t=high", condition = "none" },
+    { on = "t=low", condition = "dirichlet", value = "x^2*cos(pi*x)" },
+    { on = "x", condition = "periodic" },
+]
+time = { slabs = 4 }
+"#;
+
+/// The built-in problem `name`, if there is one.
+pub(super) fn named(name: &str) -> Option<Result<Problem>> {
+    let (text, exact) = match name {
+        "bratu" => (BRATU, bratu(LAMBDA).map(Function::given)),
+        "burgers1d" => (BURGERS, Some(Function::given(burgers(VISCOSITY)))),
+        "allen-cahn" => (ALLEN_CAHN, Some(Function::given(allen_cahn()))),
+        _ => return None,
+    };
+    let missing =
+        || Error::input(format!("the reference solution of '{name}' was not found"), "choose another problem");
+    Some(exact.ok_or_else(missing).and_then(|exact| Problem::parse_with(text, &[exact])))
+}

@@ -142,6 +142,7 @@ pub(super) fn summary(solution: &AdaptiveSolution, config: &AdaptiveConfig) -> S
             "not resolved: there is no solution, since the conditions on derivatives do not balance the right-hand side"
                 .into()
         }
+        End::Diverged => "not resolved: the Gauss-Newton iteration does not converge; there may be no solution".into(),
         _ if estimate >= 1.0 => "not resolved: the error may be as large as the solution".into(),
         _ => format!("not resolved: the relative L2 error is about {estimate:.1e}, above the target of {target:.0e}"),
     };
@@ -149,13 +150,13 @@ pub(super) fn summary(solution: &AdaptiveSolution, config: &AdaptiveConfig) -> S
         text += &format!("\nrelative L2 error {:.3e}, largest error {:.3e}", accuracy.relative_l2, accuracy.max_error);
     }
     let reason = match solution.end {
-        End::Resolved | End::Unbalanced => "",
+        End::Resolved | End::Unbalanced | End::Diverged => "",
         End::Budget if config.neurons.is_some() => "; `--neurons` or the memory limits the growth",
         End::Budget => "; more neurons would exceed `--max-neurons` or the work of a run",
         End::Time => "; the time limit ended the growth",
     };
     if solution.level().is_some_and(|level| !level.settled) {
-        text += "\nthe Gauss-Newton iteration did not converge: start it near the solution with `initial` in the problem's file";
+        text += "\nthe last Gauss-Newton iteration did not converge: `initial` in the problem's file starts it near the solution";
     }
     let levels = solution.levels.len();
     let slabs = match solution.slabs.len() {

@@ -25,6 +25,8 @@ use crate::{
 
 /// Operations of the decompositions of a run with at most [`USUAL_NEURONS`], some tens of seconds on two cores.
 const WORK: f64 = 1e12;
+/// Factor of the work for equations that are not linear, whose levels solve several linear problems.
+const ITERATED: f64 = 2.0;
 /// Stability constants of well-posed problems are at most a few hundred.
 const NEAR_SINGULAR: f64 = 1e4;
 /// The notice of conditions that contain derivatives of u only.
@@ -134,10 +136,11 @@ impl AdaptiveSolver {
         let (max_neurons, peak_device_bytes) = self.plan(&engine, context)?;
         let field = context.watched(|| Field::new(problem, Field::default_side(D)))??;
         clock.lap("points_s");
+        let work = if problem.is_linear() { WORK } else { ITERATED * WORK };
         let limits = Adaptive {
             target_error: config.target_error,
             max_neurons,
-            work: WORK * (config.max_neurons as f64 / USUAL_NEURONS).powi(3).max(1.0),
+            work: work * (config.max_neurons as f64 / USUAL_NEURONS).powi(3).max(1.0),
             least_size: 0.0,
             grows_on: config.neurons.is_some(),
             ratio: config.width,

@@ -256,6 +256,7 @@ impl Parts {
         let has = |end: End| self.parts.iter().any(|part| part.end == end);
         match self.estimate() <= target_error {
             _ if has(End::Unbalanced) => End::Unbalanced,
+            _ if has(End::Diverged) => End::Diverged,
             true => End::Resolved,
             false if has(End::Time) => End::Time,
             false => End::Budget,
@@ -295,6 +296,18 @@ mod tests {
         let problem = Problem::parse(&format!("{text}\n[time]\nslabs = {slabs}")).unwrap();
         let config = AdaptiveConfig::new().with_target_error(1e-3);
         config.init(problem).unwrap().fit_with(&Context::<NdArray>::new(Default::default())).unwrap()
+    }
+
+    /// Each slab starts its iterations from the end of the one before.
+    #[test]
+    fn slabs_of_an_equation_that_is_not_linear_are_resolved() {
+        let config = AdaptiveConfig::new().with_target_error(1e-2);
+        let solver = config.init(Problem::named("burgers1d").unwrap()).unwrap();
+        let found = solver.fit_with(&Context::<NdArray>::new(Default::default())).unwrap();
+        let error = found.accuracy().unwrap().relative_l2;
+        println!("error {error:.1e}, estimate {:.1e}, {:?}", found.estimate(), found.slabs);
+        assert!(found.is_resolved() && error <= 1e-2 && error <= 2.0 * found.estimate());
+        assert!(found.levels.iter().any(|level| level.steps > 1) && found.levels.iter().all(|level| level.settled));
     }
 
     #[test]

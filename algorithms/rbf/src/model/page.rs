@@ -98,6 +98,7 @@ impl Background {
             End::Budget => "the limit of neurons, memory or work was reached",
             End::Time => "the time limit was reached",
             End::Unbalanced => "the problem has no solution",
+            End::Diverged => "the Gauss-Newton iteration did not converge",
         };
         chosen.push(("end of the growth", end.into()));
         Self {

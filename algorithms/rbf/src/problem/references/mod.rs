@@ -7,12 +7,10 @@ mod bratu;
 mod burgers;
 mod cosine;
 mod etdrk4;
-mod kovasznay;
 
 pub(super) use allen_cahn::allen_cahn;
 pub(super) use bratu::bratu;
 pub(super) use burgers::burgers;
-pub(super) use kovasznay::kovasznay;
 
 /// Distance beyond an interval of time that is rounding.
 const EDGE: f64 = 1e-9;

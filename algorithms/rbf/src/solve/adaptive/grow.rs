@@ -84,7 +84,7 @@ impl Adaptive {
         // Trained neurons, which all further levels contain too.
         let mut kept: Option<Neurons<D>> = None;
         // Linearised about the level before.
-        let mut linear = problem.clone();
+        let (mut linear, mut contraction) = (problem.clone(), None);
         loop {
             let depth = growth.levels().len();
             let cells = &plan.cells;
@@ -111,12 +111,19 @@ impl Adaptive {
             let mut iteration = Iteration::LINEAR;
             if !problem.is_linear() {
                 let before = growth.levels().last().map(|level| level.estimate);
-                let tolerance = tolerance(before, self.target_error);
-                let newton =
-                    Newton { problem, engine, open: open.as_ref(), draw: &draw, places: &growth.some, tolerance };
-                let found = newton.iterate(solved)?;
+                let newton = Newton {
+                    problem,
+                    engine,
+                    open: open.as_ref(),
+                    draw: &draw,
+                    places: &growth.some,
+                    tolerance: tolerance(before, self.target_error),
+                    last: growth.last.iter().step_by(STRIDE).copied().collect(),
+                    contraction,
+                };
+                let found = newton.iterate(solved, [conditions, held_out])?;
                 linear = problem.about(state_of(&found.solved.neurons, &found.best));
-                (solved, iteration) = (found.solved, found.iteration);
+                (solved, iteration, contraction) = (found.solved, found.iteration, found.contraction);
                 [conditions, held_out] = found.pair;
                 growth.spent += (iteration.steps - 1) as f64 * work_of(&conditions, m);
             }

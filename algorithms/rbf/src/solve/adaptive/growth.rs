@@ -31,6 +31,11 @@ const FEW: usize = 400;
 /// Change of the right-hand side from which on conditions do not balance it: in all right-hand sides, and in held-out
 /// residuals.
 const UNBALANCED: [f64; 2] = [1e-3, 10.0];
+/// Most linear problems that the next level of an iteration is expected to need: more are needed far from the solution only.
+const EXPECTED_STEPS: usize = 3;
+/// Consecutive levels whose iterations end with changes of u above a share of u, after which the growth ends.
+const DIVERGED: usize = 4;
+const CONVERGING: f64 = 0.3;
 /// Least growth of the number of neurons that a level is worth.
 pub(super) const LEAST_GROWTH: f64 = 1.25;
 /// Every how many points of the grid the stability constant uses.
@@ -99,6 +104,8 @@ pub enum End {
     Time,
     /// There is no solution: conditions on derivatives only do not balance the right-hand side.
     Unbalanced,
+    /// The iteration for an equation that is not linear did not converge.
+    Diverged,
 }
 
 /// A grown network.
@@ -236,19 +243,22 @@ impl<const D: usize> Growth<'_, D> {
             moved,
             settled,
         };
-        let each = steps as f64 * work_of(conditions, m);
+        let each = steps.min(EXPECTED_STEPS) as f64 * work_of(conditions, m);
         let affordable = match limits.grows_on {
             true => limits.max_neurons as f64,
             false => (m as f64 * (self.left().max(0.0) / each).cbrt()).min(limits.max_neurons as f64),
         };
         let unbalanced = solved.balance > UNBALANCED[0] && solved.balance > UNBALANCED[1] * solved.unmet;
+        let levels: Vec<Level> = self.levels().iter().copied().chain([level]).collect();
+        let last = levels.len().checked_sub(DIVERGED).map(|first| &levels[first..]);
+        let diverged = last.is_some_and(|last| last.iter().all(|level| level.moved > CONVERGING));
         let end = match estimate <= limits.target_error {
             _ if unbalanced => End::Unbalanced,
+            _ if diverged => End::Diverged,
             true => End::Resolved,
             false => End::Budget,
         };
         self.last = values;
-        let levels = self.levels().iter().copied().chain([level]).collect();
         let (neurons, weights) = (solved.neurons.clone(), solved.weights.clone());
         let control_points = conditions.control_points();
         *self.grown = Some(Adapted { neurons, weights, control_points, levels, end, spent: self.spent });

@@ -59,6 +59,8 @@ pub(super) struct Iterated<'s, const D: usize> {
     /// Weights of the smallest residual: those of `solved`, unless the iteration did not settle.
     pub(super) best: Vec<f64>,
     pub(super) iteration: Iteration,
+    /// Change of u by the second step over the square of that by the first, if the iteration settled with it.
+    pub(super) contraction: Option<f64>,
 }
 
 /// Figures of an iteration.
@@ -102,6 +104,10 @@ pub(super) struct Newton<'a, 's, const D: usize> {
     pub(super) places: &'a [Place<D>],
     /// Change of u, relative to u, at which the iteration ends.
     pub(super) tolerance: f64,
+    /// u of the level before at the places, about which the first problem is linearised.
+    pub(super) last: Vec<f64>,
+    /// [`Iterated::contraction`] of the level before.
+    pub(super) contraction: Option<f64>,
 }
 
 /// Change of u at which an iteration ends, relative to u, after a level with an estimated relative error.
@@ -110,14 +116,24 @@ pub(super) fn tolerance(before: Option<f64>, target_error: f64) -> f64 {
 }
 
 impl<'s, const D: usize> Newton<'_, 's, D> {
-    /// Solves linearisations, each about the result of the one before, from the solution of a `first` one: with whole steps, or
-    /// with parts of them that lower the norm of the residuals.
+    /// Solves linearisations, each about the result of the one before, from the solution of a `first` one with its
+    /// conditions: with whole steps, or with parts of them that lower the norm of the residuals. The first is also the last
+    /// where the quadratic convergence of the level before lets the second step change nothing.
     ///
     /// # Errors
     ///
     /// Those of the least squares, and of [`Problem::terms`] about `first`.
-    pub(super) fn iterate(&self, first: Solved<'s, D>) -> Result<Iterated<'s, D>> {
+    pub(super) fn iterate(&self, first: Solved<'s, D>, pair: Pair<D>) -> Result<Iterated<'s, D>> {
         let most = STEPS[usize::from(first.neurons.len() > SMALL)];
+        let mut u = self.values(&first.neurons, &first.weights)?;
+        let start = if self.last.is_empty() { f64::INFINITY } else { change(&self.last, &u) };
+        if let Some(moved) = self.contraction.map(|contraction| contraction * start * start)
+            && moved <= self.tolerance
+        {
+            let best = first.weights.clone();
+            let iteration = Iteration { steps: 1, moved, settled: true };
+            return Ok(Iterated { solved: first, pair, best, iteration, contraction: self.contraction });
+        }
         let (neurons, mut best) = (first.neurons, first.weights);
         let (mut conditions, mut random) = self.about(&neurons, &best)?;
         let mut steps = 1;
@@ -126,17 +142,20 @@ impl<'s, const D: usize> Newton<'_, 's, D> {
             let (held_out, _) = self.draw.held_out(&self.problem.about(state_of(&neurons, &best)), random)?;
             let pair = [conditions, held_out];
             let solved = Solved::new(self.engine, neurons.clone(), pair.each_ref(), self.open)?;
-            let moved = self.change(&neurons, [&best, &solved.weights])?;
+            let moved = change(&u, &self.values(&neurons, &solved.weights)?);
             let iteration = Iteration { steps, moved, settled: moved <= self.tolerance };
             if iteration.settled {
+                let is_second = steps == 2 && start.is_finite();
+                let contraction = is_second.then_some(moved / (start * start));
                 let best = solved.weights.clone();
-                return Ok(Iterated { solved, pair, best, iteration });
+                return Ok(Iterated { solved, pair, best, iteration, contraction });
             }
             let next = if steps < most && moved.is_finite() { self.step(&pair[0], &best, &solved)? } else { None };
             let Some((weights, about, after)) = next else {
-                return Ok(Iterated { solved, pair, best, iteration });
+                return Ok(Iterated { solved, pair, best, iteration, contraction: None });
             };
             (best, conditions, random) = (weights, about, after);
+            u = self.values(&neurons, &best)?;
         }
     }
 
@@ -175,13 +194,16 @@ impl<'s, const D: usize> Newton<'_, 's, D> {
         self.draw.conditions(&self.problem.about(state_of(neurons, weights)))
     }
 
-    /// Change of u between two sets of weights, relative to the second.
-    fn change(&self, neurons: &Neurons<D>, weights: [&[f64]; 2]) -> Result<f64> {
+    /// u at the places.
+    fn values(&self, neurons: &Neurons<D>, weights: &[f64]) -> Result<Vec<f64>> {
         let rows = Functionals::at(self.places, neurons.starts.len() - 1, &Operator::VALUE);
-        let values = |weights: &[f64]| self.engine.values(&rows, neurons, weights);
-        let (old, new) = (values(weights[0])?, values(weights[1])?);
-        let difference: Vec<f64> = new.iter().zip(&old).map(|(new, old)| new - old).collect();
-        let moved = root_mean(&difference);
-        Ok(if moved == 0.0 { 0.0 } else { moved / root_mean(&new) })
+        self.engine.values(&rows, neurons, weights)
     }
+}
+
+/// Root mean square of the change of u, relative to the new one.
+fn change(old: &[f64], new: &[f64]) -> f64 {
+    let difference: Vec<f64> = new.iter().zip(old).map(|(new, old)| new - old).collect();
+    let moved = root_mean(&difference);
+    if moved == 0.0 { 0.0 } else { moved / root_mean(new) }
 }

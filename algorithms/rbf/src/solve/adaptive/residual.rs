@@ -5,11 +5,15 @@ use std::sync::Arc;
 use firebox_core::Result;
 
 use super::{
-    cells::{Place, Point},
-    operator::{Functionals, Neurons, Operator, Term},
+    cells::Place,
+    operator::{Functionals, Neurons, Operator},
 };
+#[cfg(feature = "plot")]
+use super::{cells::Point, operator::Term};
+#[cfg(feature = "plot")]
+use crate::problem::definition::Problem;
 use crate::{
-    problem::{definition::Problem, equation::Derivative, non_linear::State},
+    problem::{equation::Derivative, non_linear::State},
     solve::{network::RbfNetwork, piecewise::PiecewiseNetwork},
 };
 

@@ -229,3 +229,56 @@ fn five_dimensions_are_solved_to_a_percent_and_estimated() {
     assert_eq!(grown.end, End::Resolved, "{last:?}");
     assert!(error < 2e-2 && error <= 2.0 * last.estimate, "{error} {last:?}");
 }
+
+#[test]
+fn equations_that_are_not_linear_are_resolved() {
+    let scherk = "exact = 'ln(cos(x)/cos(y))'\n\
+        equation = { residual = '(1 + u_y^2)*u_xx - 2*u_x*u_y*u_xy + (1 + u_x^2)*u_yy' }\n";
+    resolved::<2>("minimal surface", &format!("{DIRICHLET}{UNIT}{scherk}"), false);
+    let monge = "exact = 'exp((x^2 + y^2)/2)'\ninitial = 'x^2 + y^2'\n\
+        equation = { residual = 'u_xx*u_yy - u_xy^2 - (1 + x^2 + y^2)*exp(x^2 + y^2)' }\n";
+    resolved::<2>("Monge-Ampère", &format!("{DIRICHLET}{UNIT}{monge}"), false);
+    let fisher = "coordinates = ['x', 't']\nexact = '1/(1 + exp(x - 5*t))^2'\n\
+        equation = { residual = 'u_t - u_xx - 6*u*(1 - u)' }\n\
+        domain = { type = 'box', low = [-3, 0], high = [5, 1] }\n\
+        boundary = [{ on = 't=high', condition = 'none' }, { condition = 'dirichlet' }]\n";
+    resolved::<2>("Fisher", fisher, false);
+    // The solution of u″ = 6x, which fulfils the square of this equation too.
+    let regions = "dims = 1\nexact = 'x^3'\ndomain = { type = 'box', low = [0], high = [1] }\n\
+        equation = { residual = 'u_xx^2 - 36*x^2' }\ninitial = 'x^2'\n[[region]]\n\
+        shape = { type = 'box', low = [0], high = [0.5] }\nequation = { residual = 'u_xx - 6*x' }\n";
+    resolved::<1>("regions", &format!("{DIRICHLET}{regions}"), false);
+}
+
+/// Whole steps of Newton's method for the arctangent diverge from a start that is far away.
+#[test]
+fn parts_of_steps_lead_to_the_solution_from_far_away() {
+    let text = "dims = 1\nexact = 'sin(3*x)'\ninitial = '4'\ndomain = { type = 'box', low = [0], high = [1] }\n\
+        equation = { residual = 'atan(9*(u - sin(3*x))) - 0.01*u_xx - 0.09*sin(3*x)' }\n";
+    resolved::<1>("arctangent", &format!("{DIRICHLET}{text}"), false);
+}
+
+#[test]
+fn an_iteration_without_a_solution_diverges() {
+    // Δu + λ·eᵘ = 0 has solutions up to λ = 6.808.
+    let text =
+        "equation = { residual = 'u_xx + u_yy + 8*exp(u)' }\nboundary = [{ condition = 'dirichlet', value = 0 }]\n";
+    let problem = parsed(&format!("{UNIT}{text}"));
+    let field = Field::new(&problem, 21).unwrap();
+    let place = |x: &[f64]| Place { point: [x[0], x[1]], region: 0 };
+    let places: Vec<Place<2>> = field.points.chunks(2).map(place).collect();
+    let (mut grown, measured) = (None, Measured { places: &places, exact: None, open: false });
+    limits(1e-6, 1e12, 0).grow(&problem, &Host, &measured, &|_| Ok(()), &mut grown).unwrap();
+    let grown = grown.unwrap();
+    let last = grown.levels.last().unwrap();
+    assert!(grown.end == End::Diverged && !last.settled && last.estimate > 0.3, "{:?}", grown.levels);
+}
+
+#[test]
+fn a_start_at_which_the_equation_is_not_finite_is_an_error_with_advice() {
+    let text = "exact = 'exp(x)'\nequation = { residual = 'u_xx + u_yy - u - ln(u) + x' }\n";
+    let error = grow(&parsed(&format!("{DIRICHLET}{UNIT}{text}")), limits(1e-6, 1e12, 0)).err().unwrap();
+    let shown = format!("{error}; {}", error.help().unwrap());
+    assert!(shown.contains("is not finite at (") && shown.contains("give initial = "), "{shown}");
+    resolved::<2>("logarithm", &format!("{DIRICHLET}{UNIT}initial = '2'\n{text}"), false);
+}

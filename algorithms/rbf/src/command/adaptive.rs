@@ -155,7 +155,7 @@ pub(super) fn summary(solution: &AdaptiveSolution, config: &AdaptiveConfig) -> S
         End::Budget => "; more neurons would exceed `--max-neurons` or the work of a run",
         End::Time => "; the time limit ended the growth",
     };
-    if solution.level().is_some_and(|level| !level.settled) {
+    if !solution.is_resolved() && solution.level().is_some_and(|level| !level.settled) {
         text += "\nthe last Gauss-Newton iteration did not converge: `initial` in the problem's file starts it near the solution";
     }
     let levels = solution.levels.len();

@@ -56,7 +56,9 @@ impl Problem {
             .filter(|&i| is_value(i) && exact[i].is_finite())
             .map(|i| (i, exact[i], rows.target[i] / rows.value.at(i)))
             .collect();
-        let size = pairs.iter().fold(0.0f64, |most, (_, exact, _)| most.max(exact.abs()));
+        // On the boundary alone it may be 0 up to rounding.
+        let all = self.exact(points)?.unwrap_or_default().into_iter().chain(pairs.iter().map(|pair| pair.1));
+        let size = all.filter(|exact| exact.is_finite()).fold(0.0f64, |most, exact| most.max(exact.abs()));
         let wrong = first_of_many(&pairs, |(_, exact, target)| (exact - target).abs() > LEAST * size);
         Ok(wrong.map(|&(i, exact, target)| {
             let point = format_point(&rows.points[i * dims..(i + 1) * dims]);

@@ -16,12 +16,12 @@ from ._data import FLOATS, on_host
 
 
 class Problem:
-    """A linear partial differential equation on a domain, with boundary conditions.
+    """A partial differential equation of second order, linear or not, on a domain with boundary conditions.
 
     The tables are those of a problem file (TOML), as dictionaries. A function is a string such as ``"sin(x)*sin(y)"``, a
     number, or a callable that takes points of shape (n, d) and returns values of shape (n,): coefficients and right-hand
-    sides of equations, values, coefficients and directions of boundary conditions, jumps, and the exact solution.
-    Callables are called on the thread that solves, and Ctrl-C takes effect between their calls.
+    sides of equations, values, coefficients and directions of boundary conditions, jumps, the exact solution, and the
+    start of an iteration. Callables are called on the thread that solves, and Ctrl-C takes effect between their calls.
 
     Parameters
     ----------
@@ -29,7 +29,8 @@ class Problem:
         ``{"type": "box", "low": [0, 0], "high": [1, 1]}``; also disc, ball, polygon, extrusion, union, intersection and
         difference.
     equation : dict
-        Coefficients of the derivatives, and the right-hand side: ``{"laplacian": 1, "rhs": "x*y"}``.
+        Coefficients of the derivatives, and the right-hand side: ``{"laplacian": 1, "rhs": "x*y"}``. Or a residual, a
+        formula that is 0: ``{"residual": "u_t + u*u_x - 0.1*u_xx"}``. It is a string, and may be non-linear.
     boundary : list of dict
         Conditions, of which the first that applies counts: ``[{"condition": "dirichlet", "value": 0}]``.
     coordinates : list of str, optional
@@ -38,6 +39,10 @@ class Problem:
         Constants of the expressions.
     exact : str, float or callable, optional
         Exact solution, against which the error is measured.
+    initial : str, float or callable, optional
+        First u of the iteration for an equation that is not linear; 0 by default.
+    unknown : str, default="u"
+        Name of the solution in residuals and terms.
     region : list of dict, optional
         Parts of the domain with equations of their own.
     time : dict, optional
@@ -47,7 +52,7 @@ class Problem:
     Raises
     ------
     ValueError
-        For a problem that is not complete or that names something unknown.
+        For a problem that is not complete or that names something unknown, and for `initial` if all equations are linear.
 
     Examples
     --------
@@ -69,6 +74,8 @@ class Problem:
         coordinates: list[str] | None = None,
         constants: dict[str, Any] | None = None,
         exact: Any = None,
+        initial: Any = None,
+        unknown: str = "u",
         region: list[dict[str, Any]] | None = None,
         time: dict[str, Any] | None = None,
         name: str | None = None,
@@ -81,7 +88,9 @@ class Problem:
             "name": name,
             "dims": dims,
             "coordinates": coordinates,
+            "unknowns": None if unknown == "u" else [unknown],
             "exact": exact,
+            "initial": initial,
             "constants": constants,
             "domain": domain,
             "equation": equation,

@@ -154,8 +154,8 @@ impl RbfProblem {
 
     /// Names of the built-in problems.
     #[staticmethod]
-    fn names() -> [&'static str; 8] {
-        Problem::NAMES
+    fn names() -> Vec<&'static str> {
+        Problem::NAMES.to_vec()
     }
 
     #[getter]

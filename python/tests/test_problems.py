@@ -260,6 +260,50 @@ def test_solutions_of_several_networks_pickle(tables):
     assert repr(again) == repr(solution)
 
 
+# The determinant of the second derivatives; u = exp((x² + y²)/2).
+MONGE_AMPERE = {
+    "domain": BOX,
+    "equation": {"residual": "u_xx*u_yy - u_xy^2 - (1 + x^2 + y^2)*exp(x^2 + y^2)"},
+    "boundary": [{"condition": "dirichlet", "value": "exp((x^2 + y^2)/2)"}],
+    "initial": lambda p: (p**2).sum(axis=1),
+}
+
+
+def test_an_equation_that_is_not_linear():
+    points = np.random.default_rng(0).uniform(0, 1, (100, 2))
+    exact = np.exp((points**2).sum(axis=1) / 2)
+    solver = firebox.RBFSolver(target_error=1e-4)
+    solution = solver.solve(firebox.Problem(**MONGE_AMPERE))
+    assert solution.resolved and np.abs(solution(points) - exact).max() < 1e-3
+    # Another name of u, and the same u by an expression.
+    residual = MONGE_AMPERE["equation"]["residual"].replace("u_", "height_")
+    named = MONGE_AMPERE | {"equation": {"residual": residual}, "unknown": "height", "initial": "x^2 + y^2"}
+    assert np.abs(solver.solve(firebox.Problem(**named))(points) - exact).max() < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"equation": {"residual": "x + y"}}, "the equation contains no u"),
+        ({"equation": {"residual": "u_xx + u_yy - u_xxx"}}, "'u_xxx' is a derivative of order 3"),
+        ({"equation": {"residual": lambda p: p[:, 0]}}, "a function is not possible here"),
+        ({"equation": {"laplacian": 1}}, "initial is for equations that are not linear"),
+        ({"unknown": "pi"}, "the name 'pi' is taken"),
+    ],
+)
+def test_residuals_are_checked(changes, message):
+    with pytest.raises(ValueError, match=message):
+        firebox.Problem(**(MONGE_AMPERE | changes))
+
+
+def test_an_exception_in_the_first_u_is_raised():
+    def first(points):
+        raise MeshError(404)
+
+    with pytest.raises(MeshError):
+        firebox.RBFSolver().solve(firebox.Problem(**(MONGE_AMPERE | {"initial": first})))
+
+
 def test_the_papers_network():
     solution = firebox.RBFSolver(mode="paper").solve(firebox.Problem.named("poisson-sine"))
     assert solution.relative_l2 < 1e-4 and solution.resolved is None

@@ -62,16 +62,16 @@ impl Plugin for RbfPlugin {
         with_short_help(RbfArgs::augment_args(Command::new("rbf")), &COMMON)
             .about("Solves partial differential equations without a mesh")
             .long_about(
-                "Solves a linear partial differential equation of second order in one to five dimensions without a \
-                 mesh: a network of Gaussians is trained to fulfil the equation at points inside and the boundary \
+                "Solves a partial differential equation of second order, linear or not, in one to five dimensions \
+                 without a mesh: a network of Gaussians is trained to fulfil the equation at points inside and the boundary \
                  conditions at points on the boundary. Writes the solution on a grid in columns of the coordinates, u and, if \
                  the exact solution is known, exact and error.\n\n\
                  No other option than the problem is needed: --mode auto, the default, grows the network where conditions \
                  that were held out are violated, in f64 on the host and, if it is large, on a CUDA device, until the \
                  estimate of its error is at most --target-error. If it does not get there, the first line of the summary \
                  says so, and the exit code is 3.\n\n\
-                 --mode paper has a given number of neurons of one width, in two or three dimensions and with the second \
-                 derivatives of the laplacian only. In f32 (--weights cg) errors end at 1e-2 to \
+                 --mode paper has a given number of neurons of one width, for linear equations in two or three dimensions \
+                 with the second derivatives of the laplacian only. In f32 (--weights cg) errors end at 1e-2 to \
                  1e-3; --weights qr, the default, solves in f64 on the host and reaches 1e-6 with 64 neurons on a \
                  smooth problem, 1e-8 with 196.",
             )

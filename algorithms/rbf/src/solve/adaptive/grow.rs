@@ -80,7 +80,8 @@ impl Adaptive {
             let sum = measured.exact.map_or(0.0, |exact| exact.iter().step_by(STRIDE).sum());
             OpenConstant { mean: sum / some.len() as f64, places: some.clone() }
         });
-        let mut growth = Growth { limits: *self, measured, some, spent: 0.0, last: Vec::new(), grown };
+        let is_linear = problem.is_linear();
+        let mut growth = Growth { limits: *self, measured, is_linear, some, spent: 0.0, last: Vec::new(), grown };
         // Trained neurons, which all further levels contain too.
         let mut kept: Option<Neurons<D>> = None;
         // Linearised about the level before.
@@ -109,7 +110,7 @@ impl Adaptive {
             };
             let (ratio, mut solved) = growth.best_width(m, work_of(&conditions, m), &fitted)?;
             let mut iteration = Iteration::LINEAR;
-            if !problem.is_linear() {
+            if !is_linear {
                 let before = growth.levels().last().map(|level| level.estimate);
                 let newton = Newton {
                     problem,
@@ -130,8 +131,7 @@ impl Adaptive {
             let random = &mut random;
             let drawn = Drawn { conditions: &conditions, held_out: &held_out, ratio, trained: false, iteration };
             let mut affordable = growth.record(&solved, &drawn, random)?;
-            let trains =
-                depth == 0 && problem.is_linear() && open.is_none() && self.ratio.is_none() && solved.unmet > UNMET;
+            let trains = depth == 0 && is_linear && open.is_none() && self.ratio.is_none() && solved.unmet > UNMET;
             if affordable.is_some() && trains {
                 let conditions = Conditions::new(problem, cells, Use::Training, random)?;
                 let narrow = Neurons::new(cells, RATIOS[0], None);

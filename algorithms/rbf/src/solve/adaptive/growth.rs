@@ -28,6 +28,8 @@ const STABLE: f64 = 0.01;
 /// The latter factor up to a number of neurons, where conditions are too few to measure all of an error.
 const STABLE_OF_FEW: f64 = 0.5;
 const FEW: usize = 400;
+/// Held-out residual of an equation that is not linear above which it holds too: a front that is not resolved is in a wrong place.
+const COARSE: f64 = 1e-3;
 /// Change of the right-hand side from which on conditions do not balance it: in all right-hand sides, and in held-out
 /// residuals.
 const UNBALANCED: [f64; 2] = [1e-3, 10.0];
@@ -147,6 +149,7 @@ pub(super) struct Drawn<'a, const D: usize> {
 pub(super) struct Growth<'a, const D: usize> {
     pub(super) limits: Adaptive,
     pub(super) measured: &'a Measured<'a, D>,
+    pub(super) is_linear: bool,
     /// Every [`STRIDE`]th place.
     pub(super) some: Vec<Place<D>>,
     /// Operations that were spent.
@@ -222,7 +225,8 @@ impl<const D: usize> Growth<'_, D> {
         let at_points: f64 = solved.residuals[..held_out.points()].iter().map(|r| r * r).sum();
         let stability = solved.stability(&self.some, random)?;
         let held = relative(at_points.sqrt());
-        let factor = if m < FEW { STABLE_OF_FEW } else { STABLE };
+        let is_coarse = m < FEW || !self.is_linear && held > COARSE;
+        let factor = if is_coarse { STABLE_OF_FEW } else { STABLE };
         let bound = factor * stability * relative(solved.residual());
         let parts = [change, HELD_OUT * held, bound, moved];
         // NaN and infinities are no estimate; above 1 it says no more than that.

@@ -142,7 +142,7 @@ pub(super) fn summary(solution: &AdaptiveSolution, config: &AdaptiveConfig) -> S
             "not resolved: there is no solution, since the conditions on derivatives do not balance the right-hand side"
                 .into()
         }
-        End::Diverged => "not resolved: the Gauss-Newton iteration does not converge; there may be no solution".into(),
+        End::Diverged => "not resolved: the Gauss-Newton iteration does not converge: there may be no solution, or `initial` in the problem's file may start nearer to it".into(),
         _ if estimate >= 1.0 => "not resolved: the error may be as large as the solution".into(),
         _ => format!("not resolved: the relative L2 error is about {estimate:.1e}, above the target of {target:.0e}"),
     };
@@ -155,7 +155,8 @@ pub(super) fn summary(solution: &AdaptiveSolution, config: &AdaptiveConfig) -> S
         End::Budget => "; more neurons would exceed `--max-neurons` or the work of a run",
         End::Time => "; the time limit ended the growth",
     };
-    if !solution.is_resolved() && solution.level().is_some_and(|level| !level.settled) {
+    let is_settled = solution.level().is_none_or(|level| level.settled);
+    if !is_settled && !matches!(solution.end, End::Resolved | End::Diverged) {
         text += "\nthe last Gauss-Newton iteration did not converge: `initial` in the problem's file starts it near the solution";
     }
     let levels = solution.levels.len();

@@ -19,6 +19,8 @@ use crate::{
 
 /// Numbers of slabs that are tried.
 const SLABS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
+/// Least number that is tried for equations that are not linear, whose fronts few slabs do not resolve.
+const LEAST_SLABS: usize = 4;
 /// Share of its part of the work with which the first slab decides whether there are enough slabs.
 const PROBE: f64 = 0.5;
 
@@ -125,7 +127,8 @@ impl<B: RbfOps> Growing<'_, B> {
     pub(super) fn slabs<const D: usize>(&self, problem: &Problem, slabs: TimeSlabs) -> Result<Parts> {
         let Some(count) = slabs.count else {
             let mut best: Option<(f64, usize)> = None;
-            for count in SLABS {
+            let least = if problem.is_linear() { 1 } else { LEAST_SLABS };
+            for count in SLABS.into_iter().filter(|count| *count >= least) {
                 let work = PROBE * self.limits.work / count as f64;
                 let probe = Adaptive { work, grows_on: false, ..self.limits };
                 let first = self.slab::<D>(problem, slabs.axis, (0, count), probe, None)?;
@@ -138,7 +141,7 @@ impl<B: RbfOps> Growing<'_, B> {
                     best = Some((whole, count));
                 }
                 // Probes that do not balance or ran out of time gain nothing from more slabs.
-                if first.end != End::Budget {
+                if !matches!(first.end, End::Budget | End::Diverged) {
                     if count == 1 {
                         return self.all::<D>(problem, slabs.axis, count, Some(first));
                     }

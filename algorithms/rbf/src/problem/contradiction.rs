@@ -1,6 +1,6 @@
 //! Comparison of the exact solution that a problem states with its equation and its values on the boundary.
 
-use firebox_core::{Result, random::Random};
+use firebox_core::{Error, Result, random::Random};
 
 use super::{
     definition::Problem,
@@ -79,7 +79,11 @@ impl Problem {
         if ![1.0, -1.0].iter().all(|&sign| inside(&corner(sign))) {
             return Ok(None);
         }
-        let (terms, right) = self.terms(region, point)?;
+        let (terms, right) = match self.terms(region, point) {
+            // Where the equation is not finite for the exact solution, as beside a kink, nothing is compared.
+            Err(Error::Input { .. }) if !self.is_linear() => return Ok(None),
+            found => found?,
+        };
         let right = right[0];
         let mut sums = [(0.0, 0.0); 2];
         for sum in &mut sums {

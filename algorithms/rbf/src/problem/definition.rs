@@ -121,6 +121,19 @@ impl Problem {
         if !regions.is_empty() {
             self.given.clone_from(&regions);
             self.regions = self.regions.with(&self.domain, regions)?;
+            let (low, high) = self.domain.bounds();
+            let middle: Vec<f64> = low.iter().zip(high).map(|(low, high)| 0.5 * (low + high)).collect();
+            for part in (0..self.regions.len()).filter_map(|region| self.equation(region).non_linear.as_ref()) {
+                if part.has_no_flux(&middle) {
+                    let what = format!(
+                        "the flux of {part:?} at an interface is not known: its coefficients of second derivatives depend on derivatives of u"
+                    );
+                    return Err(Error::input(
+                        what,
+                        "give regions equations in which they depend on coordinates and u only",
+                    ));
+                }
+            }
         }
         Ok(self)
     }
@@ -159,6 +172,13 @@ impl Problem {
     /// The u about which non-linear equations are linearised, unless it is 0.
     pub(crate) fn state(&self) -> Option<&State> {
         self.state.as_ref()
+    }
+
+    /// u about which equations are linearised at points of a region, row-major.
+    pub(crate) fn state_values(&self, region: usize, points: &[f64]) -> Result<Vec<f64>> {
+        let zero = || vec![0.0; points.len() / self.dims()];
+        let Some(state) = &self.state else { return Ok(zero()) };
+        Ok(state.values(region, points, &[Derivative::Value])?.pop().unwrap_or_else(zero))
     }
 
     /// The division of time, if there is one.

@@ -1,4 +1,4 @@
-//! Linear equations: derivatives and their coefficients.
+//! Equations: derivatives with their coefficients, and a part that is not linear.
 
 use firebox_core::{Error, Result};
 
@@ -92,6 +92,17 @@ impl Equation {
         if let Some(argument) = arguments.find(|it| it.axes().iter().any(|&axis| axis >= dims)) {
             let what = format!("the equation depends on {argument:?} in {dims} dimensions");
             return Err(Error::input(what, "coordinates are counted from 0"));
+        }
+        for part in &self.non_linear {
+            let all = part.arguments();
+            if all.iter().enumerate().any(|(k, one)| all[..k].iter().any(|other| other.is(*one))) {
+                let what = format!("the part {part:?} that is not linear has an argument twice");
+                return Err(Error::input(what, "give each derivative once"));
+            }
+            if all.is_empty() {
+                let what = format!("the part {part:?} that is not linear has no arguments");
+                return Err(Error::input(what, "give the derivatives of u that it depends on"));
+            }
         }
         if self.derivatives().next().is_none() {
             let what = "the equation asks nothing of u: all its coefficients are 0";

@@ -97,7 +97,11 @@ fn errors_have_line_and_column() {
         ("laplacian = 1", "terms = { u_xx_yy = 1 }", "'u_xx_yy' is a derivative of order 4"),
         ("laplacian = 1", "terms = { \"u*u_x\" = 1 }", "line 7, column 11: 'u*u_x' is not a derivative, and this"),
         ("laplacian = 1", "terms = { v_xx = 1 }", "'v_xx' is not a derivative of u; systems of several unknowns"),
-        ("laplacian = 1", "laplacian = \"1 + u^2\"", "line 7, column 18: 'u' in a coefficient or a right-hand side"),
+        (
+            "laplacian = 1",
+            "laplacian = \"1 + u^2\"",
+            "line 7, column 18: 'u' in a coefficient, a value or a right-hand side",
+        ),
         ("[equation]", "[[equation]]\nvalue = 1\n[[equation]]", "line 6, column 1: there are 2 equations: systems"),
         ("laplacian = 1", "terms = { u_t = 1 }", "'u_t' is not a derivative"),
         ("laplacian = 1", "value = 1\nterms = { u = 1 }", "line 8, column 11: the term 'u' is there already"),
@@ -105,7 +109,7 @@ fn errors_have_line_and_column() {
         (
             "sin(x)*sin(y)",
             "u^3",
-            "line 8, column 8: 'u' in a coefficient or a right-hand side: this equation is not linear",
+            "line 8, column 8: 'u' in a coefficient, a value or a right-hand side: this is not linear",
         ),
         ("\"dirichlet\"", "\"initial\"", "the condition 'initial' has no rate"),
         ("\"dirichlet\"", "\"oblique\"", "the condition 'oblique' has no direction"),

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use firebox_core::{Error, Result, error::Place, watch::Watch};
+use firebox_core::{Error, Result, error::Place, random::Random, watch::Watch};
 use rayon::prelude::*;
 
 use super::{
@@ -77,6 +77,24 @@ impl NonLinear {
     /// The derivatives of u that F depends on.
     pub fn arguments(&self) -> &[Derivative] {
         &self.arguments
+    }
+
+    /// Returns `true` if coefficients of second derivatives in F's linearisation depend on derivatives of u, at some random
+    /// ones: then they are not those of a flux A∇u.
+    pub(super) fn has_no_flux(&self, point: &[f64]) -> bool {
+        const TRIALS: usize = 16;
+        let mut random = Random::new(0, 0);
+        (0..TRIALS).any(|_| {
+            let mut values: Vec<f64> = self.arguments.iter().map(|_| random.unit()).collect();
+            let [mut first, mut second] = [vec![0.0; values.len()], vec![0.0; values.len()]];
+            (self.code)(point, &values, &mut first);
+            let derivatives = values.iter_mut().zip(&self.arguments).filter(|(_, of)| **of != Derivative::Value);
+            derivatives.for_each(|(value, _)| *value = random.unit());
+            (self.code)(point, &values, &mut second);
+            let pairs = self.arguments.iter().zip(first.iter().zip(&second));
+            let mut seconds = pairs.filter(|(of, _)| matches!(of, Derivative::Second(..) | Derivative::Laplacian));
+            seconds.any(|(_, (one, other))| (one - other).abs() > 1e-9 * (one.abs() + other.abs()))
+        })
     }
 
     /// The terms of F's linearisation about u, ∂F/∂q·q for each argument q, and Σ ∂F/∂q·q − F of u: the right-hand side

@@ -8,7 +8,7 @@ use super::{
     boundary::{Boundary, BoundaryPoints},
     domain::Domain,
     equation::{Derivative, Equation, Terms},
-    function::Function,
+    function::{Function, format_point},
 };
 use crate::types::Coefficient;
 
@@ -183,7 +183,19 @@ impl Regions {
             let target = jump.finite_at(point, "the jump of u at an interface")?;
             rows.push(InterfaceRow { at, sides, target });
             let own = flux(&terms(region, point)?, normal);
-            let beyond = flux(&terms(other, point)?, normal).into_iter().map(|factor| -factor).collect::<Vec<_>>();
+            let beyond = flux(&terms(other, point)?, normal);
+            let along = |flux: &[f64]| flux.iter().zip(normal).map(|(factor, n)| factor * n).sum::<f64>();
+            if along(&own) * along(&beyond) < 0.0 {
+                let what = format!(
+                    "second derivatives have coefficients of opposite sign on both sides of an interface, at {}",
+                    format_point(point)
+                );
+                return Err(Error::input(
+                    what,
+                    "change all signs of one of the equations: the flux is that of both as they are",
+                ));
+            }
+            let beyond: Vec<f64> = beyond.into_iter().map(|factor| -factor).collect();
             // In time a diffusion has no flux.
             if own.iter().chain(&beyond).any(|&factor| factor != 0.0) {
                 let sides = [side(region, 0.0, own), side(other, 0.0, beyond)];

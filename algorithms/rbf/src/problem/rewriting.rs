@@ -47,9 +47,13 @@ struct Level {
 fn unknown_name<T>(name: &str, at: usize, variables: &Variables) -> Result<T, SyntaxError> {
     let u = &variables.unknown;
     if variables.is_of_unknown(name) && !variables.in_residual {
-        let what = format!("'{name}' in a coefficient or a right-hand side: this equation is not linear");
-        let help = format!("write the whole equation as a formula of {u} and its derivatives that is 0");
-        return syntax_error(at, what, format!("{help}, as residual = \"{u}_t + {u}*{u}_x - 0.1*{u}_xx\""));
+        let what = format!("'{name}' in a coefficient, a value or a right-hand side: this is not linear");
+        let (first, last) = (&variables.coordinates[0], variables.coordinates.last().map_or("x", String::as_str));
+        let help = format!(
+            "only the residual of an equation may contain {u}, as residual = \"{u}_{first}{first} + {u}*{u}_{last}\"; conditions \
+             on the boundary are linear, and their values functions of the coordinates"
+        );
+        return syntax_error(at, what, help);
     }
     if variables.is_of_unknown(name) {
         let what = match variables.order(name) {

@@ -38,7 +38,7 @@ pub(super) fn means<const D: usize>(domain: &Domain, rows: &Rows<D>) -> Vec<Mean
             let scale = (WEIGHT * area / total).sqrt() / area;
             let factor = |row: usize| {
                 let size = rows.sides[row].operator.size(&[side; D]);
-                scale * rows.shares[row] / size / rows.factors[row]
+                if rows.factors[row] == 0.0 { 0.0 } else { scale * rows.shares[row] / size / rows.factors[row] }
             };
             means.push(own.iter().map(|&row| (row, factor(row))).collect());
         }

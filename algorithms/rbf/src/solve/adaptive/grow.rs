@@ -97,7 +97,11 @@ impl Adaptive {
             }
             go_on(m)?;
             let draw = Draw { cells, random: Random::new(self.seed, STREAM + depth as u64) };
-            let (mut conditions, random) = draw.conditions(&linear)?;
+            let (mut conditions, random) = match draw.conditions(&linear) {
+                // The equation is not finite for the last level.
+                Err(Error::Input { .. }) if !is_linear && growth.diverged() => return Ok(()),
+                found => found?,
+            };
             if conditions.len() < m || conditions.points() == 0 {
                 // Most of each cell is outside.
                 plan = Plan::new(problem, THINNER * plan.spacing, plan.wanted);
@@ -114,6 +118,7 @@ impl Adaptive {
                 let before = growth.levels().last().map(|level| level.estimate);
                 let newton = Newton {
                     problem,
+                    linear: &linear,
                     engine,
                     open: open.as_ref(),
                     draw: &draw,
@@ -123,7 +128,7 @@ impl Adaptive {
                     contraction,
                 };
                 let found = newton.iterate(solved, [conditions, held_out])?;
-                linear = problem.about(state_of(&found.solved.neurons, &found.best));
+                linear = problem.about(state_of(&found.solved.neurons, &found.solved.weights));
                 (solved, iteration, contraction) = (found.solved, found.iteration, found.contraction);
                 [conditions, held_out] = found.pair;
                 growth.spent += (iteration.steps - 1) as f64 * work_of(&conditions, m);

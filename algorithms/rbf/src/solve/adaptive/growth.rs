@@ -28,8 +28,12 @@ const STABLE: f64 = 0.01;
 /// The latter factor up to a number of neurons, where conditions are too few to measure all of an error.
 const STABLE_OF_FEW: f64 = 0.5;
 const FEW: usize = 400;
-/// Held-out residual of an equation that is not linear above which it holds too: a front that is not resolved is in a wrong place.
-const COARSE: f64 = 1e-3;
+/// Factor of the change since the level before, if that is large, for equations that are not linear: levels that do not
+/// resolve a front have it in similar places, all of them wrong.
+const CHANGE_OF_FRONTS: f64 = 3.0;
+const LARGE_CHANGE: f64 = 1e-2;
+/// Factor of the stability constant for the residuals that rounding leaves.
+const ROUNDING: f64 = 1e-12;
 /// Change of the right-hand side from which on conditions do not balance it: in all right-hand sides, and in held-out
 /// residuals.
 const UNBALANCED: [f64; 2] = [1e-3, 10.0];
@@ -164,6 +168,11 @@ impl<const D: usize> Growth<'_, D> {
         self.grown.as_ref().map_or(&[], |grown| &grown.levels)
     }
 
+    /// Ends the growth with the last level, since the iteration does not go on from it; returns `false` if there is none.
+    pub(super) fn diverged(&mut self) -> bool {
+        self.grown.as_mut().map(|grown| grown.end = End::Diverged).is_some()
+    }
+
     /// Operations that remain.
     pub(super) fn left(&self) -> f64 {
         self.limits.work - self.spent
@@ -225,10 +234,15 @@ impl<const D: usize> Growth<'_, D> {
         let at_points: f64 = solved.residuals[..held_out.points()].iter().map(|r| r * r).sum();
         let stability = solved.stability(&self.some, random)?;
         let held = relative(at_points.sqrt());
-        let is_coarse = m < FEW || !self.is_linear && held > COARSE;
-        let factor = if is_coarse { STABLE_OF_FEW } else { STABLE };
+        let factor = if m < FEW { STABLE_OF_FEW } else { STABLE };
         let bound = factor * stability * relative(solved.residual());
-        let parts = [change, HELD_OUT * held, bound, moved];
+        let parts = match self.is_linear {
+            true => [change, HELD_OUT * held, bound, 0.0, 0.0],
+            false if change > LARGE_CHANGE => {
+                [CHANGE_OF_FRONTS * change, HELD_OUT * held, bound, moved, ROUNDING * stability]
+            }
+            false => [change, HELD_OUT * held, bound, moved, ROUNDING * stability],
+        };
         // NaN and infinities are no estimate; above 1 it says no more than that.
         let estimate = if parts.iter().all(|part| *part < 1.0) { parts.into_iter().fold(0.0, f64::max) } else { 1.0 };
         let level = Level {

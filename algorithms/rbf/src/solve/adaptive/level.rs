@@ -125,6 +125,18 @@ impl<const D: usize> Conditions<D> {
         targets
     }
 
+    /// Weights of neurons for values of u at the points of the conditions, by least squares.
+    pub(super) fn projection(
+        &self,
+        engine: &dyn Engine<D>,
+        neurons: &Neurons<D>,
+        u: impl Fn(&[Place<D>]) -> Result<Vec<f64>>,
+    ) -> Result<Vec<f64>> {
+        let places = [self.inside.places(), self.edge.places()].concat();
+        let rows = Functionals::at(&places, neurons.starts.len() - 1, &Operator::VALUE);
+        Ok(engine.least_squares(&rows, neurons, None, u(&places)?)?.weights)
+    }
+
     /// Norm of the residuals of weights, means included, with the factors of `units`: conditions at the same points.
     pub(super) fn residual(
         &self,
@@ -137,7 +149,9 @@ impl<const D: usize> Conditions<D> {
         residuals.iter_mut().zip(self.targets()).for_each(|(residual, target)| *residual -= target);
         let factors = |of: &Self| [of.inside.factors.as_slice(), &of.edge.factors].concat();
         let both = factors(self).into_iter().zip(factors(units));
-        residuals.iter_mut().zip(both).for_each(|(residual, (own, other))| *residual *= other / own);
+        residuals.iter_mut().zip(both).for_each(|(residual, (own, other))| {
+            *residual *= if own == 0.0 { 0.0 } else { other / own };
+        });
         residuals.resize(units.len(), 0.0);
         units.functionals.sum_up(&mut residuals);
         Ok(residuals.iter().map(|residual| residual * residual).sum::<f64>().sqrt())
@@ -219,6 +233,14 @@ impl<'a, const D: usize> Solved<'a, D> {
         let relative = |part: f64| if part == 0.0 { 0.0 } else { part / all };
         let (balance, unmet) = (relative(balance), relative(norm(&residuals)));
         Ok(Self { neurons, weights, residuals, balance, unmet, on_device, triangle, unknowns, engine })
+    }
+
+    /// Other weights of the same neurons, with their residuals at `held_out` conditions.
+    pub(super) fn with_weights(mut self, weights: Vec<f64>, held_out: &Conditions<D>) -> Result<Self> {
+        self.residuals = self.engine.values(&held_out.functionals, &self.neurons, &weights)?;
+        self.residuals.iter_mut().zip(held_out.targets()).for_each(|(residual, target)| *residual -= target);
+        self.weights = weights;
+        Ok(self)
     }
 
     /// Norm of the held-out residuals; ∞ if they or the weights are not finite.

@@ -28,6 +28,8 @@ const HALVINGS: usize = 7;
 const DECREASE: f64 = 1e-4;
 /// Residual of a step, relative to that of the linear problem, that is accepted without a decrease.
 const NEAR: f64 = 1.1;
+/// Least factor of the square of a change in the change that a further step is expected to make.
+const LEAST_CONTRACTION: f64 = 1.0;
 
 /// The conditions of a level, linearised about the same u: those of the least squares, and held-out ones.
 pub(super) type Pair<const D: usize> = [Conditions<D>; 2];
@@ -56,8 +58,6 @@ pub(super) struct Iterated<'s, const D: usize> {
     pub(super) solved: Solved<'s, D>,
     /// The conditions of the last linearisation.
     pub(super) pair: Pair<D>,
-    /// Weights of the smallest residual: those of `solved`, unless the iteration did not settle.
-    pub(super) best: Vec<f64>,
     pub(super) iteration: Iteration,
     /// Change of u by the second step over the square of that by the first, if the iteration settled with it.
     pub(super) contraction: Option<f64>,
@@ -97,6 +97,8 @@ pub(super) fn state_of<const D: usize>(neurons: &Neurons<D>, weights: &[f64]) ->
 /// A level of an equation that is not linear.
 pub(super) struct Newton<'a, 's, const D: usize> {
     pub(super) problem: &'a Problem,
+    /// The problem about the level before.
+    pub(super) linear: &'a Problem,
     pub(super) engine: &'s dyn Engine<D>,
     pub(super) open: Option<&'a OpenConstant<D>>,
     pub(super) draw: &'a Draw<'a, D>,
@@ -130,12 +132,25 @@ impl<'s, const D: usize> Newton<'_, 's, D> {
         if let Some(moved) = self.contraction.map(|contraction| contraction * start * start)
             && moved <= self.tolerance
         {
-            let best = first.weights.clone();
             let iteration = Iteration { steps: 1, moved, settled: true };
-            return Ok(Iterated { solved: first, pair, best, iteration, contraction: self.contraction });
+            return Ok(Iterated { solved: first, pair, iteration, contraction: self.contraction });
         }
-        let (neurons, mut best) = (first.neurons, first.weights);
-        let (mut conditions, mut random) = self.about(&neurons, &best)?;
+        let (mut best, mut conditions, mut random) = match self.about(&first.neurons, &first.weights) {
+            Ok((conditions, random)) => (first.weights.clone(), conditions, random),
+            // The equation may not be finite there, as the logarithm of a negative u.
+            Err(Error::Input { .. }) => {
+                let start = pair[0].projection(self.engine, &first.neurons, |places| self.start(places))?;
+                let Some(about) = self.step(&pair[0], &start, &first)? else {
+                    let solved = first.with_weights(start, &pair[1])?;
+                    let iteration = Iteration { steps: 1, moved: f64::INFINITY, settled: false };
+                    return Ok(Iterated { solved, pair, iteration, contraction: None });
+                };
+                u = self.values(&first.neurons, &about.0)?;
+                about
+            }
+            Err(error) => return Err(error),
+        };
+        let neurons = first.neurons;
         let mut steps = 1;
         loop {
             steps += 1;
@@ -146,13 +161,13 @@ impl<'s, const D: usize> Newton<'_, 's, D> {
             let iteration = Iteration { steps, moved, settled: moved <= self.tolerance };
             if iteration.settled {
                 let is_second = steps == 2 && start.is_finite();
-                let contraction = is_second.then_some(moved / (start * start));
-                let best = solved.weights.clone();
-                return Ok(Iterated { solved, pair, best, iteration, contraction });
+                let contraction = is_second.then(|| LEAST_CONTRACTION.max(moved / (start * start)));
+                return Ok(Iterated { solved, pair, iteration, contraction });
             }
             let next = if steps < most && moved.is_finite() { self.step(&pair[0], &best, &solved)? } else { None };
             let Some((weights, about, after)) = next else {
-                return Ok(Iterated { solved, pair, best, iteration, contraction: None });
+                let solved = solved.with_weights(best, &pair[1])?;
+                return Ok(Iterated { solved, pair, iteration, contraction: None });
             };
             (best, conditions, random) = (weights, about, after);
             u = self.values(&neurons, &best)?;
@@ -181,13 +196,24 @@ impl<'s, const D: usize> Newton<'_, 's, D> {
                         return Ok(Some((trial, about, random)));
                     }
                 }
-                // The equation may not be finite there, as the logarithm of a negative u.
                 Err(Error::Input { .. }) => {}
                 Err(error) => return Err(error),
             }
             part *= 0.5;
         }
         Ok(None)
+    }
+
+    /// u about which the first problem is linearised.
+    fn start(&self, places: &[Place<D>]) -> Result<Vec<f64>> {
+        let mut u = vec![0.0; places.len()];
+        for region in 0..self.problem.regions().count() {
+            let own: Vec<usize> = (0..places.len()).filter(|&i| places[i].region == region).collect();
+            let points: Vec<f64> = own.iter().flat_map(|&i| places[i].point).collect();
+            let values = self.linear.state_values(region, &points)?;
+            own.into_iter().zip(values).for_each(|(i, value)| u[i] = value);
+        }
+        Ok(u)
     }
 
     fn about(&self, neurons: &Neurons<D>, weights: &[f64]) -> Result<(Conditions<D>, Random)> {

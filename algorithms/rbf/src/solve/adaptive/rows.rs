@@ -1,6 +1,6 @@
 //! The conditions of a level: points in every cell, along the boundary and along interfaces, each condition in units of u.
 
-use firebox_core::{Result, random::Random};
+use firebox_core::{Error, Result, random::Random};
 use rayon::prelude::*;
 
 use super::cells::{Cells, Place, Point, halton};
@@ -85,7 +85,12 @@ impl<const D: usize> Rows<D> {
                 Side { row: first + i, point: draft.points[first + i], region, cell, operator }
             }));
         }
-        Ok(Self::of(draft, cells))
+        let rows = Self::of(draft, cells);
+        if !rows.factors.is_empty() && rows.factors.iter().all(|factor| *factor == 0.0) {
+            let what = "the equation, linearised about the start of the iteration, contains nothing of u";
+            return Err(Error::input(what, "give initial = \"…\", another first u"));
+        }
+        Ok(rows)
     }
 
     /// The boundary conditions at about `count` points per section of a cell, and those across interfaces.
@@ -135,13 +140,22 @@ impl<const D: usize> Rows<D> {
         let shares: Vec<f64> = measures.iter().map(|measure| measure / total).collect();
         let mut sizes = vec![0.0; points.len()];
         sides.iter().for_each(|side| sizes[side.row] += side.operator.size(&cells.sides[side.cell]));
-        let factors: Vec<f64> = sizes.iter().zip(&shares).map(|(size, share)| share.sqrt() / size).collect();
+        // A linearised equation may contain nothing of u at some points.
+        let factor = |(size, share): (&f64, &f64)| if *size == 0.0 { 0.0 } else { share.sqrt() / size };
+        let factors: Vec<f64> = sizes.iter().zip(&shares).map(factor).collect();
         targets.iter_mut().zip(&factors).for_each(|(target, factor)| *target *= factor);
         Self { points, sides, shares, factors, targets }
     }
 
     pub(super) fn len(&self) -> usize {
         self.points.len()
+    }
+
+    /// Points with their regions, of an interface the first.
+    pub(super) fn places(&self) -> Vec<Place<D>> {
+        let mut places: Vec<Place<D>> = self.points.iter().map(|&point| Place { point, region: 0 }).collect();
+        self.sides.iter().rev().for_each(|side| places[side.row].region = side.region);
+        places
     }
 
     /// The rows as terms of a matrix in which the first is number `first`.

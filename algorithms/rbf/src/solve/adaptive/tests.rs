@@ -281,3 +281,32 @@ fn a_start_at_which_the_equation_is_not_finite_is_an_error_with_advice() {
     assert!(shown.contains("is not finite at (") && shown.contains("give initial = "), "{shown}");
     resolved::<2>("logarithm", &format!("{DIRICHLET}{UNIT}initial = '2'\n{text}"), false);
 }
+
+/// The first step of the first level leads to negative u.
+#[test]
+fn parts_of_steps_keep_the_equation_finite() {
+    let text = "dims = 1\nexact = '1 + 8*x*(x - 1)*0.12'\ninitial = '3'\ndomain = { type = 'box', low = [0], high = [1] }\n\
+        equation = { residual = 'u_xx + 20*ln(u) - 1.92 - 20*ln(1 + 0.96*x*(x - 1))' }\n";
+    resolved::<1>("logarithm", &format!("{DIRICHLET}{text}"), false);
+}
+
+#[test]
+fn equations_without_u_at_the_start_and_fluxes_that_are_not_known_are_refused() {
+    let text = "dims = 1\nexact = 'x'\ndomain = { type = 'box', low = [0], high = [1] }\nequation = { residual = 'u*u_xx + u_x^2 - 1' }\n";
+    let error = grow_in::<1>(&parsed(&format!("{DIRICHLET}{text}")), limits(1e-6, 1e12, 0), false).err().unwrap();
+    assert!(error.to_string().contains("contains nothing of u"), "{error}");
+    for (residual, expected) in [("(1 + 3*u_x^2)*u_xx", "is not known"), ("u^3 - u_xx", "opposite sign")] {
+        let text = format!(
+            "dims = 1\ndomain = {{ type = 'box', low = [0], high = [1] }}\nequation = {{ residual = 'u_xx - u' }}\n\
+             boundary = [{{ condition = 'dirichlet', value = 0 }}]\n[[region]]\n\
+             shape = {{ type = 'box', low = [0], high = [0.5] }}\nequation = {{ residual = '{residual}' }}\n"
+        );
+        let problem = Problem::parse(&text);
+        let solved = problem.and_then(|problem| {
+            let measured = Measured { places: &[Place { point: [0.5], region: 0 }], exact: None, open: false };
+            limits(1e-6, 1e12, 0).grow::<1>(&problem, &Host, &measured, &|_| Ok(()), &mut None)
+        });
+        let error = solved.unwrap_err().to_string();
+        assert!(error.contains(expected), "{residual}: {error}");
+    }
+}

@@ -93,7 +93,7 @@ impl Equation {
             let what = format!("the equation depends on {argument:?} in {dims} dimensions");
             return Err(Error::input(what, "coordinates are counted from 0"));
         }
-        for part in &self.non_linear {
+        if let Some(part) = &self.non_linear {
             let all = part.arguments();
             if all.iter().enumerate().any(|(k, one)| all[..k].iter().any(|other| other.is(*one))) {
                 let what = format!("the part {part:?} that is not linear has an argument twice");

@@ -137,7 +137,7 @@ impl NonLinear {
             return Err(Error::input_at(
                 (*self.place).clone(),
                 what,
-                "give initial = \"…\", a first u where it is finite",
+                "give initial = \"…\", a first u where it is finite, or write it to be finite for any u, as with max(u, 0)",
             ));
         }
         let column = |k: usize| Coefficient::Each(partials.iter().skip(k).step_by(count).copied().collect());

@@ -127,7 +127,10 @@ impl Adaptive {
                     last: growth.last.iter().step_by(STRIDE).copied().collect(),
                     contraction,
                 };
-                let found = newton.iterate(solved, [conditions, held_out])?;
+                let found = match newton.iterate(solved, [conditions, held_out]) {
+                    Err(Error::Input { .. }) if growth.diverged() => return Ok(()),
+                    found => found?,
+                };
                 linear = problem.about(state_of(&found.solved.neurons, &found.solved.weights));
                 (solved, iteration, contraction) = (found.solved, found.iteration, found.contraction);
                 [conditions, held_out] = found.pair;

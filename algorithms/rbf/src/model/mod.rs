@@ -18,7 +18,8 @@ pub(crate) mod solver;
 mod time_limit;
 mod training;
 
-#[cfg(all(test, feature = "plot"))]
+#[cfg(test)]
+#[cfg(feature = "plot")]
 mod page_tests;
 #[cfg(test)]
 mod stopping_tests;

@@ -109,7 +109,8 @@ impl<const D: usize> Neurons<D> {
     }
 }
 
-#[cfg(all(test, feature = "plot"))]
+#[cfg(test)]
+#[cfg(feature = "plot")]
 mod tests {
     use super::*;
 

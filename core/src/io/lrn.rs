@@ -334,7 +334,7 @@ mod tests {
         let mut text = Vec::new();
         write(&points.table().unwrap(), &mut text).unwrap();
         let (back, keys) = read(std::str::from_utf8(&text).unwrap(), None).unwrap();
-        assert_eq!(back, points);
+        assert_eq!(back, Points { label_column: Some("label".into()), ..points });
         assert_eq!(keys.unwrap(), [1, 2]);
     }
 }

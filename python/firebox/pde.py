@@ -30,7 +30,7 @@ class Problem:
         difference.
     equation : dict
         Coefficients of the derivatives, and the right-hand side: ``{"laplacian": 1, "rhs": "x*y"}``. Or a residual, a
-        formula that is 0: ``{"residual": "u_t + u*u_x - 0.1*u_xx"}``. It is a string, and may be non-linear.
+        formula that is 0: ``{"residual": "u_t + u*u_x - 0.1*u_xx"}``. It is a string, and may be nonlinear.
     boundary : list of dict
         Conditions, of which the first that applies counts: ``[{"condition": "dirichlet", "value": 0}]``.
     coordinates : list of str, optional
@@ -40,7 +40,7 @@ class Problem:
     exact : str, float or callable, optional
         Exact solution, against which the error is measured.
     initial : str, float or callable, optional
-        First u of the iteration for an equation that is not linear; 0 by default.
+        First u of the iteration for a nonlinear equation; 0 by default.
     unknown : str, default="u"
         Name of the solution in residuals and terms.
     region : list of dict, optional

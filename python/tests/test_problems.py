@@ -287,7 +287,7 @@ def test_an_equation_that_is_not_linear():
         ({"equation": {"residual": "x + y"}}, "the equation contains no u"),
         ({"equation": {"residual": "u_xx + u_yy - u_xxx"}}, "'u_xxx' is a derivative of order 3"),
         ({"equation": {"residual": lambda p: p[:, 0]}}, "a function is not possible here"),
-        ({"equation": {"laplacian": 1}}, "initial is for equations that are not linear"),
+        ({"equation": {"laplacian": 1}}, "initial is for nonlinear equations"),
         ({"unknown": "pi"}, "the name 'pi' is taken"),
     ],
 )

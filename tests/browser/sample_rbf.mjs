@@ -8,7 +8,7 @@ export const solutionAt = (point) => Math.sin(2 * point[0]) * (1 + point.slice(1
  * A solution on a grid over [0, 2] × [0, 1] × …, or on the disc inside its first two axes. Its error is 1e-6 of u at the
  * third power, its residual the first coordinate minus 1 by 1e-5, so that both have either sign. `offset` moves all
  * coordinates. `regions` are three: where the coordinates' sum is below 1, a ball around 1.5 and 0.5s, and the rest. `slabs` is
- * their number.
+ * the number of slabs of time in the page.
  */
 export function solutionData({
   dims = 2,

@@ -78,9 +78,11 @@ struct LevelResult {
     trained: bool,
     /// Linear problems that were solved in turn: 1, or those of a Gauss-Newton iteration.
     steps: usize,
-    /// Relative change of the solution by the last step of this iteration; 0 if the equation is linear.
+    /// Relative change of the solution by the last whole step, or the predicted change by the second step if this was
+    /// skipped; null if no step gave a finite equation, 0 if the equation is linear.
     moved: Option<f64>,
-    /// This change is small against the estimate of the level before.
+    /// `moved` is at most 1e-2 of the estimate of the level before (1e-2 on the first level) or 0.1 of the target error,
+    /// whichever is larger.
     settled: bool,
 }
 
@@ -142,7 +144,7 @@ pub(super) fn summary(solution: &AdaptiveSolution, config: &AdaptiveConfig) -> S
             "not resolved: there is no solution, since the conditions on derivatives do not balance the right-hand side"
                 .into()
         }
-        End::Diverged => "not resolved: the Gauss-Newton iteration does not converge: there may be no solution, or `initial` in the problem's file may start nearer to it".into(),
+        End::Diverged => "not resolved: the Gauss-Newton iteration diverged; there may be no solution, or it needs a first u nearer to it, `initial` in the problem's file".into(),
         _ if estimate >= 1.0 => "not resolved: the error may be as large as the solution".into(),
         _ => format!("not resolved: the relative L2 error is about {estimate:.1e}, above the target of {target:.0e}"),
     };
@@ -157,7 +159,7 @@ pub(super) fn summary(solution: &AdaptiveSolution, config: &AdaptiveConfig) -> S
     };
     let is_settled = solution.level().is_none_or(|level| level.settled);
     if !is_settled && !matches!(solution.end, End::Resolved | End::Diverged) {
-        text += "\nthe last Gauss-Newton iteration did not converge: `initial` in the problem's file starts it near the solution";
+        text += "\nthe last Gauss-Newton iteration did not converge; give a first u nearer to the solution, `initial` in the problem's file";
     }
     let levels = solution.levels.len();
     let slabs = match solution.slabs.len() {

@@ -19,7 +19,7 @@ use crate::{
 
 /// Numbers of slabs that are tried.
 const SLABS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
-/// Least number that is tried for equations that are not linear, whose fronts few slabs do not resolve.
+/// Minimum number of slabs that is tried for nonlinear equations: fewer rarely resolve a front.
 const LEAST_SLABS: usize = 4;
 /// Share of its part of the work with which the first slab decides whether there are enough slabs.
 const PROBE: f64 = 0.5;

@@ -31,7 +31,7 @@ const SIDES: [usize; MAX_DIMS] = [1001, 161, 33, 13, 7];
 const MAX_MARKS: usize = 4000;
 /// Maximum number of slabs of time with their convergence.
 const MAX_SLABS: usize = 200;
-/// Regions that are told apart.
+/// Maximum number of regions that a page distinguishes.
 const MAX_REGIONS: usize = 256;
 /// Distance up to which u is shown outside the domain, in diagonals of a cell, so that plots reach its boundary.
 const RING: f64 = 1.0;

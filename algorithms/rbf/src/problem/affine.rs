@@ -1,11 +1,11 @@
-//! Which expressions are affine in some of their variables, decided by how they are written.
+//! Detection of expressions that are affine in some of their variables, by their form.
 
 use std::{num::ParseFloatError, str::FromStr};
 
 use super::operators::{BINARY, Number, TESTS, UNARY};
 use crate::types::MAX_DIMS;
 
-/// Derivatives of u of at most second order in [`MAX_DIMS`] dimensions.
+/// Number of derivatives of u of at most second order in [`MAX_DIMS`] dimensions.
 pub(super) const MAX_ARGUMENTS: usize = 1 + MAX_DIMS + MAX_DIMS * (MAX_DIMS + 1) / 2;
 
 /// A coefficient or offset.
@@ -29,7 +29,7 @@ impl Part {
     }
 }
 
-/// Which value an `if` has.
+/// Branch that an `if` selects.
 #[derive(Debug, Clone, Copy)]
 enum Choice {
     First,
@@ -44,7 +44,7 @@ pub(super) struct Affine {
     pub(super) is_affine: bool,
     pub(super) offset: Part,
     pub(super) coefficients: [Part; MAX_ARGUMENTS],
-    /// Of the `if` whose first value this is.
+    /// Branch selected by the `if` whose first value this is.
     choice: Choice,
 }
 
@@ -54,6 +54,7 @@ impl Affine {
         Self { is_affine: true, offset, coefficients, choice: Choice::Either }
     }
 
+    /// A function that is not affine.
     const NONE: Self = Self { is_affine: false, ..Self::of(Part::Varying) };
 
     /// A variable that is no argument.

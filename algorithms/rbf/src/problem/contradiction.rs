@@ -56,7 +56,7 @@ impl Problem {
             .filter(|&i| is_value(i) && exact[i].is_finite())
             .map(|i| (i, exact[i], rows.target[i] / rows.value.at(i)))
             .collect();
-        // On the boundary alone it may be 0 up to rounding.
+        // The size includes values inside, since an exact solution may be 0 on the boundary up to rounding.
         let all = self.exact(points)?.unwrap_or_default().into_iter().chain(pairs.iter().map(|pair| pair.1));
         let size = all.filter(|exact| exact.is_finite()).fold(0.0f64, |most, exact| most.max(exact.abs()));
         let wrong = first_of_many(&pairs, |(_, exact, target)| (exact - target).abs() > LEAST * size);

@@ -31,7 +31,7 @@ pub struct Problem {
     /// The regions as they were given.
     given: Vec<Region>,
     time: Option<TimeSlabs>,
-    /// u about which non-linear equations are linearised; 0 if `None`.
+    /// u about which nonlinear equations are linearised; 0 if `None`.
     state: Option<State>,
 }
 
@@ -126,7 +126,8 @@ impl Problem {
             for part in (0..self.regions.len()).filter_map(|region| self.equation(region).non_linear.as_ref()) {
                 if part.has_no_flux(&middle) {
                     let what = format!(
-                        "the flux of {part:?} at an interface is not known: its coefficients of second derivatives depend on derivatives of u"
+                        "the flux of '{}' at an interface is unknown: its coefficients of second derivatives depend on derivatives of u",
+                        part.text()
                     );
                     return Err(Error::input(
                         what,
@@ -152,7 +153,7 @@ impl Problem {
         self.time = Some(slabs);
     }
 
-    /// Starts the iteration for non-linear equations from a function of the coordinates, instead of from 0.
+    /// Starts the iteration for nonlinear equations from a function of the coordinates, instead of from 0.
     pub fn with_initial(self, initial: Function) -> Self {
         let (low, high) = self.domain.bounds();
         let state = State::of_function(initial, low, high);
@@ -169,8 +170,8 @@ impl Problem {
         Self { state: Some(state), ..self.clone() }
     }
 
-    /// The u about which non-linear equations are linearised, unless it is 0.
-    pub(crate) fn state(&self) -> Option<&State> {
+    /// The u about which nonlinear equations are linearised, unless it is 0.
+    pub(super) fn state(&self) -> Option<&State> {
         self.state.as_ref()
     }
 

@@ -1,4 +1,4 @@
-//! Equations: derivatives with their coefficients, and a part that is not linear.
+//! Equations: derivatives with their coefficients, and a nonlinear part.
 
 use firebox_core::{Error, Result};
 
@@ -36,13 +36,13 @@ impl Derivative {
 /// The terms of an equation at points.
 pub(crate) type Terms = Vec<(Derivative, Coefficient)>;
 
-/// An equation of second order: the sum of its terms, each a coefficient times a derivative, and of a non-linear part, if it
+/// An equation of second order: the sum of its terms, each a coefficient times a derivative, and of a nonlinear part, if it
 /// has one, is `rhs`.
 #[derive(Debug, Clone)]
 pub struct Equation {
     /// Derivatives, each at most once, and their coefficients.
     pub terms: Vec<(Derivative, Function)>,
-    /// Non-linear part.
+    /// Nonlinear part.
     pub non_linear: Option<NonLinear>,
     /// Right-hand side.
     pub rhs: Function,
@@ -65,7 +65,7 @@ impl Equation {
         self
     }
 
-    /// The equation with a non-linear part instead of its present one.
+    /// The equation with a nonlinear part instead of its present one.
     pub fn with_non_linear(self, part: NonLinear) -> Self {
         Self { non_linear: Some(part), ..self }
     }
@@ -96,11 +96,11 @@ impl Equation {
         if let Some(part) = &self.non_linear {
             let all = part.arguments();
             if all.iter().enumerate().any(|(k, one)| all[..k].iter().any(|other| other.is(*one))) {
-                let what = format!("the part {part:?} that is not linear has an argument twice");
+                let what = format!("the nonlinear part '{}' has an argument twice", part.text());
                 return Err(Error::input(what, "give each derivative once"));
             }
             if all.is_empty() {
-                let what = format!("the part {part:?} that is not linear has no arguments");
+                let what = format!("the nonlinear part '{}' has no arguments", part.text());
                 return Err(Error::input(what, "give the derivatives of u that it depends on"));
             }
         }

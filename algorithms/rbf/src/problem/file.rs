@@ -32,7 +32,7 @@ struct ProblemFile {
     /// Names of the solutions.
     unknowns: Option<Spanned<Vec<Spanned<String>>>>,
     equation: Spanned<EquationsFile>,
-    /// The start of the iteration for equations that are not linear.
+    /// The start of the iteration for nonlinear equations.
     initial: Option<Written>,
     boundary: Spanned<Vec<Spanned<BoundaryFile>>>,
     #[serde(default)]
@@ -97,7 +97,7 @@ impl Source<'_> {
         let function = self.function(text)?;
         if is_linear {
             let help = "remove it: an equation that is linear needs no start";
-            return Err(self.error(text, "initial is for equations that are not linear", help));
+            return Err(self.error(text, "initial is for nonlinear equations", help));
         }
         Ok(Some(function))
     }

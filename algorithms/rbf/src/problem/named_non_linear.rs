@@ -1,4 +1,4 @@
-//! Built-in problems whose equations are not linear, with references as exact solutions.
+//! Built-in problems with nonlinear equations, and references as exact solutions.
 
 use std::f64::consts::PI;
 
@@ -10,12 +10,7 @@ use super::{
     references::{allen_cahn, bratu, burgers},
 };
 
-/// λ of the Bratu equation.
-const LAMBDA: f64 = 1.0;
-/// Viscosity of the Burgers equation.
-const VISCOSITY: f64 = 0.01 / PI;
-
-/// Δu + λ·eᵘ = 0 in the unit square, u = 0 around it, the smaller of two solutions.
+/// Δu + λ·eᵘ = 0, λ = 1, in the unit square, u = 0 around it, the smaller of two solutions.
 const BRATU: &str = r#"
 name = "bratu"
 exact = { function = 0 }
@@ -24,7 +19,7 @@ domain = { type = "box", low = [0, 0], high = [1, 1] }
 boundary = [{ condition = "dirichlet", value = 0 }]
 "#;
 
-/// u_t + u·u_x = ν·u_xx, which steepens at x = 0 from t = 1/π on (Basdevant et al. 1986).
+/// u_t + u·u_x = ν·u_xx, ν = 0.01/π, which steepens at x = 0 from t = 1/π on (Basdevant et al. 1986).
 const BURGERS: &str = r#"
 name = "burgers1d"
 coordinates = ["x", "t"]
@@ -57,8 +52,8 @@ time = { slabs = 4 }
 /// The built-in problem `name`, if there is one.
 pub(super) fn named(name: &str) -> Option<Result<Problem>> {
     let (text, exact) = match name {
-        "bratu" => (BRATU, bratu(LAMBDA).map(Function::given)),
-        "burgers1d" => (BURGERS, Some(Function::given(burgers(VISCOSITY)))),
+        "bratu" => (BRATU, bratu(1.0).map(Function::given)),
+        "burgers1d" => (BURGERS, Some(Function::given(burgers(0.01 / PI)))),
         "allen-cahn" => (ALLEN_CAHN, Some(Function::given(allen_cahn()))),
         _ => return None,
     };

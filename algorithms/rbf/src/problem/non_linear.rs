@@ -1,4 +1,4 @@
-//! Non-linear parts of equations, and their linearisation about a given u.
+//! Nonlinear parts of equations, and their linearisation about a given u.
 
 use std::{fmt, sync::Arc};
 
@@ -74,13 +74,18 @@ impl NonLinear {
         Self { place: Arc::new(place), ..self }
     }
 
+    /// The text, for messages.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// The derivatives of u that F depends on.
     pub fn arguments(&self) -> &[Derivative] {
         &self.arguments
     }
 
-    /// Returns `true` if coefficients of second derivatives in F's linearisation depend on derivatives of u, at some random
-    /// ones: then they are not those of a flux A∇u.
+    /// Returns `true` if the linearisation's coefficients of second derivatives depend on derivatives of u, tested at random
+    /// values, so that they define no flux A∇u.
     pub(super) fn has_no_flux(&self, point: &[f64]) -> bool {
         const TRIALS: usize = 16;
         let mut random = Random::new(0, 0);

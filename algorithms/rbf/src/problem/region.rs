@@ -192,7 +192,7 @@ impl Regions {
                 );
                 return Err(Error::input(
                     what,
-                    "change all signs of one of the equations: the flux is that of both as they are",
+                    "multiply one of the equations by -1: fluxes follow from the coefficients as they are written",
                 ));
             }
             let beyond: Vec<f64> = beyond.into_iter().map(|factor| -factor).collect();

@@ -23,7 +23,7 @@ const SLOPES: usize = 4;
 /// The solution 0.
 const ORIGIN: [f64; MAX_ARGUMENTS] = [0.0; MAX_ARGUMENTS];
 
-/// Which number a variable of a formula is.
+/// Meaning of a formula's variable: a coordinate or an argument, by its index.
 #[derive(Debug, Clone, Copy)]
 enum Variable {
     Coordinate(usize),

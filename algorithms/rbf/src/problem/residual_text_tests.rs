@@ -237,11 +237,7 @@ fn errors_in_residuals_are_located() {
             "equation.residual = 'T'",
             "line 2, column 15: the name 'T_x' is",
         ),
-        (
-            "initial = 'x'",
-            "equation.residual = 'u_xx'",
-            "line 1, column 11: initial is for equations that are not linear",
-        ),
+        ("initial = 'x'", "equation.residual = 'u_xx'", "line 1, column 11: initial is for nonlinear equations"),
         ("initial = 'q'", "equation.residual = 'u_xx'", "line 1, column 12: unknown name 'q'"),
     ] {
         let error = problem(names, equation).unwrap_err();

@@ -51,7 +51,7 @@ fn unknown_name<T>(name: &str, at: usize, variables: &Variables) -> Result<T, Sy
         let (first, last) = (&variables.coordinates[0], variables.coordinates.last().map_or("x", String::as_str));
         let help = format!(
             "only the residual of an equation may contain {u}, as residual = \"{u}_{first}{first} + {u}*{u}_{last}\"; conditions \
-             on the boundary are linear, and their values functions of the coordinates"
+             on the boundary are linear, and their values are functions of the coordinates"
         );
         return syntax_error(at, what, help);
     }

@@ -107,7 +107,10 @@ impl Problem {
         let slab = Self::new(self.name(), domain, rest, rules, self.exact_function().cloned())?
             .with_coordinates(self.coordinates())
             .with_regions(self.given_regions().to_vec())?;
-        Ok(self.state().map_or_else(|| slab.clone(), |state| slab.about(state.clone())))
+        Ok(match self.state() {
+            Some(state) => slab.about(state.clone()),
+            None => slab,
+        })
     }
 }
 

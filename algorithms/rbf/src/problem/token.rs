@@ -62,7 +62,7 @@ impl Variables {
         axis(by).map(Derivative::First).or_else(second)
     }
 
-    /// The order of a derivative by coordinates, whatever it is.
+    /// The order of a derivative by coordinates, also above 2; `None` for other names.
     pub(super) fn order(&self, name: &str) -> Option<usize> {
         let mut rest = name.strip_prefix(self.unknown.as_str()).and_then(|rest| rest.strip_prefix('_'))?;
         let mut order = 0;

@@ -70,7 +70,7 @@ impl Solution {
     fn compute(modes: usize, steps: usize, stride: usize) -> Self {
         let transform = Cosine::new(modes);
         let x: Vec<f64> = (0..=modes).map(|j| j as f64 / modes as f64).collect();
-        // c₀, c₁/2, c₂/2, …, c_N: what the transform takes and, but for a factor, gives.
+        // c₀, c₁/2, c₂/2, …, c_N: the input and, up to a factor, the output of the transform.
         let analyze =
             |values: &[f64]| -> Vec<f64> { transform.apply(values).iter().map(|c| c / (2 * modes) as f64).collect() };
         let force = |c: &[f64], t: f64| {

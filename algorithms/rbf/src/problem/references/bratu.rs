@@ -8,7 +8,7 @@ use faer::{Mat, prelude::*};
 const HALF: usize = 20;
 /// Maximum number of Newton's steps.
 const STEPS: usize = 40;
-/// Largest last step of Newton's method.
+/// Step size at which Newton's method has converged.
 const CLOSE: f64 = 1e-11;
 
 /// Lower branch of Δu + λeᵘ = 0 on \[0, 1\]² with u = 0 on the boundary, at points (x, y); absent above the fold at
@@ -85,7 +85,7 @@ impl Series {
         let second = second_derivative(n);
         let at = |i: usize, j: usize| singular(lambda, node(i, n), node(j, n));
         let known = Mat::from_fn(n + 1, n + 1, at);
-        // u = 0 at the start, and on the boundary for good.
+        // u = 0 at the start, and on the boundary in every step.
         let mut v = -&known;
         let place = |i: usize, j: usize| (i - 1) * n + j - 1;
         for _ in 0..STEPS {

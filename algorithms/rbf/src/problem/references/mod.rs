@@ -1,4 +1,4 @@
-//! Reference solutions of the non-linear built-in problems, computed in f64 by methods other than RBF networks.
+//! Reference solutions of the nonlinear built-in problems, computed in f64 by methods other than RBF networks.
 //!
 //! Each function returns the solution as a function of a point's coordinates.
 
@@ -12,7 +12,7 @@ pub(super) use allen_cahn::allen_cahn;
 pub(super) use bratu::bratu;
 pub(super) use burgers::burgers;
 
-/// Distance beyond an interval of time that is rounding.
+/// Tolerance for rounding at the ends of an interval of time.
 const EDGE: f64 = 1e-9;
 
 #[cfg(test)]

@@ -84,7 +84,7 @@ impl Adaptive {
         let mut growth = Growth { limits: *self, measured, is_linear, some, spent: 0.0, last: Vec::new(), grown };
         // Trained neurons, which all further levels contain too.
         let mut kept: Option<Neurons<D>> = None;
-        // Linearised about the level before.
+        // The problem linearised about the solution of the level before, and the contraction of that level's iteration.
         let (mut linear, mut contraction) = (problem.clone(), None);
         loop {
             let depth = growth.levels().len();

@@ -28,19 +28,22 @@ const STABLE: f64 = 0.01;
 /// The latter factor up to a number of neurons, where conditions are too few to measure all of an error.
 const STABLE_OF_FEW: f64 = 0.5;
 const FEW: usize = 400;
-/// Factor of the change since the level before, if that is large, for equations that are not linear: levels that do not
+/// Factor of the change since the level before, if that is large, for nonlinear equations: levels that do not
 /// resolve a front have it in similar places, all of them wrong.
 const CHANGE_OF_FRONTS: f64 = 3.0;
+/// Relative change of u from which on [`CHANGE_OF_FRONTS`] applies.
 const LARGE_CHANGE: f64 = 1e-2;
-/// Factor of the stability constant for the residuals that rounding leaves.
+/// Relative residual left by rounding, multiplied by the stability constant.
 const ROUNDING: f64 = 1e-12;
 /// Change of the right-hand side from which on conditions do not balance it: in all right-hand sides, and in held-out
 /// residuals.
 const UNBALANCED: [f64; 2] = [1e-3, 10.0];
-/// Most linear problems that the next level of an iteration is expected to need: more are needed far from the solution only.
+/// Maximum number of linear problems per level that is assumed when the next level is chosen; more occur only far from the
+/// solution.
 const EXPECTED_STEPS: usize = 3;
-/// Consecutive levels whose iterations end with changes of u above a share of u, after which the growth ends.
+/// Number of consecutive levels with `moved` above [`CONVERGING`] after which the growth ends.
 const DIVERGED: usize = 4;
+/// Relative change of u above which an iteration does not converge.
 const CONVERGING: f64 = 0.3;
 /// Least growth of the number of neurons that a level is worth.
 pub(super) const LEAST_GROWTH: f64 = 1.25;
@@ -91,9 +94,11 @@ pub struct Level {
     pub trained: bool,
     /// Linear problems that were solved in turn: 1, or those of a Gauss–Newton iteration.
     pub steps: usize,
-    /// Change of u by the last step of this iteration, relative to u; 0 if the equation is linear.
+    /// Relative change of u by the last whole step, or the predicted change by the second step if this was skipped; infinite
+    /// if no step gave a finite equation, 0 if the equation is linear.
     pub moved: f64,
-    /// This change is small against the estimate of the level before.
+    /// `moved` is at most 1e-2 of the estimate of the level before (1e-2 on the first level) or 0.1 of the target error,
+    /// whichever is larger.
     pub settled: bool,
 }
 
@@ -110,7 +115,7 @@ pub enum End {
     Time,
     /// There is no solution: conditions on derivatives only do not balance the right-hand side.
     Unbalanced,
-    /// The iteration for an equation that is not linear did not converge.
+    /// The iteration for a nonlinear equation did not converge.
     Diverged,
 }
 
@@ -236,13 +241,9 @@ impl<const D: usize> Growth<'_, D> {
         let held = relative(at_points.sqrt());
         let factor = if m < FEW { STABLE_OF_FEW } else { STABLE };
         let bound = factor * stability * relative(solved.residual());
-        let parts = match self.is_linear {
-            true => [change, HELD_OUT * held, bound, 0.0, 0.0],
-            false if change > LARGE_CHANGE => {
-                [CHANGE_OF_FRONTS * change, HELD_OUT * held, bound, moved, ROUNDING * stability]
-            }
-            false => [change, HELD_OUT * held, bound, moved, ROUNDING * stability],
-        };
+        let fronts = if !self.is_linear && change > LARGE_CHANGE { CHANGE_OF_FRONTS } else { 1.0 };
+        let rounding = if self.is_linear { 0.0 } else { ROUNDING * stability };
+        let parts = [fronts * change, HELD_OUT * held, bound, moved, rounding];
         // NaN and infinities are no estimate; above 1 it says no more than that.
         let estimate = if parts.iter().all(|part| *part < 1.0) { parts.into_iter().fold(0.0, f64::max) } else { 1.0 };
         let level = Level {

@@ -1,4 +1,4 @@
-//! Gauss–Newton iteration on the weights of a level, for equations that are not linear.
+//! Gauss–Newton iteration on the weights of a level, for nonlinear equations.
 
 use std::sync::Arc;
 
@@ -15,20 +15,21 @@ use crate::{
     types::root_mean,
 };
 
-/// Most linearisations of a level: of small ones, and of others.
+/// Maximum number of linear problems of a level: up to [`SMALL`] neurons, and above.
 const STEPS: [usize; 2] = [30, 10];
 /// Neurons up to which a level is small.
 const SMALL: usize = 600;
-/// Change of u at which the iteration ends, relative to the estimated error of the level before, or to the target error.
+/// Change of u at which the iteration ends, relative to the estimated error of the level before.
 const SETTLED: f64 = 1e-2;
+/// The same, relative to the target error.
 const SETTLED_OF_TARGET: f64 = 0.1;
-/// Halvings of a step that does not lower the residual.
+/// Maximum number of halvings of a step.
 const HALVINGS: usize = 7;
-/// Share of the decrease by the linear problem that a step must have.
+/// Share of the decrease predicted by the linear problem that an accepted step reaches (Armijo's condition).
 const DECREASE: f64 = 1e-4;
 /// Residual of a step, relative to that of the linear problem, that is accepted without a decrease.
 const NEAR: f64 = 1.1;
-/// Least factor of the square of a change in the change that a further step is expected to make.
+/// Lower bound of c in the prediction c·d² of the change by the step after one that changes u by d.
 const LEAST_CONTRACTION: f64 = 1.0;
 
 /// The conditions of a level, linearised about the same u: those of the least squares, and held-out ones.
@@ -85,16 +86,12 @@ pub(super) fn state_of<const D: usize>(neurons: &Neurons<D>, weights: &[f64]) ->
     State::new(move |region, points, derivatives| {
         let place = |x: &[f64]| Place { point: std::array::from_fn(|i| x[i]), region };
         let places: Vec<Place<D>> = points.chunks_exact(D).map(place).collect();
-        let values = |derivative| {
-            let mut operator = Operator::ZERO;
-            operator.add(derivative, 1.0);
-            Functionals::at(&places, neurons.starts.len() - 1, &operator).values(&neurons, &weights)
-        };
-        derivatives.iter().map(|&derivative| values(derivative)).collect()
+        let rows = |&derivative| Functionals::at(&places, neurons.starts.len() - 1, &Operator::of(derivative));
+        derivatives.iter().map(|derivative| rows(derivative).values(&neurons, &weights)).collect()
     })
 }
 
-/// A level of an equation that is not linear.
+/// A level of a nonlinear equation.
 pub(super) struct Newton<'a, 's, const D: usize> {
     pub(super) problem: &'a Problem,
     /// The problem about the level before.
@@ -118,9 +115,9 @@ pub(super) fn tolerance(before: Option<f64>, target_error: f64) -> f64 {
 }
 
 impl<'s, const D: usize> Newton<'_, 's, D> {
-    /// Solves linearisations, each about the result of the one before, from the solution of a `first` one with its
-    /// conditions: with whole steps, or with parts of them that lower the norm of the residuals. The first is also the last
-    /// where the quadratic convergence of the level before lets the second step change nothing.
+    /// Iterates from the solution `first` of a linear problem and its conditions: each linear problem is about the result of the
+    /// previous one, and steps that do not lower the norm of the residuals are shortened. Returns `first` if the quadratic
+    /// convergence of the level before predicts a second change within the tolerance.
     ///
     /// # Errors
     ///

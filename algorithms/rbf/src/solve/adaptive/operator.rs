@@ -25,6 +25,13 @@ impl<const D: usize> Operator<D> {
     /// u.
     pub(super) const VALUE: Self = Self { value: 1.0, ..Self::ZERO };
 
+    /// A derivative.
+    pub(super) fn of(derivative: Derivative) -> Self {
+        let mut operator = Self::ZERO;
+        operator.add(derivative, 1.0);
+        operator
+    }
+
     /// ∂²u/∂xᵢ².
     pub(super) fn second(axis: usize) -> Self {
         let mut operator = Self::ZERO;

@@ -17,11 +17,11 @@ use crate::{
     solve::{network::RbfNetwork, piecewise::PiecewiseNetwork},
 };
 
-/// A solution as a state for linearisations; its derivatives are those at points moved by `place`.
-pub(crate) fn state(network: Arc<PiecewiseNetwork>, place: impl Fn(&mut [f64]) + Send + Sync + 'static) -> State {
+/// A solution as a state for linearisations, evaluated at points that `shift` has moved.
+pub(crate) fn state(network: Arc<PiecewiseNetwork>, shift: impl Fn(&mut [f64]) + Send + Sync + 'static) -> State {
     State::new(move |_, points, derivatives| {
         let mut points = points.to_vec();
-        points.chunks_exact_mut(network.dims()).for_each(&place);
+        points.chunks_exact_mut(network.dims()).for_each(&shift);
         let of = |&derivative| match network.dims() {
             1 => derivatives_in::<1>(derivative, &network, &points),
             2 => derivatives_in::<2>(derivative, &network, &points),
@@ -40,8 +40,7 @@ fn derivatives_in<const D: usize>(
     points: &[f64],
 ) -> Result<Vec<f64>> {
     let mut all = vec![0.0; points.len() / D];
-    let mut operator = Operator::ZERO;
-    operator.add(derivative, 1.0);
+    let operator = Operator::of(derivative);
     for (network, rows) in network.networks().iter().zip(network.rows(points)) {
         let place = |row: &usize| Place { point: std::array::from_fn(|i| points[row * D + i]), region: 0 };
         let places: Vec<Place<D>> = rows.iter().map(place).collect();

@@ -87,8 +87,13 @@ impl<const D: usize> Rows<D> {
         }
         let rows = Self::of(draft, cells);
         if !rows.factors.is_empty() && rows.factors.iter().all(|factor| *factor == 0.0) {
-            let what = "the equation, linearised about the start of the iteration, contains nothing of u";
-            return Err(Error::input(what, "give initial = \"…\", another first u"));
+            let (what, help) = if problem.is_linear() {
+                ("all coefficients of the equation are 0 in the domain", "give an equation that contains u there")
+            } else {
+                let what = "the equation, linearised about the first u, contains neither u nor a derivative of u";
+                (what, "give initial = \"…\", another first u")
+            };
+            return Err(Error::input(what, help));
         }
         Ok(rows)
     }
@@ -140,7 +145,7 @@ impl<const D: usize> Rows<D> {
         let shares: Vec<f64> = measures.iter().map(|measure| measure / total).collect();
         let mut sizes = vec![0.0; points.len()];
         sides.iter().for_each(|side| sizes[side.row] += side.operator.size(&cells.sides[side.cell]));
-        // A linearised equation may contain nothing of u at some points.
+        // All coefficients may be 0 at a point; such a row is left out.
         let factor = |(size, share): (&f64, &f64)| if *size == 0.0 { 0.0 } else { share.sqrt() / size };
         let factors: Vec<f64> = sizes.iter().zip(&shares).map(factor).collect();
         targets.iter_mut().zip(&factors).for_each(|(target, factor)| *target *= factor);

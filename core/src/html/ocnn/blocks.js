@@ -2,7 +2,7 @@
 
 const BLOCKS = { name: 'Condensed tree', room: 20, reach: 0, spread: 'inRows', draw: drawBlocks };
 
-/** Draws a block for each node, and returns what is written below them. */
+/** Draws a block for each node, and returns the caption below. */
 function drawBlocks(context, tree, { current, clusters, looks }, { boxOf }) {
   for (let node = 0; node < tree.nodes; node++) {
     const [left, top, width, height] = boxOf(node);

@@ -91,8 +91,8 @@ function rowsBelow({ tree, pieces }, node) {
 }
 
 /**
- * Which joins are cut at a level, those without a cluster on both sides, and the height of a cut across the tree that makes the
- * clusters, or null: cuts are in the order of their contrast, which need not be that of their height.
+ * The joins that are cut at a level, whose sides share no cluster, and the height at which a cut across the tree makes the same
+ * clusters, or null if there is none: cuts are in the order of their contrast, which need not be that of their height.
  */
 function cutOf({ tree, levels }, index) {
   const clusters = Array.from(levels[index].labels, (label) => new Set([label]));

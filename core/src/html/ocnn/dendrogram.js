@@ -8,7 +8,7 @@ const DENDROGRAM = {
   draw: drawBrackets,
 };
 
-/** Draws a bracket for each join, and returns what is written below them. */
+/** Draws a bracket for each join, and returns the caption below. */
 function drawBrackets(context, tree, { current, clusters, looks, cut }, { placeOf, boxOf }) {
   const { heights, parent, leaves } = tree;
   const neutral = styleColour('--frame');
@@ -29,7 +29,7 @@ function drawBrackets(context, tree, { current, clusters, looks, cut }, { placeO
     context.stroke();
   }
 
-  /** The height at which the branch of a node is cut, or null; without a cut across the tree at the smaller side of a join. */
+  /** The height at which a node's branch is cut, or null. Without a common height, only the smaller side of a join is cut. */
   function cutAt(node) {
     if (!cut.isCut[parent[node]]) return null;
     if (cut.height !== null) return Math.max(cut.height, heights[node]);

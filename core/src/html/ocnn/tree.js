@@ -23,7 +23,10 @@ function treePlots(clustering, options) {
     for (const plot of plots) plot.redraw();
   }
 
-  /** A plot of a kind { name, room: below the tree, reach: of a join below it, spread: in what it is wide, draw }. */
+  /**
+   * A plot of a kind { name, room: pixels below the tree, reach: pixels below a join that still belong to it, spread: 'inRows' or
+   * 'inGroups', draw }.
+   */
   function treePlot({ name, room, reach, spread, draw }) {
     const { widths, starts } = tree[spread];
     const properties = { className: 'tree', tabIndex: 0, role: 'group', 'aria-label': `${name}. ${TREE_HELP}` };
@@ -79,7 +82,7 @@ function treePlots(clustering, options) {
     listen(plot, {
       pointermove: (event) => show(nodeAt(event)),
       'pointerleave blur'() {
-        // The text is set back also if the other plot shows nothing any more.
+        // Forces `show` to restore the hint even if the other plot has cleared the branch.
         shown.current = null;
         show(-1);
       },

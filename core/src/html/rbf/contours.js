@@ -29,7 +29,7 @@ function contourOf(values, side, level) {
 
 /** Interfaces on a slice: `of` has the region of each node, and `depth` grows from 0 at its interfaces. */
 function interfacesOf([of, depth], side) {
-  // An interface is that of both of its regions. Depths may be 0 at outer boundaries, too, where the region does not change.
+  // The first region's interfaces are those of the others. Depths are also 0 at outer boundaries, where the region stays the same.
   const [, ...regions] = new Set(of);
   return regions.map((region) =>
     contourOf(

@@ -14,7 +14,7 @@ function bytesOf(text) {
 /** A typed array of a text in base64. Its numbers are little-endian, as on every machine that runs a browser today. */
 const arrayOf = (Type, text) => new Type(bytesOf(text).buffer);
 
-/** The value, or the end of a range that it is beyond. */
+/** The value limited to [low, high]. */
 const clamped = (value, low, high) => Math.min(Math.max(value, low), high);
 
 /** Numbers in a unit that is their largest magnitude. */

@@ -6,6 +6,7 @@ mod boundary_rows;
 pub(crate) mod condition;
 mod contradiction;
 pub(crate) mod definition;
+mod derivative;
 mod discontinuity;
 pub(crate) mod domain;
 mod dual;

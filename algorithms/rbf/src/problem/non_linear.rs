@@ -6,7 +6,7 @@ use firebox_core::{Error, Result, error::Place, random::Random, watch::Watch};
 use rayon::prelude::*;
 
 use super::{
-    equation::{Derivative, Terms},
+    derivative::{Derivative, Terms},
     function::{Function, format_point},
 };
 use crate::types::Coefficient;

@@ -2,7 +2,7 @@
 
 use std::{f64::consts::PI, sync::LazyLock};
 
-use super::{EDGE, cosine::Cosine, etdrk4::Etdrk4};
+use super::{burgers::EDGE, cosine::Cosine, etdrk4::Etdrk4};
 
 /// Diffusion coefficient ε.
 const EPSILON: f64 = 1e-4;

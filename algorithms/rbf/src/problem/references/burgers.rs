@@ -2,8 +2,8 @@
 
 use std::f64::consts::PI;
 
-use super::EDGE;
-
+/// Tolerance for rounding at the ends of an interval of time.
+pub(super) const EDGE: f64 = 1e-9;
 /// Half width of the tails in standard deviations: the neglected weights are below e^{−40.5} of the largest.
 const TAIL: f64 = 9.0;
 /// Step of the quadrature in standard deviations of the narrowest peak.

@@ -12,9 +12,6 @@ pub(super) use allen_cahn::allen_cahn;
 pub(super) use bratu::bratu;
 pub(super) use burgers::burgers;
 
-/// Tolerance for rounding at the ends of an interval of time.
-const EDGE: f64 = 1e-9;
-
 #[cfg(test)]
 mod tests {
     use firebox_core::random::Random;

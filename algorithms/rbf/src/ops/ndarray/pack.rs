@@ -163,10 +163,10 @@ impl<E: Real> Neurons<E> {
         self.blocks.count()
     }
 
-    /// The neurons from 64·`index` on.
+    /// The neurons from 64·`index` on. The number of rows is a compile-time constant, as in [`Points::lanes`].
     #[inline(always)]
     pub fn block<const D: usize>(&self, index: usize) -> Neuron<'_, E, D> {
-        Neuron(self.blocks.block(index))
+        Neuron(&self.blocks.block(index)[..D + ROWS])
     }
 }
 
@@ -178,8 +178,8 @@ impl<E: Real, const D: usize> Neuron<'_, E, D> {
     #[inline(always)]
     pub fn centre(self, l: usize) -> [E; D] {
         let mut centre = [E::ZERO; D];
-        for (c, row) in centre.iter_mut().zip(self.0) {
-            *c = row[l];
+        for k in 0..D {
+            centre[k] = self.0[k][l];
         }
         centre
     }

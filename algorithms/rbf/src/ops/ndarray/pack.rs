@@ -176,6 +176,7 @@ pub(super) struct Neuron<'a, E, const D: usize>(&'a [Block<E>]);
 
 impl<E: Real, const D: usize> Neuron<'_, E, D> {
     #[inline(always)]
+    #[expect(clippy::needless_range_loop, reason = "iterators may end early, which prevents vectorisation")]
     pub fn centre(self, l: usize) -> [E; D] {
         let mut centre = [E::ZERO; D];
         for k in 0..D {

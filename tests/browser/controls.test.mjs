@@ -1,33 +1,9 @@
 // The controls of a clustering's report, and unusual data.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import {
-  downloaded,
-  labelsOf,
-  labelsShown,
-  launch,
-  levelShown,
-  namelessControls,
-  open,
-  pixelOf,
-  selected,
-} from './browser.mjs';
-import { HOSTILE, clusteringData, pageOf, scriptOf, styleOf } from './sample.mjs';
-
-let browser;
-before(async () => {
-  browser = await launch();
-});
-after(() => browser.close());
-
-/** A test without both ways of drawing points. */
-const one = (name, body, sample = {}, options = {}) =>
-  test(name, async () => {
-    const data = clusteringData(sample);
-    const { page, check } = await open(browser, pageOf(data), options);
-    await body(page, data);
-    await check();
-  });
+import { test } from 'node:test';
+import { downloaded, labelsOf, labelsShown, levelShown, namelessControls, pixelOf, selected } from './browser.mjs';
+import { one } from './clustering.mjs';
+import { HOSTILE, scriptOf, styleOf } from './sample.mjs';
 
 one('the slider changes the labels, by the keyboard too', async (page, data) => {
   assert.deepEqual(await labelsShown(page), labelsOf(data, 2));
@@ -193,11 +169,7 @@ test('script and style are small', () => {
   }
 });
 
-test('all controls have names', async () => {
-  const { page, check } = await open(browser, pageOf(clusteringData({ columns: 4 })));
-  assert.deepEqual(await namelessControls(page), []);
-  await check();
-});
+one('all controls have names', async (page) => assert.deepEqual(await namelessControls(page), []), { columns: 4 });
 
 one('without a clipboard the button says so', async (page) => {
   await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }));

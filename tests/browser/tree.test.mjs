@@ -1,22 +1,7 @@
 // The dendrogram and the condensed tree of a clustering's report.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { array, frames, labelsOf, labelsShown, launch, open, selected } from './browser.mjs';
-import { clusteringData, pageOf } from './sample.mjs';
-
-let browser;
-before(async () => {
-  browser = await launch();
-});
-after(() => browser.close());
-
-const one = (name, body, sample = {}, options = {}) =>
-  test(name, async () => {
-    const data = clusteringData(sample);
-    const { page, check } = await open(browser, pageOf(data), options);
-    await body(page, data);
-    await check();
-  });
+import { array, frames, labelsOf, labelsShown, selected } from './browser.mjs';
+import { one } from './clustering.mjs';
 
 const PLOTS = ['Dendrogram', 'Condensed tree'];
 const plotOf = (page, name) => page.locator(`section[aria-label="${name}"] .tree`);

@@ -173,7 +173,7 @@ impl<const D: usize> Growth<'_, D> {
         self.grown.as_ref().map_or(&[], |grown| &grown.levels)
     }
 
-    /// Ends the growth with the last level, since the iteration does not go on from it; returns `false` if there is none.
+    /// Ends the growth as diverged with the last level; returns `false` before the first level.
     pub(super) fn diverged(&mut self) -> bool {
         self.grown.as_mut().map(|grown| grown.end = End::Diverged).is_some()
     }

@@ -35,6 +35,21 @@ def _plain(value: Any) -> Any:
     raise ValueError(f"a parameter is a {type(value).__name__}, {value!r}, which is neither a number nor a text")
 
 
+def whole(value: Any, name: str) -> int:
+    """A whole number of at least 0; other values are a ValueError that names the parameter."""
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 0:
+        raise ValueError(f"{name} = {value!r}: must be a whole number of at least 0")
+    return int(value)
+
+
+def number(value: Any, name: str) -> float:
+    """A number; other values are a ValueError that names the parameter."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} = {value!r}: must be a number") from None
+
+
 def in_python(owner: Any, text: str) -> str:
     """A message of Rust, in which parameters have the names of `owner`, and precisions those of NumPy."""
     text = re.sub(r"`precision = f(32|64)`", r"`precision = 'float\1'`", text)

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from . import _firebox, plots
-from ._compute import Run, column_names, options_of
+from ._compute import Run, column_names, number, options_of, whole
 from ._data import on_host, validated
 from ._report import Reports, as_html
 
@@ -196,9 +196,9 @@ class OCNN(Reports, ClusterMixin, BaseEstimator):
             raise ValueError("n_clusters and threshold exclude each other: leave one out")
         cut = None
         if self.n_clusters is not None:
-            cut = {"clusters": int(self.n_clusters)}
+            cut = {"clusters": whole(self.n_clusters, "n_clusters")}
         elif self.threshold is not None:
-            cut = {"threshold": float(self.threshold)}
+            cut = {"threshold": number(self.threshold, "threshold")}
         precomputed = self.metric == "precomputed"
         options = options_of(self, distance=None if precomputed else self.metric, cut=cut)
         kept, weights = _weights(sample_weight, X, precomputed or sparse.issparse(X))

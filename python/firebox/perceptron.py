@@ -119,7 +119,7 @@ class _Mlp(BaseEstimator):
     def _train(
         self, X: np.ndarray, task: str, initial: Any = None, passes: dict[str, Any] | None = None, **targets: Any
     ) -> None:
-        hidden = np.atleast_1d(np.asarray(self.hidden_layer_sizes, dtype=np.int64))
+        hidden = np.atleast_1d(np.asarray(self.hidden_layer_sizes))
         options = options_of(self, task=task, test=0.0, **({"hidden": hidden} | (passes or {})))
         with Run(self, self.random_state) as run:
             names = column_names(self)

@@ -20,11 +20,24 @@ pub fn with_options<T: Serialize + DeserializeOwned>(defaults: &T, options: &str
         let before = std::mem::replace(own, value);
         // One field at a time, so that the error names it.
         if let Err(error) = serde_json::from_value::<T>(Value::Object(fields.clone())) {
-            let text = format!("{field} = {given}: {error}; the default is {before}");
+            let default = if before.is_null() { "None".into() } else { before.to_string() };
+            let text = format!("{field} = {given}: {}; the default is {default}", reason(&error));
             return Err(PyValueError::new_err(text));
         }
     }
     serde_json::from_value(Value::Object(fields)).map_err(wrong)
+}
+
+/// Why a value was refused, with Rust's names of types in plain words.
+fn reason(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    if text.ends_with("expected usize") || text.ends_with("expected u64") {
+        "must be a whole number of at least 0".into()
+    } else if text.ends_with("expected f64") || text.ends_with("expected f32") {
+        "must be a number".into()
+    } else {
+        text
+    }
 }
 
 fn wrong(error: serde_json::Error) -> PyErr {

@@ -126,7 +126,7 @@ class Problem:
 
     @staticmethod
     def names() -> list[str]:
-        """Names of the built-in problems."""
+        """Names of the built-in problems; those of several unknowns are solved by the command alone."""
         return list(_firebox.RbfProblem.names())
 
     @property

@@ -107,8 +107,18 @@ pub struct RbfProblem {
 }
 
 impl RbfProblem {
+    /// Fails for systems of equations.
     fn new(problem: firebox::Result<Problem>, origin: Origin) -> PyResult<Self> {
-        Ok(Self { problem: problem.map_err(exception)?, origin })
+        let problem = problem.map_err(exception)?;
+        if problem.unknowns().len() > 1 {
+            let names = problem.unknowns().join(", ");
+            let text = format!(
+                "the problem has several unknowns, {names}: Python has one unknown so far\n\
+                 solve it with the command `firebox rbf --problem FILE.toml -o solution.csv`"
+            );
+            return Err(PyValueError::new_err(text));
+        }
+        Ok(Self { problem, origin })
     }
 }
 

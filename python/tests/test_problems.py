@@ -296,6 +296,15 @@ def test_residuals_are_checked(changes, message):
         firebox.Problem(**(MONGE_AMPERE | changes))
 
 
+def test_systems_are_refused():
+    text = "unknowns = ['u', 'v']\ndomain = { type = 'box', low = [0], high = [1] }\ndims = 1\n"
+    text += "boundary = [{ of = 'u', condition = 'dirichlet', value = 0 }]\n"
+    text += "equation = [{ residual = 'u_x - v' }, { residual = 'v_x - 1' }]\n"
+    for problem in (lambda: firebox.Problem.parse(text), lambda: firebox.Problem.named("kovasznay")):
+        with pytest.raises(ValueError, match="several unknowns, u, v.*\n.*firebox rbf"):
+            problem()
+
+
 def test_an_exception_in_the_first_u_is_raised():
     def first(points):
         raise MeshError(404)

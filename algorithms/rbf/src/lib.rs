@@ -31,7 +31,7 @@ pub use problem::{
     condition::{BoundaryRule, Condition},
     definition::Problem,
     domain::Domain,
-    equation::{Derivative, Equation},
+    equation::{Argument, Derivative, Equation},
     expression::Expression,
     function::{BatchFunction, Function},
     non_linear::NonLinear,

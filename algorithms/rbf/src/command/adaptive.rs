@@ -9,7 +9,11 @@ use super::report::Magnitude;
 use crate::{
     config::AdaptiveConfig,
     model::{adaptive::AdaptiveSolution, growing::Slab},
-    solve::adaptive::{End, Level},
+    problem::definition::Problem,
+    solve::{
+        accuracy::Accuracy,
+        adaptive::{End, Level},
+    },
 };
 
 /// Result of `--mode auto`.
@@ -20,6 +24,8 @@ pub(super) struct AutoResult {
     relative_l2: Option<f64>,
     /// Largest error on the grid, if the exact solution is known.
     max_error: Option<f64>,
+    /// Errors of each unknown of a system, if the exact solution is known.
+    unknowns: Option<Vec<UnknownResult>>,
     /// Estimate of the relative L2 error, at most 1.
     estimate: f64,
     /// The estimate is within the target.
@@ -48,6 +54,29 @@ pub(super) struct AutoResult {
     slabs: Option<Vec<Slab>>,
     /// The levels of the growth.
     levels: Vec<LevelResult>,
+}
+
+/// Errors of an unknown.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct UnknownResult {
+    /// Name.
+    name: String,
+    /// Relative L2 error on the grid.
+    relative_l2: f64,
+    /// Largest error on the grid.
+    max_error: f64,
+}
+
+/// The errors of each unknown of a system, if the exact solution is known.
+fn unknowns(problem: &Problem, solution: &AdaptiveSolution) -> Option<Vec<UnknownResult>> {
+    let errors = |(name, it): (&String, &Accuracy)| UnknownResult {
+        name: name.clone(),
+        relative_l2: it.relative_l2,
+        max_error: it.max_error,
+    };
+    let all = || problem.unknowns().iter().zip(&solution.accuracies).map(errors).collect();
+    (solution.accuracies.len() > 1).then(all)
 }
 
 /// Figures of a level of the growth.
@@ -113,18 +142,19 @@ impl From<&Level> for LevelResult {
 }
 
 /// The report's result.
-pub(super) fn result(solution: &AdaptiveSolution) -> AutoResult {
+pub(super) fn result(problem: &Problem, solution: &AdaptiveSolution) -> AutoResult {
     let level = solution.level();
     AutoResult {
         relative_l2: solution.accuracy.map(|it| it.relative_l2),
         max_error: solution.accuracy.map(|it| it.max_error),
+        unknowns: unknowns(problem, solution),
         estimate: solution.estimate(),
         resolved: solution.is_resolved(),
         stop: solution.end,
         solver: "qr",
         precision: "f64",
         solver_device: solution.device.clone(),
-        neurons: solution.network.len(),
+        neurons: solution.neurons(),
         points: level.map(|level| level.conditions),
         width: level.map(|level| level.ratio),
         held_out: level.and_then(|level| finite(level.held_out)),
@@ -136,7 +166,7 @@ pub(super) fn result(solution: &AdaptiveSolution) -> AutoResult {
 }
 
 /// The summary, which begins with the error.
-pub(super) fn summary(solution: &AdaptiveSolution, config: &AdaptiveConfig) -> String {
+pub(super) fn summary(problem: &Problem, solution: &AdaptiveSolution, config: &AdaptiveConfig) -> String {
     let (estimate, target) = (solution.estimate(), config.target_error);
     let mut text = match solution.end {
         End::Resolved => format!("resolved: the relative L2 error is about {estimate:.1e}"),
@@ -150,6 +180,9 @@ pub(super) fn summary(solution: &AdaptiveSolution, config: &AdaptiveConfig) -> S
     };
     if let Some(accuracy) = solution.accuracy {
         text += &format!("\nrelative L2 error {:.3e}, largest error {:.3e}", accuracy.relative_l2, accuracy.max_error);
+        let each = unknowns(problem, solution).unwrap_or_default();
+        let each: Vec<String> = each.iter().map(|it| format!("{} {:.3e}", it.name, it.relative_l2)).collect();
+        text += &if each.is_empty() { String::new() } else { format!(" (relative L2 error of {})", each.join(", ")) };
     }
     let reason = match solution.end {
         End::Resolved | End::Unbalanced | End::Diverged => "",
@@ -171,7 +204,7 @@ pub(super) fn summary(solution: &AdaptiveSolution, config: &AdaptiveConfig) -> S
     let place = place.unwrap_or("the host");
     text + &format!(
         "\n{} neurons in {slabs}{levels} levels (qr in f64 on {place}, width {width:.2} cells{reason})",
-        solution.network.len()
+        solution.neurons()
     )
 }
 

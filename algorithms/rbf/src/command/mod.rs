@@ -29,7 +29,7 @@ use crate::{
     config::AdaptiveConfig,
     io::{
         serialization::NetworkFormat,
-        solution_grid::{self, Field, Values},
+        solution_grid::{self, Field, Solutions},
         vtk::{self, VtkFormat},
         vtk_series,
     },
@@ -62,10 +62,10 @@ impl Plugin for RbfPlugin {
         with_short_help(RbfArgs::augment_args(Command::new("rbf")), &COMMON)
             .about("Solves partial differential equations without a mesh")
             .long_about(
-                "Solves a partial differential equation of second order, linear or not, in one to five dimensions \
+                "Solves a partial differential equation of second order, linear or not, or a system of them, in one to five dimensions \
                  without a mesh: a network of Gaussians is trained to fulfil the equation at points inside and the boundary \
                  conditions at points on the boundary. Writes the solution on a grid in columns of the coordinates, u and, if \
-                 the exact solution is known, exact and error.\n\n\
+                 the exact solution is known, exact and error; of a system a column for each unknown, and with its name exact and error.\n\n\
                  No other option than the problem is needed: --mode auto, the default, grows the network where conditions \
                  that were held out are violated, in f64 on the host and, if it is large, on a CUDA device, until the \
                  estimate of its error is at most --target-error. If it does not get there, the first line of the summary \
@@ -124,6 +124,9 @@ impl Plugin for RbfPlugin {
             let what = format!("`network` is a single network, and this problem has one in each of {regions} regions");
             return Err(Error::input(what, "leave it out; `vtk` and `evaluate` have the solution in all regions"));
         }
+        if problem.unknowns().len() > 1 {
+            check_system(problem, &args)?;
+        }
         let field = Field::new(problem, args.grid.unwrap_or(Field::default_side(dims)))?;
         if args.error_plot.is_some() && field.exact.is_none() {
             let what = "`error_plot` needs the exact solution, which this problem does not have";
@@ -148,7 +151,7 @@ impl Plugin for RbfPlugin {
             }
         };
         let evaluated = points.map(|points| {
-            let mut values = Values::new(&solved.network, &points.values, exact)?;
+            let mut values = Solutions::new(problem.unknowns(), &solved.networks, &points.values, exact.as_ref())?;
             let blank = values.blank_outside(problem, &points.values);
             if blank > 0 {
                 let text = format!(
@@ -210,6 +213,15 @@ impl Plugin for RbfPlugin {
     }
 }
 
+/// Fails for outputs that have one unknown only.
+fn check_system(problem: &Problem, args: &RbfArgs) -> Result<()> {
+    let given = [("network", args.network.is_some()), ("html", args.page.html.is_some())];
+    let Some((option, _)) = given.into_iter().find(|(_, is_given)| *is_given) else { return Ok(()) };
+    let names = problem.unknowns().join(", ");
+    let what = format!("`{option}` has one unknown, and this problem has {names}");
+    Err(Error::input(what, "leave it out; `output`, `vtk` and `evaluate` have all unknowns"))
+}
+
 /// Fails if a problem's solution has too many dimensions for a VTK file, or no time for a series.
 fn check_vtk(problem: &Problem, format: VtkFormat) -> Result<()> {
     let dims = problem.dims();
@@ -264,7 +276,8 @@ enum RbfResult {
 
 /// A solution of either mode as the outputs show it.
 struct Solved {
-    network: PiecewiseNetwork,
+    /// The solution of each unknown.
+    networks: Vec<PiecewiseNetwork>,
     accuracy: Option<Accuracy>,
     config: Value,
     rows: usize,
@@ -285,7 +298,7 @@ impl Solved {
         config["width"] = solution.ratio.into();
         config["checkpoint_every"] = args.states.checkpoint_every.into();
         Self {
-            network: solution.network.clone().into(),
+            networks: vec![solution.network.clone().into()],
             accuracy: solution.accuracy,
             config,
             rows: solution.points.0 + solution.points.1,
@@ -301,14 +314,14 @@ impl Solved {
 
     fn auto(problem: &Problem, solution: &AdaptiveSolution, config: &AdaptiveConfig, args: &RbfArgs) -> Self {
         Self {
-            network: solution.network.clone(),
+            networks: solution.networks.clone(),
             accuracy: solution.accuracy,
             config: adaptive::config(config, &args.states),
             rows: solution.level().map_or(0, |level| level.conditions),
             timings: solution.timings.clone(),
             peak_device_bytes: solution.peak_device_bytes,
-            result: entries(&RbfResult::Auto(Box::new(adaptive::result(solution)))),
-            summary: adaptive::summary(solution, config),
+            result: entries(&RbfResult::Auto(Box::new(adaptive::result(problem, solution)))),
+            summary: adaptive::summary(problem, solution, config),
             unresolved: !solution.is_resolved() && !args.adaptive.accept_unresolved,
             convergence: Some(convergence::growth(problem, &solution.levels)),
             page: args.page.html.as_ref().map(|_| Ok(solution.page(problem, config)?.of_input(&args.problem_text()))),
@@ -329,17 +342,17 @@ impl Outputs<'_> {
         self,
         network: Option<NetworkFormat>,
         vtk: Option<VtkFormat>,
-        evaluated: Option<(Points, Values)>,
+        evaluated: Option<(Points, Solutions)>,
     ) -> Result<Outcome> {
         let Self { args, problem, field, solved } = self;
-        let values = Values::new(&solved.network, &field.points, field.exact.clone())?;
+        let values = Solutions::new(problem.unknowns(), &solved.networks, &field.points, field.exact.as_ref())?;
         let page = args.page.html.clone().zip(solved.page);
         let mut plots = Vec::new();
         if let Some(path) = &args.error_plot {
             plots.extend(plots::error(problem, &field, &values).map(|plot| (path.clone(), plot)));
         }
         if let Some(path) = &args.centres_plot {
-            plots.push((path.clone(), plots::neurons(problem, &solved.network)?));
+            plots.push((path.clone(), plots::neurons(problem, &solved.networks)?));
         }
         if let Some(path) = &args.convergence {
             plots.extend(solved.convergence.map(|plot| (path.clone(), plot)));
@@ -366,7 +379,7 @@ impl Outputs<'_> {
             unresolved: solved.unresolved,
         };
         if let (Some(path), Some(format)) = (&args.network, network)
-            && let [network] = solved.network.networks()
+            && let [network] = solved.networks[0].networks()
         {
             let network = network.clone().named(problem.coordinates().to_vec())?;
             outcome.documents.push((path.clone(), Document::new(move |out| network.write(format, out))));

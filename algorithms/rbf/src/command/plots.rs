@@ -7,7 +7,7 @@ use firebox_core::{
 };
 
 use crate::{
-    io::solution_grid::{Field, Values},
+    io::solution_grid::{Field, Solutions, Values},
     problem::{definition::Problem, domain::Domain},
     solve::{accuracy::Accuracy, piecewise::PiecewiseNetwork},
     types::Sampling,
@@ -67,29 +67,30 @@ fn values_plot(
     })
 }
 
-/// The solution u, over time if the problem has it.
-pub(crate) fn solution(problem: &Problem, field: &Field, values: &Values, accuracy: Option<Accuracy>) -> Plot {
+/// The solution u, of several unknowns the first, over time if the problem has it.
+pub(crate) fn solution(problem: &Problem, field: &Field, values: &Solutions, accuracy: Option<Accuracy>) -> Plot {
     let error = accuracy.map_or_else(String::new, |it| format!(", relative L2 error {:.1e}", it.relative_l2));
+    let (values, name) = (values.first(), &values.names[0]);
     let still = values_plot(
         problem.coordinates(),
         field,
         Some(problem.domain()),
         format!("{}{error}", problem.name()),
-        "u",
+        name,
         &values.u,
         false,
     );
     match problem.time_axis().filter(|_| field.dims > 1) {
         None => still,
         Some(axis) => {
-            let frames = frames(problem, field, values, axis);
+            let frames = frames(problem, field, (name, values), axis);
             Plot::Animated(Animated { still: Box::new(still), frames })
         }
     }
 }
 
 /// u at times of the grid, with the exact solution beside it in one dimension of space.
-fn frames(problem: &Problem, field: &Field, values: &Values, axis: usize) -> Vec<(String, Plot)> {
+fn frames(problem: &Problem, field: &Field, (u, values): (&str, &Values), axis: usize) -> Vec<(String, Plot)> {
     let mut names = problem.coordinates().to_vec();
     let time = names.remove(axis);
     let exact = values.exact.iter().filter(|_| field.dims == 2).flat_map(|(exact, _)| exact);
@@ -104,7 +105,7 @@ fn frames(problem: &Problem, field: &Field, values: &Values, axis: usize) -> Vec
         let time = format!("{time} = {:.digits$}", field.coordinate(axis, at));
         let title = format!("{}, {time}", problem.name());
         let draw = |label, values| values_plot(&names, &section, None, title.clone(), label, values, false);
-        let mut plot = draw("u", &values.u);
+        let mut plot = draw(u, &values.u);
         if let (Plot::Lines(lines), Some((exact, _))) = (&mut plot, &values.exact)
             && let Plot::Lines(exact) = draw("exact", exact)
         {
@@ -120,16 +121,16 @@ fn frames(problem: &Problem, field: &Field, values: &Values, axis: usize) -> Vec
     times.iter().map(frame).collect()
 }
 
-/// u minus the exact solution, if the exact solution is known.
-pub(crate) fn error(problem: &Problem, field: &Field, values: &Values) -> Option<Plot> {
-    let (_, errors) = values.exact.as_ref()?;
+/// u, of several unknowns the first, minus the exact solution, if that is known.
+pub(crate) fn error(problem: &Problem, field: &Field, values: &Solutions) -> Option<Plot> {
+    let (_, errors) = values.first().exact.as_ref()?;
     let largest = errors.iter().fold(0.0f64, |most, error| most.max(error.abs()));
     Some(values_plot(
         problem.coordinates(),
         field,
         Some(problem.domain()),
         format!("{}: error, at most {largest:.1e}", problem.name()),
-        "u − exact",
+        &format!("{} − exact", values.names[0]),
         errors,
         true,
     ))
@@ -137,11 +138,11 @@ pub(crate) fn error(problem: &Problem, field: &Field, values: &Values) -> Option
 
 /// The centres with circles of their widths, projected to the first two coordinates; of a width per axis, the geometric
 /// mean.
-pub(crate) fn neurons(problem: &Problem, network: &PiecewiseNetwork) -> Result<Plot> {
-    let dims = network.dims();
+pub(crate) fn neurons(problem: &Problem, networks: &[PiecewiseNetwork]) -> Result<Plot> {
+    let (dims, count) = (problem.dims(), networks.iter().map(PiecewiseNetwork::len).sum::<usize>());
     let mean = |widths: &[f64]| (widths.iter().map(|a| a.ln()).sum::<f64>() / widths.len() as f64).exp();
-    let stride = network.len().div_ceil(MAX_NEURONS);
-    let neurons = network.networks().iter().flat_map(|network| {
+    let stride = count.div_ceil(MAX_NEURONS);
+    let neurons = networks.iter().flat_map(PiecewiseNetwork::networks).flat_map(|network| {
         let each = network.widths().len() / network.len();
         network.centres().chunks(dims).zip(network.widths().chunks(each))
     });
@@ -153,7 +154,7 @@ pub(crate) fn neurons(problem: &Problem, network: &PiecewiseNetwork) -> Result<P
     } else {
         Vec::new()
     };
-    let of = if stride > 1 { format!(" of {}", network.len()) } else { String::new() };
+    let of = if stride > 1 { format!(" of {count}") } else { String::new() };
     let title = format!("{}: {}{of} centres and their widths", problem.name(), circles.len());
     let label = |axis: usize| problem.coordinates().get(axis).cloned().unwrap_or_default();
     Ok(Plot::Circles(Circles { title, x_label: label(0), y_label: label(1), circles, outline }))
@@ -169,6 +170,7 @@ mod tests {
         let field = Field::new(&problem, 5).unwrap();
         let u = vec![1.0; field.points.len() / 2];
         let values = Values { exact: Some((u.clone(), vec![0.0; u.len()])), u };
+        let values = Solutions { names: vec!["u".into()], all: vec![values] };
         let is_plain = |plot: Plot| match plot {
             Plot::Heat(heat) => heat.plain,
             other => panic!("{other:?}"),

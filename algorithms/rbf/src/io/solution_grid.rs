@@ -29,11 +29,16 @@ pub(crate) struct Field {
     rows: Vec<u32>,
     /// Points inside, row-major.
     pub(crate) points: Vec<f64>,
-    /// The exact solution at `points`, if known.
-    pub(crate) exact: Option<Vec<f64>>,
+    /// The exact solution of each unknown at `points`, if known.
+    pub(crate) exact: Option<Vec<Vec<f64>>>,
 }
 
 impl Field {
+    /// The exact solution of an unknown, if known.
+    pub(crate) fn exact_of(&self, unknown: usize) -> Option<&Vec<f64>> {
+        self.exact.as_ref().and_then(|all| all.get(unknown))
+    }
+
     /// Default number of points per axis.
     pub(crate) fn default_side(dims: usize) -> usize {
         const SIDES: [usize; MAX_DIMS] = [1001, 101, 31, 13, 9];
@@ -139,24 +144,27 @@ fn admit(nodes: usize, dims: usize) -> Result<()> {
         .map(drop)
 }
 
-/// The exact solution at points, NaN where it is undefined outside the domain.
+/// The exact solution of each unknown at points, NaN where it is undefined outside the domain.
 ///
 /// # Errors
 ///
 /// [`Error::Input`] with the first point of the domain or its boundary where it is not finite.
-pub(crate) fn exact_at(problem: &Problem, points: &[f64]) -> Result<Option<Vec<f64>>> {
-    let Some(mut exact) = problem.exact(points)? else { return Ok(None) };
+pub(crate) fn exact_at(problem: &Problem, points: &[f64]) -> Result<Option<Vec<Vec<f64>>>> {
+    let Some(mut all) = problem.all_exact(points)? else { return Ok(None) };
     let edge = EDGE * problem.domain().diameter();
-    for (value, point) in exact.iter_mut().zip(points.chunks(problem.dims())).filter(|(value, _)| !value.is_finite()) {
-        if problem.domain().signed_distance(point) <= edge {
-            problem.finite_exact(point)?;
+    for exact in &mut all {
+        let both = exact.iter_mut().zip(points.chunks(problem.dims()));
+        for (value, point) in both.filter(|(value, _)| !value.is_finite()) {
+            if problem.domain().signed_distance(point) <= edge {
+                problem.finite_exact(point)?;
+            }
+            *value = f64::NAN;
         }
-        *value = f64::NAN;
     }
-    Ok(Some(exact))
+    Ok(Some(all))
 }
 
-/// A solution at points.
+/// The solution of one unknown at points.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Values {
     pub(crate) u: Vec<f64>,
@@ -166,17 +174,14 @@ pub(crate) struct Values {
 
 impl Values {
     /// Fails if u is not finite everywhere.
-    pub(crate) fn new(network: &PiecewiseNetwork, points: &[f64], exact: Option<Vec<f64>>) -> Result<Self> {
+    pub(crate) fn new(network: &PiecewiseNetwork, points: &[f64], exact: Option<&Vec<f64>>) -> Result<Self> {
         let u = network.evaluate(points);
         if u.iter().any(|u| !u.is_finite()) {
             let what = "the solution is not finite everywhere".into();
             return Err(Error::Run { device: "the network".into(), phase: "evaluation".into(), what });
         }
         let errors = |exact: &Vec<f64>| u.iter().zip(exact).map(|(u, exact)| u - exact).collect();
-        let exact = exact.map(|exact| {
-            let errors = errors(&exact);
-            (exact, errors)
-        });
+        let exact = exact.map(|exact| (exact.clone(), errors(exact)));
         Ok(Self { u, exact })
     }
 
@@ -203,12 +208,60 @@ impl Values {
         let exact = self.exact.as_ref().map(|(exact, errors)| (some(exact), some(errors)));
         Self { u: some(&self.u), exact }
     }
+}
 
-    /// Named columns: `u` and, if the exact solution is known, `exact` and `error`.
-    pub(crate) fn columns(&self) -> Vec<(&'static str, &[f64])> {
-        let mut columns = vec![("u", &self.u[..])];
-        if let Some((exact, errors)) = &self.exact {
-            columns.extend([("exact", &exact[..]), ("error", &errors[..])]);
+/// The solutions of all unknowns at the same points; at least one.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Solutions {
+    /// Names of the unknowns.
+    pub(crate) names: Vec<String>,
+    pub(crate) all: Vec<Values>,
+}
+
+impl Solutions {
+    /// Fails if an unknown is not finite everywhere.
+    pub(crate) fn new(
+        names: &[String],
+        networks: &[PiecewiseNetwork],
+        points: &[f64],
+        exact: Option<&Vec<Vec<f64>>>,
+    ) -> Result<Self> {
+        let of = |(k, network)| Values::new(network, points, exact.and_then(|all| all.get(k)));
+        let all = networks.iter().enumerate().map(of).collect::<Result<_>>()?;
+        Ok(Self { names: names.to_vec(), all })
+    }
+
+    /// The solution of the first unknown.
+    pub(crate) fn first(&self) -> &Values {
+        &self.all[0]
+    }
+
+    /// Number of points.
+    pub(crate) fn points(&self) -> usize {
+        self.first().u.len()
+    }
+
+    /// [`Values::blank_outside`] of all unknowns.
+    pub(crate) fn blank_outside(&mut self, problem: &Problem, points: &[f64]) -> usize {
+        self.all.iter_mut().map(|values| values.blank_outside(problem, points)).max().unwrap_or(0)
+    }
+
+    /// The values at some rows.
+    pub(crate) fn rows(&self, rows: &[usize]) -> Self {
+        Self { names: self.names.clone(), all: self.all.iter().map(|values| values.rows(rows)).collect() }
+    }
+
+    /// Named columns: `u` and, if the exact solution is known, `exact` and `error`; of several unknowns the name of each, and
+    /// with it `_exact` and `_error`.
+    pub(crate) fn columns(&self) -> Vec<(String, &[f64])> {
+        let is_one = self.all.len() == 1;
+        let mut columns = Vec::new();
+        for (name, values) in self.names.iter().zip(&self.all) {
+            let own = |what: &str| if is_one { what.into() } else { format!("{name}_{what}") };
+            columns.push((if is_one { "u".into() } else { name.clone() }, &values.u[..]));
+            if let Some((exact, errors)) = &values.exact {
+                columns.extend([(own("exact"), &exact[..]), (own("error"), &errors[..])]);
+            }
         }
         columns
     }
@@ -217,7 +270,7 @@ impl Values {
     pub(crate) fn table(&self, points: &[f64], coordinates: &[String]) -> Result<Table> {
         let mut table = Table::float_matrix(coordinates.to_vec(), points.to_vec())?;
         for (name, values) in self.columns() {
-            table = table.beside(Table::floats(name, values.to_vec()))?;
+            table = table.beside(Table::floats(&name, values.to_vec()))?;
         }
         Ok(table)
     }
@@ -281,7 +334,7 @@ mod tests {
         // A grid that misses the pole.
         assert!(Field::new(&with("1/(x-0.5)"), 4).unwrap().exact.is_some());
         let outside = exact_at(&with("sqrt(x)"), &[-2.0, 0.5, 0.25, 0.5]).unwrap().unwrap();
-        assert!(outside[0].is_nan() && outside[1] == 0.5);
+        assert!(outside[0][0].is_nan() && outside[0][1] == 0.5);
         assert!(exact_at(&with("1/x"), &[2.0, 0.5, 0.0, 0.5]).is_err());
     }
 }

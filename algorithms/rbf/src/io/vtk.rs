@@ -9,7 +9,7 @@ use std::{
 
 use firebox_core::{Error, Result, error::Place};
 
-use super::solution_grid::{Field, Values};
+use super::solution_grid::{Field, Solutions};
 
 /// A VTK file format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl VtkFormat {
 const TYPES: [u8; 3] = [3, 8, 11];
 
 /// Writes the solution `values` at the points of `field`.
-pub(crate) fn write(format: VtkFormat, field: &Field, values: &Values, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write(format: VtkFormat, field: &Field, values: &Solutions, out: &mut dyn Write) -> io::Result<()> {
     let kind = TYPES[field.dims.clamp(1, TYPES.len()) - 1];
     match format {
         VtkFormat::Legacy => legacy(out, field, values, kind),
@@ -55,7 +55,7 @@ pub(crate) fn write(format: VtkFormat, field: &Field, values: &Values, out: &mut
 }
 
 /// The columns without NaN, which some readers of the text format refuse.
-fn columns(values: &Values) -> impl Iterator<Item = (&'static str, &[f64])> {
+fn columns(values: &Solutions) -> impl Iterator<Item = (String, &[f64])> {
     values.columns().into_iter().filter(|(_, column)| column.iter().all(|value| value.is_finite()))
 }
 
@@ -86,16 +86,16 @@ fn joined(cell: [usize; 8], corners: usize) -> String {
     cell[..corners].iter().map(usize::to_string).collect::<Vec<_>>().join(" ")
 }
 
-fn legacy(out: &mut dyn Write, field: &Field, values: &Values, kind: u8) -> io::Result<()> {
+fn legacy(out: &mut dyn Write, field: &Field, values: &Solutions, kind: u8) -> io::Result<()> {
     let (corners, count) = (1 << field.dims, cells(field).count());
     writeln!(out, "# vtk DataFile Version 3.0\nRBF network\nASCII\nDATASET UNSTRUCTURED_GRID")?;
-    writeln!(out, "POINTS {} double", values.u.len())?;
+    writeln!(out, "POINTS {} double", values.points())?;
     field.points.chunks(field.dims).try_for_each(|at| writeln!(out, "{}", point(at)))?;
     writeln!(out, "CELLS {count} {}", count * (corners + 1))?;
     cells(field).try_for_each(|cell| writeln!(out, "{corners} {}", joined(cell, corners)))?;
     writeln!(out, "CELL_TYPES {count}")?;
     (0..count).try_for_each(|_| writeln!(out, "{kind}"))?;
-    writeln!(out, "POINT_DATA {}", values.u.len())?;
+    writeln!(out, "POINT_DATA {}", values.points())?;
     for (name, column) in columns(values) {
         writeln!(out, "SCALARS {name} double 1\nLOOKUP_TABLE default")?;
         column.iter().try_for_each(|value| writeln!(out, "{value}"))?;
@@ -103,14 +103,14 @@ fn legacy(out: &mut dyn Write, field: &Field, values: &Values, kind: u8) -> io::
     Ok(())
 }
 
-fn xml(out: &mut dyn Write, field: &Field, values: &Values, kind: u8) -> io::Result<()> {
+fn xml(out: &mut dyn Write, field: &Field, values: &Solutions, kind: u8) -> io::Result<()> {
     let (corners, count) = (1 << field.dims, cells(field).count());
     let array = |kind: &str, name: &str, more: &str| {
         format!("<DataArray type=\"{kind}\" Name=\"{name}\"{more} format=\"ascii\">")
     };
     writeln!(out, "<?xml version=\"1.0\"?>")?;
     writeln!(out, "<VTKFile type=\"UnstructuredGrid\" version=\"0.1\" byte_order=\"LittleEndian\">")?;
-    let sizes = format!("NumberOfPoints=\"{}\" NumberOfCells=\"{count}\"", values.u.len());
+    let sizes = format!("NumberOfPoints=\"{}\" NumberOfCells=\"{count}\"", values.points());
     writeln!(out, "<UnstructuredGrid>\n<Piece {sizes}>\n<Points>")?;
     writeln!(out, "{}", array("Float64", "Points", " NumberOfComponents=\"3\""))?;
     field.points.chunks(field.dims).try_for_each(|at| writeln!(out, "{}", point(at)))?;
@@ -120,9 +120,13 @@ fn xml(out: &mut dyn Write, field: &Field, values: &Values, kind: u8) -> io::Res
     (1..=count).try_for_each(|k| writeln!(out, "{}", k * corners))?;
     writeln!(out, "</DataArray>\n{}", array("UInt8", "types", ""))?;
     (0..count).try_for_each(|_| writeln!(out, "{kind}"))?;
-    writeln!(out, "</DataArray>\n</Cells>\n<PointData Scalars=\"u\">")?;
+    writeln!(
+        out,
+        "</DataArray>\n</Cells>\n<PointData Scalars=\"{}\">",
+        columns(values).next().map_or("u".into(), |it| it.0)
+    )?;
     for (name, column) in columns(values) {
-        writeln!(out, "{}", array("Float64", name, ""))?;
+        writeln!(out, "{}", array("Float64", &name, ""))?;
         column.iter().try_for_each(|value| writeln!(out, "{value}"))?;
         writeln!(out, "</DataArray>")?;
     }
@@ -137,7 +141,7 @@ mod tests {
     fn written(problem: &str, side: usize, format: VtkFormat) -> String {
         let field = Field::new(&Problem::named(problem).unwrap(), side).unwrap();
         let network = RbfNetwork::new(field.dims, vec![0.0; field.dims], vec![1.0], vec![1.0]).unwrap();
-        let values = Values::new(&network.into(), &field.points, field.exact.clone()).unwrap();
+        let values = Solutions::new(&["u".into()], &[network.into()], &field.points, field.exact.as_ref()).unwrap();
         let mut text = Vec::new();
         write(format, &field, &values, &mut text).unwrap();
         String::from_utf8(text).unwrap()

@@ -9,12 +9,12 @@ use std::{
 use firebox_core::command::Document;
 
 use super::{
-    solution_grid::{Field, Values},
+    solution_grid::{Field, Solutions},
     vtk::{self, VtkFormat},
 };
 
 /// The files of the series `path`, with time as coordinate `axis` of `field`, in the folder of `path`.
-pub(crate) fn files(path: &Path, field: Field, values: Values, axis: usize) -> Vec<(PathBuf, Document)> {
+pub(crate) fn files(path: &Path, field: Field, values: Solutions, axis: usize) -> Vec<(PathBuf, Document)> {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let (indices, name) = (field.times(), |number: usize| format!("{stem}-{number:04}.vtu"));
     let time = |(number, &at): (usize, &usize)| (field.coordinate(axis, at), name(number));
@@ -47,12 +47,13 @@ fn collection(times: &[(f64, String)], out: &mut dyn Write) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::problem::definition::Problem;
+    use crate::{io::solution_grid::Values, problem::definition::Problem};
 
     #[test]
     fn a_series_has_a_file_per_time() {
         let field = Field::new(&Problem::named("poisson-cube").unwrap(), 3).unwrap();
         let values = Values { u: field.points.chunks(3).map(|x| x[2]).collect(), exact: None };
+        let values = Solutions { names: vec!["u".into()], all: vec![values] };
         let last = field.coordinate(2, 2);
         let files = files(Path::new("a/b&c.pvd"), field, values, 2);
         let text = |(_, document): &(PathBuf, Document)| {

@@ -21,6 +21,7 @@ use crate::{
         adaptive::{Adaptive, End, Level, conditions_per_neuron},
         piecewise::PiecewiseNetwork,
     },
+    types::root_mean,
 };
 
 /// Operations of the decompositions of a run with at most [`USUAL_NEURONS`], some tens of seconds on two cores.
@@ -32,6 +33,8 @@ const NEAR_SINGULAR: f64 = 1e4;
 /// The notice of conditions that contain derivatives of u only.
 pub(super) const OPEN_CONSTANT: &str =
     "the conditions contain derivatives of u only, which determine it up to a constant";
+/// Ratio of the sizes of two unknowns above which the smaller one is poorly estimated.
+const UNEQUAL: f64 = 100.0;
 /// Neurons above which a run may do more work, with their third power.
 const USUAL_NEURONS: f64 = 4096.0;
 
@@ -70,11 +73,14 @@ impl AdaptiveConfig {
 /// A network that grew for a problem, with the levels of its growth.
 #[derive(Debug, Clone)]
 pub struct AdaptiveSolution {
-    pub(crate) network: PiecewiseNetwork,
+    /// The solution of each unknown.
+    pub(crate) networks: Vec<PiecewiseNetwork>,
     /// Control points of the last level, row-major: inside, and along the boundary and interfaces.
     #[cfg_attr(not(feature = "plot"), allow(dead_code, reason = "a page shows them"))]
     pub(crate) control_points: [Vec<f64>; 2],
     pub(crate) accuracy: Option<Accuracy>,
+    /// The accuracy of each unknown, if the exact solution is known.
+    pub(crate) accuracies: Vec<Accuracy>,
     /// The levels, from the smallest network; at least one. With slabs of time, those of the slab with the largest estimate.
     pub levels: Vec<Level>,
     /// The slabs of time, if the problem has them.
@@ -156,7 +162,7 @@ impl AdaptiveSolver {
         clock.lap("training_s");
         let (estimate, end) = (all.estimate(), all.end(config.target_error));
         let (control_points, slab_levels) = (all.control_points(), all.slab_levels());
-        let (levels, network, slabs) = all.joined();
+        let (levels, networks, slabs) = all.joined();
         let device = engine.was_used().then(|| B::limits(&context.device).device);
         let stability = levels.last().map_or(0.0, |level| level.stability);
         if stability > NEAR_SINGULAR {
@@ -165,14 +171,22 @@ impl AdaptiveSolver {
                  times as much (the stability constant)"
             ));
         }
-        let evaluated = || field.exact.as_ref().map(|exact| accuracy(&network.evaluate(&field.points), exact));
-        let accuracy = context.watched(evaluated)?;
+        let values = |network: &PiecewiseNetwork| network.evaluate(&field.points);
+        let is_compared = field.exact.is_some() || networks.len() > 1;
+        let values = || if is_compared { networks.iter().map(values).collect() } else { Vec::new() };
+        let values: Vec<Vec<f64>> = context.watched(values)?;
+        notice_sizes(problem, &values, context);
+        let evaluated = field.exact.as_ref().map(|all| (values, all));
+        let of_all = |(values, exact): &(Vec<Vec<f64>>, &Vec<Vec<f64>>)| accuracy(&values.concat(), &exact.concat());
+        let of_each = evaluated.iter().flat_map(|(values, exact)| values.iter().zip(exact.iter()));
+        let accuracies = of_each.map(|(values, exact)| accuracy(values, exact)).collect();
         clock.lap("evaluation_s");
         let timings = clock.timings();
         Ok(AdaptiveSolution {
-            network,
+            networks,
             control_points,
-            accuracy,
+            accuracy: evaluated.as_ref().map(of_all),
+            accuracies,
             levels,
             slabs,
             slab_levels,
@@ -231,6 +245,20 @@ impl AdaptiveSolver {
     }
 }
 
+/// Reports unknowns of very different sizes: the estimate is that of all together.
+fn notice_sizes(problem: &Problem, values: &[Vec<f64>], session: &Session) {
+    let sizes = values.iter().zip(problem.unknowns()).map(|(values, name)| (root_mean(values), name));
+    let by_size = |a: &(f64, &String), b: &(f64, &String)| a.0.total_cmp(&b.0);
+    let (Some(least), Some(most)) = (sizes.clone().min_by(by_size), sizes.max_by(by_size)) else { return };
+    if most.0 > UNEQUAL * least.0 {
+        let ([(small, name), (large, other)], all) = ([least, most], "all unknowns together");
+        session.observer.notice(&format!(
+            "{name} is about {small:.0e} and {other} about {large:.0e}: the estimate of the error is relative to {all}; \
+             choose units in which they are of similar size"
+        ));
+    }
+}
+
 /// Reports an exact solution that contradicts the problem.
 pub(super) fn notice_contradiction(problem: &Problem, field: &Field, session: &Session) -> Result<()> {
     if field.exact.is_some()
@@ -243,12 +271,27 @@ pub(super) fn notice_contradiction(problem: &Problem, field: &Field, session: &S
 }
 
 impl AdaptiveSolution {
-    /// u as a network in f64, or as one in each region of the problem.
+    /// u as a network in f64, or as one in each region of the problem; of several unknowns the first.
     pub fn network(&self) -> &PiecewiseNetwork {
-        &self.network
+        &self.networks[0]
     }
 
-    /// Errors on a grid over the domain's box, of 101 × 101 in two dimensions, at its points in the domain and on its
+    /// [`network`](Self::network) of each unknown, in the order of [`Problem::unknowns`].
+    pub fn networks(&self) -> &[PiecewiseNetwork] {
+        &self.networks
+    }
+
+    /// Number of neurons of all unknowns.
+    pub fn neurons(&self) -> usize {
+        self.networks.iter().map(PiecewiseNetwork::len).sum()
+    }
+
+    /// [`accuracy`](Self::accuracy) of each unknown; empty if the exact solution is not known.
+    pub fn accuracies(&self) -> &[Accuracy] {
+        &self.accuracies
+    }
+
+    /// Errors of all unknowns together on a grid over the domain's box, of 101 × 101 in two dimensions, at its points in the domain and on its
     /// boundary; `None` if the exact solution is not known.
     pub fn accuracy(&self) -> Option<Accuracy> {
         self.accuracy

@@ -123,7 +123,7 @@ impl<'a, B: RbfOps> DeviceEngine<'a, B> {
     ) -> FloatTensor<B> {
         let device = &self.context.device;
         let sums = transfer::row_sums::<B>(rows.sums(), device);
-        let parts = neurons.regions().enumerate().filter(|(_, own)| !own.is_empty());
+        let parts = neurons.blocks().enumerate().filter(|(_, own)| !own.is_empty());
         let parts = parts.map(|(region, own)| {
             let own = self.ellipsoids([&neurons.centres[own.clone()], &neurons.widths[own]]);
             self.region(rows, region, &own, sums.as_ref())
@@ -143,7 +143,7 @@ impl<'a, B: RbfOps> DeviceEngine<'a, B> {
     /// Checks that the device has memory for the matrix of `rows` and `neurons`, as often as it is copied, and for the
     /// workspace of its decomposition. If it has not, the host must have it.
     fn admits<const D: usize>(&self, rows: &Functionals<D>, neurons: &Neurons<D>, is_bordered: bool) -> Result<bool> {
-        let layers = neurons.regions().enumerate().map(|(region, _)| rows.layers(region).len()).max();
+        let layers = neurons.blocks().enumerate().map(|(region, _)| rows.layers(region).len()).max();
         let copies = match layers {
             Some(2..) => 3,
             _ if is_bordered || neurons.starts.len() > 2 => 2,
@@ -178,7 +178,7 @@ impl<'a, B: RbfOps> DeviceEngine<'a, B> {
         weights: &[f64],
     ) -> Result<Vec<f64>> {
         let mut values = vec![0.0; rows.len()];
-        for (region, own) in neurons.regions().enumerate().filter(|(_, own)| !own.is_empty()) {
+        for (region, own) in neurons.blocks().enumerate().filter(|(_, own)| !own.is_empty()) {
             let ellipsoids = self.ellipsoids([&neurons.centres[own.clone()], &neurons.widths[own.clone()]]);
             for layer in rows.layers(region) {
                 let arrays = Arrays::new(layer.len(), layer.iter().copied().enumerate());

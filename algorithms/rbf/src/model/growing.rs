@@ -9,9 +9,14 @@ use super::{engine::DeviceEngine, time_limit::TimeLimit};
 use crate::{
     io::solution_grid::Field,
     ops::RbfOps,
-    problem::{definition::Problem, equation::Derivative, function::Function, time::TimeSlabs},
+    problem::{
+        definition::Problem,
+        equation::{Argument, Derivative},
+        function::Function,
+        time::TimeSlabs,
+    },
     solve::{
-        adaptive::{Adapted, Adaptive, End, Level, Measured, Neurons, Place, state},
+        adaptive::{Adapted, Adaptive, End, Level, Measured, Neurons, places, state},
         piecewise::PiecewiseNetwork,
     },
     types::{Coefficient, root_mean},
@@ -40,7 +45,8 @@ pub struct Slab {
 
 /// The network of a problem, or of a slab of its time.
 pub(super) struct Part {
-    pub(super) network: PiecewiseNetwork,
+    /// The solution of each unknown.
+    pub(super) networks: Vec<PiecewiseNetwork>,
     /// Control points, row-major: inside, and along the boundary and interfaces.
     control_points: [Vec<f64>; 2],
     pub(super) levels: Vec<Level>,
@@ -56,6 +62,10 @@ pub(super) struct Part {
 impl Part {
     fn estimate(&self) -> f64 {
         self.levels.last().map_or(1.0, |level| level.estimate)
+    }
+
+    fn neurons(&self) -> usize {
+        self.networks.iter().map(PiecewiseNetwork::len).sum()
     }
 }
 
@@ -86,9 +96,8 @@ impl<B: RbfOps> Growing<'_, B> {
         open: bool,
         limits: Adaptive,
     ) -> Result<Part> {
-        let place = |x: &[f64]| Place { point: std::array::from_fn(|i| x[i]), region: problem.region_of(x) };
-        let places: Vec<Place<D>> = field.points.chunks_exact(D).map(place).collect();
-        let measured = Measured { places: &places, exact: field.exact.as_deref(), open };
+        let (places, exact) = (places::<D>(problem, &field.points), field.exact.as_ref().map(|all| all.concat()));
+        let measured = Measured { places: &places, exact: exact.as_deref(), open };
         let (context, session) = (self.context, self.context.solo());
         let go_on = |neurons: usize| session.checkpoint("growing", neurons as u64, limits.max_neurons as u64);
         let mut grown = None;
@@ -112,11 +121,13 @@ impl<B: RbfOps> Growing<'_, B> {
         };
         let Neurons { centres, widths, starts } = grown.neurons;
         let neurons = [centres.into_flattened(), widths.into_flattened(), grown.weights];
-        let network = PiecewiseNetwork::new(problem.regions().cloned().collect(), &starts, neurons)?;
-        let size = context.watched(|| root_mean(&network.evaluate(&field.points)))?;
+        let regions: Vec<_> = problem.regions().cloned().collect();
+        let networks = PiecewiseNetwork::of_unknowns(&regions, problem.unknowns().len(), &starts, neurons)?;
+        let values = || networks.iter().flat_map(|network| network.evaluate(&field.points)).collect::<Vec<_>>();
+        let size = context.watched(|| root_mean(&values()))?;
         let scale = size.max(limits.least_size);
         let control_points = grown.control_points.map(Vec::into_flattened);
-        Ok(Part { network, control_points, levels: grown.levels, end: grown.end, spent: grown.spent, size, scale })
+        Ok(Part { networks, control_points, levels: grown.levels, end: grown.end, spent: grown.spent, size, scale })
     }
 
     /// Grows a network in each slab of time. Without a number of slabs, it is doubled until the first slab is resolved.
@@ -171,7 +182,7 @@ impl<B: RbfOps> Growing<'_, B> {
             };
             spent += part.spent;
             let (from, to) = problem.slab_ends(axis, (k, count));
-            all.slabs.push(Slab { from, to, neurons: part.network.len(), estimate: part.estimate() });
+            all.slabs.push(Slab { from, to, neurons: part.neurons(), estimate: part.estimate() });
             all.parts.push(part);
         }
         Ok(all)
@@ -187,7 +198,7 @@ impl<B: RbfOps> Growing<'_, B> {
         before: Option<&Part>,
     ) -> Result<Part> {
         let start = before.map(|before| {
-            let network = Arc::new(before.network.clone());
+            let network = Arc::new(before.networks[0].clone());
             let other = network.clone();
             let value = move |x: &[f64]| network.evaluate(x).first().copied().unwrap_or(f64::NAN);
             let rate = move |x: &[f64]| other.gradient(x).get(axis).copied().unwrap_or(f64::NAN);
@@ -197,7 +208,7 @@ impl<B: RbfOps> Growing<'_, B> {
         let mut slab = problem.slab(axis, ends, start)?;
         if let Some(before) = before.filter(|_| !problem.is_linear()) {
             // The iteration starts from u at the end of the slab before, and ∂u/∂t there.
-            slab = slab.about(state(Arc::new(before.network.clone()), move |point| point[axis] = ends.0));
+            slab = slab.about(state(Arc::new(before.networks[0].clone()), move |point| point[axis] = ends.0));
         }
         let field = self.context.watched(|| Field::new(&slab, Field::default_side(D)))??;
         let target_error = limits.target_error / count as f64;
@@ -215,11 +226,13 @@ impl From<Part> for Parts {
 }
 
 impl Parts {
-    /// The levels of the part with the largest estimate, the network of all parts, and the slabs.
-    pub(super) fn joined(self) -> (Vec<Level>, PiecewiseNetwork, Vec<Slab>) {
+    /// The levels of the part with the largest estimate, the network of all parts for each unknown, and the slabs.
+    pub(super) fn joined(self) -> (Vec<Level>, Vec<PiecewiseNetwork>, Vec<Slab>) {
         let worst = self.parts.iter().max_by(|a, b| a.estimate().total_cmp(&b.estimate()));
         let levels = worst.map_or_else(Vec::new, |part| part.levels.clone());
-        (levels, self.parts.into_iter().map(|part| part.network).collect(), self.slabs)
+        let unknowns = self.parts.first().map_or(0, |part| part.networks.len());
+        let of = |unknown: usize| self.parts.iter().map(|part| part.networks[unknown].clone()).collect();
+        (levels, (0..unknowns).map(of).collect(), self.slabs)
     }
 
     /// The levels of each slab; empty without slabs.
@@ -267,15 +280,18 @@ impl Parts {
     }
 }
 
-/// Returns `true` if the conditions contain derivatives of u only.
+/// Returns `true` if the conditions of a single unknown contain its derivatives only.
 pub(super) fn leaves_constant(problem: &Problem, field: &Field) -> Result<bool> {
+    if problem.unknowns().len() > 1 {
+        return Ok(false);
+    }
     const CHECKED: usize = 1000;
     let dims = field.dims;
     let some = field.points.chunks_exact(dims).step_by(field.points.len() / (dims * CHECKED) + 1);
     let mut own = vec![Vec::new(); problem.regions().count()];
     some.for_each(|point| own[problem.region_of(point)].extend_from_slice(point));
     let is_value =
-        |(derivative, of): &(Derivative, Coefficient)| *derivative == Derivative::Value && *of != Coefficient::Zero;
+        |(argument, of): &(Argument, Coefficient)| argument.derivative == Derivative::Value && *of != Coefficient::Zero;
     let mut has_value = false;
     for (region, points) in own.iter().enumerate() {
         has_value |= problem.terms(region, points)?.0.iter().any(is_value);

@@ -44,10 +44,15 @@ impl AdaptiveSolution {
     ///
     /// # Errors
     ///
-    /// [`Error::Run`] if the solution is not finite, and [`Error::Cancelled`].
+    /// [`Error::Run`] if the solution is not finite, [`Error::Input`] for several unknowns, and [`Error::Cancelled`].
     pub fn page(&self, problem: &Problem, config: &AdaptiveConfig) -> Result<Page> {
+        if self.networks.len() > 1 {
+            let names = problem.unknowns().join(", ");
+            let what = format!("a page shows one unknown, and this solution has {names}");
+            return Err(Error::input(what, "write the unknowns to a table, or evaluate their networks"));
+        }
         let background = Background::auto(problem, self, config);
-        page(problem, &self.network, self.accuracy, Some(&growth(problem, &self.levels)), &background)
+        page(problem, self.network(), self.accuracy, Some(&growth(problem, &self.levels)), &background)
     }
 }
 
@@ -79,7 +84,7 @@ struct Background {
 
 impl Background {
     fn auto(problem: &Problem, solution: &AdaptiveSolution, config: &AdaptiveConfig) -> Self {
-        let mut chosen = vec![("neurons", solution.network.len().to_string())];
+        let mut chosen = vec![("neurons", solution.neurons().to_string())];
         let regions = problem.regions().count();
         if regions > 1 {
             chosen.push(("regions, with a network each", regions.to_string()));
@@ -203,7 +208,7 @@ fn page(
         Err(_) => Field::new(problem, Field::default_side(dims))?,
     };
     let grid = &grid;
-    let values = Values::new(network, &grid.points, grid.exact.clone())?;
+    let values = Values::new(network, &grid.points, grid.exact_of(0))?;
     let slopes = |points: &[f64]| -> Vec<f64> {
         network
             .gradient(points)

@@ -156,7 +156,7 @@ impl RbfSolver {
         clock.lap("training_s");
         let scaling = &run.sampler.scaling;
         let network = scaling.network(&state.centres, &state.widths, &state.weights)?;
-        let evaluated = || field.exact.as_ref().map(|exact| accuracy(&network.evaluate(&field.points), exact));
+        let evaluated = || field.exact_of(0).map(|exact| accuracy(&network.evaluate(&field.points), exact));
         let accuracy = context.watched(evaluated)?;
         clock.lap("evaluation_s");
         let on_host = settings.weights == Weights::Qr || wide;

@@ -5,7 +5,8 @@ use std::{num::ParseFloatError, str::FromStr};
 use super::operators::{BINARY, Number, TESTS, UNARY};
 use crate::types::MAX_DIMS;
 
-/// Number of derivatives of u of at most second order in [`MAX_DIMS`] dimensions.
+/// Maximum number of arguments of an equation: the number of derivatives of u of at most second order in [`MAX_DIMS`]
+/// dimensions.
 pub(super) const MAX_ARGUMENTS: usize = 1 + MAX_DIMS + MAX_DIMS * (MAX_DIMS + 1) / 2;
 
 /// A coefficient or offset.

@@ -4,11 +4,18 @@ use firebox_core::{Error, Result, watch::Watch};
 
 use super::{
     boundary::{BoundaryPoints, names},
-    condition::{BoundaryRule, rows_at},
+    condition::{BoundaryRule, Condition, rows_at},
     definition::Problem,
     function::format_point,
 };
 use crate::types::{Coefficient, Conditions};
+
+/// The point, by its index, and the unknown of a boundary condition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Owner {
+    pub(crate) point: usize,
+    pub(crate) unknown: usize,
+}
 
 impl Problem {
     /// The boundary conditions at points.
@@ -20,40 +27,48 @@ impl Problem {
         self.boundary_rows(at).map(|rows| rows.0)
     }
 
-    /// The boundary conditions at points, and the index of the point of each: a point may have any number.
+    /// The boundary conditions at points, and the point and the unknown of each: a point may have any number.
     ///
     /// # Errors
     ///
     /// Those of [`boundary`](Self::boundary).
-    pub(crate) fn boundary_rows(&self, at: &BoundaryPoints) -> Result<(Conditions, Vec<usize>)> {
+    pub(crate) fn boundary_rows(&self, at: &BoundaryPoints) -> Result<(Conditions, Vec<Owner>)> {
         let (dims, watch) = (self.dims(), Watch::current());
         let mut points_of = vec![Vec::new(); self.rules().len()];
         for (i, point) in at.points.chunks(dims).enumerate() {
             watch.go_on_at(i)?;
-            points_of[self.rule_at(point, &at.normals[i * dims..(i + 1) * dims], at.piece[i])?].push(i);
+            let normal = &at.normals[i * dims..(i + 1) * dims];
+            for unknown in 0..self.unknowns().len() {
+                if let Some(rule) = self.rule_at(unknown, point, normal, at.piece[i])? {
+                    points_of[rule].push(i);
+                }
+            }
         }
         let mut rows = Vec::new();
         for (rule, own) in self.rules().iter().zip(points_of).filter(|(_, own)| !own.is_empty()) {
             let of = |all: &[f64]| own.iter().flat_map(|i| &all[i * dims..(i + 1) * dims]).copied().collect::<Vec<_>>();
             for each in rows_at(&rule.condition, &of(&at.points), &of(&at.normals), dims)? {
-                rows.extend(own.iter().copied().zip(each));
+                let owner = |&point: &usize| Owner { point, unknown: rule.unknown };
+                rows.extend(own.iter().map(owner).zip(each));
             }
         }
         // Stable: the rows of a point stay in order.
-        rows.sort_by_key(|(i, _)| *i);
+        rows.sort_by_key(|(owner, _)| owner.point);
         let (mut value, mut target, mut owners) = (Vec::new(), Vec::new(), Vec::new());
         let (mut gradient, mut points) = (Vec::new(), Vec::new());
-        for (i, row) in rows {
+        for (owner, row) in rows {
+            let i = owner.point;
             let point = &at.points[i * dims..(i + 1) * dims];
             if row.value == 0.0 && row.gradient.iter().all(|&b| b == 0.0) {
-                let what = format!("the boundary condition at {} asks nothing of u", format_point(point));
+                let (at, name) = (format_point(point), &self.unknowns()[owner.unknown]);
+                let what = format!("the boundary condition at {at} asks nothing of {name}");
                 return Err(Error::input(what, "give normal or coefficient a value other than 0 there"));
             }
             gradient.extend(row.gradient);
             points.extend_from_slice(point);
             value.push(row.value);
             target.push(row.target);
-            owners.push(i);
+            owners.push(owner);
         }
         let conditions = Conditions {
             dims,
@@ -70,22 +85,41 @@ impl Problem {
         Ok((conditions, owners))
     }
 
-    /// The first rule that applies to a point on a piece, where the outward unit normal is `normal`.
-    pub(super) fn rule(&self, point: &[f64], normal: &[f64], piece: usize) -> Result<&BoundaryRule> {
-        self.rule_at(point, normal, piece).map(|rule| &self.rules()[rule])
+    /// The first rule of an unknown that applies to a point on a piece, where the outward unit normal is `normal`; `None` where
+    /// no rule applies to an unknown of a system that has none but [`Condition::Free`] and [`Condition::Periodic`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Input`] if none of its rules applies.
+    pub(super) fn rule(
+        &self,
+        unknown: usize,
+        point: &[f64],
+        normal: &[f64],
+        piece: usize,
+    ) -> Result<Option<&BoundaryRule>> {
+        Ok(self.rule_at(unknown, point, normal, piece)?.map(|rule| &self.rules()[rule]))
     }
 
     /// Index of [`rule`](Self::rule).
-    fn rule_at(&self, point: &[f64], normal: &[f64], piece: usize) -> Result<usize> {
+    fn rule_at(&self, unknown: usize, point: &[f64], normal: &[f64], piece: usize) -> Result<Option<usize>> {
+        let is_system = self.unknowns().len() > 1;
+        let has_values = |rule: &BoundaryRule| !matches!(rule.condition, Condition::Free | Condition::Periodic { .. });
         let pieces = self.pieces();
         let applies = |rule: &BoundaryRule| {
-            rule.on.as_ref().is_none_or(|on| pieces.get(piece).is_some_and(|piece| piece.is(on)))
+            rule.unknown == unknown
+                && rule.on.as_ref().is_none_or(|on| pieces.get(piece).is_some_and(|piece| piece.is(on)))
                 && rule.when.as_ref().is_none_or(|when| when.holds(point))
                 && self.applies(&rule.condition, point, normal)
         };
-        self.rules().iter().position(applies).ok_or_else(|| {
+        let found = self.rules().iter().position(applies);
+        if is_system && found.is_none() && !self.rules().iter().any(|it| it.unknown == unknown && has_values(it)) {
+            return Ok(None);
+        }
+        found.map(Some).ok_or_else(|| {
             let on = pieces.get(piece).map(|piece| names(std::slice::from_ref(piece))).unwrap_or_default();
-            let what = format!("the boundary has no condition at {} ({on})", format_point(point));
+            let of = if is_system { format!(" of {}", self.unknowns()[unknown]) } else { String::new() };
+            let what = format!("the boundary has no condition{of} at {} ({on})", format_point(point));
             Error::input(what, "add one without 'on' and 'where' as the last; it holds wherever no other does")
         })
     }
@@ -95,6 +129,7 @@ impl Problem {
 mod tests {
     use firebox_core::random::Random;
 
+    use super::Owner;
     use crate::{
         problem::{definition::Problem, function::Function},
         types::Sampling,
@@ -117,7 +152,8 @@ mod tests {
         let at = expressions.boundary_points(300, Sampling::Uniform, &mut Random::new(0, 0)).unwrap();
         let (rows, owners) = expressions.boundary_rows(&at).unwrap();
         assert_eq!(functions.boundary_rows(&at).unwrap(), (rows.clone(), owners.clone()));
-        assert_eq!((owners, &rows.points), ((0..300).collect(), &at.points));
+        let expected = (0..300).map(|point| Owner { point, unknown: 0 }).collect();
+        assert_eq!((owners, &rows.points), (expected, &at.points));
         for (i, point) in at.points.chunks(2).enumerate() {
             let expected = if point[0] > 0.0 && point[0] > point[1] { point[1] } else { point[0] - point[1] };
             assert_eq!(rows.target[i], expected, "{point:?}");

@@ -4,7 +4,7 @@ use firebox_core::Result;
 
 use super::{function::Function, predicate::Predicate};
 
-/// A boundary condition; n is the outward unit normal.
+/// A condition of one unknown, u, on the boundary; n is the outward unit normal.
 #[derive(Debug, Clone)]
 pub enum Condition {
     /// u = value.
@@ -61,14 +61,16 @@ pub struct BoundaryRule {
     pub on: Option<String>,
     /// A predicate on points; all if `None`.
     pub when: Option<Predicate>,
+    /// The unknown, counted from 0.
+    pub unknown: usize,
     /// The condition.
     pub condition: Condition,
 }
 
 impl BoundaryRule {
-    /// `condition` on the whole boundary.
+    /// `condition` of the first unknown on the whole boundary.
     pub fn everywhere(condition: Condition) -> Self {
-        Self { on: None, when: None, condition }
+        Self { on: None, when: None, unknown: 0, condition }
     }
 }
 

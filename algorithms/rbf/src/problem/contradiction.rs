@@ -4,7 +4,7 @@ use firebox_core::{Error, Result, random::Random};
 
 use super::{
     definition::Problem,
-    equation::{Derivative, Terms},
+    equation::{Argument, Derivative, Terms},
     function::format_point,
 };
 use crate::types::{Coefficient, Sampling};
@@ -30,12 +30,15 @@ impl Problem {
         let dims = self.dims();
         let stride = points.len() / (dims * COMPARED[0]) + 1;
         let mut inside = Vec::new();
-        let about = match self.exact_function() {
-            Some(exact) if !self.is_linear() => &self.clone().with_initial(exact.clone()),
-            _ => self,
+        let about = match self.exact_functions() {
+            [] => self,
+            _ if self.is_linear() => self,
+            exact => &self.clone().with_initial(exact.to_vec()),
         };
         for point in points.chunks_exact(dims).step_by(stride) {
-            inside.extend(about.imbalance(point)?.map(|found| (point, found)));
+            for equation in 0..self.unknowns().len() {
+                inside.extend(about.imbalance(equation, point)?.map(|found| (point, found)));
+            }
         }
         let mean = inside.iter().map(|(_, found)| found.scale).sum::<f64>() / inside.len().max(1) as f64;
         let wrong = |found: &Imbalance| found.residual > LEAST * (found.scale + LEAST * mean) + 3.0 * found.uncertainty;
@@ -48,8 +51,9 @@ impl Problem {
             )));
         }
         let at = self.boundary_points(COMPARED[1], Sampling::Sobol, &mut Random::new(0, 0))?;
-        let rows = self.boundary(&at)?;
-        let Some(exact) = self.exact(&rows.points)? else { return Ok(None) };
+        let (rows, owners) = self.boundary_rows(&at)?;
+        let Some(all) = self.all_exact(&rows.points)? else { return Ok(None) };
+        let exact: Vec<f64> = owners.iter().enumerate().map(|(i, owner)| all[owner.unknown][i]).collect();
         let is_value =
             |i: usize| rows.gradient.as_ref().is_none_or(|all| all[i * dims..(i + 1) * dims].iter().all(|&b| b == 0.0));
         let pairs: Vec<(usize, f64, f64)> = (0..rows.len())
@@ -57,20 +61,22 @@ impl Problem {
             .map(|i| (i, exact[i], rows.target[i] / rows.value.at(i)))
             .collect();
         // The size includes values inside, since an exact solution may be 0 on the boundary up to rounding.
-        let all = self.exact(points)?.unwrap_or_default().into_iter().chain(pairs.iter().map(|pair| pair.1));
+        let all = self.all_exact(points)?.unwrap_or_default().into_iter().flatten();
+        let all = all.chain(pairs.iter().map(|pair| pair.1));
         let size = all.filter(|exact| exact.is_finite()).fold(0.0f64, |most, exact| most.max(exact.abs()));
         let wrong = first_of_many(&pairs, |(_, exact, target)| (exact - target).abs() > LEAST * size);
         Ok(wrong.map(|&(i, exact, target)| {
             let point = format_point(&rows.points[i * dims..(i + 1) * dims]);
+            let name = &self.unknowns()[owners[i].unknown];
             format!(
-                "the boundary condition at {point}: there it is {exact:.4e}, and the condition gives u = {target:.4e}"
+                "the boundary condition at {point}: there it is {exact:.4e}, and the condition gives {name} = {target:.4e}"
             )
         }))
     }
 
-    /// The equation with the exact solution at a point; `None` if that is unknown or not finite around it, or if another
+    /// An equation with the exact solution at a point; `None` if that is unknown or not finite around it, or if another
     /// region or the boundary is too near.
-    fn imbalance(&self, point: &[f64]) -> Result<Option<Imbalance>> {
+    fn imbalance(&self, equation: usize, point: &[f64]) -> Result<Option<Imbalance>> {
         let (low, high) = self.domain().bounds();
         let region = self.region_of(point);
         let mut steps: Vec<f64> = low.iter().zip(high).map(|(a, b)| STEP * (b - a)).collect();
@@ -79,7 +85,7 @@ impl Problem {
         if ![1.0, -1.0].iter().all(|&sign| inside(&corner(sign))) {
             return Ok(None);
         }
-        let (terms, right) = match self.terms(region, point) {
+        let (terms, right) = match self.terms(self.block(region, equation), point) {
             // Where the equation is not finite for the exact solution, as beside a kink, nothing is compared.
             Err(Error::Input { .. }) if !self.is_linear() => return Ok(None),
             found => found?,
@@ -108,15 +114,17 @@ impl Problem {
         terms: &Terms,
         inside: &dyn Fn(&[f64]) -> bool,
     ) -> Result<Vec<f64>> {
-        let at = |moves: &[(usize, f64)]| -> Result<f64> {
-            let mut x = point.to_vec();
-            moves.iter().for_each(|&(axis, by)| x[axis] += by * steps[axis]);
-            Ok(if inside(&x) { self.exact(&x)?.map_or(f64::NAN, |all| all[0]) } else { f64::NAN })
-        };
-        let second = |i: usize| -> Result<f64> {
-            Ok((at(&[(i, 1.0)])? - 2.0 * at(&[])? + at(&[(i, -1.0)])?) / (steps[i] * steps[i]))
-        };
-        let of = |derivative: Derivative| -> Result<f64> {
+        let exact = self.exact_functions();
+        let of = |Argument { unknown, derivative }: Argument| -> Result<f64> {
+            let at = |moves: &[(usize, f64)]| -> Result<f64> {
+                let mut x = point.to_vec();
+                moves.iter().for_each(|&(axis, by)| x[axis] += by * steps[axis]);
+                let Some(exact) = exact.get(unknown).filter(|_| inside(&x)) else { return Ok(f64::NAN) };
+                Ok(exact.values(&x, x.len())?[0])
+            };
+            let second = |i: usize| -> Result<f64> {
+                Ok((at(&[(i, 1.0)])? - 2.0 * at(&[])? + at(&[(i, -1.0)])?) / (steps[i] * steps[i]))
+            };
             Ok(match derivative {
                 Derivative::Value => at(&[])?,
                 Derivative::First(i) => (at(&[(i, 1.0)])? - at(&[(i, -1.0)])?) / (2.0 * steps[i]),
@@ -130,7 +138,7 @@ impl Problem {
             })
         };
         let nonzero = terms.iter().filter(|(_, coefficient)| *coefficient != Coefficient::Zero);
-        nonzero.map(|(derivative, coefficient)| Ok(coefficient.at(0) * of(*derivative)?)).collect()
+        nonzero.map(|(argument, coefficient)| Ok(coefficient.at(0) * of(*argument)?)).collect()
     }
 }
 

@@ -6,7 +6,7 @@ use super::{
     boundary::{Boundary, BoundaryPoints, Piece, names},
     condition::{BoundaryRule, Condition},
     domain::Domain,
-    equation::{Derivative, Equation, Terms},
+    equation::{Argument, Derivative, Equation, Terms},
     function::Function,
     non_linear::State,
     primitive::axis_name,
@@ -18,20 +18,22 @@ use crate::types::{Coefficient, Conditions, Sampling, System};
 /// Boundary points that are checked for a condition when a problem is constructed.
 const CHECKED: usize = 1000;
 
-/// A partial differential equation with its domain and boundary conditions.
+/// Partial differential equations, as many as unknowns, with their domain and boundary conditions.
 #[derive(Debug, Clone)]
 pub struct Problem {
     name: String,
     coordinates: Vec<String>,
+    unknowns: Vec<String>,
     domain: Domain,
     regions: Regions,
     rules: Vec<BoundaryRule>,
-    exact: Option<Function>,
+    /// The exact solution of each unknown; empty if it is not known.
+    exact: Vec<Function>,
     boundary: Boundary,
     /// The regions as they were given.
     given: Vec<Region>,
     time: Option<TimeSlabs>,
-    /// u about which nonlinear equations are linearised; 0 if `None`.
+    /// The unknowns about which nonlinear equations are linearised; 0 if `None`.
     state: Option<State>,
 }
 
@@ -50,7 +52,36 @@ impl Problem {
         rules: Vec<BoundaryRule>,
         exact: Option<Function>,
     ) -> Result<Self> {
-        equation.check(domain.dims())?;
+        Self::of_system(name, domain, vec!["u".into()], vec![equation], rules, exact.into_iter().collect())
+    }
+
+    /// Combines equations on `domain`, as many as `unknowns`, with the boundary conditions of each unknown. For each, the first
+    /// of its rules that applies to a boundary point counts; an unknown of several may have none. `exact` has the exact
+    /// solution of each unknown, or nothing.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`new`](Self::new), and [`Error::Input`] for numbers of equations or exact solutions other than that of the
+    /// unknowns, and an unknown that no equation contains.
+    pub fn of_system(
+        name: &str,
+        domain: Domain,
+        unknowns: Vec<String>,
+        equations: Vec<Equation>,
+        rules: Vec<BoundaryRule>,
+        exact: Vec<Function>,
+    ) -> Result<Self> {
+        check_counts(&unknowns, &equations, &exact)?;
+        equations.iter().try_for_each(|equation| equation.check(domain.dims(), unknowns.len()))?;
+        let is_missing = |k: &usize| !equations.iter().flat_map(Equation::arguments).any(|it| it.unknown == *k);
+        if let Some(missing) = (0..unknowns.len()).find(is_missing) {
+            let what = format!("no equation contains the unknown {}", unknowns[missing]);
+            return Err(Error::input(what, "write it in an equation, or leave it out of the unknowns"));
+        }
+        if let Some(rule) = rules.iter().find(|rule| rule.unknown >= unknowns.len()) {
+            let what = format!("a boundary condition is that of unknown {} of {}", rule.unknown, unknowns.len());
+            return Err(Error::input(what, "unknowns are counted from 0"));
+        }
         let boundary = Boundary::of(&domain)?;
         for on in rules.iter().filter_map(|rule| rule.on.as_ref()) {
             if !boundary.pieces.iter().any(|piece| piece.is(on)) {
@@ -62,7 +93,8 @@ impl Problem {
         let problem = Self {
             name: name.into(),
             coordinates,
-            regions: Regions::single(&domain, equation),
+            unknowns,
+            regions: Regions::single(&domain, equations),
             domain,
             rules,
             exact,
@@ -89,7 +121,10 @@ impl Problem {
         let mut is_free = true;
         for (i, point) in checked.points.chunks(problem.dims()).enumerate() {
             let normal = &checked.normals[i * problem.dims()..(i + 1) * problem.dims()];
-            is_free &= matches!(problem.rule(point, normal, checked.piece[i])?.condition, Condition::Free);
+            for unknown in 0..problem.unknowns.len() {
+                let rule = problem.rule(unknown, point, normal, checked.piece[i])?;
+                is_free &= rule.is_none_or(|rule| matches!(rule.condition, Condition::Free));
+            }
         }
         problem.periodic_rows(&checked)?;
         if is_free {
@@ -102,6 +137,21 @@ impl Problem {
     /// Name, for messages and plots.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Names of the unknowns.
+    pub fn unknowns(&self) -> &[String] {
+        &self.unknowns
+    }
+
+    /// The block of an unknown in a region, and of an equation of the region: they are numbered by region, then by unknown.
+    pub(crate) fn block(&self, region: usize, unknown: usize) -> usize {
+        region * self.unknowns.len() + unknown
+    }
+
+    /// The domain of each block.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = &Domain> {
+        self.regions().flat_map(|domain| std::iter::repeat_n(domain, self.unknowns.len()))
     }
 
     /// Names the coordinates, which are x, y, z, x4, x5 by default. Names beyond the dimensions are ignored.
@@ -118,12 +168,17 @@ impl Problem {
     /// [`Error::Input`] if a region has nothing of the domain, if nothing is left, or for an equation that
     /// [`new`](Self::new) refuses.
     pub fn with_regions(mut self, regions: Vec<Region>) -> Result<Self> {
+        if !regions.is_empty() && self.unknowns.len() > 1 {
+            let what = "regions have equations of one unknown, and this problem is a system";
+            return Err(Error::input(what, "leave the regions out; coefficients may vary by if(…, …, …)"));
+        }
         if !regions.is_empty() {
             self.given.clone_from(&regions);
             self.regions = self.regions.with(&self.domain, regions)?;
             let (low, high) = self.domain.bounds();
             let middle: Vec<f64> = low.iter().zip(high).map(|(low, high)| 0.5 * (low + high)).collect();
-            for part in (0..self.regions.len()).filter_map(|region| self.equation(region).non_linear.as_ref()) {
+            let equations = (0..self.regions.len()).flat_map(|region| self.equations(region));
+            for part in equations.filter_map(|equation| equation.non_linear.as_ref()) {
                 if part.has_no_flux(&middle) {
                     let what = format!(
                         "the flux of '{}' at an interface is unknown: its coefficients of second derivatives depend on derivatives of u",
@@ -153,33 +208,35 @@ impl Problem {
         self.time = Some(slabs);
     }
 
-    /// Starts the iteration for nonlinear equations from a function of the coordinates, instead of from 0.
-    pub fn with_initial(self, initial: Function) -> Self {
+    /// Starts the iteration for nonlinear equations from a function of the coordinates for each unknown, instead of from 0.
+    pub fn with_initial(self, initial: Vec<Function>) -> Self {
         let (low, high) = self.domain.bounds();
-        let state = State::of_function(initial, low, high);
+        let state = State::of_functions(initial, low, high);
         self.about(state)
     }
 
     /// Returns `true` if all equations are linear.
     pub fn is_linear(&self) -> bool {
-        (0..self.regions.len()).all(|region| self.equation(region).non_linear.is_none())
+        (0..self.regions.len()).flat_map(|region| self.equations(region)).all(|it| it.non_linear.is_none())
     }
 
-    /// The problem with its equations linearised about another u.
+    /// The problem with its equations linearised about others.
     pub(crate) fn about(&self, state: State) -> Self {
         Self { state: Some(state), ..self.clone() }
     }
 
-    /// The u about which nonlinear equations are linearised, unless it is 0.
+    /// The unknowns about which nonlinear equations are linearised, unless they are 0.
     pub(super) fn state(&self) -> Option<&State> {
         self.state.as_ref()
     }
 
-    /// u about which equations are linearised at points of a region, row-major.
-    pub(crate) fn state_values(&self, region: usize, points: &[f64]) -> Result<Vec<f64>> {
+    /// The unknown of a block about which equations are linearised, at points of its region, row-major.
+    pub(crate) fn state_values(&self, block: usize, points: &[f64]) -> Result<Vec<f64>> {
         let zero = || vec![0.0; points.len() / self.dims()];
         let Some(state) = &self.state else { return Ok(zero()) };
-        Ok(state.values(region, points, &[Derivative::Value])?.pop().unwrap_or_else(zero))
+        let [region, unknown] = [block / self.unknowns.len(), block % self.unknowns.len()];
+        let argument = Argument { unknown, derivative: Derivative::Value };
+        Ok(state.values(region, points, &[argument])?.pop().unwrap_or_else(zero))
     }
 
     /// The division of time, if there is one.
@@ -279,9 +336,11 @@ impl Problem {
             "`mode = paper` has one equation in the whole domain".into()
         } else if self.time.is_some() {
             "`mode = paper` has no slabs of time".into()
+        } else if self.unknowns.len() > 1 {
+            "`mode = paper` solves for one unknown".into()
         } else if !self.is_linear() {
             "`mode = paper` solves linear equations".into()
-        } else if self.equation(0).terms.iter().any(|(derivative, _)| matches!(derivative, Derivative::Second(..))) {
+        } else if self.equation(0).terms.iter().any(|(of, _)| matches!(of.derivative, Derivative::Second(..))) {
             "`mode = paper` has second derivatives in the laplacian only".into()
         } else if self.rules.iter().any(|rule| {
             matches!(rule.condition, Condition::Initial { .. } | Condition::Periodic { .. } | Condition::Free)
@@ -293,16 +352,16 @@ impl Problem {
         Err(Error::input(what, "give `mode = auto`"))
     }
 
-    /// The terms of a region's equation at points, row-major n × dims, and its right-hand side; those of its linearisation
+    /// The terms of the equation of a block at points, row-major n × dims, and its right-hand side; those of its linearisation
     /// about the [`state`](Self::state) if the equation is not linear.
     ///
     /// # Errors
     ///
     /// [`Error::Input`] naming a coefficient or right-hand side and the point where it is not finite.
-    pub(crate) fn terms(&self, region: usize, points: &[f64]) -> Result<(Terms, Vec<f64>)> {
-        let (equation, dims) = (self.equation(region), self.dims());
-        let term = |(derivative, function): &(Derivative, Function)| {
-            Ok((*derivative, function.coefficient(points, dims, &self.term_name(*derivative))?))
+    pub(crate) fn terms(&self, block: usize, points: &[f64]) -> Result<(Terms, Vec<f64>)> {
+        let (region, equation, dims) = (block / self.unknowns.len(), self.equation(block), self.dims());
+        let term = |(argument, function): &(Argument, Function)| {
+            Ok((*argument, function.coefficient(points, dims, &self.term_name(*argument))?))
         };
         let mut terms: Terms = equation.terms.iter().map(term).collect::<Result<_>>()?;
         let mut rhs = equation.rhs.finite_values(points, dims, "the right-hand side")?;
@@ -317,19 +376,24 @@ impl Problem {
         Ok((terms, rhs))
     }
 
-    /// The equation of a region.
-    pub(super) fn equation(&self, region: usize) -> &Equation {
-        self.regions.equation(region)
+    /// The equation of a block.
+    pub(super) fn equation(&self, block: usize) -> &Equation {
+        &self.equations(block / self.unknowns.len())[block % self.unknowns.len()]
+    }
+
+    /// The equations of a region, as many as unknowns.
+    pub(super) fn equations(&self, region: usize) -> &[Equation] {
+        self.regions.equations(region)
     }
 
     /// The coefficient of a derivative, for messages.
-    pub(super) fn term_name(&self, derivative: Derivative) -> String {
-        let name = |axis: usize| &self.coordinates[axis];
-        match derivative {
+    pub(super) fn term_name(&self, argument: Argument) -> String {
+        let (u, name) = (&self.unknowns[argument.unknown], |axis: usize| &self.coordinates[axis]);
+        match argument.derivative {
             Derivative::Laplacian => "the coefficient of the laplacian".into(),
-            Derivative::Value => "the coefficient of u".into(),
-            Derivative::First(i) => format!("the coefficient of ∂u/∂{}", name(i)),
-            Derivative::Second(i, j) => format!("the coefficient of ∂²u/∂{}∂{}", name(i), name(j)),
+            Derivative::Value => format!("the coefficient of {u}"),
+            Derivative::First(i) => format!("the coefficient of ∂{u}/∂{}", name(i)),
+            Derivative::Second(i, j) => format!("the coefficient of ∂²{u}/∂{}∂{}", name(i), name(j)),
         }
     }
 
@@ -342,8 +406,8 @@ impl Problem {
         let (dims, n) = (self.dims(), points.len() / self.dims());
         let (terms, target) = self.terms(0, &points)?;
         let (mut laplacian, mut value, mut gradient) = (Coefficient::Zero, Coefficient::Zero, vec![0.0; points.len()]);
-        for (derivative, coefficient) in terms {
-            match derivative {
+        for (argument, coefficient) in terms {
+            match argument.derivative {
                 Derivative::Laplacian => laplacian = coefficient,
                 Derivative::Value => value = coefficient,
                 Derivative::First(axis) => (0..n).for_each(|i| gradient[i * dims + axis] = coefficient.at(i)),
@@ -354,26 +418,60 @@ impl Problem {
         Ok(Conditions { dims, points, laplacian, gradient, value, target })
     }
 
-    pub(super) fn exact_function(&self) -> Option<&Function> {
-        self.exact.as_ref()
+    /// The exact solution of each unknown; empty if it is not known.
+    pub(super) fn exact_functions(&self) -> &[Function] {
+        &self.exact
     }
 
-    /// The exact solution at points, row-major n × dims, if it is known.
+    /// The exact solution of the first unknown at points, row-major n × dims, if it is known.
     ///
     /// # Errors
     ///
     /// Those of [`Function::values`].
     pub fn exact(&self, points: &[f64]) -> Result<Option<Vec<f64>>> {
-        self.exact.as_ref().map(|exact| exact.values(points, self.dims())).transpose()
+        self.exact.first().map(|exact| exact.values(points, self.dims())).transpose()
     }
 
-    /// [`exact`](Self::exact), checked to be finite.
+    /// The exact solution of each unknown at points, row-major n × dims, if it is known.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Function::values`].
+    pub(crate) fn all_exact(&self, points: &[f64]) -> Result<Option<Vec<Vec<f64>>>> {
+        let all = self.exact.iter().map(|exact| exact.values(points, self.dims())).collect::<Result<Vec<_>>>()?;
+        Ok(Some(all).filter(|all| !all.is_empty()))
+    }
+
+    /// [`all_exact`](Self::all_exact), checked to be finite.
     ///
     /// # Errors
     ///
     /// [`Error::Input`] with the first point where it is not.
-    pub(crate) fn finite_exact(&self, points: &[f64]) -> Result<Option<Vec<f64>>> {
-        self.exact.as_ref().map(|exact| exact.finite_values(points, self.dims(), "the exact solution")).transpose()
+    pub(crate) fn finite_exact(&self, points: &[f64]) -> Result<Option<Vec<Vec<f64>>>> {
+        let values = |exact: &Function| exact.finite_values(points, self.dims(), "the exact solution");
+        let all = self.exact.iter().map(values).collect::<Result<Vec<_>>>()?;
+        Ok(Some(all).filter(|all| !all.is_empty()))
+    }
+
+    /// The unknowns that the equations and boundary conditions of a system contain in derivatives only, as a pressure: they
+    /// are determined up to a constant.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`boundary`](Self::boundary).
+    pub(crate) fn open_unknowns(&self) -> Result<Vec<usize>> {
+        if self.unknowns.len() == 1 {
+            return Ok(Vec::new());
+        }
+        let mut is_open = vec![true; self.unknowns.len()];
+        for argument in (0..self.regions.len()).flat_map(|it| self.equations(it)).flat_map(Equation::arguments) {
+            is_open[argument.unknown] &= argument.derivative != Derivative::Value;
+        }
+        let (rows, owners) = self.boundary_rows(&self.outline()?)?;
+        for (i, owner) in owners.iter().enumerate() {
+            is_open[owner.unknown] &= rows.value.at(i) == 0.0;
+        }
+        Ok((0..is_open.len()).filter(|&unknown| is_open[unknown]).collect())
     }
 
     /// The faces of the domain, to which rules refer.
@@ -384,4 +482,19 @@ impl Problem {
     pub(super) fn rules(&self) -> &[BoundaryRule] {
         &self.rules
     }
+}
+
+/// Fails unless there are as many equations as unknowns, and as many exact solutions if there are any.
+pub(super) fn check_counts(unknowns: &[String], equations: &[Equation], exact: &[Function]) -> Result<()> {
+    let count = |n: usize, what: &str| if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") };
+    let names = unknowns.join(", ");
+    if equations.len() != unknowns.len() || unknowns.is_empty() {
+        let what = format!("{} for {}, {names}", count(equations.len(), "equation"), count(unknowns.len(), "unknown"));
+        return Err(Error::input(what, "give an equation for each unknown"));
+    }
+    if !exact.is_empty() && exact.len() != unknowns.len() {
+        let what = format!("{} for {}", count(exact.len(), "exact solution"), count(unknowns.len(), "unknown"));
+        return Err(Error::input(what, format!("give one for each, in the order {names}")));
+    }
+    Ok(())
 }

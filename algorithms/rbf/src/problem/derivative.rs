@@ -31,5 +31,28 @@ impl Derivative {
     }
 }
 
+/// A derivative of one of the unknowns, which are counted from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Argument {
+    /// The unknown.
+    pub unknown: usize,
+    /// Its derivative.
+    pub derivative: Derivative,
+}
+
+impl From<Derivative> for Argument {
+    /// A derivative of the first unknown.
+    fn from(derivative: Derivative) -> Self {
+        Self { unknown: 0, derivative }
+    }
+}
+
+impl Argument {
+    /// Returns `true` if both are the same derivative of the same unknown.
+    pub(super) fn is(self, other: Self) -> bool {
+        self.unknown == other.unknown && self.derivative.is(other.derivative)
+    }
+}
+
 /// The terms of an equation at points.
-pub(crate) type Terms = Vec<(Derivative, Coefficient)>;
+pub(crate) type Terms = Vec<(Argument, Coefficient)>;

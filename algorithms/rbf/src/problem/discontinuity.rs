@@ -25,9 +25,9 @@ impl Problem {
         let count = points.len() / dims;
         let mut random = Random::new(0, STREAM);
         let varies = |region: usize| {
-            let terms = self.equation(region).terms.iter();
+            let terms = self.equations(region).iter().flat_map(|equation| &equation.terms);
             terms.filter(|(of, function)| {
-                matches!(of, Derivative::Second(..) | Derivative::Laplacian) && function.constant().is_none()
+                matches!(of.derivative, Derivative::Second(..) | Derivative::Laplacian) && function.constant().is_none()
             })
         };
         if count == 0 || (0..self.regions().count()).all(|region| varies(region).next().is_none()) {
@@ -47,10 +47,10 @@ impl Problem {
         }
         for region in 0..self.regions().count() {
             let own: Vec<_> = segments.iter().filter(|segment| segment.0 == region).map(|segment| segment.1).collect();
-            for (derivative, function) in varies(region).filter(|_| !own.is_empty()) {
+            for (argument, function) in varies(region).filter(|_| !own.is_empty()) {
                 let inside = |at: &[f64]| self.domain().contains(at) && self.region_of(at) == region;
                 if let Some(at) = jumps(function, &own, dims, inside)?.into_iter().flatten().next() {
-                    return Ok(Some((self.term_name(*derivative), at)));
+                    return Ok(Some((self.term_name(*argument), at)));
                 }
             }
         }

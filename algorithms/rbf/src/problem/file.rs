@@ -16,9 +16,15 @@ use self::{
     conditions::BoundaryFile,
     domains::DomainFile,
     equations::{EquationsFile, RegionFile},
-    source::{Source, Written},
+    source::{Functions, Source, Written},
 };
-use super::{condition::BoundaryRule, definition::Problem, function::Function, time::TimeSlabs, token::Variables};
+use super::{
+    condition::BoundaryRule,
+    definition::{Problem, check_counts},
+    function::Function,
+    time::TimeSlabs,
+    token::Variables,
+};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -33,11 +39,11 @@ struct ProblemFile {
     unknowns: Option<Spanned<Vec<Spanned<String>>>>,
     equation: Spanned<EquationsFile>,
     /// The start of the iteration for nonlinear equations.
-    initial: Option<Written>,
+    initial: Option<Spanned<Functions>>,
     boundary: Spanned<Vec<Spanned<BoundaryFile>>>,
     #[serde(default)]
     region: Vec<Spanned<RegionFile>>,
-    exact: Option<Written>,
+    exact: Option<Spanned<Functions>>,
     time: Option<Spanned<TimeFile>>,
 }
 
@@ -58,12 +64,12 @@ fn parse(text: &str, name: &str, file: Option<&Path>, given: &[Function]) -> Res
         let what = error.message().trim_end().replace('`', "\"").replace('\n', "; ");
         Error::input_at(place, what, "examples/problems/heated-plate.toml shows what a problem can have")
     })?;
-    source.variables.unknown = source.unknown(file.unknowns.as_ref())?;
+    source.variables.unknowns = source.unknowns(file.unknowns.as_ref())?;
     source.variables.coordinates = source.coordinates(file.dims.as_ref(), file.coordinates.as_ref())?;
     if let (Some(names), Some(name)) =
         (&file.unknowns, source.variables.coordinates.iter().find(|it| source.variables.is_of_unknown(it)))
     {
-        let what = format!("the unknown has the name of the coordinate '{name}'");
+        let what = format!("an unknown has the name of the coordinate '{name}'");
         return Err(source.error(names, what, "give the coordinates other names by coordinates, or the unknown"));
     }
     source.read_constants(&file.constants)?;
@@ -73,18 +79,23 @@ fn parse(text: &str, name: &str, file: Option<&Path>, given: &[Function]) -> Res
         let help = "set dims or coordinates at the top of the file, and as many numbers for each point";
         return Err(source.error(&file.domain, what, help));
     }
-    let equation = source.equation(&file.equation)?;
-    let exact = file.exact.as_ref().map(|exact| source.function(exact)).transpose()?;
-    let rules = file.boundary.get_ref().iter().map(|rule| source.rule(rule, exact.as_ref()));
-    let rules: Vec<BoundaryRule> = rules.collect::<Result<_>>()?;
-    let problem = Problem::new(file.name.as_deref().unwrap_or(name), domain, equation, rules, exact)
+    let equations = source.equations(&file.equation)?;
+    let exact = file.exact.as_ref().map(|exact| source.functions(exact)).transpose()?.unwrap_or_default();
+    let unknowns = source.variables.unknowns.clone();
+    check_counts(&unknowns, &equations, &[]).map_err(|error| source.locate(error, file.equation.span().start))?;
+    let rules = file.boundary.get_ref().iter().map(|rule| source.rules(rule, &exact));
+    let rules: Vec<BoundaryRule> = rules.collect::<Result<Vec<_>>>()?.concat();
+    let problem = Problem::of_system(file.name.as_deref().unwrap_or(name), domain, unknowns, equations, rules, exact)
         .map(|problem| problem.with_coordinates(&source.variables.coordinates))
         .map_err(|error| source.locate(error, file.boundary.span().start))?;
     let regions = file.region.iter().zip(1..).map(|(region, number)| source.region(region.get_ref(), number));
     let first = file.region.first().map_or(0, |first| first.span().start);
     let problem = problem.with_regions(regions.collect::<Result<_>>()?).map_err(|error| source.locate(error, first))?;
     let initial = source.initial(file.initial.as_ref(), problem.is_linear())?;
-    let problem = initial.into_iter().fold(problem, Problem::with_initial);
+    let problem = match initial {
+        Some(initial) => problem.with_initial(initial),
+        None => problem,
+    };
     let Some(time) = &file.time else { return Ok(problem) };
     let slabs = source.time_slabs(time.get_ref(), &problem)?;
     problem.with_time_slabs(slabs).map_err(|error| source.locate(error, time.span().start))
@@ -92,14 +103,14 @@ fn parse(text: &str, name: &str, file: Option<&Path>, given: &[Function]) -> Res
 
 impl Source<'_> {
     /// The start of the iteration.
-    fn initial(&self, text: Option<&Written>, is_linear: bool) -> Result<Option<Function>> {
+    fn initial(&self, text: Option<&Spanned<Functions>>, is_linear: bool) -> Result<Option<Vec<Function>>> {
         let Some(text) = text else { return Ok(None) };
-        let function = self.function(text)?;
+        let functions = self.functions(text)?;
         if is_linear {
             let help = "remove it: an equation that is linear needs no start";
             return Err(self.error(text, "initial is for nonlinear equations", help));
         }
-        Ok(Some(function))
+        Ok(Some(functions))
     }
 
     fn time_slabs(&self, file: &TimeFile, problem: &Problem) -> Result<TimeSlabs> {

@@ -2,7 +2,7 @@
 
 mod affine;
 pub(crate) mod boundary;
-mod boundary_rows;
+pub(crate) mod boundary_rows;
 pub(crate) mod condition;
 mod contradiction;
 pub(crate) mod definition;
@@ -32,6 +32,8 @@ mod sampling;
 mod sequence;
 mod shape;
 mod slab;
+#[cfg(test)]
+mod system_tests;
 pub(crate) mod tabulated;
 pub(crate) mod time;
 mod token;

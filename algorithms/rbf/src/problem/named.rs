@@ -68,7 +68,7 @@ fn layer_rhs(p: &[f64]) -> f64 {
 
 impl Problem {
     /// Names of the built-in problems.
-    pub const NAMES: [&'static str; 11] = [
+    pub const NAMES: [&'static str; 12] = [
         "poisson-sine",
         "poisson-disc",
         "l-shape",
@@ -80,6 +80,7 @@ impl Problem {
         "bratu",
         "burgers1d",
         "allen-cahn",
+        "kovasznay",
     ];
 
     /// The built-in problem `name`.

@@ -49,12 +49,31 @@ boundary = [
 time = { slabs = 4 }
 "#;
 
+/// Steady flow behind a grid, the Navier–Stokes equations at a Reynolds number of 40 (L. I. G. Kovasznay, Proc. Camb.
+/// Phil. Soc. 44, 1948).
+const KOVASZNAY: &str = r#"
+name = "kovasznay"
+unknowns = ["u", "v", "p"]
+exact = ["1 - exp(k*x)*cos(2*pi*y)", "k/(2*pi)*exp(k*x)*sin(2*pi*y)", "(1 - exp(2*k*x))/2"]
+domain = { type = "box", low = [-0.5, -0.5], high = [1, 1.5] }
+boundary = [{ of = ["u", "v"], condition = "dirichlet" }]
+[constants]
+k = "20 - sqrt(400 + 4*pi^2)"
+[[equation]]
+residual = "u*u_x + v*u_y + p_x - (u_xx + u_yy)/40"
+[[equation]]
+residual = "u*v_x + v*v_y + p_y - (v_xx + v_yy)/40"
+[[equation]]
+residual = "u_x + v_y"
+"#;
+
 /// The built-in problem `name`, if there is one.
 pub(super) fn named(name: &str) -> Option<Result<Problem>> {
     let (text, exact) = match name {
         "bratu" => (BRATU, bratu(1.0).map(Function::given)),
         "burgers1d" => (BURGERS, Some(Function::given(burgers(0.01 / PI)))),
         "allen-cahn" => (ALLEN_CAHN, Some(Function::given(allen_cahn()))),
+        "kovasznay" => return Some(Problem::parse(KOVASZNAY)),
         _ => return None,
     };
     let missing =

@@ -6,7 +6,7 @@ use firebox_core::{Error, Result, error::Place, random::Random, watch::Watch};
 use rayon::prelude::*;
 
 use super::{
-    derivative::{Derivative, Terms},
+    derivative::{Argument, Derivative, Terms},
     function::{Function, format_point},
 };
 use crate::types::Coefficient;
@@ -19,14 +19,14 @@ const STEP: f64 = 1e-4;
 /// Code that takes a point and the values of the arguments there, writes the partial derivatives by each argument, and
 /// returns F.
 type Code = dyn Fn(&[f64], &[f64], &mut [f64]) -> f64 + Send + Sync;
-/// Code that takes a region, points, row-major, and derivatives, and returns the values of each derivative of u.
-type StateCode = dyn Fn(usize, &[f64], &[Derivative]) -> Result<Vec<Vec<f64>>> + Send + Sync;
+/// Code that takes a region, points, row-major, and derivatives, and returns the values of each derivative.
+type StateCode = dyn Fn(usize, &[f64], &[Argument]) -> Result<Vec<Vec<f64>>> + Send + Sync;
 
-/// A function F(x, u, ∂u) of the coordinates and of derivatives of u, its arguments, with its partial derivatives.
+/// A function F(x, u, ∂u) of the coordinates and of derivatives of the unknowns, its arguments, with its partial derivatives.
 #[derive(Clone)]
 pub struct NonLinear {
     text: String,
-    arguments: Vec<Derivative>,
+    arguments: Vec<Argument>,
     code: Arc<Code>,
     place: Arc<Place>,
 }
@@ -37,7 +37,7 @@ impl fmt::Debug for NonLinear {
     }
 }
 
-/// The u about which an equation is linearised.
+/// The unknowns about which equations are linearised.
 #[derive(Clone)]
 pub(crate) struct State(Arc<StateCode>);
 
@@ -63,9 +63,10 @@ impl NonLinear {
     /// ```
     pub fn given(
         text: impl Into<String>,
-        arguments: Vec<Derivative>,
+        arguments: Vec<impl Into<Argument>>,
         code: impl Fn(&[f64], &[f64], &mut [f64]) -> f64 + Send + Sync + 'static,
     ) -> Self {
+        let arguments = arguments.into_iter().map(Into::into).collect();
         Self { text: text.into(), arguments, code: Arc::new(code), place: Arc::default() }
     }
 
@@ -79,8 +80,8 @@ impl NonLinear {
         &self.text
     }
 
-    /// The derivatives of u that F depends on.
-    pub fn arguments(&self) -> &[Derivative] {
+    /// The derivatives that F depends on.
+    pub fn arguments(&self) -> &[Argument] {
         &self.arguments
     }
 
@@ -93,11 +94,13 @@ impl NonLinear {
             let mut values: Vec<f64> = self.arguments.iter().map(|_| random.unit()).collect();
             let [mut first, mut second] = [vec![0.0; values.len()], vec![0.0; values.len()]];
             (self.code)(point, &values, &mut first);
-            let derivatives = values.iter_mut().zip(&self.arguments).filter(|(_, of)| **of != Derivative::Value);
+            let derivatives =
+                values.iter_mut().zip(&self.arguments).filter(|(_, of)| of.derivative != Derivative::Value);
             derivatives.for_each(|(value, _)| *value = random.unit());
             (self.code)(point, &values, &mut second);
             let pairs = self.arguments.iter().zip(first.iter().zip(&second));
-            let mut seconds = pairs.filter(|(of, _)| matches!(of, Derivative::Second(..) | Derivative::Laplacian));
+            let mut seconds =
+                pairs.filter(|(of, _)| matches!(of.derivative, Derivative::Second(..) | Derivative::Laplacian));
             seconds.any(|(_, (one, other))| (one - other).abs() > 1e-9 * (one.abs() + other.abs()))
         })
     }
@@ -112,7 +115,7 @@ impl NonLinear {
         &self,
         points: &[f64],
         dims: usize,
-        state: impl FnOnce(&[Derivative]) -> Result<Vec<Vec<f64>>>,
+        state: impl FnOnce(&[Argument]) -> Result<Vec<Vec<f64>>>,
     ) -> Result<(Terms, Vec<f64>)> {
         let (n, count) = (points.len() / dims, self.arguments.len());
         let values = state(&self.arguments)?;
@@ -146,30 +149,34 @@ impl NonLinear {
             ));
         }
         let column = |k: usize| Coefficient::Each(partials.iter().skip(k).step_by(count).copied().collect());
-        Ok((self.arguments.iter().enumerate().map(|(k, derivative)| (*derivative, column(k))).collect(), rhs))
+        Ok((self.arguments.iter().enumerate().map(|(k, argument)| (*argument, column(k))).collect(), rhs))
     }
 }
 
 impl State {
-    /// Code that takes a region, points, row-major, and derivatives, and returns the values of each derivative of u.
+    /// Code that takes a region, points, row-major, and derivatives, and returns the values of each derivative.
     pub(crate) fn new(
-        code: impl Fn(usize, &[f64], &[Derivative]) -> Result<Vec<Vec<f64>>> + Send + Sync + 'static,
+        code: impl Fn(usize, &[f64], &[Argument]) -> Result<Vec<Vec<f64>>> + Send + Sync + 'static,
     ) -> Self {
         Self(Arc::new(code))
     }
 
-    /// A function as u, with central differences of second order as derivatives: within `low` and `high`, the corners of
-    /// the domain's box.
-    pub(super) fn of_function(function: Function, low: &[f64], high: &[f64]) -> Self {
+    /// A function for each unknown, with central differences of second order as derivatives: within `low` and `high`, the
+    /// corners of the domain's box. Unknowns without a function are 0.
+    pub(super) fn of_functions(functions: Vec<Function>, low: &[f64], high: &[f64]) -> Self {
         let (low, high) = (low.to_vec(), high.to_vec());
-        Self::new(move |_, points, derivatives| {
-            derivatives.iter().map(|derivative| differences(&function, points, [&low, &high], *derivative)).collect()
+        Self::new(move |_, points, arguments| {
+            let of = |&Argument { unknown, derivative }: &Argument| match functions.get(unknown) {
+                Some(function) => differences(function, points, [&low, &high], derivative),
+                None => Ok(vec![0.0; points.len() / low.len()]),
+            };
+            arguments.iter().map(of).collect()
         })
     }
 
     /// The values of derivatives at points of a region.
-    pub(super) fn values(&self, region: usize, points: &[f64], derivatives: &[Derivative]) -> Result<Vec<Vec<f64>>> {
-        (self.0)(region, points, derivatives)
+    pub(super) fn values(&self, region: usize, points: &[f64], arguments: &[Argument]) -> Result<Vec<Vec<f64>>> {
+        (self.0)(region, points, arguments)
     }
 }
 
@@ -232,7 +239,7 @@ mod tests {
     #[test]
     fn differences_are_those_of_the_function_up_to_the_edge_of_the_box() {
         let function = Function::written("x^2*y + 3*x*y^2 - x", 2).unwrap();
-        let state = State::of_function(function, &[0.0, 0.0], &[1.0, 2.0]);
+        let state = State::of_functions(vec![function], &[0.0, 0.0], &[1.0, 2.0]);
         let points = [0.3, 0.4, 0.0, 2.0, 1.0, 0.0];
         let all = [
             Derivative::Value,
@@ -242,7 +249,7 @@ mod tests {
             Derivative::Second(1, 0),
             Derivative::Laplacian,
         ];
-        let found = state.values(0, &points, &all).unwrap();
+        let found = state.values(0, &points, &all.map(Argument::from)).unwrap();
         for (i, p) in points.chunks(2).enumerate() {
             let (x, y) = (p[0], p[1]);
             let expected = [

@@ -6,7 +6,7 @@ use super::{
     boundary::BoundaryPoints,
     condition::Condition,
     definition::Problem,
-    equation::Derivative,
+    equation::{Derivative, Equation},
     function::format_point,
     region::{InterfaceRow, Side},
 };
@@ -61,35 +61,42 @@ impl Problem {
         let mut rows = Vec::new();
         for (i, point) in at.points.chunks_exact(dims).enumerate() {
             let normal = &at.normals[i * dims..(i + 1) * dims];
-            let Condition::Periodic { axis } = self.rule(point, normal, at.piece[i])?.condition else { continue };
-            let Some(opposite) = self.opposite(axis, point, normal) else { continue };
-            self.check_opposite(point, &opposite)?;
-            if normal[axis] > 0.0 {
-                continue;
-            }
-            let regions = [point, &opposite].map(|point| self.region_of(point));
-            let has_second = |&region: &usize| {
-                self.equation(region).derivatives().any(|derivative| match derivative {
-                    Derivative::Laplacian => true,
-                    Derivative::Second(i, j) => i == axis || j == axis,
-                    Derivative::Value | Derivative::First(_) => false,
-                })
-            };
-            let row = |value: f64, derivative: f64| {
-                let side = |region: usize, point: &[f64], sign: f64| {
-                    let mut gradient = vec![0.0; dims];
-                    gradient[axis] = sign * derivative;
-                    Side { region, point: point.to_vec(), value: sign * value, gradient }
-                };
-                let sides = [side(regions[0], point, 1.0), side(regions[1], &opposite, -1.0)];
-                InterfaceRow { at: i, sides, target: 0.0 }
-            };
-            rows.push(row(1.0, 0.0));
-            if regions.iter().any(has_second) {
-                rows.push(row(0.0, 1.0));
+            for unknown in 0..self.unknowns().len() {
+                let rule = self.rule(unknown, point, normal, at.piece[i])?;
+                let Some(Condition::Periodic { axis }) = rule.map(|rule| &rule.condition) else { continue };
+                let Some(opposite) = self.opposite(*axis, point, normal) else { continue };
+                self.check_opposite(point, &opposite)?;
+                if normal[*axis] < 0.0 {
+                    let pairs = self.between(unknown, *axis, [point, &opposite]);
+                    rows.extend(pairs.map(|sides| InterfaceRow { at: i, sides, target: 0.0 }));
+                }
             }
         }
         Ok(rows)
+    }
+
+    /// The conditions of an unknown between two opposite points along an axis.
+    fn between(&self, unknown: usize, axis: usize, points: [&[f64]; 2]) -> impl Iterator<Item = [Side; 2]> {
+        let regions = points.map(|point| self.region_of(point));
+        let has_second = |&region: &usize| {
+            let arguments = self.equations(region).iter().flat_map(Equation::arguments);
+            arguments.filter(|it| it.unknown == unknown).any(|it| match it.derivative {
+                Derivative::Laplacian => true,
+                Derivative::Second(i, j) => i == axis || j == axis,
+                Derivative::Value | Derivative::First(_) => false,
+            })
+        };
+        let blocks = regions.map(|region| self.block(region, unknown));
+        let row = move |value: f64, derivative: f64| {
+            let side = |k: usize, sign: f64| {
+                let mut gradient = vec![0.0; points[k].len()];
+                gradient[axis] = sign * derivative;
+                Side { block: blocks[k], point: points[k].to_vec(), value: sign * value, gradient }
+            };
+            [side(0, 1.0), side(1, -1.0)]
+        };
+        let of_derivative = regions.iter().any(has_second).then(|| row(0.0, 1.0));
+        [row(1.0, 0.0)].into_iter().chain(of_derivative)
     }
 
     /// Fails unless a point is on the boundary.

@@ -7,7 +7,7 @@ use firebox_core::{Error, Result, random::Random};
 use super::{
     boundary::{Boundary, BoundaryPoints},
     domain::Domain,
-    equation::{Derivative, Equation, Terms},
+    equation::{Argument, Derivative, Equation, Terms},
     function::{Function, format_point},
 };
 use crate::types::Coefficient;
@@ -41,9 +41,10 @@ impl Region {
     }
 }
 
-/// value·u + gradient·∇u of the solution in a region, at a point.
+/// value·u + gradient·∇u of an unknown in a region, at a point.
 pub(crate) struct Side {
-    pub(crate) region: usize,
+    /// The block of the unknown in the region.
+    pub(crate) block: usize,
     pub(crate) point: Vec<f64>,
     pub(crate) value: f64,
     pub(crate) gradient: Vec<f64>,
@@ -61,7 +62,8 @@ pub(crate) struct InterfaceRow {
 #[derive(Debug, Clone)]
 struct Part {
     domain: Domain,
-    equation: Equation,
+    /// As many as unknowns.
+    equations: Vec<Equation>,
     /// The boundary, and the jumps of u and of the flux; `None` for the rest of the domain.
     interface: Option<(Boundary, [Function; 2])>,
 }
@@ -74,10 +76,10 @@ pub(super) struct Regions {
 }
 
 impl Regions {
-    /// A domain with one equation.
-    pub(super) fn single(domain: &Domain, equation: Equation) -> Self {
+    /// A domain with the same equations everywhere.
+    pub(super) fn single(domain: &Domain, equations: Vec<Equation>) -> Self {
         let offset = OFFSET * domain.diameter();
-        Self { parts: vec![Part { domain: domain.clone(), equation, interface: None }], offset }
+        Self { parts: vec![Part { domain: domain.clone(), equations, interface: None }], offset }
     }
 
     /// Regions in order of precedence, and the present equation in the rest of `domain`.
@@ -85,7 +87,7 @@ impl Regions {
         let Some(rest) = self.parts.into_iter().next_back() else { return Err(nothing_left()) };
         let (mut parts, mut shapes) = (Vec::new(), vec![domain.clone()]);
         for Region { name, shape, equation, jump, flux_jump } in regions {
-            equation.check(domain.dims())?;
+            equation.check(domain.dims(), 1)?;
             let own = Domain::intersection(vec![domain.clone(), shape.clone()]).and_then(|own| {
                 let earlier = shapes[1..].iter().cloned();
                 if shapes.len() == 1 {
@@ -101,12 +103,12 @@ impl Regions {
                 other => other,
             })?;
             let boundary = Boundary::of(&own)?;
-            parts.push(Part { domain: own, equation, interface: Some((boundary, [jump, flux_jump])) });
+            parts.push(Part { domain: own, equations: vec![equation], interface: Some((boundary, [jump, flux_jump])) });
             shapes.push(shape);
         }
         let outside =
             if shapes.len() == 1 { rest.domain } else { Domain::difference(shapes).map_err(|_| nothing_left())? };
-        parts.push(Part { domain: outside, equation: rest.equation, interface: None });
+        parts.push(Part { domain: outside, equations: rest.equations, interface: None });
         Ok(Self { parts, offset: self.offset })
     }
 
@@ -114,8 +116,9 @@ impl Regions {
         self.parts.iter().map(|part| &part.domain)
     }
 
-    pub(super) fn equation(&self, region: usize) -> &Equation {
-        &self.parts[region].equation
+    /// The equations of a region, as many as unknowns.
+    pub(super) fn equations(&self, region: usize) -> &[Equation] {
+        &self.parts[region].equations
     }
 
     pub(super) fn len(&self) -> usize {
@@ -178,7 +181,8 @@ impl Regions {
         let mut rows = Vec::new();
         for (at, (point, normal)) in at.points.chunks(dims).zip(at.normals.chunks(dims)).enumerate() {
             let Some(other) = self.neighbour(domain, region, point, normal) else { continue };
-            let side = |region, value, gradient| Side { region, point: point.to_vec(), value, gradient };
+            // Regions have one unknown: their blocks are the regions.
+            let side = |block, value, gradient| Side { block, point: point.to_vec(), value, gradient };
             let sides = [side(region, 1.0, Vec::new()), side(other, -1.0, Vec::new())];
             let target = jump.finite_at(point, "the jump of u at an interface")?;
             rows.push(InterfaceRow { at, sides, target });
@@ -221,7 +225,7 @@ fn nothing_left() -> Error {
 /// The factors of ∇u in n·A∇u, with the second-order coefficients of the first point as the symmetric matrix A.
 fn flux(terms: &Terms, normal: &[f64]) -> Vec<f64> {
     let mut factors = vec![0.0; normal.len()];
-    for (derivative, coefficient) in terms {
+    for (Argument { derivative, .. }, coefficient) in terms {
         let coefficient = match coefficient {
             Coefficient::Zero => continue,
             coefficient => coefficient.at(0),
@@ -250,6 +254,7 @@ mod tests {
             (Derivative::Second(1, 1), Coefficient::Each(vec![2.0])),
             (Derivative::Value, Coefficient::Each(vec![9.0])),
         ];
+        let terms = terms.into_iter().map(|(derivative, coefficient)| (derivative.into(), coefficient)).collect();
         // A = [1, 0.3; 0.3, 3].
         assert_eq!(flux(&terms, &[0.6, 0.8]), [0.6 + 0.24, 0.18 + 2.4]);
     }
@@ -261,7 +266,7 @@ mod tests {
         let poisson = || Equation::poisson(Function::Constant(1.0));
         let region = |name: &str, low, high| Region::new(name, cuboid(low, high), poisson());
         let regions = vec![region("left", [-1.0, -1.0], [0.5, 2.0]), region("band", [0.0, 0.25], [1.5, 0.75])];
-        let regions = Regions::single(&domain, poisson()).with(&domain, regions).unwrap();
+        let regions = Regions::single(&domain, vec![poisson()]).with(&domain, regions).unwrap();
         for (point, expected) in [
             ([0.2, 0.5], 0),
             ([0.0, 0.5], 0),
@@ -280,10 +285,10 @@ mod tests {
         assert_eq!(neighbour(1, [0.5, 0.5], [-1.0, 0.0]), None);
         assert_eq!(neighbour(1, [1.5, 0.5], [1.0, 0.0]), Some(2));
         let outside = vec![region("far", [5.0, 5.0], [6.0, 6.0])];
-        let error = Regions::single(&domain, poisson()).with(&domain, outside).unwrap_err().to_string();
+        let error = Regions::single(&domain, vec![poisson()]).with(&domain, outside).unwrap_err().to_string();
         assert!(error.starts_with("the region 'far' within the domain: the domain is empty"), "{error}");
         let all = vec![region("all", [-1.0, -1.0], [3.0, 3.0])];
-        let error = Regions::single(&domain, poisson()).with(&domain, all).unwrap_err().to_string();
+        let error = Regions::single(&domain, vec![poisson()]).with(&domain, all).unwrap_err().to_string();
         assert_eq!(error, "the regions leave nothing of the domain");
     }
 }

@@ -1,4 +1,4 @@
-//! Equations as text: residuals, which are formulas of the coordinates, the solution and its derivatives.
+//! Equations as text: residuals, which are formulas of the coordinates, the unknowns and their derivatives.
 
 use std::{fmt, sync::Arc};
 
@@ -8,7 +8,7 @@ use firebox_core::{Result, error::Place};
 use super::{
     affine::{Affine, MAX_ARGUMENTS, Part},
     dual::Dual,
-    equation::{Derivative, Equation},
+    equation::{Argument, Derivative, Equation},
     expression::{Expression, compile, plain, unreadable},
     function::Function,
     non_linear::NonLinear,
@@ -43,7 +43,7 @@ struct Parsed {
     formula: FlatEx<Dual<SLOPES>, Operators>,
     /// The variables of `formula`.
     variables: Vec<Variable>,
-    arguments: Vec<Derivative>,
+    arguments: Vec<Argument>,
     /// The residual as a function of the arguments.
     affine: Affine,
 }
@@ -79,7 +79,16 @@ impl ResidualText {
         slots.sort_unstable();
         if slots.is_empty() {
             let help = format!("use {} in the formula that is 0", variables.derivative_names());
-            let error = syntax_error(0, format!("the equation contains no {}", variables.unknown), help);
+            let names = match variables.unknowns.as_slice() {
+                [name] => format!("no {name}"),
+                names => format!("none of {}", names.join(", ")),
+            };
+            let error = syntax_error(0, format!("the equation contains {names}"), help);
+            return error.map_err(|error| error.error(text));
+        }
+        if slots.len() > MAX_ARGUMENTS {
+            let what = format!("the equation contains {} different derivatives", slots.len());
+            let error = syntax_error(0, what, format!("give at most {MAX_ARGUMENTS} in one equation"));
             return error.map_err(|error| error.error(text));
         }
         let variable = |name: &String| match (number(name, 'v'), number(name, 'w')) {
@@ -89,8 +98,8 @@ impl ResidualText {
         };
         let found = formula.var_names().iter().map(variable).collect::<Option<Vec<_>>>();
         let found = found.ok_or_else(|| unreadable(text, "it has an unknown variable"))?;
-        let derivatives = variables.derivatives();
-        let arguments = slots.iter().map(|&slot| derivatives[slot]).collect();
+        let all = variables.arguments();
+        let arguments = slots.iter().map(|&slot| all[slot]).collect();
         let symbol = |variable: &Variable| match *variable {
             Variable::Coordinate(_) => Affine::VARIABLE,
             Variable::Argument(k) => Affine::argument(k),
@@ -119,7 +128,7 @@ impl ResidualText {
     }
 
     /// The derivatives that occur, each once; mixed ones by the earlier coordinate first.
-    pub(super) fn arguments(&self) -> &[Derivative] {
+    pub(super) fn arguments(&self) -> &[Argument] {
         &self.parsed.arguments
     }
 
@@ -148,11 +157,11 @@ impl ResidualText {
         };
         let rhs = self.function(rhs, |parsed, point| 0.0 - parsed.differentiate(point, &ORIGIN, 0).value);
         let mut equation = Equation::new(rhs);
-        for ((k, derivative), part) in arguments.iter().enumerate().zip(affine.coefficients) {
+        for ((k, argument), part) in arguments.iter().enumerate().zip(affine.coefficients) {
             if part != Part::Constant(0.0) {
                 let coefficient =
                     move |parsed: &Parsed, point: &[f64]| parsed.differentiate(point, &ORIGIN, k).slopes[0];
-                equation = equation.with(*derivative, self.function(part, coefficient));
+                equation = equation.with(*argument, self.function(part, coefficient));
             }
         }
         Some(with_laplacian(equation, self.parsed.dims))
@@ -190,15 +199,18 @@ impl Parsed {
     }
 }
 
-/// The equation with one term for all u_xx, u_yy, … if their coefficients are the same constant.
+/// The equation of one unknown with one term for all u_xx, u_yy, … if their coefficients are the same constant.
 fn with_laplacian(mut equation: Equation, dims: usize) -> Equation {
-    let is_pure = |derivative: &Derivative| matches!(derivative, Derivative::Second(i, j) if i == j);
-    let pure: Vec<_> = equation.terms.iter().filter(|(derivative, _)| is_pure(derivative)).collect();
+    let is_pure = |of: &Argument| matches!(of.derivative, Derivative::Second(i, j) if i == j);
+    if equation.terms.iter().any(|(of, _)| of.unknown != 0) {
+        return equation;
+    }
+    let pure: Vec<_> = equation.terms.iter().filter(|(of, _)| is_pure(of)).collect();
     let same = pure.first().and_then(|(_, first)| first.constant());
     let Some(factor) = same.filter(|_| pure.len() == dims && pure.iter().all(|(_, it)| it.constant() == same)) else {
         return equation;
     };
-    equation.terms.retain(|(derivative, _)| !is_pure(derivative));
+    equation.terms.retain(|(of, _)| !is_pure(of));
     equation.with(Derivative::Laplacian, Function::Constant(factor))
 }
 

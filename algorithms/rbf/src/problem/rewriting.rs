@@ -45,13 +45,14 @@ struct Level {
 
 /// Suggestions for an unknown name.
 fn unknown_name<T>(name: &str, at: usize, variables: &Variables) -> Result<T, SyntaxError> {
-    let u = &variables.unknown;
+    let u = &variables.unknown_names();
     if variables.is_of_unknown(name) && !variables.in_residual {
         let what = format!("'{name}' in a coefficient, a value or a right-hand side: this is not linear");
+        let one = &variables.unknowns[0];
         let (first, last) = (&variables.coordinates[0], variables.coordinates.last().map_or("x", String::as_str));
         let help = format!(
-            "only the residual of an equation may contain {u}, as residual = \"{u}_{first}{first} + {u}*{u}_{last}\"; conditions \
-             on the boundary are linear, and their values are functions of the coordinates"
+            "only the residual of an equation may contain {u}, as residual = \"{one}_{first}{first} + {one}*{one}_{last}\"; \
+             conditions on the boundary are linear, and their values are functions of the coordinates"
         );
         return syntax_error(at, what, help);
     }
@@ -147,10 +148,10 @@ impl<'a> Writer<'a> {
         self.ended = true;
     }
 
-    /// The index of a derivative in [`Variables::derivatives`].
+    /// The index of a derivative in [`Variables::arguments`].
     fn slot(&self, name: &str) -> Option<usize> {
-        let derivative = self.variables.derivative(name)?;
-        self.variables.derivatives().into_iter().position(|other| other.is(derivative))
+        let argument = self.variables.derivative(name)?;
+        self.variables.arguments().into_iter().position(|other| other.is(argument))
     }
 
     fn name(&mut self, name: &str, at: usize) -> Result<(), SyntaxError> {
@@ -373,7 +374,7 @@ impl<'a> Writer<'a> {
 }
 
 /// `text` rewritten for the parser, with `v0`, `v1`, … for the coordinates and `w0`, `w1`, … for
-/// [`Variables::derivatives`] in a residual, or its first error. A condition has the value 1 where it holds and 0 elsewhere.
+/// [`Variables::arguments`] in a residual, or its first error. A condition has the value 1 where it holds and 0 elsewhere.
 pub(super) fn rewrite(text: &str, variables: &Variables, condition: bool) -> Result<String, SyntaxError> {
     let tokens = split(text)?;
     if tokens.is_empty() {

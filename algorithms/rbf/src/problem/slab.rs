@@ -26,6 +26,10 @@ impl Problem {
     /// condition at the final time.
     pub fn with_time_slabs(mut self, slabs: TimeSlabs) -> Result<Self> {
         let TimeSlabs { axis, count } = slabs;
+        if self.unknowns().len() > 1 {
+            let what = "systems of equations are not solved in slabs of time";
+            return Err(Error::input(what, "leave out time; the problem is solved in one piece"));
+        }
         if axis >= self.dims() {
             let what = format!("coordinate {axis} is time, in a problem of {} dimensions", self.dims());
             return Err(Error::input(what, "coordinates are counted from 0"));
@@ -44,7 +48,8 @@ impl Problem {
         let at = self.outline()?;
         for (i, point) in at.points.chunks_exact(self.dims()).enumerate() {
             let normal = &at.normals[i * self.dims()..(i + 1) * self.dims()];
-            if normal[axis] > 0.5 && !matches!(self.rule(point, normal, at.piece[i])?.condition, Condition::Free) {
+            let rule = self.rule(0, point, normal, at.piece[i])?;
+            if normal[axis] > 0.5 && rule.is_some_and(|rule| !matches!(rule.condition, Condition::Free)) {
                 let what = format!("the final time has a condition, at {}", format_point(point));
                 return Err(Error::input(what, "slabs of time need the condition none there"));
             }
@@ -88,8 +93,8 @@ impl Problem {
     ///
     /// Those of [`new`](Self::new), and of [`with_regions`](Self::with_regions) for a region that does not last all time.
     pub(crate) fn slab(&self, axis: usize, ends: (f64, f64), start: Option<[Function; 2]>) -> Result<Self> {
-        let equations = || (0..self.regions().count()).map(|region| self.equation(region));
-        let has_second = equations().flat_map(Equation::derivatives).any(|derivative| match derivative {
+        let equations = || (0..self.regions().count()).flat_map(|region| self.equations(region));
+        let has_second = equations().flat_map(Equation::arguments).any(|it| match it.derivative {
             Derivative::Laplacian => true,
             Derivative::Second(i, j) => i == axis && j == axis,
             Derivative::Value | Derivative::First(_) => false,
@@ -98,13 +103,13 @@ impl Problem {
         let first = start.map(|[value, rate]| {
             let condition =
                 if has_second { Condition::Initial { value, rate } } else { Condition::Dirichlet { value } };
-            BoundaryRule { on: on("low"), when: None, condition }
+            BoundaryRule { on: on("low"), ..BoundaryRule::everywhere(condition) }
         });
-        let last = BoundaryRule { on: on("high"), when: None, condition: Condition::Free };
+        let last = BoundaryRule { on: on("high"), ..BoundaryRule::everywhere(Condition::Free) };
         let rules = first.into_iter().chain([last]).chain(self.rules().iter().cloned()).collect();
         let domain = self.domain().between(axis, ends.0, ends.1)?;
-        let rest = self.equation(self.regions().count() - 1).clone();
-        let slab = Self::new(self.name(), domain, rest, rules, self.exact_function().cloned())?
+        let rest = self.equations(self.regions().count() - 1)[0].clone();
+        let slab = Self::new(self.name(), domain, rest, rules, self.exact_functions().first().cloned())?
             .with_coordinates(self.coordinates())
             .with_regions(self.given_regions().to_vec())?;
         Ok(match self.state() {
@@ -145,8 +150,8 @@ mod tests {
             let mut starts = 0;
             for (i, &owner) in owners.iter().enumerate() {
                 let x = conditions.point(i);
-                assert!(at.normals[2 * owner + 1] < 0.5);
-                if at.normals[2 * owner + 1] < -0.5 {
+                assert!(at.normals[2 * owner.point + 1] < 0.5);
+                if at.normals[2 * owner.point + 1] < -0.5 {
                     starts += 1;
                     let of_u = conditions.value.at(i) == 1.0;
                     assert_eq!(conditions.target[i], if of_u { 10.0 + x[0] } else { 7.0 });
@@ -156,7 +161,8 @@ mod tests {
             }
             let points = owners
                 .iter()
-                .filter(|&&owner| at.normals[2 * owner + 1] < -0.5)
+                .map(|owner| owner.point)
+                .filter(|&point| at.normals[2 * point + 1] < -0.5)
                 .collect::<std::collections::BTreeSet<_>>();
             assert_eq!(starts, rows * points.len());
         }

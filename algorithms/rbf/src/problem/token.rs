@@ -3,7 +3,7 @@
 use firebox_core::{Error, error::Place};
 
 use super::{
-    equation::Derivative,
+    equation::{Argument, Derivative},
     operators::{BINARY, UNARY},
     primitive::axis_name,
 };
@@ -16,15 +16,15 @@ const WORDS: [&str; 6] = ["pi", "π", "e", "if", "and", "or"];
 pub(super) struct Variables {
     pub(super) coordinates: Vec<String>,
     pub(super) constants: Vec<(String, f64)>,
-    /// The name of the solution, u unless the problem gives another.
-    pub(super) unknown: String,
-    /// The expression is the residual of an equation, which contains derivatives of the unknown.
+    /// The names of the unknowns, u unless the problem gives others.
+    pub(super) unknowns: Vec<String>,
+    /// The expression is the residual of an equation, which contains derivatives of the unknowns.
     pub(super) in_residual: bool,
 }
 
 impl Default for Variables {
     fn default() -> Self {
-        Self { coordinates: Vec::new(), constants: Vec::new(), unknown: "u".into(), in_residual: false }
+        Self { coordinates: Vec::new(), constants: Vec::new(), unknowns: vec!["u".into()], in_residual: false }
     }
 }
 
@@ -40,20 +40,38 @@ impl Variables {
         WORDS.into_iter().any(is) || UNARY.iter().any(|it| is(it.name)) || BINARY.iter().any(|it| is(it.name))
     }
 
-    /// Returns `true` for the unknown and for names of the form of its derivatives.
+    /// The unknown of a name of the form of itself or a derivative, and the rest of the name: nothing, or `_` and letters.
+    fn split<'a>(&self, name: &'a str) -> Option<(usize, &'a str)> {
+        self.unknowns.iter().enumerate().find_map(|(k, unknown)| {
+            let rest = name.strip_prefix(unknown.as_str())?;
+            (rest.is_empty() || rest.starts_with('_')).then_some((k, rest))
+        })
+    }
+
+    /// Returns `true` for unknowns and for names of the form of their derivatives.
     pub(super) fn is_of_unknown(&self, name: &str) -> bool {
-        name.strip_prefix(self.unknown.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+        self.split(name).is_some()
+    }
+
+    /// The names of all unknowns.
+    pub(super) fn unknown_names(&self) -> String {
+        self.unknowns.join(", ")
     }
 
     /// The derivative of a name: `u`, or `u_` and the names of one or two coordinates.
-    pub(super) fn derivative(&self, name: &str) -> Option<Derivative> {
+    pub(super) fn derivative(&self, name: &str) -> Option<Argument> {
+        let (unknown, rest) = self.split(name)?;
+        self.by_coordinates(rest).map(|derivative| Argument { unknown, derivative })
+    }
+
+    /// The derivative of a suffix: nothing, or `_` and the names of one or two coordinates.
+    fn by_coordinates(&self, suffix: &str) -> Option<Derivative> {
         let names = &self.coordinates;
         let axis = |name: &str| names.iter().position(|other| other == name);
-        let rest = name.strip_prefix(self.unknown.as_str())?;
-        if rest.is_empty() {
+        if suffix.is_empty() {
             return Some(Derivative::Value);
         }
-        let by = rest.strip_prefix('_')?;
+        let by = suffix.strip_prefix('_')?;
         let both = |first: &String| {
             let rest = by.strip_prefix(first.as_str())?;
             axis(rest.strip_prefix('_').unwrap_or(rest))
@@ -64,7 +82,7 @@ impl Variables {
 
     /// The order of a derivative by coordinates, also above 2; `None` for other names.
     pub(super) fn order(&self, name: &str) -> Option<usize> {
-        let mut rest = name.strip_prefix(self.unknown.as_str()).and_then(|rest| rest.strip_prefix('_'))?;
+        let mut rest = self.split(name).and_then(|(_, rest)| rest.strip_prefix('_'))?;
         let mut order = 0;
         while let Some(name) = self.coordinates.iter().find(|name| rest.starts_with(name.as_str())) {
             rest = rest[name.len()..].trim_start_matches('_');
@@ -75,16 +93,23 @@ impl Variables {
 
     /// Names of derivatives, for messages.
     pub(super) fn derivative_names(&self) -> String {
-        let (u, names) = (&self.unknown, &self.coordinates);
+        let (u, names) = (&self.unknowns[0], &self.coordinates);
         let (x, y) = (names.first().map_or("x", String::as_str), names.last().map_or("x", String::as_str));
-        format!("{u}, {u}_{x}, {u}_{x}{x}, {u}_{x}{y} and so on, by {}", names.join(", "))
+        let others = match &self.unknowns[1..] {
+            [] => String::new(),
+            others => format!(", and those of {}", others.join(", ")),
+        };
+        format!("{u}, {u}_{x}, {u}_{x}{x}, {u}_{x}{y} and so on, by {}{others}", names.join(", "))
     }
 
-    /// Every derivative of at most second order, once.
-    pub(super) fn derivatives(&self) -> Vec<Derivative> {
+    /// Every derivative of at most second order of each unknown, once.
+    pub(super) fn arguments(&self) -> Vec<Argument> {
         let dims = self.coordinates.len();
         let second = (0..dims).flat_map(|i| (i..dims).map(move |j| Derivative::Second(i, j)));
-        std::iter::once(Derivative::Value).chain((0..dims).map(Derivative::First)).chain(second).collect()
+        let all = std::iter::once(Derivative::Value).chain((0..dims).map(Derivative::First)).chain(second);
+        let all: Vec<_> = all.collect();
+        let of = |unknown: usize| all.iter().map(move |&derivative| Argument { unknown, derivative });
+        (0..self.unknowns.len()).flat_map(of).collect()
     }
 }
 

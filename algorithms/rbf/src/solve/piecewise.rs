@@ -35,17 +35,30 @@ impl FromIterator<Self> for PiecewiseNetwork {
 
 impl PiecewiseNetwork {
     /// Divides neurons, row-major, into those of each region; those of region r start at `starts[r]`.
-    pub(crate) fn new(
-        regions: Vec<Domain>,
+    #[cfg(test)]
+    pub(crate) fn new(regions: Vec<Domain>, starts: &[usize], neurons: [Vec<f64>; 3]) -> Result<Self> {
+        Ok(Self::of_unknowns(&regions, 1, starts, neurons)?.swap_remove(0))
+    }
+
+    /// Divides neurons, row-major, into those of each block, that of an unknown in a region: those of unknown k of r start at
+    /// `starts[r · unknowns + k]`. Returns the solution of each unknown.
+    pub(crate) fn of_unknowns(
+        regions: &[Domain],
+        unknowns: usize,
         starts: &[usize],
         [centres, widths, weights]: [Vec<f64>; 3],
-    ) -> Result<Self> {
+    ) -> Result<Vec<Self>> {
         let dims = centres.len() / weights.len().max(1);
         let network = |ends: &[usize]| {
             let [own, all] = [ends[0]..ends[1], ends[0] * dims..ends[1] * dims];
             RbfNetwork::new(dims, centres[all.clone()].to_vec(), widths[all].to_vec(), weights[own].to_vec())
         };
-        Ok(Self { networks: starts.windows(2).map(network).collect::<Result<_>>()?, regions })
+        let blocks: Vec<RbfNetwork> = starts.windows(2).map(network).collect::<Result<_>>()?;
+        let of = |unknown: usize| {
+            let networks = blocks.iter().skip(unknown).step_by(unknowns).cloned().collect();
+            Self { networks, regions: regions.to_vec() }
+        };
+        Ok((0..unknowns).map(of).collect())
     }
 
     /// The solution of a problem from its [`networks`](Self::networks), as they were saved.

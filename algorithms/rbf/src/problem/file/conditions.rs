@@ -15,6 +15,8 @@ use crate::problem::{
 #[serde(deny_unknown_fields)]
 pub(super) struct BoundaryFile {
     condition: Spanned<String>,
+    /// The unknowns: a name, or an array of names.
+    of: Option<Spanned<toml::Value>>,
     on: Option<Spanned<String>>,
     r#where: Option<Written>,
     value: Option<Written>,
@@ -36,7 +38,41 @@ const CONDITIONS: [(&str, &[&str]); 7] = [
 ];
 
 impl Source<'_> {
-    pub(super) fn rule(&self, at: &Spanned<BoundaryFile>, exact: Option<&Function>) -> Result<BoundaryRule> {
+    /// The rules of a condition, one for each of its unknowns.
+    pub(super) fn rules(&self, at: &Spanned<BoundaryFile>, exact: &[Function]) -> Result<Vec<BoundaryRule>> {
+        let rule = |&unknown: &usize| Ok(BoundaryRule { unknown, ..self.rule(at, exact.get(unknown))? });
+        self.unknowns_of(at)?.iter().map(rule).collect()
+    }
+
+    /// The unknowns that a condition is that of: all, for conditions without values and in problems of one unknown.
+    fn unknowns_of(&self, at: &Spanned<BoundaryFile>) -> Result<Vec<usize>> {
+        let (file, names) = (at.get_ref(), &self.variables.unknowns);
+        let Some(of) = &file.of else {
+            if names.len() == 1 || matches!(file.condition.get_ref().as_str(), "periodic" | "none") {
+                return Ok((0..names.len()).collect());
+            }
+            let what = format!("the condition '{}' has no key 'of'", file.condition.get_ref());
+            let help = format!("name the unknown, one of {}, as in of = \"{}\"", names.join(", "), names[0]);
+            return Err(self.error(at, what, &help));
+        };
+        let given = match of.get_ref() {
+            toml::Value::Array(all) => all.clone(),
+            one => vec![one.clone()],
+        };
+        let unknown = |value: &toml::Value| {
+            let found = value.as_str().and_then(|text| names.iter().position(|name| name == text));
+            found.ok_or_else(|| {
+                let help = format!("give one of {}, or an array of some", names.join(", "));
+                self.error(of, format!("of = {value} is not an unknown"), &help)
+            })
+        };
+        if given.is_empty() {
+            return Err(self.error(of, "of names no unknown", &format!("give one of {}", names.join(", "))));
+        }
+        given.iter().map(unknown).collect()
+    }
+
+    fn rule(&self, at: &Spanned<BoundaryFile>, exact: Option<&Function>) -> Result<BoundaryRule> {
         let file = at.get_ref();
         let kind = file.condition.get_ref().as_str();
         let span = |text: &Option<Written>| text.as_ref().map(|text| text.span().start);
@@ -97,7 +133,7 @@ impl Source<'_> {
             Predicate::with(self.written(text)?, &self.variables).map_err(|error| self.in_expression(text, error))
         });
         let on = file.on.as_ref().map(|on| self.face(on.get_ref()));
-        Ok(BoundaryRule { on, when: when.transpose()?, condition })
+        Ok(BoundaryRule { on, when: when.transpose()?, ..BoundaryRule::everywhere(condition) })
     }
 
     /// A periodic condition, which is on both faces across a coordinate.

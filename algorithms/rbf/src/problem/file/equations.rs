@@ -72,28 +72,30 @@ pub(super) struct RegionFile {
 
 impl Source<'_> {
     pub(super) fn region(&self, file: &RegionFile, number: usize) -> Result<Region> {
+        let mut equations = self.equations(&file.equation)?;
+        let Some(equation) = equations.pop().filter(|_| equations.is_empty()) else {
+            let what = format!("a region has {} equations", equations.len() + 1);
+            return Err(self.error(&file.equation, what, "give one; regions have one unknown"));
+        };
         Ok(Region {
             name: file.name.clone().unwrap_or_else(|| number.to_string()),
             shape: self.domain(&file.shape)?,
-            equation: self.equation(&file.equation)?,
+            equation,
             jump: self.function_or(&file.jump, 0.0)?,
             flux_jump: self.function_or(&file.flux_jump, 0.0)?,
         })
     }
 
-    pub(super) fn equation(&self, at: &Spanned<EquationsFile>) -> Result<Equation> {
-        match at.get_ref().0.as_slice() {
-            [] => Err(self.error(at, "there is no equation", "give a table [equation]")),
-            [file] => match &file.residual {
-                Some(text) => self.residual(file, text),
-                None => self.equation_of_terms(file),
-            },
-            all => {
-                let what = format!("there are {} equations: systems are not solved yet", all.len());
-                let help = "give one; [[region]] gives parts of the domain equations of their own";
-                Err(self.error(at, what, help))
-            }
+    /// The equations of the domain or a region; at least one.
+    pub(super) fn equations(&self, at: &Spanned<EquationsFile>) -> Result<Vec<Equation>> {
+        if at.get_ref().0.is_empty() {
+            return Err(self.error(at, "there is no equation", "give a table [equation]"));
         }
+        let equation = |file: &EquationFile| match &file.residual {
+            Some(text) => self.residual(file, text),
+            None => self.equation_of_terms(file),
+        };
+        at.get_ref().0.iter().map(equation).collect()
     }
 
     /// The equation of a table that has `residual`.
@@ -121,6 +123,18 @@ impl Source<'_> {
     }
 
     fn equation_of_terms(&self, file: &EquationFile) -> Result<Equation> {
+        let start = |text: &Option<Written>| text.as_ref().map(|text| text.span().start);
+        let of_one = [
+            ("laplacian", start(&file.laplacian)),
+            ("gradient", file.gradient.as_ref().map(|all| all.span().start)),
+            ("value", start(&file.value)),
+        ];
+        if let Some((key, start)) = of_one.into_iter().find_map(|(key, start)| Some((key, start?)))
+            && self.variables.unknowns.len() > 1
+        {
+            let what = format!("'{key}' is that of one unknown, and there are {}", self.variables.unknown_names());
+            return Err(Error::input_at(self.place(start), what, "write terms = { u_xx = … }, or a residual"));
+        }
         let mut equation = Equation::new(self.function_or(&file.rhs, 0.0)?);
         if let Some(text) = &file.laplacian {
             equation = equation.with(Derivative::Laplacian, self.function(text)?);
@@ -134,12 +148,12 @@ impl Source<'_> {
             equation = equation.with(Derivative::Value, self.function(text)?);
         }
         for (key, text) in &file.terms {
-            let derivative = self.derivative(key)?;
-            if equation.terms.iter().any(|(other, _)| other.is(derivative)) {
+            let argument = self.derivative(key)?;
+            if equation.terms.iter().any(|(other, _)| other.is(argument)) {
                 let what = format!("the term '{}' is there already", key.get_ref());
                 return Err(self.error(key, what, "add the coefficients of both"));
             }
-            equation = equation.with(derivative, self.function(text)?);
+            equation = equation.with(argument, self.function(text)?);
         }
         Ok(equation)
     }

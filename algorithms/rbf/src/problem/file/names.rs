@@ -7,7 +7,7 @@ use toml::Spanned;
 
 use super::source::{Source, Written};
 use crate::{
-    problem::{equation::Derivative, primitive::axis_name, token::Variables},
+    problem::{equation::Argument, primitive::axis_name, token::Variables},
     types::MAX_DIMS,
 };
 
@@ -67,7 +67,7 @@ impl Source<'_> {
         } else {
             return Ok(());
         };
-        let u = &self.variables.unknown;
+        let u = self.variables.unknown_names();
         let help = format!("give letters, digits and _, other than {u}, pi, e, functions and names in use");
         Err(self.error(name, what, &help))
     }
@@ -104,34 +104,39 @@ impl Source<'_> {
         Ok(())
     }
 
-    /// The name of the solution, which is u by default.
-    pub(super) fn unknown(&self, names: Option<&Spanned<Vec<Spanned<String>>>>) -> Result<String> {
-        let Some(names) = names else { return Ok(self.variables.unknown.clone()) };
-        let [name] = names.get_ref().as_slice() else {
-            let what = match names.get_ref().len() {
-                0 => "there is no unknown".into(),
-                count => format!("there are {count} unknowns: systems of several equations are not solved yet"),
-            };
-            return Err(self.error(names, what, "give one, as unknowns = [\"u\"]"));
-        };
-        if !is_name(name.get_ref()) {
-            return Err(self.error(name, format!("'{}' is not a name", name.get_ref()), "give letters, digits and _"));
+    /// The names of the unknowns, of which there is one, u, by default.
+    pub(super) fn unknowns(&self, names: Option<&Spanned<Vec<Spanned<String>>>>) -> Result<Vec<String>> {
+        let Some(names) = names else { return Ok(self.variables.unknowns.clone()) };
+        let mut found: Vec<String> = Vec::new();
+        for name in names.get_ref() {
+            let text = name.get_ref();
+            if !is_name(text) {
+                return Err(self.error(name, format!("'{text}' is not a name"), "give letters, digits and _"));
+            }
+            let is_derivative =
+                |one: &str, of: &str| one.strip_prefix(of).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'));
+            let clashes = |other: &String| is_derivative(text, other) || is_derivative(other, text);
+            if Variables::is_reserved(text) || found.iter().any(clashes) {
+                let what = format!("the name '{text}' is taken");
+                let help = "give one other than pi, e, functions, other unknowns and names of their derivatives";
+                return Err(self.error(name, what, help));
+            }
+            found.push(text.clone());
         }
-        if Variables::is_reserved(name.get_ref()) {
-            let what = format!("the name '{}' is taken", name.get_ref());
-            return Err(self.error(name, what, "give one other than pi, e and functions"));
+        if found.is_empty() {
+            return Err(self.error(names, "there is no unknown", "give one, as unknowns = [\"u\"]"));
         }
-        Ok(name.get_ref().clone())
+        Ok(found)
     }
 
     /// The derivative of a term's key: `u`, or `u_` and the names of one or two coordinates.
-    pub(super) fn derivative(&self, key: &Spanned<String>) -> Result<Derivative> {
+    pub(super) fn derivative(&self, key: &Spanned<String>) -> Result<Argument> {
         self.variables.derivative(key.get_ref()).ok_or_else(|| self.no_derivative(key))
     }
 
     /// The error of a term's key that is no derivative, with the kind of equation that it may belong to.
     fn no_derivative(&self, key: &Spanned<String>) -> Error {
-        let (u, text) = (&self.variables.unknown, key.get_ref());
+        let (u, text) = (self.variables.unknown_names(), key.get_ref());
         let terms = format!("the terms are {}", self.variables.derivative_names());
         let (reason, help) = if text.contains(['*', '^', '/', '+', '-', '(']) {
             let help =
@@ -139,8 +144,8 @@ impl Source<'_> {
             ("is not a derivative, and this equation may not be linear".into(), format!("{help}; {terms}"))
         } else if let Some(order) = self.variables.order(text).filter(|order| *order > 2) {
             (format!("is a derivative of order {order}, and equations are of at most second order"), terms)
-        } else if !text.starts_with(u) {
-            (format!("is not a derivative of {u}; systems of several unknowns are not solved"), terms)
+        } else if !self.variables.is_of_unknown(text) {
+            (format!("is not a derivative of {u}"), format!("{terms}; unknowns = [\"u\", \"v\"] names several"))
         } else {
             let coordinates = "others are named by coordinates = [\"x\", \"t\"] at the top of the file";
             ("is not a derivative of at most second order".into(), format!("{terms}; {coordinates}"))

@@ -9,7 +9,7 @@ use toml::Spanned;
 use crate::problem::{expression::Expression, function::Function, tabulated::Tabulated, token::Variables};
 
 /// A function in a file.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum Text {
     /// An expression: text, or a plain number.
     Expression(String),
@@ -61,6 +61,51 @@ impl<'de> Deserialize<'de> for Text {
 }
 
 pub(super) type Written = Spanned<Text>;
+
+/// A function for each unknown: an array, or a function of a single one.
+#[derive(Debug)]
+pub(super) enum Functions {
+    One(Text),
+    Each(Vec<Written>),
+}
+
+impl<'de> Deserialize<'de> for Functions {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = Functions;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an expression in quotes, a number, { table = \"FILE.csv\" }, or an array of these")
+            }
+
+            fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> std::result::Result<Functions, A::Error> {
+                Text::deserialize(de::value::MapAccessDeserializer::new(map)).map(Functions::One)
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> std::result::Result<Functions, E> {
+                Text::deserialize(de::value::StrDeserializer::new(text)).map(Functions::One)
+            }
+
+            fn visit_f64<E: de::Error>(self, value: f64) -> std::result::Result<Functions, E> {
+                Text::deserialize(de::value::F64Deserializer::new(value)).map(Functions::One)
+            }
+
+            fn visit_i64<E: de::Error>(self, value: i64) -> std::result::Result<Functions, E> {
+                Text::deserialize(de::value::I64Deserializer::new(value)).map(Functions::One)
+            }
+
+            fn visit_seq<A: de::SeqAccess<'de>>(self, mut all: A) -> std::result::Result<Functions, A::Error> {
+                let mut found = Vec::new();
+                while let Some(next) = all.next_element()? {
+                    found.push(next);
+                }
+                Ok(Functions::Each(found))
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
 
 /// The text of a file, for positions of errors.
 pub(super) struct Source<'a> {
@@ -122,6 +167,21 @@ impl Source<'_> {
 
     pub(super) fn expression(&self, text: &Written) -> Result<Expression> {
         Expression::with(self.written(text)?, &self.variables).map_err(|error| self.in_expression(text, error))
+    }
+
+    /// A function for each unknown.
+    pub(super) fn functions(&self, all: &Spanned<Functions>) -> Result<Vec<Function>> {
+        let functions = match all.get_ref() {
+            Functions::One(text) => vec![self.function(&Spanned::new(all.span(), text.clone()))?],
+            Functions::Each(each) => each.iter().map(|text| self.function(text)).collect::<Result<_>>()?,
+        };
+        let names = &self.variables.unknowns;
+        if functions.len() != names.len() {
+            let s = if functions.len() == 1 { "" } else { "s" };
+            let what = format!("{} function{s} for {}", functions.len(), names.join(", "));
+            return Err(self.error(all, what, "give an array with one for each unknown, in their order"));
+        }
+        Ok(functions)
     }
 
     pub(super) fn function(&self, text: &Written) -> Result<Function> {

@@ -15,17 +15,18 @@ const LEVELS: u32 = 9;
 /// Minimum number of conditions in a cube.
 const MIN_ROWS: usize = 12;
 
-/// The means of the conditions inside, within each region, whose rows carry their factors already.
+/// The means of the conditions inside, of each equation in each region, whose rows carry their factors already.
 pub(super) fn means<const D: usize>(domain: &Domain, rows: &Rows<D>) -> Vec<Mean> {
     let (low, high) = domain.bounds();
     let across = (0..D).map(|i| high[i] - low[i]).fold(0.0, f64::max);
     let mut means = Vec::new();
     for level in 0..LEVELS {
         let side = across / f64::from(1 << level);
+        let sizes = rows.sizes(&[side; D]);
         let mut cubes: BTreeMap<(usize, [i64; D]), Vec<usize>> = BTreeMap::new();
         for (row, point) in rows.points.iter().enumerate() {
             let cube = std::array::from_fn(|i| ((point[i] - low[i]) / side).floor() as i64);
-            cubes.entry((rows.sides[row].region, cube)).or_default().push(row);
+            cubes.entry((rows.blocks[row], cube)).or_default().push(row);
         }
         cubes.retain(|_, own| own.len() >= MIN_ROWS);
         if cubes.is_empty() {
@@ -37,8 +38,7 @@ pub(super) fn means<const D: usize>(domain: &Domain, rows: &Rows<D>) -> Vec<Mean
             let area = share(&own);
             let scale = (WEIGHT * area / total).sqrt() / area;
             let factor = |row: usize| {
-                let size = rows.sides[row].operator.size(&[side; D]);
-                if rows.factors[row] == 0.0 { 0.0 } else { scale * rows.shares[row] / size / rows.factors[row] }
+                if rows.factors[row] == 0.0 { 0.0 } else { scale * rows.shares[row] / sizes[row] / rows.factors[row] }
             };
             means.push(own.iter().map(|&row| (row, factor(row))).collect());
         }

@@ -1,4 +1,4 @@
-//! Cells over each region of a domain and one or two rings around it: the leaves of a grid whose cells are bisected along any axis.
+//! Cells over the region of each block and one or two rings around it: the leaves of a grid whose cells are bisected along any axis.
 
 use rayon::prelude::*;
 
@@ -19,21 +19,21 @@ const MARGIN: f64 = 0.5;
 /// Distance of the places within a cell at which the wanted sides are read.
 const WITHIN: f64 = 0.3;
 
-/// A point, and the region to whose solution it belongs.
+/// A point, and the block of an unknown in a region to whose solution it belongs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Place<const D: usize> {
     pub(crate) point: Point<D>,
-    pub(crate) region: usize,
+    pub(crate) block: usize,
 }
 
-/// Cells by their centres and sides, region by region.
+/// Cells by their centres and sides, block by block.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Cells<const D: usize> {
     pub(super) centres: Vec<Point<D>>,
     pub(super) sides: Vec<Point<D>>,
-    /// The first cell of each region, and the number of all cells.
+    /// The first cell of each block, and the number of all cells.
     pub(super) starts: Vec<usize>,
-    /// The centres of each region.
+    /// The centres of each block.
     buckets: Vec<Buckets<D>>,
 }
 
@@ -77,16 +77,16 @@ fn near<const D: usize>() -> Vec<Point<D>> {
 }
 
 impl<const D: usize> Cells<D> {
-    /// The cells of every region: leaves of a grid of cells about `spacing` across, bisected until no side exceeds those of
+    /// The cells of every block, by the domains of their regions: leaves of a grid of cells about `spacing` across, bisected until no side exceeds those of
     /// the nearest of the `wanted` cells.
-    pub(super) fn new<'a>(regions: impl Iterator<Item = &'a Domain>, spacing: f64, wanted: Option<&Self>) -> Self {
+    pub(super) fn new<'a>(blocks: impl Iterator<Item = &'a Domain>, spacing: f64, wanted: Option<&Self>) -> Self {
         let mut cells = Self { centres: Vec::new(), sides: Vec::new(), starts: vec![0], buckets: Vec::new() };
-        for (region, domain) in regions.enumerate() {
+        for (block, domain) in blocks.enumerate() {
             match D >= SCATTERED {
                 true => cells.scatter(domain, spacing),
-                false => cells.bisect(domain, spacing, wanted.map(|wanted| (wanted, region))),
+                false => cells.bisect(domain, spacing, wanted.map(|wanted| (wanted, block))),
             }
-            let first = cells.starts[region];
+            let first = cells.starts[block];
             cells.buckets.push(Buckets::new(&cells.centres[first..]));
             cells.starts.push(cells.len());
         }
@@ -153,21 +153,21 @@ impl<const D: usize> Cells<D> {
         self.centres.len()
     }
 
-    /// The region's cell with the nearest centre, the first of equals.
-    pub(super) fn nearest(&self, region: usize, point: &Point<D>) -> usize {
-        let own = self.starts[region]..self.starts[region + 1];
+    /// The block's cell with the nearest centre, the first of equals.
+    pub(super) fn nearest(&self, block: usize, point: &Point<D>) -> usize {
+        let own = self.starts[block]..self.starts[block + 1];
         let first = own.start;
-        first + self.buckets[region].nearest(&self.centres[own], point).unwrap_or(0)
+        first + self.buckets[block].nearest(&self.centres[own], point).unwrap_or(0)
     }
 
     /// The centres.
     pub(super) fn places(&self) -> Vec<Place<D>> {
-        let regions = 0..self.starts.len() - 1;
-        let own = |region: usize| {
-            let centres = &self.centres[self.starts[region]..self.starts[region + 1]];
-            centres.iter().map(move |&point| Place { point, region })
+        let blocks = 0..self.starts.len() - 1;
+        let own = |block: usize| {
+            let centres = &self.centres[self.starts[block]..self.starts[block + 1]];
+            centres.iter().map(move |&point| Place { point, block })
         };
-        regions.flat_map(own).collect()
+        blocks.flat_map(own).collect()
     }
 
     /// The cells with their sides multiplied by `factors`, one per axis of each cell.
@@ -195,10 +195,10 @@ fn visit<const D: usize>(
     if !near.iter().any(|by| domain.signed_distance(&shifted(centre, sides, by)) <= 0.0) {
         return Visit::Outside;
     }
-    let Some((wanted, region)) = wanted else { return Visit::Leaf };
+    let Some((wanted, block)) = wanted else { return Visit::Leaf };
     let mut least = [f64::INFINITY; D];
     for by in within {
-        let own = &wanted.sides[wanted.nearest(region, &shifted(centre, sides, by))];
+        let own = &wanted.sides[wanted.nearest(block, &shifted(centre, sides, by))];
         least = std::array::from_fn(|i| least[i].min(own[i]));
     }
     let split = std::array::from_fn(|i| least[i] < BISECTED * sides[i]);

@@ -51,7 +51,7 @@ struct Plan<const D: usize> {
 
 impl<const D: usize> Plan<D> {
     fn new(problem: &Problem, spacing: f64, wanted: Option<Cells<D>>) -> Self {
-        let cells = Cells::new(problem.regions(), spacing, wanted.as_ref());
+        let cells = Cells::new(problem.blocks(), spacing, wanted.as_ref());
         Self { spacing, wanted, cells }
     }
 }
@@ -131,7 +131,7 @@ impl Adaptive {
                     Err(Error::Input { .. }) if growth.diverged() => return Ok(()),
                     found => found?,
                 };
-                linear = problem.about(state_of(&found.solved.neurons, &found.solved.weights));
+                linear = problem.about(state_of(problem, &found.solved.neurons, &found.solved.weights));
                 (solved, iteration, contraction) = (found.solved, found.iteration, found.contraction);
                 [conditions, held_out] = found.pair;
                 growth.spent += (iteration.steps - 1) as f64 * work_of(&conditions, m);
@@ -139,7 +139,8 @@ impl Adaptive {
             let random = &mut random;
             let drawn = Drawn { conditions: &conditions, held_out: &held_out, ratio, trained: false, iteration };
             let mut affordable = growth.record(&solved, &drawn, random)?;
-            let trains = depth == 0 && is_linear && open.is_none() && self.ratio.is_none() && solved.unmet > UNMET;
+            let is_one = is_linear && problem.unknowns().len() == 1;
+            let trains = depth == 0 && is_one && open.is_none() && self.ratio.is_none() && solved.unmet > UNMET;
             if affordable.is_some() && trains {
                 let conditions = Conditions::new(problem, cells, Use::Training, random)?;
                 let narrow = Neurons::new(cells, RATIOS[0], None);
@@ -184,15 +185,15 @@ fn extent(problem: &Problem) -> f64 {
     low.iter().zip(high).map(|(low, high)| high - low).fold(0.0, f64::max)
 }
 
-/// Spacing of a grid whose cells in and around the domain are about [`FIRST`], whatever share of its box it fills; more
-/// with more than two regions.
+/// Spacing of a grid whose cells in and around the domain are about [`FIRST`] for each unknown, whatever share of its box
+/// it fills; more with more than two regions.
 fn first_spacing<const D: usize>(problem: &Problem) -> f64 {
-    let first = FIRST * (problem.regions().count() - 1).max(1) as f64;
+    let first = FIRST * ((problem.regions().count() - 1).max(1) * problem.unknowns().len()) as f64;
     let (low, high) = problem.domain().bounds();
     let volume: f64 = (0..D).map(|i| high[i] - low[i]).product();
     let mut spacing = (volume / first).powf(1.0 / D as f64);
     for _ in 0..HALVINGS {
-        let count = Cells::<D>::new(problem.regions(), spacing, None).len() as f64;
+        let count = Cells::<D>::new(problem.blocks(), spacing, None).len() as f64;
         if count >= 0.5 * first {
             return spacing * (count / first).powf(1.0 / D as f64);
         }

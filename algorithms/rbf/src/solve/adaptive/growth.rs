@@ -10,6 +10,7 @@ use super::{
     operator::{Neurons, Operator},
 };
 use crate::{
+    problem::definition::Problem,
     solve::{accuracy::accuracy, decompositions::failed},
     types::root_mean,
 };
@@ -138,6 +139,15 @@ pub(crate) struct Measured<'a, const D: usize> {
     pub(crate) exact: Option<&'a [f64]>,
     /// The conditions leave a constant open: the mean at the places is made that of the exact solution, or 0.
     pub(crate) open: bool,
+}
+
+/// Points, row-major, as places of each unknown in turn.
+pub(crate) fn places<const D: usize>(problem: &Problem, points: &[f64]) -> Vec<Place<D>> {
+    let of = |unknown: usize| {
+        let block = move |x: &[f64]| problem.block(problem.region_of(x), unknown);
+        points.chunks_exact(D).map(move |x| Place { point: std::array::from_fn(|i| x[i]), block: block(x) })
+    };
+    (0..problem.unknowns().len()).flat_map(of).collect()
 }
 
 /// Operations of a decomposition.

@@ -83,7 +83,7 @@ impl<const D: usize> Conditions<D> {
             let needed = per_neuron * own.len() as f64 / within.max(1) as f64;
             needed.clamp(per_cell, MOST_MORE * per_cell).ceil() as usize
         };
-        let counts: Vec<usize> = problem.regions().zip(cells.starts.windows(2)).map(count).collect();
+        let counts: Vec<usize> = problem.blocks().zip(cells.starts.windows(2)).map(count).collect();
         let inside = Rows::inside(problem, cells, &counts, random)?;
         let edge = Rows::edge(problem, cells, EDGE_POINTS[D - 1] * along, random)?;
         let means = means(problem.domain(), &inside);

@@ -20,9 +20,9 @@ mod rows;
 pub(crate) mod samples;
 mod training;
 
-pub(crate) use cells::{Place, Point};
+pub(crate) use cells::Point;
 pub(crate) use engine::{Border, Engine, Host, LeastSquares, Triangular};
-pub(crate) use growth::{Adapted, Adaptive, Measured};
+pub(crate) use growth::{Adapted, Adaptive, Measured, places};
 pub use growth::{End, Level};
 pub(crate) use level::conditions_per_neuron;
 pub(crate) use operator::{Arrays, Functionals, Neurons};
@@ -30,5 +30,7 @@ pub(crate) use operator::{Arrays, Functionals, Neurons};
 pub(crate) use residual::residuals;
 pub(crate) use residual::state;
 
+#[cfg(test)]
+mod system_tests;
 #[cfg(test)]
 mod tests;

@@ -11,7 +11,7 @@ use super::{
     operator::{Functionals, Neurons, Operator},
 };
 use crate::{
-    problem::{definition::Problem, non_linear::State},
+    problem::{definition::Problem, equation::Argument, non_linear::State},
     types::root_mean,
 };
 
@@ -81,13 +81,17 @@ impl Iteration {
 }
 
 /// A network as a state for linearisations.
-pub(super) fn state_of<const D: usize>(neurons: &Neurons<D>, weights: &[f64]) -> State {
+pub(super) fn state_of<const D: usize>(problem: &Problem, neurons: &Neurons<D>, weights: &[f64]) -> State {
     let (neurons, weights) = (Arc::new(neurons.clone()), weights.to_vec());
-    State::new(move |region, points, derivatives| {
-        let place = |x: &[f64]| Place { point: std::array::from_fn(|i| x[i]), region };
-        let places: Vec<Place<D>> = points.chunks_exact(D).map(place).collect();
-        let rows = |&derivative| Functionals::at(&places, neurons.starts.len() - 1, &Operator::of(derivative));
-        derivatives.iter().map(|derivative| rows(derivative).values(&neurons, &weights)).collect()
+    let unknowns = problem.unknowns().len();
+    State::new(move |region, points, arguments| {
+        let values = |&Argument { unknown, derivative }: &Argument| {
+            let block = region * unknowns + unknown;
+            let place = |x: &[f64]| Place { point: std::array::from_fn(|i| x[i]), block };
+            let places: Vec<Place<D>> = points.chunks_exact(D).map(place).collect();
+            Functionals::at(&places, neurons.starts.len() - 1, &Operator::of(derivative)).values(&neurons, &weights)
+        };
+        arguments.iter().map(values).collect()
     })
 }
 
@@ -151,7 +155,8 @@ impl<'s, const D: usize> Newton<'_, 's, D> {
         let mut steps = 1;
         loop {
             steps += 1;
-            let (held_out, _) = self.draw.held_out(&self.problem.about(state_of(&neurons, &best)), random)?;
+            let (held_out, _) =
+                self.draw.held_out(&self.problem.about(state_of(self.problem, &neurons, &best)), random)?;
             let pair = [conditions, held_out];
             let solved = Solved::new(self.engine, neurons.clone(), pair.each_ref(), self.open)?;
             let moved = change(&u, &self.values(&neurons, &solved.weights)?);
@@ -204,17 +209,17 @@ impl<'s, const D: usize> Newton<'_, 's, D> {
     /// u about which the first problem is linearised.
     fn start(&self, places: &[Place<D>]) -> Result<Vec<f64>> {
         let mut u = vec![0.0; places.len()];
-        for region in 0..self.problem.regions().count() {
-            let own: Vec<usize> = (0..places.len()).filter(|&i| places[i].region == region).collect();
+        for block in 0..self.problem.blocks().count() {
+            let own: Vec<usize> = (0..places.len()).filter(|&i| places[i].block == block).collect();
             let points: Vec<f64> = own.iter().flat_map(|&i| places[i].point).collect();
-            let values = self.linear.state_values(region, &points)?;
+            let values = self.linear.state_values(block, &points)?;
             own.into_iter().zip(values).for_each(|(i, value)| u[i] = value);
         }
         Ok(u)
     }
 
     fn about(&self, neurons: &Neurons<D>, weights: &[f64]) -> Result<(Conditions<D>, Random)> {
-        self.draw.conditions(&self.problem.about(state_of(neurons, weights)))
+        self.draw.conditions(&self.problem.about(state_of(self.problem, neurons, weights)))
     }
 
     /// u at the places.

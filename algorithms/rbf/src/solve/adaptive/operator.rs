@@ -62,7 +62,7 @@ impl<const D: usize> Operator<D> {
     }
 }
 
-/// A part of a row: an operator on the solution of a region, at a point.
+/// A part of a row: an operator on the unknown of a block, at a point.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Term<const D: usize> {
     pub(crate) row: usize,
@@ -70,25 +70,25 @@ pub(crate) struct Term<const D: usize> {
     pub(super) operator: Operator<D>,
 }
 
-/// Neurons by region.
+/// Neurons by block: an unknown in a region.
 #[derive(Debug, Clone)]
 pub(crate) struct Neurons<const D: usize> {
     pub(crate) centres: Vec<Point<D>>,
     pub(crate) widths: Vec<Point<D>>,
-    /// The first neuron of each region, and the number of all neurons.
+    /// The first neuron of each block, and the number of all neurons.
     pub(crate) starts: Vec<usize>,
 }
 
 impl<const D: usize> Neurons<D> {
-    /// Neurons at the centres of `cells`, with widths of `ratio` sides, and in each region those of `others`.
+    /// Neurons at the centres of `cells`, with widths of `ratio` sides, and in each block those of `others`.
     pub(super) fn new(cells: &Cells<D>, ratio: f64, others: Option<&Self>) -> Self {
         let mut all = Self { centres: Vec::new(), widths: Vec::new(), starts: vec![0] };
-        for (region, ends) in cells.starts.windows(2).enumerate() {
+        for (block, ends) in cells.starts.windows(2).enumerate() {
             let own = ends[0]..ends[1];
             all.centres.extend(&cells.centres[own.clone()]);
             all.widths.extend(cells.sides[own].iter().map(|sides| sides.map(|side| ratio * side)));
             if let Some(others) = others {
-                let own = others.starts[region]..others.starts[region + 1];
+                let own = others.starts[block]..others.starts[block + 1];
                 all.centres.extend(&others.centres[own.clone()]);
                 all.widths.extend(&others.widths[own]);
             }
@@ -101,8 +101,8 @@ impl<const D: usize> Neurons<D> {
         self.centres.len()
     }
 
-    /// The neurons of each region.
-    pub(crate) fn regions(&self) -> impl Iterator<Item = Range<usize>> {
+    /// The neurons of each block.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = Range<usize>> {
         self.starts.windows(2).map(|ends| ends[0]..ends[1])
     }
 }
@@ -139,27 +139,27 @@ impl Arrays {
     }
 }
 
-/// Rows of a matrix with a column per neuron: sums of terms, of which each concerns the neurons of one region. Further
+/// Rows of a matrix with a column per neuron: sums of terms, of which each concerns the neurons of one block. Further
 /// rows are weighted sums of these.
 #[derive(Debug, Clone)]
 pub(crate) struct Functionals<const D: usize> {
     rows: usize,
-    /// The terms of each region, by row.
+    /// The terms of each block, by row.
     terms: Vec<Vec<Term<D>>>,
     sums: Vec<Mean>,
 }
 
 impl<const D: usize> Functionals<D> {
-    /// The number of `rows`, and their terms in `regions`, a row after the other.
-    pub(super) fn new(rows: usize, regions: usize, terms: &[Term<D>]) -> Self {
-        let of = |region: usize| terms.iter().filter(|term| term.place.region == region).copied().collect();
-        Self { rows, terms: (0..regions).map(of).collect(), sums: Vec::new() }
+    /// The number of `rows`, and their terms in `blocks`, a row after the other.
+    pub(super) fn new(rows: usize, blocks: usize, terms: &[Term<D>]) -> Self {
+        let of = |block: usize| terms.iter().filter(|term| term.place.block == block).copied().collect();
+        Self { rows, terms: (0..blocks).map(of).collect(), sums: Vec::new() }
     }
 
     /// One operator at every place.
-    pub(super) fn at(places: &[Place<D>], regions: usize, operator: &Operator<D>) -> Self {
+    pub(super) fn at(places: &[Place<D>], blocks: usize, operator: &Operator<D>) -> Self {
         let term = |(row, &place)| Term { row, place, operator: *operator };
-        Self::new(places.len(), regions, &places.iter().enumerate().map(term).collect::<Vec<_>>())
+        Self::new(places.len(), blocks, &places.iter().enumerate().map(term).collect::<Vec<_>>())
     }
 
     /// Adds sums of rows, with their factors.
@@ -181,15 +181,15 @@ impl<const D: usize> Functionals<D> {
         &self.sums
     }
 
-    /// The terms of a region.
-    pub(super) fn terms(&self, region: usize) -> &[Term<D>] {
-        &self.terms[region]
+    /// The terms of a block.
+    pub(super) fn terms(&self, block: usize) -> &[Term<D>] {
+        &self.terms[block]
     }
 
-    /// The terms of a region in layers with at most one term of each row.
-    pub(crate) fn layers(&self, region: usize) -> Vec<Vec<&Term<D>>> {
+    /// The terms of a block in layers with at most one term of each row.
+    pub(crate) fn layers(&self, block: usize) -> Vec<Vec<&Term<D>>> {
         let (mut layers, mut depths) = (Vec::new(), vec![0; self.rows]);
-        for term in &self.terms[region] {
+        for term in &self.terms[block] {
             let depth = &mut depths[term.row];
             if *depth == layers.len() {
                 layers.push(Vec::new());
@@ -208,9 +208,9 @@ impl<const D: usize> Functionals<D> {
         }
     }
 
-    /// The terms of a region, packed, and `true` if each row has exactly one.
-    fn packed(&self, region: usize) -> (PackedRows<D>, bool) {
-        let terms = &self.terms[region];
+    /// The terms of a block, packed, and `true` if each row has exactly one.
+    fn packed(&self, block: usize) -> (PackedRows<D>, bool) {
+        let terms = &self.terms[block];
         let Arrays { points, coefficients, mixed, has_derivatives } =
             Arrays::new(terms.len(), terms.iter().enumerate());
         let is_dense = terms.iter().map(|term| term.row).eq(0..self.rows);
@@ -222,9 +222,9 @@ impl<const D: usize> Functionals<D> {
     pub(crate) fn fill(&self, matrix: &mut Mat<f64>, neurons: &Neurons<D>) -> Result<()> {
         let (level, watch) = (SimdLevel::best(), Watch::current());
         let mut columns = columns(matrix);
-        for (region, own) in neurons.regions().enumerate() {
-            let (packed, is_dense) = self.packed(region);
-            let terms = &self.terms[region];
+        for (block, own) in neurons.blocks().enumerate() {
+            let (packed, is_dense) = self.packed(block);
+            let terms = &self.terms[block];
             let both = neurons.centres[own.clone()].par_iter().zip(&neurons.widths[own.clone()]);
             columns[own].par_iter_mut().zip(both).for_each(|(column, (centre, width))| {
                 if watch.stopped() {
@@ -253,10 +253,10 @@ impl<const D: usize> Functionals<D> {
     /// The matrix times `weights`, without storing it.
     pub(crate) fn values(&self, neurons: &Neurons<D>, weights: &[f64]) -> Result<Vec<f64>> {
         let (level, watch, mut values) = (SimdLevel::best(), Watch::current(), vec![0.0; self.len()]);
-        for (region, own) in neurons.regions().enumerate() {
+        for (block, own) in neurons.blocks().enumerate() {
             let both = [&neurons.centres[own.clone()], &neurons.widths[own.clone()]];
-            let found = self.packed(region).0.values(level, both, &weights[own], &watch);
-            self.terms[region].iter().zip(found).for_each(|(term, value)| values[term.row] += value);
+            let found = self.packed(block).0.values(level, both, &weights[own], &watch);
+            self.terms[block].iter().zip(found).for_each(|(term, value)| values[term.row] += value);
         }
         watch.go_on()?;
         self.sum_up(&mut values);
@@ -290,7 +290,7 @@ mod tests {
                 let (points, operators, factors) = (&points, &operators, &factors);
                 move |row: usize| Term {
                     row,
-                    place: Place { point: points[row], region },
+                    place: Place { point: points[row], block: region },
                     operator: operators[row].times(factors[row]),
                 }
             };

@@ -13,23 +13,26 @@ use super::{cells::Point, operator::Term};
 #[cfg(feature = "plot")]
 use crate::problem::definition::Problem;
 use crate::{
-    problem::{equation::Derivative, non_linear::State},
+    problem::{
+        equation::{Argument, Derivative},
+        non_linear::State,
+    },
     solve::{network::RbfNetwork, piecewise::PiecewiseNetwork},
 };
 
-/// A solution as a state for linearisations, evaluated at points that `shift` has moved.
+/// A solution of one unknown as a state for linearisations, evaluated at points that `shift` has moved.
 pub(crate) fn state(network: Arc<PiecewiseNetwork>, shift: impl Fn(&mut [f64]) + Send + Sync + 'static) -> State {
-    State::new(move |_, points, derivatives| {
+    State::new(move |_, points, arguments| {
         let mut points = points.to_vec();
         points.chunks_exact_mut(network.dims()).for_each(&shift);
-        let of = |&derivative| match network.dims() {
+        let of = |&Argument { derivative, .. }: &Argument| match network.dims() {
             1 => derivatives_in::<1>(derivative, &network, &points),
             2 => derivatives_in::<2>(derivative, &network, &points),
             3 => derivatives_in::<3>(derivative, &network, &points),
             4 => derivatives_in::<4>(derivative, &network, &points),
             _ => derivatives_in::<5>(derivative, &network, &points),
         };
-        derivatives.iter().map(of).collect()
+        arguments.iter().map(of).collect()
     })
 }
 
@@ -42,7 +45,7 @@ fn derivatives_in<const D: usize>(
     let mut all = vec![0.0; points.len() / D];
     let operator = Operator::of(derivative);
     for (network, rows) in network.networks().iter().zip(network.rows(points)) {
-        let place = |row: &usize| Place { point: std::array::from_fn(|i| points[row * D + i]), region: 0 };
+        let place = |row: &usize| Place { point: std::array::from_fn(|i| points[row * D + i]), block: 0 };
         let places: Vec<Place<D>> = rows.iter().map(place).collect();
         let values = Functionals::at(&places, 1, &operator).values(&Neurons::of(network), network.weights())?;
         rows.into_iter().zip(values).for_each(|(row, value)| all[row] = value);
@@ -50,8 +53,8 @@ fn derivatives_in<const D: usize>(
     Ok(all)
 }
 
-/// The equation's left-hand side of a solution minus its right-hand side at `points`, row-major; at interfaces by the
-/// equation of the region that takes precedence.
+/// The left-hand side of the equation of one unknown minus its right-hand side at `points`, row-major; at interfaces by
+/// the equation of the region that takes precedence.
 ///
 /// # Errors
 ///
@@ -86,8 +89,8 @@ fn residuals_in<const D: usize>(problem: &Problem, network: &PiecewiseNetwork, p
         let (terms, targets) = problem.terms(k % regions, own.as_flattened())?;
         let term = |(row, &point): (usize, &Point<D>)| {
             let mut operator = Operator::ZERO;
-            terms.iter().for_each(|(derivative, coefficient)| operator.add(*derivative, coefficient.at(row)));
-            Term { row, place: Place { point, region: 0 }, operator }
+            terms.iter().for_each(|(of, coefficient)| operator.add(of.derivative, coefficient.at(row)));
+            Term { row, place: Place { point, block: 0 }, operator }
         };
         let functionals = Functionals::new(own.len(), 1, &own.iter().enumerate().map(term).collect::<Vec<_>>());
         let values = functionals.values(&Neurons::of(network), network.weights())?;

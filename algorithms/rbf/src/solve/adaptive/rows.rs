@@ -6,16 +6,26 @@ use rayon::prelude::*;
 use super::cells::{Cells, Place, Point, halton};
 use super::operator::{Operator, Term};
 use crate::problem::{
+    boundary_rows::Owner,
     definition::Problem,
+    domain::Domain,
     equation::Derivative,
     region::{InterfaceRow, Side as Given},
 };
 
-/// Conditions with the shares of the domain or its boundary that they stand for.
+/// Points at which the mean of an unknown that is open is taken.
+const POINTS_OF_MEANS: usize = 4;
+/// Share of such a condition, relative to all others along the boundary.
+const SHARE_OF_MEANS: f64 = 0.1;
+
+/// Conditions with the shares of the domain or its boundary that they stand for. A block is an unknown in a region, or an
+/// equation there.
 #[derive(Debug, Clone)]
 pub(super) struct Rows<const D: usize> {
     pub(super) points: Vec<Point<D>>,
-    /// The parts of each row, a row after the other: one, or two across an interface.
+    /// The block of each row: of its equation, or of the first unknown that it concerns.
+    pub(super) blocks: Vec<usize>,
+    /// The parts of each row, a row after the other: one for each unknown, and two across an interface.
     pub(super) sides: Vec<Side<D>>,
     /// Share of the domain's volume, or of the area of its boundary and interfaces.
     pub(super) shares: Vec<f64>,
@@ -25,20 +35,21 @@ pub(super) struct Rows<const D: usize> {
     pub(super) targets: Vec<f64>,
 }
 
-/// A row's operator on the solution of a region, and the region's cell there.
+/// A row's operator on the unknown of a block, and the block's cell there.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Side<const D: usize> {
     row: usize,
     point: Point<D>,
-    pub(super) region: usize,
+    block: usize,
     cell: usize,
-    pub(super) operator: Operator<D>,
+    operator: Operator<D>,
 }
 
 /// Rows before their factors are known.
 #[derive(Default)]
 struct Draft<const D: usize> {
     points: Vec<Point<D>>,
+    blocks: Vec<usize>,
     sides: Vec<Side<D>>,
     measures: Vec<f64>,
     targets: Vec<f64>,
@@ -49,6 +60,13 @@ fn point<const D: usize>(coordinates: &[f64]) -> Point<D> {
     std::array::from_fn(|i| coordinates[i])
 }
 
+/// Points of a Halton sequence in a domain.
+fn some_points<const D: usize>(domain: &Domain) -> Vec<Point<D>> {
+    let (low, high) = domain.bounds();
+    let at = |k: usize| -> Point<D> { std::array::from_fn(|i| low[i] + halton(k, i) * (high[i] - low[i])) };
+    (1..).map(at).filter(|point| domain.contains(point)).take(POINTS_OF_MEANS).collect()
+}
+
 /// The measure of a cell's section across `normal`: of the ellipsoid with its sides as axes, up to a factor that depends
 /// on D only.
 fn section<const D: usize>(sides: &Point<D>, normal: &[f64]) -> f64 {
@@ -57,14 +75,15 @@ fn section<const D: usize>(sides: &Point<D>, normal: &[f64]) -> f64 {
 }
 
 impl<const D: usize> Rows<D> {
-    /// The equation of each region at as many points of each of its cells as `counts` has: a Halton sequence, shifted at
+    /// The equation of each block at as many points of each of its cells as `counts` has: a Halton sequence, shifted at
     /// random in each.
     pub(super) fn inside(problem: &Problem, cells: &Cells<D>, counts: &[usize], random: &mut Random) -> Result<Self> {
         let mut draft = Draft::default();
-        for (region, (domain, &count)) in problem.regions().zip(counts).enumerate() {
+        let unknowns = problem.unknowns().len();
+        for (block, (domain, &count)) in problem.blocks().zip(counts).enumerate() {
             let sequence: Vec<Point<D>> = (1..=count).map(|k| std::array::from_fn(|i| halton(k, i))).collect();
             let (first, mut owners) = (draft.points.len(), Vec::new());
-            for cell in cells.starts[region]..cells.starts[region + 1] {
+            for cell in cells.starts[block]..cells.starts[block + 1] {
                 let (centre, sides) = (&cells.centres[cell], &cells.sides[cell]);
                 let shift: Point<D> = std::array::from_fn(|_| random.unit());
                 for q in &sequence {
@@ -72,18 +91,28 @@ impl<const D: usize> Rows<D> {
                     let point: Point<D> = std::array::from_fn(at);
                     if domain.contains(&point) {
                         draft.points.push(point);
+                        draft.blocks.push(block);
                         owners.push(cell);
                         draft.measures.push(sides.iter().product());
                     }
                 }
             }
-            let (terms, targets) = problem.terms(region, draft.points[first..].as_flattened())?;
+            let (terms, targets) = problem.terms(block, draft.points[first..].as_flattened())?;
             draft.targets.extend(targets);
-            draft.sides.extend(owners.into_iter().enumerate().map(|(i, cell)| {
-                let mut operator = Operator::ZERO;
-                terms.iter().for_each(|(derivative, coefficient)| operator.add(*derivative, coefficient.at(i)));
-                Side { row: first + i, point: draft.points[first + i], region, cell, operator }
-            }));
+            let mut concerned: Vec<usize> = terms.iter().map(|(of, _)| of.unknown).collect();
+            concerned.sort_unstable();
+            concerned.dedup();
+            for (i, own) in owners.into_iter().enumerate() {
+                let (row, point) = (first + i, draft.points[first + i]);
+                draft.sides.extend(concerned.iter().map(|&unknown| {
+                    let mut operator = Operator::ZERO;
+                    let terms = terms.iter().filter(|(of, _)| of.unknown == unknown);
+                    terms.for_each(|(of, coefficient)| operator.add(of.derivative, coefficient.at(i)));
+                    let side = block - block % unknowns + unknown;
+                    let cell = if side == block { own } else { cells.nearest(side, &point) };
+                    Side { row, point, block: side, cell, operator }
+                }));
+            }
         }
         let rows = Self::of(draft, cells);
         if !rows.factors.is_empty() && rows.factors.iter().all(|factor| *factor == 0.0) {
@@ -101,25 +130,34 @@ impl<const D: usize> Rows<D> {
     /// The boundary conditions at about `count` points per section of a cell, and those across interfaces.
     pub(super) fn edge(problem: &Problem, cells: &Cells<D>, count: f64, random: &mut Random) -> Result<Self> {
         let mut draft = Draft::default();
-        let place = |at: &[f64], normal: &[f64]| {
-            let region = problem.region_of(at);
-            let cell = cells.nearest(region, &point(at));
-            (region, cell, section(&cells.sides[cell], normal))
+        let place = |at: &[f64], normal: &[f64], unknown: usize| {
+            let block = problem.block(problem.region_of(at), unknown);
+            let cell = cells.nearest(block, &point(at));
+            (block, cell, section(&cells.sides[cell], normal))
+        };
+        let finest = |at: &[f64], normal: &[f64]| {
+            let all = (0..problem.unknowns().len()).map(|unknown| place(at, normal, unknown).2);
+            all.fold(f64::INFINITY, f64::min)
         };
         let finer = |at: &[f64], normal: &[f64]| {
-            let own = place(at, normal).2;
-            problem.partner(at, normal).map_or(own, |opposite| own.min(place(&opposite, normal).2))
+            let own = finest(at, normal);
+            problem.partner(at, normal).map_or(own, |opposite| own.min(finest(&opposite, normal)))
         };
         let at = problem.boundary_by_density(count, finer, random)?;
         let (conditions, of) = problem.boundary_rows(&at)?;
-        let both = at.points.par_chunks_exact(D).zip(at.normals.par_chunks_exact(D));
-        let places: Vec<_> = both.map(|(point, normal)| place(point, normal)).collect();
-        for (i, &owner) in of.iter().enumerate() {
-            let (region, cell, measure) = places[owner];
+        let place_of = |owner: &Owner| {
+            let own = owner.point * D..(owner.point + 1) * D;
+            let (at, normal) = (&at.points[own.clone()], &at.normals[own]);
+            let (block, cell, _) = place(at, normal, owner.unknown);
+            // The points have the density of the finest unknown.
+            (block, cell, finest(at, normal))
+        };
+        let places: Vec<_> = of.par_iter().map(place_of).collect();
+        for (i, (block, cell, measure)) in places.into_iter().enumerate() {
             let gradient = conditions.gradient.as_ref().map_or(&[][..], |beta| &beta[i * D..(i + 1) * D]);
             let (point, value) = (conditions.points[i * D..(i + 1) * D].to_vec(), conditions.value.at(i));
-            let given = Given { region, point, value, gradient: gradient.to_vec() };
-            draft.push([(&given, cell)], measure, conditions.target[i]);
+            let given = Given { block, point, value, gradient: gradient.to_vec() };
+            draft.push(&[(&given, cell)], measure, conditions.target[i]);
         }
         for row in problem.periodic_rows(&at)? {
             let normal = &at.normals[row.at * D..(row.at + 1) * D];
@@ -136,11 +174,12 @@ impl<const D: usize> Rows<D> {
                 draft.push_pair(&row, cells, &at.normals[row.at * D..(row.at + 1) * D]);
             }
         }
+        draft.push_means(problem, cells)?;
         Ok(Self::of(draft, cells))
     }
 
     fn of(draft: Draft<D>, cells: &Cells<D>) -> Self {
-        let Draft { points, sides, measures, mut targets } = draft;
+        let Draft { points, blocks, sides, measures, mut targets } = draft;
         let total: f64 = measures.iter().sum();
         let shares: Vec<f64> = measures.iter().map(|measure| measure / total).collect();
         let mut sizes = vec![0.0; points.len()];
@@ -149,25 +188,30 @@ impl<const D: usize> Rows<D> {
         let factor = |(size, share): (&f64, &f64)| if *size == 0.0 { 0.0 } else { share.sqrt() / size };
         let factors: Vec<f64> = sizes.iter().zip(&shares).map(factor).collect();
         targets.iter_mut().zip(&factors).for_each(|(target, factor)| *target *= factor);
-        Self { points, sides, shares, factors, targets }
+        Self { points, blocks, sides, shares, factors, targets }
     }
 
     pub(super) fn len(&self) -> usize {
         self.points.len()
     }
 
-    /// Points with their regions, of an interface the first.
+    /// Points with their blocks, of an interface the first.
     pub(super) fn places(&self) -> Vec<Place<D>> {
-        let mut places: Vec<Place<D>> = self.points.iter().map(|&point| Place { point, region: 0 }).collect();
-        self.sides.iter().rev().for_each(|side| places[side.row].region = side.region);
-        places
+        self.points.iter().zip(&self.blocks).map(|(&point, &block)| Place { point, block }).collect()
+    }
+
+    /// The size of each row's operators for functions that vary over `sides` ([`Operator::size`]).
+    pub(super) fn sizes(&self, sides: &Point<D>) -> Vec<f64> {
+        let mut sizes = vec![0.0; self.len()];
+        self.sides.iter().for_each(|side| sizes[side.row] += side.operator.size(sides));
+        sizes
     }
 
     /// The rows as terms of a matrix in which the first is number `first`.
     pub(super) fn terms(&self, first: usize) -> impl Iterator<Item = Term<D>> {
         self.sides.iter().map(move |side| Term {
             row: first + side.row,
-            place: Place { point: side.point, region: side.region },
+            place: Place { point: side.point, block: side.block },
             operator: side.operator.times(self.factors[side.row]),
         })
     }
@@ -182,22 +226,48 @@ impl<const D: usize> Draft<D> {
     /// Adds a row of two sides, at the density of the finer cell.
     fn push_pair(&mut self, row: &InterfaceRow, cells: &Cells<D>, normal: &[f64]) {
         let [first, second] = &row.sides;
-        let [own, other] = [first, second].map(|side| cells.nearest(side.region, &point(&side.point)));
+        let [own, other] = [first, second].map(|side| cells.nearest(side.block, &point(&side.point)));
         let measure = section(&cells.sides[own], normal).min(section(&cells.sides[other], normal));
-        self.push([(first, own), (second, other)], measure, row.target);
+        self.push(&[(first, own), (second, other)], measure, row.target);
+    }
+
+    /// Adds the mean at some points of each unknown that is determined up to a constant: that of the exact solution, or 0.
+    fn push_means(&mut self, problem: &Problem, cells: &Cells<D>) -> Result<()> {
+        let open = problem.open_unknowns()?;
+        if open.is_empty() {
+            return Ok(());
+        }
+        let points = some_points::<D>(problem.domain());
+        let exact = problem.finite_exact(points.as_flattened())?;
+        let share = (points.len() as f64).recip();
+        let measure = SHARE_OF_MEANS * self.measures.iter().sum::<f64>();
+        for unknown in open {
+            let given = |at: &Point<D>| Given {
+                block: problem.block(problem.region_of(at), unknown),
+                point: at.to_vec(),
+                value: share,
+                gradient: Vec::new(),
+            };
+            let sides: Vec<Given> = points.iter().map(given).collect();
+            let sides: Vec<_> = sides.iter().map(|it| (it, cells.nearest(it.block, &point(&it.point)))).collect();
+            let mean = exact.as_ref().map_or(0.0, |all| all[unknown].iter().sum::<f64>() * share);
+            self.push(&sides, measure, mean);
+        }
+        Ok(())
     }
 
     /// Adds a row of the given sides, each with its cell.
-    fn push<const N: usize>(&mut self, sides: [(&Given, usize); N], measure: f64, target: f64) {
+    fn push(&mut self, sides: &[(&Given, usize)], measure: f64, target: f64) {
         let row = self.points.len();
         self.points.push(point(&sides[0].0.point));
+        self.blocks.push(sides[0].0.block);
         self.measures.push(measure);
         self.targets.push(target);
-        self.sides.extend(sides.map(|(given, cell)| {
+        self.sides.extend(sides.iter().map(|&(given, cell)| {
             let mut operator = Operator::ZERO;
             operator.add(Derivative::Value, given.value);
             given.gradient.iter().enumerate().for_each(|(i, &beta)| operator.add(Derivative::First(i), beta));
-            Side { row, point: point(&given.point), region: given.region, cell, operator }
+            Side { row, point: point(&given.point), block: given.block, cell, operator }
         }));
     }
 }

@@ -21,7 +21,7 @@ pub(crate) fn piecewise(regions: usize, random: &mut Random) -> (Functionals<2>,
         terms.extend(sides.into_iter().map(|region| {
             let second = [point(-1.0, 1.0), [0.0, point(-1.0, 1.0)[0]]];
             let operator = Operator { value: point(-1.0, 1.0)[0], first: point(-1.0, 1.0), second };
-            Term { row, place: Place { point: point(-1.0, 1.0), region }, operator }
+            Term { row, place: Place { point: point(-1.0, 1.0), block: region }, operator }
         }));
     }
     let sums = vec![(0..60).map(|row| (row, 0.1)).collect(), vec![(3, 1.0), (59, -2.0)]];

@@ -2,7 +2,10 @@
 
 use firebox_core::{Result, random::Random};
 
-use super::{cells::Cells, *};
+use super::{
+    cells::{Cells, Place},
+    *,
+};
 use crate::{
     io::solution_grid::Field,
     problem::{
@@ -25,18 +28,19 @@ fn grow(problem: &Problem, limits: Adaptive) -> Result<(Adapted<2>, f64)> {
     grow_in(problem, limits, false)
 }
 
-fn grow_in<const D: usize>(problem: &Problem, limits: Adaptive, open: bool) -> Result<(Adapted<D>, f64)> {
+pub(super) fn grow_in<const D: usize>(problem: &Problem, limits: Adaptive, open: bool) -> Result<(Adapted<D>, f64)> {
     let field = Field::new(problem, Field::default_side(D))?;
-    let place = |x: &[f64]| Place { point: std::array::from_fn(|i| x[i]), region: problem.region_of(x) };
-    let places: Vec<Place<D>> = field.points.chunks(D).map(place).collect();
+    let (places, exact) = (places::<D>(problem, &field.points), field.exact.as_ref().map(|all| all.concat()));
     let mut grown = None;
-    let measured = Measured { places: &places, exact: field.exact.as_deref(), open };
+    let measured = Measured { places: &places, exact: exact.as_deref(), open };
     limits.grow(problem, &Host, &measured, &|_| Ok(()), &mut grown)?;
     let grown = grown.unwrap();
     let Neurons { centres, widths, starts } = &grown.neurons;
     let neurons = [centres.concat(), widths.concat(), grown.weights.clone()];
-    let network = PiecewiseNetwork::new(problem.regions().cloned().collect(), starts, neurons)?;
-    let error = accuracy(&network.evaluate(&field.points), field.exact.as_ref().unwrap());
+    let regions: Vec<_> = problem.regions().cloned().collect();
+    let networks = PiecewiseNetwork::of_unknowns(&regions, problem.unknowns().len(), starts, neurons)?;
+    let values: Vec<f64> = networks.iter().flat_map(|network| network.evaluate(&field.points)).collect();
+    let error = accuracy(&values, &exact.unwrap());
     for level in &grown.levels {
         let error = level.error.unwrap();
         assert!(error <= 2.0 * level.estimate, "an error of {error} at {level:?}");
@@ -139,7 +143,7 @@ fn parsed(text: &str) -> Problem {
     Problem::parse(text).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn resolved<const D: usize>(name: &str, text: &str, open: bool) {
+pub(super) fn resolved<const D: usize>(name: &str, text: &str, open: bool) {
     let (grown, error) = grow_in::<D>(&parsed(text), limits(1e-6, 1e12, 0), open).unwrap();
     let last = grown.levels.last().unwrap();
     println!("{name}: {error:.1e}, {:.1e}, {} neurons", last.estimate, last.neurons);
@@ -264,7 +268,7 @@ fn an_iteration_without_a_solution_diverges() {
         "equation = { residual = 'u_xx + u_yy + 8*exp(u)' }\nboundary = [{ condition = 'dirichlet', value = 0 }]\n";
     let problem = parsed(&format!("{UNIT}{text}"));
     let field = Field::new(&problem, 21).unwrap();
-    let place = |x: &[f64]| Place { point: [x[0], x[1]], region: 0 };
+    let place = |x: &[f64]| Place { point: [x[0], x[1]], block: 0 };
     let places: Vec<Place<2>> = field.points.chunks(2).map(place).collect();
     let (mut grown, measured) = (None, Measured { places: &places, exact: None, open: false });
     limits(1e-6, 1e12, 0).grow(&problem, &Host, &measured, &|_| Ok(()), &mut grown).unwrap();
@@ -303,7 +307,7 @@ fn equations_without_u_at_the_start_and_fluxes_that_are_not_known_are_refused() 
         );
         let problem = Problem::parse(&text);
         let solved = problem.and_then(|problem| {
-            let measured = Measured { places: &[Place { point: [0.5], region: 0 }], exact: None, open: false };
+            let measured = Measured { places: &[Place { point: [0.5], block: 0 }], exact: None, open: false };
             limits(1e-6, 1e12, 0).grow::<1>(&problem, &Host, &measured, &|_| Ok(()), &mut None)
         });
         let error = solved.unwrap_err().to_string();

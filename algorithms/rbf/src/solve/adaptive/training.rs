@@ -113,13 +113,12 @@ fn jacobian<const D: usize>(rows: &Functionals<D>, neurons: &Neurons<D>, weights
     let watch = Watch::current();
     let mut jacobian = Mat::zeros(rows.len(), neurons.len() * 2 * D);
     let mut groups = columns(&mut jacobian);
-    let regions: Vec<usize> =
-        neurons.regions().enumerate().flat_map(|(region, own)| own.map(move |_| region)).collect();
-    groups.par_chunks_mut(2 * D).zip(regions).zip(weights).enumerate().for_each(|(k, ((group, region), weight))| {
+    let blocks: Vec<usize> = neurons.blocks().enumerate().flat_map(|(block, own)| own.map(move |_| block)).collect();
+    groups.par_chunks_mut(2 * D).zip(blocks).zip(weights).enumerate().for_each(|(k, ((group, block), weight))| {
         if watch.stopped() {
             return;
         }
-        for term in rows.terms(region) {
+        for term in rows.terms(block) {
             let slopes = slopes(term, &neurons.centres[k], &neurons.widths[k]);
             group.iter_mut().zip(slopes.as_flattened()).for_each(|(column, slope)| column[term.row] += weight * slope);
         }
@@ -179,7 +178,7 @@ mod tests {
             .map(|row| {
                 let mut operator = Operator { value: point(-1.0, 1.0)[0], first: point(-1.0, 1.0), ..Operator::ZERO };
                 (0..D).for_each(|i| operator.second[i][i..].copy_from_slice(&point(-1.0, 1.0)[i..]));
-                Term { row, place: Place { point: point(-1.0, 1.0), region: 0 }, operator }
+                Term { row, place: Place { point: point(-1.0, 1.0), block: 0 }, operator }
             })
             .collect();
         let rows = Functionals::new(7, 1, &terms).with_sums(vec![vec![(0, 1.0), (3, -2.0)]]);

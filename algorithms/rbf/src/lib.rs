@@ -39,10 +39,11 @@ pub use problem::{
     region::Region,
     tabulated::Tabulated,
     time::TimeSlabs,
+    unknown::{Measurements, Role, Unknown},
 };
 pub use solve::{
     accuracy::Accuracy,
-    adaptive::{End, Level},
+    adaptive::{End, Estimated, Fit, Found, Level},
     network::RbfNetwork,
     piecewise::PiecewiseNetwork,
     state::Stop,

@@ -9,10 +9,10 @@ use super::report::Magnitude;
 use crate::{
     config::AdaptiveConfig,
     model::{adaptive::AdaptiveSolution, growing::Slab},
-    problem::definition::Problem,
+    problem::{definition::Problem, unknown::Measurements},
     solve::{
         accuracy::Accuracy,
-        adaptive::{End, Level},
+        adaptive::{End, Estimated, Fit, Level},
     },
 };
 
@@ -24,6 +24,10 @@ pub(super) struct AutoResult {
     relative_l2: Option<f64>,
     /// Largest error on the grid, if the exact solution is known.
     max_error: Option<f64>,
+    /// Numbers that measured values determine, if the problem has them.
+    parameters: Option<Vec<ParameterResult>>,
+    /// The measured values, if the problem has them.
+    data: Option<Vec<DataResult>>,
     /// Errors of each unknown of a system, if the exact solution is known.
     unknowns: Option<Vec<UnknownResult>>,
     /// Estimate of the relative L2 error, at most 1.
@@ -54,6 +58,54 @@ pub(super) struct AutoResult {
     slabs: Option<Vec<Slab>>,
     /// The levels of the growth.
     levels: Vec<LevelResult>,
+}
+
+/// A number that measured values determine.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct ParameterResult {
+    /// Name.
+    name: String,
+    /// The number.
+    value: Option<f64>,
+    /// Standard deviation of its error by the noise of the values.
+    standard_error: Option<f64>,
+}
+
+/// A set of measured values.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct DataResult {
+    /// Name of the file.
+    name: String,
+    /// Number of values.
+    values: usize,
+    /// Standard deviation of their noise, as given or estimated.
+    noise: f64,
+    /// Root mean square of the solution minus the values.
+    misfit: f64,
+}
+
+/// The numbers that measured values determine.
+fn parameters(problem: &Problem, solution: &AdaptiveSolution) -> Vec<ParameterResult> {
+    let names = problem.unknowns().iter().skip(problem.function_names().len());
+    let result = |(name, it): (&String, &Estimated)| ParameterResult {
+        name: name.clone(),
+        value: finite(it.value),
+        standard_error: finite(it.standard_error),
+    };
+    names.zip(&solution.found.parameters).map(result).collect()
+}
+
+/// The measured values beside the solution.
+fn data(problem: &Problem, solution: &AdaptiveSolution) -> Vec<DataResult> {
+    let result = |(of, fit): (&Measurements, &Fit)| DataResult {
+        name: of.name.clone(),
+        values: of.values.len(),
+        noise: fit.noise,
+        misfit: fit.misfit,
+    };
+    problem.measurements().iter().zip(&solution.found.fits).map(result).collect()
 }
 
 /// Errors of an unknown.
@@ -91,6 +143,8 @@ struct LevelResult {
     ratio: f64,
     /// Estimate of the relative L2 error, at most 1.
     estimate: f64,
+    /// The part of the estimate that is due to the noise of measured values; 0 without them.
+    noise: Option<f64>,
     /// Norm of the held-out residuals over that of the solution.
     held_out: Option<f64>,
     /// Stability constant: the largest |u| over the norm of its residuals.
@@ -127,6 +181,7 @@ impl From<&Level> for LevelResult {
             conditions: level.conditions,
             ratio: level.ratio,
             estimate: level.estimate,
+            noise: finite(level.noise),
             held_out: finite(level.held_out),
             stability: finite(level.stability),
             change: finite(level.change),
@@ -147,6 +202,8 @@ pub(super) fn result(problem: &Problem, solution: &AdaptiveSolution) -> AutoResu
     AutoResult {
         relative_l2: solution.accuracy.map(|it| it.relative_l2),
         max_error: solution.accuracy.map(|it| it.max_error),
+        parameters: Some(parameters(problem, solution)).filter(|all| !all.is_empty()),
+        data: Some(data(problem, solution)).filter(|all| !all.is_empty()),
         unknowns: unknowns(problem, solution),
         estimate: solution.estimate(),
         resolved: solution.is_resolved(),
@@ -170,6 +227,7 @@ pub(super) fn summary(problem: &Problem, solution: &AdaptiveSolution, config: &A
     let (estimate, target) = (solution.estimate(), config.target_error);
     let mut text = match solution.end {
         End::Resolved => format!("resolved: the relative L2 error is about {estimate:.1e}"),
+        End::Noise => format!("resolved as far as the data allow: their noise leaves a relative L2 error of about {estimate:.1e}"),
         End::Unbalanced => {
             "not resolved: there is no solution, since the conditions on derivatives do not balance the right-hand side"
                 .into()
@@ -178,6 +236,13 @@ pub(super) fn summary(problem: &Problem, solution: &AdaptiveSolution, config: &A
         _ if estimate >= 1.0 => "not resolved: the error may be as large as the solution".into(),
         _ => format!("not resolved: the relative L2 error is about {estimate:.1e}, above the target of {target:.0e}"),
     };
+    for ParameterResult { name, value, standard_error } in parameters(problem, solution) {
+        let [value, error] = [value, standard_error].map(|it| it.unwrap_or(f64::NAN));
+        text += &format!("\n{name} = {} ± {error:.1e}", rounded(value, error));
+    }
+    for DataResult { name, values, noise, misfit } in data(problem, solution) {
+        text += &format!("\n{name}: {values} values, misfit {misfit:.1e}, noise {noise:.1e}");
+    }
     if let Some(accuracy) = solution.accuracy {
         text += &format!("\nrelative L2 error {:.3e}, largest error {:.3e}", accuracy.relative_l2, accuracy.max_error);
         let each = unknowns(problem, solution).unwrap_or_default();
@@ -185,13 +250,13 @@ pub(super) fn summary(problem: &Problem, solution: &AdaptiveSolution, config: &A
         text += &if each.is_empty() { String::new() } else { format!(" (relative L2 error of {})", each.join(", ")) };
     }
     let reason = match solution.end {
-        End::Resolved | End::Unbalanced | End::Diverged => "",
+        End::Resolved | End::Noise | End::Unbalanced | End::Diverged => "",
         End::Budget if config.neurons.is_some() => "; `--neurons` or the memory limits the growth",
         End::Budget => "; more neurons would exceed `--max-neurons` or the work of a run",
         End::Time => "; the time limit ended the growth",
     };
     let is_settled = solution.level().is_none_or(|level| level.settled);
-    if !is_settled && !matches!(solution.end, End::Resolved | End::Diverged) {
+    if !is_settled && !matches!(solution.end, End::Resolved | End::Noise | End::Diverged) {
         text += "\nthe last Gauss-Newton iteration did not converge; give a first u nearer to the solution, `initial` in the problem's file";
     }
     let levels = solution.levels.len();
@@ -206,6 +271,12 @@ pub(super) fn summary(problem: &Problem, solution: &AdaptiveSolution, config: &A
         "\n{} neurons in {slabs}{levels} levels (qr in f64 on {place}, width {width:.2} cells{reason})",
         solution.neurons()
     )
+}
+
+/// A number with one digit more than its error has.
+fn rounded(value: f64, error: f64) -> String {
+    let digits = (value / error).abs().log10().ceil() + 2.0;
+    format!("{value:.*e}", if digits.is_finite() { digits.clamp(2.0, 16.0) as usize - 1 } else { 15 })
 }
 
 /// The configuration in the report.

@@ -32,7 +32,8 @@ pub(super) enum Mode {
 #[derive(Debug, Args)]
 pub(super) struct RbfArgs {
     /// Problem to solve: poisson-sine (the paper's), poisson-disc, l-shape, peak, boundary-layer, helmholtz, wave-front,
-    /// poisson-cube, bratu, burgers1d, allen-cahn, kovasznay, or a file such as examples/problems/heated-plate.toml
+    /// poisson-cube, bratu, burgers1d, allen-cahn, kovasznay, poisson-inverse, or a file such as
+    /// examples/problems/heated-plate.toml
     #[arg(long, value_name = "NAME|FILE.toml", value_parser = StringValueParser::new().map(name_or_file))]
     problem: NameOrFile,
     /// How the network is found

@@ -124,7 +124,7 @@ impl Plugin for RbfPlugin {
             let what = format!("`network` is a single network, and this problem has one in each of {regions} regions");
             return Err(Error::input(what, "leave it out; `vtk` and `evaluate` have the solution in all regions"));
         }
-        if problem.unknowns().len() > 1 {
+        if problem.function_names().len() > 1 {
             check_system(problem, &args)?;
         }
         let field = Field::new(problem, args.grid.unwrap_or(Field::default_side(dims)))?;
@@ -151,7 +151,8 @@ impl Plugin for RbfPlugin {
             }
         };
         let evaluated = points.map(|points| {
-            let mut values = Solutions::new(problem.unknowns(), &solved.networks, &points.values, exact.as_ref())?;
+            let mut values =
+                Solutions::new(problem.function_names(), &solved.networks, &points.values, exact.as_ref())?;
             let blank = values.blank_outside(problem, &points.values);
             if blank > 0 {
                 let text = format!(
@@ -217,7 +218,7 @@ impl Plugin for RbfPlugin {
 fn check_system(problem: &Problem, args: &RbfArgs) -> Result<()> {
     let given = [("network", args.network.is_some()), ("html", args.page.html.is_some())];
     let Some((option, _)) = given.into_iter().find(|(_, is_given)| *is_given) else { return Ok(()) };
-    let names = problem.unknowns().join(", ");
+    let names = problem.function_names().join(", ");
     let what = format!("`{option}` has one unknown, and this problem has {names}");
     Err(Error::input(what, "leave it out; `output`, `vtk` and `evaluate` have all unknowns"))
 }
@@ -345,7 +346,7 @@ impl Outputs<'_> {
         evaluated: Option<(Points, Solutions)>,
     ) -> Result<Outcome> {
         let Self { args, problem, field, solved } = self;
-        let values = Solutions::new(problem.unknowns(), &solved.networks, &field.points, field.exact.as_ref())?;
+        let values = Solutions::new(problem.function_names(), &solved.networks, &field.points, field.exact.as_ref())?;
         let page = args.page.html.clone().zip(solved.page);
         let mut plots = Vec::new();
         if let Some(path) = &args.error_plot {

@@ -18,7 +18,7 @@ use crate::{
     problem::{definition::Problem, function::format_point},
     solve::{
         accuracy::{Accuracy, accuracy},
-        adaptive::{Adaptive, End, Level, conditions_per_neuron},
+        adaptive::{Adaptive, End, Found, Level, conditions_per_neuron},
         piecewise::PiecewiseNetwork,
     },
     types::root_mean,
@@ -35,6 +35,8 @@ pub(super) const OPEN_CONSTANT: &str =
     "the conditions contain derivatives of u only, which determine it up to a constant";
 /// Ratio of the sizes of two unknowns above which the smaller one is poorly estimated.
 const UNEQUAL: f64 = 100.0;
+/// Standard error, relative to a number, from which on measured values hardly determine it.
+const UNDETERMINED: f64 = 0.3;
 /// Neurons above which a run may do more work, with their third power.
 const USUAL_NEURONS: f64 = 4096.0;
 
@@ -91,6 +93,8 @@ pub struct AdaptiveSolution {
     pub(crate) estimate: f64,
     /// Name of the device, if it solved least squares of large networks.
     pub device: Option<String>,
+    /// What measured values determine; empty without them.
+    pub found: Found,
     /// Reason why the growth ended.
     pub end: End,
     /// Seconds by phase.
@@ -137,6 +141,7 @@ impl AdaptiveSolver {
 
     fn fit_in<B: RbfOps, const D: usize>(&self, context: &Context<B>) -> Result<AdaptiveSolution> {
         let Self { problem, config } = self;
+        problem.check_measured()?;
         let (mut clock, limit) = (Stopwatch::default(), TimeLimit::new(config.time_limit));
         let engine = DeviceEngine::new(context);
         let (max_neurons, peak_device_bytes) = self.plan(&engine, context)?;
@@ -162,20 +167,25 @@ impl AdaptiveSolver {
         clock.lap("training_s");
         let (estimate, end) = (all.estimate(), all.end(config.target_error));
         let (control_points, slab_levels) = (all.control_points(), all.slab_levels());
+        let found = all.found();
         let (levels, networks, slabs) = all.joined();
         let device = engine.was_used().then(|| B::limits(&context.device).device);
         let stability = levels.last().map_or(0.0, |level| level.stability);
-        if stability > NEAR_SINGULAR {
+        if stability > NEAR_SINGULAR && problem.measurements().is_empty() {
             context.observer.notice(&format!(
                 "the problem is nearly singular, as near a resonance: errors of its data change u by up to {stability:.0e} \
                  times as much (the stability constant)"
             ));
         }
+        notice_undetermined(problem, &found, context);
         let values = |network: &PiecewiseNetwork| network.evaluate(&field.points);
         let is_compared = field.exact.is_some() || networks.len() > 1;
         let values = || if is_compared { networks.iter().map(values).collect() } else { Vec::new() };
         let values: Vec<Vec<f64>> = context.watched(values)?;
-        notice_sizes(problem, &values, context);
+        // With measured values each unknown is measured by its own size.
+        if problem.measurements().is_empty() {
+            notice_sizes(problem, &values, context);
+        }
         let evaluated = field.exact.as_ref().map(|all| (values, all));
         let of_all = |(values, exact): &(Vec<Vec<f64>>, &Vec<Vec<f64>>)| accuracy(&values.concat(), &exact.concat());
         let of_each = evaluated.iter().flat_map(|(values, exact)| values.iter().zip(exact.iter()));
@@ -192,6 +202,7 @@ impl AdaptiveSolver {
             slab_levels,
             estimate,
             device,
+            found,
             end,
             timings,
             peak_device_bytes,
@@ -218,11 +229,16 @@ impl AdaptiveSolver {
 
     /// The largest number of neurons up to `max_neurons` for which the engine has memory, and the bytes of that level.
     fn plan<B: RbfOps>(&self, engine: &DeviceEngine<'_, B>, context: &Context<B>) -> Result<(usize, u64)> {
+        let measured = self.problem.measurements().iter().map(|of| of.values.len() as u128).sum::<u128>();
         let admitted = |neurons: usize| {
             let m = neurons as u128;
             let buffers = [
                 // The best solution is kept while another width is tried.
-                Buffer::new("the matrices", (conditions_per_neuron(neurons) as u128 + 3) * m * m, size_of::<f64>()),
+                Buffer::new(
+                    "the matrices",
+                    ((conditions_per_neuron(neurons) as u128 + 3) * m + measured) * m,
+                    size_of::<f64>(),
+                ),
                 Buffer::new("the triangles", 4 * m * m, size_of::<f64>()),
             ];
             engine.limits(neurons).admit(&buffers, context.memory_limit, "give it more memory")
@@ -256,6 +272,20 @@ fn notice_sizes(problem: &Problem, values: &[Vec<f64>], session: &Session) {
             "{name} is about {small:.0e} and {other} about {large:.0e}: the estimate of the error is relative to {all}; \
              choose units in which they are of similar size"
         ));
+    }
+}
+
+/// Reports numbers that measured values hardly determine.
+fn notice_undetermined(problem: &Problem, found: &Found, session: &Session) {
+    let names = problem.unknowns().iter().skip(problem.function_names().len());
+    for (name, it) in names.zip(&found.parameters) {
+        if it.standard_error > UNDETERMINED * it.value.abs() {
+            session.observer.notice(&format!(
+                "the data hardly determine {name}: it is {:.1e} with a standard error of {:.1e}; measure elsewhere or more often, or \
+                 give {name} as a constant",
+                it.value, it.standard_error
+            ));
+        }
     }
 }
 
@@ -307,8 +337,8 @@ impl AdaptiveSolution {
         self.estimate
     }
 
-    /// Returns `true` if the estimate is at most the target error.
+    /// Returns `true` if the estimate is at most the target error, or exceeds it by the noise of measured values only.
     pub fn is_resolved(&self) -> bool {
-        self.end == End::Resolved
+        matches!(self.end, End::Resolved | End::Noise)
     }
 }

@@ -16,7 +16,7 @@ use crate::{
         time::TimeSlabs,
     },
     solve::{
-        adaptive::{Adapted, Adaptive, End, Level, Measured, Neurons, places, state},
+        adaptive::{Adapted, Adaptive, End, Found, Level, Measured, Neurons, places, state},
         piecewise::PiecewiseNetwork,
     },
     types::{Coefficient, root_mean},
@@ -51,6 +51,8 @@ pub(super) struct Part {
     control_points: [Vec<f64>; 2],
     pub(super) levels: Vec<Level>,
     pub(super) end: End,
+    /// What measured values determine.
+    pub(super) found: Found,
     /// Operations of the decompositions.
     spent: f64,
     /// Root mean square of u.
@@ -105,7 +107,7 @@ impl<B: RbfOps> Growing<'_, B> {
         let ended = self.limit.watched(context, || limits.grow(problem, engine, &measured, &go_on, &mut grown));
         // A level that fulfils the target remains resolved, whatever ends the growth to a given number of neurons.
         let ended_by = |end: End, grown: Adapted<D>| match grown.end {
-            End::Resolved => grown,
+            End::Resolved | End::Noise => grown,
             _ => Adapted { end, ..grown },
         };
         let grown = match (ended, grown) {
@@ -127,7 +129,16 @@ impl<B: RbfOps> Growing<'_, B> {
         let size = context.watched(|| root_mean(&values()))?;
         let scale = size.max(limits.least_size);
         let control_points = grown.control_points.map(Vec::into_flattened);
-        Ok(Part { networks, control_points, levels: grown.levels, end: grown.end, spent: grown.spent, size, scale })
+        Ok(Part {
+            networks,
+            control_points,
+            levels: grown.levels,
+            end: grown.end,
+            found: grown.found,
+            spent: grown.spent,
+            size,
+            scale,
+        })
     }
 
     /// Grows a network in each slab of time. Without a number of slabs, it is doubled until the first slab is resolved.
@@ -233,6 +244,11 @@ impl Parts {
         let unknowns = self.parts.first().map_or(0, |part| part.networks.len());
         let of = |unknown: usize| self.parts.iter().map(|part| part.networks[unknown].clone()).collect();
         (levels, (0..unknowns).map(of).collect(), self.slabs)
+    }
+
+    /// What measured values determine, which problems in slabs of time have not.
+    pub(super) fn found(&self) -> Found {
+        self.parts.first().map(|part| part.found.clone()).unwrap_or_default()
     }
 
     /// The levels of each slab; empty without slabs.

@@ -46,8 +46,8 @@ impl AdaptiveSolution {
     ///
     /// [`Error::Run`] if the solution is not finite, [`Error::Input`] for several unknowns, and [`Error::Cancelled`].
     pub fn page(&self, problem: &Problem, config: &AdaptiveConfig) -> Result<Page> {
-        if self.networks.len() > 1 {
-            let names = problem.unknowns().join(", ");
+        if problem.function_names().len() > 1 {
+            let names = problem.function_names().join(", ");
             let what = format!("a page shows one unknown, and this solution has {names}");
             return Err(Error::input(what, "write the unknowns to a table, or evaluate their networks"));
         }
@@ -100,6 +100,7 @@ impl Background {
         chosen.push(("least squares", format!("QR decomposition in f64 on {device}")));
         let end = match solution.end {
             End::Resolved => "the estimate is within the target",
+            End::Noise => "the noise of the data leaves a larger error than all else",
             End::Budget => "the limit of neurons, memory or work was reached",
             End::Time => "the time limit was reached",
             End::Unbalanced => "the problem has no solution",

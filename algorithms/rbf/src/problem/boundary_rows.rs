@@ -4,7 +4,7 @@ use firebox_core::{Error, Result, watch::Watch};
 
 use super::{
     boundary::{BoundaryPoints, names},
-    condition::{BoundaryRule, Condition, rows_at},
+    condition::{BoundaryRule, rows_at},
     definition::Problem,
     function::format_point,
 };
@@ -104,7 +104,6 @@ impl Problem {
     /// Index of [`rule`](Self::rule).
     fn rule_at(&self, unknown: usize, point: &[f64], normal: &[f64], piece: usize) -> Result<Option<usize>> {
         let is_system = self.unknowns().len() > 1;
-        let has_values = |rule: &BoundaryRule| !matches!(rule.condition, Condition::Free | Condition::Periodic { .. });
         let pieces = self.pieces();
         let applies = |rule: &BoundaryRule| {
             rule.unknown == unknown
@@ -113,7 +112,7 @@ impl Problem {
                 && self.applies(&rule.condition, point, normal)
         };
         let found = self.rules().iter().position(applies);
-        if is_system && found.is_none() && !self.rules().iter().any(|it| it.unknown == unknown && has_values(it)) {
+        if is_system && found.is_none() && !self.is_bounded(unknown) {
             return Ok(None);
         }
         found.map(Some).ok_or_else(|| {

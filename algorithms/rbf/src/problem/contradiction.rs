@@ -36,7 +36,7 @@ impl Problem {
             exact => &self.clone().with_initial(exact.to_vec()),
         };
         for point in points.chunks_exact(dims).step_by(stride) {
-            for equation in 0..self.unknowns().len() {
+            for equation in 0..self.solutions() {
                 inside.extend(about.imbalance(equation, point)?.map(|found| (point, found)));
             }
         }

@@ -1,7 +1,11 @@
 //! A partial differential equation with its domain and boundary conditions.
 
+mod exact;
+mod unknowns;
+
 use firebox_core::{Communicator, Error, Result, random::Random};
 
+pub(crate) use self::unknowns::Block;
 use super::{
     boundary::{Boundary, BoundaryPoints, Piece, names},
     condition::{BoundaryRule, Condition},
@@ -12,18 +16,21 @@ use super::{
     primitive::axis_name,
     region::{InterfaceRow, Region, Regions},
     time::TimeSlabs,
+    unknown::{Measurements, Role, Unknown},
 };
 use crate::types::{Coefficient, Conditions, Sampling, System};
 
 /// Boundary points that are checked for a condition when a problem is constructed.
 const CHECKED: usize = 1000;
 
-/// Partial differential equations, as many as unknowns, with their domain and boundary conditions.
+/// Partial differential equations, as many as solutions, with their domain and boundary conditions.
 #[derive(Debug, Clone)]
 pub struct Problem {
     name: String,
     coordinates: Vec<String>,
+    /// Names of the unknowns: solutions, fields, parameters.
     unknowns: Vec<String>,
+    roles: Vec<Role>,
     domain: Domain,
     regions: Regions,
     rules: Vec<BoundaryRule>,
@@ -35,6 +42,7 @@ pub struct Problem {
     time: Option<TimeSlabs>,
     /// The unknowns about which nonlinear equations are linearised; 0 if `None`.
     state: Option<State>,
+    measurements: Vec<Measurements>,
 }
 
 impl Problem {
@@ -55,23 +63,28 @@ impl Problem {
         Self::of_system(name, domain, vec!["u".into()], vec![equation], rules, exact.into_iter().collect())
     }
 
-    /// Combines equations on `domain`, as many as `unknowns`, with the boundary conditions of each unknown. For each, the first
-    /// of its rules that applies to a boundary point counts; an unknown of several may have none. `exact` has the exact
-    /// solution of each unknown, or nothing.
+    /// Combines equations on `domain`, as many as there are solutions among the `unknowns`, with the boundary conditions of each
+    /// unknown. For each, the first of its rules that applies to a boundary point counts; an unknown of several may have none.
+    /// `exact` has each unknown as it is known, or nothing. Fields follow solutions, and parameters follow fields; both need
+    /// [`with_measurements`](Self::with_measurements).
     ///
     /// # Errors
     ///
-    /// Those of [`new`](Self::new), and [`Error::Input`] for numbers of equations or exact solutions other than that of the
-    /// unknowns, and an unknown that no equation contains.
+    /// Those of [`new`](Self::new), and [`Error::Input`] for another number of equations or exact solutions, another order of
+    /// unknowns, an unknown that no equation contains, and a condition of a parameter.
     pub fn of_system(
         name: &str,
         domain: Domain,
-        unknowns: Vec<String>,
+        unknowns: Vec<Unknown>,
         equations: Vec<Equation>,
         rules: Vec<BoundaryRule>,
         exact: Vec<Function>,
     ) -> Result<Self> {
         check_counts(&unknowns, &equations, &exact)?;
+        if !unknowns.is_sorted_by_key(|it| it.role.rank()) {
+            return Err(Error::input("the unknowns are not in order", "give solutions, then fields, then parameters"));
+        }
+        let (unknowns, roles): (Vec<String>, Vec<Role>) = unknowns.into_iter().map(|it| (it.name, it.role)).unzip();
         equations.iter().try_for_each(|equation| equation.check(domain.dims(), unknowns.len()))?;
         let is_missing = |k: &usize| !equations.iter().flat_map(Equation::arguments).any(|it| it.unknown == *k);
         if let Some(missing) = (0..unknowns.len()).find(is_missing) {
@@ -81,6 +94,10 @@ impl Problem {
         if let Some(rule) = rules.iter().find(|rule| rule.unknown >= unknowns.len()) {
             let what = format!("a boundary condition is that of unknown {} of {}", rule.unknown, unknowns.len());
             return Err(Error::input(what, "unknowns are counted from 0"));
+        }
+        if let Some(rule) = rules.iter().find(|rule| matches!(roles[rule.unknown], Role::Parameter { .. })) {
+            let what = format!("{} has a boundary condition, and is a number", unknowns[rule.unknown]);
+            return Err(Error::input(what, "remove it"));
         }
         let boundary = Boundary::of(&domain)?;
         for on in rules.iter().filter_map(|rule| rule.on.as_ref()) {
@@ -94,6 +111,7 @@ impl Problem {
             name: name.into(),
             coordinates,
             unknowns,
+            roles,
             regions: Regions::single(&domain, equations),
             domain,
             rules,
@@ -102,6 +120,7 @@ impl Problem {
             given: Vec::new(),
             time: None,
             state: None,
+            measurements: Vec::new(),
         };
         for rule in &problem.rules {
             let dims = problem.dims();
@@ -127,11 +146,11 @@ impl Problem {
             }
         }
         problem.periodic_rows(&checked)?;
-        if is_free {
+        if is_free && problem.solutions() == problem.unknowns.len() {
             let what = "no part of the boundary has a condition other than none";
             return Err(Error::input(what, "give one, such as dirichlet, on a part of it"));
         }
-        Ok(problem)
+        Ok(problem.with_initial(Vec::new()))
     }
 
     /// Name, for messages and plots.
@@ -142,16 +161,6 @@ impl Problem {
     /// Names of the unknowns.
     pub fn unknowns(&self) -> &[String] {
         &self.unknowns
-    }
-
-    /// The block of an unknown in a region, and of an equation of the region: they are numbered by region, then by unknown.
-    pub(crate) fn block(&self, region: usize, unknown: usize) -> usize {
-        region * self.unknowns.len() + unknown
-    }
-
-    /// The domain of each block.
-    pub(crate) fn blocks(&self) -> impl Iterator<Item = &Domain> {
-        self.regions().flat_map(|domain| std::iter::repeat_n(domain, self.unknowns.len()))
     }
 
     /// Names the coordinates, which are x, y, z, x4, x5 by default. Names beyond the dimensions are ignored.
@@ -208,8 +217,18 @@ impl Problem {
         self.time = Some(slabs);
     }
 
-    /// Starts the iteration for nonlinear equations from a function of the coordinates for each unknown, instead of from 0.
+    /// Starts the iteration for nonlinear equations from a function of the coordinates for each solution, instead of from 0;
+    /// solutions without a function start from 0. Functions beyond the solutions replace the starts of fields and parameters.
     pub fn with_initial(self, initial: Vec<Function>) -> Self {
+        let solutions = self.solutions();
+        if initial.is_empty() && solutions == self.unknowns.len() {
+            return self;
+        }
+        let start = |(k, role): (usize, &Role)| {
+            let given = || initial.get(k).cloned().unwrap_or(Function::Constant(0.0));
+            if k < initial.len() { given() } else { role.start().unwrap_or_else(given) }
+        };
+        let initial = self.roles.iter().enumerate().map(start).collect();
         let (low, high) = self.domain.bounds();
         let state = State::of_functions(initial, low, high);
         self.about(state)
@@ -330,7 +349,9 @@ impl Problem {
     /// Fails unless the problem is one of `mode = paper`: a·Δu + b·∇u + c·u = f in two or three dimensions, with one
     /// condition at each point of the boundary.
     pub(crate) fn check_paper(&self) -> Result<()> {
-        let what = if !(2..=3).contains(&self.dims()) {
+        let what = if !self.measurements.is_empty() {
+            "`mode = paper` has no measured values".into()
+        } else if !(2..=3).contains(&self.dims()) {
             format!("`mode = paper` solves problems in two or three dimensions, and this one has {}", self.dims())
         } else if self.regions.len() > 1 {
             "`mode = paper` has one equation in the whole domain".into()
@@ -418,62 +439,6 @@ impl Problem {
         Ok(Conditions { dims, points, laplacian, gradient, value, target })
     }
 
-    /// The exact solution of each unknown; empty if it is not known.
-    pub(super) fn exact_functions(&self) -> &[Function] {
-        &self.exact
-    }
-
-    /// The exact solution of the first unknown at points, row-major n × dims, if it is known.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Function::values`].
-    pub fn exact(&self, points: &[f64]) -> Result<Option<Vec<f64>>> {
-        self.exact.first().map(|exact| exact.values(points, self.dims())).transpose()
-    }
-
-    /// The exact solution of each unknown at points, row-major n × dims, if it is known.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Function::values`].
-    pub(crate) fn all_exact(&self, points: &[f64]) -> Result<Option<Vec<Vec<f64>>>> {
-        let all = self.exact.iter().map(|exact| exact.values(points, self.dims())).collect::<Result<Vec<_>>>()?;
-        Ok(Some(all).filter(|all| !all.is_empty()))
-    }
-
-    /// [`all_exact`](Self::all_exact), checked to be finite.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Input`] with the first point where it is not.
-    pub(crate) fn finite_exact(&self, points: &[f64]) -> Result<Option<Vec<Vec<f64>>>> {
-        let values = |exact: &Function| exact.finite_values(points, self.dims(), "the exact solution");
-        let all = self.exact.iter().map(values).collect::<Result<Vec<_>>>()?;
-        Ok(Some(all).filter(|all| !all.is_empty()))
-    }
-
-    /// The unknowns that the equations and boundary conditions of a system contain in derivatives only, as a pressure: they
-    /// are determined up to a constant.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`boundary`](Self::boundary).
-    pub(crate) fn open_unknowns(&self) -> Result<Vec<usize>> {
-        if self.unknowns.len() == 1 {
-            return Ok(Vec::new());
-        }
-        let mut is_open = vec![true; self.unknowns.len()];
-        for argument in (0..self.regions.len()).flat_map(|it| self.equations(it)).flat_map(Equation::arguments) {
-            is_open[argument.unknown] &= argument.derivative != Derivative::Value;
-        }
-        let (rows, owners) = self.boundary_rows(&self.outline()?)?;
-        for (i, owner) in owners.iter().enumerate() {
-            is_open[owner.unknown] &= rows.value.at(i) == 0.0;
-        }
-        Ok((0..is_open.len()).filter(|&unknown| is_open[unknown]).collect())
-    }
-
     /// The faces of the domain, to which rules refer.
     pub(super) fn pieces(&self) -> &[Piece] {
         &self.boundary.pieces
@@ -484,16 +449,19 @@ impl Problem {
     }
 }
 
-/// Fails unless there are as many equations as unknowns, and as many exact solutions if there are any.
-pub(super) fn check_counts(unknowns: &[String], equations: &[Equation], exact: &[Function]) -> Result<()> {
+/// Fails unless there are as many equations as solutions, and as many exact functions as unknowns if there are any.
+pub(super) fn check_counts(unknowns: &[Unknown], equations: &[Equation], exact: &[Function]) -> Result<()> {
     let count = |n: usize, what: &str| if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") };
-    let names = unknowns.join(", ");
-    if equations.len() != unknowns.len() || unknowns.is_empty() {
-        let what = format!("{} for {}, {names}", count(equations.len(), "equation"), count(unknowns.len(), "unknown"));
+    let names = |all: &[&Unknown]| all.iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(", ");
+    let solutions: Vec<&Unknown> = unknowns.iter().filter(|it| matches!(it.role, Role::Solution)).collect();
+    if equations.len() != solutions.len() || solutions.is_empty() {
+        let (own, names) = (count(equations.len(), "equation"), names(&solutions));
+        let what = format!("{own} for {}, {names}", count(solutions.len(), "unknown"));
         return Err(Error::input(what, "give an equation for each unknown"));
     }
     if !exact.is_empty() && exact.len() != unknowns.len() {
         let what = format!("{} for {}", count(exact.len(), "exact solution"), count(unknowns.len(), "unknown"));
+        let names = names(&unknowns.iter().collect::<Vec<_>>());
         return Err(Error::input(what, format!("give one for each, in the order {names}")));
     }
     Ok(())

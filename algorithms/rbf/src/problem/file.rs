@@ -3,6 +3,7 @@
 mod conditions;
 mod domains;
 mod equations;
+mod measured;
 mod names;
 mod source;
 
@@ -16,6 +17,7 @@ use self::{
     conditions::BoundaryFile,
     domains::DomainFile,
     equations::{EquationsFile, RegionFile},
+    measured::{DataFile, Starts, in_order},
     source::{Functions, Source, Written},
 };
 use super::{
@@ -40,11 +42,19 @@ struct ProblemFile {
     equation: Spanned<EquationsFile>,
     /// The start of the iteration for nonlinear equations.
     initial: Option<Spanned<Functions>>,
-    boundary: Spanned<Vec<Spanned<BoundaryFile>>>,
+    boundary: Option<Spanned<Vec<Spanned<BoundaryFile>>>>,
     #[serde(default)]
     region: Vec<Spanned<RegionFile>>,
     exact: Option<Spanned<Functions>>,
     time: Option<Spanned<TimeFile>>,
+    /// Functions to find, with their starts.
+    #[serde(default)]
+    fields: Starts,
+    /// Numbers to find, with their starts.
+    #[serde(default)]
+    parameters: Starts,
+    #[serde(default)]
+    data: Vec<Spanned<DataFile>>,
 }
 
 #[derive(Deserialize)]
@@ -65,12 +75,19 @@ fn parse(text: &str, name: &str, file: Option<&Path>, given: &[Function]) -> Res
         Error::input_at(place, what, "examples/problems/heated-plate.toml shows what a problem can have")
     })?;
     source.variables.unknowns = source.unknowns(file.unknowns.as_ref())?;
+    source.variables.solutions = source.variables.unknowns.len();
+    for (name, _) in in_order(&file.fields).into_iter().chain(in_order(&file.parameters)) {
+        source.check_unknown(name, &source.variables.unknowns)?;
+        source.variables.unknowns.push(name.get_ref().clone());
+    }
+    source.variables.parameters = file.parameters.len();
     source.variables.coordinates = source.coordinates(file.dims.as_ref(), file.coordinates.as_ref())?;
-    if let (Some(names), Some(name)) =
-        (&file.unknowns, source.variables.coordinates.iter().find(|it| source.variables.is_of_unknown(it)))
-    {
+    if let Some(name) = source.variables.coordinates.iter().find(|it| source.variables.is_of_unknown(it)) {
+        let start = file.unknowns.as_ref().map(|names| names.span().start);
+        let start = start.or_else(|| file.fields.keys().chain(file.parameters.keys()).map(|it| it.span().start).min());
         let what = format!("an unknown has the name of the coordinate '{name}'");
-        return Err(source.error(names, what, "give the coordinates other names by coordinates, or the unknown"));
+        let help = "give the coordinates other names by coordinates, or the unknown";
+        return Err(Error::input_at(source.place(start.unwrap_or(0)), what, help));
     }
     source.read_constants(&file.constants)?;
     let domain = source.domain(&file.domain)?;
@@ -81,13 +98,24 @@ fn parse(text: &str, name: &str, file: Option<&Path>, given: &[Function]) -> Res
     }
     let equations = source.equations(&file.equation)?;
     let exact = file.exact.as_ref().map(|exact| source.functions(exact)).transpose()?.unwrap_or_default();
-    let unknowns = source.variables.unknowns.clone();
+    let unknowns = source.all_unknowns(&file.fields, &file.parameters)?;
+    let boundary = match &file.boundary {
+        Some(boundary) => boundary,
+        // Measured values may determine u without boundary conditions.
+        None if !file.data.is_empty() => &Spanned::new(file.equation.span(), Vec::new()),
+        None => {
+            return Err(Error::input(
+                "missing field \"boundary\"",
+                "examples/problems/heated-plate.toml shows what a problem can have",
+            ));
+        }
+    };
     check_counts(&unknowns, &equations, &[]).map_err(|error| source.locate(error, file.equation.span().start))?;
-    let rules = file.boundary.get_ref().iter().map(|rule| source.rules(rule, &exact));
+    let rules = boundary.get_ref().iter().map(|rule| source.rules(rule, &exact));
     let rules: Vec<BoundaryRule> = rules.collect::<Result<Vec<_>>>()?.concat();
     let problem = Problem::of_system(file.name.as_deref().unwrap_or(name), domain, unknowns, equations, rules, exact)
         .map(|problem| problem.with_coordinates(&source.variables.coordinates))
-        .map_err(|error| source.locate(error, file.boundary.span().start))?;
+        .map_err(|error| source.locate(error, boundary.span().start))?;
     let regions = file.region.iter().zip(1..).map(|(region, number)| source.region(region.get_ref(), number));
     let first = file.region.first().map_or(0, |first| first.span().start);
     let problem = problem.with_regions(regions.collect::<Result<_>>()?).map_err(|error| source.locate(error, first))?;
@@ -96,6 +124,11 @@ fn parse(text: &str, name: &str, file: Option<&Path>, given: &[Function]) -> Res
         Some(initial) => problem.with_initial(initial),
         None => problem,
     };
+    let add = |problem: Problem, data: &Spanned<DataFile>| {
+        let added = problem.with_measurements(source.measurements(data)?);
+        added.map_err(|error| source.locate(error, data.span().start))
+    };
+    let problem = file.data.iter().try_fold(problem, add)?;
     let Some(time) = &file.time else { return Ok(problem) };
     let slabs = source.time_slabs(time.get_ref(), &problem)?;
     problem.with_time_slabs(slabs).map_err(|error| source.locate(error, time.span().start))

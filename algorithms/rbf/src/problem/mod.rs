@@ -16,6 +16,8 @@ mod file;
 pub(crate) mod function;
 pub(crate) mod grid;
 mod index;
+#[cfg(test)]
+mod inverse_file_tests;
 mod named;
 mod named_non_linear;
 pub(crate) mod non_linear;
@@ -37,3 +39,4 @@ mod system_tests;
 pub(crate) mod tabulated;
 pub(crate) mod time;
 mod token;
+pub(crate) mod unknown;

@@ -68,7 +68,7 @@ fn layer_rhs(p: &[f64]) -> f64 {
 
 impl Problem {
     /// Names of the built-in problems.
-    pub const NAMES: [&'static str; 12] = [
+    pub const NAMES: [&'static str; 13] = [
         "poisson-sine",
         "poisson-disc",
         "l-shape",
@@ -81,6 +81,7 @@ impl Problem {
         "burgers1d",
         "allen-cahn",
         "kovasznay",
+        "poisson-inverse",
     ];
 
     /// The built-in problem `name`.

@@ -2,12 +2,13 @@
 
 use std::f64::consts::PI;
 
-use firebox_core::{Error, Result};
+use firebox_core::{Error, Result, random::Random};
 
 use super::{
     definition::Problem,
     function::Function,
     references::{allen_cahn, bratu, burgers},
+    unknown::Measurements,
 };
 
 /// Δu + λ·eᵘ = 0, λ = 1, in the unit square, u = 0 around it, the smaller of two solutions.
@@ -67,12 +68,43 @@ residual = "u*v_x + v*v_y + p_y - (v_xx + v_yy)/40"
 residual = "u_x + v_y"
 "#;
 
+/// −∇·(a∇u) = f in the unit square: a is found from 2500 values of u with noise of 0.1, and its values on the boundary
+/// (Z. Hao et al., PINNacle, 2023; f is that of the exact u and a).
+const POISSON_INVERSE: &str = r#"
+name = "poisson-inverse"
+fields = { a = 1 }
+exact = ["sin(pi*x)*sin(pi*y)", "1/(1 + x^2 + y^2 + (x - 1)^2 + (y - 1)^2)"]
+domain = { type = "box", low = [0, 0], high = [1, 1] }
+boundary = [{ of = "a", condition = "dirichlet" }]
+[equation]
+residual = """a*(u_xx + u_yy) + a_x*u_x + a_y*u_y + 2*pi*(
+    pi*sin(pi*x)*sin(pi*y)*(1 + x^2 + y^2 + (x - 1)^2 + (y - 1)^2)
+    + (2*x - 1)*cos(pi*x)*sin(pi*y) + (2*y - 1)*sin(pi*x)*cos(pi*y)
+)/(1 + x^2 + y^2 + (x - 1)^2 + (y - 1)^2)^2"""
+"#;
+
+/// Values per axis of the grid of measured values, and their noise.
+const SENSORS: usize = 50;
+const NOISE: f64 = 0.1;
+
+fn poisson_inverse() -> Result<Problem> {
+    let problem = Problem::parse(POISSON_INVERSE)?;
+    let at = |k: usize| k as f64 / (SENSORS - 1) as f64;
+    let points: Vec<f64> = (0..SENSORS * SENSORS).flat_map(|k| [at(k % SENSORS), at(k / SENSORS)]).collect();
+    let mut values = problem.exact(&points)?.unwrap_or_default();
+    let mut random = Random::new(0, u64::from_be_bytes(*b"rbf-data"));
+    values.iter_mut().for_each(|value| *value += NOISE * random.normal());
+    let (points, values, noise) = (points.into(), values.into(), Some(NOISE));
+    problem.with_measurements(Measurements { name: "2500 sensors".into(), unknown: 0, points, values, noise })
+}
+
 /// The built-in problem `name`, if there is one.
 pub(super) fn named(name: &str) -> Option<Result<Problem>> {
     let (text, exact) = match name {
         "bratu" => (BRATU, bratu(1.0).map(Function::given)),
         "burgers1d" => (BURGERS, Some(Function::given(burgers(0.01 / PI)))),
         "allen-cahn" => (ALLEN_CAHN, Some(Function::given(allen_cahn()))),
+        "poisson-inverse" => return Some(poisson_inverse()),
         "kovasznay" => return Some(Problem::parse(KOVASZNAY)),
         _ => return None,
     };

@@ -18,13 +18,19 @@ pub(super) struct Variables {
     pub(super) constants: Vec<(String, f64)>,
     /// The names of the unknowns, u unless the problem gives others.
     pub(super) unknowns: Vec<String>,
+    /// Number of the first unknowns that are solutions.
+    pub(super) solutions: usize,
+    /// Number of the last unknowns that are numbers, and have no derivatives.
+    pub(super) parameters: usize,
     /// The expression is the residual of an equation, which contains derivatives of the unknowns.
     pub(super) in_residual: bool,
 }
 
 impl Default for Variables {
     fn default() -> Self {
-        Self { coordinates: Vec::new(), constants: Vec::new(), unknowns: vec!["u".into()], in_residual: false }
+        let unknowns = vec!["u".into()];
+        let (coordinates, constants) = (Vec::new(), Vec::new());
+        Self { coordinates, constants, unknowns, solutions: 1, parameters: 0, in_residual: false }
     }
 }
 
@@ -53,6 +59,11 @@ impl Variables {
         self.split(name).is_some()
     }
 
+    /// The names of the unknowns that are functions.
+    pub(super) fn functions(&self) -> &[String] {
+        &self.unknowns[..self.unknowns.len() - self.parameters]
+    }
+
     /// The names of all unknowns.
     pub(super) fn unknown_names(&self) -> String {
         self.unknowns.join(", ")
@@ -61,7 +72,9 @@ impl Variables {
     /// The derivative of a name: `u`, or `u_` and the names of one or two coordinates.
     pub(super) fn derivative(&self, name: &str) -> Option<Argument> {
         let (unknown, rest) = self.split(name)?;
-        self.by_coordinates(rest).map(|derivative| Argument { unknown, derivative })
+        let derivative = self.by_coordinates(rest)?;
+        (unknown < self.functions().len() || derivative == Derivative::Value)
+            .then_some(Argument { unknown, derivative })
     }
 
     /// The derivative of a suffix: nothing, or `_` and the names of one or two coordinates.
@@ -109,7 +122,10 @@ impl Variables {
         let all = std::iter::once(Derivative::Value).chain((0..dims).map(Derivative::First)).chain(second);
         let all: Vec<_> = all.collect();
         let of = |unknown: usize| all.iter().map(move |&derivative| Argument { unknown, derivative });
-        (0..self.unknowns.len()).flat_map(of).collect()
+        let functions = self.functions().len();
+        let numbers =
+            (functions..self.unknowns.len()).map(|unknown| Argument { unknown, derivative: Derivative::Value });
+        (0..functions).flat_map(of).chain(numbers).collect()
     }
 }
 

@@ -44,12 +44,12 @@ impl Source<'_> {
         self.unknowns_of(at)?.iter().map(rule).collect()
     }
 
-    /// The unknowns that a condition is that of: all, for conditions without values and in problems of one unknown.
+    /// The unknowns that a condition is that of: all solutions, for conditions without values and in problems of one solution.
     fn unknowns_of(&self, at: &Spanned<BoundaryFile>) -> Result<Vec<usize>> {
-        let (file, names) = (at.get_ref(), &self.variables.unknowns);
+        let (file, names, solutions) = (at.get_ref(), self.variables.functions(), self.variables.solutions);
         let Some(of) = &file.of else {
-            if names.len() == 1 || matches!(file.condition.get_ref().as_str(), "periodic" | "none") {
-                return Ok((0..names.len()).collect());
+            if solutions == 1 || matches!(file.condition.get_ref().as_str(), "periodic" | "none") {
+                return Ok((0..solutions).collect());
             }
             let what = format!("the condition '{}' has no key 'of'", file.condition.get_ref());
             let help = format!("name the unknown, one of {}, as in of = \"{}\"", names.join(", "), names[0]);

@@ -109,24 +109,30 @@ impl Source<'_> {
         let Some(names) = names else { return Ok(self.variables.unknowns.clone()) };
         let mut found: Vec<String> = Vec::new();
         for name in names.get_ref() {
-            let text = name.get_ref();
-            if !is_name(text) {
-                return Err(self.error(name, format!("'{text}' is not a name"), "give letters, digits and _"));
-            }
-            let is_derivative =
-                |one: &str, of: &str| one.strip_prefix(of).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'));
-            let clashes = |other: &String| is_derivative(text, other) || is_derivative(other, text);
-            if Variables::is_reserved(text) || found.iter().any(clashes) {
-                let what = format!("the name '{text}' is taken");
-                let help = "give one other than pi, e, functions, other unknowns and names of their derivatives";
-                return Err(self.error(name, what, help));
-            }
-            found.push(text.clone());
+            self.check_unknown(name, &found)?;
+            found.push(name.get_ref().clone());
         }
         if found.is_empty() {
             return Err(self.error(names, "there is no unknown", "give one, as unknowns = [\"u\"]"));
         }
         Ok(found)
+    }
+
+    /// Fails unless an unknown has a name that differs from those of `others` and of their derivatives.
+    pub(super) fn check_unknown(&self, name: &Spanned<String>, others: &[String]) -> Result<()> {
+        let text = name.get_ref();
+        if !is_name(text) {
+            return Err(self.error(name, format!("'{text}' is not a name"), "give letters, digits and _"));
+        }
+        let is_derivative =
+            |one: &str, of: &str| one.strip_prefix(of).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'));
+        let clashes = |other: &String| is_derivative(text, other) || is_derivative(other, text);
+        if Variables::is_reserved(text) || others.iter().any(clashes) {
+            let what = format!("the name '{text}' is taken");
+            let help = "give one other than pi, e, functions, other unknowns and names of their derivatives";
+            return Err(self.error(name, what, help));
+        }
+        Ok(())
     }
 
     /// The derivative of a term's key: `u`, or `u_` and the names of one or two coordinates.

@@ -175,8 +175,8 @@ impl Source<'_> {
             Functions::One(text) => vec![self.function(&Spanned::new(all.span(), text.clone()))?],
             Functions::Each(each) => each.iter().map(|text| self.function(text)).collect::<Result<_>>()?,
         };
-        let names = &self.variables.unknowns;
-        if functions.len() != names.len() {
+        let (names, solutions) = (&self.variables.unknowns, self.variables.solutions);
+        if ![names.len(), solutions].contains(&functions.len()) {
             let s = if functions.len() == 1 { "" } else { "s" };
             let what = format!("{} function{s} for {}", functions.len(), names.join(", "));
             return Err(self.error(all, what, "give an array with one for each unknown, in their order"));

@@ -3,7 +3,10 @@
 use rayon::prelude::*;
 
 use super::buckets::Buckets;
-use crate::{problem::domain::Domain, types::MAX_DIMS};
+use crate::{
+    problem::{definition::Block, domain::Domain},
+    types::MAX_DIMS,
+};
 
 /// A point, or the sides of a cell.
 pub(crate) type Point<const D: usize> = [f64; D];
@@ -18,6 +21,8 @@ pub(super) const SCATTERED: usize = 4;
 const MARGIN: f64 = 0.5;
 /// Distance of the places within a cell at which the wanted sides are read.
 const WITHIN: f64 = 0.3;
+/// Sides of the cell of a number, in those of the domain's box: a Gaussian of this width is 1 in f64 in all of it.
+const EVERYWHERE: f64 = 1e9;
 
 /// A point, and the block of an unknown in a region to whose solution it belongs.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -77,12 +82,13 @@ fn near<const D: usize>() -> Vec<Point<D>> {
 }
 
 impl<const D: usize> Cells<D> {
-    /// The cells of every block, by the domains of their regions: leaves of a grid of cells about `spacing` across, bisected until no side exceeds those of
-    /// the nearest of the `wanted` cells.
-    pub(super) fn new<'a>(blocks: impl Iterator<Item = &'a Domain>, spacing: f64, wanted: Option<&Self>) -> Self {
+    /// The cells of every block, by the domains of their regions: leaves of a grid of cells about `spacing` across, bisected
+    /// until no side exceeds those of the nearest of the `wanted` cells. A number has one cell.
+    pub(super) fn new<'a>(blocks: impl Iterator<Item = Block<'a>>, spacing: f64, wanted: Option<&Self>) -> Self {
         let mut cells = Self { centres: Vec::new(), sides: Vec::new(), starts: vec![0], buckets: Vec::new() };
-        for (block, domain) in blocks.enumerate() {
+        for (block, Block { domain, is_number }) in blocks.enumerate() {
             match D >= SCATTERED {
+                _ if is_number => cells.push_everywhere(domain),
                 true => cells.scatter(domain, spacing),
                 false => cells.bisect(domain, spacing, wanted.map(|wanted| (wanted, block))),
             }
@@ -91,6 +97,13 @@ impl<const D: usize> Cells<D> {
             cells.starts.push(cells.len());
         }
         cells
+    }
+
+    /// Adds a cell in which a Gaussian is constant.
+    fn push_everywhere(&mut self, domain: &Domain) {
+        let (low, high) = domain.bounds();
+        self.centres.push(std::array::from_fn(|i| 0.5 * (low[i] + high[i])));
+        self.sides.push(std::array::from_fn(|i| EVERYWHERE * (high[i] - low[i])));
     }
 
     /// Adds the leaves of a grid over a region.
@@ -224,14 +237,18 @@ fn parts<const D: usize>(centre: &Point<D>, sides: &Point<D>, split: [bool; D]) 
 mod tests {
     use super::*;
 
+    fn over(domain: &Domain, wanted: Option<&Cells<2>>) -> Cells<2> {
+        Cells::new([Block { domain, is_number: false }].into_iter(), 0.125, wanted)
+    }
+
     #[test]
     fn cells_cover_the_domain_and_two_rings_around_it() {
         let square = Domain::cuboid(vec![0.0, 0.0], vec![1.0, 1.0]).unwrap();
-        let cells = Cells::<2>::new([&square].into_iter(), 0.125, None);
+        let cells = over(&square, None);
         // 8 × 8 inside, 2 × 8 beside each of the four faces, and the corners.
         assert_eq!((cells.len(), cells.sides[0]), (132, [0.125, 0.125]));
         let disc = Domain::ball(vec![0.0, 0.0], 1.0).unwrap();
-        let round = Cells::<2>::new([&disc].into_iter(), 0.125, None);
+        let round = over(&disc, None);
         let area = std::f64::consts::PI * 64.0;
         assert!((round.len() as f64) > area && (round.len() as f64) < 1.75 * area, "{}", round.len());
     }
@@ -239,17 +256,14 @@ mod tests {
     #[test]
     fn cells_are_bisected_where_smaller_ones_are_wanted() {
         let square = Domain::cuboid(vec![0.0, 0.0], vec![1.0, 1.0]).unwrap();
-        let cells = Cells::<2>::new([&square].into_iter(), 0.125, None);
+        let cells = over(&square, None);
         let at = cells.nearest(0, &[0.43, 0.43]);
-        let finer = Cells::new(
-            [&square].into_iter(),
-            0.125,
-            Some(&cells.scaled(|k| if k == at { [0.5, 1.0] } else { [1.0; 2] })),
-        );
+        let wanted = cells.scaled(|k| if k == at { [0.5, 1.0] } else { [1.0; 2] });
+        let finer = over(&square, Some(&wanted));
         assert_eq!(finer.len(), 133);
         let nearest = finer.nearest(0, &[0.42, 0.43]);
         assert_eq!(finer.sides[nearest], [0.0625, 0.125]);
         // The same sides are wanted again: nothing changes.
-        assert_eq!(Cells::new([&square].into_iter(), 0.125, Some(&finer)), finer);
+        assert_eq!(over(&square, Some(&finer)), finer);
     }
 }

@@ -10,6 +10,7 @@ use super::{
     newton::{Draw, Iteration, Newton, state_of, tolerance},
     operator::{Neurons, Operator},
     training::train,
+    weighting::Weighting,
 };
 use crate::problem::definition::Problem;
 
@@ -81,7 +82,10 @@ impl Adaptive {
             OpenConstant { mean: sum / some.len() as f64, places: some.clone() }
         });
         let is_linear = problem.is_linear();
-        let mut growth = Growth { limits: *self, measured, is_linear, some, spent: 0.0, last: Vec::new(), grown };
+        let unknowns = problem.unknowns().len();
+        let mut growth =
+            Growth { limits: *self, measured, is_linear, unknowns, some, spent: 0.0, last: Vec::new(), grown };
+        let mut weighting = Weighting::first(problem, &growth.some)?;
         // Trained neurons, which all further levels contain too.
         let mut kept: Option<Neurons<D>> = None;
         // The problem linearised about the solution of the level before, and the contraction of that level's iteration.
@@ -96,7 +100,7 @@ impl Adaptive {
                 return if growth.grown.is_some() { Ok(()) } else { Err(self.thin(m)) };
             }
             go_on(m)?;
-            let draw = Draw { cells, random: Random::new(self.seed, STREAM + depth as u64) };
+            let draw = Draw { cells, weighting: &weighting, random: Random::new(self.seed, STREAM + depth as u64) };
             let (mut conditions, random) = match draw.conditions(&linear) {
                 // The equation is not finite for the last level.
                 Err(Error::Input { .. }) if !is_linear && growth.diverged() => return Ok(()),
@@ -137,12 +141,22 @@ impl Adaptive {
                 growth.spent += (iteration.steps - 1) as f64 * work_of(&conditions, m);
             }
             let random = &mut random;
-            let drawn = Drawn { conditions: &conditions, held_out: &held_out, ratio, trained: false, iteration };
+            let noise = weighting.error(problem, &solved, &growth.some, random)?;
+            let found = weighting.found(problem, &solved)?;
+            let drawn = Drawn {
+                conditions: &conditions,
+                held_out: &held_out,
+                ratio,
+                trained: false,
+                iteration,
+                noise,
+                found: &found,
+            };
             let mut affordable = growth.record(&solved, &drawn, random)?;
-            let is_one = is_linear && problem.unknowns().len() == 1;
+            let is_one = is_linear && problem.unknowns().len() == 1 && problem.measurements().is_empty();
             let trains = depth == 0 && is_one && open.is_none() && self.ratio.is_none() && solved.unmet > UNMET;
             if affordable.is_some() && trains {
-                let conditions = Conditions::new(problem, cells, Use::Training, random)?;
+                let conditions = Conditions::new(problem, cells, Use::Training, &weighting, random)?;
                 let narrow = Neurons::new(cells, RATIOS[0], None);
                 let trained = train(&conditions, &narrow, extent(problem), TRAINING * self.work)?;
                 growth.spent += trained.work;
@@ -166,7 +180,15 @@ impl Adaptive {
             // Elsewhere the work ends the growth, and fewer cells than are due gain little.
             let is_bounded = self.grows_on || m > LARGE;
             let most = if is_bounded { self.max_neurons.saturating_sub(beside) } else { usize::MAX };
+            let of_next = {
+                let refit = |weighting: &Weighting| {
+                    let (conditions, _) = Draw { weighting, ..draw.clone() }.conditions(&linear)?;
+                    Solved::new(engine, solved.neurons.clone(), [&conditions, &held_out], open.as_ref())
+                };
+                weighting.after(problem, (&solved, &found), &growth.some, &refit, random)?
+            };
             plan = next(problem, &plan, (&solved, &held_out), (cells_affordable, most))?;
+            weighting = of_next;
         }
     }
 }
@@ -188,7 +210,7 @@ fn extent(problem: &Problem) -> f64 {
 /// Spacing of a grid whose cells in and around the domain are about [`FIRST`] for each unknown, whatever share of its box
 /// it fills; more with more than two regions.
 fn first_spacing<const D: usize>(problem: &Problem) -> f64 {
-    let first = FIRST * ((problem.regions().count() - 1).max(1) * problem.unknowns().len()) as f64;
+    let first = FIRST * ((problem.regions().count() - 1).max(1) * problem.function_names().len()) as f64;
     let (low, high) = problem.domain().bounds();
     let volume: f64 = (0..D).map(|i| high[i] - low[i]).product();
     let mut spacing = (volume / first).powf(1.0 / D as f64);
@@ -214,6 +236,9 @@ fn next<const D: usize>(
     let m = plan.cells.len();
     let mut shares = vec![0.0; m];
     held_out.cells().for_each(|(row, cell)| shares[cell] += solved.residuals[row].powi(2));
+    // A number has one cell.
+    let blocks = problem.blocks().zip(plan.cells.starts.windows(2));
+    blocks.filter(|(block, _)| block.is_number).for_each(|(_, ends)| shares[ends[0]..ends[1]].fill(0.0));
     let mut order: Vec<usize> = (0..m).collect();
     order.sort_by(|&a, &b| shares[b].total_cmp(&shares[a]).then(a.cmp(&b)));
     let total: f64 = shares.iter().sum();

@@ -8,6 +8,7 @@ use super::{
     level::{Conditions, LARGE, Solved},
     newton::Iteration,
     operator::{Neurons, Operator},
+    weighting::Found,
 };
 use crate::{
     problem::definition::Problem,
@@ -46,6 +47,8 @@ const EXPECTED_STEPS: usize = 3;
 const DIVERGED: usize = 4;
 /// Relative change of u above which an iteration does not converge.
 const CONVERGING: f64 = 0.3;
+/// Share of the error by noise below which other errors need not fall.
+const BELOW_NOISE: f64 = 0.5;
 /// Least growth of the number of neurons that a level is worth.
 pub(super) const LEAST_GROWTH: f64 = 1.25;
 /// Every how many points of the grid the stability constant uses.
@@ -79,6 +82,8 @@ pub struct Level {
     pub ratio: f64,
     /// Estimate of the relative L2 error, at most 1.
     pub estimate: f64,
+    /// The part of it that is due to the noise of measured values; 0 without them.
+    pub noise: f64,
     /// Norm of the held-out residuals over that of u.
     pub held_out: f64,
     /// Stability constant: the largest |u| over the norm of its residuals.
@@ -110,6 +115,8 @@ pub struct Level {
 pub enum End {
     /// The estimate is small enough.
     Resolved,
+    /// The noise of measured values leaves a larger error than all else.
+    Noise,
     /// The neurons or the work are spent.
     Budget,
     /// The time limit.
@@ -130,6 +137,8 @@ pub(crate) struct Adapted<const D: usize> {
     pub(crate) end: End,
     /// Operations of the decompositions.
     pub(crate) spent: f64,
+    /// What measured values determine.
+    pub(crate) found: Found,
 }
 
 /// The places of the domain at which u is measured.
@@ -162,6 +171,9 @@ pub(super) struct Drawn<'a, const D: usize> {
     pub(super) ratio: f64,
     pub(super) trained: bool,
     pub(super) iteration: Iteration,
+    /// Error that noise leaves, relative to the unknown.
+    pub(super) noise: f64,
+    pub(super) found: &'a Found,
 }
 
 /// A growth in progress.
@@ -169,6 +181,8 @@ pub(super) struct Growth<'a, const D: usize> {
     pub(super) limits: Adaptive,
     pub(super) measured: &'a Measured<'a, D>,
     pub(super) is_linear: bool,
+    /// Number of unknowns, each of which has as many places.
+    pub(super) unknowns: usize,
     /// Every [`STRIDE`]th place.
     pub(super) some: Vec<Place<D>>,
     /// Operations that were spent.
@@ -237,7 +251,7 @@ impl<const D: usize> Growth<'_, D> {
             return Err(failed("the weights or residuals of the network are not finite; check the problem's data"));
         }
         let (limits, measured) = (self.limits, self.measured);
-        let Drawn { conditions, held_out, ratio, trained, iteration } = *drawn;
+        let Drawn { conditions, held_out, ratio, trained, iteration, noise, found } = *drawn;
         let Iteration { steps, moved, settled } = iteration;
         let m = solved.neurons.len();
         let values = solved.evaluate(Operator::VALUE, measured.places)?;
@@ -245,22 +259,36 @@ impl<const D: usize> Growth<'_, D> {
         // Where u = 0 fulfils all conditions, nothing is divided by 0.
         let relative = |part: f64| if part == 0.0 { 0.0 } else { part / size };
         let difference: Vec<f64> = values.iter().zip(&self.last).map(|(u, v)| u - v).collect();
-        let change = if self.last.is_empty() { f64::INFINITY } else { relative(root_mean(&difference)) };
+        let change = match (self.last.is_empty(), found.fits.is_empty()) {
+            (true, _) => f64::INFINITY,
+            (_, true) => relative(root_mean(&difference)),
+            // Coefficients and solutions may be of any sizes.
+            _ => {
+                let count = difference.len() / self.unknowns;
+                let own = difference.chunks(count).zip(values.chunks(count));
+                own.map(|(change, own)| root_mean(change) / root_mean(own)).fold(0.0, f64::max)
+            }
+        };
         let at_points: f64 = solved.residuals[..held_out.points()].iter().map(|r| r * r).sum();
         let stability = solved.stability(&self.some, random)?;
         let held = relative(at_points.sqrt());
         let factor = if m < FEW { STABLE_OF_FEW } else { STABLE };
-        let bound = factor * stability * relative(solved.residual());
+        // Coefficients depend on values that noise disturbs far more than residuals do, so that the constant says little.
+        let is_measured = !found.fits.is_empty();
+        let bound = if is_measured { 0.0 } else { factor * stability * relative(solved.residual()) };
         let fronts = if !self.is_linear && change > LARGE_CHANGE { CHANGE_OF_FRONTS } else { 1.0 };
-        let rounding = if self.is_linear { 0.0 } else { ROUNDING * stability };
+        let rounding = if self.is_linear || is_measured { 0.0 } else { ROUNDING * stability };
         let parts = [fronts * change, HELD_OUT * held, bound, moved, rounding];
         // NaN and infinities are no estimate; above 1 it says no more than that.
         let estimate = if parts.iter().all(|part| *part < 1.0) { parts.into_iter().fold(0.0, f64::max) } else { 1.0 };
+        let is_below = estimate <= BELOW_NOISE * noise;
+        let estimate = if noise < 1.0 { estimate.max(noise) } else { 1.0 };
         let level = Level {
             neurons: m,
             conditions: conditions.points(),
             ratio,
             estimate,
+            noise,
             held_out: held,
             stability,
             change,
@@ -285,13 +313,15 @@ impl<const D: usize> Growth<'_, D> {
             _ if unbalanced => End::Unbalanced,
             _ if diverged => End::Diverged,
             true => End::Resolved,
+            false if is_below => End::Noise,
             false => End::Budget,
         };
         self.last = values;
         let (neurons, weights) = (solved.neurons.clone(), solved.weights.clone());
         let control_points = conditions.control_points();
-        *self.grown = Some(Adapted { neurons, weights, control_points, levels, end, spent: self.spent });
-        let goes_on = end == End::Budget || end == End::Resolved && limits.grows_on;
+        *self.grown =
+            Some(Adapted { neurons, weights, control_points, levels, end, spent: self.spent, found: found.clone() });
+        let goes_on = end == End::Budget || matches!(end, End::Resolved | End::Noise) && limits.grows_on;
         Ok((goes_on && affordable >= LEAST_GROWTH * m as f64).then_some(affordable))
     }
 }

@@ -10,9 +10,10 @@ use super::{
     engine::{Border, Engine, LeastSquares, Triangular},
     operator::{Functionals, Neurons, Operator, Term},
     rows::Rows,
+    weighting::Weighting,
 };
 use crate::{
-    problem::{definition::Problem, domain::Domain},
+    problem::definition::{Block, Problem},
     types::MAX_DIMS,
 };
 
@@ -69,15 +70,23 @@ const POWER_ITERATIONS: usize = 6;
 pub(super) struct Conditions<const D: usize> {
     inside: Rows<D>,
     edge: Rows<D>,
-    /// The conditions at points: those inside, then those along the boundary.
+    /// Measured values, and the weak conditions of coefficients.
+    measured: Rows<D>,
+    /// The conditions at points: those inside, along the boundary, and the measured ones.
     functionals: Functionals<D>,
 }
 
 impl<const D: usize> Conditions<D> {
-    /// Conditions for a use.
-    pub(super) fn new(problem: &Problem, cells: &Cells<D>, used: Use, random: &mut Random) -> Result<Self> {
+    /// Conditions for a use. Those by `weighting` determine weights, and are never held out.
+    pub(super) fn new(
+        problem: &Problem,
+        cells: &Cells<D>,
+        used: Use,
+        weighting: &Weighting,
+        random: &mut Random,
+    ) -> Result<Self> {
         let Density { per_cell, per_neuron, edge: along } = used.density(cells.len());
-        let count = |(domain, ends): (&Domain, &[usize])| {
+        let count = |(Block { domain, .. }, ends): (Block<'_>, &[usize])| {
             let own = &cells.centres[ends[0]..ends[1]];
             let within = own.iter().filter(|centre| domain.contains(&centre[..])).count();
             let needed = per_neuron * own.len() as f64 / within.max(1) as f64;
@@ -87,9 +96,15 @@ impl<const D: usize> Conditions<D> {
         let inside = Rows::inside(problem, cells, &counts, random)?;
         let edge = Rows::edge(problem, cells, EDGE_POINTS[D - 1] * along, random)?;
         let means = means(problem.domain(), &inside);
-        let terms: Vec<Term<D>> = inside.terms(0).chain(edge.terms(inside.len())).collect();
-        let functionals = Functionals::new(inside.len() + edge.len(), counts.len(), &terms).with_sums(means);
-        Ok(Self { inside, edge, functionals })
+        let measured = match used {
+            Use::Weights => Rows::measured(problem, cells, weighting)?,
+            Use::HeldOut | Use::Training => Rows::none(),
+        };
+        let at_points = inside.len() + edge.len();
+        let terms = inside.terms(0).chain(edge.terms(inside.len())).chain(measured.terms(at_points));
+        let terms: Vec<Term<D>> = terms.collect();
+        let functionals = Functionals::new(at_points + measured.len(), counts.len(), &terms).with_sums(means);
+        Ok(Self { inside, edge, measured, functionals })
     }
 
     /// Number of conditions, means included.
@@ -119,7 +134,7 @@ impl<const D: usize> Conditions<D> {
 
     /// The right-hand sides.
     pub(super) fn targets(&self) -> Vec<f64> {
-        let mut targets = [self.inside.targets.as_slice(), &self.edge.targets].concat();
+        let mut targets = [self.inside.targets.as_slice(), &self.edge.targets, &self.measured.targets].concat();
         targets.resize(self.len(), 0.0);
         self.functionals.sum_up(&mut targets);
         targets
@@ -132,7 +147,7 @@ impl<const D: usize> Conditions<D> {
         neurons: &Neurons<D>,
         u: impl Fn(&[Place<D>]) -> Result<Vec<f64>>,
     ) -> Result<Vec<f64>> {
-        let places = [self.inside.places(), self.edge.places()].concat();
+        let places = [self.inside.places(), self.edge.places(), self.measured.places()].concat();
         let rows = Functionals::at(&places, neurons.starts.len() - 1, &Operator::VALUE);
         Ok(engine.least_squares(&rows, neurons, None, u(&places)?)?.weights)
     }
@@ -147,7 +162,7 @@ impl<const D: usize> Conditions<D> {
     ) -> Result<f64> {
         let mut residuals = engine.values(&self.functionals, neurons, weights)?;
         residuals.iter_mut().zip(self.targets()).for_each(|(residual, target)| *residual -= target);
-        let factors = |of: &Self| [of.inside.factors.as_slice(), &of.edge.factors].concat();
+        let factors = |of: &Self| [of.inside.factors.as_slice(), &of.edge.factors, &of.measured.factors].concat();
         let both = factors(self).into_iter().zip(factors(units));
         residuals.iter_mut().zip(both).for_each(|(residual, (own, other))| {
             *residual *= if own == 0.0 { 0.0 } else { other / own };
@@ -279,6 +294,28 @@ impl<'a, const D: usize> Solved<'a, D> {
             vector.iter_mut().for_each(|x| *x /= size);
         }
         Ok(size.sqrt())
+    }
+
+    /// An estimate of the trace of Φ(AᵀA)⁻¹Φᵀ with the matrix Φ of some rows, by random vectors.
+    pub(super) fn trace(&self, rows: &Functionals<D>, probes: usize, random: &mut Random) -> Result<f64> {
+        let matrix = rows.matrix(&self.neurons)?;
+        let mut sum = 0.0;
+        for _ in 0..probes {
+            let probe: Vec<f64> = (0..matrix.nrows()).map(|_| random.normal()).collect();
+            sum += self.variance(transposed_product(&matrix, &probe))?;
+        }
+        Ok(sum / probes as f64)
+    }
+
+    /// w·(AᵀA)⁻¹·w of the weights w of a row.
+    pub(super) fn variance_of(&self, row: &Functionals<D>) -> Result<f64> {
+        self.variance(transposed_product(&row.matrix(&self.neurons)?, &[1.0]))
+    }
+
+    fn variance(&self, mut row: Vec<f64>) -> Result<f64> {
+        row.resize(self.unknowns, 0.0);
+        self.triangle.solve_transposed(&mut row)?;
+        Ok(row.iter().map(|x| x * x).sum())
     }
 
     /// Condition number of the scaled matrix, estimated.

@@ -19,6 +19,7 @@ mod rows;
 #[cfg(test)]
 pub(crate) mod samples;
 mod training;
+mod weighting;
 
 pub(crate) use cells::Point;
 pub(crate) use engine::{Border, Engine, Host, LeastSquares, Triangular};
@@ -29,7 +30,10 @@ pub(crate) use operator::{Arrays, Functionals, Neurons};
 #[cfg(feature = "plot")]
 pub(crate) use residual::residuals;
 pub(crate) use residual::state;
+pub use weighting::{Estimated, Fit, Found};
 
+#[cfg(test)]
+mod inverse_tests;
 #[cfg(test)]
 mod system_tests;
 #[cfg(test)]

@@ -9,6 +9,7 @@ use super::{
     engine::Engine,
     level::{Conditions, OpenConstant, Solved, Use},
     operator::{Functionals, Neurons, Operator},
+    weighting::Weighting,
 };
 use crate::{
     problem::{definition::Problem, equation::Argument, non_linear::State},
@@ -36,8 +37,10 @@ const LEAST_CONTRACTION: f64 = 1.0;
 pub(super) type Pair<const D: usize> = [Conditions<D>; 2];
 
 /// The points of a level's conditions, which are the same for all linearisations.
+#[derive(Clone)]
 pub(super) struct Draw<'a, const D: usize> {
     pub(super) cells: &'a Cells<D>,
+    pub(super) weighting: &'a Weighting,
     pub(super) random: Random,
 }
 
@@ -45,12 +48,12 @@ impl<const D: usize> Draw<'_, D> {
     /// The conditions of the least squares for an equation, and the random state after them.
     pub(super) fn conditions(&self, problem: &Problem) -> Result<(Conditions<D>, Random)> {
         let mut random = self.random.clone();
-        Ok((Conditions::new(problem, self.cells, Use::Weights, &mut random)?, random))
+        Ok((Conditions::new(problem, self.cells, Use::Weights, self.weighting, &mut random)?, random))
     }
 
     /// The held-out conditions, from the random state after the others.
     pub(super) fn held_out(&self, problem: &Problem, mut random: Random) -> Result<(Conditions<D>, Random)> {
-        Ok((Conditions::new(problem, self.cells, Use::HeldOut, &mut random)?, random))
+        Ok((Conditions::new(problem, self.cells, Use::HeldOut, self.weighting, &mut random)?, random))
     }
 }
 

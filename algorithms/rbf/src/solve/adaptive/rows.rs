@@ -5,9 +5,10 @@ use rayon::prelude::*;
 
 use super::cells::{Cells, Place, Point, halton};
 use super::operator::{Operator, Term};
+use super::weighting::Weighting;
 use crate::problem::{
     boundary_rows::Owner,
-    definition::Problem,
+    definition::{Block, Problem},
     domain::Domain,
     equation::Derivative,
     region::{InterfaceRow, Side as Given},
@@ -80,7 +81,8 @@ impl<const D: usize> Rows<D> {
     pub(super) fn inside(problem: &Problem, cells: &Cells<D>, counts: &[usize], random: &mut Random) -> Result<Self> {
         let mut draft = Draft::default();
         let unknowns = problem.unknowns().len();
-        for (block, (domain, &count)) in problem.blocks().zip(counts).enumerate() {
+        let of_equations = problem.blocks().zip(counts).enumerate().filter(|it| it.0 % unknowns < problem.solutions());
+        for (block, (Block { domain, .. }, &count)) in of_equations {
             let sequence: Vec<Point<D>> = (1..=count).map(|k| std::array::from_fn(|i| halton(k, i))).collect();
             let (first, mut owners) = (draft.points.len(), Vec::new());
             for cell in cells.starts[block]..cells.starts[block + 1] {
@@ -178,6 +180,56 @@ impl<const D: usize> Rows<D> {
         Ok(Self::of(draft, cells))
     }
 
+    /// Measured values, and weak conditions that keep what they say nothing of smooth, and coefficients near their starts, with the factors of `weighting`.
+    pub(super) fn measured(problem: &Problem, cells: &Cells<D>, weighting: &Weighting) -> Result<Self> {
+        let (mut draft, mut factors) = (Draft::default(), Vec::new());
+        let block_of = |at: &[f64], unknown: usize| problem.block(problem.region_of(at), unknown);
+        for (of, factor) in problem.measurements().iter().zip(&weighting.values) {
+            for (at, &value) in of.points.chunks_exact(D).zip(of.values.iter()) {
+                let block = block_of(at, of.unknown);
+                draft.push_one(
+                    Place { point: point(at), block },
+                    Operator::VALUE,
+                    cells.nearest(block, &point(at)),
+                    value,
+                );
+                factors.push(*factor);
+            }
+        }
+        let (low, high) = problem.domain().bounds();
+        for (block, unknown) in (0..problem.blocks().count()).map(|block| (block, block % problem.unknowns().len())) {
+            let (role, prior) = (&problem.roles()[unknown], weighting.priors[unknown]);
+            let own = cells.starts[block]..cells.starts[block + 1];
+            let volume = |cell: usize| cells.sides[cell].iter().product::<f64>();
+            let total: f64 = own.clone().map(volume).sum();
+            for cell in own {
+                let (place, share) = (Place { point: cells.centres[cell], block }, (volume(cell) / total).sqrt());
+                let start = role.start().map(|start| start.values(&place.point, D)).transpose()?;
+                // A start may be undefined outside the domain.
+                if let Some(target) = start.map(|start| start[0]).filter(|start| start.is_finite()) {
+                    draft.push_one(place, Operator::VALUE, cell, target);
+                    factors.push(prior.value * share);
+                }
+                if prior.curvature > 0.0 {
+                    for axis in 0..D {
+                        draft.push_one(place, Operator::second(axis), cell, 0.0);
+                        factors.push(prior.curvature * share * (high[axis] - low[axis]).powi(2));
+                    }
+                }
+            }
+        }
+        let Draft { points, blocks, sides, targets, .. } = draft;
+        let targets = targets.iter().zip(&factors).map(|(target, factor)| target * factor).collect();
+        let shares = vec![0.0; points.len()];
+        Ok(Self { points, blocks, sides, shares, factors, targets })
+    }
+
+    /// No rows.
+    pub(super) fn none() -> Self {
+        let (points, blocks, sides) = (Vec::new(), Vec::new(), Vec::new());
+        Self { points, blocks, sides, shares: Vec::new(), factors: Vec::new(), targets: Vec::new() }
+    }
+
     fn of(draft: Draft<D>, cells: &Cells<D>) -> Self {
         let Draft { points, blocks, sides, measures, mut targets } = draft;
         let total: f64 = measures.iter().sum();
@@ -254,6 +306,15 @@ impl<const D: usize> Draft<D> {
             self.push(&sides, measure, mean);
         }
         Ok(())
+    }
+
+    /// Adds a row of an operator at a place.
+    fn push_one(&mut self, place: Place<D>, operator: Operator<D>, cell: usize, target: f64) {
+        let Place { point, block } = place;
+        self.sides.push(Side { row: self.points.len(), point, block, cell, operator });
+        self.points.push(point);
+        self.blocks.push(block);
+        self.targets.push(target);
     }
 
     /// Adds a row of the given sides, each with its cell.

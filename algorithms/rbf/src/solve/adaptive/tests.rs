@@ -120,8 +120,11 @@ fn the_growth_goes_on_to_a_given_number_of_neurons() {
 fn large_levels_have_fewer_conditions() {
     let problem = Problem::named("l-shape").unwrap();
     let per_neuron = |spacing: f64| {
-        let cells = Cells::<2>::new(problem.regions(), spacing, None);
-        let conditions = level::Conditions::new(&problem, &cells, level::Use::Weights, &mut Random::new(0, 0)).unwrap();
+        let cells = Cells::<2>::new(problem.blocks(), spacing, None);
+        let conditions = {
+            let weighting = weighting::Weighting::first::<2>(&problem, &[]).unwrap();
+            level::Conditions::new(&problem, &cells, level::Use::Weights, &weighting, &mut Random::new(0, 0)).unwrap()
+        };
         (cells.len(), conditions.points() as f64 / cells.len() as f64)
     };
     let [(few, usual), (many, less)] = [0.03, 0.025].map(per_neuron);

@@ -227,7 +227,7 @@ pub(super) fn summary(problem: &Problem, solution: &AdaptiveSolution, config: &A
     let (estimate, target) = (solution.estimate(), config.target_error);
     let mut text = match solution.end {
         End::Resolved => format!("resolved: the relative L2 error is about {estimate:.1e}"),
-        End::Noise => format!("resolved as far as the data allow: their noise leaves a relative L2 error of about {estimate:.1e}"),
+        End::Noise => format!("resolved as far as the data allow: the noise of the data leaves a relative L2 error of about {estimate:.1e}"),
         End::Unbalanced => {
             "not resolved: there is no solution, since the conditions on derivatives do not balance the right-hand side"
                 .into()

@@ -124,7 +124,7 @@ impl Plugin for RbfPlugin {
             let what = format!("`network` is a single network, and this problem has one in each of {regions} regions");
             return Err(Error::input(what, "leave it out; `vtk` and `evaluate` have the solution in all regions"));
         }
-        if problem.function_names().len() > 1 {
+        if problem.unknowns().len() > 1 {
             check_system(problem, &args)?;
         }
         let field = Field::new(problem, args.grid.unwrap_or(Field::default_side(dims)))?;
@@ -216,9 +216,10 @@ impl Plugin for RbfPlugin {
 
 /// Fails for outputs that have one unknown only.
 fn check_system(problem: &Problem, args: &RbfArgs) -> Result<()> {
-    let given = [("network", args.network.is_some()), ("html", args.page.html.is_some())];
+    let several = problem.function_names().len() > 1;
+    let given = [("network", several && args.network.is_some()), ("html", args.page.html.is_some())];
     let Some((option, _)) = given.into_iter().find(|(_, is_given)| *is_given) else { return Ok(()) };
-    let names = problem.function_names().join(", ");
+    let names = problem.unknowns().join(", ");
     let what = format!("`{option}` has one unknown, and this problem has {names}");
     Err(Error::input(what, "leave it out; `output`, `vtk` and `evaluate` have all unknowns"))
 }
@@ -353,7 +354,7 @@ impl Outputs<'_> {
             plots.extend(plots::error(problem, &field, &values).map(|plot| (path.clone(), plot)));
         }
         if let Some(path) = &args.centres_plot {
-            plots.push((path.clone(), plots::neurons(problem, &solved.networks)?));
+            plots.push((path.clone(), plots::neurons(problem, &solved.networks[..problem.function_names().len()])?));
         }
         if let Some(path) = &args.convergence {
             plots.extend(solved.convergence.map(|plot| (path.clone(), plot)));

@@ -219,15 +219,15 @@ pub(crate) struct Solutions {
 }
 
 impl Solutions {
-    /// Fails if an unknown is not finite everywhere.
+    /// Those of the first networks, which have `names`. Fails if an unknown is not finite everywhere.
     pub(crate) fn new(
         names: &[String],
         networks: &[PiecewiseNetwork],
         points: &[f64],
         exact: Option<&Vec<Vec<f64>>>,
     ) -> Result<Self> {
-        let of = |(k, network)| Values::new(network, points, exact.and_then(|all| all.get(k)));
-        let all = networks.iter().enumerate().map(of).collect::<Result<_>>()?;
+        let of = |(k, (_, network))| Values::new(network, points, exact.and_then(|all| all.get(k)));
+        let all = names.iter().zip(networks).enumerate().map(of).collect::<Result<_>>()?;
         Ok(Self { names: names.to_vec(), all })
     }
 

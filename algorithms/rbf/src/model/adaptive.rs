@@ -37,6 +37,9 @@ pub(super) const OPEN_CONSTANT: &str =
 const UNEQUAL: f64 = 100.0;
 /// Standard error, relative to a number, from which on measured values hardly determine it.
 const UNDETERMINED: f64 = 0.3;
+/// Misfit, in standard deviations of the noise and relative to the values, from which on values contradict the solution.
+const MISFIT: f64 = 2.0;
+const LEAST_MISFIT: f64 = 1e-4;
 /// Neurons above which a run may do more work, with their third power.
 const USUAL_NEURONS: f64 = 4096.0;
 
@@ -178,16 +181,20 @@ impl AdaptiveSolver {
             ));
         }
         notice_undetermined(problem, &found, context);
+        notice_misfits(problem, &found, context);
         let values = |network: &PiecewiseNetwork| network.evaluate(&field.points);
+        let functions = problem.function_names().len();
         let is_compared = field.exact.is_some() || networks.len() > 1;
-        let values = || if is_compared { networks.iter().map(values).collect() } else { Vec::new() };
+        let values = || if is_compared { networks[..functions].iter().map(values).collect() } else { Vec::new() };
         let values: Vec<Vec<f64>> = context.watched(values)?;
         // With measured values each unknown is measured by its own size.
         if problem.measurements().is_empty() {
             notice_sizes(problem, &values, context);
         }
         let evaluated = field.exact.as_ref().map(|all| (values, all));
-        let of_all = |(values, exact): &(Vec<Vec<f64>>, &Vec<Vec<f64>>)| accuracy(&values.concat(), &exact.concat());
+        let of_all = |(values, exact): &(Vec<Vec<f64>>, &Vec<Vec<f64>>)| {
+            accuracy(&values.concat(), &exact[..functions].concat())
+        };
         let of_each = evaluated.iter().flat_map(|(values, exact)| values.iter().zip(exact.iter()));
         let accuracies = of_each.map(|(values, exact)| accuracy(values, exact)).collect();
         clock.lap("evaluation_s");
@@ -230,13 +237,15 @@ impl AdaptiveSolver {
     /// The largest number of neurons up to `max_neurons` for which the engine has memory, and the bytes of that level.
     fn plan<B: RbfOps>(&self, engine: &DeviceEngine<'_, B>, context: &Context<B>) -> Result<(usize, u64)> {
         let measured = self.problem.measurements().iter().map(|of| of.values.len() as u128).sum::<u128>();
+        // Conditions on the value and second derivatives of coefficients, per neuron.
+        let weak = if self.problem.measurements().is_empty() { 0 } else { 1 + self.problem.dims() as u128 };
         let admitted = |neurons: usize| {
             let m = neurons as u128;
             let buffers = [
                 // The best solution is kept while another width is tried.
                 Buffer::new(
                     "the matrices",
-                    ((conditions_per_neuron(neurons) as u128 + 3) * m + measured) * m,
+                    ((conditions_per_neuron(neurons) as u128 + 3 + weak) * m + measured) * m,
                     size_of::<f64>(),
                 ),
                 Buffer::new("the triangles", 4 * m * m, size_of::<f64>()),
@@ -279,11 +288,25 @@ fn notice_sizes(problem: &Problem, values: &[Vec<f64>], session: &Session) {
 fn notice_undetermined(problem: &Problem, found: &Found, session: &Session) {
     let names = problem.unknowns().iter().skip(problem.function_names().len());
     for (name, it) in names.zip(&found.parameters) {
-        if it.standard_error > UNDETERMINED * it.value.abs() {
+        let is_determined = it.standard_error <= UNDETERMINED * it.value.abs();
+        if !is_determined {
             session.observer.notice(&format!(
                 "the data hardly determine {name}: it is {:.1e} with a standard error of {:.1e}; measure elsewhere or more often, or \
                  give {name} as a constant",
                 it.value, it.standard_error
+            ));
+        }
+    }
+}
+
+/// Reports values that differ from the solution by far more than their given noise.
+fn notice_misfits(problem: &Problem, found: &Found, session: &Session) {
+    for (of, fit) in problem.measurements().iter().zip(&found.fits) {
+        if of.noise.is_some() && fit.misfit > MISFIT * fit.noise && fit.misfit > LEAST_MISFIT * root_mean(&of.values) {
+            session.observer.notice(&format!(
+                "the solution differs from {} by {:.1e}, and their noise is given as {:.1e}: the equation or the noise may be \
+                 wrong, and standard errors are too small",
+                of.name, fit.misfit, fit.noise
             ));
         }
     }

@@ -98,7 +98,10 @@ impl<B: RbfOps> Growing<'_, B> {
         open: bool,
         limits: Adaptive,
     ) -> Result<Part> {
-        let (places, exact) = (places::<D>(problem, &field.points), field.exact.as_ref().map(|all| all.concat()));
+        let (places, exact) = (
+            places::<D>(problem, &field.points),
+            field.exact.as_ref().map(|all| all[..problem.function_names().len()].concat()),
+        );
         let measured = Measured { places: &places, exact: exact.as_deref(), open };
         let (context, session) = (self.context, self.context.solo());
         let go_on = |neurons: usize| session.checkpoint("growing", neurons as u64, limits.max_neurons as u64);
@@ -246,7 +249,7 @@ impl Parts {
         (levels, (0..unknowns).map(of).collect(), self.slabs)
     }
 
-    /// What measured values determine, which problems in slabs of time have not.
+    /// What measured values determine; empty with slabs of time.
     pub(super) fn found(&self) -> Found {
         self.parts.first().map(|part| part.found.clone()).unwrap_or_default()
     }
@@ -296,9 +299,9 @@ impl Parts {
     }
 }
 
-/// Returns `true` if the conditions of a single unknown contain its derivatives only.
+/// Returns `true` if the conditions of a single unknown that is not measured contain its derivatives only.
 pub(super) fn leaves_constant(problem: &Problem, field: &Field) -> Result<bool> {
-    if problem.unknowns().len() > 1 {
+    if problem.unknowns().len() > 1 || !problem.measurements().is_empty() {
         return Ok(false);
     }
     const CHECKED: usize = 1000;

@@ -46,8 +46,8 @@ impl AdaptiveSolution {
     ///
     /// [`Error::Run`] if the solution is not finite, [`Error::Input`] for several unknowns, and [`Error::Cancelled`].
     pub fn page(&self, problem: &Problem, config: &AdaptiveConfig) -> Result<Page> {
-        if problem.function_names().len() > 1 {
-            let names = problem.function_names().join(", ");
+        if problem.unknowns().len() > 1 {
+            let names = problem.unknowns().join(", ");
             let what = format!("a page shows one unknown, and this solution has {names}");
             return Err(Error::input(what, "write the unknowns to a table, or evaluate their networks"));
         }

@@ -86,6 +86,7 @@ impl Problem {
         }
         let (unknowns, roles): (Vec<String>, Vec<Role>) = unknowns.into_iter().map(|it| (it.name, it.role)).unzip();
         equations.iter().try_for_each(|equation| equation.check(domain.dims(), unknowns.len()))?;
+        check_parameters(&unknowns, &roles, &equations)?;
         let is_missing = |k: &usize| !equations.iter().flat_map(Equation::arguments).any(|it| it.unknown == *k);
         if let Some(missing) = (0..unknowns.len()).find(is_missing) {
             let what = format!("no equation contains the unknown {}", unknowns[missing]);
@@ -178,7 +179,8 @@ impl Problem {
     /// [`new`](Self::new) refuses.
     pub fn with_regions(mut self, regions: Vec<Region>) -> Result<Self> {
         if !regions.is_empty() && self.unknowns.len() > 1 {
-            let what = "regions have equations of one unknown, and this problem is a system";
+            let names = self.unknowns.join(", ");
+            let what = format!("regions have equations of one unknown, and this problem has {names}");
             return Err(Error::input(what, "leave the regions out; coefficients may vary by if(…, …, …)"));
         }
         if !regions.is_empty() {
@@ -447,6 +449,22 @@ impl Problem {
     pub(super) fn rules(&self) -> &[BoundaryRule] {
         &self.rules
     }
+}
+
+/// Fails for derivatives of numbers, and numbers that start from one that is not finite.
+fn check_parameters(names: &[String], roles: &[Role], equations: &[Equation]) -> Result<()> {
+    for (unknown, role) in roles.iter().enumerate() {
+        let Role::Parameter { start } = role else { continue };
+        let mut own = equations.iter().flat_map(Equation::arguments).filter(|it| it.unknown == unknown);
+        if own.any(|it| it.derivative != Derivative::Value) {
+            let what = format!("an equation contains a derivative of {}, which is a number", names[unknown]);
+            return Err(Error::input(what, "leave it out; a number has no derivatives"));
+        }
+        if !start.is_finite() {
+            return Err(Error::input(format!("{} starts from {start}", names[unknown]), "give a finite number"));
+        }
+    }
+    Ok(())
 }
 
 /// Fails unless there are as many equations as solutions, and as many exact functions as unknowns if there are any.

@@ -101,13 +101,13 @@ fn parse(text: &str, name: &str, file: Option<&Path>, given: &[Function]) -> Res
     let unknowns = source.all_unknowns(&file.fields, &file.parameters)?;
     let boundary = match &file.boundary {
         Some(boundary) => boundary,
-        // Measured values may determine u without boundary conditions.
-        None if !file.data.is_empty() => &Spanned::new(file.equation.span(), Vec::new()),
+        // With coefficients, measured values may determine u without boundary conditions.
+        None if !file.data.is_empty() && unknowns.len() > source.variables.solutions => {
+            &Spanned::new(file.equation.span(), Vec::new())
+        }
         None => {
-            return Err(Error::input(
-                "missing field \"boundary\"",
-                "examples/problems/heated-plate.toml shows what a problem can have",
-            ));
+            let help = "examples/problems/heated-plate.toml shows what a problem can have";
+            return Err(source.error(&file.equation, "missing field \"boundary\"", help));
         }
     };
     check_counts(&unknowns, &equations, &[]).map_err(|error| source.locate(error, file.equation.span().start))?;

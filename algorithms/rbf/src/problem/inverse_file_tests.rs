@@ -59,7 +59,7 @@ fn wrong_files_are_refused() {
             good,
             "1 exact solution for 2 unknowns",
         ),
-        (format!("{ROD}\ntime = {{ slabs = 2 }}"), good, "not solved in slabs of time"),
+        (format!("{ROD}\ntime = {{ slabs = 2 }}"), good, "are not solved in slabs of time"),
         (
             of(
                 "boundary = [{ on = 't=high', condition = 'none' }, { condition = 'dirichlet', value = 0 }]\ndata = [{ file = 'values.csv' }]",

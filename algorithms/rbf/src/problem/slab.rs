@@ -26,8 +26,8 @@ impl Problem {
     /// condition at the final time.
     pub fn with_time_slabs(mut self, slabs: TimeSlabs) -> Result<Self> {
         let TimeSlabs { axis, count } = slabs;
-        if self.unknowns().len() > 1 {
-            let what = "systems of equations are not solved in slabs of time";
+        if self.unknowns().len() > 1 || !self.measurements().is_empty() {
+            let what = "systems of equations and problems with measured values are not solved in slabs of time";
             return Err(Error::input(what, "leave out time; the problem is solved in one piece"));
         }
         if axis >= self.dims() {

@@ -67,10 +67,15 @@ impl Problem {
     ///
     /// # Errors
     ///
-    /// [`Error::Input`] for values that are not finite, of an unknown that is not a function, or outside the domain.
+    /// [`Error::Input`] for values that are not finite, of an unknown that is not a function, outside the domain, or of a problem in slabs of
+    /// time.
     pub fn with_measurements(mut self, measurements: Measurements) -> Result<Self> {
         let Measurements { name, unknown, points, .. } = &measurements;
         measurements.check(self.dims())?;
+        if self.time.is_some() {
+            let what = format!("{name} has measured values, and the problem is solved in slabs of time");
+            return Err(Error::input(what, "leave out the slabs"));
+        }
         if *unknown >= self.function_names().len() {
             let what = format!("{name} measures unknown {unknown}, which is not a function");
             return Err(Error::input(what, format!("give one of {}", self.function_names().join(", "))));

@@ -1,5 +1,7 @@
 //! Growth of the network, level by level, until the estimate of its error is small enough.
 
+use std::cell::Cell;
+
 use firebox_core::{Error, Result, random::Random};
 
 use super::{
@@ -82,9 +84,18 @@ impl Adaptive {
             OpenConstant { mean: sum / some.len() as f64, places: some.clone() }
         });
         let is_linear = problem.is_linear();
-        let unknowns = problem.unknowns().len();
-        let mut growth =
-            Growth { limits: *self, measured, is_linear, unknowns, some, spent: 0.0, last: Vec::new(), grown };
+        let (unknowns, solutions) = (problem.unknowns().len(), problem.solutions());
+        let mut growth = Growth {
+            limits: *self,
+            measured,
+            is_linear,
+            unknowns,
+            solutions,
+            some,
+            spent: 0.0,
+            last: Vec::new(),
+            grown,
+        };
         let mut weighting = Weighting::first(problem, &growth.some)?;
         // Trained neurons, which all further levels contain too.
         let mut kept: Option<Neurons<D>> = None;
@@ -141,8 +152,8 @@ impl Adaptive {
                 growth.spent += (iteration.steps - 1) as f64 * work_of(&conditions, m);
             }
             let random = &mut random;
-            let noise = weighting.error(problem, &solved, &growth.some, random)?;
-            let found = weighting.found(problem, &solved)?;
+            let found = weighting.found(problem, &solved, random)?;
+            let noise = weighting.error(problem, (&solved, &found), &growth.some, random)?;
             let drawn = Drawn {
                 conditions: &conditions,
                 held_out: &held_out,
@@ -150,6 +161,7 @@ impl Adaptive {
                 trained: false,
                 iteration,
                 noise,
+                floors: &weighting.floors,
                 found: &found,
             };
             let mut affordable = growth.record(&solved, &drawn, random)?;
@@ -181,11 +193,15 @@ impl Adaptive {
             let is_bounded = self.grows_on || m > LARGE;
             let most = if is_bounded { self.max_neurons.saturating_sub(beside) } else { usize::MAX };
             let of_next = {
+                let spent = Cell::new(0.0);
                 let refit = |weighting: &Weighting| {
+                    spent.set(spent.get() + work_of(&conditions, m));
                     let (conditions, _) = Draw { weighting, ..draw.clone() }.conditions(&linear)?;
                     Solved::new(engine, solved.neurons.clone(), [&conditions, &held_out], open.as_ref())
                 };
-                weighting.after(problem, (&solved, &found), &growth.some, &refit, random)?
+                let next = weighting.after(problem, (&solved, &found), &growth.some, &refit, random)?;
+                growth.spent += spent.get();
+                next
             };
             plan = next(problem, &plan, (&solved, &held_out), (cells_affordable, most))?;
             weighting = of_next;

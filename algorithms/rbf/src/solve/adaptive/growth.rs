@@ -8,7 +8,7 @@ use super::{
     level::{Conditions, LARGE, Solved},
     newton::Iteration,
     operator::{Neurons, Operator},
-    weighting::Found,
+    posterior::Found,
 };
 use crate::{
     problem::definition::Problem,
@@ -144,7 +144,7 @@ pub(crate) struct Adapted<const D: usize> {
 /// The places of the domain at which u is measured.
 pub(crate) struct Measured<'a, const D: usize> {
     pub(crate) places: &'a [Place<D>],
-    /// The exact solution at the places, if it is known.
+    /// The exact solution at the places, if it is known, without numbers.
     pub(crate) exact: Option<&'a [f64]>,
     /// The conditions leave a constant open: the mean at the places is made that of the exact solution, or 0.
     pub(crate) open: bool,
@@ -173,6 +173,8 @@ pub(super) struct Drawn<'a, const D: usize> {
     pub(super) iteration: Iteration,
     /// Error that noise leaves, relative to the unknown.
     pub(super) noise: f64,
+    /// Least size of each unknown.
+    pub(super) floors: &'a [f64],
     pub(super) found: &'a Found,
 }
 
@@ -183,6 +185,8 @@ pub(super) struct Growth<'a, const D: usize> {
     pub(super) is_linear: bool,
     /// Number of unknowns, each of which has as many places.
     pub(super) unknowns: usize,
+    /// Number of the first of them that are solutions.
+    pub(super) solutions: usize,
     /// Every [`STRIDE`]th place.
     pub(super) some: Vec<Place<D>>,
     /// Operations that were spent.
@@ -251,7 +255,7 @@ impl<const D: usize> Growth<'_, D> {
             return Err(failed("the weights or residuals of the network are not finite; check the problem's data"));
         }
         let (limits, measured) = (self.limits, self.measured);
-        let Drawn { conditions, held_out, ratio, trained, iteration, noise, found } = *drawn;
+        let Drawn { conditions, held_out, ratio, trained, iteration, noise, floors, found } = *drawn;
         let Iteration { steps, moved, settled } = iteration;
         let m = solved.neurons.len();
         let values = solved.evaluate(Operator::VALUE, measured.places)?;
@@ -266,12 +270,18 @@ impl<const D: usize> Growth<'_, D> {
             _ => {
                 let count = difference.len() / self.unknowns;
                 let own = difference.chunks(count).zip(values.chunks(count));
-                own.map(|(change, own)| root_mean(change) / root_mean(own)).fold(0.0, f64::max)
+                let sizes =
+                    own.zip(floors).map(|((change, own), least)| root_mean(change) / root_mean(own).max(*least));
+                sizes.fold(0.0, f64::max)
             }
         };
         let at_points: f64 = solved.residuals[..held_out.points()].iter().map(|r| r * r).sum();
         let stability = solved.stability(&self.some, random)?;
-        let held = relative(at_points.sqrt());
+        // Residuals are in units of solutions, not of coefficients.
+        let held = match found.fits.is_empty() {
+            true => relative(at_points.sqrt()),
+            false => at_points.sqrt() / root_mean(&values[..values.len() / self.unknowns * self.solutions]),
+        };
         let factor = if m < FEW { STABLE_OF_FEW } else { STABLE };
         // Coefficients depend on values that noise disturbs far more than residuals do, so that the constant says little.
         let is_measured = !found.fits.is_empty();
@@ -281,7 +291,7 @@ impl<const D: usize> Growth<'_, D> {
         let parts = [fronts * change, HELD_OUT * held, bound, moved, rounding];
         // NaN and infinities are no estimate; above 1 it says no more than that.
         let estimate = if parts.iter().all(|part| *part < 1.0) { parts.into_iter().fold(0.0, f64::max) } else { 1.0 };
-        let is_below = estimate <= BELOW_NOISE * noise;
+        let is_below = settled && estimate < 1.0 && noise < 1.0 && estimate <= BELOW_NOISE * noise;
         let estimate = if noise < 1.0 { estimate.max(noise) } else { 1.0 };
         let level = Level {
             neurons: m,
@@ -293,7 +303,7 @@ impl<const D: usize> Growth<'_, D> {
             stability,
             change,
             condition: solved.condition()?,
-            error: measured.exact.map(|exact| accuracy(&values, exact).relative_l2),
+            error: measured.exact.map(|exact| accuracy(&values[..exact.len()], exact).relative_l2),
             on_device: solved.on_device,
             trained,
             steps,

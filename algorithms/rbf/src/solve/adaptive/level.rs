@@ -93,7 +93,7 @@ impl<const D: usize> Conditions<D> {
             needed.clamp(per_cell, MOST_MORE * per_cell).ceil() as usize
         };
         let counts: Vec<usize> = problem.blocks().zip(cells.starts.windows(2)).map(count).collect();
-        let inside = Rows::inside(problem, cells, &counts, random)?;
+        let inside = Rows::inside(problem, cells, &counts, weighting, random)?;
         let edge = Rows::edge(problem, cells, EDGE_POINTS[D - 1] * along, random)?;
         let means = means(problem.domain(), &inside);
         let measured = match used {

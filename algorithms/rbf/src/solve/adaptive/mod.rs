@@ -14,6 +14,7 @@ mod growth;
 mod level;
 mod newton;
 mod operator;
+mod posterior;
 mod residual;
 mod rows;
 #[cfg(test)]
@@ -27,10 +28,10 @@ pub(crate) use growth::{Adapted, Adaptive, Measured, places};
 pub use growth::{End, Level};
 pub(crate) use level::conditions_per_neuron;
 pub(crate) use operator::{Arrays, Functionals, Neurons};
+pub use posterior::{Estimated, Fit, Found};
 #[cfg(feature = "plot")]
 pub(crate) use residual::residuals;
 pub(crate) use residual::state;
-pub use weighting::{Estimated, Fit, Found};
 
 #[cfg(test)]
 mod inverse_tests;

@@ -132,7 +132,7 @@ impl<'s, const D: usize> Newton<'_, 's, D> {
     pub(super) fn iterate(&self, first: Solved<'s, D>, pair: Pair<D>) -> Result<Iterated<'s, D>> {
         let most = STEPS[usize::from(first.neurons.len() > SMALL)];
         let mut u = self.values(&first.neurons, &first.weights)?;
-        let start = if self.last.is_empty() { f64::INFINITY } else { change(&self.last, &u) };
+        let start = if self.last.is_empty() { f64::INFINITY } else { self.change(&self.last, &u) };
         if let Some(moved) = self.contraction.map(|contraction| contraction * start * start)
             && moved <= self.tolerance
         {
@@ -162,7 +162,7 @@ impl<'s, const D: usize> Newton<'_, 's, D> {
                 self.draw.held_out(&self.problem.about(state_of(self.problem, &neurons, &best)), random)?;
             let pair = [conditions, held_out];
             let solved = Solved::new(self.engine, neurons.clone(), pair.each_ref(), self.open)?;
-            let moved = change(&u, &self.values(&neurons, &solved.weights)?);
+            let moved = self.change(&u, &self.values(&neurons, &solved.weights)?);
             let iteration = Iteration { steps, moved, settled: moved <= self.tolerance };
             if iteration.settled {
                 let is_second = steps == 2 && start.is_finite();
@@ -209,6 +209,22 @@ impl<'s, const D: usize> Newton<'_, 's, D> {
         Ok(None)
     }
 
+    /// Relative change of u; with measured values that of the unknown which changes most.
+    fn change(&self, old: &[f64], new: &[f64]) -> f64 {
+        if self.problem.measurements().is_empty() {
+            return change(old, new, 0.0);
+        }
+        let unknowns = self.problem.unknowns().len();
+        let of = |unknown: usize| {
+            let own = |all: &[f64]| -> Vec<f64> {
+                let both = all.iter().zip(self.places).filter(|(_, place)| place.block % unknowns == unknown);
+                both.map(|(value, _)| *value).collect()
+            };
+            change(&own(old), &own(new), self.draw.weighting.floors[unknown])
+        };
+        (0..unknowns).map(of).fold(0.0, |most, own| if own.is_nan() { f64::INFINITY } else { own.max(most) })
+    }
+
     /// u about which the first problem is linearised.
     fn start(&self, places: &[Place<D>]) -> Result<Vec<f64>> {
         let mut u = vec![0.0; places.len()];
@@ -232,9 +248,9 @@ impl<'s, const D: usize> Newton<'_, 's, D> {
     }
 }
 
-/// Root mean square of the change of u, relative to the new one.
-fn change(old: &[f64], new: &[f64]) -> f64 {
+/// Root mean square of the change of u, relative to the new one, or to `least` if that is less.
+fn change(old: &[f64], new: &[f64], least: f64) -> f64 {
     let difference: Vec<f64> = new.iter().zip(old).map(|(new, old)| new - old).collect();
     let moved = root_mean(&difference);
-    if moved == 0.0 { 0.0 } else { moved / root_mean(new) }
+    if moved == 0.0 { 0.0 } else { moved / root_mean(new).max(least) }
 }

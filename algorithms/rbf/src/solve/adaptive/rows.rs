@@ -44,6 +44,8 @@ pub(super) struct Side<const D: usize> {
     block: usize,
     cell: usize,
     operator: Operator<D>,
+    /// Size of the unknown to which the row's size refers.
+    scale: f64,
 }
 
 /// Rows before their factors are known.
@@ -78,7 +80,13 @@ fn section<const D: usize>(sides: &Point<D>, normal: &[f64]) -> f64 {
 impl<const D: usize> Rows<D> {
     /// The equation of each block at as many points of each of its cells as `counts` has: a Halton sequence, shifted at
     /// random in each.
-    pub(super) fn inside(problem: &Problem, cells: &Cells<D>, counts: &[usize], random: &mut Random) -> Result<Self> {
+    pub(super) fn inside(
+        problem: &Problem,
+        cells: &Cells<D>,
+        counts: &[usize],
+        weighting: &Weighting,
+        random: &mut Random,
+    ) -> Result<Self> {
         let mut draft = Draft::default();
         let unknowns = problem.unknowns().len();
         let of_equations = problem.blocks().zip(counts).enumerate().filter(|it| it.0 % unknowns < problem.solutions());
@@ -112,7 +120,7 @@ impl<const D: usize> Rows<D> {
                     terms.for_each(|(of, coefficient)| operator.add(of.derivative, coefficient.at(i)));
                     let side = block - block % unknowns + unknown;
                     let cell = if side == block { own } else { cells.nearest(side, &point) };
-                    Side { row, point, block: side, cell, operator }
+                    Side { row, point, block: side, cell, operator, scale: weighting.scales[unknown] }
                 }));
             }
         }
@@ -187,12 +195,7 @@ impl<const D: usize> Rows<D> {
         for (of, factor) in problem.measurements().iter().zip(&weighting.values) {
             for (at, &value) in of.points.chunks_exact(D).zip(of.values.iter()) {
                 let block = block_of(at, of.unknown);
-                draft.push_one(
-                    Place { point: point(at), block },
-                    Operator::VALUE,
-                    cells.nearest(block, &point(at)),
-                    value,
-                );
+                draft.push_one(Place { point: point(at), block }, Operator::VALUE, cells.starts[block], value);
                 factors.push(*factor);
             }
         }
@@ -235,7 +238,7 @@ impl<const D: usize> Rows<D> {
         let total: f64 = measures.iter().sum();
         let shares: Vec<f64> = measures.iter().map(|measure| measure / total).collect();
         let mut sizes = vec![0.0; points.len()];
-        sides.iter().for_each(|side| sizes[side.row] += side.operator.size(&cells.sides[side.cell]));
+        sides.iter().for_each(|side| sizes[side.row] += side.scale * side.operator.size(&cells.sides[side.cell]));
         // All coefficients may be 0 at a point; such a row is left out.
         let factor = |(size, share): (&f64, &f64)| if *size == 0.0 { 0.0 } else { share.sqrt() / size };
         let factors: Vec<f64> = sizes.iter().zip(&shares).map(factor).collect();
@@ -255,7 +258,7 @@ impl<const D: usize> Rows<D> {
     /// The size of each row's operators for functions that vary over `sides` ([`Operator::size`]).
     pub(super) fn sizes(&self, sides: &Point<D>) -> Vec<f64> {
         let mut sizes = vec![0.0; self.len()];
-        self.sides.iter().for_each(|side| sizes[side.row] += side.operator.size(sides));
+        self.sides.iter().for_each(|side| sizes[side.row] += side.scale * side.operator.size(sides));
         sizes
     }
 
@@ -292,7 +295,8 @@ impl<const D: usize> Draft<D> {
         let points = some_points::<D>(problem.domain());
         let exact = problem.finite_exact(points.as_flattened())?;
         let share = (points.len() as f64).recip();
-        let measure = SHARE_OF_MEANS * self.measures.iter().sum::<f64>();
+        let total = self.measures.iter().sum::<f64>();
+        let measure = if total > 0.0 { SHARE_OF_MEANS * total } else { 1.0 };
         for unknown in open {
             let given = |at: &Point<D>| Given {
                 block: problem.block(problem.region_of(at), unknown),
@@ -311,7 +315,7 @@ impl<const D: usize> Draft<D> {
     /// Adds a row of an operator at a place.
     fn push_one(&mut self, place: Place<D>, operator: Operator<D>, cell: usize, target: f64) {
         let Place { point, block } = place;
-        self.sides.push(Side { row: self.points.len(), point, block, cell, operator });
+        self.sides.push(Side { row: self.points.len(), point, block, cell, operator, scale: 1.0 });
         self.points.push(point);
         self.blocks.push(block);
         self.targets.push(target);
@@ -328,7 +332,7 @@ impl<const D: usize> Draft<D> {
             let mut operator = Operator::ZERO;
             operator.add(Derivative::Value, given.value);
             given.gradient.iter().enumerate().for_each(|(i, &beta)| operator.add(Derivative::First(i), beta));
-            Side { row, point: point(&given.point), block: given.block, cell, operator }
+            Side { row, point: point(&given.point), block: given.block, cell, operator, scale: 1.0 }
         }));
     }
 }

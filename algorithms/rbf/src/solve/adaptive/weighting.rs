@@ -1,17 +1,8 @@
-//! Weights of measured values and of weak conditions on coefficients, and the errors that noise leaves.
-//!
-//! With conditions A·w = b in units in which the noise of measured values is `unit`, the covariance of w is at most
-//! unit²·(AᵀA)⁻¹: that of Bayes' theorem for normal noise, equations that hold almost exactly, and priors by which a
-//! coefficient is some multiples of its size (A. M. Stuart, Acta Numerica 19, 2010).
+//! Weights of measured values, and of weak conditions that keep smooth what they say little of.
 
-use firebox_core::{Result, random::Random};
-use serde::Serialize;
+use firebox_core::Result;
 
-use super::{
-    cells::Place,
-    level::Solved,
-    operator::{Functionals, Operator},
-};
+use super::cells::Place;
 use crate::{
     problem::{
         definition::Problem,
@@ -28,28 +19,16 @@ const LEAST_NOISE: f64 = 1e-9;
 /// that equations do not bend to the noise.
 const EXACT: f64 = 1e-4;
 /// Least weight of measured values, relative to boundary conditions.
-const LEAST_WEIGHT: f64 = 1e-3;
+pub(super) const LEAST_WEIGHT: f64 = 1e-3;
 /// The same on the first level: the iteration is slow where equations weigh far more than values.
 const LEAST_FIRST_WEIGHT: f64 = 0.1;
 /// Standard deviation of the prior of a coefficient's value, in multiples of its size.
 const VALUES: f64 = 1e3;
+/// Least size of a coefficient to which its errors are relative, in sizes of its start: it may be 0.
+const LEAST_SIZE: f64 = 1e-3;
 /// First standard deviation of the prior of second derivatives, in multiples of the unknown's size over the domain's sides
 /// squared.
 const FIRST_CURVATURE: f64 = 10.0;
-/// Bounds of it.
-const CURVATURES: [f64; 2] = [0.1, 1e3];
-/// Factors of it that are tried after each level.
-const FACTORS: [f64; 4] = [0.1, 0.316, 3.16, 10.0];
-/// Times that they are tried.
-const ROUNDS: usize = 2;
-/// Neurons up to which they are tried.
-const FEW: usize = 1000;
-/// Difference of scores, in degrees of freedom, below which the smoother fit is taken.
-const MARGIN: f64 = 0.25;
-/// Random vectors by which a trace is estimated.
-const PROBES: usize = 16;
-/// Maximum number of measured values of a set by which its noise is estimated.
-const SOME: usize = 4000;
 
 /// Factors of the weak conditions on a coefficient: on its value, and on its second derivatives.
 #[derive(Debug, Clone, Copy)]
@@ -59,46 +38,23 @@ pub(super) struct Prior {
 }
 
 /// Factors of conditions of a problem with measured values.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Weighting {
     /// Of the values of each set.
     pub(super) values: Vec<f64>,
     /// Of each unknown's weak conditions.
     pub(super) priors: Vec<Prior>,
-    /// Standard deviation of each set's noise.
-    noise: Vec<f64>,
+    /// Standard deviation of each set's noise, as it is given or was estimated before.
+    pub(super) noise: Vec<f64>,
     /// Standard deviation of the prior of second derivatives of each unknown that has one, in multiples of its size over the
     /// domain's sides squared.
-    curvatures: Vec<Option<f64>>,
+    pub(super) curvatures: Vec<Option<f64>>,
+    /// Size of each coefficient relative to the solutions, in which its changes count in the size of a row; else 1.
+    pub(super) scales: Vec<f64>,
+    /// Least size of each unknown: a part of that of its start.
+    pub(super) floors: Vec<f64>,
     /// Standard deviation of the noise in conditions with these factors.
-    unit: f64,
-}
-
-/// Coefficients that are numbers, and the noise of measured values.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Found {
-    /// The parameters, in their order.
-    pub parameters: Vec<Estimated>,
-    /// Each set of measured values.
-    pub fits: Vec<Fit>,
-}
-
-/// A number with its error.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Estimated {
-    /// The number.
-    pub value: f64,
-    /// Standard deviation of its error by the noise of measured values.
-    pub standard_error: f64,
-}
-
-/// A set of measured values beside the solution.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Fit {
-    /// Standard deviation of the noise, as given or estimated.
-    pub noise: f64,
-    /// Root mean square of the solution minus the values.
-    pub misfit: f64,
+    pub(super) unit: f64,
 }
 
 impl Weighting {
@@ -108,7 +64,7 @@ impl Weighting {
     ///
     /// Those of a field's start.
     pub(super) fn first<const D: usize>(problem: &Problem, places: &[Place<D>]) -> Result<Self> {
-        let noise = problem.measurements().iter().map(|of| of.noise.unwrap_or(FIRST_NOISE * root_mean(&of.values)));
+        let noise = problem.measurements().iter().map(|of| of.noise.unwrap_or(FIRST_NOISE * size_of(problem, of)));
         let size = |(unknown, role): (usize, &Role)| match role {
             Role::Solution => Ok(1.0),
             Role::Parameter { start } => Ok(start.abs()),
@@ -126,173 +82,77 @@ impl Weighting {
             _ => None,
         };
         let curvatures: Vec<_> = problem.roles().iter().enumerate().map(curvature).collect();
-        Ok(Self::of(problem, noise.collect(), &sizes, curvatures, LEAST_FIRST_WEIGHT))
+        let floors = problem.roles().iter().zip(&sizes).map(|(role, size)| match role {
+            Role::Field { .. } => LEAST_SIZE * size,
+            Role::Solution | Role::Parameter { .. } => role.least_size(),
+        });
+        let first = Self { curvatures, floors: floors.collect(), ..Self::default() };
+        Ok(first.with(problem, noise.collect(), &sizes, LEAST_FIRST_WEIGHT))
     }
 
-    /// The factors for the noise of each set of values, and the size and the relative curvature of each unknown, with a least
-    /// weight of values.
-    fn of(problem: &Problem, noise: Vec<f64>, sizes: &[f64], curvatures: Vec<Option<f64>>, least_weight: f64) -> Self {
+    /// The factors for the noise of each set of values and the size of each unknown, with a least weight of values.
+    pub(super) fn with(&self, problem: &Problem, noise: Vec<f64>, sizes: &[f64], least_weight: f64) -> Self {
+        let Self { curvatures, floors, .. } = self;
+        let sizes: Vec<f64> =
+            problem.roles().iter().zip(sizes).map(|(role, size)| size.max(role.least_size())).collect();
         let all = problem.measurements();
         let total = all.iter().map(|of| of.values.len()).sum::<usize>().max(1) as f64;
+        let bounded: Vec<f64> = least(problem, &noise);
         let unit = |(of, &noise): (&Measurements, &f64)| {
-            let weight = (EXACT * size_of(of) / least(of, noise)).min(1.0).max(least_weight);
-            least(of, noise) * weight / total.sqrt()
+            let weight = (EXACT * size_of(problem, of) / noise).min(1.0).max(least_weight);
+            noise * weight / total.sqrt()
         };
-        let unit = all.iter().zip(&noise).map(unit).fold(f64::INFINITY, f64::min);
+        let unit = all.iter().zip(&bounded).map(unit).fold(f64::INFINITY, f64::min);
+        let positive = |size: f64| if size > 0.0 && size.is_finite() { size } else { 1.0 };
         let prior = |(&size, curvature): (&f64, &Option<f64>)| {
-            let size = if size > 0.0 && size.is_finite() { size } else { 1.0 };
+            let size = positive(size);
             Prior { value: unit / (VALUES * size), curvature: curvature.map_or(0.0, |most| unit / (most * size)) }
         };
-        let values = all.iter().zip(&noise).map(|(of, &noise)| unit / least(of, noise)).collect();
-        let priors = sizes.iter().zip(&curvatures).map(prior).collect();
-        Self { values, priors, noise, curvatures, unit }
-    }
-
-    /// The factors after a level, whose solution fits the values. Where noise is not given, it is the misfit, corrected for
-    /// the degrees of freedom that the fit takes from the values. Of some priors of second derivatives, with which `refit`
-    /// solves the level's linear problem again, that is taken with which values are predicted best (C. L. Mallows,
-    /// Technometrics 15, 1973), or a smoother one that is nearly as good.
-    pub(super) fn after<'s, const D: usize>(
-        &self,
-        problem: &Problem,
-        (solved, found): (&Solved<'_, D>, &Found),
-        places: &[Place<D>],
-        refit: &dyn Fn(&Self) -> Result<Solved<'s, D>>,
-        random: &mut Random,
-    ) -> Result<Self> {
-        let mut noise = self.noise.clone();
-        for (k, of) in problem.measurements().iter().enumerate().filter(|(_, of)| of.noise.is_none()) {
-            let n = of.values.len() as f64;
-            let free = (n - self.taken(problem, solved, k, random)?).max(1.0);
-            noise[k] = found.fits[k].misfit * (n / free).sqrt();
-        }
-        let size = |unknown: usize| {
-            let own = own(problem, places, unknown);
-            Ok(root_mean(&solved.evaluate(Operator::VALUE, &own)?))
+        let values = bounded.iter().map(|noise| unit / noise).collect();
+        let unit_of_solutions = all.first().map_or(1.0, |of| size_of(problem, of));
+        let scale = |(role, &size): (&Role, &f64)| match role {
+            Role::Solution => 1.0,
+            Role::Field { .. } | Role::Parameter { .. } => positive(size) / unit_of_solutions,
         };
-        let sizes = (0..problem.unknowns().len()).map(size).collect::<Result<Vec<_>>>()?;
-        let mut curvatures = self.curvatures.clone();
-        let with =
-            |curvatures: &[Option<f64>]| Self::of(problem, noise.clone(), &sizes, curvatures.to_vec(), LEAST_WEIGHT);
-        let is_noisy = problem.measurements().iter().zip(&noise).any(|(of, &noise)| noise > EXACT * size_of(of));
-        if is_noisy && solved.neurons.len() <= FEW {
-            // The same random vectors, so that differences of scores are accurate.
-            let probes = random.clone();
-            let score = |curvatures: &[Option<f64>]| {
-                let weighting = with(curvatures);
-                weighting.score(problem, &refit(&weighting)?, &mut probes.clone())
-            };
-            let smooth = (0..curvatures.len()).filter(|&unknown| self.curvatures[unknown].is_some());
-            let smooth: Vec<usize> = smooth.collect();
-            for unknown in std::iter::repeat_n(smooth, ROUNDS).flatten() {
-                let of = |factor: f64| {
-                    let mut tried = curvatures.clone();
-                    tried[unknown] = tried[unknown].map(|most| factor * most);
-                    Ok((factor, score(&tried)?))
-                };
-                let scores = FACTORS.into_iter().chain([1.0]).map(of).collect::<Result<Vec<_>>>()?;
-                let best = scores.iter().map(|it| it.1).fold(f64::INFINITY, f64::min);
-                let good = scores.into_iter().filter(|(_, score)| *score <= best + MARGIN).map(|it| it.0);
-                let factor = good.fold(f64::INFINITY, f64::min);
-                curvatures[unknown] = curvatures[unknown].map(|most| {
-                    let factor = if factor.is_finite() { factor } else { 1.0 };
-                    (factor * most).clamp(CURVATURES[0], CURVATURES[1])
-                });
-            }
-        }
-        Ok(with(&curvatures))
+        let scales = problem.roles().iter().zip(&sizes).map(scale).collect();
+        let priors = sizes.iter().zip(curvatures).map(prior).collect();
+        Self { values, priors, noise, curvatures: curvatures.clone(), scales, floors: floors.clone(), unit }
     }
 
-    /// Mallows's statistic: the squared misfits over those of the noise, and twice the degrees of freedom that the fit takes.
-    fn score<const D: usize>(&self, problem: &Problem, solved: &Solved<'_, D>, random: &mut Random) -> Result<f64> {
-        let mut score = 0.0;
-        for (k, (of, fit)) in problem.measurements().iter().zip(self.found(problem, solved)?.fits).enumerate() {
-            let relative = fit.misfit / least(of, self.noise[k]);
-            score += of.values.len() as f64 * relative * relative + 2.0 * self.taken(problem, solved, k, random)?;
-        }
-        Ok(score)
-    }
-
-    /// Degrees of freedom that a fit takes from a set of values: the trace of the matrix that maps values to fitted ones.
-    fn taken<const D: usize>(
-        &self,
-        problem: &Problem,
-        solved: &Solved<'_, D>,
-        set: usize,
-        random: &mut Random,
-    ) -> Result<f64> {
-        let at = places_of::<D>(problem, &problem.measurements()[set]);
-        let some: Vec<Place<D>> = at.iter().step_by(at.len() / SOME + 1).copied().collect();
-        let share = at.len() as f64 / some.len() as f64;
-        Ok(share * solved.trace(&rows(&some, solved, self.values[set]), PROBES, random)?)
-    }
-
-    /// The coefficients that are numbers, and the fits.
-    pub(super) fn found<const D: usize>(&self, problem: &Problem, solved: &Solved<'_, D>) -> Result<Found> {
-        let mut found = Found::default();
-        for (of, &noise) in problem.measurements().iter().zip(&self.noise) {
-            let mut values = solved.evaluate(Operator::VALUE, &places_of::<D>(problem, of))?;
-            values.iter_mut().zip(of.values.iter()).for_each(|(found, value)| *found -= value);
-            found.fits.push(Fit { noise, misfit: root_mean(&values) });
-        }
-        for block in problem.function_names().len()..problem.unknowns().len() {
-            let place = Place { point: solved.neurons.centres[solved.neurons.starts[block]], block };
-            let value = solved.evaluate(Operator::VALUE, &[place])?.first().copied().unwrap_or(f64::NAN);
-            let variance = solved.variance_of(&rows(&[place], solved, 1.0))?;
-            found.parameters.push(Estimated { value, standard_error: self.unit * variance.sqrt() });
-        }
-        Ok(found)
-    }
-
-    /// Root mean square at places of the error that noise leaves, relative to the unknown: that of the unknown where it is
-    /// largest.
-    pub(super) fn error<const D: usize>(
-        &self,
-        problem: &Problem,
-        solved: &Solved<'_, D>,
-        places: &[Place<D>],
-        random: &mut Random,
-    ) -> Result<f64> {
-        if self.values.is_empty() {
-            return Ok(0.0);
-        }
-        let mut largest = 0.0_f64;
-        for unknown in 0..problem.unknowns().len() {
-            let own = own(problem, places, unknown);
-            let size = root_mean(&solved.evaluate(Operator::VALUE, &own)?);
-            let rows = rows(&own, solved, (own.len() as f64).sqrt().recip());
-            let relative = self.unit * solved.trace(&rows, PROBES, random)?.sqrt() / size;
-            largest = if relative.is_nan() { f64::INFINITY } else { largest.max(relative) };
-        }
-        Ok(largest)
+    /// Returns `true` if the noise of a set is so large that its weight is lowered.
+    pub(super) fn is_noisy(problem: &Problem, noise: &[f64]) -> bool {
+        problem.measurements().iter().zip(noise).any(|(of, &noise)| noise > EXACT * size_of(problem, of))
     }
 }
 
-/// The noise of values, at least [`LEAST_NOISE`] of their size.
-fn least(of: &Measurements, noise: f64) -> f64 {
-    noise.max(LEAST_NOISE * size_of(of))
+/// The noise of each set, at least a small part of its values, and a larger one beside sets that are noisy: none may weigh so
+/// much that all others count for nothing.
+pub(super) fn least(problem: &Problem, noise: &[f64]) -> Vec<f64> {
+    let share = if Weighting::is_noisy(problem, noise) { EXACT } else { LEAST_NOISE };
+    let all = problem.measurements().iter().zip(noise);
+    all.map(|(of, noise)| noise.max(share * size_of(problem, of))).collect()
 }
 
-/// The root mean square of values; 1 if they are 0.
-fn size_of(of: &Measurements) -> f64 {
-    let size = root_mean(&of.values);
-    if size > 0.0 { size } else { 1.0 }
+/// The root mean square of all values of the unknown of a set; 1 if they are 0.
+pub(super) fn size_of(problem: &Problem, of: &Measurements) -> f64 {
+    let same = problem.measurements().iter().filter(|other| other.unknown == of.unknown);
+    let (squares, count) = same.fold((0.0, 0), |(squares, count), it| {
+        (squares + it.values.iter().map(|value| value * value).sum::<f64>(), count + it.values.len())
+    });
+    if squares > 0.0 { (squares / count as f64).sqrt() } else { 1.0 }
 }
 
 /// The places of an unknown.
-fn own<const D: usize>(problem: &Problem, places: &[Place<D>], unknown: usize) -> Vec<Place<D>> {
+pub(super) fn own<const D: usize>(problem: &Problem, places: &[Place<D>], unknown: usize) -> Vec<Place<D>> {
     places.iter().filter(|place| place.block % problem.unknowns().len() == unknown).copied().collect()
 }
 
-fn places_of<const D: usize>(problem: &Problem, of: &Measurements) -> Vec<Place<D>> {
-    let place = |at: &[f64]| Place {
-        point: std::array::from_fn(|i| at[i]),
-        block: problem.block(problem.region_of(at), of.unknown),
-    };
-    of.points.chunks_exact(D).map(place).collect()
-}
-
-/// The values at places, times a factor.
-fn rows<const D: usize>(places: &[Place<D>], solved: &Solved<'_, D>, factor: f64) -> Functionals<D> {
-    Functionals::at(places, solved.neurons.starts.len() - 1, &Operator::VALUE.times(factor))
+impl Role {
+    /// Least size of a number; 0 for functions.
+    pub(super) fn least_size(&self) -> f64 {
+        match self {
+            Self::Parameter { start } => LEAST_SIZE * start.abs(),
+            Self::Solution | Self::Field { .. } => 0.0,
+        }
+    }
 }

@@ -112,7 +112,7 @@ fn wrong_systems_are_refused_with_a_position_and_advice() {
         (
             "domain =",
             "time = { slabs = 2 }\ndomain =",
-            "line 2, column 8: systems of equations are not solved in slabs of time",
+            "line 2, column 8: systems of equations and problems with measured values are not solved in slabs of time",
         ),
         ("domain =", "constants = { T = 1 }\ndomain =", "the name 'T' is taken"),
     ] {

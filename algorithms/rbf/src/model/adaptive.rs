@@ -96,7 +96,7 @@ pub struct AdaptiveSolution {
     pub(crate) estimate: f64,
     /// Name of the device, if it solved least squares of large networks.
     pub device: Option<String>,
-    /// What measured values determine; empty without them.
+    /// Parameters and fits to measured values; empty without such values.
     pub found: Found,
     /// Reason why the growth ended.
     pub end: End,

@@ -51,7 +51,7 @@ pub(super) struct Part {
     control_points: [Vec<f64>; 2],
     pub(super) levels: Vec<Level>,
     pub(super) end: End,
-    /// What measured values determine.
+    /// Parameters and fits to measured values.
     pub(super) found: Found,
     /// Operations of the decompositions.
     spent: f64,
@@ -249,7 +249,7 @@ impl Parts {
         (levels, (0..unknowns).map(of).collect(), self.slabs)
     }
 
-    /// What measured values determine; empty with slabs of time.
+    /// Parameters and fits to measured values; empty with slabs of time.
     pub(super) fn found(&self) -> Found {
         self.parts.first().map(|part| part.found.clone()).unwrap_or_default()
     }

@@ -11,11 +11,11 @@ use super::function::{Function, format_point};
 pub struct Unknown {
     /// Name.
     pub name: String,
-    /// Its part in the problem.
+    /// Its role in the problem.
     pub role: Role,
 }
 
-/// The part of an unknown in a problem.
+/// The role of an unknown in a problem.
 #[derive(Debug, Clone)]
 pub enum Role {
     /// A solution; the problem has an equation for each.

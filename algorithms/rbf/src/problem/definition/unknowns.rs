@@ -53,7 +53,7 @@ impl Problem {
         self.rules.iter().any(|rule| rule.unknown == unknown && has_values(rule))
     }
 
-    /// The part of each unknown.
+    /// The role of each unknown.
     pub(crate) fn roles(&self) -> &[Role] {
         &self.roles
     }
@@ -67,8 +67,8 @@ impl Problem {
     ///
     /// # Errors
     ///
-    /// [`Error::Input`] for values that are not finite, of an unknown that is not a function, outside the domain, or of a problem in slabs of
-    /// time.
+    /// [`Error::Input`] for values that are not finite, of an unknown that is not a function, outside the domain, or of a problem
+    /// in slabs of time.
     pub fn with_measurements(mut self, measurements: Measurements) -> Result<Self> {
         let Measurements { name, unknown, points, .. } = &measurements;
         measurements.check(self.dims())?;

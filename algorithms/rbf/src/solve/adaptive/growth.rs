@@ -137,7 +137,7 @@ pub(crate) struct Adapted<const D: usize> {
     pub(crate) end: End,
     /// Operations of the decompositions.
     pub(crate) spent: f64,
-    /// What measured values determine.
+    /// Parameters and fits to measured values.
     pub(crate) found: Found,
 }
 

@@ -1,4 +1,4 @@
-//! What measured values determine: numbers with standard errors, the noise of the values, and the error that it leaves.
+//! Parameters with standard errors, the noise of measured values, and the error that it leaves in the solution.
 //!
 //! With conditions A·w = b in units in which the noise of measured values is `unit`, the covariance of w is at most
 //! unit²·(AᵀA)⁻¹: that of Bayes' theorem for normal noise, equations that hold almost exactly, and priors by which a
@@ -20,11 +20,11 @@ use crate::{
 
 /// Bounds of the relative curvatures.
 const CURVATURES: [f64; 2] = [0.1, 1e3];
-/// Factors of it that are tried after each level.
+/// Factors of a relative curvature that are tried after each level.
 const FACTORS: [f64; 4] = [0.1, 0.316, 3.16, 10.0];
-/// Times that they are tried.
+/// Number of times that the factors are tried.
 const ROUNDS: usize = 2;
-/// Neurons up to which they are tried.
+/// Neurons up to which the factors are tried.
 const FEW: usize = 1000;
 /// Difference of scores, in degrees of freedom, below which the smoother fit is taken.
 const MARGIN: f64 = 0.25;

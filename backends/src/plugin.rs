@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::{
     Device,
-    bench::{BenchRow, Growth, Kernel},
+    bench::{BenchRow, Growth, Kernel, score::ScoreRow},
 };
 
 /// An algorithm as a command: its arguments, its run on a device, and the command lines of its conformance tests.
@@ -102,4 +102,21 @@ pub trait Bench {
 
     /// Whole runs whose cost `firebox bench cost` measures at growing numbers of points.
     fn growth(&self, device: &Device, session: &Session) -> Vec<Growth>;
+
+    /// A scoreboard, if the algorithm has one; none by default.
+    fn scoreboard(&self) -> Option<&dyn Scoreboard> {
+        None
+    }
+}
+
+/// Published problems with known answers, and how far the algorithm gets with each.
+pub trait Scoreboard {
+    /// The command under `firebox bench`, with its own arguments.
+    fn command(&self) -> Command;
+
+    /// Solves the problems that `args` selects; each row is passed to `row` as soon as it is there.
+    ///
+    /// # Errors
+    /// Errors of the arguments, and [`Error::Cancelled`]. A problem that cannot be solved is a row with the reason.
+    fn run(&self, args: &ArgMatches, device: &Device, session: &Session, row: &mut dyn FnMut(ScoreRow)) -> Result<()>;
 }

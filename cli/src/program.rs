@@ -1,6 +1,9 @@
 //! A program: a name and a set of algorithms.
 
-use firebox_backends::{Plugin, plugin::Bench};
+use firebox_backends::{
+    Plugin,
+    plugin::{Bench, Scoreboard},
+};
 use firebox_core::{Error, error::shown};
 
 /// The algorithms of `firebox`; each is a feature of this crate.
@@ -67,5 +70,10 @@ impl Program {
     /// Returns the benchmarks of the algorithms that have any, with the names of their commands.
     pub(crate) fn benches(&self) -> impl Iterator<Item = (String, &dyn Bench)> {
         self.plugins.iter().filter_map(|plugin| Some((plugin.command().get_name().to_owned(), plugin.bench()?)))
+    }
+
+    /// Returns the scoreboards of the algorithms that have one, with the names of the algorithms' commands.
+    pub(crate) fn scoreboards(&self) -> impl Iterator<Item = (String, &dyn Scoreboard)> {
+        self.benches().filter_map(|(name, bench)| Some((name, bench.scoreboard()?)))
     }
 }

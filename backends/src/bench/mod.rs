@@ -7,6 +7,7 @@ mod case;
 pub mod ceilings;
 pub mod cost;
 pub mod kernels;
+pub mod score;
 mod timed;
 
 use std::time::{Duration, Instant};

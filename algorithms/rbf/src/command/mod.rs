@@ -142,10 +142,7 @@ impl Plugin for RbfPlugin {
                 Solved::paper(problem, &fit?, &args, session.seed)
             }
             Solver::Auto(solver) => {
-                // Least squares are in f64 wherever they run.
-                let is_cuda = matches!(device, Device::Cuda(_));
-                let precision = if is_cuda { Precision::F64 } else { session.precision };
-                let session = &Session { precision, ..session.clone() };
+                let session = &in_f64(device, session);
                 let solution = with_context!(device, session, |context| solver.fit_with(context))?;
                 Solved::auto(problem, &solution, solver.config(), &args)
             }
@@ -212,6 +209,12 @@ impl Plugin for RbfPlugin {
             ],
         }
     }
+}
+
+/// A session of the automatic mode, whose least squares are in f64 wherever they run.
+fn in_f64(device: &Device, session: &Session) -> Session {
+    let is_cuda = matches!(device, Device::Cuda(_));
+    Session { precision: if is_cuda { Precision::F64 } else { session.precision }, ..session.clone() }
 }
 
 /// Fails for outputs that have one unknown only.

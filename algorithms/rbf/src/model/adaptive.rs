@@ -27,7 +27,7 @@ use crate::{
 /// Operations of the decompositions of a run with at most [`USUAL_NEURONS`], some tens of seconds on two cores.
 const WORK: f64 = 1e12;
 /// Factor of the work for nonlinear equations, whose levels solve several linear problems.
-const ITERATED: f64 = 2.0;
+const ITERATED: f64 = 1.7;
 /// Stability constants of well-posed problems are at most a few hundred.
 const NEAR_SINGULAR: f64 = 1e4;
 /// The notice of conditions that contain derivatives of u only.

@@ -1,6 +1,6 @@
 //! Boundary conditions, and where they hold.
 
-use firebox_core::Result;
+use firebox_core::{Error, Result};
 
 use super::{function::Function, predicate::Predicate};
 
@@ -74,6 +74,27 @@ impl BoundaryRule {
     }
 }
 
+/// Index of the first rule that never applies, since one of its unknown before it holds wherever it could.
+fn hidden(rules: &[BoundaryRule]) -> Option<usize> {
+    let hides = |first: &BoundaryRule, rule: &BoundaryRule| {
+        let is_on = |on: &String| {
+            let rest = rule.on.as_ref().and_then(|of| of.strip_prefix(on.as_str()));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        let is_whole = first.when.is_none() && !matches!(first.condition, Condition::Periodic { .. });
+        first.unknown == rule.unknown && is_whole && first.on.as_ref().is_none_or(is_on)
+    };
+    (0..rules.len()).find(|&k| rules[..k].iter().any(|first| hides(first, &rules[k])))
+}
+
+/// Fails for a rule that never applies; the error comes with the rule's index.
+pub(super) fn check_hidden(rules: &[BoundaryRule]) -> std::result::Result<(), (usize, Error)> {
+    let Some(index) = hidden(rules) else { return Ok(()) };
+    let what = "a boundary condition never applies: one before it holds wherever it could";
+    let help = "put it first if it is narrower; u and its derivative on one face are one condition, 'initial'";
+    Err((index, Error::input(what, help)))
+}
+
 /// gradient·∇u + value·u = target at a point of the boundary.
 pub(super) struct Row {
     pub(super) gradient: Vec<f64>,
@@ -115,4 +136,35 @@ pub(super) fn rows_at(condition: &Condition, points: &[f64], normals: &[f64], di
         }
         Condition::Periodic { .. } | Condition::Free => Vec::new(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::definition::Problem;
+
+    fn refusal(rules: &[&str]) -> Option<String> {
+        let text = format!(
+            "equation = {{ laplacian = 1 }}\ndomain = {{ name = 'plate', type = 'box', low = [0, 0], high = [1, 1] }}\n\
+             boundary = [{}]",
+            rules.join(", ")
+        );
+        Problem::parse(&text).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn conditions_that_never_apply_are_refused() {
+        let all = "{ condition = 'dirichlet', value = 0 }";
+        let left = "{ on = 'left', condition = 'neumann', value = 0 }";
+        let whole = "{ on = 'plate', condition = 'dirichlet', value = 0 }";
+        let inner = "{ on = 'plate.left', condition = 'neumann', value = 0 }";
+        let part = "{ on = 'left', where = 'y > 0.5', condition = 'dirichlet', value = 1 }";
+        for rules in [[left, left, all].as_slice(), &[all, left], &[whole, inner, all], &[all, all], &[left, part, all]]
+        {
+            let refusal = refusal(rules).unwrap();
+            assert!(refusal.contains("never applies: one before it holds wherever it could"), "{rules:?}: {refusal}");
+        }
+        for rules in [[left, all].as_slice(), &[part, left, all], &[inner, whole], &[left, whole, all]] {
+            assert_eq!(refusal(rules), None, "{rules:?}");
+        }
+    }
 }

@@ -21,7 +21,7 @@ use self::{
     source::{Functions, Source, Written},
 };
 use super::{
-    condition::BoundaryRule,
+    condition::{BoundaryRule, check_hidden},
     definition::{Problem, check_counts},
     function::Function,
     time::TimeSlabs,
@@ -112,7 +112,11 @@ fn parse(text: &str, name: &str, file: Option<&Path>, given: &[Function]) -> Res
     };
     check_counts(&unknowns, &equations, &[]).map_err(|error| source.locate(error, file.equation.span().start))?;
     let rules = boundary.get_ref().iter().map(|rule| source.rules(rule, &exact));
-    let rules: Vec<BoundaryRule> = rules.collect::<Result<Vec<_>>>()?.concat();
+    let rules: Vec<Vec<BoundaryRule>> = rules.collect::<Result<_>>()?;
+    // The place in the file of each rule.
+    let starts = rules.iter().zip(boundary.get_ref()).flat_map(|(rules, at)| vec![at.span().start; rules.len()]);
+    let (starts, rules): (Vec<usize>, Vec<BoundaryRule>) = (starts.collect(), rules.concat());
+    check_hidden(&rules).map_err(|(index, error)| source.locate(error, starts[index]))?;
     let problem = Problem::of_system(file.name.as_deref().unwrap_or(name), domain, unknowns, equations, rules, exact)
         .map(|problem| problem.with_coordinates(&source.variables.coordinates))
         .map_err(|error| source.locate(error, boundary.span().start))?;

@@ -1,6 +1,6 @@
 use firebox_core::{Solo, random::Random};
 
-use super::super::{domain::Domain, equation::Derivative, named::tests::check};
+use super::super::{domain::Domain, equation::Derivative, named::check};
 use super::*;
 use crate::types::{Coefficient, Sampling};
 

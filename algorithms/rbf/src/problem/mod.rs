@@ -19,14 +19,12 @@ mod index;
 #[cfg(test)]
 mod inverse_file_tests;
 mod named;
-mod named_non_linear;
 pub(crate) mod non_linear;
 mod operators;
 mod periodic;
 mod polygon;
 pub(crate) mod predicate;
 mod primitive;
-mod references;
 pub(crate) mod region;
 mod residual_text;
 mod rewriting;

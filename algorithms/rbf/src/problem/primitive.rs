@@ -40,6 +40,38 @@ pub(crate) fn axis_name(axis: usize) -> String {
     ["x", "y", "z"].get(axis).map_or_else(|| format!("x{}", axis + 1), |name| (*name).into())
 }
 
+/// Area of the unit sphere in `dims` dimensions: 2π, 4π, 2π², 8π²/3.
+fn sphere(dims: usize) -> f64 {
+    match dims {
+        2 | 3 => TAU * (dims - 1) as f64,
+        _ => TAU / (dims - 2) as f64 * sphere(dims - 2),
+    }
+}
+
+/// The point of the unit sphere in 2 to 5 dimensions at `t` in [0, 1]ᵈ⁻¹, uniform in `t`.
+fn on_sphere(dims: usize, t: &[f64]) -> Point {
+    let mut at = Point::default();
+    let (sin, cos) = (TAU * t[0]).sin_cos();
+    match dims {
+        2 => at[..2].copy_from_slice(&[cos, sin]),
+        // A circle times √s, and one times √(1 − s).
+        4 => {
+            let (other_sin, other_cos) = (TAU * t[1]).sin_cos();
+            let (first, second) = (t[2].sqrt(), (1.0 - t[2]).sqrt());
+            at[..4].copy_from_slice(&[first * cos, first * sin, second * other_cos, second * other_sin]);
+        }
+        // The last coordinate h has a density of (1 − h²)^((d − 3)/2).
+        _ => {
+            let share = 2.0 * t[dims - 2] - 1.0;
+            let height = if dims == 3 { share } else { 2.0 * (share.asin() / 3.0).sin() };
+            let ring = (1.0 - height * height).max(0.0).sqrt();
+            at = on_sphere(dims - 1, t).map(|x| ring * x);
+            at[dims - 1] = height;
+        }
+    }
+    at
+}
+
 impl Primitive {
     pub(super) fn cuboid(low: Vec<f64>, high: Vec<f64>) -> Result<Self> {
         check_corner("a box's low corner", &low)?;
@@ -55,9 +87,9 @@ impl Primitive {
     }
 
     pub(super) fn ball(centre: Vec<f64>, radius: f64) -> Result<Self> {
-        if !(2..=3).contains(&centre.len()) {
+        if !(2..=MAX_DIMS).contains(&centre.len()) {
             let what = format!("a disc's or ball's centre has {} coordinates", centre.len());
-            return invalid(what, "give 2, or 3 in three dimensions");
+            return invalid(what, "give 2 to 5, as many as the problem has");
         }
         check_finite("a disc's or ball's centre", &centre)?;
         if !(radius > 0.0 && radius.is_finite()) {
@@ -135,8 +167,7 @@ impl Primitive {
     pub(super) fn measure(&self, face: usize) -> f64 {
         match self {
             Self::Box { low, high } => (0..low.len()).filter(|&i| i != face / 2).map(|i| high[i] - low[i]).product(),
-            Self::Ball { centre, radius } if centre.len() == 2 => TAU * radius,
-            Self::Ball { radius, .. } => 2.0 * TAU * radius * radius,
+            Self::Ball { centre, radius } => sphere(centre.len()) * radius.powi(centre.len() as i32 - 1),
             Self::Polygon(polygon) => polygon.length(face),
         }
     }
@@ -158,13 +189,7 @@ impl Primitive {
                 normal[face / 2] = [-1.0, 1.0][face % 2];
             }
             Self::Ball { centre, radius } => {
-                let (sin, cos) = (TAU * t[0]).sin_cos();
-                if centre.len() == 2 {
-                    normal[..2].copy_from_slice(&[cos, sin]);
-                } else {
-                    let (height, ring) = (2.0 * t[1] - 1.0, 2.0 * (t[1] * (1.0 - t[1])).sqrt());
-                    normal[..3].copy_from_slice(&[ring * cos, ring * sin, height]);
-                }
+                normal = on_sphere(centre.len(), t);
                 centre.iter().enumerate().for_each(|(i, c)| at[i] = c + radius * normal[i]);
             }
             Self::Polygon(polygon) => {
@@ -181,9 +206,38 @@ impl Primitive {
     pub(super) fn volume(&self) -> f64 {
         match self {
             Self::Box { low, high } => low.iter().zip(high).map(|(a, b)| b - a).product(),
-            Self::Ball { centre, radius } if centre.len() == 2 => TAU / 2.0 * radius.powi(2),
-            Self::Ball { radius, .. } => TAU * 2.0 / 3.0 * radius.powi(3),
+            Self::Ball { centre, radius } => {
+                sphere(centre.len()) / centre.len() as f64 * radius.powi(centre.len() as i32)
+            }
             Self::Polygon(polygon) => polygon.area(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use firebox_core::random::Random;
+
+    use super::*;
+
+    /// Means of xᵢ², 1/d, and of xᵢ⁴, 3/(d(d + 2)), over the unit sphere.
+    #[test]
+    fn points_of_spheres_are_uniform() {
+        const COUNT: usize = 20_000;
+        let mut random = Random::new(3, 0);
+        for dims in 2..=MAX_DIMS {
+            let points: Vec<Point> = (0..COUNT)
+                .map(|_| on_sphere(dims, &(1..dims).map(|_| random.uniform(0.0, 1.0)).collect::<Vec<_>>()))
+                .collect();
+            for axis in 0..dims {
+                let mean = |power: i32| points.iter().map(|p| p[axis].powi(power)).sum::<f64>() / COUNT as f64;
+                let d = dims as f64;
+                // The variance of either is below 1/4.
+                let bound = 5.0 * 0.5 / (COUNT as f64).sqrt();
+                let (second, fourth) = (mean(2) - 1.0 / d, mean(4) - 3.0 / (d * (d + 2.0)));
+                assert!(second.abs() < bound && fourth.abs() < bound, "{dims} {axis}: {second} {fourth}");
+            }
+            assert!(points.iter().all(|p| (p.iter().map(|x| x * x).sum::<f64>() - 1.0).abs() < 1e-14));
         }
     }
 }

@@ -106,7 +106,10 @@ impl Problem {
             BoundaryRule { on: on("low"), ..BoundaryRule::everywhere(condition) }
         });
         let last = BoundaryRule { on: on("high"), ..BoundaryRule::everywhere(Condition::Free) };
-        let rules = first.into_iter().chain([last]).chain(self.rules().iter().cloned()).collect();
+        let mut rules: Vec<BoundaryRule> = first.into_iter().chain([last]).collect();
+        let is_replaced = |rule: &&BoundaryRule| rule.on.is_some() && rules.iter().any(|of| of.on == rule.on);
+        let own: Vec<BoundaryRule> = self.rules().iter().filter(|rule| !is_replaced(rule)).cloned().collect();
+        rules.extend(own);
         let domain = self.domain().between(axis, ends.0, ends.1)?;
         let rest = self.equations(self.regions().count() - 1)[0].clone();
         let slab = Self::new(self.name(), domain, rest, rules, self.exact_functions().first().cloned())?
@@ -172,13 +175,13 @@ mod tests {
     fn other_problems_are_refused() {
         let heat = "{ u_t = 1, u_xx = -1 }";
         let fixed = format!("{BOX}\nexact = 'x'");
-        let error = problem(heat, &fixed, "dirichlet").unwrap_err().to_string();
+        let error = problem(heat, &fixed, "dirichlet', on = 't=high").unwrap_err().to_string();
         assert!(error.contains("the final time has a condition, at (") && error.contains("line 5"), "{error}");
         let long = "{ type = 'box', low = [0, 0], high = [0.001, 3600] }";
         let error = problem(heat, long, "robin', coefficient = 1, on = 't=high', value = '0").unwrap_err().to_string();
         assert!(error.contains("the final time has a condition, at ("), "{error}");
         let disc = "{ type = 'disc', centre = [0, 0], radius = 1 }";
-        let error = problem(heat, disc, "dirichlet', value = '0").unwrap_err().to_string();
+        let error = problem(heat, disc, "dirichlet', where = 'x < 2', value = '0").unwrap_err().to_string();
         assert!(error.contains("neither a box nor an extrusion along time"), "{error}");
         let late = "{ type = 'union', parts = [{ type = 'box', low = [0, 0], high = [1, 8] }, \
                     { type = 'box', low = [1, 4], high = [2, 8] }] }";

@@ -1,4 +1,4 @@
-//! `firebox bench`: measures the papers' figures, isolated hot loops, and the growth of cost.
+//! `firebox bench`: measures the papers' figures, errors of published problems, isolated hot loops, and the growth of cost.
 
 mod cost;
 mod kernels;
@@ -43,13 +43,14 @@ struct BenchArgs {
 pub(super) fn command(program: &Program) -> Option<Command> {
     let names: Vec<String> = program.benches().map(|(name, _)| name).collect();
     let command = Command::new("bench")
-        .about("Measures algorithms: the papers' figures, isolated hot loops, and the growth of cost")
+        .about("Measures algorithms: the papers' figures, errors of published problems, isolated hot loops, and the growth of cost")
         .after_long_help(EXAMPLES)
         .subcommand_required(true)
         .arg_required_else_help(true);
     let papers = program.benches().map(|(_, bench)| bench.command());
+    let scoreboards = program.scoreboards().map(|(_, scoreboard)| scoreboard.command());
     (!names.is_empty()).then(|| {
-        let benches = papers.chain([kernels::command(), cost::command(names)]);
+        let benches = papers.chain(scoreboards).chain([kernels::command(), cost::command(names)]);
         command.subcommands(benches.map(with_shared_options))
     })
 }
@@ -68,12 +69,19 @@ pub(super) fn run(program: &Program, args: &ArgMatches) -> Result<(), Failure> {
     let device = Device::find(compute.backend, compute.precision)?;
     let progress = Arc::new(Progress::new(verbosity.quiet));
     let session = Session { observer: progress.clone(), ..compute.session() };
-    // Rows of these two benchmarks contain the algorithm's name.
-    let algorithm = Some(name).filter(|name| ![kernels::NAME, cost::NAME].contains(name));
+    let scoreboard = program.scoreboards().find(|(_, scoreboard)| scoreboard.command().get_name() == name);
+    let algorithm = match &scoreboard {
+        Some((algorithm, _)) => Some(algorithm.as_str()),
+        // Rows of these two benchmarks contain the algorithm's name.
+        None => Some(name).filter(|name| ![kernels::NAME, cost::NAME].contains(name)),
+    };
     let mut printer = RowPrinter::new(algorithm, &device, &compute, format, &progress);
-    let result = match name {
-        kernels::NAME => kernels::run(program, args, &device, &session, &mut printer),
-        cost::NAME => cost::run(program, args, &device, &session, &mut printer),
+    let result = match (name, &scoreboard) {
+        (_, Some((_, scoreboard))) => {
+            scoreboard.run(args, &device, &session, &mut |row| printer.print(&row)).map_err(Failure::from)
+        }
+        (kernels::NAME, _) => kernels::run(program, args, &device, &session, &mut printer),
+        (cost::NAME, _) => cost::run(program, args, &device, &session, &mut printer),
         _ => program
             .plugin(name)
             .and_then(|plugin| plugin.bench())

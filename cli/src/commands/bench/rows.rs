@@ -6,6 +6,7 @@ use firebox_backends::bench::{
     BenchRow,
     cost::CostRow,
     kernels::{CEILINGS, KernelRow},
+    score::ScoreRow,
 };
 use serde::Serialize;
 
@@ -83,6 +84,28 @@ impl Row for CostRow {
     }
 }
 
+impl Row for ScoreRow {
+    fn header(out: &mut dyn Write) -> Result<()> {
+        let [case, error, estimate, seconds, neurons] = ["case", "error", "estimate", "seconds", "neurons"];
+        writeln!(out, "{case:<16} {error:>8} {estimate:>16} {seconds:>8} {neurons:>8}")
+    }
+
+    fn text(&self, out: &mut dyn Write) -> Result<()> {
+        let [error, mut estimate] =
+            [self.error, self.estimate].map(|it| it.map_or_else(String::new, |it| format!("{it:.1e}")));
+        if self.resolved == Some(false) {
+            estimate = format!("missed, {estimate}");
+        }
+        let seconds = self.seconds.map_or_else(String::new, |it| format!("{it:.1}"));
+        let neurons = self.neurons.map_or_else(String::new, |it| it.to_string());
+        let options = Some(&self.options).filter(|it| !it.is_empty()).cloned();
+        let notes: Vec<String> = options.into_iter().chain(self.note.clone()).collect();
+        let line =
+            format!("{:<16} {error:>8} {estimate:>16} {seconds:>8} {neurons:>8}  {}", self.case, notes.join("; "));
+        writeln!(out, "{}", line.trim_end())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use firebox_backends::bench::ceilings::Resource;
@@ -133,6 +156,24 @@ mod tests {
         };
         let header = "case size ms from – to GB/s GFLOP/s Gexp/s share";
         assert_eq!(table(&row), [header, "nap: deep 10 × 2 0.01250 0.01000 – 1.500 80.00 1600 42 % of memory"]);
+    }
+
+    #[test]
+    fn a_score_says_what_was_missed() {
+        let row = ScoreRow {
+            case: "heat".into(),
+            options: "--target-error 1e-2".into(),
+            error: Some(0.0123),
+            estimate: Some(0.5),
+            resolved: Some(false),
+            seconds: Some(2.0),
+            neurons: Some(81),
+            note: Some("in two dimensions".into()),
+        };
+        let header = "case error estimate seconds neurons";
+        assert_eq!(table(&row), [header, "heat 1.2e-2 missed, 5.0e-1 2.0 81 --target-error 1e-2; in two dimensions"]);
+        let row = ScoreRow { case: "heat".into(), note: Some("no time".into()), ..ScoreRow::default() };
+        assert_eq!(table(&row), [header, "heat no time"]);
     }
 
     #[test]

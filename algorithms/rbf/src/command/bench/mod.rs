@@ -2,6 +2,7 @@
 
 mod kernels;
 mod paper;
+mod pde;
 
 use std::time::Instant;
 
@@ -9,13 +10,16 @@ use clap::{ArgMatches, Args, Command, ValueEnum};
 use firebox_backends::{
     Device,
     bench::{BenchRow, Growth, Kernel, Rows, at_least_one, median},
-    plugin::Bench,
+    plugin::{Bench, Scoreboard},
     with_context,
 };
 use firebox_core::{Context, Error, Result, Session, command::parse};
 use serde_json::Map;
 
-use self::kernels::{Operands, kernels, system};
+use self::{
+    kernels::{Operands, kernels, system},
+    pde::PdeScoreboard,
+};
 use crate::{
     config::RbfConfig,
     model::solution::RbfSolution,
@@ -92,6 +96,10 @@ impl Bench for RbfBench {
 
     fn growth(&self, device: &Device, session: &Session) -> Vec<Growth> {
         with_context!(device, session, |context| growth(context))
+    }
+
+    fn scoreboard(&self) -> Option<&dyn Scoreboard> {
+        Some(&PdeScoreboard)
     }
 }
 

@@ -82,9 +82,9 @@ fn near<const D: usize>() -> Vec<Point<D>> {
 }
 
 impl<const D: usize> Cells<D> {
-    /// The cells of every block, by the domains of their regions: leaves of a grid of cells about `spacing` across, bisected
+    /// The cells of every block, by the domains of their regions: leaves of a grid of cells with sides of about `spacing`, bisected
     /// until no side exceeds those of the nearest of the `wanted` cells. A number has one cell.
-    pub(super) fn new<'a>(blocks: impl Iterator<Item = Block<'a>>, spacing: f64, wanted: Option<&Self>) -> Self {
+    pub(super) fn new<'a>(blocks: impl Iterator<Item = Block<'a>>, spacing: &Point<D>, wanted: Option<&Self>) -> Self {
         let mut cells = Self { centres: Vec::new(), sides: Vec::new(), starts: vec![0], buckets: Vec::new() };
         for (block, Block { domain, is_number }) in blocks.enumerate() {
             match D >= SCATTERED {
@@ -107,9 +107,9 @@ impl<const D: usize> Cells<D> {
     }
 
     /// Adds the leaves of a grid over a region.
-    fn bisect(&mut self, domain: &Domain, spacing: f64, wanted: Option<(&Self, usize)>) {
+    fn bisect(&mut self, domain: &Domain, spacing: &Point<D>, wanted: Option<(&Self, usize)>) {
         let (low, high) = domain.bounds();
-        let counts: [usize; D] = std::array::from_fn(|i| ((high[i] - low[i]) / spacing).round().max(1.0) as usize);
+        let counts: [usize; D] = std::array::from_fn(|i| ((high[i] - low[i]) / spacing[i]).round().max(1.0) as usize);
         let sides: Point<D> = std::array::from_fn(|i| (high[i] - low[i]) / counts[i] as f64);
         // The rings on either side, the last coordinate running fastest.
         let rings = rings::<D>();
@@ -142,11 +142,12 @@ impl<const D: usize> Cells<D> {
         }
     }
 
-    /// Adds equal cells with the volume of a cube with sides of `spacing`, and their centres at points of a Halton sequence.
-    fn scatter(&mut self, domain: &Domain, spacing: f64) {
+    /// Adds equal cells with the shape of the domain's box and the volume of one with sides of `spacing`, and their centres at
+    /// points of a Halton sequence.
+    fn scatter(&mut self, domain: &Domain, spacing: &Point<D>) {
         let (low, high) = domain.bounds();
         let volume: f64 = (0..D).map(|i| high[i] - low[i]).product();
-        let share = spacing / volume.powf(1.0 / D as f64);
+        let share = (spacing.iter().product::<f64>() / volume).powf(1.0 / D as f64);
         let sides: Point<D> = std::array::from_fn(|i| share * (high[i] - low[i]));
         let around = (1.0 + 2.0 * MARGIN * share).powi(D as i32);
         let total = (around / share.powi(D as i32)).round().max(1.0) as usize;
@@ -238,7 +239,7 @@ mod tests {
     use super::*;
 
     fn over(domain: &Domain, wanted: Option<&Cells<2>>) -> Cells<2> {
-        Cells::new([Block { domain, is_number: false }].into_iter(), 0.125, wanted)
+        Cells::new([Block { domain, is_number: false }].into_iter(), &[0.125; 2], wanted)
     }
 
     #[test]

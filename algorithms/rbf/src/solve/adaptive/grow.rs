@@ -47,14 +47,14 @@ const UNMET: f64 = 1e-3;
 
 /// Cells of a level, with the spacing of the grid and the sides wanted that they are made of.
 struct Plan<const D: usize> {
-    spacing: f64,
+    spacing: Point<D>,
     wanted: Option<Cells<D>>,
     cells: Cells<D>,
 }
 
 impl<const D: usize> Plan<D> {
-    fn new(problem: &Problem, spacing: f64, wanted: Option<Cells<D>>) -> Self {
-        let cells = Cells::new(problem.blocks(), spacing, wanted.as_ref());
+    fn new(problem: &Problem, spacing: Point<D>, wanted: Option<Cells<D>>) -> Self {
+        let cells = Cells::new(problem.blocks(), &spacing, wanted.as_ref());
         Self { spacing, wanted, cells }
     }
 }
@@ -77,7 +77,7 @@ impl Adaptive {
         go_on: &dyn Fn(usize) -> Result<()>,
         grown: &mut Option<Adapted<D>>,
     ) -> Result<()> {
-        let mut plan = Plan::new(problem, first_spacing::<D>(problem), None);
+        let mut plan = Plan::new(problem, [first_spacing::<D>(problem); D], None);
         let some: Vec<Place<D>> = measured.places.iter().step_by(STRIDE).copied().collect();
         let open = measured.open.then(|| {
             let sum = measured.exact.map_or(0.0, |exact| exact.iter().step_by(STRIDE).sum());
@@ -119,7 +119,7 @@ impl Adaptive {
             };
             if conditions.len() < m || conditions.points() == 0 {
                 // Most of each cell is outside.
-                plan = Plan::new(problem, THINNER * plan.spacing, plan.wanted);
+                plan = Plan::new(problem, plan.spacing.map(|side| THINNER * side), plan.wanted);
                 continue;
             }
             let (mut held_out, mut random) = draw.held_out(&linear, random)?;
@@ -231,7 +231,7 @@ fn first_spacing<const D: usize>(problem: &Problem) -> f64 {
     let volume: f64 = (0..D).map(|i| high[i] - low[i]).product();
     let mut spacing = (volume / first).powf(1.0 / D as f64);
     for _ in 0..HALVINGS {
-        let count = Cells::<D>::new(problem.blocks(), spacing, None).len() as f64;
+        let count = Cells::<D>::new(problem.blocks(), &[spacing; D], None).len() as f64;
         if count >= 0.5 * first {
             return spacing * (count / first).powf(1.0 / D as f64);
         }
@@ -252,9 +252,7 @@ fn next<const D: usize>(
     let m = plan.cells.len();
     let mut shares = vec![0.0; m];
     held_out.cells().for_each(|(row, cell)| shares[cell] += solved.residuals[row].powi(2));
-    // A number has one cell.
-    let blocks = problem.blocks().zip(plan.cells.starts.windows(2));
-    blocks.filter(|(block, _)| block.is_number).for_each(|(_, ends)| shares[ends[0]..ends[1]].fill(0.0));
+    numbers(problem, &plan.cells).for_each(|cell| shares[cell] = 0.0);
     let mut order: Vec<usize> = (0..m).collect();
     order.sort_by(|&a, &b| shares[b].total_cmp(&shares[a]).then(a.cmp(&b)));
     let total: f64 = shares.iter().sum();
@@ -265,28 +263,64 @@ fn next<const D: usize>(
         open
     });
     let marked = marked.count();
+    let bends = bends(problem, solved, &plan.cells)?;
     if (D >= SCATTERED || marked as f64 > EVERYWHERE * m as f64)
-        && let Some(smaller) = smaller(problem, plan, (affordable, most))
+        && let Some(smaller) = smaller(problem, plan, &bends, (affordable, most))
     {
         return Ok(smaller);
     }
     let most_bisected = ((affordable - m as f64) / (0.55 * (1 << D) as f64)) as usize;
     let least = if m > LARGE { LEAST_BISECTED_OF_LARGE } else { LEAST_BISECTED };
     let count = marked.max((least * m as f64) as usize).min(most_bisected).max(4).min(m);
-    bisected(problem, plan, solved, &order[..count], most)
+    bisected(problem, plan, &bends, &order[..count], most)
 }
 
-/// A plan with all cells smaller; `None` if that takes more than `most`.
-fn smaller<const D: usize>(problem: &Problem, plan: &Plan<D>, (affordable, most): (f64, usize)) -> Option<Plan<D>> {
+/// The cells of numbers, which have one each.
+fn numbers<const D: usize>(problem: &Problem, cells: &Cells<D>) -> impl Iterator<Item = usize> {
+    problem.blocks().zip(&cells.starts).filter(|(block, _)| block.is_number).map(|(_, first)| *first)
+}
+
+/// How far u bends within each cell along each axis: |∂²u/∂x²| times the square of the side; 0 for the cell of a number.
+fn bends<const D: usize>(problem: &Problem, solved: &Solved<'_, D>, cells: &Cells<D>) -> Result<Vec<Point<D>>> {
+    let places = cells.places();
+    let mut bends = vec![[0.0; D]; cells.len()];
+    for axis in 0..D {
+        let seconds = solved.evaluate(Operator::second(axis), &places)?;
+        for (bends, (second, sides)) in bends.iter_mut().zip(seconds.iter().zip(&cells.sides)) {
+            bends[axis] = (second * sides[axis] * sides[axis]).abs();
+        }
+    }
+    numbers(problem, cells).for_each(|cell| bends[cell] = [0.0; D]);
+    Ok(bends)
+}
+
+/// The axes along which u bends at least a share of the most.
+fn bent<const D: usize>(bends: &Point<D>) -> [bool; D] {
+    let largest = bends.iter().fold(0.0, |most, bend| bend.max(most));
+    bends.map(|bend| bend > OTHER_AXIS * largest)
+}
+
+/// A plan with all cells smaller along the axes in which u bends most in the whole domain; `None` if that takes more than
+/// `most`.
+fn smaller<const D: usize>(
+    problem: &Problem,
+    plan: &Plan<D>,
+    bends: &[Point<D>],
+    (affordable, most): (f64, usize),
+) -> Option<Plan<D>> {
     let m = plan.cells.len();
-    let mut growth = GROWTH.min(0.94 * affordable / m as f64).powf(1.0 / D as f64);
+    let whole = std::array::from_fn(|axis| bends.iter().map(|bends| bends[axis]).sum());
+    let axes = if D >= SCATTERED { [true; D] } else { bent::<D>(&whole) };
+    let count = axes.iter().filter(|is_bent| **is_bent).count().max(1);
+    let mut growth = GROWTH.min(0.94 * affordable / m as f64).powf(1.0 / count as f64);
     let by = |growth: f64| {
-        let wanted = plan.wanted.as_ref().map(|_| plan.cells.scaled(|_| [growth.recip(); D]));
-        Plan::new(problem, plan.spacing / growth, wanted)
+        let factors = axes.map(|is_bent| if is_bent { growth.recip() } else { 1.0 });
+        let wanted = plan.wanted.as_ref().map(|_| plan.cells.scaled(|_| factors));
+        Plan::new(problem, std::array::from_fn(|axis| factors[axis] * plan.spacing[axis]), wanted)
     };
     let mut finer = by(growth);
     // Few cells per axis may not become one more.
-    while D != 2 && (finer.cells.len() as f64) < LEAST_GROWTH * m as f64 {
+    while (D != 2 || count < D) && (finer.cells.len() as f64) < LEAST_GROWTH * m as f64 {
         growth *= MORE;
         finer = by(growth);
     }
@@ -304,26 +338,16 @@ fn smaller<const D: usize>(problem: &Problem, plan: &Plan<D>, (affordable, most)
 fn bisected<const D: usize>(
     problem: &Problem,
     plan: &Plan<D>,
-    solved: &Solved<'_, D>,
+    bends: &[Point<D>],
     mut chosen: &[usize],
     most: usize,
 ) -> Result<Plan<D>> {
-    let (cells, centres) = (&plan.cells, plan.cells.places());
-    let bends: Vec<Vec<f64>> = (0..D)
-        .map(|axis| {
-            let seconds = solved.evaluate(Operator::second(axis), &centres)?;
-            Ok(seconds.iter().zip(&cells.sides).map(|(u, sides)| (u * sides[axis] * sides[axis]).abs()).collect())
-        })
-        .collect::<Result<_>>()?;
+    let cells = &plan.cells;
     loop {
         let mut is_chosen = vec![false; cells.len()];
         chosen.iter().for_each(|&cell| is_chosen[cell] = true);
         let halved = |cell: usize| -> Point<D> {
-            std::array::from_fn(|axis| {
-                let largest = (0..D).map(|other| bends[other][cell]).fold(0.0, f64::max);
-                let bent = bends[axis][cell] > OTHER_AXIS * largest;
-                if is_chosen[cell] && bent { 0.5 } else { 1.0 }
-            })
+            bent(&bends[cell]).map(|is_bent| if is_chosen[cell] && is_bent { 0.5 } else { 1.0 })
         };
         let finer = Plan::new(problem, plan.spacing, Some(cells.scaled(halved)));
         let fewer = (FEWER * chosen.len() as f64) as usize;

@@ -120,7 +120,7 @@ fn the_growth_goes_on_to_a_given_number_of_neurons() {
 fn large_levels_have_fewer_conditions() {
     let problem = Problem::named("l-shape").unwrap();
     let per_neuron = |spacing: f64| {
-        let cells = Cells::<2>::new(problem.blocks(), spacing, None);
+        let cells = Cells::<2>::new(problem.blocks(), &[spacing; 2], None);
         let conditions = {
             let weighting = weighting::Weighting::first::<2>(&problem, &[]).unwrap();
             level::Conditions::new(&problem, &cells, level::Use::Weights, &weighting, &mut Random::new(0, 0)).unwrap()

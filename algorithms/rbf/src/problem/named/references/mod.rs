@@ -1,16 +1,20 @@
-//! Reference solutions of the nonlinear built-in problems, computed in f64 by methods other than RBF networks.
+//! Reference solutions of built-in problems without an exact one, computed in f64 by methods other than RBF networks.
 //!
 //! Each function returns the solution as a function of a point's coordinates.
 
 mod allen_cahn;
 mod bratu;
 mod burgers;
+mod cavity;
 mod cosine;
 mod etdrk4;
+mod holes;
 
 pub(super) use allen_cahn::allen_cahn;
 pub(super) use bratu::bratu;
 pub(super) use burgers::burgers;
+pub(super) use cavity::cavity;
+pub(super) use holes::holes;
 
 #[cfg(test)]
 mod tests {

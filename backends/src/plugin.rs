@@ -3,7 +3,7 @@
 
 use clap::{ArgMatches, Command};
 use firebox_core::{
-    Error, Result, Session,
+    Error, Precision, Result, Session,
     command::{Conformance, Outcome, PredictArgs},
 };
 use serde_json::Value;
@@ -109,10 +109,13 @@ pub trait Bench {
     }
 }
 
-/// Published problems with known answers, and how far the algorithm gets with each.
+/// Errors and times of the algorithm on published problems.
 pub trait Scoreboard {
     /// The command under `firebox bench`, with its own arguments.
     fn command(&self) -> Command;
+
+    /// Precision of the results, whatever that of the session.
+    fn precision(&self) -> Precision;
 
     /// Solves the problems that `args` selects; each row is passed to `row` as soon as it is there.
     ///

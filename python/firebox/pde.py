@@ -32,7 +32,7 @@ class Problem:
         Coefficients of the derivatives, and the right-hand side: ``{"laplacian": 1, "rhs": "x*y"}``. Or a residual, a
         formula that is 0: ``{"residual": "u_t + u*u_x - 0.1*u_xx"}``. It is a string, and may be nonlinear.
     boundary : list of dict
-        Conditions, of which the first that applies counts: ``[{"condition": "dirichlet", "value": 0}]``.
+        Conditions, of which the first that applies counts; one that never applies is an error: ``[{"condition": "dirichlet", "value": 0}]``.
     coordinates : list of str, optional
         Names of the coordinates; x, y, z by default.
     constants : dict, optional
@@ -121,7 +121,7 @@ class Problem:
 
     @classmethod
     def named(cls, name: str) -> Problem:
-        """A built-in problem, one of ``Problem.names()``."""
+        """A built-in problem, one of ``Problem.names()`` with a single unknown."""
         return cls._of(_firebox.RbfProblem.named(name))
 
     @staticmethod

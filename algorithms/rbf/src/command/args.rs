@@ -31,9 +31,8 @@ pub(super) enum Mode {
 
 #[derive(Debug, Args)]
 pub(super) struct RbfArgs {
-    /// Problem to solve: poisson-sine (the paper's), poisson-disc, l-shape, peak, boundary-layer, helmholtz, wave-front,
-    /// poisson-cube, bratu, burgers1d, allen-cahn, kovasznay, poisson-inverse, or a file such as
-    /// examples/problems/heated-plate.toml
+    /// Problem to solve: poisson-sine (the paper's), burgers1d, kovasznay or another that is built in (an unknown name lists
+    /// them), or a file such as examples/problems/heated-plate.toml
     #[arg(long, value_name = "NAME|FILE.toml", value_parser = StringValueParser::new().map(name_or_file))]
     problem: NameOrFile,
     /// How the network is found

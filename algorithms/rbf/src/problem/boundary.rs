@@ -38,6 +38,13 @@ impl Piece {
     }
 }
 
+/// The faces of a domain's shapes.
+pub(super) fn pieces(domain: &Domain) -> Vec<Piece> {
+    let shapes = domain.shapes().into_iter();
+    let faces = shapes.flat_map(|named| (0..named.shape.faces()).map(move |face| (named, face)));
+    faces.map(|(named, face)| Piece { shape: named.name.clone(), faces: named.shape.face_names(face) }).collect()
+}
+
 /// Names of pieces, for messages.
 pub(super) fn names(pieces: &[Piece]) -> String {
     let name = |piece: &Piece| match (&piece.shape, piece.faces.first()) {
@@ -96,13 +103,8 @@ impl Boundary {
     /// The boundary of `domain`. Fails if no face bounds it.
     pub(super) fn of(domain: &Domain) -> Result<Self> {
         let named = domain.shapes();
-        let (mut faces, mut pieces) = (Vec::new(), Vec::new());
-        for (index, named) in named.iter().enumerate() {
-            for face in 0..named.shape.faces() {
-                faces.push((index, face));
-                pieces.push(Piece { shape: named.name.clone(), faces: named.shape.face_names(face) });
-            }
-        }
+        let of_shape = |index: usize| (0..named[index].shape.faces()).map(move |face| (index, face));
+        let (faces, pieces) = ((0..named.len()).flat_map(of_shape).collect::<Vec<_>>(), pieces(domain));
         let shapes: Vec<_> = named.iter().map(|named| named.shape.clone()).collect();
         let index = Index::new(&shapes.iter().map(Shape::bounds).enumerate().collect::<Vec<_>>());
         let (stretches, sums) = (Vec::new(), Vec::new());

@@ -1,8 +1,8 @@
 //! Boundary conditions, and where they hold.
 
-use firebox_core::{Error, Result};
+use firebox_core::Result;
 
-use super::{function::Function, predicate::Predicate};
+use super::{boundary::Piece, function::Function, predicate::Predicate};
 
 /// A condition of one unknown, u, on the boundary; n is the outward unit normal.
 #[derive(Debug, Clone)]
@@ -74,25 +74,22 @@ impl BoundaryRule {
     }
 }
 
-/// Index of the first rule that never applies, since one of its unknown before it holds wherever it could.
-fn hidden(rules: &[BoundaryRule]) -> Option<usize> {
+/// The first of some groups of rules none of which ever applies, with the first group that prevents it: on every piece of the
+/// boundary on which a rule could apply, an unrestricted one of the same unknown before it does.
+pub(super) fn hidden(groups: &[Vec<BoundaryRule>], pieces: &[Piece]) -> Option<(usize, usize)> {
+    let is_on = |rule: &BoundaryRule, piece: &Piece| rule.on.as_ref().is_none_or(|on| piece.is(on));
     let hides = |first: &BoundaryRule, rule: &BoundaryRule| {
-        let is_on = |on: &String| {
-            let rest = rule.on.as_ref().and_then(|of| of.strip_prefix(on.as_str()));
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-        };
         let is_whole = first.when.is_none() && !matches!(first.condition, Condition::Periodic { .. });
-        first.unknown == rule.unknown && is_whole && first.on.as_ref().is_none_or(is_on)
+        let mut common = pieces.iter().filter(|piece| is_on(rule, piece)).peekable();
+        first.unknown == rule.unknown && is_whole && common.peek().is_some() && common.all(|piece| is_on(first, piece))
     };
-    (0..rules.len()).find(|&k| rules[..k].iter().any(|first| hides(first, &rules[k])))
-}
-
-/// Fails for a rule that never applies; the error comes with the rule's index.
-pub(super) fn check_hidden(rules: &[BoundaryRule]) -> std::result::Result<(), (usize, Error)> {
-    let Some(index) = hidden(rules) else { return Ok(()) };
-    let what = "a boundary condition never applies: one before it holds wherever it could";
-    let help = "put it first if it is narrower; u and its derivative on one face are one condition, 'initial'";
-    Err((index, Error::input(what, help)))
+    let hider = |index: usize, rule: &BoundaryRule| {
+        groups[..index].iter().position(|group| group.iter().any(|first| hides(first, rule)))
+    };
+    groups.iter().enumerate().find_map(|(index, group)| {
+        let hiders: Option<Vec<usize>> = group.iter().map(|rule| hider(index, rule)).collect();
+        Some((index, *hiders?.first()?))
+    })
 }
 
 /// gradient·∇u + value·u = target at a point of the boundary.
@@ -155,16 +152,35 @@ mod tests {
     fn conditions_that_never_apply_are_refused() {
         let all = "{ condition = 'dirichlet', value = 0 }";
         let left = "{ on = 'left', condition = 'neumann', value = 0 }";
+        let low = "{ on = 'x=low', condition = 'neumann', value = 0 }";
         let whole = "{ on = 'plate', condition = 'dirichlet', value = 0 }";
         let inner = "{ on = 'plate.left', condition = 'neumann', value = 0 }";
         let part = "{ on = 'left', where = 'y > 0.5', condition = 'dirichlet', value = 1 }";
-        for rules in [[left, left, all].as_slice(), &[all, left], &[whole, inner, all], &[all, all], &[left, part, all]]
-        {
-            let refusal = refusal(rules).unwrap();
-            assert!(refusal.contains("never applies: one before it holds wherever it could"), "{rules:?}: {refusal}");
+        let pairs = [left, low, inner].map(|first| [left, low, inner].map(|second| vec![first, second, all]));
+        let others = [vec![all, left], vec![whole, inner], vec![all, all], vec![whole, all], vec![left, part, all]];
+        for rules in pairs.into_iter().flatten().chain(others) {
+            let refusal = refusal(&rules).unwrap();
+            let expected = "line 3, column ";
+            assert!(refusal.contains(expected) && refusal.contains("the one in line 3"), "{rules:?}: {refusal}");
         }
-        for rules in [[left, all].as_slice(), &[part, left, all], &[inner, whole], &[left, whole, all]] {
+        for rules in [[left, all].as_slice(), &[part, left, all], &[inner, whole], &[left, whole]] {
             assert_eq!(refusal(rules), None, "{rules:?}");
         }
+    }
+
+    /// A condition of several unknowns applies if it does to one of them.
+    #[test]
+    fn conditions_of_several_unknowns_may_be_hidden_for_some() {
+        let system = |rules: &str| {
+            let text = format!(
+                "unknowns = ['u', 'v']\ndomain = {{ type = 'box', low = [0, 0], high = [1, 1] }}\n\
+                 equation = [{{ residual = 'u_xx + u_yy' }}, {{ residual = 'v_xx + v_yy' }}]\n\
+                 boundary = [{rules}, {{ of = ['u', 'v'], condition = 'dirichlet', value = 0 }}]"
+            );
+            Problem::parse(&text).err().map(|error| error.to_string())
+        };
+        let outlet = "{ of = 'v', on = 'right', condition = 'dirichlet', value = 0 }";
+        assert_eq!(system(&format!("{outlet}, {{ on = 'right', condition = 'none' }}")), None);
+        assert!(system(&format!("{outlet}, {outlet}")).unwrap().contains("never applies"));
     }
 }

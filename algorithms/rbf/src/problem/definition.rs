@@ -8,7 +8,7 @@ use firebox_core::{Communicator, Error, Result, random::Random};
 pub(crate) use self::unknowns::Block;
 use super::{
     boundary::{Boundary, BoundaryPoints, Piece, names},
-    condition::{BoundaryRule, Condition, check_hidden},
+    condition::{BoundaryRule, Condition},
     domain::Domain,
     equation::{Argument, Derivative, Equation, Terms},
     function::Function,
@@ -101,7 +101,6 @@ impl Problem {
             return Err(Error::input(what, "remove it"));
         }
         let boundary = Boundary::of(&domain)?;
-        check_hidden(&rules).map_err(|(_, error)| error)?;
         for on in rules.iter().filter_map(|rule| rule.on.as_ref()) {
             if !boundary.pieces.iter().any(|piece| piece.is(on)) {
                 let what = format!("no shape or face of the domain is called '{on}'");

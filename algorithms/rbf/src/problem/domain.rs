@@ -154,7 +154,7 @@ impl Domain {
         Primitive::cuboid(low, high).map(Self::of)
     }
 
-    /// The disc or ball around `centre`. Fails unless the radius is above 0.
+    /// The disc or ball around `centre`, in two to five dimensions. Fails unless the radius is above 0.
     pub fn ball(centre: Vec<f64>, radius: f64) -> Result<Self> {
         Primitive::ball(centre, radius).map(Self::of)
     }

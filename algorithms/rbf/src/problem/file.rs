@@ -21,7 +21,8 @@ use self::{
     source::{Functions, Source, Written},
 };
 use super::{
-    condition::{BoundaryRule, check_hidden},
+    boundary::pieces,
+    condition::{BoundaryRule, hidden},
     definition::{Problem, check_counts},
     function::Function,
     time::TimeSlabs,
@@ -113,13 +114,17 @@ fn parse(text: &str, name: &str, file: Option<&Path>, given: &[Function]) -> Res
     check_counts(&unknowns, &equations, &[]).map_err(|error| source.locate(error, file.equation.span().start))?;
     let rules = boundary.get_ref().iter().map(|rule| source.rules(rule, &exact));
     let rules: Vec<Vec<BoundaryRule>> = rules.collect::<Result<_>>()?;
-    // The place in the file of each rule.
-    let starts = rules.iter().zip(boundary.get_ref()).flat_map(|(rules, at)| vec![at.span().start; rules.len()]);
-    let (starts, rules): (Vec<usize>, Vec<BoundaryRule>) = (starts.collect(), rules.concat());
-    check_hidden(&rules).map_err(|(index, error)| source.locate(error, starts[index]))?;
-    let problem = Problem::of_system(file.name.as_deref().unwrap_or(name), domain, unknowns, equations, rules, exact)
-        .map(|problem| problem.with_coordinates(&source.variables.coordinates))
-        .map_err(|error| source.locate(error, boundary.span().start))?;
+    if let Some((index, first)) = hidden(&rules, &pieces(&domain)) {
+        let line = source.line(boundary.get_ref()[first].span().start);
+        let what = format!("this boundary condition never applies: the one in line {line} holds wherever it could");
+        let help = "place it before that one, or remove it; u and ∂u/∂t at the initial time are one condition, 'initial', with \
+                    value and rate";
+        return Err(source.error(&boundary.get_ref()[index], what, help));
+    }
+    let problem =
+        Problem::of_system(file.name.as_deref().unwrap_or(name), domain, unknowns, equations, rules.concat(), exact)
+            .map(|problem| problem.with_coordinates(&source.variables.coordinates))
+            .map_err(|error| source.locate(error, boundary.span().start))?;
     let regions = file.region.iter().zip(1..).map(|(region, number)| source.region(region.get_ref(), number));
     let first = file.region.first().map_or(0, |first| first.span().start);
     let problem = problem.with_regions(regions.collect::<Result<_>>()?).map_err(|error| source.locate(error, first))?;

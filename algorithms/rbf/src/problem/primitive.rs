@@ -220,6 +220,14 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn spheres_have_their_areas() {
+        let pi = TAU / 2.0;
+        for (dims, area) in [(2, TAU), (3, 4.0 * pi), (4, 2.0 * pi * pi), (5, 8.0 / 3.0 * pi * pi)] {
+            assert!((sphere(dims) - area).abs() < 1e-14 * area, "{dims}: {}", sphere(dims));
+        }
+    }
+
     /// Means of xᵢ², 1/d, and of xᵢ⁴, 3/(d(d + 2)), over the unit sphere.
     #[test]
     fn points_of_spheres_are_uniform() {

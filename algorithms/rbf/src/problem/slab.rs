@@ -106,10 +106,7 @@ impl Problem {
             BoundaryRule { on: on("low"), ..BoundaryRule::everywhere(condition) }
         });
         let last = BoundaryRule { on: on("high"), ..BoundaryRule::everywhere(Condition::Free) };
-        let mut rules: Vec<BoundaryRule> = first.into_iter().chain([last]).collect();
-        let is_replaced = |rule: &&BoundaryRule| rule.on.is_some() && rules.iter().any(|of| of.on == rule.on);
-        let own: Vec<BoundaryRule> = self.rules().iter().filter(|rule| !is_replaced(rule)).cloned().collect();
-        rules.extend(own);
+        let rules = first.into_iter().chain([last]).chain(self.rules().iter().cloned()).collect();
         let domain = self.domain().between(axis, ends.0, ends.1)?;
         let rest = self.equations(self.regions().count() - 1)[0].clone();
         let slab = Self::new(self.name(), domain, rest, rules, self.exact_functions().first().cloned())?

@@ -25,6 +25,7 @@ use self::printer::RowPrinter;
 const EXAMPLES: &str = "\
 Examples:
   firebox bench kernels --max-points 10000
+  firebox bench pde burgers1d wave1d
   firebox bench cost --to 100000 --plot time.svg --plot-memory memory.svg
   firebox bench cost --format json";
 
@@ -64,28 +65,30 @@ fn with_shared_options(bench: Command) -> Command {
 pub(super) fn run(program: &Program, args: &ArgMatches) -> Result<(), Failure> {
     let Some((name, args)) = args.subcommand() else { return Ok(()) };
     cache::configure();
-    let BenchArgs { compute, format, verbosity } = BenchArgs::from_arg_matches(args)?;
+    let BenchArgs { mut compute, format, verbosity } = BenchArgs::from_arg_matches(args)?;
     verbosity.start_logging();
     let device = Device::find(compute.backend, compute.precision)?;
     let progress = Arc::new(Progress::new(verbosity.quiet));
     let session = Session { observer: progress.clone(), ..compute.session() };
     let scoreboard = program.scoreboards().find(|(_, scoreboard)| scoreboard.command().get_name() == name);
-    let algorithm = match &scoreboard {
-        Some((algorithm, _)) => Some(algorithm.as_str()),
-        // Rows of these two benchmarks contain the algorithm's name.
-        None => Some(name).filter(|name| ![kernels::NAME, cost::NAME].contains(name)),
-    };
+    // Rows of these two benchmarks contain the algorithm's name.
+    let mut algorithm = Some(name).filter(|name| ![kernels::NAME, cost::NAME].contains(name));
+    if let Some((name, scoreboard)) = &scoreboard {
+        algorithm = Some(name);
+        compute.precision = scoreboard.precision();
+    }
     let mut printer = RowPrinter::new(algorithm, &device, &compute, format, &progress);
-    let result = match (name, &scoreboard) {
-        (_, Some((_, scoreboard))) => {
-            scoreboard.run(args, &device, &session, &mut |row| printer.print(&row)).map_err(Failure::from)
+    let result = if let Some((_, scoreboard)) = &scoreboard {
+        scoreboard.run(args, &device, &session, &mut |row| printer.print(&row)).map_err(Failure::from)
+    } else {
+        match name {
+            kernels::NAME => kernels::run(program, args, &device, &session, &mut printer),
+            cost::NAME => cost::run(program, args, &device, &session, &mut printer),
+            _ => program
+                .plugin(name)
+                .and_then(|plugin| plugin.bench())
+                .map_or(Ok(()), |bench| Ok(bench.run(args, &device, &session, &mut |row| printer.print(&row))?)),
         }
-        (kernels::NAME, _) => kernels::run(program, args, &device, &session, &mut printer),
-        (cost::NAME, _) => cost::run(program, args, &device, &session, &mut printer),
-        _ => program
-            .plugin(name)
-            .and_then(|plugin| plugin.bench())
-            .map_or(Ok(()), |bench| Ok(bench.run(args, &device, &session, &mut |row| printer.print(&row))?)),
     };
     progress.finish();
     printer.finish()?;

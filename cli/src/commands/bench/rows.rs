@@ -6,7 +6,7 @@ use firebox_backends::bench::{
     BenchRow,
     cost::CostRow,
     kernels::{CEILINGS, KernelRow},
-    score::ScoreRow,
+    score::{Outcome, ScoreRow},
 };
 use serde::Serialize;
 
@@ -93,8 +93,11 @@ impl Row for ScoreRow {
     fn text(&self, out: &mut dyn Write) -> Result<()> {
         let [error, mut estimate] =
             [self.error, self.estimate].map(|it| it.map_or_else(String::new, |it| format!("{it:.1e}")));
-        if self.resolved == Some(false) {
-            estimate = format!("missed, {estimate}");
+        match self.outcome {
+            Outcome::Missed => estimate = format!("missed, {estimate}"),
+            Outcome::Failed => estimate = "failed".into(),
+            Outcome::Unsupported => estimate = "unsupported".into(),
+            Outcome::Resolved => {}
         }
         let seconds = self.seconds.map_or_else(String::new, |it| format!("{it:.1}"));
         let neurons = self.neurons.map_or_else(String::new, |it| it.to_string());
@@ -163,17 +166,27 @@ mod tests {
         let row = ScoreRow {
             case: "heat".into(),
             options: "--target-error 1e-2".into(),
+            outcome: Outcome::Missed,
             error: Some(0.0123),
             estimate: Some(0.5),
-            resolved: Some(false),
             seconds: Some(2.0),
             neurons: Some(81),
             note: Some("in two dimensions".into()),
         };
         let header = "case error estimate seconds neurons";
         assert_eq!(table(&row), [header, "heat 1.2e-2 missed, 5.0e-1 2.0 81 --target-error 1e-2; in two dimensions"]);
-        let row = ScoreRow { case: "heat".into(), note: Some("no time".into()), ..ScoreRow::default() };
-        assert_eq!(table(&row), [header, "heat no time"]);
+        let note = Some("no time".into());
+        let row = ScoreRow {
+            options: String::new(),
+            outcome: Outcome::Unsupported,
+            error: None,
+            estimate: None,
+            seconds: None,
+            neurons: None,
+            note,
+            ..row
+        };
+        assert_eq!(table(&row), [header, "heat unsupported no time"]);
     }
 
     #[test]

@@ -121,9 +121,14 @@ impl Source<'_> {
         self.variables.coordinates.len()
     }
 
+    /// The number of a line.
+    pub(super) fn line(&self, at: usize) -> usize {
+        self.text.get(..at).unwrap_or(self.text).matches('\n').count() + 1
+    }
+
     pub(super) fn place(&self, at: usize) -> Place {
         let before = self.text.get(..at).unwrap_or(self.text);
-        let line = before.matches('\n').count() + 1;
+        let line = self.line(at);
         let column = before.rsplit('\n').next().unwrap_or(before).chars().count() + 1;
         Place::default().line(line).column(column.to_string())
     }

@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 
 use firebox_core::{Error, Result, random::Random};
 
-use super::references::{allen_cahn, bratu, burgers, cavity, holes};
+use super::references::{allen_cahn, bratu, burgers, cavity, holes, screened};
 use crate::problem::{definition::Problem, function::Function, unknown::Measurements};
 
 /// Values per axis of the grid of measured values of poisson-inverse, and the noise of both inverse problems.
@@ -43,6 +43,7 @@ fn reference(name: &str) -> Option<Vec<Function>> {
         "burgers1d" => vec![Function::given(burgers(0.01 / PI))],
         "ns2d-c" => cavity()?,
         "poisson2d-c" => vec![Function::given(holes()?)],
+        "poisson2d-cg" => vec![Function::given(screened()?)],
         _ => Vec::new(),
     })
 }

@@ -263,7 +263,7 @@ fn next<const D: usize>(
         open
     });
     let marked = marked.count();
-    let bends = bends(problem, solved, &plan.cells)?;
+    let bends = if D >= SCATTERED { Vec::new() } else { bends(problem, solved, &plan.cells)? };
     if (D >= SCATTERED || marked as f64 > EVERYWHERE * m as f64)
         && let Some(smaller) = smaller(problem, plan, &bends, (affordable, most))
     {
@@ -280,7 +280,7 @@ fn numbers<const D: usize>(problem: &Problem, cells: &Cells<D>) -> impl Iterator
     problem.blocks().zip(&cells.starts).filter(|(block, _)| block.is_number).map(|(_, first)| *first)
 }
 
-/// How far u bends within each cell along each axis: |∂²u/∂x²| times the square of the side; 0 for the cell of a number.
+/// Curvature of u in each cell along each axis, |∂²u/∂x²| times the square of the side; 0 for the cell of a number.
 fn bends<const D: usize>(problem: &Problem, solved: &Solved<'_, D>, cells: &Cells<D>) -> Result<Vec<Point<D>>> {
     let places = cells.places();
     let mut bends = vec![[0.0; D]; cells.len()];
@@ -300,8 +300,18 @@ fn bent<const D: usize>(bends: &Point<D>) -> [bool; D] {
     bends.map(|bend| bend > OTHER_AXIS * largest)
 }
 
-/// A plan with all cells smaller along the axes in which u bends most in the whole domain; `None` if that takes more than
-/// `most`.
+/// The axes along which u of some block bends, by the sums over its cells with their centres inside; all if none does.
+fn bent_axes<const D: usize>(problem: &Problem, cells: &Cells<D>, bends: &[Point<D>]) -> [bool; D] {
+    let mut axes = [false; D];
+    for (block, ends) in problem.blocks().zip(cells.starts.windows(2)) {
+        let inside = (ends[0]..ends[1]).filter(|&cell| block.domain.signed_distance(&cells.centres[cell]) <= 0.0);
+        let whole = inside.fold([0.0; D], |sum, cell| std::array::from_fn(|axis| sum[axis] + bends[cell][axis]));
+        axes = std::array::from_fn(|axis| axes[axis] || bent(&whole)[axis]);
+    }
+    if axes == [false; D] { [true; D] } else { axes }
+}
+
+/// A plan with all cells smaller along the axes in which u bends; `None` if that takes more than `most`.
 fn smaller<const D: usize>(
     problem: &Problem,
     plan: &Plan<D>,
@@ -309,8 +319,7 @@ fn smaller<const D: usize>(
     (affordable, most): (f64, usize),
 ) -> Option<Plan<D>> {
     let m = plan.cells.len();
-    let whole = std::array::from_fn(|axis| bends.iter().map(|bends| bends[axis]).sum());
-    let axes = if D >= SCATTERED { [true; D] } else { bent::<D>(&whole) };
+    let axes = if D >= SCATTERED { [true; D] } else { bent_axes(problem, &plan.cells, bends) };
     let count = axes.iter().filter(|is_bent| **is_bent).count().max(1);
     let mut growth = GROWTH.min(0.94 * affordable / m as f64).powf(1.0 / count as f64);
     let by = |growth: f64| {

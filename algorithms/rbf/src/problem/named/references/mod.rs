@@ -9,12 +9,14 @@ mod cavity;
 mod cosine;
 mod etdrk4;
 mod holes;
+mod screened;
 
 pub(super) use allen_cahn::allen_cahn;
 pub(super) use bratu::bratu;
 pub(super) use burgers::burgers;
 pub(super) use cavity::cavity;
 pub(super) use holes::holes;
+pub(super) use screened::screened;
 
 #[cfg(test)]
 mod tests {

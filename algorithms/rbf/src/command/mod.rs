@@ -4,13 +4,14 @@ mod adaptive;
 mod args;
 mod bench;
 mod plots;
+mod precision;
 mod predict;
 mod report;
 
 use clap::{ArgMatches, Args, Command};
 use firebox_backends::{Device, Plugin, plugin::Bench, with_context};
 use firebox_core::{
-    Error, Precision, Result, Session,
+    Error, Result, Session,
     command::{Conformance, Document, Outcome, PredictArgs, parse, with_short_help},
     data::Points,
     html::Page,
@@ -24,6 +25,7 @@ use serde_json::{Map, Value};
 use self::{
     args::{Mode, RbfArgs},
     bench::RbfBench,
+    precision::in_f64,
 };
 use crate::{
     config::AdaptiveConfig,
@@ -209,12 +211,6 @@ impl Plugin for RbfPlugin {
             ],
         }
     }
-}
-
-/// A session of the automatic mode, whose least squares are in f64 wherever they run.
-fn in_f64(device: &Device, session: &Session) -> Session {
-    let is_cuda = matches!(device, Device::Cuda(_));
-    Session { precision: if is_cuda { Precision::F64 } else { session.precision }, ..session.clone() }
 }
 
 /// Fails for outputs that have one unknown only.

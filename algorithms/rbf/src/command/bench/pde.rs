@@ -11,7 +11,7 @@ use firebox_backends::{
 };
 use firebox_core::{Error, Precision, Result, Session, command::parse};
 
-use super::super::in_f64;
+use super::super::precision::in_f64;
 use crate::{config::AdaptiveConfig, model::adaptive::AdaptiveSolution, problem::definition::Problem};
 
 const NOTE: &str = "\

@@ -2,7 +2,9 @@
 
 use std::f64::consts::{FRAC_PI_4, PI};
 
-use faer::{Mat, c64, prelude::*};
+use faer::c64;
+
+use super::least_squares::least_squares;
 
 /// Half the side of the square.
 const SIDE: f64 = 0.5;
@@ -33,14 +35,8 @@ pub(in crate::problem) fn holes() -> Option<impl Fn(&[f64]) -> f64 + Send + Sync
     let along = (0..POINTS).map(|k| [SIDE, SIDE * k as f64 / (POINTS - 1) as f64]);
     let points: Vec<[f64; 2]> = around.chain(along).collect();
     let rows: Vec<Vec<f64>> = points.iter().map(|[x, y]| terms(*x, *y)).collect();
-    let matrix = Mat::from_fn(rows.len(), rows[0].len(), |i, j| rows[i][j]);
-    let aim = Mat::from_fn(rows.len(), 1, |i, _| if i < POINTS { 1.0 } else { 0.0 });
-    let found = matrix.col_piv_qr().solve_lstsq(&aim);
-    let weights: Vec<f64> = (0..found.nrows()).map(|k| found[(k, 0)]).collect();
-    let is_finite = weights.iter().all(|weight| weight.is_finite());
-    is_finite.then_some(move |p: &[f64]| {
-        1.0 - terms(p[0], p[1]).iter().zip(&weights).map(|(term, weight)| term * weight).sum::<f64>()
-    })
+    let weights = least_squares(&rows, |i| if i < POINTS { 1.0 } else { 0.0 })?;
+    Some(move |p: &[f64]| 1.0 - terms(p[0], p[1]).iter().zip(&weights).map(|(term, weight)| term * weight).sum::<f64>())
 }
 
 /// The terms of 1 − u at a point.

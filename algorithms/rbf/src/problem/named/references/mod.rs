@@ -9,6 +9,7 @@ mod cavity;
 mod cosine;
 mod etdrk4;
 mod holes;
+mod least_squares;
 mod screened;
 
 pub(super) use allen_cahn::allen_cahn;

@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use faer::{Mat, prelude::*};
+use super::least_squares::least_squares;
 
 /// κ of −Δu + κ²u.
 const KAPPA: f64 = 8.0;
@@ -41,12 +41,8 @@ pub(in crate::problem) fn screened() -> Option<impl Fn(&[f64]) -> f64 + Send + S
     };
     let points: Vec<[f64; 2]> = HOLES.into_iter().flat_map(around).collect();
     let rows: Vec<Vec<f64>> = points.iter().map(|point| terms(*point, &scales)).collect();
-    let matrix = Mat::from_fn(rows.len(), rows[0].len(), |i, j| rows[i][j]);
-    let aim = Mat::from_fn(rows.len(), 1, |i, _| AT_HOLES - rest(points[i]));
-    let found = matrix.col_piv_qr().solve_lstsq(&aim);
-    let weights: Vec<f64> = (0..found.nrows()).map(|k| found[(k, 0)]).collect();
-    let is_finite = weights.iter().all(|weight| weight.is_finite());
-    is_finite.then_some(move |p: &[f64]| {
+    let weights = least_squares(&rows, |i| AT_HOLES - rest(points[i]))?;
+    Some(move |p: &[f64]| {
         let terms = terms([p[0], p[1]], &scales);
         rest([p[0], p[1]]) + terms.iter().zip(&weights).map(|(term, weight)| term * weight).sum::<f64>()
     })

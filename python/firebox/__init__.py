@@ -9,8 +9,9 @@ from ._compute import FireboxWarning
 from ._data import as_kind
 from ._firebox import __version__, backends
 from .ocnn import OCNN
-from .pde import Problem, RBFSolver, Solution
+from .pde import RBFSolver, Solution
 from .perceptron import MLPClassifier, MLPRegressor
+from .problem import Problem
 from .sammon import Sammon
 
 __all__ = [

@@ -110,8 +110,8 @@ def curves(loss: np.ndarray, validation: np.ndarray | None, best: int, ax: Axes 
     return ax
 
 
-def heat_map(solution: Any, ax: Axes | None) -> Axes:
-    """A solution over its domain: a curve in one dimension, a heat map with contours in two."""
+def heat_map(solution: Any, name: str, ax: Axes | None) -> Axes:
+    """A solution, called `name`, over its domain: a curve in one dimension, a heat map with contours in two."""
     low, high = solution.bounds
     if len(low) > 2:
         raise ValueError(f"a plot has one or two dimensions, and the solution {len(low)}: plot its values on a section")
@@ -121,13 +121,13 @@ def heat_map(solution: Any, ax: Axes | None) -> Axes:
     values = np.where(solution.contains(points), solution(points), np.nan)
     if len(low) == 1:
         ax.plot(lines[0], values, color=_colours(1)[0])
-        ax.set(xlabel=solution.coordinates[0], ylabel="u")
+        ax.set(xlabel=solution.coordinates[0], ylabel=name)
         return ax
     values = np.ma.masked_invalid(values.reshape(_SIDE, _SIDE))
     # A mesh of vectors would be a file of tens of megabytes.
     mesh = ax.pcolormesh(*lines, values, shading="nearest", cmap="viridis", rasterized=True)
     ax.contour(*lines, values, levels=10, colors="white", linewidths=0.5)
-    ax.figure.colorbar(mesh, ax=ax, label="u")
+    ax.figure.colorbar(mesh, ax=ax, label=name)
     ax.set(xlabel=solution.coordinates[0], ylabel=solution.coordinates[1], aspect="equal")
     return ax
 

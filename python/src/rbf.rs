@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf, sync::Arc, time::Instant};
 use firebox::{
     Error,
     backends::with_context,
-    rbf::{AdaptiveConfig, Function, NetworkFormat, PiecewiseNetwork, Problem, RbfConfig, RbfNetwork},
+    rbf::{AdaptiveConfig, Function, Measurements, NetworkFormat, PiecewiseNetwork, Problem, RbfConfig, RbfNetwork},
 };
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::{
@@ -23,7 +23,7 @@ use crate::{
     run::Run,
 };
 
-/// A solution: a sum of Gaussians in each region of the problem.
+/// An unknown of a solution: a sum of Gaussians in each region of the problem.
 #[pyclass(frozen, module = "firebox._firebox")]
 pub struct RbfFunction(PiecewiseNetwork);
 
@@ -91,6 +91,24 @@ fn function(py: Python<'_>, callable: &Callable) -> PyResult<Function> {
     }))
 }
 
+/// Measured values of an unknown: its name, points `[n, d]`, values `[n]`, and the standard deviation of their noise.
+#[derive(FromPyObject)]
+struct Data<'py>(String, PyReadonlyArray2<'py, f64>, PyReadonlyArray1<'py, f64>, Option<f64>);
+
+impl Data<'_> {
+    /// The values as those of `problem`, which errors call `name`.
+    fn of(&self, problem: &Problem, name: String) -> PyResult<Measurements> {
+        let Self(of, points, values, noise) = self;
+        let names = problem.function_names();
+        let unknown = names.iter().position(|name| name == of).ok_or_else(|| {
+            PyValueError::new_err(format!("{name}: '{of}' is not a function: give one of {}", names.join(", ")))
+        })?;
+        check_columns(points.shape()[1], problem.dims(), "problem")?;
+        let (points, values) = (points.as_slice()?.into(), values.as_slice()?.into());
+        Ok(Measurements { name, unknown, points, values, noise: *noise })
+    }
+}
+
 /// Where a problem comes from, to restore it in another process.
 enum Origin {
     Text(String, Vec<Callable>),
@@ -107,32 +125,27 @@ pub struct RbfProblem {
 }
 
 impl RbfProblem {
-    /// Fails for systems of equations.
     fn new(problem: firebox::Result<Problem>, origin: Origin) -> PyResult<Self> {
-        let problem = problem.map_err(exception)?;
-        if problem.unknowns().len() > 1 {
-            let names = problem.unknowns().join(", ");
-            let text = format!(
-                "the problem has several unknowns, {names}: Python has one unknown so far\n\
-                 solve it with the command `firebox rbf --problem FILE.toml -o solution.csv`"
-            );
-            return Err(PyValueError::new_err(text));
-        }
-        Ok(Self { problem, origin })
+        problem.map(|problem| Self { problem, origin }).map_err(exception)
     }
 }
 
 #[pymethods]
 impl RbfProblem {
-    /// The problem of the text of a problem file, in which `{ function = k }` is `functions[k]`: a callable with a `name`.
+    /// The problem of the text of a problem file, in which `{ function = k }` is `functions[k]`: a callable with a `name`; with
+    /// measured values.
     #[staticmethod]
-    #[pyo3(signature = (text, functions=Vec::new()))]
-    fn parse(py: Python<'_>, text: String, functions: Vec<Py<PyAny>>) -> PyResult<Self> {
+    #[pyo3(signature = (text, functions=Vec::new(), data=Vec::new()))]
+    fn parse(py: Python<'_>, text: String, functions: Vec<Py<PyAny>>, data: Vec<Data<'_>>) -> PyResult<Self> {
         let functions: Vec<Callable> = functions.into_iter().map(Arc::new).collect();
         let given = functions.iter().map(|it| function(py, it)).collect::<PyResult<Vec<_>>>()?;
         // The boundary is sampled, which may take a while.
-        let problem = py.detach(|| Problem::parse_with(&text, &given));
-        Self::new(problem, Origin::Text(text, functions))
+        let mut problem = py.detach(|| Problem::parse_with(&text, &given)).map_err(exception)?;
+        for (k, data) in data.iter().enumerate() {
+            let measurements = data.of(&problem, format!("data[{k}]"))?;
+            problem = problem.with_measurements(measurements).map_err(exception)?;
+        }
+        Self::new(Ok(problem), Origin::Text(text, functions))
     }
 
     /// The problem of a file.
@@ -173,6 +186,12 @@ impl RbfProblem {
         self.problem.name()
     }
 
+    /// Names of the unknowns that are functions of the coordinates.
+    #[getter]
+    fn functions(&self) -> Vec<String> {
+        self.problem.function_names().to_vec()
+    }
+
     /// Names of the coordinates.
     #[getter]
     fn coordinates(&self) -> Vec<String> {
@@ -194,13 +213,14 @@ impl RbfProblem {
         Ok(inside.into_pyarray(py))
     }
 
-    /// Solves the problem by a network that grows. Returns a dictionary, the solution and its report.
+    /// Solves the problem by networks that grow. Returns a dictionary, each unknown that is a function, and a report, which solutions
+    /// of several unknowns lack.
     fn solve_adaptive<'py>(
         &self,
         py: Python<'py>,
         run: &Run,
         options: &str,
-    ) -> PyResult<(Bound<'py, PyDict>, RbfFunction, Report)> {
+    ) -> PyResult<(Bound<'py, PyDict>, Vec<RbfFunction>, Option<Report>)> {
         let start = Instant::now();
         let config = with_options(&AdaptiveConfig::new(), options)?;
         let solver = config.init(self.problem.clone()).map_err(exception)?;
@@ -210,10 +230,20 @@ impl RbfProblem {
         result.set_item("resolved", solution.is_resolved())?;
         result.set_item("estimate", solution.estimate())?;
         result.set_item("relative_l2", solution.accuracy().map(|accuracy| accuracy.relative_l2))?;
-        let function = RbfFunction(solution.network().clone());
+        let errors: Vec<f64> = solution.accuracies().iter().map(|accuracy| accuracy.relative_l2).collect();
+        result.set_item("relative_l2_each", errors)?;
+        let count = self.problem.function_names().len();
+        let numbers = self.problem.unknowns()[count..].iter().zip(&solution.found.parameters);
+        let numbers: Vec<_> = numbers.map(|(name, it)| (name.clone(), it.value, it.standard_error)).collect();
+        result.set_item("numbers", numbers)?;
+        result.set_item("noise", solution.found.fits.iter().map(|fit| fit.noise).collect::<Vec<_>>())?;
+        let functions = solution.networks()[..count].iter().cloned().map(RbfFunction).collect();
+        if self.problem.unknowns().len() > 1 {
+            return Ok((result, functions, None));
+        }
         let config = solver.config().clone();
         let report = Content::Adaptive(Box::new((self.problem.clone(), solution, config)));
-        Ok((result, function, Report::new(report, start)))
+        Ok((result, functions, Some(Report::new(report, start))))
     }
 
     /// Solves the problem by the paper's network of given size. Returns a dictionary, the solution and its report.
@@ -222,7 +252,7 @@ impl RbfProblem {
         py: Python<'py>,
         run: &Run,
         options: &str,
-    ) -> PyResult<(Bound<'py, PyDict>, RbfFunction, Report)> {
+    ) -> PyResult<(Bound<'py, PyDict>, Vec<RbfFunction>, Option<Report>)> {
         let start = Instant::now();
         let config = with_options(&RbfConfig::new(), options)?;
         let solver = config.init(self.problem.clone()).map_err(exception)?;
@@ -236,10 +266,10 @@ impl RbfProblem {
         result.set_item("cycles", solution.cycles)?;
         let function = RbfFunction(solution.network().clone().into());
         let report = Content::Paper(Box::new((self.problem.clone(), solution, run.seed())));
-        Ok((result, function, Report::new(report, start)))
+        Ok((result, vec![function], Some(Report::new(report, start))))
     }
 
-    /// The solution of which these are the [`RbfFunction::networks`].
+    /// The unknown of a solution of which these are the [`RbfFunction::networks`].
     fn restored(&self, py: Python<'_>, networks: Vec<Bound<'_, PyBytes>>) -> PyResult<RbfFunction> {
         let network = |it: &Bound<'_, PyBytes>| RbfNetwork::from_bytes(NetworkFormat::Safetensors, it.as_bytes());
         let networks = networks.iter().map(network).collect::<firebox::Result<Vec<_>>>().map_err(exception)?;
@@ -247,12 +277,13 @@ impl RbfProblem {
         restored.map(RbfFunction).map_err(exception)
     }
 
-    /// Pickles as the text with its functions, the text with the path beside which its tables are, or the name.
+    /// Pickles as the text with its functions and measured values, the text with the path beside which its tables are, or the name.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let (restore, arguments) = match &self.origin {
             Origin::Text(text, functions) => {
                 let functions: Vec<_> = functions.iter().map(|it| it.bind(py)).collect();
-                ("parse", (text, functions).into_pyobject(py)?)
+                let data = self.data(py)?;
+                ("parse", (text, functions, data).into_pyobject(py)?)
             }
             Origin::File(text, path) => ("parse_file", (text, path.as_path()).into_pyobject(py)?),
             Origin::Name(name) => ("named", (name,).into_pyobject(py)?),
@@ -266,6 +297,21 @@ impl RbfProblem {
             Origin::Text(_, functions) => functions.iter().try_for_each(|it| visit.call(&**it)),
             Origin::File(..) | Origin::Name(_) => Ok(()),
         }
+    }
+}
+
+/// A set of measured values as [`Data`].
+type Values<'py> = (String, Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>, Option<f64>);
+
+impl RbfProblem {
+    /// The measured values.
+    fn data<'py>(&self, py: Python<'py>) -> PyResult<Vec<Values<'py>>> {
+        let names = self.problem.function_names();
+        let values = |of: &Measurements| {
+            let points = matrix(py, of.points.to_vec(), self.problem.dims())?;
+            Ok((names[of.unknown].clone(), points, of.values.to_vec().into_pyarray(py), of.noise))
+        };
+        self.problem.measurements().iter().map(values).collect()
     }
 }
 

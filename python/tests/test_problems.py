@@ -281,6 +281,20 @@ def test_an_equation_that_is_not_linear():
     assert np.abs(solver.solve(firebox.Problem(**named))(points) - exact).max() < 1e-3
 
 
+def test_a_continuation_leads_to_its_solution():
+    tables = {
+        "domain": {"type": "box", "low": [0], "high": [1]},
+        "equation": {"residual": "u_xx + k^2*sin(u) + 10*pi^2*sin(pi*x) - k^2*sin(10*sin(pi*x))"},
+        "boundary": [{"condition": "dirichlet", "value": 0}],
+        "exact": "10*sin(pi*x)",
+    }
+    errors = [
+        firebox.RBFSolver().solve(firebox.Problem(**tables, **way)).relative_l2
+        for way in ({"constants": {"k": 10}}, {"continuation": {"k": [0, 10]}})
+    ]
+    assert errors[0] > 0.1 and errors[1] < 1e-6
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -296,13 +310,107 @@ def test_residuals_are_checked(changes, message):
         firebox.Problem(**(MONGE_AMPERE | changes))
 
 
-def test_systems_are_refused():
-    text = "unknowns = ['u', 'v']\ndomain = { type = 'box', low = [0], high = [1] }\ndims = 1\n"
-    text += "boundary = [{ of = 'u', condition = 'dirichlet', value = 0 }]\n"
-    text += "equation = [{ residual = 'u_x - v' }, { residual = 'v_x - 1' }]\n"
-    for problem in (lambda: firebox.Problem.parse(text), lambda: firebox.Problem.named("kovasznay")):
-        with pytest.raises(ValueError, match="several unknowns, u, v.*\n.*firebox rbf"):
-            problem()
+# A spring: u = sin 2t and its speed.
+SPRING = {
+    "coordinates": ["t"],
+    "unknowns": ["u", "v"],
+    "domain": {"type": "box", "low": [0], "high": [3]},
+    "equation": [{"residual": "u_t - v"}, {"residual": "v_t + 4*u"}],
+    "boundary": [
+        {"on": "t=high", "condition": "none"},
+        {"of": "u", "condition": "dirichlet", "value": lambda p: np.zeros(len(p))},
+        {"of": "v", "condition": "dirichlet", "value": 2},
+    ],
+    "exact": ["sin(2*t)", "2*cos(2*t)"],
+}
+
+
+def test_a_system():
+    solution = firebox.RBFSolver(target_error=1e-5).solve(firebox.Problem(**SPRING))
+    t = np.linspace(0, 3, 31)[:, np.newaxis]
+    exact = np.stack([np.sin(2 * t[:, 0]), 2 * np.cos(2 * t[:, 0])], axis=1)
+    assert solution.resolved and solution.unknowns == ["u", "v"]
+    assert solution(t).shape == (31, 2) and np.abs(solution(t) - exact).max() < 1e-4
+    assert solution.gradient(t).shape == (31, 2, 1) and solution.laplacian(t).shape == (31, 2)
+    speed = solution["v"]
+    assert np.array_equal(speed(t), solution(t)[:, 1]) and np.array_equal(speed.gradient(t), solution.gradient(t)[:, 1])
+    assert speed.relative_l2 < 1e-5 and speed.name == "v" and speed.n_neurons < solution.n_neurons
+    with pytest.raises(KeyError, match="no unknown 'w': give one of u, v"):
+        solution["w"]
+    with pytest.raises(ValueError, match="several unknowns"):
+        solution.report("spring.html")
+    assert "estimate" in solution._repr_html_()
+
+
+def test_a_system_in_slabs_of_time_pickles():
+    tables = SPRING | {"boundary": SPRING["boundary"][:1] + [
+        {"of": "u", "condition": "dirichlet", "value": 0}, {"of": "v", "condition": "dirichlet", "value": 2},
+    ], "time": {"slabs": 2}}
+    solution = firebox.RBFSolver(target_error=1e-4).solve(firebox.Problem(**tables))
+    t = np.linspace(0, 3, 31)[:, np.newaxis]
+    assert solution.relative_l2 < 1e-4
+    assert np.array_equal(pickle.loads(pickle.dumps(solution))(t), solution(t))
+
+
+def measured(t, sigma):
+    values = np.exp(-2 * t) + sigma * np.random.default_rng(1).normal(size=len(t))
+    return {"x": t[:, np.newaxis], "values": values}
+
+
+# u' = -k u with k = 2.
+DECAY = {
+    "coordinates": ["t"],
+    "domain": {"type": "box", "low": [0], "high": [1]},
+    "equation": {"residual": "u_t + k*u"},
+    "boundary": [{"on": "t=high", "condition": "none"}, {"condition": "dirichlet", "value": 1}],
+    "parameters": {"k": 1},
+}
+
+
+def test_a_number_from_data():
+    problem = firebox.Problem(**DECAY, data=[measured(np.linspace(0.02, 1, 50), 0.01)])
+    for problem in (problem, pickle.loads(pickle.dumps(problem))):
+        solution = firebox.RBFSolver().solve(problem)
+        error = solution.standard_errors["k"]
+        assert abs(solution.parameters["k"] - 2) < 4 * error < 0.2
+        assert solution.resolved and 0.005 < solution.noise[0] < 0.02
+    assert solution(np.array([[0.5]])).shape == (1,) and "k" in solution._repr_html_() and "k=" in repr(solution)
+
+
+def test_a_function_from_data():
+    # (a u')' = f with u = sin x and a = 2 + x; u has no conditions but its values.
+    x = np.linspace(0, 1.5, 60)
+    problem = firebox.Problem(
+        domain={"type": "box", "low": [0], "high": [1.5]},
+        equation={"residual": "a*u_xx + a_x*u_x + (2 + x)*sin(x) - cos(x)"},
+        boundary=[{"of": "a", "condition": "dirichlet", "value": "2 + x"}],
+        fields={"a": 1},
+        data=[{"of": "u", "x": x, "values": np.sin(x), "noise": 0}],
+    )
+    solution = firebox.RBFSolver(target_error=1e-3).solve(problem)
+    assert solution.unknowns == ["u", "a"] and np.abs(solution["a"](x) - (2 + x)).max() < 1e-2
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({}, "nothing determines k: there are no measured values"),
+        ({"boundary": None}, "there is no boundary condition"),
+        ({"unknown": "v", "unknowns": ["u"]}, "unknown and unknowns exclude each other"),
+        ({"data": [{"x": np.zeros((2, 1)), "values": np.zeros(3)}]}, r"data\[0\] has x of shape \(2, 1\) and values of shape \(3,\)"),
+        ({"data": [{"x": np.zeros((2, 2)), "values": np.zeros(2)}]}, "the points have 2 coordinates, and the problem 1"),
+        ({"data": [{"x": np.zeros(2)}]}, r"data\[0\] has no key 'values'"),
+        ({"data": [{"x": np.zeros(2), "values": np.zeros(2), "weight": 1}]}, r"data\[0\] has no key 'weight'"),
+        ({"data": [{"of": "k", "x": np.zeros(2), "values": np.zeros(2)}]}, "'k' is not a function: give one of u"),
+        ({"data": [{"x": np.full(2, 3.0), "values": np.zeros(2)}]}, r"data\[0\] has a value at \(3\), outside the domain"),
+        ({"data": [{"x": np.zeros(1), "values": np.array([np.nan])}]}, "not finite"),
+        ({"data": [{"x": np.zeros(1), "values": np.zeros(1), "noise": -1}]}, "noise = -1"),
+        ({"time": {"slabs": 2}, "data": [{"x": np.zeros(1), "values": np.zeros(1)}]}, "slabs of time"),
+    ],
+)
+def test_measured_values_are_checked(changes, message):
+    with pytest.raises(ValueError, match=message):
+        firebox.RBFSolver().solve(firebox.Problem(**(DECAY | changes)))
 
 
 def test_an_exception_in_the_first_u_is_raised():

@@ -164,7 +164,7 @@ impl AdaptiveSolver {
         self.notices(&field, open, context)?;
         let growing = Growing { context, engine: &engine, limit, limits };
         let all = match problem.time_slabs() {
-            None => Parts::from(growing.part::<D>(problem, &field, open, limits)?),
+            None => Parts::from(growing.continued::<D>(problem, &field, open)?),
             Some(slabs) => growing.slabs::<D>(problem, slabs)?,
         };
         clock.lap("training_s");

@@ -29,6 +29,10 @@ const LEAST_SLABS: usize = 4;
 /// Share of its part of the work with which the first slab decides whether there are enough slabs.
 const PROBE: f64 = 0.5;
 
+/// Relative error to which the problems of a continuation are solved, and share of the work that each may spend.
+const CONTINUED: f64 = 1e-2;
+const CONTINUED_WORK: f64 = 0.1;
+
 /// A slab of time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "command", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
@@ -144,6 +148,33 @@ impl<B: RbfOps> Growing<'_, B> {
         })
     }
 
+    /// Grows the network of a problem from the solution of its [continuation](Problem::with_continuation); `open` as of
+    /// [`leaves_constant`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`part`](Self::part).
+    pub(super) fn continued<const D: usize>(&self, problem: &Problem, field: &Field, open: bool) -> Result<Part> {
+        let mut last: Option<Part> = None;
+        let about = |problem: &Problem, last: &Option<Part>| match last {
+            Some(last) => problem.about(state(last.networks.clone(), |_| ())),
+            None => problem.clone(),
+        };
+        for (name, earlier) in problem.continuation() {
+            let target_error = self.limits.target_error.max(CONTINUED);
+            let limits =
+                Adaptive { target_error, work: CONTINUED_WORK * self.limits.work, grows_on: false, ..self.limits };
+            let part = self.part::<D>(&about(earlier, &last), field, open, limits)?;
+            if part.end == End::Diverged {
+                let notice =
+                    format!("the iteration with {name} of the continuation did not converge: give values between");
+                self.context.observer.notice(&notice);
+            }
+            last = Some(part);
+        }
+        self.part::<D>(&about(problem, &last), field, open, self.limits)
+    }
+
     /// Grows a network in each slab of time. Without a number of slabs, it is doubled until the first slab is resolved.
     ///
     /// # Errors
@@ -212,17 +243,20 @@ impl<B: RbfOps> Growing<'_, B> {
         before: Option<&Part>,
     ) -> Result<Part> {
         let start = before.map(|before| {
-            let network = Arc::new(before.networks[0].clone());
-            let other = network.clone();
-            let value = move |x: &[f64]| network.evaluate(x).first().copied().unwrap_or(f64::NAN);
-            let rate = move |x: &[f64]| other.gradient(x).get(axis).copied().unwrap_or(f64::NAN);
-            [Function::given(value), Function::given(rate)]
+            let of = |network: &PiecewiseNetwork| {
+                let network = Arc::new(network.clone());
+                let other = network.clone();
+                let value = move |x: &[f64]| network.evaluate(x).first().copied().unwrap_or(f64::NAN);
+                let rate = move |x: &[f64]| other.gradient(x).get(axis).copied().unwrap_or(f64::NAN);
+                [Function::given(value), Function::given(rate)]
+            };
+            before.networks.iter().map(of).collect()
         });
         let ends = problem.slab_ends(axis, (k, count));
         let mut slab = problem.slab(axis, ends, start)?;
         if let Some(before) = before.filter(|_| !problem.is_linear()) {
             // The iteration starts from u at the end of the slab before, and ∂u/∂t there.
-            slab = slab.about(state(Arc::new(before.networks[0].clone()), move |point| point[axis] = ends.0));
+            slab = slab.about(state(before.networks.clone(), move |point| point[axis] = ends.0));
         }
         let field = self.context.watched(|| Field::new(&slab, Field::default_side(D)))??;
         let target_error = limits.target_error / count as f64;
@@ -321,62 +355,5 @@ pub(super) fn leaves_constant(problem: &Problem, field: &Field) -> Result<bool> 
 }
 
 #[cfg(test)]
-mod tests {
-    use burn_ndarray::NdArray;
-
-    use super::*;
-    use crate::{AdaptiveConfig, AdaptiveSolution};
-
-    /// The string of the examples over four times as long.
-    fn string(slabs: &str) -> AdaptiveSolution {
-        let text = std::fs::read_to_string("../../examples/problems/vibrating-string.toml").unwrap();
-        let text = text.replace("high = [1, 1]", "high = [1, 4]");
-        let problem = Problem::parse(&format!("{text}\n[time]\nslabs = {slabs}")).unwrap();
-        let config = AdaptiveConfig::new().with_target_error(1e-3);
-        config.init(problem).unwrap().fit_with(&Context::<NdArray>::new(Default::default())).unwrap()
-    }
-
-    /// Each slab starts its iterations from the end of the one before.
-    #[test]
-    fn slabs_of_an_equation_that_is_not_linear_are_resolved() {
-        let config = AdaptiveConfig::new().with_target_error(1e-2);
-        let solver = config.init(Problem::named("burgers1d").unwrap()).unwrap();
-        let found = solver.fit_with(&Context::<NdArray>::new(Default::default())).unwrap();
-        let error = found.accuracy().unwrap().relative_l2;
-        println!("error {error:.1e}, estimate {:.1e}, {:?}", found.estimate(), found.slabs);
-        assert!(found.is_resolved() && error <= 1e-2 && error <= 2.0 * found.estimate());
-        assert!(found.levels.iter().any(|level| level.steps > 1) && found.levels.iter().all(|level| level.settled));
-    }
-
-    #[test]
-    fn what_has_decayed_is_measured_by_what_was_before() {
-        let problem = Problem::parse(
-            "coordinates = ['x', 't']\nexact = 'exp(-pi^2*t)*sin(pi*x)'\ntime = { slabs = 4 }\n\
-             domain = { type = 'box', low = [0, 0], high = [1, 4] }\nequation = { terms = { u_t = 1, u_xx = -1 } }\n\
-             boundary = [{ condition = 'none', on = 't=high' }, { condition = 'dirichlet' }]",
-        );
-        let config = AdaptiveConfig::new().with_target_error(1e-4);
-        let solver = config.init(problem.unwrap()).unwrap();
-        let found = solver.fit_with(&Context::<NdArray>::new(Default::default())).unwrap();
-        let error = found.accuracy().unwrap().relative_l2;
-        println!("error {error:.1e}, estimate {:.1e}, {:?}", found.estimate(), found.slabs);
-        assert!(found.is_resolved() && error <= 2.0 * found.estimate());
-        // Noise is not resolved.
-        assert!(found.slabs[3].neurons <= found.slabs[0].neurons);
-    }
-
-    #[test]
-    fn slabs_follow_each_other_and_their_errors_add_up() {
-        for slabs in ["4", "'auto'"] {
-            let found = string(slabs);
-            let error = found.accuracy().unwrap().relative_l2;
-            println!("{slabs}: {} slabs, error {error:.1e}, estimate {:.1e}", found.slabs.len(), found.estimate());
-            assert!(found.is_resolved() && error <= 1e-3 && error <= 2.0 * found.estimate(), "{:?}", found.slabs);
-            assert!(found.slabs.len() > 1 && found.slabs[0].from == 0.0 && found.slabs.last().unwrap().to == 4.0);
-            assert!(found.slabs.windows(2).all(|pair| pair[0].to == pair[1].from));
-            assert_eq!(found.network().len(), found.slabs.iter().map(|slab| slab.neurons).sum::<usize>());
-            let worst = found.slabs.iter().fold(0.0f64, |most, slab| most.max(slab.estimate));
-            assert!(found.estimate() >= worst / 2.0 && found.level().unwrap().estimate == worst);
-        }
-    }
-}
+#[path = "growing_tests.rs"]
+mod tests;

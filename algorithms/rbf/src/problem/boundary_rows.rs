@@ -10,6 +10,9 @@ use super::{
 };
 use crate::types::{Coefficient, Conditions};
 
+/// Component of a unit normal above which the boundary is across an axis.
+const ACROSS: f64 = 0.5;
+
 /// The point, by its index, and the unknown of a boundary condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Owner {
@@ -86,7 +89,8 @@ impl Problem {
     }
 
     /// The first rule of an unknown that applies to a point on a piece, where the outward unit normal is `normal`; `None` where
-    /// no rule applies to an unknown of a system that has none but [`Condition::Free`] and [`Condition::Periodic`].
+    /// no rule applies to an unknown of a system that has none but [`Condition::Free`] and [`Condition::Periodic`], and across
+    /// axes along which the unknown is constant.
     ///
     /// # Errors
     ///
@@ -103,6 +107,10 @@ impl Problem {
 
     /// Index of [`rule`](Self::rule).
     fn rule_at(&self, unknown: usize, point: &[f64], normal: &[f64], piece: usize) -> Result<Option<usize>> {
+        // The end of a coordinate is no boundary of a function that does not depend on it.
+        if (0..self.dims()).any(|axis| normal[axis].abs() > ACROSS && self.roles()[unknown].is_constant_along(axis)) {
+            return Ok(None);
+        }
         let is_system = self.unknowns().len() > 1;
         let pieces = self.pieces();
         let applies = |rule: &BoundaryRule| {

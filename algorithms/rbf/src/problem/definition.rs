@@ -1,10 +1,14 @@
 //! A partial differential equation with its domain and boundary conditions.
 
+mod checks;
 mod exact;
+mod paper;
 mod unknowns;
 
-use firebox_core::{Communicator, Error, Result, random::Random};
+use firebox_core::{Error, Result, random::Random};
 
+use self::checks::check_coefficients;
+pub(super) use self::checks::check_counts;
 pub(crate) use self::unknowns::Block;
 use super::{
     boundary::{Boundary, BoundaryPoints, Piece, names},
@@ -18,7 +22,7 @@ use super::{
     time::TimeSlabs,
     unknown::{Measurements, Role, Unknown},
 };
-use crate::types::{Coefficient, Conditions, Sampling, System};
+use crate::types::Sampling;
 
 /// Boundary points that are checked for a condition when a problem is constructed.
 const CHECKED: usize = 1000;
@@ -43,6 +47,8 @@ pub struct Problem {
     /// The unknowns about which nonlinear equations are linearised; 0 if `None`.
     state: Option<State>,
     measurements: Vec<Measurements>,
+    /// Problems to solve before, with their names.
+    continuation: Vec<(String, Self)>,
 }
 
 impl Problem {
@@ -86,7 +92,7 @@ impl Problem {
         }
         let (unknowns, roles): (Vec<String>, Vec<Role>) = unknowns.into_iter().map(|it| (it.name, it.role)).unzip();
         equations.iter().try_for_each(|equation| equation.check(domain.dims(), unknowns.len()))?;
-        check_parameters(&unknowns, &roles, &equations)?;
+        check_coefficients(&unknowns, &roles, &equations, domain.dims())?;
         let is_missing = |k: &usize| !equations.iter().flat_map(Equation::arguments).any(|it| it.unknown == *k);
         if let Some(missing) = (0..unknowns.len()).find(is_missing) {
             let what = format!("no equation contains the unknown {}", unknowns[missing]);
@@ -122,6 +128,7 @@ impl Problem {
             time: None,
             state: None,
             measurements: Vec::new(),
+            continuation: Vec::new(),
         };
         for rule in &problem.rules {
             let dims = problem.dims();
@@ -213,6 +220,15 @@ impl Problem {
     /// The regions as they were given, without the rest of the domain.
     pub(super) fn given_regions(&self) -> &[Region] {
         &self.given
+    }
+
+    pub(super) fn set_continuation(&mut self, earlier: Vec<(String, Self)>) {
+        self.continuation = earlier;
+    }
+
+    /// Problems to solve before, with their names.
+    pub(crate) fn continuation(&self) -> &[(String, Self)] {
+        &self.continuation
     }
 
     pub(super) fn set_time_slabs(&mut self, slabs: TimeSlabs) {
@@ -316,23 +332,6 @@ impl Problem {
         &self.domain
     }
 
-    /// The conditions at N points inside and K on the boundary: a rank's part, where every condition belongs to exactly
-    /// one rank.
-    pub(crate) fn system(
-        &self,
-        [inside, outside]: [usize; 2],
-        sampling: Sampling,
-        penalty: f64,
-        random: &mut Random,
-        ranks: &dyn Communicator,
-    ) -> Result<System> {
-        let interior = self.interior(self.domain.interior_points(inside, sampling, random, ranks)?)?;
-        // Boundary points are few: every rank draws all of them.
-        let boundary = self.boundary(&self.boundary_points(outside, sampling, random)?)?;
-        let boundary = if ranks.size() == 1 { boundary } else { boundary.part(ranks.share()) };
-        Ok(System { interior, boundary, penalty })
-    }
-
     /// Draws `n` points on the boundary ([`Boundary::points`]).
     pub(crate) fn boundary_points(&self, n: usize, sampling: Sampling, random: &mut Random) -> Result<BoundaryPoints> {
         self.boundary.points(n, sampling, random)
@@ -346,33 +345,6 @@ impl Problem {
         random: &mut Random,
     ) -> Result<BoundaryPoints> {
         self.boundary.points_by_density(count, section, random)
-    }
-
-    /// Fails unless the problem is one of `mode = paper`: a·Δu + b·∇u + c·u = f in two or three dimensions, with one
-    /// condition at each point of the boundary.
-    pub(crate) fn check_paper(&self) -> Result<()> {
-        let what = if !self.measurements.is_empty() {
-            "`mode = paper` has no measured values".into()
-        } else if !(2..=3).contains(&self.dims()) {
-            format!("`mode = paper` solves problems in two or three dimensions, and this one has {}", self.dims())
-        } else if self.regions.len() > 1 {
-            "`mode = paper` has one equation in the whole domain".into()
-        } else if self.time.is_some() {
-            "`mode = paper` has no slabs of time".into()
-        } else if self.unknowns.len() > 1 {
-            "`mode = paper` solves for one unknown".into()
-        } else if !self.is_linear() {
-            "`mode = paper` solves linear equations".into()
-        } else if self.equation(0).terms.iter().any(|(of, _)| matches!(of.derivative, Derivative::Second(..))) {
-            "`mode = paper` has second derivatives in the laplacian only".into()
-        } else if self.rules.iter().any(|rule| {
-            matches!(rule.condition, Condition::Initial { .. } | Condition::Periodic { .. } | Condition::Free)
-        }) {
-            "`mode = paper` needs one condition at each point of the boundary".into()
-        } else {
-            return Ok(());
-        };
-        Err(Error::input(what, "give `mode = auto`"))
     }
 
     /// The terms of the equation of a block at points, row-major n × dims, and its right-hand side; those of its linearisation
@@ -420,27 +392,6 @@ impl Problem {
         }
     }
 
-    /// The equation at points, row-major n × dims, if it is one of [`check_paper`](Self::check_paper).
-    ///
-    /// # Errors
-    ///
-    /// Those of [`terms`](Self::terms).
-    pub(crate) fn interior(&self, points: Vec<f64>) -> Result<Conditions> {
-        let (dims, n) = (self.dims(), points.len() / self.dims());
-        let (terms, target) = self.terms(0, &points)?;
-        let (mut laplacian, mut value, mut gradient) = (Coefficient::Zero, Coefficient::Zero, vec![0.0; points.len()]);
-        for (argument, coefficient) in terms {
-            match argument.derivative {
-                Derivative::Laplacian => laplacian = coefficient,
-                Derivative::Value => value = coefficient,
-                Derivative::First(axis) => (0..n).for_each(|i| gradient[i * dims + axis] = coefficient.at(i)),
-                Derivative::Second(..) => self.check_paper()?,
-            }
-        }
-        let gradient = gradient.iter().any(|&b| b != 0.0).then_some(gradient);
-        Ok(Conditions { dims, points, laplacian, gradient, value, target })
-    }
-
     /// The faces of the domain, to which rules refer.
     pub(super) fn pieces(&self) -> &[Piece] {
         &self.boundary.pieces
@@ -449,38 +400,4 @@ impl Problem {
     pub(super) fn rules(&self) -> &[BoundaryRule] {
         &self.rules
     }
-}
-
-/// Fails for derivatives of numbers, and numbers that start from one that is not finite.
-fn check_parameters(names: &[String], roles: &[Role], equations: &[Equation]) -> Result<()> {
-    for (unknown, role) in roles.iter().enumerate() {
-        let Role::Parameter { start } = role else { continue };
-        let mut own = equations.iter().flat_map(Equation::arguments).filter(|it| it.unknown == unknown);
-        if own.any(|it| it.derivative != Derivative::Value) {
-            let what = format!("an equation contains a derivative of {}, which is a number", names[unknown]);
-            return Err(Error::input(what, "leave it out; a number has no derivatives"));
-        }
-        if !start.is_finite() {
-            return Err(Error::input(format!("{} starts from {start}", names[unknown]), "give a finite number"));
-        }
-    }
-    Ok(())
-}
-
-/// Fails unless there are as many equations as solutions, and as many exact functions as unknowns if there are any.
-pub(super) fn check_counts(unknowns: &[Unknown], equations: &[Equation], exact: &[Function]) -> Result<()> {
-    let count = |n: usize, what: &str| if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") };
-    let names = |all: &[&Unknown]| all.iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(", ");
-    let solutions: Vec<&Unknown> = unknowns.iter().filter(|it| matches!(it.role, Role::Solution)).collect();
-    if equations.len() != solutions.len() || solutions.is_empty() {
-        let (own, names) = (count(equations.len(), "equation"), names(&solutions));
-        let what = format!("{own} for {}, {names}", count(solutions.len(), "unknown"));
-        return Err(Error::input(what, "give an equation for each unknown"));
-    }
-    if !exact.is_empty() && exact.len() != unknowns.len() {
-        let what = format!("{} for {}", count(exact.len(), "exact solution"), count(unknowns.len(), "unknown"));
-        let names = names(&unknowns.iter().collect::<Vec<_>>());
-        return Err(Error::input(what, format!("give one for each, in the order {names}")));
-    }
-    Ok(())
 }

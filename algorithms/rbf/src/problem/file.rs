@@ -17,7 +17,7 @@ use self::{
     conditions::BoundaryFile,
     domains::DomainFile,
     equations::{EquationsFile, RegionFile},
-    measured::{DataFile, Starts, in_order},
+    measured::{DataFile, Starts, in_order, signature},
     source::{Functions, Source, Written},
 };
 use super::{
@@ -29,6 +29,9 @@ use super::{
     token::Variables,
 };
 
+/// Constants by name.
+type Constants = BTreeMap<Spanned<String>, Written>;
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ProblemFile {
@@ -36,7 +39,9 @@ struct ProblemFile {
     dims: Option<Spanned<usize>>,
     coordinates: Option<Spanned<Vec<Spanned<String>>>>,
     #[serde(default)]
-    constants: BTreeMap<Spanned<String>, Written>,
+    constants: Constants,
+    /// A further constant with values from an easier problem to this one.
+    continuation: Option<Spanned<BTreeMap<Spanned<String>, Vec<Written>>>>,
     domain: Spanned<DomainFile>,
     /// Names of the solutions.
     unknowns: Option<Spanned<Vec<Spanned<String>>>>,
@@ -48,7 +53,7 @@ struct ProblemFile {
     region: Vec<Spanned<RegionFile>>,
     exact: Option<Spanned<Functions>>,
     time: Option<Spanned<TimeFile>>,
-    /// Functions to find, with their starts.
+    /// Functions to find, as `a` or with the coordinates on which they depend as `a(x, y)`, with their starts.
     #[serde(default)]
     fields: Starts,
     /// Numbers to find, with their starts.
@@ -69,17 +74,49 @@ struct TimeFile {
 /// A problem from `text`, called `name` unless the text has a name, with the functions in code of `given`. Errors found
 /// while the problem is solved name `file`.
 fn parse(text: &str, name: &str, file: Option<&Path>, given: &[Function]) -> Result<Problem> {
-    let mut source = Source { text, file: file.map(Path::to_path_buf), variables: Variables::default(), given };
+    let source = || Source { text, file: file.map(Path::to_path_buf), variables: Variables::default(), given };
     let file: ProblemFile = toml::from_str(text).map_err(|error| {
-        let place = error.span().map_or_else(Place::default, |span| source.place(span.start));
+        let place = error.span().map_or_else(Place::default, |span| source().place(span.start));
         let what = error.message().trim_end().replace('`', "\"").replace('\n', "; ");
         Error::input_at(place, what, "examples/problems/heated-plate.toml shows what a problem can have")
     })?;
+    let Some(continuation) = &file.continuation else { return problem(&file, &file.constants, name, source()) };
+    let of = source();
+    let Some((constant, values)) =
+        continuation.get_ref().first_key_value().filter(|_| continuation.get_ref().len() == 1)
+    else {
+        let what = format!("continuation has {} constants", continuation.get_ref().len());
+        return Err(of.error(continuation, what, "give one, with its values, as nu = [1, 0.1, 0.01]"));
+    };
+    if values.len() < 2 {
+        let what = format!("continuation has {} values of {}", values.len(), constant.get_ref());
+        return Err(of.error(constant, what, "give values from that of an easier problem to that of this one"));
+    }
+    if file.constants.contains_key(constant) {
+        let what = format!("{} is in constants and in continuation", constant.get_ref());
+        return Err(of.error(constant, what, "give its value as the last of continuation only"));
+    }
+    let step = |value: &Written| {
+        let mut constants = file.constants.clone();
+        constants.insert(constant.clone(), value.clone());
+        problem(&file, &constants, name, source())
+    };
+    let mut steps = values.iter().map(step).collect::<Result<Vec<_>>>()?;
+    let Some(last) = steps.pop() else { return Err(of.error(constant, "continuation has no value", "give some")) };
+    let names = values.iter().map(|value| Ok(format!("{} = {}", constant.get_ref(), of.written(value)?)));
+    let names = names.collect::<Result<Vec<_>>>()?;
+    last.with_continuation(names.into_iter().zip(steps).collect())
+        .map_err(|error| of.locate(error, continuation.span().start))
+}
+
+/// The problem of a file, with other constants than those of the file.
+fn problem(file: &ProblemFile, constants: &Constants, name: &str, mut source: Source<'_>) -> Result<Problem> {
     source.variables.unknowns = source.unknowns(file.unknowns.as_ref())?;
     source.variables.solutions = source.variables.unknowns.len();
     for (name, _) in in_order(&file.fields).into_iter().chain(in_order(&file.parameters)) {
-        source.check_unknown(name, &source.variables.unknowns)?;
-        source.variables.unknowns.push(name.get_ref().clone());
+        let own = Spanned::new(name.span(), signature(name.get_ref()).0.to_owned());
+        source.check_unknown(&own, &source.variables.unknowns)?;
+        source.variables.unknowns.push(own.into_inner());
     }
     source.variables.parameters = file.parameters.len();
     source.variables.coordinates = source.coordinates(file.dims.as_ref(), file.coordinates.as_ref())?;
@@ -90,7 +127,7 @@ fn parse(text: &str, name: &str, file: Option<&Path>, given: &[Function]) -> Res
         let help = "give the coordinates other names by coordinates, or the unknown";
         return Err(Error::input_at(source.place(start.unwrap_or(0)), what, help));
     }
-    source.read_constants(&file.constants)?;
+    source.read_constants(constants)?;
     let domain = source.domain(&file.domain)?;
     if domain.dims() != source.dims() {
         let what = format!("the domain has {} dimensions, the problem {}", domain.dims(), source.dims());

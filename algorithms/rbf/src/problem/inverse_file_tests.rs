@@ -28,6 +28,11 @@ fn unknowns_are_solutions_fields_and_parameters_in_order() {
     assert_eq!(found.function_names(), ["u", "k", "c"]);
     let [of] = found.measurements() else { panic!() };
     assert_eq!((&of.points[..], &of.values[..], of.noise), (&[0.5, 1.0, 0.25, 2.0][..], &[3.0, 4.0][..], None));
+    let text = ROD.replace("parameters =", "fields = { 'k( x )' = 1, c = 2, 's(t,x)' = 0 }\nparameters =");
+    let found = problem(&text.replace("D*u_xx", "D*k*u_xx + c*k_x + s"), "x,t,u\n0.5,1,3\n").unwrap();
+    let constant = |k: usize| [0, 1].map(|axis| found.roles()[k].is_constant_along(axis));
+    assert_eq!(found.function_names(), ["u", "k", "c", "s"]);
+    assert_eq!([0, 1, 2, 3].map(constant), [[false, false], [false, true], [false, false], [false, false]]);
 }
 
 #[test]
@@ -41,6 +46,14 @@ fn wrong_files_are_refused() {
         (of("D = 0.5", "u_x = 0.5"), good, "the name 'u_x' is taken"),
         (of("D*u_xx", "D_x*u_xx"), good, "'D_x'"),
         (of("D*u_xx", "u_xx"), good, "no equation contains the unknown D"),
+        (of("parameters = { D =", "fields = { 'D(y)' ="), good, "'y' in D(y) is not a coordinate"),
+        (of("parameters = { D =", "fields = { 'D()' ="), good, "'' in D() is not a coordinate"),
+        (of("parameters = { D =", "fields = { 'D(x' ="), good, "'D(x' is not a name"),
+        (
+            of("parameters = { D =", "fields = { 'D(x)' =").replace("D*u_xx", "D*u_xx - D_t"),
+            good,
+            "contains a derivative of D by a coordinate on which it does not depend",
+        ),
         (
             of("value = 0 }", "value = 0 }, { of = 'D', condition = 'dirichlet', value = 0 }"),
             good,

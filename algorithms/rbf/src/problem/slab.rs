@@ -10,6 +10,7 @@ use super::{
     function::{Function, format_point},
     primitive::axis_name,
     time::TimeSlabs,
+    unknown::Unknown,
 };
 
 /// Points on each face of the domain's box that stand for all of them.
@@ -26,8 +27,8 @@ impl Problem {
     /// condition at the final time.
     pub fn with_time_slabs(mut self, slabs: TimeSlabs) -> Result<Self> {
         let TimeSlabs { axis, count } = slabs;
-        if self.unknowns().len() > 1 || !self.measurements().is_empty() {
-            let what = "systems of equations and problems with measured values are not solved in slabs of time";
+        if !self.measurements().is_empty() {
+            let what = "problems with measured values are not solved in slabs of time";
             return Err(Error::input(what, "leave out time; the problem is solved in one piece"));
         }
         if axis >= self.dims() {
@@ -48,10 +49,12 @@ impl Problem {
         let at = self.outline()?;
         for (i, point) in at.points.chunks_exact(self.dims()).enumerate() {
             let normal = &at.normals[i * self.dims()..(i + 1) * self.dims()];
-            let rule = self.rule(0, point, normal, at.piece[i])?;
-            if normal[axis] > 0.5 && rule.is_some_and(|rule| !matches!(rule.condition, Condition::Free)) {
-                let what = format!("the final time has a condition, at {}", format_point(point));
-                return Err(Error::input(what, "slabs of time need the condition none there"));
+            for unknown in (0..self.unknowns().len()).filter(|_| normal[axis] > 0.5) {
+                let rule = self.rule(unknown, point, normal, at.piece[i])?;
+                if rule.is_some_and(|rule| !matches!(rule.condition, Condition::Free)) {
+                    let what = format!("the final time has a condition, at {}", format_point(point));
+                    return Err(Error::input(what, "slabs of time need the condition none there"));
+                }
             }
         }
         self.set_time_slabs(slabs);
@@ -87,35 +90,53 @@ impl Problem {
         (at(k), at(k + 1))
     }
 
-    /// The problem between two times, which begins with u and ∂u/∂t of `start`, if that is given, and ends without a condition.
+    /// The problem between two times, which begins with u and ∂u/∂t of each unknown in `start`, if that is given, and ends
+    /// without a condition. Unknowns without derivatives by time, as a pressure, begin without a condition.
     ///
     /// # Errors
     ///
-    /// Those of [`new`](Self::new), and of [`with_regions`](Self::with_regions) for a region that does not last all time.
-    pub(crate) fn slab(&self, axis: usize, ends: (f64, f64), start: Option<[Function; 2]>) -> Result<Self> {
-        let equations = || (0..self.regions().count()).flat_map(|region| self.equations(region));
-        let has_second = equations().flat_map(Equation::arguments).any(|it| match it.derivative {
-            Derivative::Laplacian => true,
-            Derivative::Second(i, j) => i == axis && j == axis,
-            Derivative::Value | Derivative::First(_) => false,
+    /// Those of [`of_system`](Self::of_system), and of [`with_regions`](Self::with_regions) for a region that does not last all
+    /// time.
+    pub(crate) fn slab(&self, axis: usize, ends: (f64, f64), start: Option<Vec<[Function; 2]>>) -> Result<Self> {
+        let rule = |end: &str, unknown: usize, condition: Condition| BoundaryRule {
+            on: Some(format!("{}={end}", axis_name(axis))),
+            unknown,
+            ..BoundaryRule::everywhere(condition)
+        };
+        let first = start.into_iter().flatten().enumerate().map(|(unknown, [value, rate])| {
+            let condition = match self.order_by(axis, unknown) {
+                0 => Condition::Free,
+                1 => Condition::Dirichlet { value },
+                _ => Condition::Initial { value, rate },
+            };
+            rule("low", unknown, condition)
         });
-        let on = |end: &str| Some(format!("{}={end}", axis_name(axis)));
-        let first = start.map(|[value, rate]| {
-            let condition =
-                if has_second { Condition::Initial { value, rate } } else { Condition::Dirichlet { value } };
-            BoundaryRule { on: on("low"), ..BoundaryRule::everywhere(condition) }
-        });
-        let last = BoundaryRule { on: on("high"), ..BoundaryRule::everywhere(Condition::Free) };
-        let rules = first.into_iter().chain([last]).chain(self.rules().iter().cloned()).collect();
+        let last = (0..self.unknowns().len()).map(|unknown| rule("high", unknown, Condition::Free));
+        let rules = first.chain(last).chain(self.rules().iter().cloned()).collect();
         let domain = self.domain().between(axis, ends.0, ends.1)?;
-        let rest = self.equations(self.regions().count() - 1)[0].clone();
-        let slab = Self::new(self.name(), domain, rest, rules, self.exact_functions().first().cloned())?
+        let unknowns = self.unknowns().iter().zip(self.roles());
+        let unknowns = unknowns.map(|(name, role)| Unknown { name: name.clone(), role: role.clone() }).collect();
+        let rest = self.equations(self.regions().count() - 1).to_vec();
+        let slab = Self::of_system(self.name(), domain, unknowns, rest, rules, self.exact_functions().to_vec())?
             .with_coordinates(self.coordinates())
             .with_regions(self.given_regions().to_vec())?;
         Ok(match self.state() {
             Some(state) => slab.about(state.clone()),
             None => slab,
         })
+    }
+
+    /// The highest order of derivatives of an unknown by an axis alone or with others.
+    fn order_by(&self, axis: usize, unknown: usize) -> usize {
+        let equations = (0..self.regions().count()).flat_map(|region| self.equations(region));
+        let own = equations.flat_map(Equation::arguments).filter(|it| it.unknown == unknown);
+        let order = own.map(|it| match it.derivative {
+            Derivative::Value => 0,
+            Derivative::First(i) => usize::from(i == axis),
+            Derivative::Second(i, j) => usize::from(i == axis) + usize::from(j == axis),
+            Derivative::Laplacian => 2,
+        });
+        order.max().unwrap_or(0)
     }
 }
 
@@ -143,7 +164,7 @@ mod tests {
         for (terms, rows) in [("{ u_t = 1, u_xx = -1 }", 1), ("{ u_tt = 1, u_xx = -1 }", 2)] {
             let all = problem(terms, BOX, END).unwrap();
             let start = [Function::given(|x| 10.0 + x[0]), Function::Constant(7.0)];
-            let slab = all.slab(1, (2.0, 4.0), Some(start)).unwrap();
+            let slab = all.slab(1, (2.0, 4.0), Some(vec![start])).unwrap();
             assert_eq!(slab.domain().bounds(), (&[0.0, 2.0][..], &[1.0, 4.0][..]));
             let at = slab.boundary_points(200, Sampling::Sobol, &mut Random::new(1, 0)).unwrap();
             let (conditions, owners) = slab.boundary_rows(&at).unwrap();
@@ -165,6 +186,31 @@ mod tests {
                 .filter(|&point| at.normals[2 * point + 1] < -0.5)
                 .collect::<std::collections::BTreeSet<_>>();
             assert_eq!(starts, rows * points.len());
+        }
+    }
+
+    /// Of u_t, v_tt and p, the first begins with its value, the second with its derivative too, and p with nothing.
+    #[test]
+    fn unknowns_of_a_system_begin_by_the_order_of_their_equations() {
+        let text = "coordinates = ['x', 't']\nunknowns = ['u', 'v', 'p']\ntime = { slabs = 4 }\n\
+            domain = { type = 'box', low = [0, 0], high = [1, 8] }\n\
+            boundary = [{ on = 't=high', condition = 'none' }, { of = ['u', 'v', 'p'], on = 't=low', condition = 'none' }, \
+            { of = ['u', 'v'], condition = 'dirichlet', value = 5 }]\n\
+            [[equation]]\nresidual = 'u_t - p_x'\n[[equation]]\nresidual = 'v_tt - v_xx + u*p'\n\
+            [[equation]]\nresidual = 'p - u_x'\n";
+        let start = [1.0, 2.0, 3.0].map(|k| [Function::Constant(k), Function::Constant(10.0 * k)]);
+        let slab = Problem::parse(text).unwrap().slab(1, (2.0, 4.0), Some(start.to_vec())).unwrap();
+        let at = slab.boundary_points(200, Sampling::Sobol, &mut Random::new(1, 0)).unwrap();
+        let (conditions, owners) = slab.boundary_rows(&at).unwrap();
+        for (point, normal) in at.normals.chunks_exact(2).enumerate() {
+            let own = owners.iter().enumerate().filter(|(_, owner)| owner.point == point);
+            let found: Vec<(usize, f64)> = own.map(|(row, owner)| (owner.unknown, conditions.target[row])).collect();
+            let expected: &[(usize, f64)] = match normal[1] {
+                first if first < -0.5 => &[(0, 1.0), (1, 2.0), (1, 20.0)],
+                last if last > 0.5 => &[],
+                _ => &[(0, 5.0), (1, 5.0)],
+            };
+            assert_eq!(found, expected, "{normal:?}");
         }
     }
 

@@ -109,11 +109,7 @@ fn wrong_systems_are_refused_with_a_position_and_advice() {
         ("'p', 'T'", "'p', 'x'", "an unknown has the name of the coordinate 'x'"),
         ("domain =", "exact = '0'\ndomain =", "line 2, column 9: 1 function for u, v, p, T"),
         ("domain =", "exact = ['0', '0', '0', 'T']\ndomain =", "line 2, column 26: 'T' in a coefficient"),
-        (
-            "domain =",
-            "time = { slabs = 2 }\ndomain =",
-            "line 2, column 8: systems of equations and problems with measured values are not solved in slabs of time",
-        ),
+        ("domain =", "time = { slabs = 2 }\ndomain =", "line 2, column 8: the final time has a condition, at ("),
         ("domain =", "constants = { T = 1 }\ndomain =", "the name 'T' is taken"),
     ] {
         let error = flow(from, to);

@@ -24,6 +24,8 @@ pub enum Role {
     Field {
         /// The function from which the iteration starts.
         start: Function,
+        /// Coordinates on which it does not depend, counted from 0.
+        constant_along: Vec<usize>,
     },
     /// A coefficient that is a number.
     Parameter {
@@ -41,7 +43,12 @@ impl<T: Into<String>> From<T> for Unknown {
 impl Unknown {
     /// A coefficient that is a function of the coordinates, near `start`.
     pub fn field(name: &str, start: Function) -> Self {
-        Self { name: name.into(), role: Role::Field { start } }
+        Self { name: name.into(), role: Role::Field { start, constant_along: Vec::new() } }
+    }
+
+    /// A coefficient that is a function of the coordinates other than `axes`, counted from 0, near `start`.
+    pub fn field_constant_along(name: &str, axes: &[usize], start: Function) -> Self {
+        Self { name: name.into(), role: Role::Field { start, constant_along: axes.to_vec() } }
     }
 
     /// A coefficient that is a number, near `start`.
@@ -60,11 +67,20 @@ impl Role {
         }
     }
 
+    /// Returns `true` if the unknown does not depend on a coordinate.
+    pub(crate) fn is_constant_along(&self, axis: usize) -> bool {
+        match self {
+            Self::Solution => false,
+            Self::Field { constant_along, .. } => constant_along.contains(&axis),
+            Self::Parameter { .. } => true,
+        }
+    }
+
     /// The start of a coefficient.
     pub(crate) fn start(&self) -> Option<Function> {
         match self {
             Self::Solution => None,
-            Self::Field { start } => Some(start.clone()),
+            Self::Field { start, .. } => Some(start.clone()),
             Self::Parameter { start } => Some(Function::Constant(*start)),
         }
     }

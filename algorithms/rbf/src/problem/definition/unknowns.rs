@@ -10,6 +10,7 @@ use crate::problem::{
     function::format_point,
     unknown::{Measurements, Role},
 };
+use crate::types::MAX_DIMS;
 
 /// Distance up to which points outside count as boundary, in diameters.
 const EDGE: f64 = 1e-9;
@@ -19,8 +20,15 @@ const EDGE: f64 = 1e-9;
 pub(crate) struct Block<'a> {
     /// The domain of the region.
     pub(crate) domain: &'a Domain,
-    /// The unknown is a number.
-    pub(crate) is_number: bool,
+    /// Axes along which the unknown is constant.
+    pub(crate) constant: [bool; MAX_DIMS],
+}
+
+impl Block<'_> {
+    /// Returns `true` if the unknown is a number.
+    pub(crate) fn is_number(&self) -> bool {
+        self.constant[..self.domain.dims()].iter().all(|is_constant| *is_constant)
+    }
 }
 
 impl Problem {
@@ -31,9 +39,8 @@ impl Problem {
 
     /// The blocks in their order.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = Block<'_>> {
-        let is_number = |role: &Role| matches!(role, Role::Parameter { .. });
-        self.regions()
-            .flat_map(move |domain| self.roles.iter().map(move |it| Block { domain, is_number: is_number(it) }))
+        let constant = |role: &Role| std::array::from_fn(|axis| role.is_constant_along(axis));
+        self.regions().flat_map(move |domain| self.roles.iter().map(move |it| Block { domain, constant: constant(it) }))
     }
 
     /// Number of the unknowns that equations have as solutions, which are the first.

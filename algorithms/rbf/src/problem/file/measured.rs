@@ -32,13 +32,32 @@ pub(super) fn in_order(starts: &Starts) -> Vec<(&Spanned<String>, &Written)> {
     all
 }
 
+/// The name of a function, and the coordinates on which it depends if these are named, as in `a(x, y)`.
+pub(super) fn signature(text: &str) -> (&str, Option<Vec<&str>>) {
+    let parts = text.split_once('(').and_then(|(name, rest)| Some((name, rest.trim_end().strip_suffix(')')?)));
+    parts.map_or((text, None), |(name, all)| (name.trim(), Some(all.split(',').map(str::trim).collect())))
+}
+
 impl Source<'_> {
+    /// The coordinates on which a function does not depend.
+    fn constant_along(&self, at: &Spanned<String>) -> Result<Vec<usize>> {
+        let (names, Some(own)) = (&self.variables.coordinates, signature(at.get_ref()).1) else {
+            return Ok(Vec::new());
+        };
+        if let Some(other) = own.iter().find(|name| !names.iter().any(|known| known == *name)) {
+            let what = format!("'{other}' in {} is not a coordinate", at.get_ref());
+            return Err(self.error(at, what, &format!("name some of {}", names.join(", "))));
+        }
+        Ok((0..names.len()).filter(|&axis| !own.contains(&names[axis].as_str())).collect())
+    }
+
     /// The unknowns: the solutions, whose names are read, `fields` and `parameters`.
     pub(super) fn all_unknowns(&self, fields: &Starts, parameters: &Starts) -> Result<Vec<Unknown>> {
         let solutions = &self.variables.unknowns[..self.variables.solutions];
         let mut all: Vec<Unknown> = solutions.iter().map(|name| name.as_str().into()).collect();
         for (name, start) in in_order(fields) {
-            all.push(Unknown::field(name.get_ref(), self.function(start)?));
+            let axes = self.constant_along(name)?;
+            all.push(Unknown::field_constant_along(signature(name.get_ref()).0, &axes, self.function(start)?));
         }
         for (name, start) in in_order(parameters) {
             all.push(Unknown::parameter(name.get_ref(), self.number(start)?));

@@ -12,6 +12,9 @@ use crate::problem::{
     function::Function,
 };
 
+/// Names of the problems.
+pub(super) const NAMES: [&str; 8] =
+    ["poisson-sine", "poisson-disc", "l-shape", "peak", "boundary-layer", "helmholtz", "wave-front", "poisson-cube"];
 /// Sharpness of the peak.
 const PEAK: f64 = 100.0;
 /// Position of the peak.

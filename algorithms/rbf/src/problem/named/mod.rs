@@ -1,11 +1,13 @@
 //! Built-in problems.
 
 mod closures;
+mod random_fields;
 mod references;
 mod texts;
 
 use firebox_core::{Error, Result};
 
+use self::texts::TEXTS;
 use super::definition::Problem;
 
 #[cfg(test)]
@@ -13,33 +15,15 @@ pub(super) use closures::tests::check;
 
 impl Problem {
     /// Names of the built-in problems.
-    pub const NAMES: [&'static str; 25] = [
-        "poisson-sine",
-        "poisson-disc",
-        "l-shape",
-        "peak",
-        "boundary-layer",
-        "helmholtz",
-        "wave-front",
-        "poisson-cube",
-        "bratu",
-        "burgers1d",
-        "allen-cahn",
-        "kovasznay",
-        "plate",
-        "poisson2d-c",
-        "poisson2d-cg",
-        "poisson3d-cg",
-        "poisson-nd",
-        "heat2d-ms",
-        "heat2d-cg",
-        "heat-nd",
-        "ns2d-c",
-        "ns2d-cg",
-        "wave1d",
-        "poisson-inverse",
-        "heat-inverse",
-    ];
+    pub const NAMES: [&'static str; closures::NAMES.len() + TEXTS.len()] = {
+        let mut names = [""; closures::NAMES.len() + TEXTS.len()];
+        let mut k = 0;
+        while k < names.len() {
+            names[k] = if k < closures::NAMES.len() { closures::NAMES[k] } else { TEXTS[k - closures::NAMES.len()].0 };
+            k += 1;
+        }
+        names
+    };
 
     /// The built-in problem `name`.
     ///

@@ -1,47 +1,61 @@
-//! Built-in problems in the language of problem files, and references as their exact solutions.
+//! Built-in problems in the language of problem files, with references as exact solutions and random coefficients as functions.
 
 use std::f64::consts::PI;
 
 use firebox_core::{Error, Result, random::Random};
 
-use super::references::{allen_cahn, bratu, burgers, cavity, holes, screened};
+use super::{
+    random_fields::{conductivity, slowness, squares, velocities},
+    references::{allen_cahn, bratu, burgers, cavity, holes, kuramoto_sivashinsky, screened},
+};
 use crate::problem::{definition::Problem, function::Function, unknown::Measurements};
 
 /// Values per axis of the grid of measured values of poisson-inverse, and the noise of both inverse problems.
 const SENSORS: usize = 50;
 const NOISE: f64 = 0.1;
 
-/// The text of the built-in problem `name`.
-fn text(name: &str) -> Option<&'static str> {
-    Some(match name {
-        "allen-cahn" => include_str!("allen-cahn.toml"),
-        "bratu" => include_str!("bratu.toml"),
-        "burgers1d" => include_str!("burgers1d.toml"),
-        "heat-inverse" => include_str!("heat-inverse.toml"),
-        "heat-nd" => include_str!("heat-nd.toml"),
-        "heat2d-cg" => include_str!("heat2d-cg.toml"),
-        "heat2d-ms" => include_str!("heat2d-ms.toml"),
-        "kovasznay" => include_str!("kovasznay.toml"),
-        "ns2d-c" => include_str!("ns2d-c.toml"),
-        "ns2d-cg" => include_str!("ns2d-cg.toml"),
-        "plate" => include_str!("plate.toml"),
-        "poisson-inverse" => include_str!("poisson-inverse.toml"),
-        "poisson-nd" => include_str!("poisson-nd.toml"),
-        "poisson2d-c" => include_str!("poisson2d-c.toml"),
-        "poisson2d-cg" => include_str!("poisson2d-cg.toml"),
-        "poisson3d-cg" => include_str!("poisson3d-cg.toml"),
-        "wave1d" => include_str!("wave1d.toml"),
-        _ => return None,
-    })
-}
+/// Names of the problems, with their texts.
+pub(super) const TEXTS: [(&str, &str); 25] = [
+    ("bratu", include_str!("bratu.toml")),
+    ("burgers1d", include_str!("burgers1d.toml")),
+    ("allen-cahn", include_str!("allen-cahn.toml")),
+    ("schrodinger", include_str!("schrodinger.toml")),
+    ("kovasznay", include_str!("kovasznay.toml")),
+    ("plate", include_str!("plate.toml")),
+    ("poisson2d-c", include_str!("poisson2d-c.toml")),
+    ("poisson2d-cg", include_str!("poisson2d-cg.toml")),
+    ("poisson3d-cg", include_str!("poisson3d-cg.toml")),
+    ("poisson2d-ms", include_str!("poisson2d-ms.toml")),
+    ("poisson-nd", include_str!("poisson-nd.toml")),
+    ("heat2d-vc", include_str!("heat2d-vc.toml")),
+    ("heat2d-ms", include_str!("heat2d-ms.toml")),
+    ("heat2d-cg", include_str!("heat2d-cg.toml")),
+    ("heat-nd", include_str!("heat-nd.toml")),
+    ("burgers2d", include_str!("burgers2d.toml")),
+    ("ns2d-c", include_str!("ns2d-c.toml")),
+    ("ns2d-cg", include_str!("ns2d-cg.toml")),
+    ("ns2d-lt", include_str!("ns2d-lt.toml")),
+    ("wave1d", include_str!("wave1d.toml")),
+    ("wave2d-cg", include_str!("wave2d-cg.toml")),
+    ("ks", include_str!("ks.toml")),
+    ("gs", include_str!("gs.toml")),
+    ("poisson-inverse", include_str!("poisson-inverse.toml")),
+    ("heat-inverse", include_str!("heat-inverse.toml")),
+];
 
-/// The functions of the exact solution that the text of `name` refers to, by another method; absent if that fails.
+/// The functions to which the text of `name` refers: of exact solutions by another method, or of coefficients; absent if a method
+/// fails.
 fn reference(name: &str) -> Option<Vec<Function>> {
     Some(match name {
         "allen-cahn" => vec![Function::given(allen_cahn())],
         "bratu" => vec![Function::given(bratu(1.0)?)],
         "burgers1d" => vec![Function::given(burgers(0.01 / PI))],
+        "burgers2d" => velocities(),
+        "heat2d-vc" => vec![conductivity()],
+        "ks" => kuramoto_sivashinsky().map(Function::given).into(),
         "ns2d-c" => cavity()?,
+        "poisson2d-ms" => vec![squares()],
+        "wave2d-cg" => vec![slowness()],
         "poisson2d-c" => vec![Function::given(holes()?)],
         "poisson2d-cg" => vec![Function::given(screened()?)],
         _ => Vec::new(),
@@ -69,7 +83,7 @@ fn sensors(name: &str, random: &mut Random) -> Option<Vec<f64>> {
 ///
 /// [`Error::Input`] if the reference solution was not found.
 pub(super) fn named(name: &str) -> Result<Option<Problem>> {
-    let Some(text) = text(name) else { return Ok(None) };
+    let Some((_, text)) = TEXTS.iter().find(|(other, _)| *other == name) else { return Ok(None) };
     let functions = reference(name).ok_or_else(|| {
         Error::input(format!("the reference solution of '{name}' was not found"), "choose another problem")
     })?;

@@ -21,7 +21,10 @@ pub(super) const SCATTERED: usize = 4;
 const MARGIN: f64 = 0.5;
 /// Distance of the places within a cell at which the wanted sides are read.
 const WITHIN: f64 = 0.3;
-/// Sides of the cell of a number, in those of the domain's box: a Gaussian of this width is 1 in f64 in all of it.
+/// Points along axes on which an unknown does not depend, of which one may be in the domain.
+const ALONG: usize = 16;
+/// Sides of a cell along axes on which the unknown does not depend, in those of the domain's box: a Gaussian of this width is 1
+/// in f64 in all of it.
 const EVERYWHERE: f64 = 1e9;
 
 /// A point, and the block of an unknown in a region to whose solution it belongs.
@@ -38,12 +41,20 @@ pub(super) struct Cells<const D: usize> {
     pub(super) sides: Vec<Point<D>>,
     /// The first cell of each block, and the number of all cells.
     pub(super) starts: Vec<usize>,
-    /// The centres of each block.
+    /// Factors of coordinates in distances: the least spacing of the grid over that along each axis.
+    metric: Point<D>,
+    /// The centres, times the factors.
+    scaled: Vec<Point<D>>,
+    /// The scaled centres of each block.
     buckets: Vec<Buckets<D>>,
 }
 
 fn shifted<const D: usize>(centre: &Point<D>, sides: &Point<D>, by: &Point<D>) -> Point<D> {
     std::array::from_fn(|i| centre[i] + by[i] * sides[i])
+}
+
+fn times<const D: usize>(point: &Point<D>, factors: &Point<D>) -> Point<D> {
+    std::array::from_fn(|i| factors[i] * point[i])
 }
 
 /// Bases of the Halton sequence, one per dimension.
@@ -85,15 +96,19 @@ impl<const D: usize> Cells<D> {
     /// The cells of every block, by the domains of their regions: leaves of a grid of cells with sides of about `spacing`, bisected
     /// until no side exceeds those of the nearest of the `wanted` cells. A number has one cell.
     pub(super) fn new<'a>(blocks: impl Iterator<Item = Block<'a>>, spacing: &Point<D>, wanted: Option<&Self>) -> Self {
-        let mut cells = Self { centres: Vec::new(), sides: Vec::new(), starts: vec![0], buckets: Vec::new() };
-        for (block, Block { domain, is_number }) in blocks.enumerate() {
+        let least = spacing.iter().copied().fold(f64::INFINITY, f64::min);
+        let metric = spacing.map(|side| least / side);
+        let (centres, sides, scaled, buckets) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut cells = Self { centres, sides, starts: vec![0], metric, scaled, buckets };
+        for (block, of) in blocks.enumerate() {
             match D >= SCATTERED {
-                _ if is_number => cells.push_everywhere(domain),
-                true => cells.scatter(domain, spacing),
-                false => cells.bisect(domain, spacing, wanted.map(|wanted| (wanted, block))),
+                _ if of.is_number() => cells.push_everywhere(of.domain),
+                true => cells.scatter(of.domain, spacing),
+                false => cells.bisect(&of, spacing, wanted.map(|wanted| (wanted, block))),
             }
             let first = cells.starts[block];
-            cells.buckets.push(Buckets::new(&cells.centres[first..]));
+            cells.scaled.extend(cells.centres[first..].iter().map(|centre| times(centre, &metric)));
+            cells.buckets.push(Buckets::new(&cells.scaled[first..]));
             cells.starts.push(cells.len());
         }
         cells
@@ -106,26 +121,29 @@ impl<const D: usize> Cells<D> {
         self.sides.push(std::array::from_fn(|i| EVERYWHERE * (high[i] - low[i])));
     }
 
-    /// Adds the leaves of a grid over a region.
-    fn bisect(&mut self, domain: &Domain, spacing: &Point<D>, wanted: Option<(&Self, usize)>) {
-        let (low, high) = domain.bounds();
-        let counts: [usize; D] = std::array::from_fn(|i| ((high[i] - low[i]) / spacing[i]).round().max(1.0) as usize);
+    /// Adds the leaves of a grid over a region, of one cell along axes on which the unknown does not depend.
+    fn bisect(&mut self, block: &Block<'_>, spacing: &Point<D>, wanted: Option<(&Self, usize)>) {
+        let (constant, (low, high)) = (&block.constant, block.domain.bounds());
+        let count = |i: usize| if constant[i] { 1.0 } else { ((high[i] - low[i]) / spacing[i]).round().max(1.0) };
+        let counts: [usize; D] = std::array::from_fn(|i| count(i) as usize);
         let sides: Point<D> = std::array::from_fn(|i| (high[i] - low[i]) / counts[i] as f64);
         // The rings on either side, the last coordinate running fastest.
-        let rings = rings::<D>();
-        let total: usize = counts.iter().map(|count| count + 2 * rings).product();
+        let rings: [usize; D] = std::array::from_fn(|i| if constant[i] { 0 } else { rings::<D>() });
+        let total: usize = counts.iter().zip(rings).map(|(count, rings)| count + 2 * rings).product();
         let centre = |mut index: usize| {
             let mut centre = [0.0; D];
             for i in (0..D).rev() {
-                centre[i] = low[i] + sides[i] * ((index % (counts[i] + 2 * rings)) as f64 + 0.5 - rings as f64);
-                index /= counts[i] + 2 * rings;
+                let all = counts[i] + 2 * rings[i];
+                centre[i] = low[i] + sides[i] * ((index % all) as f64 + 0.5 - rings[i] as f64);
+                index /= all;
             }
             centre
         };
+        let sides = std::array::from_fn(|i| if constant[i] { EVERYWHERE * sides[i] } else { sides[i] });
         let mut open: Vec<(Point<D>, Point<D>)> = (0..total).map(|index| (centre(index), sides)).collect();
         let (near, within) = (near(), corners(WITHIN).chain([[0.0; D]]).collect::<Vec<_>>());
         while !open.is_empty() {
-            let visit = |cell| visit(domain, cell, &near, &within, wanted);
+            let visit = |cell| visit(block, cell, &near, &within, wanted);
             let visited: Vec<Visit<D>> = open.par_iter().map(visit).collect();
             let mut next = Vec::new();
             for ((centre, sides), visit) in open.into_iter().zip(visited) {
@@ -167,11 +185,11 @@ impl<const D: usize> Cells<D> {
         self.centres.len()
     }
 
-    /// The block's cell with the nearest centre, the first of equals.
+    /// The block's cell with the nearest centre, in units of the grid's spacing along each axis; the first of equals.
     pub(super) fn nearest(&self, block: usize, point: &Point<D>) -> usize {
         let own = self.starts[block]..self.starts[block + 1];
         let first = own.start;
-        first + self.buckets[block].nearest(&self.centres[own], point).unwrap_or(0)
+        first + self.buckets[block].nearest(&self.scaled[own], &times(point, &self.metric)).unwrap_or(0)
     }
 
     /// The centres.
@@ -200,23 +218,36 @@ enum Visit<const D: usize> {
 }
 
 fn visit<const D: usize>(
-    domain: &Domain,
+    block: &Block<'_>,
     (centre, sides): &(Point<D>, Point<D>),
     near: &[Point<D>],
     within: &[Point<D>],
     wanted: Option<(&Cells<D>, usize)>,
 ) -> Visit<D> {
-    if !near.iter().any(|by| domain.signed_distance(&shifted(centre, sides, by)) <= 0.0) {
+    let own = |by: &Point<D>| std::array::from_fn(|i| if block.constant[i] { 0.0 } else { by[i] });
+    let is_inside = |at: Point<D>| block.domain.signed_distance(&at) <= 0.0;
+    let is_near = |by: &Point<D>| along(block, shifted(centre, sides, &own(by))).any(is_inside);
+    if !near.iter().any(is_near) {
         return Visit::Outside;
     }
-    let Some((wanted, block)) = wanted else { return Visit::Leaf };
+    let Some((wanted, index)) = wanted else { return Visit::Leaf };
     let mut least = [f64::INFINITY; D];
     for by in within {
-        let own = &wanted.sides[wanted.nearest(block, &shifted(centre, sides, by))];
-        least = std::array::from_fn(|i| least[i].min(own[i]));
+        let there = &wanted.sides[wanted.nearest(index, &shifted(centre, sides, &own(by)))];
+        least = std::array::from_fn(|i| least[i].min(there[i]));
     }
-    let split = std::array::from_fn(|i| least[i] < BISECTED * sides[i]);
+    let split = std::array::from_fn(|i| !block.constant[i] && least[i] < BISECTED * sides[i]);
     if split == [false; D] { Visit::Leaf } else { Visit::Bisect(split) }
+}
+
+/// A point, and others of the domain's box that differ from it along axes on which the unknown does not depend.
+fn along<const D: usize>(block: &Block<'_>, point: Point<D>) -> impl Iterator<Item = Point<D>> {
+    let (low, high) = block.domain.bounds();
+    let count = if block.constant[..D].contains(&true) { ALONG } else { 1 };
+    (0..count).map(move |k| {
+        let at = |i: usize| low[i] + (high[i] - low[i]) * halton(k, i);
+        std::array::from_fn(|i| if k > 0 && block.constant[i] { at(i) } else { point[i] })
+    })
 }
 
 /// Halves along the axes in `split`, the last axis running fastest.
@@ -239,7 +270,7 @@ mod tests {
     use super::*;
 
     fn over(domain: &Domain, wanted: Option<&Cells<2>>) -> Cells<2> {
-        Cells::new([Block { domain, is_number: false }].into_iter(), &[0.125; 2], wanted)
+        Cells::new([Block { domain, constant: [false; MAX_DIMS] }].into_iter(), &[0.125; 2], wanted)
     }
 
     #[test]
@@ -264,6 +295,16 @@ mod tests {
         assert_eq!(finer.len(), 133);
         let nearest = finer.nearest(0, &[0.42, 0.43]);
         assert_eq!(finer.sides[nearest], [0.0625, 0.125]);
+        // Of a grid of long cells, those beside a bisected one are as they were.
+        let long = |wanted: Option<&Cells<2>>| {
+            let block = Block { domain: &square, constant: [false; MAX_DIMS] };
+            Cells::new([block].into_iter(), &[0.01, 0.5], wanted)
+        };
+        let cells = long(None);
+        let at = cells.nearest(0, &[0.505, 0.26]);
+        let wanted = cells.scaled(|k| if k == at { [1.0, 0.5] } else { [1.0; 2] });
+        assert_eq!(long(Some(&wanted)).len(), cells.len() + 1);
+        assert_eq!(long(Some(&long(Some(&wanted)))), long(Some(&wanted)));
         // The same sides are wanted again: nothing changes.
         assert_eq!(over(&square, Some(&finer)), finer);
     }

@@ -7,6 +7,7 @@ use firebox_core::{Error, Result, random::Random};
 use super::{
     cells::{Cells, Place, Point, SCATTERED},
     engine::Engine,
+    first::first_spacing,
     growth::{Adapted, Adaptive, Drawn, Growth, LEAST_GROWTH, Measured, RATIOS, STRIDE, work_of},
     level::{Conditions, LARGE, OpenConstant, Solved, Use},
     newton::{Draw, Iteration, Newton, state_of, tolerance},
@@ -18,8 +19,6 @@ use crate::problem::definition::Problem;
 
 /// Stream of [`Random`] of the first level.
 const STREAM: u64 = u64::from_be_bytes(*b"rbf-grow");
-/// Neurons of the first level, about.
-const FIRST: f64 = 81.0;
 /// Share of the squared held-out residuals of the cells that are bisected.
 const MARKED: f64 = 0.85;
 /// Least share of the cells that is bisected, and in large levels, where a level more costs as much as all before it.
@@ -38,8 +37,6 @@ const FEWER: f64 = 0.8;
 const OTHER_AXIS: f64 = 0.25;
 /// Factor of the spacing where a level has fewer conditions than neurons.
 const THINNER: f64 = 0.7;
-/// Halvings of the first spacing for thin domains.
-const HALVINGS: usize = 12;
 /// Share of the work that training may spend.
 const TRAINING: f64 = 0.02;
 /// Share of the right-hand sides in held-out residuals from which on the centres and widths of the first level are trained.
@@ -77,7 +74,7 @@ impl Adaptive {
         go_on: &dyn Fn(usize) -> Result<()>,
         grown: &mut Option<Adapted<D>>,
     ) -> Result<()> {
-        let mut plan = Plan::new(problem, [first_spacing::<D>(problem); D], None);
+        let mut plan = Plan::new(problem, first_spacing(problem)?, None);
         let some: Vec<Place<D>> = measured.places.iter().step_by(STRIDE).copied().collect();
         let open = measured.open.then(|| {
             let sum = measured.exact.map_or(0.0, |exact| exact.iter().step_by(STRIDE).sum());
@@ -223,24 +220,6 @@ fn extent(problem: &Problem) -> f64 {
     low.iter().zip(high).map(|(low, high)| high - low).fold(0.0, f64::max)
 }
 
-/// Spacing of a grid whose cells in and around the domain are about [`FIRST`] for each unknown, whatever share of its box
-/// it fills; more with more than two regions.
-fn first_spacing<const D: usize>(problem: &Problem) -> f64 {
-    let first = FIRST * ((problem.regions().count() - 1).max(1) * problem.function_names().len()) as f64;
-    let (low, high) = problem.domain().bounds();
-    let volume: f64 = (0..D).map(|i| high[i] - low[i]).product();
-    let mut spacing = (volume / first).powf(1.0 / D as f64);
-    for _ in 0..HALVINGS {
-        let count = Cells::<D>::new(problem.blocks(), &[spacing; D], None).len() as f64;
-        if count >= 0.5 * first {
-            return spacing * (count / first).powf(1.0 / D as f64);
-        }
-        // Some cells of a thin domain may have been missed.
-        spacing *= 0.5;
-    }
-    spacing
-}
-
 /// Cells of the next level, about as many as are `affordable`, and not more than `most` unless bisecting four passes that:
 /// those with most of the squared held-out residuals are bisected, or if these are many, all are made smaller.
 fn next<const D: usize>(
@@ -277,10 +256,10 @@ fn next<const D: usize>(
 
 /// The cells of numbers, which have one each.
 fn numbers<const D: usize>(problem: &Problem, cells: &Cells<D>) -> impl Iterator<Item = usize> {
-    problem.blocks().zip(&cells.starts).filter(|(block, _)| block.is_number).map(|(_, first)| *first)
+    problem.blocks().zip(&cells.starts).filter(|(block, _)| block.is_number()).map(|(_, first)| *first)
 }
 
-/// Curvature of u in each cell along each axis, |∂²u/∂x²| times the square of the side; 0 for the cell of a number.
+/// Curvature of u in each cell along each axis, |∂²u/∂x²| times the square of the side; 0 along axes on which u does not depend.
 fn bends<const D: usize>(problem: &Problem, solved: &Solved<'_, D>, cells: &Cells<D>) -> Result<Vec<Point<D>>> {
     let places = cells.places();
     let mut bends = vec![[0.0; D]; cells.len()];
@@ -290,7 +269,11 @@ fn bends<const D: usize>(problem: &Problem, solved: &Solved<'_, D>, cells: &Cell
             bends[axis] = (second * sides[axis] * sides[axis]).abs();
         }
     }
-    numbers(problem, cells).for_each(|cell| bends[cell] = [0.0; D]);
+    for (block, ends) in problem.blocks().zip(cells.starts.windows(2)) {
+        let varying: Point<D> = std::array::from_fn(|axis| if block.constant[axis] { 0.0 } else { 1.0 });
+        let own = bends[ends[0]..ends[1]].iter_mut();
+        own.for_each(|bends| *bends = std::array::from_fn(|axis| varying[axis] * bends[axis]));
+    }
     Ok(bends)
 }
 

@@ -93,6 +93,28 @@ fn a_source_is_found_from_exact_values() {
     assert!(found.is_resolved() && error <= 1e-3 && error <= 2.0 * found.estimate());
 }
 
+/// A diffusivity that does not depend on time has neurons along x only.
+#[test]
+fn a_function_of_one_of_two_coordinates_is_found() {
+    let text = "
+        coordinates = ['x', 't']
+        fields = { 'a(x)' = 1 }
+        exact = ['exp(-t)*sin(pi*x)', '2 + sin(3*x)']
+        domain = { type = 'box', low = [0, 0], high = [1, 1] }
+        boundary = [{ on = 't=high', condition = 'none' }, { of = 'a', condition = 'dirichlet' }, { condition = 'dirichlet' }]
+        [equation]
+        residual = '''u_t - a*u_xx - a_x*u_x
+            + exp(-t)*((1 - pi^2*(2 + sin(3*x)))*sin(pi*x) + 3*pi*cos(3*x)*cos(pi*x))'''";
+    let problem = Problem::parse(text).unwrap();
+    let found = fit(measured(problem, 300, 0.0, Some(0.0), &mut Random::new(7, 0)), 1e-4);
+    let error = found.accuracy().unwrap().relative_l2;
+    assert!(found.is_resolved() && error <= 1e-4 && error <= 2.0 * found.estimate());
+    let [u, a] = [&found.networks()[0], &found.networks()[1]];
+    assert!(a.len() * a.len() < 4 * u.len(), "{} of {}", a.len(), u.len());
+    let values = |t: f64| a.evaluate(&[0.3, t, 0.9, t]);
+    assert_eq!(values(0.0), values(1.0));
+}
+
 #[test]
 fn a_coefficient_is_found_from_noisy_values() {
     let found = fit(Problem::named("poisson-inverse").unwrap(), 1e-6);

@@ -9,6 +9,7 @@ mod blocks;
 mod buckets;
 mod cells;
 mod engine;
+mod first;
 mod grow;
 mod growth;
 mod level;

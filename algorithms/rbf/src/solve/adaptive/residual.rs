@@ -1,7 +1,5 @@
 //! Derivatives of a solution, and the residual of its equation, at any points.
 
-use std::sync::Arc;
-
 use firebox_core::Result;
 
 use super::{
@@ -20,17 +18,17 @@ use crate::{
     solve::{network::RbfNetwork, piecewise::PiecewiseNetwork},
 };
 
-/// A solution of one unknown as a state for linearisations, evaluated at points that `shift` has moved.
-pub(crate) fn state(network: Arc<PiecewiseNetwork>, shift: impl Fn(&mut [f64]) + Send + Sync + 'static) -> State {
+/// The solution of each unknown as a state for linearisations, evaluated at points that `shift` has moved.
+pub(crate) fn state(networks: Vec<PiecewiseNetwork>, shift: impl Fn(&mut [f64]) + Send + Sync + 'static) -> State {
     State::new(move |_, points, arguments| {
         let mut points = points.to_vec();
-        points.chunks_exact_mut(network.dims()).for_each(&shift);
-        let of = |&Argument { derivative, .. }: &Argument| match network.dims() {
-            1 => derivatives_in::<1>(derivative, &network, &points),
-            2 => derivatives_in::<2>(derivative, &network, &points),
-            3 => derivatives_in::<3>(derivative, &network, &points),
-            4 => derivatives_in::<4>(derivative, &network, &points),
-            _ => derivatives_in::<5>(derivative, &network, &points),
+        points.chunks_exact_mut(networks[0].dims()).for_each(&shift);
+        let of = |&Argument { unknown, derivative }: &Argument| match networks[unknown].dims() {
+            1 => derivatives_in::<1>(derivative, &networks[unknown], &points),
+            2 => derivatives_in::<2>(derivative, &networks[unknown], &points),
+            3 => derivatives_in::<3>(derivative, &networks[unknown], &points),
+            4 => derivatives_in::<4>(derivative, &networks[unknown], &points),
+            _ => derivatives_in::<5>(derivative, &networks[unknown], &points),
         };
         arguments.iter().map(of).collect()
     })
@@ -62,7 +60,7 @@ fn derivatives_in<const D: usize>(
 #[cfg(feature = "plot")]
 pub(crate) fn residuals(problem: &Problem, network: &PiecewiseNetwork, points: &[f64]) -> Result<Vec<f64>> {
     if !problem.is_linear() {
-        let about = problem.about(state(Arc::new(network.clone()), |_| ()));
+        let about = problem.about(state(vec![network.clone()], |_| ()));
         return residuals_of(&about, network, points);
     }
     residuals_of(problem, network, points)

@@ -70,9 +70,11 @@ fn some_points<const D: usize>(domain: &Domain) -> Vec<Point<D>> {
     (1..).map(at).filter(|point| domain.contains(point)).take(POINTS_OF_MEANS).collect()
 }
 
-/// The measure of a cell's section across `normal`: of the ellipsoid with its sides as axes, up to a factor that depends
-/// on D only.
-fn section<const D: usize>(sides: &Point<D>, normal: &[f64]) -> f64 {
+/// The measure of a cell's section across `normal`: of the ellipsoid with its sides as axes, at most those of the domain's box, up
+/// to a factor that depends on D only.
+fn section<const D: usize>(problem: &Problem, sides: &Point<D>, normal: &[f64]) -> f64 {
+    let (low, high) = problem.domain().bounds();
+    let sides: Point<D> = std::array::from_fn(|i| sides[i].min(high[i] - low[i]));
     let across = sides.iter().zip(normal).map(|(side, n)| (side * n).powi(2)).sum::<f64>().sqrt();
     sides.iter().product::<f64>() / across
 }
@@ -143,7 +145,7 @@ impl<const D: usize> Rows<D> {
         let place = |at: &[f64], normal: &[f64], unknown: usize| {
             let block = problem.block(problem.region_of(at), unknown);
             let cell = cells.nearest(block, &point(at));
-            (block, cell, section(&cells.sides[cell], normal))
+            (block, cell, section(problem, &cells.sides[cell], normal))
         };
         let finest = |at: &[f64], normal: &[f64]| {
             let all = (0..problem.unknowns().len()).map(|unknown| place(at, normal, unknown).2);
@@ -171,17 +173,17 @@ impl<const D: usize> Rows<D> {
         }
         for row in problem.periodic_rows(&at)? {
             let normal = &at.normals[row.at * D..(row.at + 1) * D];
-            draft.push_pair(&row, cells, normal);
+            draft.push_pair(problem, &row, cells, normal);
         }
         for region in 0..problem.regions().count() - 1 {
             let finer = |at: &[f64], normal: &[f64]| {
                 let other = problem.neighbour(region, at, normal).unwrap_or(region);
-                let of = |side: usize| section(&cells.sides[cells.nearest(side, &point(at))], normal);
+                let of = |side: usize| section(problem, &cells.sides[cells.nearest(side, &point(at))], normal);
                 of(region).min(of(other))
             };
             let at = problem.interface_by_density(region, count, finer, random)?;
             for row in problem.interface_rows(region, &at)? {
-                draft.push_pair(&row, cells, &at.normals[row.at * D..(row.at + 1) * D]);
+                draft.push_pair(problem, &row, cells, &at.normals[row.at * D..(row.at + 1) * D]);
             }
         }
         draft.push_means(problem, cells)?;
@@ -214,7 +216,7 @@ impl<const D: usize> Rows<D> {
                     factors.push(prior.value * share);
                 }
                 if prior.curvature > 0.0 {
-                    for axis in 0..D {
+                    for axis in (0..D).filter(|&axis| !role.is_constant_along(axis)) {
                         draft.push_one(place, Operator::second(axis), cell, 0.0);
                         factors.push(prior.curvature * share * (high[axis] - low[axis]).powi(2));
                     }
@@ -279,10 +281,10 @@ impl<const D: usize> Rows<D> {
 
 impl<const D: usize> Draft<D> {
     /// Adds a row of two sides, at the density of the finer cell.
-    fn push_pair(&mut self, row: &InterfaceRow, cells: &Cells<D>, normal: &[f64]) {
+    fn push_pair(&mut self, problem: &Problem, row: &InterfaceRow, cells: &Cells<D>, normal: &[f64]) {
         let [first, second] = &row.sides;
         let [own, other] = [first, second].map(|side| cells.nearest(side.block, &point(&side.point)));
-        let measure = section(&cells.sides[own], normal).min(section(&cells.sides[other], normal));
+        let measure = section(problem, &cells.sides[own], normal).min(section(problem, &cells.sides[other], normal));
         self.push(&[(first, own), (second, other)], measure, row.target);
     }
 

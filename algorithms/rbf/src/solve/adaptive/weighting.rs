@@ -68,7 +68,7 @@ impl Weighting {
         let size = |(unknown, role): (usize, &Role)| match role {
             Role::Solution => Ok(1.0),
             Role::Parameter { start } => Ok(start.abs()),
-            Role::Field { start } => {
+            Role::Field { start, .. } => {
                 let points: Vec<f64> = own(problem, places, unknown).iter().flat_map(|place| place.point).collect();
                 Ok(root_mean(&start.values(&points, D)?))
             }

@@ -2,7 +2,7 @@
 
 use std::{f64::consts::PI, sync::LazyLock};
 
-use super::{burgers::EDGE, cosine::Cosine, etdrk4::Etdrk4};
+use super::{burgers::EDGE, cosine::Cosine, etdrk4::Etdrk4, stored::Stored};
 
 /// Diffusion coefficient ε.
 const EPSILON: f64 = 1e-4;
@@ -12,8 +12,6 @@ const MODES: usize = 1024;
 const STEPS: usize = 512;
 /// Number of steps between stored times.
 const STRIDE: usize = 4;
-/// Number of stored times that an interpolation in time takes.
-const WINDOW: usize = 8;
 /// Largest coefficient that is not stored.
 const SMALL: f64 = 1e-14;
 
@@ -38,7 +36,7 @@ pub(in crate::problem) fn allen_cahn() -> impl Fn(&[f64]) -> f64 + Send + Sync +
 /// v = u − k at equidistant times.
 struct Solution {
     /// v = Σ cₙ cos nπx: c₀, c₁, … per stored time.
-    series: Vec<Vec<f64>>,
+    series: Stored,
 }
 
 /// Repeated integral ierfc(z) = e^{−z²}/√π − z erfc(z) of the complementary error function, z ≥ 0.
@@ -91,7 +89,7 @@ impl Solution {
                 series.push(stored(&c));
             }
         }
-        Self { series }
+        Self { series: Stored(series) }
     }
 
     /// u(x, t).
@@ -100,18 +98,10 @@ impl Solution {
             return f64::NAN;
         }
         let x = x - 2.0 * (0.5 * x).round();
-        let last = self.series.len() - 1;
-        let place = t * last as f64;
-        let first = (place.floor() as usize).saturating_sub(WINDOW / 2 - 1).min((last + 1).saturating_sub(WINDOW));
-        let weights = lagrange(place - first as f64);
-        let window = &self.series[first..];
-        let length = window.iter().take(WINDOW).map(Vec::len).max().unwrap_or(0);
         let twice = 2.0 * (PI * x).cos();
-        // Clenshaw's recurrence on the coefficients at t.
+        // Clenshaw's recurrence.
         let (mut b, mut next) = (0.0, 0.0);
-        for n in (0..length).rev() {
-            let c: f64 =
-                window.iter().zip(weights).map(|(series, weight)| weight * series.get(n).unwrap_or(&0.0)).sum();
+        for c in self.series.at(t).into_iter().rev() {
             (b, next) = (twice * b - next + c, b);
         }
         kink(x, t.max(0.0)) + b - 0.5 * twice * next
@@ -123,14 +113,6 @@ fn stored(halves: &[f64]) -> Vec<f64> {
     let length = halves.iter().rposition(|c| c.abs() > SMALL).map_or(0, |n| n + 1);
     let factor = |n: usize| if n == 0 || n + 1 == halves.len() { 1.0 } else { 2.0 };
     halves[..length].iter().enumerate().map(|(n, c)| factor(n) * c).collect()
-}
-
-/// Weights at x of the values at 0, 1, …, by Lagrange's polynomials.
-fn lagrange(x: f64) -> [f64; WINDOW] {
-    std::array::from_fn(|j| {
-        let factor = |i: usize| (x - i as f64) / (j as f64 - i as f64);
-        (0..WINDOW).filter(|i| *i != j).map(factor).product()
-    })
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Cosine transform of the first kind.
+//! Cosine transform of the first kind, and the fast Fourier transform below it.
 
 use std::f64::consts::PI;
 
@@ -24,10 +24,16 @@ impl Cosine {
     /// yₖ = x₀ + (−1)ᵏ xₙ + 2 Σ xⱼ cos(πjk/n), 0 < j < n. Twice the transform is 2n times the identity.
     pub(super) fn apply(&self, values: &[f64]) -> Vec<f64> {
         let n = self.intervals;
+        let extended = |j: usize| c64::new(values[if j <= n { j } else { 2 * n - j }], 0.0);
+        self.fourier(extended)[..=n].iter().map(|value| value.re).collect()
+    }
+
+    /// yₖ = Σ xⱼ e^{−πijk/n}, 0 ≤ j, k < 2n.
+    pub(super) fn fourier(&self, x: impl Fn(usize) -> c64) -> Vec<c64> {
+        let n = self.intervals;
         let bits = (2 * n).ilog2();
         let reversed = |j: usize| j.reverse_bits() >> (usize::BITS - bits);
-        let extended = |j: usize| c64::new(values[if j <= n { j } else { 2 * n - j }], 0.0);
-        let mut data: Vec<c64> = (0..2 * n).map(|j| extended(reversed(j))).collect();
+        let mut data: Vec<c64> = (0..2 * n).map(|j| x(reversed(j))).collect();
         let mut half = 1;
         while half < 2 * n {
             let stride = n / half;
@@ -40,7 +46,7 @@ impl Cosine {
             }
             half *= 2;
         }
-        data[..=n].iter().map(|value| value.re).collect()
+        data
     }
 }
 

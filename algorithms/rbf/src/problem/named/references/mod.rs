@@ -9,14 +9,17 @@ mod cavity;
 mod cosine;
 mod etdrk4;
 mod holes;
+mod kuramoto;
 mod least_squares;
 mod screened;
+mod stored;
 
 pub(super) use allen_cahn::allen_cahn;
 pub(super) use bratu::bratu;
 pub(super) use burgers::burgers;
 pub(super) use cavity::cavity;
 pub(super) use holes::holes;
+pub(super) use kuramoto::kuramoto_sivashinsky;
 pub(super) use screened::screened;
 
 #[cfg(test)]

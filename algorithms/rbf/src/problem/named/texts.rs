@@ -52,7 +52,7 @@ fn reference(name: &str) -> Option<Vec<Function>> {
         "burgers1d" => vec![Function::given(burgers(0.01 / PI))],
         "burgers2d" => velocities(),
         "heat2d-vc" => vec![conductivity()],
-        "ks" => kuramoto_sivashinsky().map(Function::given).into(),
+        "ks" => kuramoto_sivashinsky().into(),
         "ns2d-c" => cavity()?,
         "poisson2d-ms" => vec![squares()],
         "wave2d-cg" => vec![slowness()],

@@ -5,6 +5,7 @@ use std::{f64::consts::PI, sync::LazyLock};
 use faer::c64;
 
 use super::{burgers::EDGE, cosine::Cosine, etdrk4::Etdrk4, stored::Stored};
+use crate::problem::function::Function;
 
 /// Coefficients of u·u_x, u_xx and u_xxxx.
 const ALPHA: f64 = 100.0 / 16.0;
@@ -25,9 +26,9 @@ const STRIDE: usize = 4;
 /// u = Σ cₖ(t) e^{ikx}, |k| ≤ 128, by the pseudospectral method and 8192 steps of ETDRK4 (Kassam and Trefethen 2005),
 /// interpolated between 2049 times by polynomials of degree 7. Against more wave numbers and twice the steps, the relative
 /// error in L² is 1e-6 for u, though errors grow a hundredfold in this time.
-pub(in crate::problem) fn kuramoto_sivashinsky() -> [Box<dyn Fn(&[f64]) -> f64 + Send + Sync>; 2] {
+pub(in crate::problem) fn kuramoto_sivashinsky() -> [Function; 2] {
     static SOLUTION: LazyLock<Solution> = LazyLock::new(|| Solution::compute(POINTS, MODES, STEPS, STRIDE));
-    [Box::new(|p| SOLUTION.at(p[0], p[1])[0]), Box::new(|p| SOLUTION.at(p[0], p[1])[1])]
+    [Function::given(|p| SOLUTION.at(p[0], p[1])[0]), Function::given(|p| SOLUTION.at(p[0], p[1])[1])]
 }
 
 /// Fourier coefficients at equidistant times.
@@ -110,9 +111,13 @@ mod tests {
 
     const SEED: u64 = 41;
 
+    fn both() -> [impl Fn(&[f64]) -> f64; 2] {
+        kuramoto_sivashinsky().map(|function| move |p: &[f64]| function.values(p, 2).unwrap()[0])
+    }
+
     #[test]
     fn more_modes_and_times_change_little() {
-        let ([u, w], fine) = (kuramoto_sivashinsky(), Solution::compute(1024, 192, 2 * STEPS, STRIDE));
+        let ([u, w], fine) = (both(), Solution::compute(1024, 192, 2 * STEPS, STRIDE));
         let all = points(SEED, 2000, [0.0, 0.0], [2.0 * PI, 1.0]);
         let off = [deviation(&all, &u, |p| fine.at(p[0], p[1])[0]), deviation(&all, &w, |p| fine.at(p[0], p[1])[1])];
         assert!(off[0] < 2e-6 && off[1] < 2e-5, "seed {SEED}: {off:?}");
@@ -120,7 +125,7 @@ mod tests {
 
     #[test]
     fn the_equation_and_the_first_values_hold() {
-        let [u, w] = kuramoto_sivashinsky();
+        let [u, w] = both();
         let mut worst = 0.0f64;
         for [x, t] in points(SEED, 500, [0.0, 0.02], [2.0 * PI, 0.98]) {
             let [ux, uxx] = derivatives(|x| u(&[x, t]), x, 1e-3);

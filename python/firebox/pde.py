@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,13 @@ class Component(_Evaluated):
         """Draws the unknown over its domain, of one or two dimensions. Returns Matplotlib's axes."""
         return plots.heat_map(self, self.name, ax)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_function": self._function.networks}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._function = self._problem._parsed.restored(state["_function"])
+
     def __repr__(self) -> str:
         error = "" if self.relative_l2 is None else f", relative_l2={self.relative_l2}"
         return f"Component({self.name!r}, n_neurons={self.n_neurons}{error})"
@@ -89,7 +97,8 @@ class Solution(_Evaluated):
     """A solution: a sum of Gaussians for each unknown, with its derivatives. It pickles with its problem, whose callables must
     pickle.
 
-    Values have an axis of unknowns after that of points if there are several; ``solution["u"]`` is one of them.
+    Values have an axis of unknowns after that of points if there are several; ``solution["u"]`` is one of them, a
+    :class:`Component`, and iteration gives their names.
 
     Attributes
     ----------
@@ -131,6 +140,12 @@ class Solution(_Evaluated):
             raise KeyError(f"there is no unknown {unknown!r}: give one of {', '.join(self.unknowns)}")
         at = self.unknowns.index(unknown)
         return Component(unknown, self._functions[at], self._problem, self._errors[at])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.unknowns)
+
+    def __contains__(self, unknown: object) -> bool:
+        return unknown in self.unknowns
 
     def __call__(self, x: Any) -> np.ndarray:
         """Values of shape (n,), or (n, k) of k unknowns, at points of shape (n, d)."""

@@ -108,8 +108,12 @@ class Problem:
             names = [unknown]
         elif unknown != "u":
             raise ValueError("unknown and unknowns exclude each other: name all solutions in unknowns")
+        elif not unknowns:
+            raise ValueError("unknowns is empty: name the solutions, or leave it out")
         else:
             names = list(unknowns)
+        if data is not None and not (isinstance(data, (list, tuple)) and all(isinstance(it, dict) for it in data)):
+            raise ValueError("data is not a list of dictionaries: give data=[{'x': points, 'values': values}]")
         if boundary is None and not data:
             raise ValueError("there is no boundary condition: give boundary, or data that determine the solution")
         tables = {
@@ -197,13 +201,23 @@ def _measured(entry: dict[str, Any], name: str, unknowns: list[str]) -> _firebox
         raise ValueError(f"{name} has no key {missing!r}: give x of shape (n, d) and values of shape (n,)")
     if "of" not in entry and len(unknowns) > 1:
         raise ValueError(f"{name} has no key 'of': name the unknown, one of {', '.join(unknowns)}")
-    points = np.ascontiguousarray(on_host(entry["x"]), dtype=np.float64)
-    values = np.ascontiguousarray(on_host(entry["values"]), dtype=np.float64)
+    points = np.ascontiguousarray(_floats(entry["x"], f"x of {name} is"))
+    values = np.ascontiguousarray(_floats(entry["values"], f"values of {name} are"))
     points = points[:, np.newaxis] if points.ndim == 1 else points
     if values.ndim != 1 or points.ndim != 2 or len(points) != len(values):
         raise ValueError(f"{name} has x of shape {points.shape} and values of shape {values.shape}: give (n, d) and (n,)")
     noise = entry.get("noise")
     return str(entry.get("of", unknowns[0])), points, values, None if noise is None else float(noise)
+
+
+def _floats(found: Any, what: str) -> np.ndarray:
+    """An array of floats, in which masked entries are NaN; `what` begins the error for other values."""
+    found = on_host(found)
+    if found is None or np.iscomplexobj(found):
+        raise ValueError(f"{what} {'nothing' if found is None else 'complex numbers'}: give real numbers")
+    if isinstance(found, np.ma.MaskedArray):
+        found = found.astype(np.float64).filled(np.nan)
+    return np.asarray(found, dtype=np.float64)
 
 
 def _toml(value: Any, name: str, functions: list[_Function]) -> str:
@@ -242,13 +256,7 @@ class _Function:
         self.name = name
 
     def __call__(self, points: np.ndarray) -> np.ndarray:
-        found = on_host(self.function(points))
-        if found is None or np.iscomplexobj(found):
-            kind = "nothing" if found is None else "complex numbers"
-            raise ValueError(f"the function {self.name} returned {kind}: return one number a point")
-        if isinstance(found, np.ma.MaskedArray):
-            found = found.astype(np.float64).filled(np.nan)
-        values = np.asarray(found, dtype=np.float64)
+        values = _floats(self.function(points), f"the function {self.name} returned")
         if values.ndim == 0:
             return np.full(len(points), values)
         if values.shape != (len(points),):

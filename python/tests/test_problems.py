@@ -335,6 +335,8 @@ def test_a_system():
     speed = solution["v"]
     assert np.array_equal(speed(t), solution(t)[:, 1]) and np.array_equal(speed.gradient(t), solution.gradient(t)[:, 1])
     assert speed.relative_l2 < 1e-5 and speed.name == "v" and speed.n_neurons < solution.n_neurons
+    assert list(solution) == ["u", "v"] and "v" in solution and "w" not in solution
+    assert np.array_equal(pickle.loads(pickle.dumps(speed))(t), speed(t))
     with pytest.raises(KeyError, match="no unknown 'w': give one of u, v"):
         solution["w"]
     with pytest.raises(ValueError, match="several unknowns"):
@@ -344,7 +346,8 @@ def test_a_system():
 
 def test_a_system_in_slabs_of_time_pickles():
     tables = SPRING | {"boundary": SPRING["boundary"][:1] + [
-        {"of": "u", "condition": "dirichlet", "value": 0}, {"of": "v", "condition": "dirichlet", "value": 2},
+        {"of": "u", "condition": "dirichlet", "value": 0},
+        {"of": "v", "where": "t < 1", "condition": "dirichlet", "value": 2},
     ], "time": {"slabs": 2}}
     solution = firebox.RBFSolver(target_error=1e-4).solve(firebox.Problem(**tables))
     t = np.linspace(0, 3, 31)[:, np.newaxis]
@@ -377,6 +380,13 @@ def test_a_number_from_data():
     assert solution(np.array([[0.5]])).shape == (1,) and "k" in solution._repr_html_() and "k=" in repr(solution)
 
 
+def test_a_number_from_data_with_a_continuation():
+    tables = DECAY | {"equation": {"residual": "u_t + k*u + c*u*(1 - u)"}, "continuation": {"c": ["1", "1/1000"]}}
+    t = np.linspace(0.02, 1, 50)
+    solution = firebox.RBFSolver().solve(firebox.Problem(**tables, data=[{"x": t, "values": np.exp(-2 * t), "noise": 0.01}]))
+    assert abs(solution.parameters["k"] - 2) < 0.05
+
+
 def test_a_function_from_data():
     # (a u')' = f with u = sin x and a = 2 + x; u has no conditions but its values.
     x = np.linspace(0, 1.5, 60)
@@ -400,6 +410,10 @@ def test_a_function_from_data():
         ({"data": [{"x": np.zeros((2, 1)), "values": np.zeros(3)}]}, r"data\[0\] has x of shape \(2, 1\) and values of shape \(3,\)"),
         ({"data": [{"x": np.zeros((2, 2)), "values": np.zeros(2)}]}, "the points have 2 coordinates, and the problem 1"),
         ({"data": [{"x": np.zeros(2)}]}, r"data\[0\] has no key 'values'"),
+        ({"data": {"x": np.zeros(2), "values": np.zeros(2)}}, "data is not a list of dictionaries"),
+        ({"data": [{"x": np.zeros(2), "values": np.zeros(2) * 1j}]}, r"values of data\[0\] are complex numbers"),
+        ({"data": [{"x": np.zeros(2), "values": np.ma.masked_less(np.arange(2.0), 1)}]}, "row 1 is not finite"),
+        ({"unknowns": []}, "unknowns is empty"),
         ({"data": [{"x": np.zeros(2), "values": np.zeros(2), "weight": 1}]}, r"data\[0\] has no key 'weight'"),
         ({"data": [{"of": "k", "x": np.zeros(2), "values": np.zeros(2)}]}, "'k' is not a function: give one of u"),
         ({"data": [{"x": np.full(2, 3.0), "values": np.zeros(2)}]}, r"data\[0\] has a value at \(3\), outside the domain"),

@@ -232,7 +232,7 @@ pub(super) fn summary(problem: &Problem, solution: &AdaptiveSolution, config: &A
             "not resolved: there is no solution, since the conditions on derivatives do not balance the right-hand side"
                 .into()
         }
-        End::Diverged => "not resolved: the Gauss-Newton iteration diverged; there may be no solution, or it needs a first u nearer to it, `initial` in the problem's file".into(),
+        End::Diverged => "not resolved: the Gauss-Newton iteration diverged; there may be no solution, or it needs a first u nearer to it, `initial` or `continuation` in the problem's file".into(),
         _ if estimate >= 1.0 => "not resolved: the error may be as large as the solution".into(),
         _ => format!("not resolved: the relative L2 error is about {estimate:.1e}, above the target of {target:.0e}"),
     };

@@ -164,11 +164,14 @@ impl<B: RbfOps> Growing<'_, B> {
             let target_error = self.limits.target_error.max(CONTINUED);
             let limits =
                 Adaptive { target_error, work: CONTINUED_WORK * self.limits.work, grows_on: false, ..self.limits };
+            earlier.check_measured()?;
             let part = self.part::<D>(&about(earlier, &last), field, open, limits)?;
-            if part.end == End::Diverged {
-                let notice =
-                    format!("the iteration with {name} of the continuation did not converge: give values between");
-                self.context.observer.notice(&notice);
+            if !matches!(part.end, End::Resolved | End::Noise) {
+                self.context.observer.notice(&format!(
+                    "the continuation with {name} is not resolved, with an estimate of {:.0e}: if the solution is not the one \
+                     wanted, give values between",
+                    part.estimate()
+                ));
             }
             last = Some(part);
         }

@@ -72,6 +72,13 @@ pub(crate) struct BoundaryPoints {
     pub(super) piece: Vec<usize>,
 }
 
+impl BoundaryPoints {
+    /// The normal of a point in `dims` dimensions.
+    pub(super) fn normal(&self, point: usize, dims: usize) -> &[f64] {
+        &self.normals[point * dims..(point + 1) * dims]
+    }
+}
+
 /// A stretch of a face that bounds the domain, in the face's parameter; `sign` times the face's normal points out of
 /// it.
 #[derive(Debug, Clone)]

@@ -4,14 +4,14 @@ use firebox_core::{Error, Result, watch::Watch};
 
 use super::{
     boundary::{BoundaryPoints, names},
-    condition::{BoundaryRule, rows_at},
+    condition::{BoundaryRule, Condition, rows_at},
     definition::Problem,
     function::format_point,
 };
 use crate::types::{Coefficient, Conditions};
 
-/// Component of a unit normal above which the boundary is across an axis.
-const ACROSS: f64 = 0.5;
+/// Component of a unit normal from which on the boundary is across an axis.
+const ACROSS: f64 = 1.0 - 1e-6;
 
 /// The point, by its index, and the unknown of a boundary condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,10 +105,40 @@ impl Problem {
         Ok(self.rule_at(unknown, point, normal, piece)?.map(|rule| &self.rules()[rule]))
     }
 
+    /// Returns `true` if an unknown does not depend on the coordinate across whose ends a normal is.
+    fn is_constant_across(&self, unknown: usize, normal: &[f64]) -> bool {
+        (0..self.dims()).any(|axis| normal[axis].abs() > ACROSS && self.roles()[unknown].is_constant_along(axis))
+    }
+
+    /// Fails for a condition of a function of some coordinates that is on ends of the others only.
+    pub(super) fn check_partial(&self, at: &BoundaryPoints) -> Result<()> {
+        for rule in self.rules() {
+            let unknown = rule.unknown;
+            let is_on = |point: &usize| rule.on.as_ref().is_none_or(|on| self.pieces()[at.piece[*point]].is(on));
+            let mut own = (0..at.piece.len()).filter(is_on).peekable();
+            let applies = match rule.condition {
+                Condition::Free => true,
+                Condition::Periodic { axis } => !self.roles()[unknown].is_constant_along(axis),
+                _ => {
+                    own.peek().is_none()
+                        || own.any(|point| !self.is_constant_across(unknown, at.normal(point, self.dims())))
+                }
+            };
+            if !applies {
+                let name = &self.unknowns()[unknown];
+                let on = rule.on.as_ref().map_or(String::new(), |on| format!(" on {on}"));
+                let what =
+                    format!("a condition of {name}{on} never applies: {name} does not depend on that coordinate");
+                return Err(Error::input(what, "remove it"));
+            }
+        }
+        Ok(())
+    }
+
     /// Index of [`rule`](Self::rule).
     fn rule_at(&self, unknown: usize, point: &[f64], normal: &[f64], piece: usize) -> Result<Option<usize>> {
         // The end of a coordinate is no boundary of a function that does not depend on it.
-        if (0..self.dims()).any(|axis| normal[axis].abs() > ACROSS && self.roles()[unknown].is_constant_along(axis)) {
+        if self.is_constant_across(unknown, normal) {
             return Ok(None);
         }
         let is_system = self.unknowns().len() > 1;

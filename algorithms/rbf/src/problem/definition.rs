@@ -5,6 +5,8 @@ mod exact;
 mod paper;
 mod unknowns;
 
+use std::sync::Arc;
+
 use firebox_core::{Error, Result, random::Random};
 
 use self::checks::check_coefficients;
@@ -48,7 +50,7 @@ pub struct Problem {
     state: Option<State>,
     measurements: Vec<Measurements>,
     /// Problems to solve before, with their names.
-    continuation: Vec<(String, Self)>,
+    continuation: Arc<[(String, Self)]>,
 }
 
 impl Problem {
@@ -92,7 +94,7 @@ impl Problem {
         }
         let (unknowns, roles): (Vec<String>, Vec<Role>) = unknowns.into_iter().map(|it| (it.name, it.role)).unzip();
         equations.iter().try_for_each(|equation| equation.check(domain.dims(), unknowns.len()))?;
-        check_coefficients(&unknowns, &roles, &equations, domain.dims())?;
+        check_coefficients(&unknowns, &roles, &equations, &domain)?;
         let is_missing = |k: &usize| !equations.iter().flat_map(Equation::arguments).any(|it| it.unknown == *k);
         if let Some(missing) = (0..unknowns.len()).find(is_missing) {
             let what = format!("no equation contains the unknown {}", unknowns[missing]);
@@ -128,7 +130,7 @@ impl Problem {
             time: None,
             state: None,
             measurements: Vec::new(),
-            continuation: Vec::new(),
+            continuation: Arc::default(),
         };
         for rule in &problem.rules {
             let dims = problem.dims();
@@ -153,6 +155,7 @@ impl Problem {
                 is_free &= rule.is_none_or(|rule| matches!(rule.condition, Condition::Free));
             }
         }
+        problem.check_partial(&checked)?;
         problem.periodic_rows(&checked)?;
         if is_free && problem.solutions() == problem.unknowns.len() {
             let what = "no part of the boundary has a condition other than none";
@@ -223,7 +226,7 @@ impl Problem {
     }
 
     pub(super) fn set_continuation(&mut self, earlier: Vec<(String, Self)>) {
-        self.continuation = earlier;
+        self.continuation = earlier.into();
     }
 
     /// Problems to solve before, with their names.

@@ -96,6 +96,12 @@ fn parse(text: &str, name: &str, file: Option<&Path>, given: &[Function]) -> Res
         let what = format!("{} is in constants and in continuation", constant.get_ref());
         return Err(of.error(constant, what, "give its value as the last of continuation only"));
     }
+    // Once as the constant of continuation, and at least once in the problem.
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    if text.split(|c| !is_part(c)).filter(|word| word == constant.get_ref()).count() < 2 {
+        let what = format!("nothing contains {}, the constant of continuation", constant.get_ref());
+        return Err(of.error(constant, what, "write it in the equation"));
+    }
     let step = |value: &Written| {
         let mut constants = file.constants.clone();
         constants.insert(constant.clone(), value.clone());
@@ -113,8 +119,10 @@ fn parse(text: &str, name: &str, file: Option<&Path>, given: &[Function]) -> Res
 fn problem(file: &ProblemFile, constants: &Constants, name: &str, mut source: Source<'_>) -> Result<Problem> {
     source.variables.unknowns = source.unknowns(file.unknowns.as_ref())?;
     source.variables.solutions = source.variables.unknowns.len();
-    for (name, _) in in_order(&file.fields).into_iter().chain(in_order(&file.parameters)) {
-        let own = Spanned::new(name.span(), signature(name.get_ref()).0.to_owned());
+    let fields = in_order(&file.fields).into_iter().map(|(name, _)| (name, signature(name.get_ref()).0));
+    let parameters = in_order(&file.parameters).into_iter().map(|(name, _)| (name, name.get_ref().as_str()));
+    for (name, own) in fields.chain(parameters) {
+        let own = Spanned::new(name.span(), own.to_owned());
         source.check_unknown(&own, &source.variables.unknowns)?;
         source.variables.unknowns.push(own.into_inner());
     }

@@ -49,6 +49,20 @@ fn wrong_files_are_refused() {
         (of("parameters = { D =", "fields = { 'D(y)' ="), good, "'y' in D(y) is not a coordinate"),
         (of("parameters = { D =", "fields = { 'D()' ="), good, "'' in D() is not a coordinate"),
         (of("parameters = { D =", "fields = { 'D(x' ="), good, "'D(x' is not a name"),
+        (of("parameters = { D =", "parameters = { 'D(x)' ="), good, "'D(x)' is not a name"),
+        (
+            of("parameters = { D = 0.5 }", "fields = { 'D(x)' = '1 + t' }"),
+            good,
+            "the start of D depends on a coordinate",
+        ),
+        (
+            of("parameters = { D =", "fields = { 'D(x)' =").replace(
+                "boundary = [",
+                "boundary = [{ of = 'D', on = 't=low', condition = 'dirichlet', value = 1 }, ",
+            ),
+            good,
+            "a condition of D on t=low never applies: D does not depend on that coordinate",
+        ),
         (
             of("parameters = { D =", "fields = { 'D(x)' =").replace("D*u_xx", "D*u_xx - D_t"),
             good,

@@ -31,6 +31,10 @@ impl Problem {
             let what = "problems with measured values are not solved in slabs of time";
             return Err(Error::input(what, "leave out time; the problem is solved in one piece"));
         }
+        if !self.continuation().is_empty() {
+            let what = "continuation and slabs of time exclude each other";
+            return Err(Error::input(what, "leave out continuation: a slab starts from the one before"));
+        }
         if axis >= self.dims() {
             let what = format!("coordinate {axis} is time, in a problem of {} dimensions", self.dims());
             return Err(Error::input(what, "coordinates are counted from 0"));
@@ -91,7 +95,8 @@ impl Problem {
     }
 
     /// The problem between two times, which begins with u and ∂u/∂t of each unknown in `start`, if that is given, and ends
-    /// without a condition. Unknowns without derivatives by time, as a pressure, begin without a condition.
+    /// without a condition. Unknowns without derivatives by time begin without a condition, but for those that are determined up to a
+    /// constant, as a pressure: their constant is that of `start`.
     ///
     /// # Errors
     ///
@@ -103,10 +108,11 @@ impl Problem {
             unknown,
             ..BoundaryRule::everywhere(condition)
         };
+        let open = if start.is_some() { self.open_unknowns()? } else { Vec::new() };
         let first = start.into_iter().flatten().enumerate().map(|(unknown, [value, rate])| {
             let condition = match self.order_by(axis, unknown) {
-                0 => Condition::Free,
-                1 => Condition::Dirichlet { value },
+                0 if !open.contains(&unknown) => Condition::Free,
+                0 | 1 => Condition::Dirichlet { value },
                 _ => Condition::Initial { value, rate },
             };
             rule("low", unknown, condition)

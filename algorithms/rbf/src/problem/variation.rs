@@ -51,12 +51,13 @@ impl Samples {
 
 impl Problem {
     /// Lengths over which data vary along each axis, and over which the solution does, as far as they show it before it is known. The
-    /// first are 1/k for a wave sin(kx) in a right-hand side or in boundary values, and infinite where no data vary; there the second are
+    /// first are 1/k for a wave sin(kx) in a right-hand side or in values on faces along the axes, and infinite where no data vary; there the second are
     /// those that balance the terms of an unknown in an equation, as 1/(c·k) for u_tt = c²·u_xx and 1/(a·k²) for u_t = a·u_xx.
     ///
     /// # Errors
     ///
-    /// Those of [`terms`](Self::terms) and [`boundary_rows`](Self::boundary_rows).
+    /// Those of [`terms`](Self::terms) and [`boundary_rows`](Self::boundary_rows), and [`Error::Input`](firebox_core::Error::Input) for a
+    /// domain that fills little of its box.
     pub(crate) fn data_lengths(&self) -> Result<[Vec<f64>; 2]> {
         let (low, high) = self.domain().bounds();
         let steps: Vec<f64> = low.iter().zip(high).map(|(low, high)| STEP * (high - low)).collect();
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn right_hand_sides_and_curved_boundaries_are_read() {
+    fn right_hand_sides_are_read_and_values_on_curved_boundaries_are_not() {
         let text = "equation = { laplacian = 1, rhs = 'sin(20*x)*cos(5*y)' }\n\
                     domain = { type = 'disc', centre = [0, 0], radius = 2 }\n\
                     boundary = [{ condition = 'dirichlet', value = 'sin(40*x)' }]";

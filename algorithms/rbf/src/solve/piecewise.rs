@@ -86,7 +86,8 @@ impl PiecewiseNetwork {
         let domains = |problem: &Problem| problem.regions().cloned().collect::<Vec<_>>();
         let regions = match problem.time_slabs() {
             Some(time) if slabs > 1 => {
-                let start = |k: usize| (k > 0).then(|| vec![[Function::Constant(0.0), Function::Constant(0.0)]]);
+                let start =
+                    |k: usize| (k > 0).then(|| vec![[0.0, 0.0].map(Function::Constant); problem.unknowns().len()]);
                 let slab = |k: usize| problem.slab(time.axis, problem.slab_ends(time.axis, (k, slabs)), start(k));
                 (0..slabs).map(|k| Ok(domains(&slab(k)?))).collect::<Result<Vec<_>>>()?.concat()
             }

@@ -3,6 +3,7 @@
 use firebox_core::{Error, Result};
 
 use crate::problem::{
+    domain::Domain,
     equation::{Derivative, Equation},
     function::Function,
     unknown::{Role, Unknown},
@@ -10,10 +11,18 @@ use crate::problem::{
 
 /// Dimensions up to which functions may depend on some of the coordinates.
 const MOST_OF_PARTIAL: usize = 3;
+/// Relative difference up to which values are the same.
+const SAME: f64 = 1e-9;
 
 /// Fails for derivatives of coefficients along axes on which they do not depend, for numbers that start from one that is not
-/// finite, and for functions that depend on no coordinate, or not on all of more than three.
-pub(super) fn check_coefficients(names: &[String], roles: &[Role], equations: &[Equation], dims: usize) -> Result<()> {
+/// finite, and for functions that depend on no coordinate, not on all of more than three, or start from one of other coordinates.
+pub(super) fn check_coefficients(
+    names: &[String],
+    roles: &[Role],
+    equations: &[Equation],
+    domain: &Domain,
+) -> Result<()> {
+    let dims = domain.dims();
     for (name, (unknown, role)) in names.iter().zip(roles.iter().enumerate()) {
         let is_varying = |axis: &usize| !role.is_constant_along(*axis);
         let own = equations.iter().flat_map(Equation::arguments).filter(|it| it.unknown == unknown);
@@ -30,7 +39,15 @@ pub(super) fn check_coefficients(names: &[String], roles: &[Role], equations: &[
             Role::Parameter { start } if !start.is_finite() => {
                 return Err(Error::input(format!("{name} starts from {start}"), "give a finite number"));
             }
-            Role::Field { constant_along, .. } if !constant_along.is_empty() => {
+            Role::Field { constant_along, start } if !constant_along.is_empty() => {
+                if let Some(axis) = constant_along.iter().find(|axis| **axis >= dims) {
+                    let what = format!("{name} does not depend on coordinate {axis}, of {dims}");
+                    return Err(Error::input(what, "coordinates are counted from 0"));
+                }
+                if depends_on(start, constant_along, domain)? {
+                    let what = format!("the start of {name} depends on a coordinate on which {name} does not");
+                    return Err(Error::input(what, "give one of the other coordinates"));
+                }
                 if !(0..dims).any(|axis| is_varying(&axis)) {
                     let what = format!("the function {name} depends on no coordinate");
                     return Err(Error::input(what, "make it a number, by [parameters]"));
@@ -50,6 +67,18 @@ pub(super) fn check_coefficients(names: &[String], roles: &[Role], equations: &[
         }
     }
     Ok(())
+}
+
+/// Returns `true` if a function differs between ends of some axes.
+fn depends_on(function: &Function, axes: &[usize], domain: &Domain) -> Result<bool> {
+    let (low, high) = domain.bounds();
+    let at = |share: f64| -> Vec<f64> {
+        let share = |axis: usize| if axes.contains(&axis) { share } else { 0.4 };
+        (0..low.len()).map(|axis| low[axis] + share(axis) * (high[axis] - low[axis])).collect()
+    };
+    let [first, last] = [0.0, 1.0].map(|share| function.values(&at(share), low.len()));
+    let (first, last) = (first?[0], last?[0]);
+    Ok((first - last).abs() > SAME * first.abs().max(last.abs()))
 }
 
 /// Fails unless there are as many equations as solutions, and as many exact functions as unknowns if there are any.

@@ -93,6 +93,11 @@ impl Problem {
             let what = format!("{name} has a value at {}, outside the domain", format_point(point));
             return Err(Error::input(what, "leave it out"));
         }
+        // The problems of a continuation have the same coefficients.
+        let with = |(name, earlier): &(String, Self)| {
+            Ok((name.clone(), earlier.clone().with_measurements(measurements.clone())?))
+        };
+        self.continuation = self.continuation.iter().map(with).collect::<Result<Vec<_>>>()?.into();
         self.measurements.push(measurements);
         Ok(self)
     }
@@ -104,7 +109,7 @@ impl Problem {
             return Ok(());
         }
         let what = format!("nothing determines {}: there are no measured values", coefficients.join(", "));
-        Err(Error::input(what, "give some by [[data]] file = \"…\""))
+        Err(Error::input(what, "give data: [[data]] file = \"…\" in a problem's file, or arrays in code"))
     }
 
     /// The unknowns that the equations and boundary conditions of a system contain in derivatives only, as a pressure: they

@@ -45,7 +45,7 @@ pub(super) const TEXTS: [(&str, &str); 25] = [
 
 /// The functions to which the text of `name` refers: of exact solutions by another method, or of coefficients; absent if a method
 /// fails.
-fn reference(name: &str) -> Option<Vec<Function>> {
+fn functions_of(name: &str) -> Option<Vec<Function>> {
     Some(match name {
         "allen-cahn" => vec![Function::given(allen_cahn())],
         "bratu" => vec![Function::given(bratu(1.0)?)],
@@ -84,7 +84,7 @@ fn sensors(name: &str, random: &mut Random) -> Option<Vec<f64>> {
 /// [`Error::Input`] if the reference solution was not found.
 pub(super) fn named(name: &str) -> Result<Option<Problem>> {
     let Some((_, text)) = TEXTS.iter().find(|(other, _)| *other == name) else { return Ok(None) };
-    let functions = reference(name).ok_or_else(|| {
+    let functions = functions_of(name).ok_or_else(|| {
         Error::input(format!("the reference solution of '{name}' was not found"), "choose another problem")
     })?;
     let problem = Problem::parse_with(text, &functions)?;

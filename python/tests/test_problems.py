@@ -336,7 +336,6 @@ def test_a_system():
     assert np.array_equal(speed(t), solution(t)[:, 1]) and np.array_equal(speed.gradient(t), solution.gradient(t)[:, 1])
     assert speed.relative_l2 < 1e-5 and speed.name == "v" and speed.n_neurons < solution.n_neurons
     assert list(solution) == ["u", "v"] and "v" in solution and "w" not in solution
-    assert np.array_equal(pickle.loads(pickle.dumps(speed))(t), speed(t))
     with pytest.raises(KeyError, match="no unknown 'w': give one of u, v"):
         solution["w"]
     with pytest.raises(ValueError, match="several unknowns"):
@@ -353,6 +352,7 @@ def test_a_system_in_slabs_of_time_pickles():
     t = np.linspace(0, 3, 31)[:, np.newaxis]
     assert solution.relative_l2 < 1e-4
     assert np.array_equal(pickle.loads(pickle.dumps(solution))(t), solution(t))
+    assert np.array_equal(pickle.loads(pickle.dumps(solution["v"]))(t), solution["v"](t))
 
 
 def measured(t, sigma):

@@ -126,9 +126,9 @@ impl Problem {
             };
             if !applies {
                 let name = &self.unknowns()[unknown];
-                let on = rule.on.as_ref().map_or(String::new(), |on| format!(" on {on}"));
-                let what =
-                    format!("a condition of {name}{on} never applies: {name} does not depend on that coordinate");
+                let what = format!(
+                    "a condition of {name} never applies: {name} does not depend on the coordinate that ends there"
+                );
                 return Err(Error::input(what, "remove it"));
             }
         }

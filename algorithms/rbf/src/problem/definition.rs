@@ -147,6 +147,7 @@ impl Problem {
             }
         }
         let checked = problem.boundary_points(CHECKED, Sampling::Sobol, &mut Random::new(0, 0))?;
+        problem.check_partial(&checked)?;
         let mut is_free = true;
         for (i, point) in checked.points.chunks(problem.dims()).enumerate() {
             let normal = &checked.normals[i * problem.dims()..(i + 1) * problem.dims()];
@@ -155,7 +156,6 @@ impl Problem {
                 is_free &= rule.is_none_or(|rule| matches!(rule.condition, Condition::Free));
             }
         }
-        problem.check_partial(&checked)?;
         problem.periodic_rows(&checked)?;
         if is_free && problem.solutions() == problem.unknowns.len() {
             let what = "no part of the boundary has a condition other than none";

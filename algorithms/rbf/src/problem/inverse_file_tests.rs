@@ -61,7 +61,7 @@ fn wrong_files_are_refused() {
                 "boundary = [{ of = 'D', on = 't=low', condition = 'dirichlet', value = 1 }, ",
             ),
             good,
-            "a condition of D on t=low never applies: D does not depend on that coordinate",
+            "line 6, column 12: a condition of D never applies: D does not depend on the coordinate that ends there",
         ),
         (
             of("parameters = { D =", "fields = { 'D(x)' =").replace("D*u_xx", "D*u_xx - D_t"),
